@@ -1,1 +1,28 @@
-//! placeholder
+//! What was observed, in one shape for every source.
+//!
+//! A [`Recording`] holds everything known about one JVM over one stretch of time as a handful of
+//! tables (see [`tables`]) plus dictionaries for what repeats (strings, frames, stacks, threads).
+//! Readers and collectors fill it; the account of time and the causes read it. Constraints:
+//!
+//! * **One clock.** Every `time_ns` is nanoseconds since the Unix epoch; readers convert before they push.
+//! * **Columns, not rows.** A recording has millions of rows; each table is a struct of vectors.
+//! * **Ids, not text.** Text is interned once ([`Strings`]); stacks share their prefixes ([`Stacks`]).
+//! * **Merging is the only way to combine.** Chunks, files and collectors each fill a recording of
+//!   their own and [`Recording::absorb`] renumbers the ids, so that they can work in parallel.
+//! * **Losses are rows.** What was lost, cut or refused is data like everything else.
+//! * **Readable by others.** On disk a recording is a folder of Parquet files (see [`folder`]).
+
+pub mod detail;
+mod dictionaries;
+pub mod folder;
+pub mod kinds;
+mod recording;
+pub mod roles;
+pub mod schema;
+mod table;
+pub mod tables;
+mod values;
+
+pub use dictionaries::{Frame, FrameId, Stack, StackId, Stacks, StrId, Strings, Thread, Threads};
+pub use recording::Recording;
+pub use table::{ColumnDoc, Table};

@@ -1,1 +1,68 @@
-//! placeholder
+//! Files that others wrote, as evidence.
+//!
+//! One folder is one format: `parse*.rs` knows the format and no evidence, `load*.rs` knows both,
+//! `mod.rs` declares the [`Reader`] as `pub(crate) static READER`. The build script finds the
+//! folders; no list is edited. Formats are recognised by their content, never asked for.
+
+mod error;
+mod input;
+
+pub use error::LoadError;
+pub use input::Input;
+
+use std::path::{Path, PathBuf};
+
+use fathom_evidence::Recording;
+
+include!(concat!(env!("OUT_DIR"), "/readers.rs"));
+
+/// How much of a file a reader sees to recognise it, in bytes (after decompression).
+pub const SNIFF_BYTES: usize = 64 * 1024;
+
+/// What the caller knows about the files.
+#[derive(Debug, Default, Clone)]
+pub struct LoadOptions {
+    /// When the JVM started, for logs that only know the JVM's uptime, in ns since the Unix epoch.
+    pub started_at_ns: Option<i64>,
+    /// A regular expression with the groups `time` and `latency_ms` (or `latency_us`, `latency_s`,
+    /// `latency_ns`) for lines of request logs in a format of their own.
+    pub latency_pattern: Option<String>,
+}
+
+/// A file format.
+pub trait Reader: Sync {
+    /// Name of the format, as users see it: `jfr`, `gc_log`.
+    fn name(&self) -> &'static str;
+
+    /// Whether a file that begins with `head` (at most [`SNIFF_BYTES`]) is of this format.
+    fn sniff(&self, head: &[u8], path: &Path) -> bool;
+
+    /// Puts files together that are parts of one whole, such as a rotated log. Most formats have none.
+    fn group(&self, files: Vec<PathBuf>) -> Vec<Vec<PathBuf>> {
+        files.into_iter().map(|file| vec![file]).collect()
+    }
+
+    /// Reads one group of files. A file that is damaged gives what can be read and a loss row; an
+    /// error is for a file of which nothing can be used.
+    fn load(&self, files: &[PathBuf], options: &LoadOptions) -> Result<Recording, LoadError>;
+}
+
+/// All formats.
+pub fn readers() -> &'static [&'static dyn Reader] {
+    ALL
+}
+
+/// The reader for a file, by its content.
+pub fn sniff(path: &Path) -> Result<&'static dyn Reader, LoadError> {
+    let head = input::head(path, SNIFF_BYTES)?;
+    if head.is_empty() {
+        return Err(LoadError::Empty(path.to_owned()));
+    }
+    let reader = readers().iter().find(|reader| reader.sniff(&head, path)).copied();
+    reader.ok_or_else(|| LoadError::UnknownFormat(path.to_owned()))
+}
+
+/// Recognises and reads one file.
+pub fn load_file(path: &Path, options: &LoadOptions) -> Result<Recording, LoadError> {
+    sniff(path)?.load(&[path.to_owned()], options)
+}

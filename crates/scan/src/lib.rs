@@ -1,1 +1,42 @@
-//! placeholder
+//! Build-time only: turns the folders found in a directory into modules and a list of them.
+//!
+//! Adding a reader or a cause is adding a folder; no central list is edited. A build script calls
+//! [`modules`], the crate includes the file that it writes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Folders directly below `parent` that contain `marker`, sorted by name. The build script is run
+/// again when `parent` changes.
+///
+/// # Panics
+/// When `parent` cannot be read: the build cannot go on.
+pub fn folders(parent: &Path, marker: &str) -> Vec<PathBuf> {
+    println!("cargo::rerun-if-changed={}", parent.display());
+    let entries = fs::read_dir(parent).unwrap_or_else(|e| panic!("{}: {e}", parent.display()));
+    let paths = entries.map(|entry| entry.unwrap_or_else(|e| panic!("{}: {e}", parent.display())).path());
+    let mut found: Vec<PathBuf> = paths.filter(|path| path.join(marker).is_file()).collect();
+    found.sort();
+    found
+}
+
+/// Writes `OUT_DIR/<file>`: one `mod` per folder of `parent` that has a `mod.rs`, and
+/// `pub(crate) static ALL: &[&dyn Trait]` of each module's `item`.
+///
+/// # Panics
+/// When a folder cannot be read or the file cannot be written.
+pub fn modules(parent: &Path, item: &str, item_trait: &str, file: &str) {
+    let mut code = String::new();
+    let mut items = String::new();
+    for folder in folders(parent, "mod.rs") {
+        let name = folder.file_name().and_then(|name| name.to_str()).expect("folder names are UTF-8").to_owned();
+        let path = folder.join("mod.rs");
+        code += &format!("#[path = {path:?}]\nmod {name};\n");
+        items += &format!("    &{name}::{item},\n");
+    }
+    code += &format!(
+        "/// Everything that was found, by name.\npub(crate) static ALL: &[&dyn {item_trait}] = &[\n{items}];\n"
+    );
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("run by cargo")).join(file);
+    fs::write(&out, code).unwrap_or_else(|e| panic!("{}: {e}", out.display()));
+}

@@ -1,0 +1,176 @@
+//! The `detail` of a span: one struct per kind, written as a JSON object.
+//!
+//! Readers write through these, so that the keys are the same whatever the source; unknown parts
+//! stay out of the text. Reading is forgiving: a key that is missing is `None`.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// Text of a detail for the `detail` column.
+pub fn to_text(detail: &impl Serialize) -> String {
+    match serde_json::to_string(detail) {
+        Ok(text) if text != "{}" => text,
+        _ => String::new(),
+    }
+}
+
+/// A detail from its text; the default when the text is empty or of another kind.
+pub fn from_text<T: DeserializeOwned + Default>(text: &str) -> T {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+/// Declares detail structs, all of whose fields are optional.
+macro_rules! details {
+    ($( $(#[doc = $doc:literal])+ $name:ident { $( $(#[doc = $field_doc:literal])+ $field:ident: $type:ty, )+ } )+) => {$(
+        $(#[doc = $doc])+
+        #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
+        #[serde(default)]
+        pub struct $name {
+            $( $(#[doc = $field_doc])+
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub $field: Option<$type>, )+
+        }
+    )+};
+}
+
+details! {
+    /// Of `gc`, `gc_pause`, `gc_phase` and `gc_concurrent`.
+    Gc {
+        /// Number of the collection, to join what belongs to it.
+        gc_id: u64,
+        /// Cause as the JVM names it, for example `Allocation Failure`.
+        cause: String,
+        /// `young`, `mixed`, `full`, `remark`, `cleanup`, `mark_start`, `mark_end`, `relocate_start`, `degenerated` or `other`.
+        scope: String,
+        /// Collector or generation as the JVM names it, for example `G1New`, `ParallelOld`.
+        collector: String,
+        /// Nesting of a phase, 0 for the pause itself.
+        level: u32,
+        /// Heap in use before, in bytes.
+        heap_before_bytes: u64,
+        /// Heap in use after, in bytes.
+        heap_after_bytes: u64,
+        /// Heap committed after, in bytes.
+        heap_committed_bytes: u64,
+        /// Old generation in use before, in bytes.
+        old_before_bytes: u64,
+        /// Old generation in use after, in bytes.
+        old_after_bytes: u64,
+        /// Old generation's capacity, in bytes.
+        old_capacity_bytes: u64,
+        /// Young generation in use before, in bytes.
+        young_before_bytes: u64,
+        /// Young generation in use after, in bytes.
+        young_after_bytes: u64,
+        /// Young generation's capacity, in bytes.
+        young_capacity_bytes: u64,
+        /// CPU time in user mode over all threads of the collector, in ns.
+        user_ns: u64,
+        /// CPU time in the kernel over all threads of the collector, in ns.
+        system_ns: u64,
+        /// Elapsed time that belongs to user and system, in ns.
+        real_ns: u64,
+        /// Sum of the pauses of a whole collection, in ns.
+        sum_of_pauses_ns: u64,
+        /// Longest pause of a whole collection, in ns.
+        longest_pause_ns: u64,
+    }
+    /// Of `safepoint` and `time_to_safepoint`.
+    Safepoint {
+        /// Number of the safepoint, to join its parts.
+        safepoint_id: u64,
+        /// From the request until the last thread had stopped, in ns.
+        time_to_safepoint_ns: u64,
+        /// Java threads at the time.
+        threads: u64,
+        /// Threads that were running when the safepoint was requested.
+        running_threads: u64,
+    }
+    /// Of `vm_operation`.
+    VmOperation {
+        /// Whether it ran at a safepoint.
+        safepoint: bool,
+        /// Number of that safepoint.
+        safepoint_id: u64,
+    }
+    /// Of `compilation`.
+    Compilation {
+        /// Number of the compilation.
+        compile_id: u64,
+        /// `c1`, `c2` or `jvmci`.
+        compiler: String,
+        /// Tier 1-4.
+        level: u32,
+        /// Whether it replaces a running loop.
+        osr: bool,
+        /// Machine code produced, in bytes.
+        code_bytes: u64,
+        /// Bytecodes inlined, in bytes.
+        inlined_bytes: u64,
+        /// Whether it produced code.
+        succeeded: bool,
+    }
+    /// Of `code_cache_full`, `code_cache_sweep`, `jit_restart`.
+    CodeCache {
+        /// In use, in bytes.
+        used_bytes: u64,
+        /// Size limit, in bytes.
+        reserved_bytes: u64,
+        /// Times that the segment was full so far.
+        full_count: u64,
+        /// Bytes freed.
+        freed_bytes: u64,
+        /// Methods looked at by the sweeper.
+        swept: u64,
+        /// Methods removed by the sweeper.
+        flushed: u64,
+        /// Methods marked for removal by the sweeper.
+        zombified: u64,
+    }
+    /// Of `deoptimization`.
+    Deoptimization {
+        /// Why, for example `unstable_if`.
+        reason: String,
+        /// What the JVM does about it, for example `reinterpret`.
+        action: String,
+        /// Number of the compilation that was left.
+        compile_id: u64,
+    }
+    /// Of `monitor_enter`, `monitor_wait`, `park` and `sleep`.
+    Wait {
+        /// Thread that held the lock before, by name.
+        previous_owner: String,
+        /// Time limit of the wait, in ns; absent when there is none.
+        timeout_ns: i64,
+        /// Whether the limit was reached.
+        timed_out: bool,
+        /// Identity of the lock within the recording.
+        address: u64,
+    }
+    /// Of `file_*` and `socket_*`.
+    Io {
+        /// Bytes transferred.
+        bytes: i64,
+        /// Host name or address of the peer.
+        host: String,
+        /// Port of the peer.
+        port: u32,
+        /// Read time-out, in ns; absent when there is none.
+        timeout_ns: i64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_details_are_empty_text_and_unknown_text_is_empty_detail() {
+        assert_eq!(to_text(&Gc::default()), "");
+        assert_eq!(from_text::<Gc>(""), Gc::default());
+        assert_eq!(from_text::<Gc>("not JSON"), Gc::default());
+        let detail = Gc { gc_id: Some(7), cause: Some("System.gc()".into()), ..Gc::default() };
+        assert_eq!(to_text(&detail), r#"{"gc_id":7,"cause":"System.gc()"}"#);
+        assert_eq!(from_text::<Gc>(&to_text(&detail)), detail);
+    }
+}

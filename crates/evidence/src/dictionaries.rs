@@ -1,0 +1,234 @@
+//! Dictionaries: what repeats is stored once and named by a small number.
+//!
+//! Id 0 means "none" in every dictionary: the empty string, no frame, no stack. A column of ids is
+//! therefore never null, and a zeroed row is a valid row.
+
+use std::hash::BuildHasherDefault;
+
+use indexmap::{IndexMap, IndexSet};
+use rustc_hash::FxHasher;
+
+type Hasher = BuildHasherDefault<FxHasher>;
+
+/// Names a string of a recording. 0 is the empty string.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StrId(pub u32);
+
+/// Names a frame of a recording. 0 is no frame.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FrameId(pub u32);
+
+/// Names a stack of a recording by its leaf. 0 is no stack.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StackId(pub u32);
+
+/// Every text of a recording, each once.
+#[derive(Debug, Clone)]
+pub struct Strings(IndexSet<Box<str>, Hasher>);
+
+impl Default for Strings {
+    fn default() -> Self {
+        let mut set = IndexSet::default();
+        set.insert("".into());
+        Strings(set)
+    }
+}
+
+impl Strings {
+    /// The id of `text`, which is stored if it is new.
+    pub fn intern(&mut self, text: &str) -> StrId {
+        let index = match self.0.get_index_of(text) {
+            Some(index) => index,
+            None => self.0.insert_full(text.into()).0,
+        };
+        StrId(index as u32)
+    }
+
+    /// The id of `text` if the recording has it.
+    pub fn find(&self, text: &str) -> Option<StrId> {
+        self.0.get_index_of(text).map(|index| StrId(index as u32))
+    }
+
+    /// The text of `id`; empty for an id of another recording.
+    pub fn get(&self, id: StrId) -> &str {
+        self.0.get_index(id.0 as usize).map_or("", |text| text)
+    }
+
+    /// How many different texts there are, the empty one included.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Never true: the empty string is always there.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn absorb(&mut self, other: &Strings) -> Vec<StrId> {
+        other.0.iter().map(|text| self.intern(text)).collect()
+    }
+}
+
+/// One place in code.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Frame {
+    /// `class.method` for Java, the demangled function for native code.
+    pub symbol: StrId,
+    /// Library or Java module; empty when unknown.
+    pub module: StrId,
+    /// One of [`crate::kinds::frame`]: the layer the frame belongs to.
+    pub kind: StrId,
+    /// Source line, 0 when unknown.
+    pub line: u32,
+}
+
+/// A stack is its caller's stack plus one frame.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Stack {
+    /// The stack of the caller; 0 at the root.
+    pub parent: StackId,
+    /// The frame on top.
+    pub frame: FrameId,
+}
+
+/// Frames and the stacks made of them; stacks with a common root share it.
+#[derive(Debug, Clone)]
+pub struct Stacks {
+    frames: IndexSet<Frame, Hasher>,
+    stacks: IndexSet<Stack, Hasher>,
+}
+
+impl Default for Stacks {
+    fn default() -> Self {
+        let mut none = Stacks { frames: IndexSet::default(), stacks: IndexSet::default() };
+        none.frames.insert(Frame::default());
+        none.stacks.insert(Stack::default());
+        none
+    }
+}
+
+impl Stacks {
+    /// The id of `frame`, stored if new.
+    pub fn intern_frame(&mut self, frame: Frame) -> FrameId {
+        FrameId(self.frames.insert_full(frame).0 as u32)
+    }
+
+    /// The stack that has `frame` on top of `parent`.
+    pub fn intern(&mut self, parent: StackId, frame: FrameId) -> StackId {
+        StackId(self.stacks.insert_full(Stack { parent, frame }).0 as u32)
+    }
+
+    /// Interns a whole stack given from the root to the leaf.
+    pub fn intern_from_root(&mut self, frames: impl IntoIterator<Item = FrameId>) -> StackId {
+        frames.into_iter().fold(StackId(0), |parent, frame| self.intern(parent, frame))
+    }
+
+    /// The frame behind `id`.
+    pub fn frame(&self, id: FrameId) -> Frame {
+        self.frames.get_index(id.0 as usize).copied().unwrap_or_default()
+    }
+
+    /// Caller and top frame of `id`.
+    pub fn stack(&self, id: StackId) -> Stack {
+        self.stacks.get_index(id.0 as usize).copied().unwrap_or_default()
+    }
+
+    /// The frames of a stack from the leaf to the root.
+    pub fn leaf_to_root(&self, id: StackId) -> impl Iterator<Item = Frame> + '_ {
+        let mut next = id;
+        std::iter::from_fn(move || {
+            let stack = (next != StackId(0)).then(|| self.stack(next))?;
+            // A parent always has a smaller id; damaged files must not make this a loop.
+            next = if stack.parent < next { stack.parent } else { StackId(0) };
+            Some(self.frame(stack.frame))
+        })
+    }
+
+    /// How many frames there are, "none" included.
+    pub fn frame_count(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// How many stacks there are, "none" included.
+    pub fn stack_count(&self) -> usize {
+        self.stacks.len()
+    }
+
+    /// Makes room ahead of a bulk load.
+    pub fn reserve(&mut self, frames: usize, stacks: usize) {
+        self.frames.reserve(frames);
+        self.stacks.reserve(stacks);
+    }
+
+    pub(crate) fn absorb(&mut self, other: &Stacks, strings: &[StrId]) -> Vec<StackId> {
+        let text = |id: StrId| strings.get(id.0 as usize).copied().unwrap_or_default();
+        let frames: Vec<FrameId> = other
+            .frames
+            .iter()
+            .map(|f| Frame { symbol: text(f.symbol), module: text(f.module), kind: text(f.kind), line: f.line })
+            .map(|frame| self.intern_frame(frame))
+            .collect();
+        let mut stacks = Vec::with_capacity(other.stacks.len());
+        for stack in &other.stacks {
+            let parent = stacks.get(stack.parent.0 as usize).copied().unwrap_or_default();
+            let frame = frames.get(stack.frame.0 as usize).copied().unwrap_or_default();
+            let is_none = stacks.is_empty();
+            stacks.push(if is_none { StackId(0) } else { self.intern(parent, frame) });
+        }
+        stacks
+    }
+}
+
+/// A thread of the observed process.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Thread {
+    /// Its name when last seen.
+    pub name: StrId,
+    /// One of [`crate::kinds::role`].
+    pub role: StrId,
+}
+
+/// The threads of a recording by their id: the OS thread id, or for a virtual thread (which has
+/// none of its own) its Java thread id negated. 0 stands for the process as a whole.
+#[derive(Debug, Default, Clone)]
+pub struct Threads(IndexMap<i64, Thread, Hasher>);
+
+impl Threads {
+    /// Remembers a thread; a later name replaces an earlier one unless it is empty.
+    pub fn insert(&mut self, tid: i64, thread: Thread) {
+        let slot = self.0.entry(tid).or_default();
+        if thread.name != StrId(0) {
+            slot.name = thread.name;
+        }
+        if thread.role != StrId(0) {
+            slot.role = thread.role;
+        }
+    }
+
+    /// The thread `tid`, if it is known.
+    pub fn get(&self, tid: i64) -> Option<Thread> {
+        self.0.get(&tid).copied()
+    }
+
+    /// All threads in the order in which they were first seen.
+    pub fn iter(&self) -> impl Iterator<Item = (i64, Thread)> + '_ {
+        self.0.iter().map(|(tid, thread)| (*tid, *thread))
+    }
+
+    /// How many threads there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether no thread is known.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn absorb(&mut self, other: &Threads, strings: &[StrId]) {
+        let text = |id: StrId| strings.get(id.0 as usize).copied().unwrap_or_default();
+        for (tid, thread) in other.iter() {
+            self.insert(tid, Thread { name: text(thread.name), role: text(thread.role) });
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! The words that columns of a recording use: sample events, span kinds, counters, roles, subjects.
+//!
+//! Readers write these constants and causes look for them, so that one thing has one name whatever
+//! its source. Each constant is listed with its meaning and source, and `docs/schema.md` is printed
+//! from the lists. Another word may appear in a column (another event of async-profiler, say);
+//! it is kept but no cause knows it.
+
+/// A word of a column and what it means.
+#[derive(Debug, Clone, Copy)]
+pub struct Word {
+    /// As it stands in the column.
+    pub word: &'static str,
+    /// Meaning, unit and source.
+    pub meaning: &'static str,
+}
+
+/// Declares a module of words and the list `ALL` of them.
+macro_rules! words {
+    ($(#[doc = $doc:literal])+ $module:ident { $( $(#[doc = $meaning:literal])+ $name:ident = $word:literal; )+ }) => {
+        $(#[doc = $doc])+
+        pub mod $module {
+            $( $(#[doc = $meaning])+ pub const $name: &str = $word; )+
+
+            /// All of them with their meaning.
+            pub const ALL: &[super::Word] = &[$( super::Word { word: $word, meaning: concat!($($meaning),+) }, )+];
+        }
+    };
+}
+
+words! {
+    /// What a thread is for.
+    role {
+        /// Serves requests; decided by the account of time from what the threads do.
+        HANDLER = "handler";
+        /// Another thread of the application or of the class library.
+        JAVA = "java";
+        /// The collector's workers and coordinators.
+        GC = "gc";
+        /// C1, C2 and JVMCI compiler threads.
+        COMPILER = "compiler";
+        /// Other threads of the JVM, such as the VM thread and the recorder.
+        VM = "vm";
+        /// Threads of native libraries.
+        NATIVE = "native";
+        /// Kernel threads.
+        KERNEL = "kernel";
+    }
+}
+
+words! {
+    /// The layer that a frame belongs to.
+    frame {
+        /// Java, run by the interpreter.
+        INTERPRETED = "interpreted";
+        /// Java, compiled; the tier is not known.
+        COMPILED = "compiled";
+        /// Java, compiled by C1.
+        C1 = "c1";
+        /// Java, inlined into its caller by the compiler.
+        INLINED = "inlined";
+        /// A native method of Java, or C code.
+        NATIVE = "native";
+        /// C++ code of the JVM.
+        VM = "vm";
+        /// The kernel.
+        KERNEL = "kernel";
+        /// Not code: the class of an allocated object, or of a lock, as the leaf of its stack.
+        CLASS = "class";
+    }
+}
+
+words! {
+    /// Why a thread was sampled.
+    event {
+        /// On CPU, by a CPU timer or the CPU clock (async-profiler `cpu`/`ctimer`/`itimer`, JFR `jdk.CPUTimeSample`).
+        CPU = "cpu";
+        /// Executing Java, found by walking a few runnable threads each period (JFR `jdk.ExecutionSample`): not a CPU sample.
+        EXECUTION = "execution";
+        /// In a native method when looked at (JFR `jdk.NativeMethodSample`); may be waiting there.
+        NATIVE = "native";
+        /// Seen at wall-clock intervals, running or not (async-profiler `wall`).
+        WALL = "wall";
+        /// Allocated; `size_bytes` is what the sample stands for (JFR `jdk.ObjectAllocation*`, async-profiler `alloc`).
+        ALLOCATION = "allocation";
+        /// Page fault (async-profiler `page-faults`), without its duration.
+        PAGE_FAULT = "page_fault";
+        /// Native memory allocated (async-profiler `nativemem`).
+        MALLOC = "malloc";
+    }
+}
+
+words! {
+    /// What a span is.
+    span {
+        /// A whole collection from its start to its end, concurrent parts included. Name: collector. Detail: gc_id, cause, sum_of_pauses_ns, longest_pause_ns.
+        GC = "gc";
+        /// One stop of the application by the collector. Name: as logged, or the phase's name in JFR. Detail: gc_id, cause, scope (young, mixed, full, remark, cleanup, other), collector, heap and old-generation bytes before and after, user_ns, system_ns.
+        GC_PAUSE = "gc_pause";
+        /// A part of a pause. Name: the phase. Detail: gc_id, level.
+        GC_PHASE = "gc_phase";
+        /// A phase that runs beside the application. Name: the phase. Detail: gc_id.
+        GC_CONCURRENT = "gc_concurrent";
+        /// All Java threads stopped, from the request to the release. Name: the operation when known. Detail: safepoint_id, time_to_safepoint_ns, threads.
+        SAFEPOINT = "safepoint";
+        /// Waiting for the last thread to stop; the first part of a safepoint. Detail: safepoint_id, threads.
+        TIME_TO_SAFEPOINT = "time_to_safepoint";
+        /// Work of the VM thread. Name: the operation. Detail: safepoint (true or false), safepoint_id.
+        VM_OPERATION = "vm_operation";
+        /// A sampled thread's delay until its next safepoint poll (JFR `jdk.SafepointLatency`): one per sample, not per safepoint.
+        SAFEPOINT_LATENCY = "safepoint_latency";
+        /// One compilation. Name: the method. Detail: compile_id, compiler, level, osr, code_bytes, inlined_bytes, succeeded.
+        COMPILATION = "compilation";
+        /// An allocation in the code cache failed (instant). Name: the segment. Detail: used_bytes, reserved_bytes, full_count.
+        CODE_CACHE_FULL = "code_cache_full";
+        /// The sweeper removed code (JDK 8-19). Detail: swept, flushed, zombified.
+        CODE_CACHE_SWEEP = "code_cache_sweep";
+        /// Compilation was switched on again after the cache was full (instant). Detail: freed_bytes.
+        JIT_RESTART = "jit_restart";
+        /// Compiled code was left for the interpreter (instant). Name: the method. Detail: reason, action, compile_id.
+        DEOPTIMIZATION = "deoptimization";
+        /// Blocked entering a monitor. Name: the lock's class. Detail: previous_owner, address.
+        MONITOR_ENTER = "monitor_enter";
+        /// In `Object.wait`. Name: the monitor's class. Detail: timeout_ns, timed_out.
+        MONITOR_WAIT = "monitor_wait";
+        /// Parked. Name: the class of the blocker, empty when there is none. Detail: timeout_ns.
+        PARK = "park";
+        /// In `Thread.sleep`.
+        SLEEP = "sleep";
+        /// Reading a file. Name: the path. Detail: bytes.
+        FILE_READ = "file_read";
+        /// Writing a file. Name: the path. Detail: bytes.
+        FILE_WRITE = "file_write";
+        /// Forcing a file to disk. Name: the path.
+        FILE_FORCE = "file_force";
+        /// Reading a socket. Name: `host:port` of the peer. Detail: host, port, bytes, timeout_ns.
+        SOCKET_READ = "socket_read";
+        /// Writing a socket. Name: `host:port` of the peer. Detail: host, port, bytes.
+        SOCKET_WRITE = "socket_write";
+        /// A thread waited for the collector to free memory (ZGC allocation stall, Shenandoah pacing). Name: as reported.
+        ALLOCATION_STALL = "allocation_stall";
+        /// ZGC allocated a page. Detail: bytes.
+        PAGE_ALLOCATION = "page_allocation";
+        /// A thread began (instant). Name: the thread.
+        THREAD_START = "thread_start";
+        /// A thread ended (instant). Name: the thread.
+        THREAD_END = "thread_end";
+        /// A class was loaded. Name: the class.
+        CLASS_LOAD = "class_load";
+        /// Compilation was switched off, or on again, because of the code cache, as a log tells (instant). Name: the segment.
+        COMPILER_DISABLED = "compiler_disabled";
+        /// One request of the service, from a latency file. Name: the kind of request if given.
+        REQUEST = "request";
+        /// Something that Fathom itself did to the process. Name: the action.
+        OWN_ACTION = "own_action";
+    }
+}
+
+words! {
+    /// Numbers. Instances are named in parentheses.
+    counter {
+        /// Heap in use (`before_gc`, `after_gc`).
+        HEAP_USED_BYTES = "heap_used_bytes";
+        /// Heap committed (`before_gc`, `after_gc`).
+        HEAP_COMMITTED_BYTES = "heap_committed_bytes";
+        /// Young generation in use (`before_gc`, `after_gc`).
+        YOUNG_USED_BYTES = "young_used_bytes";
+        /// Young generation's capacity (`before_gc`, `after_gc`).
+        YOUNG_CAPACITY_BYTES = "young_capacity_bytes";
+        /// Old generation in use (`before_gc`, `after_gc`).
+        OLD_USED_BYTES = "old_used_bytes";
+        /// Old generation's capacity (`before_gc`, `after_gc`).
+        OLD_CAPACITY_BYTES = "old_capacity_bytes";
+        /// Metaspace in use (`before_gc`, `after_gc`).
+        METASPACE_USED_BYTES = "metaspace_used_bytes";
+        /// CPU time of one collection's pauses (`user`, `system`), at the end of the collection.
+        GC_CPU_NS = "gc_cpu_ns";
+        /// Elapsed time that belongs to `gc_cpu_ns`.
+        GC_REAL_NS = "gc_real_ns";
+        /// Code cache in use (segment; empty for the only one).
+        CODE_CACHE_USED_BYTES = "code_cache_used_bytes";
+        /// Code cache size limit (segment).
+        CODE_CACHE_RESERVED_BYTES = "code_cache_reserved_bytes";
+        /// Compiled methods in the code cache (segment).
+        CODE_CACHE_METHODS_COUNT = "code_cache_methods_count";
+        /// Times that an allocation in the code cache failed, since start (segment).
+        CODE_CACHE_FULL_COUNT = "code_cache_full_count";
+        /// Compilations since start.
+        COMPILE_COUNT = "compile_count";
+        /// Time spent compiling since start, over all compiler threads.
+        COMPILE_TIME_NS = "compile_time_ns";
+        /// Bytes of machine code produced since start, freed code included.
+        COMPILE_CODE_BYTES = "compile_code_bytes";
+        /// Compiled methods invalidated since start.
+        COMPILE_INVALIDATED_COUNT = "compile_invalidated_count";
+        /// Compilations given up since start.
+        COMPILE_BAILOUT_COUNT = "compile_bailout_count";
+        /// Compilations waiting (compiler).
+        COMPILE_QUEUE_COUNT = "compile_queue_count";
+        /// CPU of the JVM as a share of all CPUs (`user`, `system`).
+        CPU_PROCESS_RATIO = "cpu_process_ratio";
+        /// CPU of the machine as a share of all CPUs.
+        CPU_MACHINE_RATIO = "cpu_machine_ratio";
+        /// CPU of one thread as a share of all CPUs (`user`, `system`), over the period that ends here.
+        CPU_THREAD_RATIO = "cpu_thread_ratio";
+        /// Bytes allocated by one thread since its start.
+        THREAD_ALLOCATED_BYTES = "thread_allocated_bytes";
+        /// Context switches per second of the machine.
+        CONTEXT_SWITCHES_PER_SECOND = "context_switches_per_second";
+        /// Scheduling periods of the container since its start.
+        CGROUP_PERIODS_COUNT = "cgroup_periods_count";
+        /// Scheduling periods in which the container was throttled, since its start.
+        CGROUP_THROTTLED_COUNT = "cgroup_throttled_count";
+        /// Time for which the container was throttled, since its start.
+        CGROUP_THROTTLED_NS = "cgroup_throttled_ns";
+        /// CPU time of the container since its start.
+        CGROUP_CPU_NS = "cgroup_cpu_ns";
+        /// Memory in use (`container`, `machine`, `swap`).
+        MEMORY_USED_BYTES = "memory_used_bytes";
+        /// Resident set of the process.
+        RESIDENT_BYTES = "resident_bytes";
+        /// Classes loaded since start.
+        CLASSES_LOADED_COUNT = "classes_loaded_count";
+        /// Classes unloaded since start.
+        CLASSES_UNLOADED_COUNT = "classes_unloaded_count";
+        /// Exceptions thrown since start.
+        EXCEPTIONS_COUNT = "exceptions_count";
+        /// Java threads alive.
+        THREADS_COUNT = "threads_count";
+    }
+}
+
+words! {
+    /// What a fact is about.
+    subject {
+        /// The recording itself: schema_version, files, settings that Fathom chose.
+        RECORDING = "recording";
+        /// The JVM: name, version, pid, started_at_ns, arguments, java_arguments, collector names.
+        JVM = "jvm";
+        /// A flag of the JVM as it was at the end: key is the flag's name.
+        FLAG = "flag";
+        /// How a flag got its value: key is the flag's name, value for example `Command line`.
+        FLAG_ORIGIN = "flag_origin";
+        /// A system property; secrets are masked.
+        PROPERTY = "property";
+        /// An environment variable; secrets are masked.
+        ENVIRONMENT = "environment";
+        /// The machine: os, cpu, cpus (count), memory_bytes, container.
+        HOST = "host";
+        /// A setting of the profiler or recorder: key is `event#setting`.
+        SETTING = "setting";
+        /// A native library: key is the path.
+        LIBRARY = "library";
+        /// The collector's configuration.
+        GC = "gc";
+    }
+}
+
+words! {
+    /// Kinds of losses.
+    loss {
+        /// The file ends in the middle of something.
+        TRUNCATED = "truncated";
+        /// Bytes that make no sense.
+        DAMAGED = "damaged";
+        /// Events that the recorder dropped.
+        EVENTS_LOST = "events_lost";
+        /// Lines or events that the reader does not understand.
+        NOT_UNDERSTOOD = "not_understood";
+        /// The source had to be placed on the time axis by an estimate.
+        CLOCK_ESTIMATED = "clock_estimated";
+        /// A limit of Fathom's own was reached.
+        LIMIT = "limit";
+        /// Something could not be read or recorded at all.
+        REFUSED = "refused";
+    }
+}

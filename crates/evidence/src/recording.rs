@@ -1,0 +1,159 @@
+//! A recording in memory.
+
+use crate::dictionaries::{Stacks, StrId, Strings, Thread, Threads};
+use crate::roles::role_of;
+use crate::table::{Remap, Table};
+use crate::tables::{Clocks, Counter, Counters, Fact, Facts, Log, Logs, Loss, Losses, Samples, Span, Spans};
+
+/// Longest line that is kept of a log, in bytes.
+const LOG_TEXT_MAX_BYTES: usize = 1_000;
+
+/// All that is known about one JVM over one stretch of time.
+#[derive(Debug, Default, Clone)]
+pub struct Recording {
+    /// Every text.
+    pub strings: Strings,
+    /// Frames and stacks.
+    pub stacks: Stacks,
+    /// Threads by id.
+    pub threads: Threads,
+    /// What is true of the whole recording.
+    pub facts: Facts,
+    /// Threads seen at instants.
+    pub samples: Samples,
+    /// What has a beginning and an end.
+    pub spans: Spans,
+    /// Numbers at instants.
+    pub counters: Counters,
+    /// Lines of text.
+    pub logs: Logs,
+    /// What is missing.
+    pub losses: Losses,
+    /// Instants known on two clocks.
+    pub clocks: Clocks,
+}
+
+impl Recording {
+    /// The text of `id`.
+    pub fn text(&self, id: StrId) -> &str {
+        self.strings.get(id)
+    }
+
+    /// Takes over everything of `other`, renumbering its ids. Rows keep their order, `other`'s last.
+    pub fn absorb(&mut self, other: Recording) {
+        let strings = self.strings.absorb(&other.strings);
+        let stacks = self.stacks.absorb(&other.stacks, &strings);
+        self.threads.absorb(&other.threads, &strings);
+        let remap = Remap { strings, stacks };
+        self.facts.absorb(other.facts, &remap);
+        self.samples.absorb(other.samples, &remap);
+        self.spans.absorb(other.spans, &remap);
+        self.counters.absorb(other.counters, &remap);
+        self.logs.absorb(other.logs, &remap);
+        self.losses.absorb(other.losses, &remap);
+        self.clocks.absorb(other.clocks, &remap);
+    }
+
+    /// Adds a fact.
+    pub fn add_fact(&mut self, subject: &str, key: &str, value: &str, source: &str) {
+        let row = Fact {
+            subject: self.strings.intern(subject),
+            key: self.strings.intern(key),
+            value: self.strings.intern(value),
+            source: self.strings.intern(source),
+        };
+        self.facts.push(row);
+    }
+
+    /// The last value of a fact, which is the one that held at the end.
+    pub fn fact(&self, subject: &str, key: &str) -> Option<&str> {
+        let (subject, key) = (self.strings.find(subject)?, self.strings.find(key)?);
+        let found = self.facts.rows().rev().find(|fact| fact.subject == subject && fact.key == key)?;
+        Some(self.text(found.value))
+    }
+
+    /// Adds a number.
+    pub fn add_counter(&mut self, time_ns: i64, name: &str, instance: &str, value: f64, source: &str) {
+        let row = Counter {
+            time_ns,
+            name: self.strings.intern(name),
+            instance: self.strings.intern(instance),
+            tid: 0,
+            value,
+            source: self.strings.intern(source),
+        };
+        self.counters.push(row);
+    }
+
+    /// Adds a span of the whole process or of a thread, without stacks.
+    #[allow(clippy::too_many_arguments)]
+    pub fn add_span(
+        &mut self,
+        time_ns: i64,
+        duration_ns: i64,
+        tid: i64,
+        kind: &str,
+        name: &str,
+        detail: &str,
+        source: &str,
+    ) {
+        let row = Span {
+            time_ns,
+            duration_ns,
+            tid,
+            kind: self.strings.intern(kind),
+            name: self.strings.intern(name),
+            detail: self.strings.intern(detail),
+            source: self.strings.intern(source),
+            ..Span::default()
+        };
+        self.spans.push(row);
+    }
+
+    /// Adds a line of a log, cut to a bounded length.
+    pub fn add_log(&mut self, time_ns: i64, source: &str, level: &str, class: &str, text: &str) {
+        let cut = text.floor_char_boundary(LOG_TEXT_MAX_BYTES.min(text.len()));
+        let row = Log {
+            time_ns,
+            source: self.strings.intern(source),
+            level: self.strings.intern(level),
+            class: self.strings.intern(class),
+            template: StrId(0),
+            text: self.strings.intern(&text[..cut]),
+        };
+        self.logs.push(row);
+    }
+
+    /// Adds a loss that concerns the whole source.
+    pub fn add_loss(&mut self, source: &str, kind: &str, count: i64, says: &str) {
+        let row = Loss {
+            source: self.strings.intern(source),
+            kind: self.strings.intern(kind),
+            count,
+            says: self.strings.intern(says),
+            from_ns: 0,
+            to_ns: 0,
+        };
+        self.losses.push(row);
+    }
+
+    /// Remembers a thread by its name; its role follows from the name.
+    pub fn add_thread(&mut self, tid: i64, name: &str) {
+        let thread = Thread { name: self.strings.intern(name), role: self.strings.intern(role_of(name)) };
+        self.threads.insert(tid, thread);
+    }
+
+    /// First and last instant of samples, spans and counters; `None` when there is none.
+    pub fn time_range_ns(&self) -> Option<(i64, i64)> {
+        let instants = self.samples.time_ns.iter().chain(&self.counters.time_ns);
+        let first = instants.clone().chain(&self.spans.time_ns).copied().min()?;
+        let ends = self.spans.time_ns.iter().zip(&self.spans.duration_ns);
+        let last = instants.copied().chain(ends.map(|(time, duration)| time.saturating_add(*duration))).max()?;
+        Some((first, last))
+    }
+
+    /// Whether nothing at all was observed.
+    pub fn is_empty(&self) -> bool {
+        self.samples.is_empty() && self.spans.is_empty() && self.counters.is_empty() && self.facts.is_empty()
+    }
+}

@@ -1,0 +1,152 @@
+//! The macro that makes a table: the struct of columns, its row, its documentation, and its way to
+//! and from Arrow, all from one declaration.
+
+use std::ops::Range;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, Schema};
+
+use crate::dictionaries::{StackId, StrId, Strings};
+
+/// What one column means; `docs/schema.md` is printed from these.
+#[derive(Debug, Clone, Copy)]
+pub struct ColumnDoc {
+    /// Name of the column in memory and on disk.
+    pub name: &'static str,
+    /// Unit, or `text`, `id`.
+    pub unit: &'static str,
+    /// Meaning, and where it comes from.
+    pub meaning: &'static str,
+}
+
+/// New ids for the ids of a recording that is being absorbed.
+pub struct Remap {
+    pub(crate) strings: Vec<StrId>,
+    pub(crate) stacks: Vec<StackId>,
+}
+
+/// A table of a recording.
+pub trait Table: Default {
+    /// File name without extension, and name in documents.
+    const NAME: &'static str;
+    /// What a row is.
+    const MEANING: &'static str;
+
+    /// The columns with unit and meaning, in order.
+    fn columns() -> &'static [ColumnDoc];
+    /// Arrow types of the columns.
+    fn arrow_schema() -> Schema;
+    /// Number of rows.
+    fn len(&self) -> usize;
+    /// Whether there is no row.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Drops all rows, keeps the memory.
+    fn clear(&mut self);
+    /// Rows as Arrow arrays, with text instead of string ids.
+    fn to_batch(&self, rows: Range<usize>, strings: &Strings) -> Result<RecordBatch, ArrowError>;
+    /// Appends the rows of a batch. Columns that are missing there (an older writer) are zero.
+    fn append_batch(&mut self, batch: &RecordBatch, strings: &mut Strings) -> Result<(), ArrowError>;
+    /// Appends the rows of `other`, whose ids are translated.
+    fn absorb(&mut self, other: Self, remap: &Remap);
+}
+
+/// Declares a table. Each column: doc comment (meaning and source), unit in brackets, name, type.
+macro_rules! table {
+    ($(#[doc = $doc:literal])+ $table:ident = $name:literal, row $row:ident {
+        $( $(#[doc = $column_doc:literal])+ [$unit:literal] $column:ident: $type:ty, )+
+    }) => {
+        $(#[doc = $doc])+
+        #[derive(Debug, Default, Clone)]
+        pub struct $table {
+            $( $(#[doc = $column_doc])+ pub $column: Vec<$type>, )+
+        }
+
+        #[doc = concat!("One row of [`", stringify!($table), "`].")]
+        #[derive(Debug, Default, Clone, Copy, PartialEq)]
+        pub struct $row {
+            $( $(#[doc = $column_doc])+ pub $column: $type, )+
+        }
+
+        impl $table {
+            /// Appends a row.
+            #[inline]
+            pub fn push(&mut self, row: $row) {
+                $( self.$column.push(row.$column); )+
+            }
+
+            /// Row `index`. Panics when there is none, as indexing a slice does.
+            #[inline]
+            pub fn row(&self, index: usize) -> $row {
+                $row { $( $column: self.$column[index], )+ }
+            }
+
+            /// All rows in order.
+            pub fn rows(&self) -> impl DoubleEndedIterator<Item = $row> + ExactSizeIterator + '_ {
+                (0..$crate::Table::len(self)).map(|index| self.row(index))
+            }
+
+            /// Makes room for `more` rows.
+            pub fn reserve(&mut self, more: usize) {
+                $( self.$column.reserve(more); )+
+            }
+        }
+
+        impl $crate::Table for $table {
+            const NAME: &'static str = $name;
+            const MEANING: &'static str = concat!($($doc),+);
+
+            fn columns() -> &'static [$crate::ColumnDoc] {
+                &[$( $crate::ColumnDoc {
+                    name: stringify!($column),
+                    unit: $unit,
+                    meaning: concat!($($column_doc),+),
+                }, )+]
+            }
+
+            fn arrow_schema() -> arrow_schema::Schema {
+                arrow_schema::Schema::new(vec![$( arrow_schema::Field::new(
+                    stringify!($column), <$type as $crate::values::Value>::arrow_type(), false,
+                ), )+])
+            }
+
+            fn len(&self) -> usize {
+                [$( self.$column.len(), )+][0]
+            }
+
+            fn clear(&mut self) {
+                $( self.$column.clear(); )+
+            }
+
+            fn to_batch(
+                &self, rows: std::ops::Range<usize>, strings: &$crate::Strings,
+            ) -> Result<arrow_array::RecordBatch, arrow_schema::ArrowError> {
+                use $crate::values::Value;
+                let columns = vec![$( <$type>::to_array(&self.$column[rows.clone()], strings), )+];
+                arrow_array::RecordBatch::try_new(std::sync::Arc::new(Self::arrow_schema()), columns)
+            }
+
+            fn append_batch(
+                &mut self, batch: &arrow_array::RecordBatch, strings: &mut $crate::Strings,
+            ) -> Result<(), arrow_schema::ArrowError> {
+                use $crate::values::append_column;
+                $( append_column(&mut self.$column, batch, stringify!($column), strings)?; )+
+                Ok(())
+            }
+
+            fn absorb(&mut self, mut other: Self, remap: &$crate::table::Remap) {
+                use $crate::values::Value;
+                $(
+                    <$type>::remap(&mut other.$column, remap);
+                    if self.$column.is_empty() {
+                        self.$column = other.$column;
+                    } else {
+                        self.$column.append(&mut other.$column);
+                    }
+                )+
+            }
+        }
+    };
+}
+pub(crate) use table;

@@ -1,0 +1,12 @@
+//! Finds the formats: every folder of `src` with a `mod.rs`.
+
+use std::path::Path;
+
+fn main() {
+    fathom_scan::modules(
+        Path::new(&format!("{}/src", env!("CARGO_MANIFEST_DIR"))),
+        "READER",
+        "crate::Reader",
+        "readers.rs",
+    );
+}

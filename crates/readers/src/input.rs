@@ -1,0 +1,113 @@
+//! Bytes of a file: memory-mapped when plain, unpacked when compressed with gzip.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::ops::Deref;
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+use memmap2::Mmap;
+
+use crate::LoadError;
+
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// Files up to this size are read rather than mapped: a map of a file that shrinks meanwhile would
+/// kill the process, and small files gain nothing from it.
+const READ_MAX_BYTES: u64 = 4 << 20;
+
+/// A gzip file unpacks to at most this many bytes; more is cut, so that a small hostile file
+/// cannot fill the memory.
+const UNPACKED_MAX_BYTES: u64 = 4 << 30;
+
+/// The content of a file.
+#[derive(Debug)]
+pub struct Input {
+    bytes: Bytes,
+    /// Set when the content is not whole: one sentence that says why.
+    pub cut: Option<String>,
+}
+
+#[derive(Debug)]
+enum Bytes {
+    Mapped(Mmap),
+    Owned(Vec<u8>),
+}
+
+impl Deref for Input {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match &self.bytes {
+            Bytes::Mapped(map) => map,
+            Bytes::Owned(bytes) => bytes,
+        }
+    }
+}
+
+impl Input {
+    /// Opens `path`, unpacking it if it is compressed.
+    pub fn open(path: &Path) -> Result<Input, LoadError> {
+        Self::open_io(path).map_err(|source| LoadError::Io { path: path.to_owned(), source })
+    }
+
+    fn open_io(path: &Path) -> io::Result<Input> {
+        let mut file = open_regular(path)?;
+        let length = file.metadata()?.len();
+        if length <= READ_MAX_BYTES {
+            let mut bytes = Vec::new();
+            file.by_ref().take(READ_MAX_BYTES).read_to_end(&mut bytes)?;
+            return Ok(unpack(Bytes::Owned(bytes)));
+        }
+        // SAFETY: the map is only read. A file that is cut by somebody else while it is mapped can
+        // still end the process; recordings grow and are not cut while they are read.
+        let map = unsafe { Mmap::map(&file)? };
+        Ok(unpack(Bytes::Mapped(map)))
+    }
+}
+
+/// The first `max` bytes of the content.
+pub(crate) fn head(path: &Path, max: usize) -> Result<Vec<u8>, LoadError> {
+    head_io(path, max).map_err(|source| LoadError::Io { path: path.to_owned(), source })
+}
+
+fn head_io(path: &Path, max: usize) -> io::Result<Vec<u8>> {
+    let mut packed = Vec::new();
+    open_regular(path)?.take(max as u64).read_to_end(&mut packed)?;
+    if !packed.starts_with(&GZIP_MAGIC) {
+        return Ok(packed);
+    }
+    let (bytes, _) = gunzip(&packed, max as u64);
+    Ok(bytes)
+}
+
+/// Opens a file that can be read to its end; refuses folders, pipes and devices.
+fn open_regular(path: &Path) -> io::Result<File> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    File::open(path)
+}
+
+fn unpack(bytes: Bytes) -> Input {
+    let plain = Input { bytes, cut: None };
+    if !plain.starts_with(&GZIP_MAGIC) {
+        return plain;
+    }
+    let (bytes, cut) = gunzip(&plain, UNPACKED_MAX_BYTES);
+    Input { bytes: Bytes::Owned(bytes), cut }
+}
+
+/// Unpacks as much as is whole, and says what is missing.
+fn gunzip(packed: &[u8], max_bytes: u64) -> (Vec<u8>, Option<String>) {
+    let mut bytes = Vec::new();
+    let result = MultiGzDecoder::new(packed).take(max_bytes).read_to_end(&mut bytes);
+    let cut = match result {
+        Err(error) => Some(format!("the gzip data are damaged after {} unpacked bytes: {error}", bytes.len())),
+        Ok(_) if bytes.len() as u64 == max_bytes => {
+            Some(format!("only the first {max_bytes} unpacked bytes were read"))
+        }
+        Ok(_) => None,
+    };
+    (bytes, cut)
+}
