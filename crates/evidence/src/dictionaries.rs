@@ -137,7 +137,7 @@ impl Stacks {
     pub fn leaf_to_root(&self, id: StackId) -> impl Iterator<Item = Frame> + '_ {
         let mut next = id;
         std::iter::from_fn(move || {
-            let stack = (next != StackId(0)).then(|| self.stack(next))?;
+            let stack = self.stacks.get_index(next.0 as usize).filter(|_| next != StackId(0))?;
             // A parent always has a smaller id; damaged files must not make this a loop.
             next = if stack.parent < next { stack.parent } else { StackId(0) };
             Some(self.frame(stack.frame))

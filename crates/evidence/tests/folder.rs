@@ -1,5 +1,7 @@
 //! Recordings survive the way to disk and back, finished, unfinished and cut.
 
+#![allow(clippy::unwrap_used)]
+
 use std::fs;
 use std::path::Path;
 
