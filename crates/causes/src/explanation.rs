@@ -1,0 +1,178 @@
+//! What an explanation says: the answer of the engine, and the contract of `fathom explain --json`.
+//!
+//! Field names are those of the JSON (version [`SCHEMA`]); a field is never renamed or given
+//! another meaning without raising the version.
+
+use serde::Serialize;
+
+/// Version of the JSON.
+pub const SCHEMA: u32 = 1;
+
+/// The answer to "why was it slow".
+#[derive(Debug, Clone, Serialize)]
+pub struct Explanation {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// What was looked at.
+    pub recording: RecordingSummary,
+    /// When it was slow; empty when nothing was slow.
+    pub slow: Vec<SlowInterval>,
+    /// What the slow time was compared with.
+    pub baseline: Baseline,
+    /// Headline figures, slow against baseline: latency, CPU, stops.
+    pub figures: Vec<Evidence>,
+    /// Every cause of the catalogue, the best explanation first.
+    pub causes: Vec<CauseVerdict>,
+    /// What no cause explains.
+    pub unexplained: Unexplained,
+    /// What is missing from the recording.
+    pub losses: Vec<LossNote>,
+}
+
+/// Identity and extent of a recording.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct RecordingSummary {
+    /// Main class or jar of the JVM, or the name of the file.
+    pub title: String,
+    /// Process id, if known.
+    pub pid: Option<i64>,
+    /// For example `JDK 25.0.3`.
+    pub jvm: String,
+    /// For example `G1`.
+    pub collector: String,
+    /// CPUs that the JVM may use.
+    pub cpus: Option<u32>,
+    /// First instant.
+    pub from_ns: i64,
+    /// Last instant.
+    pub to_ns: i64,
+    /// Where the evidence is from: `jfr`, `gc_log`, `latency`.
+    pub sources: Vec<String>,
+    /// Which capture tier it amounts to (0: files and JVM only).
+    pub tier: u8,
+}
+
+/// A stretch of time in which the service was slow.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SlowInterval {
+    /// Its beginning.
+    pub from_ns: i64,
+    /// Its end.
+    pub to_ns: i64,
+    /// Which signal shows it: `request_latency`, `stopped`, `blocked`, `jvm_cpu`, `interpreted`, `cpu`, `given`.
+    pub signal: String,
+    /// One sentence with figures.
+    pub says: String,
+}
+
+/// What the slow time was compared with.
+#[derive(Debug, Clone, Serialize)]
+pub struct Baseline {
+    /// `rest_of_recording`, `other_recording`, or `none` (everything was slow: compared with no loss at all).
+    pub kind: String,
+    /// One sentence.
+    pub says: String,
+    /// How much time it covers.
+    pub duration_ns: i64,
+}
+
+/// How sure a statement about a cause is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The mechanism was seen and it covers the time.
+    Shown,
+    /// All signs but one fit, or the mechanism was seen only indirectly.
+    Likely,
+    /// Some signs fit; not enough to act on.
+    Possible,
+    /// The evidence does not suffice to say.
+    NotEnough,
+    /// A measurement excludes it.
+    RuledOut,
+}
+
+/// What is said of one cause.
+#[derive(Debug, Clone, Serialize)]
+pub struct CauseVerdict {
+    /// Its id, the name of its folder in the catalogue.
+    pub id: String,
+    /// How sure.
+    pub verdict: Verdict,
+    /// Part of the lost time that it explains, 0 to 1.
+    pub share: f64,
+    /// One or two sentences with figures, for a person.
+    pub says: String,
+    /// The measurements behind it.
+    pub evidence: Vec<Evidence>,
+    /// What would make the answer better.
+    pub missing: Vec<Missing>,
+    /// Ids of causes behind this one, the nearest first.
+    pub chain: Vec<String>,
+    /// What to do about it.
+    #[serde(rename = "do")]
+    pub actions: Vec<String>,
+    /// The command that reproduces the mechanism; empty when there is no lab for it.
+    pub prove: String,
+}
+
+/// A measurement.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Evidence {
+    /// What was measured, without the number.
+    pub says: String,
+    /// Its value in the slow time.
+    pub value: f64,
+    /// Its value in the baseline, if there is one.
+    pub baseline: Option<f64>,
+    /// Unit of both: `ns`, `bytes`, `count`, `1/s`, `bytes/s`, `ratio` (1.0 = 100 %), `cores`, `threads`, `times`.
+    pub unit: String,
+    /// Table it was read from.
+    pub table: String,
+    /// Beginning of the time it covers.
+    pub from_ns: i64,
+    /// End of the time it covers.
+    pub to_ns: i64,
+    /// Stack, leaf first, frames separated by `;`; empty when it has none.
+    pub stack: String,
+}
+
+/// Evidence that is not there, and the command that records it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Missing {
+    /// What is missing and what for.
+    pub says: String,
+    /// How to record it.
+    pub record_with: String,
+}
+
+/// The part of the lost time that no cause explains.
+#[derive(Debug, Clone, Serialize)]
+pub struct Unexplained {
+    /// Part of the lost time, 0 to 1; 0 when nothing was slow.
+    pub share: f64,
+    /// What its biggest part is.
+    pub says: String,
+    /// The stacks seen most in it.
+    pub stacks: Vec<StackShare>,
+}
+
+/// A stack and how much of the samples of the slow time it has.
+#[derive(Debug, Clone, Serialize)]
+pub struct StackShare {
+    /// Leaf first, frames separated by `;`.
+    pub stack: String,
+    /// Share of the samples of its threads in the slow time, 0 to 1.
+    pub share: f64,
+}
+
+/// A loss for a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LossNote {
+    /// Where it was lost.
+    pub source: String,
+    /// Its kind, one of `fathom_evidence::kinds::loss`.
+    pub kind: String,
+    /// One sentence.
+    pub says: String,
+}
