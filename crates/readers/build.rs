@@ -6,7 +6,7 @@ fn main() {
     fathom_scan::modules(
         Path::new(&format!("{}/src", env!("CARGO_MANIFEST_DIR"))),
         "READER",
-        "crate::Reader",
+        "dyn crate::Reader",
         "readers.rs",
     );
 }

@@ -21,11 +21,11 @@ pub fn folders(parent: &Path, marker: &str) -> Vec<PathBuf> {
 }
 
 /// Writes `OUT_DIR/<file>`: one `mod` per folder of `parent` that has a `mod.rs`, and
-/// `pub(crate) static ALL: &[&dyn Trait]` of each module's `item`.
+/// `pub(crate) static ALL: &[&TYPE]` of each module's `item`.
 ///
 /// # Panics
 /// When a folder cannot be read or the file cannot be written.
-pub fn modules(parent: &Path, item: &str, item_trait: &str, file: &str) {
+pub fn modules(parent: &Path, item: &str, item_type: &str, file: &str) {
     let mut code = String::new();
     let mut items = String::new();
     for folder in folders(parent, "mod.rs") {
@@ -34,9 +34,8 @@ pub fn modules(parent: &Path, item: &str, item_trait: &str, file: &str) {
         code += &format!("#[path = {path:?}]\nmod {name};\n");
         items += &format!("    &{name}::{item},\n");
     }
-    code += &format!(
-        "/// Everything that was found, by name.\npub(crate) static ALL: &[&dyn {item_trait}] = &[\n{items}];\n"
-    );
+    code +=
+        &format!("/// Everything that was found, by name.\npub(crate) static ALL: &[&{item_type}] = &[\n{items}];\n");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("run by cargo")).join(file);
     fs::write(&out, code).unwrap_or_else(|e| panic!("{}: {e}", out.display()));
 }

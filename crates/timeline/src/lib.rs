@@ -1,1 +1,108 @@
-//! placeholder
+//! The account of time: when it was slow, what the threads did then, and what they did otherwise.
+//!
+//! [`analyse`] goes from a recording to an [`Analysis`] in one direction:
+//! [`View`] (the recording with sources chosen) → [`Account`] (thread time per state and second) →
+//! [`Pain`] (slow and baseline seconds) → [`Excess`] (what the slow seconds have more of). No cause
+//! is known here; causes claim parts of the excess later.
+
+mod account;
+mod cells;
+mod cpu;
+mod excess;
+mod grid;
+mod intervals;
+mod pain;
+mod signals;
+mod startup;
+mod stops;
+mod view;
+mod waits;
+
+pub use account::Account;
+pub use cells::{Cell, Collection, Layer, Origin, Scope, Stop, Wait};
+pub use excess::{CellExcess, Excess};
+pub use grid::{BUCKET_NS, Grid};
+pub use intervals::{Intervals, SlowInterval};
+pub use pain::{Pain, PainOptions};
+pub use signals::SignalKind;
+pub use stops::StopSpan;
+pub use view::{Series, View};
+pub use waits::is_downstream;
+
+use fathom_evidence::Recording;
+
+/// What the caller knows about the slowdown.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Options<'a> {
+    /// When it was slow, if a person says so, in ns since the Unix epoch.
+    pub slow: Option<(i64, i64)>,
+    /// A recording of the same service when it was well.
+    pub baseline: Option<&'a Recording>,
+}
+
+/// Everything that is known about the time of one recording.
+#[derive(Debug)]
+pub struct Analysis<'a> {
+    /// The recording with its sources chosen.
+    pub view: View<'a>,
+    /// Thread time by state and second.
+    pub account: Account,
+    /// Slow and baseline seconds.
+    pub pain: Pain,
+    /// What the slow seconds have more of; empty when nothing was slow.
+    pub excess: Excess,
+    /// The other recording that the slow time is compared with, if there is one.
+    pub reference: Option<Reference<'a>>,
+}
+
+/// A recording of the same service when it was well.
+#[derive(Debug)]
+pub struct Reference<'a> {
+    /// The recording with its sources chosen.
+    pub view: View<'a>,
+    /// Its thread time by state and second.
+    pub account: Account,
+    /// Its quiet seconds, after start-up.
+    pub quiet: Vec<bool>,
+}
+
+impl<'a> Reference<'a> {
+    fn new(recording: &'a Recording) -> Option<Reference<'a>> {
+        let view = View::new(recording)?;
+        let account = Account::new(&view);
+        let slow = pain::find(&view, &account, &PainOptions::default()).slow;
+        let quiet = slow.iter().enumerate().map(|(index, slow)| !slow && index >= account.startup_buckets).collect();
+        Some(Reference { view, account, quiet })
+    }
+}
+
+impl Analysis<'_> {
+    /// The slow time.
+    pub fn slow_time(&self) -> Intervals {
+        self.account.grid.marked(&self.pain.slow)
+    }
+
+    /// The time that the slow time is compared with, and the recording it is in. `None` when there
+    /// is no such time.
+    pub fn quiet_time(&self) -> Option<(&View<'_>, Intervals)> {
+        let (view, time) = match &self.reference {
+            Some(reference) => (&reference.view, reference.account.grid.marked(&reference.quiet)),
+            None => (&self.view, self.account.grid.marked(&self.pain.baseline)),
+        };
+        (time.total_ns() > 0).then_some((view, time))
+    }
+}
+
+/// Makes the account of a recording. `None` when it holds nothing that has a time.
+pub fn analyse<'a>(recording: &'a Recording, options: &Options<'a>) -> Option<Analysis<'a>> {
+    let view = View::new(recording)?;
+    let account = Account::new(&view);
+    let reference = options.baseline.and_then(Reference::new);
+    let pain_options = PainOptions { slow: options.slow, reference: reference.as_ref().map(|r| &r.account) };
+    let pain = pain::find(&view, &account, &pain_options);
+    let excess = match &reference {
+        Some(reference) => excess::compare(&account, &pain, &reference.account, &reference.quiet),
+        None => excess::compare(&account, &pain, &account, &pain.baseline),
+    };
+    Some(Analysis { view, account, pain, excess, reference })
+}

@@ -1,0 +1,133 @@
+//! Thread time per state and second.
+
+use std::collections::BTreeMap;
+
+use fathom_evidence::kinds::span;
+
+use crate::cells::{Cell, Stop};
+use crate::cpu;
+use crate::grid::{BUCKET_NS, Grid};
+use crate::intervals::Intervals;
+use crate::startup;
+use crate::stops::{self, StopSpan};
+use crate::view::View;
+use crate::waits;
+
+/// Requests of the service, from a latency file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Requests {
+    /// Requests that began in each bucket.
+    pub count: Vec<f64>,
+    /// 99th percentile of their latency, in ns; `None` where there was no request.
+    pub p99_ns: Vec<Option<f64>>,
+}
+
+/// What the threads did, bucket by bucket.
+#[derive(Debug, Clone)]
+pub struct Account {
+    /// The buckets.
+    pub grid: Grid,
+    /// Thread time in ns per bucket. Stops count once here, however many threads they stopped.
+    pub cells: BTreeMap<Cell, Vec<f64>>,
+    /// Every stop.
+    pub stops: Vec<StopSpan>,
+    /// The same as a set of time.
+    pub stopped: Intervals,
+    /// CPU of the whole process in ns per bucket, if it was recorded.
+    pub process_cpu_ns: Option<Vec<f64>>,
+    /// CPU of the machine as a share of all CPUs, if it was recorded.
+    pub machine_ratio: Option<Vec<f64>>,
+    /// CPUs that the JVM may use.
+    pub cpus: Option<f64>,
+    /// Requests, if a latency file was given.
+    pub requests: Option<Requests>,
+    /// Buckets at the beginning in which the JVM was still starting up.
+    pub startup_buckets: usize,
+}
+
+impl Account {
+    /// Makes the account of everything in the view.
+    pub fn new(view: &View<'_>) -> Account {
+        let grid = view.grid;
+        let stops = stops::find(view);
+        let stopped = Intervals::union(stops.iter().map(|stop| (stop.from_ns, stop.to_ns)).collect());
+        let mut cells = BTreeMap::new();
+        add_stops(grid, &mut cells, &stops);
+        for wait in waits::find(view, &stopped) {
+            let row = cells.entry(Cell::Blocked(wait.wait)).or_insert_with(|| grid.zeros());
+            let end = wait.span.time_ns.saturating_add(wait.span.duration_ns);
+            grid.spread(row, wait.span.time_ns, end, wait.lost_ns);
+        }
+        let cpu = cpu::of(view);
+        cells.extend(cpu.cells);
+        let startup_buckets = startup::buckets(view, cells.get(&Cell::Compiler));
+        Account {
+            grid,
+            cells,
+            stops,
+            stopped,
+            process_cpu_ns: cpu.process_ns,
+            machine_ratio: cpu.machine_ratio,
+            cpus: view.cpus(),
+            requests: requests(view),
+            startup_buckets,
+        }
+    }
+
+    /// Thread time of the cells that `select` chooses, per bucket, in ns.
+    pub fn sum(&self, select: impl Fn(Cell) -> bool) -> Vec<f64> {
+        let mut sum = self.grid.zeros();
+        for row in self.cells.iter().filter(|(cell, _)| select(**cell)).map(|(_, row)| row) {
+            sum.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
+        }
+        sum
+    }
+
+    /// How many threads of the application were at work at once, on average over some buckets
+    /// and outside stops; at least one. A stop costs each of them its length.
+    pub fn concurrency(&self, buckets: impl Iterator<Item = usize> + Clone) -> f64 {
+        let total = |row: &[f64]| buckets.clone().map(|index| row[index]).sum::<f64>();
+        let busy = total(&self.sum(|cell| matches!(cell, Cell::Running(_) | Cell::Blocked(_))));
+        let stopped = total(&self.sum(|cell| matches!(cell, Cell::Stopped(_))));
+        let length = buckets.clone().count() as f64 * BUCKET_NS as f64;
+        (busy / (length - stopped).max(length / 20.0)).max(1.0)
+    }
+}
+
+fn add_stops(grid: Grid, cells: &mut BTreeMap<Cell, Vec<f64>>, stops: &[StopSpan]) {
+    for stop in stops {
+        let row = cells.entry(Cell::Stopped(stop.stop)).or_insert_with(|| grid.zeros());
+        grid.spread(row, stop.from_ns, stop.to_ns, stop.duration_ns() as f64);
+    }
+    // Reported stops may overlap by rounding; a second has no more than a second of them.
+    let whole = BUCKET_NS as f64;
+    for index in 0..grid.len {
+        let is_stop =
+            |cell: &Cell| matches!(cell, Cell::Stopped(Stop::TimeToSafepoint | Stop::Operation | Stop::Collection(_)));
+        let total: f64 = cells.iter().filter(|(cell, _)| is_stop(cell)).map(|(_, row)| row[index]).sum();
+        if total > whole {
+            let rows = cells.iter_mut().filter(|(cell, _)| is_stop(cell));
+            rows.for_each(|(_, row)| row[index] *= whole / total);
+        }
+    }
+}
+
+fn requests(view: &View<'_>) -> Option<Requests> {
+    let mut latencies: Vec<Vec<i64>> = vec![Vec::new(); view.grid.len];
+    for request in view.spans(span::REQUEST) {
+        if let Some(bucket) = view.grid.bucket_of(request.time_ns) {
+            latencies[bucket].push(request.duration_ns);
+        }
+    }
+    latencies.iter().any(|bucket| !bucket.is_empty()).then(|| Requests {
+        count: latencies.iter().map(|bucket| bucket.len() as f64).collect(),
+        p99_ns: latencies.iter_mut().map(|bucket| quantile(bucket, 0.99)).collect(),
+    })
+}
+
+/// The quantile of unsorted values.
+fn quantile(values: &mut [i64], q: f64) -> Option<f64> {
+    let last = values.len().checked_sub(1)?;
+    let index = (last as f64 * q).round() as usize;
+    Some(*values.select_nth_unstable(index).1 as f64)
+}

@@ -1,0 +1,185 @@
+//! The states that thread time is accounted to. Every nanosecond of a thread is in exactly one.
+
+use std::fmt;
+
+/// One kind of thread time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Cell {
+    /// The whole application stood still.
+    Stopped(Stop),
+    /// A thread of the application waited for something other than work.
+    Blocked(Wait),
+    /// Threads of the application ran on a CPU.
+    Running(Layer),
+    /// Compiler threads ran.
+    Compiler,
+    /// The collector's threads ran.
+    Collector(Collection),
+    /// Other threads of the JVM ran.
+    Vm,
+}
+
+/// Why the application stood still.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Stop {
+    /// Waiting for the last thread to reach the safepoint.
+    TimeToSafepoint,
+    /// A pause of the collector.
+    Collection(Collection),
+    /// Another operation of the VM thread.
+    Operation,
+}
+
+/// What a collection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Collection {
+    /// How much of the heap it is about.
+    pub scope: Scope,
+    /// Why it was started.
+    pub origin: Origin,
+}
+
+/// How much of the heap a collection is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Scope {
+    /// Young, or young and some old regions.
+    Young,
+    /// The whole heap in one pause.
+    Full,
+    /// Work beside the application and its short pauses.
+    Concurrent,
+}
+
+/// Why a collection was started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Origin {
+    /// The application needed memory.
+    Allocation,
+    /// The code cache needed space (JDK 20 and later).
+    CodeCache,
+    /// Somebody asked for it: `System.gc()`, a heap dump, a diagnostic command.
+    Explicit,
+    /// Metaspace reached its threshold.
+    Metaspace,
+}
+
+impl Origin {
+    /// From the cause that the JVM gives.
+    pub fn of_cause(cause: &str) -> Origin {
+        const EXPLICIT: &[&str] = &[
+            "System.gc()",
+            "Diagnostic Command",
+            "Heap Inspection",
+            "Heap Dump",
+            "JvmtiEnv",
+            "Full GC Alot",
+            "WhiteBox",
+        ];
+        if cause.contains("CodeCache GC") {
+            Origin::CodeCache
+        } else if EXPLICIT.iter().any(|explicit| cause.contains(explicit)) {
+            Origin::Explicit
+        } else if cause.starts_with("Metadata GC") || cause.starts_with("Last ditch") {
+            Origin::Metaspace
+        } else {
+            Origin::Allocation
+        }
+    }
+}
+
+/// What a thread waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Wait {
+    /// A lock that another thread holds: a monitor, or a lock or semaphore of `java.util.concurrent`.
+    Lock,
+    /// The answer of another service.
+    Socket,
+    /// A file.
+    File,
+    /// The collector, for memory.
+    AllocationStall,
+}
+
+/// Which code ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Layer {
+    /// Java in the interpreter.
+    Interpreted,
+    /// Compiled Java, and Java of unknown layer.
+    Java,
+    /// Native methods and libraries.
+    Native,
+    /// The JVM's C++ code on threads of the application.
+    Vm,
+    /// The kernel on behalf of the application's threads.
+    Kernel,
+}
+
+impl Cell {
+    /// Whether this time is lost to the application in itself. Running is work: it counts as lost
+    /// only when the signal says that there was too much of it.
+    pub fn is_loss(self) -> bool {
+        !matches!(self, Cell::Running(Layer::Java | Layer::Native | Layer::Vm | Layer::Kernel))
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cell::Stopped(Stop::TimeToSafepoint) => f.write_str("waiting for threads to reach a safepoint"),
+            Cell::Stopped(Stop::Collection(collection)) => write!(f, "stopped by {collection}"),
+            Cell::Stopped(Stop::Operation) => f.write_str("stopped by operations of the VM thread"),
+            Cell::Blocked(Wait::Lock) => f.write_str("waiting for locks"),
+            Cell::Blocked(Wait::Socket) => f.write_str("waiting for other services"),
+            Cell::Blocked(Wait::File) => f.write_str("waiting for files"),
+            Cell::Blocked(Wait::AllocationStall) => f.write_str("waiting for the collector to free memory"),
+            Cell::Running(Layer::Interpreted) => f.write_str("interpreted Java of the application's threads"),
+            Cell::Running(Layer::Java) => f.write_str("Java code of the application's threads"),
+            Cell::Running(Layer::Native) => f.write_str("native code of the application's threads"),
+            Cell::Running(Layer::Vm) => f.write_str("JVM code on the application's threads"),
+            Cell::Running(Layer::Kernel) => f.write_str("kernel code on the application's threads"),
+            Cell::Compiler => f.write_str("compiler threads"),
+            Cell::Collector(collection) => write!(f, "collector threads in {collection}"),
+            Cell::Vm => f.write_str("other threads of the JVM"),
+        }
+    }
+}
+
+impl fmt::Display for Collection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.scope {
+            Scope::Young => "young collections",
+            Scope::Full => "full collections",
+            Scope::Concurrent => "concurrent collections",
+        })?;
+        f.write_str(match self.origin {
+            Origin::Allocation => "",
+            Origin::CodeCache => " for the code cache",
+            Origin::Explicit => " asked for by name",
+            Origin::Metaspace => " for metaspace",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_of_real_causes() {
+        for (cause, origin) in [
+            ("CodeCache GC Threshold", Origin::CodeCache),
+            ("CodeCache GC Aggressive", Origin::CodeCache),
+            ("System.gc()", Origin::Explicit),
+            ("Heap Inspection Initiated GC", Origin::Explicit),
+            ("Heap Dump Initiated GC", Origin::Explicit),
+            ("Metadata GC Threshold", Origin::Metaspace),
+            ("G1 Evacuation Pause", Origin::Allocation),
+            ("Ergonomics", Origin::Allocation),
+            ("Allocation Rate", Origin::Allocation),
+            ("", Origin::Allocation),
+        ] {
+            assert_eq!(Origin::of_cause(cause), origin, "{cause}");
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! Who used the CPU: compiler, collector, the application by layer.
+//!
+//! Recordings differ in what they hold, so each part takes the best source there is: CPU counters
+//! of threads, the compiler's own account, CPU samples, and durations as the last resort.
+
+use std::collections::{BTreeMap, HashMap};
+
+use fathom_evidence::detail::{Gc, from_text};
+use fathom_evidence::kinds::{counter, event, frame, role, span};
+use fathom_evidence::{StackId, StrId};
+
+use crate::cells::{Cell, Collection, Layer, Origin, Scope};
+use crate::grid::{BUCKET_NS, Grid};
+use crate::intervals::Intervals;
+use crate::stops::scope_of;
+use crate::view::{Series, View};
+
+/// Readings further apart than this say too little about a second, in ns.
+const DENSE_NS: i64 = 2_500_000_000;
+
+/// CPU time by cell.
+pub(crate) struct Cpu {
+    pub(crate) cells: BTreeMap<Cell, Vec<f64>>,
+    pub(crate) process_ns: Option<Vec<f64>>,
+    pub(crate) machine_ratio: Option<Vec<f64>>,
+}
+
+/// Makes the account of CPU time.
+pub(crate) fn of(view: &View<'_>) -> Cpu {
+    let grid = view.grid;
+    let seen = Seen::new(view);
+    let process_ns = process(view);
+    let threads = thread_cpu(view);
+    let compiler = compiler(view, &threads, &seen);
+    let mut cells = collector(view);
+    let mut known = compiler.clone();
+    for row in cells.values() {
+        add(&mut known, row, 1.0);
+    }
+    let running = match &process_ns {
+        Some(process) => rest(process, &known),
+        None => seen.application_ns.clone(),
+    };
+    let (application, vm) = split_vm(running, &threads);
+    for (layer, row) in seen.split(grid, &application) {
+        cells.insert(Cell::Running(layer), row);
+    }
+    cells.insert(Cell::Compiler, compiler);
+    cells.insert(Cell::Vm, vm);
+    cells.retain(|_, row| row.iter().any(|value| *value > 0.0));
+    Cpu { cells, process_ns, machine_ratio: machine(view) }
+}
+
+fn add(sum: &mut [f64], row: &[f64], factor: f64) {
+    sum.iter_mut().zip(row).for_each(|(sum, value)| *sum += value * factor);
+}
+
+fn rest(whole: &[f64], part: &[f64]) -> Vec<f64> {
+    whole.iter().zip(part).map(|(whole, part)| (whole - part).max(0.0)).collect()
+}
+
+/// Spreads a series of averages, each over the time since the reading before it.
+fn spread_averages(grid: Grid, series: &Series, factor: f64, row: &mut [f64]) {
+    let first = series.0.first().map(|(time, value)| (time.saturating_sub(typical_step(series)), *time, *value));
+    let steps = series.0.windows(2).map(|pair| (pair[0].0, pair[1].0, pair[1].1));
+    for (from, to, value) in first.into_iter().chain(steps) {
+        let length = to.saturating_sub(from).clamp(0, 60 * BUCKET_NS) as f64;
+        grid.spread(row, from, to, value.clamp(0.0, 1.0) * factor * length);
+    }
+}
+
+fn typical_step(series: &Series) -> i64 {
+    let mut steps: Vec<i64> = series.0.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].0)).collect();
+    let middle = steps.len() / 2;
+    if steps.is_empty() { 0 } else { *steps.select_nth_unstable(middle).1 }
+}
+
+fn process(view: &View<'_>) -> Option<Vec<f64>> {
+    let cpus = view.cpus()?;
+    let counters = view.counters(counter::CPU_PROCESS_RATIO);
+    if counters.is_empty() {
+        return None;
+    }
+    let mut row = view.grid.zeros();
+    counters.values().for_each(|series| spread_averages(view.grid, series, cpus, &mut row));
+    Some(row)
+}
+
+fn machine(view: &View<'_>) -> Option<Vec<f64>> {
+    let counters = view.counters(counter::CPU_MACHINE_RATIO);
+    let series = counters.values().next()?;
+    let mut row = view.grid.zeros();
+    spread_averages(view.grid, series, 1.0 / BUCKET_NS as f64, &mut row);
+    Some(row)
+}
+
+/// CPU of threads by role, where it was read often enough.
+fn thread_cpu(view: &View<'_>) -> HashMap<&'static str, Vec<f64>> {
+    let mut by_role: HashMap<&'static str, Vec<f64>> = HashMap::new();
+    let Some(cpus) = view.cpus() else { return by_role };
+    let counters = view.counters(counter::CPU_THREAD_RATIO);
+    let dense = counters.values().filter(|series| series.0.len() > 2).map(typical_step).min();
+    if dense.is_none_or(|step| step > DENSE_NS) {
+        return by_role;
+    }
+    for ((_, tid), series) in counters {
+        let role = match view.role(tid) {
+            role::COMPILER => role::COMPILER,
+            role::GC => role::GC,
+            role::VM => role::VM,
+            _ => role::JAVA,
+        };
+        let row = by_role.entry(role).or_insert_with(|| view.grid.zeros());
+        spread_averages(view.grid, &series, cpus, row);
+    }
+    by_role
+}
+
+/// CPU of the compiler threads.
+fn compiler(view: &View<'_>, threads: &HashMap<&str, Vec<f64>>, seen: &Seen) -> Vec<f64> {
+    if let Some(row) = threads.get(role::COMPILER) {
+        return row.clone();
+    }
+    let mut row = view.grid.zeros();
+    let compiling = view.counter(counter::COMPILE_TIME_NS, "");
+    if compiling.0.len() > 1 {
+        compiling.rises().for_each(|(from, to, rise)| view.grid.spread(&mut row, from, to, rise));
+    } else if seen.compiler_ns.iter().any(|ns| *ns > 0.0) {
+        row.clone_from(&seen.compiler_ns);
+    } else {
+        for compilation in view.spans(span::COMPILATION) {
+            let end = compilation.time_ns.saturating_add(compilation.duration_ns);
+            view.grid.spread(&mut row, compilation.time_ns, end, compilation.duration_ns as f64);
+        }
+    }
+    row
+}
+
+/// CPU of the collector's threads by kind of collection: in pauses as reported or, failing that,
+/// all its workers for the whole pause; beside the application one thread per concurrent phase,
+/// which is a lower bound.
+fn collector(view: &View<'_>) -> BTreeMap<Cell, Vec<f64>> {
+    let grid = view.grid;
+    let mut cells: BTreeMap<Cell, Vec<f64>> = BTreeMap::new();
+    let mut charge = |collection: Collection, from: i64, to: i64, ns: f64| {
+        let row = cells.entry(Cell::Collector(collection)).or_insert_with(|| grid.zeros());
+        grid.spread(row, from, to, ns);
+    };
+    let causes = causes_by_id(view);
+    let reported = reported_gc_cpu(view);
+    for pause in view.spans(span::GC_PAUSE) {
+        let detail: Gc = from_text(view.recording.text(pause.detail));
+        let collection = collection_of(view, &detail, pause.name, &causes);
+        let end = pause.time_ns.saturating_add(pause.duration_ns);
+        let own = detail.user_ns.map(|user| user.saturating_add(detail.system_ns.unwrap_or(0)) as f64);
+        let later = || reported_after(&reported, pause.time_ns, end);
+        let ns = own.or_else(later).unwrap_or_else(|| pause.duration_ns as f64 * workers(view));
+        charge(collection, pause.time_ns, end, ns.min(pause.duration_ns as f64 * 1_024.0));
+    }
+    for (origin, phases) in concurrent_phases(view, &causes) {
+        for (from, to) in phases.iter() {
+            charge(Collection { scope: Scope::Concurrent, origin }, from, to, (to - from) as f64);
+        }
+    }
+    cells
+}
+
+/// JFR reports the CPU time of a collection right after it.
+const GC_CPU_DELAY_NS: i64 = 5_000_000;
+
+/// What was reported between the beginning of a pause and shortly after its end.
+fn reported_after(reported: &[(i64, f64)], from_ns: i64, to_ns: i64) -> Option<f64> {
+    let next = reported.partition_point(|(time, _)| *time < from_ns);
+    let (time, ns) = reported.get(next)?;
+    (*time <= to_ns.saturating_add(GC_CPU_DELAY_NS)).then_some(*ns)
+}
+
+/// CPU time of collections that is reported apart from their pauses.
+fn reported_gc_cpu(view: &View<'_>) -> Vec<(i64, f64)> {
+    let mut sums: BTreeMap<i64, f64> = BTreeMap::new();
+    for series in view.counters(counter::GC_CPU_NS).into_values() {
+        for (time, ns) in series.0 {
+            *sums.entry(time).or_default() += ns;
+        }
+    }
+    sums.into_iter().collect()
+}
+
+fn workers(view: &View<'_>) -> f64 {
+    let serial = view.flag("ParallelGCThreads").filter(|threads| *threads >= 1.0);
+    serial.unwrap_or(1.0).min(view.cpus().unwrap_or(1.0))
+}
+
+fn causes_by_id(view: &View<'_>) -> HashMap<u64, Origin> {
+    let mut causes = HashMap::new();
+    for kind in [span::GC, span::GC_PAUSE] {
+        for gc in view.spans(kind) {
+            let detail: Gc = from_text(view.recording.text(gc.detail));
+            if let (Some(id), Some(cause)) = (detail.gc_id, &detail.cause) {
+                causes.insert(id, Origin::of_cause(cause));
+            }
+        }
+    }
+    causes
+}
+
+fn collection_of(view: &View<'_>, detail: &Gc, name: StrId, causes: &HashMap<u64, Origin>) -> Collection {
+    let by_id = detail.gc_id.and_then(|id| causes.get(&id)).copied();
+    let name = view.recording.text(name);
+    let origin = by_id.unwrap_or_else(|| Origin::of_cause(detail.cause.as_deref().unwrap_or(name)));
+    Collection { scope: scope_of(detail.scope.as_deref().unwrap_or(""), name), origin }
+}
+
+fn concurrent_phases(view: &View<'_>, causes: &HashMap<u64, Origin>) -> BTreeMap<Origin, Intervals> {
+    let mut phases: BTreeMap<Origin, Vec<(i64, i64)>> = BTreeMap::new();
+    for phase in view.spans(span::GC_CONCURRENT) {
+        let detail: Gc = from_text(view.recording.text(phase.detail));
+        let origin = collection_of(view, &detail, phase.name, causes).origin;
+        let end = phase.time_ns.saturating_add(phase.duration_ns);
+        phases.entry(origin).or_default().push((phase.time_ns, end));
+    }
+    phases.into_iter().map(|(origin, spans)| (origin, Intervals::union(spans))).collect()
+}
+
+/// Threads of the JVM that are neither compiler nor collector, where their CPU is known apart.
+fn split_vm(running: Vec<f64>, threads: &HashMap<&str, Vec<f64>>) -> (Vec<f64>, Vec<f64>) {
+    match threads.get(role::JAVA) {
+        Some(application) => {
+            let application: Vec<f64> = running.iter().zip(application).map(|(all, own)| all.min(*own)).collect();
+            let vm = rest(&running, &application);
+            (application, vm)
+        }
+        None => {
+            let none = vec![0.0; running.len()];
+            (running, none)
+        }
+    }
+}
+
+/// What samples of running threads say.
+struct Seen {
+    /// Samples per layer of the application's threads.
+    layers: BTreeMap<Layer, Vec<f64>>,
+    /// CPU that the samples of the application stand for.
+    application_ns: Vec<f64>,
+    /// The same for compiler threads.
+    compiler_ns: Vec<f64>,
+}
+
+impl Seen {
+    /// CPU samples where there are any; else the samples of executing Java threads.
+    fn new(view: &View<'_>) -> Seen {
+        let has_cpu = view.samples(event::CPU).next().is_some();
+        let event = if has_cpu { event::CPU } else { event::EXECUTION };
+        let zeros = || view.grid.zeros();
+        let mut seen = Seen { layers: BTreeMap::new(), application_ns: zeros(), compiler_ns: zeros() };
+        let mut layer_of: HashMap<StackId, Layer> = HashMap::new();
+        for sample in view.samples(event) {
+            let Some(bucket) = view.grid.bucket_of(sample.time_ns) else { continue };
+            let weight = sample.weight_ns.max(0) as f64;
+            if view.is_application(sample.tid) {
+                let layer = *layer_of.entry(sample.stack_id).or_insert_with(|| layer(view, sample.stack_id));
+                seen.layers.entry(layer).or_insert_with(zeros)[bucket] += 1.0;
+                seen.application_ns[bucket] += weight;
+            } else if view.role(sample.tid) == role::COMPILER {
+                seen.compiler_ns[bucket] += weight;
+            }
+        }
+        seen
+    }
+
+    /// Divides the CPU of the application by the layers that were seen. Few samples fall into a
+    /// second, so the seconds around it count too.
+    fn split(&self, grid: Grid, application: &[f64]) -> BTreeMap<Layer, Vec<f64>> {
+        const AROUND: usize = 2;
+        let mut split: BTreeMap<Layer, Vec<f64>> = BTreeMap::new();
+        for (index, ns) in application.iter().enumerate() {
+            let near = index.saturating_sub(AROUND)..(index + AROUND + 1).min(grid.len);
+            let count = |row: &Vec<f64>| row[near.clone()].iter().sum::<f64>();
+            let total: f64 = self.layers.values().map(count).sum();
+            if total == 0.0 {
+                split.entry(Layer::Java).or_insert_with(|| grid.zeros())[index] += ns;
+                continue;
+            }
+            for (layer, row) in &self.layers {
+                let part = ns * count(row) / total;
+                split.entry(*layer).or_insert_with(|| grid.zeros())[index] += part;
+            }
+        }
+        split
+    }
+}
+
+/// The layer of the code that was running: that of the leaf frame.
+fn layer(view: &View<'_>, stack: StackId) -> Layer {
+    let leaf = view.recording.stacks.leaf_to_root(stack).next();
+    match leaf.map_or("", |leaf| view.recording.text(leaf.kind)) {
+        frame::INTERPRETED => Layer::Interpreted,
+        frame::NATIVE => Layer::Native,
+        frame::VM => Layer::Vm,
+        frame::KERNEL => Layer::Kernel,
+        _ => Layer::Java,
+    }
+}

@@ -1,0 +1,183 @@
+//! When the service was slow, and which seconds to compare that with.
+
+use crate::account::Account;
+use crate::grid::BUCKET_NS;
+use crate::intervals::SlowInterval;
+use crate::signals::{self, Signal, SignalKind};
+use crate::view::View;
+
+/// Slow stretches closer than this belong together, in buckets.
+const JOIN_BUCKETS: usize = 3;
+
+/// Fewer quiet seconds than this are no baseline.
+const BASELINE_MIN_BUCKETS: usize = 3;
+
+/// What is known beforehand.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct PainOptions<'a> {
+    /// When it was slow, if a person says so.
+    pub slow: Option<(i64, i64)>,
+    /// The account of a recording in which the service was well.
+    pub reference: Option<&'a Account>,
+}
+
+/// Slow and baseline time.
+#[derive(Debug, Clone, Default)]
+pub struct Pain {
+    /// The slow stretches, in order.
+    pub intervals: Vec<SlowInterval>,
+    /// Which buckets are slow.
+    pub slow: Vec<bool>,
+    /// Which buckets are the baseline; none when everything was slow.
+    pub baseline: Vec<bool>,
+    /// Signals that told slow seconds.
+    pub signals: Vec<SignalKind>,
+    /// Every signal with its highest value after start-up, for "nothing was slow".
+    pub highest: Vec<(SignalKind, f64)>,
+}
+
+impl Pain {
+    /// Indexes of the slow buckets.
+    pub fn slow_buckets(&self) -> impl Iterator<Item = usize> + Clone + '_ {
+        marked(&self.slow)
+    }
+
+    /// Indexes of the baseline buckets.
+    pub fn baseline_buckets(&self) -> impl Iterator<Item = usize> + Clone + '_ {
+        marked(&self.baseline)
+    }
+
+    /// Whether lost time alone was the signal, so that ordinary running does not count.
+    pub fn is_loss_only(&self) -> bool {
+        self.signals.iter().all(|signal| signal.is_loss())
+    }
+}
+
+fn marked(buckets: &[bool]) -> impl Iterator<Item = usize> + Clone + '_ {
+    buckets.iter().enumerate().filter(|(_, is)| **is).map(|(index, _)| index)
+}
+
+/// A signal with the buckets that it calls slow.
+struct Told {
+    signal: Signal,
+    slow: Vec<bool>,
+    threshold: f64,
+}
+
+/// Finds the slow and the baseline seconds.
+pub(crate) fn find(view: &View<'_>, account: &Account, options: &PainOptions<'_>) -> Pain {
+    let all: Vec<Signal> = signals::all(view, account);
+    let highest = all.iter().map(|signal| (signal.kind, highest(signal, account.startup_buckets))).collect();
+    let told: Vec<Told> = match options.slow {
+        Some(range) => vec![given(account, range)],
+        None => all.into_iter().map(|signal| tell(signal, account, options.reference)).collect(),
+    };
+    let told: Vec<Told> = told.into_iter().filter(|told| told.slow.contains(&true)).collect();
+    let mut slow = vec![false; account.grid.len];
+    for told in &told {
+        slow.iter_mut().zip(&told.slow).for_each(|(slow, is)| *slow |= is);
+    }
+    let touched = slow.clone();
+    join(&mut slow);
+    let baseline = baseline(account, &touched, &slow);
+    Pain {
+        intervals: intervals(account, &slow, &told),
+        slow,
+        baseline,
+        signals: told.iter().map(|t| t.signal.kind).collect(),
+        highest,
+    }
+}
+
+fn highest(signal: &Signal, from: usize) -> f64 {
+    signal.values.iter().skip(from).copied().fold(0.0, f64::max)
+}
+
+fn tell(signal: Signal, account: &Account, reference: Option<&Account>) -> Told {
+    let quiet = reference
+        .and_then(|other| quiet_in(other, signal.kind))
+        .unwrap_or_else(|| signal.quiet(account.startup_buckets));
+    let threshold = signal.threshold(quiet);
+    let slow = signal.slow(threshold);
+    Told { signal, slow, threshold }
+}
+
+/// The quiet level of the signals that can be compared between recordings.
+fn quiet_in(other: &Account, kind: SignalKind) -> Option<f64> {
+    match kind {
+        SignalKind::RequestLatency => {
+            let mut values: Vec<f64> = other.requests.as_ref()?.p99_ns.iter().flatten().copied().collect();
+            let middle = values.len() / 2;
+            (!values.is_empty()).then(|| *values.select_nth_unstable_by(middle, f64::total_cmp).1)
+        }
+        _ => None,
+    }
+}
+
+fn given(account: &Account, (from_ns, to_ns): (i64, i64)) -> Told {
+    let grid = account.grid;
+    let inside = |index: usize| grid.start_of(index + 1) > from_ns && grid.start_of(index) < to_ns;
+    let slow: Vec<bool> = (0..grid.len).map(inside).collect();
+    let values = slow.iter().map(|is| f64::from(u8::from(*is))).collect();
+    Told { signal: Signal::given(values), slow, threshold: 1.0 }
+}
+
+/// Closes short gaps between slow stretches.
+fn join(slow: &mut [bool]) {
+    let mut last: Option<usize> = None;
+    for index in 0..slow.len() {
+        if !slow[index] {
+            continue;
+        }
+        if let Some(last) = last.filter(|last| index - last <= JOIN_BUCKETS) {
+            slow[last..index].fill(true);
+        }
+        last = Some(index);
+    }
+}
+
+/// Quiet seconds after start-up. The seconds between stalls that belong together are slow in the
+/// story that is told, but where stalls go through the whole recording they are all there is.
+fn baseline(account: &Account, touched: &[bool], slow: &[bool]) -> Vec<bool> {
+    if !slow.contains(&true) {
+        return vec![false; slow.len()];
+    }
+    let quiet = |marks: &[bool]| -> Vec<bool> {
+        marks.iter().enumerate().map(|(index, is)| !is && index >= account.startup_buckets).collect()
+    };
+    let enough = |marks: &[bool]| marks.iter().filter(|is| **is).count() >= BASELINE_MIN_BUCKETS.max(slow.len() / 20);
+    [quiet(slow), quiet(touched)].into_iter().find(|marks| enough(marks)).unwrap_or_else(|| vec![false; slow.len()])
+}
+
+fn intervals(account: &Account, slow: &[bool], told: &[Told]) -> Vec<SlowInterval> {
+    let mut intervals = Vec::new();
+    let mut start = 0;
+    for end in 0..=slow.len() {
+        if slow.get(end) == Some(&true) {
+            continue;
+        }
+        if end > start {
+            intervals.extend(interval(account, start, end, told));
+        }
+        start = end + 1;
+    }
+    intervals
+}
+
+/// One slow stretch with the signal that stands out most in it.
+fn interval(account: &Account, start: usize, end: usize, told: &[Told]) -> Option<SlowInterval> {
+    let worst = |told: &Told| told.signal.values[start..end].iter().copied().fold(0.0, f64::max);
+    // What users feel says more than what the JVM measures of itself.
+    let rank = |told: &&Told| {
+        let is_direct = matches!(told.signal.kind, SignalKind::RequestLatency | SignalKind::Given);
+        (is_direct, worst(told) / told.threshold.max(f64::MIN_POSITIVE))
+    };
+    let in_here = told.iter().filter(|told| told.slow[start..end].contains(&true));
+    let best = in_here.max_by(|a, b| rank(a).partial_cmp(&rank(b)).unwrap_or(std::cmp::Ordering::Equal))?;
+    Some(SlowInterval {
+        from_ns: account.grid.start_of(start),
+        to_ns: account.grid.start_ns + end as i64 * BUCKET_NS,
+        signal: best.signal.kind,
+        worst: worst(best),
+    })
+}

@@ -1,0 +1,216 @@
+//! The signals that tell slow seconds: what a user of the service, or the service itself, suffers.
+//!
+//! Each signal has a *floor*: less than that harms nobody, whatever it was before. Above the floor
+//! a second is slow when it is also several times worse than the quiet part of the recording, or,
+//! for signals that are zero in a healthy program, when the whole recording is above the floor.
+
+use fathom_evidence::kinds::counter;
+
+use crate::account::Account;
+use crate::cells::{Cell, Layer, Wait};
+use crate::grid::BUCKET_NS;
+use crate::view::View;
+
+const SECOND: f64 = BUCKET_NS as f64;
+
+/// What a signal measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum SignalKind {
+    /// A person said so.
+    Given,
+    /// 99th percentile of the requests' latency, in ns.
+    RequestLatency,
+    /// Share of time in which the whole application stood still.
+    Stopped,
+    /// Threads waiting for locks, on average.
+    Locks,
+    /// Threads waiting for other services or files, on average.
+    InputOutput,
+    /// Threads waiting for the collector to free memory, on average.
+    AllocationStalls,
+    /// Cores used by compiler threads to compile again what was compiled before.
+    Recompiling,
+    /// Cores used by the collector.
+    Collecting,
+    /// Cores used by interpreted code after start-up.
+    Interpreting,
+    /// Share of the CPUs that the process uses, when they are nearly all in use.
+    Cpu,
+}
+
+impl SignalKind {
+    /// Its name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            SignalKind::Given => "given",
+            SignalKind::RequestLatency => "request_latency",
+            SignalKind::Stopped => "stopped",
+            SignalKind::Locks => "locks",
+            SignalKind::InputOutput => "input_output",
+            SignalKind::AllocationStalls => "allocation_stalls",
+            SignalKind::Recompiling => "recompiling",
+            SignalKind::Collecting => "collecting",
+            SignalKind::Interpreting => "interpreting",
+            SignalKind::Cpu => "cpu",
+        }
+    }
+
+    /// Whether it measures time that is lost in itself. The others measure that something was
+    /// too much without saying what, so that ordinary running counts as well.
+    pub fn is_loss(self) -> bool {
+        !matches!(self, SignalKind::Given | SignalKind::RequestLatency | SignalKind::Cpu)
+    }
+}
+
+/// A signal over time with its limits.
+#[derive(Debug, Clone)]
+pub(crate) struct Signal {
+    pub(crate) kind: SignalKind,
+    /// One value per bucket.
+    pub(crate) values: Vec<f64>,
+    /// Below this nobody is harmed.
+    floor: f64,
+    /// How many times worse than the quiet seconds a slow second is.
+    factor: f64,
+    /// From this value a single second counts; less has to last for `run` seconds.
+    alone: f64,
+    run: usize,
+    /// Whether a healthy program has (nearly) none of it.
+    ideal_is_zero: bool,
+}
+
+impl Signal {
+    /// What a person said, as a signal.
+    pub(crate) fn given(values: Vec<f64>) -> Signal {
+        Signal { kind: SignalKind::Given, values, floor: 1.0, factor: 1.0, alone: 1.0, run: 1, ideal_is_zero: true }
+    }
+
+    /// The value above which a second is slow, given how it is in quiet seconds.
+    pub(crate) fn threshold(&self, quiet: f64) -> f64 {
+        if quiet < self.floor {
+            self.floor.max(quiet * self.factor)
+        } else if self.ideal_is_zero {
+            self.floor
+        } else {
+            quiet * self.factor
+        }
+    }
+
+    /// The level of the quiet seconds: the value that a fifth of the seconds stay below.
+    pub(crate) fn quiet(&self, from_bucket: usize) -> f64 {
+        let mut values: Vec<f64> = self.values.iter().skip(from_bucket).copied().filter(|v| v.is_finite()).collect();
+        let index = values.len() / 5;
+        if values.is_empty() { 0.0 } else { *values.select_nth_unstable_by(index, f64::total_cmp).1 }
+    }
+
+    /// The slow buckets.
+    pub(crate) fn slow(&self, threshold: f64) -> Vec<bool> {
+        let over: Vec<bool> = self.values.iter().map(|value| *value >= threshold && *value > 0.0).collect();
+        let mut slow = vec![false; over.len()];
+        let mut start = 0;
+        for end in 0..=over.len() {
+            if over.get(end) == Some(&true) {
+                continue;
+            }
+            let counts = end - start >= self.run || self.values[start..end].iter().any(|value| *value >= self.alone);
+            slow[start..end].fill(counts && end > start);
+            start = end + 1;
+        }
+        slow
+    }
+}
+
+/// All signals that the account allows.
+pub(crate) fn all(view: &View<'_>, account: &Account) -> Vec<Signal> {
+    let mut signals = losses(account);
+    signals.push(recompiling(view, account));
+    signals.extend(request_latency(account));
+    signals.extend(cpu(account));
+    for signal in signals.iter_mut().filter(|signal| signal.kind != SignalKind::RequestLatency) {
+        let startup = account.startup_buckets.min(signal.values.len());
+        signal.values[..startup].fill(0.0);
+    }
+    signals
+}
+
+fn losses(account: &Account) -> Vec<Signal> {
+    let busy = account.sum(|cell| matches!(cell, Cell::Running(_) | Cell::Blocked(_)));
+    let per_second =
+        |select: &dyn Fn(Cell) -> bool| -> Vec<f64> { account.sum(select).into_iter().map(|ns| ns / SECOND).collect() };
+    // A wait matters when it is a good part of what the threads at work do.
+    let part_of = |values: Vec<f64>, whole: &[f64], least: f64| -> Vec<f64> {
+        let keep = |(value, whole): (f64, &f64)| if value * SECOND >= least * whole { value } else { 0.0 };
+        values.into_iter().zip(whole).map(keep).collect()
+    };
+    let process = account.process_cpu_ns.clone().unwrap_or_else(|| account.grid.zeros());
+    let stopped = per_second(&|cell| matches!(cell, Cell::Stopped(_)));
+    let locks = part_of(per_second(&|cell| cell == Cell::Blocked(Wait::Lock)), &busy, 0.2);
+    let is_io = |cell: Cell| matches!(cell, Cell::Blocked(Wait::Socket | Wait::File));
+    let io = part_of(per_second(&is_io), &busy, 0.25);
+    let stalls = per_second(&|cell| cell == Cell::Blocked(Wait::AllocationStall));
+    let collecting = part_of(per_second(&|cell| matches!(cell, Cell::Collector(_))), &process, 0.25);
+    let is_interpreted = |cell: Cell| cell == Cell::Running(Layer::Interpreted);
+    let running = account.sum(|cell| matches!(cell, Cell::Running(_)));
+    let interpreting = part_of(per_second(&is_interpreted), &running, 0.3);
+    let signal = |kind, values, floor, factor, alone, run, ideal_is_zero| Signal {
+        kind,
+        values,
+        floor,
+        factor,
+        alone,
+        run,
+        ideal_is_zero,
+    };
+    vec![
+        signal(SignalKind::Stopped, stopped, 0.10, 3.0, 0.10, 1, true),
+        signal(SignalKind::Locks, locks, 0.5, 3.0, 1.0, 2, true),
+        signal(SignalKind::InputOutput, io, 0.5, 2.0, 2.0, 2, false),
+        signal(SignalKind::AllocationStalls, stalls, 0.1, 3.0, 0.1, 1, true),
+        signal(SignalKind::Collecting, collecting, 0.25, 3.0, 8.0, 3, false),
+        signal(SignalKind::Interpreting, interpreting, 0.2, 3.0, 8.0, 5, true),
+    ]
+}
+
+/// Compiling counts as lost when it compiles again what was compiled before: when more has been
+/// compiled than the code cache holds, or when much of it is thrown away at once.
+fn recompiling(view: &View<'_>, account: &Account) -> Signal {
+    let wasted = wasted_compiling(view, account);
+    let compiler = account.sum(|cell| cell == Cell::Compiler);
+    let process = account.process_cpu_ns.clone().unwrap_or_else(|| account.grid.zeros());
+    let value = |index: usize| {
+        let counts = wasted[index] && compiler[index] >= 0.2 * process[index];
+        if counts { compiler[index] / SECOND } else { 0.0 }
+    };
+    let values = (0..account.grid.len).map(value).collect();
+    Signal { kind: SignalKind::Recompiling, values, floor: 0.2, factor: 3.0, alone: 8.0, run: 3, ideal_is_zero: true }
+}
+
+fn wasted_compiling(view: &View<'_>, account: &Account) -> Vec<bool> {
+    let produced = view.counter(counter::COMPILE_CODE_BYTES, "");
+    let reserved = view.code_cache_reserved_bytes().unwrap_or(f64::INFINITY);
+    let turned_over_ns = produced.0.iter().find(|(_, bytes)| *bytes >= reserved).map(|(time, _)| *time);
+    let invalidated = view.counter(counter::COMPILE_INVALIDATED_COUNT, "");
+    let compiled = view.counter(counter::COMPILE_COUNT, "");
+    let is_wasted = |index: usize| {
+        let (from, to) = (account.grid.start_of(index), account.grid.start_of(index + 1));
+        let thrown_away = invalidated.rise_within(from, to);
+        turned_over_ns.is_some_and(|time| time < to)
+            || (thrown_away >= 5.0 && thrown_away >= 0.3 * compiled.rise_within(from, to))
+    };
+    (0..account.grid.len).map(is_wasted).collect()
+}
+
+fn request_latency(account: &Account) -> Option<Signal> {
+    let requests = account.requests.as_ref()?;
+    let values = requests.p99_ns.iter().map(|p99| p99.unwrap_or(0.0)).collect();
+    let (floor, alone) = (2e6, 100e6);
+    Some(Signal { kind: SignalKind::RequestLatency, values, floor, factor: 3.0, alone, run: 3, ideal_is_zero: false })
+}
+
+/// Running is not slowness, being out of CPU is: only seconds with nearly all CPUs in use count.
+fn cpu(account: &Account) -> Option<Signal> {
+    let cpus = account.cpus?;
+    let process = account.process_cpu_ns.as_ref()?;
+    let values = process.iter().map(|ns| ns / SECOND / cpus).collect();
+    Some(Signal { kind: SignalKind::Cpu, values, floor: 0.85, factor: 1.3, alone: 8.0, run: 3, ideal_is_zero: false })
+}

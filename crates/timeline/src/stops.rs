@@ -1,0 +1,114 @@
+//! When the whole application stood still, and why.
+//!
+//! The same stop may be reported as a safepoint, as a pause of the collector, and as an operation
+//! of the VM thread, and with stock settings only some of these are recorded. Each stop is taken
+//! once: from its safepoint if that is known, else from what is.
+
+use fathom_evidence::detail::{Gc, Safepoint, VmOperation, from_text};
+use fathom_evidence::kinds::span;
+use fathom_evidence::tables::Span;
+
+use crate::cells::{Collection, Origin, Scope, Stop};
+use crate::intervals::Intervals;
+use crate::view::View;
+
+/// Clocks of two logs of the same JVM agree to about this much: a pause this close to a
+/// safepoint belongs to it.
+const SLACK_NS: i64 = 2_000_000;
+
+/// One stretch of a stop, with one reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StopSpan {
+    /// Its beginning.
+    pub from_ns: i64,
+    /// Its end.
+    pub to_ns: i64,
+    /// Its reason.
+    pub stop: Stop,
+}
+
+impl StopSpan {
+    /// Length in ns.
+    pub fn duration_ns(&self) -> i64 {
+        self.to_ns.saturating_sub(self.from_ns)
+    }
+
+    fn new(span: &Span, stop: Stop) -> StopSpan {
+        StopSpan { from_ns: span.time_ns, to_ns: span.time_ns.saturating_add(span.duration_ns.max(0)), stop }
+    }
+}
+
+/// All stops, in order of their beginning.
+pub(crate) fn find(view: &View<'_>) -> Vec<StopSpan> {
+    let pauses: Vec<StopSpan> = view.spans(span::GC_PAUSE).map(|pause| pause_stop(view, &pause)).collect();
+    let waits: Vec<StopSpan> =
+        view.spans(span::TIME_TO_SAFEPOINT).map(|wait| StopSpan::new(&wait, Stop::TimeToSafepoint)).collect();
+    let mut stops = Vec::new();
+    let mut whole = Vec::new();
+    for safepoint in view.spans(span::SAFEPOINT) {
+        let stop = StopSpan::new(&safepoint, Stop::Operation);
+        whole.push((stop.from_ns, stop.to_ns));
+        stops.extend(parts(view, &safepoint, &pauses, &waits));
+    }
+    let known = Intervals::union(whole.clone());
+    let new = |stop: &&StopSpan| !touches(&known, stop);
+    stops.extend(pauses.iter().filter(new));
+    stops.extend(waits.iter().filter(new));
+    whole.extend(pauses.iter().chain(&waits).map(|stop| (stop.from_ns, stop.to_ns)));
+    let known = Intervals::union(whole);
+    let operations = view.spans(span::VM_OPERATION).filter(|operation| at_safepoint(view, operation));
+    let operations = operations.map(|operation| StopSpan::new(&operation, Stop::Operation));
+    stops.extend(operations.filter(|operation| !touches(&known, operation)));
+    stops.sort_by_key(|stop| (stop.from_ns, stop.to_ns));
+    stops
+}
+
+/// The time to reach a safepoint, and what was done at it.
+fn parts(view: &View<'_>, safepoint: &Span, pauses: &[StopSpan], waits: &[StopSpan]) -> [StopSpan; 2] {
+    let whole = StopSpan::new(safepoint, Stop::Operation);
+    let detail: Safepoint = from_text(view.recording.text(safepoint.detail));
+    let logged_ns = detail.time_to_safepoint_ns.and_then(|ns| i64::try_from(ns).ok());
+    let wait_ns = logged_ns.or_else(|| overlapping(waits, &whole).map(|wait| wait.duration_ns()));
+    let reached_ns = whole.from_ns.saturating_add(wait_ns.unwrap_or(0)).clamp(whole.from_ns, whole.to_ns);
+    let stop = overlapping(pauses, &whole).map_or(Stop::Operation, |pause| pause.stop);
+    [
+        StopSpan { to_ns: reached_ns, stop: Stop::TimeToSafepoint, ..whole },
+        StopSpan { from_ns: reached_ns, stop, ..whole },
+    ]
+}
+
+fn pause_stop(view: &View<'_>, pause: &Span) -> StopSpan {
+    let detail: Gc = from_text(view.recording.text(pause.detail));
+    let name = view.recording.text(pause.name);
+    let origin = Origin::of_cause(detail.cause.as_deref().unwrap_or(name));
+    let scope = scope_of(detail.scope.as_deref().unwrap_or(""), name);
+    StopSpan::new(pause, Stop::Collection(Collection { scope, origin }))
+}
+
+/// Scope of a pause from the reader's word for it, else from its name.
+pub(crate) fn scope_of(scope: &str, name: &str) -> Scope {
+    match scope {
+        "young" | "mixed" => Scope::Young,
+        "full" | "degenerated" => Scope::Full,
+        "" if name.contains("Full") => Scope::Full,
+        "" if name.contains("Young") => Scope::Young,
+        _ => Scope::Concurrent,
+    }
+}
+
+fn at_safepoint(view: &View<'_>, operation: &Span) -> bool {
+    let detail: VmOperation = from_text(view.recording.text(operation.detail));
+    detail.safepoint == Some(true)
+}
+
+fn touches(known: &Intervals, stop: &StopSpan) -> bool {
+    known.within_ns(stop.from_ns.saturating_sub(SLACK_NS), stop.to_ns.saturating_add(SLACK_NS)) > 0
+}
+
+/// The stop of `list` (in order, disjoint) that overlaps `stop` most clearly.
+fn overlapping<'l>(list: &'l [StopSpan], stop: &StopSpan) -> Option<&'l StopSpan> {
+    let (from, to) = (stop.from_ns.saturating_sub(SLACK_NS), stop.to_ns.saturating_add(SLACK_NS));
+    let first = list.partition_point(|other| other.to_ns < from);
+    let overlaps = list[first..].iter().take_while(|other| other.from_ns < to);
+    overlaps.max_by_key(|other| other.to_ns.min(stop.to_ns).saturating_sub(other.from_ns.max(stop.from_ns)))
+}

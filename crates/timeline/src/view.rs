@@ -1,0 +1,179 @@
+//! A recording as the account reads it: spans by kind from one source each, counters as series,
+//! and the range of time that the best source covers.
+
+use std::collections::HashMap;
+
+use fathom_evidence::kinds::{counter, role, subject};
+use fathom_evidence::tables::{Sample, Span};
+use fathom_evidence::{Recording, StrId};
+
+use crate::grid::Grid;
+
+/// A counter over time, sorted by time.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Series(pub Vec<(i64, f64)>);
+
+impl Series {
+    /// The rises of a counter that only grows, each with the time over which it rose. A fall means
+    /// that the counter began anew and is left out.
+    pub fn rises(&self) -> impl Iterator<Item = (i64, i64, f64)> + '_ {
+        self.0.windows(2).map(|pair| (pair[0].0, pair[1].0, pair[1].1 - pair[0].1)).filter(|rise| rise.2 > 0.0)
+    }
+
+    /// By how much a growing counter rose within `from_ns..to_ns`, partial steps by their part.
+    pub fn rise_within(&self, from_ns: i64, to_ns: i64) -> f64 {
+        let part = |from: i64, to: i64| {
+            let overlap = to.min(to_ns).saturating_sub(from.max(from_ns)).max(0);
+            overlap as f64 / to.saturating_sub(from).max(1) as f64
+        };
+        self.rises().map(|(from, to, rise)| rise * part(from, to)).sum()
+    }
+
+    /// Largest value within a time.
+    pub fn max_within(&self, from_ns: i64, to_ns: i64) -> Option<f64> {
+        let within = self.0.iter().filter(|(time, _)| (from_ns..=to_ns).contains(time));
+        within.map(|(_, value)| *value).max_by(f64::total_cmp)
+    }
+
+    /// The last value.
+    pub fn last(&self) -> Option<f64> {
+        self.0.last().map(|(_, value)| *value)
+    }
+}
+
+/// A recording prepared for questions.
+#[derive(Debug)]
+pub struct View<'a> {
+    /// The recording.
+    pub recording: &'a Recording,
+    /// The time that is accounted for.
+    pub grid: Grid,
+    spans_by_kind: HashMap<StrId, Vec<u32>>,
+}
+
+impl<'a> View<'a> {
+    /// Chooses sources. `None` when the recording holds nothing with a time.
+    pub fn new(recording: &'a Recording) -> Option<View<'a>> {
+        let (from_ns, to_ns) = accounted_range(recording)?;
+        let spans_by_kind = choose_spans(recording);
+        Some(View { recording, grid: Grid::covering(from_ns, to_ns), spans_by_kind })
+    }
+
+    /// Spans of a kind, in order of their beginning, from the source that covers most.
+    pub fn spans(&self, kind: &str) -> impl ExactSizeIterator<Item = Span> + '_ {
+        let indexes = self.recording.strings.find(kind).and_then(|kind| self.spans_by_kind.get(&kind));
+        indexes.map_or(&[][..], Vec::as_slice).iter().map(|index| self.recording.spans.row(*index as usize))
+    }
+
+    /// Samples of an event.
+    pub fn samples(&self, event: &str) -> impl Iterator<Item = Sample> + '_ {
+        let event = self.recording.strings.find(event);
+        self.recording.samples.rows().filter(move |sample| Some(sample.event) == event)
+    }
+
+    /// All instances of a counter with their thread, each as a series.
+    pub fn counters(&self, name: &str) -> HashMap<(StrId, i64), Series> {
+        let mut found: HashMap<(StrId, i64), Series> = HashMap::new();
+        let Some(name) = self.recording.strings.find(name) else { return found };
+        for row in self.recording.counters.rows().filter(|row| row.name == name && row.value.is_finite()) {
+            found.entry((row.instance, row.tid)).or_default().0.push((row.time_ns, row.value));
+        }
+        found.values_mut().for_each(|series| series.0.sort_by_key(|point| point.0));
+        found
+    }
+
+    /// One instance of a counter of the whole process.
+    pub fn counter(&self, name: &str, instance: &str) -> Series {
+        let Some(instance) = self.recording.strings.find(instance) else { return Series::default() };
+        self.counters(name).remove(&(instance, 0)).unwrap_or_default()
+    }
+
+    /// The sum over all instances of a counter, each with the value that it last had.
+    pub fn counter_sum(&self, name: &str) -> Series {
+        let instances: Vec<Series> = self.counters(name).into_values().collect();
+        let mut changes: Vec<(i64, usize, f64)> = Vec::new();
+        for (instance, series) in instances.iter().enumerate() {
+            changes.extend(series.0.iter().map(|(time, value)| (*time, instance, *value)));
+        }
+        changes.sort_by_key(|change| change.0);
+        let mut now = vec![None; instances.len()];
+        let mut sums = Vec::with_capacity(changes.len());
+        for (time, instance, value) in changes {
+            now[instance] = Some(value);
+            // Until every instance has been seen the sum would be too small.
+            if now.iter().all(Option::is_some) {
+                sums.push((time, now.iter().flatten().sum()));
+            }
+        }
+        Series(sums)
+    }
+
+    /// The role of a thread; the application's when unknown.
+    pub fn role(&self, tid: i64) -> &str {
+        let role = self.recording.threads.get(tid).map_or("", |thread| self.recording.text(thread.role));
+        if role.is_empty() { role::JAVA } else { role }
+    }
+
+    /// Whether a thread belongs to the application.
+    pub fn is_application(&self, tid: i64) -> bool {
+        matches!(self.role(tid), role::JAVA | role::HANDLER | role::NATIVE)
+    }
+
+    /// CPUs that the JVM may use.
+    pub fn cpus(&self) -> Option<f64> {
+        let cpus: f64 = self.recording.fact(subject::HOST, "cpus")?.parse().ok()?;
+        (1.0..=65_536.0).contains(&cpus).then_some(cpus)
+    }
+
+    /// A numeric flag of the JVM.
+    pub fn flag(&self, name: &str) -> Option<f64> {
+        self.recording.fact(subject::FLAG, name)?.parse().ok()
+    }
+
+    /// When the JVM started.
+    pub fn jvm_started_at_ns(&self) -> Option<i64> {
+        self.recording.fact(subject::JVM, "started_at_ns")?.parse().ok()
+    }
+
+    /// The size limit of the whole code cache, in bytes.
+    pub fn code_cache_reserved_bytes(&self) -> Option<f64> {
+        let counted = self.counter_sum(counter::CODE_CACHE_RESERVED_BYTES).last();
+        self.flag("ReservedCodeCacheSize").or(counted).filter(|bytes| *bytes > 0.0)
+    }
+}
+
+/// The time that the account covers: that of the profiler's or recorder's own file where there is
+/// one (a GC log may cover days before it), else everything.
+fn accounted_range(recording: &Recording) -> Option<(i64, i64)> {
+    let counters = recording.strings.find(counter::CPU_PROCESS_RATIO).map(|name| {
+        let rows = recording.counters.rows().filter(move |row| row.name == name);
+        rows.map(|row| row.time_ns).collect::<Vec<_>>()
+    });
+    let times = counters.unwrap_or_default();
+    let times = times.iter().chain(&recording.samples.time_ns);
+    match (times.clone().min(), times.max()) {
+        // A second of margin: a counter is read at the end of the second it speaks of.
+        (Some(from), Some(to)) if to > from => Some((from.saturating_sub(1_000_000_000), *to)),
+        _ => recording.time_range_ns(),
+    }
+}
+
+/// Two sources may report the same pause: of each kind only the spans of the source that covers
+/// the longest time are used.
+fn choose_spans(recording: &Recording) -> HashMap<StrId, Vec<u32>> {
+    let mut by_source: HashMap<(StrId, StrId), Vec<u32>> = HashMap::new();
+    for (index, (kind, source)) in recording.spans.kind.iter().zip(&recording.spans.source).enumerate() {
+        by_source.entry((*kind, *source)).or_default().push(index as u32);
+    }
+    let start = |index: &u32| recording.spans.time_ns[*index as usize];
+    let mut chosen: HashMap<StrId, (i64, StrId, Vec<u32>)> = HashMap::new();
+    for ((kind, source), mut indexes) in by_source {
+        indexes.sort_by_key(start);
+        let extent = indexes.last().map_or(0, start).saturating_sub(indexes.first().map_or(0, start));
+        let better = chosen.get(&kind).is_none_or(|(best, other, _)| (extent, source) > (*best, *other));
+        if better {
+            chosen.insert(kind, (extent, source, indexes));
+        }
+    }
+    chosen.into_iter().map(|(kind, (_, _, indexes))| (kind, indexes)).collect()
+}

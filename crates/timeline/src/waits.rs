@@ -1,0 +1,93 @@
+//! Threads of the application that waited for something other than work.
+
+use fathom_evidence::detail::{Io, from_text};
+use fathom_evidence::kinds::span;
+use fathom_evidence::tables::Span;
+
+use crate::cells::Wait;
+use crate::intervals::Intervals;
+use crate::view::View;
+
+/// First port that Linux gives to clients by default: a peer from here up connected to us.
+const FIRST_CLIENT_PORT: u32 = 32_768;
+
+/// Classes of `java.util.concurrent` that a thread parks on when another thread holds what it
+/// needs. Queues, conditions and futures are waiting for work and are not here.
+const LOCK_CLASSES: &[&str] = &["ReentrantLock", "ReentrantReadWriteLock", "StampedLock", "Semaphore"];
+
+/// One wait with the part of it that the application was not stopped anyway.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WaitSpan {
+    pub(crate) span: Span,
+    pub(crate) wait: Wait,
+    /// Time of the wait outside stops, in ns.
+    pub(crate) lost_ns: f64,
+}
+
+/// All waits of the application's threads.
+pub(crate) fn find(view: &View<'_>, stopped: &Intervals) -> Vec<WaitSpan> {
+    const KINDS: &[(&str, Wait)] = &[
+        (span::MONITOR_ENTER, Wait::Lock),
+        (span::PARK, Wait::Lock),
+        (span::SOCKET_READ, Wait::Socket),
+        (span::SOCKET_WRITE, Wait::Socket),
+        (span::FILE_READ, Wait::File),
+        (span::FILE_WRITE, Wait::File),
+        (span::FILE_FORCE, Wait::File),
+        (span::ALLOCATION_STALL, Wait::AllocationStall),
+    ];
+    let mut waits = Vec::new();
+    for (kind, wait) in KINDS {
+        let spans = view.spans(kind).filter(|span| view.is_application(span.tid) && counts(view, kind, span));
+        waits.extend(spans.map(|span| {
+            let end = span.time_ns.saturating_add(span.duration_ns.max(0));
+            let lost = span.duration_ns.max(0) - stopped.within_ns(span.time_ns, end);
+            WaitSpan { span, wait: *wait, lost_ns: lost.max(0) as f64 }
+        }));
+    }
+    waits
+}
+
+/// Whether a wait is lost time rather than a thread that has nothing to do.
+fn counts(view: &View<'_>, kind: &str, span: &Span) -> bool {
+    match kind {
+        span::PARK => is_lock_class(view.recording.text(span.name)),
+        span::SOCKET_READ | span::SOCKET_WRITE => is_downstream(view, span),
+        _ => true,
+    }
+}
+
+fn is_lock_class(class: &str) -> bool {
+    let simple = class.rsplit(['.', '/']).next().unwrap_or(class);
+    let is_condition = simple.contains("Condition");
+    !is_condition && LOCK_CLASSES.iter().any(|lock| simple.starts_with(lock))
+}
+
+/// Whether the peer of a socket is a service that we call, not a client whose next request we
+/// wait for.
+pub fn is_downstream(view: &View<'_>, span: &Span) -> bool {
+    let detail: Io = from_text(view.recording.text(span.detail));
+    detail.port.is_some_and(|port| port > 0 && port < FIRST_CLIENT_PORT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn locks_are_told_from_queues() {
+        for (class, expected) in [
+            ("java.util.concurrent.locks.ReentrantLock$NonfairSync", true),
+            ("java.util.concurrent.locks.ReentrantReadWriteLock$FairSync", true),
+            ("java.util.concurrent.Semaphore$NonfairSync", true),
+            ("java/util/concurrent/locks/ReentrantLock$FairSync", true),
+            ("java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject", false),
+            ("java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionNode", false),
+            ("java.util.concurrent.SynchronousQueue$TransferStack", false),
+            ("java.util.concurrent.ForkJoinPool", false),
+            ("", false),
+        ] {
+            assert_eq!(is_lock_class(class), expected, "{class}");
+        }
+    }
+}
