@@ -1,1 +1,28 @@
-//! placeholder
+//! Causes: who took the time.
+//!
+//! Each folder of `catalog/` is one cause and is found by the build script. A cause looks at the
+//! [`Case`] (the account of time with what was measured) and answers with a [`Finding`]: how well
+//! its own signature is seen, the measurements, and the thread time it claims. [`explain`] lets all
+//! causes look, hands out the time so that no nanosecond is counted twice, and makes verdicts.
+//! Causes do no input or output and know nothing of each other.
+
+mod case;
+mod cause;
+mod engine;
+pub mod explanation;
+pub mod measure;
+pub mod say;
+mod summary;
+mod unexplained;
+
+pub use case::{Case, Side};
+pub use cause::{Cause, Claim, Finding, Standing};
+pub use engine::{ExplainOptions, explain};
+pub use explanation::{Evidence, Explanation, Missing, Verdict};
+
+include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
+
+/// Every cause, sorted by id.
+pub fn catalog() -> &'static [&'static Cause] {
+    ALL
+}

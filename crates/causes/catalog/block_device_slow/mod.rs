@@ -1,0 +1,16 @@
+//! Decided by what only the kernel sees; files of the JVM alone do not show it.
+
+use crate::{Case, Cause, Finding};
+
+pub(crate) static CAUSE: Cause = Cause {
+    id: "block_device_slow",
+    readme: include_str!("README.md"),
+    rank: 5,
+    has_lab: false,
+    actions: &["fewer requests in flight, or a faster device"],
+    decide,
+};
+
+fn decide(_: &Case<'_>) -> Finding {
+    Finding::needs_kernel("block requests were not recorded")
+}

@@ -1,0 +1,133 @@
+//! Compiled code is thrown away and compiled again because it does not fit into the code cache.
+//!
+//! Two regimes. *Churn*: the JVM frees code and the compilers make it anew, so their share of the
+//! CPU is high long after start-up. *Starved*: the cache is pinned near its end, the compilers are
+//! held back, and the application runs interpreted. Neither a high compiler share nor a warning in
+//! the log is needed.
+
+use fathom_timeline::{Cell, Layer, Origin, Stop};
+
+use crate::measure::code_cache::CodeCache;
+use crate::{Case, Cause, Evidence, Finding, Standing, say};
+
+pub(crate) static CAUSE: Cause = Cause {
+    id: "code_cache_churn",
+    readme: include_str!("README.md"),
+    rank: 10,
+    has_lab: true,
+    actions: &["-XX:ReservedCodeCacheSize=240m or more (the default), or drop the setting", "look for what makes so much code: class loaders or proxies per request, lambda forms, generated classes"],
+    decide,
+};
+
+/// Code made in the slow time, and code freed in it, as a share of the cache: less is upkeep.
+const TURNED: f64 = 0.25;
+
+/// Code made since start as a multiple of the cache: from here on some of it was freed.
+const TURNED_OVER: f64 = 1.0;
+
+/// Collections for the code cache in the slow time. A warm-up in a cache of ample size has one or two.
+const COLLECTIONS: usize = 5;
+
+/// Occupancy at which the JVM has no room to compile: it begins to hold the compilers back.
+const PINNED: f64 = 0.9;
+
+/// Share of interpreted code that shows that hot methods have no compiled code.
+const INTERPRETED: f64 = 0.2;
+
+fn decide(case: &Case<'_>) -> Finding {
+    let cache = CodeCache::of(case);
+    if !cache.is_known() {
+        return unknown(case);
+    }
+    let standing = standing(case, &cache);
+    let finding = Finding::new(standing, says(case, &cache, standing)).with_all(evidence(case, &cache));
+    match standing {
+        Standing::Absent => finding,
+        _ => finding.claiming(case, is_ours),
+    }
+}
+
+fn unknown(case: &Case<'_>) -> Finding {
+    // Since JDK 20 it is the collector that frees code, and says so.
+    match case.jdk() {
+        Some(jdk) if jdk >= 20 && case.view().spans("gc_pause").len() > 0 => {
+            Finding::absent("no collection was started to free code")
+        }
+        _ => Finding::needs_jfr("neither the code cache nor the compilers were recorded"),
+    }
+}
+
+fn standing(case: &Case<'_>, cache: &CodeCache) -> Standing {
+    let made = cache.made.is_some_and(|made| made >= TURNED);
+    let freed_share = cache.reserved_bytes.map_or(0.0, |reserved| cache.freed_bytes / reserved);
+    let frees = cache.collections >= COLLECTIONS || freed_share >= TURNED || cache.swept_methods > 0;
+    let turned_over = cache.turnover.is_some_and(|turnover| turnover >= TURNED_OVER);
+    let starved = cache.fullest.is_some_and(|fullest| fullest >= PINNED)
+        && cache.interpreted.0 >= INTERPRETED
+        && cache.compilations_per_second.is_some_and(|(now, _)| now > 0.0);
+    match (made && turned_over, frees) {
+        (true, true) => Standing::Seen,
+        // Without counters of the compiler, that the JVM keeps freeing code is all there is to see.
+        (_, true) if cache.made.is_none() && cache.collections >= COLLECTIONS => Standing::Seen,
+        // More was made than fits, so code was freed; only how was not recorded.
+        (true, false) => Standing::Indicated,
+        _ if starved => Standing::Seen,
+        _ if case.quiet.is_none() && cache.collections >= COLLECTIONS => Standing::Indicated,
+        _ => Standing::Absent,
+    }
+}
+
+fn is_ours(cell: Cell) -> bool {
+    match cell {
+        Cell::Stopped(Stop::Collection(collection)) | Cell::Collector(collection) => collection.origin == Origin::CodeCache,
+        Cell::Compiler | Cell::Running(Layer::Interpreted) => true,
+        _ => false,
+    }
+}
+
+fn says(case: &Case<'_>, cache: &CodeCache, standing: Standing) -> String {
+    let mut parts = Vec::new();
+    if let (Some(turnover), Some(reserved)) = (cache.turnover, cache.reserved_bytes) {
+        parts.push(format!("code made since start is {} × the {} cache", say::number(turnover), say::bytes(reserved)));
+    }
+    if standing == Standing::Absent {
+        if let Some(fullest) = cache.fullest {
+            parts.push(format!("at most {} full", say::percent(fullest)));
+        }
+        parts.push(format!("{} to free code", say::count(cache.collections, "collection")));
+        return parts.join(", ");
+    }
+    let compilers = case.excess_threads(|cell| cell == Cell::Compiler);
+    parts.insert(0, format!("compiler threads {}{} of a core", if compilers >= 0.0 { "+" } else { "" }, say::percent(compilers)));
+    if cache.collections > 0 {
+        parts.push(format!("{} collections per second to free code", say::number(cache.collections_per_second.0)));
+    }
+    if let Some((lowest, highest)) = cache.swing_bytes {
+        parts.push(format!("occupancy {} to {}", say::bytes(lowest), say::bytes(highest)));
+    }
+    if cache.interpreted.0 > cache.interpreted.1.unwrap_or(0.0) {
+        parts.push(format!("{} of the application's code runs interpreted", say::percent(cache.interpreted.0)));
+    }
+    parts.join("; ")
+}
+
+fn evidence(case: &Case<'_>, cache: &CodeCache) -> Vec<Evidence> {
+    let mut evidence = vec![case.cell_evidence("compiler threads", "cores", |cell| cell == Cell::Compiler)];
+    evidence.push(case.evidence("interpreted share of the application's code", cache.interpreted, "ratio", "samples"));
+    evidence.push(case.evidence("collections to free code", cache.collections_per_second, "1/s", "spans"));
+    let mut add = |says: &str, value: Option<f64>, unit: &str, table: &str| {
+        evidence.extend(value.map(|value| case.evidence(says, (value, None), unit, table)));
+    };
+    add("code made since start, in sizes of the cache", cache.turnover, "times", "counters");
+    add("code made in the slow time, in sizes of the cache", cache.made, "times", "counters");
+    add("fullest segment", cache.fullest, "ratio", "counters");
+    add("size of the cache", cache.reserved_bytes, "bytes", "facts");
+    add("code freed as seen by falling occupancy", Some(cache.freed_bytes), "bytes", "counters");
+    if let Some((method, count)) = &cache.most_compiled {
+        add(&format!("compilations of {method} at one level"), Some(*count as f64), "count", "spans");
+    }
+    if let Some(compilations) = cache.compilations_per_second {
+        evidence.push(case.evidence("compilations", compilations, "1/s", "counters"));
+    }
+    evidence
+}

@@ -1,0 +1,63 @@
+//! Compiled code is left for the interpreter and compiled again, over and over, because what the
+//! compiler assumed does not hold.
+
+use std::collections::HashMap;
+
+use fathom_evidence::detail::Deoptimization;
+use fathom_evidence::kinds::span;
+use fathom_timeline::{Cell, Layer};
+
+use crate::{Case, Cause, Finding, Standing, say};
+
+pub(crate) static CAUSE: Cause = Cause {
+    id: "deoptimization_storm",
+    readme: include_str!("README.md"),
+    rank: 12,
+    has_lab: false,
+    actions: &["look at the method and reason: a class loaded late, a type or branch that flips between phases", "-Xlog:deoptimization=debug names them all; a newer JDK may have the compiler bug fixed"],
+    decide,
+};
+
+/// The JVM recompiles a method that fails a few times with fewer assumptions each time, then it
+/// holds. Many more for the same method and reason is a loop.
+const AGAIN: usize = 20;
+
+/// Times more often than in the quiet time.
+const GREW: f64 = 5.0;
+
+fn decide(case: &Case<'_>) -> Finding {
+    let is_known = case.has_jfr() && case.jdk().is_none_or(|jdk| jdk >= 14);
+    let rate = case.both(|side| side.spans(span::DEOPTIMIZATION).count() as f64 / side.seconds());
+    let Some((text, count, total)) = most_often(case) else {
+        return match is_known {
+            true => Finding::absent("no deoptimization in the slow time"),
+            false => Finding::needs_jfr("deoptimizations were not recorded (JFR has them since JDK 14)"),
+        };
+    };
+    let evidence = [
+        case.evidence("deoptimizations", rate, "1/s", "spans"),
+        case.evidence(&format!("the most frequent: {text}"), (count as f64, None), "count", "spans"),
+    ];
+    let grew = rate.1.is_none_or(|quiet| rate.0 >= GREW * quiet);
+    if count < AGAIN || !grew {
+        let says = format!("{} per second, {} of the most frequent", say::number(rate.0), say::count(count, "repetition"));
+        return Finding::absent(says).with_all(evidence);
+    }
+    let says = format!("{total} deoptimizations, {count} of them {text}");
+    let finding = Finding::new(Standing::Seen, says).with_all(evidence);
+    finding.claiming(case, |cell| matches!(cell, Cell::Compiler | Cell::Running(Layer::Interpreted)))
+}
+
+/// The method and reason that occur most: text, how often, and how many there are in all.
+fn most_often(case: &Case<'_>) -> Option<(String, usize, usize)> {
+    let mut counts: HashMap<(u32, String), usize> = HashMap::new();
+    let mut total = 0;
+    for mark in case.slow.spans(span::DEOPTIMIZATION) {
+        let detail: Deoptimization = case.slow.detail(&mark);
+        *counts.entry((mark.name.0, detail.reason.unwrap_or_default())).or_default() += 1;
+        total += 1;
+    }
+    let ((name, reason), count) = counts.into_iter().max_by_key(|(key, count)| (*count, key.clone()))?;
+    let method = case.recording().text(fathom_evidence::StrId(name));
+    Some((format!("{reason} in {method}"), count, total))
+}

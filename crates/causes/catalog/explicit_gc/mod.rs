@@ -1,0 +1,47 @@
+//! Somebody asks for collections: `System.gc()`, a diagnostic command, a heap dump.
+
+use fathom_timeline::{Cell, Collection, Origin, Stop};
+
+use crate::measure::collections::stops;
+use crate::{Case, Cause, Finding, Standing, say};
+
+pub(crate) static CAUSE: Cause = Cause {
+    id: "explicit_gc",
+    readme: include_str!("README.md"),
+    rank: 15,
+    has_lab: false,
+    actions: &["remove the caller, or -XX:+ExplicitGCInvokesConcurrent (G1), or -XX:+DisableExplicitGC (not where direct buffers need it)"],
+    decide,
+};
+
+fn is_explicit(collection: Collection) -> bool {
+    collection.origin == Origin::Explicit
+}
+
+fn decide(case: &Case<'_>) -> Finding {
+    let stops = stops(case, is_explicit);
+    let busy = case.excess_threads(is_ours);
+    if stops.is_empty() && busy <= 0.0 {
+        let seen = case.view().spans("gc_pause").len() + case.view().spans("gc").len();
+        return match seen {
+            0 if !case.has_jfr() => Finding::unknown("no collections were recorded", "-Xlog:gc*:file=gc.log:time,uptime,level,tags"),
+            _ => Finding::absent("no collection was asked for"),
+        };
+    }
+    let total: i64 = stops.iter().map(|(_, length)| length).sum();
+    let longest = stops.iter().map(|(_, length)| *length).max().unwrap_or(0);
+    let says = format!(
+        "{} of collections that were asked for, {} in all, the longest {}",
+        say::count(stops.len(), "pause"),
+        say::time(total as f64),
+        say::time(longest as f64)
+    );
+    Finding::new(Standing::Seen, says)
+        .with(case.evidence("pauses of collections asked for", (stops.len() as f64, None), "count", "spans"))
+        .with(case.evidence("longest of them", (longest as f64, None), "ns", "spans"))
+        .claiming(case, is_ours)
+}
+
+fn is_ours(cell: Cell) -> bool {
+    matches!(cell, Cell::Stopped(Stop::Collection(collection)) | Cell::Collector(collection) if is_explicit(collection))
+}

@@ -1,0 +1,98 @@
+//! Only full collections: the old generation is full of live data, or the collector believes that
+//! a young collection cannot succeed, so that every collection is a full one and frees little.
+
+use fathom_timeline::{Cell, Stop};
+
+use crate::measure::collections::{is_full, old_occupancy_after_full, stops};
+use crate::{Case, Cause, Finding, Standing, say};
+
+pub(crate) static CAUSE: Cause = Cause {
+    id: "full_gc_old_generation_full",
+    readme: include_str!("README.md"),
+    rank: 20,
+    has_lab: true,
+    actions: &["a smaller young generation (-Xmn), so that the old one always has room for all of it; or a larger heap (-Xmx)", "find what is kept: jcmd PID GC.class_histogram before and after"],
+    decide,
+};
+
+/// Occupancy after a full collection from which the old generation has no room to work with.
+const FULL: f64 = 0.85;
+
+/// Full collections in a row, without a young one between them, that show that the collector has
+/// given up on young collections.
+const IN_A_ROW: usize = 4;
+
+fn decide(case: &Case<'_>) -> Finding {
+    let full = stops(case, is_full);
+    if full.is_empty() {
+        return none(case);
+    }
+    let occupancy = old_occupancy_after_full(case);
+    let row = longest_row(case);
+    let standing = standing(full.len(), occupancy, row);
+    let text = says(&full, occupancy, row);
+    if standing == Standing::Absent {
+        return Finding::absent(format!("{text}: the old generation is not full"));
+    }
+    let finding = Finding::new(standing, text)
+        .with(case.evidence("full collections", (full.len() as f64, None), "count", "spans"))
+        .with(case.evidence("full collections in a row", (row as f64, None), "count", "spans"))
+        .with(case.cell_evidence("stopped by full collections", "threads", is_ours))
+        .with_all(occupancy.map(|share| case.evidence("old generation in use after them", (share, None), "ratio", "spans")));
+    finding.claiming(case, is_ours)
+}
+
+fn none(case: &Case<'_>) -> Finding {
+    let seen = case.view().spans("gc_pause").len() + case.view().spans("gc").len();
+    if seen == 0 && !case.has_jfr() {
+        return Finding::unknown("no collections were recorded", "-Xlog:gc*:file=gc.log:time,uptime,level,tags");
+    }
+    Finding::absent("no full collection for want of memory in the slow time")
+}
+
+fn standing(count: usize, occupancy: Option<f64>, row: usize) -> Standing {
+    match occupancy {
+        Some(share) if share >= FULL && count > 1 => Standing::Seen,
+        _ if row >= IN_A_ROW => Standing::Seen,
+        Some(share) if share >= FULL => Standing::Indicated,
+        Some(_) => Standing::Absent,
+        None => Standing::Faint,
+    }
+}
+
+/// The longest row of full collections without an ordinary one between them.
+fn longest_row(case: &Case<'_>) -> usize {
+    let mut longest = 0;
+    let mut row = 0;
+    for stop in case.slow_stops() {
+        match stop.stop {
+            Stop::Collection(collection) if is_full(collection) => row += 1,
+            Stop::Collection(_) => row = 0,
+            _ => {}
+        }
+        longest = longest.max(row);
+    }
+    longest
+}
+
+fn is_ours(cell: Cell) -> bool {
+    matches!(cell, Cell::Stopped(Stop::Collection(collection)) | Cell::Collector(collection) if is_full(collection))
+}
+
+fn says(full: &[(i64, i64)], occupancy: Option<f64>, row: usize) -> String {
+    let total: i64 = full.iter().map(|(_, length)| length).sum();
+    let longest = full.iter().map(|(_, length)| *length).max().unwrap_or(0);
+    let mut text = format!(
+        "{} stopped everything for {} in all, the longest {}",
+        say::count(full.len(), "full collection"),
+        say::time(total as f64),
+        say::time(longest as f64)
+    );
+    if row >= IN_A_ROW {
+        text += &format!("; {row} in a row without a young one between them");
+    }
+    if let Some(share) = occupancy {
+        text += &format!("; old generation {} in use after them", say::percent(share));
+    }
+    text
+}

@@ -1,0 +1,58 @@
+//! The JVM runs new code: it interprets and compiles it, once.
+
+use fathom_timeline::{Cell, Layer};
+
+use crate::measure::code_cache::CodeCache;
+use crate::{Case, Cause, Finding, Standing, say};
+
+pub(crate) static CAUSE: Cause = Cause {
+    id: "jit_warm_up",
+    readme: include_str!("README.md"),
+    rank: 35,
+    has_lab: false,
+    actions: &["send traffic only after a warm-up with real requests", "it ends by itself; restarts that come often make it matter (class data sharing and ahead-of-time caches of JDK 24 and later shorten it)"],
+    decide,
+};
+
+/// The JVM compiles a method a few times as it gets hotter; more often than this it is no warm-up.
+const COMPILED_AT_MOST: usize = 5;
+
+fn decide(case: &Case<'_>) -> Finding {
+    let cache = CodeCache::of(case);
+    let compilers = case.cell_evidence("compiler threads", "cores", |cell| cell == Cell::Compiler);
+    let Some((now, before)) = cache.compilations_per_second else {
+        return Finding::needs_jfr("the compilers were not recorded");
+    };
+    let again = cache.most_compiled.as_ref().is_some_and(|(_, count)| *count > COMPILED_AT_MOST);
+    let turned_over = cache.turnover.is_some_and(|turnover| turnover >= 1.0);
+    let compilations = case.evidence("compilations", (now, before), "1/s", "counters");
+    if again || turned_over {
+        let text = "the same code is compiled again and again: no warm-up";
+        return Finding::absent(text).with(compilers).with(compilations);
+    }
+    let in_startup = startup_share(case);
+    let standing = match (in_startup >= 0.5, before.is_some_and(|before| now >= 3.0 * before.max(1.0))) {
+        (true, _) => Standing::Seen,
+        (false, true) => Standing::Indicated,
+        (false, false) => {
+            let text = format!("{} compilations per second, nothing new to compile", say::number(now));
+            return Finding::absent(text).with(compilers).with(compilations);
+        }
+    };
+    let says = format!(
+        "{} compilations per second, compiler threads {} of a core, {} of the application's code interpreted; {}",
+        say::number(now),
+        say::percent(compilers.value),
+        say::percent(cache.interpreted.0),
+        if in_startup >= 0.5 { "the JVM had just started" } else { "code that had not run before" }
+    );
+    let finding = Finding::new(standing, says).with(compilers).with(compilations);
+    finding.claiming(case, |cell| matches!(cell, Cell::Compiler | Cell::Running(Layer::Interpreted)))
+}
+
+/// How much of the slow time lies in the JVM's start-up.
+fn startup_share(case: &Case<'_>) -> f64 {
+    let startup = case.analysis.account.startup_buckets;
+    let all = case.analysis.pain.slow_buckets().count().max(1);
+    case.analysis.pain.slow_buckets().filter(|index| *index < startup).count() as f64 / all as f64
+}

@@ -1,0 +1,89 @@
+//! Threads wait for a lock that another thread holds.
+
+use std::collections::HashMap;
+
+use fathom_evidence::detail::Wait as Detail;
+use fathom_evidence::kinds::span;
+use fathom_evidence::tables::Span;
+use fathom_timeline::{Cell, Wait};
+
+use crate::{Case, Cause, Evidence, Finding, Standing, say};
+
+pub(crate) static CAUSE: Cause = Cause {
+    id: "lock_contention",
+    readme: include_str!("README.md"),
+    rank: 40,
+    has_lab: true,
+    actions: &["hold the lock for less, or split it; see the stack of the waits and the thread that held it"],
+    decide,
+};
+
+/// What is known of one lock's waits.
+#[derive(Default)]
+struct Lock {
+    waits: usize,
+    total_ns: i64,
+    stack: u32,
+    longest_ns: i64,
+    owner: Option<String>,
+}
+
+fn decide(case: &Case<'_>) -> Finding {
+    let waiting = case.cell_evidence("threads waiting for locks", "threads", is_ours);
+    if waiting.value <= 0.0 {
+        return match case.has_jfr() {
+            true => Finding::absent("no thread waited for a lock for as long as the recorder notes"),
+            false => Finding::needs_jfr("waits for locks were not recorded"),
+        };
+    }
+    let locks = locks(case);
+    let Some((class, lock)) = locks.iter().max_by_key(|(class, lock)| (lock.total_ns, class.as_str())) else {
+        return Finding::absent("no wait for a lock in the slow time").with(waiting);
+    };
+    let finding = Finding::new(Standing::Seen, says(&waiting, class, lock)).with(waiting).with(of_lock(case, class, lock));
+    finding.claiming(case, is_ours)
+}
+
+fn is_ours(cell: Cell) -> bool {
+    cell == Cell::Blocked(Wait::Lock)
+}
+
+fn locks(case: &Case<'_>) -> HashMap<String, Lock> {
+    let mut locks: HashMap<String, Lock> = HashMap::new();
+    let parks = case.slow.spans(span::PARK).filter(|park| case.recording().text(park.name).contains("Lock"));
+    for wait in case.slow.spans(span::MONITOR_ENTER).chain(parks).filter(|wait| case.view().is_application(wait.tid)) {
+        let class = case.recording().text(wait.name).to_owned();
+        locks.entry(class).or_default().add(case, &wait);
+    }
+    locks
+}
+
+impl Lock {
+    fn add(&mut self, case: &Case<'_>, wait: &Span) {
+        self.waits += 1;
+        self.total_ns = self.total_ns.saturating_add(wait.duration_ns);
+        if wait.duration_ns > self.longest_ns {
+            self.longest_ns = wait.duration_ns;
+            self.stack = wait.stack_id.0;
+            self.owner = case.slow.detail::<Detail>(wait).previous_owner.or(self.owner.take());
+        }
+    }
+}
+
+fn says(waiting: &Evidence, class: &str, lock: &Lock) -> String {
+    let before = waiting.baseline.map_or(String::new(), |before| format!(" (before: {})", say::number(before)));
+    let owner = lock.owner.as_ref().map_or(String::new(), |owner| format!("; held by {owner} in the longest"));
+    format!(
+        "{} threads wait for locks on average{before}; most for {class}: {}, mean {}, longest {}{owner}",
+        say::number(waiting.value),
+        say::count(lock.waits, "wait"),
+        say::time(lock.total_ns as f64 / lock.waits.max(1) as f64),
+        say::time(lock.longest_ns as f64)
+    )
+}
+
+fn of_lock(case: &Case<'_>, class: &str, lock: &Lock) -> Evidence {
+    let stack = case.stack_text(fathom_evidence::StackId(lock.stack), 12);
+    let waited = case.evidence(&format!("waits for {class}, in all"), (lock.total_ns as f64, None), "ns", "spans");
+    Evidence { stack, ..waited }
+}

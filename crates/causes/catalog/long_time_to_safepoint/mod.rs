@@ -1,0 +1,124 @@
+//! The application stands still while the JVM waits for the last thread to reach a safepoint.
+
+use std::collections::HashMap;
+
+use fathom_evidence::kinds::{event, span};
+use fathom_timeline::{Cell, Intervals, Stop};
+
+use crate::{Case, Cause, Evidence, Finding, Standing, say};
+
+pub(crate) static CAUSE: Cause = Cause {
+    id: "long_time_to_safepoint",
+    readme: include_str!("README.md"),
+    rank: 30,
+    has_lab: true,
+    actions: &["give the loop a poll: -XX:+UseCountedLoopSafepoints (default with G1 and ZGC), a long loop variable, or smaller array copies", "on JDK 17 and earlier also -XX:+SafepointTimeout -XX:SafepointTimeoutDelay=100 names the thread in the log"],
+    decide,
+};
+
+/// A wait that a request notices, in ns. Shorter ones are the ordinary price of safepoints.
+const STALL_NS: i64 = 10_000_000;
+
+/// Above this use of all CPUs a thread may be late because it had no CPU.
+const STARVED: f64 = 0.95;
+
+fn decide(case: &Case<'_>) -> Finding {
+    let waits = waits(case);
+    let longest = waits.iter().map(|(from, to)| to - from).max().unwrap_or(0);
+    if !is_recorded(case) {
+        return Finding::unknown("safepoints were not recorded", "-Xlog:safepoint*:file=gc.log:time,uptime,level,tags");
+    }
+    let stalls: Vec<(i64, i64)> = waits.into_iter().filter(|(from, to)| to - from >= STALL_NS).collect();
+    if stalls.is_empty() {
+        return Finding::absent(format!("longest wait for a safepoint {}", say::time(longest as f64)));
+    }
+    let starved = machine_use(case).filter(|ratio| *ratio >= STARVED);
+    let standing = if starved.is_some() { Standing::Indicated } else { Standing::Seen };
+    let culprit = culprit(case, &stalls);
+    let mut finding = Finding::new(standing, says(case, &stalls, culprit.as_ref(), starved)).with_all(evidence(case, &stalls));
+    finding.evidence.extend(culprit.map(|culprit| culprit.evidence(case)));
+    finding.claiming(case, |cell| cell == Cell::Stopped(Stop::TimeToSafepoint))
+}
+
+fn waits(case: &Case<'_>) -> Vec<(i64, i64)> {
+    let waits = case.slow_stops().filter(|stop| stop.stop == Stop::TimeToSafepoint);
+    waits.map(|stop| (stop.from_ns, stop.to_ns)).collect()
+}
+
+fn is_recorded(case: &Case<'_>) -> bool {
+    let kinds = [span::SAFEPOINT, span::TIME_TO_SAFEPOINT];
+    kinds.iter().any(|kind| case.view().spans(kind).len() > 0) || case.has_jfr()
+}
+
+fn machine_use(case: &Case<'_>) -> Option<f64> {
+    let machine = case.analysis.account.machine_ratio.as_ref()?;
+    let slow: Vec<f64> = case.analysis.pain.slow_buckets().map(|index| machine[index]).collect();
+    (!slow.is_empty()).then(|| slow.iter().sum::<f64>() / slow.len() as f64)
+}
+
+/// What ran while all others waited.
+struct Culprit {
+    thread: String,
+    stack: String,
+    share: f64,
+}
+
+impl Culprit {
+    fn evidence(self, case: &Case<'_>) -> Evidence {
+        let says = format!("samples during the waits that are in thread {}", self.thread);
+        Evidence { stack: self.stack, ..case.evidence(&says, (self.share, None), "ratio", "samples") }
+    }
+}
+
+/// The thread and stack most often sampled while the others already stood still.
+fn culprit(case: &Case<'_>, stalls: &[(i64, i64)]) -> Option<Culprit> {
+    let during = Intervals::union(stalls.to_vec());
+    let mut counts: HashMap<(i64, u32), usize> = HashMap::new();
+    let mut total = 0;
+    for kind in [event::CPU, event::EXECUTION, event::WALL] {
+        for sample in case.slow.samples(kind).filter(|s| during.contains(s.time_ns) && case.view().is_application(s.tid)) {
+            *counts.entry((sample.tid, sample.stack_id.0)).or_default() += 1;
+            total += 1;
+        }
+        if total > 0 {
+            break;
+        }
+    }
+    let mut by_thread: HashMap<i64, usize> = HashMap::new();
+    counts.iter().for_each(|((tid, _), count)| *by_thread.entry(*tid).or_default() += count);
+    let (tid, samples) = by_thread.into_iter().max_by_key(|(tid, count)| (*count, *tid))?;
+    let own = counts.into_iter().filter(|((owner, _), _)| *owner == tid);
+    let ((_, stack), _) = own.max_by_key(|((_, stack), count)| (*count, *stack))?;
+    let stack = case.stack_text(fathom_evidence::StackId(stack), 12);
+    Some(Culprit { thread: case.thread_name(tid).to_owned(), stack, share: samples as f64 / total as f64 })
+}
+
+fn says(case: &Case<'_>, stalls: &[(i64, i64)], culprit: Option<&Culprit>, starved: Option<f64>) -> String {
+    let total: i64 = stalls.iter().map(|(from, to)| to - from).sum();
+    let longest = stalls.iter().map(|(from, to)| to - from).max().unwrap_or(0);
+    let operations = case.slow_stops().filter(|stop| stop.stop != Stop::TimeToSafepoint).map(|stop| stop.duration_ns()).max();
+    let mut text = format!(
+        "{} of {} on average (longest {}) before the last thread stopped; what was done then took at most {}",
+        say::count(stalls.len(), "stall"),
+        say::time(total as f64 / stalls.len() as f64),
+        say::time(longest as f64),
+        say::time(operations.unwrap_or(0) as f64)
+    );
+    if let Some(culprit) = culprit.filter(|culprit| culprit.share >= 0.5) {
+        text += &format!("; late: {} in {}", culprit.thread, culprit.stack.split(';').next().unwrap_or(""));
+    }
+    if let Some(ratio) = starved {
+        text += &format!("; the machine's CPUs were {} in use, so it may have had no CPU", say::percent(ratio));
+    }
+    text
+}
+
+fn evidence(case: &Case<'_>, stalls: &[(i64, i64)]) -> Vec<Evidence> {
+    let total: i64 = stalls.iter().map(|(from, to)| to - from).sum();
+    let longest = stalls.iter().map(|(from, to)| to - from).max().unwrap_or(0);
+    vec![
+        case.evidence("waits for a safepoint of 10 ms and more", (stalls.len() as f64, None), "count", "spans"),
+        case.evidence("their sum", (total as f64, None), "ns", "spans"),
+        case.evidence("the longest", (longest as f64, None), "ns", "spans"),
+    ]
+}

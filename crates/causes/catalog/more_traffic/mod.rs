@@ -1,0 +1,82 @@
+//! More requests arrive: everything grows in the same proportion.
+
+use fathom_evidence::kinds::span;
+use fathom_timeline::{Cell, Stop};
+
+use crate::cause::Claim;
+use crate::measure::collections::{allocation_rate, is_ordinary};
+use crate::{Case, Cause, Finding, Standing, say};
+
+pub(crate) static CAUSE: Cause = Cause {
+    id: "more_traffic",
+    readme: include_str!("README.md"),
+    rank: 50,
+    has_lab: false,
+    actions: &["more instances or admission control; nothing below the application is wrong"],
+    decide,
+};
+
+/// Growth of the arrival rate that matters.
+const GREW: f64 = 1.3;
+
+/// How far apart two growth factors may be and still be the same proportion.
+const SAME: f64 = 1.4;
+
+fn decide(case: &Case<'_>) -> Finding {
+    let requests = case.both(|side| side.spans(span::REQUEST).count() as f64 / side.seconds());
+    let has_requests = case.view().spans(span::REQUEST).len() > 0;
+    match (has_requests, requests.1) {
+        (true, Some(quiet)) if quiet > 0.0 => by_requests(case, requests.0, quiet),
+        (true, _) => Finding::unknown("no quiet time to compare the number of requests with", "fathom explain … --baseline RECORDING"),
+        (false, _) => by_proportion(case),
+    }
+}
+
+fn by_requests(case: &Case<'_>, slow: f64, quiet: f64) -> Finding {
+    let growth = slow / quiet;
+    let evidence = case.evidence("requests", (slow, Some(quiet)), "1/s", "spans");
+    if growth < GREW {
+        let says = format!("{} requests per second, {} before", say::number(slow), say::number(quiet));
+        return Finding::absent(says).with(evidence);
+    }
+    let says = format!("{} requests per second instead of {}", say::number(slow), say::number(quiet));
+    let mut finding = Finding::new(Standing::Seen, says).with(evidence);
+    finding.claims = proportional(case, growth);
+    finding
+}
+
+/// Without requests: CPU and allocation of the application that grow alike are what more work of
+/// the same kind looks like.
+fn by_proportion(case: &Case<'_>) -> Finding {
+    let unknown = || Finding::unknown("the number of requests was not recorded", "fathom explain … --latency access.csv");
+    let (running, running_before) = case.excess().sums(|cell| matches!(cell, Cell::Running(_)));
+    let allocated = allocation_rate(&case.slow).zip(case.quiet.as_ref().and_then(allocation_rate));
+    let Some((allocated, allocated_before)) = allocated.filter(|(_, before)| *before > 0.0) else { return unknown() };
+    if running_before <= 0.0 {
+        return unknown();
+    }
+    let (cpu, allocation) = (running / running_before, allocated / allocated_before);
+    let cpu_evidence = case.cell_evidence("CPU of the application", "cores", |cell| matches!(cell, Cell::Running(_)));
+    let evidence = [cpu_evidence, case.evidence("allocation rate", (allocated, Some(allocated_before)), "bytes/s", "spans")];
+    let alike = cpu.max(allocation) <= SAME * cpu.min(allocation);
+    if cpu < GREW || allocation < GREW || !alike {
+        let says = format!("CPU of the application × {}, allocation × {}", say::number(cpu), say::number(allocation));
+        return Finding::absent(says).with_all(evidence);
+    }
+    let says = format!("CPU and allocation of the application grew alike (× {}, × {})", say::number(cpu), say::number(allocation));
+    let mut finding = Finding::new(Standing::Indicated, says).with_all(evidence);
+    finding.missing = unknown().missing;
+    finding.claims = proportional(case, cpu.min(allocation));
+    finding
+}
+
+/// What grows with the number of requests, by as much as that explains.
+fn proportional(case: &Case<'_>, growth: f64) -> Vec<Claim> {
+    let grows = |cell: Cell| match cell {
+        Cell::Running(_) | Cell::Vm => true,
+        Cell::Stopped(Stop::Collection(collection)) | Cell::Collector(collection) => is_ordinary(collection),
+        _ => false,
+    };
+    let cells = case.excess().cells.iter().filter(|excess| grows(excess.cell));
+    cells.map(|excess| Claim { cell: excess.cell, at_most_ns: excess.baseline_ns * (growth - 1.0) }).collect()
+}

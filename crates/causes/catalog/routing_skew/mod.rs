@@ -1,0 +1,16 @@
+//! Decided by counters per node; one JVM's recording does not show it.
+
+use crate::{Case, Cause, Finding};
+
+pub(crate) static CAUSE: Cause = Cause {
+    id: "routing_skew",
+    readme: include_str!("README.md"),
+    rank: 5,
+    has_lab: false,
+    actions: &["mix the second hash (murmur3 or xxh3 with the tier as seed), or rendezvous hashing"],
+    decide,
+};
+
+fn decide(_: &Case<'_>) -> Finding {
+    Finding::unknown("load per node and the keys were not recorded", "fathom routing KEYS --first … --second …")
+}

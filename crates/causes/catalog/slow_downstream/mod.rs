@@ -1,0 +1,85 @@
+//! Threads wait for the answer of another service.
+
+use std::collections::HashMap;
+
+use fathom_evidence::kinds::span;
+use fathom_timeline::{Cell, Wait, is_downstream};
+
+use crate::case::Side;
+use crate::{Case, Cause, Finding, Standing, say};
+
+pub(crate) static CAUSE: Cause = Cause {
+    id: "slow_downstream",
+    readme: include_str!("README.md"),
+    rank: 45,
+    has_lab: false,
+    actions: &["ask the other service; a time-out and a limit on calls in flight keep its trouble out of this one"],
+    decide,
+};
+
+/// Times longer than in the quiet time before the other side counts as slower.
+const SLOWER: f64 = 1.5;
+
+/// Reads from one peer.
+#[derive(Default, Clone, Copy)]
+struct Reads {
+    count: usize,
+    total_ns: i64,
+    longest_ns: i64,
+}
+
+impl Reads {
+    fn mean_ns(&self) -> f64 {
+        self.total_ns as f64 / self.count.max(1) as f64
+    }
+}
+
+fn decide(case: &Case<'_>) -> Finding {
+    let waiting = case.cell_evidence("threads waiting for other services", "threads", is_ours);
+    let peers = peers(&case.slow);
+    let Some((peer, reads)) = peers.iter().max_by_key(|(peer, reads)| (reads.total_ns, peer.as_str())) else {
+        return match case.has_jfr() {
+            true => Finding::absent("no read from another service took as long as the recorder notes"),
+            false => Finding::needs_jfr("socket reads were not recorded"),
+        };
+    };
+    let before = case.quiet.as_ref().map(|quiet| peers_mean(quiet, peer));
+    let mean = case.evidence(&format!("mean read from {peer}"), (reads.mean_ns(), before), "ns", "spans");
+    let standing = match before {
+        Some(before) if reads.mean_ns() < SLOWER * before => {
+            let text = format!("reads from {peer} take {} as before ({})", say::time(reads.mean_ns()), say::time(before));
+            return Finding::absent(text).with(waiting).with(mean);
+        }
+        Some(_) => Standing::Seen,
+        None => Standing::Indicated,
+    };
+    let usual = before.filter(|before| *before > 0.0).map_or(String::new(), |before| format!(" instead of {}", say::time(before)));
+    let says = format!(
+        "{} threads wait for other services on average; {} from {peer}, mean {}{usual}, longest {}",
+        say::number(waiting.value),
+        say::count(reads.count, "read"),
+        say::time(reads.mean_ns()),
+        say::time(reads.longest_ns as f64)
+    );
+    Finding::new(standing, says).with(waiting).with(mean).claiming(case, is_ours)
+}
+
+fn is_ours(cell: Cell) -> bool {
+    cell == Cell::Blocked(Wait::Socket)
+}
+
+fn peers(side: &Side<'_>) -> HashMap<String, Reads> {
+    let mut peers: HashMap<String, Reads> = HashMap::new();
+    for read in side.spans(span::SOCKET_READ).filter(|read| side.view.is_application(read.tid) && is_downstream(side.view, read)) {
+        let reads = peers.entry(side.view.recording.text(read.name).to_owned()).or_default();
+        reads.count += 1;
+        reads.total_ns = reads.total_ns.saturating_add(read.duration_ns);
+        reads.longest_ns = reads.longest_ns.max(read.duration_ns);
+    }
+    peers
+}
+
+/// Mean read from `peer` in the quiet time; 0 when all were too short to be noted.
+fn peers_mean(quiet: &Side<'_>, peer: &str) -> f64 {
+    peers(quiet).get(peer).map_or(0.0, Reads::mean_ns)
+}

@@ -1,0 +1,206 @@
+//! What a cause gets to see: the slow time and the quiet time of a recording, side by side.
+
+use fathom_evidence::detail::{Gc, from_text};
+use fathom_evidence::kinds::{role, span, subject};
+use fathom_evidence::tables::{Sample, Span};
+use fathom_evidence::{Recording, StackId};
+use fathom_timeline::{Analysis, Cell, Excess, Intervals, Series, StopSpan, View};
+use serde::de::DeserializeOwned;
+
+use crate::explanation::Evidence;
+
+const SECOND: f64 = 1e9;
+
+/// One side of the comparison: some time of some recording.
+#[derive(Debug)]
+pub struct Side<'a> {
+    /// The recording.
+    pub view: &'a View<'a>,
+    /// The time of it.
+    pub time: Intervals,
+}
+
+impl Side<'_> {
+    /// Length in seconds.
+    pub fn seconds(&self) -> f64 {
+        (self.time.total_ns() as f64 / SECOND).max(f64::MIN_POSITIVE)
+    }
+
+    /// Spans of a kind that begin in this time.
+    pub fn spans(&self, kind: &str) -> impl Iterator<Item = Span> + '_ {
+        self.view.spans(kind).filter(|span| self.time.contains(span.time_ns))
+    }
+
+    /// Samples of an event in this time.
+    pub fn samples(&self, event: &str) -> impl Iterator<Item = Sample> + '_ {
+        self.view.samples(event).filter(|sample| self.time.contains(sample.time_ns))
+    }
+
+    /// By how much a growing counter rose in this time.
+    pub fn rise(&self, series: &Series) -> f64 {
+        self.time.iter().map(|(from, to)| series.rise_within(from, to)).sum()
+    }
+
+    /// Largest value of a counter in this time.
+    pub fn max(&self, series: &Series) -> Option<f64> {
+        self.time.iter().filter_map(|(from, to)| series.max_within(from, to)).max_by(f64::total_cmp)
+    }
+
+    /// The detail of a span.
+    pub fn detail<T: DeserializeOwned + Default>(&self, span: &Span) -> T {
+        from_text(self.view.recording.text(span.detail))
+    }
+
+    /// The collections' pauses with their detail.
+    pub fn pauses(&self) -> impl Iterator<Item = (Span, Gc)> + '_ {
+        self.spans(span::GC_PAUSE).map(|pause| (pause, self.detail(&pause)))
+    }
+}
+
+/// A slowdown to be explained.
+#[derive(Debug)]
+pub struct Case<'a> {
+    /// The account of time.
+    pub analysis: &'a Analysis<'a>,
+    /// The slow time.
+    pub slow: Side<'a>,
+    /// The time it is compared with, if there is any.
+    pub quiet: Option<Side<'a>>,
+}
+
+impl<'a> Case<'a> {
+    /// The case of an analysis.
+    pub fn new(analysis: &'a Analysis<'a>) -> Case<'a> {
+        let slow = Side { view: &analysis.view, time: analysis.slow_time() };
+        let quiet = analysis.quiet_time().map(|(view, time)| Side { view, time });
+        Case { analysis, slow, quiet }
+    }
+
+    /// The recording in which it was slow.
+    pub fn recording(&self) -> &'a Recording {
+        self.analysis.view.recording
+    }
+
+    /// That recording, prepared for questions.
+    pub fn view(&self) -> &'a View<'a> {
+        &self.analysis.view
+    }
+
+    /// What the slow time has more of.
+    pub fn excess(&self) -> &'a Excess {
+        &self.analysis.excess
+    }
+
+    /// Whether the recording came from a profiler or recorder inside the JVM.
+    pub fn has_jfr(&self) -> bool {
+        self.has_source("jfr")
+    }
+
+    /// Whether any fact, span or counter came from `source`.
+    pub fn has_source(&self, source: &str) -> bool {
+        let recording = self.recording();
+        let Some(id) = recording.strings.find(source) else { return false };
+        recording.facts.source.contains(&id)
+            || recording.spans.source.contains(&id)
+            || recording.counters.source.contains(&id)
+    }
+
+    /// Major version of the JVM: 8, 11, 17, …
+    pub fn jdk(&self) -> Option<u32> {
+        major_version(self.recording().fact(subject::JVM, "version")?)
+    }
+
+    /// Excess of the kinds of time that `select` chooses, as an average number of threads or cores.
+    pub fn excess_threads(&self, select: impl Fn(Cell) -> bool) -> f64 {
+        let (slow, quiet) = self.excess().sums(select);
+        (slow - quiet) / self.excess().slow_ns.max(1.0)
+    }
+
+    /// Stops that begin in the slow time.
+    pub fn slow_stops(&self) -> impl Iterator<Item = &'a StopSpan> + '_ {
+        self.analysis.account.stops.iter().filter(|stop| self.slow.time.contains(stop.from_ns))
+    }
+
+    /// A quantity of each side: slow, and quiet if there is a quiet side.
+    pub fn both(&self, measure: impl Fn(&Side<'_>) -> f64) -> (f64, Option<f64>) {
+        (measure(&self.slow), self.quiet.as_ref().map(measure))
+    }
+
+    /// First and last instant of the slow time.
+    pub fn slow_range(&self) -> (i64, i64) {
+        let first = self.slow.time.iter().next().map_or(0, |interval| interval.0);
+        (first, self.slow.time.iter().last().map_or(0, |interval| interval.1))
+    }
+
+    /// A measurement over the slow time.
+    pub fn evidence(&self, says: &str, (value, baseline): (f64, Option<f64>), unit: &str, table: &str) -> Evidence {
+        let (from_ns, to_ns) = self.slow_range();
+        let (says, unit, table) = (says.to_owned(), unit.to_owned(), table.to_owned());
+        Evidence { says, value, baseline, unit, table, from_ns, to_ns, stack: String::new() }
+    }
+
+    /// A kind of time as a measurement: average number of threads or cores.
+    pub fn cell_evidence(&self, says: &str, unit: &str, select: impl Fn(Cell) -> bool) -> Evidence {
+        let (slow, quiet) = self.excess().sums(select);
+        let length = self.excess().slow_ns.max(1.0);
+        let baseline = self.quiet.as_ref().map(|_| quiet / length);
+        self.evidence(says, (slow / length, baseline), unit, "account")
+    }
+
+    /// A stack as text, leaf first, at most `depth` frames.
+    pub fn stack_text(&self, stack: StackId, depth: usize) -> String {
+        let recording = self.recording();
+        let frames = recording.stacks.leaf_to_root(stack).take(depth);
+        frames.map(|frame| recording.text(frame.symbol)).collect::<Vec<_>>().join(";")
+    }
+
+    /// Name of a thread.
+    pub fn thread_name(&self, tid: i64) -> &'a str {
+        self.recording().threads.get(tid).map_or("", |thread| self.recording().text(thread.name))
+    }
+
+    /// Whether a thread is one of the JVM's compilers.
+    pub fn is_compiler(&self, tid: i64) -> bool {
+        self.view().role(tid) == role::COMPILER
+    }
+}
+
+/// The feature release in a version such as `17.0.15+6`, `1.8.0_504`, `OpenJDK 64-Bit Server VM (25.0.3+…`.
+pub(crate) fn major_version(text: &str) -> Option<u32> {
+    let number = |text: &str| -> Option<u32> {
+        let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok().filter(|major| (1..200).contains(major))
+    };
+    let starts = text.char_indices().filter(|(index, c)| {
+        c.is_ascii_digit() && !text[..*index].ends_with(|before: char| before.is_ascii_alphanumeric() || before == '.')
+    });
+    // "64-Bit" is not a version: a version has a point or stands alone.
+    let mut versions =
+        starts.map(|(index, _)| &text[index..]).filter(|rest| !rest.starts_with("64-") && !rest.starts_with("32-"));
+    let rest = versions.next()?;
+    match rest.strip_prefix("1.") {
+        Some(old) => number(old),
+        None => number(rest),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::major_version;
+
+    #[test]
+    fn versions_as_jvms_write_them() {
+        for (text, expected) in [
+            ("17.0.15+6-Debian-1deb12u1", Some(17)),
+            ("25", Some(25)),
+            ("25.0.3", Some(25)),
+            ("1.8.0_504-b07", Some(8)),
+            ("OpenJDK 64-Bit Server VM (25.0.3+9-LTS) for linux-amd64 JRE (25.0.3+9-LTS)", Some(25)),
+            ("OpenJDK 64-Bit Server VM (17.0.15+6-Debian-1deb12u1) for linux-amd64", Some(17)),
+            ("", None),
+            ("no version", None),
+        ] {
+            assert_eq!(major_version(text), expected, "{text}");
+        }
+    }
+}

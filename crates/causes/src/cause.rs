@@ -1,0 +1,143 @@
+//! What a cause is, and what it answers.
+
+use fathom_timeline::Cell;
+
+use crate::case::Case;
+use crate::explanation::{Evidence, Missing};
+
+/// A cause of slowness. One folder of the catalogue declares one as `pub(crate) static CAUSE`.
+#[derive(Debug)]
+pub struct Cause {
+    /// Its id: the name of its folder. Names what happens, never the remedy.
+    pub id: &'static str,
+    /// Its page.
+    pub readme: &'static str,
+    /// Who claims first where two causes explain the same time: the smaller number is the more
+    /// specific mechanism.
+    pub rank: u8,
+    /// Whether its folder has a lab.
+    pub has_lab: bool,
+    /// What to do about it, the most effective first.
+    pub actions: &'static [&'static str],
+    /// Looks for the cause.
+    pub decide: fn(&Case<'_>) -> Finding,
+}
+
+impl Cause {
+    /// What it is, in one sentence: the first paragraph of its page.
+    pub fn title(&self) -> &'static str {
+        let mut paragraphs = self.readme.split("\n\n").map(str::trim).filter(|text| !text.is_empty());
+        paragraphs.find(|text| !text.starts_with('#')).unwrap_or("")
+    }
+}
+
+/// How well the signature of a cause is seen. How much time it explains is another question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// The mechanism itself was seen.
+    Seen,
+    /// All signs that there are fit, but the mechanism was not seen itself.
+    Indicated,
+    /// Some signs fit.
+    Faint,
+    /// A measurement excludes it.
+    Absent,
+    /// What would show it was not recorded.
+    Unknown,
+}
+
+/// Thread time that a cause explains.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Claim {
+    /// Which kind of time.
+    pub cell: Cell,
+    /// How much of its excess at most, in ns; the engine gives what is left.
+    pub at_most_ns: f64,
+}
+
+impl Claim {
+    /// All of the excess of a kind of time.
+    pub fn all(cell: Cell) -> Claim {
+        Claim { cell, at_most_ns: f64::INFINITY }
+    }
+}
+
+/// The answer of one cause.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    /// How well its signature is seen.
+    pub standing: Standing,
+    /// One or two sentences with figures.
+    pub says: String,
+    /// The measurements behind it.
+    pub evidence: Vec<Evidence>,
+    /// The time it explains.
+    pub claims: Vec<Claim>,
+    /// What would make the answer better.
+    pub missing: Vec<Missing>,
+    /// Ids of causes behind this one, the nearest first.
+    pub chain: Vec<&'static str>,
+    /// Things to do that depend on what was found; they come before the cause's own.
+    pub actions: Vec<String>,
+}
+
+impl Finding {
+    /// An answer with a standing and a sentence, to which the rest is added.
+    pub fn new(standing: Standing, says: impl Into<String>) -> Finding {
+        Finding {
+            standing,
+            says: says.into(),
+            evidence: Vec::new(),
+            claims: Vec::new(),
+            missing: Vec::new(),
+            chain: Vec::new(),
+            actions: Vec::new(),
+        }
+    }
+
+    /// A measurement excludes the cause.
+    pub fn absent(says: impl Into<String>) -> Finding {
+        Finding::new(Standing::Absent, says)
+    }
+
+    /// What would show the cause was not recorded.
+    pub fn unknown(says: &str, record_with: &str) -> Finding {
+        let missing = Missing { says: says.to_owned(), record_with: record_with.to_owned() };
+        Finding { missing: vec![missing], ..Finding::new(Standing::Unknown, says) }
+    }
+
+    /// The evidence that only the kernel has.
+    pub fn needs_kernel(says: &str) -> Finding {
+        Finding::unknown(says, "sudo fathom record --pid PID --for 60s")
+    }
+
+    /// The evidence that a recording of the JVM has.
+    pub fn needs_jfr(says: &str) -> Finding {
+        Finding::unknown(
+            says,
+            "jcmd PID JFR.start settings=profile duration=60s filename=app.jfr, then fathom explain app.jfr",
+        )
+    }
+
+    /// Adds a measurement.
+    #[must_use]
+    pub fn with(mut self, evidence: Evidence) -> Finding {
+        self.evidence.push(evidence);
+        self
+    }
+
+    /// Adds measurements.
+    #[must_use]
+    pub fn with_all(mut self, evidence: impl IntoIterator<Item = Evidence>) -> Finding {
+        self.evidence.extend(evidence);
+        self
+    }
+
+    /// Claims all excess of the kinds of time that `select` chooses.
+    #[must_use]
+    pub fn claiming(mut self, case: &Case<'_>, select: impl Fn(Cell) -> bool) -> Finding {
+        let cells = case.excess().cells.iter().map(|excess| excess.cell);
+        self.claims.extend(cells.filter(|cell| select(*cell)).map(Claim::all));
+        self
+    }
+}

@@ -1,0 +1,169 @@
+//! From findings to verdicts: hands out the lost time, once each, and says how sure we are.
+
+use std::collections::BTreeMap;
+
+use fathom_evidence::Recording;
+use fathom_timeline::{Analysis, Cell, Options, analyse};
+
+use crate::case::Case;
+use crate::cause::{Cause, Finding, Standing};
+use crate::explanation::{CauseVerdict, Explanation, SCHEMA, Verdict};
+use crate::{catalog, summary, unexplained};
+
+/// A cause that explains less of the lost time than this is not worth acting on.
+const MINOR_SHARE: f64 = 0.10;
+
+/// A cause that explains less than this does not matter in this slowdown.
+const NEGLIGIBLE_SHARE: f64 = 0.02;
+
+/// Lost time below this part of one thread is noise, whatever its share of the rest.
+const MATERIAL_THREADS: f64 = 0.01;
+
+/// What the caller knows.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct ExplainOptions<'a> {
+    /// When it was slow, in ns since the Unix epoch.
+    pub slow: Option<(i64, i64)>,
+    /// A recording of the same service when it was well.
+    pub baseline: Option<&'a Recording>,
+}
+
+/// Explains a recording.
+pub fn explain(recording: &Recording, options: &ExplainOptions<'_>) -> Explanation {
+    let timeline_options = Options { slow: options.slow, baseline: options.baseline };
+    match analyse(recording, &timeline_options) {
+        Some(analysis) => explain_analysis(&analysis),
+        None => summary::of_nothing(recording),
+    }
+}
+
+fn explain_analysis(analysis: &Analysis<'_>) -> Explanation {
+    let case = Case::new(analysis);
+    let lost_ns = case.excess().lost_ns();
+    let mut ledger = Ledger::new(&case);
+    let mut by_rank: Vec<&Cause> = catalog().to_vec();
+    by_rank.sort_by_key(|cause| (cause.rank, cause.id));
+    let mut causes: Vec<CauseVerdict> = by_rank.iter().map(|cause| judge(cause, &case, &mut ledger, lost_ns)).collect();
+    drop_broken_chains(&mut causes);
+    causes.sort_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal));
+    let explained: f64 = causes.iter().map(|cause| cause.share).sum();
+    let rest = if lost_ns > 0.0 || !analysis.pain.intervals.is_empty() { (1.0 - explained).max(0.0) } else { 0.0 };
+    Explanation {
+        schema: SCHEMA,
+        recording: summary::recording(&case),
+        slow: summary::slow(&case),
+        baseline: summary::baseline(&case),
+        figures: summary::figures(&case),
+        unexplained: unexplained::of(&case, &ledger.left, rest),
+        causes,
+        losses: summary::losses(case.recording()),
+    }
+}
+
+fn order(cause: &CauseVerdict) -> (Verdict, f64) {
+    (cause.verdict, -cause.share)
+}
+
+/// The lost time that nobody has claimed yet.
+struct Ledger {
+    left: BTreeMap<Cell, f64>,
+}
+
+impl Ledger {
+    fn new(case: &Case<'_>) -> Ledger {
+        Ledger { left: case.excess().cells.iter().map(|excess| (excess.cell, excess.lost_ns())).collect() }
+    }
+
+    /// Takes what a finding claims as far as it is left; gives the taken amounts.
+    fn take(&mut self, finding: &Finding) -> Vec<(Cell, f64)> {
+        let mut taken = Vec::new();
+        for claim in &finding.claims {
+            let Some(left) = self.left.get_mut(&claim.cell) else { continue };
+            let ns = left.min(claim.at_most_ns).max(0.0);
+            *left -= ns;
+            taken.push((claim.cell, ns));
+        }
+        taken
+    }
+
+    fn give_back(&mut self, taken: &[(Cell, f64)]) {
+        for (cell, ns) in taken {
+            *self.left.entry(*cell).or_default() += ns;
+        }
+    }
+}
+
+fn judge(cause: &Cause, case: &Case<'_>, ledger: &mut Ledger, lost_ns: f64) -> CauseVerdict {
+    let finding = (cause.decide)(case);
+    let taken = ledger.take(&finding);
+    let taken_ns: f64 = taken.iter().map(|(_, ns)| ns).sum();
+    let share = if lost_ns > 0.0 { (taken_ns / lost_ns).min(1.0) } else { 0.0 };
+    let material = taken_ns >= MATERIAL_THREADS * case.excess().slow_ns && lost_ns > 0.0;
+    let verdict = verdict(finding.standing, share, material);
+    let counts = verdict <= Verdict::Possible;
+    if !counts {
+        ledger.give_back(&taken);
+    }
+    let says = match (finding.standing, counts) {
+        (Standing::Absent | Standing::Unknown, _) | (_, true) => finding.says,
+        (_, false) if case.analysis.pain.intervals.is_empty() => "nothing was slow".to_owned(),
+        (_, false) => format!("too little to matter here: {}", finding.says),
+    };
+    let mut actions = finding.actions;
+    actions.extend(cause.actions.iter().map(|action| (*action).to_owned()));
+    CauseVerdict {
+        id: cause.id.to_owned(),
+        verdict,
+        share: if counts { share } else { 0.0 },
+        says,
+        evidence: finding.evidence,
+        missing: finding.missing,
+        chain: finding.chain.iter().map(|id| (*id).to_owned()).collect(),
+        actions,
+        prove: if cause.has_lab { format!("fathom lab run {}", cause.id) } else { String::new() },
+    }
+}
+
+/// How sure we are: how well the signature was seen, and whether it covers time that matters.
+fn verdict(standing: Standing, share: f64, material: bool) -> Verdict {
+    let share = if material { share } else { 0.0 };
+    match standing {
+        Standing::Unknown => Verdict::NotEnough,
+        Standing::Absent => Verdict::RuledOut,
+        _ if share < NEGLIGIBLE_SHARE => Verdict::RuledOut,
+        Standing::Seen if share >= MINOR_SHARE => Verdict::Shown,
+        Standing::Indicated if share >= MINOR_SHARE => Verdict::Likely,
+        Standing::Seen | Standing::Indicated | Standing::Faint => Verdict::Possible,
+    }
+}
+
+/// A chain names causes that are themselves found.
+fn drop_broken_chains(causes: &mut [CauseVerdict]) {
+    let excluded: Vec<String> =
+        causes.iter().filter(|cause| cause.verdict == Verdict::RuledOut).map(|cause| cause.id.clone()).collect();
+    for cause in causes {
+        cause.chain.retain(|id| !excluded.contains(id));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_need_both_signature_and_time() {
+        for (standing, share, material, expected) in [
+            (Standing::Seen, 0.7, true, Verdict::Shown),
+            (Standing::Seen, 0.7, false, Verdict::RuledOut),
+            (Standing::Seen, 0.05, true, Verdict::Possible),
+            (Standing::Seen, 0.01, true, Verdict::RuledOut),
+            (Standing::Indicated, 0.7, true, Verdict::Likely),
+            (Standing::Indicated, 0.05, true, Verdict::Possible),
+            (Standing::Faint, 0.9, true, Verdict::Possible),
+            (Standing::Absent, 0.9, true, Verdict::RuledOut),
+            (Standing::Unknown, 0.0, true, Verdict::NotEnough),
+        ] {
+            assert_eq!(verdict(standing, share, material), expected, "{standing:?} {share} {material}");
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Measurements that more than one cause needs.
+
+pub mod code_cache;
+pub mod collections;

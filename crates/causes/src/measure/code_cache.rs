@@ -1,0 +1,144 @@
+//! The code cache: how full, how much code was made, how much was thrown away.
+
+use std::collections::HashMap;
+
+use fathom_evidence::detail::{CodeCache as Detail, Compilation, from_text};
+use fathom_evidence::kinds::{counter, span};
+use fathom_timeline::{Cell, Layer, Origin, Series};
+
+use crate::case::{Case, Side};
+
+/// What is known of the code cache in the slow time. Quantities that were not recorded are `None`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CodeCache {
+    /// Size limit, in bytes.
+    pub reserved_bytes: Option<f64>,
+    /// Highest occupancy of the fullest segment, as a share of its size.
+    pub fullest: Option<f64>,
+    /// Lowest and highest occupancy in the slow time, in bytes.
+    pub swing_bytes: Option<(f64, f64)>,
+    /// Code freed in the slow time as seen by falling occupancy, in bytes.
+    pub freed_bytes: f64,
+    /// Code made since the JVM started, as a multiple of the size limit.
+    pub turnover: Option<f64>,
+    /// Code made in the slow time, as a multiple of the size limit.
+    pub made: Option<f64>,
+    /// Methods that the sweeper removed in the slow time.
+    pub swept_methods: u64,
+    /// Collections that were started to free code, per second: slow, quiet.
+    pub collections_per_second: (f64, Option<f64>),
+    /// How many there were in the slow time.
+    pub collections: usize,
+    /// Compilations per second: slow, quiet.
+    pub compilations_per_second: Option<(f64, Option<f64>)>,
+    /// How often the method that was compiled most was compiled at one level, with its name.
+    pub most_compiled: Option<(String, usize)>,
+    /// Failed allocations or switched-off compilers up to the end of the slow time.
+    pub full_events: usize,
+    /// Share of interpreted code in what the application's threads ran: slow, quiet.
+    pub interpreted: (f64, Option<f64>),
+}
+
+impl CodeCache {
+    /// Measures it.
+    pub fn of(case: &Case<'_>) -> CodeCache {
+        let reserved_bytes = case.view().code_cache_reserved_bytes();
+        let produced = case.view().counter(counter::COMPILE_CODE_BYTES, "");
+        let used = case.view().counter_sum(counter::CODE_CACHE_USED_BYTES);
+        let compiled = case.view().counter(counter::COMPILE_COUNT, "");
+        let multiple = |bytes: f64| reserved_bytes.map(|reserved| bytes / reserved);
+        let known = |series: &Series| series.0.len() > 1;
+        let per_second = |side: &Side<'_>| side.rise(&side.view.counter(counter::COMPILE_COUNT, "")) / side.seconds();
+        CodeCache {
+            reserved_bytes,
+            fullest: fullest(case, &used, reserved_bytes),
+            swing_bytes: swing(case, &used),
+            freed_bytes: freed(case, &used),
+            turnover: case.slow.max(&produced).or(produced.last()).and_then(multiple),
+            made: known(&produced).then(|| case.slow.rise(&produced)).and_then(multiple),
+            swept_methods: swept(case),
+            collections_per_second: case.both(|side| collections(side) as f64 / side.seconds()),
+            collections: collections(&case.slow),
+            compilations_per_second: known(&compiled).then(|| case.both(per_second)),
+            most_compiled: most_compiled(case),
+            full_events: full_events(case),
+            interpreted: interpreted(case),
+        }
+    }
+
+    /// Whether anything tells how full the cache is or how much code is made.
+    pub fn is_known(&self) -> bool {
+        self.turnover.is_some() || self.fullest.is_some() || self.collections > 0 || self.full_events > 0
+    }
+}
+
+/// Segments fill up one by one, so the fullest counts.
+fn fullest(case: &Case<'_>, used: &Series, reserved_bytes: Option<f64>) -> Option<f64> {
+    let limits = case.view().counters(counter::CODE_CACHE_RESERVED_BYTES);
+    let segments = case.view().counters(counter::CODE_CACHE_USED_BYTES);
+    let of_segment = segments.iter().filter_map(|(key, series)| {
+        let limit = limits.get(key).and_then(Series::last).filter(|limit| *limit > 0.0)?;
+        Some(case.slow.max(series)? / limit)
+    });
+    let whole = reserved_bytes.and_then(|reserved| Some(case.slow.max(used)? / reserved));
+    of_segment.chain(whole).max_by(f64::total_cmp)
+}
+
+fn swing(case: &Case<'_>, used: &Series) -> Option<(f64, f64)> {
+    let within = used.0.iter().filter(|(time, _)| case.slow.time.contains(*time)).map(|(_, bytes)| *bytes);
+    let lowest = within.clone().min_by(f64::total_cmp)?;
+    Some((lowest, within.max_by(f64::total_cmp)?))
+}
+
+fn freed(case: &Case<'_>, used: &Series) -> f64 {
+    let steps = used.0.windows(2).filter(|pair| case.slow.time.contains(pair[1].0));
+    steps.map(|pair| (pair[0].1 - pair[1].1).max(0.0)).sum()
+}
+
+fn swept(case: &Case<'_>) -> u64 {
+    let sweeps = case.slow.spans(span::CODE_CACHE_SWEEP);
+    sweeps.map(|sweep| case.slow.detail::<Detail>(&sweep).flushed.unwrap_or(0)).fold(0, u64::saturating_add)
+}
+
+/// Collections for the code cache: each has one or more pauses or a span of its own.
+fn collections(side: &Side<'_>) -> usize {
+    let mut ids: Vec<u64> = Vec::new();
+    let mut without_id = 0;
+    for gc in side.spans(span::GC_PAUSE).chain(side.spans(span::GC)) {
+        let detail: fathom_evidence::detail::Gc = side.detail(&gc);
+        if detail.cause.as_deref().map(Origin::of_cause) != Some(Origin::CodeCache) {
+            continue;
+        }
+        match detail.gc_id {
+            Some(id) => ids.push(id),
+            None => without_id += 1,
+        }
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    ids.len() + without_id
+}
+
+/// The most compilations of one method at one level, loops apart. The JVM makes a few anyway.
+fn most_compiled(case: &Case<'_>) -> Option<(String, usize)> {
+    let mut counts: HashMap<(u32, Option<u32>, Option<bool>), usize> = HashMap::new();
+    for compilation in case.view().spans(span::COMPILATION) {
+        let detail: Compilation = from_text(case.recording().text(compilation.detail));
+        *counts.entry((compilation.name.0, detail.level, detail.osr)).or_default() += 1;
+    }
+    let ((name, _, _), count) = counts.into_iter().max_by_key(|(key, count)| (*count, *key))?;
+    Some((case.recording().text(fathom_evidence::StrId(name)).to_owned(), count))
+}
+
+fn full_events(case: &Case<'_>) -> usize {
+    let (_, end) = case.slow_range();
+    let events = case.view().spans(span::CODE_CACHE_FULL).chain(case.view().spans(span::COMPILER_DISABLED));
+    events.filter(|event| event.time_ns <= end).count()
+}
+
+fn interpreted(case: &Case<'_>) -> (f64, Option<f64>) {
+    let (slow, quiet) = case.excess().sums(|cell| cell == Cell::Running(Layer::Interpreted));
+    let (all_slow, all_quiet) = case.excess().sums(|cell| matches!(cell, Cell::Running(_)));
+    let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+    (share(slow, all_slow), case.quiet.as_ref().map(|_| share(quiet, all_quiet)))
+}

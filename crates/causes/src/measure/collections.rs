@@ -1,0 +1,128 @@
+//! Garbage collections: how many, what they found, how fast memory was allocated.
+
+use fathom_evidence::detail::Gc;
+use fathom_evidence::kinds::{counter, event};
+use fathom_evidence::tables::Span;
+use fathom_timeline::{Collection, Origin, Scope, Stop};
+
+use crate::case::{Case, Side};
+
+/// Pauses of one scope and origin on one side.
+pub fn stops(case: &Case<'_>, select: impl Fn(Collection) -> bool) -> Vec<(i64, i64)> {
+    let chosen = case.slow_stops().filter(|stop| matches!(stop.stop, Stop::Collection(c) if select(c)));
+    chosen.map(|stop| (stop.from_ns, stop.duration_ns())).collect()
+}
+
+/// Whether a collection is of the young generation or beside the application, for want of memory.
+pub fn is_ordinary(collection: Collection) -> bool {
+    collection.origin == Origin::Allocation && collection.scope != Scope::Full
+}
+
+/// Whether a collection stopped everything for the whole heap, for want of memory.
+pub fn is_full(collection: Collection) -> bool {
+    collection.origin == Origin::Allocation && collection.scope == Scope::Full
+}
+
+/// Heap occupancy around one pause, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Occupancy {
+    before: f64,
+    after: f64,
+}
+
+/// Allocation rate on one side, in bytes per second: what the heap grew by between collections,
+/// else what the allocation samples stand for. `None` when neither was recorded.
+pub fn allocation_rate(side: &Side<'_>) -> Option<f64> {
+    let grown = growth_between_collections(side);
+    grown.or_else(|| sampled(side))
+}
+
+fn growth_between_collections(side: &Side<'_>) -> Option<f64> {
+    let pauses = occupancies(side);
+    let mut bytes = 0.0;
+    let mut counted = 0;
+    for pair in pauses.windows(2) {
+        if side.time.contains(pair[1].0) {
+            bytes += (pair[1].1.before - pair[0].1.after).max(0.0);
+            counted += 1;
+        }
+    }
+    (counted > 0).then(|| bytes / side.seconds())
+}
+
+/// Occupancy around each pause of the whole recording, in order.
+fn occupancies(side: &Side<'_>) -> Vec<(i64, Occupancy)> {
+    let of_pause = |pause: Span| {
+        let detail: Gc = side.detail(&pause);
+        let occupancy = Occupancy { before: detail.heap_before_bytes? as f64, after: detail.heap_after_bytes? as f64 };
+        Some((pause.time_ns, occupancy))
+    };
+    let told: Vec<_> = side.view.spans(fathom_evidence::kinds::span::GC_PAUSE).filter_map(of_pause).collect();
+    if told.is_empty() { counted_occupancies(side) } else { told }
+}
+
+/// The same from the counters that some sources have instead.
+fn counted_occupancies(side: &Side<'_>) -> Vec<(i64, Occupancy)> {
+    let before = side.view.counter(counter::HEAP_USED_BYTES, "before_gc").0;
+    let after = side.view.counter(counter::HEAP_USED_BYTES, "after_gc").0;
+    let mut next = after.iter().peekable();
+    let mut pairs = Vec::new();
+    for (time, before) in before {
+        while next.next_if(|(after_time, _)| *after_time < time).is_some() {}
+        if let Some((_, after)) = next.peek() {
+            pairs.push((time, Occupancy { before, after: *after }));
+        }
+    }
+    pairs
+}
+
+fn sampled(side: &Side<'_>) -> Option<f64> {
+    side.view.samples(event::ALLOCATION).next()?;
+    let bytes: f64 = side.samples(event::ALLOCATION).map(|sample| sample.size_bytes.max(0) as f64).sum();
+    Some(bytes / side.seconds())
+}
+
+/// Occupancy of the old generation after the full collections of the slow time, as a share of its
+/// size; of the whole heap where the source does not tell them apart. The median of all.
+pub fn old_occupancy_after_full(case: &Case<'_>) -> Option<f64> {
+    let full = stops(case, is_full);
+    let near_full =
+        |time: i64| full.iter().any(|(from, length)| (from - SLACK_NS..=from + length + SLACK_NS).contains(&time));
+    let by_pause = case.slow.pauses().filter(|(pause, _)| near_full(pause.time_ns)).filter_map(|(_, detail)| {
+        let old = share(detail.old_after_bytes, detail.old_capacity_bytes);
+        old.or_else(|| share(detail.heap_after_bytes, largest_heap(case, &detail)))
+    });
+    let mut shares: Vec<f64> = by_pause.collect();
+    if shares.is_empty() {
+        shares = counted_old_occupancy(case);
+    }
+    let middle = shares.len() / 2;
+    (!shares.is_empty()).then(|| *shares.select_nth_unstable_by(middle, f64::total_cmp).1)
+}
+
+/// Logs and events place the same pause within this of each other, in ns.
+const SLACK_NS: i64 = 5_000_000;
+
+fn share(part: Option<u64>, whole: Option<u64>) -> Option<f64> {
+    let whole = whole.filter(|bytes| *bytes > 0)?;
+    Some(part? as f64 / whole as f64)
+}
+
+/// The heap may still grow: its limit counts, where it is known.
+fn largest_heap(case: &Case<'_>, detail: &Gc) -> Option<u64> {
+    let limit = case.view().flag("MaxHeapSize").map(|bytes| bytes as u64);
+    limit.max(detail.heap_committed_bytes)
+}
+
+fn counted_old_occupancy(case: &Case<'_>) -> Vec<f64> {
+    let view = case.view();
+    let pair = |used: &str, size: &str| {
+        let (used, size) = (view.counter(used, "after_gc"), view.counter(size, "after_gc").last());
+        size.filter(|size| *size > 0.0).map(|size| (used, size))
+    };
+    let heap_limit = || view.flag("MaxHeapSize").map(|size| (view.counter(counter::HEAP_USED_BYTES, "after_gc"), size));
+    let Some((used, size)) = pair(counter::OLD_USED_BYTES, counter::OLD_CAPACITY_BYTES).or_else(heap_limit) else {
+        return Vec::new();
+    };
+    used.0.iter().filter(|(time, _)| case.slow.time.contains(*time)).map(|(_, bytes)| bytes / size).collect()
+}

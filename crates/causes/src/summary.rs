@@ -1,0 +1,204 @@
+//! What was looked at, when it was slow, and the headline figures.
+
+use fathom_evidence::Recording;
+use fathom_evidence::kinds::subject;
+use fathom_timeline::{BUCKET_NS, Cell, SignalKind, SlowInterval as Slow};
+
+use crate::case::{Case, major_version};
+use crate::catalog;
+use crate::explanation::{
+    Baseline, CauseVerdict, Evidence, Explanation, LossNote, RecordingSummary, SCHEMA, SlowInterval, Unexplained,
+    Verdict,
+};
+use crate::say;
+
+/// The answer for a recording without anything in it that has a time.
+pub(crate) fn of_nothing(recording: &Recording) -> Explanation {
+    let says = "the recording holds nothing that has a time".to_owned();
+    let causes = catalog().iter().map(|cause| CauseVerdict {
+        id: cause.id.to_owned(),
+        verdict: Verdict::NotEnough,
+        share: 0.0,
+        says: says.clone(),
+        evidence: Vec::new(),
+        missing: Vec::new(),
+        chain: Vec::new(),
+        actions: Vec::new(),
+        prove: String::new(),
+    });
+    Explanation {
+        schema: SCHEMA,
+        recording: identity(recording),
+        slow: Vec::new(),
+        baseline: Baseline { kind: "none".to_owned(), says: says.clone(), duration_ns: 0 },
+        figures: Vec::new(),
+        causes: causes.collect(),
+        unexplained: Unexplained { share: 0.0, says: String::new(), stacks: Vec::new() },
+        losses: losses(recording),
+    }
+}
+
+/// Identity and extent.
+pub(crate) fn recording(case: &Case<'_>) -> RecordingSummary {
+    let grid = case.view().grid;
+    RecordingSummary { from_ns: grid.start_ns, to_ns: grid.end_ns(), ..identity(case.recording()) }
+}
+
+fn identity(recording: &Recording) -> RecordingSummary {
+    let jvm = |key: &str| recording.fact(subject::JVM, key);
+    let cpus = recording.fact(subject::HOST, "cpus").and_then(|text| text.parse().ok());
+    RecordingSummary {
+        title: title(recording),
+        pid: jvm("pid").and_then(|text| text.parse().ok()),
+        jvm: jvm("version").and_then(major_version).map_or(String::new(), |major| format!("JDK {major}")),
+        collector: collector(recording),
+        cpus,
+        from_ns: 0,
+        to_ns: 0,
+        sources: sources(recording),
+        tier: 0,
+    }
+}
+
+/// Main class or jar: the first word of the program's arguments, without folders and packages.
+fn title(recording: &Recording) -> String {
+    let main = recording.fact(subject::JVM, "java_arguments").unwrap_or("");
+    let main = main.split_whitespace().next().unwrap_or("");
+    let file = main.rsplit('/').next().unwrap_or(main);
+    match file.strip_suffix(".jar") {
+        Some(jar) => jar.to_owned(),
+        None => file.rsplit('.').next().unwrap_or(file).to_owned(),
+    }
+}
+
+fn collector(recording: &Recording) -> String {
+    let named = recording.fact(subject::JVM, "collector").or_else(|| recording.fact(subject::GC, "old_collector"));
+    let by_flag = ["G1", "Parallel", "Serial", "Z", "Shenandoah", "ConcMarkSweep"]
+        .into_iter()
+        .find(|name| recording.fact(subject::FLAG, &format!("Use{name}GC")) == Some("true"));
+    match (by_flag, named) {
+        (Some("Z"), _) => "ZGC".to_owned(),
+        (Some("ConcMarkSweep"), _) => "CMS".to_owned(),
+        (Some(name), _) => name.to_owned(),
+        (None, Some(name)) => name.to_owned(),
+        (None, None) => String::new(),
+    }
+}
+
+fn sources(recording: &Recording) -> Vec<String> {
+    let all = recording.facts.source.iter().chain(&recording.spans.source).chain(&recording.counters.source);
+    let mut ids: Vec<_> = all.copied().collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let mut names: Vec<String> = ids.into_iter().map(|id| recording.text(id).to_owned()).collect();
+    names.retain(|name| !name.is_empty() && name != "fathom");
+    names.sort_unstable();
+    names
+}
+
+/// The slow stretches.
+pub(crate) fn slow(case: &Case<'_>) -> Vec<SlowInterval> {
+    let intervals = case.analysis.pain.intervals.iter();
+    intervals
+        .map(|slow| SlowInterval {
+            from_ns: slow.from_ns,
+            to_ns: slow.to_ns,
+            signal: slow.signal.name().to_owned(),
+            says: says(slow),
+        })
+        .collect()
+}
+
+fn says(slow: &Slow) -> String {
+    let worst = slow.worst;
+    match slow.signal {
+        SignalKind::Given => "as given".to_owned(),
+        SignalKind::RequestLatency => format!("requests took up to {} (99th percentile of a second)", say::time(worst)),
+        SignalKind::Stopped => format!("the application stood still for up to {} of a second", say::percent(worst)),
+        SignalKind::Locks => format!("up to {} threads waited for locks", say::number(worst)),
+        SignalKind::InputOutput => format!("up to {} threads waited for other services or files", say::number(worst)),
+        SignalKind::AllocationStalls => format!("up to {} threads waited for memory", say::number(worst)),
+        SignalKind::Recompiling => format!("recompiling took up to {} cores", say::number(worst)),
+        SignalKind::Collecting => format!("the collector took up to {} cores", say::number(worst)),
+        SignalKind::Interpreting => format!("interpreted code took up to {} cores", say::number(worst)),
+        SignalKind::Cpu => format!("the process used up to {} of the CPUs", say::percent(worst)),
+    }
+}
+
+/// What the slow time was compared with.
+pub(crate) fn baseline(case: &Case<'_>) -> Baseline {
+    let duration_ns = case.quiet.as_ref().map_or(0, |quiet| quiet.time.total_ns());
+    let (kind, says) = match (&case.quiet, &case.analysis.reference) {
+        _ if case.analysis.pain.intervals.is_empty() => ("none", "nothing was slow".to_owned()),
+        (Some(_), Some(_)) => ("other_recording", format!("{} of the other recording", say::time(duration_ns as f64))),
+        (Some(_), None) => {
+            ("rest_of_recording", format!("the other {} of the recording", say::time(duration_ns as f64)))
+        }
+        (None, _) => (
+            "none",
+            "slow all the time: compared with no lost time at all; --baseline gives a better answer".to_owned(),
+        ),
+    };
+    Baseline { kind: kind.to_owned(), says, duration_ns }
+}
+
+/// Latency, CPU and stops, slow against quiet; over everything when nothing was slow.
+pub(crate) fn figures(case: &Case<'_>) -> Vec<Evidence> {
+    if case.analysis.pain.intervals.is_empty() {
+        return highest(case);
+    }
+    let account = &case.analysis.account;
+    let slow: Vec<usize> = case.analysis.pain.slow_buckets().collect();
+    let quiet: Vec<usize> = case.analysis.pain.baseline_buckets().collect();
+    let mean = |row: &[f64], buckets: &[usize]| -> Option<f64> {
+        (!buckets.is_empty()).then(|| buckets.iter().map(|index| row[*index]).sum::<f64>() / buckets.len() as f64)
+    };
+    let both = |row: &[f64]| (mean(row, &slow).unwrap_or(0.0), mean(row, &quiet));
+    let mut figures = Vec::new();
+    if let Some(requests) = &account.requests {
+        let p99 = |buckets: &[usize]| median(buckets.iter().filter_map(|index| requests.p99_ns[*index]).collect());
+        figures.push(case.evidence("request latency, p99", (p99(&slow).unwrap_or(0.0), p99(&quiet)), "ns", "spans"));
+    }
+    if let Some(process) = &account.process_cpu_ns {
+        let cores: Vec<f64> = process.iter().map(|ns| ns / BUCKET_NS as f64).collect();
+        figures.push(case.evidence("process CPU", both(&cores), "cores", "counters"));
+    }
+    let stopped: Vec<f64> =
+        account.sum(|cell| matches!(cell, Cell::Stopped(_))).iter().map(|ns| ns / BUCKET_NS as f64).collect();
+    figures.push(case.evidence("application stopped", both(&stopped), "ratio", "spans"));
+    figures
+}
+
+/// The signals with their highest values, for a recording in which nothing was slow.
+fn highest(case: &Case<'_>) -> Vec<Evidence> {
+    let grid = case.view().grid;
+    let figure = |(kind, value): &(SignalKind, f64)| {
+        let (says, unit) = match kind {
+            SignalKind::RequestLatency => ("highest request latency, p99 of a second", "ns"),
+            SignalKind::Stopped => ("longest stop in a second", "ratio"),
+            SignalKind::Cpu => ("highest use of the CPUs", "ratio"),
+            SignalKind::Locks => ("most threads waiting for locks", "threads"),
+            SignalKind::Collecting => ("most cores used by the collector", "cores"),
+            _ => return None,
+        };
+        let (says, unit) = (says.to_owned(), unit.to_owned());
+        let (from_ns, to_ns) = (grid.start_ns, grid.end_ns());
+        Some(Evidence { says, unit, value: *value, table: "account".to_owned(), from_ns, to_ns, ..Evidence::default() })
+    };
+    case.analysis.pain.highest.iter().filter_map(figure).collect()
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    let middle = values.len() / 2;
+    (!values.is_empty()).then(|| *values.select_nth_unstable_by(middle, f64::total_cmp).1)
+}
+
+/// What is missing from the recording.
+pub(crate) fn losses(recording: &Recording) -> Vec<LossNote> {
+    let text = |id| recording.text(id).to_owned();
+    recording
+        .losses
+        .rows()
+        .map(|loss| LossNote { source: text(loss.source), kind: text(loss.kind), says: text(loss.says) })
+        .collect()
+}
