@@ -1,0 +1,165 @@
+//! The settings that a recording was made with: what a sample means and how long it stands for.
+//!
+//! async-profiler writes `jdk.ExecutionSample` for whatever event it samples; which one it was, and
+//! at which interval, stands only in its settings, at the beginning of the first chunk. A JVM's
+//! own recorder repeats its settings in each chunk, at any place of it.
+
+use fathom_evidence::kinds::event;
+
+use super::load_resolve::Resolver;
+use super::parse_chunk::{Chunk, HEADER_BYTES, record};
+use super::parse_metadata::Types;
+use super::parse_plan::Plan;
+use super::parse_pools::{Layout, Pools};
+
+/// A setting: the event it is of, its name, its value.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Setting {
+    pub(super) event: String,
+    pub(super) name: String,
+    pub(super) value: String,
+}
+
+/// Decodes settings of a chunk.
+pub(super) struct SettingPlan {
+    plan: Plan,
+    id: usize,
+    name: usize,
+    value: usize,
+}
+
+impl SettingPlan {
+    pub(super) fn of(plan: Plan) -> Option<SettingPlan> {
+        let (id, name, value) = (plan.slot("id")?, plan.slot("name")?, plan.slot("value")?);
+        Some(SettingPlan { plan, id, name, value })
+    }
+
+    pub(super) fn setting(&self, resolver: &mut Resolver<'_>, slots: &[u64]) -> Setting {
+        let event = resolver.types.get(slots[self.id]).map_or(String::new(), |kind| kind.name.clone());
+        let mut text = |slot: usize| resolver.text(self.plan.leaf(slot), slots[slot]);
+        Setting { event, name: text(self.name), value: text(self.value) }
+    }
+}
+
+/// How async-profiler sampled.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Profiler {
+    /// Its name for the event; empty when it took none but wall-clock samples.
+    event: String,
+    interval_ns: i64,
+    wall_interval_ns: i64,
+}
+
+impl Profiler {
+    /// Whether a chunk is async-profiler's.
+    pub(super) fn wrote(types: &Types) -> bool {
+        types.iter().any(|(_, kind)| kind.name.starts_with("profiler."))
+    }
+
+    /// Reads the settings at the start of a chunk of async-profiler; `None` when it has none.
+    pub(super) fn of(chunk: &Chunk<'_>, layout: &Layout) -> Option<Profiler> {
+        let type_id = layout.types.id_of("jdk.ActiveSetting").filter(|_| Profiler::wrote(&layout.types))?;
+        let plan = SettingPlan::of(Plan::compile(&layout.types, type_id)?)?;
+        let pools = Pools::default();
+        let mut resolver = Resolver::new(chunk.data, &layout.types, &pools, chunk.clock);
+        let mut slots = vec![0; plan.plan.slots()];
+        let mut found: Option<Profiler> = None;
+        let mut at = HEADER_BYTES;
+        while let Some(record) = record(chunk.data, at) {
+            at = record.end;
+            if record.type_id == type_id {
+                plan.plan.run(chunk.data, record.payload, &mut slots)?;
+                found.get_or_insert_default().set(&plan.setting(&mut resolver, &slots));
+            } else if found.is_some() {
+                break;
+            }
+        }
+        found
+    }
+
+    fn set(&mut self, setting: &Setting) {
+        let number = || setting.value.parse().unwrap_or(0);
+        match setting.name.as_str() {
+            "event" => self.event = setting.value.clone(),
+            "interval" => self.interval_ns = number(),
+            "wall" => self.wall_interval_ns = number(),
+            _ => {}
+        }
+    }
+
+    /// The word for the samples that are `jdk.ExecutionSample`.
+    pub(super) fn event(&self) -> &str {
+        match self.event.as_str() {
+            "cpu" | "cpu-clock" | "ctimer" | "itimer" | "cycles" | "cpu-cycles" => event::CPU,
+            "" | "wall" => event::WALL,
+            "page-faults" => event::PAGE_FAULT,
+            other => other,
+        }
+    }
+
+    /// Time that one of them stands for; 0 for events that are not time.
+    pub(super) fn period_ns(&self) -> i64 {
+        match self.event.as_str() {
+            "cpu" | "cpu-clock" | "ctimer" | "itimer" => self.interval_ns,
+            "" | "wall" => self.wall_period_ns(),
+            _ => 0,
+        }
+    }
+
+    /// Time that one wall-clock sample stands for.
+    pub(super) fn wall_period_ns(&self) -> i64 {
+        if self.wall_interval_ns > 0 { self.wall_interval_ns } else { self.interval_ns }
+    }
+}
+
+/// A length of time as the JVM's settings write it, for example `20 ms`.
+pub(super) fn period_ns(text: &str) -> Option<i64> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let number: i64 = text[..digits].parse().ok()?;
+    let unit = match text[digits..].trim() {
+        "ns" => 1,
+        "us" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        "m" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
+        "d" => 86_400_000_000_000,
+        _ => return None,
+    };
+    number.checked_mul(unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn periods_of_settings() {
+        for (text, expected) in [
+            ("20 ms", Some(20_000_000)),
+            ("1 s", Some(1_000_000_000)),
+            ("10us", Some(10_000)),
+            ("everyChunk", None),
+            ("", None),
+            ("99999999999999999999 s", None),
+            ("9999999999999 d", None),
+        ] {
+            assert_eq!(period_ns(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn samples_are_named_by_the_settings() {
+        let check = |event: &str, interval_ns, wall_interval_ns, expected: (&str, i64, i64)| {
+            let profiler = Profiler { event: event.into(), interval_ns, wall_interval_ns };
+            let found = (profiler.event(), profiler.period_ns(), profiler.wall_period_ns());
+            assert_eq!(found, expected, "{event}");
+        };
+        check("cpu", 10, 0, (event::CPU, 10, 10));
+        check("cpu", 10, 70, (event::CPU, 10, 70));
+        check("wall", 50, 0, (event::WALL, 50, 50));
+        check("page-faults", 1, -1, (event::PAGE_FAULT, 0, 1));
+        check("cache-misses", 1000, -1, ("cache-misses", 0, 1000));
+    }
+}

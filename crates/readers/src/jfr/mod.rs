@@ -1,0 +1,78 @@
+//! JDK Flight Recorder files, as the JVM (JDK 11 and later) and async-profiler write them.
+//!
+//! A file is a row of chunks, each of which describes its own types and brings its own constants. So
+//! each chunk is read by itself, in parallel, and everything that differs between JDKs is looked up
+//! in the chunk once:
+//!
+//! 1. [`parse_chunk`] splits the file and the chunk; [`parse_metadata`] reads the types;
+//!    [`parse_plan`] flattens each type into a short list of decoding steps; [`parse_pools`] notes
+//!    where each constant stands. Nothing of this knows evidence.
+//! 2. [`load_events`] is the table of what becomes what. [`load_handlers`] binds it to the types of a chunk.
+//!    [`load_chunk`] runs over the records once and appends rows; stacks were made before, once each
+//!    ([`load_stacks`]).
+//! 3. What several events, perhaps of several chunks, tell together is put together at the end: collections
+//!    ([`load_gc`]) and safepoints ([`load_safepoint`]).
+//!
+//! Nothing that a file states is believed: sizes and counts are bounded by the bytes that are there,
+//! damage ends a chunk and not the file, and everything skipped is a loss row.
+
+mod load;
+mod load_chunk;
+mod load_events;
+mod load_gc;
+mod load_gc_parts;
+mod load_handlers;
+mod load_mask;
+mod load_resolve;
+mod load_rows;
+mod load_safepoint;
+mod load_settings;
+mod load_stacks;
+mod parse_bytes;
+mod parse_chunk;
+mod parse_metadata;
+mod parse_plan;
+mod parse_pools;
+
+use std::path::{Path, PathBuf};
+
+use fathom_evidence::Recording;
+use fathom_evidence::kinds::loss;
+
+use crate::{Input, LoadError, LoadOptions, Reader};
+
+pub(crate) static READER: JfrReader = JfrReader;
+
+/// Reads JFR files.
+pub(crate) struct JfrReader;
+
+impl Reader for JfrReader {
+    fn name(&self) -> &'static str {
+        "jfr"
+    }
+
+    fn sniff(&self, head: &[u8], _path: &Path) -> bool {
+        parse_chunk::looks_like_jfr(head)
+    }
+
+    fn load(&self, files: &[PathBuf], _options: &LoadOptions) -> Result<Recording, LoadError> {
+        let mut all: Option<Recording> = None;
+        for path in files {
+            let recording = load_path(path)?;
+            match &mut all {
+                Some(all) => all.absorb(recording),
+                None => all = Some(recording),
+            }
+        }
+        Ok(all.unwrap_or_default())
+    }
+}
+
+fn load_path(path: &Path) -> Result<Recording, LoadError> {
+    let input = Input::open(path)?;
+    let mut recording = load::load(&input, path)?;
+    if let Some(cut) = &input.cut {
+        recording.add_loss(&format!("jfr {}", path.display()), loss::TRUNCATED, 0, &format!("{}: {cut}", path.display()));
+    }
+    Ok(recording)
+}

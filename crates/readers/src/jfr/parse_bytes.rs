@@ -1,0 +1,212 @@
+//! The alphabet of a JFR file: compressed integers and strings, read without ever trusting a length.
+//!
+//! Integers are little-endian base 128 of at most nine bytes, where the ninth byte is eight raw
+//! bits. Almost every byte of a recording is part of one, so [`varint`] decodes without a loop.
+
+use std::borrow::Cow;
+
+/// High bit of every byte: set where a compressed integer goes on.
+const MORE: u64 = 0x8080_8080_8080_8080;
+
+/// Decodes the compressed integer at `at`; returns it and the offset behind it.
+#[inline(always)]
+pub(super) fn varint(data: &[u8], at: usize) -> Option<(u64, usize)> {
+    let first = *data.get(at)?;
+    if first < 0x80 {
+        return Some((u64::from(first), at + 1));
+    }
+    match window(data, at) {
+        Some(word) => long_varint(data, at, word),
+        None => varint_bytewise(data, at),
+    }
+}
+
+/// The eight bytes at `at`.
+#[inline(always)]
+fn window(data: &[u8], at: usize) -> Option<u64> {
+    let bytes = data.get(at..at + 8)?;
+    Some(u64::from_le_bytes(bytes.try_into().ok()?))
+}
+
+#[inline(always)]
+fn long_varint(data: &[u8], at: usize, word: u64) -> Option<(u64, usize)> {
+    let stop = !word & MORE;
+    if stop == 0 {
+        let ninth = *data.get(at + 8)?;
+        return Some((pack(word) | u64::from(ninth) << 56, at + 9));
+    }
+    let length = stop.trailing_zeros() as usize / 8 + 1;
+    Some((pack(word & (stop ^ (stop - 1))), at + length))
+}
+
+/// Squeezes eight groups of seven bits into 56 bits.
+#[inline(always)]
+fn pack(word: u64) -> u64 {
+    let word = word & !MORE;
+    let word = (word & 0x007f_007f_007f_007f) | ((word & 0x7f00_7f00_7f00_7f00) >> 1);
+    let word = (word & 0x0000_3fff_0000_3fff) | ((word & 0x3fff_0000_3fff_0000) >> 2);
+    (word & 0x0000_0000_0fff_ffff) | ((word & 0x0fff_ffff_0000_0000) >> 4)
+}
+
+/// The last bytes of a file are too few for a whole window.
+#[cold]
+fn varint_bytewise(data: &[u8], at: usize) -> Option<(u64, usize)> {
+    let mut value = 0;
+    for index in 0..8 {
+        let byte = u64::from(*data.get(at + index)?);
+        value |= (byte & 0x7f) << (7 * index);
+        if byte < 0x80 {
+            return Some((value, at + index + 1));
+        }
+    }
+    Some((value | u64::from(*data.get(at + 8)?) << 56, at + 9))
+}
+
+/// The offset behind `count` compressed integers that start at `at`.
+///
+/// Counts final bytes eight at a time. Only a nine-byte integer can have a final byte that does not
+/// look like one; those are stepped over one by one.
+pub(super) fn skip_varints(data: &[u8], mut at: usize, mut count: u64) -> Option<usize> {
+    while count >= 8 {
+        let stop = !window(data, at)? & MORE;
+        let Some(last) = 63_u32.checked_sub(stop.leading_zeros()) else {
+            at = varint(data, at)?.1;
+            count -= 1;
+            continue;
+        };
+        at += last as usize / 8 + 1;
+        count -= u64::from(stop.count_ones());
+    }
+    for _ in 0..count {
+        at = varint(data, at)?.1;
+    }
+    Some(at)
+}
+
+/// A text as it stands in the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Text<'a> {
+    /// No text was recorded.
+    Null,
+    /// The text itself.
+    Inline(Cow<'a, str>),
+    /// A key of the pool of strings.
+    Pooled(u64),
+}
+
+/// Decodes the string at `at`; returns it and the offset behind it.
+pub(super) fn text(data: &[u8], at: usize) -> Option<(Text<'_>, usize)> {
+    let encoding = *data.get(at)?;
+    let at = at + 1;
+    match encoding {
+        0 => Some((Text::Null, at)),
+        1 => Some((Text::Inline(Cow::Borrowed("")), at)),
+        2 => varint(data, at).map(|(key, end)| (Text::Pooled(key), end)),
+        3 => sized(data, at).map(|(bytes, end)| (Text::Inline(String::from_utf8_lossy(bytes)), end)),
+        4 => chars(data, at),
+        5 => sized(data, at).map(|(bytes, end)| (Text::Inline(latin1(bytes)), end)),
+        _ => None,
+    }
+}
+
+/// The offset behind the string at `at`.
+pub(super) fn skip_text(data: &[u8], at: usize) -> Option<usize> {
+    let encoding = *data.get(at)?;
+    let at = at + 1;
+    match encoding {
+        0 | 1 => Some(at),
+        2 => varint(data, at).map(|(_, end)| end),
+        3 | 5 => sized(data, at).map(|(_, end)| end),
+        4 => varint(data, at).and_then(|(count, at)| skip_varints(data, at, count)),
+        _ => None,
+    }
+}
+
+fn sized(data: &[u8], at: usize) -> Option<(&[u8], usize)> {
+    let (length, at) = varint(data, at)?;
+    let end = at.checked_add(usize::try_from(length).ok()?)?;
+    Some((data.get(at..end)?, end))
+}
+
+fn latin1(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(ascii) if bytes.is_ascii() => Cow::Borrowed(ascii),
+        _ => Cow::Owned(bytes.iter().map(|byte| char::from(*byte)).collect()),
+    }
+}
+
+fn chars(data: &[u8], at: usize) -> Option<(Text<'_>, usize)> {
+    let (count, mut at) = varint(data, at)?;
+    // Each char takes a byte at least, so a count beyond the data is damage, not a reason to allocate.
+    let count = usize::try_from(count).ok().filter(|count| *count <= data.len() - at)?;
+    let mut units = Vec::with_capacity(count);
+    for _ in 0..count {
+        let (unit, end) = varint(data, at)?;
+        units.push(unit as u16);
+        at = end;
+    }
+    Some((Text::Inline(Cow::Owned(String::from_utf16_lossy(&units))), at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn encode(value: u64) -> Vec<u8> {
+        let mut rest = value;
+        let mut bytes = Vec::new();
+        while rest > 0x7f && bytes.len() < 8 {
+            bytes.push(rest as u8 | 0x80);
+            rest >>= 7;
+        }
+        bytes.push(rest as u8);
+        bytes
+    }
+
+    #[test]
+    fn varints_survive_every_length_and_padding() {
+        let values = (0..64).flat_map(|bit| [1_u64 << bit, (1 << bit) - 1, u64::MAX >> bit]);
+        for value in values {
+            let bytes = encode(value);
+            for padding in [0, 20] {
+                let mut data = bytes.clone();
+                data.resize(bytes.len() + padding, 0xff);
+                assert_eq!(varint(&data, 0), Some((value, bytes.len())), "{value:#x} +{padding}");
+            }
+            assert_eq!(varint(&bytes[..bytes.len() - 1], 0), None, "{value:#x} cut");
+        }
+    }
+
+    #[test]
+    fn skipping_agrees_with_decoding() {
+        let values: Vec<u64> = (0..400_u64).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (i % 64)).collect();
+        let data: Vec<u8> = values.iter().flat_map(|value| encode(*value)).collect();
+        let mut at = 0;
+        for count in 0..values.len() {
+            assert_eq!(skip_varints(&data, 0, count as u64), Some(at), "{count}");
+            at = varint(&data, at).expect("complete").1;
+        }
+        assert_eq!(skip_varints(&data, 0, u64::MAX), None);
+    }
+
+    #[test]
+    fn texts_of_every_encoding() {
+        let cases: [(&[u8], Option<Text<'_>>); 10] = [
+            (&[0], Some(Text::Null)),
+            (&[1], Some(Text::Inline("".into()))),
+            (&[2, 0x81, 1], Some(Text::Pooled(129))),
+            (&[3, 3, b'a', 0xc3, 0xa9], Some(Text::Inline("aé".into()))),
+            (&[4, 2, b'a', 0x96, 0x9c, 1], Some(Text::Inline("a世".into()))),
+            (&[5, 2, b'a', 0xe9], Some(Text::Inline("aé".into()))),
+            (&[3, 9, b'a'], None),
+            (&[4, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], None),
+            (&[6], None),
+            (&[], None),
+        ];
+        for (data, expected) in cases {
+            let decoded = text(data, 0);
+            assert_eq!(decoded.as_ref().map(|(text, _)| text), expected.as_ref(), "{data:?}");
+            assert_eq!(decoded.map(|(_, end)| end), skip_text(data, 0).filter(|_| expected.is_some()), "{data:?}");
+        }
+    }
+}

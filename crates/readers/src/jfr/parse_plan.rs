@@ -1,0 +1,234 @@
+//! Decode plans: what to do with the bytes of one type, worked out once per chunk.
+//!
+//! Decoding by asking the metadata for each field of each event is what makes JFR readers slow.
+//! A [`Plan`] is the type flattened (structs that are stored in place included) into a few steps,
+//! most often a single run of compressed integers. Running it fills an array of slots, one for each
+//! leaf field, whose positions the caller looked up once by name. Steps behind the last wanted field
+//! are left out.
+
+use super::parse_bytes::{skip_text, skip_varints, varint};
+use super::parse_metadata::{Types, Unit};
+
+/// How deep structs may nest in place, and how many leaves a type may have; real ones have 3 and 40.
+const MAX_DEPTH: usize = 8;
+const MAX_LEAVES: usize = 1_000;
+
+/// What the slot of a field holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// An integer, with the number of bits that it has when it is signed.
+    Integer { signed_bits: u32 },
+    /// A truth value.
+    Boolean,
+    /// Bits of an `f32`.
+    Float,
+    /// Bits of an `f64`.
+    Double,
+    /// Offset of a string.
+    Text,
+    /// A key of the constant pool of this type.
+    Key(u64),
+    /// Offset of a count and that many values.
+    Array,
+}
+
+/// A field that holds a value, by its path, for example `heapSpace.committedSize`.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Leaf {
+    pub(super) path: String,
+    pub(super) kind: Kind,
+    pub(super) unit: Unit,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Step {
+    /// That many compressed integers.
+    Varints(usize),
+    /// One raw byte.
+    Byte,
+    /// A big-endian value of four bytes.
+    Four,
+    /// A big-endian value of eight bytes.
+    Eight,
+    Text,
+    /// A count, then that many times these steps.
+    Array(Box<[Step]>),
+}
+
+/// How to decode a type.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Plan {
+    steps: Vec<Step>,
+    leaves: Vec<Leaf>,
+}
+
+impl Plan {
+    /// The plan of type `type_id`. `None` when the metadata does not describe it fully, or nonsensically.
+    pub(super) fn compile(types: &Types, type_id: u64) -> Option<Plan> {
+        let mut plan = Plan::default();
+        let kind = types.get(type_id)?;
+        match primitive(&kind.name, false) {
+            // The pool of a primitive (strings) has bare values.
+            Some((kind, step)) => plan.push("", kind, Unit::Plain, step)?,
+            None => plan.struct_fields(types, type_id, "", 0)?,
+        }
+        Some(plan)
+    }
+
+    fn struct_fields(&mut self, types: &Types, type_id: u64, prefix: &str, depth: usize) -> Option<()> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        for field in &types.get(type_id)?.fields {
+            let path = if prefix.is_empty() { field.name.clone() } else { format!("{prefix}.{}", field.name) };
+            let name = types.get(field.type_id)?.name.as_str();
+            let single = match (field.pooled, primitive(name, field.unsigned)) {
+                (true, _) => Some((Kind::Key(field.type_id), Step::Varints(1))),
+                (false, single) => single,
+            };
+            match (single, field.array) {
+                (Some((_, step)), true) => self.push(&path, Kind::Array, field.unit, Step::Array([step].into()))?,
+                (Some((kind, step)), false) => self.push(&path, kind, field.unit, step)?,
+                (None, true) => {
+                    let mut item = Plan::default();
+                    item.struct_fields(types, field.type_id, "", depth + 1)?;
+                    self.push(&path, Kind::Array, field.unit, Step::Array(item.steps.into()))?;
+                }
+                (None, false) => self.struct_fields(types, field.type_id, &path, depth + 1)?,
+            }
+        }
+        Some(())
+    }
+
+    fn push(&mut self, path: &str, kind: Kind, unit: Unit, step: Step) -> Option<()> {
+        match (self.steps.last_mut(), &step) {
+            (Some(Step::Varints(count)), Step::Varints(more)) => *count += more,
+            _ => self.steps.push(step),
+        }
+        self.leaves.push(Leaf { path: path.to_owned(), kind, unit });
+        (self.leaves.len() <= MAX_LEAVES).then_some(())
+    }
+
+    /// The slot of the field `path`.
+    pub(super) fn slot(&self, path: &str) -> Option<usize> {
+        self.leaves.iter().position(|leaf| leaf.path == path)
+    }
+
+    /// The field that fills `slot`.
+    pub(super) fn leaf(&self, slot: usize) -> &Leaf {
+        &self.leaves[slot]
+    }
+
+    /// How many slots a run fills.
+    pub(super) fn slots(&self) -> usize {
+        self.leaves.len()
+    }
+
+    /// Forgets everything behind the slots that are wanted. Not for plans that must find the end of a value.
+    pub(super) fn keep(&mut self, slots: usize) {
+        self.leaves.truncate(slots);
+        let mut left = slots;
+        let mut steps = Vec::new();
+        for step in self.steps.drain(..) {
+            if left == 0 {
+                break;
+            }
+            let step = match step {
+                Step::Varints(count) => Step::Varints(count.min(left)),
+                other => other,
+            };
+            left -= if let Step::Varints(count) = step { count } else { 1 };
+            steps.push(step);
+        }
+        self.steps = steps;
+    }
+
+    /// Decodes the value at `at` into `slots`, which must have room for [`Plan::slots`]; returns its end.
+    #[inline]
+    pub(super) fn run(&self, data: &[u8], mut at: usize, slots: &mut [u64]) -> Option<usize> {
+        let mut next = 0;
+        for step in &self.steps {
+            if let Step::Varints(count) = step {
+                for slot in slots.get_mut(next..next + count)? {
+                    (*slot, at) = varint(data, at)?;
+                }
+                next += count;
+            } else {
+                let slot = slots.get_mut(next)?;
+                (*slot, at) = single(step, data, at)?;
+                next += 1;
+            }
+        }
+        Some(at)
+    }
+
+    /// The end of the value at `at`.
+    pub(super) fn skip(&self, data: &[u8], at: usize) -> Option<usize> {
+        skip_steps(&self.steps, data, at)
+    }
+
+    /// For a plan of a type with an array: the plan of one item, given the slot of the array.
+    pub(super) fn item(types: &Types, type_id: u64, array: &str) -> Option<Plan> {
+        let field = types.get(type_id)?.fields.iter().find(|field| field.name == array && field.array)?;
+        (!field.pooled).then(|| Plan::compile(types, field.type_id))?
+    }
+}
+
+fn single(step: &Step, data: &[u8], at: usize) -> Option<(u64, usize)> {
+    match step {
+        Step::Byte => Some((u64::from(*data.get(at)?), at + 1)),
+        Step::Four => Some((u64::from(u32::from_be_bytes(data.get(at..at + 4)?.try_into().ok()?)), at + 4)),
+        Step::Eight => Some((u64::from_be_bytes(data.get(at..at + 8)?.try_into().ok()?), at + 8)),
+        Step::Varints(_) | Step::Text | Step::Array(_) => {
+            Some((at as u64, skip_steps(std::slice::from_ref(step), data, at)?))
+        }
+    }
+}
+
+fn skip_steps(steps: &[Step], data: &[u8], mut at: usize) -> Option<usize> {
+    for step in steps {
+        at = match step {
+            Step::Varints(count) => skip_varints(data, at, *count as u64)?,
+            Step::Byte => at + 1,
+            Step::Four => at + 4,
+            Step::Eight => at + 8,
+            Step::Text => skip_text(data, at)?,
+            Step::Array(item) => skip_array(item, data, at)?,
+        };
+        if at > data.len() {
+            return None;
+        }
+    }
+    Some(at)
+}
+
+fn skip_array(item: &[Step], data: &[u8], at: usize) -> Option<usize> {
+    let (count, mut at) = varint(data, at)?;
+    if let [Step::Varints(each)] = item {
+        return skip_varints(data, at, count.checked_mul(*each as u64)?);
+    }
+    // An item without steps takes no bytes; a huge count of them must not become a long loop.
+    if item.is_empty() {
+        return Some(at);
+    }
+    for _ in 0..count {
+        at = skip_steps(item, data, at)?;
+    }
+    Some(at)
+}
+
+fn primitive(name: &str, unsigned: bool) -> Option<(Kind, Step)> {
+    let integer = |bits| Kind::Integer { signed_bits: if unsigned { 64 } else { bits } };
+    match name {
+        "boolean" => Some((Kind::Boolean, Step::Byte)),
+        "byte" => Some((integer(8), Step::Byte)),
+        "short" => Some((integer(16), Step::Varints(1))),
+        "char" => Some((Kind::Integer { signed_bits: 64 }, Step::Varints(1))),
+        "int" => Some((integer(32), Step::Varints(1))),
+        "long" => Some((integer(64), Step::Varints(1))),
+        "float" => Some((Kind::Float, Step::Four)),
+        "double" => Some((Kind::Double, Step::Eight)),
+        "java.lang.String" => Some((Kind::Text, Step::Text)),
+        _ => None,
+    }
+}
