@@ -1,0 +1,45 @@
+# The front door: everything a developer or a continuous build does, in one word each. `make help` lists them.
+.DEFAULT_GOAL := help
+.PHONY: help demo build test fmt lint docs fuzz bench bench-jfr bench-gc-log deps clean
+
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+demo: build ## a JVM with a starved code cache, explained; then its fixed variant
+	target/release/fathom lab run code_cache_churn --both
+
+build: ## leaves target/release/fathom
+	cargo build --release --package fathom
+	@[ "$(abspath $(TARGET))" = "$(CURDIR)/target" ] || install -D "$(TARGET)/release/fathom" target/release/fathom
+
+test: ## everything that must hold, quick failures first
+	.ci/test
+
+fmt: ## formats every Rust file, also those that build scripts include
+	git ls-files -z '*.rs' | xargs -0 rustfmt --edition 2024
+
+lint: ## the checks that build nothing, and clippy
+	.ci/test files format layers clippy
+
+docs: ## the code's documentation, warnings denied
+	.ci/test docs
+
+fuzz: ## the fuzz targets, FUZZ_SECONDS each (default 30)
+	.ci/test fuzz
+
+bench: bench-jfr bench-gc-log ## against the peers, both formats; needs a quiet machine
+
+bench-jfr: ## JFR readers side by side
+	bench/jfr/run
+
+bench-gc-log: ## GC log readers side by side
+	bench/gc_log/run
+
+deps: ## installs what build, test and bench need and this machine lacks
+	.ci/deps
+
+clean: ## removes what was built here
+	cargo clean
+	rm -rf target/release/fathom labs/out bench/out

@@ -1,0 +1,33 @@
+"""Where things are: this folder, the inputs it makes, the cache of what it fetches and builds."""
+
+import os
+from pathlib import Path
+
+BENCH = Path(__file__).resolve().parent.parent
+REPO = BENCH.parent
+INPUTS = Path(os.environ.get("FATHOM_BENCH_INPUTS", BENCH / "out"))
+CACHE = Path(os.environ.get("FATHOM_BENCH_CACHE", Path.home() / ".cache" / "fathom-bench"))
+
+JVM_FOLDERS = Path("/usr/lib/jvm")
+
+
+class Refused(Exception):
+    """Something this machine lacks; the message says what, and what to do."""
+
+
+def jdk(major: int) -> Path:
+    """The newest JDK of this major version that has a compiler: `FATHOM_JDK_<major>`, else a scan."""
+    named = os.environ.get(f"FATHOM_JDK_{major}")
+    candidates = [Path(named)] if named else sorted(JVM_FOLDERS.glob("*"))
+    for home in reversed(candidates):
+        if (home / "bin" / "javac").exists() and jdk_version(home).split(".")[0] == str(major):
+            return home.resolve()
+    raise Refused(f"no JDK {major} under {JVM_FOLDERS}: install one (make deps), or set FATHOM_JDK_{major}")
+
+
+def jdk_version(home: Path) -> str:
+    """`JAVA_VERSION` of the JDK's own `release` file."""
+    release = home / "release"
+    lines = release.read_text().splitlines() if release.exists() else []
+    values = [line.partition("=")[2].strip('"') for line in lines if line.startswith("JAVA_VERSION=")]
+    return values[0] if values else "unknown"
