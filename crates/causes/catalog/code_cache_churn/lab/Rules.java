@@ -1,0 +1,4 @@
+/** The rules of one tenant. */
+interface Rules {
+    long price(Order order);
+}

@@ -1,0 +1,181 @@
+package fathomlab;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A small service under steady load that passes through phases. A lab says what a request does and what happens when a
+ * phase begins; this class does the rest: arrivals, handler threads, latency, and the record of the dose that was given.
+ */
+public final class Lab {
+    private static final long DRAIN_NS = TimeUnit.SECONDS.toNanos(3);
+
+    private final Settings settings;
+    private final Phase[] phases;
+    private final Requests requests;
+    private final BlockingQueue<Integer> queue;
+    private final Map<String, Runnable> phaseActions = new HashMap<>();
+    private final Map<String, Object> dose = Collections.synchronizedMap(new LinkedHashMap<>());
+    private volatile String phase = "start";
+
+    private Lab(Settings settings) {
+        this.settings = settings;
+        phases = settings.phases();
+        double expected = 0;
+        for (Phase p : phases) {
+            expected += p.seconds * p.requestsPerSecond;
+        }
+        // Arrivals are random: six standard deviations of room.
+        int capacity = (int) (expected + 6 * Math.sqrt(expected) + 100);
+        requests = new Requests(capacity);
+        queue = new ArrayBlockingQueue<>(capacity);
+    }
+
+    public static Lab of(String[] args) {
+        endWithParent();
+        return new Lab(new Settings(args));
+    }
+
+    public long number(String name) {
+        return settings.number(name);
+    }
+
+    public String text(String name) {
+        return settings.text(name);
+    }
+
+    /** Whether the named phase is running now. Handlers ask this to change their ways. */
+    public boolean in(String name) {
+        return phase.equals(name);
+    }
+
+    /** Runs the action on a thread of its own when the phase begins. */
+    public void onPhase(String name, Runnable action) {
+        phaseActions.put(name, action);
+    }
+
+    /** Notes a fact of the dose: what was really done, as the program itself measured it. */
+    public void note(String name, Object value) {
+        dose.put(name, value);
+    }
+
+    /** Starts a thread that does not keep the program alive and ends the whole run when it fails. */
+    public static Thread start(String name, Task task) {
+        Thread thread = new Thread(() -> {
+            try {
+                task.run();
+            } catch (Throwable failure) {
+                fail(failure);
+            }
+        }, name);
+        thread.setDaemon(true);
+        thread.start();
+        return thread;
+    }
+
+    /** Work that may fail. */
+    public interface Task {
+        void run() throws Exception;
+    }
+
+    /** Runs all phases, writes what was measured, and ends the program. */
+    public void run(Service service) throws Exception {
+        for (int i = 1; i <= number("handlers"); i++) {
+            start("handler-" + i, () -> handleForever(service));
+        }
+        Report report = new Report(requests);
+        Thread arrivals = start("arrivals", new Arrivals(phases, requests, queue, next -> enter(next, report))::run);
+        Thread reporter = start("report", () -> {
+            waitForFirstPhase();
+            report.run();
+        });
+        arrivals.join();
+        drain();
+        reporter.interrupt();
+        reporter.join();
+        Path out = Path.of(text("out"));
+        report.writeLatencies(out.resolve("latency.csv"));
+        Files.writeString(out.resolve("dose.json"), Json.of(summary()));
+        System.exit(0);
+    }
+
+    private void enter(Phase next, Report report) {
+        report.enter(next);
+        phase = next.name;
+        Runnable action = phaseActions.get(next.name);
+        if (action != null) {
+            start("phase-" + next.name, action::run);
+        }
+    }
+
+    private void waitForFirstPhase() throws InterruptedException {
+        while (phase.equals("start")) {
+            TimeUnit.MILLISECONDS.sleep(1);
+        }
+    }
+
+    private void handleForever(Service service) throws Exception {
+        while (true) {
+            int request = queue.take();
+            service.handle(request);
+            requests.done(request, System.nanoTime());
+        }
+    }
+
+    private void drain() throws InterruptedException {
+        long deadline = System.nanoTime() + DRAIN_NS;
+        while (requests.unfinished() > 0 && System.nanoTime() - deadline < 0) {
+            TimeUnit.MILLISECONDS.sleep(10);
+        }
+    }
+
+    private Map<String, Object> summary() {
+        List<Object> phaseList = new ArrayList<>();
+        for (Phase p : phases) {
+            Map<String, Object> row = new LinkedHashMap<>();
+            row.put("name", p.name);
+            row.put("from_ms", p.fromMs);
+            row.put("to_ms", p.toMs);
+            row.put("requests_per_second", p.requestsPerSecond);
+            phaseList.add(row);
+        }
+        Map<String, Object> all = new LinkedHashMap<>();
+        all.put("lab", text("lab"));
+        all.put("variant", text("variant"));
+        all.put("jdk", System.getProperty("java.runtime.version"));
+        all.put("phases", phaseList);
+        all.put("requests", requests.issued());
+        all.put("unanswered", requests.unfinished());
+        all.put("dose", dose);
+        return all;
+    }
+
+    /** When the runner is gone, however it died, so are we. */
+    private static void endWithParent() {
+        Optional<ProcessHandle> parent = ProcessHandle.current().parent();
+        start("parent-watch", () -> {
+            while (ProcessHandle.current().parent().equals(parent)) {
+                TimeUnit.MILLISECONDS.sleep(500);
+            }
+            Runtime.getRuntime().halt(2);
+        });
+    }
+
+    private static void fail(Throwable failure) {
+        if (!(failure instanceof InterruptedException)) {
+            failure.printStackTrace();
+            Runtime.getRuntime().halt(3);
+        }
+    }
+}

@@ -1,0 +1,16 @@
+package fathomlab;
+
+/** A stretch of the run with one steady arrival rate. The runner knows what each name stands for. */
+final class Phase {
+    final String name;
+    final double seconds;
+    final double requestsPerSecond;
+    volatile long fromMs;
+    volatile long toMs;
+
+    Phase(String name, double seconds, double requestsPerSecond) {
+        this.name = name;
+        this.seconds = seconds;
+        this.requestsPerSecond = requestsPerSecond;
+    }
+}

@@ -1,0 +1,33 @@
+package fathomlab;
+
+import java.util.zip.CRC32;
+
+/** Ordinary work for requests whose point is something else. */
+public final class Work {
+    private static volatile long sink;
+
+    private Work() {}
+
+    /** Pure CPU work of a steady size: about a nanosecond a step once compiled. */
+    public static long spin(int steps, long seed) {
+        long x = seed | 1;
+        for (int i = 0; i < steps; i++) {
+            x ^= x << 13;
+            x ^= x >>> 7;
+            x ^= x << 17;
+        }
+        sink = x;
+        return x;
+    }
+
+    /** Fills a buffer and returns its checksum, so that nothing can be optimised away. */
+    public static long fill(byte[] buffer, int seed) {
+        for (int i = 0; i < buffer.length; i += 64) {
+            buffer[i] = (byte) (seed + i);
+        }
+        CRC32 crc = new CRC32();
+        crc.update(buffer, 0, Math.min(buffer.length, 1024));
+        sink = crc.getValue();
+        return sink;
+    }
+}
