@@ -1,0 +1,57 @@
+//! JSON for other programs; `docs/json.md` describes every field.
+//!
+//! Control characters are written as escapes even where JSON would allow them raw, so that a name
+//! from a file cannot steer the terminal that the JSON is looked at with.
+
+use fathom_causes::{Explanation, SCHEMA};
+use serde::Serialize;
+
+use crate::clean::steers;
+
+/// Several explanations in one answer.
+#[derive(Debug, Serialize)]
+struct Several<'a> {
+    schema: u32,
+    explanations: &'a [Explanation],
+}
+
+/// One explanation as the object of version [`SCHEMA`]; any other number of them as
+/// `{"schema": …, "explanations": […]}`.
+pub fn explanations(explanations: &[Explanation]) -> String {
+    match explanations {
+        [one] => pretty(one),
+        several => pretty(&Several { schema: SCHEMA, explanations: several }),
+    }
+}
+
+/// Any value, indented, with a line break at the end.
+pub fn pretty(value: &impl Serialize) -> String {
+    // Serialising fails only for maps whose keys are not text, which no answer has.
+    let raw = serde_json::to_string_pretty(value).unwrap_or_else(|error| format!("{{\"error\": {error:?}}}"));
+    let mut text = String::with_capacity(raw.len() + 1);
+    for character in raw.chars() {
+        match character {
+            '\n' => text.push('\n'),
+            c if steers(c) => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| {
+                text.push_str(&format!("\\u{unit:04x}"));
+            }),
+            c => text.push(c),
+        }
+    }
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_survive_but_do_not_steer() {
+        let name = "a\x1b[31m\u{9b}2J\u{202e}\u{e0041}\"\\\n名";
+        let text = pretty(&[name]);
+        assert!(!text.chars().any(|c| c != '\n' && steers(c)), "{text}");
+        let back: Vec<String> = serde_json::from_str(&text).unwrap();
+        assert_eq!(back, [name]);
+    }
+}

@@ -1,0 +1,192 @@
+//! The causes that explain something, and what none of them explains.
+
+use fathom_causes::{CauseVerdict, Evidence, Explanation, StackShare, Verdict};
+
+use crate::clean::shorten;
+use crate::sheet::{Sheet, Tone, columns, piece};
+use crate::{TextOptions, units};
+
+/// Where the text of a cause begins, below its share.
+const INDENT: usize = 8;
+/// Where the text of its labels begins.
+const LABEL_HANG: usize = INDENT + 7;
+/// Measurements told without being asked.
+const SHOWN_EVIDENCE: usize = 4;
+const SHOWN_ACTIONS: usize = 2;
+const SHOWN_STACKS: usize = 3;
+/// Frames of a stack that are told, from the leaf.
+const SHOWN_FRAMES: usize = 4;
+const ID_MAX_CHARS: usize = 40;
+const SYMBOL_MAX_CHARS: usize = 60;
+const FIGURE_NAME_MAX_CHARS: usize = 58;
+
+pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, options: &TextOptions) {
+    let named: Vec<&CauseVerdict> = explanation
+        .causes
+        .iter()
+        .filter(|cause| matches!(cause.verdict, Verdict::Shown | Verdict::Likely | Verdict::Possible))
+        .collect();
+    let mut shares: Vec<f64> = named.iter().map(|cause| cause.share).collect();
+    shares.push(explanation.unexplained.share);
+    let percents = units::whole_percents(&shares);
+    for (cause, percent) in named.iter().zip(&percents) {
+        sheet.blank();
+        write_cause(sheet, cause, *percent, options);
+    }
+    if explanation.unexplained.share > 0.0 || named.is_empty() {
+        sheet.blank();
+        write_unexplained(sheet, explanation, percents.last().copied().unwrap_or(0), options);
+    }
+}
+
+/// A share as it stands right-aligned at the beginning of a line.
+fn share_text(share: f64, percent: u32) -> String {
+    match percent {
+        0 if share > 0.0 => "  <1 %".to_owned(),
+        0 => "   - ".to_owned(),
+        _ => format!("{percent:>4} %"),
+    }
+}
+
+fn write_cause(sheet: &mut Sheet, cause: &CauseVerdict, percent: u32, options: &TextOptions) {
+    let (tone, word) = verdict_word(cause.verdict);
+    let head = [
+        piece(Tone::Strong, &format!("{:<8}", share_text(cause.share, percent))),
+        piece(Tone::Strong, &shorten(&cause.id, ID_MAX_CHARS)),
+        piece(Tone::Plain, "  "),
+        piece(tone, word),
+    ];
+    sheet.line(0, head);
+    sheet.paragraph(INDENT, Tone::Plain, &cause.says);
+    write_evidence(sheet, &cause.evidence, options);
+    write_chain(sheet, cause);
+    write_advice(sheet, cause, options);
+}
+
+/// A verdict as it is told, and how alarming it is.
+pub(super) fn verdict_word(verdict: Verdict) -> (Tone, &'static str) {
+    match verdict {
+        Verdict::Shown => (Tone::Bad, "shown"),
+        Verdict::Likely => (Tone::Warn, "likely"),
+        Verdict::Possible => (Tone::Faint, "possible"),
+        Verdict::NotEnough => (Tone::Faint, "cannot tell"),
+        Verdict::RuledOut => (Tone::Faint, "ruled out"),
+    }
+}
+
+fn write_evidence(sheet: &mut Sheet, evidence: &[Evidence], options: &TextOptions) {
+    let shown = if options.all { evidence.len() } else { SHOWN_EVIDENCE.min(evidence.len()) };
+    let figures: Vec<(&str, String)> =
+        evidence[..shown].iter().map(|figure| (figure.says.as_str(), with_baseline(figure))).collect();
+    write_figures(sheet, INDENT, &figures);
+    if options.all {
+        evidence.iter().filter(|figure| !figure.stack.is_empty()).for_each(|figure| {
+            sheet.labelled(INDENT, LABEL_HANG, piece(Tone::Faint, "stack"), &stack_text(&figure.stack, usize::MAX));
+        });
+    }
+    if shown < evidence.len() {
+        let more = format!("{} more with --all", evidence.len() - shown);
+        sheet.line(INDENT, [piece(Tone::Faint, &more)]);
+    }
+}
+
+fn with_baseline(figure: &Evidence) -> String {
+    match figure.baseline {
+        Some(before) => units::against(figure.value, before, &figure.unit),
+        None => units::amount(figure.value, &figure.unit),
+    }
+}
+
+/// Names and values in two columns; a name that is too long for that has its value on the next line.
+pub(super) fn write_figures(sheet: &mut Sheet, indent: usize, figures: &[(&str, String)]) {
+    let names: Vec<String> = figures.iter().map(|(name, _)| shorten(name, FIGURE_NAME_MAX_CHARS)).collect();
+    let widest_value = figures.iter().map(|(_, value)| columns(value)).max().unwrap_or(0);
+    let room = sheet.room(indent).saturating_sub(widest_value + 2);
+    let hang = indent + names.iter().map(|name| columns(name)).filter(|width| *width <= room).max().unwrap_or(2) + 2;
+    for (name, (_, value)) in names.iter().zip(figures) {
+        let fits = columns(name) <= room;
+        if !fits {
+            sheet.paragraph(indent, Tone::Faint, name);
+        }
+        sheet.labelled(indent, hang, piece(Tone::Faint, if fits { name } else { "" }), value);
+    }
+}
+
+fn write_chain(sheet: &mut Sheet, cause: &CauseVerdict) {
+    if !cause.chain.is_empty() {
+        let chain = std::iter::once(&cause.id).chain(&cause.chain).map(String::as_str).collect::<Vec<_>>();
+        sheet.labelled(INDENT, LABEL_HANG, piece(Tone::Strong, "chain"), &chain.join(" ← "));
+    }
+}
+
+fn write_advice(sheet: &mut Sheet, cause: &CauseVerdict, options: &TextOptions) {
+    let shown = if options.all { usize::MAX } else { SHOWN_ACTIONS };
+    let mut label = "do";
+    for action in cause.actions.iter().take(shown) {
+        sheet.labelled(INDENT, LABEL_HANG, piece(Tone::Good, std::mem::take(&mut label)), action);
+    }
+    if !cause.prove.is_empty() {
+        let command = sheet.unbroken(LABEL_HANG, &cause.prove);
+        sheet.labelled(INDENT, LABEL_HANG, piece(Tone::Strong, "prove"), &command);
+    }
+    let unsure = cause.verdict != Verdict::Shown;
+    for missing in cause.missing.iter().take(if unsure { shown } else { 0 }) {
+        let command = sheet.unbroken(LABEL_HANG, &format!("→ {}", missing.record_with));
+        let text = format!("{} {command}", missing.says);
+        sheet.labelled(INDENT, LABEL_HANG, piece(Tone::Strong, "surer"), &text);
+    }
+}
+
+fn write_unexplained(sheet: &mut Sheet, explanation: &Explanation, percent: u32, options: &TextOptions) {
+    let unexplained = &explanation.unexplained;
+    let share = format!("{:<8}", share_text(unexplained.share, percent));
+    sheet.line(0, [piece(Tone::Strong, &share), piece(Tone::Plain, "unexplained")]);
+    sheet.paragraph(INDENT, Tone::Plain, &unexplained.says);
+    let shown = if options.all { usize::MAX } else { SHOWN_STACKS };
+    for StackShare { stack, share } in unexplained.stacks.iter().take(shown) {
+        let share = units::amount(*share, "ratio");
+        let frames = if options.all { usize::MAX } else { SHOWN_FRAMES };
+        sheet.labelled(INDENT, LABEL_HANG, piece(Tone::Faint, &format!("{share:>6}")), &stack_text(stack, frames));
+    }
+}
+
+/// A stack from the leaf: `HashMap.get ← Cache.find ← …`.
+fn stack_text(stack: &str, shown: usize) -> String {
+    let mut frames = stack.split(';');
+    let mut text = frames.by_ref().take(shown).map(short_symbol).collect::<Vec<_>>().join(" ← ");
+    if frames.next().is_some() {
+        text.push_str(" ← …");
+    }
+    text
+}
+
+/// `java.util.HashMap.get` as `HashMap.get`; symbols of other languages stay whole.
+fn short_symbol(symbol: &str) -> String {
+    let is_java = |c: char| c.is_alphanumeric() || "._$<>/".contains(c);
+    let mut cut = symbol;
+    if symbol.chars().all(is_java) {
+        let dots: Vec<usize> = symbol.match_indices(['.', '/']).map(|(at, _)| at).collect();
+        cut = dots.len().checked_sub(2).map_or(symbol, |last| &symbol[dots[last] + 1..]);
+    }
+    shorten(cut, SYMBOL_MAX_CHARS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn symbols() {
+        for (symbol, expected) in [
+            ("java.util.HashMap.get", "HashMap.get"),
+            ("java/util/HashMap.get", "HashMap.get"),
+            ("Main.run", "Main.run"),
+            ("main", "main"),
+            ("com.acme.App$$Lambda/0x00007f.run", "0x00007f.run"),
+            ("CodeHeap::allocate(unsigned long)", "CodeHeap::allocate(unsigned long)"),
+            ("", ""),
+        ] {
+            assert_eq!(short_symbol(symbol), expected);
+        }
+    }
+}

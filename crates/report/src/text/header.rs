@@ -1,0 +1,52 @@
+//! The first line: which JVM, when, seen by what, and whether anything is missing.
+
+use fathom_causes::{Explanation, RecordingSummary};
+
+use crate::clean::shorten;
+use crate::sheet::{Piece, Sheet, Tone, piece};
+use crate::{TextOptions, units};
+
+const TITLE_MAX_CHARS: usize = 60;
+
+pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, options: &TextOptions) {
+    let recording = &explanation.recording;
+    let mut items = vec![piece(Tone::Strong, &shorten(&recording.title, TITLE_MAX_CHARS))];
+    items.extend(recording.pid.map(|pid| piece(Tone::Plain, &format!("pid {pid}"))));
+    items.extend(machine(recording));
+    let when = units::time_range(recording.from_ns, recording.to_ns, &options.zone);
+    items.push(piece(Tone::Plain, &when));
+    items.push(piece(Tone::Plain, &sources(recording)));
+    items.push(losses(explanation.losses.len()));
+    sheet.items(2, items, " · ");
+}
+
+/// For example `JDK 25.0.3, G1, 2 CPUs`; what is not known is left out.
+fn machine(recording: &RecordingSummary) -> Option<Piece> {
+    let cpus = recording.cpus.map(|cpus| format!("{cpus} CPU{}", if cpus == 1 { "" } else { "s" }));
+    let known = [recording.jvm.clone(), recording.collector.clone(), cpus.unwrap_or_default()];
+    let known: Vec<String> = known.into_iter().filter(|part| !part.is_empty()).collect();
+    (!known.is_empty()).then(|| piece(Tone::Plain, &shorten(&known.join(", "), TITLE_MAX_CHARS)))
+}
+
+fn sources(recording: &RecordingSummary) -> String {
+    let names: Vec<&str> = recording.sources.iter().map(|source| spelled(source)).collect();
+    format!("from {} (tier {})", names.join(", "), recording.tier)
+}
+
+/// A source as people call it.
+pub(super) fn spelled(source: &str) -> &str {
+    match source {
+        "jfr" => "JFR",
+        "gc_log" => "GC log",
+        "latency" => "request latencies",
+        other => other,
+    }
+}
+
+fn losses(count: usize) -> Piece {
+    match count {
+        0 => piece(Tone::Good, "nothing lost"),
+        1 => piece(Tone::Warn, "1 loss, see below"),
+        _ => piece(Tone::Warn, &format!("{count} losses, see below")),
+    }
+}

@@ -1,0 +1,141 @@
+//! What was ruled out, what could not be told, and what was lost.
+
+use fathom_causes::{CauseVerdict, Evidence, Explanation, Missing, Verdict};
+
+use super::{HANG, header, with_verdict};
+use crate::sheet::{Piece, Sheet, Tone, piece};
+use crate::{TextOptions, units};
+
+/// Causes that are told with the measurement that excludes them; the engine puts the nearest first.
+const WITH_MEASUREMENT: usize = 4;
+/// Causes that are told by name.
+const SHOWN_NAMES: usize = 8;
+const SHOWN_LOSSES: usize = 5;
+
+pub(super) fn write_ruled_out(sheet: &mut Sheet, explanation: &Explanation, options: &TextOptions) {
+    let causes = with_verdict(explanation, Verdict::RuledOut);
+    if causes.is_empty() {
+        return;
+    }
+    sheet.blank();
+    if options.all {
+        sheet.line(0, [piece(Tone::Strong, "ruled out")]);
+        causes.iter().for_each(|cause| write_in_full(sheet, cause));
+        return;
+    }
+    let measured = causes.iter().take(WITH_MEASUREMENT).map(|cause| with_measurement(cause));
+    let names = causes.iter().skip(WITH_MEASUREMENT).map(|cause| cause.id.clone());
+    let items: Vec<String> = measured.chain(names).collect();
+    write_list(sheet, "ruled out", &items);
+}
+
+fn with_measurement(cause: &CauseVerdict) -> String {
+    match cause.evidence.first() {
+        Some(figure) => format!("{} ({})", cause.id, short_figure(figure)),
+        None => cause.id.clone(),
+    }
+}
+
+fn short_figure(figure: &Evidence) -> String {
+    format!("{} {}", figure.says, units::amount(figure.value, &figure.unit))
+}
+
+fn write_in_full(sheet: &mut Sheet, cause: &CauseVerdict) {
+    sheet.paragraph(2, Tone::Plain, &with_measurement(cause));
+    sheet.paragraph(6, Tone::Faint, &cause.says);
+}
+
+/// The first items of a list beside its label, and how many there are besides.
+fn write_list(sheet: &mut Sheet, label: &str, items: &[String]) {
+    let hidden = items.len().saturating_sub(SHOWN_NAMES);
+    let shown = items.iter().take(SHOWN_NAMES).map(|item| piece(Tone::Plain, item));
+    let more = (hidden > 0).then(|| piece(Tone::Faint, &format!("{hidden} more")));
+    let pieces: Vec<Piece> = shown.chain(more).collect();
+    sheet.items_after(piece(Tone::Strong, &format!("{label:<HANG$}")), HANG, pieces, " · ");
+}
+
+/// Causes that lack the same recording, together with the command that makes it.
+struct Gap<'a> {
+    record_with: &'a str,
+    says: &'a str,
+    same: bool,
+    ids: Vec<&'a str>,
+}
+
+pub(super) fn write_cannot_tell(sheet: &mut Sheet, explanation: &Explanation, options: &TextOptions) {
+    let causes = with_verdict(explanation, Verdict::NotEnough);
+    if causes.is_empty() {
+        return;
+    }
+    sheet.blank();
+    if options.all {
+        sheet.line(0, [piece(Tone::Strong, "cannot tell")]);
+        causes.iter().for_each(|cause| write_missing(sheet, cause));
+        return;
+    }
+    let mut label = "cannot tell";
+    for gap in gaps(&causes) {
+        let command = sheet.unbroken(HANG, &format!("→ {}", gap.record_with));
+        let text = if gap.record_with.is_empty() { gap_text(&gap) } else { format!("{} {command}", gap_text(&gap)) };
+        sheet.labelled(0, HANG, piece(Tone::Strong, std::mem::take(&mut label)), &text);
+    }
+}
+
+/// Groups by the command that fills the gap, in the order of the causes.
+fn gaps<'a>(causes: &[&'a CauseVerdict]) -> Vec<Gap<'a>> {
+    let mut gaps: Vec<Gap> = Vec::new();
+    for cause in causes {
+        let (says, record_with) = match cause.missing.first() {
+            Some(Missing { says, record_with }) => (says.as_str(), record_with.as_str()),
+            None => (cause.says.as_str(), ""),
+        };
+        match gaps.iter_mut().find(|gap| gap.record_with == record_with) {
+            Some(gap) => {
+                gap.ids.push(&cause.id);
+                gap.same &= gap.says == says;
+            }
+            None => gaps.push(Gap { record_with, says, same: true, ids: vec![&cause.id] }),
+        }
+    }
+    gaps
+}
+
+/// For example `lazy_symbol_binding, swap_in and 7 more: needs kernel events`.
+fn gap_text(gap: &Gap) -> String {
+    let shown = if gap.ids.len() > SHOWN_NAMES { SHOWN_NAMES / 2 } else { gap.ids.len() };
+    let mut text = gap.ids[..shown].join(", ");
+    if shown < gap.ids.len() {
+        text.push_str(&format!(" and {} more", gap.ids.len() - shown));
+    }
+    if gap.same && !gap.says.is_empty() {
+        text.push_str(&format!(": {}", gap.says));
+    }
+    text
+}
+
+fn write_missing(sheet: &mut Sheet, cause: &CauseVerdict) {
+    sheet.line(2, [piece(Tone::Plain, &cause.id)]);
+    if cause.missing.is_empty() {
+        sheet.paragraph(6, Tone::Faint, &cause.says);
+    }
+    for Missing { says, record_with } in &cause.missing {
+        let command = sheet.unbroken(6, &format!("→ {record_with}"));
+        sheet.paragraph(6, Tone::Faint, &format!("{says} {command}"));
+    }
+}
+
+pub(super) fn write_losses(sheet: &mut Sheet, explanation: &Explanation, options: &TextOptions) {
+    if explanation.losses.is_empty() {
+        return;
+    }
+    sheet.blank();
+    let shown = if options.all { usize::MAX } else { SHOWN_LOSSES };
+    let mut label = "lost";
+    for loss in explanation.losses.iter().take(shown) {
+        let text = format!("{}: {}", header::spelled(&loss.source), loss.says);
+        sheet.labelled(0, HANG, piece(Tone::Warn, std::mem::take(&mut label)), &text);
+    }
+    if let Some(hidden) = explanation.losses.len().checked_sub(shown).filter(|hidden| *hidden > 0) {
+        sheet.line(HANG, [piece(Tone::Faint, &format!("{hidden} more with --all"))]);
+    }
+}

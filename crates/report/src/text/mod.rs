@@ -1,0 +1,48 @@
+//! An explanation as a person reads it: what was slow, why, how sure, what to do, what is unknown.
+
+mod beside;
+mod causes;
+mod header;
+mod lists;
+mod slow;
+
+pub use beside::{Variant, beside};
+
+use fathom_causes::{CauseVerdict, Explanation, Verdict};
+
+use crate::TextOptions;
+use crate::sheet::{Sheet, Tone, piece};
+
+/// Where the text of a labelled paragraph begins.
+const HANG: usize = 13;
+
+/// The whole answer.
+pub fn explanation(explanation: &Explanation, options: &TextOptions) -> String {
+    let mut sheet = Sheet::new(options.width);
+    header::write(&mut sheet, explanation, options);
+    if explanation.slow.is_empty() {
+        slow::write_healthy(&mut sheet, explanation, options);
+    } else {
+        slow::write(&mut sheet, explanation, options);
+        causes::write(&mut sheet, explanation, options);
+        lists::write_ruled_out(&mut sheet, explanation, options);
+    }
+    lists::write_cannot_tell(&mut sheet, explanation, options);
+    lists::write_losses(&mut sheet, explanation, options);
+    sheet.render(options.color)
+}
+
+/// The list of the catalogue: ids with their one-line titles.
+pub fn causes<'a>(causes: impl IntoIterator<Item = (&'a str, &'a str)>, options: &TextOptions) -> String {
+    let causes: Vec<(&str, &str)> = causes.into_iter().collect();
+    let hang = causes.iter().map(|(id, _)| id.len()).max().unwrap_or(0) + 2;
+    let mut sheet = Sheet::new(options.width);
+    for (id, title) in causes {
+        sheet.labelled(0, hang, piece(Tone::Strong, id), title);
+    }
+    sheet.render(options.color)
+}
+
+fn with_verdict(explanation: &Explanation, verdict: Verdict) -> Vec<&CauseVerdict> {
+    explanation.causes.iter().filter(|cause| cause.verdict == verdict).collect()
+}

@@ -1,0 +1,234 @@
+//! Explanations made by hand: what an engine may answer, figures invented.
+
+use fathom_causes::{
+    Baseline, CauseVerdict, Evidence, Explanation, LossNote, Missing, RecordingSummary, SCHEMA, SlowInterval,
+    StackShare, Unexplained, Verdict,
+};
+
+/// 2026-11-20 10:02:01 UTC.
+const START_NS: i64 = 1_795_168_921_000_000_000;
+const SECOND_NS: i64 = 1_000_000_000;
+
+/// Fifty seconds of a service in which nothing was slow.
+pub(crate) fn healthy() -> Explanation {
+    Explanation {
+        schema: SCHEMA,
+        recording: RecordingSummary {
+            title: "checkout".into(),
+            pid: Some(4242),
+            jvm: "JDK 25.0.3".into(),
+            collector: "G1".into(),
+            cpus: Some(2),
+            from_ns: START_NS,
+            to_ns: START_NS + 50 * SECOND_NS,
+            sources: vec!["jfr".into(), "gc_log".into()],
+            tier: 0,
+        },
+        slow: vec![],
+        baseline: Baseline {
+            kind: "rest_of_recording".into(),
+            says: "compared with the rest of the recording, 20 s".into(),
+            duration_ns: 20 * SECOND_NS,
+        },
+        figures: vec![
+            figure("longest stop of the application", 4_100_000.0, None, "ns"),
+            figure("CPU of the JVM", 0.21, None, "cores"),
+        ],
+        causes: vec![ruled_out("lock_contention", "blocked on monitors", 0.002), not_enough("swap_in")],
+        unexplained: Unexplained { share: 0.0, says: String::new(), stacks: vec![] },
+        losses: vec![],
+    }
+}
+
+/// A starved code cache.
+pub(crate) fn one_cause() -> Explanation {
+    let churn = CauseVerdict {
+        says: "C1 and C2 threads use 44 points of a core more than before, and 9 collections per second free code: \
+               the code compiled so far is 3.9 times the 5 MB cache"
+            .into(),
+        evidence: vec![
+            figure("CPU of compiler threads", 0.61, Some(0.17), "cores"),
+            figure("collections to free code", 9.0, Some(0.0), "1/s"),
+            figure("code compiled so far against the size of the cache", 3.9, None, "times"),
+            figure("swing of the code cache", 2.8e6, Some(120e3), "bytes"),
+            figure("compilations", 1_204.0, Some(31.0), "1/s"),
+        ],
+        actions: vec!["-XX:ReservedCodeCacheSize=240m, or drop the setting".into()],
+        prove: "fathom lab run code_cache_churn".into(),
+        ..cause("code_cache_churn", Verdict::Shown, 0.71)
+    };
+    let mut causes = vec![churn];
+    causes.extend(
+        ["full_gc_old_generation_full", "long_time_to_safepoint", "lock_contention", "allocation_pressure"]
+            .map(|id| ruled_out(id, "share of the lost time", 0.012)),
+    );
+    causes.extend(
+        ["explicit_gc", "jit_warm_up", "more_traffic", "slow_downstream", "deoptimization_storm"]
+            .map(|id| CauseVerdict { says: "nothing of it was seen".into(), ..cause(id, Verdict::RuledOut, 0.0) }),
+    );
+    causes.extend(["lazy_symbol_binding", "block_device_slow", "swap_in"].map(not_enough));
+    Explanation {
+        slow: vec![interval(20, 50, "request_latency", "99th percentile of request latency 19.8 ms, 50 times the baseline's")],
+        figures: vec![
+            figure("p99 of requests", 19_800_000.0, Some(1_400_000.0), "ns"),
+            figure("process CPU", 1.04, Some(0.17), "cores"),
+        ],
+        causes,
+        unexplained: Unexplained {
+            share: 0.29,
+            says: "biggest: interpreted frames of handler threads".into(),
+            stacks: vec![
+                StackShare {
+                    stack: "java.util.HashMap.get;com.acme.Cache.find;com.acme.Shop.basket;com.acme.Http.serve;java.lang.Thread.run".into(),
+                    share: 0.18,
+                },
+                StackShare { stack: "CodeHeap::allocate(unsigned long);CodeBuffer::expand(int)".into(), share: 0.004 },
+            ],
+        },
+        ..healthy()
+    }
+}
+
+/// One cause behind another, several slow stretches, an unsure one besides.
+pub(crate) fn two_causes() -> Explanation {
+    let downstream = CauseVerdict {
+        says: "handlers wait 410 ms per request for db.internal:5432, 12 ms before".into(),
+        evidence: vec![figure("waiting for db.internal:5432", 4.1e8, Some(1.2e7), "ns")],
+        chain: vec!["more_traffic".into()],
+        actions: vec![
+            "look at the database between 10:02:21 and 10:02:31".into(),
+            "set a timeout".into(),
+            "third".into(),
+        ],
+        ..cause("slow_downstream", Verdict::Likely, 0.555)
+    };
+    let locks = CauseVerdict {
+        says: "threads queue for com.acme.Pool".into(),
+        missing: vec![Missing {
+            says: "the owner of the lock is not sampled".into(),
+            record_with: "fathom record --pid 4242 --wall 10ms".into(),
+        }],
+        ..cause("lock_contention", Verdict::Possible, 0.4446)
+    };
+    let mut answer = one_cause();
+    answer.slow = (0..5).map(|i| interval(10 * i, 10 * i + 4, "stopped", "stopped for 1.2 s in all")).collect();
+    answer.causes.splice(0..1, [downstream, locks]);
+    answer.unexplained = Unexplained { share: 0.0004, says: "too little to look at".into(), stacks: vec![] };
+    answer
+}
+
+/// Slow, and none of the sources tells why.
+pub(crate) fn all_not_enough() -> Explanation {
+    let ids = [
+        "code_cache_churn",
+        "code_cache_full",
+        "nmethod_barrier_storm",
+        "icache_flush_storm",
+        "lazy_symbol_binding",
+        "file_pages_evicted",
+        "read_then_write_faults",
+        "chatty_socket_reads",
+        "block_queue_wait",
+    ];
+    let mut causes: Vec<CauseVerdict> = ids.map(not_enough).into();
+    let mut no_jfr = not_enough("lock_contention");
+    no_jfr.missing = vec![Missing {
+        says: "no monitor events".into(),
+        record_with: "jcmd PID JFR.start settings=fathom.jfc".into(),
+    }];
+    causes.push(no_jfr);
+    Explanation {
+        recording: RecordingSummary {
+            pid: None,
+            jvm: String::new(),
+            collector: String::new(),
+            cpus: None,
+            sources: vec!["latency".into()],
+            ..healthy().recording
+        },
+        slow: vec![interval(5, 6, "request_latency", "p99 1.2 s")],
+        baseline: Baseline { kind: "none".into(), says: String::new(), duration_ns: 0 },
+        figures: vec![],
+        causes,
+        unexplained: Unexplained { share: 1.0, says: "only latencies were given".into(), stacks: vec![] },
+        ..healthy()
+    }
+}
+
+/// Much is missing.
+pub(crate) fn losses() -> Explanation {
+    let notes = (1..=7).map(|n| LossNote {
+        source: "jfr".into(),
+        kind: "truncated".into(),
+        says: format!("a{n}.jfr ends in the middle of an event: the last {n},000 bytes were not read"),
+    });
+    Explanation { losses: notes.collect(), ..healthy() }
+}
+
+/// Names chosen by somebody who wants to harm whoever reads the report.
+pub(crate) fn hostile() -> Explanation {
+    let evil = "\x1b]0;owned\x07\x1b[2J\u{202e}txt.exe\r\nslow nothing";
+    let long = format!("com.acme.{}.run", "Very".repeat(300));
+    let mut answer = one_cause();
+    answer.recording.title = format!("{evil}{long}");
+    answer.recording.jvm = evil.into();
+    answer.recording.sources = vec![evil.into()];
+    answer.slow[0].says = evil.into();
+    answer.figures[0].says = long.clone();
+    answer.figures[1].unit = evil.into();
+    answer.causes[0].id = evil.into();
+    answer.causes[0].says = format!("threads queue for {long} and {evil}");
+    answer.causes[0].evidence[0].says = long.clone();
+    answer.causes[0].evidence[1].value = f64::NAN;
+    answer.causes[0].actions = vec![evil.into()];
+    answer.causes[1].evidence[0].says = long.clone();
+    answer.unexplained.stacks[0].stack = format!("{long};{evil};{}", "x;".repeat(1000));
+    answer.losses = vec![LossNote { source: evil.into(), kind: evil.into(), says: long }];
+    answer
+}
+
+/// An explanation in which every list has something and every option is there.
+pub(crate) fn complete() -> Explanation {
+    let mut answer = two_causes();
+    answer.losses = losses().losses;
+    answer.unexplained = one_cause().unexplained;
+    answer.causes[0].evidence[0].stack = "a.B.c;d.E.f".into();
+    answer.causes[0].missing = answer.causes[1].missing.clone();
+    answer
+}
+
+fn cause(id: &str, verdict: Verdict, share: f64) -> CauseVerdict {
+    CauseVerdict {
+        id: id.into(),
+        verdict,
+        share,
+        says: String::new(),
+        evidence: vec![],
+        missing: vec![],
+        chain: vec![],
+        actions: vec![],
+        prove: String::new(),
+    }
+}
+
+fn ruled_out(id: &str, measured: &str, ratio: f64) -> CauseVerdict {
+    CauseVerdict { evidence: vec![figure(measured, ratio, None, "ratio")], ..cause(id, Verdict::RuledOut, 0.0) }
+}
+
+fn not_enough(id: &str) -> CauseVerdict {
+    let missing = Missing { says: "needs kernel events".into(), record_with: "sudo fathom record --pid 4242".into() };
+    CauseVerdict { missing: vec![missing], ..cause(id, Verdict::NotEnough, 0.0) }
+}
+
+fn figure(says: &str, value: f64, baseline: Option<f64>, unit: &str) -> Evidence {
+    Evidence { says: says.into(), value, baseline, unit: unit.into(), table: "counters".into(), ..Evidence::default() }
+}
+
+fn interval(from_s: i64, to_s: i64, signal: &str, says: &str) -> SlowInterval {
+    SlowInterval {
+        from_ns: START_NS + from_s * SECOND_NS,
+        to_ns: START_NS + to_s * SECOND_NS,
+        signal: signal.into(),
+        says: says.into(),
+    }
+}
