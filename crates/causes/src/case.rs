@@ -71,7 +71,12 @@ pub struct Case<'a> {
 impl<'a> Case<'a> {
     /// The case of an analysis.
     pub fn new(analysis: &'a Analysis<'a>) -> Case<'a> {
-        let slow = Side { view: &analysis.view, time: analysis.slow_time() };
+        let slow_time = analysis.slow_time();
+        // Where nothing was slow the measurements are of everything, to say how well it is.
+        let is_slow = slow_time.total_ns() > 0;
+        let grid = analysis.view.grid;
+        let whole = || Intervals::union(vec![(grid.start_ns, grid.end_ns())]);
+        let slow = Side { view: &analysis.view, time: if is_slow { slow_time } else { whole() } };
         let quiet = analysis.quiet_time().map(|(view, time)| Side { view, time });
         Case { analysis, slow, quiet }
     }

@@ -31,6 +31,8 @@ pub fn percent(ratio: f64) -> String {
 
 /// A plain number with about three digits, thousands separated.
 pub fn number(value: f64) -> String {
+    // Adding zero makes minus zero plain zero.
+    let value = value + 0.0;
     let magnitude = value.abs();
     if !value.is_finite() {
         "unknown".to_owned()

@@ -115,14 +115,6 @@ pub enum Layer {
     Kernel,
 }
 
-impl Cell {
-    /// Whether this time is lost to the application in itself. Running is work: it counts as lost
-    /// only when the signal says that there was too much of it.
-    pub fn is_loss(self) -> bool {
-        !matches!(self, Cell::Running(Layer::Java | Layer::Native | Layer::Vm | Layer::Kernel))
-    }
-}
-
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -239,28 +239,33 @@ fn split_vm(running: Vec<f64>, threads: &HashMap<&str, Vec<f64>>) -> (Vec<f64>, 
 
 /// What samples of running threads say.
 struct Seen {
-    /// Samples per layer of the application's threads.
+    /// Time that the samples of the application's threads stand for, by layer.
     layers: BTreeMap<Layer, Vec<f64>>,
-    /// CPU that the samples of the application stand for.
+    /// The same for all layers.
     application_ns: Vec<f64>,
     /// The same for compiler threads.
     compiler_ns: Vec<f64>,
+    /// Whether the samples were taken by CPU time, so that they are a fair picture of all of it.
+    is_fair: bool,
 }
+
+/// JFR looks at this many running Java threads per period; with more, each sample stands for more.
+const THREADS_PER_PERIOD: f64 = 5.0;
 
 impl Seen {
     /// CPU samples where there are any; else the samples of executing Java threads.
     fn new(view: &View<'_>) -> Seen {
-        let has_cpu = view.samples(event::CPU).next().is_some();
-        let event = if has_cpu { event::CPU } else { event::EXECUTION };
+        let is_fair = view.samples(event::CPU).next().is_some();
+        let event = if is_fair { event::CPU } else { event::EXECUTION };
         let zeros = || view.grid.zeros();
-        let mut seen = Seen { layers: BTreeMap::new(), application_ns: zeros(), compiler_ns: zeros() };
+        let mut seen = Seen { layers: BTreeMap::new(), application_ns: zeros(), compiler_ns: zeros(), is_fair };
         let mut layer_of: HashMap<StackId, Layer> = HashMap::new();
         for sample in view.samples(event) {
             let Some(bucket) = view.grid.bucket_of(sample.time_ns) else { continue };
             let weight = sample.weight_ns.max(0) as f64;
             if view.is_application(sample.tid) {
                 let layer = *layer_of.entry(sample.stack_id).or_insert_with(|| layer(view, sample.stack_id));
-                seen.layers.entry(layer).or_insert_with(zeros)[bucket] += 1.0;
+                seen.layers.entry(layer).or_insert_with(zeros)[bucket] += weight;
                 seen.application_ns[bucket] += weight;
             } else if view.role(sample.tid) == role::COMPILER {
                 seen.compiler_ns[bucket] += weight;
@@ -270,24 +275,30 @@ impl Seen {
     }
 
     /// Divides the CPU of the application by the layers that were seen. Few samples fall into a
-    /// second, so the seconds around it count too.
+    /// second, so the seconds around it count too. CPU that no sample stands for is taken as
+    /// compiled Java: loops without a safepoint poll hide from the sampler.
     fn split(&self, grid: Grid, application: &[f64]) -> BTreeMap<Layer, Vec<f64>> {
         const AROUND: usize = 2;
         let mut split: BTreeMap<Layer, Vec<f64>> = BTreeMap::new();
         for (index, ns) in application.iter().enumerate() {
             let near = index.saturating_sub(AROUND)..(index + AROUND + 1).min(grid.len);
-            let count = |row: &Vec<f64>| row[near.clone()].iter().sum::<f64>();
-            let total: f64 = self.layers.values().map(count).sum();
-            if total == 0.0 {
-                split.entry(Layer::Java).or_insert_with(|| grid.zeros())[index] += ns;
-                continue;
-            }
+            let mean = |row: &Vec<f64>| row[near.clone()].iter().sum::<f64>() / near.len() as f64;
+            let seen: f64 = self.layers.values().map(mean).sum();
+            let scale = if seen > 0.0 { self.scale(*ns, seen) } else { 0.0 };
             for (layer, row) in &self.layers {
-                let part = ns * count(row) / total;
-                split.entry(*layer).or_insert_with(|| grid.zeros())[index] += part;
+                split.entry(*layer).or_insert_with(|| grid.zeros())[index] += mean(row) * scale;
             }
+            let unseen = (ns - seen * scale).max(0.0);
+            split.entry(Layer::Java).or_insert_with(|| grid.zeros())[index] += unseen;
         }
         split
+    }
+
+    /// What a nanosecond of samples stands for.
+    fn scale(&self, ns: f64, seen: f64) -> f64 {
+        let whole = ns / seen;
+        let busy_threads = ns / BUCKET_NS as f64;
+        if self.is_fair { whole } else { whole.min((busy_threads / THREADS_PER_PERIOD).max(1.0)) }
     }
 }
 

@@ -81,7 +81,7 @@ pub(crate) fn compare(account: &Account, pain: &Pain, reference: &Account, basel
         } else {
             weight * total(reference, cell, quiet.iter().copied()) / quiet.len() as f64 * slow_count
         };
-        CellExcess { cell, slow_ns, baseline_ns, counts: cell.is_loss() || !pain.is_loss_only() }
+        CellExcess { cell, slow_ns, baseline_ns, counts: pain.counts(cell) }
     });
     Excess {
         cells: cells.collect(),

@@ -1,9 +1,10 @@
 //! When the service was slow, and which seconds to compare that with.
 
 use crate::account::Account;
+use crate::cells::{Cell, Layer};
 use crate::grid::BUCKET_NS;
 use crate::intervals::SlowInterval;
-use crate::signals::{self, Signal, SignalKind};
+use crate::signals::{self, Signal, SignalKind, runs};
 use crate::view::View;
 
 /// Slow stretches closer than this belong together, in buckets.
@@ -47,9 +48,17 @@ impl Pain {
         marked(&self.baseline)
     }
 
-    /// Whether lost time alone was the signal, so that ordinary running does not count.
-    pub fn is_loss_only(&self) -> bool {
-        self.signals.iter().all(|signal| signal.is_loss())
+    /// Whether time of this kind is lost time in this slowdown. Waiting and standing still always
+    /// are. Running is work: it counts when the signal says that there was too much of it.
+    pub fn counts(&self, cell: Cell) -> bool {
+        let is_any_work = self.signals.iter().any(|signal| !signal.is_loss());
+        let is_compiling =
+            || self.signals.iter().any(|s| matches!(s, SignalKind::Recompiling | SignalKind::Interpreting));
+        match cell {
+            Cell::Stopped(_) | Cell::Blocked(_) | Cell::Collector(_) => true,
+            Cell::Compiler | Cell::Running(Layer::Interpreted) => is_any_work || is_compiling(),
+            Cell::Running(_) | Cell::Vm => is_any_work,
+        }
     }
 }
 
@@ -98,7 +107,7 @@ fn tell(signal: Signal, account: &Account, reference: Option<&Account>) -> Told 
         .and_then(|other| quiet_in(other, signal.kind))
         .unwrap_or_else(|| signal.quiet(account.startup_buckets));
     let threshold = signal.threshold(quiet);
-    let slow = signal.slow(threshold);
+    let slow = signal.slow(threshold, quiet.min(threshold));
     Told { signal, slow, threshold }
 }
 
@@ -150,18 +159,7 @@ fn baseline(account: &Account, touched: &[bool], slow: &[bool]) -> Vec<bool> {
 }
 
 fn intervals(account: &Account, slow: &[bool], told: &[Told]) -> Vec<SlowInterval> {
-    let mut intervals = Vec::new();
-    let mut start = 0;
-    for end in 0..=slow.len() {
-        if slow.get(end) == Some(&true) {
-            continue;
-        }
-        if end > start {
-            intervals.extend(interval(account, start, end, told));
-        }
-        start = end + 1;
-    }
-    intervals
+    runs(slow).into_iter().filter_map(|(start, end)| interval(account, start, end, told)).collect()
 }
 
 /// One slow stretch with the signal that stands out most in it.

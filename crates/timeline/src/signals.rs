@@ -103,21 +103,36 @@ impl Signal {
         if values.is_empty() { 0.0 } else { *values.select_nth_unstable_by(index, f64::total_cmp).1 }
     }
 
-    /// The slow buckets.
-    pub(crate) fn slow(&self, threshold: f64) -> Vec<bool> {
+    /// The slow buckets: those over the threshold for long enough, and the ones around them that
+    /// are still closer to them than to the quiet seconds.
+    pub(crate) fn slow(&self, threshold: f64, quiet: f64) -> Vec<bool> {
         let over: Vec<bool> = self.values.iter().map(|value| *value >= threshold && *value > 0.0).collect();
         let mut slow = vec![false; over.len()];
-        let mut start = 0;
-        for end in 0..=over.len() {
-            if over.get(end) == Some(&true) {
-                continue;
-            }
-            let counts = end - start >= self.run || self.values[start..end].iter().any(|value| *value >= self.alone);
-            slow[start..end].fill(counts && end > start);
-            start = end + 1;
+        for (start, end) in runs(&over) {
+            let alone = self.values[start..end].iter().any(|value| *value >= self.alone);
+            slow[start..end].fill(end - start >= self.run || alone);
+        }
+        let near = quiet + (threshold - quiet) / 2.0;
+        let is_near: Vec<bool> = self.values.iter().map(|value| *value >= near).collect();
+        for (start, end) in runs(&is_near) {
+            let touches = slow[start..end].contains(&true);
+            slow[start..end].fill(touches);
         }
         slow
     }
+}
+
+/// Beginning and end of each stretch of marked buckets.
+pub(crate) fn runs(marks: &[bool]) -> Vec<(usize, usize)> {
+    let mut runs = Vec::new();
+    let mut start = 0;
+    for end in 0..=marks.len() {
+        if marks.get(end) != Some(&true) {
+            runs.extend((end > start).then_some((start, end)));
+            start = end + 1;
+        }
+    }
+    runs
 }
 
 /// All signals that the account allows.

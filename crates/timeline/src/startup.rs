@@ -19,8 +19,8 @@ const QUIET_CORES: f64 = 0.1;
 /// See [`QUIET_CORES`].
 const QUIET_BUCKETS: usize = 3;
 
-/// Start-up when nothing is known about compiling, in ns.
-const UNKNOWN_NS: i64 = 5 * BUCKET_NS;
+/// Start-up lasts at least this long, and just as long when nothing is known about compiling, in ns.
+const LEAST_NS: i64 = 5 * BUCKET_NS;
 
 /// Buckets at the beginning of the grid that belong to the JVM's start-up.
 pub(crate) fn buckets(view: &View<'_>, compiler_ns: Option<&Vec<f64>>) -> usize {
@@ -30,12 +30,10 @@ pub(crate) fn buckets(view: &View<'_>, compiler_ns: Option<&Vec<f64>>) -> usize 
     if age_ns > MAX_BUCKETS as i64 * BUCKET_NS {
         return 0;
     }
-    let Some(compiler_ns) = compiler_ns else {
-        let rest = UNKNOWN_NS.saturating_sub(age_ns).max(0);
-        return ((rest / BUCKET_NS) as usize).min(grid.len);
-    };
+    let least = (LEAST_NS.saturating_sub(age_ns).max(0) / BUCKET_NS) as usize;
     let limit = MAX_BUCKETS.min(grid.len).min(full_turnover(view));
-    (0..limit).find(|index| is_quiet(compiler_ns, *index)).unwrap_or(limit)
+    let Some(compiler_ns) = compiler_ns else { return least.min(limit) };
+    (least..limit).find(|index| is_quiet(compiler_ns, *index)).unwrap_or(limit)
 }
 
 fn is_quiet(compiler_ns: &[f64], index: usize) -> bool {

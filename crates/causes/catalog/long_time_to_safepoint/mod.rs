@@ -22,6 +22,10 @@ const STALL_NS: i64 = 10_000_000;
 /// Above this use of all CPUs a thread may be late because it had no CPU.
 const STARVED: f64 = 0.95;
 
+/// Part of the waiting time for which more of the application ran than otherwise: then the late
+/// thread did have a CPU.
+const RAN: f64 = 0.5;
+
 fn decide(case: &Case<'_>) -> Finding {
     let waits = waits(case);
     let longest = waits.iter().map(|(from, to)| to - from).max().unwrap_or(0);
@@ -32,12 +36,12 @@ fn decide(case: &Case<'_>) -> Finding {
     if stalls.is_empty() {
         return Finding::absent(format!("longest wait for a safepoint {}", say::time(longest as f64)));
     }
-    let starved = machine_use(case).filter(|ratio| *ratio >= STARVED);
+    let starved = machine_use(case).filter(|ratio| *ratio >= STARVED && !was_running(case));
     let standing = if starved.is_some() { Standing::Indicated } else { Standing::Seen };
     let culprit = culprit(case, &stalls);
     let mut finding = Finding::new(standing, says(case, &stalls, culprit.as_ref(), starved)).with_all(evidence(case, &stalls));
     finding.evidence.extend(culprit.map(|culprit| culprit.evidence(case)));
-    finding.claiming(case, |cell| cell == Cell::Stopped(Stop::TimeToSafepoint))
+    finding.claiming(case, is_ours)
 }
 
 fn waits(case: &Case<'_>) -> Vec<(i64, i64)> {
@@ -54,6 +58,16 @@ fn machine_use(case: &Case<'_>) -> Option<f64> {
     let machine = case.analysis.account.machine_ratio.as_ref()?;
     let slow: Vec<f64> = case.analysis.pain.slow_buckets().map(|index| machine[index]).collect();
     (!slow.is_empty()).then(|| slow.iter().sum::<f64>() / slow.len() as f64)
+}
+
+/// Whether the application used about as much more CPU as it waited for safepoints.
+fn was_running(case: &Case<'_>) -> bool {
+    let waited = case.excess_threads(is_ours) / case.excess().concurrency.max(1.0);
+    case.excess_threads(|cell| matches!(cell, Cell::Running(_))) >= RAN * waited
+}
+
+fn is_ours(cell: Cell) -> bool {
+    cell == Cell::Stopped(Stop::TimeToSafepoint)
 }
 
 /// What ran while all others waited.
