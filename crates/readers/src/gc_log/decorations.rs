@@ -145,7 +145,7 @@ mod tests {
     fn show(line: &str) -> Option<String> {
         let found = split(line.as_bytes(), &mut IsoTimes::default())?;
         let message = String::from_utf8_lossy(found.message);
-        let Stamp { wall_ns, uptime_ns } = found.stamp;
+        let Stamp { wall_ns, uptime_ns, .. } = found.stamp;
         Some(format!("{wall_ns:?} {uptime_ns:?} {:?} {:?} {} {message}", found.nanos, found.topic, found.verbose))
     }
 

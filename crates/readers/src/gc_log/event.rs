@@ -2,40 +2,42 @@
 
 /// When something was, as far as the log says: by the wall clock, by the JVM's uptime, or both.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Stamp {
+pub(crate) struct Stamp {
     /// Nanoseconds since the Unix epoch.
-    pub wall_ns: Option<i64>,
+    pub(crate) wall_ns: Option<i64>,
     /// Nanoseconds since the JVM started.
-    pub uptime_ns: Option<i64>,
+    pub(crate) uptime_ns: Option<i64>,
+    /// Whether the uptime is finer than milliseconds, and so finer than the wall clock.
+    pub(crate) is_fine: bool,
 }
 
 impl Stamp {
     /// The instant `duration_ns` earlier.
-    pub fn minus(self, duration_ns: i64) -> Stamp {
+    pub(crate) fn minus(self, duration_ns: i64) -> Stamp {
         let earlier = |ns: i64| ns.saturating_sub(duration_ns);
-        Stamp { wall_ns: self.wall_ns.map(earlier), uptime_ns: self.uptime_ns.map(earlier) }
+        Stamp { wall_ns: self.wall_ns.map(earlier), uptime_ns: self.uptime_ns.map(earlier), is_fine: self.is_fine }
     }
 
     /// Whether the log says nothing about the time.
-    pub fn is_none(self) -> bool {
+    pub(crate) fn is_none(self) -> bool {
         self.wall_ns.is_none() && self.uptime_ns.is_none()
     }
 }
 
 /// Occupancy before and after a collection, in bytes.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Change {
+pub(crate) struct Change {
     /// In use before.
-    pub before: u64,
+    pub(crate) before: u64,
     /// In use after.
-    pub after: u64,
+    pub(crate) after: u64,
     /// Capacity after, where it is logged.
-    pub capacity: Option<u64>,
+    pub(crate) capacity: Option<u64>,
 }
 
 /// A part of the heap that a line reports by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Space {
+pub(crate) enum Space {
     /// The young generation.
     Young,
     /// The old generation.
@@ -54,7 +56,7 @@ pub enum Space {
 
 /// Which collector writes the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Family {
+pub(crate) enum Family {
     /// `-XX:+UseSerialGC`
     Serial,
     /// `-XX:+UseParallelGC`
@@ -75,77 +77,79 @@ pub enum Family {
 
 /// CPU and elapsed time of a pause.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct CpuTimes {
+pub(crate) struct CpuTimes {
     /// In user mode, over all threads.
-    pub user_ns: i64,
+    pub(crate) user_ns: i64,
     /// In the kernel, over all threads.
-    pub system_ns: i64,
+    pub(crate) system_ns: i64,
     /// Elapsed.
-    pub real_ns: i64,
+    pub(crate) real_ns: i64,
 }
 
 /// One stop of the application.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Pause<'a> {
+pub(crate) struct Pause<'a> {
     /// When it began.
-    pub start: Stamp,
+    pub(crate) start: Stamp,
     /// How long it took.
-    pub duration_ns: i64,
+    pub(crate) duration_ns: i64,
     /// Number of the collection, where it is logged.
-    pub gc_id: Option<u64>,
+    pub(crate) gc_id: Option<u64>,
     /// `Pause Young (Normal)` and the like: unified logging's name, also for older logs.
-    pub name: &'a [u8],
+    pub(crate) name: &'a [u8],
     /// Why, for example `Allocation Failure`; empty where it is not logged.
-    pub cause: &'a [u8],
+    pub(crate) cause: &'a [u8],
     /// The whole heap.
-    pub heap: Option<Change>,
+    pub(crate) heap: Option<Change>,
     /// The young generation.
-    pub young: Option<Change>,
+    pub(crate) young: Option<Change>,
     /// The old generation.
-    pub old: Option<Change>,
+    pub(crate) old: Option<Change>,
     /// Metaspace or the permanent generation.
-    pub metaspace: Option<Change>,
+    pub(crate) metaspace: Option<Change>,
     /// CPU and elapsed time.
-    pub cpu: Option<CpuTimes>,
+    pub(crate) cpu: Option<CpuTimes>,
+    /// The collector, where the line shows it.
+    pub(crate) family: Option<Family>,
     /// What went wrong in it, for example `to-space exhausted`; empty if nothing did.
-    pub trouble: &'a [u8],
+    pub(crate) trouble: &'a [u8],
 }
 
 /// A stretch of a collection that is not a stop.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Phase<'a> {
+pub(crate) struct Phase<'a> {
     /// When it began.
-    pub start: Stamp,
+    pub(crate) start: Stamp,
     /// How long it took.
-    pub duration_ns: i64,
+    pub(crate) duration_ns: i64,
     /// Number of the collection, where it is logged.
-    pub gc_id: Option<u64>,
+    pub(crate) gc_id: Option<u64>,
     /// As logged.
-    pub name: &'a [u8],
+    pub(crate) name: &'a [u8],
 }
 
 /// All Java threads stopped, whatever for.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Safepoint<'a> {
+pub(crate) struct Safepoint<'a> {
     /// When it was requested.
-    pub start: Stamp,
+    pub(crate) start: Stamp,
     /// From the request to the release.
-    pub duration_ns: i64,
+    pub(crate) duration_ns: i64,
     /// From the request until the last thread had stopped.
-    pub time_to_safepoint_ns: Option<i64>,
+    pub(crate) time_to_safepoint_ns: Option<i64>,
     /// The operation; empty where it is not logged.
-    pub operation: &'a [u8],
+    pub(crate) operation: &'a [u8],
     /// Java threads.
-    pub threads: Option<u64>,
+    pub(crate) threads: Option<u64>,
     /// Java threads that had to be stopped.
-    pub running_threads: Option<u64>,
+    pub(crate) running_threads: Option<u64>,
     /// Whether the times are whole milliseconds (the table of `PrintSafepointStatistics`).
-    pub coarse: bool,
+    pub(crate) coarse: bool,
 }
 
 /// What a line says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event<'a> {
+pub(crate) enum Event<'a> {
     /// A pause that is over.
     Pause(Pause<'a>),
     /// A pause has begun (`gc,start`).
@@ -182,6 +186,8 @@ pub enum Event<'a> {
     Resize {
         /// Number of the collection.
         gc_id: Option<u64>,
+        /// The collector, where the line shows it.
+        family: Option<Family>,
         /// Which part.
         space: Space,
         /// Bytes, or regions for the spaces counted in regions.

@@ -5,6 +5,8 @@ use crate::gc_log::event::{Event, Phase, Safepoint, Stamp};
 use crate::gc_log::unified::stopped_times;
 
 /// What a line is to the collection that is being gathered.
+// One exists at a time, on the stack: a box would cost more than its size.
+#[allow(clippy::large_enum_variant)]
 #[derive(Debug)]
 pub(super) enum Line<'a> {
     /// A collection begins.
@@ -52,20 +54,15 @@ const DETAILS: &[&[u8]] = &[
     b"class space",
     b"No shared spaces",
     b"Application time: ",
-    b"OpenJDK 64-Bit Server VM (",
     b"OpenJDK 64-Bit Server VM warning: ",
-    b"Java HotSpot(TM) 64-Bit Server VM (",
     b"Java HotSpot(TM) 64-Bit Server VM warning: ",
     b"Memory: ",
-    b"CommandLine flags: ",
-    b"CMS: abort preclean",
     b"CMS: Large ",
     b"avg_survived_padded_avg:",
     b"avg_promoted_padded_avg:",
     b"PSScavenge: ",
     b"vmop ",
     b"Polling page always armed",
-    b"VM operations coalesced",
     b"Maximum sync time",
     b"Maximum vm operation time",
     b"Total ",
@@ -76,8 +73,7 @@ const DETAILS: &[&[u8]] = &[
     b"compilation: ",
     b"[G1Ergonomics",
     b"[Unloading",
-    b"GC log file created",
-    b"GC log file has reached",
+    b"active_workers_by_JT:",
     b"Promotion failed",
 ];
 
@@ -86,30 +82,31 @@ const WARNINGS: [&[u8]; 2] = [b"OpenJDK 64-Bit Server VM warning: ", b"Java HotS
 /// Says what `text`, a line without its stamps, is.
 pub(super) fn classify(at: Stamp, text: &[u8]) -> Line<'_> {
     let trimmed = trim(text);
+    if is_g1_detail(text) {
+        return Line::Completes;
+    }
     match trimmed {
         [b'[', b'G', b'C', b' ', b'c', b'o', b'n', b'c', ..] => g1_concurrent(at, trimmed),
         [b'[', b'G', b'C', ..] | [b'[', b'F', b'u', b'l', b'l', b' ', b'G', b'C', ..] => Line::Begins,
         [b'[', b'C', b'M', b'S', b'-', b'c', ..] => cms_concurrent(at, trimmed),
+        [b'[', b'P', b'r', b'e', b'c', ..] | [b'C', b'M', b'S', b':', b' ', b'a', ..] => preclean(at, trimmed),
         [b'[', b'P', b'a', b'r', b'a', ..] | [b'[', b'E', b'd', b'e', b'n', ..] | [b'[', b'T', b'i', b'm', ..] => Line::Completes,
-        _ => alone(at, text, trimmed),
+        _ => alone(at, trimmed),
     }
 }
 
-fn alone<'a>(at: Stamp, text: &'a [u8], trimmed: &'a [u8]) -> Line<'a> {
+fn alone(at: Stamp, trimmed: &[u8]) -> Line<'_> {
     let read = stopped(at, trimmed)
         .or_else(|| code_cache(at, trimmed))
+        .or_else(|| fact(trimmed))
         .or_else(|| is_detail(trimmed).then_some(Event::Detail))
         .or_else(|| statistics(at, trimmed));
-    match read {
-        Some(event) => Line::Event(event),
-        None if is_g1_detail(text) => Line::Completes,
-        None => Line::Other,
-    }
+    read.map_or(Line::Other, Line::Event)
 }
 
-/// G1's details below a collection: a bracket of its own, indented by a tab stop of three.
+/// G1's details below a collection: brackets of their own, indented by three blanks or more.
 fn is_g1_detail(text: &[u8]) -> bool {
-    text.starts_with(b"   [") || text.starts_with(b"      [") && trim(text).ends_with(b"]")
+    text.starts_with(b"   ") && text.trim_ascii_start().starts_with(b"[") && text.trim_ascii_end().ends_with(b"]")
 }
 
 fn is_detail(text: &[u8]) -> bool {
@@ -117,7 +114,21 @@ fn is_detail(text: &[u8]) -> bool {
         return true;
     }
     let is_prefix = |detail: &&&[u8]| text.starts_with(detail) && (**detail != b"Heap" || text.len() == 4);
-    DETAILS.iter().any(|detail| is_prefix(&detail))
+    DETAILS.iter().any(|detail| is_prefix(&detail)) || is_statistics_summary(text) || is_rotation(text)
+}
+
+/// The end of `PrintSafepointStatistics`: `ParallelGCSystemGC          12` and `0 VM operations coalesced during safepoint`.
+fn is_statistics_summary(text: &[u8]) -> bool {
+    let mut cursor = Cursor(text);
+    let operation = cursor.run(|byte| byte.is_ascii_alphanumeric());
+    let gap = cursor.run(|byte| byte == b' ').len();
+    let is_count = operation.first().is_some_and(u8::is_ascii_uppercase) && gap > 3 && cursor.integer().is_some() && cursor.is_done();
+    is_count || cursor.0.starts_with(b"VM operations coalesced")
+}
+
+/// `2026-11-20 06:38:11 GC log file created gc.log.1`
+fn is_rotation(text: &[u8]) -> bool {
+    text.get(19..).is_some_and(|rest| rest.starts_with(b" GC log file "))
 }
 
 fn stopped(at: Stamp, text: &[u8]) -> Option<Event<'_>> {
@@ -145,6 +156,16 @@ fn code_cache(at: Stamp, text: &[u8]) -> Option<Event<'_>> {
     rest.expect(b"Kb used=")?;
     let used = rest.integer()?.checked_mul(1_024)?;
     Some(Event::CodeCache { at, segment: b"", size, used })
+}
+
+/// The first lines of a log: version and flags.
+fn fact(text: &[u8]) -> Option<Event<'_>> {
+    if let Some(value) = text.strip_prefix(b"CommandLine flags: ") {
+        return Some(Event::Fact { key: b"CommandLine flags", value });
+    }
+    let is_version = |prefix: &&[u8]| text.starts_with(prefix);
+    let version = [&b"OpenJDK 64-Bit Server VM ("[..], b"Java HotSpot(TM) 64-Bit Server VM ("].iter().any(is_version);
+    version.then_some(Event::Fact { key: b"Version", value: text })
 }
 
 /// A row of `PrintSafepointStatistics`:
@@ -197,6 +218,12 @@ fn cms_concurrent(at: Stamp, text: &[u8]) -> Line<'_> {
         return Line::Event(Event::Detail);
     }
     cms_phase(at, text).map_or(Line::Other, |phase| Line::Event(Event::Concurrent(phase)))
+}
+
+/// What `PrintReferenceGC`, or an aborted phase, writes before the end of a concurrent phase on its line.
+fn preclean(at: Stamp, text: &[u8]) -> Line<'_> {
+    let phase = memchr::memmem::find(text, b"[CMS-concurrent").map(|from| &text[from..]);
+    phase.map_or(Line::Event(Event::Detail), |phase| cms_concurrent(at, phase))
 }
 
 /// `[GC concurrent-mark-end, 0.0012345 secs]`, `-start]` and `-abort]`.

@@ -9,7 +9,7 @@ mod lines;
 mod record;
 
 use crate::gc_log::cursor::Cursor;
-use crate::gc_log::event::{Change, Event, Stamp};
+use crate::gc_log::event::{Change, Event, Family, Pause, Stamp};
 use crate::gc_log::time::IsoTimes;
 use lines::Line;
 use record::Collected;
@@ -27,8 +27,6 @@ pub(crate) struct Legacy {
     /// A closed collection that later lines may complete.
     closed: Vec<u8>,
     closed_at: Stamp,
-    /// Whether any line of the old formats was seen.
-    pub(crate) was_seen: bool,
 }
 
 /// What became of a line.
@@ -39,26 +37,17 @@ pub(crate) enum Outcome {
 }
 
 /// Takes what lines say.
-pub(crate) trait Sink {
-    fn event(&mut self, event: &Event<'_>);
-}
-
-impl<F: FnMut(&Event<'_>)> Sink for F {
-    fn event(&mut self, event: &Event<'_>) {
-        self(event);
-    }
-}
+pub(crate) type Sink<'s> = dyn FnMut(&Event<'_>) + 's;
 
 impl Legacy {
     /// Reads one line.
-    pub(crate) fn line(&mut self, line: &[u8], times: &mut IsoTimes, sink: &mut dyn Sink) -> Outcome {
+    pub(crate) fn line(&mut self, line: &[u8], times: &mut IsoTimes, sink: &mut Sink<'_>) -> Outcome {
         let (at, text) = stamp(line, times);
         match lines::classify(at, text) {
             Line::Begins => {
                 let outcome = self.flush(times, sink);
                 (self.open_at, self.depth) = (at, 0);
                 self.extend(text);
-                self.was_seen = true;
                 outcome
             }
             Line::Completes if !self.closed.is_empty() && self.open.is_empty() => {
@@ -66,8 +55,7 @@ impl Legacy {
                 Outcome::Understood
             }
             Line::Event(event) => {
-                self.was_seen |= !at.is_none();
-                sink.event(&event);
+                sink(&event);
                 Outcome::Understood
             }
             Line::Other if !self.open.is_empty() => {
@@ -97,7 +85,7 @@ impl Legacy {
     }
 
     /// Hands over what is gathered.
-    pub(crate) fn flush(&mut self, times: &mut IsoTimes, sink: &mut dyn Sink) -> Outcome {
+    pub(crate) fn flush(&mut self, times: &mut IsoTimes, sink: &mut Sink<'_>) -> Outcome {
         let closed = std::mem::take(&mut self.closed);
         let open = std::mem::take(&mut self.open);
         let whole = closed.is_empty() || emit(&closed, self.closed_at, times, sink);
@@ -122,21 +110,39 @@ fn append(buffer: &mut Vec<u8>, text: &[u8]) {
 }
 
 /// Reads a gathered collection; says whether it made sense.
-fn emit(text: &[u8], at: Stamp, times: &mut IsoTimes, sink: &mut dyn Sink) -> bool {
+fn emit(text: &[u8], at: Stamp, times: &mut IsoTimes, sink: &mut Sink<'_>) -> bool {
     let Some(Collected { mut pause, phases }) = record::read(text, at, times) else { return false };
     for phase in &phases {
-        sink.event(&Event::Concurrent(*phase));
+        sink(&Event::Concurrent(*phase));
     }
-    // Serial and CMS report young collection and what follows it as one; the old generation is the rest.
-    if let (Some(heap), Some(young), None) = (pause.heap, pause.young, pause.old) {
-        pause.old = Some(Change {
-            before: heap.before.saturating_sub(young.before),
-            after: heap.after.saturating_sub(young.after),
-            capacity: heap.capacity.zip(young.capacity).map(|(all, part)| all.saturating_sub(part)),
-        });
-    }
-    sink.event(&Event::Pause(pause));
+    generations(&mut pause);
+    sink(&Event::Pause(pause));
     true
+}
+
+/// Fills in the generation that is not logged: it is what the heap has besides the other one.
+///
+/// A full collection that began as a young one logs the young generation as that left it.
+fn generations(pause: &mut Pause<'_>) {
+    let Some(heap) = pause.heap else { return };
+    let is_full = pause.name == b"Pause Full";
+    if let (Some(old), true) = (pause.old, is_full) {
+        let capacity = pause.young.and_then(|young| young.capacity);
+        pause.young = Some(Change { capacity, ..rest(heap, old) });
+    } else if let (Some(young), None) = (pause.young, pause.old) {
+        // G1 resizes the old generation at will, so that it has no capacity of its own.
+        let is_g1 = pause.family == Some(Family::G1);
+        let whole = rest(heap, young);
+        pause.old = Some(Change { capacity: whole.capacity.filter(|_| !is_g1), ..whole });
+    }
+}
+
+fn rest(heap: Change, part: Change) -> Change {
+    Change {
+        before: heap.before.saturating_sub(part.before),
+        after: heap.after.saturating_sub(part.after),
+        capacity: heap.capacity.zip(part.capacity).map(|(all, part)| all.saturating_sub(part)),
+    }
 }
 
 /// Takes date and time stamps off a line: `2026-11-20T06:30:00.123+0000: 1.234: …`, either or both.
@@ -146,16 +152,12 @@ pub(crate) fn stamp<'a>(line: &'a [u8], times: &mut IsoTimes) -> (Stamp, &'a [u8
     cursor.spaces();
     while cursor.peek().is_some_and(|byte| byte.is_ascii_digit()) {
         let mut rest = cursor;
-        if rest.0.get(4) == Some(&b'-') {
-            let Some(ns) = times.read(&mut rest) else { break };
-            at.wall_ns = Some(ns);
-        } else {
-            let Some(ns) = rest.fixed(9) else { break };
-            at.uptime_ns = Some(ns);
-        }
+        let is_date = rest.0.get(4) == Some(&b'-');
+        let Some(ns) = (if is_date { times.read(&mut rest) } else { rest.fixed(9) }) else { break };
         if !rest.eat(b":") {
             break;
         }
+        *(if is_date { &mut at.wall_ns } else { &mut at.uptime_ns }) = Some(ns);
         rest.spaces();
         cursor = rest;
     }

@@ -5,7 +5,7 @@
 //! walked once; what is not one of these is skipped.
 
 use crate::gc_log::cursor::{Cursor, trim};
-use crate::gc_log::event::{Change, CpuTimes, Pause, Phase, Stamp};
+use crate::gc_log::event::{Change, CpuTimes, Family, Pause, Phase, Stamp};
 use crate::gc_log::legacy::lines::cms_phase;
 use crate::gc_log::legacy::stamp;
 use crate::gc_log::time::IsoTimes;
@@ -104,11 +104,7 @@ impl<'a> Walk<'a> {
             self.pause.duration_ns = ns;
             self.has_duration = true;
         } else {
-            let (found, rest) = stamp(cursor.0, times);
-            match found.is_none() {
-                true => drop(cursor.run(|byte| byte.is_ascii_digit())),
-                false => (*at, cursor.0) = (found, rest),
-            }
+            skip_stamp(cursor, at, times);
         }
     }
 
@@ -116,6 +112,7 @@ impl<'a> Walk<'a> {
     fn inner(&mut self, cursor: &mut Cursor<'a>, at: Stamp, times: &mut IsoTimes) {
         let mut name_at = Cursor(&cursor.0[1..]);
         let name = name_at.run(|byte| byte.is_ascii_alphabetic());
+        self.pause.family = family(name).or(self.pause.family);
         match name {
             b"DefNew" | b"ParNew" | b"PSYoungGen" | b"ASParNew" | b"ASPSYoungGen" => {
                 self.pause.young = self.generation(cursor, at, times).or(self.pause.young);
@@ -154,13 +151,7 @@ impl<'a> Walk<'a> {
                 },
                 b'0'..=b'9' => match change(cursor) {
                     Some(change) => found = Some(change),
-                    None => {
-                        let (stamp, rest) = stamp(cursor.0, times);
-                        match stamp.is_none() {
-                            true => drop(cursor.run(|byte| byte.is_ascii_digit())),
-                            false => (at, cursor.0) = (stamp, rest),
-                        }
-                    }
+                    None => skip_stamp(cursor, &mut at, times),
                 },
                 _ => cursor.skip(1),
             }
@@ -207,10 +198,10 @@ impl<'a> Walk<'a> {
                 [b'[', b'T', b'i', b'm', ..] => self.pause.cpu = cpu(cursor).or(self.pause.cpu),
                 [b'[', b'E', b'd', b'e', b'n', ..] => self.g1_heap(cursor),
                 [b'[', b'M', b'e', b't', b'a', ..] | [b'[', b'P', b'e', b'r', b'm', ..] => {
-                    if cursor.until(b':').is_some() {
-                        cursor.spaces();
-                        self.pause.metaspace = change(cursor);
-                    }
+                    cursor.skip(1);
+                    cursor.run(|byte| byte != b':' && byte != b'[');
+                    cursor.skip(2);
+                    self.pause.metaspace = change(cursor);
                 }
                 _ => cursor.skip(1),
             }
@@ -236,6 +227,7 @@ impl<'a> Walk<'a> {
         };
         self.pause.heap = Some(heap);
         self.pause.young = Some(young);
+        self.pause.family = Some(Family::G1);
     }
 
     /// CMS writes the cause of a failure inside the bracket of its generation.
@@ -243,6 +235,16 @@ impl<'a> Walk<'a> {
         if self.pause.cause.is_empty() && self.pause.name == b"Pause Full" && !self.pause.trouble.is_empty() {
             self.pause.cause = self.pause.trouble;
         }
+    }
+}
+
+/// The collector that has a generation of this name.
+fn family(generation: &[u8]) -> Option<Family> {
+    match generation {
+        b"DefNew" => Some(Family::Serial),
+        b"PSYoungGen" | b"ParOldGen" | b"PSOldGen" => Some(Family::Parallel),
+        b"ParNew" | b"CMS" => Some(Family::Cms),
+        _ => None,
     }
 }
 
@@ -254,6 +256,15 @@ fn used(cursor: &mut Cursor<'_>) -> Option<Change> {
     let capacity = inside.size()?;
     *cursor = rest;
     Some(Change { before: used, after: used, capacity: Some(capacity) })
+}
+
+/// Skips the time before an inner bracket, which becomes `at`, or a word with digits that means nothing here.
+fn skip_stamp(cursor: &mut Cursor<'_>, at: &mut Stamp, times: &mut IsoTimes) {
+    let (found, rest) = stamp(cursor.0, times);
+    match found.is_none() {
+        true => drop(cursor.run(|byte| byte.is_ascii_alphanumeric() || byte == b'.')),
+        false => (*at, cursor.0) = (found, rest),
+    }
 }
 
 /// `0.0123 secs`

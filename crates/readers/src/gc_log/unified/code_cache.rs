@@ -22,6 +22,12 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule { prefix: b"Triggering ", read: note, samples: &["Triggering threshold (12.749%) GC due to allocating 15.005% since last unloading (60.1% used -> 75.1% used)", "Triggering aggressive GC due to having only 9.999% free memory"] },
     Rule { prefix: b"Try increasing the code ", read: note, samples: &["Try increasing the code heap size using -XX:ProfiledCodeHeapSize="] },
+    Rule {
+        prefix: b"Allocation rate: ",
+        read: detail,
+        samples: &["Allocation rate: 1283.043 KB/s, time to aggressive unloading: 11.184 s, cold timeout: 10.0 s, cold gc count: 2"],
+    },
+    Rule { prefix: b"Unknown code cache pressure", read: detail, samples: &["Unknown code cache pressure; don't age code"] },
     Rule { prefix: b"Code cache critically low", read: note, samples: &["Code cache critically low; use aggressive unloading"] },
     Rule { prefix: b"Restarting compiler", read: note, samples: &["Restarting compiler"] },
 ];
@@ -54,4 +60,8 @@ fn full<'a>(message: Message<'a>, _: Cursor<'a>) -> Option<Event<'a>> {
 
 fn note<'a>(message: Message<'a>, _: Cursor<'a>) -> Option<Event<'a>> {
     Some(Event::Note { at: message.at, class: "code_cache", text: message.text })
+}
+
+fn detail<'a>(_: Message<'a>, _: Cursor<'a>) -> Option<Event<'a>> {
+    Some(Event::Detail)
 }

@@ -1,7 +1,7 @@
 //! Parts of the heap before and after a collection.
 
 use crate::gc_log::cursor::Cursor;
-use crate::gc_log::event::{Change, Event, Space};
+use crate::gc_log::event::{Change, Event, Family, Space};
 use crate::gc_log::unified::{Message, Rule, pauses};
 
 pub(super) const RULES: &[Rule] = &[
@@ -29,7 +29,17 @@ pub(super) const RULES: &[Rule] = &[
 
 fn resize<'a>(message: Message<'a>, mut rest: Cursor<'a>, space: Space) -> Option<Event<'a>> {
     let change = pauses::change(&mut rest)?;
-    Some(Event::Resize { gc_id: message.gc_id, space, change })
+    Some(Event::Resize { gc_id: message.gc_id, family: family(message.text), space, change })
+}
+
+/// The collector that has a generation of this name.
+fn family(text: &[u8]) -> Option<Family> {
+    match text {
+        [b'D', b'e', b'f', ..] => Some(Family::Serial),
+        [b'P', b'S', ..] | [b'P', b'a', b'r', b'O', ..] => Some(Family::Parallel),
+        [b'P', b'a', b'r', b'N', ..] | [b'C', b'M', b'S', ..] => Some(Family::Cms),
+        _ => None,
+    }
 }
 
 fn young<'a>(message: Message<'a>, rest: Cursor<'a>) -> Option<Event<'a>> {
@@ -47,7 +57,7 @@ fn metaspace<'a>(message: Message<'a>, rest: Cursor<'a>) -> Option<Event<'a>> {
         let used = rest.size()?;
         rest.expect(b" used")?;
         let change = Change { before: used, after: used, capacity: None };
-        Some(Event::Resize { gc_id: message.gc_id, space: Space::Metaspace, change })
+        Some(Event::Resize { gc_id: message.gc_id, family: None, space: Space::Metaspace, change })
     })
 }
 
@@ -56,7 +66,7 @@ fn regions<'a>(message: Message<'a>, mut rest: Cursor<'a>, space: Space) -> Opti
     rest.expect(b"->")?;
     let after = rest.integer()?;
     let capacity = rest.eat(b"(").then(|| rest.integer()).flatten();
-    Some(Event::Resize { gc_id: message.gc_id, space, change: Change { before, after, capacity } })
+    Some(Event::Resize { gc_id: message.gc_id, family: Some(Family::G1), space, change: Change { before, after, capacity } })
 }
 
 fn eden<'a>(message: Message<'a>, rest: Cursor<'a>) -> Option<Event<'a>> {

@@ -107,10 +107,10 @@ fn gc_id(cursor: &mut Cursor<'_>) -> Option<u64> {
     Some(id)
 }
 
-/// Whether a message without any tags or other sign is surely one of the JVM's.
+/// Whether a line without any decorations is surely unified logging's.
 pub(crate) fn is_unmistakable(text: &[u8]) -> bool {
-    let mut cursor = Cursor(text);
-    gc_id(&mut cursor).is_some() || text.starts_with(b"Safepoint \"") || text.starts_with(b"Allocation Stall (")
+    const BEGINNINGS: &[&[u8]] = &[b"Safepoint \"", b"Allocation Stall (", b"Using ", b"Heap region size: ", b"Heap Region Size: "];
+    gc_id(&mut Cursor(text)).is_some() || BEGINNINGS.iter().any(|beginning| text.starts_with(beginning))
 }
 
 #[cfg(test)]
@@ -141,7 +141,7 @@ mod tests {
         let mut page = String::new();
         for sample in all().flat_map(|rule| rule.samples) {
             let event = Rules::new().read(&Decorated {
-                stamp: Stamp { wall_ns: None, uptime_ns: Some(60_000_000_000) },
+                stamp: Stamp { uptime_ns: Some(60_000_000_000), ..Stamp::default() },
                 nanos: None,
                 topic: Topic::Unknown,
                 verbose: false,

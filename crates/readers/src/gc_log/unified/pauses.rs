@@ -49,7 +49,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         prefix: b"Minor Collection (",
         read: collection,
-        samples: &["GC(3) Minor Collection (Allocation Rate) 104M(10%)->34M(3%) 0.012s"],
+        samples: &["GC(3) Minor Collection (Allocation Rate) 104M(10%)->34M(3%) 0.012s", "GC(3) Minor Collection (Allocation Rate) Aborted"],
     },
     Rule {
         prefix: b"Major Collection (",
@@ -80,6 +80,19 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule { prefix: b"Promotion failed", read: trouble, samples: &["GC(7) Promotion failed"] },
     Rule { prefix: b"Cancelling GC", read: trouble, samples: &["Cancelling GC: Allocation Failure", "GC(3) Cancelling GC: Upgrade To Full GC"] },
+    Rule { prefix: b"Degenerated GC upgrading ", read: trouble, samples: &["GC(3) Degenerated GC upgrading to Full GC"] },
+    Rule {
+        prefix: b"Bootstrap cycle for old ",
+        read: trouble,
+        samples: &["GC(3) Bootstrap cycle for old generation was cancelled"],
+    },
+    Rule { prefix: b"Cancel marking", read: trouble, samples: &["GC(3) Cancel marking: Young"] },
+    Rule { prefix: b"Terminating old gc cycle", read: trouble, samples: &["GC(3) Terminating old gc cycle."] },
+    Rule {
+        prefix: b"Coalescing and filling ",
+        read: concurrent,
+        samples: &["GC(3) Coalescing and filling old regions 1.5ms"],
+    },
     Rule { prefix: b"Failed to allocate ", read: trouble, samples: &["Failed to allocate Shared, 24K"] },
     Rule { prefix: b"Out Of Memory", read: trouble, samples: &["Out Of Memory (main)"] },
     Rule {
@@ -194,8 +207,9 @@ fn concurrent<'a>(message: Message<'a>, _: Cursor<'a>) -> Option<Event<'a>> {
 }
 
 fn collection<'a>(message: Message<'a>, _: Cursor<'a>) -> Option<Event<'a>> {
-    let Tail { name, cause, heap, duration_ns, .. } = tail(message.text)?;
-    let ended = heap.is_some();
+    let aborted = message.text.strip_suffix(b" Aborted");
+    let Tail { name, cause, heap, duration_ns, .. } = tail(aborted.unwrap_or(message.text))?;
+    let ended = heap.is_some() || aborted.is_some();
     Some(Event::Collection { at: message.at, gc_id: message.gc_id, name, cause, heap, duration_ns, ended })
 }
 

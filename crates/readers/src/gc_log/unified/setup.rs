@@ -18,7 +18,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule { prefix: b"Min heap equals ", read: detail, samples: &["Min heap equals to max heap, disabling ShenandoahUncommit"] },
 ];
 
-fn using<'a>(_: Message<'a>, rest: Cursor<'a>) -> Option<Event<'a>> {
+fn using<'a>(message: Message<'a>, rest: Cursor<'a>) -> Option<Event<'a>> {
     let family = match rest.0 {
         b"Serial" => Family::Serial,
         b"Parallel" => Family::Parallel,
@@ -28,7 +28,7 @@ fn using<'a>(_: Message<'a>, rest: Cursor<'a>) -> Option<Event<'a>> {
         b"The Z Garbage Collector" => Family::Z,
         b"Epsilon" => Family::Epsilon,
         // `Using 2 workers of 2 for evacuation` and the like.
-        _ => return Some(Event::Detail),
+        _ => return (message.topic != Topic::Unknown).then_some(Event::Detail),
     };
     Some(Event::Collector(family))
 }
