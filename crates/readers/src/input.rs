@@ -10,7 +10,7 @@ use memmap2::Mmap;
 
 use crate::LoadError;
 
-const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+pub(crate) const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// Files up to this size are read rather than mapped: a map of a file that shrinks meanwhile would
 /// kill the process, and small files gain nothing from it.
@@ -82,7 +82,7 @@ fn head_io(path: &Path, max: usize) -> io::Result<Vec<u8>> {
 }
 
 /// Opens a file that can be read to its end; refuses folders, pipes and devices.
-fn open_regular(path: &Path) -> io::Result<File> {
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }

@@ -6,6 +6,7 @@
 
 mod error;
 mod input;
+mod lines;
 
 pub use error::LoadError;
 pub use input::Input;

@@ -1,0 +1,152 @@
+//! The files of one log: rotation cuts it into several, whose order their names do not tell.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::gc_log::event::{Event, Stamp};
+use crate::gc_log::parse::Parser;
+use crate::input;
+
+/// How much of a file is read to learn when it begins.
+const BEGINNING_BYTES: usize = 64 * 1024;
+
+/// Puts files together that are rotations of one log: same folder, same name but for the number.
+pub(super) fn group(files: Vec<PathBuf>) -> Vec<Vec<PathBuf>> {
+    let mut sets: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
+    for file in files {
+        sets.entry(base_name(&file)).or_default().push(file);
+    }
+    sets.into_values().collect()
+}
+
+/// `gc.log` for `gc.log.3`, `gc.log.3.current`, `gc.log.00.gz` and `gc.log-20261120`.
+fn base_name(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let mut base: &str = name.strip_suffix(".gz").unwrap_or(&name);
+    base = base.strip_suffix(".current").unwrap_or(base);
+    if let Some((front, digits)) = base.rsplit_once(['.', '-']) {
+        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        if is_number && !front.is_empty() {
+            base = front;
+        }
+    }
+    path.with_file_name(base)
+}
+
+/// When a file begins and was last changed.
+#[derive(Debug)]
+struct Age {
+    begins: Stamp,
+    changed_ns: i64,
+}
+
+/// The files in the order in which they were written.
+///
+/// By the wall clock if all have it. Else by their last change, unless copying has made that
+/// meaningless: then the files' changes lie closer together than the uptimes they begin with.
+pub(super) fn in_order(files: &[PathBuf]) -> Vec<PathBuf> {
+    let mut aged: Vec<(Age, PathBuf)> = files.iter().map(|file| (age(file), file.clone())).collect();
+    if aged.iter().all(|(age, _)| age.begins.wall_ns.is_some()) {
+        aged.sort_by_key(|(age, _)| age.begins.wall_ns);
+    } else if spread(aged.iter().map(|(age, _)| age.changed_ns)) < spread(uptimes(&aged)) / 2 {
+        aged.sort_by_key(|(age, _)| age.begins.uptime_ns);
+    } else {
+        aged.sort_by_key(|(age, _)| age.changed_ns);
+    }
+    aged.into_iter().map(|(_, file)| file).collect()
+}
+
+fn uptimes(aged: &[(Age, PathBuf)]) -> impl Iterator<Item = i64> + Clone + '_ {
+    aged.iter().filter_map(|(age, _)| age.begins.uptime_ns)
+}
+
+fn spread(values: impl Iterator<Item = i64> + Clone) -> i64 {
+    let (least, most) = (values.clone().min(), values.max());
+    most.zip(least).map_or(0, |(most, least)| most.saturating_sub(least))
+}
+
+fn age(path: &Path) -> Age {
+    Age { begins: beginning(path), changed_ns: changed_ns(path).unwrap_or_default() }
+}
+
+/// When the file was last changed, in ns since the epoch.
+pub(super) fn changed_ns(path: &Path) -> Option<i64> {
+    let changed: SystemTime = fs::metadata(path).ok()?.modified().ok()?;
+    i64::try_from(changed.duration_since(UNIX_EPOCH).ok()?.as_nanos()).ok()
+}
+
+/// The time of the first line that has one.
+fn beginning(path: &Path) -> Stamp {
+    let head = input::head(path, BEGINNING_BYTES).unwrap_or_default();
+    let mut first = Stamp::default();
+    let mut parser = Parser::default();
+    let mut sink = |event: &Event<'_>| {
+        if first.is_none() {
+            first = stamp_of(event).unwrap_or_default();
+        }
+    };
+    head.split(|byte| *byte == b'\n').for_each(|line| parser.line(line, &mut sink));
+    parser.finish(&mut sink);
+    first
+}
+
+/// Whether the first line with a time has the wall clock, in each file.
+pub(super) fn have_wall_clock(files: &[PathBuf]) -> bool {
+    files.iter().all(|file| beginning(file).wall_ns.is_some())
+}
+
+/// When an event was, for those that have a time.
+pub(super) fn stamp_of(event: &Event<'_>) -> Option<Stamp> {
+    match event {
+        Event::Pause(pause) => Some(pause.start),
+        Event::PausePhase(phase) | Event::Concurrent(phase) | Event::Stall(phase) => Some(phase.start),
+        Event::Safepoint(safepoint) => Some(safepoint.start),
+        Event::PauseBegins { at, .. }
+        | Event::Collection { at, .. }
+        | Event::CodeCache { at, .. }
+        | Event::CodeCacheFull { at, .. }
+        | Event::Note { at, .. } => Some(*at),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_one_log() {
+        for (name, expected) in [
+            ("gc.log", "gc.log"),
+            ("gc.log.0", "gc.log"),
+            ("gc.log.12.current", "gc.log"),
+            ("gc.log.03.gz", "gc.log"),
+            ("gc.log.gz", "gc.log"),
+            ("gc.log-20261120", "gc.log"),
+            ("gc-1.log", "gc-1.log"),
+            ("7", "7"),
+        ] {
+            assert_eq!(base_name(&Path::new("/logs").join(name)), Path::new("/logs").join(expected), "{name}");
+        }
+    }
+
+    #[test]
+    fn order_of_a_rotated_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            fs::write(&path, text).unwrap();
+            path
+        };
+        // Written now, one after the other, in the wrong order: as a copy of the folder would be.
+        let files = [
+            write("gc.log.0.current", "40.0: [GC (Allocation Failure)  9K->6K(12K), 0.1 secs]\n"),
+            write("gc.log.1", "2.0: [GC (Allocation Failure)  9K->6K(12K), 0.1 secs]\n"),
+            write("gc.log.2", "[20.000s][info][gc] GC(1) Pause Young (Allocation Failure) 3M->2M(4M) 1.000ms\n"),
+        ];
+        let [last, first, second] = files.clone();
+        assert_eq!(in_order(&files), [first, second, last]);
+    }
+}

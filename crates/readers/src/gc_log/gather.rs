@@ -1,0 +1,185 @@
+//! Joins what the lines of a unified log say of one pause: the pause, its generations, its CPU time.
+//!
+//! The generations come before the pause's own line and the CPU time after it, with the number of the
+//! collection in common. A pause is handed on when its CPU time has come or another begins.
+
+use crate::gc_log::event::{Change, Event, Family, Pause, Safepoint, Space};
+
+/// Bytes of G1's heap are told apart by regions, so that their size is needed; if it is not logged it
+/// can be had from a heap of at least this many regions.
+const MIN_REGIONS_TO_INFER: u64 = 8;
+
+/// Sizes that a region of G1 may have.
+const REGION_SIZES: std::ops::RangeInclusive<u32> = 20..=29;
+
+/// Generations seen, waiting for their pause.
+#[derive(Debug, Default, Clone, Copy)]
+struct Sizes {
+    gc_id: Option<u64>,
+    young: Option<Change>,
+    old: Option<Change>,
+    metaspace: Option<Change>,
+    eden: Option<Change>,
+    survivors: Option<Change>,
+    old_regions: Option<Change>,
+    humongous: Option<Change>,
+}
+
+/// A pause without the text of its line.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Gathered {
+    /// As logged, with empty texts.
+    pub(super) pause: Pause<'static>,
+    pub(super) name: String,
+    pub(super) cause: String,
+    pub(super) trouble: String,
+}
+
+/// Joins events.
+#[derive(Debug, Default)]
+pub(super) struct Gather {
+    sizes: Sizes,
+    waiting: Option<Gathered>,
+    region_bytes: Option<u64>,
+    pub(super) family: Option<Family>,
+}
+
+impl Gather {
+    /// Takes `event`, and returns a pause that is complete now.
+    pub(super) fn event(&mut self, event: &Event<'_>) -> Option<Gathered> {
+        match event {
+            Event::Collector(family) => self.family = Some(self.more_exact(*family)),
+            Event::RegionSize(bytes) => self.region_bytes = Some(*bytes),
+            Event::Resize { gc_id, family, space, change } => {
+                self.family = self.family.or(*family);
+                self.resize(*gc_id, *space, *change);
+            }
+            Event::Cpu { gc_id, times } => {
+                let mut done = self.waiting.take()?;
+                if done.pause.gc_id == *gc_id {
+                    done.pause.cpu = Some(*times);
+                }
+                return Some(done);
+            }
+            Event::Pause(pause) => {
+                self.family = self.family.or(pause.family);
+                let gathered = self.join(pause);
+                return self.waiting.replace(gathered);
+            }
+            Event::PauseBegins { .. } => return self.waiting.take(),
+            _ => {}
+        }
+        None
+    }
+
+    /// The pause that is still waiting.
+    pub(super) fn finish(&mut self) -> Option<Gathered> {
+        self.waiting.take()
+    }
+
+    /// ZGC says first that it is ZGC and later that it is generational.
+    fn more_exact(&self, family: Family) -> Family {
+        if self.family == Some(Family::ZGenerational) { Family::ZGenerational } else { family }
+    }
+
+    fn resize(&mut self, gc_id: Option<u64>, space: Space, change: Change) {
+        if self.sizes.gc_id != gc_id {
+            self.sizes = Sizes { gc_id, ..Sizes::default() };
+        }
+        let slot = match space {
+            Space::Young => &mut self.sizes.young,
+            Space::Old => &mut self.sizes.old,
+            Space::Metaspace => &mut self.sizes.metaspace,
+            Space::EdenRegions => &mut self.sizes.eden,
+            Space::SurvivorRegions => &mut self.sizes.survivors,
+            Space::OldRegions => &mut self.sizes.old_regions,
+            Space::HumongousRegions => &mut self.sizes.humongous,
+        };
+        *slot = Some(change);
+    }
+
+    fn join(&mut self, pause: &Pause<'_>) -> Gathered {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let mut gathered = Gathered {
+            pause: Pause { name: b"", cause: b"", trouble: b"", ..*pause },
+            name: text(pause.name),
+            cause: text(pause.cause),
+            trouble: text(pause.trouble),
+        };
+        if self.sizes.gc_id == pause.gc_id && pause.gc_id.is_some() {
+            let sizes = std::mem::take(&mut self.sizes);
+            let heap_before = pause.heap.map(|heap| heap.before);
+            let joined = &mut gathered.pause;
+            joined.young = joined.young.or(sizes.young).or_else(|| self.young_of_regions(&sizes, heap_before));
+            joined.old = joined.old.or(sizes.old).or_else(|| self.old_of_regions(&sizes, heap_before));
+            joined.metaspace = joined.metaspace.or(sizes.metaspace);
+        }
+        gathered
+    }
+
+    fn young_of_regions(&mut self, sizes: &Sizes, heap_before: Option<u64>) -> Option<Change> {
+        let size = self.region_bytes_of(sizes, heap_before)?;
+        let (eden, survivors) = (sizes.eden?, sizes.survivors?);
+        let capacity = eden.capacity.map(|regions| regions.saturating_add(survivors.after));
+        Some(Change { capacity: capacity.map(|regions| regions.saturating_mul(size)), ..sum(&[eden, survivors], size) })
+    }
+
+    fn old_of_regions(&mut self, sizes: &Sizes, heap_before: Option<u64>) -> Option<Change> {
+        let size = self.region_bytes_of(sizes, heap_before)?;
+        Some(sum(&[sizes.old_regions?, sizes.humongous.unwrap_or_default()], size))
+    }
+
+    /// Size of G1's regions: as logged, or the smallest with which the heap in use fits into the regions in use.
+    fn region_bytes_of(&mut self, sizes: &Sizes, heap_before: Option<u64>) -> Option<u64> {
+        if self.region_bytes.is_none() {
+            let spaces = [sizes.eden?, sizes.survivors?, sizes.old_regions?, sizes.humongous.unwrap_or_default()];
+            let regions = sum(&spaces, 1).before;
+            let used = heap_before.filter(|_| regions >= MIN_REGIONS_TO_INFER)?;
+            self.region_bytes = REGION_SIZES.map(|bits| 1_u64 << bits).find(|size| regions.saturating_mul(*size) >= used);
+        }
+        self.region_bytes
+    }
+}
+
+fn sum(regions: &[Change], region_bytes: u64) -> Change {
+    let bytes = |count: fn(&Change) -> u64| {
+        regions.iter().map(count).fold(0_u64, u64::saturating_add).saturating_mul(region_bytes)
+    };
+    Change { before: bytes(|c| c.before), after: bytes(|c| c.after), capacity: None }
+}
+
+/// Joins the lines that say one safepoint in pieces: its name in one, its times in another.
+#[derive(Debug, Default)]
+pub(super) struct SafepointGather {
+    operation: Option<String>,
+    coarse: Option<(Safepoint<'static>, String)>,
+}
+
+impl SafepointGather {
+    /// The name of the next safepoint.
+    pub(super) fn name(&mut self, operation: &[u8]) {
+        self.operation = Some(String::from_utf8_lossy(operation).into_owned());
+    }
+
+    /// Takes a safepoint, and returns those that are complete now, with their names.
+    pub(super) fn event(&mut self, safepoint: &Safepoint<'_>) -> [Option<(Safepoint<'static>, String)>; 2] {
+        let operation = String::from_utf8_lossy(safepoint.operation).into_owned();
+        let mut bare = Safepoint { operation: b"", ..*safepoint };
+        if safepoint.coarse {
+            return [self.coarse.replace((bare, operation)), None];
+        }
+        if !operation.is_empty() {
+            return [self.coarse.take(), Some((bare, operation))];
+        }
+        if let Some((coarse, operation)) = self.coarse.take() {
+            (bare.threads, bare.running_threads) = (coarse.threads, coarse.running_threads);
+            return [None, Some((bare, operation))];
+        }
+        [None, Some((bare, self.operation.take().unwrap_or_default()))]
+    }
+
+    /// The safepoint that is still waiting for its exact times.
+    pub(super) fn finish(&mut self) -> Option<(Safepoint<'static>, String)> {
+        self.coarse.take()
+    }
+}

@@ -1,0 +1,197 @@
+//! The log formats of JDK 7 and 8 (and the JVM's own lines on standard output).
+//!
+//! A collection is one bracket, `[GC … secs] [Times: …]`, but other threads and flags write lines into
+//! the middle of it, and G1 writes more lines below it. So lines are gathered until the brackets
+//! close, lines that can stand by themselves are taken out first, and what follows a closed bracket
+//! is added to it until the next collection begins.
+
+mod lines;
+mod record;
+
+use crate::gc_log::cursor::Cursor;
+use crate::gc_log::event::{Change, Event, Family, Pause, Stamp};
+use crate::gc_log::time::IsoTimes;
+use lines::Line;
+use record::Collected;
+
+/// Longest collection, in bytes of text: with every detail of G1's ergonomics it is some 10 KB.
+const MAX_RECORD_BYTES: usize = 64 * 1024;
+
+/// Gathers lines into collections.
+#[derive(Debug, Default)]
+pub(crate) struct Legacy {
+    /// Text of the collection whose brackets are still open.
+    open: Vec<u8>,
+    open_at: Stamp,
+    depth: usize,
+    /// A closed collection that later lines may complete.
+    closed: Vec<u8>,
+    closed_at: Stamp,
+}
+
+/// What became of a line.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Understood,
+    NotUnderstood,
+}
+
+/// Takes what lines say.
+pub(crate) type Sink<'s> = dyn FnMut(&Event<'_>) + 's;
+
+impl Legacy {
+    /// Reads one line.
+    pub(crate) fn line(&mut self, line: &[u8], times: &mut IsoTimes, sink: &mut Sink<'_>) -> Outcome {
+        let (at, text) = stamp(line, times);
+        match lines::classify(at, text) {
+            Line::Begins => {
+                let outcome = self.flush(times, sink);
+                (self.open_at, self.depth) = (at, 0);
+                self.extend(text);
+                outcome
+            }
+            Line::Completes if !self.closed.is_empty() && self.open.is_empty() => {
+                append(&mut self.closed, text);
+                Outcome::Understood
+            }
+            Line::Event(event) => {
+                sink(&event);
+                Outcome::Understood
+            }
+            Line::Other if !self.open.is_empty() => {
+                self.extend(line);
+                Outcome::Understood
+            }
+            Line::Completes | Line::Other => Outcome::NotUnderstood,
+        }
+    }
+
+    /// Adds text to the open collection, which is over when its brackets close.
+    fn extend(&mut self, text: &[u8]) {
+        for (at, byte) in text.iter().enumerate() {
+            match byte {
+                b'[' => self.depth += 1,
+                b']' => self.depth = self.depth.saturating_sub(1),
+                _ => continue,
+            }
+            if self.depth == 0 && *byte == b']' && !text[at + 1..].starts_with(b"[") && is_end(&text[at + 1..]) {
+                append(&mut self.open, text);
+                self.closed = std::mem::take(&mut self.open);
+                self.closed_at = self.open_at;
+                return;
+            }
+        }
+        append(&mut self.open, text);
+    }
+
+    /// Hands over what is gathered.
+    pub(crate) fn flush(&mut self, times: &mut IsoTimes, sink: &mut Sink<'_>) -> Outcome {
+        let closed = std::mem::take(&mut self.closed);
+        let open = std::mem::take(&mut self.open);
+        let whole = closed.is_empty() || emit(&closed, self.closed_at, times, sink);
+        // A collection whose brackets never closed: the log was cut, or lines were lost.
+        let cut = !open.is_empty() && !emit(&open, self.open_at, times, sink);
+        self.closed = closed;
+        self.closed.clear();
+        if whole && !cut { Outcome::Understood } else { Outcome::NotUnderstood }
+    }
+}
+
+/// Whether a collection may end here: `[Times: …]` or nothing follows.
+fn is_end(rest: &[u8]) -> bool {
+    let rest = rest.trim_ascii();
+    rest.is_empty() || rest.starts_with(b"[Times:") || rest.starts_with(b"[")
+}
+
+fn append(buffer: &mut Vec<u8>, text: &[u8]) {
+    let room = MAX_RECORD_BYTES.saturating_sub(buffer.len());
+    buffer.extend_from_slice(&text[..text.len().min(room)]);
+    buffer.push(b' ');
+}
+
+/// Reads a gathered collection; says whether it made sense.
+fn emit(text: &[u8], at: Stamp, times: &mut IsoTimes, sink: &mut Sink<'_>) -> bool {
+    let Some(Collected { mut pause, phases }) = record::read(text, at, times) else { return false };
+    for phase in &phases {
+        sink(&Event::Concurrent(*phase));
+    }
+    generations(&mut pause);
+    sink(&Event::Pause(pause));
+    true
+}
+
+/// Fills in the generation that is not logged: it is what the heap has besides the other one.
+///
+/// A full collection that began as a young one logs the young generation as that left it.
+fn generations(pause: &mut Pause<'_>) {
+    let Some(heap) = pause.heap else { return };
+    let is_full = pause.name == b"Pause Full";
+    if let (Some(old), true) = (pause.old, is_full) {
+        let capacity = pause.young.and_then(|young| young.capacity);
+        pause.young = Some(Change { capacity, ..rest(heap, old) });
+    } else if let (Some(young), None) = (pause.young, pause.old) {
+        // G1 resizes the old generation at will, so that it has no capacity of its own.
+        let is_g1 = pause.family == Some(Family::G1);
+        let whole = rest(heap, young);
+        pause.old = Some(Change { capacity: whole.capacity.filter(|_| !is_g1), ..whole });
+    }
+}
+
+fn rest(heap: Change, part: Change) -> Change {
+    Change {
+        before: heap.before.saturating_sub(part.before),
+        after: heap.after.saturating_sub(part.after),
+        capacity: heap.capacity.zip(part.capacity).map(|(all, part)| all.saturating_sub(part)),
+    }
+}
+
+/// Takes date and time stamps off a line: `2026-11-20T06:30:00.123+0000: 1.234: …`, either or both.
+pub(crate) fn stamp<'a>(line: &'a [u8], times: &mut IsoTimes) -> (Stamp, &'a [u8]) {
+    let mut at = Stamp::default();
+    let mut cursor = Cursor(line);
+    cursor.spaces();
+    while cursor.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+        let mut rest = cursor;
+        let is_date = rest.0.get(4) == Some(&b'-');
+        let Some(ns) = (if is_date { times.read(&mut rest) } else { rest.fixed(9) }) else { break };
+        if !rest.eat(b":") {
+            break;
+        }
+        *(if is_date { &mut at.wall_ns } else { &mut at.uptime_ns }) = Some(ns);
+        rest.spaces();
+        cursor = rest;
+    }
+    match at.is_none() {
+        true => (at, line),
+        false => (at, cursor.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gc_log::show;
+
+    /// Logs of a few lines and what they say.
+    fn read(log: &str) -> String {
+        let (mut legacy, mut times, mut page) = (Legacy::default(), IsoTimes::default(), String::new());
+        let mut sink = |event: &Event<'_>| {
+            page.push_str(&show::event(event));
+            page.push('\n');
+        };
+        let mut missed = 0;
+        for line in log.lines() {
+            missed += usize::from(legacy.line(line.as_bytes(), &mut times, &mut sink) == Outcome::NotUnderstood);
+        }
+        missed += usize::from(legacy.flush(&mut times, &mut sink) == Outcome::NotUnderstood);
+        format!("{log}\n---- {missed} not understood\n{page}")
+    }
+
+    #[test]
+    fn formats_of_jdk_7_and_8() {
+        insta::glob!("samples/*.log", |path| {
+            let log = std::fs::read_to_string(path).unwrap();
+            insta::assert_snapshot!(read(&log));
+        });
+    }
+}

@@ -1,0 +1,124 @@
+//! Logs of the JVM's collectors, JDK 7 to 25: Serial, Parallel, CMS, G1, Shenandoah and ZGC.
+//!
+//! Lines become typed events (`parse.rs` and what it uses, which know no evidence), and events become
+//! rows (`load.rs`). A log is read as a stream: memory does not depend on its size beyond the rows it
+//! gives. No line is fatal; what is not understood is counted and the first lines are shown.
+
+mod clock;
+mod collector;
+mod cursor;
+mod cycles;
+mod decorations;
+pub(crate) mod event;
+mod files;
+mod gather;
+mod legacy;
+mod load;
+pub(crate) mod parse;
+mod setup;
+#[cfg(test)]
+mod show;
+mod time;
+mod unified;
+
+use std::path::{Path, PathBuf};
+
+use fathom_evidence::kinds::loss;
+use fathom_evidence::Recording;
+
+use crate::lines::{self, Line};
+use crate::{LoadError, LoadOptions, Reader};
+use clock::{Anchor, Clock};
+use event::Event;
+use load::{Loader, SOURCE};
+use parse::Parser;
+
+/// The format.
+pub(crate) static READER: GcLog = GcLog;
+
+/// Logs of the JVM's collectors.
+pub(crate) struct GcLog;
+
+impl Reader for GcLog {
+    fn name(&self) -> &'static str {
+        SOURCE
+    }
+
+    fn sniff(&self, head: &[u8], _: &Path) -> bool {
+        sniff(head)
+    }
+
+    fn group(&self, files: Vec<PathBuf>) -> Vec<Vec<PathBuf>> {
+        files::group(files)
+    }
+
+    fn load(&self, files: &[PathBuf], options: &LoadOptions) -> Result<Recording, LoadError> {
+        load(files, options)
+    }
+}
+
+/// Whether `head` has a line that only a collector writes. Other lines may come first: the log may be
+/// the standard output of the whole application.
+fn sniff(head: &[u8]) -> bool {
+    let mut parser = Parser::default();
+    let mut is_gc_log = false;
+    for line in head.split(|byte| *byte == b'\n') {
+        parser.line(line, &mut |event| is_gc_log |= is_characteristic(event));
+        if is_gc_log {
+            return true;
+        }
+    }
+    parser.finish(&mut |event| is_gc_log |= is_characteristic(event));
+    is_gc_log
+}
+
+fn is_characteristic(event: &Event<'_>) -> bool {
+    !matches!(event, Event::Detail | Event::Fact { .. } | Event::Note { .. } | Event::SafepointName(_))
+}
+
+fn load(files: &[PathBuf], options: &LoadOptions) -> Result<Recording, LoadError> {
+    let files = files::in_order(files);
+    let mut loader = Loader::new(Clock::new(anchor(&files, options)?));
+    let mut cuts = Vec::new();
+    let mut parser = Parser::default();
+    for file in &files {
+        let cut = feed(file, &mut parser, &mut |event| loader.event(event))?;
+        cuts.extend(cut.map(|says| (file, says)));
+    }
+    let tally = parser.finish(&mut |event| loader.event(event));
+    let mut recording = loader.finish(&tally);
+    for (file, says) in cuts {
+        recording.add_loss(SOURCE, loss::TRUNCATED, 0, &format!("{}: {says}", file.display()));
+    }
+    Ok(recording)
+}
+
+fn feed(file: &Path, parser: &mut Parser, sink: &mut legacy::Sink<'_>) -> Result<Option<String>, LoadError> {
+    lines::read(file, &mut |line| match line {
+        Line::Whole(line) => parser.line(line, sink),
+        Line::Overlong(beginning) => parser.overlong_line(beginning),
+    })
+}
+
+/// Where the times come from if the log has no wall clock.
+///
+/// That its last line was written when the file was last changed can only be used when the last
+/// uptime is known, so such a log is read twice.
+fn anchor(files: &[PathBuf], options: &LoadOptions) -> Result<Anchor, LoadError> {
+    let given = options.started_at_ns.map(Anchor::StartedAt);
+    if files::have_wall_clock(files) {
+        return Ok(given.unwrap_or(Anchor::Relative));
+    }
+    let (mut clock, mut parser, mut has_wall_clock) = (Clock::new(Anchor::Relative), Parser::default(), false);
+    for file in files {
+        feed(file, &mut parser, &mut |event| {
+            let Some(at) = files::stamp_of(event) else { return };
+            has_wall_clock |= at.wall_ns.is_some();
+            clock.place(at);
+        })?;
+    }
+    let known = given.filter(|_| !parser.is_origin_unknown());
+    let changed = files.last().and_then(|file| files::changed_ns(file));
+    let by_file = changed.zip(clock.last_ns).filter(|_| !has_wall_clock);
+    Ok(known.or(by_file.map(|(changed, last)| Anchor::FileEnd(changed.saturating_sub(last)))).unwrap_or(Anchor::Relative))
+}

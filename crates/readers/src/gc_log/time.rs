@@ -1,0 +1,112 @@
+//! Reads the time of a line: ISO-8601 with a zone, or a JVM's uptime.
+
+use crate::gc_log::cursor::Cursor;
+
+const SECOND_NS: i64 = 1_000_000_000;
+
+/// Bytes of `2026-11-20T06:30:`, which consecutive lines share.
+const MINUTE_LENGTH: usize = 17;
+
+/// Reads ISO-8601 times; remembers the minute, as consecutive lines share it.
+#[derive(Debug, Default)]
+pub(crate) struct IsoTimes {
+    minute: [u8; MINUTE_LENGTH],
+    minute_ns: i64,
+}
+
+impl IsoTimes {
+    /// `2026-11-20T06:30:00.123+0000` and variants: a blank for the `T`, a comma for the point, any
+    /// number of decimals or none, a zone of `Z`, `+01`, `+0100` or `+01:00`. Without a zone it is UTC.
+    pub(crate) fn read(&mut self, cursor: &mut Cursor<'_>) -> Option<i64> {
+        let mut rest = *cursor;
+        let minute: [u8; MINUTE_LENGTH] = rest.0.get(..MINUTE_LENGTH)?.try_into().ok()?;
+        if minute != self.minute || self.minute == [0; MINUTE_LENGTH] {
+            self.minute_ns = minute_ns(&minute)?;
+            self.minute = minute;
+        }
+        rest.skip(MINUTE_LENGTH);
+        let seconds_at = rest.0;
+        let second_ns = rest.fixed(9).filter(|ns| *ns < 61 * SECOND_NS)?;
+        (seconds_at.len() - rest.0.len() >= 2).then_some(())?;
+        let zone_ns = zone_ns(&mut rest)?;
+        *cursor = rest;
+        Some(self.minute_ns + second_ns - zone_ns)
+    }
+}
+
+/// `YYYY-MM-DDThh:mm:` as nanoseconds since the epoch, were it UTC.
+fn minute_ns(text: &[u8; MINUTE_LENGTH]) -> Option<i64> {
+    let [y0, y1, y2, y3, b'-', m0, m1, b'-', d0, d1, b'T' | b' ', h0, h1, b':', n0, n1] = text[..16] else { return None };
+    (text[16] == b':').then_some(())?;
+    let two = |a: u8, b: u8| (a.is_ascii_digit() && b.is_ascii_digit()).then(|| i64::from(a - b'0') * 10 + i64::from(b - b'0'));
+    let (year, month, day) = (two(y0, y1)? * 100 + two(y2, y3)?, two(m0, m1)?, two(d0, d1)?);
+    let (hour, minute) = (two(h0, h1)?, two(n0, n1)?);
+    let in_range = (1970..2200).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
+    (in_range && hour < 24 && minute < 60).then_some(())?;
+    Some((days_from_epoch(year, month, day) * 86_400 + hour * 3_600 + minute * 60) * SECOND_NS)
+}
+
+/// Days since 1970-01-01 in the Gregorian calendar. Years are counted from March, so that the leap
+/// day is a year's last.
+fn days_from_epoch(year: i64, month: i64, day: i64) -> i64 {
+    let march_year = if month <= 2 { year - 1 } else { year };
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    march_year * 365 + march_year / 4 - march_year / 100 + march_year / 400 + day_of_year - 719_468
+}
+
+/// The offset from UTC that stands next, if any.
+fn zone_ns(cursor: &mut Cursor<'_>) -> Option<i64> {
+    let sign = match cursor.peek() {
+        Some(b'Z') => {
+            cursor.skip(1);
+            return Some(0);
+        }
+        Some(b'+') => 1,
+        Some(b'-') => -1,
+        _ => return Some(0),
+    };
+    cursor.skip(1);
+    let digits = |text: &[u8]| Cursor(text).integer().and_then(|value| i64::try_from(value).ok());
+    let first = cursor.run(|byte| byte.is_ascii_digit());
+    let (hours, minutes) = match first.len() {
+        4 => (digits(&first[..2])?, digits(&first[2..])?),
+        2 if cursor.eat(b":") => (digits(first)?, digits(cursor.run(|byte| byte.is_ascii_digit()))?),
+        2 => (digits(first)?, 0),
+        _ => return None,
+    };
+    (hours <= 18 && minutes < 60).then_some(sign * (hours * 3_600 + minutes * 60) * SECOND_NS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn iso_times() {
+        for (text, expected) in [
+            ("1970-01-01T00:00:00.000+0000", Some(0)),
+            ("2000-02-29T12:00:01.5Z", Some(951_825_601_500_000_000)),
+            ("2026-11-20T07:30:00.123+0100", Some(1_795_156_200_123_000_000)),
+            ("2026-11-20T01:00:00.123-05:30", Some(1_795_156_200_123_000_000)),
+            ("2026-11-20 06:30:00,123", Some(1_795_156_200_123_000_000)),
+            ("2026-11-20T06:30:00+00", Some(1_795_156_200_000_000_000)),
+            ("2026-13-20T06:30:00.000+0000", None),
+            ("2026-11-20T06:30:0", None),
+            ("2026-11-20T06:30:99.000", None),
+            ("2026-11-20T06:30:00.000+9900", None),
+            ("1234", None),
+        ] {
+            assert_eq!(IsoTimes::default().read(&mut Cursor(text.as_bytes())), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_remembered_minute_is_not_mistaken_for_another() {
+        let mut times = IsoTimes::default();
+        let mut read = |text: &str| times.read(&mut Cursor(text.as_bytes()));
+        assert_eq!(read("1970-01-01T00:01:00.000Z"), Some(60_000_000_000));
+        assert_eq!(read("1970-01-01T00:01:30.000Z"), Some(90_000_000_000));
+        assert_eq!(read("1970-01-01T00:02:00.000Z"), Some(120_000_000_000));
+        assert_eq!(read("1970-01-01T00:0x:00.000Z"), None);
+    }
+}
