@@ -1,0 +1,54 @@
+"""Results as Markdown, with ratios against Fathom on one thread and the verdict in one line."""
+
+from .measure import Result
+
+HEADER = "| tool | version | best s | median s | MB/s | M events | M events/s | cold s | CPU s | peak MB | times Fathom |"
+RULE = "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
+
+
+def of(results: list[Result], size_bytes: int) -> str:
+    """One table, fastest first, and below it how Fathom stands to the fastest peer."""
+    good = sorted((result for result in results if not result.failure), key=lambda result: result.best_s)
+    base = next((result for result in good if result.tool.ours and result.tool.environment), None)
+    lines = [HEADER, RULE, *(row(result, size_bytes, base) for result in good)]
+    lines += [f"| {result.tool.name} | {result.tool.version} | {result.failure} |||||||||" for result in results if result.failure]
+    return "\n".join([*lines, "", *verdict(good, base), *notes(good)])
+
+
+def row(result: Result, size_bytes: int, base: Result | None) -> str:
+    rate = f"{result.events / 1e6:.2f} | {result.events / 1e6 / result.best_s:.2f}" if result.events else "– | –"
+    times = f"{result.best_s / base.best_s:.1f}" if base else "–"
+    return (
+        f"| {result.tool.name} | {result.tool.version} | {result.best_s:.3f} | {result.median_s:.3f} "
+        f"| {size_bytes / 1e6 / result.best_s:.1f} | {rate} | {result.cold_s:.2f} | {result.cpu_s:.2f} "
+        f"| {result.peak_bytes / 1e6:.0f} | {times} |"
+    )
+
+
+def verdict(good: list[Result], base: Result | None) -> list[str]:
+    """Peers that do the same work: those that deliver events pass by pass."""
+    peers = [result for result in good if not result.tool.ours and result.events]
+    if not base or not peers:
+        return []
+    fastest = peers[0]
+    ratio = fastest.best_s / base.best_s
+    return [f"Fathom on one thread takes 1/{ratio:.1f} of the time of the fastest peer, {fastest.tool.name}."]
+
+
+def notes(good: list[Result]) -> list[str]:
+    return [f"{result.tool.name}: {result.tool.note}." for result in good if result.tool.note]
+
+
+def growth(by_size: list[tuple[int, list[Result]]]) -> str:
+    """One row per tool: time of a cold process and its peak memory, as the file grows."""
+    sizes = [f"{size / 1e6:.0f} MB" for size, _ in by_size]
+    head = "| tool | " + " | ".join(f"{size}: s | peak MB" for size in sizes) + " |"
+    lines = [head, "|---|" + "--:|--:|" * len(sizes)]
+    for index, first in enumerate(by_size[0][1]):
+        cells = " | ".join(growth_cell(results[index]) for _, results in by_size)
+        lines.append(f"| {first.tool.name} | {cells} |")
+    return "\n".join(lines)
+
+
+def growth_cell(result: Result) -> str:
+    return f"{result.failure} |" if result.failure else f"{result.cold_s:.2f} | {result.peak_bytes / 1e6:.0f}"
