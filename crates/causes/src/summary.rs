@@ -119,6 +119,7 @@ fn says(slow: &Slow) -> String {
         SignalKind::InputOutput => format!("up to {} threads waited for other services or files", say::number(worst)),
         SignalKind::AllocationStalls => format!("up to {} threads waited for memory", say::number(worst)),
         SignalKind::Recompiling => format!("recompiling took up to {} cores", say::number(worst)),
+        SignalKind::FreeingCode => format!("up to {} collections per second to free code", say::number(worst)),
         SignalKind::Collecting => format!("the collector took up to {} cores", say::number(worst)),
         SignalKind::Interpreting => format!("interpreted code took up to {} cores", say::number(worst)),
         SignalKind::Cpu => format!("the process used up to {} of the CPUs", say::percent(worst)),

@@ -5,14 +5,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use fathom_evidence::StackId;
 use fathom_evidence::detail::{Gc, from_text};
 use fathom_evidence::kinds::{counter, event, frame, role, span};
-use fathom_evidence::{StackId, StrId};
 
 use crate::cells::{Cell, Collection, Layer, Origin, Scope};
+use crate::collections::Causes;
 use crate::grid::{BUCKET_NS, Grid};
 use crate::intervals::Intervals;
-use crate::stops::scope_of;
 use crate::view::{Series, View};
 
 /// Readings further apart than this say too little about a second, in ns.
@@ -146,11 +146,11 @@ fn collector(view: &View<'_>) -> BTreeMap<Cell, Vec<f64>> {
         let row = cells.entry(Cell::Collector(collection)).or_insert_with(|| grid.zeros());
         grid.spread(row, from, to, ns);
     };
-    let causes = causes_by_id(view);
+    let causes = Causes::of(view);
     let reported = reported_gc_cpu(view);
     for pause in view.spans(span::GC_PAUSE) {
         let detail: Gc = from_text(view.recording.text(pause.detail));
-        let collection = collection_of(view, &detail, pause.name, &causes);
+        let collection = causes.collection(view, &pause);
         let end = pause.time_ns.saturating_add(pause.duration_ns);
         let own = detail.user_ns.map(|user| user.saturating_add(detail.system_ns.unwrap_or(0)) as f64);
         let later = || reported_after(&reported, pause.time_ns, end);
@@ -191,31 +191,10 @@ fn workers(view: &View<'_>) -> f64 {
     serial.unwrap_or(1.0).min(view.cpus().unwrap_or(1.0))
 }
 
-fn causes_by_id(view: &View<'_>) -> HashMap<u64, Origin> {
-    let mut causes = HashMap::new();
-    for kind in [span::GC, span::GC_PAUSE] {
-        for gc in view.spans(kind) {
-            let detail: Gc = from_text(view.recording.text(gc.detail));
-            if let (Some(id), Some(cause)) = (detail.gc_id, &detail.cause) {
-                causes.insert(id, Origin::of_cause(cause));
-            }
-        }
-    }
-    causes
-}
-
-fn collection_of(view: &View<'_>, detail: &Gc, name: StrId, causes: &HashMap<u64, Origin>) -> Collection {
-    let by_id = detail.gc_id.and_then(|id| causes.get(&id)).copied();
-    let name = view.recording.text(name);
-    let origin = by_id.unwrap_or_else(|| Origin::of_cause(detail.cause.as_deref().unwrap_or(name)));
-    Collection { scope: scope_of(detail.scope.as_deref().unwrap_or(""), name), origin }
-}
-
-fn concurrent_phases(view: &View<'_>, causes: &HashMap<u64, Origin>) -> BTreeMap<Origin, Intervals> {
+fn concurrent_phases(view: &View<'_>, causes: &Causes) -> BTreeMap<Origin, Intervals> {
     let mut phases: BTreeMap<Origin, Vec<(i64, i64)>> = BTreeMap::new();
     for phase in view.spans(span::GC_CONCURRENT) {
-        let detail: Gc = from_text(view.recording.text(phase.detail));
-        let origin = collection_of(view, &detail, phase.name, causes).origin;
+        let origin = causes.collection(view, &phase).origin;
         let end = phase.time_ns.saturating_add(phase.duration_ns);
         phases.entry(origin).or_default().push((phase.time_ns, end));
     }

@@ -7,7 +7,7 @@
 use fathom_evidence::kinds::counter;
 
 use crate::account::Account;
-use crate::cells::{Cell, Layer, Wait};
+use crate::cells::{Cell, Collection, Layer, Origin, Scope, Stop, Wait};
 use crate::grid::BUCKET_NS;
 use crate::view::View;
 
@@ -30,6 +30,8 @@ pub enum SignalKind {
     AllocationStalls,
     /// Cores used by compiler threads to compile again what was compiled before.
     Recompiling,
+    /// Collections per second that were started to free code.
+    FreeingCode,
     /// Cores used by the collector.
     Collecting,
     /// Cores used by interpreted code after start-up.
@@ -49,10 +51,16 @@ impl SignalKind {
             SignalKind::InputOutput => "input_output",
             SignalKind::AllocationStalls => "allocation_stalls",
             SignalKind::Recompiling => "recompiling",
+            SignalKind::FreeingCode => "freeing_code",
             SignalKind::Collecting => "collecting",
             SignalKind::Interpreting => "interpreting",
             SignalKind::Cpu => "cpu",
         }
+    }
+
+    /// Whether it measures that code is not compiled as it should be.
+    pub fn is_compiling(self) -> bool {
+        matches!(self, SignalKind::Recompiling | SignalKind::FreeingCode | SignalKind::Interpreting)
     }
 
     /// Whether it measures time that is lost in itself. The others measure that something was
@@ -139,6 +147,7 @@ pub(crate) fn runs(marks: &[bool]) -> Vec<(usize, usize)> {
 pub(crate) fn all(view: &View<'_>, account: &Account) -> Vec<Signal> {
     let mut signals = losses(account);
     signals.push(recompiling(view, account));
+    signals.push(freeing_code(account));
     signals.extend(request_latency(account));
     signals.extend(cpu(account));
     for signal in signals.iter_mut().filter(|signal| signal.kind != SignalKind::RequestLatency) {
@@ -213,6 +222,25 @@ fn wasted_compiling(view: &View<'_>, account: &Account) -> Vec<bool> {
             || (thrown_away >= 5.0 && thrown_away >= 0.3 * compiled.rise_within(from, to))
     };
     (0..account.grid.len).map(is_wasted).collect()
+}
+
+/// Since JDK 20 the collector frees code. Once or twice while a program grows is upkeep; again and
+/// again means that what is freed is needed.
+fn freeing_code(account: &Account) -> Signal {
+    const AROUND: usize = 5;
+    let mut counts = account.grid.zeros();
+    for stop in &account.stops {
+        let Stop::Collection(Collection { scope, origin: Origin::CodeCache }) = stop.stop else { continue };
+        // A concurrent collection has three pauses or so.
+        let part = if scope == Scope::Concurrent { 1.0 / 3.0 } else { 1.0 };
+        account.grid.spread(&mut counts, stop.from_ns, stop.from_ns, part);
+    }
+    let mean = |index: usize| {
+        let near = &counts[index.saturating_sub(AROUND)..(index + AROUND + 1).min(counts.len())];
+        near.iter().sum::<f64>() / near.len() as f64
+    };
+    let values = (0..counts.len()).map(mean).collect();
+    Signal { kind: SignalKind::FreeingCode, values, floor: 0.5, factor: 3.0, alone: 1e9, run: 5, ideal_is_zero: true }
 }
 
 fn request_latency(account: &Account) -> Option<Signal> {

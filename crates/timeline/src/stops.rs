@@ -4,11 +4,12 @@
 //! of the VM thread, and with stock settings only some of these are recorded. Each stop is taken
 //! once: from its safepoint if that is known, else from what is.
 
-use fathom_evidence::detail::{Gc, Safepoint, VmOperation, from_text};
+use fathom_evidence::detail::{Safepoint, VmOperation, from_text};
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 
-use crate::cells::{Collection, Origin, Scope, Stop};
+use crate::cells::Stop;
+use crate::collections::Causes;
 use crate::intervals::Intervals;
 use crate::view::View;
 
@@ -40,7 +41,9 @@ impl StopSpan {
 
 /// All stops, in order of their beginning.
 pub(crate) fn find(view: &View<'_>) -> Vec<StopSpan> {
-    let pauses: Vec<StopSpan> = view.spans(span::GC_PAUSE).map(|pause| pause_stop(view, &pause)).collect();
+    let causes = Causes::of(view);
+    let of_pause = |pause: Span| StopSpan::new(&pause, Stop::Collection(causes.collection(view, &pause)));
+    let pauses: Vec<StopSpan> = view.spans(span::GC_PAUSE).map(of_pause).collect();
     let waits: Vec<StopSpan> =
         view.spans(span::TIME_TO_SAFEPOINT).map(|wait| StopSpan::new(&wait, Stop::TimeToSafepoint)).collect();
     let mut stops = Vec::new();
@@ -75,25 +78,6 @@ fn parts(view: &View<'_>, safepoint: &Span, pauses: &[StopSpan], waits: &[StopSp
         StopSpan { to_ns: reached_ns, stop: Stop::TimeToSafepoint, ..whole },
         StopSpan { from_ns: reached_ns, stop, ..whole },
     ]
-}
-
-fn pause_stop(view: &View<'_>, pause: &Span) -> StopSpan {
-    let detail: Gc = from_text(view.recording.text(pause.detail));
-    let name = view.recording.text(pause.name);
-    let origin = Origin::of_cause(detail.cause.as_deref().unwrap_or(name));
-    let scope = scope_of(detail.scope.as_deref().unwrap_or(""), name);
-    StopSpan::new(pause, Stop::Collection(Collection { scope, origin }))
-}
-
-/// Scope of a pause from the reader's word for it, else from its name.
-pub(crate) fn scope_of(scope: &str, name: &str) -> Scope {
-    match scope {
-        "young" | "mixed" => Scope::Young,
-        "full" | "degenerated" => Scope::Full,
-        "" if name.contains("Full") => Scope::Full,
-        "" if name.contains("Young") => Scope::Young,
-        _ => Scope::Concurrent,
-    }
 }
 
 fn at_safepoint(view: &View<'_>, operation: &Span) -> bool {
