@@ -1,3 +1,40 @@
-//! The program.
+//! The program: reads the command line, does one command, prints its answer.
+//!
+//! What a command does is in [`commands`], one module each. Rules that hold for all of them are
+//! here: the answer goes to standard output in one piece, everything else to standard error; exit
+//! code 0 is done, 1 is refused (one line says what and what to do), 2 is bad usage; a reader of
+//! the output that goes away is not an error.
 
-fn main() {}
+mod cli;
+mod commands;
+mod exit;
+mod inputs;
+mod progress;
+mod terminal;
+mod times;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::{Cli, Command};
+use commands::Answer;
+use terminal::Terminal;
+
+fn main() -> ExitCode {
+    exit::report_panics_in_one_line();
+    let cli = Cli::parse();
+    let terminal = Terminal::new(cli.color);
+    exit::guarded(|| run(&cli.command, &terminal))
+}
+
+fn run(command: &Command, terminal: &Terminal) -> anyhow::Result<ExitCode> {
+    let Answer { text, code } = match command {
+        Command::Import(args) => commands::import::run(args, terminal)?,
+        Command::Explain(args) => commands::explain::run(args, terminal)?,
+        Command::Causes(args) => commands::causes::run(args, terminal)?,
+        Command::Lab(args) => commands::lab::run(args, terminal)?,
+    };
+    terminal::print(&text)?;
+    Ok(code)
+}

@@ -3,7 +3,7 @@
 //! Control characters are written as escapes even where JSON would allow them raw, so that a name
 //! from a file cannot steer the terminal that the JSON is looked at with.
 
-use fathom_causes::{Explanation, SCHEMA};
+use fathom_causes::explanation::{Explanation, SCHEMA};
 use serde::Serialize;
 
 use crate::clean::steers;

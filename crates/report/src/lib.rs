@@ -11,6 +11,7 @@
 //! * **Nothing is hidden.** What was cut says how much was cut; what could not be told is listed.
 
 pub mod clean;
+pub mod imported;
 pub mod json;
 mod markdown;
 mod sheet;

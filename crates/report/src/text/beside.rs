@@ -1,6 +1,6 @@
 //! Several explanations of the same service in columns: sick beside fixed.
 
-use fathom_causes::{Evidence, Explanation, Verdict};
+use fathom_causes::explanation::{Evidence, Explanation, Verdict};
 
 use crate::clean::{line, shorten};
 use crate::sheet::{Sheet, Tone, columns, piece};

@@ -1,6 +1,6 @@
 //! The causes that explain something, and what none of them explains.
 
-use fathom_causes::{CauseVerdict, Evidence, Explanation, StackShare, Verdict};
+use fathom_causes::explanation::{CauseVerdict, Evidence, Explanation, StackShare, Verdict};
 
 use crate::clean::shorten;
 use crate::sheet::{Sheet, Tone, columns, piece};

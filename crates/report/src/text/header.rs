@@ -1,6 +1,6 @@
 //! The first line: which JVM, when, seen by what, and whether anything is missing.
 
-use fathom_causes::{Explanation, RecordingSummary};
+use fathom_causes::explanation::{Explanation, RecordingSummary};
 
 use crate::clean::shorten;
 use crate::sheet::{Piece, Sheet, Tone, piece};
@@ -34,11 +34,12 @@ fn sources(recording: &RecordingSummary) -> String {
 }
 
 /// A source as people call it.
-pub(super) fn spelled(source: &str) -> &str {
+pub(crate) fn spelled(source: &str) -> &str {
     match source {
         "jfr" => "JFR",
         "gc_log" => "GC log",
         "latency" => "request latencies",
+        "recording" => "recording of fathom",
         other => other,
     }
 }

@@ -1,6 +1,6 @@
 //! What was ruled out, what could not be told, and what was lost.
 
-use fathom_causes::{CauseVerdict, Evidence, Explanation, Missing, Verdict};
+use fathom_causes::explanation::{CauseVerdict, Evidence, Explanation, Missing, Verdict};
 
 use super::{HANG, header, with_verdict};
 use crate::sheet::{Piece, Sheet, Tone, piece};

@@ -7,8 +7,9 @@ mod lists;
 mod slow;
 
 pub use beside::{Variant, beside};
+pub(crate) use header::spelled;
 
-use fathom_causes::{CauseVerdict, Explanation, Verdict};
+use fathom_causes::explanation::{CauseVerdict, Explanation, Verdict};
 
 use crate::TextOptions;
 use crate::sheet::{Sheet, Tone, piece};

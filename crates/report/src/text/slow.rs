@@ -1,6 +1,6 @@
 //! How slow it was and when; or that it was not.
 
-use fathom_causes::{Evidence, Explanation, SlowInterval};
+use fathom_causes::explanation::{Evidence, Explanation, SlowInterval};
 
 use crate::sheet::{Piece, Sheet, Tone, piece};
 use crate::{TextOptions, units};

@@ -1,6 +1,6 @@
 //! Explanations made by hand: what an engine may answer, figures invented.
 
-use fathom_causes::{
+use fathom_causes::explanation::{
     Baseline, CauseVerdict, Evidence, Explanation, LossNote, Missing, RecordingSummary, SCHEMA, SlowInterval,
     StackShare, Unexplained, Verdict,
 };

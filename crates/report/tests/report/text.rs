@@ -1,7 +1,7 @@
 //! The text of explanations, whole: a change of the layout is a change of these snapshots.
 
 use crate::answers;
-use fathom_causes::Explanation;
+use fathom_causes::explanation::Explanation;
 use fathom_report::{TextOptions, Variant, beside, causes, explanation};
 use jiff::tz::TimeZone;
 use unicode_width::UnicodeWidthStr;

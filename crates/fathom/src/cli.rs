@@ -1,0 +1,38 @@
+//! The command line as a whole; each command declares its own arguments.
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::{causes, explain, import, lab};
+use crate::terminal::Color;
+
+/// Finds out why a JVM service on Linux was slow when the cause lies below the Java code.
+#[derive(Debug, Parser)]
+#[command(name = "fathom", version, arg_required_else_help = true, after_help = EXAMPLES, max_term_width = 100)]
+pub(crate) struct Cli {
+    /// What to do
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    /// When to use colour; auto follows NO_COLOR and uses none when the output is not a terminal
+    #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN")]
+    pub(crate) color: Color,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Explain(explain::Args),
+    Import(import::Args),
+    Causes(causes::Args),
+    Lab(lab::Args),
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  fathom explain app.jfr gc.log              why was it slow, from what the JVM wrote
+  fathom explain incident/                   every recording and log in a folder
+  fathom explain app.jfr --latency lat.csv   with the latencies of your requests
+  fathom causes code_cache_churn             what a cause is, and how it is recognised
+  fathom lab run code_cache_churn --both     see the mechanism on this machine, sick and fixed
+
+Exit codes: 0 done, 1 the input or the machine refused, 2 bad usage.
+--json on every command prints JSON, described in docs/json.md.";

@@ -1,0 +1,127 @@
+//! `fathom import`: files of others as one recording.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use fathom_evidence::folder;
+use fathom_report::imported::{Imported, ImportedFile};
+use fathom_report::{imported, json};
+
+use super::Answer;
+use crate::inputs::{self, Hints, Service};
+use crate::progress::Progress;
+use crate::terminal::Terminal;
+
+/// Put the files of one JVM together into one recording, or finish one whose writer was killed
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// JFR recordings, GC logs, request latencies, or folders of these; or one unfinished recording
+    #[arg(required = true, value_name = "FILE")]
+    paths: Vec<PathBuf>,
+
+    /// Where to write [default: the name of the first file with .fathom, in this folder]
+    #[arg(short, long, value_name = "NAME.fathom")]
+    output: Option<PathBuf>,
+
+    #[command(flatten)]
+    hints: Hints,
+
+    /// Print JSON (docs/json.md)
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  fathom import app.jfr gc.log -o incident.fathom
+  fathom import incident/ --latency latencies.csv
+  fathom import killed.fathom                        finish a recording that was cut off
+
+A recording is a folder of Parquet files, described in docs/schema.md, that any tool can read.";
+
+pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
+    let imported = match unfinished(args) {
+        Some(folder) => finish(folder)?,
+        None => import(args, terminal)?,
+    };
+    Ok(Answer::done(match args.json {
+        true => json::pretty(&imported),
+        false => imported::text(&imported, &terminal.text(false)),
+    }))
+}
+
+/// The folder to finish in place, if that is what is asked for.
+fn unfinished(args: &Args) -> Option<&Path> {
+    match args.paths.as_slice() {
+        [only] if args.output.is_none() && folder::is_recording(only) => Some(only),
+        _ => None,
+    }
+}
+
+fn finish(path: &Path) -> Result<Imported> {
+    let progress = Progress::start();
+    progress.says(&format!("finishing {}", path.display()));
+    if !has_streams(path)? {
+        bail!("{}: this recording is finished already", path.display());
+    }
+    folder::finish_folder(path)?;
+    let recording = folder::open(path)?;
+    Ok(Imported::new(path, Vec::new(), &recording))
+}
+
+/// Whether a table is still a stream.
+fn has_streams(path: &Path) -> Result<bool> {
+    let entries = fs::read_dir(path).with_context(|| path.display().to_string())?;
+    Ok(entries.flatten().any(|entry| entry.path().extension().is_some_and(|ending| ending == "arrows")))
+}
+
+fn import(args: &Args, terminal: &Terminal) -> Result<Imported> {
+    let output = args.output.clone().unwrap_or_else(|| default_output(&args.paths[0]));
+    if output.symlink_metadata().is_ok() {
+        bail!("{}: exists already; name another folder with -o", output.display());
+    }
+    let service = only_jvm(inputs::services(&args.paths, &args.hints, terminal)?)?;
+    let progress = Progress::start();
+    progress.says(&format!("writing {}", output.display()));
+    write_at_once(&output, &service)?;
+    let files = service.sources.iter().map(|source| ImportedFile {
+        path: source.path.display().to_string(),
+        format: source.format.to_owned(),
+        rows: source.rows,
+    });
+    Ok(Imported::new(&output, files.collect(), &service.recording))
+}
+
+fn default_output(first: &Path) -> PathBuf {
+    let absolute = fs::canonicalize(first).unwrap_or_else(|_| first.to_owned());
+    let stem = absolute.file_stem().map_or_else(|| "recording".into(), |stem| stem.to_owned());
+    PathBuf::from(stem).with_extension(folder::EXTENSION)
+}
+
+fn only_jvm(mut services: Vec<Service>) -> Result<Service> {
+    match (services.pop(), services.last()) {
+        (Some(only), None) => Ok(only),
+        (Some(last), Some(other)) => bail!(
+            "{} and {} are not known to be of the same JVM at the same time; import them one by one",
+            other.paths[0].display(),
+            last.paths[0].display()
+        ),
+        (None, _) => bail!("nothing to import"),
+    }
+}
+
+/// Writes beside the place and renames, so that what has the name is always whole.
+fn write_at_once(output: &Path, service: &Service) -> Result<()> {
+    let mut name = output.file_name().context("-o has to name a folder")?.to_owned();
+    name.push(format!(".{}.unfinished", std::process::id()));
+    let beside = output.with_file_name(name);
+    let written = folder::write(&beside, &service.recording).map_err(anyhow::Error::from);
+    let renamed = written.and_then(|()| fs::rename(&beside, output).with_context(|| output.display().to_string()));
+    if renamed.is_err() {
+        // What was written so far is of no use; that it cannot be removed would hide the real error.
+        let _ = fs::remove_dir_all(&beside);
+    }
+    renamed
+}

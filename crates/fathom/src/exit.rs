@@ -1,0 +1,45 @@
+//! How the program ends.
+
+use std::io::{self, ErrorKind, Write};
+use std::panic::{self, AssertUnwindSafe};
+use std::process::ExitCode;
+
+use fathom_report::clean;
+
+/// The input or the machine refused.
+const REFUSED: u8 = 1;
+
+/// A mistake of the program's own is told in one line, like any other refusal.
+pub(crate) fn report_panics_in_one_line() {
+    panic::set_hook(Box::new(|info| {
+        let place = info.location().map_or_else(String::new, |at| format!(" ({}:{})", at.file(), at.line()));
+        let what = info.payload_as_str().unwrap_or("no message");
+        complain(&format!("a mistake in fathom itself{place}: {what}; please report it with the command that you ran"));
+    }));
+}
+
+/// Runs `work` and turns its result into an exit code and at most one line.
+pub(crate) fn guarded(work: impl FnOnce() -> anyhow::Result<ExitCode>) -> ExitCode {
+    match panic::catch_unwind(AssertUnwindSafe(work)) {
+        Ok(Ok(code)) => code,
+        Ok(Err(error)) => refuse(&error),
+        Err(_) => ExitCode::from(REFUSED),
+    }
+}
+
+fn refuse(error: &anyhow::Error) -> ExitCode {
+    let io_kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
+    if io_kind == Some(ErrorKind::BrokenPipe) {
+        return ExitCode::SUCCESS;
+    }
+    if let Some(usage) = error.downcast_ref::<clap::Error>() {
+        usage.exit();
+    }
+    complain(&format!("{error:#}"));
+    ExitCode::from(REFUSED)
+}
+
+/// One line on standard error. Nothing can be done if that is closed.
+pub(crate) fn complain(what: &str) {
+    let _ = writeln!(io::stderr(), "fathom: {}", clean::line(what));
+}

@@ -1,0 +1,225 @@
+//! Which files are of the same JVM: decided from what they say of themselves, never from names.
+//!
+//! A wrong "same" mixes two JVMs into one account without a sign of it; a wrong "different" shows
+//! two accounts instead of one. So files are put together only for a reason.
+
+use std::collections::HashSet;
+
+use fathom_evidence::Recording;
+use fathom_evidence::kinds::{span, subject};
+
+/// Two sources that measure a JVM's start differ by less: one takes the first instruction of the
+/// JVM, the other the end of its initialisation.
+const START_TOLERANCE_NS: i64 = 2_000_000_000;
+const MILLISECOND_NS: i64 = 1_000_000;
+
+/// What a source says of the JVM that it is about.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Traits {
+    pub(super) pid: Option<i64>,
+    pub(super) started_at_ns: Option<i64>,
+    /// First and last instant.
+    pub(super) range_ns: Option<(i64, i64)>,
+    /// It is about the service as its callers see it, not about a JVM.
+    pub(super) only_requests: bool,
+}
+
+/// A JVM: process ids are used again, and every container has a process 1, so that the start
+/// belongs to it, to the millisecond.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pid: i64,
+    started_at_ms: i64,
+}
+
+impl Identity {
+    pub(super) fn started_at_ns(self) -> i64 {
+        self.started_at_ms.saturating_mul(MILLISECOND_NS)
+    }
+}
+
+impl Traits {
+    /// Reads them from what a source gave.
+    pub(crate) fn of(recording: &Recording) -> Traits {
+        let number = |key| recording.fact(subject::JVM, key)?.parse().ok();
+        Traits {
+            pid: number("pid"),
+            started_at_ns: number("started_at_ns"),
+            range_ns: recording.time_range_ns(),
+            only_requests: only_requests(recording),
+        }
+    }
+
+    /// Which JVM it is, if the source says it fully.
+    pub(crate) fn identity(&self) -> Option<Identity> {
+        Some(Identity { pid: self.pid?, started_at_ms: self.started_at_ns?.div_euclid(MILLISECOND_NS) })
+    }
+
+    pub(crate) fn is_identified(&self) -> bool {
+        self.identity().is_some()
+    }
+
+    /// Whether both saw some of the same time.
+    pub(crate) fn overlaps(&self, other: &Traits) -> bool {
+        match (self.range_ns, other.range_ns) {
+            (Some((from, to)), Some((other_from, other_to))) => from <= other_to && other_from <= to,
+            _ => false,
+        }
+    }
+
+    /// Whether something says that it is the same JVM, and nothing speaks against it.
+    fn agrees(&self, other: &Traits) -> bool {
+        let same_pid = both(self.pid, other.pid).map(|(a, b)| a == b);
+        let starts = both(self.started_at_ns, other.started_at_ns);
+        let same_start = starts.map(|(a, b)| a.abs_diff(b) <= START_TOLERANCE_NS.unsigned_abs());
+        let signs = [same_pid, same_start];
+        signs.contains(&Some(true)) && !signs.contains(&Some(false))
+    }
+}
+
+fn both(a: Option<i64>, b: Option<i64>) -> Option<(i64, i64)> {
+    Some((a?, b?))
+}
+
+fn only_requests(recording: &Recording) -> bool {
+    let request = recording.strings.find(span::REQUEST);
+    let of_a_jvm = recording.strings.find(subject::JVM);
+    recording.samples.time_ns.is_empty()
+        && recording.counters.time_ns.is_empty()
+        && recording.spans.kind.iter().all(|kind| Some(*kind) == request)
+        && !recording.facts.subject.iter().any(|about| Some(*about) == of_a_jvm)
+}
+
+/// Indexes of the sources of each JVM, in the order of the first source.
+pub(crate) fn group(sources: &[Traits]) -> Vec<Vec<usize>> {
+    let mut groups = identified(sources);
+    for index in indexes(sources, |source| !source.only_requests && !source.is_identified()) {
+        match jvm_of(&sources[index], &groups, sources) {
+            Some(group) => groups[group].push(index),
+            None => groups.push(vec![index]),
+        }
+    }
+    let requests = indexes(sources, |source| source.only_requests);
+    let alone = requests.into_iter().filter(|index| !joins_the_only_jvm(*index, &mut groups, sources));
+    let alone: Vec<Vec<usize>> = alone.map(|index| vec![index]).collect();
+    groups.extend(alone);
+    groups.iter_mut().for_each(|group| group.sort_unstable());
+    groups.sort_unstable();
+    groups
+}
+
+fn indexes(sources: &[Traits], choose: impl Fn(&Traits) -> bool) -> Vec<usize> {
+    (0..sources.len()).filter(|index| choose(&sources[*index])).collect()
+}
+
+fn identified(sources: &[Traits]) -> Vec<Vec<usize>> {
+    let mut groups: Vec<(Identity, Vec<usize>)> = Vec::new();
+    for (index, source) in sources.iter().enumerate() {
+        let Some(identity) = source.identity() else { continue };
+        match groups.iter_mut().find(|(known, _)| *known == identity) {
+            Some((_, group)) => group.push(index),
+            None => groups.push((identity, vec![index])),
+        }
+    }
+    groups.into_iter().map(|(_, group)| group).collect()
+}
+
+/// The JVM that a source without full identity belongs to: the only one that agrees with it, or the
+/// only one there is if the source says nothing of itself; in both cases only if it ran meanwhile.
+fn jvm_of(source: &Traits, groups: &[Vec<usize>], sources: &[Traits]) -> Option<usize> {
+    let any = |group: &Vec<usize>, holds: &dyn Fn(&Traits) -> bool| group.iter().any(|index| holds(&sources[*index]));
+    let matching: HashSet<usize> = groups
+        .iter()
+        .enumerate()
+        .filter(|(_, group)| any(group, &|member| member.agrees(source) && member.overlaps(source)))
+        .map(|(index, _)| index)
+        .collect();
+    let says_nothing = source.pid.is_none() && source.started_at_ns.is_none();
+    let only = matches!(groups, [jvm] if says_nothing && any(jvm, &|m| m.is_identified()) && any(jvm, &|m| m.overlaps(source)));
+    match matching.len() {
+        1 => matching.into_iter().next(),
+        0 if only => Some(0),
+        _ => None,
+    }
+}
+
+fn joins_the_only_jvm(index: usize, groups: &mut [Vec<usize>], sources: &[Traits]) -> bool {
+    match groups {
+        [jvm] if jvm.iter().any(|member| sources[*member].overlaps(&sources[index])) => {
+            jvm.push(index);
+            true
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A source from a drawing: `-` is time that it covers, one character is a minute. Then what it
+    /// is: `p` process id, `s` start in seconds, `requests`.
+    fn source(drawing: &str) -> Traits {
+        let (time, words) = drawing.split_at(10);
+        let at = |index: usize| index as i64 * 60_000_000_000;
+        let mut traits = Traits {
+            range_ns: time.find('-').zip(time.rfind('-')).map(|(from, to)| (at(from), at(to + 1))),
+            ..Traits::default()
+        };
+        for word in words.split_whitespace() {
+            match word.split_at(1) {
+                ("p", pid) => traits.pid = Some(pid.parse().unwrap()),
+                ("s", start) => traits.started_at_ns = Some((start.parse::<f64>().unwrap() * 1e9) as i64),
+                _ => traits.only_requests = true,
+            }
+        }
+        traits
+    }
+
+    fn check(drawings: &[&str], expected: &[&[usize]]) {
+        let sources: Vec<Traits> = drawings.iter().map(|drawing| source(drawing)).collect();
+        assert_eq!(group(&sources), expected, "{drawings:?}");
+    }
+
+    #[test]
+    fn files_of_one_jvm() {
+        check(&[], &[]);
+        check(&["----       p7 s100"], &[&[0]]);
+        check(&["----       p7 s100", "    ----   p7 s100"], &[&[0, 1]]);
+        check(&["----       p7 s100", "----       p7 s100.4"], &[&[0], &[1]]);
+        check(&["----       p1 s100", "----       p1 s200"], &[&[0], &[1]]);
+        check(&["----       p1 s100", "----       p2 s100", "  ----     p1 s100"], &[&[0, 2], &[1]]);
+    }
+
+    #[test]
+    fn logs_that_know_less() {
+        // A log that knows nothing of its JVM joins the only one that ran meanwhile.
+        check(&["----       p7 s100", "--         "], &[&[0, 1]]);
+        check(&["----       p7 s100", "      --   "], &[&[0], &[1]]);
+        check(&["----       p7 s100", "----       p8 s100", "--         "], &[&[0], &[1], &[2]]);
+        check(&["--         ", "----       p7 s100"], &[&[0, 1]]);
+        // One that knows the start or the process id joins the JVM that agrees, among any number.
+        check(&["----       p7 s100", "----       p8 s200", "--         s200.3"], &[&[0], &[1, 2]]);
+        check(&["----       p7 s100", "----       p8 s200", "--         p7"], &[&[0, 2], &[1]]);
+        check(&["----       p7 s100", "--         s300"], &[&[0], &[1]]);
+        check(&["----       p7 s100", "--         p8"], &[&[0], &[1]]);
+        check(&["----       p7 s100", "--         p7 s300"], &[&[0], &[1]]);
+        // Two JVMs that agree equally well: no guess.
+        check(&["----       p1 s100", "----       p1 s100.5", "--         s100.2"], &[&[0], &[1], &[2]]);
+        // Logs among themselves: put together only if they know the same start.
+        check(&["----       ", "----       "], &[&[0], &[1]]);
+        check(&["----       s100", " ---       s100"], &[&[0, 1]]);
+    }
+
+    #[test]
+    fn latencies() {
+        check(&["----       p7 s100", "----       requests"], &[&[0, 1]]);
+        check(&["----       requests", "----       p7 s100"], &[&[0, 1]]);
+        check(&["----       requests", "----       "], &[&[0, 1]]);
+        check(&["----       p7 s100", "      ---- requests"], &[&[0], &[1]]);
+        check(&["----       p7 s100", "----       p8 s100", "----       requests"], &[&[0], &[1], &[2]]);
+        check(&["----       requests", "----       requests"], &[&[0], &[1]]);
+        check(&["----       p7 s100", "--         requests", "  --       requests"], &[&[0, 1, 2]]);
+        check(&["----       p7 s100", "           requests"], &[&[0], &[1]]);
+    }
+}

@@ -1,0 +1,150 @@
+//! Reads what was found.
+
+use std::path::PathBuf;
+
+use fathom_evidence::kinds::loss;
+use fathom_evidence::{Recording, Table, folder};
+use fathom_readers::{LoadOptions, Reader};
+
+use super::Traits;
+use super::find::{Found, Item, RECORDING};
+use crate::progress::Progress;
+
+/// A recording, with where it came from.
+#[derive(Clone)]
+pub(crate) struct Source {
+    /// One file, or the parts of a rotated one.
+    pub(crate) paths: Vec<PathBuf>,
+    /// Name of the format.
+    pub(crate) format: &'static str,
+    /// What is in it.
+    pub(crate) recording: Recording,
+}
+
+impl Source {
+    /// Rows of all tables.
+    pub(crate) fn rows(&self) -> usize {
+        let r = &self.recording;
+        r.facts.len() + r.samples.len() + r.spans.len() + r.counters.len() + r.logs.len()
+    }
+}
+
+/// What could be read, and one line for each path that could not.
+pub(super) struct Loaded {
+    pub(super) sources: Vec<Source>,
+    pub(super) refused: Vec<String>,
+}
+
+/// Something to read at once.
+enum Job {
+    Recording(PathBuf),
+    Files(&'static dyn Reader, Vec<PathBuf>),
+}
+
+pub(super) fn load(found: Found, options: &LoadOptions, progress: &Progress) -> Loaded {
+    let mut loaded = Loaded { sources: Vec::new(), refused: found.refused };
+    let mut readers = Vec::new();
+    for job in jobs(found.items) {
+        let Some(first) = job.paths().first().cloned() else { continue };
+        progress.says(&format!("reading {}", first.display()));
+        let reader = job.reader();
+        match job.run(options) {
+            Ok(source) if source.recording.is_empty() && source.rows() == 0 => {
+                loaded.refused.push(format!("{}: nothing in it can be used{}", first.display(), why_nothing(&source)));
+            }
+            Ok(source) => {
+                loaded.sources.push(source);
+                readers.push(reader);
+            }
+            Err(refusal) => loaded.refused.push(refusal),
+        }
+    }
+    place_by_uptime(&mut loaded.sources, &readers, options);
+    loaded
+}
+
+/// Puts the files of one format together as its reader wants them; order of the first file decides.
+fn jobs(items: Vec<Item>) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    let mut by_format: Vec<(&'static dyn Reader, Vec<PathBuf>)> = Vec::new();
+    for item in items {
+        match item {
+            Item::Recording(path) => jobs.push(Job::Recording(path)),
+            Item::File(path, reader) => match by_format.iter_mut().find(|(known, _)| known.name() == reader.name()) {
+                Some((_, files)) => files.push(path),
+                None => by_format.push((reader, vec![path])),
+            },
+        }
+    }
+    for (reader, files) in by_format {
+        jobs.extend(reader.group(files).into_iter().map(|files| Job::Files(reader, files)));
+    }
+    jobs
+}
+
+impl Job {
+    fn paths(&self) -> &[PathBuf] {
+        match self {
+            Job::Recording(path) => std::slice::from_ref(path),
+            Job::Files(_, files) => files,
+        }
+    }
+
+    fn reader(&self) -> Option<&'static dyn Reader> {
+        match self {
+            Job::Recording(_) => None,
+            Job::Files(reader, _) => Some(*reader),
+        }
+    }
+
+    fn run(self, options: &LoadOptions) -> Result<Source, String> {
+        match self {
+            Job::Recording(path) => {
+                let recording = folder::open(&path).map_err(|error| error.to_string())?;
+                Ok(Source { paths: vec![path], format: RECORDING, recording })
+            }
+            Job::Files(reader, paths) => {
+                let recording = reader.load(&paths, options).map_err(|error| error.to_string())?;
+                Ok(Source { paths, format: reader.name(), recording })
+            }
+        }
+    }
+}
+
+/// The first loss of a source without content tells why.
+fn why_nothing(source: &Source) -> String {
+    let recording = &source.recording;
+    recording.losses.rows().next().map_or_else(String::new, |loss| format!(": {}", recording.text(loss.says)))
+}
+
+/// Reads files again whose times had to be estimated, now that another file tells when the JVM
+/// started. Only if there is one JVM, and one run of it in the file: else it would be a guess.
+fn place_by_uptime(sources: &mut [Source], readers: &[Option<&'static dyn Reader>], options: &LoadOptions) {
+    let Some((started_at_ns, known_from)) = only_start(sources).filter(|_| options.started_at_ns.is_none()) else {
+        return;
+    };
+    let options = LoadOptions { started_at_ns: Some(started_at_ns), ..options.clone() };
+    for (source, reader) in sources.iter_mut().zip(readers) {
+        let Some(reader) = reader.filter(|_| is_estimated(&source.recording)) else { continue };
+        let placed = reader.load(&source.paths, &options).ok().filter(|placed| !is_estimated(placed));
+        if let Some(mut placed) = placed {
+            let name = super::file_name(&source.paths[0]);
+            let says =
+                format!("{name} only has the JVM's uptime: placed by the start of the JVM that {known_from} tells");
+            placed.add_loss(source.format, loss::CLOCK_ESTIMATED, 0, &says);
+            source.recording = placed;
+        }
+    }
+}
+
+/// When the JVM started, if all sources that know it mean the same one; and the file that tells.
+fn only_start(sources: &[Source]) -> Option<(i64, String)> {
+    let mut known = sources.iter().filter_map(|source| Some((source, Traits::of(&source.recording).identity()?)));
+    let (first, identity) = known.next()?;
+    known.all(|(_, other)| other == identity).then(|| (identity.started_at_ns(), super::file_name(&first.paths[0])))
+}
+
+fn is_estimated(recording: &Recording) -> bool {
+    let estimated = recording.strings.find(loss::CLOCK_ESTIMATED);
+    estimated.is_some_and(|kind| recording.losses.rows().any(|row| row.kind == kind))
+}

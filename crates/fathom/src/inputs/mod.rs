@@ -1,0 +1,190 @@
+//! From the paths of a command line to recordings, one per JVM.
+//!
+//! [`find`] turns paths into files with their formats, [`load`] reads them, [`grouping`] decides
+//! which belong to the same JVM, and [`Service`] is the result. Formats are recognised, never asked
+//! for. What cannot be read does not keep the rest from being read; it is named on standard error.
+
+mod find;
+mod grouping;
+mod load;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use fathom_evidence::Recording;
+use fathom_evidence::kinds::subject;
+use fathom_readers::LoadOptions;
+
+use crate::exit::complain;
+use crate::progress::Progress;
+use crate::terminal::Terminal;
+use crate::times::{self, TimePoint};
+
+pub(crate) use grouping::Traits;
+pub(crate) use load::Source;
+
+/// What the caller knows about the files.
+#[derive(Debug, Args)]
+pub(crate) struct Hints {
+    /// Request latencies: CSV with the columns time and latency_ms, or lines for --latency-pattern
+    #[arg(long, value_name = "FILE")]
+    latency: Vec<PathBuf>,
+
+    /// Regular expression for lines of a request log, with the groups `time` and `latency_ms`
+    /// (or latency_us, latency_s, latency_ns)
+    #[arg(long, value_name = "REGEX")]
+    latency_pattern: Option<String>,
+
+    /// When the JVM started, for logs that only know its uptime
+    #[arg(long, value_name = "TIME", value_parser = times::absolute)]
+    started_at: Option<TimePoint>,
+}
+
+impl Hints {
+    /// The same for another recording, whose latencies are not these.
+    pub(crate) fn without_latency(&self) -> Hints {
+        Hints { latency: Vec::new(), latency_pattern: self.latency_pattern.clone(), started_at: None }
+    }
+
+    fn options(&self, terminal: &Terminal) -> Result<LoadOptions> {
+        let started_at_ns = self.started_at.map(|time| time.absolute_ns(&terminal.zone)).transpose();
+        Ok(LoadOptions {
+            started_at_ns: started_at_ns.context("--started-at")?,
+            latency_pattern: self.latency_pattern.clone(),
+        })
+    }
+}
+
+/// Everything that is known about one JVM, from one or more files.
+pub(crate) struct Service {
+    /// The files.
+    pub(crate) paths: Vec<PathBuf>,
+    /// What each file gave: its format and its rows.
+    pub(crate) sources: Vec<Summary>,
+    /// All of it together.
+    pub(crate) recording: Recording,
+}
+
+/// What a file gave.
+#[derive(Debug, Clone)]
+pub(crate) struct Summary {
+    pub(crate) path: PathBuf,
+    pub(crate) format: &'static str,
+    pub(crate) rows: usize,
+}
+
+/// Reads everything that `paths` lead to. Fails only if nothing can be read.
+pub(crate) fn services(paths: &[PathBuf], hints: &Hints, terminal: &Terminal) -> Result<Vec<Service>> {
+    let options = hints.options(terminal)?;
+    let progress = Progress::start();
+    let mut loaded = load::load(find::find(paths), &options, &progress);
+    let latencies = load_latencies(&hints.latency, &options, &progress)?;
+    if loaded.sources.is_empty() && latencies.is_empty() {
+        let last = loaded.refused.pop();
+        loaded.refused.iter().for_each(|refusal| complain(refusal));
+        bail!(last.unwrap_or_else(|| "nothing to read".to_owned()));
+    }
+    loaded.refused.iter().for_each(|refusal| complain(refusal));
+    let traits: Vec<Traits> = loaded.sources.iter().map(|source| Traits::of(&source.recording)).collect();
+    let groups = grouping::group(&traits);
+    tell_strays(&groups, &traits, &loaded.sources);
+    add_latencies(assemble(groups, loaded.sources), latencies)
+}
+
+/// Latencies named with `--latency` are wanted, so that a failure to read them is final.
+fn load_latencies(files: &[PathBuf], options: &LoadOptions, progress: &Progress) -> Result<Vec<Source>> {
+    let mut loaded = load::load(find::find(files), options, progress);
+    match loaded.refused.pop() {
+        Some(refusal) => bail!(refusal),
+        None => Ok(loaded.sources),
+    }
+}
+
+/// Says which files are explained by themselves although there is a JVM that they may belong to.
+fn tell_strays(groups: &[Vec<usize>], traits: &[Traits], sources: &[Source]) {
+    if groups.len() < 2 || !traits.iter().any(Traits::is_identified) {
+        return;
+    }
+    for source in groups.iter().filter(|group| !group.iter().any(|index| traits[*index].is_identified())) {
+        let name = sources[source[0]].paths[0].display();
+        complain(&format!(
+            "{name}: taken by itself: no sign that it belongs to one of the other JVMs at the same time"
+        ));
+    }
+}
+
+fn assemble(groups: Vec<Vec<usize>>, sources: Vec<Source>) -> Vec<Service> {
+    let mut sources: Vec<Option<Source>> = sources.into_iter().map(Some).collect();
+    let mut take = |group: Vec<usize>| group.into_iter().filter_map(|index| sources[index].take()).collect();
+    groups.into_iter().map(|group| Service::from_sources(without_repetitions(take(group)))).collect()
+}
+
+/// Leaves out files that a recording in the same group was imported from.
+fn without_repetitions(sources: Vec<Source>) -> Vec<Source> {
+    let imported: Vec<String> = sources.iter().flat_map(|source| imported_files(&source.recording)).collect();
+    let is_repeated = |source: &Source| {
+        source.format != find::RECORDING && source.paths.iter().all(|path| imported.contains(&file_name(path)))
+    };
+    let (repeated, kept): (Vec<Source>, Vec<Source>) = sources.into_iter().partition(is_repeated);
+    for path in repeated.iter().flat_map(|source| &source.paths) {
+        complain(&format!("{}: not read again: a recording beside it was imported from it", path.display()));
+    }
+    kept
+}
+
+const FILES: &str = "files";
+
+fn imported_files(recording: &Recording) -> Vec<String> {
+    let strings = &recording.strings;
+    let (Some(about), Some(key)) = (strings.find(subject::RECORDING), strings.find(FILES)) else { return Vec::new() };
+    let facts = recording.facts.rows().filter(|fact| fact.subject == about && fact.key == key);
+    facts.map(|fact| recording.text(fact.value).to_owned()).collect()
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+impl Service {
+    fn from_sources(sources: Vec<Source>) -> Service {
+        let mut service = Service { paths: Vec::new(), sources: Vec::new(), recording: Recording::default() };
+        sources.into_iter().for_each(|source| service.add(source));
+        service
+    }
+
+    fn add(&mut self, source: Source) {
+        let rows = source.rows();
+        let Source { paths, format, recording } = source;
+        self.recording.absorb(recording);
+        for path in &paths {
+            if format != find::RECORDING {
+                self.recording.add_fact(subject::RECORDING, FILES, &file_name(path), format);
+            }
+        }
+        self.sources.extend(paths.first().map(|path| Summary { path: path.clone(), format, rows }));
+        self.paths.extend(paths);
+    }
+
+    fn overlaps(&self, source: &Source) -> bool {
+        Traits::of(&self.recording).overlaps(&Traits::of(&source.recording))
+    }
+}
+
+/// Gives the latencies that were named apart to every JVM that ran meanwhile: they are those of the
+/// service, whichever of its JVMs served.
+fn add_latencies(mut services: Vec<Service>, latencies: Vec<Source>) -> Result<Vec<Service>> {
+    for latency in latencies {
+        let meanwhile = services.iter_mut().filter(|service| service.overlaps(&latency));
+        let joined = meanwhile.map(|service| service.add(latency.clone())).count();
+        if services.is_empty() {
+            services.push(Service::from_sources(vec![latency]));
+        } else if joined == 0 {
+            bail!(
+                "{}: none of its requests falls into the time of the recordings; check the clocks and the time zone",
+                latency.paths[0].display()
+            );
+        }
+    }
+    Ok(services)
+}

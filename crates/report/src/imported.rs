@@ -1,0 +1,92 @@
+//! What an import has to tell: what was read, what is missing, where it is now.
+
+use std::path::Path;
+
+use fathom_causes::explanation::LossNote;
+use fathom_evidence::{Recording, Table};
+use serde::Serialize;
+
+use crate::sheet::{Sheet, Tone, piece};
+use crate::{TextOptions, units};
+
+/// Version of the JSON.
+const SCHEMA: u32 = 1;
+
+/// A recording that was written.
+#[derive(Debug, Clone, Serialize)]
+pub struct Imported {
+    /// Version of the JSON.
+    pub schema: u32,
+    /// The folder.
+    pub folder: String,
+    /// What was read, in order.
+    pub files: Vec<ImportedFile>,
+    /// Rows of each table.
+    pub tables: Tables,
+    /// What is missing.
+    pub losses: Vec<LossNote>,
+}
+
+/// A file that was read.
+#[derive(Debug, Clone, Serialize)]
+pub struct ImportedFile {
+    /// The file; the first one of a rotated log.
+    pub path: String,
+    /// Its format.
+    pub format: String,
+    /// How many rows it gave.
+    pub rows: usize,
+}
+
+/// Rows of each table.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Tables {
+    /// What is true of the whole recording.
+    pub facts: usize,
+    /// Threads seen at instants.
+    pub samples: usize,
+    /// What has a beginning and an end.
+    pub spans: usize,
+    /// Numbers at instants.
+    pub counters: usize,
+    /// Lines of text.
+    pub logs: usize,
+}
+
+impl Imported {
+    /// Sums up a recording that was written to `folder` from `files`.
+    pub fn new(folder: &Path, files: Vec<ImportedFile>, recording: &Recording) -> Imported {
+        let losses = recording.losses.rows().map(|loss| LossNote {
+            source: recording.text(loss.source).to_owned(),
+            kind: recording.text(loss.kind).to_owned(),
+            says: recording.text(loss.says).to_owned(),
+        });
+        let tables = Tables {
+            facts: recording.facts.len(),
+            samples: recording.samples.len(),
+            spans: recording.spans.len(),
+            counters: recording.counters.len(),
+            logs: recording.logs.len(),
+        };
+        Imported { schema: SCHEMA, folder: folder.display().to_string(), files, tables, losses: losses.collect() }
+    }
+}
+
+/// The same for a person.
+pub fn text(imported: &Imported, options: &TextOptions) -> String {
+    let mut sheet = Sheet::new(options.width);
+    let count = |rows: usize| units::amount(rows as f64, "count");
+    for file in &imported.files {
+        let what = format!("{} ({}, {} rows)", file.path, crate::text::spelled(&file.format), count(file.rows));
+        sheet.labelled(0, 7, piece(Tone::Faint, "read"), &what);
+    }
+    let Tables { facts, samples, spans, counters, logs } = imported.tables;
+    let rows = [(facts, "facts"), (samples, "samples"), (spans, "spans"), (counters, "counters"), (logs, "log lines")];
+    let rows: Vec<String> = rows.iter().map(|(rows, name)| format!("{} {name}", count(*rows))).collect();
+    sheet.labelled(0, 7, piece(Tone::Strong, "wrote"), &format!("{}: {}", imported.folder, rows.join(", ")));
+    for loss in &imported.losses {
+        let what = format!("{}: {}", crate::text::spelled(&loss.source), loss.says);
+        sheet.labelled(0, 7, piece(Tone::Warn, "lost"), &what);
+    }
+    sheet.render(options.color)
+}
