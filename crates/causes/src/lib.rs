@@ -9,7 +9,7 @@
 mod case;
 mod cause;
 mod engine;
-mod explanation;
+pub mod explanation;
 pub mod measure;
 pub mod say;
 mod summary;
@@ -18,10 +18,7 @@ mod unexplained;
 pub use case::{Case, Side};
 pub use cause::{Cause, Claim, Finding, Standing};
 pub use engine::{ExplainOptions, explain};
-pub use explanation::{
-    Baseline, CauseVerdict, Evidence, Explanation, LossNote, Missing, RecordingSummary, SCHEMA, SlowInterval,
-    StackShare, Unexplained, Verdict,
-};
+pub(crate) use explanation::Evidence;
 
 include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
 
