@@ -116,6 +116,7 @@ fn says(slow: &Slow) -> String {
         SignalKind::RequestLatency => format!("requests took up to {} (99th percentile of a second)", say::time(worst)),
         SignalKind::Stopped => format!("the application stood still for up to {} of a second", say::percent(worst)),
         SignalKind::Locks => format!("up to {} threads waited for locks", say::number(worst)),
+        SignalKind::Permits => format!("up to {} threads waited for permits of a semaphore", say::number(worst)),
         SignalKind::InputOutput => format!("up to {} threads waited for other services or files", say::number(worst)),
         SignalKind::AllocationStalls => format!("up to {} threads waited for memory", say::number(worst)),
         SignalKind::Recompiling => format!("recompiling took up to {} cores", say::number(worst)),

@@ -90,8 +90,10 @@ impl Origin {
 /// What a thread waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Wait {
-    /// A lock that another thread holds: a monitor, or a lock or semaphore of `java.util.concurrent`.
+    /// A lock that another thread holds: a monitor, or a lock of `java.util.concurrent`.
     Lock,
+    /// A permit of a semaphore: of a pool that is used up, or of work that has not come yet.
+    Permit,
     /// The answer of another service.
     Socket,
     /// A file.
@@ -122,6 +124,7 @@ impl fmt::Display for Cell {
             Cell::Stopped(Stop::Collection(collection)) => write!(f, "stopped by {collection}"),
             Cell::Stopped(Stop::Operation) => f.write_str("stopped by operations of the VM thread"),
             Cell::Blocked(Wait::Lock) => f.write_str("waiting for locks"),
+            Cell::Blocked(Wait::Permit) => f.write_str("waiting for permits of a semaphore"),
             Cell::Blocked(Wait::Socket) => f.write_str("waiting for other services"),
             Cell::Blocked(Wait::File) => f.write_str("waiting for files"),
             Cell::Blocked(Wait::AllocationStall) => f.write_str("waiting for the collector to free memory"),

@@ -24,6 +24,8 @@ pub enum SignalKind {
     Stopped,
     /// Threads waiting for locks, on average.
     Locks,
+    /// Threads waiting for permits of semaphores, on average.
+    Permits,
     /// Threads waiting for other services or files, on average.
     InputOutput,
     /// Threads waiting for the collector to free memory, on average.
@@ -48,6 +50,7 @@ impl SignalKind {
             SignalKind::RequestLatency => "request_latency",
             SignalKind::Stopped => "stopped",
             SignalKind::Locks => "locks",
+            SignalKind::Permits => "permits",
             SignalKind::InputOutput => "input_output",
             SignalKind::AllocationStalls => "allocation_stalls",
             SignalKind::Recompiling => "recompiling",
@@ -169,6 +172,7 @@ fn losses(account: &Account) -> Vec<Signal> {
     let process = account.process_cpu_ns.clone().unwrap_or_else(|| account.grid.zeros());
     let stopped = per_second(&|cell| matches!(cell, Cell::Stopped(_)));
     let locks = part_of(per_second(&|cell| cell == Cell::Blocked(Wait::Lock)), &busy, 0.2);
+    let permits = part_of(per_second(&|cell| cell == Cell::Blocked(Wait::Permit)), &busy, 0.25);
     let is_io = |cell: Cell| matches!(cell, Cell::Blocked(Wait::Socket | Wait::File));
     let io = part_of(per_second(&is_io), &busy, 0.25);
     let stalls = per_second(&|cell| cell == Cell::Blocked(Wait::AllocationStall));
@@ -188,6 +192,7 @@ fn losses(account: &Account) -> Vec<Signal> {
     vec![
         signal(SignalKind::Stopped, stopped, 0.10, 3.0, 0.10, 1, true),
         signal(SignalKind::Locks, locks, 0.5, 3.0, 1.0, 2, true),
+        signal(SignalKind::Permits, permits, 0.5, 2.0, 2.0, 2, false),
         signal(SignalKind::InputOutput, io, 0.5, 2.0, 2.0, 2, false),
         signal(SignalKind::AllocationStalls, stalls, 0.1, 3.0, 0.1, 1, true),
         signal(SignalKind::Collecting, collecting, 0.25, 3.0, 8.0, 3, false),

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use fathom_evidence::kinds::{counter, role, subject};
+use fathom_evidence::kinds::{counter, role, span, subject};
 use fathom_evidence::tables::{Sample, Span};
 use fathom_evidence::{Recording, StrId};
 
@@ -154,8 +154,16 @@ fn accounted_range(recording: &Recording) -> Option<(i64, i64)> {
     match (times.clone().min(), times.max()) {
         // A second of margin: a counter is read at the end of the second it speaks of.
         (Some(from), Some(to)) if to > from => Some((from.saturating_sub(1_000_000_000), *to)),
-        _ => recording.time_range_ns(),
+        _ => range_of_jvm(recording).or_else(|| recording.time_range_ns()),
     }
+}
+
+/// The time that spans of the JVM cover: requests may be known for days before and after.
+fn range_of_jvm(recording: &Recording) -> Option<(i64, i64)> {
+    let request = recording.strings.find(span::REQUEST)?;
+    let own = recording.spans.rows().filter(|span| span.kind != request);
+    let from = own.clone().map(|span| span.time_ns).min()?;
+    Some((from, own.map(|span| span.time_ns.saturating_add(span.duration_ns)).max()?))
 }
 
 /// Two sources may report the same pause: of each kind only the spans of the source that covers

@@ -13,7 +13,12 @@ const FIRST_CLIENT_PORT: u32 = 32_768;
 
 /// Classes of `java.util.concurrent` that a thread parks on when another thread holds what it
 /// needs. Queues, conditions and futures are waiting for work and are not here.
-const LOCK_CLASSES: &[&str] = &["ReentrantLock", "ReentrantReadWriteLock", "StampedLock", "Semaphore"];
+const PARKS: &[(&str, Wait)] = &[
+    ("ReentrantLock", Wait::Lock),
+    ("ReentrantReadWriteLock", Wait::Lock),
+    ("StampedLock", Wait::Lock),
+    ("Semaphore", Wait::Permit),
+];
 
 /// One wait with the part of it that the application was not stopped anyway.
 #[derive(Debug, Clone, Copy)]
@@ -38,29 +43,33 @@ pub(crate) fn find(view: &View<'_>, stopped: &Intervals) -> Vec<WaitSpan> {
     ];
     let mut waits = Vec::new();
     for (kind, wait) in KINDS {
-        let spans = view.spans(kind).filter(|span| view.is_application(span.tid) && counts(view, kind, span));
-        waits.extend(spans.map(|span| {
+        let spans = view.spans(kind).filter(|span| view.is_application(span.tid));
+        waits.extend(spans.filter_map(|span| {
+            let wait = refine(view, *wait, &span)?;
             let end = span.time_ns.saturating_add(span.duration_ns.max(0));
             let lost = span.duration_ns.max(0) - stopped.within_ns(span.time_ns, end);
-            WaitSpan { span, wait: *wait, lost_ns: lost.max(0) as f64 }
+            Some(WaitSpan { span, wait, lost_ns: lost.max(0) as f64 })
         }));
     }
     waits
 }
 
-/// Whether a wait is lost time rather than a thread that has nothing to do.
-fn counts(view: &View<'_>, kind: &str, span: &Span) -> bool {
-    match kind {
-        span::PARK => is_lock_class(view.recording.text(span.name)),
-        span::SOCKET_READ | span::SOCKET_WRITE => is_downstream(view, span),
-        _ => true,
+/// What a wait is; nothing when the thread just has nothing to do.
+fn refine(view: &View<'_>, wait: Wait, span: &Span) -> Option<Wait> {
+    let kind = view.recording.text(span.kind);
+    match wait {
+        Wait::Lock if kind == span::PARK => parked_on(view.recording.text(span.name)),
+        Wait::Socket => is_downstream(view, span).then_some(wait),
+        _ => Some(wait),
     }
 }
 
-fn is_lock_class(class: &str) -> bool {
+/// What a thread waits for that parked on an object of `class`.
+fn parked_on(class: &str) -> Option<Wait> {
     let simple = class.rsplit(['.', '/']).next().unwrap_or(class);
     let is_condition = simple.contains("Condition");
-    !is_condition && LOCK_CLASSES.iter().any(|lock| simple.starts_with(lock))
+    let found = PARKS.iter().find(|(name, _)| simple.starts_with(name) && !is_condition);
+    found.map(|(_, wait)| *wait)
 }
 
 /// Whether the peer of a socket is a service that we call, not a client whose next request we
@@ -77,17 +86,17 @@ mod tests {
     #[test]
     fn locks_are_told_from_queues() {
         for (class, expected) in [
-            ("java.util.concurrent.locks.ReentrantLock$NonfairSync", true),
-            ("java.util.concurrent.locks.ReentrantReadWriteLock$FairSync", true),
-            ("java.util.concurrent.Semaphore$NonfairSync", true),
-            ("java/util/concurrent/locks/ReentrantLock$FairSync", true),
-            ("java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject", false),
-            ("java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionNode", false),
-            ("java.util.concurrent.SynchronousQueue$TransferStack", false),
-            ("java.util.concurrent.ForkJoinPool", false),
-            ("", false),
+            ("java.util.concurrent.locks.ReentrantLock$NonfairSync", Some(Wait::Lock)),
+            ("java.util.concurrent.locks.ReentrantReadWriteLock$FairSync", Some(Wait::Lock)),
+            ("java.util.concurrent.Semaphore$NonfairSync", Some(Wait::Permit)),
+            ("java/util/concurrent/locks/ReentrantLock$FairSync", Some(Wait::Lock)),
+            ("java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject", None),
+            ("java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionNode", None),
+            ("java.util.concurrent.SynchronousQueue$TransferStack", None),
+            ("java.util.concurrent.ForkJoinPool", None),
+            ("", None),
         ] {
-            assert_eq!(is_lock_class(class), expected, "{class}");
+            assert_eq!(parked_on(class), expected, "{class}");
         }
     }
 }

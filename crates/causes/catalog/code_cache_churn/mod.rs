@@ -98,7 +98,9 @@ fn says(case: &Case<'_>, cache: &CodeCache, standing: Standing) -> String {
         return parts.join(", ");
     }
     let compilers = case.excess_threads(|cell| cell == Cell::Compiler);
-    parts.insert(0, format!("compiler threads {}{} of a core", if compilers >= 0.0 { "+" } else { "" }, say::percent(compilers)));
+    if compilers >= 0.01 {
+        parts.insert(0, format!("compiler threads +{} of a core", say::percent(compilers)));
+    }
     if cache.collections > 0 {
         parts.push(format!("{} collections per second to free code", say::number(cache.collections_per_second.0)));
     }
@@ -112,9 +114,12 @@ fn says(case: &Case<'_>, cache: &CodeCache, standing: Standing) -> String {
 }
 
 fn evidence(case: &Case<'_>, cache: &CodeCache) -> Vec<Evidence> {
-    let mut evidence = vec![case.cell_evidence("compiler threads", "cores", |cell| cell == Cell::Compiler)];
-    evidence.push(case.evidence("interpreted share of the application's code", cache.interpreted, "ratio", "samples"));
-    evidence.push(case.evidence("collections to free code", cache.collections_per_second, "1/s", "spans"));
+    let mut evidence = Vec::new();
+    let compilers = case.cell_evidence("compiler threads", "cores", |cell| cell == Cell::Compiler);
+    let interpreted = case.evidence("interpreted share of the application's code", cache.interpreted, "ratio", "samples");
+    let collections = case.evidence("collections to free code", cache.collections_per_second, "1/s", "spans");
+    evidence.extend([compilers, interpreted, collections].into_iter().filter(|evidence| evidence.value > 0.0));
+    evidence.extend(cache.compilations_per_second.map(|rate| case.evidence("compilations", rate, "1/s", "counters")));
     let mut add = |says: &str, value: Option<f64>, unit: &str, table: &str| {
         evidence.extend(value.map(|value| case.evidence(says, (value, None), unit, table)));
     };
@@ -122,12 +127,10 @@ fn evidence(case: &Case<'_>, cache: &CodeCache) -> Vec<Evidence> {
     add("code made in the slow time, in sizes of the cache", cache.made, "times", "counters");
     add("fullest segment", cache.fullest, "ratio", "counters");
     add("size of the cache", cache.reserved_bytes, "bytes", "facts");
-    add("code freed as seen by falling occupancy", Some(cache.freed_bytes), "bytes", "counters");
+    let freed = cache.swing_bytes.map(|_| cache.freed_bytes);
+    add("code freed as seen by falling occupancy", freed, "bytes", "counters");
     if let Some((method, count)) = &cache.most_compiled {
         add(&format!("compilations of {method} at one level"), Some(*count as f64), "count", "spans");
-    }
-    if let Some(compilations) = cache.compilations_per_second {
-        evidence.push(case.evidence("compilations", compilations, "1/s", "counters"));
     }
     evidence
 }

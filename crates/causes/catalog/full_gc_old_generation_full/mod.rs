@@ -1,9 +1,10 @@
 //! Only full collections: the old generation is full of live data, or the collector believes that
 //! a young collection cannot succeed, so that every collection is a full one and frees little.
 
-use fathom_timeline::{Cell, Stop};
+use fathom_evidence::kinds::span;
+use fathom_timeline::{Cell, Origin, Stop, Wait};
 
-use crate::measure::collections::{is_full, old_occupancy_after_full, stops};
+use crate::measure::collections::{heap_occupancy_after, is_full, old_occupancy_after_full, stops};
 use crate::{Case, Cause, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -25,7 +26,7 @@ const IN_A_ROW: usize = 4;
 fn decide(case: &Case<'_>) -> Finding {
     let full = stops(case, is_full);
     if full.is_empty() {
-        return none(case);
+        return without_pauses(case);
     }
     let occupancy = old_occupancy_after_full(case);
     let row = longest_row(case);
@@ -42,12 +43,30 @@ fn decide(case: &Case<'_>) -> Finding {
     finding.claiming(case, is_ours)
 }
 
-fn none(case: &Case<'_>) -> Finding {
-    let seen = case.view().spans("gc_pause").len() + case.view().spans("gc").len();
+/// Collectors that work beside the application do not stop it for a full collection: when the heap
+/// is full of live data, threads wait for memory instead.
+fn without_pauses(case: &Case<'_>) -> Finding {
+    let seen = case.view().spans(span::GC_PAUSE).len() + case.view().spans(span::GC).len();
     if seen == 0 && !case.has_jfr() {
         return Finding::unknown("no collections were recorded", "-Xlog:gc*:file=gc.log:time,uptime,level,tags");
     }
-    Finding::absent("no full collection for want of memory in the slow time")
+    let stalls = case.slow.spans(span::ALLOCATION_STALL).count();
+    let occupancy = heap_occupancy_after(case).filter(|_| stalls > 0);
+    let Some(share) = occupancy.filter(|share| *share >= FULL) else {
+        return Finding::absent("no full collection for want of memory in the slow time");
+    };
+    let text = format!(
+        "{} although the collector had just run: heap {} in use after collections",
+        say::count(stalls, "allocation stall"),
+        say::percent(share)
+    );
+    Finding::new(Standing::Seen, text)
+        .with(case.evidence("waits of threads for memory", (stalls as f64, None), "count", "spans"))
+        .with(case.evidence("heap in use after collections", (share, None), "ratio", "counters"))
+        .claiming(case, |cell| match cell {
+            Cell::Collector(collection) | Cell::Stopped(Stop::Collection(collection)) => collection.origin == Origin::Allocation,
+            cell => cell == Cell::Blocked(Wait::AllocationStall),
+        })
 }
 
 fn standing(count: usize, occupancy: Option<f64>, row: usize) -> Standing {

@@ -45,12 +45,13 @@ fn decide(case: &Case<'_>) -> Finding {
 }
 
 fn is_ours(cell: Cell) -> bool {
-    cell == Cell::Blocked(Wait::Lock)
+    matches!(cell, Cell::Blocked(Wait::Lock | Wait::Permit))
 }
 
 fn locks(case: &Case<'_>) -> HashMap<String, Lock> {
     let mut locks: HashMap<String, Lock> = HashMap::new();
-    let parks = case.slow.spans(span::PARK).filter(|park| case.recording().text(park.name).contains("Lock"));
+    let is_lock = |park: &Span| ["Lock", "Semaphore"].iter().any(|name| case.recording().text(park.name).contains(name));
+    let parks = case.slow.spans(span::PARK).filter(is_lock);
     for wait in case.slow.spans(span::MONITOR_ENTER).chain(parks).filter(|wait| case.view().is_application(wait.tid)) {
         let class = case.recording().text(wait.name).to_owned();
         locks.entry(class).or_default().add(case, &wait);

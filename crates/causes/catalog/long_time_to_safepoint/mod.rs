@@ -34,7 +34,10 @@ fn decide(case: &Case<'_>) -> Finding {
     }
     let stalls: Vec<(i64, i64)> = waits.into_iter().filter(|(from, to)| to - from >= STALL_NS).collect();
     if stalls.is_empty() {
-        return Finding::absent(format!("longest wait for a safepoint {}", say::time(longest as f64)));
+        return Finding::absent(match longest {
+            0 => "no wait for a safepoint as long as the recorder notes".to_owned(),
+            _ => format!("longest wait for a safepoint {}", say::time(longest as f64)),
+        });
     }
     let starved = machine_use(case).filter(|ratio| *ratio >= STARVED && !was_running(case));
     let standing = if starved.is_some() { Standing::Indicated } else { Standing::Seen };

@@ -3,7 +3,7 @@
 use fathom_evidence::detail::Gc;
 use fathom_evidence::kinds::{counter, event};
 use fathom_evidence::tables::Span;
-use fathom_timeline::{Collection, Origin, Scope, Stop};
+use fathom_timeline::{Collection, Origin, Scope, Series, Stop};
 
 use crate::case::{Case, Side};
 
@@ -96,8 +96,7 @@ pub fn old_occupancy_after_full(case: &Case<'_>) -> Option<f64> {
     if shares.is_empty() {
         shares = counted_old_occupancy(case);
     }
-    let middle = shares.len() / 2;
-    (!shares.is_empty()).then(|| *shares.select_nth_unstable_by(middle, f64::total_cmp).1)
+    median(shares)
 }
 
 /// Logs and events place the same pause within this of each other, in ns.
@@ -116,13 +115,29 @@ fn largest_heap(case: &Case<'_>, detail: &Gc) -> Option<u64> {
 
 fn counted_old_occupancy(case: &Case<'_>) -> Vec<f64> {
     let view = case.view();
-    let pair = |used: &str, size: &str| {
-        let (used, size) = (view.counter(used, "after_gc"), view.counter(size, "after_gc").last());
-        size.filter(|size| *size > 0.0).map(|size| (used, size))
-    };
-    let heap_limit = || view.flag("MaxHeapSize").map(|size| (view.counter(counter::HEAP_USED_BYTES, "after_gc"), size));
-    let Some((used, size)) = pair(counter::OLD_USED_BYTES, counter::OLD_CAPACITY_BYTES).or_else(heap_limit) else {
-        return Vec::new();
-    };
+    let used = view.counter(counter::OLD_USED_BYTES, "after_gc");
+    let size = view.counter(counter::OLD_CAPACITY_BYTES, "after_gc").last().filter(|size| *size > 0.0);
+    match size {
+        Some(size) if !used.0.is_empty() => shares_in_slow_time(case, &used, size),
+        _ => counted_heap_occupancy(case),
+    }
+}
+
+fn counted_heap_occupancy(case: &Case<'_>) -> Vec<f64> {
+    let Some(limit) = case.view().flag("MaxHeapSize").filter(|limit| *limit > 0.0) else { return Vec::new() };
+    shares_in_slow_time(case, &case.view().counter(counter::HEAP_USED_BYTES, "after_gc"), limit)
+}
+
+fn shares_in_slow_time(case: &Case<'_>, used: &Series, size: f64) -> Vec<f64> {
     used.0.iter().filter(|(time, _)| case.slow.time.contains(*time)).map(|(_, bytes)| bytes / size).collect()
+}
+
+/// Occupancy of the heap after the collections of the slow time, as a share of its limit: the median.
+pub fn heap_occupancy_after(case: &Case<'_>) -> Option<f64> {
+    median(counted_heap_occupancy(case))
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    let middle = values.len() / 2;
+    (!values.is_empty()).then(|| *values.select_nth_unstable_by(middle, f64::total_cmp).1)
 }
