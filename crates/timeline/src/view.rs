@@ -161,9 +161,9 @@ fn accounted_range(recording: &Recording) -> Option<(i64, i64)> {
 /// The time that spans of the JVM cover: requests may be known for days before and after.
 fn range_of_jvm(recording: &Recording) -> Option<(i64, i64)> {
     let request = recording.strings.find(span::REQUEST)?;
-    let own = recording.spans.rows().filter(|span| span.kind != request);
-    let from = own.clone().map(|span| span.time_ns).min()?;
-    Some((from, own.map(|span| span.time_ns.saturating_add(span.duration_ns)).max()?))
+    let own = || recording.spans.rows().filter(|span| span.kind != request);
+    let from = own().map(|span| span.time_ns).min()?;
+    Some((from, own().map(|span| span.time_ns.saturating_add(span.duration_ns)).max()?))
 }
 
 /// Two sources may report the same pause: of each kind only the spans of the source that covers
