@@ -4,9 +4,11 @@
 //! `mod.rs` declares the [`Reader`] as `pub(crate) static READER`. The build script finds the
 //! folders; no list is edited. Formats are recognised by their content, never asked for.
 
+mod cursor;
 mod error;
 mod input;
 mod lines;
+mod time;
 
 pub use error::LoadError;
 pub use input::Input;

@@ -5,9 +5,9 @@
 
 use memchr::memchr;
 
-use crate::gc_log::cursor::{Cursor, trim};
+use crate::cursor::{Cursor, trim};
 use crate::gc_log::event::Stamp;
-use crate::gc_log::time::IsoTimes;
+use crate::time::IsoTimes;
 
 /// Longest text between two brackets: host names have at most 253 bytes.
 const MAX_DECORATION_BYTES: usize = 255;

@@ -6,7 +6,6 @@
 
 mod clock;
 mod collector;
-mod cursor;
 mod cycles;
 mod decorations;
 pub(crate) mod event;
@@ -18,7 +17,6 @@ pub(crate) mod parse;
 mod setup;
 #[cfg(test)]
 mod show;
-mod time;
 mod unified;
 
 use std::path::{Path, PathBuf};

@@ -7,7 +7,7 @@
 use crate::gc_log::decorations::{self, Decorated, Topic};
 use crate::gc_log::event::{Event, Stamp};
 use crate::gc_log::legacy::{Legacy, Outcome, Sink};
-use crate::gc_log::time::IsoTimes;
+use crate::time::IsoTimes;
 use crate::gc_log::unified::{Rules, is_unmistakable};
 
 /// How many lines that were not understood are kept.

@@ -3,7 +3,7 @@
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::subject;
 
-use crate::gc_log::cursor::Cursor;
+use crate::cursor::Cursor;
 use crate::gc_log::load::SOURCE;
 
 /// Properties of `gc,init` that other sources have too, under the names these have.

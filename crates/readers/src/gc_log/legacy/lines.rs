@@ -1,6 +1,6 @@
 //! Lines of JDK 7 and 8 that can stand by themselves.
 
-use crate::gc_log::cursor::{Cursor, trim};
+use crate::cursor::{Cursor, trim};
 use crate::gc_log::event::{Event, Phase, Safepoint, Stamp};
 use crate::gc_log::unified::stopped_times;
 

@@ -8,9 +8,9 @@
 mod lines;
 mod record;
 
-use crate::gc_log::cursor::Cursor;
+use crate::cursor::Cursor;
 use crate::gc_log::event::{Change, Event, Family, Pause, Stamp};
-use crate::gc_log::time::IsoTimes;
+use crate::time::IsoTimes;
 use lines::Line;
 use record::Collected;
 

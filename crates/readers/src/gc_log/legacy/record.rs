@@ -4,11 +4,11 @@
 //! name of a generation, the same for the heap outside of any inner bracket, and seconds. So the text is
 //! walked once; what is not one of these is skipped.
 
-use crate::gc_log::cursor::{Cursor, trim};
+use crate::cursor::{Cursor, trim};
 use crate::gc_log::event::{Change, CpuTimes, Family, Pause, Phase, Stamp};
 use crate::gc_log::legacy::lines::cms_phase;
 use crate::gc_log::legacy::stamp;
-use crate::gc_log::time::IsoTimes;
+use crate::time::IsoTimes;
 use crate::gc_log::unified::change;
 
 /// A collection, and the concurrent phases whose lines stood in the middle of it.

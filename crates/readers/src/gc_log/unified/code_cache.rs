@@ -1,6 +1,6 @@
 //! The code cache: how full it is, and what the JVM does about it.
 
-use crate::gc_log::cursor::Cursor;
+use crate::cursor::Cursor;
 use crate::gc_log::event::Event;
 use crate::gc_log::unified::{Message, Rule};
 

@@ -1,6 +1,6 @@
 //! Parts of the heap before and after a collection.
 
-use crate::gc_log::cursor::Cursor;
+use crate::cursor::Cursor;
 use crate::gc_log::event::{Change, Event, Family, Space};
 use crate::gc_log::unified::{Message, Rule, pauses};
 

@@ -10,7 +10,7 @@ mod pauses;
 mod safepoints;
 mod setup;
 
-use crate::gc_log::cursor::Cursor;
+use crate::cursor::Cursor;
 use crate::gc_log::decorations::{Decorated, Topic};
 use crate::gc_log::event::{Event, Stamp};
 

@@ -1,6 +1,6 @@
 //! Pauses, concurrent phases, whole collections and allocation stalls.
 
-use crate::gc_log::cursor::{Cursor, trim};
+use crate::cursor::{Cursor, trim};
 use crate::gc_log::event::{Change, CpuTimes, Event, Pause, Phase};
 use crate::gc_log::unified::{Message, Rule};
 

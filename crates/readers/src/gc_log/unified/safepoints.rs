@@ -1,6 +1,6 @@
 //! Safepoints, in the three shapes that unified logging has had.
 
-use crate::gc_log::cursor::Cursor;
+use crate::cursor::Cursor;
 use crate::gc_log::event::{Event, Safepoint};
 use crate::gc_log::unified::{Message, Rule};
 

@@ -2,7 +2,7 @@
 
 use memchr::memchr;
 
-use crate::gc_log::cursor::{Cursor, trim};
+use crate::cursor::{Cursor, trim};
 use crate::gc_log::decorations::Topic;
 use crate::gc_log::event::{Event, Family};
 use crate::gc_log::unified::{Message, Rule};

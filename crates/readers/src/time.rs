@@ -1,6 +1,6 @@
-//! Reads the time of a line: ISO-8601 with a zone, or a JVM's uptime.
+//! Reads the time of a line: ISO-8601, or as access logs write it.
 
-use crate::gc_log::cursor::Cursor;
+use crate::cursor::Cursor;
 
 const SECOND_NS: i64 = 1_000_000_000;
 
@@ -36,14 +36,37 @@ impl IsoTimes {
 
 /// `YYYY-MM-DDThh:mm:` as nanoseconds since the epoch, were it UTC.
 fn minute_ns(text: &[u8; MINUTE_LENGTH]) -> Option<i64> {
-    let [y0, y1, y2, y3, b'-', m0, m1, b'-', d0, d1, b'T' | b' ', h0, h1, b':', n0, n1] = text[..16] else { return None };
+    let [y0, y1, y2, y3, b'-', m0, m1, b'-', d0, d1, b'T' | b' ', h0, h1, b':', n0, n1] = text[..16] else {
+        return None;
+    };
     (text[16] == b':').then_some(())?;
-    let two = |a: u8, b: u8| (a.is_ascii_digit() && b.is_ascii_digit()).then(|| i64::from(a - b'0') * 10 + i64::from(b - b'0'));
+    let two = |a: u8, b: u8| {
+        (a.is_ascii_digit() && b.is_ascii_digit()).then(|| i64::from(a - b'0') * 10 + i64::from(b - b'0'))
+    };
     let (year, month, day) = (two(y0, y1)? * 100 + two(y2, y3)?, two(m0, m1)?, two(d0, d1)?);
     let (hour, minute) = (two(h0, h1)?, two(n0, n1)?);
     let in_range = (1970..2200).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
     (in_range && hour < 24 && minute < 60).then_some(())?;
     Some((days_from_epoch(year, month, day) * 86_400 + hour * 3_600 + minute * 60) * SECOND_NS)
+}
+
+/// `20/Nov/2026:06:30:00 +0000`, as access logs write it.
+pub(crate) fn clf_time_ns(cursor: &mut Cursor<'_>) -> Option<i64> {
+    const MONTHS: [&[u8]; 12] =
+        [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
+    let [d0, d1, b'/', m0, m1, m2, b'/', y0, y1, y2, y3, b':', h0, h1, b':', n0, n1, b':', rest @ ..] = cursor.0 else {
+        return None;
+    };
+    let month = MONTHS.iter().position(|name| **name == [*m0, *m1, *m2])? as u8 + 1;
+    let (month0, month1) = (b'0' + month / 10, b'0' + month % 10);
+    let minute = [*y0, *y1, *y2, *y3, b'-', month0, month1, b'-', *d0, *d1, b'T', *h0, *h1, b':', *n0, *n1, b':'];
+    let mut rest = Cursor(rest);
+    let minute_ns = minute_ns(&minute)?;
+    let second_ns = rest.fixed(9).filter(|ns| *ns < 61 * SECOND_NS)?;
+    rest.spaces();
+    let zone_ns = zone_ns(&mut rest)?;
+    *cursor = rest;
+    Some(minute_ns + second_ns - zone_ns)
 }
 
 /// Days since 1970-01-01 in the Gregorian calendar. Years are counted from March, so that the leap

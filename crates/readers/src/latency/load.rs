@@ -1,0 +1,148 @@
+//! Requests to spans.
+
+use std::path::{Path, PathBuf};
+
+use fathom_evidence::kinds::{loss, span};
+use fathom_evidence::tables::Span;
+use fathom_evidence::{Recording, StrId};
+
+use crate::latency::parse::{Format, recognise};
+use crate::latency::parse_pattern::Pattern;
+use crate::lines::{self, Line};
+use crate::{LoadError, LoadOptions, SNIFF_BYTES, input};
+
+/// The `source` column of everything that comes from a latency file.
+pub(super) const SOURCE: &str = "latency";
+
+/// How many lines that were not understood are kept, and how much of each.
+const SHOWN_LINES: usize = 3;
+const SHOWN_BYTES: usize = 300;
+
+/// How many kinds of requests are told apart: paths that hold identifiers must not fill the memory.
+const MAX_NAMES: usize = 10_000;
+
+pub(super) fn load(files: &[PathBuf], options: &LoadOptions) -> Result<Recording, LoadError> {
+    let mut loader = Loader::new();
+    for file in files {
+        let mut format = format(file, options)?;
+        let cut = lines::read(file, &mut |line| loader.line(&mut format, line))?;
+        if let Some(says) = cut {
+            loader.recording.add_loss(SOURCE, loss::TRUNCATED, 0, &format!("{}: {says}", file.display()));
+        }
+    }
+    if loader.requests == 0 {
+        let says = format!("none of the {} lines holds a request with a time and a latency", loader.lines);
+        let path = files.first().cloned().unwrap_or_default();
+        return Err(LoadError::Unusable { path, says });
+    }
+    Ok(loader.finish())
+}
+
+fn format(file: &Path, options: &LoadOptions) -> Result<Format, LoadError> {
+    let unusable = |says: String| LoadError::Unusable { path: file.to_owned(), says };
+    if let Some(pattern) = &options.latency_pattern {
+        return Ok(Format::Pattern(Box::new(Pattern::new(pattern).map_err(unusable)?)));
+    }
+    recognise(&input::head(file, SNIFF_BYTES)?).ok_or_else(|| {
+        unusable("no latencies found: expected CSV with a heading such as time,latency_ms, or an access log that ends with %D; \
+                  for other logs give --latency-pattern"
+            .to_owned())
+    })
+}
+
+struct Loader {
+    recording: Recording,
+    kind: StrId,
+    source: StrId,
+    requests: u64,
+    lines: u64,
+    not_understood: i64,
+    unnamed: i64,
+}
+
+impl Loader {
+    fn new() -> Loader {
+        let mut recording = Recording::default();
+        let kind = recording.strings.intern(span::REQUEST);
+        let source = recording.strings.intern(SOURCE);
+        Loader { recording, kind, source, requests: 0, lines: 0, not_understood: 0, unnamed: 0 }
+    }
+
+    fn line(&mut self, format: &mut Format, line: Line<'_>) {
+        self.lines += 1;
+        let (text, request) = match line {
+            Line::Whole(text) => (text, format.request(text)),
+            Line::Overlong(text) => (text, None),
+        };
+        let Some(request) = request else { return self.miss(format, text) };
+        let row = Span {
+            time_ns: request.start_ns,
+            duration_ns: request.duration_ns,
+            kind: self.kind,
+            name: self.name(request.name),
+            source: self.source,
+            ..Span::default()
+        };
+        self.requests += 1;
+        self.recording.spans.push(row);
+    }
+
+    fn name(&mut self, name: &[u8]) -> StrId {
+        if name.is_empty() {
+            return StrId(0);
+        }
+        let name = String::from_utf8_lossy(name);
+        let known = self.recording.strings.find(&name);
+        known.unwrap_or_else(|| {
+            if self.recording.strings.len() < MAX_NAMES {
+                return self.recording.strings.intern(&name);
+            }
+            self.unnamed += 1;
+            StrId(0)
+        })
+    }
+
+    fn miss(&mut self, format: &Format, text: &[u8]) {
+        if text.trim_ascii().is_empty() || format.is_heading(text) {
+            return;
+        }
+        if self.not_understood < SHOWN_LINES as i64 {
+            let start = String::from_utf8_lossy(&text[..text.len().min(SHOWN_BYTES)]);
+            self.recording.add_log(0, SOURCE, "", "not_understood", &start);
+        }
+        self.not_understood += 1;
+    }
+
+    fn finish(mut self) -> Recording {
+        if self.not_understood > 0 {
+            let says = format!("{} of {} lines hold no request; the first are kept in the table logs", self.not_understood, self.lines);
+            self.recording.add_loss(SOURCE, loss::NOT_UNDERSTOOD, self.not_understood, &says);
+        }
+        if self.unnamed > 0 {
+            let says = format!("{} requests are of more than {MAX_NAMES} kinds and have no name", self.unnamed);
+            self.recording.add_loss(SOURCE, loss::LIMIT, self.unnamed, &says);
+        }
+        self.recording
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_requests() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("latency.csv");
+        std::fs::write(&file, "time,latency_ms\n1795156200,1\noops\n\n1795156201,2\n").unwrap();
+        let recording = load(std::slice::from_ref(&file), &LoadOptions::default()).unwrap();
+        let spans: Vec<_> = recording.spans.rows().map(|row| (row.time_ns, row.duration_ns)).collect();
+        assert_eq!(spans, [(1_795_156_200_000_000_000, 1_000_000), (1_795_156_201_000_000_000, 2_000_000)]);
+        let losses: Vec<_> = recording.losses.rows().map(|row| (recording.text(row.kind).to_owned(), row.count)).collect();
+        assert_eq!(losses, [(loss::NOT_UNDERSTOOD.to_owned(), 1)]);
+        for bad in ["time,latency_ms\nx,y\n", "a,b\n1,2\n"] {
+            std::fs::write(&file, bad).unwrap();
+            assert!(matches!(load(std::slice::from_ref(&file), &LoadOptions::default()), Err(LoadError::Unusable { .. })));
+        }
+    }
+}

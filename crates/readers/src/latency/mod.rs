@@ -1,0 +1,38 @@
+//! Latencies of requests: CSV files, access logs, and lines of any log by a pattern of the user's.
+//!
+//! Each request becomes a span from its start to its end. Which of the two a file's time is depends
+//! on who wrote it: `time`, `timestamp` and Apache's `%t` are taken as the start, `end_time` and
+//! nginx's time (recognised by its decimal seconds at the end of the line) as the end. A pattern
+//! says it by the name of its group, `time` or `end_time`, and so overrides any of this.
+
+mod load;
+mod parse;
+mod parse_access;
+mod parse_csv;
+mod parse_pattern;
+
+use std::path::{Path, PathBuf};
+
+use fathom_evidence::Recording;
+
+use crate::{LoadError, LoadOptions, Reader};
+
+/// The format.
+pub(crate) static READER: Latency = Latency;
+
+/// Latencies of requests.
+pub(crate) struct Latency;
+
+impl Reader for Latency {
+    fn name(&self) -> &'static str {
+        load::SOURCE
+    }
+
+    fn sniff(&self, head: &[u8], _: &Path) -> bool {
+        parse::recognise(head).is_some()
+    }
+
+    fn load(&self, files: &[PathBuf], options: &LoadOptions) -> Result<Recording, LoadError> {
+        load::load(files, options)
+    }
+}

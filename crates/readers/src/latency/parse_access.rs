@@ -1,0 +1,72 @@
+//! Access logs in the common or combined format with the time taken as the last field.
+//!
+//! Apache's `%D` is in microseconds, as is Tomcat's from version 10.1 on; nginx's `$request_time` is in
+//! seconds with decimals. Older Tomcats write milliseconds and look like Apache: they need a pattern.
+
+use memchr::{memchr, memrchr};
+
+use crate::cursor::{Cursor, trim};
+use crate::latency::parse::{Request, TimeIs, Unit, duration_ns, request};
+use crate::time::{IsoTimes, clf_time_ns};
+
+/// Reads lines of an access log.
+#[derive(Debug, Default)]
+pub(super) struct AccessLog {
+    times: IsoTimes,
+}
+
+impl AccessLog {
+    /// `host - user [20/Nov/2026:06:30:00 +0000] "GET /path HTTP/1.1" 200 123 … 4567`
+    pub(super) fn request<'a>(&mut self, line: &'a [u8]) -> Option<Request<'a>> {
+        let mut cursor = Cursor(line);
+        cursor.until(b'[')?;
+        let time_ns = self.time_ns(cursor.until(b']')?)?;
+        cursor.expect(b" \"")?;
+        let asked = cursor.until(b'"')?;
+        let last = trim(&line[memrchr(b' ', trim(line))?..]);
+        // Status and size stand before it; a log without the time taken ends with one of them.
+        let fields = cursor.0.split(|byte| *byte == b' ').filter(|field| !field.is_empty());
+        (fields.count() >= 3 && last.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')).then_some(())?;
+        let is_seconds = memchr(b'.', last).is_some();
+        let (unit, time_is) = if is_seconds { (Unit::Second, TimeIs::End) } else { (Unit::Microsecond, TimeIs::Start) };
+        request(time_ns, time_is, duration_ns(last, unit)?, method_and_path(asked))
+    }
+
+    fn time_ns(&mut self, text: &[u8]) -> Option<i64> {
+        let mut cursor = Cursor(text);
+        let ns = self.times.read(&mut cursor).or_else(|| clf_time_ns(&mut cursor))?;
+        cursor.is_done().then_some(ns)
+    }
+}
+
+/// `GET /path` of `GET /path?query HTTP/1.1`.
+fn method_and_path(asked: &[u8]) -> &[u8] {
+    let path = asked.iter().position(|byte| *byte == b' ').map_or(0, |at| at + 1);
+    let length = asked[path..].iter().position(|byte| matches!(byte, b' ' | b'?')).unwrap_or(asked.len() - path);
+    &asked[..path + length]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_access_logs() {
+        const T: i64 = 1_795_156_200_000_000_000;
+        for (line, expected) in [
+            (r#"1.2.3.4 - - [20/Nov/2026:06:30:00 +0000] "GET /a?b=c HTTP/1.1" 200 123 4567"#, Some((T, 4_567_000, "GET /a"))),
+            (r#"::1 - bob [20/Nov/2026:07:30:00 +0100] "POST / HTTP/2" 500 - "-" "curl/8 (x)" 90"#, Some((T, 90_000, "POST /"))),
+            (r#"h - - [20/Nov/2026:06:30:01 +0000] "GET / HTTP/1.1" 200 5 "-" "agent" 1.000"#, Some((T, 1_000_000_000, "GET /"))),
+            (r#"h - - [20/Nov/2026:06:30:00 +0000] "-" 408 - 12"#, Some((T, 12_000, "-"))),
+            (r#"1.2.3.4 - - [20/Nov/2026:06:30:00 +0000] "GET / HTTP/1.1" 200 123"#, None),
+            (r#"1.2.3.4 - - [20/Foo/2026:06:30:00 +0000] "GET / HTTP/1.1" 200 123 4"#, None),
+            (r#"1.2.3.4 - - [20/Nov/2026:06:30:00 +0000] "GET / HTTP/1.1" 200 123 99999999999999999999"#, None),
+            ("[", None),
+        ] {
+            let mut log = AccessLog::default();
+            let found = log.request(line.as_bytes());
+            let found = found.map(|r| (r.start_ns, r.duration_ns, std::str::from_utf8(r.name).unwrap()));
+            assert_eq!(found, expected, "{line}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Every log of `testdata/gc_log` as evidence: what it gives, in one reviewed table, and what holds for all.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fathom_evidence::Recording;
+use fathom_evidence::detail::{self, Gc};
+use fathom_evidence::kinds::{loss, span, subject};
+use fathom_readers::{LoadOptions, Reader, readers};
+
+/// When the JVMs of logs without wall-clock time are said to have started.
+const STARTED_AT_NS: i64 = 1_795_000_000_000_000_000;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/gc_log")
+}
+
+fn logs() -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
+    let mut logs: Vec<PathBuf> = entries.filter(|path| path.is_file() && !path.ends_with("ABOUT.md")).collect();
+    logs.sort();
+    logs
+}
+
+fn gc_log() -> &'static dyn Reader {
+    *readers().iter().find(|reader| reader.name() == "gc_log").unwrap()
+}
+
+fn load(log: &Path, started_at_ns: Option<i64>) -> Recording {
+    let options = LoadOptions { started_at_ns, ..LoadOptions::default() };
+    gc_log().load(&[log.to_owned()], &options).unwrap()
+}
+
+fn spans(recording: &Recording, kind: &str) -> Vec<(i64, i64, Gc)> {
+    let rows = recording.spans.rows().filter(|row| recording.text(row.kind) == kind);
+    rows.map(|row| (row.time_ns, row.duration_ns, detail::from_text(recording.text(row.detail)))).collect()
+}
+
+fn summary(recording: &Recording) -> String {
+    let mut kinds: BTreeMap<&str, (usize, i64)> = BTreeMap::new();
+    for row in recording.spans.rows() {
+        let (count, sum_ns) = kinds.entry(recording.text(row.kind)).or_default();
+        (*count, *sum_ns) = (*count + 1, *sum_ns + row.duration_ns);
+    }
+    let mut scopes: BTreeMap<String, usize> = BTreeMap::new();
+    for (_, _, detail) in spans(recording, span::GC_PAUSE) {
+        let collector = detail.collector.unwrap_or_default();
+        *scopes.entry(format!("{collector}/{}", detail.scope.unwrap_or_default())).or_default() += 1;
+    }
+    let mut text = String::new();
+    for (kind, (count, sum_ns)) in kinds {
+        let _ = write!(text, " {kind} {count} ({:.3} ms)", sum_ns as f64 / 1e6);
+    }
+    let losses: Vec<_> =
+        recording.losses.rows().map(|row| format!("{} {}", recording.text(row.kind), row.count)).collect();
+    let counters = recording.counters.rows().count();
+    let _ = write!(text, "\n    pauses {scopes:?}, {counters} counters, losses {losses:?}");
+    text
+}
+
+#[test]
+fn what_the_logs_give() {
+    let mut page = String::new();
+    for log in logs() {
+        let recording = load(&log, Some(STARTED_AT_NS));
+        let _ = writeln!(page, "{}\n   {}", log.file_name().unwrap().to_string_lossy(), summary(&recording));
+    }
+    insta::assert_snapshot!(page);
+}
+
+/// The only lines that are not understood are what the programs themselves print.
+#[test]
+fn every_line_of_every_log_is_understood() {
+    for log in logs() {
+        let recording = load(&log, None);
+        let missed: Vec<&str> = recording
+            .logs
+            .rows()
+            .filter(|row| recording.text(row.class) == "not_understood")
+            .map(|row| recording.text(row.text))
+            .filter(|text| text.parse::<i64>().is_err() && !text.starts_with("room ran out"))
+            .collect();
+        assert!(missed.is_empty(), "{}: {missed:#?}", log.display());
+    }
+}
+
+/// Pauses do not overlap, and what is in use does not exceed what there is.
+#[test]
+fn what_holds_for_all_logs() {
+    for log in logs() {
+        let recording = load(&log, Some(STARTED_AT_NS));
+        let name = log.display();
+        let pauses = spans(&recording, span::GC_PAUSE);
+        for pair in pauses.windows(2) {
+            // Lines are stamped in milliseconds, at the beginning or the end of what they tell.
+            let overlap_ns = pair[0].0 + pair[0].1 - pair[1].0;
+            assert!(overlap_ns <= 3_000_000, "{name}: {pair:?}");
+        }
+        for (_, _, pause) in &pauses {
+            let (after, capacity) = (pause.heap_after_bytes, pause.heap_committed_bytes);
+            assert!(after.zip(capacity).is_none_or(|(after, capacity)| after <= capacity), "{name}: {pause:?}");
+            let (old, capacity) = (pause.old_after_bytes, pause.old_capacity_bytes);
+            assert!(old.zip(capacity).is_none_or(|(old, capacity)| old <= capacity), "{name}: {pause:?}");
+        }
+    }
+}
+
+/// Number and sum of the pauses are those that a plain search for their lines gives.
+#[test]
+fn pauses_are_those_of_a_plain_search() {
+    let unified = regex::Regex::new(r"(?m)\] GC\(\d+\) (?:[yYO]: )?Pause .* ([0-9]+\.[0-9]+)ms$").unwrap();
+    let legacy =
+        regex::Regex::new(r"(?m)^[0-9T:.+-]{5,}: (?:[0-9.]+: )?\[(?:Full GC|GC(?: [^c]| c[^o]|--|\[))").unwrap();
+    for log in logs().iter().filter(|log| log.extension().is_some_and(|extension| extension == "log")) {
+        let text = fs::read_to_string(log).unwrap();
+        let found = spans(&load(log, Some(STARTED_AT_NS)), span::GC_PAUSE);
+        let expected: Vec<f64> = unified.captures_iter(&text).map(|hit| hit[1].parse().unwrap()).collect();
+        let begun = legacy.find_iter(&text).count();
+        // A log that was cut may end in the middle of a pause of the old formats.
+        assert!((expected.len() + begun).abs_diff(found.len()) <= begun.min(1), "{}", log.display());
+        let sum_ms: f64 = found.iter().map(|(_, ns, _)| *ns as f64 / 1e6).sum();
+        assert!(begun > 0 || (sum_ms - expected.iter().sum::<f64>()).abs() < 1e-3, "{}", log.display());
+    }
+}
+
+#[test]
+fn a_rotated_log_is_one_whole() {
+    for (set, files) in [("jdk17-g1-rotated", 4), ("jdk8-g1-rotated", 3)] {
+        let entries = fs::read_dir(folder().join(set)).unwrap().map(|entry| entry.unwrap().path());
+        let groups = gc_log().group(entries.collect());
+        assert_eq!(groups.iter().map(Vec::len).collect::<Vec<_>>(), [files], "{set}");
+        let recording = gc_log().load(&groups[0], &LoadOptions::default()).unwrap();
+        let starts: Vec<i64> = spans(&recording, span::GC_PAUSE).iter().map(|(start, ..)| *start).collect();
+        assert!(starts.len() > 10 && starts.is_sorted(), "{set}: {starts:?}");
+    }
+}
+
+#[test]
+fn a_log_without_any_time_is_refused_with_advice() {
+    let recording = load(&folder().join("jdk17-g1-none.log"), Some(STARTED_AT_NS));
+    assert_eq!(spans(&recording, span::GC_PAUSE).len(), 0);
+    let refused = recording.losses.rows().find(|row| recording.text(row.kind) == loss::REFUSED).unwrap();
+    assert!(recording.text(refused.says).contains("-Xlog:"), "{}", recording.text(refused.says));
+    assert_eq!(recording.fact(subject::GC, "collector"), Some("G1"));
+}
+
+#[test]
+fn a_log_with_uptime_alone_is_placed_and_says_how_surely() {
+    let log = folder().join("jdk17-parallel-gcstar.log");
+    let is_estimated =
+        |recording: &Recording| recording.losses.rows().any(|row| recording.text(row.kind) == loss::CLOCK_ESTIMATED);
+    let known = load(&log, Some(STARTED_AT_NS));
+    let (from, _) = known.time_range_ns().unwrap();
+    assert!((STARTED_AT_NS..STARTED_AT_NS + 1_000_000_000).contains(&from) && !is_estimated(&known), "{from}");
+    let guessed = load(&log, None);
+    let changed = fs::metadata(&log).unwrap().modified().unwrap().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let (_, to) = guessed.time_range_ns().unwrap();
+    assert!(changed.as_nanos().abs_diff(to as u128) < 100_000_000 && is_estimated(&guessed), "{to}");
+}
+
+/// No other reader claims a log, and this one claims no other file.
+#[test]
+fn logs_are_told_from_other_files() {
+    for log in logs() {
+        assert_eq!(fathom_readers::sniff(&log).unwrap().name(), "gc_log", "{}", log.display());
+    }
+    let others: [&[u8]; 9] = [
+        b"",
+        b"FLR\0\0\x02\0\0",
+        b"time,latency_ms\n1795156200,3\n",
+        b"2026-11-20 06:30:00.123 [main] INFO c.e.App - GC(1) is a method\n",
+        b"[INFO] Scanning for projects...\n[INFO] BUILD SUCCESS\n",
+        b"[2026-11-20T06:30:00Z] started\n[2026-11-20T06:30:01Z] Heap\n",
+        b"127.0.0.1 - - [20/Nov/2026:06:30:00 +0000] \"GET / HTTP/1.1\" 200 12 345\n",
+        b"procs -----------memory----------\n r  b   swpd   free\n 1  0      0 123456\n",
+        b"{\"level\":\"info\",\"msg\":\"Pause Full\"}\n",
+    ];
+    for other in others {
+        assert!(!gc_log().sniff(other, Path::new("x.log")), "{}", String::from_utf8_lossy(other));
+    }
+    let mixed = b"  .   ____\nstarting\n2026 INFO x\n[0.093s][info][gc] GC(0) Pause Young (Allocation Failure) 17M->12M(61M) 8.499ms\n";
+    assert!(gc_log().sniff(mixed, Path::new("stdout")));
+}
