@@ -85,7 +85,8 @@ def finish(tool: Tool, file: Path, cold: list[Run]) -> Result:
         return Result(tool, file, cold, [], first.events, failure)
     passes = max(2, min(WARM_PASSES, int(BUDGET_S / first.wall_s)))
     warm = run_once(tool, file, passes)
-    return Result(tool, file, cold, [*first.passes_s, *warm.passes_s], first.events, warm.failure)
+    passes_s = [seconds for run in [*cold, warm] for seconds in run.passes_s]
+    return Result(tool, file, cold, passes_s, first.events, warm.failure)
 
 
 def run_once(tool: Tool, file: Path, passes: int) -> Run:

@@ -1,0 +1,80 @@
+"""What the benchmarks do with files and figures, on small ones."""
+
+import struct
+import tempfile
+import unittest
+from pathlib import Path
+
+from kit import cuts, table
+from kit.measure import Result, Run, failure_of
+from kit.tools import Tool
+
+
+def chunk(content: bytes) -> bytes:
+    size = 16 + len(content)
+    return b"FLR\0" + struct.pack(">HHq", 2, 0, size) + content
+
+
+class Cuts(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.source, self.cut = Path(folder.name) / "source", Path(folder.name) / "cut"
+
+    def test_jfr_is_cut_and_repeated_at_chunk_borders(self):
+        first, second = chunk(b"a" * 700_000), chunk(b"b" * 600_000)
+        self.source.write_bytes(first + second)
+        self.assertEqual(cuts.jfr_of_size(self.source, 1, self.cut).read_bytes(), first + second)
+        self.assertEqual(cuts.jfr_of_size(self.source, 2, self.cut).read_bytes(), first + second + first + second[:0])
+
+    def test_no_chunk_is_said_with_its_place(self):
+        for damage, place in [(b"", 0), (chunk(b"a"), 17), (chunk(b"a"), 17)]:
+            self.source.write_bytes(damage + b"no chunk here")
+            with self.assertRaisesRegex(ValueError, f"at byte {place}$"):
+                cuts.chunk_ranges(self.source)
+
+    def test_a_chunk_without_size_is_no_endless_loop(self):
+        self.source.write_bytes(b"FLR\0" + bytes(64))
+        with self.assertRaises(ValueError):
+            cuts.chunk_ranges(self.source)
+
+    def test_a_log_is_cut_after_a_line(self):
+        line = b"x" * 99 + b"\n"
+        self.source.write_bytes(line * 30_000)
+        self.assertEqual(cuts.log_of_size(self.source, 1, self.cut).read_bytes(), line * 10_001)
+        self.assertEqual(cuts.log_of_size(self.source, 2, self.cut).read_bytes(), line * 20_001)
+
+
+class Tables(unittest.TestCase):
+    def result(self, name: str, seconds: float, failure: str = "", **about) -> Result:
+        run = Run(wall_s=seconds + 1, cpu_s=seconds, peak_bytes=5_000_000, passes_s=[seconds], events=2_000_000)
+        return Result(Tool(name, "1", [], **about), Path("f"), [run], [seconds], run.events, failure)
+
+    def test_fastest_first_failures_last_and_the_ratio_to_the_fastest_peer(self):
+        ours = self.result("ours", 0.5, ours=True, environment={"RAYON_NUM_THREADS": "1"})
+        rows = table.of([self.result("slow", 5.0), self.result("broken", 0.1, "exit 1: no"), self.result("quick", 2.0), ours], 10_000_000)
+        names = [line.split(" | ")[0].strip("| ") for line in rows.splitlines() if line.startswith("| ")]
+        self.assertEqual(names, ["tool", "ours", "quick", "slow", "broken"])
+        self.assertIn("1/4.0 of the time of the fastest peer, quick", rows)
+        self.assertIn("| ours | 1 | 0.500 | 0.500 | 20.0 | 2.00 | 4.00 | 1.50 | 0.50 | 5 | 1.0 |", rows)
+
+    def test_every_row_has_as_many_cells_as_the_header(self):
+        ours = self.result("ours", 0.5, ours=True, environment={"RAYON_NUM_THREADS": "1"})
+        for line in table.of([ours, self.result("broken", 1, "stopped after 300 s")], 1_000_000).splitlines():
+            if line.startswith("|"):
+                self.assertEqual(line.count("|"), table.HEADER.count("|"), line)
+
+
+class Failures(unittest.TestCase):
+    def test_what_counts_as_a_run(self):
+        for code, wall_s, printed, expected in [
+            (0, 1.0, True, ""),
+            (0, 1.0, False, "printed no pass"),
+            (1, 1.0, True, "exit 1: out of memory"),
+            (-9, 300.5, True, "stopped after 300 s"),
+        ]:
+            self.assertEqual(failure_of(code, wall_s, ["out of memory"], printed), expected)
+
+
+if __name__ == "__main__":
+    unittest.main()
