@@ -96,7 +96,11 @@ fn explain(
     terminal: &Terminal,
 ) -> Result<Explanation> {
     let slow = slow.map(|range| slow_ns(service, range, terminal)).transpose()?;
-    Ok(fathom_causes::explain(&service.recording, &ExplainOptions { slow, baseline }))
+    let mut explanation = fathom_causes::explain(&service.recording, &ExplainOptions { slow, baseline });
+    if explanation.recording.title.is_empty() {
+        explanation.recording.title = inputs::file_name(&service.paths[0]);
+    }
+    Ok(explanation)
 }
 
 /// The slow time that was given, if the recording covers some of it.

@@ -142,7 +142,7 @@ fn imported_files(recording: &Recording) -> Vec<String> {
     facts.map(|fact| recording.text(fact.value).to_owned()).collect()
 }
 
-fn file_name(path: &Path) -> String {
+pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
