@@ -7,14 +7,14 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
-demo: build ## a JVM with a starved code cache, explained; then its fixed variant
+demo: deps build ## a JVM with a starved code cache, explained; then its fixed variant
 	target/release/fathom lab run code_cache_churn --both
 
 build: ## leaves target/release/fathom
 	cargo build --release --package fathom
 	@[ "$(abspath $(TARGET))" = "$(CURDIR)/target" ] || install -D "$(TARGET)/release/fathom" target/release/fathom
 
-test: ## everything that must hold, quick failures first
+test: deps ## everything that must hold, quick failures first
 	.ci/test
 
 fmt: ## formats every Rust file, also those that build scripts include

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use fathom_evidence::Recording;
+use fathom_evidence::Table;
 use fathom_readers::{LoadOptions, load_file};
 
 const USAGE: &str = "usage: fathom-load FILE PASSES";

@@ -248,11 +248,27 @@ fn freeing_code(account: &Account) -> Signal {
     Signal { kind: SignalKind::FreeingCode, values, floor: 0.5, factor: 3.0, alone: 1e9, run: 5, ideal_is_zero: true }
 }
 
+/// One slow request among a hundred makes a bad second of a good service: seconds count when most
+/// of those around them are bad too, or when one is very bad.
 fn request_latency(account: &Account) -> Option<Signal> {
-    let requests = account.requests.as_ref()?;
-    let values = requests.p99_ns.iter().map(|p99| p99.unwrap_or(0.0)).collect();
-    let (floor, alone) = (2e6, 100e6);
-    Some(Signal { kind: SignalKind::RequestLatency, values, floor, factor: 3.0, alone, run: 3, ideal_is_zero: false })
+    const AROUND: usize = 2;
+    const VERY_BAD_NS: f64 = 100e6;
+    let raw: Vec<f64> = account.requests.as_ref()?.p99_ns.iter().map(|p99| p99.unwrap_or(0.0)).collect();
+    let smooth = |(index, value): (usize, &f64)| {
+        let mut near = raw[index.saturating_sub(AROUND)..(index + AROUND + 1).min(raw.len())].to_vec();
+        let middle = near.len() / 2;
+        let usual = *near.select_nth_unstable_by(middle, f64::total_cmp).1;
+        if *value >= VERY_BAD_NS { *value } else { usual.min(VERY_BAD_NS) }
+    };
+    Some(Signal {
+        kind: SignalKind::RequestLatency,
+        values: raw.iter().enumerate().map(smooth).collect(),
+        floor: 5e6,
+        factor: 3.0,
+        alone: VERY_BAD_NS,
+        run: 5,
+        ideal_is_zero: false,
+    })
 }
 
 /// Running is not slowness, being out of CPU is: only seconds with nearly all CPUs in use count.

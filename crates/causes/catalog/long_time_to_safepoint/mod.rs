@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use fathom_evidence::kinds::{event, span};
 use fathom_timeline::{Cell, Intervals, Stop};
 
+use crate::cause::Claim;
 use crate::{Case, Cause, Evidence, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -44,7 +45,21 @@ fn decide(case: &Case<'_>) -> Finding {
     let culprit = culprit(case, &stalls);
     let mut finding = Finding::new(standing, says(case, &stalls, culprit.as_ref(), starved)).with_all(evidence(case, &stalls));
     finding.evidence.extend(culprit.map(|culprit| culprit.evidence(case)));
-    finding.claiming(case, is_ours)
+    let mut finding = finding.claiming(case, is_ours);
+    if was_running(case) {
+        finding.claims.extend(of_the_late_thread(case));
+    }
+    finding
+}
+
+/// While the others waited the late thread ran: as much running as there was waiting is its.
+fn of_the_late_thread(case: &Case<'_>) -> Vec<Claim> {
+    let (waited_ns, _) = case.excess().sums(is_ours);
+    let at_most_ns = waited_ns / case.excess().concurrency.max(1.0);
+    let running = case.excess().cells.iter().filter(|excess| matches!(excess.cell, Cell::Running(_)));
+    let total_ns: f64 = running.clone().map(|excess| excess.lost_ns()).sum();
+    let part = (at_most_ns / total_ns.max(f64::MIN_POSITIVE)).min(1.0);
+    running.map(|excess| Claim { cell: excess.cell, at_most_ns: excess.lost_ns() * part }).collect()
 }
 
 fn waits(case: &Case<'_>) -> Vec<(i64, i64)> {
