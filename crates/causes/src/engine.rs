@@ -17,7 +17,7 @@ const MINOR_SHARE: f64 = 0.10;
 const NEGLIGIBLE_SHARE: f64 = 0.02;
 
 /// Lost time below this part of one thread is noise, whatever its share of the rest.
-const MATERIAL_THREADS: f64 = 0.01;
+pub(crate) const MATERIAL_THREADS: f64 = 0.01;
 
 /// What the caller knows.
 #[derive(Debug, Default, Clone, Copy)]

@@ -7,6 +7,7 @@ use fathom_evidence::kinds::event;
 use fathom_timeline::Cell;
 
 use crate::case::{Case, Side};
+use crate::engine::MATERIAL_THREADS;
 use crate::explanation::{StackShare, Unexplained};
 use crate::say;
 
@@ -19,16 +20,19 @@ const DEPTH: usize = 12;
 /// Describes what is left of the lost time.
 pub(crate) fn of(case: &Case<'_>, left: &BTreeMap<Cell, f64>, share: f64) -> Unexplained {
     let slow_ns = case.excess().slow_ns;
+    let hardly = left.values().sum::<f64>() < MATERIAL_THREADS * slow_ns;
     let biggest = left.iter().filter(|(_, ns)| **ns > 0.0).max_by(|a, b| a.1.total_cmp(b.1));
     let says = match biggest {
         _ if case.analysis.pain.intervals.is_empty() => String::new(),
+        _ if hardly && share > 0.0 => {
+            "hardly anything that was recorded grew in the slow time: look at what was not recorded".to_owned()
+        }
         Some((cell, ns)) if slow_ns > 0.0 => {
             format!("biggest part: {cell}, +{} threads on average", say::number(ns / slow_ns))
         }
-        _ if share > 0.0 => "nothing that was recorded grew in the slow time".to_owned(),
         _ => String::new(),
     };
-    let stacks = if share > 0.0 { hottest(case) } else { Vec::new() };
+    let stacks = if share > 0.0 && !hardly { hottest(case) } else { Vec::new() };
     Unexplained { share, says, stacks }
 }
 
