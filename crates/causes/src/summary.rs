@@ -115,6 +115,9 @@ fn says(slow: &Slow) -> String {
         SignalKind::Given => "as given".to_owned(),
         SignalKind::RequestLatency => format!("requests took up to {} (99th percentile of a second)", say::time(worst)),
         SignalKind::Stopped => format!("the application stood still for up to {} of a second", say::percent(worst)),
+        SignalKind::FullCollections => {
+            format!("full or explicit collections stopped everything for up to {} of a second", say::percent(worst))
+        }
         SignalKind::Locks => format!("up to {} threads waited for locks", say::number(worst)),
         SignalKind::Permits => format!("up to {} threads waited for permits of a semaphore", say::number(worst)),
         SignalKind::InputOutput => format!("up to {} threads waited for other services or files", say::number(worst)),

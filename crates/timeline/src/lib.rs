@@ -13,6 +13,7 @@ mod excess;
 mod grid;
 mod intervals;
 mod pain;
+mod peers;
 mod signals;
 mod startup;
 mod stops;
@@ -28,7 +29,6 @@ pub use pain::{Pain, PainOptions};
 pub use signals::SignalKind;
 pub use stops::StopSpan;
 pub use view::{Series, View};
-pub use waits::is_downstream;
 
 use fathom_evidence::Recording;
 

@@ -22,6 +22,9 @@ pub enum SignalKind {
     RequestLatency,
     /// Share of time in which the whole application stood still.
     Stopped,
+    /// Share of time in which full collections, or ones that were asked for, stopped everything:
+    /// no healthy service has them again and again.
+    FullCollections,
     /// Threads waiting for locks, on average.
     Locks,
     /// Threads waiting for permits of semaphores, on average.
@@ -49,6 +52,7 @@ impl SignalKind {
             SignalKind::Given => "given",
             SignalKind::RequestLatency => "request_latency",
             SignalKind::Stopped => "stopped",
+            SignalKind::FullCollections => "full_collections",
             SignalKind::Locks => "locks",
             SignalKind::Permits => "permits",
             SignalKind::InputOutput => "input_output",
@@ -171,6 +175,13 @@ fn losses(account: &Account) -> Vec<Signal> {
     };
     let process = account.process_cpu_ns.clone().unwrap_or_else(|| account.grid.zeros());
     let stopped = per_second(&|cell| matches!(cell, Cell::Stopped(_)));
+    let is_never_usual = |cell: Cell| match cell {
+        Cell::Stopped(Stop::Collection(collection)) => {
+            collection.scope == Scope::Full || collection.origin == Origin::Explicit
+        }
+        _ => false,
+    };
+    let full = per_second(&is_never_usual);
     let locks = part_of(per_second(&|cell| cell == Cell::Blocked(Wait::Lock)), &busy, 0.2);
     let permits = part_of(per_second(&|cell| cell == Cell::Blocked(Wait::Permit)), &busy, 0.25);
     let is_io = |cell: Cell| matches!(cell, Cell::Blocked(Wait::Socket | Wait::File));
@@ -191,6 +202,7 @@ fn losses(account: &Account) -> Vec<Signal> {
     };
     vec![
         signal(SignalKind::Stopped, stopped, 0.10, 3.0, 0.10, 1, true),
+        signal(SignalKind::FullCollections, full, 0.03, 3.0, 0.03, 1, true),
         signal(SignalKind::Locks, locks, 0.5, 3.0, 1.0, 2, true),
         signal(SignalKind::Permits, permits, 0.5, 2.0, 2.0, 2, false),
         signal(SignalKind::InputOutput, io, 0.5, 2.0, 2.0, 2, false),

@@ -30,7 +30,7 @@ pub(crate) fn buckets(view: &View<'_>, compiler_ns: Option<&Vec<f64>>) -> usize 
     if age_ns > MAX_BUCKETS as i64 * BUCKET_NS {
         return 0;
     }
-    let least = (LEAST_NS.saturating_sub(age_ns).max(0) / BUCKET_NS) as usize;
+    let least = LEAST_NS.saturating_sub(age_ns).max(0).unsigned_abs().div_ceil(BUCKET_NS.unsigned_abs()) as usize;
     let limit = MAX_BUCKETS.min(grid.len).min(full_turnover(view));
     let Some(compiler_ns) = compiler_ns else { return least.min(limit) };
     (least..limit).find(|index| is_quiet(compiler_ns, *index)).unwrap_or(limit)

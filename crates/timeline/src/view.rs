@@ -1,13 +1,14 @@
 //! A recording as the account reads it: spans by kind from one source each, counters as series,
 //! and the range of time that the best source covers.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use fathom_evidence::kinds::{counter, role, span, subject};
 use fathom_evidence::tables::{Sample, Span};
 use fathom_evidence::{Recording, StrId};
 
 use crate::grid::Grid;
+use crate::peers;
 
 /// A counter over time, sorted by time.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -49,6 +50,7 @@ pub struct View<'a> {
     /// The time that is accounted for.
     pub grid: Grid,
     spans_by_kind: HashMap<StrId, Vec<u32>>,
+    services: HashSet<StrId>,
 }
 
 impl<'a> View<'a> {
@@ -56,7 +58,8 @@ impl<'a> View<'a> {
     pub fn new(recording: &'a Recording) -> Option<View<'a>> {
         let (from_ns, to_ns) = accounted_range(recording)?;
         let spans_by_kind = choose_spans(recording);
-        Some(View { recording, grid: Grid::covering(from_ns, to_ns), spans_by_kind })
+        let services = peers::services(recording);
+        Some(View { recording, grid: Grid::covering(from_ns, to_ns), spans_by_kind, services })
     }
 
     /// Spans of a kind, in order of their beginning, from the source that covers most.
@@ -117,6 +120,12 @@ impl<'a> View<'a> {
     /// Whether a thread belongs to the application.
     pub fn is_application(&self, tid: i64) -> bool {
         matches!(self.role(tid), role::JAVA | role::HANDLER | role::NATIVE)
+    }
+
+    /// Whether the peer of a socket read or write is a service that we call, not a client whose
+    /// next request we wait for.
+    pub fn is_service(&self, socket: &Span) -> bool {
+        self.services.contains(&socket.name)
     }
 
     /// CPUs that the JVM may use.

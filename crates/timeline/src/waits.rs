@@ -1,15 +1,11 @@
 //! Threads of the application that waited for something other than work.
 
-use fathom_evidence::detail::{Io, from_text};
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 
 use crate::cells::Wait;
 use crate::intervals::Intervals;
 use crate::view::View;
-
-/// First port that Linux gives to clients by default: a peer from here up connected to us.
-const FIRST_CLIENT_PORT: u32 = 32_768;
 
 /// Classes of `java.util.concurrent` that a thread parks on when another thread holds what it
 /// needs. Queues, conditions and futures are waiting for work and are not here.
@@ -59,7 +55,7 @@ fn refine(view: &View<'_>, wait: Wait, span: &Span) -> Option<Wait> {
     let kind = view.recording.text(span.kind);
     match wait {
         Wait::Lock if kind == span::PARK => parked_on(view.recording.text(span.name)),
-        Wait::Socket => is_downstream(view, span).then_some(wait),
+        Wait::Socket => view.is_service(span).then_some(wait),
         _ => Some(wait),
     }
 }
@@ -70,13 +66,6 @@ fn parked_on(class: &str) -> Option<Wait> {
     let is_condition = simple.contains("Condition");
     let found = PARKS.iter().find(|(name, _)| simple.starts_with(name) && !is_condition);
     found.map(|(_, wait)| *wait)
-}
-
-/// Whether the peer of a socket is a service that we call, not a client whose next request we
-/// wait for.
-pub fn is_downstream(view: &View<'_>, span: &Span) -> bool {
-    let detail: Io = from_text(view.recording.text(span.detail));
-    detail.port.is_some_and(|port| port > 0 && port < FIRST_CLIENT_PORT)
 }
 
 #[cfg(test)]

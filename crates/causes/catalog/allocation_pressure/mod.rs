@@ -20,6 +20,9 @@ const GREW: f64 = 1.5;
 /// Share of the time in collections that is too much whatever it was before.
 const HEAVY: f64 = 0.10;
 
+/// Fewer pauses than this are no rate.
+const SEVERAL: usize = 5;
+
 fn decide(case: &Case<'_>) -> Finding {
     let slow = allocation_rate(&case.slow);
     let quiet = case.quiet.as_ref().and_then(allocation_rate);
@@ -34,7 +37,7 @@ fn decide(case: &Case<'_>) -> Finding {
     let finding = match quiet.filter(|rate| *rate > 0.0) {
         Some(quiet) if slow >= GREW * quiet => Finding::new(Standing::Seen, says(case, slow, Some(quiet), collecting.len())),
         Some(quiet) => return Finding::absent(format!("allocation rate {}", change(slow, quiet))).with_all(evidence),
-        None if stopped_share(case) >= HEAVY => Finding::new(Standing::Indicated, says(case, slow, None, collecting.len())),
+        None if stopped_share(case) >= HEAVY && collecting.len() >= SEVERAL => Finding::new(Standing::Indicated, says(case, slow, None, collecting.len())),
         None => return Finding::absent("collections take little time").with_all(evidence),
     };
     finding.with_all(evidence).claiming(case, is_ours)

@@ -19,13 +19,13 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
-/// Code made in the slow time, and code freed in it, as a share of the cache: less is upkeep.
+/// Code made in the recording, and code freed in it, as a share of the cache: less is upkeep.
 const TURNED: f64 = 0.25;
 
 /// Code made since start as a multiple of the cache: from here on some of it was freed.
 const TURNED_OVER: f64 = 1.0;
 
-/// Collections for the code cache in the slow time. A warm-up in a cache of ample size has one or two.
+/// Collections for the code cache. A warm-up in a cache of ample size has one or two.
 const COLLECTIONS: usize = 5;
 
 /// Occupancy at which the JVM has no room to compile: it begins to hold the compilers back.
@@ -72,7 +72,8 @@ fn standing(case: &Case<'_>, cache: &CodeCache) -> Standing {
         // More was made than fits, so code was freed; only how was not recorded.
         (true, false) => Standing::Indicated,
         _ if starved => Standing::Seen,
-        _ if case.quiet.is_none() && cache.collections >= COLLECTIONS => Standing::Indicated,
+        // Stops for the code cache are its own, however few.
+        _ if cache.collections_per_second.0 > 0.0 => Standing::Faint,
         _ => Standing::Absent,
     }
 }
@@ -124,7 +125,7 @@ fn evidence(case: &Case<'_>, cache: &CodeCache) -> Vec<Evidence> {
         evidence.extend(value.map(|value| case.evidence(says, (value, None), unit, table)));
     };
     add("code made since start, in sizes of the cache", cache.turnover, "times", "counters");
-    add("code made in the slow time, in sizes of the cache", cache.made, "times", "counters");
+    add("code made in the recording, in sizes of the cache", cache.made, "times", "counters");
     add("fullest segment", cache.fullest, "ratio", "counters");
     add("size of the cache", cache.reserved_bytes, "bytes", "facts");
     let freed = cache.swing_bytes.map(|_| cache.freed_bytes);

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use fathom_evidence::kinds::span;
-use fathom_timeline::{Cell, Wait, is_downstream};
+use fathom_timeline::{Cell, Wait};
 
 use crate::case::Side;
 use crate::{Case, Cause, Finding, Standing, say};
@@ -70,7 +70,7 @@ fn is_ours(cell: Cell) -> bool {
 
 fn peers(side: &Side<'_>) -> HashMap<String, Reads> {
     let mut peers: HashMap<String, Reads> = HashMap::new();
-    for read in side.spans(span::SOCKET_READ).filter(|read| side.view.is_application(read.tid) && is_downstream(side.view, read)) {
+    for read in side.spans(span::SOCKET_READ).filter(|read| side.view.is_application(read.tid) && side.view.is_service(read)) {
         let reads = peers.entry(side.view.recording.text(read.name).to_owned()).or_default();
         reads.count += 1;
         reads.total_ns = reads.total_ns.saturating_add(read.duration_ns);

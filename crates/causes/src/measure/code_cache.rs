@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use fathom_evidence::detail::{CodeCache as Detail, Compilation, from_text};
 use fathom_evidence::kinds::{counter, span};
-use fathom_timeline::{Cell, Layer, Origin, Series};
+use fathom_timeline::{Cell, Intervals, Layer, Origin, Series};
 
 use crate::case::{Case, Side};
 
@@ -17,17 +17,17 @@ pub struct CodeCache {
     pub fullest: Option<f64>,
     /// Lowest and highest occupancy in the slow time, in bytes.
     pub swing_bytes: Option<(f64, f64)>,
-    /// Code freed in the slow time as seen by falling occupancy, in bytes.
+    /// Code freed up to the end of the slow time as seen by falling occupancy, in bytes.
     pub freed_bytes: f64,
     /// Code made since the JVM started, as a multiple of the size limit.
     pub turnover: Option<f64>,
-    /// Code made in the slow time, as a multiple of the size limit.
+    /// Code made in the recording up to the end of the slow time, as a multiple of the size limit.
     pub made: Option<f64>,
-    /// Methods that the sweeper removed in the slow time.
+    /// Methods that the sweeper removed up to the end of the slow time.
     pub swept_methods: u64,
     /// Collections that were started to free code, per second: slow, quiet.
     pub collections_per_second: (f64, Option<f64>),
-    /// How many there were in the slow time.
+    /// How many there were up to the end of the slow time.
     pub collections: usize,
     /// Compilations per second: slow, quiet.
     pub compilations_per_second: Option<(f64, Option<f64>)>,
@@ -42,6 +42,7 @@ pub struct CodeCache {
 impl CodeCache {
     /// Measures it.
     pub fn of(case: &Case<'_>) -> CodeCache {
+        let so_far = so_far(case);
         let reserved_bytes = case.view().code_cache_reserved_bytes();
         let produced = case.view().counter(counter::COMPILE_CODE_BYTES, "");
         let used = case.view().counter_sum(counter::CODE_CACHE_USED_BYTES);
@@ -53,12 +54,12 @@ impl CodeCache {
             reserved_bytes,
             fullest: fullest(case, &used, reserved_bytes),
             swing_bytes: swing(case, &used),
-            freed_bytes: freed(case, &used),
+            freed_bytes: freed(&so_far, &used),
             turnover: case.slow.max(&produced).or(produced.last()).and_then(multiple),
-            made: known(&produced).then(|| case.slow.rise(&produced)).and_then(multiple),
-            swept_methods: swept(case),
+            made: known(&produced).then(|| so_far.rise(&produced)).and_then(multiple),
+            swept_methods: swept(&so_far),
             collections_per_second: case.both(|side| collections(side) as f64 / side.seconds()),
-            collections: collections(&case.slow),
+            collections: collections(&so_far),
             compilations_per_second: known(&compiled).then(|| case.both(per_second)),
             most_compiled: most_compiled(case),
             full_events: full_events(case),
@@ -70,6 +71,13 @@ impl CodeCache {
     pub fn is_known(&self) -> bool {
         self.turnover.is_some() || self.fullest.is_some() || self.collections > 0 || self.full_events > 0
     }
+}
+
+/// Too small a cache is a state, not an event: its signs count from the beginning of the
+/// recording, whichever seconds of it were slow.
+fn so_far<'a>(case: &Case<'a>) -> Side<'a> {
+    let (_, end) = case.slow_range();
+    Side { view: case.view(), time: Intervals::union(vec![(case.view().grid.start_ns, end)]) }
 }
 
 /// Segments fill up one by one, so the fullest counts.
@@ -90,14 +98,14 @@ fn swing(case: &Case<'_>, used: &Series) -> Option<(f64, f64)> {
     Some((lowest, within.max_by(f64::total_cmp)?))
 }
 
-fn freed(case: &Case<'_>, used: &Series) -> f64 {
-    let steps = used.0.windows(2).filter(|pair| case.slow.time.contains(pair[1].0));
+fn freed(side: &Side<'_>, used: &Series) -> f64 {
+    let steps = used.0.windows(2).filter(|pair| side.time.contains(pair[1].0));
     steps.map(|pair| (pair[0].1 - pair[1].1).max(0.0)).sum()
 }
 
-fn swept(case: &Case<'_>) -> u64 {
-    let sweeps = case.slow.spans(span::CODE_CACHE_SWEEP);
-    sweeps.map(|sweep| case.slow.detail::<Detail>(&sweep).flushed.unwrap_or(0)).fold(0, u64::saturating_add)
+fn swept(side: &Side<'_>) -> u64 {
+    let sweeps = side.spans(span::CODE_CACHE_SWEEP);
+    sweeps.map(|sweep| side.detail::<Detail>(&sweep).flushed.unwrap_or(0)).fold(0, u64::saturating_add)
 }
 
 /// Collections for the code cache: each has one or more pauses or a span of its own.

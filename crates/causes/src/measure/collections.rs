@@ -37,17 +37,20 @@ pub fn allocation_rate(side: &Side<'_>) -> Option<f64> {
     grown.or_else(|| sampled(side))
 }
 
+/// The heap grows evenly between two collections as far as one can tell: each side gets its part
+/// of the growth, wherever the pause falls that measures it.
 fn growth_between_collections(side: &Side<'_>) -> Option<f64> {
     let pauses = occupancies(side);
     let mut bytes = 0.0;
-    let mut counted = 0;
+    let mut covered_ns = 0;
     for pair in pauses.windows(2) {
-        if side.time.contains(pair[1].0) {
-            bytes += (pair[1].1.before - pair[0].1.after).max(0.0);
-            counted += 1;
-        }
+        let (from, to) = (pair[0].0, pair[1].0);
+        let within_ns = side.time.within_ns(from, to);
+        let growth = (pair[1].1.before - pair[0].1.after).max(0.0);
+        bytes += growth * (within_ns as f64 / to.saturating_sub(from).max(1) as f64);
+        covered_ns += within_ns;
     }
-    (counted > 0).then(|| bytes / side.seconds())
+    (covered_ns > 0).then(|| bytes / (covered_ns as f64 / 1e9))
 }
 
 /// Occupancy around each pause of the whole recording, in order.
