@@ -39,7 +39,7 @@ fn decide(case: &Case<'_>) -> Finding {
     if !cache.is_known() {
         return unknown(case);
     }
-    let standing = standing(case, &cache);
+    let standing = standing(&cache);
     let finding = Finding::new(standing, says(case, &cache, standing)).with_all(evidence(case, &cache));
     match standing {
         Standing::Absent => finding,
@@ -57,14 +57,15 @@ fn unknown(case: &Case<'_>) -> Finding {
     }
 }
 
-fn standing(case: &Case<'_>, cache: &CodeCache) -> Standing {
+fn standing(cache: &CodeCache) -> Standing {
     let made = cache.made.is_some_and(|made| made >= TURNED);
     let freed_share = cache.reserved_bytes.map_or(0.0, |reserved| cache.freed_bytes / reserved);
     let frees = cache.collections >= COLLECTIONS || freed_share >= TURNED || cache.swept_methods > 0;
     let turned_over = cache.turnover.is_some_and(|turnover| turnover >= TURNED_OVER);
     let starved = cache.fullest.is_some_and(|fullest| fullest >= PINNED)
         && cache.interpreted.0 >= INTERPRETED
-        && cache.compilations_per_second.is_some_and(|(now, _)| now > 0.0);
+        && cache.compilations_per_second.is_some_and(|(now, _)| now > 0.0)
+        && cache.compiler_is_off() != Some(true);
     match (made && turned_over, frees) {
         (true, true) => Standing::Seen,
         // Without counters of the compiler, that the JVM keeps freeing code is all there is to see.

@@ -14,13 +14,9 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
-/// Compilations per second below which the compiler is as good as off while code runs interpreted.
-const OFF_PER_SECOND: f64 = 0.5;
-
 fn decide(case: &Case<'_>) -> Finding {
     let cache = CodeCache::of(case);
-    let off = cache.compilations_per_second.map(|(now, _)| now < OFF_PER_SECOND);
-    let finding = match (cache.full_events, off) {
+    let finding = match (cache.full_events, cache.compiler_is_off()) {
         (0, _) if !cache.is_known() => return Finding::needs_jfr("neither the code cache nor the compilers were recorded"),
         (0, _) => return Finding::absent(format!("no allocation in the code cache failed{}", fullest(&cache))),
         (_, Some(false)) => {
@@ -32,7 +28,7 @@ fn decide(case: &Case<'_>) -> Finding {
     let finding = finding
         .with(case.evidence("failed allocations in the code cache", (cache.full_events as f64, None), "count", "spans"))
         .with(case.evidence("interpreted share of the application's code", cache.interpreted, "ratio", "samples"));
-    finding.claiming(case, |cell| cell == Cell::Running(Layer::Interpreted))
+    finding.claiming(case, |cell| matches!(cell, Cell::Compiler | Cell::Running(Layer::Interpreted)))
 }
 
 fn fullest(cache: &CodeCache) -> String {
@@ -40,8 +36,8 @@ fn fullest(cache: &CodeCache) -> String {
 }
 
 fn says(cache: &CodeCache) -> String {
-    let compiling = cache.compilations_per_second.map_or(String::new(), |(now, _)| {
-        format!("{} compilations per second since; ", say::number(now))
+    let compiling = cache.compilations_after_full_per_second.map_or(String::new(), |rate| {
+        format!("{} compilations per second since; ", say::number(rate))
     });
     format!(
         "the code cache was full {}; {compiling}{} of the application's code runs interpreted",

@@ -4,9 +4,12 @@ use std::collections::HashMap;
 
 use fathom_evidence::detail::{CodeCache as Detail, Compilation, from_text};
 use fathom_evidence::kinds::{counter, span};
-use fathom_timeline::{Cell, Intervals, Layer, Origin, Series};
+use fathom_timeline::{BUCKET_NS, Cell, Intervals, Layer, Origin, Series};
 
 use crate::case::{Case, Side};
+
+/// Compilations per second below which the compiler is as good as off while code runs interpreted.
+const OFF_PER_SECOND: f64 = 0.5;
 
 /// What is known of the code cache in the slow time. Quantities that were not recorded are `None`.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +38,8 @@ pub struct CodeCache {
     pub most_compiled: Option<(String, usize)>,
     /// Failed allocations or switched-off compilers up to the end of the slow time.
     pub full_events: usize,
+    /// Compilations per second after the last of those until the end of the slow time.
+    pub compilations_after_full_per_second: Option<f64>,
     /// Share of interpreted code in what the application's threads ran: slow, quiet.
     pub interpreted: (f64, Option<f64>),
 }
@@ -62,9 +67,15 @@ impl CodeCache {
             collections: collections(&so_far),
             compilations_per_second: known(&compiled).then(|| case.both(per_second)),
             most_compiled: most_compiled(case),
-            full_events: full_events(case),
+            full_events: full_events(case).count(),
+            compilations_after_full_per_second: compilations_after_full(case, &compiled),
             interpreted: interpreted(case),
         }
+    }
+
+    /// Whether the compiler was switched off for want of space and stayed off; unknown without events.
+    pub fn compiler_is_off(&self) -> Option<bool> {
+        self.compilations_after_full_per_second.map(|rate| rate < OFF_PER_SECOND)
     }
 
     /// Whether anything tells how full the cache is or how much code is made.
@@ -138,10 +149,19 @@ fn most_compiled(case: &Case<'_>) -> Option<(String, usize)> {
     Some((case.recording().text(fathom_evidence::StrId(name)).to_owned(), count))
 }
 
-fn full_events(case: &Case<'_>) -> usize {
+/// When allocations in the code cache failed or the compiler was switched off.
+fn full_events(case: &Case<'_>) -> impl Iterator<Item = i64> + '_ {
     let (_, end) = case.slow_range();
     let events = case.view().spans(span::CODE_CACHE_FULL).chain(case.view().spans(span::COMPILER_DISABLED));
-    events.filter(|event| event.time_ns <= end).count()
+    events.map(|event| event.time_ns).filter(move |time| *time <= end)
+}
+
+fn compilations_after_full(case: &Case<'_>, compiled: &Series) -> Option<f64> {
+    let (_, end) = case.slow_range();
+    let last = full_events(case).max()?;
+    // The counter is read once a second: the step that contains the event belongs to before it.
+    let from = last.saturating_add(BUCKET_NS);
+    (compiled.0.len() > 1 && end > from).then(|| compiled.rise_within(from, end) / ((end - from) as f64 / 1e9))
 }
 
 fn interpreted(case: &Case<'_>) -> (f64, Option<f64>) {
