@@ -44,8 +44,6 @@ fn samples() -> Vec<Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
-
     #[test]
     fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..4_000)) {
         read(&bytes);
