@@ -1,5 +1,8 @@
 //! Every log of `testdata/gc_log` as evidence: what it gives, in one reviewed table, and what holds for all.
 
+// Helpers of tests are tests.
+#![allow(clippy::unwrap_used)]
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;

@@ -1,5 +1,8 @@
 //! Damaged logs: whatever the bytes, reading ends, does not panic, and keeps what is whole.
 
+// Helpers of tests are tests.
+#![allow(clippy::unwrap_used)]
+
 use std::fs;
 use std::path::Path;
 
