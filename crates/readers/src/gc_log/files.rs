@@ -92,6 +92,27 @@ fn beginning(path: &Path) -> Stamp {
     first
 }
 
+/// Uptime at which a log may begin and still be taken as whole: the first collection is seldom later.
+const BEGINNING_NS: i64 = 60_000_000_000;
+
+/// A sentence about parts of a rotated log that were not given, if the log does not begin with the JVM.
+///
+/// They are not read unasked: beside the log of one JVM often lie those of the runs before it.
+pub(super) fn missing_parts(files: &[PathBuf]) -> Option<String> {
+    let first = files.first()?;
+    let begins_ns = beginning(first).uptime_ns.filter(|ns| *ns > BEGINNING_NS)?;
+    let base = base_name(first);
+    let siblings = fs::read_dir(first.parent()?).ok()?.flatten().map(|entry| entry.path());
+    let mut unread: Vec<String> = siblings
+        .filter(|path| base_name(path) == base && !files.contains(path))
+        .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
+        .collect();
+    unread.sort();
+    let names = (!unread.is_empty()).then(|| unread.join(", "))?;
+    let seconds = begins_ns / 1_000_000_000;
+    Some(format!("the log begins {seconds} s after the JVM's start; what came before may be in {names}: name it as well"))
+}
+
 /// Whether the first line with a time has the wall clock, in each file.
 pub(super) fn have_wall_clock(files: &[PathBuf]) -> bool {
     files.iter().all(|file| beginning(file).wall_ns.is_some())
@@ -130,6 +151,18 @@ mod tests {
         ] {
             assert_eq!(base_name(&Path::new("/logs").join(name)), Path::new("/logs").join(expected), "{name}");
         }
+    }
+
+    #[test]
+    fn parts_that_were_not_given_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let late = folder.path().join("gc.log");
+        fs::write(&late, "100.0: [GC (Allocation Failure)  9K->6K(12K), 0.1 secs]\n").unwrap();
+        assert_eq!(missing_parts(std::slice::from_ref(&late)), None);
+        let early = folder.path().join("gc.log.0");
+        fs::write(&early, "2.0: [GC (Allocation Failure)  9K->6K(12K), 0.1 secs]\n").unwrap();
+        assert!(missing_parts(std::slice::from_ref(&late)).unwrap().contains("gc.log.0"));
+        assert_eq!(missing_parts(&[early, late]), None);
     }
 
     #[test]

@@ -40,6 +40,8 @@ pub(super) struct Gathered {
 pub(super) struct Gather {
     sizes: Sizes,
     waiting: Option<Gathered>,
+    /// Number under which the CPU time of the waiting pause will come.
+    cpu_id: Option<u64>,
     region_bytes: Option<u64>,
     pub(super) family: Option<Family>,
 }
@@ -56,7 +58,7 @@ impl Gather {
             }
             Event::Cpu { gc_id, times } => {
                 let mut done = self.waiting.take()?;
-                if done.pause.gc_id == *gc_id {
+                if self.cpu_id == *gc_id {
                     done.pause.cpu = Some(*times);
                 }
                 return Some(done);
@@ -64,12 +66,42 @@ impl Gather {
             Event::Pause(pause) => {
                 self.family = self.family.or(pause.family);
                 let gathered = self.join(pause);
-                return self.waiting.replace(gathered);
+                self.cpu_id = pause.gc_id;
+                return self.untangle(gathered);
             }
             Event::PauseBegins { .. } => return self.waiting.take(),
             _ => {}
         }
         None
+    }
+
+    /// Makes `next` wait and returns the one that waited.
+    ///
+    /// In JDK 9-16 a young collection that turns into a full one ends after it and includes it. Then the
+    /// full one keeps the time that is its own, and gets the generations, which the young one logs.
+    fn untangle(&mut self, mut next: Gathered) -> Option<Gathered> {
+        match self.waiting.take() {
+            Some(mut inner) if includes(&next, &inner) => {
+                let (outer, pause) = (&mut next.pause, &mut inner.pause);
+                outer.duration_ns -= pause.duration_ns;
+                for (theirs, own) in [
+                    (&mut outer.young, &mut pause.young),
+                    (&mut outer.old, &mut pause.old),
+                    (&mut outer.metaspace, &mut pause.metaspace),
+                ] {
+                    *own = own.or(theirs.take());
+                }
+                if let (Some(before), Some(after)) = (pause.heap, outer.heap.as_mut()) {
+                    after.after = before.before;
+                }
+                self.waiting = Some(inner);
+                Some(next)
+            }
+            waited => {
+                self.waiting = Some(next);
+                waited
+            }
+        }
     }
 
     /// The pause that is still waiting.
@@ -139,6 +171,17 @@ impl Gather {
         }
         self.region_bytes
     }
+}
+
+/// Whether `inner`, which ended first, was a part of `outer`.
+fn includes(outer: &Gathered, inner: &Gathered) -> bool {
+    let are_young_and_full = outer.name.starts_with("Pause Young") && inner.name == "Pause Full";
+    let (outer, inner) = (&outer.pause, &inner.pause);
+    let is_later = inner.gc_id > outer.gc_id && outer.gc_id.is_some();
+    let begins = |pause: &Pause<'_>| pause.start.uptime_ns.or(pause.start.wall_ns);
+    // Lines are stamped in milliseconds.
+    let began_before = begins(outer).zip(begins(inner)).is_some_and(|(outer, inner)| outer <= inner.saturating_add(1_000_000));
+    are_young_and_full && is_later && began_before && outer.duration_ns >= inner.duration_ns
 }
 
 fn sum(regions: &[Change], region_bytes: u64) -> Change {

@@ -85,6 +85,9 @@ fn load(files: &[PathBuf], options: &LoadOptions) -> Result<Recording, LoadError
     }
     let tally = parser.finish(&mut |event| loader.event(event));
     let mut recording = loader.finish(&tally);
+    if let Some(says) = files::missing_parts(&files) {
+        recording.add_loss(SOURCE, loss::TRUNCATED, 0, &says);
+    }
     for (file, says) in cuts {
         recording.add_loss(SOURCE, loss::TRUNCATED, 0, &format!("{}: {says}", file.display()));
     }
