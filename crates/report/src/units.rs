@@ -27,7 +27,7 @@ const DURATION: &Ladder = &[(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")];
 const BYTES: &Ladder = &[(1.0, "bytes"), (1024.0, "KB"), (1_048_576.0, "MB"), (1_073_741_824.0, "GB")];
 const BYTE_RATE: &Ladder = &[(1.0, "bytes/s"), (1024.0, "KB/s"), (1_048_576.0, "MB/s"), (1_073_741_824.0, "GB/s")];
 
-/// `value` in one of the units of [`fathom_causes::Evidence`]; other units are named as they are.
+/// `value` in one of the units of [`fathom_causes::explanation::Evidence`]; other units are named as they are.
 pub fn amount(value: f64, unit: &str) -> String {
     split(value, unit).map_or_else(|| format!("{} {unit}", digits(value)), |amount| amount.text())
 }

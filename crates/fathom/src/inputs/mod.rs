@@ -25,7 +25,7 @@ pub(crate) use grouping::Traits;
 pub(crate) use load::Source;
 
 /// What the caller knows about the files.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct Hints {
     /// Request latencies: CSV with the columns time and latency_ms, or lines for --latency-pattern
     #[arg(long, value_name = "FILE")]

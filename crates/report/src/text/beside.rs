@@ -6,15 +6,17 @@ use crate::clean::{line, shorten};
 use crate::sheet::{Sheet, Tone, columns, piece};
 use crate::{TextOptions, units};
 
-const NAME_MAX_CHARS: usize = 36;
+const NAME_MAX_CHARS: usize = 40;
 
 /// One column.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Variant<'a> {
     /// Its heading, for example `sick`.
     pub name: &'a str,
     /// What was said of it.
     pub explanation: &'a Explanation,
+    /// What was measured besides, as name and value.
+    pub measured: Vec<(String, String)>,
 }
 
 /// One line of the table: a name and a value for each variant.
@@ -23,7 +25,8 @@ struct Row {
     values: Vec<String>,
 }
 
-/// The table of what differs: slow time, causes, and the headline figures that any of them has.
+/// The table of what differs: slow time, causes, what was measured besides, and the headline
+/// figures that any of them has.
 pub fn beside(variants: &[Variant], options: &TextOptions) -> String {
     let mut sheet = Sheet::new(options.width);
     let rows = rows(variants);
@@ -31,11 +34,11 @@ pub fn beside(variants: &[Variant], options: &TextOptions) -> String {
     let each = sheet.room(name_width + 2 * variants.len()) / variants.len().max(1);
     for (index, Row { name, values }) in rows.iter().enumerate() {
         let tone = if index == 0 { Tone::Strong } else { Tone::Plain };
-        let last = values.len() - 1;
-        let cell = |column: usize, value: String| if column == last { value } else { padded(&value, each) };
-        let cells =
-            values.iter().enumerate().map(|(column, value)| format!("  {}", cell(column, shorten(value, each))));
-        let cells = cells.map(|cell| piece(tone, &cell)).collect::<Vec<_>>();
+        let cell = |(column, value): (usize, &String)| match column + 1 == values.len() {
+            true => format!("  {}", shorten(value, each)),
+            false => format!("  {}", padded(&shorten(value, each), each)),
+        };
+        let cells = values.iter().enumerate().map(cell).map(|cell| piece(tone, &cell)).collect::<Vec<_>>();
         sheet.line(0, std::iter::once(piece(Tone::Faint, &padded(name, name_width))).chain(cells));
     }
     sheet.render(options.color)
@@ -56,7 +59,12 @@ fn rows(variants: &[Variant]) -> Vec<Row> {
         row("slow", &|variant| slow(variant.explanation)),
         row("first cause", &|variant| first_cause(variant.explanation)),
     ];
-    for name in figure_names(variants) {
+    let measured = variants.iter().flat_map(|variant| variant.measured.iter().map(|(name, _)| name.as_str()));
+    for name in without_repetitions(measured) {
+        rows.push(row(name, &|variant| measurement(variant, name)));
+    }
+    let figures = variants.iter().flat_map(|variant| variant.explanation.figures.iter().map(|f| f.says.as_str()));
+    for name in without_repetitions(figures) {
         rows.push(row(name, &|variant| figure(variant.explanation, name)));
     }
     rows
@@ -81,15 +89,20 @@ fn first_cause(explanation: &Explanation) -> String {
     }
 }
 
-/// Names of figures in the order in which they first appear.
-fn figure_names<'a>(variants: &[Variant<'a>]) -> Vec<&'a str> {
+/// Names in the order in which they first appear.
+fn without_repetitions<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
-    for figure in variants.iter().flat_map(|variant| &variant.explanation.figures) {
-        if !names.contains(&figure.says.as_str()) {
-            names.push(&figure.says);
+    for name in all {
+        if !names.contains(&name) {
+            names.push(name);
         }
     }
     names
+}
+
+fn measurement(variant: &Variant, name: &str) -> String {
+    let found = variant.measured.iter().find(|(known, _)| known == name);
+    found.map_or_else(|| "-".to_owned(), |(_, value)| value.clone())
 }
 
 fn figure(explanation: &Explanation, name: &str) -> String {

@@ -18,6 +18,8 @@ const SHOWN_STACKS: usize = 3;
 const SHOWN_FRAMES: usize = 4;
 const ID_MAX_CHARS: usize = 40;
 const SYMBOL_MAX_CHARS: usize = 60;
+/// How HotSpot marks the class of a lambda.
+const LAMBDA: &str = "$$Lambda";
 const FIGURE_NAME_MAX_CHARS: usize = 58;
 
 pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, options: &TextOptions) {
@@ -160,8 +162,17 @@ fn stack_text(stack: &str, shown: usize) -> String {
     text
 }
 
-/// `java.util.HashMap.get` as `HashMap.get`; symbols of other languages stay whole.
+/// `java.util.HashMap.get` as `HashMap.get`; symbols of other languages stay whole. What the JVM
+/// adds to the names of classes for lambdas says nothing and is left out.
 fn short_symbol(symbol: &str) -> String {
+    let named = match (symbol.find(LAMBDA), symbol.rfind('.')) {
+        (Some(lambda), Some(dot)) if dot > lambda => format!("{}{}", &symbol[..lambda + LAMBDA.len()], &symbol[dot..]),
+        _ => symbol.to_owned(),
+    };
+    last_two_names(&named)
+}
+
+fn last_two_names(symbol: &str) -> String {
     let is_java = |c: char| c.is_alphanumeric() || "._$<>/".contains(c);
     let mut cut = symbol;
     if symbol.chars().all(is_java) {
@@ -182,7 +193,9 @@ mod tests {
             ("java/util/HashMap.get", "HashMap.get"),
             ("Main.run", "Main.run"),
             ("main", "main"),
-            ("com.acme.App$$Lambda/0x00007f.run", "0x00007f.run"),
+            ("com.acme.App$$Lambda/0x00007f.run", "App$$Lambda.run"),
+            ("com.acme.App$$Lambda$94+0x00000007f8.1800031768.run", "App$$Lambda.run"),
+            ("com.acme.App$$Lambda", "acme.App$$Lambda"),
             ("CodeHeap::allocate(unsigned long)", "CodeHeap::allocate(unsigned long)"),
             ("", ""),
         ] {

@@ -10,6 +10,8 @@ use crate::{TextOptions, units};
 const WITH_MEASUREMENT: usize = 4;
 /// Causes that are told by name.
 const SHOWN_NAMES: usize = 8;
+/// A sentence up to this long goes into a list.
+const REASON_MAX_CHARS: usize = 60;
 const SHOWN_LOSSES: usize = 5;
 
 pub(super) fn write_ruled_out(sheet: &mut Sheet, explanation: &Explanation, options: &TextOptions) {
@@ -29,9 +31,11 @@ pub(super) fn write_ruled_out(sheet: &mut Sheet, explanation: &Explanation, opti
     write_list(sheet, "ruled out", &items);
 }
 
+/// A cause and in a few words what excludes it: its sentence if that is short, else its first figure.
 fn with_measurement(cause: &CauseVerdict) -> String {
-    match cause.evidence.first() {
-        Some(figure) => format!("{} ({})", cause.id, short_figure(figure)),
+    let short = (!cause.says.is_empty() && cause.says.chars().count() <= REASON_MAX_CHARS).then(|| cause.says.clone());
+    match short.or_else(|| cause.evidence.first().map(short_figure)) {
+        Some(reason) => format!("{} ({reason})", cause.id),
         None => cause.id.clone(),
     }
 }
@@ -41,8 +45,9 @@ fn short_figure(figure: &Evidence) -> String {
 }
 
 fn write_in_full(sheet: &mut Sheet, cause: &CauseVerdict) {
-    sheet.paragraph(2, Tone::Plain, &with_measurement(cause));
+    sheet.line(2, [piece(Tone::Plain, &cause.id)]);
     sheet.paragraph(6, Tone::Faint, &cause.says);
+    cause.evidence.iter().for_each(|figure| sheet.paragraph(6, Tone::Faint, &short_figure(figure)));
 }
 
 /// The first items of a list beside its label, and how many there are besides.

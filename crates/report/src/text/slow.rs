@@ -24,7 +24,9 @@ pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, options: &Text
     if let Some(hidden) = explanation.slow.len().checked_sub(shown).filter(|hidden| *hidden > 0) {
         sheet.line(2, [piece(Tone::Faint, &format!("and {hidden} more"))]);
     }
-    sheet.paragraph(2, Tone::Faint, &explanation.baseline.says);
+    if !explanation.baseline.says.is_empty() {
+        sheet.paragraph(2, Tone::Faint, &format!("compared with {}", explanation.baseline.says));
+    }
 }
 
 /// For example `slow 30 s of 50 s`.
@@ -61,5 +63,4 @@ pub(super) fn write_healthy(sheet: &mut Sheet, explanation: &Explanation, option
         .map(|figure| (figure.says.as_str(), units::amount(figure.value, &figure.unit)))
         .collect();
     super::causes::write_figures(sheet, 2, &figures);
-    sheet.paragraph(2, Tone::Faint, &explanation.baseline.says);
 }

@@ -27,7 +27,7 @@ pub(crate) fn healthy() -> Explanation {
         slow: vec![],
         baseline: Baseline {
             kind: "rest_of_recording".into(),
-            says: "compared with the rest of the recording, 20 s".into(),
+            says: "the other 20 s of the recording".into(),
             duration_ns: 20 * SECOND_NS,
         },
         figures: vec![
