@@ -2,7 +2,7 @@
 
 use fathom_timeline::{Cell, Stop, Wait};
 
-use crate::measure::collections::{allocation_rate, is_ordinary, stops};
+use crate::measure::collections::{allocation_rate, is_ordinary, stops, waiting_collector};
 use crate::{Case, Cause, Evidence, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -34,6 +34,9 @@ fn decide(case: &Case<'_>) -> Finding {
         };
     };
     let evidence = evidence(case, slow, quiet, collecting.len());
+    if let Some(waiting) = waiting_collector(case, is_ordinary) {
+        return waiting.with_all(evidence);
+    }
     let finding = match quiet.filter(|rate| *rate > 0.0) {
         Some(quiet) if slow >= GREW * quiet => Finding::new(Standing::Seen, says(case, slow, Some(quiet), collecting.len())),
         Some(quiet) => return Finding::absent(format!("allocation rate {}", change(slow, quiet))).with_all(evidence),

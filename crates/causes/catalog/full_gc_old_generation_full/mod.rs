@@ -4,7 +4,7 @@
 use fathom_evidence::kinds::span;
 use fathom_timeline::{Cell, Origin, Stop, Wait};
 
-use crate::measure::collections::{heap_occupancy_after, is_full, old_occupancy_after_full, stops};
+use crate::measure::collections::{heap_occupancy_after, is_full, old_occupancy_after_full, stops, waiting_collector};
 use crate::{Case, Cause, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -27,6 +27,9 @@ fn decide(case: &Case<'_>) -> Finding {
     let full = stops(case, is_full);
     if full.is_empty() {
         return without_pauses(case);
+    }
+    if let Some(waiting) = waiting_collector(case, is_full) {
+        return waiting;
     }
     let occupancy = old_occupancy_after_full(case);
     let row = longest_row(case);

@@ -40,10 +40,10 @@ fn decide(case: &Case<'_>) -> Finding {
             _ => format!("longest wait for a safepoint {}", say::time(longest as f64)),
         });
     }
-    let starved = machine_use(case).filter(|ratio| *ratio >= STARVED && !was_running(case));
-    let standing = if starved.is_some() { Standing::Indicated } else { Standing::Seen };
     let culprit = culprit(case, &stalls);
-    let mut finding = Finding::new(standing, says(case, &stalls, culprit.as_ref(), starved)).with_all(evidence(case, &stalls));
+    let had_cpu = was_running(case) || machine_use(case).is_some_and(|ratio| ratio < STARVED);
+    let standing = if had_cpu { Standing::Seen } else { Standing::Indicated };
+    let mut finding = Finding::new(standing, says(case, &stalls, culprit.as_ref(), had_cpu)).with_all(evidence(case, &stalls));
     finding.evidence.extend(culprit.map(|culprit| culprit.evidence(case)));
     let mut finding = finding.claiming(case, is_ours);
     if was_running(case) {
@@ -125,7 +125,7 @@ fn culprit(case: &Case<'_>, stalls: &[(i64, i64)]) -> Option<Culprit> {
     Some(Culprit { thread: case.thread_name(tid).to_owned(), stack, share: samples as f64 / total as f64 })
 }
 
-fn says(case: &Case<'_>, stalls: &[(i64, i64)], culprit: Option<&Culprit>, starved: Option<f64>) -> String {
+fn says(case: &Case<'_>, stalls: &[(i64, i64)], culprit: Option<&Culprit>, had_cpu: bool) -> String {
     let total: i64 = stalls.iter().map(|(from, to)| to - from).sum();
     let longest = stalls.iter().map(|(from, to)| to - from).max().unwrap_or(0);
     let operations = case.slow_stops().filter(|stop| stop.stop != Stop::TimeToSafepoint).map(|stop| stop.duration_ns()).max();
@@ -139,8 +139,9 @@ fn says(case: &Case<'_>, stalls: &[(i64, i64)], culprit: Option<&Culprit>, starv
     if let Some(culprit) = culprit.filter(|culprit| culprit.share >= 0.5) {
         text += &format!("; late: {} in {}", culprit.thread, culprit.stack.split(';').next().unwrap_or(""));
     }
-    if let Some(ratio) = starved {
-        text += &format!("; the machine's CPUs were {} in use, so it may have had no CPU", say::percent(ratio));
+    if !had_cpu {
+        text += "; a thread that waits for a CPU looks the same";
+        text += &machine_use(case).map_or(String::new(), |ratio| format!(", and the CPUs were {} in use", say::percent(ratio)));
     }
     text
 }

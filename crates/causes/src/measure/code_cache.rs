@@ -150,7 +150,7 @@ fn most_compiled(case: &Case<'_>) -> Option<(String, usize)> {
 }
 
 /// When allocations in the code cache failed or the compiler was switched off.
-fn full_events(case: &Case<'_>) -> impl Iterator<Item = i64> + '_ {
+fn full_events<'c>(case: &'c Case<'_>) -> impl Iterator<Item = i64> + use<'c> {
     let (_, end) = case.slow_range();
     let events = case.view().spans(span::CODE_CACHE_FULL).chain(case.view().spans(span::COMPILER_DISABLED));
     events.map(|event| event.time_ns).filter(move |time| *time <= end)
