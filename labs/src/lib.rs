@@ -1,1 +1,33 @@
-//! placeholder
+//! The labs: Java programs that really have a disease, in a dose that they note themselves, and the runner that compiles,
+//! starts, loads and records them.
+//!
+//! A lab is declared by `lab.json` beside its Java sources, in the folder of the cause it proves. Declaration and sources
+//! are part of the program, so a lab needs nothing but a JDK. The runner only records: whether the right cause is found
+//! is for the caller to check against [`Variant::expects`].
+
+mod declaration;
+mod error;
+mod jdk;
+mod latency;
+mod process;
+mod progress;
+mod run;
+
+pub use declaration::{Expectation, JdkRange, Lab, Phase, PhaseRole, Variant, labs};
+pub use error::LabError;
+pub use jdk::{Jdk, JdkWish};
+pub use latency::PhaseLatency;
+pub use process::stop_on_signals;
+pub use progress::{Progress, Second, TextProgress};
+pub use run::{JfrSettings, RunOptions, RunOutput};
+
+/// The lab with this id.
+///
+/// # Errors
+/// [`LabError::UnknownLab`] names those that exist.
+pub fn lab(id: &str) -> Result<&'static Lab, LabError> {
+    labs().iter().find(|lab| lab.id == id).ok_or_else(|| LabError::UnknownLab {
+        id: id.to_owned(),
+        known: labs().iter().map(|lab| lab.id.as_str()).collect::<Vec<_>>().join(", "),
+    })
+}

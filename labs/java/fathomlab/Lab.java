@@ -9,7 +9,6 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -28,6 +27,7 @@ public final class Lab {
     private final Map<String, Runnable> phaseActions = new HashMap<>();
     private final Map<String, Object> dose = Collections.synchronizedMap(new LinkedHashMap<>());
     private volatile String phase = "start";
+    private volatile long phaseStartNs;
 
     private Lab(Settings settings) {
         this.settings = settings;
@@ -43,7 +43,7 @@ public final class Lab {
     }
 
     public static Lab of(String[] args) {
-        endWithParent();
+        endWithRunner();
         return new Lab(new Settings(args));
     }
 
@@ -58,6 +58,11 @@ public final class Lab {
     /** Whether the named phase is running now. Handlers ask this to change their ways. */
     public boolean in(String name) {
         return phase.equals(name);
+    }
+
+    /** For how many nanoseconds the named phase has been running; negative when another one is. */
+    public long nsIn(String name) {
+        return in(name) ? System.nanoTime() - phaseStartNs : -1;
     }
 
     /** Runs the action on a thread of its own when the phase begins. */
@@ -112,6 +117,7 @@ public final class Lab {
 
     private void enter(Phase next, Report report) {
         report.enter(next);
+        phaseStartNs = System.nanoTime();
         phase = next.name;
         Runnable action = phaseActions.get(next.name);
         if (action != null) {
@@ -161,11 +167,14 @@ public final class Lab {
         return all;
     }
 
-    /** When the runner is gone, however it died, so are we. */
-    private static void endWithParent() {
-        Optional<ProcessHandle> parent = ProcessHandle.current().parent();
-        start("parent-watch", () -> {
-            while (ProcessHandle.current().parent().equals(parent)) {
+    /** When the runner that started this program is gone, however it died, so is the program. */
+    private static void endWithRunner() {
+        String runner = System.getenv("FATHOM_LAB_RUNNER");
+        if (runner == null) {
+            return;
+        }
+        start("runner-watch", () -> {
+            while (ProcessHandle.current().parent().filter(parent -> runner.equals(Long.toString(parent.pid()))).isPresent()) {
                 TimeUnit.MILLISECONDS.sleep(500);
             }
             Runtime.getRuntime().halt(2);

@@ -20,6 +20,18 @@ public final class Work {
         return x;
     }
 
+    /** How many steps of {@link #spin} take this long on this machine, once compiled. */
+    public static int stepsFor(long wantedNs) {
+        int steps = 100_000;
+        long fastestNs = Long.MAX_VALUE;
+        for (int i = 0; i < 2_000; i++) {
+            long from = System.nanoTime();
+            spin(steps, i);
+            fastestNs = Math.min(fastestNs, System.nanoTime() - from);
+        }
+        return (int) (wantedNs * steps / fastestNs);
+    }
+
     /** Fills a buffer and returns its checksum, so that nothing can be optimised away. */
     public static long fill(byte[] buffer, int seed) {
         for (int i = 0; i < buffer.length; i += 64) {

@@ -29,13 +29,13 @@ public final class LongTimeToSafepoint {
         Lab.start("monitoring-agent", agent::run);
         List<Object> loops = new ArrayList<>();
         lab.note("loops", loops);
-        lab.onPhase("after", () -> reportOften(reports, everyMs, steps, loops));
+        lab.onPhase("after", () -> reportOften(lab, reports, everyMs, steps, loops));
         lab.run(request -> Work.spin(200_000, request));
     }
 
-    private static void reportOften(int reports, long everyMs, int steps, List<Object> loops) {
+    private static void reportOften(Lab lab, int reports, long everyMs, int steps, List<Object> loops) {
         long start = System.nanoTime();
-        for (int i = 0; i < reports; i++) {
+        for (int i = 0; i < reports && lab.in("after"); i++) {
             sleepUntil(start + (i + 1) * everyMs * 1_000_000);
             long from = System.nanoTime();
             sink = report(steps);

@@ -1,0 +1,95 @@
+import fathomlab.Lab;
+import fathomlab.Work;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Answers each request with the help of another process, which it asks over a socket and which turns slow in the middle of
+ * the run. The fixed variant gives it a few milliseconds, answers from what it knew last, and leaves a silent helper alone
+ * for a second.
+ */
+public final class SlowDownstream {
+    private static final int ANSWER_BYTES = 64;
+    private static final long LEFT_ALONE_NS = 1_000_000_000;
+
+    private final int port;
+    private final int timeoutMs;
+    private final AtomicLong leaveAloneUntil = new AtomicLong(System.nanoTime());
+    private final ThreadLocal<Socket> connection = new ThreadLocal<>();
+
+    private SlowDownstream(int port, int timeoutMs) {
+        this.port = port;
+        this.timeoutMs = timeoutMs;
+    }
+
+    public static void main(String[] args) throws Exception {
+        Lab lab = Lab.of(args);
+        long before = lab.number("downstream_ms_before");
+        long after = lab.number("downstream_ms_after");
+        Process downstream = startDownstream();
+        BufferedReader says = new BufferedReader(new InputStreamReader(downstream.getInputStream(), StandardCharsets.UTF_8));
+        int port = Integer.parseInt(says.readLine());
+        setDelay(downstream, before);
+        lab.note("downstream_ms_before", before);
+        lab.note("downstream_ms_after", after);
+        lab.note("timeout_ms", lab.number("timeout_ms"));
+        lab.onPhase("after", () -> setDelay(downstream, after));
+        SlowDownstream service = new SlowDownstream(port, (int) lab.number("timeout_ms"));
+        lab.run(request -> {
+            Work.spin(200_000, request);
+            service.ask();
+        });
+    }
+
+    /** The other process ends when its standard input does, that is with this one. */
+    private static Process startDownstream() throws IOException {
+        String java = ProcessHandle.current().info().command().orElseThrow(() -> new IOException("no path of java"));
+        return new ProcessBuilder(java, "-Xmx32m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "Downstream")
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start();
+    }
+
+    private static void setDelay(Process downstream, long delayMs) {
+        try {
+            OutputStream orders = downstream.getOutputStream();
+            orders.write((delayMs + "\n").getBytes(StandardCharsets.UTF_8));
+            orders.flush();
+        } catch (IOException gone) {
+            throw new IllegalStateException("the downstream process is gone", gone);
+        }
+    }
+
+    private void ask() throws IOException {
+        if (System.nanoTime() - leaveAloneUntil.get() < 0) {
+            return;
+        }
+        try {
+            Socket socket = connected();
+            socket.getOutputStream().write(1);
+            socket.getInputStream().readNBytes(ANSWER_BYTES);
+        } catch (SocketTimeoutException silent) {
+            // The late answer must not be taken for the next one's.
+            connection.get().close();
+            connection.remove();
+            leaveAloneUntil.set(System.nanoTime() + LEFT_ALONE_NS);
+        }
+    }
+
+    private Socket connected() throws IOException {
+        Socket socket = connection.get();
+        if (socket == null) {
+            socket = new Socket(InetAddress.getLoopbackAddress(), port);
+            socket.setTcpNoDelay(true);
+            socket.setSoTimeout(timeoutMs);
+            connection.set(socket);
+        }
+        return socket;
+    }
+}

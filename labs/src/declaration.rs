@@ -1,0 +1,247 @@
+//! What a lab is: the contents of `lab.json`, checked when the tests run, and the Java sources beside it.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use crate::error::LabError;
+
+include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
+
+/// A lab as the build found it.
+pub(crate) struct Embedded {
+    declaration: &'static str,
+    sources: &'static [Source],
+}
+
+/// A Java source file.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) name: &'static str,
+    pub(crate) text: &'static str,
+}
+
+/// A program that has one disease, with its sick and fixed variants.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lab {
+    /// The id of the cause that it proves; a program that proves none has an id of its own.
+    pub id: String,
+    /// One line.
+    pub title: String,
+    /// What the program does and what will be seen, in a few sentences.
+    pub shows: String,
+    /// The lab whose Java sources this one uses, when it has none of its own.
+    #[serde(default)]
+    program_of: Option<String>,
+    /// The Java class with `main`.
+    pub(crate) main: String,
+    /// Threads that answer requests.
+    pub(crate) handlers: u32,
+    /// What the run passes through, in this order, the same for all variants.
+    pub phases: Vec<Phase>,
+    /// Arguments of the program that all variants share.
+    #[serde(default)]
+    pub(crate) args: BTreeMap<String, String>,
+    /// JVM flags that all variants share.
+    #[serde(default)]
+    pub(crate) jvm: Vec<String>,
+    /// The same program with and without the disease.
+    pub variants: Vec<Variant>,
+    #[serde(skip)]
+    pub(crate) sources: &'static [Source],
+}
+
+/// A stretch of the run with one rate of arrival.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Phase {
+    /// As it appears in `dose.json` and in the program.
+    pub name: String,
+    /// What the phase is for.
+    pub role: PhaseRole,
+    /// How long it lasts at scale 1.
+    pub seconds: f64,
+    /// Requests that arrive per second, on average.
+    pub requests_per_second: f64,
+}
+
+/// What a phase is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PhaseRole {
+    /// The program compiles and fills its caches; its latencies say nothing.
+    WarmUp,
+    /// Healthy in every variant.
+    Baseline,
+    /// What makes the sick variant sick happens, in the fixed one too.
+    Exposed,
+}
+
+/// One way to run the program.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Variant {
+    /// `sick`, `fixed`, or one of them with a qualifier.
+    pub name: String,
+    /// What is special about it.
+    pub says: String,
+    /// Where it can be run.
+    #[serde(default)]
+    pub jdk: JdkRange,
+    /// JVM flags besides the lab's.
+    #[serde(default)]
+    pub(crate) jvm: Vec<String>,
+    /// Arguments besides the lab's.
+    #[serde(default)]
+    pub(crate) args: BTreeMap<String, String>,
+    /// The verdict that a recording of it must get.
+    pub expects: Expectation,
+}
+
+/// The JDKs that a variant is made for, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JdkRange {
+    /// The oldest.
+    pub min: u32,
+    /// The newest; none when it is not known to end.
+    #[serde(default)]
+    pub max: Option<u32>,
+}
+
+impl Default for JdkRange {
+    fn default() -> Self {
+        Self { min: 11, max: None }
+    }
+}
+
+impl JdkRange {
+    /// Whether the variant can be run on this feature release.
+    #[must_use]
+    pub fn contains(self, major: u32) -> bool {
+        major >= self.min && self.max.is_none_or(|max| major <= max)
+    }
+
+    /// For people: "17 or newer".
+    #[must_use]
+    pub fn says(self) -> String {
+        match self.max {
+            None => format!("{} or newer", self.min),
+            Some(max) if max == self.min => max.to_string(),
+            Some(max) => format!("{} to {max}", self.min),
+        }
+    }
+}
+
+/// What a recording of a variant must be explained as.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Expectation {
+    /// Nothing was slow.
+    NothingSlow,
+    /// This cause comes first and is at least likely, and no other cause is.
+    First(String),
+}
+
+impl Lab {
+    /// The variant with this name.
+    ///
+    /// # Errors
+    /// [`LabError::UnknownVariant`] names those that exist.
+    pub fn variant(&self, name: &str) -> Result<&Variant, LabError> {
+        self.variants.iter().find(|variant| variant.name == name).ok_or_else(|| LabError::UnknownVariant {
+            lab: self.id.clone(),
+            name: name.to_owned(),
+            known: names(self.variants.iter()),
+        })
+    }
+
+    /// The variant that shows the disease; for a lab without one, the only thing it shows.
+    #[must_use]
+    pub fn sick(&self) -> &Variant {
+        let sick = self.variants.iter().find(|variant| variant.expects != Expectation::NothingSlow);
+        sick.unwrap_or(&self.variants[0])
+    }
+
+    /// The first variant that is free of the disease, when it is not [`Lab::sick`] itself.
+    #[must_use]
+    pub fn fixed(&self) -> Option<&Variant> {
+        let fixed = self.variants.iter().find(|variant| variant.expects == Expectation::NothingSlow);
+        fixed.filter(|fixed| fixed.name != self.sick().name)
+    }
+
+    /// How long the phases last together at scale 1; starting and warming the JVM comes on top.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.phases.iter().map(|phase| phase.seconds).sum()
+    }
+}
+
+/// Variants' names for a message.
+pub(crate) fn names<'a>(variants: impl Iterator<Item = &'a Variant>) -> String {
+    variants.map(|variant| variant.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// All labs, sorted by id.
+///
+/// # Panics
+/// When a declaration that was built in does not parse, which a test of this crate rules out.
+#[must_use]
+pub fn labs() -> &'static [Lab] {
+    static PARSED: OnceLock<Vec<Lab>> = OnceLock::new();
+    PARSED.get_or_init(|| {
+        let mut labs: Vec<Lab> = LABS.iter().map(parse).collect();
+        labs.sort_by(|a, b| a.id.cmp(&b.id));
+        for i in 0..labs.len() {
+            let lender = labs.iter().find(|lab| Some(&lab.id) == labs[i].program_of.as_ref());
+            labs[i].sources = lender.map_or(labs[i].sources, |lender| lender.sources);
+        }
+        labs
+    })
+}
+
+fn parse(embedded: &Embedded) -> Lab {
+    let parsed: Result<Lab, _> = serde_json::from_str(embedded.declaration);
+    let mut lab = parsed.unwrap_or_else(|e| panic!("lab.json: {e} in {}", embedded.declaration));
+    lab.sources = embedded.sources;
+    lab
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(lab: &Lab) {
+        let roles: Vec<PhaseRole> = lab.phases.iter().map(|phase| phase.role).collect();
+        assert!(roles.contains(&PhaseRole::Baseline) && roles.contains(&PhaseRole::Exposed), "{}: {roles:?}", lab.id);
+        assert!(lab.seconds() <= 60.0, "{} takes {} s", lab.id, lab.seconds());
+        let main = format!("{}.java", lab.main);
+        assert!(lab.sources.iter().any(|source| source.name == main), "{}: no {main}", lab.id);
+        for variant in &lab.variants {
+            if let Expectation::First(cause) = &variant.expects {
+                assert_eq!(cause, &lab.id, "a lab lives with the cause it proves");
+            }
+        }
+        assert!(lab.variants.iter().any(|variant| variant.expects == Expectation::NothingSlow), "{}: no cure", lab.id);
+    }
+
+    #[test]
+    fn every_lab_is_complete() {
+        assert!(!labs().is_empty());
+        labs().iter().for_each(check);
+        let mut ids: Vec<&str> = labs().iter().map(|lab| lab.id.as_str()).collect();
+        ids.dedup();
+        assert_eq!(ids.len(), labs().len(), "two labs with one id");
+    }
+
+    #[test]
+    fn jdk_ranges() {
+        for (min, max, major, inside) in
+            [(11, None, 11, true), (11, None, 25, true), (17, Some(19), 20, false), (17, None, 11, false)]
+        {
+            assert_eq!(JdkRange { min, max }.contains(major), inside, "{min} {max:?} {major}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Why a lab could not be run, and what to do about it.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a lab could not be run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LabError {
+    /// There is no lab with this id.
+    #[error("there is no lab {id}; there are: {known}")]
+    UnknownLab {
+        /// What was asked for.
+        id: String,
+        /// What there is.
+        known: String,
+    },
+    /// The lab has no variant with this name.
+    #[error("the lab {lab} has no variant {name}; it has: {known}")]
+    UnknownVariant {
+        /// The lab.
+        lab: String,
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// No JDK that fits is installed.
+    #[error(
+        "{wanted}, and none was found; found: {found}. {advice}. A JDK is looked for in --jdk, JAVA_HOME, /usr/lib/jvm and PATH"
+    )]
+    NoJdk {
+        /// What the variant or the user wants.
+        wanted: String,
+        /// The JDKs that are installed.
+        found: String,
+        /// Which variants those can run.
+        advice: String,
+    },
+    /// The folder given with `--jdk` is none.
+    #[error("{} is not a JDK: it needs bin/java, bin/javac and a file named release", path.display())]
+    NotAJdk {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The compiler refused the program: a defect of the lab.
+    #[error("the lab's program does not compile with {compiler}:\n{output}", compiler = compiler.display())]
+    Compile {
+        /// The compiler that was used.
+        compiler: PathBuf,
+        /// What it printed.
+        output: String,
+    },
+    /// The program ended before its time.
+    #[error("the lab's program ended with {status} after {seconds} s: {last_words} (more in {})", log.display())]
+    Failed {
+        /// How it ended.
+        status: String,
+        /// When.
+        seconds: u64,
+        /// The last line on standard error.
+        last_words: String,
+        /// Where standard error is kept.
+        log: PathBuf,
+    },
+    /// The program did not stop by itself.
+    #[error("the lab's program was still running after {seconds} s and was ended")]
+    Overdue {
+        /// How long it was given.
+        seconds: u64,
+    },
+    /// A signal asked to stop.
+    #[error("stopped before the lab was over; what was recorded so far is in {}", folder.display())]
+    Interrupted {
+        /// The output folder.
+        folder: PathBuf,
+    },
+    /// The output folder already holds something.
+    #[error("{} is not empty; give a folder that does not exist yet", folder.display())]
+    NotEmpty {
+        /// The output folder.
+        folder: PathBuf,
+    },
+    /// The program's own report is damaged.
+    #[error("{}: {problem}", path.display())]
+    Report {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The operating system refused.
+    #[error("{doing} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        doing: &'static str,
+        /// With which file.
+        path: PathBuf,
+        /// The refusal.
+        source: io::Error,
+    },
+}
+
+impl LabError {
+    /// For `map_err`: what was tried with which file.
+    pub(crate) fn io(doing: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { doing, path, source }
+    }
+}

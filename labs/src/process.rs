@@ -1,0 +1,167 @@
+//! A child process that does not outlive its run: it leads a process group of its own, and the group is ended when the
+//! run is, however that happens.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+
+/// How long a program may take to end when it is asked to: the JVM writes its recording meanwhile.
+const GRACE: Duration = Duration::from_secs(5);
+/// How often the flag is looked at while the program is silent.
+const POLL: Duration = Duration::from_millis(100);
+
+/// A flag that is set when the user or the system asks this program to stop. A second such signal ends it at once.
+///
+/// # Errors
+/// When a handler cannot be installed.
+pub fn stop_on_signals() -> io::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        flag::register_conditional_shutdown(signal, 1, Arc::clone(&stop))?;
+        flag::register(signal, Arc::clone(&stop))?;
+    }
+    Ok(stop)
+}
+
+/// How a run ended.
+pub(crate) enum End {
+    /// By itself.
+    Exit(ExitStatus),
+    /// The flag was set; the program has been ended.
+    Stopped,
+    /// It took too long; the program has been ended.
+    Overdue,
+}
+
+/// A running program whose lines can be read while it runs.
+pub(crate) struct Program {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Program {
+    pub(crate) fn start(mut command: Command) -> io::Result<Self> {
+        let mut child = command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+        let stdout = child.stdout.take().expect("it was piped");
+        Ok(Self { child, lines: lines_of(stdout) })
+    }
+
+    /// Hands over each line of standard output until the program ends, is overdue, or `stop` is set.
+    pub(crate) fn run(
+        mut self,
+        limit: Duration,
+        stop: &AtomicBool,
+        mut each_line: impl FnMut(&str) -> io::Result<()>,
+    ) -> io::Result<End> {
+        let deadline = Instant::now() + limit;
+        loop {
+            match self.lines.recv_timeout(POLL) {
+                Ok(line) => each_line(&line)?,
+                Err(RecvTimeoutError::Disconnected) => return self.child.wait().map(End::Exit),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if stop.load(Ordering::Relaxed) {
+                self.ask_to_end();
+                return Ok(End::Stopped);
+            }
+            if Instant::now() > deadline {
+                return Ok(End::Overdue);
+            }
+        }
+    }
+
+    fn ask_to_end(&mut self) {
+        self.signal(Signal::TERM);
+        let deadline = Instant::now() + GRACE;
+        while Instant::now() < deadline && !matches!(self.child.try_wait(), Ok(Some(_))) {
+            thread::sleep(POLL);
+        }
+    }
+
+    /// The group may be gone already; then there is nothing to end.
+    fn signal(&self, signal: Signal) {
+        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, signal);
+        }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.signal(Signal::KILL);
+        let _ = self.child.wait();
+    }
+}
+
+/// Lines come through a channel, so that waiting for one can be given up.
+fn lines_of(output: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn endings() {
+        for (script, stop, limit, expected) in [
+            ("echo one; echo two; exit 3", false, Duration::from_secs(60), "exit 3 after 2 lines"),
+            ("echo one; sleep 60", true, Duration::from_secs(60), "stopped after 1 lines"),
+            ("trap '' TERM; echo one; sleep 60 & wait", false, Duration::ZERO, "overdue"),
+        ] {
+            let program = Program::start(shell(script)).expect("the shell starts");
+            let stop_flag = AtomicBool::new(false);
+            let mut lines = 0;
+            let end = program.run(limit, &stop_flag, |_| {
+                lines += 1;
+                stop_flag.store(stop, Ordering::Relaxed);
+                Ok(())
+            });
+            let answer = match end.expect("the shell can be waited for") {
+                End::Exit(status) => format!("exit {} after {lines} lines", status.code().unwrap_or(-1)),
+                End::Stopped => format!("stopped after {lines} lines"),
+                End::Overdue => "overdue".to_owned(),
+            };
+            assert_eq!(answer, expected, "{script}");
+        }
+    }
+
+    #[test]
+    fn grandchildren_end_with_the_run() {
+        let program = Program::start(shell("sleep 60 & echo $!; wait")).expect("the shell starts");
+        let stop = AtomicBool::new(false);
+        let mut grandchild = 0;
+        let end = program.run(Duration::from_secs(60), &stop, |line| {
+            grandchild = line.parse().expect("the shell prints the process id");
+            stop.store(true, Ordering::Relaxed);
+            Ok(())
+        });
+        assert!(matches!(end, Ok(End::Stopped)));
+        let state = std::fs::read_to_string(format!("/proc/{grandchild}/stat"));
+        // It may still wait for its new parent to take note, but it does not run any more.
+        assert!(state.is_err() || state.is_ok_and(|stat| stat.contains(") Z ")), "{grandchild} still runs");
+    }
+}

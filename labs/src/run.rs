@@ -1,0 +1,279 @@
+//! One run of one variant: compile, start, follow, collect.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use crate::declaration::{Lab, PhaseRole, SHARED_SOURCES, Source, Variant};
+use crate::error::LabError;
+use crate::jdk::{self, Jdk, JdkWish};
+use crate::latency::{self, PhaseLatency};
+use crate::process::{End, Program};
+use crate::progress::{Progress, Second};
+
+/// The settings that Fathom records with.
+const FATHOM_SETTINGS: &str = include_str!("../settings/fathom.jfc");
+/// Starting the JVM and preparing the program may take this long besides the phases.
+const PREPARATION: Duration = Duration::from_secs(120);
+
+/// How to run a variant.
+#[derive(Debug, Clone)]
+pub struct RunOptions {
+    /// The variant's name.
+    pub variant: String,
+    /// Which JDK; the first that fits when it does not matter.
+    pub jdk: Option<JdkWish>,
+    /// Where everything is written; it must be empty or not exist.
+    pub out_dir: PathBuf,
+    /// Multiplies the length of every phase.
+    pub time_scale: f64,
+    /// What JFR records.
+    pub settings: JfrSettings,
+    /// Ends the run when it becomes true; see [`crate::stop_on_signals`].
+    pub stop: Arc<AtomicBool>,
+}
+
+/// What JFR records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JfrSettings {
+    /// Our own settings, which show short stalls.
+    Fathom,
+    /// The JDK's `default`, as most recordings from production are made.
+    Default,
+    /// The JDK's `profile`.
+    Profile,
+}
+
+/// What a run left behind.
+#[derive(Debug, Clone)]
+pub struct RunOutput {
+    /// The folder with all of it.
+    pub folder: PathBuf,
+    /// The JFR recording.
+    pub recording: PathBuf,
+    /// The GC log, with safepoints and the code cache.
+    pub gc_log: PathBuf,
+    /// Every request: `time,latency_ms`.
+    pub latency: PathBuf,
+    /// What the program really did, as it measured it.
+    pub dose: PathBuf,
+    /// What the program printed.
+    pub stdout: PathBuf,
+    /// What the JVM complained about.
+    pub stderr: PathBuf,
+    /// The JDK that was used.
+    pub jdk: Jdk,
+    /// The command that was run.
+    pub command: Vec<String>,
+    /// The clients' view of each phase.
+    pub phases: Vec<PhaseLatency>,
+}
+
+impl Lab {
+    /// Runs one variant and waits for its end. Says first what it is going to do.
+    ///
+    /// # Errors
+    /// See [`LabError`]. The processes that were started are gone and the temporary folder is removed in every case;
+    /// the output folder stays.
+    pub fn run(&self, options: &RunOptions, progress: &mut dyn Progress) -> Result<RunOutput, LabError> {
+        let variant = self.variant(&options.variant)?;
+        let jdk = jdk::choose(self, variant, options.jdk.as_ref(), &Jdk::installed())?;
+        let folder = prepare_folder(&options.out_dir)?;
+        let scratch = tempfile::tempdir().map_err(LabError::io("cannot make a folder in", std::env::temp_dir()))?;
+        progress.says(&self.plan(variant, &jdk, options.time_scale));
+        let settings = settings_argument(options.settings, &jdk, scratch.path())?;
+        let output = RunOutput::in_folder(folder, jdk, command_line(self, variant, options.time_scale, &settings));
+        compile(self.sources, &output, scratch.path(), &options.stop)?;
+        self.follow(&output, scratch.path(), options, progress)?;
+        let phases = latency::read(&output.dose, &output.latency, &self.phases)?;
+        Ok(RunOutput { phases, ..output })
+    }
+
+    /// What is going to happen, for the user to read while it does.
+    #[must_use]
+    pub fn plan(&self, variant: &Variant, jdk: &Jdk, time_scale: f64) -> String {
+        let flags: Vec<&str> = self.jvm.iter().chain(&variant.jvm).map(String::as_str).collect();
+        format!(
+            "{} ({}): {}. {} Runs for {:.0} s and a few more to start, on JDK {} ({}) with {}, under a steady load of \
+             {:.0} requests/s; recorded with JFR and a GC log.",
+            self.id,
+            variant.name,
+            variant.says,
+            self.shows,
+            self.seconds() * time_scale,
+            jdk.version,
+            jdk.home.display(),
+            flags.join(" "),
+            self.phases[0].requests_per_second,
+        )
+    }
+
+    fn follow(
+        &self,
+        output: &RunOutput,
+        classes: &Path,
+        options: &RunOptions,
+        progress: &mut dyn Progress,
+    ) -> Result<(), LabError> {
+        let mut stdout = File::create(&output.stdout).map_err(LabError::io("cannot write", &output.stdout))?;
+        let stderr = File::create(&output.stderr).map_err(LabError::io("cannot write", &output.stderr))?;
+        let mut command = Command::new(output.jdk.java());
+        // The user's environment could change the JVM (JAVA_TOOL_OPTIONS), and stock settings would record it, secrets and all.
+        command.args(&output.command).current_dir(&output.folder).stderr(stderr);
+        command.env_clear().env("CLASSPATH", classes).env("FATHOM_LAB_RUNNER", std::process::id().to_string());
+        let limit = PREPARATION + Duration::from_secs_f64(self.seconds() * options.time_scale);
+        let started = Instant::now();
+        let program = Program::start(command).map_err(LabError::io("cannot start", output.jdk.java()))?;
+        let end = program.run(limit, &options.stop, |line| {
+            if let Some(second) = Second::parse(line, |phase| self.role_of(phase)) {
+                progress.second(&second);
+            }
+            writeln!(stdout, "{line}")
+        });
+        match end.map_err(LabError::io("cannot follow", output.jdk.java()))? {
+            End::Exit(status) if status.success() => Ok(()),
+            End::Exit(status) => Err(LabError::Failed {
+                status: status.to_string(),
+                seconds: started.elapsed().as_secs(),
+                last_words: last_line(&output.stderr),
+                log: output.stderr.clone(),
+            }),
+            End::Stopped => Err(LabError::Interrupted { folder: output.folder.clone() }),
+            End::Overdue => Err(LabError::Overdue { seconds: limit.as_secs() }),
+        }
+    }
+
+    fn role_of(&self, phase: &str) -> Option<PhaseRole> {
+        self.phases.iter().find(|known| known.name == phase).map(|known| known.role)
+    }
+}
+
+impl RunOutput {
+    fn in_folder(folder: PathBuf, jdk: Jdk, command: Vec<String>) -> Self {
+        Self {
+            recording: folder.join("recording.jfr"),
+            gc_log: folder.join("gc.log"),
+            latency: folder.join("latency.csv"),
+            dose: folder.join("dose.json"),
+            stdout: folder.join("stdout.log"),
+            stderr: folder.join("stderr.log"),
+            phases: Vec::new(),
+            folder,
+            jdk,
+            command,
+        }
+    }
+}
+
+/// The JVM's arguments. Files are named relative to the output folder, in which the JVM runs; classes come by `CLASSPATH`.
+fn command_line(lab: &Lab, variant: &Variant, time_scale: f64, settings: &str) -> Vec<String> {
+    let mut line: Vec<String> = lab.jvm.iter().chain(&variant.jvm).cloned().collect();
+    line.push(format!("-XX:StartFlightRecording=settings={settings},filename=recording.jfr,dumponexit=true"));
+    line.push("-Xlog:jfr*=warning".to_owned());
+    line.push("-Xlog:gc*,safepoint*,codecache*:file=gc.log:time,uptime,level,tags:filecount=0".to_owned());
+    line.push(lab.main.clone());
+    line.push(format!("lab={}", lab.id));
+    line.push(format!("variant={}", variant.name));
+    line.push(format!("handlers={}", lab.handlers));
+    line.push("out=.".to_owned());
+    line.push(format!("phases={}", phases_argument(lab, time_scale)));
+    line.extend(lab.args.iter().chain(&variant.args).map(|(name, value)| format!("{name}={value}")));
+    line
+}
+
+fn phases_argument(lab: &Lab, time_scale: f64) -> String {
+    let phases = lab.phases.iter();
+    let parts = phases.map(|p| format!("{}:{:.3}:{}", p.name, p.seconds * time_scale, p.requests_per_second));
+    parts.collect::<Vec<_>>().join(",")
+}
+
+fn settings_argument(settings: JfrSettings, jdk: &Jdk, scratch: &Path) -> Result<String, LabError> {
+    match settings {
+        JfrSettings::Default => Ok(without_other_processes("default", jdk)),
+        JfrSettings::Profile => Ok(without_other_processes("profile", jdk)),
+        JfrSettings::Fathom => {
+            let path = scratch.join("fathom.jfc");
+            fs::write(&path, FATHOM_SETTINGS).map_err(LabError::io("cannot write", &path))?;
+            Ok(path.to_string_lossy().into_owned())
+        }
+    }
+}
+
+/// The stock settings list the command lines of the whole machine, which are not the lab's to keep. Only JDK 17 and newer
+/// can leave a single event out.
+fn without_other_processes(settings: &str, jdk: &Jdk) -> String {
+    if jdk.major < 17 { settings.to_owned() } else { format!("{settings},jdk.SystemProcess#enabled=false") }
+}
+
+/// Makes the folder and gives its absolute name, because the JVM runs inside it.
+fn prepare_folder(folder: &Path) -> Result<PathBuf, LabError> {
+    fs::create_dir_all(folder).map_err(LabError::io("cannot make the folder", folder))?;
+    let mut entries = fs::read_dir(folder).map_err(LabError::io("cannot read", folder))?;
+    if entries.next().is_some() {
+        return Err(LabError::NotEmpty { folder: folder.to_owned() });
+    }
+    folder.canonicalize().map_err(LabError::io("cannot find", folder))
+}
+
+/// Writes the sources into the scratch folder and compiles them there, for the oldest release that labs support.
+fn compile(sources: &[Source], output: &RunOutput, scratch: &Path, stop: &AtomicBool) -> Result<(), LabError> {
+    let compiler = output.jdk.javac();
+    let complaints = scratch.join("javac.log");
+    let mut javac = Command::new(&compiler);
+    javac.args(["--release", "11", "-Xstdout"]).arg(&complaints).arg("-d").arg(scratch).stderr(Stdio::null());
+    for source in SHARED_SOURCES.iter().chain(sources) {
+        let path = scratch.join(source.name);
+        fs::write(&path, source.text).map_err(LabError::io("cannot write", &path))?;
+        javac.arg(path);
+    }
+    let program = Program::start(javac).map_err(LabError::io("cannot start", &compiler))?;
+    match program.run(PREPARATION, stop, |_| Ok(())).map_err(LabError::io("cannot follow", &compiler))? {
+        End::Exit(status) if status.success() => Ok(()),
+        End::Exit(_) => Err(LabError::Compile { compiler, output: text_of(&complaints) }),
+        End::Stopped => Err(LabError::Interrupted { folder: output.folder.clone() }),
+        End::Overdue => Err(LabError::Overdue { seconds: PREPARATION.as_secs() }),
+    }
+}
+
+fn text_of(file: &Path) -> String {
+    fs::read(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+}
+
+fn last_line(log: &Path) -> String {
+    text_of(log).lines().last().unwrap_or("it printed no reason").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{lab, labs};
+
+    #[test]
+    fn command_lines_are_complete() {
+        for lab in labs() {
+            for variant in &lab.variants {
+                let line = command_line(lab, variant, 0.5, "profile").join(" ");
+                assert!(line.contains(&format!(" {} lab={} variant={} ", lab.main, lab.id, variant.name)), "{line}");
+                let flags_end = line.find(&lab.main).expect("checked above");
+                assert!(variant.jvm.iter().all(|flag| line[..flags_end].contains(flag.as_str())), "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn time_scale_stretches_phases() {
+        let lab = lab("healthy_server").expect("it exists");
+        assert_eq!(phases_argument(lab, 0.5), "warm_up:2.500:300,before:5.000:300,after:10.000:300");
+    }
+
+    #[test]
+    fn a_folder_in_use_is_refused() {
+        let folder = tempfile::tempdir().expect("the temporary folder can be written");
+        assert!(prepare_folder(&folder.path().join("new/folder")).is_ok());
+        assert!(matches!(prepare_folder(folder.path()), Err(LabError::NotEmpty { .. })));
+    }
+}
