@@ -10,7 +10,10 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 60,
     has_lab: true,
-    actions: &["find who allocates: the allocation flame graph of the slow time against the quiet one", "a larger young generation makes collections rarer, at the price of memory"],
+    actions: &[
+        "find who allocates: the allocation flame graph of the slow time against the quiet one",
+        "a larger young generation makes collections rarer, at the price of memory",
+    ],
     decide,
 };
 
@@ -30,7 +33,10 @@ fn decide(case: &Case<'_>) -> Finding {
     let Some(slow) = slow else {
         return match case.has_jfr() || case.view().spans("gc").len() > 0 {
             true => Finding::absent("no collection in the slow time, so nothing was short of memory"),
-            false => Finding::unknown("neither collections nor allocation were recorded", "-Xlog:gc*:file=gc.log:time,uptime,level,tags"),
+            false => Finding::unknown(
+                "neither collections nor allocation were recorded",
+                "-Xlog:gc*:file=gc.log:time,uptime,level,tags",
+            ),
         };
     };
     let evidence = evidence(case, slow, quiet, collecting.len());
@@ -38,9 +44,13 @@ fn decide(case: &Case<'_>) -> Finding {
         return waiting.with_all(evidence);
     }
     let finding = match quiet.filter(|rate| *rate > 0.0) {
-        Some(quiet) if slow >= GREW * quiet => Finding::new(Standing::Seen, says(case, slow, Some(quiet), collecting.len())),
+        Some(quiet) if slow >= GREW * quiet => {
+            Finding::new(Standing::Seen, says(case, slow, Some(quiet), collecting.len()))
+        }
         Some(quiet) => return Finding::absent(format!("allocation rate {}", change(slow, quiet))).with_all(evidence),
-        None if stopped_share(case) >= HEAVY && collecting.len() >= SEVERAL => Finding::new(Standing::Indicated, says(case, slow, None, collecting.len())),
+        None if stopped_share(case) >= HEAVY && collecting.len() >= SEVERAL => {
+            Finding::new(Standing::Indicated, says(case, slow, None, collecting.len()))
+        }
         None => return Finding::absent("collections take little time").with_all(evidence),
     };
     finding.with_all(evidence).claiming(case, is_ours)
@@ -61,7 +71,12 @@ fn stopped_share(case: &Case<'_>) -> f64 {
 
 fn change(slow: f64, quiet: f64) -> String {
     let percent = (slow / quiet - 1.0) * 100.0;
-    format!("{}/s, {}{} % against the quiet time", say::bytes(slow), if percent >= 0.0 { "+" } else { "" }, say::number(percent.round()))
+    format!(
+        "{}/s, {}{} % against the quiet time",
+        say::bytes(slow),
+        if percent >= 0.0 { "+" } else { "" },
+        say::number(percent.round())
+    )
 }
 
 fn says(case: &Case<'_>, slow: f64, quiet: Option<f64>, collections: usize) -> String {
@@ -70,7 +85,11 @@ fn says(case: &Case<'_>, slow: f64, quiet: Option<f64>, collections: usize) -> S
         None => format!("{}/s allocated", say::bytes(slow)),
     };
     let per_second = collections as f64 / (case.excess().slow_ns / 1e9).max(f64::MIN_POSITIVE);
-    format!("{rate}; {} pauses per second of ordinary collections, {} of the time", say::number(per_second), say::percent(stopped_share(case)))
+    format!(
+        "{rate}; {} pauses per second of ordinary collections, {} of the time",
+        say::number(per_second),
+        say::percent(stopped_share(case))
+    )
 }
 
 fn evidence(case: &Case<'_>, slow: f64, quiet: Option<f64>, collections: usize) -> Vec<Evidence> {

@@ -15,7 +15,10 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 10,
     has_lab: true,
-    actions: &["-XX:ReservedCodeCacheSize=240m or more (the default), or drop the setting", "look for what makes so much code: class loaders or proxies per request, lambda forms, generated classes"],
+    actions: &[
+        "-XX:ReservedCodeCacheSize=240m or more (the default), or drop the setting",
+        "look for what makes so much code: class loaders or proxies per request, lambda forms, generated classes",
+    ],
     decide,
 };
 
@@ -81,7 +84,9 @@ fn standing(cache: &CodeCache) -> Standing {
 
 fn is_ours(cell: Cell) -> bool {
     match cell {
-        Cell::Stopped(Stop::Collection(collection)) | Cell::Collector(collection) => collection.origin == Origin::CodeCache,
+        Cell::Stopped(Stop::Collection(collection)) | Cell::Collector(collection) => {
+            collection.origin == Origin::CodeCache
+        }
         Cell::Compiler | Cell::Running(Layer::Interpreted) => true,
         _ => false,
     }
@@ -118,7 +123,8 @@ fn says(case: &Case<'_>, cache: &CodeCache, standing: Standing) -> String {
 fn evidence(case: &Case<'_>, cache: &CodeCache) -> Vec<Evidence> {
     let mut evidence = Vec::new();
     let compilers = case.cell_evidence("compiler threads", "cores", |cell| cell == Cell::Compiler);
-    let interpreted = case.evidence("interpreted share of the application's code", cache.interpreted, "ratio", "samples");
+    let interpreted =
+        case.evidence("interpreted share of the application's code", cache.interpreted, "ratio", "samples");
     let collections = case.evidence("collections to free code", cache.collections_per_second, "1/s", "spans");
     evidence.extend([compilers, interpreted, collections].into_iter().filter(|evidence| evidence.value > 0.0));
     evidence.extend(cache.compilations_per_second.map(|rate| case.evidence("compilations", rate, "1/s", "counters")));

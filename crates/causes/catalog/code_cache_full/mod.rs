@@ -10,17 +10,25 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 9,
     has_lab: false,
-    actions: &["-XX:ReservedCodeCacheSize=240m or more (the default); restart, since a compiler that is off stays off", "never -XX:-UseCodeCacheFlushing: it makes \"full\" permanent"],
+    actions: &[
+        "-XX:ReservedCodeCacheSize=240m or more (the default); restart, since a compiler that is off stays off",
+        "never -XX:-UseCodeCacheFlushing: it makes \"full\" permanent",
+    ],
     decide,
 };
 
 fn decide(case: &Case<'_>) -> Finding {
     let cache = CodeCache::of(case);
     let finding = match (cache.full_events, cache.compiler_is_off()) {
-        (0, _) if !cache.is_known() => return Finding::needs_jfr("neither the code cache nor the compilers were recorded"),
+        (0, _) if !cache.is_known() => {
+            return Finding::needs_jfr("neither the code cache nor the compilers were recorded");
+        }
         (0, _) => return Finding::absent(format!("no allocation in the code cache failed{}", fullest(&cache))),
         (_, Some(false)) => {
-            return Finding::absent(format!("the cache was full {} but compiling went on", say::count(cache.full_events, "time")));
+            return Finding::absent(format!(
+                "the cache was full {} but compiling went on",
+                say::count(cache.full_events, "time")
+            ));
         }
         (_, Some(true)) => Finding::new(Standing::Seen, says(&cache)),
         (_, None) => Finding::new(Standing::Indicated, says(&cache)),
@@ -36,9 +44,9 @@ fn fullest(cache: &CodeCache) -> String {
 }
 
 fn says(cache: &CodeCache) -> String {
-    let compiling = cache.compilations_after_full_per_second.map_or(String::new(), |rate| {
-        format!("{} compilations per second since; ", say::number(rate))
-    });
+    let compiling = cache
+        .compilations_after_full_per_second
+        .map_or(String::new(), |rate| format!("{} compilations per second since; ", say::number(rate)));
     format!(
         "the code cache was full {}; {compiling}{} of the application's code runs interpreted",
         say::count(cache.full_events, "time"),

@@ -14,7 +14,10 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 12,
     has_lab: false,
-    actions: &["look at the method and reason: a class loaded late, a type or branch that flips between phases", "-Xlog:deoptimization=debug names them all; a newer JDK may have the compiler bug fixed"],
+    actions: &[
+        "look at the method and reason: a class loaded late, a type or branch that flips between phases",
+        "-Xlog:deoptimization=debug names them all; a newer JDK may have the compiler bug fixed",
+    ],
     decide,
 };
 
@@ -40,7 +43,8 @@ fn decide(case: &Case<'_>) -> Finding {
     ];
     let grew = rate.1.is_none_or(|quiet| rate.0 >= GREW * quiet);
     if count < AGAIN || !grew {
-        let says = format!("{} per second, {} of the most frequent", say::number(rate.0), say::count(count, "repetition"));
+        let says =
+            format!("{} per second, {} of the most frequent", say::number(rate.0), say::count(count, "repetition"));
         return Finding::absent(says).with_all(evidence);
     }
     let says = format!("{total} deoptimizations, {count} of them {text}");

@@ -10,7 +10,9 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 15,
     has_lab: false,
-    actions: &["remove the caller, or -XX:+ExplicitGCInvokesConcurrent (G1), or -XX:+DisableExplicitGC (not where direct buffers need it)"],
+    actions: &[
+        "remove the caller, or -XX:+ExplicitGCInvokesConcurrent (G1), or -XX:+DisableExplicitGC (not where direct buffers need it)",
+    ],
     decide,
 };
 
@@ -24,7 +26,9 @@ fn decide(case: &Case<'_>) -> Finding {
     if stops.is_empty() && busy <= 0.0 {
         let seen = case.view().spans("gc_pause").len() + case.view().spans("gc").len();
         return match seen {
-            0 if !case.has_jfr() => Finding::unknown("no collections were recorded", "-Xlog:gc*:file=gc.log:time,uptime,level,tags"),
+            0 if !case.has_jfr() => {
+                Finding::unknown("no collections were recorded", "-Xlog:gc*:file=gc.log:time,uptime,level,tags")
+            }
             _ => Finding::absent("no collection was asked for"),
         };
     }

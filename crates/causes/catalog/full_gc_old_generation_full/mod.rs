@@ -12,7 +12,10 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 20,
     has_lab: true,
-    actions: &["a smaller young generation (-Xmn), so that the old one always has room for all of it; or a larger heap (-Xmx)", "find what is kept: jcmd PID GC.class_histogram before and after"],
+    actions: &[
+        "a smaller young generation (-Xmn), so that the old one always has room for all of it; or a larger heap (-Xmx)",
+        "find what is kept: jcmd PID GC.class_histogram before and after",
+    ],
     decide,
 };
 
@@ -42,7 +45,9 @@ fn decide(case: &Case<'_>) -> Finding {
         .with(case.evidence("full collections", (full.len() as f64, None), "count", "spans"))
         .with(case.evidence("full collections in a row", (row as f64, None), "count", "spans"))
         .with(case.cell_evidence("stopped by full collections", "threads", is_ours))
-        .with_all(occupancy.map(|share| case.evidence("old generation in use after them", (share, None), "ratio", "spans")));
+        .with_all(
+            occupancy.map(|share| case.evidence("old generation in use after them", (share, None), "ratio", "spans")),
+        );
     finding.claiming(case, is_ours)
 }
 
@@ -67,7 +72,9 @@ fn without_pauses(case: &Case<'_>) -> Finding {
         .with(case.evidence("waits of threads for memory", (stalls as f64, None), "count", "spans"))
         .with(case.evidence("heap in use after collections", (share, None), "ratio", "counters"))
         .claiming(case, |cell| match cell {
-            Cell::Collector(collection) | Cell::Stopped(Stop::Collection(collection)) => collection.origin == Origin::Allocation,
+            Cell::Collector(collection) | Cell::Stopped(Stop::Collection(collection)) => {
+                collection.origin == Origin::Allocation
+            }
             cell => cell == Cell::Blocked(Wait::AllocationStall),
         })
 }

@@ -12,5 +12,7 @@ pub(crate) static CAUSE: Cause = Cause {
 };
 
 fn decide(_: &Case<'_>) -> Finding {
-    Finding::needs_kernel("native frames of the application's and the collector's threads on an arm64 CPU were not recorded")
+    Finding::needs_kernel(
+        "native frames of the application's and the collector's threads on an arm64 CPU were not recorded",
+    )
 }

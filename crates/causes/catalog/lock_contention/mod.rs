@@ -40,7 +40,8 @@ fn decide(case: &Case<'_>) -> Finding {
     let Some((class, lock)) = locks.iter().max_by_key(|(class, lock)| (lock.total_ns, class.as_str())) else {
         return Finding::absent("no wait for a lock in the slow time").with(waiting);
     };
-    let finding = Finding::new(Standing::Seen, says(&waiting, class, lock)).with(waiting).with(of_lock(case, class, lock));
+    let finding =
+        Finding::new(Standing::Seen, says(&waiting, class, lock)).with(waiting).with(of_lock(case, class, lock));
     finding.claiming(case, is_ours)
 }
 
@@ -50,7 +51,8 @@ fn is_ours(cell: Cell) -> bool {
 
 fn locks(case: &Case<'_>) -> HashMap<String, Lock> {
     let mut locks: HashMap<String, Lock> = HashMap::new();
-    let is_lock = |park: &Span| ["Lock", "Semaphore"].iter().any(|name| case.recording().text(park.name).contains(name));
+    let is_lock =
+        |park: &Span| ["Lock", "Semaphore"].iter().any(|name| case.recording().text(park.name).contains(name));
     let parks = case.slow.spans(span::PARK).filter(is_lock);
     for wait in case.slow.spans(span::MONITOR_ENTER).chain(parks).filter(|wait| case.view().is_application(wait.tid)) {
         let class = case.recording().text(wait.name).to_owned();

@@ -13,7 +13,10 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 30,
     has_lab: true,
-    actions: &["give the loop a poll: -XX:+UseCountedLoopSafepoints (default with G1 and ZGC), a long loop variable, or smaller array copies", "on JDK 17 and earlier also -XX:+SafepointTimeout -XX:SafepointTimeoutDelay=100 names the thread in the log"],
+    actions: &[
+        "give the loop a poll: -XX:+UseCountedLoopSafepoints (default with G1 and ZGC), a long loop variable, or smaller array copies",
+        "on JDK 17 and earlier also -XX:+SafepointTimeout -XX:SafepointTimeoutDelay=100 names the thread in the log",
+    ],
     decide,
 };
 
@@ -43,7 +46,8 @@ fn decide(case: &Case<'_>) -> Finding {
     let culprit = culprit(case, &stalls);
     let had_cpu = was_running(case) || machine_use(case).is_some_and(|ratio| ratio < STARVED);
     let standing = if had_cpu { Standing::Seen } else { Standing::Indicated };
-    let mut finding = Finding::new(standing, says(case, &stalls, culprit.as_ref(), had_cpu)).with_all(evidence(case, &stalls));
+    let mut finding =
+        Finding::new(standing, says(case, &stalls, culprit.as_ref(), had_cpu)).with_all(evidence(case, &stalls));
     finding.evidence.extend(culprit.map(|culprit| culprit.evidence(case)));
     let mut finding = finding.claiming(case, is_ours);
     if was_running(case) {
@@ -108,7 +112,9 @@ fn culprit(case: &Case<'_>, stalls: &[(i64, i64)]) -> Option<Culprit> {
     let mut counts: HashMap<(i64, u32), usize> = HashMap::new();
     let mut total = 0;
     for kind in [event::CPU, event::EXECUTION, event::WALL] {
-        for sample in case.slow.samples(kind).filter(|s| during.contains(s.time_ns) && case.view().is_application(s.tid)) {
+        for sample in
+            case.slow.samples(kind).filter(|s| during.contains(s.time_ns) && case.view().is_application(s.tid))
+        {
             *counts.entry((sample.tid, sample.stack_id.0)).or_default() += 1;
             total += 1;
         }
@@ -128,7 +134,8 @@ fn culprit(case: &Case<'_>, stalls: &[(i64, i64)]) -> Option<Culprit> {
 fn says(case: &Case<'_>, stalls: &[(i64, i64)], culprit: Option<&Culprit>, had_cpu: bool) -> String {
     let total: i64 = stalls.iter().map(|(from, to)| to - from).sum();
     let longest = stalls.iter().map(|(from, to)| to - from).max().unwrap_or(0);
-    let operations = case.slow_stops().filter(|stop| stop.stop != Stop::TimeToSafepoint).map(|stop| stop.duration_ns()).max();
+    let operations =
+        case.slow_stops().filter(|stop| stop.stop != Stop::TimeToSafepoint).map(|stop| stop.duration_ns()).max();
     let mut text = format!(
         "{} of {} on average (longest {}) before the last thread stopped; what was done then took at most {}",
         say::count(stalls.len(), "stall"),
@@ -141,7 +148,8 @@ fn says(case: &Case<'_>, stalls: &[(i64, i64)], culprit: Option<&Culprit>, had_c
     }
     if !had_cpu {
         text += "; a thread that waits for a CPU looks the same";
-        text += &machine_use(case).map_or(String::new(), |ratio| format!(", and the CPUs were {} in use", say::percent(ratio)));
+        text += &machine_use(case)
+            .map_or(String::new(), |ratio| format!(", and the CPUs were {} in use", say::percent(ratio)));
     }
     text
 }

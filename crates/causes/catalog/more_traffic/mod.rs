@@ -27,7 +27,10 @@ fn decide(case: &Case<'_>) -> Finding {
     let has_requests = case.view().spans(span::REQUEST).len() > 0;
     match (has_requests, requests.1) {
         (true, Some(quiet)) if quiet > 0.0 => by_requests(case, requests.0, quiet),
-        (true, _) => Finding::unknown("no quiet time to compare the number of requests with", "fathom explain … --baseline RECORDING"),
+        (true, _) => Finding::unknown(
+            "no quiet time to compare the number of requests with",
+            "fathom explain … --baseline RECORDING",
+        ),
         (false, _) => by_proportion(case),
     }
 }
@@ -48,7 +51,8 @@ fn by_requests(case: &Case<'_>, slow: f64, quiet: f64) -> Finding {
 /// Without requests: CPU and allocation of the application that grow alike are what more work of
 /// the same kind looks like.
 fn by_proportion(case: &Case<'_>) -> Finding {
-    let unknown = || Finding::unknown("the number of requests was not recorded", "fathom explain … --latency access.csv");
+    let unknown =
+        || Finding::unknown("the number of requests was not recorded", "fathom explain … --latency access.csv");
     let (running, running_before) = case.excess().sums(|cell| matches!(cell, Cell::Running(_)));
     let allocated = allocation_rate(&case.slow).zip(case.quiet.as_ref().and_then(allocation_rate));
     let Some((allocated, allocated_before)) = allocated.filter(|(_, before)| *before > 0.0) else { return unknown() };
@@ -57,13 +61,18 @@ fn by_proportion(case: &Case<'_>) -> Finding {
     }
     let (cpu, allocation) = (running / running_before, allocated / allocated_before);
     let cpu_evidence = case.cell_evidence("CPU of the application", "cores", |cell| matches!(cell, Cell::Running(_)));
-    let evidence = [cpu_evidence, case.evidence("allocation rate", (allocated, Some(allocated_before)), "bytes/s", "spans")];
+    let evidence =
+        [cpu_evidence, case.evidence("allocation rate", (allocated, Some(allocated_before)), "bytes/s", "spans")];
     let alike = cpu.max(allocation) <= SAME * cpu.min(allocation);
     if cpu < GREW || allocation < GREW || !alike {
         let says = format!("CPU of the application × {}, allocation × {}", say::number(cpu), say::number(allocation));
         return Finding::absent(says).with_all(evidence);
     }
-    let says = format!("CPU and allocation of the application grew alike (× {}, × {})", say::number(cpu), say::number(allocation));
+    let says = format!(
+        "CPU and allocation of the application grew alike (× {}, × {})",
+        say::number(cpu),
+        say::number(allocation)
+    );
     let mut finding = Finding::new(Standing::Indicated, says).with_all(evidence);
     finding.missing = unknown().missing;
     finding.claims = proportional(case, cpu.min(allocation));

@@ -47,13 +47,16 @@ fn decide(case: &Case<'_>) -> Finding {
     let mean = case.evidence(&format!("mean read from {peer}"), (reads.mean_ns(), before), "ns", "spans");
     let standing = match before {
         Some(before) if reads.mean_ns() < SLOWER * before => {
-            let text = format!("reads from {peer} take {} as before ({})", say::time(reads.mean_ns()), say::time(before));
+            let text =
+                format!("reads from {peer} take {} as before ({})", say::time(reads.mean_ns()), say::time(before));
             return Finding::absent(text).with(waiting).with(mean);
         }
         Some(_) => Standing::Seen,
         None => Standing::Indicated,
     };
-    let usual = before.filter(|before| *before > 0.0).map_or(String::new(), |before| format!(" instead of {}", say::time(before)));
+    let usual = before
+        .filter(|before| *before > 0.0)
+        .map_or(String::new(), |before| format!(" instead of {}", say::time(before)));
     let says = format!(
         "{} threads wait for other services on average; {} from {peer}, mean {}{usual}, longest {}",
         say::number(waiting.value),
@@ -70,7 +73,9 @@ fn is_ours(cell: Cell) -> bool {
 
 fn peers(side: &Side<'_>) -> HashMap<String, Reads> {
     let mut peers: HashMap<String, Reads> = HashMap::new();
-    for read in side.spans(span::SOCKET_READ).filter(|read| side.view.is_application(read.tid) && side.view.is_service(read)) {
+    for read in
+        side.spans(span::SOCKET_READ).filter(|read| side.view.is_application(read.tid) && side.view.is_service(read))
+    {
         let reads = peers.entry(side.view.recording.text(read.name).to_owned()).or_default();
         reads.count += 1;
         reads.total_ns = reads.total_ns.saturating_add(read.duration_ns);

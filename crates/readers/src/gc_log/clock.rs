@@ -45,15 +45,7 @@ pub(super) struct Clock {
 
 impl Clock {
     pub(super) fn new(anchor: Anchor) -> Clock {
-        Clock {
-            anchor,
-            offset_ns: None,
-            last_uptime_ns: 0,
-            restarts_ns: 0,
-            last_ns: None,
-            restarts: 0,
-            by_anchor: 0,
-        }
+        Clock { anchor, offset_ns: None, last_uptime_ns: 0, restarts_ns: 0, last_ns: None, restarts: 0, by_anchor: 0 }
     }
 
     /// The instant of `at`, if the log says anything about it.
@@ -137,7 +129,11 @@ mod tests {
     use super::*;
 
     fn stamp(wall_ms: Option<i64>, uptime_us: Option<i64>) -> Stamp {
-        Stamp { wall_ns: wall_ms.map(|ms| ms * MILLISECOND_NS), uptime_ns: uptime_us.map(|us| us * 1_000), is_fine: true }
+        Stamp {
+            wall_ns: wall_ms.map(|ms| ms * MILLISECOND_NS),
+            uptime_ns: uptime_us.map(|us| us * 1_000),
+            is_fine: true,
+        }
     }
 
     fn place(anchor: Anchor, stamps: &[Stamp]) -> Vec<Option<i64>> {

@@ -28,12 +28,36 @@ pub(super) fn collector(family: Option<Family>, scope: &str) -> &'static str {
     let is_full = scope == "full";
     let is_young = matches!(scope, "young" | "mixed");
     match family {
-        Some(Family::Serial) => if is_full { "SerialOld" } else { "DefNew" },
-        Some(Family::Parallel) => if is_full { "ParallelOld" } else { "ParallelScavenge" },
+        Some(Family::Serial) => {
+            if is_full {
+                "SerialOld"
+            } else {
+                "DefNew"
+            }
+        }
+        Some(Family::Parallel) => {
+            if is_full {
+                "ParallelOld"
+            } else {
+                "ParallelScavenge"
+            }
+        }
         Some(Family::Cms) if is_full => "SerialOld",
-        Some(Family::Cms) => if is_young { "ParNew" } else { "ConcurrentMarkSweep" },
+        Some(Family::Cms) => {
+            if is_young {
+                "ParNew"
+            } else {
+                "ConcurrentMarkSweep"
+            }
+        }
         Some(Family::G1) if is_full => "G1Full",
-        Some(Family::G1) => if is_young { "G1New" } else { "G1Old" },
+        Some(Family::G1) => {
+            if is_young {
+                "G1New"
+            } else {
+                "G1Old"
+            }
+        }
         Some(Family::Shenandoah) => "Shenandoah",
         Some(Family::Z) => "Z",
         Some(Family::ZGenerational) => "ZGC",
@@ -67,8 +91,7 @@ pub(super) fn family_name(family: Family) -> &'static str {
 
 /// The scope's word, as kept with a collection.
 pub(super) fn known_scope(scope: &str) -> &'static str {
-    const ALL: &[&str] = &[
-        "young", "mixed", "full", "remark", "cleanup", "mark_start", "mark_end", "relocate_start", "degenerated",
-    ];
+    const ALL: &[&str] =
+        &["young", "mixed", "full", "remark", "cleanup", "mark_start", "mark_end", "relocate_start", "degenerated"];
     ALL.iter().find(|known| **known == scope).copied().unwrap_or("other")
 }

@@ -55,7 +55,8 @@ enum Decoration {
 
 /// Splits `line`, or tells that it is not of unified logging.
 pub(crate) fn split<'a>(line: &'a [u8], times: &mut IsoTimes) -> Option<Decorated<'a>> {
-    let mut found = Decorated { stamp: Stamp::default(), nanos: None, topic: Topic::Unknown, verbose: false, message: line };
+    let mut found =
+        Decorated { stamp: Stamp::default(), nanos: None, topic: Topic::Unknown, verbose: false, message: line };
     let mut is_sure = false;
     while let [b'[', rest @ ..] = found.message {
         let window = &rest[..rest.len().min(MAX_DECORATION_BYTES)];
@@ -111,7 +112,9 @@ fn number(text: &[u8], times: &mut IsoTimes) -> Option<Decoration> {
             let is_epoch = ns / 1_000_000 >= EPOCH_MS_MIN;
             Some(if is_epoch { Decoration::Wall(ns) } else { Decoration::Uptime(ns) })
         }
-        [b'.' | b',', fraction @ .., b's'] if fraction.iter().all(u8::is_ascii_digit) => Some(Decoration::Uptime(read(9)?)),
+        [b'.' | b',', fraction @ .., b's'] if fraction.iter().all(u8::is_ascii_digit) => {
+            Some(Decoration::Uptime(read(9)?))
+        }
         _ => word(text),
     }
 }
@@ -155,8 +158,14 @@ mod tests {
             ("[0.005s][info][gc] Using G1", Some("None Some(5000000) None Main false Using G1")),
             ("[info ][gc,phases   ] GC(1)   Other: 1.0ms", Some("None None None Phases false GC(1)   Other: 1.0ms")),
             ("[gc] x", Some("None None None Main false x")),
-            ("[1970-01-01T00:00:01.000+0000][77ns][12][13][box-7.example][debug][gc,heap] x", Some("Some(1000000000) None Some(77) Detail true x")),
-            ("[gc,heap][debug][7ms][1700000000000ms] x", Some("Some(1700000000000000000) Some(7000000) None Detail true x")),
+            (
+                "[1970-01-01T00:00:01.000+0000][77ns][12][13][box-7.example][debug][gc,heap] x",
+                Some("Some(1000000000) None Some(77) Detail true x"),
+            ),
+            (
+                "[gc,heap][debug][7ms][1700000000000ms] x",
+                Some("Some(1700000000000000000) Some(7000000) None Detail true x"),
+            ),
             ("[900ns][100000000ns][gc] x", Some("None None Some(900) Main false x")),
             ("[0,123s][info][gc] x", Some("None Some(123000000) None Main false x")),
             ("[info][class,load] x", Some("None None None Foreign false x")),

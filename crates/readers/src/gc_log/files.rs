@@ -110,7 +110,9 @@ pub(super) fn missing_parts(files: &[PathBuf]) -> Option<String> {
     unread.sort();
     let names = (!unread.is_empty()).then(|| unread.join(", "))?;
     let seconds = begins_ns / 1_000_000_000;
-    Some(format!("the log begins {seconds} s after the JVM's start; what came before may be in {names}: name it as well"))
+    Some(format!(
+        "the log begins {seconds} s after the JVM's start; what came before may be in {names}: name it as well"
+    ))
 }
 
 /// Whether the first line with a time has the wall clock, in each file.

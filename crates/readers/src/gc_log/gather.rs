@@ -167,7 +167,8 @@ impl Gather {
             let spaces = [sizes.eden?, sizes.survivors?, sizes.old_regions?, sizes.humongous.unwrap_or_default()];
             let regions = sum(&spaces, 1).before;
             let used = heap_before.filter(|_| regions >= MIN_REGIONS_TO_INFER)?;
-            self.region_bytes = REGION_SIZES.map(|bits| 1_u64 << bits).find(|size| regions.saturating_mul(*size) >= used);
+            self.region_bytes =
+                REGION_SIZES.map(|bits| 1_u64 << bits).find(|size| regions.saturating_mul(*size) >= used);
         }
         self.region_bytes
     }
@@ -180,7 +181,8 @@ fn includes(outer: &Gathered, inner: &Gathered) -> bool {
     let is_later = inner.gc_id > outer.gc_id && outer.gc_id.is_some();
     let begins = |pause: &Pause<'_>| pause.start.uptime_ns.or(pause.start.wall_ns);
     // Lines are stamped in milliseconds.
-    let began_before = begins(outer).zip(begins(inner)).is_some_and(|(outer, inner)| outer <= inner.saturating_add(1_000_000));
+    let began_before =
+        begins(outer).zip(begins(inner)).is_some_and(|(outer, inner)| outer <= inner.saturating_add(1_000_000));
     are_young_and_full && is_later && began_before && outer.duration_ns >= inner.duration_ns
 }
 

@@ -3,10 +3,10 @@
 //! Names and kinds are those that a recording of the JVM's own recorder gets, so that a cause need
 //! not know where a pause was seen.
 
+use fathom_evidence::Recording;
 use fathom_evidence::detail::{self, Gc};
 use fathom_evidence::kinds::{counter, loss, span, subject};
 use fathom_evidence::tables::ClockPair;
-use fathom_evidence::Recording;
 
 use crate::gc_log::clock::Clock;
 use crate::gc_log::collector::{collector, family_name, scope, whole_collection};
@@ -149,8 +149,21 @@ impl Loader {
             Some(gc_id) => self.pause_of_cycle(gc_id, start_ns, end_ns, &detail),
             // Logs without numbers do not say which pauses are one concurrent cycle's.
             None if matches!(scope, "young" | "mixed" | "full") => {
-                let whole = Gc { sum_of_pauses_ns: unsigned(duration_ns), longest_pause_ns: unsigned(duration_ns), level: None, ..detail };
-                self.recording.add_span(start_ns, duration_ns, 0, span::GC, collector, &detail::to_text(&whole), SOURCE);
+                let whole = Gc {
+                    sum_of_pauses_ns: unsigned(duration_ns),
+                    longest_pause_ns: unsigned(duration_ns),
+                    level: None,
+                    ..detail
+                };
+                self.recording.add_span(
+                    start_ns,
+                    duration_ns,
+                    0,
+                    span::GC,
+                    collector,
+                    &detail::to_text(&whole),
+                    SOURCE,
+                );
             }
             None => {}
         }
@@ -288,7 +301,8 @@ impl Loader {
         let segment = String::from_utf8_lossy(segment);
         self.recording.add_span(time_ns, 0, 0, span::CODE_CACHE_FULL, &segment, "", SOURCE);
         self.recording.add_span(time_ns, 0, 0, span::COMPILER_DISABLED, &segment, "", SOURCE);
-        let line = format!("{} is full. Compiler has been disabled.", if segment.is_empty() { "CodeCache" } else { &segment });
+        let line =
+            format!("{} is full. Compiler has been disabled.", if segment.is_empty() { "CodeCache" } else { &segment });
         self.recording.add_log(time_ns, SOURCE, "warning", "code_cache", &line);
     }
 
@@ -315,14 +329,20 @@ impl Loader {
     fn losses(&mut self, tally: &Tally) {
         let not_understood = i64::try_from(tally.not_understood).unwrap_or(i64::MAX);
         if not_understood > 0 {
-            let says = format!("{not_understood} of {} lines are not of a collector's log that fathom knows; the first are kept in the table logs", tally.lines);
+            let says = format!(
+                "{not_understood} of {} lines are not of a collector's log that fathom knows; the first are kept in the table logs",
+                tally.lines
+            );
             self.recording.add_loss(SOURCE, loss::NOT_UNDERSTOOD, not_understood, &says);
         }
         for line in &tally.shown {
             self.recording.add_log(0, SOURCE, "", "not_understood", line);
         }
         if self.unplaced > 0 {
-            let says = format!("{} pauses and other events have no time in the log and were left out; log with -Xlog:gc*,safepoint:file=gc.log:time,uptime,level,tags (JDK 8: -XX:+PrintGCDateStamps)", self.unplaced);
+            let says = format!(
+                "{} pauses and other events have no time in the log and were left out; log with -Xlog:gc*,safepoint:file=gc.log:time,uptime,level,tags (JDK 8: -XX:+PrintGCDateStamps)",
+                self.unplaced
+            );
             self.recording.add_loss(SOURCE, loss::REFUSED, self.unplaced, &says);
         }
         if self.absurd > 0 {
@@ -330,7 +350,10 @@ impl Loader {
             self.recording.add_loss(SOURCE, loss::DAMAGED, self.absurd, &says);
         }
         if self.borrowed > 0 {
-            let says = format!("{} lines that the JVM writes without a time were put at the time of the line before them", self.borrowed);
+            let says = format!(
+                "{} lines that the JVM writes without a time were put at the time of the line before them",
+                self.borrowed
+            );
             self.recording.add_loss(SOURCE, loss::CLOCK_ESTIMATED, self.borrowed, &says);
         }
         for (kind, count, says) in self.clock.losses() {

@@ -21,8 +21,8 @@ mod unified;
 
 use std::path::{Path, PathBuf};
 
-use fathom_evidence::kinds::loss;
 use fathom_evidence::Recording;
+use fathom_evidence::kinds::loss;
 
 use crate::lines::{self, Line};
 use crate::{LoadError, LoadOptions, Reader};
@@ -121,5 +121,7 @@ fn anchor(files: &[PathBuf], options: &LoadOptions) -> Result<Anchor, LoadError>
     let known = given.filter(|_| !parser.is_origin_unknown());
     let changed = files.last().and_then(|file| files::changed_ns(file));
     let by_file = changed.zip(clock.last_ns).filter(|_| !has_wall_clock);
-    Ok(known.or(by_file.map(|(changed, last)| Anchor::FileEnd(changed.saturating_sub(last)))).unwrap_or(Anchor::Relative))
+    Ok(known
+        .or(by_file.map(|(changed, last)| Anchor::FileEnd(changed.saturating_sub(last))))
+        .unwrap_or(Anchor::Relative))
 }

@@ -7,8 +7,8 @@
 use crate::gc_log::decorations::{self, Decorated, Topic};
 use crate::gc_log::event::{Event, Stamp};
 use crate::gc_log::legacy::{Legacy, Outcome, Sink};
-use crate::time::IsoTimes;
 use crate::gc_log::unified::{Rules, is_unmistakable};
+use crate::time::IsoTimes;
 
 /// How many lines that were not understood are kept.
 const SHOWN_LINES: usize = 3;
@@ -113,7 +113,13 @@ impl Parser {
     /// A line without decorations: of the old formats, or of unified logging with none.
     fn plain(&mut self, line: &[u8], sink: &mut Sink<'_>) -> bool {
         if is_unmistakable(line) {
-            let bare = Decorated { stamp: Stamp::default(), nanos: None, topic: Topic::Unknown, verbose: false, message: line };
+            let bare = Decorated {
+                stamp: Stamp::default(),
+                nanos: None,
+                topic: Topic::Unknown,
+                verbose: false,
+                message: line,
+            };
             return self.unified(bare, sink);
         }
         self.legacy.line(line, &mut self.times, sink) == Outcome::Understood

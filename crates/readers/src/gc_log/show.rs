@@ -30,13 +30,30 @@ fn pause(p: &Pause<'_>) -> String {
     let id = p.gc_id.map_or(String::new(), |id| format!(" #{id}"));
     let cpu = p.cpu.map_or(String::new(), |c| format!(" cpu {}+{}/{}", c.user_ns, c.system_ns, c.real_ns));
     let trouble = if p.trouble.is_empty() { String::new() } else { format!(" TROUBLE {}", text(p.trouble)) };
-    format!("pause{id} {:?} ({}) {} {} ns{}{}{}{}{cpu}{trouble}", text(p.name), text(p.cause), at(p.start), p.duration_ns,
-        change("heap", p.heap), change("young", p.young), change("old", p.old), change("meta", p.metaspace))
+    format!(
+        "pause{id} {:?} ({}) {} {} ns{}{}{}{}{cpu}{trouble}",
+        text(p.name),
+        text(p.cause),
+        at(p.start),
+        p.duration_ns,
+        change("heap", p.heap),
+        change("young", p.young),
+        change("old", p.old),
+        change("meta", p.metaspace)
+    )
 }
 
 fn safepoint(s: &Safepoint<'_>) -> String {
-    format!("safepoint {:?} {} {} ns ttsp {:?} threads {:?}/{:?}{}", text(s.operation), at(s.start), s.duration_ns,
-        s.time_to_safepoint_ns, s.running_threads, s.threads, if s.coarse { " coarse" } else { "" })
+    format!(
+        "safepoint {:?} {} {} ns ttsp {:?} threads {:?}/{:?}{}",
+        text(s.operation),
+        at(s.start),
+        s.duration_ns,
+        s.time_to_safepoint_ns,
+        s.running_threads,
+        s.threads,
+        if s.coarse { " coarse" } else { "" }
+    )
 }
 
 /// What `event` says.
@@ -48,7 +65,11 @@ pub(crate) fn event(event: &Event<'_>) -> String {
         Event::Concurrent(p) => phase("concurrent", p),
         Event::Stall(p) => phase("stall", p),
         Event::Collection { gc_id, name, cause, heap, duration_ns, ended, .. } => format!(
-            "collection #{gc_id:?} {:?} ({}) ended {ended} {duration_ns:?}{}", text(name), text(cause), change("heap", *heap)),
+            "collection #{gc_id:?} {:?} ({}) ended {ended} {duration_ns:?}{}",
+            text(name),
+            text(cause),
+            change("heap", *heap)
+        ),
         Event::Resize { space, change: c, .. } => format!("{space:?}{}", change("", Some(*c))),
         Event::Cpu { times, .. } => format!("{times:?}"),
         Event::Safepoint(s) => safepoint(s),

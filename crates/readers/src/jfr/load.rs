@@ -22,9 +22,13 @@ pub(super) fn load(file: &[u8], path: &Path) -> Result<Recording, LoadError> {
     let (chunks, gaps) = split(file);
     if chunks.is_empty() {
         let why = gaps.first().map_or("the file has no chunk", |gap| gap.why);
-        return Err(LoadError::Unusable { path: path.to_owned(), says: format!("not readable as a JFR recording: {why}") });
+        return Err(LoadError::Unusable {
+            path: path.to_owned(),
+            says: format!("not readable as a JFR recording: {why}"),
+        });
     }
-    let opened: Vec<(Chunk<'_>, Option<Layout>)> = chunks.into_par_iter().map(|chunk| (chunk.clone(), layout(&chunk))).collect();
+    let opened: Vec<(Chunk<'_>, Option<Layout>)> =
+        chunks.into_par_iter().map(|chunk| (chunk.clone(), layout(&chunk))).collect();
     let settings = opened.iter().find_map(|(chunk, layout)| Profiler::of(chunk, layout.as_ref()?));
     let loaded: Vec<Option<Loaded>> =
         opened.par_iter().map(|(chunk, layout)| Some(load_one(chunk, layout.as_ref()?, settings.as_ref()))).collect();
@@ -111,14 +115,20 @@ impl Losses<'_> {
 
     fn chunk_without_metadata(&mut self, chunk: &Chunk<'_>) {
         let kind = if chunk.complete { loss::DAMAGED } else { loss::TRUNCATED };
-        let says = format!("the chunk at byte {} has no readable metadata; its {} bytes were skipped", chunk.offset, chunk.data.len());
+        let says = format!(
+            "the chunk at byte {} has no readable metadata; its {} bytes were skipped",
+            chunk.offset,
+            chunk.data.len()
+        );
         self.add(kind, chunk.data.len(), says);
     }
 
     fn chunk(&mut self, chunk: &Chunk<'_>, damage: &Damage) {
         let at = chunk.offset;
         if chunk.cut {
-            let says = format!("the file ends within the chunk at byte {at}: its later events, and names that stand at its end, are missing");
+            let says = format!(
+                "the file ends within the chunk at byte {at}: its later events, and names that stand at its end, are missing"
+            );
             self.add(loss::TRUNCATED, 0, says);
         }
         if let Some(stop) = damage.stopped_at {
@@ -127,11 +137,19 @@ impl Losses<'_> {
             self.add(kind, lost, format!("{lost} bytes from byte {} on could not be read as events", at + stop));
         }
         for (event, count) in &damage.events {
-            self.add(loss::DAMAGED, *count as usize, format!("{count} events {event} of the chunk at byte {at} do not fit their type"));
+            self.add(
+                loss::DAMAGED,
+                *count as usize,
+                format!("{count} events {event} of the chunk at byte {at} do not fit their type"),
+            );
         }
         if damage.checkpoints > 0 {
             let count = damage.checkpoints;
-            self.add(loss::DAMAGED, count, format!("{count} tables of constants of the chunk at byte {at} could not be read to their end"));
+            self.add(
+                loss::DAMAGED,
+                count,
+                format!("{count} tables of constants of the chunk at byte {at} could not be read to their end"),
+            );
         }
         if damage.stacks > 0 {
             let count = damage.stacks as usize;

@@ -231,7 +231,6 @@ impl<'a> Loader<'a> {
         self.resolver.text(&bound.leaf, slots[bound.slot])
     }
 
-
     fn finish(mut self) -> Loaded {
         self.fill_periods();
         self.out.damage.keys = self.resolver.unresolved;

@@ -171,16 +171,16 @@ pub(super) const EVENTS: &[(&str, &[Map])] = &[
     ("jdk.GCPhaseConcurrentLevel1", &[Map::Gc(GcPart::Concurrent)]),
     ("jdk.GCPhaseConcurrentLevel2", &[Map::Gc(GcPart::Concurrent)]),
     ("jdk.G1GarbageCollection", &[Map::Gc(GcPart::G1Type)]),
-    ("jdk.ZYoungGarbageCollection", &[span(span::GC_CONCURRENT, Name::Is("Young Generation"), &[("gc_id", &["gcId"])])]),
+    (
+        "jdk.ZYoungGarbageCollection",
+        &[span(span::GC_CONCURRENT, Name::Is("Young Generation"), &[("gc_id", &["gcId"])])],
+    ),
     ("jdk.ZOldGarbageCollection", &[span(span::GC_CONCURRENT, Name::Is("Old Generation"), &[("gc_id", &["gcId"])])]),
     ("jdk.GCCPUTime", &[Map::Gc(GcPart::CpuTime)]),
     ("jdk.GCHeapSummary", &[Map::Gc(GcPart::Heap)]),
     ("jdk.PSHeapSummary", &[Map::Gc(GcPart::ParallelHeap)]),
     ("jdk.G1HeapSummary", &[Map::Gc(GcPart::G1Heap)]),
-    (
-        "jdk.MetaspaceSummary",
-        &[counter_of(counter::METASPACE_USED_BYTES, Name::When, &["metaspace.used"])],
-    ),
+    ("jdk.MetaspaceSummary", &[counter_of(counter::METASPACE_USED_BYTES, Name::When, &["metaspace.used"])]),
     ("jdk.ZAllocationStall", &[span(span::ALLOCATION_STALL, Name::Of("type"), &[("bytes", &["size"])])]),
     ("jdk.ZPageAllocation", &[span(span::PAGE_ALLOCATION, Name::Of("type"), &[("bytes", &["size"])])]),
     (
@@ -237,10 +237,7 @@ pub(super) const EVENTS: &[(&str, &[Map])] = &[
             counter(counter::COMPILE_BAILOUT_COUNT, &["bailoutCount"]),
         ],
     ),
-    (
-        "jdk.CompilerQueueUtilization",
-        &[counter_of(counter::COMPILE_QUEUE_COUNT, Name::Of("compiler"), &["queueSize"])],
-    ),
+    ("jdk.CompilerQueueUtilization", &[counter_of(counter::COMPILE_QUEUE_COUNT, Name::Of("compiler"), &["queueSize"])]),
     (
         "jdk.CodeCacheStatistics",
         &[
@@ -327,11 +324,7 @@ pub(super) const EVENTS: &[(&str, &[Map])] = &[
     ),
     (
         "jdk.ThreadPark",
-        &[span(
-            span::PARK,
-            Name::Of("parkedClass"),
-            &[("timeout_ns", &["timeout"]), ("address", &["address"])],
-        )],
+        &[span(span::PARK, Name::Of("parkedClass"), &[("timeout_ns", &["timeout"]), ("address", &["address"])])],
     ),
     ("jdk.ThreadSleep", &[span(span::SLEEP, Name::Is(""), &[("timeout_ns", &["time"])])]),
     ("jdk.ThreadStart", &[span(span::THREAD_START, Name::Of("thread"), &[])]),
@@ -397,16 +390,10 @@ pub(super) const EVENTS: &[(&str, &[Map])] = &[
             counter(counter::CGROUP_THROTTLED_NS, &["cpuThrottledTime"]),
         ],
     ),
-    (
-        "jdk.ContainerMemoryUsage",
-        &[counter_of(counter::MEMORY_USED_BYTES, Name::Is("container"), &["memoryUsage"])],
-    ),
+    ("jdk.ContainerMemoryUsage", &[counter_of(counter::MEMORY_USED_BYTES, Name::Is("container"), &["memoryUsage"])]),
     (
         "jdk.ContainerIOUsage",
-        &[
-            counter("cgroup_io_requests_count", &["serviceRequests"]),
-            counter("cgroup_io_bytes", &["dataTransferred"]),
-        ],
+        &[counter("cgroup_io_requests_count", &["serviceRequests"]), counter("cgroup_io_bytes", &["dataTransferred"])],
     ),
     (
         "jdk.PhysicalMemory",
@@ -433,7 +420,11 @@ pub(super) const EVENTS: &[(&str, &[Map])] = &[
     ("jdk.OSInformation", &[fact(subject::HOST, "os", "osVersion")]),
     (
         "jdk.CPUInformation",
-        &[fact(subject::HOST, "cpu", "cpu"), fact(subject::HOST, "cpus", "hwThreads"), fact(subject::HOST, "cpu_description", "description")],
+        &[
+            fact(subject::HOST, "cpu", "cpu"),
+            fact(subject::HOST, "cpus", "hwThreads"),
+            fact(subject::HOST, "cpu_description", "description"),
+        ],
     ),
     ("jdk.VirtualizationInformation", &[fact(subject::HOST, "virtualization", "name")]),
     (
@@ -488,7 +479,10 @@ pub(super) const EVENTS: &[(&str, &[Map])] = &[
     ("jdk.ActiveSetting", &[Map::Setting]),
     ("profiler.Log", &[Map::Log { class: "profiler", level: "level", text: "message" }]),
     // What the recorder itself lost.
-    ("jdk.DataLoss", &[Map::Loss { says: "bytes of events dropped by JFR because its buffers were full", count: "amount" }]),
+    (
+        "jdk.DataLoss",
+        &[Map::Loss { says: "bytes of events dropped by JFR because its buffers were full", count: "amount" }],
+    ),
     (
         "jdk.CPUTimeSamplesLost",
         &[Map::Loss { says: "CPU time samples dropped by JFR because its queues were full", count: "lostSamples" }],

@@ -124,8 +124,7 @@ impl Loader<'_> {
         let Some(value) = value else { return };
         let strings = &mut self.out.recording.strings;
         let (name, instance) = (strings.intern(name), strings.intern(instance));
-        let row =
-            Counter { time_ns: head.time_ns, name, instance, tid: 0, value: value as f64, source: self.source };
+        let row = Counter { time_ns: head.time_ns, name, instance, tid: 0, value: value as f64, source: self.source };
         self.out.recording.counters.push(row);
     }
 }

@@ -56,9 +56,7 @@ impl BoundName {
             Name::Of(path) => bind(path).map(BoundName::Of),
             Name::When => bind("when").map(BoundName::When),
             Name::Segment => bind("codeBlobType").map(BoundName::Segment),
-            Name::Peer => {
-                Some(BoundName::Peer { host: bind("host"), address: bind("address"), port: bind("port") })
-            }
+            Name::Peer => Some(BoundName::Peer { host: bind("host"), address: bind("address"), port: bind("port") }),
         }
         .unwrap_or(BoundName::Is(""))
     }

@@ -6,7 +6,21 @@ use std::borrow::Cow;
 const MASK: &str = "[masked]";
 
 /// Parts of names whose values are not for everybody.
-const SECRET: &[&str] = &["password", "passwd", "passphrase", "secret", "token", "credential", "apikey", "api_key", "api-key", "api.key", "privatekey", "accesskey", "authorization"];
+const SECRET: &[&str] = &[
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "token",
+    "credential",
+    "apikey",
+    "api_key",
+    "api-key",
+    "api.key",
+    "privatekey",
+    "accesskey",
+    "authorization",
+];
 
 /// Whether the value of the property, variable or option `name` is a secret.
 fn is_secret(name: &str) -> bool {
@@ -83,7 +97,9 @@ mod tests {
         ] {
             assert_eq!(command_line(line), expected);
         }
-        for (name, secret) in [("AWS_SECRET_ACCESS_KEY", true), ("user.home", false), ("java.vm.name", false), ("db.pwd", true)] {
+        for (name, secret) in
+            [("AWS_SECRET_ACCESS_KEY", true), ("user.home", false), ("java.vm.name", false), ("db.pwd", true)]
+        {
             assert_eq!(value(name, "abc") == MASK, secret, "{name}");
         }
     }

@@ -41,14 +41,7 @@ impl Loader<'_> {
         }
     }
 
-    fn span(
-        &mut self,
-        head: Head,
-        kind: &str,
-        name: &BoundName,
-        detail: &[(&'static str, BoundSum)],
-        slots: &[u64],
-    ) {
+    fn span(&mut self, head: Head, kind: &str, name: &BoundName, detail: &[(&'static str, BoundSum)], slots: &[u64]) {
         let name = self.name(name, slots);
         let detail = self.detail(detail, slots);
         let strings = &mut self.out.recording.strings;

@@ -72,7 +72,12 @@ fn load_path(path: &Path) -> Result<Recording, LoadError> {
     let input = Input::open(path)?;
     let mut recording = load::load(&input, path)?;
     if let Some(cut) = &input.cut {
-        recording.add_loss(&format!("jfr {}", path.display()), loss::TRUNCATED, 0, &format!("{}: {cut}", path.display()));
+        recording.add_loss(
+            &format!("jfr {}", path.display()),
+            loss::TRUNCATED,
+            0,
+            &format!("{}: {cut}", path.display()),
+        );
     }
     Ok(recording)
 }

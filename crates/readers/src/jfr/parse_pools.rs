@@ -27,7 +27,10 @@ pub(super) struct Pool {
 #[derive(Debug)]
 enum Index {
     /// Entry + 1 of the key `base + position`; 0 where there is none.
-    Dense { base: u64, entries: Vec<u32> },
+    Dense {
+        base: u64,
+        entries: Vec<u32>,
+    },
     Sparse(FxHashMap<u64, u32>),
 }
 

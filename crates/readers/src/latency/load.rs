@@ -115,7 +115,10 @@ impl Loader {
 
     fn finish(mut self) -> Recording {
         if self.not_understood > 0 {
-            let says = format!("{} of {} lines hold no request; the first are kept in the table logs", self.not_understood, self.lines);
+            let says = format!(
+                "{} of {} lines hold no request; the first are kept in the table logs",
+                self.not_understood, self.lines
+            );
             self.recording.add_loss(SOURCE, loss::NOT_UNDERSTOOD, self.not_understood, &says);
         }
         if self.unnamed > 0 {
@@ -138,11 +141,15 @@ mod tests {
         let recording = load(std::slice::from_ref(&file), &LoadOptions::default()).unwrap();
         let spans: Vec<_> = recording.spans.rows().map(|row| (row.time_ns, row.duration_ns)).collect();
         assert_eq!(spans, [(1_795_156_200_000_000_000, 1_000_000), (1_795_156_201_000_000_000, 2_000_000)]);
-        let losses: Vec<_> = recording.losses.rows().map(|row| (recording.text(row.kind).to_owned(), row.count)).collect();
+        let losses: Vec<_> =
+            recording.losses.rows().map(|row| (recording.text(row.kind).to_owned(), row.count)).collect();
         assert_eq!(losses, [(loss::NOT_UNDERSTOOD.to_owned(), 1)]);
         for bad in ["time,latency_ms\nx,y\n", "a,b\n1,2\n"] {
             std::fs::write(&file, bad).unwrap();
-            assert!(matches!(load(std::slice::from_ref(&file), &LoadOptions::default()), Err(LoadError::Unusable { .. })));
+            assert!(matches!(
+                load(std::slice::from_ref(&file), &LoadOptions::default()),
+                Err(LoadError::Unusable { .. })
+            ));
         }
     }
 }

@@ -124,7 +124,8 @@ pub(super) fn duration_ns(text: &[u8], unit: Unit) -> Option<i64> {
     if let Some(ns) = cursor.fixed(unit.scale()).filter(|_| cursor.is_done()) {
         return Some(ns);
     }
-    let own = [(&b"ms"[..], Unit::Millisecond), (b"us", Unit::Microsecond), (b"ns", Unit::Nanosecond), (b"s", Unit::Second)];
+    let own =
+        [(&b"ms"[..], Unit::Millisecond), (b"us", Unit::Microsecond), (b"ns", Unit::Nanosecond), (b"s", Unit::Second)];
     for (suffix, unit) in own {
         if let Some(number) = text.strip_suffix(suffix) {
             let mut cursor = Cursor(trim(number));

@@ -10,9 +10,23 @@ use crate::time::IsoTimes;
 const MAX_HEADING_BYTES: usize = 8 * 1024;
 const MAX_COLUMNS: usize = 256;
 
-const START_NAMES: &[&str] =
-    &["time", "timestamp", "ts", "date", "datetime", "epoch", "start", "starttime", "begin", "begintime", "started", "startedat", "at"];
-const END_NAMES: &[&str] = &["end", "endtime", "ended", "endedat", "finish", "finished", "finishedat", "completed", "completedat"];
+const START_NAMES: &[&str] = &[
+    "time",
+    "timestamp",
+    "ts",
+    "date",
+    "datetime",
+    "epoch",
+    "start",
+    "starttime",
+    "begin",
+    "begintime",
+    "started",
+    "startedat",
+    "at",
+];
+const END_NAMES: &[&str] =
+    &["end", "endtime", "ended", "endedat", "finish", "finished", "finishedat", "completed", "completedat"];
 const LATENCY_NAMES: &[&str] =
     &["latency", "duration", "elapsed", "responsetime", "requesttime", "servicetime", "took", "rt", "elapsedtime"];
 const KIND_NAMES: &[&str] = &["label", "name", "operation", "op", "endpoint", "request", "path", "uri", "url", "kind"];

@@ -26,7 +26,8 @@ pub(super) struct Pattern {
 impl Pattern {
     /// Reads a pattern; the error says what is wrong with it.
     pub(super) fn new(pattern: &str) -> Result<Pattern, String> {
-        let regex = Regex::new(pattern).map_err(|error| format!("the latency pattern is not a regular expression: {error}"))?;
+        let regex =
+            Regex::new(pattern).map_err(|error| format!("the latency pattern is not a regular expression: {error}"))?;
         let has = |name: &str| regex.capture_names().flatten().any(|group| group == name);
         let time = ["time", "end_time"].into_iter().find(|name| has(name));
         let latency = LATENCY_GROUPS.into_iter().find(|(name, _)| has(name));

@@ -90,7 +90,9 @@ pub(super) fn classify(at: Stamp, text: &[u8]) -> Line<'_> {
         [b'[', b'G', b'C', ..] | [b'[', b'F', b'u', b'l', b'l', b' ', b'G', b'C', ..] => Line::Begins,
         [b'[', b'C', b'M', b'S', b'-', b'c', ..] => cms_concurrent(at, trimmed),
         [b'[', b'P', b'r', b'e', b'c', ..] | [b'C', b'M', b'S', b':', b' ', b'a', ..] => preclean(at, trimmed),
-        [b'[', b'P', b'a', b'r', b'a', ..] | [b'[', b'E', b'd', b'e', b'n', ..] | [b'[', b'T', b'i', b'm', ..] => Line::Completes,
+        [b'[', b'P', b'a', b'r', b'a', ..] | [b'[', b'E', b'd', b'e', b'n', ..] | [b'[', b'T', b'i', b'm', ..] => {
+            Line::Completes
+        }
         _ => alone(at, trimmed),
     }
 }
@@ -122,7 +124,10 @@ fn is_statistics_summary(text: &[u8]) -> bool {
     let mut cursor = Cursor(text);
     let operation = cursor.run(|byte| byte.is_ascii_alphanumeric());
     let gap = cursor.run(|byte| byte == b' ').len();
-    let is_count = operation.first().is_some_and(u8::is_ascii_uppercase) && gap > 3 && cursor.integer().is_some() && cursor.is_done();
+    let is_count = operation.first().is_some_and(u8::is_ascii_uppercase)
+        && gap > 3
+        && cursor.integer().is_some()
+        && cursor.is_done();
     is_count || cursor.0.starts_with(b"VM operations coalesced")
 }
 

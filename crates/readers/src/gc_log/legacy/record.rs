@@ -8,8 +8,8 @@ use crate::cursor::{Cursor, trim};
 use crate::gc_log::event::{Change, CpuTimes, Family, Pause, Phase, Stamp};
 use crate::gc_log::legacy::lines::cms_phase;
 use crate::gc_log::legacy::stamp;
-use crate::time::IsoTimes;
 use crate::gc_log::unified::change;
+use crate::time::IsoTimes;
 
 /// A collection, and the concurrent phases whose lines stood in the middle of it.
 #[derive(Debug)]
@@ -62,7 +62,9 @@ fn group<'a>(text: &'a [u8], pause: &mut Pause<'a>) {
         b"young" => pause.name = b"Pause Young (Normal)",
         b"mixed" => pause.name = b"Pause Young (Mixed)",
         b"initial-mark" => pause.name = b"Pause Young (Concurrent Start)",
-        b"to-space exhausted" | b"to-space overflow" | b"promotion failed" | b"concurrent mode failure" => pause.trouble = text,
+        b"to-space exhausted" | b"to-space overflow" | b"promotion failed" | b"concurrent mode failure" => {
+            pause.trouble = text
+        }
         b"CMS Initial Mark" => pause.name = b"Pause Initial Mark",
         b"CMS Final Remark" => pause.name = b"Pause Remark",
         b"System" => pause.cause = b"System.gc()",

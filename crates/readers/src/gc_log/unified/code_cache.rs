@@ -13,22 +13,42 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         prefix: b"CodeHeap '",
         read: segment,
-        samples: &["CodeHeap 'non-profiled nmethods': size=120032Kb used=1846Kb max_used=1855Kb free=118186Kb", "CodeHeap 'profiled nmethods' is full. Compiler has been disabled."],
+        samples: &[
+            "CodeHeap 'non-profiled nmethods': size=120032Kb used=1846Kb max_used=1855Kb free=118186Kb",
+            "CodeHeap 'profiled nmethods' is full. Compiler has been disabled.",
+        ],
+    },
+    Rule { prefix: b"CodeCache is full.", read: full, samples: &["CodeCache is full. Compiler has been disabled."] },
+    Rule {
+        prefix: b"Triggering ",
+        read: note,
+        samples: &[
+            "Triggering threshold (12.749%) GC due to allocating 15.005% since last unloading (60.1% used -> 75.1% used)",
+            "Triggering aggressive GC due to having only 9.999% free memory",
+        ],
     },
     Rule {
-        prefix: b"CodeCache is full.",
-        read: full,
-        samples: &["CodeCache is full. Compiler has been disabled."],
+        prefix: b"Try increasing the code ",
+        read: note,
+        samples: &["Try increasing the code heap size using -XX:ProfiledCodeHeapSize="],
     },
-    Rule { prefix: b"Triggering ", read: note, samples: &["Triggering threshold (12.749%) GC due to allocating 15.005% since last unloading (60.1% used -> 75.1% used)", "Triggering aggressive GC due to having only 9.999% free memory"] },
-    Rule { prefix: b"Try increasing the code ", read: note, samples: &["Try increasing the code heap size using -XX:ProfiledCodeHeapSize="] },
     Rule {
         prefix: b"Allocation rate: ",
         read: detail,
-        samples: &["Allocation rate: 1283.043 KB/s, time to aggressive unloading: 11.184 s, cold timeout: 10.0 s, cold gc count: 2"],
+        samples: &[
+            "Allocation rate: 1283.043 KB/s, time to aggressive unloading: 11.184 s, cold timeout: 10.0 s, cold gc count: 2",
+        ],
     },
-    Rule { prefix: b"Unknown code cache pressure", read: detail, samples: &["Unknown code cache pressure; don't age code"] },
-    Rule { prefix: b"Code cache critically low", read: note, samples: &["Code cache critically low; use aggressive unloading"] },
+    Rule {
+        prefix: b"Unknown code cache pressure",
+        read: detail,
+        samples: &["Unknown code cache pressure; don't age code"],
+    },
+    Rule {
+        prefix: b"Code cache critically low",
+        read: note,
+        samples: &["Code cache critically low; use aggressive unloading"],
+    },
     Rule { prefix: b"Restarting compiler", read: note, samples: &["Restarting compiler"] },
 ];
 

@@ -109,7 +109,8 @@ fn gc_id(cursor: &mut Cursor<'_>) -> Option<u64> {
 
 /// Whether a line without any decorations is surely unified logging's.
 pub(crate) fn is_unmistakable(text: &[u8]) -> bool {
-    const BEGINNINGS: &[&[u8]] = &[b"Safepoint \"", b"Allocation Stall (", b"Using ", b"Heap region size: ", b"Heap Region Size: "];
+    const BEGINNINGS: &[&[u8]] =
+        &[b"Safepoint \"", b"Allocation Stall (", b"Using ", b"Heap region size: ", b"Heap Region Size: "];
     gc_id(&mut Cursor(text)).is_some() || BEGINNINGS.iter().any(|beginning| text.starts_with(beginning))
 }
 
@@ -118,7 +119,13 @@ mod tests {
     use super::*;
 
     fn message_of(text: &str) -> Message<'_> {
-        let line = Decorated { stamp: Stamp::default(), nanos: None, topic: Topic::Unknown, verbose: false, message: text.as_bytes() };
+        let line = Decorated {
+            stamp: Stamp::default(),
+            nanos: None,
+            topic: Topic::Unknown,
+            verbose: false,
+            message: text.as_bytes(),
+        };
         message(&line)
     }
 

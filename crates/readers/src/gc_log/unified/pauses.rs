@@ -49,12 +49,18 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         prefix: b"Minor Collection (",
         read: collection,
-        samples: &["GC(3) Minor Collection (Allocation Rate) 104M(10%)->34M(3%) 0.012s", "GC(3) Minor Collection (Allocation Rate) Aborted"],
+        samples: &[
+            "GC(3) Minor Collection (Allocation Rate) 104M(10%)->34M(3%) 0.012s",
+            "GC(3) Minor Collection (Allocation Rate) Aborted",
+        ],
     },
     Rule {
         prefix: b"Major Collection (",
         read: collection,
-        samples: &["GC(4) Major Collection (CodeCache GC Threshold)", "GC(4) Major Collection (System.gc()) 104M(10%)->34M(3%) 0.012s"],
+        samples: &[
+            "GC(4) Major Collection (CodeCache GC Threshold)",
+            "GC(4) Major Collection (System.gc()) 104M(10%)->34M(3%) 0.012s",
+        ],
     },
     Rule {
         prefix: b"Young Generation",
@@ -69,18 +75,26 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         prefix: b"Allocation Stall (",
         read: stall,
-        samples: &["Allocation Stall (main) 12.345ms", "Allocation Stall (pool-1 (a)) 1.0ms", "GC(3) Allocation Stall (main) 2.0ms"],
+        samples: &[
+            "Allocation Stall (main) 12.345ms",
+            "Allocation Stall (pool-1 (a)) 1.0ms",
+            "GC(3) Allocation Stall (main) 2.0ms",
+        ],
     },
     Rule { prefix: b"Relocation Stall (", read: stall, samples: &["Relocation Stall (main) 12.345ms"] },
     Rule { prefix: b"User=", read: cpu, samples: &["GC(2) User=0.01s Sys=0.00s Real=0.02s"] },
-    Rule {
-        prefix: b"To-space ",
-        read: trouble,
-        samples: &["GC(7) To-space exhausted"],
-    },
+    Rule { prefix: b"To-space ", read: trouble, samples: &["GC(7) To-space exhausted"] },
     Rule { prefix: b"Promotion failed", read: trouble, samples: &["GC(7) Promotion failed"] },
-    Rule { prefix: b"Cancelling GC", read: trouble, samples: &["Cancelling GC: Allocation Failure", "GC(3) Cancelling GC: Upgrade To Full GC"] },
-    Rule { prefix: b"Degenerated GC upgrading ", read: trouble, samples: &["GC(3) Degenerated GC upgrading to Full GC"] },
+    Rule {
+        prefix: b"Cancelling GC",
+        read: trouble,
+        samples: &["Cancelling GC: Allocation Failure", "GC(3) Cancelling GC: Upgrade To Full GC"],
+    },
+    Rule {
+        prefix: b"Degenerated GC upgrading ",
+        read: trouble,
+        samples: &["GC(3) Degenerated GC upgrading to Full GC"],
+    },
     Rule {
         prefix: b"Bootstrap cycle for old ",
         read: trouble,
@@ -98,7 +112,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         prefix: b"Trigger",
         read: trigger,
-        samples: &["Trigger: Free (1234K) is below minimum threshold (2000K)", "Trigger (Young): Learning 1 of 5. Free (9M) is below initial threshold (10M)"],
+        samples: &[
+            "Trigger: Free (1234K) is below minimum threshold (2000K)",
+            "Trigger (Young): Learning 1 of 5. Free (9M) is below initial threshold (10M)",
+        ],
     },
 ];
 
@@ -116,10 +133,27 @@ struct Tail<'a> {
 fn is_qualifier(group: &[u8]) -> bool {
     matches!(
         group,
-        b"Normal" | b"Mixed" | b"Prepare Mixed" | b"Concurrent Start" | b"Concurrent End" | b"Major" | b"Minor" | b"Young"
-            | b"Old" | b"Global" | b"Degenerated" | b"unload classes" | b"process weakrefs" | b"Mark" | b"Evacuation"
-            | b"Update Refs" | b"Update References" | b"Roots" | b"Outside of Cycle"
-    ) || group.starts_with(b"update refs") || group.starts_with(b"process weakrefs")
+        b"Normal"
+            | b"Mixed"
+            | b"Prepare Mixed"
+            | b"Concurrent Start"
+            | b"Concurrent End"
+            | b"Major"
+            | b"Minor"
+            | b"Young"
+            | b"Old"
+            | b"Global"
+            | b"Degenerated"
+            | b"unload classes"
+            | b"process weakrefs"
+            | b"Mark"
+            | b"Evacuation"
+            | b"Update Refs"
+            | b"Update References"
+            | b"Roots"
+            | b"Outside of Cycle"
+    ) || group.starts_with(b"update refs")
+        || group.starts_with(b"process weakrefs")
 }
 
 /// Reads `text`, a phase's name and all that follows it.

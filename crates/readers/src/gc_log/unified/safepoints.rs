@@ -16,9 +16,15 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         prefix: b"Total time for which application threads were stopped: ",
         read: stopped,
-        samples: &["Total time for which application threads were stopped: 1.8919149 seconds, Stopping threads took: 1.8663072 seconds"],
+        samples: &[
+            "Total time for which application threads were stopped: 1.8919149 seconds, Stopping threads took: 1.8663072 seconds",
+        ],
     },
-    Rule { prefix: b"Entering safepoint region: ", read: entering, samples: &["Entering safepoint region: GenCollectForAllocation"] },
+    Rule {
+        prefix: b"Entering safepoint region: ",
+        read: entering,
+        samples: &["Entering safepoint region: GenCollectForAllocation"],
+    },
     Rule { prefix: b"Leaving safepoint region", read: detail, samples: &["Leaving safepoint region"] },
     Rule { prefix: b"Application time: ", read: detail, samples: &["Application time: 0.0025031 seconds"] },
 ];

@@ -8,14 +8,26 @@ use crate::gc_log::event::{Event, Family};
 use crate::gc_log::unified::{Message, Rule};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { prefix: b"Using ", read: using, samples: &["Using G1", "Using Concurrent Mark Sweep", "Using The Z Garbage Collector"] },
+    Rule {
+        prefix: b"Using ",
+        read: using,
+        samples: &["Using G1", "Using Concurrent Mark Sweep", "Using The Z Garbage Collector"],
+    },
     Rule { prefix: b"Initializing The Z ", read: z, samples: &["Initializing The Z Garbage Collector"] },
     Rule { prefix: b"GC Workers for ", read: z_generational, samples: &["GC Workers for Old Generation: 1 (dynamic)"] },
     Rule { prefix: b"Heap Region Size: ", read: region_size, samples: &["Heap Region Size: 1M"] },
     Rule { prefix: b"Heap region size: ", read: region_size, samples: &["Heap region size: 1M"] },
     Rule { prefix: b"Version: ", read: version, samples: &["Version: 17.0.15+6-Debian-1deb12u1 (release)"] },
-    Rule { prefix: b"Heuristics ergonomically ", read: detail, samples: &["Heuristics ergonomically sets -XX:+ExplicitGCInvokesConcurrent"] },
-    Rule { prefix: b"Min heap equals ", read: detail, samples: &["Min heap equals to max heap, disabling ShenandoahUncommit"] },
+    Rule {
+        prefix: b"Heuristics ergonomically ",
+        read: detail,
+        samples: &["Heuristics ergonomically sets -XX:+ExplicitGCInvokesConcurrent"],
+    },
+    Rule {
+        prefix: b"Min heap equals ",
+        read: detail,
+        samples: &["Min heap equals to max heap, disabling ShenandoahUncommit"],
+    },
 ];
 
 fn using<'a>(message: Message<'a>, rest: Cursor<'a>) -> Option<Event<'a>> {
@@ -52,7 +64,10 @@ fn version<'a>(_: Message<'a>, rest: Cursor<'a>) -> Option<Event<'a>> {
 /// `Key: value` of `gc,init`.
 pub(super) fn property(message: Message<'_>) -> Option<Event<'_>> {
     let colon = memchr(b':', message.text).filter(|_| message.topic == Topic::Init && message.gc_id.is_none());
-    Some(colon.map_or(Event::Detail, |at| Event::Fact { key: &message.text[..at], value: trim(&message.text[at + 1..]) }))
+    Some(
+        colon
+            .map_or(Event::Detail, |at| Event::Fact { key: &message.text[..at], value: trim(&message.text[at + 1..]) }),
+    )
 }
 
 fn detail<'a>(_: Message<'a>, _: Cursor<'a>) -> Option<Event<'a>> {
