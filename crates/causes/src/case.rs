@@ -96,9 +96,22 @@ impl<'a> Case<'a> {
         &self.analysis.excess
     }
 
-    /// Whether the recording came from a profiler or recorder inside the JVM.
-    pub fn has_jfr(&self) -> bool {
-        self.has_source("jfr")
+    /// How long an event of JFR had to last to be recorded, in ns; `None` when it was not recorded
+    /// at all. An event without a threshold is recorded whatever its length.
+    pub fn recorded_from_ns(&self, event: &str) -> Option<f64> {
+        let setting = |name: &str| self.recording().fact(subject::SETTING, &format!("{event}#{name}"));
+        (setting("enabled") == Some("true")).then(|| setting("threshold").and_then(period_ns).unwrap_or(0.0))
+    }
+
+    /// Whether an event of JFR was recorded.
+    pub fn is_recorded(&self, event: &str) -> bool {
+        self.recorded_from_ns(event).is_some()
+    }
+
+    /// Whether collections were recorded, whether or not there were any.
+    pub fn has_collections(&self) -> bool {
+        let seen = [span::GC_PAUSE, span::GC].iter().any(|kind| self.view().spans(kind).len() > 0);
+        seen || self.has_source("gc_log") || self.is_recorded("jdk.GarbageCollection")
     }
 
     /// Whether any fact, span or counter came from `source`.
@@ -168,6 +181,20 @@ impl<'a> Case<'a> {
     pub fn is_compiler(&self, tid: i64) -> bool {
         self.view().role(tid) == role::COMPILER
     }
+}
+
+/// A length of time as JFR writes it in settings: `20 ms`, `0 ns`, `1 s`.
+fn period_ns(text: &str) -> Option<f64> {
+    let (number, unit) = text.trim().split_once(' ').unwrap_or((text.trim(), "ns"));
+    let factor = match unit {
+        "ns" => 1.0,
+        "us" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        "m" => 60e9,
+        _ => return None,
+    };
+    Some(number.parse::<f64>().ok()? * factor)
 }
 
 /// The feature release in a version such as `17.0.15+6`, `1.8.0_504`, `OpenJDK 64-Bit Server VM (25.0.3+…`.

@@ -111,6 +111,11 @@ impl Finding {
         Finding::unknown(says, "sudo fathom record --pid PID --for 60s")
     }
 
+    /// The evidence that a log of the collector has.
+    pub fn needs_gc_log() -> Finding {
+        Finding::unknown("no collections were recorded", "-Xlog:gc*:file=gc.log:time,uptime,level,tags")
+    }
+
     /// The evidence that a recording of the JVM has.
     pub fn needs_jfr(says: &str) -> Finding {
         Finding::unknown(

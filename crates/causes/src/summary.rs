@@ -198,12 +198,25 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
     (!values.is_empty()).then(|| *values.select_nth_unstable_by(middle, f64::total_cmp).1)
 }
 
-/// What is missing from the recording.
+/// What is missing from the recording; losses of one kind from one source that differ in their
+/// numbers only are told once.
 pub(crate) fn losses(recording: &Recording) -> Vec<LossNote> {
-    let text = |id| recording.text(id).to_owned();
-    recording
-        .losses
-        .rows()
-        .map(|loss| LossNote { source: text(loss.source), kind: text(loss.kind), says: text(loss.says) })
-        .collect()
+    let mut notes: Vec<(LossNote, String, usize)> = Vec::new();
+    for loss in recording.losses.rows() {
+        let says = recording.text(loss.says).to_owned();
+        let template: String = says.chars().filter(|c| !c.is_ascii_digit()).collect();
+        let (source, kind) = (recording.text(loss.source).to_owned(), recording.text(loss.kind).to_owned());
+        match notes.iter_mut().find(|(note, known, _)| note.source == source && note.kind == kind && *known == template)
+        {
+            Some((_, _, times)) => *times += 1,
+            None => notes.push((LossNote { source, kind, says }, template, 1)),
+        }
+    }
+    let told = notes.into_iter().map(|(mut note, _, times)| {
+        if times > 1 {
+            note.says += &format!(" (and {} more like it)", times - 1);
+        }
+        note
+    });
+    told.collect()
 }

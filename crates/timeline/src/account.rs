@@ -8,7 +8,7 @@ use crate::cells::{Cell, Stop};
 use crate::cpu;
 use crate::grid::{BUCKET_NS, Grid};
 use crate::intervals::Intervals;
-use crate::startup;
+use crate::startup::{self, Startup};
 use crate::stops::{self, StopSpan};
 use crate::view::View;
 use crate::waits;
@@ -41,8 +41,8 @@ pub struct Account {
     pub cpus: Option<f64>,
     /// Requests, if a latency file was given.
     pub requests: Option<Requests>,
-    /// Buckets at the beginning in which the JVM was still starting up.
-    pub startup_buckets: usize,
+    /// How much of the beginning belongs to the JVM's start.
+    pub startup: Startup,
 }
 
 impl Account {
@@ -60,7 +60,7 @@ impl Account {
         }
         let cpu = cpu::of(view);
         cells.extend(cpu.cells);
-        let startup_buckets = startup::buckets(view, cells.get(&Cell::Compiler));
+        let startup = startup::find(view, cells.get(&Cell::Compiler));
         Account {
             grid,
             cells,
@@ -70,7 +70,7 @@ impl Account {
             machine_ratio: cpu.machine_ratio,
             cpus: view.cpus(),
             requests: requests(view),
-            startup_buckets,
+            startup,
         }
     }
 

@@ -27,6 +27,7 @@ pub use grid::{BUCKET_NS, Grid};
 pub use intervals::{Intervals, SlowInterval};
 pub use pain::{Pain, PainOptions};
 pub use signals::SignalKind;
+pub use startup::Startup;
 pub use stops::StopSpan;
 pub use view::{Series, View};
 
@@ -72,7 +73,8 @@ impl<'a> Reference<'a> {
         let view = View::new(recording)?;
         let account = Account::new(&view);
         let slow = pain::find(&view, &account, &PainOptions::default()).slow;
-        let quiet = slow.iter().enumerate().map(|(index, slow)| !slow && index >= account.startup_buckets).collect();
+        let quiet =
+            slow.iter().enumerate().map(|(index, slow)| !slow && index >= account.startup.warm_up_buckets).collect();
         Some(Reference { view, account, quiet })
     }
 }

@@ -5,6 +5,7 @@ use crate::cells::{Cell, Layer};
 use crate::grid::BUCKET_NS;
 use crate::intervals::SlowInterval;
 use crate::signals::{self, Signal, SignalKind, runs};
+use crate::startup::Startup;
 use crate::view::View;
 
 /// Slow stretches closer than this belong together, in buckets.
@@ -76,7 +77,7 @@ struct Told {
 /// Finds the slow and the baseline seconds.
 pub(crate) fn find(view: &View<'_>, account: &Account, options: &PainOptions<'_>) -> Pain {
     let all: Vec<Signal> = signals::all(view, account);
-    let highest = all.iter().map(|signal| (signal.kind, highest(signal, account.startup_buckets))).collect();
+    let highest = all.iter().map(|signal| (signal.kind, signal.highest())).collect();
     let told: Vec<Told> = match options.slow {
         Some(range) => vec![given(account, range)],
         None => all.into_iter().map(|signal| tell(signal, account, options.reference)).collect(),
@@ -98,14 +99,10 @@ pub(crate) fn find(view: &View<'_>, account: &Account, options: &PainOptions<'_>
     }
 }
 
-fn highest(signal: &Signal, from: usize) -> f64 {
-    signal.values.iter().skip(from).copied().fold(0.0, f64::max)
-}
-
 fn tell(signal: Signal, account: &Account, reference: Option<&Account>) -> Told {
     let quiet = reference
         .and_then(|other| quiet_in(other, signal.kind))
-        .unwrap_or_else(|| signal.quiet(account.startup_buckets));
+        .unwrap_or_else(|| signal.quiet(account.startup.warm_up_buckets));
     let threshold = signal.threshold(quiet);
     let slow = signal.slow(threshold, quiet.min(threshold));
     Told { signal, slow, threshold }
@@ -151,11 +148,14 @@ fn baseline(account: &Account, touched: &[bool], slow: &[bool]) -> Vec<bool> {
     if !slow.contains(&true) {
         return vec![false; slow.len()];
     }
-    let quiet = |marks: &[bool]| -> Vec<bool> {
-        marks.iter().enumerate().map(|(index, is)| !is && index >= account.startup_buckets).collect()
+    let quiet = |marks: &[bool], from: usize| -> Vec<bool> {
+        marks.iter().enumerate().map(|(index, is)| !is && index >= from).collect()
     };
-    let enough = |marks: &[bool]| marks.iter().filter(|is| **is).count() >= BASELINE_MIN_BUCKETS.max(slow.len() / 20);
-    [quiet(slow), quiet(touched)].into_iter().find(|marks| enough(marks)).unwrap_or_else(|| vec![false; slow.len()])
+    let Startup { boot_buckets, warm_up_buckets } = account.startup;
+    let candidates = [quiet(slow, warm_up_buckets), quiet(touched, warm_up_buckets), quiet(touched, boot_buckets)];
+    let least = BASELINE_MIN_BUCKETS.max(slow.len() / 20);
+    let enough = |marks: &Vec<bool>| marks.iter().filter(|is| **is).count() >= least;
+    candidates.into_iter().find(enough).unwrap_or_else(|| vec![false; slow.len()])
 }
 
 fn intervals(account: &Account, slow: &[bool], told: &[Told]) -> Vec<SlowInterval> {

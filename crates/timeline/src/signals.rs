@@ -9,6 +9,7 @@ use fathom_evidence::kinds::counter;
 use crate::account::Account;
 use crate::cells::{Cell, Collection, Layer, Origin, Scope, Stop, Wait};
 use crate::grid::BUCKET_NS;
+use crate::startup::Startup;
 use crate::view::View;
 
 const SECOND: f64 = BUCKET_NS as f64;
@@ -65,6 +66,17 @@ impl SignalKind {
         }
     }
 
+    /// For how many buckets at the beginning it says nothing, because a JVM that starts is so.
+    fn ordinary_at_start(self, startup: Startup) -> usize {
+        match self {
+            SignalKind::Given | SignalKind::RequestLatency => 0,
+            SignalKind::Recompiling | SignalKind::Interpreting | SignalKind::Collecting | SignalKind::Cpu => {
+                startup.warm_up_buckets
+            }
+            _ => startup.boot_buckets,
+        }
+    }
+
     /// Whether it measures that code is not compiled as it should be.
     pub fn is_compiling(self) -> bool {
         matches!(self, SignalKind::Recompiling | SignalKind::FreeingCode | SignalKind::Interpreting)
@@ -118,6 +130,11 @@ impl Signal {
         if values.is_empty() { 0.0 } else { *values.select_nth_unstable_by(index, f64::total_cmp).1 }
     }
 
+    /// Its highest value.
+    pub(crate) fn highest(&self) -> f64 {
+        self.values.iter().copied().fold(0.0, f64::max)
+    }
+
     /// The slow buckets: those over the threshold for long enough, and the ones around them that
     /// are still closer to them than to the quiet seconds.
     pub(crate) fn slow(&self, threshold: f64, quiet: f64) -> Vec<bool> {
@@ -157,9 +174,9 @@ pub(crate) fn all(view: &View<'_>, account: &Account) -> Vec<Signal> {
     signals.push(freeing_code(account));
     signals.extend(request_latency(account));
     signals.extend(cpu(account));
-    for signal in signals.iter_mut().filter(|signal| signal.kind != SignalKind::RequestLatency) {
-        let startup = account.startup_buckets.min(signal.values.len());
-        signal.values[..startup].fill(0.0);
+    for signal in &mut signals {
+        let ordinary = signal.kind.ordinary_at_start(account.startup).min(signal.values.len());
+        signal.values[..ordinary].fill(0.0);
     }
     signals
 }
@@ -203,7 +220,7 @@ fn losses(account: &Account) -> Vec<Signal> {
     vec![
         signal(SignalKind::Stopped, stopped, 0.10, 3.0, 0.10, 1, true),
         signal(SignalKind::FullCollections, full, 0.03, 3.0, 0.03, 1, true),
-        signal(SignalKind::Locks, locks, 0.5, 3.0, 1.0, 2, true),
+        signal(SignalKind::Locks, locks, 0.5, 3.0, 3.0, 2, true),
         signal(SignalKind::Permits, permits, 0.5, 2.0, 2.0, 2, false),
         signal(SignalKind::InputOutput, io, 0.5, 2.0, 2.0, 2, false),
         signal(SignalKind::AllocationStalls, stalls, 0.1, 3.0, 0.1, 1, true),

@@ -22,18 +22,28 @@ const QUIET_BUCKETS: usize = 3;
 /// Start-up lasts at least this long, and just as long when nothing is known about compiling, in ns.
 const LEAST_NS: i64 = 5 * BUCKET_NS;
 
-/// Buckets at the beginning of the grid that belong to the JVM's start-up.
-pub(crate) fn buckets(view: &View<'_>, compiler_ns: Option<&Vec<f64>>) -> usize {
+/// How much of the grid's beginning belongs to the JVM's start, in buckets.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Startup {
+    /// The first seconds, in which anything may happen.
+    pub boot_buckets: usize,
+    /// Until what the program runs is compiled; at least as long.
+    pub warm_up_buckets: usize,
+}
+
+/// Finds the start of the JVM in the grid.
+pub(crate) fn find(view: &View<'_>, compiler_ns: Option<&Vec<f64>>) -> Startup {
     let grid = view.grid;
-    let Some(started_ns) = view.jvm_started_at_ns() else { return 0 };
+    let Some(started_ns) = view.jvm_started_at_ns() else { return Startup::default() };
     let age_ns = grid.start_ns.saturating_sub(started_ns);
     if age_ns > MAX_BUCKETS as i64 * BUCKET_NS {
-        return 0;
+        return Startup::default();
     }
     let least = LEAST_NS.saturating_sub(age_ns).max(0).unsigned_abs().div_ceil(BUCKET_NS.unsigned_abs()) as usize;
     let limit = MAX_BUCKETS.min(grid.len).min(full_turnover(view));
-    let Some(compiler_ns) = compiler_ns else { return least.min(limit) };
-    (least..limit).find(|index| is_quiet(compiler_ns, *index)).unwrap_or(limit)
+    let boot_buckets = least.min(limit);
+    let quiet = compiler_ns.map(|ns| (boot_buckets..limit).find(|index| is_quiet(ns, *index)).unwrap_or(limit));
+    Startup { boot_buckets, warm_up_buckets: quiet.unwrap_or(boot_buckets) }
 }
 
 fn is_quiet(compiler_ns: &[f64], index: usize) -> bool {

@@ -31,7 +31,7 @@ fn decide(case: &Case<'_>) -> Finding {
     let quiet = case.quiet.as_ref().and_then(allocation_rate);
     let collecting = stops(case, is_ordinary);
     let Some(slow) = slow else {
-        return match case.has_jfr() || case.view().spans("gc").len() > 0 {
+        return match case.has_collections() {
             true => Finding::absent("no collection in the slow time, so nothing was short of memory"),
             false => Finding::unknown(
                 "neither collections nor allocation were recorded",

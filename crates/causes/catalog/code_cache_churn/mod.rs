@@ -53,9 +53,7 @@ fn decide(case: &Case<'_>) -> Finding {
 fn unknown(case: &Case<'_>) -> Finding {
     // Since JDK 20 it is the collector that frees code, and says so.
     match case.jdk() {
-        Some(jdk) if jdk >= 20 && case.view().spans("gc_pause").len() > 0 => {
-            Finding::absent("no collection was started to free code")
-        }
+        Some(jdk) if jdk >= 20 && case.has_collections() => Finding::absent("no collection was started to free code"),
         _ => Finding::needs_jfr("neither the code cache nor the compilers were recorded"),
     }
 }

@@ -29,10 +29,9 @@ const AGAIN: usize = 20;
 const GREW: f64 = 5.0;
 
 fn decide(case: &Case<'_>) -> Finding {
-    let is_known = case.has_jfr() && case.jdk().is_none_or(|jdk| jdk >= 14);
     let rate = case.both(|side| side.spans(span::DEOPTIMIZATION).count() as f64 / side.seconds());
     let Some((text, count, total)) = most_often(case) else {
-        return match is_known {
+        return match case.is_recorded("jdk.Deoptimization") {
             true => Finding::absent("no deoptimization in the slow time"),
             false => Finding::needs_jfr("deoptimizations were not recorded (JFR has them since JDK 14)"),
         };

@@ -24,12 +24,9 @@ fn decide(case: &Case<'_>) -> Finding {
     let stops = stops(case, is_explicit);
     let busy = case.excess_threads(is_ours);
     if stops.is_empty() && busy <= 0.0 {
-        let seen = case.view().spans("gc_pause").len() + case.view().spans("gc").len();
-        return match seen {
-            0 if !case.has_jfr() => {
-                Finding::unknown("no collections were recorded", "-Xlog:gc*:file=gc.log:time,uptime,level,tags")
-            }
-            _ => Finding::absent("no collection was asked for"),
+        return match case.has_collections() {
+            true => Finding::absent("no collection was asked for"),
+            false => Finding::needs_gc_log(),
         };
     }
     let total: i64 = stops.iter().map(|(_, length)| length).sum();

@@ -54,9 +54,8 @@ fn decide(case: &Case<'_>) -> Finding {
 /// Collectors that work beside the application do not stop it for a full collection: when the heap
 /// is full of live data, threads wait for memory instead.
 fn without_pauses(case: &Case<'_>) -> Finding {
-    let seen = case.view().spans(span::GC_PAUSE).len() + case.view().spans(span::GC).len();
-    if seen == 0 && !case.has_jfr() {
-        return Finding::unknown("no collections were recorded", "-Xlog:gc*:file=gc.log:time,uptime,level,tags");
+    if !case.has_collections() {
+        return Finding::needs_gc_log();
     }
     let stalls = case.slow.spans(span::ALLOCATION_STALL).count();
     let occupancy = heap_occupancy_after(case).filter(|_| stalls > 0);

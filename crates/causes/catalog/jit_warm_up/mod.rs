@@ -55,7 +55,7 @@ fn decide(case: &Case<'_>) -> Finding {
 
 /// How much of the slow time lies in the JVM's start-up.
 fn startup_share(case: &Case<'_>) -> f64 {
-    let startup = case.analysis.account.startup_buckets;
+    let startup = case.analysis.account.startup.warm_up_buckets;
     let all = case.analysis.pain.slow_buckets().count().max(1);
     case.analysis.pain.slow_buckets().filter(|index| *index < startup).count() as f64 / all as f64
 }

@@ -7,6 +7,7 @@ use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_timeline::{Cell, Wait};
 
+use crate::measure::absence;
 use crate::{Case, Cause, Evidence, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -31,10 +32,7 @@ struct Lock {
 fn decide(case: &Case<'_>) -> Finding {
     let waiting = case.cell_evidence("threads waiting for locks", "threads", is_ours);
     if waiting.value <= 0.0 {
-        return match case.has_jfr() {
-            true => Finding::absent("no thread waited for a lock for as long as the recorder notes"),
-            false => Finding::needs_jfr("waits for locks were not recorded"),
-        };
+        return absence::of_waits(case, "jdk.JavaMonitorEnter", "waits for locks");
     }
     let locks = locks(case);
     let Some((class, lock)) = locks.iter().max_by_key(|(class, lock)| (lock.total_ns, class.as_str())) else {

@@ -73,7 +73,7 @@ fn waits(case: &Case<'_>) -> Vec<(i64, i64)> {
 
 fn is_recorded(case: &Case<'_>) -> bool {
     let kinds = [span::SAFEPOINT, span::TIME_TO_SAFEPOINT];
-    kinds.iter().any(|kind| case.view().spans(kind).len() > 0) || case.has_jfr()
+    kinds.iter().any(|kind| case.view().spans(kind).len() > 0) || case.is_recorded("jdk.SafepointBegin")
 }
 
 fn machine_use(case: &Case<'_>) -> Option<f64> {

@@ -6,6 +6,7 @@ use fathom_evidence::kinds::span;
 use fathom_timeline::{Cell, Wait};
 
 use crate::case::Side;
+use crate::measure::absence;
 use crate::{Case, Cause, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -38,10 +39,7 @@ fn decide(case: &Case<'_>) -> Finding {
     let waiting = case.cell_evidence("threads waiting for other services", "threads", is_ours);
     let peers = peers(&case.slow);
     let Some((peer, reads)) = peers.iter().max_by_key(|(peer, reads)| (reads.total_ns, peer.as_str())) else {
-        return match case.has_jfr() {
-            true => Finding::absent("no read from another service took as long as the recorder notes"),
-            false => Finding::needs_jfr("socket reads were not recorded"),
-        };
+        return absence::of_waits(case, "jdk.SocketRead", "reads from other services");
     };
     let before = case.quiet.as_ref().map(|quiet| peers_mean(quiet, peer));
     let mean = case.evidence(&format!("mean read from {peer}"), (reads.mean_ns(), before), "ns", "spans");

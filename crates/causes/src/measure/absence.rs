@@ -1,0 +1,21 @@
+//! What it means that an event of JFR does not occur.
+
+use crate::case::Case;
+use crate::cause::Finding;
+use crate::say;
+
+/// Many short waits slow a service down as well as few long ones: they have to be recorded from
+/// here on before their absence means anything, in ns.
+const SHORT_NS: f64 = 5e6;
+
+/// The answer when there is no wait of a kind in the slow time: excluded if even short ones would
+/// have been recorded, unknown otherwise. `waits` names them: `waits for locks`.
+pub fn of_waits(case: &Case<'_>, event: &str, waits: &str) -> Finding {
+    match case.recorded_from_ns(event) {
+        Some(from_ns) if from_ns <= SHORT_NS => {
+            Finding::absent(format!("no {waits} of {} or longer", say::time(from_ns.max(1.0))))
+        }
+        Some(from_ns) => Finding::needs_jfr(&format!("{waits} under {} were not recorded", say::time(from_ns))),
+        None => Finding::needs_jfr(&format!("{waits} were not recorded")),
+    }
+}
