@@ -44,8 +44,13 @@ fn decide(case: &Case<'_>) -> Finding {
         });
     }
     let culprit = culprit(case, &stalls);
-    let had_cpu = was_running(case) || machine_use(case).is_some_and(|ratio| ratio < STARVED);
-    let standing = if had_cpu { Standing::Seen } else { Standing::Indicated };
+    let is_starved = machine_use(case).map(|ratio| ratio >= STARVED);
+    let had_cpu = was_running(case) || is_starved == Some(false);
+    let standing = match (had_cpu, is_starved) {
+        (true, _) => Standing::Seen,
+        (false, None) => Standing::Indicated,
+        (false, Some(_)) => Standing::Faint,
+    };
     let mut finding =
         Finding::new(standing, says(case, &stalls, culprit.as_ref(), had_cpu)).with_all(evidence(case, &stalls));
     finding.evidence.extend(culprit.map(|culprit| culprit.evidence(case)));
