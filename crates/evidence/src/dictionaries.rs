@@ -8,6 +8,8 @@ use std::hash::BuildHasherDefault;
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxHasher;
 
+use crate::stack_index::StackIndex;
+
 type Hasher = BuildHasherDefault<FxHasher>;
 
 /// Names a string of a recording. 0 is the empty string.
@@ -95,15 +97,14 @@ pub struct Stack {
 #[derive(Debug, Clone)]
 pub struct Stacks {
     frames: IndexSet<Frame, Hasher>,
-    stacks: IndexSet<Stack, Hasher>,
+    stacks: Vec<Stack>,
+    index: StackIndex,
 }
 
 impl Default for Stacks {
     fn default() -> Self {
-        let mut none = Stacks { frames: IndexSet::default(), stacks: IndexSet::default() };
-        none.frames.insert(Frame::default());
-        none.stacks.insert(Stack::default());
-        none
+        let frames = IndexSet::from_iter([Frame::default()]);
+        Stacks { frames, stacks: vec![Stack::default()], index: StackIndex::default() }
     }
 }
 
@@ -114,8 +115,13 @@ impl Stacks {
     }
 
     /// The stack that has `frame` on top of `parent`.
+    #[inline]
     pub fn intern(&mut self, parent: StackId, frame: FrameId) -> StackId {
-        StackId(self.stacks.insert_full(Stack { parent, frame }).0 as u32)
+        let stack = Stack { parent, frame };
+        if stack == Stack::default() {
+            return StackId(0);
+        }
+        self.index.intern(&mut self.stacks, stack)
     }
 
     /// Interns a whole stack given from the root to the leaf.
@@ -130,14 +136,14 @@ impl Stacks {
 
     /// Caller and top frame of `id`.
     pub fn stack(&self, id: StackId) -> Stack {
-        self.stacks.get_index(id.0 as usize).copied().unwrap_or_default()
+        self.stacks.get(id.0 as usize).copied().unwrap_or_default()
     }
 
     /// The frames of a stack from the leaf to the root.
     pub fn leaf_to_root(&self, id: StackId) -> impl Iterator<Item = Frame> + '_ {
         let mut next = id;
         std::iter::from_fn(move || {
-            let stack = self.stacks.get_index(next.0 as usize).filter(|_| next != StackId(0))?;
+            let stack = self.stacks.get(next.0 as usize).filter(|_| next != StackId(0))?;
             // A parent always has a smaller id; damaged files must not make this a loop.
             next = if stack.parent < next { stack.parent } else { StackId(0) };
             Some(self.frame(stack.frame))
@@ -158,6 +164,7 @@ impl Stacks {
     pub fn reserve(&mut self, frames: usize, stacks: usize) {
         self.frames.reserve(frames);
         self.stacks.reserve(stacks);
+        self.index.reserve(self.stacks.len(), stacks);
     }
 
     pub(crate) fn absorb(&mut self, other: &Stacks, strings: &[StrId]) -> Vec<StackId> {

@@ -2,18 +2,15 @@
 
 use rustc_hash::FxHashMap;
 
-use fathom_evidence::tables::Sample;
-use fathom_evidence::{Recording, StackId, StrId, kinds};
+use fathom_evidence::{Recording, StackId, StrId};
 
-use super::load_events::{Event, Map, Weight};
 use super::load_gc::Collections;
-use super::load_handlers::{Bound, Handler, Handlers, MAX_SLOTS, SampleMap};
+use super::load_handlers::{Bound, Handler, Handlers, MAX_SLOTS};
 use super::load_resolve::Resolver;
 use super::load_safepoint::SafepointEvent;
 use super::load_settings::Profiler;
-use super::load_stacks::{ClassLeaves, StackTable};
+use super::load_stacks::StackTable;
 use super::parse_chunk::{Chunk, HEADER_BYTES, record};
-use super::parse_plan::Kind;
 use super::parse_pools::{Layout, Pool, Pools};
 
 /// What all rows of this reader name as their source.
@@ -59,13 +56,13 @@ pub(super) fn load(chunk: &Chunk<'_>, layout: &Layout, profiler: Option<&Profile
 pub(super) struct Loader<'a> {
     pub(super) resolver: Resolver<'a>,
     pub(super) out: Loaded,
-    profiler: Option<&'a Profiler>,
+    pub(super) profiler: Option<&'a Profiler>,
     start_ns: i64,
     /// Thread id of each entry of the pool of threads.
     tids: Vec<i64>,
-    stacks: StackTable,
+    thread_pool: &'a Pool,
+    pub(super) stacks: StackTable,
     stack_pool: &'a Pool,
-    class_leaves: ClassLeaves,
     /// Periods of the JVM's own samplers, by event.
     pub(super) periods: FxHashMap<String, i64>,
     pub(super) source: StrId,
@@ -90,63 +87,65 @@ impl<'a> Loader<'a> {
         let stack_pool = resolver.pool("jdk.types.StackTrace");
         let source = out.recording.strings.intern(SOURCE);
         Loader {
-            resolver,
             out,
             profiler,
             start_ns: chunk.clock.start_ns,
             tids,
+            thread_pool: resolver.pool("java.lang.Thread"),
             stacks,
             stack_pool,
-            class_leaves: ClassLeaves::default(),
             periods: FxHashMap::default(),
             source,
             text: String::new(),
+            resolver,
         }
     }
 
     fn records(&mut self, chunk: &Chunk<'_>, handlers: &Handlers) {
         let data = chunk.data;
-        let words = self.sample_words(handlers);
+        let mut samplers: Vec<_> = handlers.all().iter().map(|handler| self.sampler(handler)).collect();
         let mut slots = [0; MAX_SLOTS];
         let mut at = HEADER_BYTES;
         while let Some(record) = record(data, at) {
             at = record.end;
             let Some(number) = handlers.number(record.type_id) else { continue };
             let handler = &handlers.all()[number];
-            match handler.plan.run(data, record.payload, &mut slots) {
-                Some(end) if end <= record.end => self.event(handler, words[number], &slots),
-                _ => *self.out.damage.events.entry(handler.event).or_default() += 1,
+            if handler.plan.run(data, record.payload, &mut slots).is_none_or(|end| end > record.end) {
+                *self.out.damage.events.entry(handler.event).or_default() += 1;
+                continue;
+            }
+            if let Some(sampler) = &mut samplers[number] {
+                self.sample(handler, sampler, &slots);
+            }
+            if !handler.actions.is_empty() {
+                self.act_on(handler, &slots);
             }
         }
         self.out.damage.stopped_at = (at < data.len()).then_some(at);
     }
 
-    #[inline]
-    fn event(&mut self, handler: &Handler, word: StrId, slots: &[u64]) {
-        let head = self.head(handler, slots);
-        if let Some(sample) = &handler.sample {
-            self.sample(head, word, sample, slots);
-        }
+    fn act_on(&mut self, handler: &Handler, slots: &[u64; MAX_SLOTS]) {
+        let head = Head {
+            time_ns: self.time_ns(handler, slots),
+            duration_ns: handler.duration.as_ref().map_or(0, |bound| self.integer(bound, slots).unwrap_or(0).max(0)),
+            tid: self.tid(handler, slots),
+            stack_id: self.stack(handler, slots),
+        };
         for action in &handler.actions {
             self.act(head, action, slots);
         }
     }
 
     #[inline]
-    fn head(&mut self, handler: &Handler, slots: &[u64]) -> Head {
-        let clock = self.resolver.clock;
-        Head {
-            time_ns: handler.time.map_or(self.start_ns, |slot| clock.time_ns(slots[slot])),
-            duration_ns: handler.duration.as_ref().map_or(0, |bound| self.integer(bound, slots).unwrap_or(0).max(0)),
-            tid: handler.thread.as_ref().map_or(0, |bound| self.tid(bound, slots)),
-            stack_id: handler.stack.map_or(StackId(0), |slot| self.stack(slots[slot])),
-        }
+    pub(super) fn time_ns(&self, handler: &Handler, slots: &[u64]) -> i64 {
+        handler.time.map_or(self.start_ns, |slot| self.resolver.clock.time_ns(slots[slot]))
     }
 
     #[inline]
-    fn tid(&mut self, bound: &Bound, slots: &[u64]) -> i64 {
-        let (Kind::Key(type_id), key) = (bound.leaf.kind, slots[bound.slot]) else { return 0 };
-        match self.resolver.pools.get(type_id).number(key) {
+    pub(super) fn tid(&mut self, handler: &Handler, slots: &[u64]) -> i64 {
+        let Some(slot) = handler.thread else { return 0 };
+        let key = slots[slot];
+        match self.thread_pool.number(key) {
             Some(number) => self.tids[number],
             None if key == 0 => 0,
             None => self.unknown_tid(key),
@@ -161,66 +160,22 @@ impl<'a> Loader<'a> {
         if self.profiler.is_some() { id } else { -id }
     }
 
+    fn stack(&mut self, handler: &Handler, slots: &[u64]) -> StackId {
+        let number = handler.stack.and_then(|slot| self.stack_number(slots[slot]));
+        number.map_or(StackId(0), |number| self.stacks.get(number))
+    }
+
+    /// The number of a stack in its pool.
     #[inline]
-    fn stack(&mut self, key: u64) -> StackId {
-        match self.stack_pool.number(key) {
-            Some(number) => self.stacks.get(number),
-            None => {
-                self.resolver.unresolved += u64::from(key != 0);
-                StackId(0)
-            }
-        }
+    pub(super) fn stack_number(&mut self, key: u64) -> Option<usize> {
+        let number = self.stack_pool.number(key);
+        self.resolver.unresolved += u64::from(number.is_none() && key != 0);
+        number
     }
 
     #[inline]
     pub(super) fn integer(&self, bound: &Bound, slots: &[u64]) -> Option<i64> {
         self.resolver.integer(&bound.leaf, slots[bound.slot])
-    }
-
-    fn sample(&mut self, head: Head, event: StrId, sample: &SampleMap, slots: &[u64]) {
-        let Map::Sample { weight, .. } = sample.map else { return };
-        let value = sample.weight.as_ref().and_then(|bound| self.integer(bound, slots)).unwrap_or(0);
-        let (weight_ns, size_bytes) = match weight {
-            Weight::None => (0, 0),
-            // The JVM's own periods are filled in at the end of the chunk, when they are known.
-            Weight::Period => (self.profiler.map_or(0, Profiler::period_ns), 0),
-            Weight::Periods(_) => (self.profiler.map_or(0, Profiler::wall_period_ns).saturating_mul(value), 0),
-            Weight::Time(_) => (value, 0),
-            Weight::Bytes(_) => (0, value),
-        };
-        let stack_id = match &sample.class {
-            Some(class) => {
-                let (resolver, recording) = (&mut self.resolver, &mut self.out.recording);
-                self.class_leaves.on_top(resolver, recording, head.stack_id, &class.leaf, slots[class.slot])
-            }
-            None => head.stack_id,
-        };
-        let state = self.state(&sample.state, slots);
-        let Head { time_ns, tid, .. } = head;
-        let row = Sample { time_ns, tid, cpu: -1, event, weight_ns, size_bytes, state, stack_id };
-        self.out.recording.samples.push(row);
-    }
-
-    /// Words of the sample events of all handlers, interned once.
-    fn sample_words(&mut self, handlers: &Handlers) -> Vec<StrId> {
-        let word = |handler: &Handler| match handler.sample.as_ref().map(|sample| sample.map) {
-            Some(Map::Sample { event: Event::Is(word), .. }) => word,
-            Some(Map::Sample { .. }) => self.profiler.map_or(kinds::event::EXECUTION, Profiler::event),
-            _ => "",
-        };
-        handlers.all().iter().map(|handler| self.out.recording.strings.intern(word(handler))).collect()
-    }
-
-    fn state(&mut self, fields: &[Bound], slots: &[u64]) -> StrId {
-        for bound in fields {
-            let value = slots[bound.slot];
-            match bound.leaf.kind {
-                Kind::Boolean if value == 0 => {}
-                Kind::Boolean => return self.out.recording.strings.intern(&bound.leaf.path),
-                _ => return self.text_id(bound, slots),
-            }
-        }
-        StrId(0)
     }
 
     pub(super) fn text_id(&mut self, bound: &Bound, slots: &[u64]) -> StrId {
@@ -235,22 +190,6 @@ impl<'a> Loader<'a> {
         self.fill_periods();
         self.out.damage.keys = self.resolver.unresolved;
         self.out
-    }
-
-    /// Gives samples of the JVM's own samplers the period that the chunk's settings state.
-    fn fill_periods(&mut self) {
-        if self.profiler.is_some() {
-            return;
-        }
-        let recording = &mut self.out.recording;
-        for (event, word) in
-            [("jdk.ExecutionSample", kinds::event::EXECUTION), ("jdk.NativeMethodSample", kinds::event::NATIVE)]
-        {
-            let (Some(period), word) = (self.periods.get(event), recording.strings.intern(word)) else { continue };
-            let samples = &mut recording.samples;
-            let of_event = samples.event.iter().zip(&mut samples.weight_ns).filter(|(event, _)| **event == word);
-            of_event.for_each(|(_, weight)| *weight = *period);
-        }
     }
 }
 

@@ -49,8 +49,6 @@ pub(super) enum Event {
 
 /// What a sample stands for.
 pub(super) enum Weight {
-    /// Nothing that is known.
-    None,
     /// The period of the setting that made the sample.
     Period,
     /// The period times this field.

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::load_events::{EVENTS, GcPart, Map, Name, SafepointPart, Sum};
+use super::load_samples::thread_slot;
 use super::load_settings::SettingPlan;
 use super::parse_metadata::Types;
 use super::parse_plan::{Leaf, Plan};
@@ -21,7 +22,7 @@ pub(super) struct Bound {
 }
 
 impl Bound {
-    fn of(plan: &Plan, path: &str) -> Option<Bound> {
+    pub(super) fn of(plan: &Plan, path: &str) -> Option<Bound> {
         let slot = plan.slot(path)?;
         Some(Bound { slot, leaf: plan.leaf(slot).clone() })
     }
@@ -88,23 +89,16 @@ impl Fields {
     }
 }
 
-/// What a sample is and where its parts are.
-pub(super) struct SampleMap {
-    pub(super) map: &'static Map,
-    pub(super) weight: Option<Bound>,
-    pub(super) class: Option<Bound>,
-    pub(super) state: Vec<Bound>,
-}
-
 /// What to do with the events of one type.
 pub(super) struct Handler {
     pub(super) event: &'static str,
     pub(super) plan: Plan,
     pub(super) time: Option<usize>,
     pub(super) duration: Option<Bound>,
-    pub(super) thread: Option<Bound>,
+    pub(super) thread: Option<usize>,
     pub(super) stack: Option<usize>,
-    pub(super) sample: Option<SampleMap>,
+    /// The row that makes it a sample.
+    pub(super) sample: Option<&'static Map>,
     pub(super) actions: Vec<Action>,
 }
 
@@ -163,24 +157,13 @@ impl Handler {
             event,
             time: plan.slot("startTime"),
             duration: Bound::of(&plan, "duration"),
-            thread: THREAD_FIELDS.iter().find_map(|field| Bound::of(&plan, field)),
+            thread: THREAD_FIELDS.iter().find_map(|field| thread_slot(types, Bound::of(&plan, field)?)),
             stack: plan.slot("stackTrace"),
-            sample: maps.iter().find_map(|map| sample(&plan, map)),
+            sample: maps.iter().find(|map| matches!(map, Map::Sample { .. })),
             actions: maps.iter().filter_map(|map| action(&plan, map)).collect(),
             plan,
         })
     }
-}
-
-fn sample(plan: &Plan, map: &'static Map) -> Option<SampleMap> {
-    use super::load_events::Weight;
-    let Map::Sample { weight, class, state, .. } = map else { return None };
-    let weight = match weight {
-        Weight::None | Weight::Period => None,
-        Weight::Periods(path) | Weight::Time(path) | Weight::Bytes(path) => Bound::of(plan, path),
-    };
-    let state = state.iter().filter_map(|path| Bound::of(plan, path)).collect();
-    Some(SampleMap { map, weight, class: Bound::of(plan, class), state })
 }
 
 fn action(plan: &Plan, map: &'static Map) -> Option<Action> {

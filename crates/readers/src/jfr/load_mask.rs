@@ -50,7 +50,9 @@ pub(super) fn command_line(line: &str) -> Cow<'_, str> {
         let space = &word[bare.len()..];
         masked += &argument(bare, next_is_secret);
         masked += space;
-        next_is_secret = bare.starts_with('-') && !bare.contains('=') && is_secret(bare);
+        if !bare.is_empty() {
+            next_is_secret = bare.starts_with('-') && !bare.contains('=') && is_secret(bare);
+        }
     }
     Cow::Owned(masked)
 }

@@ -26,6 +26,7 @@ mod load_mask;
 mod load_resolve;
 mod load_rows;
 mod load_safepoint;
+mod load_samples;
 mod load_settings;
 mod load_stacks;
 mod parse_bytes;
