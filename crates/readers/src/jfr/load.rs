@@ -6,10 +6,10 @@ use rayon::prelude::{IntoParallelIterator, IntoParallelRefIterator, ParallelIter
 use rustc_hash::FxHashMap;
 
 use fathom_evidence::kinds::loss;
-use fathom_evidence::tables::ClockPair;
-use fathom_evidence::{Recording, StrId, Table};
+use fathom_evidence::tables::{ClockPair, Loss};
+use fathom_evidence::{Recording, StrId};
 
-use super::load_chunk::{self, Damage, Loaded, SOURCE};
+use super::load_chunk::{self, Damage, Loaded, Lost, SOURCE};
 use super::load_gc::Collections;
 use super::load_safepoint;
 use super::load_settings::Profiler;
@@ -45,6 +45,7 @@ fn merge(opened: &[(Chunk<'_>, Option<Layout>)], loaded: Vec<Option<Loaded>>, ga
     let mut all: Option<Recording> = None;
     let mut collections = Collections::default();
     let mut safepoints = Vec::new();
+    let mut recorder_losses = Vec::new();
     let mut losses = Losses { name, rows: Vec::new() };
     for ((chunk, _), loaded) in opened.iter().zip(loaded) {
         let Some(loaded) = loaded else {
@@ -54,6 +55,7 @@ fn merge(opened: &[(Chunk<'_>, Option<Layout>)], loaded: Vec<Option<Loaded>>, ga
         losses.chunk(chunk, &loaded.damage);
         collections.absorb(loaded.collections);
         safepoints.extend(loaded.safepoints);
+        recorder_losses.extend(loaded.lost);
         match &mut all {
             Some(all) => all.absorb(loaded.recording),
             None => all = Some(loaded.recording),
@@ -67,10 +69,36 @@ fn merge(opened: &[(Chunk<'_>, Option<Layout>)], loaded: Vec<Option<Loaded>>, ga
         add_clock(chunk, &mut recording);
     }
     losses.gaps(&gaps);
+    add_recorder_losses(recorder_losses, &mut recording);
     for (kind, count, says) in losses.rows {
         recording.add_loss(&format!("{SOURCE} {name}"), kind, count, &says);
     }
     recording
+}
+
+/// One row for each way to lose events, with the time in which it happened.
+fn add_recorder_losses(lost: Vec<Lost>, recording: &mut Recording) {
+    let mut totals: Vec<(Lost, i64)> = Vec::new();
+    for lost in lost {
+        match totals.iter_mut().find(|(total, _)| total.says == lost.says) {
+            Some((total, to_ns)) => {
+                total.count = total.count.saturating_add(lost.count);
+                (total.time_ns, *to_ns) = (total.time_ns.min(lost.time_ns), lost.time_ns.max(*to_ns));
+            }
+            None => totals.push((lost, lost.time_ns)),
+        }
+    }
+    for (Lost { says, count, time_ns }, to_ns) in totals {
+        let row = Loss {
+            source: recording.strings.intern(SOURCE),
+            kind: recording.strings.intern(loss::EVENTS_LOST),
+            count,
+            says: recording.strings.intern(&format!("{count} {says}")),
+            from_ns: time_ns,
+            to_ns,
+        };
+        recording.losses.push(row);
+    }
 }
 
 /// Each chunk repeats flags and settings: keeps a fact when it is new or has changed.
@@ -131,6 +159,9 @@ impl Losses<'_> {
             );
             self.add(loss::TRUNCATED, 0, says);
         }
+        if !chunk.complete && !chunk.cut {
+            self.add(loss::TRUNCATED, 0, format!("the chunk at byte {at} was still being written, or its recorder was killed: the last seconds are missing"));
+        }
         if let Some(stop) = damage.stopped_at {
             let lost = chunk.data.len() - stop;
             let kind = if chunk.complete { loss::DAMAGED } else { loss::TRUNCATED };
@@ -165,6 +196,8 @@ impl Losses<'_> {
 
 #[cfg(test)]
 mod tests {
+    use fathom_evidence::Table;
+
     use super::*;
 
     #[test]

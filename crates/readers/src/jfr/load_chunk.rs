@@ -22,7 +22,17 @@ pub(super) struct Loaded {
     pub(super) recording: Recording,
     pub(super) collections: Collections,
     pub(super) safepoints: Vec<SafepointEvent>,
+    /// What the recorder says that it lost.
+    pub(super) lost: Vec<Lost>,
     pub(super) damage: Damage,
+}
+
+/// Something that the recorder lost.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lost {
+    pub(super) says: &'static str,
+    pub(super) count: i64,
+    pub(super) time_ns: i64,
 }
 
 /// What of a chunk could not be used.

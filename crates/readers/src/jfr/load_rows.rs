@@ -1,10 +1,10 @@
 //! Rows from events by the table of [`super::load_events`]: spans, counters, facts, logs, losses.
 
-use fathom_evidence::kinds::{loss, subject};
+use fathom_evidence::kinds::subject;
 use fathom_evidence::tables::{Counter, Span};
 use fathom_evidence::{StackId, StrId};
 
-use super::load_chunk::{Head, Loader, SOURCE};
+use super::load_chunk::{Head, Loader, Lost, SOURCE};
 use super::load_events::{GcPart, SafepointPart};
 use super::load_handlers::{Action, Bound, BoundName, BoundSum, Fields};
 use super::load_mask as mask;
@@ -36,7 +36,7 @@ impl Loader<'_> {
             }
             Action::Loss { says, count } => {
                 let count = self.integer(count, slots).unwrap_or(0);
-                self.out.recording.add_loss(SOURCE, loss::EVENTS_LOST, count, &format!("{count} {says}"));
+                self.out.lost.push(Lost { says, count, time_ns: head.time_ns });
             }
         }
     }

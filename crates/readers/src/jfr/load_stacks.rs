@@ -11,7 +11,7 @@ use fathom_evidence::{Frame, FrameId, Recording, StackId, StrId, kinds};
 
 use super::load_resolve::Resolver;
 use super::parse_bytes::varint;
-use super::parse_plan::{Kind, Leaf, Plan};
+use super::parse_plan::{Leaf, Plan};
 use super::parse_pools::Pool;
 
 /// Stacks walked side by side: enough to hide the latency of memory, few enough for the first-level cache.

@@ -79,7 +79,7 @@ pub(super) fn split(file: &[u8]) -> (Vec<Chunk<'_>>, Vec<Gap>) {
                 chunks.push(chunk);
             }
             Err(why) => {
-                let end = next_magic(file, at + 1);
+                let end = next_chunk(file, at + 1);
                 gaps.push(Gap { bytes: at..end, why });
                 at = end;
             }
@@ -88,10 +88,26 @@ pub(super) fn split(file: &[u8]) -> (Vec<Chunk<'_>>, Vec<Gap>) {
     (chunks, gaps)
 }
 
+/// The first bytes of a chunk of the version that is read.
+const CHUNK_START: &[u8; 6] = b"FLR\0\0\x02";
+
 /// Where the next chunk may start, at or behind `from`; the end of the file if nowhere.
-fn next_magic(file: &[u8], from: usize) -> usize {
+fn next_chunk(file: &[u8], from: usize) -> usize {
     let from = from.min(file.len());
-    memchr::memmem::find(&file[from..], &[b'F', b'L', b'R', 0, 0, 2]).map_or(file.len(), |found| from + found)
+    memchr::memmem::find(&file[from..], CHUNK_START).map_or(file.len(), |found| from + found)
+}
+
+/// Length of a chunk that does not state it: records as far as they go, then what is no chunk either.
+///
+/// Records are stepped over and not searched, because the JVM keeps copies of chunk headers in some.
+fn reach(rest: &[u8]) -> usize {
+    let mut at = HEADER_BYTES;
+    while !rest[at..].starts_with(CHUNK_START)
+        && let Some(record) = record(rest, at)
+    {
+        at = record.end;
+    }
+    next_chunk(rest, at)
 }
 
 fn read_header(file: &[u8], offset: usize) -> Result<Chunk<'_>, &'static str> {
@@ -111,7 +127,7 @@ fn read_header(file: &[u8], offset: usize) -> Result<Chunk<'_>, &'static str> {
     let checkpoint = usize::try_from(long(16)).unwrap_or(0);
     let finished = header[64] == 0 && checkpoint != 0 && stated > HEADER_BYTES;
     let complete = finished && stated <= rest.len();
-    let length = if complete { stated } else { next_magic(rest, HEADER_BYTES) };
+    let length = if complete { stated } else { reach(rest) };
     Ok(Chunk {
         offset,
         data: &rest[..length],
@@ -189,6 +205,8 @@ mod tests {
         check(&whole[..60], &[], &[0..60]);
         check(&open, &[(0, 98, false, false)], &[]);
         check(&never_finished, &[(0, 98, false, false)], &[]);
+        let copy = [header(68, 70, 3), vec![80, 9], header(80, 70, 0), vec![0; 10]].concat();
+        check(&copy, &[(0, 148, false, false)], &[]);
         check(&[open, whole.clone()].concat(), &[(0, 98, false, false), (98, 80, true, false)], &[]);
         check(&[vec![1; 9], whole].concat(), &[(9, 80, true, false)], &[0..9]);
         check(&header(i64::MIN, i64::MAX, 0), &[(0, 68, false, false)], &[]);
