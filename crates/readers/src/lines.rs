@@ -23,6 +23,15 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// A gzip file unpacks to at most this many bytes, so that reading a hostile one ends.
 const UNPACKED_MAX_BYTES: u64 = 32 << 30;
 
+/// How much of a line is kept to be shown, in bytes.
+const SHOWN_BYTES: usize = 300;
+
+/// The beginning of a line, fit for a terminal whatever the line holds.
+pub(crate) fn shown(line: &[u8]) -> String {
+    let start = String::from_utf8_lossy(&line[..line.len().min(SHOWN_BYTES)]);
+    start.chars().map(|c| if c.is_control() && c != '\t' { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
+
 /// A line without its line end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Line<'a> {
@@ -116,6 +125,12 @@ mod tests {
         });
         assert_eq!(cut, None);
         found
+    }
+
+    #[test]
+    fn shown_lines_are_short_and_cannot_move_the_cursor() {
+        assert_eq!(shown(b"a\tb\x1b[2J\xff\0"), "a\tb\u{fffd}[2J\u{fffd}\u{fffd}");
+        assert_eq!(shown(&[b'x'; 1_000]).len(), SHOWN_BYTES);
     }
 
     #[test]

@@ -78,7 +78,10 @@ impl Loader {
             Event::CodeCache { at, segment, size, used } => self.code_cache(*at, segment, *size, *used),
             Event::CodeCacheFull { at, segment } => self.code_cache_full(*at, segment),
             Event::Note { at, class, text: line } => self.note(*at, class, line),
-            Event::Fact { key, value } => setup::fact(&mut self.recording, &text(key), &text(value)),
+            Event::Fact { key, value } => {
+                self.gather.family = self.gather.family.or(setup::family(value));
+                setup::fact(&mut self.recording, &text(key), &text(value));
+            }
             _ => {}
         }
     }

@@ -8,13 +8,11 @@ use crate::gc_log::decorations::{self, Decorated, Topic};
 use crate::gc_log::event::{Event, Stamp};
 use crate::gc_log::legacy::{Legacy, Outcome, Sink};
 use crate::gc_log::unified::{Rules, is_unmistakable};
+use crate::lines;
 use crate::time::IsoTimes;
 
 /// How many lines that were not understood are kept.
 const SHOWN_LINES: usize = 3;
-
-/// How much of such a line is kept, in bytes.
-const SHOWN_BYTES: usize = 300;
 
 /// `uptimenanos` of a line that was written within this time of the JVM's start can be told from
 /// `timenanos`, whose origin is unknown.
@@ -128,8 +126,7 @@ impl Parser {
     fn miss(&mut self, line: &[u8]) {
         self.tally.not_understood += 1;
         if self.tally.shown.len() < SHOWN_LINES {
-            let start = &line[..line.len().min(SHOWN_BYTES)];
-            self.tally.shown.push(String::from_utf8_lossy(start).into_owned());
+            self.tally.shown.push(lines::shown(line));
         }
     }
 }

@@ -4,6 +4,7 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::subject;
 
 use crate::cursor::Cursor;
+use crate::gc_log::event::Family;
 use crate::gc_log::load::SOURCE;
 
 /// Properties of `gc,init` that other sources have too, under the names these have.
@@ -28,6 +29,20 @@ pub(super) fn fact(recording: &mut Recording, key: &str, value: &str) {
     let value = if key.ends_with("_bytes") { bytes(value) } else { value.to_owned() };
     let value = if key == "cpus" { value.split(' ').next().unwrap_or("").to_owned() } else { value };
     recording.add_fact(subject, key, &value, SOURCE);
+}
+
+/// The collector, if `value` is a list of flags that selects one.
+pub(super) fn family(value: &[u8]) -> Option<Family> {
+    const FLAGS: &[(&[u8], Family)] = &[
+        (b"-XX:+UseSerialGC", Family::Serial),
+        (b"-XX:+UseParallelGC", Family::Parallel),
+        (b"-XX:+UseParallelOldGC", Family::Parallel),
+        (b"-XX:+UseConcMarkSweepGC", Family::Cms),
+        (b"-XX:+UseG1GC", Family::G1),
+        (b"-XX:+UseShenandoahGC", Family::Shenandoah),
+    ];
+    let is_set = |flag: &[u8]| value.split(|byte| *byte == b' ').any(|word| word == flag);
+    FLAGS.iter().find(|(flag, _)| is_set(flag)).map(|(_, family)| *family)
 }
 
 fn bytes(value: &str) -> String {

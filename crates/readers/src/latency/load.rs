@@ -14,9 +14,8 @@ use crate::{LoadError, LoadOptions, SNIFF_BYTES, input};
 /// The `source` column of everything that comes from a latency file.
 pub(super) const SOURCE: &str = "latency";
 
-/// How many lines that were not understood are kept, and how much of each.
-const SHOWN_LINES: usize = 3;
-const SHOWN_BYTES: usize = 300;
+/// How many lines that were not understood are kept.
+const SHOWN_LINES: i64 = 3;
 
 /// How many kinds of requests are told apart: paths that hold identifiers must not fill the memory.
 const MAX_NAMES: usize = 10_000;
@@ -106,9 +105,8 @@ impl Loader {
         if text.trim_ascii().is_empty() || format.is_heading(text) {
             return;
         }
-        if self.not_understood < SHOWN_LINES as i64 {
-            let start = String::from_utf8_lossy(&text[..text.len().min(SHOWN_BYTES)]);
-            self.recording.add_log(0, SOURCE, "", "not_understood", &start);
+        if self.not_understood < SHOWN_LINES {
+            self.recording.add_log(0, SOURCE, "", "not_understood", &lines::shown(text));
         }
         self.not_understood += 1;
     }

@@ -55,6 +55,12 @@ impl Legacy {
                 Outcome::Understood
             }
             Line::Event(event) => {
+                // In the order of the log, as lines without a time are put at what was before them.
+                // Only concurrent phases are written before `[Times: …]` by other threads.
+                let may_interrupt = matches!(event, Event::Detail | Event::Concurrent(_));
+                if self.open.is_empty() && !may_interrupt {
+                    self.flush(times, sink);
+                }
                 sink(&event);
                 Outcome::Understood
             }
