@@ -271,6 +271,16 @@ mod tests {
     }
 
     #[test]
+    fn settings_name_each_event_once_and_record_no_environment() {
+        let names: Vec<&str> =
+            FATHOM_SETTINGS.split("<event name=\"").skip(1).filter_map(|e| e.split('"').next()).collect();
+        let distinct: std::collections::BTreeSet<&str> = names.iter().copied().collect();
+        assert_eq!(distinct.len(), names.len());
+        let environment = r#""jdk.InitialEnvironmentVariable"><setting name="enabled">false<"#;
+        assert!(FATHOM_SETTINGS.contains(environment));
+    }
+
+    #[test]
     fn a_folder_in_use_is_refused() {
         let folder = tempfile::tempdir().expect("the temporary folder can be written");
         assert!(prepare_folder(&folder.path().join("new/folder")).is_ok());

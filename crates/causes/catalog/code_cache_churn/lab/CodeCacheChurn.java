@@ -12,12 +12,12 @@ import java.util.concurrent.ThreadLocalRandom;
  * compiled code of all of them. Where that does not fit, it is thrown away and compiled again for as long as it lasts.
  */
 public final class CodeCacheChurn {
-    /** A method is handed to the best compiler after at most 15 000 calls and loop iterations. */
-    private static final int ENOUGH_ORDERS = 15_000;
+    /** The best compiler takes a method after 5 000 calls. */
+    private static final int ENOUGH_ORDERS = 6_000;
     /** So long without a compilation means that the compiler is done with a tenant that has had enough orders. */
-    private static final long DONE_NS = 50_000_000;
+    private static final long DONE_NS = 100_000_000;
     /** So long without a compilation means that the compiler has been switched off. */
-    private static final long GIVE_UP_NS = 300_000_000;
+    private static final long GIVE_UP_NS = 200_000_000;
 
     public static void main(String[] args) throws Throwable {
         Lab lab = Lab.of(args);
