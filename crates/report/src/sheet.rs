@@ -86,11 +86,12 @@ impl Sheet {
         self.lines.push(std::iter::once(start).chain(pieces).collect());
     }
 
-    /// A command that goes into a text at `indent`: it is not broken if it fits into a line.
+    /// A command that goes into a text at `indent`: it is not broken if it fits into a line, nor
+    /// after its first word.
     pub(crate) fn unbroken(&self, indent: usize, command: &str) -> String {
         match columns(&clean::line(command)) <= self.room(indent) {
             true => command.replace(' ', NO_BREAK),
-            false => command.to_owned(),
+            false => command.replacen(' ', NO_BREAK, 1),
         }
     }
 

@@ -1,0 +1,261 @@
+//! The program as it is called: exit codes, one line for a refusal, what goes to which stream.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use fathom_evidence::kinds::{counter, span, subject};
+use fathom_evidence::{Recording, folder};
+use serde_json::Value;
+use tempfile::TempDir;
+
+const START_NS: i64 = 1_795_168_921_000_000_000;
+const SECOND_NS: i64 = 1_000_000_000;
+
+fn fathom<A: AsRef<OsStr>>(folder: &Path, args: &[A]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fathom"));
+    command.args(args).current_dir(folder).stdin(Stdio::null());
+    command.env("TZ", "UTC").env("RUST_BACKTRACE", "1").env_remove("NO_COLOR").env_remove("COLUMNS");
+    command.output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// A recording of a JVM that does nothing in particular for twenty seconds.
+fn write_recording(path: &Path, pid: i64) {
+    let mut recording = Recording::default();
+    recording.add_fact(subject::JVM, "pid", &pid.to_string(), "test");
+    recording.add_fact(subject::JVM, "started_at_ns", &(START_NS - SECOND_NS).to_string(), "test");
+    recording.add_fact(subject::JVM, "java_arguments", &format!("com.acme.App{pid}"), "test");
+    for second in 0..20 {
+        let time_ns = START_NS + second * SECOND_NS;
+        recording.add_counter(time_ns, counter::CPU_PROCESS_RATIO, "user", 0.1, "test");
+        recording.add_span(time_ns, 2_000_000, 0, span::GC_PAUSE, "G1 Young", "", "test");
+    }
+    folder::write(path, &recording).unwrap();
+}
+
+/// A folder with inputs that can be read and inputs that cannot.
+fn inputs() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    write_recording(&at("one.fathom"), 1);
+    write_recording(&at("two.fathom"), 2);
+    fs::write(at("empty.jfr"), b"").unwrap();
+    fs::write(at("garbage"), (0..50_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect::<Vec<_>>())
+        .unwrap();
+    fs::write(at("cut.jfr"), b"FLR\0\0\x02\0\x01\0\0").unwrap();
+    fs::write(at("line\nbreak\x1b[31m.txt"), b"no format at all").unwrap();
+    fs::create_dir(at("nothing")).unwrap();
+    fs::create_dir(at("only_notes")).unwrap();
+    fs::write(at("only_notes/notes.txt"), b"call me back").unwrap();
+    folder
+}
+
+#[test]
+fn refusals_are_one_line_and_exit_code_1() {
+    let folder = inputs();
+    for (args, says) in [
+        (vec!["explain", "missing.jfr"], "missing.jfr"),
+        (vec!["explain", "empty.jfr"], "empty"),
+        (vec!["explain", "garbage"], "not a format"),
+        (vec!["explain", "cut.jfr"], "cut.jfr"),
+        (vec!["explain", "line\nbreak\x1b[31m.txt"], "line break\\x1b[31m.txt"),
+        (vec!["explain", "nothing"], "nothing in this folder"),
+        (vec!["explain", "only_notes"], "notes.txt"),
+        (vec!["explain", "/dev/null"], "/dev/null"),
+        (vec!["explain", "one.fathom", "--latency", "missing.csv"], "missing.csv"),
+        (vec!["explain", "one.fathom", "--baseline", "garbage"], "garbage"),
+        (vec!["explain", "one.fathom", "--slow", "2001-01-01T00:00:00Z..2001-01-01T00:01:00Z"], "covers 2026-11-20"),
+        (vec!["explain", "one.fathom", "--slow", "+90s..+95s"], "covers 2026-11-20"),
+        (vec!["import", "one.fathom"], "finished already"),
+        (vec!["import", "one.fathom", "two.fathom", "-o", "both.fathom"], "same JVM"),
+        (vec!["import", "one.fathom", "-o", "two.fathom"], "exists already"),
+        (vec!["import", "one.fathom", "-o", "no/such/folder.fathom"], "no/such"),
+        (vec!["lab", "run", "no_such_lab"], "no_such_lab"),
+    ] {
+        let output = fathom(folder.path(), &args);
+        let line = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {line}");
+        assert_eq!(line.lines().count(), 1, "{args:?}: {line}");
+        assert!(line.starts_with("fathom: ") && line.contains(says), "{args:?}: {line}");
+        assert!(!line.chars().any(|c| c.is_control() && c != '\n'), "{args:?}: {line:?}");
+        assert_eq!(stdout(&output), "", "{args:?}");
+    }
+}
+
+#[test]
+fn bad_usage_is_exit_code_2() {
+    let folder = inputs();
+    for args in [
+        vec![],
+        vec!["explian"],
+        vec!["explain"],
+        vec!["explain", "one.fathom", "--slow", "yesterday"],
+        vec!["explain", "one.fathom", "--slow", "10:00:00"],
+        vec!["explain", "one.fathom", "--slow", "+9s..+3s"],
+        vec!["explain", "one.fathom", "--started-at", "10:00:00"],
+        vec!["explain", "one.fathom", "--color", "mauve"],
+        vec!["causes", "no_such_cause"],
+        vec!["import"],
+        vec!["lab", "run"],
+        vec!["lab", "run", "healthy_server", "--fixed", "--both"],
+    ] {
+        let output = fathom(folder.path(), &args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));
+        assert_eq!(stdout(&output), "", "{args:?}");
+        assert!(!stderr(&output).is_empty());
+    }
+}
+
+#[test]
+fn a_file_without_read_permission_is_refused() {
+    let folder = inputs();
+    let path = folder.path().join("secret.jfr");
+    fs::write(&path, b"FLR\0").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
+    if fs::File::open(&path).is_ok() {
+        eprintln!("SKIPPED: this user may read every file (root), so that no permission can be refused");
+        return;
+    }
+    let output = fathom(folder.path(), &["explain", "secret.jfr"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("secret.jfr: Permission denied"), "{}", stderr(&output));
+}
+
+#[test]
+fn what_can_be_read_is_explained_and_the_rest_is_named() {
+    let folder = inputs();
+    let output = fathom(folder.path(), &["explain", "missing.jfr", "one.fathom", "garbage", "one.fathom"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(stderr(&output).lines().count(), 2, "{}", stderr(&output));
+    assert_eq!(stdout(&output).matches("App1 · pid 1").count(), 1, "{}", stdout(&output));
+}
+
+#[test]
+fn a_folder_means_everything_in_it() {
+    let folder = inputs();
+    let output = fathom(folder.path(), &["explain", "."]);
+    let (text, notes) = (stdout(&output), stderr(&output));
+    assert_eq!(output.status.code(), Some(0), "{notes}");
+    assert!(text.contains("App1 · pid 1") && text.contains("App2 · pid 2"), "{text}");
+    assert!(notes.contains("garbage (unknown format)") && notes.contains("empty.jfr (empty)"), "{notes}");
+}
+
+#[test]
+fn json_has_one_object_or_a_list() {
+    let folder = inputs();
+    let json = |args: &[&str]| {
+        let output = fathom(folder.path(), args);
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {}", stderr(&output));
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    let one = json(&["explain", "one.fathom", "--json"]);
+    assert_eq!((&one["schema"], &one["recording"]["pid"]), (&1.into(), &1.into()));
+    let shares = one["causes"].as_array().unwrap().iter().map(|cause| cause["share"].as_f64().unwrap());
+    let sum = shares.sum::<f64>() + one["unexplained"]["share"].as_f64().unwrap();
+    let expected = if one["slow"].as_array().unwrap().is_empty() { 0.0 } else { 1.0 };
+    assert!((sum - expected).abs() < 0.001, "{sum}");
+    let two = json(&["explain", "one.fathom", "two.fathom", "--json"]);
+    assert_eq!(two["explanations"].as_array().unwrap().len(), 2);
+    let causes = json(&["causes", "--json"]);
+    assert_eq!(causes["causes"].as_array().unwrap().len(), one["causes"].as_array().unwrap().len());
+    let page = json(&["causes", "lock_contention", "--json"]);
+    assert!(page["page"].as_str().unwrap().contains("## Mechanism"));
+    assert!(json(&["lab", "list", "--json"])["labs"].as_array().is_some_and(|labs| !labs.is_empty()));
+    let imported = json(&["import", "one.fathom", "-o", "copy.fathom", "--json"]);
+    assert_eq!((&imported["folder"], &imported["tables"]["spans"]), (&"copy.fathom".into(), &20.into()));
+}
+
+#[test]
+fn every_field_of_the_other_commands_is_described() {
+    let folder = inputs();
+    let page = include_str!("../../../docs/json.md");
+    for args in [
+        vec!["causes", "--json"],
+        vec!["causes", "lock_contention", "--json"],
+        vec!["lab", "list", "--json"],
+        vec!["import", "one.fathom", "-o", "copy.fathom", "--json"],
+    ] {
+        let output = fathom(folder.path(), &args);
+        assert_eq!(output.status.code(), Some(0), "{args:?}");
+        for line in stdout(&output).lines() {
+            let field = line.trim().split_once("\": ").map(|(field, _)| field.trim_start_matches('"'));
+            let is_described = |field: &str| page.contains(&format!("`{field}`"));
+            assert!(field.is_none_or(is_described), "{args:?}: docs/json.md does not describe {line}");
+        }
+    }
+}
+
+#[test]
+fn an_import_is_explained_like_its_parts() {
+    let folder = inputs();
+    assert_eq!(fathom(folder.path(), &["import", "one.fathom", "-o", "copy.fathom"]).status.code(), Some(0));
+    let explained = |path: &str| stdout(&fathom(folder.path(), &["explain", path]));
+    assert_eq!(explained("one.fathom"), explained("copy.fathom"));
+    let left_over = |entry: &PathBuf| entry.to_string_lossy().contains("unfinished");
+    assert!(!fs::read_dir(folder.path()).unwrap().any(|entry| left_over(&entry.unwrap().path())));
+}
+
+#[test]
+fn an_unfinished_recording_is_finished() {
+    let folder = inputs();
+    let path = folder.path().join("killed.fathom");
+    let mut recording = Recording::default();
+    recording.add_counter(START_NS, counter::CPU_PROCESS_RATIO, "user", 0.5, "test");
+    let mut writer = folder::FolderWriter::create(&path).unwrap();
+    writer.flush(&mut recording).unwrap();
+    drop(writer);
+    assert!(path.join("counters.arrows").is_file());
+    let output = fathom(folder.path(), &["import", "killed.fathom"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(path.join("counters.parquet").is_file() && !path.join("counters.arrows").exists());
+}
+
+#[test]
+fn colour_is_for_terminals_or_on_request() {
+    let folder = inputs();
+    let has_color = |args: &[&str]| stdout(&fathom(folder.path(), args)).contains("\x1b[");
+    assert!(!has_color(&["explain", "one.fathom"]));
+    assert!(!has_color(&["explain", "one.fathom", "--color", "never"]));
+    assert!(has_color(&["explain", "one.fathom", "--color", "always"]));
+}
+
+#[test]
+fn help_teaches() {
+    let folder = inputs();
+    for args in [
+        vec!["--help"],
+        vec!["explain", "--help"],
+        vec!["import", "--help"],
+        vec!["causes", "--help"],
+        vec!["lab", "run", "--help"],
+    ] {
+        let output = fathom(folder.path(), &args);
+        assert_eq!(output.status.code(), Some(0), "{args:?}");
+        assert!(stdout(&output).contains("Examples:"), "{args:?}: {}", stdout(&output));
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let folder = inputs();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_fathom"))
+        .args(["causes", "--json"])
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+}
