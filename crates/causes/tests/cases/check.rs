@@ -75,10 +75,12 @@ fn shown(answer: &Explanation) -> String {
         text += &format!("    slow {:.1}s..{:.1}s by {}: {}\n", second(slow.from_ns), second(slow.to_ns), slow.signal, slow.says);
     }
     text += &format!("    baseline {}: {}\n", answer.baseline.kind, answer.baseline.says);
-    for cause in &answer.causes {
+    for cause in answer.causes.iter().filter(|cause| cause.verdict != Verdict::NotEnough) {
         text += &format!("    {:5.1} % {:?} {}: {}\n", cause.share * 100.0, cause.verdict, cause.id, cause.says);
         let evidence = cause.evidence.iter().filter(|_| cause.verdict <= Verdict::Possible);
         evidence.for_each(|e| text += &format!("              {}: {} against {:?} {}\n", e.says, e.value, e.baseline, e.unit));
     }
+    let open = answer.causes.iter().filter(|cause| cause.verdict == Verdict::NotEnough);
+    text += &format!("    NotEnough {}\n", open.map(|cause| cause.id.as_str()).collect::<Vec<_>>().join(" "));
     text + &format!("    {:5.1} % unexplained {}\n", answer.unexplained.share * 100.0, answer.unexplained.says)
 }
