@@ -17,6 +17,17 @@ const LOGGED: &[&str] = &[span::ALLOCATION_STALL, span::CODE_CACHE_FULL, span::G
 /// Spans that only a collector's log has.
 const ONLY_LOGGED: &[&str] = &[span::COMPILER_DISABLED];
 
+/// What the JVM's recorder keeps, and from which length on, unless the world says otherwise: Fathom's
+/// own settings.
+const KEPT: &[(&str, &str)] = &[
+    ("jdk.GarbageCollection", "0 ms"),
+    ("jdk.SafepointBegin", "0 ms"),
+    ("jdk.Deoptimization", "0 ms"),
+    ("jdk.JavaMonitorEnter", "1 ms"),
+    ("jdk.ThreadPark", "1 ms"),
+    ("jdk.SocketRead", "1 ms"),
+];
+
 /// The recording that some recorders make together.
 pub(crate) fn record(world: &World, recorders: &[String]) -> Recording {
     let mut recording = Recording::default();
@@ -73,6 +84,10 @@ impl<'a> Recorder<'a> {
     fn jfr_facts(&mut self) {
         let flag = format!("Use{}GC", self.world.jvm.collector);
         self.out.add_fact(subject::FLAG, &flag, "true", self.source);
+        for (event, threshold) in KEPT {
+            self.out.add_fact(subject::SETTING, &format!("{event}#enabled"), "true", self.source);
+            self.out.add_fact(subject::SETTING, &format!("{event}#threshold"), threshold, self.source);
+        }
         for (about, key, value) in &self.world.facts {
             self.out.add_fact(about, key, value, self.source);
         }

@@ -33,6 +33,9 @@
 //! - What happened is written down as each recorder would: a `collection` is a pause with all its
 //!   figures for both, counters and samples are JFR's, requests those of the latency file. Times in
 //!   a log have milliseconds.
+//! - The JVM's recorder has Fathom's settings; `fact setting jdk.JavaMonitorEnter#threshold "20 ms"`
+//!   or `fact setting jdk.SocketRead#enabled false` says otherwise, for the words of the recording
+//!   only: a world does not hold what was not kept.
 //! - `given slow FROM..TO` says what a person knew.
 //! - A verdict may have alternatives (`shown|likely`); texts must occur in what is said of the
 //!   cause, what is missing for it or what to do. `not_enough` must name a command.
