@@ -269,7 +269,8 @@ fn freeing_code(account: &Account) -> Signal {
         let part = if scope == Scope::Concurrent { 1.0 / 3.0 } else { 1.0 };
         account.grid.spread(&mut counts, stop.from_ns, stop.from_ns, part);
     }
-    let near = |index: usize, around: usize| &counts[index.saturating_sub(around)..(index + around + 1).min(counts.len())];
+    let near =
+        |index: usize, around: usize| &counts[index.saturating_sub(around)..(index + around + 1).min(counts.len())];
     let mean = |index: usize| {
         // A quiet second does not become a slow one because many follow.
         let is_touched = near(index, 1).iter().any(|count| *count > 0.0);

@@ -14,7 +14,8 @@ pub(crate) fn check(world: &World, view: &View) -> Vec<String> {
     let of_recorders = |recorders: &Vec<String>| {
         let answer = explain(&record(world, recorders), &options);
         let failures = failures(&view.expectations, &answer);
-        (!failures.is_empty()).then(|| format!("seen by {}\n{}{}", recorders.join(" "), failures.concat(), shown(&answer)))
+        (!failures.is_empty())
+            .then(|| format!("seen by {}\n{}{}", recorders.join(" "), failures.concat(), shown(&answer)))
     };
     view.recorders.iter().filter_map(of_recorders).collect()
 }
@@ -57,12 +58,21 @@ fn broken_rules(answer: &Explanation) -> Vec<String> {
         cause.verdict == Verdict::NotEnough && !cause.missing.iter().any(|missing| !missing.record_with.is_empty())
     };
     let rules = [
-        ((shares + answer.unexplained.share - whole).abs() <= 1e-3, "shares and unexplained do not make 1 (0 when nothing was slow)".to_owned()),
+        (
+            (shares + answer.unexplained.share - whole).abs() <= 1e-3,
+            "shares and unexplained do not make 1 (0 when nothing was slow)".to_owned(),
+        ),
         (answer.causes.is_sorted_by_key(|cause| cause.verdict), "causes are not sorted by verdict".to_owned()),
-        (ids.iter().copied().eq(catalog().iter().map(|cause| cause.id)), "not every cause is in the answer once".to_owned()),
+        (
+            ids.iter().copied().eq(catalog().iter().map(|cause| cause.id)),
+            "not every cause is in the answer once".to_owned(),
+        ),
         (answer.causes.iter().all(|cause| !cause.says.is_empty()), "a cause says nothing".to_owned()),
         (!answer.causes.iter().any(|cause| is_clueless(&cause)), "not_enough without a command".to_owned()),
-        (!answer.slow.is_empty() || !answer.causes.iter().any(|cause| cause.verdict <= Verdict::Possible), "a cause of nothing".to_owned()),
+        (
+            !answer.slow.is_empty() || !answer.causes.iter().any(|cause| cause.verdict <= Verdict::Possible),
+            "a cause of nothing".to_owned(),
+        ),
     ];
     rules.into_iter().filter(|(holds, _)| !holds).map(|(_, failure)| failure).collect()
 }
@@ -72,13 +82,21 @@ fn shown(answer: &Explanation) -> String {
     let second = |ns: i64| (ns - BEGIN_NS) as f64 / 1e9;
     let mut text = String::from("  the answer:\n");
     for slow in &answer.slow {
-        text += &format!("    slow {:.1}s..{:.1}s by {}: {}\n", second(slow.from_ns), second(slow.to_ns), slow.signal, slow.says);
+        text += &format!(
+            "    slow {:.1}s..{:.1}s by {}: {}\n",
+            second(slow.from_ns),
+            second(slow.to_ns),
+            slow.signal,
+            slow.says
+        );
     }
     text += &format!("    baseline {}: {}\n", answer.baseline.kind, answer.baseline.says);
     for cause in answer.causes.iter().filter(|cause| cause.verdict != Verdict::NotEnough) {
         text += &format!("    {:5.1} % {:?} {}: {}\n", cause.share * 100.0, cause.verdict, cause.id, cause.says);
         let evidence = cause.evidence.iter().filter(|_| cause.verdict <= Verdict::Possible);
-        evidence.for_each(|e| text += &format!("              {}: {} against {:?} {}\n", e.says, e.value, e.baseline, e.unit));
+        evidence.for_each(|e| {
+            text += &format!("              {}: {} against {:?} {}\n", e.says, e.value, e.baseline, e.unit)
+        });
     }
     let open = answer.causes.iter().filter(|cause| cause.verdict == Verdict::NotEnough);
     text += &format!("    NotEnough {}\n", open.map(|cause| cause.id.as_str()).collect::<Vec<_>>().join(" "));

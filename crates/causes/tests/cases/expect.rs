@@ -137,7 +137,8 @@ fn all_text(cause: &CauseVerdict) -> String {
 
 fn evidence_failure(answer: &Explanation, id: &str, says: &str, value: f64, baseline: Option<f64>) -> Option<String> {
     let cause = answer.causes.iter().find(|cause| cause.id == id);
-    let Some(found) = cause.and_then(|cause| cause.evidence.iter().find(|evidence| evidence.says.contains(says))) else {
+    let Some(found) = cause.and_then(|cause| cause.evidence.iter().find(|evidence| evidence.says.contains(says)))
+    else {
         return Some("there is no such measurement".to_owned());
     };
     let is_near = |found: f64, expected: f64| (found - expected).abs() <= FIGURE_SLACK * expected.abs().max(1e-9);

@@ -18,7 +18,9 @@ impl When {
         let (from, to) = range(&word, time)?;
         let step = match words.next("`every` or a number of times")?.as_str() {
             "every" => time(&words.next("step")?)?,
-            times if words.skip("times") => (to - from) / times.parse::<i64>().map_err(|error| error.to_string())?.max(1),
+            times if words.skip("times") => {
+                (to - from) / times.parse::<i64>().map_err(|error| error.to_string())?.max(1)
+            }
             other => return Err(format!("`{other}`: expected `every STEP` or `N times`")),
         };
         if step <= 0 || (to - from) / step > INSTANTS_MAX {

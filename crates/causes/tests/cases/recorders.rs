@@ -56,7 +56,8 @@ impl<'a> Recorder<'a> {
     fn record(mut self) -> Recording {
         self.identity();
         let world = self.world;
-        let of_line = |(when, event): &'a (_, Event)| instants(when).map(move |(nth, first, at)| (at, nth, first, event));
+        let of_line =
+            |(when, event): &'a (_, Event)| instants(when).map(move |(nth, first, at)| (at, nth, first, event));
         let mut all: Vec<_> = world.events.iter().flat_map(of_line).collect();
         all.sort_by_key(|(at, ..)| *at);
         for (at, nth, first, event) in all {
@@ -71,7 +72,11 @@ impl<'a> Recorder<'a> {
             return;
         }
         let release = jvm.release;
-        let version = if self.is_jfr() { format!("OpenJDK 64-Bit Server VM ({release}.0.3+9-LTS)") } else { format!("{release}.0.3+9-LTS") };
+        let version = if self.is_jfr() {
+            format!("OpenJDK 64-Bit Server VM ({release}.0.3+9-LTS)")
+        } else {
+            format!("{release}.0.3+9-LTS")
+        };
         self.out.add_fact(subject::JVM, "version", &version, source);
         self.out.add_fact(subject::JVM, "started_at_ns", &(BEGIN_NS - jvm.age_ns).to_string(), source);
         self.out.add_fact(subject::HOST, "cpus", &jvm.cpus.to_string(), source);
@@ -128,7 +133,17 @@ impl<'a> Recorder<'a> {
             let strings = &mut self.out.strings;
             let mut text = |text: &str| strings.intern(&text.replace("$n", &nth.to_string()));
             let (kind, name, detail, source) = (text(kind), text(&extra.name), text(&extra.detail), text(self.source));
-            self.out.spans.push(Span { time_ns, duration_ns, tid: *tid, kind, name, detail, source, stack_id, ..Span::default() });
+            self.out.spans.push(Span {
+                time_ns,
+                duration_ns,
+                tid: *tid,
+                kind,
+                name,
+                detail,
+                source,
+                stack_id,
+                ..Span::default()
+            });
         }
     }
 
@@ -136,7 +151,16 @@ impl<'a> Recorder<'a> {
         let (event, stack_id) = (self.out.strings.intern(event), self.stack(&extra.stack));
         let (weight_ns, size_bytes) = (extra.weight_ns, extra.size_bytes);
         for tid in &extra.tids {
-            self.out.samples.push(Sample { time_ns, tid: *tid, cpu: -1, event, weight_ns, size_bytes, stack_id, ..Sample::default() });
+            self.out.samples.push(Sample {
+                time_ns,
+                tid: *tid,
+                cpu: -1,
+                event,
+                weight_ns,
+                size_bytes,
+                stack_id,
+                ..Sample::default()
+            });
         }
     }
 
@@ -225,7 +249,8 @@ impl<'a> Recorder<'a> {
     /// A concurrent cycle of G1: a young pause starts it, then come the phase beside the application
     /// and two pauses under the next number. The log gives these no cause.
     fn cycle(&mut self, at_ns: i64, duration_ns: i64, pause_ns: i64, cause: &str) {
-        let start = Collection { scope: "young".into(), duration_ns: pause_ns, cause: cause.into(), ..Collection::default() };
+        let start =
+            Collection { scope: "young".into(), duration_ns: pause_ns, cause: cause.into(), ..Collection::default() };
         self.collection(&start, at_ns);
         let gc_id = Some(self.next_gc());
         let cause = self.is_jfr().then(|| cause.to_owned());
@@ -235,7 +260,8 @@ impl<'a> Recorder<'a> {
         };
         let phase = detail::to_text(&Gc { gc_id, ..Gc::default() });
         let begin_ns = at_ns + pause_ns;
-        let mut add = |at, length, kind, name, detail: &str| self.out.add_span(at, length, 0, kind, name, detail, self.source);
+        let mut add =
+            |at, length, kind, name, detail: &str| self.out.add_span(at, length, 0, kind, name, detail, self.source);
         add(begin_ns, duration_ns, span::GC, "G1Old", &part("other"));
         add(begin_ns, duration_ns, span::GC_CONCURRENT, "Concurrent Mark", &phase);
         add(begin_ns + duration_ns * 6 / 10, pause_ns, span::GC_PAUSE, "Pause Remark", &part("remark"));
