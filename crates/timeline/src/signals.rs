@@ -269,9 +269,13 @@ fn freeing_code(account: &Account) -> Signal {
         let part = if scope == Scope::Concurrent { 1.0 / 3.0 } else { 1.0 };
         account.grid.spread(&mut counts, stop.from_ns, stop.from_ns, part);
     }
+    let near =
+        |index: usize, around: usize| &counts[index.saturating_sub(around)..(index + around + 1).min(counts.len())];
     let mean = |index: usize| {
-        let near = &counts[index.saturating_sub(AROUND)..(index + AROUND + 1).min(counts.len())];
-        near.iter().sum::<f64>() / near.len() as f64
+        // A quiet second does not become a slow one because many follow.
+        let is_touched = near(index, 1).iter().any(|count| *count > 0.0);
+        let near = near(index, AROUND);
+        if is_touched { near.iter().sum::<f64>() / near.len() as f64 } else { 0.0 }
     };
     let values = (0..counts.len()).map(mean).collect();
     Signal { kind: SignalKind::FreeingCode, values, floor: 0.5, factor: 3.0, alone: 1e9, run: 5, ideal_is_zero: true }

@@ -1,5 +1,6 @@
 //! The code cache is full and the compiler is switched off: new hot code stays interpreted.
 
+use fathom_evidence::kinds::event;
 use fathom_timeline::{Cell, Layer};
 
 use crate::measure::code_cache::CodeCache;
@@ -19,24 +20,33 @@ pub(crate) static CAUSE: Cause = Cause {
 
 fn decide(case: &Case<'_>) -> Finding {
     let cache = CodeCache::of(case);
-    let finding = match (cache.full_events, cache.compiler_is_off()) {
+    let finding = match (cache.failures, cache.compiler_is_off()) {
         (0, _) if !cache.is_known() => {
             return Finding::needs_jfr("neither the code cache nor the compilers were recorded");
         }
         (0, _) => return Finding::absent(format!("no allocation in the code cache failed{}", fullest(&cache))),
+        _ if !is_sampled(case) => {
+            let says = format!("the code cache was full {}; what ran interpreted since was not sampled", say::count(cache.failures, "time"));
+            return Finding::needs_jfr(&says);
+        }
         (_, Some(false)) => {
             return Finding::absent(format!(
                 "the cache was full {} but compiling went on",
-                say::count(cache.full_events, "time")
+                say::count(cache.failures, "time")
             ));
         }
         (_, Some(true)) => Finding::new(Standing::Seen, says(&cache)),
         (_, None) => Finding::new(Standing::Indicated, says(&cache)),
     };
     let finding = finding
-        .with(case.evidence("failed allocations in the code cache", (cache.full_events as f64, None), "count", "spans"))
+        .with(case.evidence("failed allocations in the code cache", (cache.failures as f64, None), "count", "spans"))
         .with(case.evidence("interpreted share of the application's code", cache.interpreted, "ratio", "samples"));
     finding.claiming(case, |cell| matches!(cell, Cell::Compiler | Cell::Running(Layer::Interpreted)))
+}
+
+/// Whether it is known which code the application ran.
+fn is_sampled(case: &Case<'_>) -> bool {
+    [event::CPU, event::EXECUTION].iter().any(|event| case.view().samples(event).next().is_some())
 }
 
 fn fullest(cache: &CodeCache) -> String {
@@ -49,7 +59,7 @@ fn says(cache: &CodeCache) -> String {
         .map_or(String::new(), |rate| format!("{} compilations per second since; ", say::number(rate)));
     format!(
         "the code cache was full {}; {compiling}{} of the application's code runs interpreted",
-        say::count(cache.full_events, "time"),
+        say::count(cache.failures, "time"),
         say::percent(cache.interpreted.0)
     )
 }

@@ -36,8 +36,9 @@ pub struct CodeCache {
     pub compilations_per_second: Option<(f64, Option<f64>)>,
     /// How often the method that was compiled most was compiled at one level, with its name.
     pub most_compiled: Option<(String, usize)>,
-    /// Failed allocations or switched-off compilers up to the end of the slow time.
-    pub full_events: usize,
+    /// Allocations in it that failed: those of the recording up to the end of the slow time, else
+    /// those since the JVM started.
+    pub failures: usize,
     /// Compilations per second after the last of those until the end of the slow time.
     pub compilations_after_full_per_second: Option<f64>,
     /// Share of interpreted code in what the application's threads ran: slow, quiet.
@@ -67,7 +68,7 @@ impl CodeCache {
             collections: collections(&so_far),
             compilations_per_second: known(&compiled).then(|| case.both(per_second)),
             most_compiled: most_compiled(case),
-            full_events: full_events(case).count(),
+            failures: failures(case),
             compilations_after_full_per_second: compilations_after_full(case, &compiled),
             interpreted: interpreted(case),
         }
@@ -80,7 +81,7 @@ impl CodeCache {
 
     /// Whether anything tells how full the cache is or how much code is made.
     pub fn is_known(&self) -> bool {
-        self.turnover.is_some() || self.fullest.is_some() || self.collections > 0 || self.full_events > 0
+        self.turnover.is_some() || self.fullest.is_some() || self.collections > 0 || self.failures > 0
     }
 }
 
@@ -149,18 +150,30 @@ fn most_compiled(case: &Case<'_>) -> Option<(String, usize)> {
     Some((case.recording().text(fathom_evidence::StrId(name)).to_owned(), count))
 }
 
-/// When allocations in the code cache failed or the compiler was switched off.
-fn full_events<'c>(case: &'c Case<'_>) -> impl Iterator<Item = i64> + use<'c> {
+/// When allocations in the code cache failed. A log tells it once, as the compiler being switched off.
+fn full_events(case: &Case<'_>) -> Vec<i64> {
     let (_, end) = case.slow_range();
-    let events = case.view().spans(span::CODE_CACHE_FULL).chain(case.view().spans(span::COMPILER_DISABLED));
-    events.map(|event| event.time_ns).filter(move |time| *time <= end)
+    let times = |kind| -> Vec<i64> {
+        let events = case.view().spans(kind).map(|event| event.time_ns);
+        events.filter(|time| *time <= end).collect()
+    };
+    let failed = times(span::CODE_CACHE_FULL);
+    if failed.is_empty() { times(span::COMPILER_DISABLED) } else { failed }
+}
+
+/// The events of the recording; where there are none the JVM's count since its start, which also
+/// tells of what came before the recording.
+fn failures(case: &Case<'_>) -> usize {
+    let counted = || case.slow.max(&case.view().counter_sum(counter::CODE_CACHE_FULL_COUNT)).unwrap_or(0.0) as usize;
+    let events = full_events(case).len();
+    if events > 0 { events } else { counted() }
 }
 
 fn compilations_after_full(case: &Case<'_>, compiled: &Series) -> Option<f64> {
     let (_, end) = case.slow_range();
-    let last = full_events(case).max()?;
     // The counter is read once a second: the step that contains the event belongs to before it.
-    let from = last.saturating_add(BUCKET_NS);
+    let after_last = full_events(case).into_iter().max().map(|last| last.saturating_add(BUCKET_NS));
+    let from = after_last.or_else(|| (failures(case) > 0).then_some(case.view().grid.start_ns))?;
     (compiled.0.len() > 1 && end > from).then(|| compiled.rise_within(from, end) / ((end - from) as f64 / 1e9))
 }
 

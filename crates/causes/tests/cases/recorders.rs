@@ -1,0 +1,295 @@
+//! What each recorder writes down of a world, in the words that its reader uses.
+
+use fathom_evidence::detail::{self, Gc, Safepoint};
+use fathom_evidence::kinds::{counter, frame, span, subject};
+use fathom_evidence::tables::{Counter, Sample, Span};
+use fathom_evidence::{Recording, StackId};
+
+use crate::happen::{Collection, Event, Extra, Value};
+use crate::world::World;
+
+/// When every world begins, in ns since the Unix epoch.
+pub(crate) const BEGIN_NS: i64 = 1_700_000_000_000_000_000;
+
+/// Spans that a collector's log has as well; all others are the JVM's own recorder's.
+const LOGGED: &[&str] = &[span::ALLOCATION_STALL, span::CODE_CACHE_FULL, span::GC_PAUSE, span::SAFEPOINT];
+
+/// Spans that only a collector's log has.
+const ONLY_LOGGED: &[&str] = &[span::COMPILER_DISABLED];
+
+/// What the JVM's recorder keeps, and from which length on, unless the world says otherwise: Fathom's
+/// own settings.
+const KEPT: &[(&str, &str)] = &[
+    ("jdk.GarbageCollection", "0 ms"),
+    ("jdk.SafepointBegin", "0 ms"),
+    ("jdk.Deoptimization", "0 ms"),
+    ("jdk.JavaMonitorEnter", "1 ms"),
+    ("jdk.ThreadPark", "1 ms"),
+    ("jdk.SocketRead", "1 ms"),
+];
+
+/// The recording that some recorders make together.
+pub(crate) fn record(world: &World, recorders: &[String]) -> Recording {
+    let mut recording = Recording::default();
+    recorders.iter().for_each(|recorder| recording.absorb(Recorder::new(world, recorder).record()));
+    recording
+}
+
+/// One recorder at work.
+struct Recorder<'a> {
+    world: &'a World,
+    source: &'a str,
+    out: Recording,
+    gc_id: u64,
+}
+
+impl<'a> Recorder<'a> {
+    fn new(world: &'a World, source: &'a str) -> Recorder<'a> {
+        assert!(matches!(source, "jfr" | "gc_log" | "latency"), "there is no recorder `{source}`");
+        Recorder { world, source, out: Recording::default(), gc_id: 0 }
+    }
+
+    fn is_jfr(&self) -> bool {
+        self.source == "jfr"
+    }
+
+    fn record(mut self) -> Recording {
+        self.identity();
+        let world = self.world;
+        let of_line =
+            |(when, event): &'a (_, Event)| instants(when).map(move |(nth, first, at)| (at, nth, first, event));
+        let mut all: Vec<_> = world.events.iter().flat_map(of_line).collect();
+        all.sort_by_key(|(at, ..)| *at);
+        for (at, nth, first, event) in all {
+            self.event(event, BEGIN_NS + at, nth, at - first);
+        }
+        self.out
+    }
+
+    fn identity(&mut self) {
+        let (jvm, source) = (&self.world.jvm, self.source);
+        if source == "latency" || jvm.release == 0 {
+            return;
+        }
+        let release = jvm.release;
+        let version = if self.is_jfr() {
+            format!("OpenJDK 64-Bit Server VM ({release}.0.3+9-LTS)")
+        } else {
+            format!("{release}.0.3+9-LTS")
+        };
+        self.out.add_fact(subject::JVM, "version", &version, source);
+        self.out.add_fact(subject::JVM, "started_at_ns", &(BEGIN_NS - jvm.age_ns).to_string(), source);
+        self.out.add_fact(subject::HOST, "cpus", &jvm.cpus.to_string(), source);
+        match self.is_jfr() {
+            true => self.jfr_facts(),
+            false => self.out.add_fact(subject::GC, "collector", &jvm.collector, source),
+        }
+    }
+
+    fn jfr_facts(&mut self) {
+        let flag = format!("Use{}GC", self.world.jvm.collector);
+        self.out.add_fact(subject::FLAG, &flag, "true", self.source);
+        for (event, threshold) in KEPT {
+            self.out.add_fact(subject::SETTING, &format!("{event}#enabled"), "true", self.source);
+            self.out.add_fact(subject::SETTING, &format!("{event}#threshold"), threshold, self.source);
+        }
+        for (about, key, value) in &self.world.facts {
+            self.out.add_fact(about, key, value, self.source);
+        }
+        self.world.threads.iter().for_each(|(tid, name)| self.out.add_thread(*tid, name));
+    }
+
+    fn event(&mut self, event: &Event, at_ns: i64, nth: usize, after_ns: i64) {
+        // Lines of a log have milliseconds.
+        let at_ns = if self.is_jfr() { at_ns } else { at_ns - at_ns % 1_000_000 };
+        match event {
+            Event::Request { duration_ns } if self.source == "latency" => {
+                self.out.add_span(at_ns, *duration_ns, 0, span::REQUEST, "", "", self.source);
+            }
+            _ if self.source == "latency" => {}
+            Event::Collection(collection) => self.collection(collection, at_ns),
+            Event::Cycle { duration_ns, pause_ns, cause } => self.cycle(at_ns, *duration_ns, *pause_ns, cause),
+            Event::Safepoint { duration_ns, waiting_ns, operation } => {
+                self.safepoint(at_ns, *duration_ns, *waiting_ns, operation);
+            }
+            Event::Span { kind, duration_ns, extra } if self.records(kind) => {
+                self.span(kind, at_ns, *duration_ns, extra, nth);
+            }
+            Event::Counter { name, instance, tid, value } if self.is_jfr() => {
+                self.counter(at_ns, name, instance, *tid, *value, after_ns);
+            }
+            Event::Sample { event, extra } if self.is_jfr() => self.sample(event, at_ns, extra),
+            _ => {}
+        }
+    }
+
+    fn records(&self, kind: &str) -> bool {
+        if self.is_jfr() { !ONLY_LOGGED.contains(&kind) } else { LOGGED.contains(&kind) || ONLY_LOGGED.contains(&kind) }
+    }
+
+    fn span(&mut self, kind: &str, time_ns: i64, duration_ns: i64, extra: &Extra, nth: usize) {
+        let stack_id = self.stack(&extra.stack);
+        for tid in &extra.tids {
+            let strings = &mut self.out.strings;
+            let mut text = |text: &str| strings.intern(&text.replace("$n", &nth.to_string()));
+            let (kind, name, detail, source) = (text(kind), text(&extra.name), text(&extra.detail), text(self.source));
+            self.out.spans.push(Span {
+                time_ns,
+                duration_ns,
+                tid: *tid,
+                kind,
+                name,
+                detail,
+                source,
+                stack_id,
+                ..Span::default()
+            });
+        }
+    }
+
+    fn sample(&mut self, event: &str, time_ns: i64, extra: &Extra) {
+        let (event, stack_id) = (self.out.strings.intern(event), self.stack(&extra.stack));
+        let (weight_ns, size_bytes) = (extra.weight_ns, extra.size_bytes);
+        for tid in &extra.tids {
+            self.out.samples.push(Sample {
+                time_ns,
+                tid: *tid,
+                cpu: -1,
+                event,
+                weight_ns,
+                size_bytes,
+                stack_id,
+                ..Sample::default()
+            });
+        }
+    }
+
+    fn stack(&mut self, leaf_first: &[(String, String)]) -> StackId {
+        let known: Vec<&str> = frame::ALL.iter().map(|word| word.word).collect();
+        let frames = leaf_first.iter().rev().map(|(kind, symbol)| {
+            assert!(known.contains(&kind.as_str()), "`{kind}` is not a kind of frame");
+            let (kind, symbol) = (self.out.strings.intern(kind), self.out.strings.intern(symbol));
+            self.out.stacks.intern_frame(fathom_evidence::Frame { symbol, kind, ..Default::default() })
+        });
+        let frames: Vec<_> = frames.collect();
+        self.out.stacks.intern_from_root(frames)
+    }
+
+    fn counter(&mut self, time_ns: i64, name: &str, instance: &str, tid: i64, value: Value, after_ns: i64) {
+        let strings = &mut self.out.strings;
+        let (name, instance, source) = (strings.intern(name), strings.intern(instance), strings.intern(self.source));
+        self.out.counters.push(Counter { time_ns, name, instance, tid, value: value.at(after_ns), source });
+    }
+
+    fn next_gc(&mut self) -> u64 {
+        self.gc_id += 1;
+        self.gc_id
+    }
+
+    /// A collection in one pause: both recorders tell its cause, memory and CPU time.
+    fn collection(&mut self, collection: &Collection, at_ns: i64) {
+        let gc_id = self.next_gc();
+        let detail = self.gc_detail(collection, gc_id);
+        let text = detail::to_text(&detail);
+        let name = detail.collector.unwrap_or_default();
+        let logged = if collection.scope == "full" { "Pause Full" } else { "Pause Young (Normal)" };
+        let pause = if self.is_jfr() { "GC Pause" } else { logged };
+        self.out.add_span(at_ns, collection.duration_ns, 0, span::GC_PAUSE, pause, &text, self.source);
+        self.out.add_span(at_ns, collection.duration_ns, 0, span::GC, &name, &text, self.source);
+        self.heap_counters(collection, at_ns);
+    }
+
+    fn gc_detail(&self, collection: &Collection, gc_id: u64) -> Gc {
+        let old = collection.old.filter(|_| self.tells_old());
+        let capacity = old.map(|old| old.capacity).filter(|bytes| *bytes > 0.0 && !self.is_g1_jfr());
+        let bytes = |bytes: f64| bytes as u64;
+        Gc {
+            gc_id: Some(gc_id),
+            cause: Some(collection.cause.clone()).filter(|cause| !cause.is_empty()),
+            scope: Some(collection.scope.clone()),
+            collector: Some(collector(&self.world.jvm.collector, &collection.scope).to_owned()),
+            level: Some(0),
+            heap_before_bytes: collection.heap.map(|heap| bytes(heap.before)),
+            heap_after_bytes: collection.heap.map(|heap| bytes(heap.after)),
+            heap_committed_bytes: collection.heap.map(|heap| bytes(heap.capacity)).filter(|bytes| *bytes > 0),
+            old_before_bytes: old.map(|old| bytes(old.before)),
+            old_after_bytes: old.map(|old| bytes(old.after)),
+            old_capacity_bytes: capacity.map(bytes),
+            user_ns: collection.cpu_ns.map(|ns| ns as u64),
+            ..Gc::default()
+        }
+    }
+
+    /// The JVM's recorder tells the generations of Parallel only, and what is old under G1.
+    fn tells_old(&self) -> bool {
+        !self.is_jfr() || matches!(self.world.jvm.collector.as_str(), "Parallel" | "G1")
+    }
+
+    fn is_g1_jfr(&self) -> bool {
+        self.is_jfr() && self.world.jvm.collector == "G1"
+    }
+
+    fn heap_counters(&mut self, collection: &Collection, at_ns: i64) {
+        let end_ns = at_ns + collection.duration_ns;
+        if let Some(heap) = collection.heap {
+            self.out.add_counter(at_ns, counter::HEAP_USED_BYTES, "before_gc", heap.before, self.source);
+            self.out.add_counter(end_ns, counter::HEAP_USED_BYTES, "after_gc", heap.after, self.source);
+        }
+        if let Some(old) = collection.old.filter(|_| self.tells_old()) {
+            self.out.add_counter(end_ns, counter::OLD_USED_BYTES, "after_gc", old.after, self.source);
+            if old.capacity > 0.0 && !self.is_g1_jfr() {
+                self.out.add_counter(end_ns, counter::OLD_CAPACITY_BYTES, "after_gc", old.capacity, self.source);
+            }
+        }
+        if let Some(ns) = collection.cpu_ns {
+            self.out.add_counter(end_ns, counter::GC_CPU_NS, "user", ns as f64, self.source);
+        }
+    }
+
+    /// A concurrent cycle of G1: a young pause starts it, then come the phase beside the application
+    /// and two pauses under the next number. The log gives these no cause.
+    fn cycle(&mut self, at_ns: i64, duration_ns: i64, pause_ns: i64, cause: &str) {
+        let start =
+            Collection { scope: "young".into(), duration_ns: pause_ns, cause: cause.into(), ..Collection::default() };
+        self.collection(&start, at_ns);
+        let gc_id = Some(self.next_gc());
+        let cause = self.is_jfr().then(|| cause.to_owned());
+        let part = |scope: &str| {
+            let scope = Some(scope.to_owned()).filter(|scope| !scope.is_empty());
+            detail::to_text(&Gc { gc_id, cause: cause.clone(), scope, ..Gc::default() })
+        };
+        let phase = detail::to_text(&Gc { gc_id, ..Gc::default() });
+        let begin_ns = at_ns + pause_ns;
+        let mut add =
+            |at, length, kind, name, detail: &str| self.out.add_span(at, length, 0, kind, name, detail, self.source);
+        add(begin_ns, duration_ns, span::GC, "G1Old", &part("other"));
+        add(begin_ns, duration_ns, span::GC_CONCURRENT, "Concurrent Mark", &phase);
+        add(begin_ns + duration_ns * 6 / 10, pause_ns, span::GC_PAUSE, "Pause Remark", &part("remark"));
+        add(begin_ns + duration_ns * 9 / 10, pause_ns, span::GC_PAUSE, "Pause Cleanup", &part("cleanup"));
+    }
+
+    fn safepoint(&mut self, at_ns: i64, duration_ns: i64, waiting_ns: i64, operation: &str) {
+        let safepoint = Safepoint { time_to_safepoint_ns: u64::try_from(waiting_ns).ok(), ..Safepoint::default() };
+        let text = detail::to_text(&safepoint);
+        self.out.add_span(at_ns, duration_ns, 0, span::SAFEPOINT, operation, &text, self.source);
+        self.out.add_span(at_ns, waiting_ns, 0, span::TIME_TO_SAFEPOINT, operation, "", self.source);
+    }
+}
+
+fn collector(family: &str, scope: &str) -> &'static str {
+    match (family, scope) {
+        ("G1", "full") => "G1Full",
+        ("G1", _) => "G1New",
+        ("Parallel", "full") => "ParallelOld",
+        ("Parallel", _) => "ParallelScavenge",
+        ("Serial", "full") => "SerialOld",
+        ("Serial", _) => "DefNew",
+        _ => "Z",
+    }
+}
+
+/// Number, first instant and instant of each time a line happens.
+fn instants(when: &crate::happen::When) -> impl Iterator<Item = (usize, i64, i64)> + '_ {
+    let first = when.0.first().copied().unwrap_or(0);
+    when.0.iter().enumerate().map(move |(nth, at)| (nth, first, *at))
+}
