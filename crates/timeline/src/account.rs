@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fathom_evidence::kinds::span;
 
-use crate::cells::{Cell, Stop};
+use crate::cells::Cell;
 use crate::cpu;
 use crate::grid::{BUCKET_NS, Grid};
 use crate::intervals::Intervals;
@@ -102,8 +102,7 @@ fn add_stops(grid: Grid, cells: &mut BTreeMap<Cell, Vec<f64>>, stops: &[StopSpan
     // Reported stops may overlap by rounding; a second has no more than a second of them.
     let whole = BUCKET_NS as f64;
     for index in 0..grid.len {
-        let is_stop =
-            |cell: &Cell| matches!(cell, Cell::Stopped(Stop::TimeToSafepoint | Stop::Operation | Stop::Collection(_)));
+        let is_stop = |cell: &Cell| matches!(cell, Cell::Stopped(_));
         let total: f64 = cells.iter().filter(|(cell, _)| is_stop(cell)).map(|(_, row)| row[index]).sum();
         if total > whole {
             let rows = cells.iter_mut().filter(|(cell, _)| is_stop(cell));

@@ -1,9 +1,9 @@
 //! What each collection is, from its name, its cause and its number.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use fathom_evidence::detail::{Gc, from_text};
-use fathom_evidence::kinds::span;
+use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::tables::Span;
 
 use crate::cells::{Collection, Origin, Scope};
@@ -40,6 +40,39 @@ impl Causes {
         let own = detail.cause.as_deref().map(Origin::of_cause);
         let origin = own.or_else(by_id).unwrap_or_else(|| Origin::of_cause(name));
         Collection { scope: scope_of(detail.scope.as_deref().unwrap_or(""), name), origin }
+    }
+}
+
+/// JFR reports the CPU time of a collection right after it, in ns.
+const REPORT_DELAY_NS: i64 = 5_000_000;
+
+/// CPU time of the collector in its pauses.
+pub(crate) struct PauseCpu {
+    /// What was reported apart from the pauses, by time.
+    reported: Vec<(i64, f64)>,
+}
+
+impl PauseCpu {
+    /// Reads what there is.
+    pub(crate) fn of(view: &View<'_>) -> PauseCpu {
+        let mut sums: BTreeMap<i64, f64> = BTreeMap::new();
+        for series in view.counters(counter::GC_CPU_NS).into_values() {
+            for (time, ns) in series.0 {
+                *sums.entry(time).or_default() += ns;
+            }
+        }
+        PauseCpu { reported: sums.into_iter().collect() }
+    }
+
+    /// CPU time of all the collector's threads in one pause, in ns, if it is known.
+    pub(crate) fn ns(&self, view: &View<'_>, pause: &Span) -> Option<f64> {
+        let detail: Gc = from_text(view.recording.text(pause.detail));
+        let own = detail.user_ns.map(|user| user.saturating_add(detail.system_ns.unwrap_or(0)) as f64);
+        own.or_else(|| {
+            let end = pause.time_ns.saturating_add(pause.duration_ns).saturating_add(REPORT_DELAY_NS);
+            let next = self.reported.partition_point(|(time, _)| *time < pause.time_ns);
+            self.reported.get(next).filter(|(time, _)| *time <= end).map(|(_, ns)| *ns)
+        })
     }
 }
 

@@ -6,11 +6,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use fathom_evidence::StackId;
-use fathom_evidence::detail::{Gc, from_text};
 use fathom_evidence::kinds::{counter, event, frame, role, span};
 
 use crate::cells::{Cell, Collection, Layer, Origin, Scope};
-use crate::collections::Causes;
+use crate::collections::{Causes, PauseCpu};
 use crate::grid::{BUCKET_NS, Grid};
 use crate::intervals::Intervals;
 use crate::view::{Series, View};
@@ -147,14 +146,11 @@ fn collector(view: &View<'_>) -> BTreeMap<Cell, Vec<f64>> {
         grid.spread(row, from, to, ns);
     };
     let causes = Causes::of(view);
-    let reported = reported_gc_cpu(view);
+    let pause_cpu = PauseCpu::of(view);
     for pause in view.spans(span::GC_PAUSE) {
-        let detail: Gc = from_text(view.recording.text(pause.detail));
         let collection = causes.collection(view, &pause);
         let end = pause.time_ns.saturating_add(pause.duration_ns);
-        let own = detail.user_ns.map(|user| user.saturating_add(detail.system_ns.unwrap_or(0)) as f64);
-        let later = || reported_after(&reported, pause.time_ns, end);
-        let ns = own.or_else(later).unwrap_or_else(|| pause.duration_ns as f64 * workers(view));
+        let ns = pause_cpu.ns(view, &pause).unwrap_or_else(|| pause.duration_ns as f64 * workers(view));
         charge(collection, pause.time_ns, end, ns.min(pause.duration_ns as f64 * 1_024.0));
     }
     for (origin, phases) in concurrent_phases(view, &causes) {
@@ -163,27 +159,6 @@ fn collector(view: &View<'_>) -> BTreeMap<Cell, Vec<f64>> {
         }
     }
     cells
-}
-
-/// JFR reports the CPU time of a collection right after it.
-const GC_CPU_DELAY_NS: i64 = 5_000_000;
-
-/// What was reported between the beginning of a pause and shortly after its end.
-fn reported_after(reported: &[(i64, f64)], from_ns: i64, to_ns: i64) -> Option<f64> {
-    let next = reported.partition_point(|(time, _)| *time < from_ns);
-    let (time, ns) = reported.get(next)?;
-    (*time <= to_ns.saturating_add(GC_CPU_DELAY_NS)).then_some(*ns)
-}
-
-/// CPU time of collections that is reported apart from their pauses.
-fn reported_gc_cpu(view: &View<'_>) -> Vec<(i64, f64)> {
-    let mut sums: BTreeMap<i64, f64> = BTreeMap::new();
-    for series in view.counters(counter::GC_CPU_NS).into_values() {
-        for (time, ns) in series.0 {
-            *sums.entry(time).or_default() += ns;
-        }
-    }
-    sums.into_iter().collect()
 }
 
 fn workers(view: &View<'_>) -> f64 {

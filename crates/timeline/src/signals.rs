@@ -4,13 +4,13 @@
 //! a second is slow when it is also several times worse than the quiet part of the recording, or,
 //! for signals that are zero in a healthy program, when the whole recording is above the floor.
 
-use fathom_evidence::kinds::counter;
+use fathom_evidence::kinds::{counter, span};
 
 use crate::account::Account;
 use crate::cells::{Cell, Collection, Layer, Origin, Scope, Stop, Wait};
 use crate::grid::BUCKET_NS;
 use crate::startup::Startup;
-use crate::view::View;
+use crate::view::{Series, View};
 
 const SECOND: f64 = BUCKET_NS as f64;
 
@@ -170,7 +170,9 @@ pub(crate) fn runs(marks: &[bool]) -> Vec<(usize, usize)> {
 /// All signals that the account allows.
 pub(crate) fn all(view: &View<'_>, account: &Account) -> Vec<Signal> {
     let mut signals = losses(account);
-    signals.push(recompiling(view, account));
+    let wasted = wasted_compiling(view, account);
+    signals.push(recompiling(account, &wasted));
+    signals.push(interpreting(account, &wasted, pinned_from_ns(view)));
     signals.push(freeing_code(account));
     signals.extend(request_latency(account));
     signals.extend(cpu(account));
@@ -205,9 +207,6 @@ fn losses(account: &Account) -> Vec<Signal> {
     let io = part_of(per_second(&is_io), &busy, 0.25);
     let stalls = per_second(&|cell| cell == Cell::Blocked(Wait::AllocationStall));
     let collecting = part_of(per_second(&|cell| matches!(cell, Cell::Collector(_))), &process, 0.25);
-    let is_interpreted = |cell: Cell| cell == Cell::Running(Layer::Interpreted);
-    let running = account.sum(|cell| matches!(cell, Cell::Running(_)));
-    let interpreting = part_of(per_second(&is_interpreted), &running, 0.3);
     let signal = |kind, values, floor, factor, alone, run, ideal_is_zero| Signal {
         kind,
         values,
@@ -225,14 +224,12 @@ fn losses(account: &Account) -> Vec<Signal> {
         signal(SignalKind::InputOutput, io, 0.5, 2.0, 2.0, 2, false),
         signal(SignalKind::AllocationStalls, stalls, 0.1, 3.0, 0.1, 1, true),
         signal(SignalKind::Collecting, collecting, 0.25, 3.0, 8.0, 3, false),
-        signal(SignalKind::Interpreting, interpreting, 0.2, 3.0, 8.0, 5, true),
     ]
 }
 
 /// Compiling counts as lost when it compiles again what was compiled before: when more has been
 /// compiled than the code cache holds, or when much of it is thrown away at once.
-fn recompiling(view: &View<'_>, account: &Account) -> Signal {
-    let wasted = wasted_compiling(view, account);
+fn recompiling(account: &Account, wasted: &[bool]) -> Signal {
     let compiler = account.sum(|cell| cell == Cell::Compiler);
     let process = account.process_cpu_ns.clone().unwrap_or_else(|| account.grid.zeros());
     let value = |index: usize| {
@@ -241,6 +238,34 @@ fn recompiling(view: &View<'_>, account: &Account) -> Signal {
     };
     let values = (0..account.grid.len).map(value).collect();
     Signal { kind: SignalKind::Recompiling, values, floor: 0.2, factor: 3.0, alone: 8.0, run: 3, ideal_is_zero: true }
+}
+
+/// Outer loops of threads are interpreted all their life, and a sampler that looks at returns sees
+/// them often. Interpreting is a loss only where something keeps the compiler from hot code.
+fn interpreting(account: &Account, wasted: &[bool], pinned_from_ns: Option<i64>) -> Signal {
+    let interpreted = account.sum(|cell| cell == Cell::Running(Layer::Interpreted));
+    let running = account.sum(|cell| matches!(cell, Cell::Running(_)));
+    let value = |index: usize| {
+        let is_pinned = pinned_from_ns.is_some_and(|from| from < account.grid.start_of(index + 1));
+        let counts = (wasted[index] || is_pinned) && interpreted[index] >= 0.3 * running[index];
+        if counts { interpreted[index] / SECOND } else { 0.0 }
+    };
+    let values = (0..account.grid.len).map(value).collect();
+    Signal { kind: SignalKind::Interpreting, values, floor: 0.1, factor: 3.0, alone: 8.0, run: 5, ideal_is_zero: true }
+}
+
+/// From when on the code cache had no room: it was reported full, or a segment of it was nearly so.
+fn pinned_from_ns(view: &View<'_>) -> Option<i64> {
+    const PINNED: f64 = 0.9;
+    let events =
+        view.spans(span::CODE_CACHE_FULL).chain(view.spans(span::COMPILER_DISABLED)).map(|event| event.time_ns);
+    let limits = view.counters(counter::CODE_CACHE_RESERVED_BYTES);
+    let segments = view.counters(counter::CODE_CACHE_USED_BYTES);
+    let nearly_full = segments.iter().filter_map(|(key, used)| {
+        let limit = limits.get(key).and_then(Series::last).or_else(|| view.code_cache_reserved_bytes())?;
+        used.0.iter().find(|(_, bytes)| *bytes >= PINNED * limit).map(|(time, _)| *time)
+    });
+    events.chain(nearly_full).min()
 }
 
 fn wasted_compiling(view: &View<'_>, account: &Account) -> Vec<bool> {

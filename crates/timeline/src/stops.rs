@@ -9,7 +9,7 @@ use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 
 use crate::cells::Stop;
-use crate::collections::Causes;
+use crate::collections::{Causes, PauseCpu};
 use crate::intervals::Intervals;
 use crate::view::View;
 
@@ -62,8 +62,44 @@ pub(crate) fn find(view: &View<'_>) -> Vec<StopSpan> {
     let operations = view.spans(span::VM_OPERATION).filter(|operation| at_safepoint(view, operation));
     let operations = operations.map(|operation| StopSpan::new(&operation, Stop::Operation));
     stops.extend(operations.filter(|operation| !touches(&known, operation)));
+    let mut stops = split_waiting(stops, &waiting(view));
     stops.sort_by_key(|stop| (stop.from_ns, stop.to_ns));
     stops
+}
+
+/// Pauses shorter than this are not judged by their CPU time: logs give it in steps of 10 ms.
+const LONG_PAUSE_NS: i64 = 50_000_000;
+
+/// A collector at work uses one CPU or more; with less than this part of one it mostly waited.
+const WORKING: f64 = 0.5;
+
+/// Long pauses in which the collector mostly waited, with the part of their time that it worked.
+fn waiting(view: &View<'_>) -> Vec<(i64, i64, f64)> {
+    let cpu = PauseCpu::of(view);
+    let long = view.spans(span::GC_PAUSE).filter(|pause| pause.duration_ns >= LONG_PAUSE_NS);
+    let worked = long.filter_map(|pause| {
+        let part = cpu.ns(view, &pause)? / pause.duration_ns as f64;
+        (part < WORKING).then_some((pause.time_ns, pause.time_ns.saturating_add(pause.duration_ns), part.max(0.0)))
+    });
+    worked.collect()
+}
+
+/// The length of such a pause is not the collector's doing.
+fn split_waiting(stops: Vec<StopSpan>, waiting: &[(i64, i64, f64)]) -> Vec<StopSpan> {
+    let mut split = Vec::with_capacity(stops.len());
+    for stop in stops {
+        let next = waiting.partition_point(|(_, to, _)| *to < stop.from_ns);
+        let found = waiting.get(next).filter(|(from, _, _)| *from <= stop.to_ns);
+        let (Stop::Collection(_), Some((_, _, part))) = (stop.stop, found) else {
+            split.push(stop);
+            continue;
+        };
+        let worked_ns = (stop.duration_ns() as f64 * part) as i64;
+        let middle = stop.from_ns.saturating_add(worked_ns);
+        split.push(StopSpan { to_ns: middle, ..stop });
+        split.push(StopSpan { from_ns: middle, to_ns: stop.to_ns, stop: Stop::WaitingCollector });
+    }
+    split
 }
 
 /// The time to reach a safepoint, and what was done at it.

@@ -1,8 +1,10 @@
 //! The application allocates more than before, so the collector has more to do.
 
+use fathom_evidence::kinds::span;
 use fathom_timeline::{Cell, Stop, Wait};
 
-use crate::measure::collections::{allocation_rate, is_ordinary, stops, waiting_collector};
+use crate::case::Side;
+use crate::measure::collections::{allocation_rate, is_ordinary, stops};
 use crate::{Case, Cause, Evidence, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -17,43 +19,44 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
-/// Growth of the allocation rate that the collector feels. Less is within what load does by itself.
+/// Growth of the allocation rate, and of the number of collections, that the collector feels. Less
+/// is within what load does by itself.
 const GREW: f64 = 1.5;
 
 /// Share of the time in collections that is too much whatever it was before.
 const HEAVY: f64 = 0.10;
 
-/// Fewer pauses than this are no rate.
-const SEVERAL: usize = 5;
+/// Fewer pauses, or threads that waited for memory, than this are no rate.
+const SEVERAL: usize = 3;
 
 fn decide(case: &Case<'_>) -> Finding {
     let slow = allocation_rate(&case.slow);
-    let quiet = case.quiet.as_ref().and_then(allocation_rate);
-    let collecting = stops(case, is_ordinary);
+    let stalls = case.slow.spans(span::ALLOCATION_STALL).count();
     let Some(slow) = slow else {
         return match case.has_collections() {
             true => Finding::absent("no collection in the slow time, so nothing was short of memory"),
-            false => Finding::unknown(
-                "neither collections nor allocation were recorded",
-                "-Xlog:gc*:file=gc.log:time,uptime,level,tags",
-            ),
+            false => Finding::needs_gc_log(),
         };
     };
-    let evidence = evidence(case, slow, quiet, collecting.len());
-    if let Some(waiting) = waiting_collector(case, is_ordinary) {
-        return waiting.with_all(evidence);
-    }
-    let finding = match quiet.filter(|rate| *rate > 0.0) {
-        Some(quiet) if slow >= GREW * quiet => {
-            Finding::new(Standing::Seen, says(case, slow, Some(quiet), collecting.len()))
+    let quiet = case.quiet.as_ref().and_then(allocation_rate).filter(|rate| *rate > 0.0);
+    let pauses = case.both(|side| pauses(side) as f64 / side.seconds());
+    let count = stops(case, is_ordinary).len();
+    let evidence = evidence(case, (slow, quiet), pauses, stalls);
+    let standing = match (quiet, pauses.1) {
+        _ if stalls >= SEVERAL => Standing::Seen,
+        (Some(quiet), Some(before)) if slow >= GREW * quiet && count >= SEVERAL && pauses.0 >= GREW * before => {
+            Standing::Seen
         }
-        Some(quiet) => return Finding::absent(format!("allocation rate {}", change(slow, quiet))).with_all(evidence),
-        None if stopped_share(case) >= HEAVY && collecting.len() >= SEVERAL => {
-            Finding::new(Standing::Indicated, says(case, slow, None, collecting.len()))
-        }
-        None => return Finding::absent("collections take little time").with_all(evidence),
+        (Some(quiet), _) => return Finding::absent(unchanged(slow, quiet, pauses)).with_all(evidence),
+        (None, _) if stopped_share(case) >= HEAVY && count >= SEVERAL => Standing::Indicated,
+        (None, _) => return Finding::absent("collections take little time").with_all(evidence),
     };
-    finding.with_all(evidence).claiming(case, is_ours)
+    Finding::new(standing, says(case, (slow, quiet), pauses.0, stalls)).with_all(evidence).claiming(case, is_ours)
+}
+
+/// Pauses of ordinary collections.
+fn pauses(side: &Side<'_>) -> usize {
+    side.pauses().filter(|(_, detail)| detail.scope.as_deref() != Some("full")).count()
 }
 
 fn is_ours(cell: Cell) -> bool {
@@ -69,33 +72,37 @@ fn stopped_share(case: &Case<'_>) -> f64 {
     stopped as f64 / case.excess().slow_ns.max(1.0) + stalled.max(0.0)
 }
 
-fn change(slow: f64, quiet: f64) -> String {
+fn unchanged(slow: f64, quiet: f64, pauses: (f64, Option<f64>)) -> String {
     let percent = (slow / quiet - 1.0) * 100.0;
     format!(
-        "{}/s, {}{} % against the quiet time",
+        "allocation rate {}/s, {}{} % against the quiet time; {} pauses per second, {} before",
         say::bytes(slow),
         if percent >= 0.0 { "+" } else { "" },
-        say::number(percent.round())
+        say::number(percent.round()),
+        say::number(pauses.0),
+        say::number(pauses.1.unwrap_or(0.0))
     )
 }
 
-fn says(case: &Case<'_>, slow: f64, quiet: Option<f64>, collections: usize) -> String {
-    let rate = match quiet {
-        Some(quiet) => format!("{}/s allocated instead of {}/s", say::bytes(slow), say::bytes(quiet)),
-        None => format!("{}/s allocated", say::bytes(slow)),
+fn says(case: &Case<'_>, (slow, quiet): (f64, Option<f64>), pauses: f64, stalls: usize) -> String {
+    let usual = quiet.map_or(String::new(), |quiet| format!(" instead of {}/s", say::bytes(quiet)));
+    let waited = match stalls {
+        0 => String::new(),
+        _ => format!("; the collector could not keep up: {}", say::count(stalls, "allocation stall")),
     };
-    let per_second = collections as f64 / (case.excess().slow_ns / 1e9).max(f64::MIN_POSITIVE);
     format!(
-        "{rate}; {} pauses per second of ordinary collections, {} of the time",
-        say::number(per_second),
+        "{}/s allocated{usual}; {} pauses per second of ordinary collections, {} of the time{waited}",
+        say::bytes(slow),
+        say::number(pauses),
         say::percent(stopped_share(case))
     )
 }
 
-fn evidence(case: &Case<'_>, slow: f64, quiet: Option<f64>, collections: usize) -> Vec<Evidence> {
+fn evidence(case: &Case<'_>, rate: (f64, Option<f64>), pauses: (f64, Option<f64>), stalls: usize) -> Vec<Evidence> {
     vec![
-        case.evidence("allocation rate", (slow, quiet), "bytes/s", "spans"),
-        case.evidence("pauses of ordinary collections", (collections as f64, None), "count", "spans"),
+        case.evidence("allocation rate", rate, "bytes/s", "spans"),
+        case.evidence("pauses of ordinary collections", pauses, "1/s", "spans"),
+        case.evidence("waits of threads for memory", (stalls as f64, None), "count", "spans"),
         case.cell_evidence("time lost to ordinary collections", "threads", is_ours),
     ]
 }

@@ -26,7 +26,10 @@ fn decide(case: &Case<'_>) -> Finding {
         }
         (0, _) => return Finding::absent(format!("no allocation in the code cache failed{}", fullest(&cache))),
         _ if !is_sampled(case) => {
-            let says = format!("the code cache was full {}; what ran interpreted since was not sampled", say::count(cache.failures, "time"));
+            let says = format!(
+                "the code cache was full {}; what ran interpreted since was not sampled",
+                say::count(cache.failures, "time")
+            );
             return Finding::needs_jfr(&says);
         }
         (_, Some(false)) => {

@@ -4,7 +4,7 @@
 use fathom_evidence::kinds::span;
 use fathom_timeline::{Cell, Origin, Stop, Wait};
 
-use crate::measure::collections::{heap_occupancy_after, is_full, old_occupancy_after_full, stops, waiting_collector};
+use crate::measure::collections::{heap_occupancy_after, is_full, old_occupancy_after_full, stops};
 use crate::{Case, Cause, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -31,9 +31,6 @@ fn decide(case: &Case<'_>) -> Finding {
     if full.is_empty() {
         return without_pauses(case);
     }
-    if let Some(waiting) = waiting_collector(case, is_full) {
-        return waiting;
-    }
     let occupancy = old_occupancy_after_full(case);
     let row = longest_row(case);
     let standing = standing(full.len(), occupancy, row);
@@ -58,16 +55,16 @@ fn without_pauses(case: &Case<'_>) -> Finding {
         return Finding::needs_gc_log();
     }
     let stalls = case.slow.spans(span::ALLOCATION_STALL).count();
-    let occupancy = heap_occupancy_after(case).filter(|_| stalls > 0);
-    let Some(share) = occupancy.filter(|share| *share >= FULL) else {
+    let Some(share) = heap_occupancy_after(case).filter(|share| *share >= FULL) else {
         return Finding::absent("no full collection for want of memory in the slow time");
     };
     let text = format!(
-        "{} although the collector had just run: heap {} in use after collections",
-        say::count(stalls, "allocation stall"),
-        say::percent(share)
+        "heap {} in use after collections, which therefore follow each other; {} in the slow time",
+        say::percent(share),
+        say::count(stalls, "allocation stall")
     );
-    Finding::new(Standing::Seen, text)
+    let standing = if stalls > 0 { Standing::Seen } else { Standing::Indicated };
+    Finding::new(standing, text)
         .with(case.evidence("waits of threads for memory", (stalls as f64, None), "count", "spans"))
         .with(case.evidence("heap in use after collections", (share, None), "ratio", "counters"))
         .claiming(case, |cell| match cell {
@@ -88,17 +85,23 @@ fn standing(count: usize, occupancy: Option<f64>, row: usize) -> Standing {
     }
 }
 
-/// The longest row of full collections without an ordinary one between them.
+/// The longest row of full collections without an ordinary one between them that has one in the
+/// slow time. That the collector has given up on young collections is a state of the recording,
+/// whichever seconds of it were slow.
 fn longest_row(case: &Case<'_>) -> usize {
     let mut longest = 0;
     let mut row = 0;
-    for stop in case.slow_stops() {
+    let mut is_slow = false;
+    for stop in &case.analysis.account.stops {
         match stop.stop {
-            Stop::Collection(collection) if is_full(collection) => row += 1,
-            Stop::Collection(_) => row = 0,
+            Stop::Collection(collection) if is_full(collection) => {
+                row += 1;
+                is_slow |= case.slow.time.contains(stop.from_ns);
+            }
+            Stop::Collection(_) => (row, is_slow) = (0, false),
             _ => {}
         }
-        longest = longest.max(row);
+        longest = if is_slow { longest.max(row) } else { longest };
     }
     longest
 }

@@ -30,6 +30,9 @@ const STARVED: f64 = 0.95;
 /// thread did have a CPU.
 const RAN: f64 = 0.5;
 
+/// Correlation, second by second, of waiting and running from which one follows the other.
+const FOLLOWS: f64 = 0.6;
+
 fn decide(case: &Case<'_>) -> Finding {
     let waits = waits(case);
     let longest = waits.iter().map(|(from, to)| to - from).max().unwrap_or(0);
@@ -87,10 +90,28 @@ fn machine_use(case: &Case<'_>) -> Option<f64> {
     (!slow.is_empty()).then(|| slow.iter().sum::<f64>() / slow.len() as f64)
 }
 
-/// Whether the application used about as much more CPU as it waited for safepoints.
+/// Whether the late thread had a CPU: the application used about as much more CPU as it waited,
+/// and in the seconds in which it waited. A load that just varies does not follow the waits.
 fn was_running(case: &Case<'_>) -> bool {
+    let account = &case.analysis.account;
     let waited = case.excess_threads(is_ours) / case.excess().concurrency.max(1.0);
-    case.excess_threads(|cell| matches!(cell, Cell::Running(_))) >= RAN * waited
+    let ran = case.excess_threads(|cell| matches!(cell, Cell::Running(_)));
+    let skip = account.startup.warm_up_buckets;
+    let waits = account.sum(is_ours);
+    let running = account.sum(|cell| matches!(cell, Cell::Running(_)));
+    ran >= RAN * waited && correlation(waits.get(skip..).unwrap_or(&[]), running.get(skip..).unwrap_or(&[])) >= FOLLOWS
+}
+
+/// Pearson's correlation; 0 when either does not vary.
+fn correlation(a: &[f64], b: &[f64]) -> f64 {
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let (mean_a, mean_b) = (mean(a), mean(b));
+    let mut sums = (0.0, 0.0, 0.0);
+    for (a, b) in a.iter().zip(b) {
+        let (da, db) = (a - mean_a, b - mean_b);
+        sums = (sums.0 + da * db, sums.1 + da * da, sums.2 + db * db);
+    }
+    if sums.1 > 0.0 && sums.2 > 0.0 { sums.0 / (sums.1 * sums.2).sqrt() } else { 0.0 }
 }
 
 fn is_ours(cell: Cell) -> bool {

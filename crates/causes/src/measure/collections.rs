@@ -6,55 +6,11 @@ use fathom_evidence::tables::Span;
 use fathom_timeline::{Collection, Origin, Scope, Series, Stop};
 
 use crate::case::{Case, Side};
-use crate::cause::Finding;
-use crate::say;
 
 /// Pauses of one scope and origin on one side.
 pub fn stops(case: &Case<'_>, select: impl Fn(Collection) -> bool) -> Vec<(i64, i64)> {
     let chosen = case.slow_stops().filter(|stop| matches!(stop.stop, Stop::Collection(c) if select(c)));
     chosen.map(|stop| (stop.from_ns, stop.duration_ns())).collect()
-}
-
-/// Pauses shorter than this are not judged by their CPU time: logs give it in steps of 10 ms.
-const LONG_PAUSE_NS: i64 = 50_000_000;
-
-/// CPU time of the collector in the long pauses of the slow time, as a share of their length. A
-/// collector at work uses one CPU or more; far less means that it waited: for a CPU, for memory
-/// from swap, for a disk. `None` when there was no long pause or its CPU time was not recorded.
-fn cpu_share_of_long_pauses(case: &Case<'_>, select: impl Fn(Collection) -> bool) -> Option<f64> {
-    let chosen = stops(case, select);
-    let is_chosen = |pause: &Span| {
-        chosen.iter().any(|(from, length)| (from - SLACK_NS..from + length + SLACK_NS).contains(&pause.time_ns))
-    };
-    let reported = case.view().counter_sum(counter::GC_CPU_NS);
-    let mut cpu_ns = 0.0;
-    let mut length_ns = 0.0;
-    for (pause, detail) in
-        case.slow.pauses().filter(|(pause, _)| pause.duration_ns >= LONG_PAUSE_NS && is_chosen(pause))
-    {
-        let own = detail.user_ns.map(|user| user.saturating_add(detail.system_ns.unwrap_or(0)) as f64);
-        let end = pause.time_ns.saturating_add(pause.duration_ns);
-        let Some(used) = own.or_else(|| reported.max_within(pause.time_ns, end.saturating_add(SLACK_NS))) else {
-            continue;
-        };
-        cpu_ns += used;
-        length_ns += pause.duration_ns as f64;
-    }
-    (length_ns > 0.0).then(|| cpu_ns / length_ns)
-}
-
-/// Below this share of CPU the collector mostly waited.
-const WAITING: f64 = 0.5;
-
-/// The answer for pauses in which the collector had no CPU: their length is not the collector's doing.
-pub fn waiting_collector(case: &Case<'_>, select: impl Fn(Collection) -> bool) -> Option<Finding> {
-    let share = cpu_share_of_long_pauses(case, select).filter(|share| *share < WAITING)?;
-    let says = format!(
-        "in its long pauses the collector used a CPU for {} of the time only: it waited, for a CPU, swap or a disk",
-        say::percent(share)
-    );
-    let evidence = case.evidence("CPU of the collector in its long pauses", (share, None), "cores", "spans");
-    Some(Finding::absent(says).with(evidence))
 }
 
 /// Whether a collection is of the young generation or beside the application, for want of memory.
@@ -170,6 +126,12 @@ fn counted_old_occupancy(case: &Case<'_>) -> Vec<f64> {
     }
 }
 
+fn heap_shares(case: &Case<'_>) -> Vec<f64> {
+    let told = case.slow.pauses().filter_map(|(_, detail)| share(detail.heap_after_bytes, largest_heap(case, &detail)));
+    let told: Vec<f64> = told.collect();
+    if told.is_empty() { counted_heap_occupancy(case) } else { told }
+}
+
 fn counted_heap_occupancy(case: &Case<'_>) -> Vec<f64> {
     let Some(limit) = case.view().flag("MaxHeapSize").filter(|limit| *limit > 0.0) else { return Vec::new() };
     shares_in_slow_time(case, &case.view().counter(counter::HEAP_USED_BYTES, "after_gc"), limit)
@@ -181,7 +143,7 @@ fn shares_in_slow_time(case: &Case<'_>, used: &Series, size: f64) -> Vec<f64> {
 
 /// Occupancy of the heap after the collections of the slow time, as a share of its limit: the median.
 pub fn heap_occupancy_after(case: &Case<'_>) -> Option<f64> {
-    median(counted_heap_occupancy(case))
+    median(heap_shares(case))
 }
 
 fn median(mut values: Vec<f64>) -> Option<f64> {

@@ -10,7 +10,7 @@ use fathom_evidence::kinds::{span, subject};
 
 /// Two sources that measure a JVM's start differ by less: one takes the first instruction of the
 /// JVM, the other the end of its initialisation.
-const START_TOLERANCE_NS: i64 = 2_000_000_000;
+const START_TOLERANCE_NS: i64 = 10_000_000_000;
 const MILLISECOND_NS: i64 = 1_000_000;
 
 /// What a source says of the JVM that it is about.
