@@ -18,15 +18,15 @@ fn fathom<A: AsRef<OsStr>>(folder: &Path, args: &[A]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fathom"));
     command.args(args).current_dir(folder).stdin(Stdio::null());
     command.env("TZ", "UTC").env("RUST_BACKTRACE", "1").env_remove("NO_COLOR").env_remove("COLUMNS");
-    command.output().unwrap()
+    command.output().expect("the program starts")
 }
 
 fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
+    String::from_utf8(output.stdout.clone()).expect("text")
 }
 
 fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
+    String::from_utf8(output.stderr.clone()).expect("text")
 }
 
 /// A recording of a JVM that does nothing in particular for twenty seconds.
@@ -40,23 +40,24 @@ fn write_recording(path: &Path, pid: i64) {
         recording.add_counter(time_ns, counter::CPU_PROCESS_RATIO, "user", 0.1, "test");
         recording.add_span(time_ns, 2_000_000, 0, span::GC_PAUSE, "G1 Young", "", "test");
     }
-    folder::write(path, &recording).unwrap();
+    folder::write(path, &recording).expect("the folder can be written");
 }
 
 /// A folder with inputs that can be read and inputs that cannot.
 fn inputs() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let at = |name: &str| folder.path().join(name);
+    let write = |name: &str, bytes: &[u8]| fs::write(at(name), bytes).expect("the file can be written");
     write_recording(&at("one.fathom"), 1);
     write_recording(&at("two.fathom"), 2);
-    fs::write(at("empty.jfr"), b"").unwrap();
-    fs::write(at("garbage"), (0..50_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect::<Vec<_>>())
-        .unwrap();
-    fs::write(at("cut.jfr"), b"FLR\0\0\x02\0\x01\0\0").unwrap();
-    fs::write(at("line\nbreak\x1b[31m.txt"), b"no format at all").unwrap();
-    fs::create_dir(at("nothing")).unwrap();
-    fs::create_dir(at("only_notes")).unwrap();
-    fs::write(at("only_notes/notes.txt"), b"call me back").unwrap();
+    write("empty.jfr", b"");
+    write("garbage", &(0..50_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect::<Vec<_>>());
+    write("cut.jfr", b"FLR\0\0\x02\0\x01\0\0");
+    write("line\nbreak\x1b[31m.txt", b"no format at all");
+    for name in ["nothing", "only_notes"] {
+        fs::create_dir(at(name)).expect("the folder can be made");
+    }
+    write("only_notes/notes.txt", b"call me back");
     folder
 }
 

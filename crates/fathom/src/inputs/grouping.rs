@@ -1,9 +1,8 @@
-//! Which files are of the same JVM: decided from what they say of themselves, never from names.
+//! Which files are of the same JVM: decided from what they say of themselves; of those that say
+//! nothing, from the folder that they are in and the time that they cover.
 //!
 //! A wrong "same" mixes two JVMs into one account without a sign of it; a wrong "different" shows
 //! two accounts instead of one. So files are put together only for a reason.
-
-use std::collections::HashSet;
 
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{span, subject};
@@ -20,6 +19,8 @@ pub(crate) struct Traits {
     pub(super) started_at_ns: Option<i64>,
     /// First and last instant.
     pub(super) range_ns: Option<(i64, i64)>,
+    /// Number of the folder that it is in.
+    pub(super) folder: usize,
     /// It is about the service as its callers see it, not about a JVM.
     pub(super) only_requests: bool,
 }
@@ -46,6 +47,7 @@ impl Traits {
             pid: number("pid"),
             started_at_ns: number("started_at_ns"),
             range_ns: recording.time_range_ns(),
+            folder: 0,
             only_requests: only_requests(recording),
         }
     }
@@ -94,18 +96,26 @@ fn only_requests(recording: &Recording) -> bool {
 pub(crate) fn group(sources: &[Traits]) -> Vec<Vec<usize>> {
     let mut groups = identified(sources);
     for index in indexes(sources, |source| !source.only_requests && !source.is_identified()) {
-        match jvm_of(&sources[index], &groups, sources) {
-            Some(group) => groups[group].push(index),
-            None => groups.push(vec![index]),
-        }
+        let jvm = jvm_of(&sources[index], &groups, sources);
+        join(index, jvm, &mut groups);
     }
     let requests = indexes(sources, |source| source.only_requests);
-    let alone = requests.into_iter().filter(|index| !joins_the_only_jvm(*index, &mut groups, sources));
-    let alone: Vec<Vec<usize>> = alone.map(|index| vec![index]).collect();
-    groups.extend(alone);
+    // Found for all before any joins: requests do not make a JVM, and do not lengthen its time.
+    let jvms: Vec<Option<usize>> =
+        requests.iter().map(|index| beside(&sources[*index], &groups, sources, |_| true)).collect();
+    for (index, jvm) in requests.into_iter().zip(jvms) {
+        join(index, jvm, &mut groups);
+    }
     groups.iter_mut().for_each(|group| group.sort_unstable());
     groups.sort_unstable();
     groups
+}
+
+fn join(index: usize, group: Option<usize>, groups: &mut Vec<Vec<usize>>) {
+    match group {
+        Some(group) => groups[group].push(index),
+        None => groups.push(vec![index]),
+    }
 }
 
 fn indexes(sources: &[Traits], choose: impl Fn(&Traits) -> bool) -> Vec<usize> {
@@ -124,33 +134,42 @@ fn identified(sources: &[Traits]) -> Vec<Vec<usize>> {
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-/// The JVM that a source without full identity belongs to: the only one that agrees with it, or the
-/// only one there is if the source says nothing of itself; in both cases only if it ran meanwhile.
+/// The JVM that a source without full identity belongs to, if it ran meanwhile: the only one that
+/// agrees with it, or for a source that says nothing of itself the one beside it.
 fn jvm_of(source: &Traits, groups: &[Vec<usize>], sources: &[Traits]) -> Option<usize> {
-    let any = |group: &Vec<usize>, holds: &dyn Fn(&Traits) -> bool| group.iter().any(|index| holds(&sources[*index]));
-    let matching: HashSet<usize> = groups
-        .iter()
-        .enumerate()
-        .filter(|(_, group)| any(group, &|member| member.agrees(source) && member.overlaps(source)))
-        .map(|(index, _)| index)
-        .collect();
-    let says_nothing = source.pid.is_none() && source.started_at_ns.is_none();
-    let only = matches!(groups, [jvm] if says_nothing && any(jvm, &|m| m.is_identified()) && any(jvm, &|m| m.overlaps(source)));
-    match matching.len() {
-        1 => matching.into_iter().next(),
-        0 if only => Some(0),
+    let agrees = |group: &Vec<usize>| {
+        group.iter().map(|index| &sources[*index]).any(|member| member.agrees(source) && member.overlaps(source))
+    };
+    let agreeing = matching(groups, agrees);
+    match agreeing[..] {
+        [one] => Some(one),
+        [] if source.pid.is_none() && source.started_at_ns.is_none() => {
+            beside(source, groups, sources, Traits::is_identified)
+        }
         _ => None,
     }
 }
 
-fn joins_the_only_jvm(index: usize, groups: &mut [Vec<usize>], sources: &[Traits]) -> bool {
-    match groups {
-        [jvm] if jvm.iter().any(|member| sources[*member].overlaps(&sources[index])) => {
-            jvm.push(index);
-            true
-        }
-        _ => false,
-    }
+/// The only JVM in the folder of `source`, or the only one at all, if it ran meanwhile.
+fn beside(
+    source: &Traits,
+    groups: &[Vec<usize>],
+    sources: &[Traits],
+    is_known: impl Fn(&Traits) -> bool,
+) -> Option<usize> {
+    let any = |group: &Vec<usize>, holds: &dyn Fn(&Traits) -> bool| group.iter().any(|index| holds(&sources[*index]));
+    let near = matching(groups, |group| any(group, &|member| is_known(member) && member.folder == source.folder));
+    let only = match near[..] {
+        [one] => one,
+        [] if groups.len() == 1 && any(&groups[0], &is_known) => 0,
+        _ => return None,
+    };
+    any(&groups[only], &|member| member.overlaps(source)).then_some(only)
+}
+
+/// Indexes of the groups that hold.
+fn matching(groups: &[Vec<usize>], holds: impl Fn(&Vec<usize>) -> bool) -> Vec<usize> {
+    (0..groups.len()).filter(|index| holds(&groups[*index])).collect()
 }
 
 #[cfg(test)]
@@ -158,7 +177,8 @@ mod tests {
     use super::*;
 
     /// A source from a drawing: `-` is time that it covers, one character is a minute. Then what it
-    /// is: `p` process id, `s` start in seconds, `requests`.
+    /// is: `p` process id, `s` start in seconds, `f` folder,
+    /// `requests`.
     fn source(drawing: &str) -> Traits {
         let (time, words) = drawing.split_at(10);
         let at = |index: usize| index as i64 * 60_000_000_000;
@@ -169,6 +189,7 @@ mod tests {
         for word in words.split_whitespace() {
             match word.split_at(1) {
                 ("p", pid) => traits.pid = Some(pid.parse().unwrap()),
+                ("f", folder) => traits.folder = folder.parse().unwrap(),
                 ("s", start) => traits.started_at_ns = Some((start.parse::<f64>().unwrap() * 1e9) as i64),
                 _ => traits.only_requests = true,
             }
@@ -221,5 +242,18 @@ mod tests {
         check(&["----       requests", "----       requests"], &[&[0], &[1]]);
         check(&["----       p7 s100", "--         requests", "  --       requests"], &[&[0, 1, 2]]);
         check(&["----       p7 s100", "           requests"], &[&[0], &[1]]);
+    }
+
+    #[test]
+    fn folders() {
+        // Two hosts, each with its folder.
+        let hosts = ["----       p7 s100 f1", "----       p8 s100 f2"];
+        check(&[hosts[0], hosts[1], "----       requests f2", "----       f1"], &[&[0, 3], &[1, 2]]);
+        check(&[hosts[0], hosts[1], "      --   requests f2", "      --   f1"], &[&[0], &[1], &[2], &[3]]);
+        check(&[hosts[0], hosts[1], "----       requests f3"], &[&[0], &[1], &[2]]);
+        // A folder with two JVMs does not tell which.
+        check(&[hosts[0], "----       p9 s100 f1", "----       requests f1"], &[&[0], &[1], &[2]]);
+        // What a log says of itself counts for more than where it is.
+        check(&[hosts[0], "----       p8 s900 f2", "----       s900 f1"], &[&[0], &[1, 2]]);
     }
 }

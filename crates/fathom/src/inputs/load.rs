@@ -118,14 +118,15 @@ fn why_nothing(source: &Source) -> String {
 }
 
 /// Reads files again whose times had to be estimated, now that another file tells when the JVM
-/// started. Only if there is one JVM, and one run of it in the file: else it would be a guess.
+/// started. Only if there is one JVM in the folder or at all, and one run of it in the file: else it
+/// would be a guess.
 fn place_by_uptime(sources: &mut [Source], readers: &[Option<&'static dyn Reader>], options: &LoadOptions) {
-    let Some((started_at_ns, known_from)) = only_start(sources).filter(|_| options.started_at_ns.is_none()) else {
-        return;
-    };
-    let options = LoadOptions { started_at_ns: Some(started_at_ns), ..options.clone() };
-    for (source, reader) in sources.iter_mut().zip(readers) {
-        let Some(reader) = reader.filter(|_| is_estimated(&source.recording)) else { continue };
+    let traits = traits(sources);
+    let starts: Vec<Option<(i64, String)>> = traits.iter().map(|of| only_start(of.folder, &traits, sources)).collect();
+    for ((source, reader), start) in sources.iter_mut().zip(readers).zip(starts) {
+        let is_wanted = options.started_at_ns.is_none() && is_estimated(&source.recording);
+        let (Some(reader), Some((started_at_ns, known_from)), true) = (reader, start, is_wanted) else { continue };
+        let options = LoadOptions { started_at_ns: Some(started_at_ns), ..options.clone() };
         let placed = reader.load(&source.paths, &options).ok().filter(|placed| !is_estimated(placed));
         if let Some(mut placed) = placed {
             let name = super::file_name(&source.paths[0]);
@@ -137,11 +138,32 @@ fn place_by_uptime(sources: &mut [Source], readers: &[Option<&'static dyn Reader
     }
 }
 
-/// When the JVM started, if all sources that know it mean the same one; and the file that tells.
-fn only_start(sources: &[Source]) -> Option<(i64, String)> {
-    let mut known = sources.iter().filter_map(|source| Some((source, Traits::of(&source.recording).identity()?)));
-    let (first, identity) = known.next()?;
-    known.all(|(_, other)| other == identity).then(|| (identity.started_at_ns(), super::file_name(&first.paths[0])))
+/// When the JVM started, if all sources in the folder that know it mean the same one, or all
+/// sources there are if none in the folder does; and the file that tells.
+fn only_start(folder: usize, traits: &[Traits], sources: &[Source]) -> Option<(i64, String)> {
+    let known: Vec<usize> = (0..traits.len()).filter(|index| traits[*index].is_identified()).collect();
+    let near: Vec<usize> = known.iter().copied().filter(|index| traits[*index].folder == folder).collect();
+    let known = if near.is_empty() { known } else { near };
+    let first = *known.first()?;
+    let identity = traits[first].identity()?;
+    let agree = known.iter().all(|index| traits[*index].identity() == Some(identity));
+    agree.then(|| (identity.started_at_ns(), super::file_name(&sources[first].paths[0])))
+}
+
+/// What each source says of its JVM, and in which folder it is.
+pub(super) fn traits(sources: &[Source]) -> Vec<Traits> {
+    let mut folders: Vec<PathBuf> = Vec::new();
+    let mut number = |folder: PathBuf| {
+        folders.iter().position(|known| *known == folder).unwrap_or_else(|| {
+            folders.push(folder);
+            folders.len() - 1
+        })
+    };
+    let folder_of = |source: &Source| {
+        let path = std::fs::canonicalize(&source.paths[0]).unwrap_or_else(|_| source.paths[0].clone());
+        path.parent().map_or_else(PathBuf::new, PathBuf::from)
+    };
+    sources.iter().map(|source| Traits { folder: number(folder_of(source)), ..Traits::of(&source.recording) }).collect()
 }
 
 fn is_estimated(recording: &Recording) -> bool {

@@ -86,7 +86,7 @@ pub(crate) fn services(paths: &[PathBuf], hints: &Hints, terminal: &Terminal) ->
         bail!(last.unwrap_or_else(|| "nothing to read".to_owned()));
     }
     loaded.refused.iter().for_each(|refusal| complain(refusal));
-    let traits: Vec<Traits> = loaded.sources.iter().map(|source| Traits::of(&source.recording)).collect();
+    let traits = load::traits(&loaded.sources);
     let groups = grouping::group(&traits);
     tell_strays(&groups, &traits, &loaded.sources);
     add_latencies(assemble(groups, loaded.sources), latencies)
@@ -109,7 +109,7 @@ fn tell_strays(groups: &[Vec<usize>], traits: &[Traits], sources: &[Source]) {
     for source in groups.iter().filter(|group| !group.iter().any(|index| traits[*index].is_identified())) {
         let name = sources[source[0]].paths[0].display();
         complain(&format!(
-            "{name}: taken by itself: no sign that it belongs to one of the other JVMs at the same time"
+            "{name}: taken by itself: nothing tells which of the other JVMs it belongs to, or it covers another time"
         ));
     }
 }
