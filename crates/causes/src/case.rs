@@ -4,7 +4,7 @@ use fathom_evidence::detail::{Gc, from_text};
 use fathom_evidence::kinds::{role, span, subject};
 use fathom_evidence::tables::{Sample, Span};
 use fathom_evidence::{Recording, StackId};
-use fathom_timeline::{Analysis, Cell, Excess, Intervals, Series, StopSpan, View};
+use fathom_timeline::{Analysis, BUCKET_NS, Cell, Excess, Intervals, Series, StopSpan, View};
 use serde::de::DeserializeOwned;
 
 use crate::explanation::Evidence;
@@ -137,6 +137,26 @@ impl<'a> Case<'a> {
     /// Stops that begin in the slow time.
     pub fn slow_stops(&self) -> impl Iterator<Item = &'a StopSpan> + '_ {
         self.analysis.account.stops.iter().filter(|stop| self.slow.time.contains(stop.from_ns))
+    }
+
+    /// Set when other processes took the CPUs in the slow time and did not before: the use of all
+    /// CPUs. Whoever is waited for may then have waited for a CPU.
+    pub fn taken_by_others(&self) -> Option<f64> {
+        const ALL: f64 = 0.95;
+        const MUCH: f64 = 0.15;
+        let account = &self.analysis.account;
+        let (machine, process, cpus) =
+            (account.machine_ratio.as_ref()?, account.process_cpu_ns.as_ref()?, account.cpus?);
+        let mean = |buckets: &mut dyn Iterator<Item = usize>, value: &dyn Fn(usize) -> f64| -> Option<f64> {
+            let values: Vec<f64> = buckets.map(value).collect();
+            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+        };
+        let others = |index: usize| (machine[index] - process[index] / BUCKET_NS as f64 / cpus).max(0.0);
+        let pain = &self.analysis.pain;
+        let used = mean(&mut pain.slow_buckets(), &|index| machine[index]).filter(|used| *used >= ALL)?;
+        let slow = mean(&mut pain.slow_buckets(), &others)?;
+        let quiet = mean(&mut pain.baseline_buckets(), &others).unwrap_or(0.0);
+        (slow >= quiet + MUCH).then_some(used)
     }
 
     /// A quantity of each side: slow, and quiet if there is a quiet side.

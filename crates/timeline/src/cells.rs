@@ -28,7 +28,7 @@ pub enum Stop {
     Collection(Collection),
     /// A pause of the collector in which the collector itself had no CPU: it waited for one, or for
     /// swap or a disk.
-    WaitingCollector,
+    WaitingCollector(Collection),
     /// Another operation of the VM thread.
     Operation,
 }
@@ -125,8 +125,8 @@ impl fmt::Display for Cell {
         match self {
             Cell::Stopped(Stop::TimeToSafepoint) => f.write_str("waiting for threads to reach a safepoint"),
             Cell::Stopped(Stop::Collection(collection)) => write!(f, "stopped by {collection}"),
-            Cell::Stopped(Stop::WaitingCollector) => {
-                f.write_str("stopped while the collector itself waited, for a CPU, swap or a disk")
+            Cell::Stopped(Stop::WaitingCollector(collection)) => {
+                write!(f, "stopped by {collection} that waited themselves, for a CPU, swap or a disk")
             }
             Cell::Stopped(Stop::Operation) => f.write_str("stopped by operations of the VM thread"),
             Cell::Blocked(Wait::Lock) => f.write_str("waiting for locks"),

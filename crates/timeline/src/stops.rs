@@ -90,14 +90,14 @@ fn split_waiting(stops: Vec<StopSpan>, waiting: &[(i64, i64, f64)]) -> Vec<StopS
     for stop in stops {
         let next = waiting.partition_point(|(_, to, _)| *to < stop.from_ns);
         let found = waiting.get(next).filter(|(from, _, _)| *from <= stop.to_ns);
-        let (Stop::Collection(_), Some((_, _, part))) = (stop.stop, found) else {
+        let (Stop::Collection(collection), Some((_, _, part))) = (stop.stop, found) else {
             split.push(stop);
             continue;
         };
         let worked_ns = (stop.duration_ns() as f64 * part) as i64;
         let middle = stop.from_ns.saturating_add(worked_ns);
         split.push(StopSpan { to_ns: middle, ..stop });
-        split.push(StopSpan { from_ns: middle, to_ns: stop.to_ns, stop: Stop::WaitingCollector });
+        split.push(StopSpan { from_ns: middle, to_ns: stop.to_ns, stop: Stop::WaitingCollector(collection) });
     }
     split
 }

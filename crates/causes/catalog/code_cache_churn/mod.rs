@@ -5,9 +5,10 @@
 //! held back, and the application runs interpreted. Neither a high compiler share nor a warning in
 //! the log is needed.
 
-use fathom_timeline::{Cell, Layer, Origin, Stop};
+use fathom_timeline::{Cell, Layer, Origin};
 
 use crate::measure::code_cache::CodeCache;
+use crate::measure::collections::collection_of;
 use crate::{Case, Cause, Evidence, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -81,13 +82,8 @@ fn standing(cache: &CodeCache) -> Standing {
 }
 
 fn is_ours(cell: Cell) -> bool {
-    match cell {
-        Cell::Stopped(Stop::Collection(collection)) | Cell::Collector(collection) => {
-            collection.origin == Origin::CodeCache
-        }
-        Cell::Compiler | Cell::Running(Layer::Interpreted) => true,
-        _ => false,
-    }
+    let frees_code = collection_of(cell).is_some_and(|collection| collection.origin == Origin::CodeCache);
+    frees_code || matches!(cell, Cell::Compiler | Cell::Running(Layer::Interpreted))
 }
 
 fn says(case: &Case<'_>, cache: &CodeCache, standing: Standing) -> String {

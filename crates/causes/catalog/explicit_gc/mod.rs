@@ -1,8 +1,8 @@
 //! Somebody asks for collections: `System.gc()`, a diagnostic command, a heap dump.
 
-use fathom_timeline::{Cell, Collection, Origin, Stop};
+use fathom_timeline::{Cell, Collection, Origin};
 
-use crate::measure::collections::stops;
+use crate::measure::collections::{collection_of, stops};
 use crate::{Case, Cause, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -44,5 +44,5 @@ fn decide(case: &Case<'_>) -> Finding {
 }
 
 fn is_ours(cell: Cell) -> bool {
-    matches!(cell, Cell::Stopped(Stop::Collection(collection)) | Cell::Collector(collection) if is_explicit(collection))
+    collection_of(cell).is_some_and(is_explicit)
 }

@@ -4,7 +4,7 @@
 use fathom_evidence::kinds::span;
 use fathom_timeline::{Cell, Origin, Stop, Wait};
 
-use crate::measure::collections::{heap_occupancy_after, is_full, old_occupancy_after_full, stops};
+use crate::measure::collections::{collection_of, heap_occupancy_after, is_full, old_occupancy_after_full, stops};
 use crate::{Case, Cause, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -107,7 +107,7 @@ fn longest_row(case: &Case<'_>) -> usize {
 }
 
 fn is_ours(cell: Cell) -> bool {
-    matches!(cell, Cell::Stopped(Stop::Collection(collection)) | Cell::Collector(collection) if is_full(collection))
+    collection_of(cell).is_some_and(is_full)
 }
 
 fn says(full: &[(i64, i64)], occupancy: Option<f64>, row: usize) -> String {

@@ -38,8 +38,16 @@ fn decide(case: &Case<'_>) -> Finding {
     let Some((class, lock)) = locks.iter().max_by_key(|(class, lock)| (lock.total_ns, class.as_str())) else {
         return Finding::absent("no wait for a lock in the slow time").with(waiting);
     };
-    let finding =
-        Finding::new(Standing::Seen, says(&waiting, class, lock)).with(waiting).with(of_lock(case, class, lock));
+    let mut text = says(&waiting, class, lock);
+    let taken = case.taken_by_others();
+    if let Some(used) = taken {
+        text += &format!(
+            "; other processes had taken the CPUs ({} in use): the holder may have waited for one",
+            say::percent(used)
+        );
+    }
+    let standing = if taken.is_some() { Standing::Faint } else { Standing::Seen };
+    let finding = Finding::new(standing, text).with(waiting).with(of_lock(case, class, lock));
     finding.claiming(case, is_ours)
 }
 

@@ -24,14 +24,14 @@ pub(crate) static CAUSE: Cause = Cause {
 const STALL_NS: i64 = 10_000_000;
 
 /// Above this use of all CPUs a thread may be late because it had no CPU.
-const STARVED: f64 = 0.95;
+const STARVED: f64 = 0.9;
 
 /// Part of the waiting time for which more of the application ran than otherwise: then the late
 /// thread did have a CPU.
-const RAN: f64 = 0.5;
+const RAN: f64 = 0.8;
 
 /// Correlation, second by second, of waiting and running from which one follows the other.
-const FOLLOWS: f64 = 0.6;
+const FOLLOWS: f64 = 0.8;
 
 fn decide(case: &Case<'_>) -> Finding {
     let waits = waits(case);

@@ -49,6 +49,8 @@ fn decide(case: &Case<'_>) -> Finding {
                 format!("reads from {peer} take {} as before ({})", say::time(reads.mean_ns()), say::time(before));
             return Finding::absent(text).with(waiting).with(mean);
         }
+        // The other side may be on this machine.
+        Some(_) if case.taken_by_others().is_some() => Standing::Faint,
         Some(_) => Standing::Seen,
         None => Standing::Indicated,
     };

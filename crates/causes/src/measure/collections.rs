@@ -3,7 +3,7 @@
 use fathom_evidence::detail::Gc;
 use fathom_evidence::kinds::{counter, event};
 use fathom_evidence::tables::Span;
-use fathom_timeline::{Collection, Origin, Scope, Series, Stop};
+use fathom_timeline::{Cell, Collection, Origin, Scope, Series, Stop};
 
 use crate::case::{Case, Side};
 
@@ -21,6 +21,17 @@ pub fn is_ordinary(collection: Collection) -> bool {
 /// Whether a collection stopped everything for the whole heap, for want of memory.
 pub fn is_full(collection: Collection) -> bool {
     collection.origin == Origin::Allocation && collection.scope == Scope::Full
+}
+
+/// The collection that a kind of time belongs to, whether the collector worked or waited in it. For
+/// causes that are about there being such collections at all; one that is about their work takes
+/// the working part only.
+pub fn collection_of(cell: Cell) -> Option<Collection> {
+    match cell {
+        Cell::Stopped(Stop::Collection(collection) | Stop::WaitingCollector(collection))
+        | Cell::Collector(collection) => Some(collection),
+        _ => None,
+    }
 }
 
 /// Heap occupancy around one pause, in bytes.
