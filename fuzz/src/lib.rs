@@ -1,0 +1,49 @@
+//! What the targets share: a file in memory with the fuzzer's bytes, and what must hold of whatever was loaded.
+
+use std::cell::RefCell;
+use std::io::{Seek, Write};
+
+use fathom_evidence::Recording;
+use fathom_readers::{LoadOptions, readers};
+use tempfile::NamedTempFile;
+
+thread_local! {
+    static FILE: RefCell<NamedTempFile> = RefCell::new(NamedTempFile::new_in("/dev/shm").expect("a file in memory"));
+}
+
+/// Loads `bytes` with the readers of `formats`, whether or not they recognise them.
+pub fn load(bytes: &[u8], formats: &[&str]) {
+    FILE.with_borrow_mut(|file| {
+        file.as_file().set_len(0).expect("the file can be cut");
+        file.rewind().expect("the file can be rewound");
+        file.write_all(bytes).expect("the file can be written");
+        for reader in readers().iter().filter(|reader| formats.contains(&reader.name())) {
+            reader.sniff(bytes, file.path());
+            if let Ok(recording) = reader.load(&[file.path().to_owned()], &LoadOptions::default()) {
+                check(&recording);
+            }
+        }
+    });
+}
+
+/// Every id leads somewhere: this panics, and so is found, where one does not.
+fn check(recording: &Recording) {
+    for sample in recording.samples.rows() {
+        recording.text(sample.event);
+        recording.stacks.leaf_to_root(sample.stack_id).for_each(|frame| {
+            recording.text(frame.symbol);
+        });
+    }
+    for span in recording.spans.rows() {
+        recording.text(span.kind);
+        recording.text(span.name);
+        recording.text(span.detail);
+    }
+    for counter in recording.counters.rows() {
+        recording.text(counter.name);
+        assert!(counter.value.is_finite(), "{} is no number", recording.text(counter.name));
+    }
+    for loss in recording.losses.rows() {
+        assert!(!recording.text(loss.says).is_empty(), "a loss that says nothing");
+    }
+}
