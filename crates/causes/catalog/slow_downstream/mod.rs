@@ -21,6 +21,10 @@ pub(crate) static CAUSE: Cause = Cause {
 /// Times longer than in the quiet time before the other side counts as slower.
 const SLOWER: f64 = 1.5;
 
+/// Times as many long reads as in the quiet time, where the short ones are not known: more than traffic
+/// grows from one minute to the next.
+const MORE: f64 = 3.0;
+
 /// Reads from one peer.
 #[derive(Default, Clone, Copy)]
 struct Reads {
@@ -45,6 +49,9 @@ fn decide(case: &Case<'_>) -> Finding {
     let mean = case.evidence(&format!("mean read from {peer}"), (reads.mean_ns(), before), "ns", "spans");
     let standing = match before {
         Some(before) if reads.mean_ns() < SLOWER * before => {
+            if hides_short_reads(case) && has_more_reads(case, peer, reads) {
+                return more_noted(case, peer, reads).with(waiting).with(mean).claiming(case, is_ours);
+            }
             let text =
                 format!("reads from {peer} take {} as before ({})", say::time(reads.mean_ns()), say::time(before));
             return Finding::absent(text).with(waiting).with(mean);
@@ -65,6 +72,36 @@ fn decide(case: &Case<'_>) -> Finding {
         say::time(reads.longest_ns as f64)
     );
     Finding::new(standing, says).with(waiting).with(mean).claiming(case, is_ours)
+}
+
+/// Whether the recorder left out reads that are short but long enough to matter. Then the mean of those
+/// that it kept says little: that there are more of them says that more became long.
+fn hides_short_reads(case: &Case<'_>) -> bool {
+    case.recorded_from_ns("jdk.SocketRead").is_none_or(|from_ns| from_ns > absence::SHORT_NS)
+}
+
+fn per_second(side: &Side<'_>, count: usize) -> f64 {
+    count as f64 / side.seconds()
+}
+
+fn quiet_per_second(case: &Case<'_>, peer: &str) -> f64 {
+    let of_peer = |quiet: &Side<'_>| per_second(quiet, peers(quiet).get(peer).map_or(0, |reads| reads.count));
+    case.quiet.as_ref().map_or(0.0, of_peer)
+}
+
+fn has_more_reads(case: &Case<'_>, peer: &str, reads: &Reads) -> bool {
+    per_second(&case.slow, reads.count) >= MORE * quiet_per_second(case, peer)
+}
+
+fn more_noted(case: &Case<'_>, peer: &str, reads: &Reads) -> Finding {
+    let rates = (per_second(&case.slow, reads.count), Some(quiet_per_second(case, peer)));
+    let says = format!(
+        "{} reads from {peer} per second took long enough to be noted instead of {}, mean {}; shorter ones were not recorded",
+        say::number(rates.0),
+        say::number(rates.1.unwrap_or(0.0)),
+        say::time(reads.mean_ns())
+    );
+    Finding::new(Standing::Indicated, says).with(case.evidence("long reads", rates, "1/s", "spans"))
 }
 
 fn is_ours(cell: Cell) -> bool {

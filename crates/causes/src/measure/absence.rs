@@ -6,7 +6,7 @@ use crate::say;
 
 /// Many short waits slow a service down as well as few long ones: they have to be recorded from
 /// here on before their absence means anything, in ns.
-const SHORT_NS: f64 = 5e6;
+pub const SHORT_NS: f64 = 5e6;
 
 /// The answer when there is no wait of a kind in the slow time: excluded if even short ones would
 /// have been recorded, unknown otherwise. `waits` names them: `waits for locks`.
