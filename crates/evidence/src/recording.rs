@@ -54,6 +54,22 @@ impl Recording {
         self.clocks.absorb(other.clocks, &remap);
     }
 
+    /// Takes over of `other` what is not here yet: two dumps of one recorder hold the same events as
+    /// far as their times overlap.
+    pub fn absorb_overlapping(&mut self, other: Recording) {
+        let (samples, spans) = (self.samples.len(), self.spans.len());
+        let (counters, logs) = (self.counters.len(), self.logs.len());
+        self.absorb(other);
+        let table = &mut self.samples;
+        table.retain(&new_rows(samples, &table.time_ns, |index| table.row(index)));
+        let table = &mut self.spans;
+        table.retain(&new_rows(spans, &table.time_ns, |index| table.row(index)));
+        let table = &mut self.counters;
+        table.retain(&new_rows(counters, &table.time_ns, |index| table.row(index)));
+        let table = &mut self.logs;
+        table.retain(&new_rows(logs, &table.time_ns, |index| table.row(index)));
+    }
+
     /// Adds a fact.
     pub fn add_fact(&mut self, subject: &str, key: &str, value: &str, source: &str) {
         let row = Fact {
@@ -155,5 +171,49 @@ impl Recording {
     /// Whether nothing at all was observed.
     pub fn is_empty(&self) -> bool {
         self.samples.is_empty() && self.spans.is_empty() && self.counters.is_empty() && self.facts.is_empty()
+    }
+}
+/// Which rows to keep so that none from `first_new` on repeats one before it.
+fn new_rows<R: PartialEq>(first_new: usize, time_ns: &[i64], row: impl Fn(usize) -> R) -> Vec<bool> {
+    let mut old: Vec<usize> = (0..first_new).collect();
+    old.sort_by_key(|index| time_ns[*index]);
+    let is_repeated = |index: usize| {
+        let same_time = old.partition_point(|other| time_ns[*other] < time_ns[index]);
+        let candidates = old[same_time..].iter().take_while(|other| time_ns[**other] == time_ns[index]);
+        candidates.into_iter().any(|other| row(*other) == row(index))
+    };
+    (0..time_ns.len()).map(|index| index < first_new || !is_repeated(index)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A dump of one recorder with the events of some seconds.
+    fn dump(seconds: std::ops::Range<i64>) -> Recording {
+        let mut recording = Recording::default();
+        // Other texts come first in each dump, so that the same text has another number.
+        recording.strings.intern(&format!("dump of {seconds:?}"));
+        for second in seconds {
+            recording.add_span(second, 5, 7, "gc_pause", "Pause Young", "", "jfr");
+            recording.add_span(second, 5, 8, "gc_pause", "Pause Young", "", "jfr");
+            recording.add_counter(second, "cpu", "", 0.5, "jfr");
+        }
+        recording
+    }
+
+    #[test]
+    fn overlapping_dumps_count_once() {
+        for (dumps, seconds) in [
+            (vec![0..3], 3),
+            (vec![0..3, 0..3], 3),
+            (vec![0..3, 2..5], 5),
+            (vec![2..5, 0..3, 0..5], 5),
+            (vec![0..2, 4..6], 4),
+        ] {
+            let mut all = Recording::default();
+            dumps.iter().for_each(|range| all.absorb_overlapping(dump(range.clone())));
+            assert_eq!((all.spans.len(), all.counters.len()), (2 * seconds, seconds), "{dumps:?}");
+        }
     }
 }

@@ -87,6 +87,17 @@ macro_rules! table {
                 (0..$crate::Table::len(self)).map(|index| self.row(index))
             }
 
+            /// Keeps the rows that `keep` says true for, in order.
+            pub(crate) fn retain(&mut self, keep: &[bool]) {
+                $(
+                    let mut row = 0;
+                    self.$column.retain(|_| {
+                        row += 1;
+                        keep[row - 1]
+                    });
+                )+
+            }
+
             /// Makes room for `more` rows.
             pub fn reserve(&mut self, more: usize) {
                 $( self.$column.reserve(more); )+

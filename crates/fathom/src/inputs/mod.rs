@@ -156,7 +156,13 @@ impl Service {
     fn add(&mut self, source: Source) {
         let rows = source.rows();
         let Source { paths, format, recording } = source;
-        self.recording.absorb(recording);
+        // Only files that say which JVM they are of can be dumps of one recorder: two servers may
+        // well answer a request at the same time in the same time.
+        let is_dump = |recording: &Recording| Traits::of(recording).is_identified();
+        match is_dump(&recording) && is_dump(&self.recording) {
+            true => self.recording.absorb_overlapping(recording),
+            false => self.recording.absorb(recording),
+        }
         for path in &paths {
             if format != find::RECORDING {
                 self.recording.add_fact(subject::RECORDING, FILES, &file_name(path), format);
