@@ -4,7 +4,9 @@
 use fathom_evidence::kinds::span;
 use fathom_timeline::{Cell, Origin, Stop, Wait};
 
-use crate::measure::collections::{collection_of, heap_occupancy_after, is_full, old_occupancy_after_full, stops};
+use crate::measure::collections::{
+    collection_of, heap_occupancy_after, is_full, old_occupancy_after_full, room_to_promote, stops,
+};
 use crate::{Case, Cause, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -33,7 +35,9 @@ fn decide(case: &Case<'_>) -> Finding {
     }
     let occupancy = old_occupancy_after_full(case);
     let row = longest_row(case);
-    let standing = standing(full.len(), occupancy, row);
+    // A row alone is no proof: something else may ask for full collections while there is plenty of room.
+    let gave_up = row >= IN_A_ROW && room_to_promote(case).is_none_or(|room| room < 1.0);
+    let standing = standing(full.len(), occupancy, gave_up);
     let text = says(&full, occupancy, row);
     if standing == Standing::Absent {
         return Finding::absent(format!("{text}: the old generation is not full"));
@@ -75,10 +79,10 @@ fn without_pauses(case: &Case<'_>) -> Finding {
         })
 }
 
-fn standing(count: usize, occupancy: Option<f64>, row: usize) -> Standing {
+fn standing(count: usize, occupancy: Option<f64>, gave_up: bool) -> Standing {
     match occupancy {
         Some(share) if share >= FULL && count > 1 => Standing::Seen,
-        _ if row >= IN_A_ROW => Standing::Seen,
+        _ if gave_up => Standing::Seen,
         Some(share) if share >= FULL => Standing::Indicated,
         Some(_) => Standing::Absent,
         None => Standing::Faint,

@@ -99,18 +99,39 @@ fn sampled(side: &Side<'_>) -> Option<f64> {
 /// Occupancy of the old generation after the full collections of the slow time, as a share of its
 /// size; of the whole heap where the source does not tell them apart. The median of all.
 pub fn old_occupancy_after_full(case: &Case<'_>) -> Option<f64> {
-    let full = stops(case, is_full);
-    let near_full =
-        |time: i64| full.iter().any(|(from, length)| (from - SLACK_NS..=from + length + SLACK_NS).contains(&time));
-    let by_pause = case.slow.pauses().filter(|(pause, _)| near_full(pause.time_ns)).filter_map(|(_, detail)| {
-        let old = share(detail.old_after_bytes, detail.old_capacity_bytes);
-        old.or_else(|| share(detail.heap_after_bytes, largest_heap(case, &detail)))
-    });
-    let mut shares: Vec<f64> = by_pause.collect();
+    let mut shares: Vec<f64> = full_pauses(case)
+        .filter_map(|detail| {
+            let old = share(detail.old_after_bytes, detail.old_capacity_bytes);
+            old.or_else(|| share(detail.heap_after_bytes, largest_heap(case, &detail)))
+        })
+        .collect();
     if shares.is_empty() {
         shares = counted_old_occupancy(case);
     }
     median(shares)
+}
+
+/// What the full collections of the slow time found and left.
+fn full_pauses<'c>(case: &'c Case<'_>) -> impl Iterator<Item = Gc> + use<'c> {
+    let full = stops(case, is_full);
+    let pauses = case.slow.pauses().filter(move |(pause, _)| {
+        let is_near =
+            |(from, length): &(i64, i64)| (from - SLACK_NS..=from + length + SLACK_NS).contains(&pause.time_ns);
+        full.iter().any(is_near)
+    });
+    pauses.map(|(_, detail)| detail)
+}
+
+/// Room in the old generation after the full collections of the slow time for what a young
+/// collection might have to move there, as a multiple of it: the median. Below 1 a young
+/// collection may not be tried at all.
+pub fn room_to_promote(case: &Case<'_>) -> Option<f64> {
+    let room = full_pauses(case).filter_map(|detail| {
+        let free = detail.old_capacity_bytes?.saturating_sub(detail.old_after_bytes?);
+        let young = detail.heap_before_bytes?.saturating_sub(detail.old_before_bytes?);
+        (young > 0).then(|| free as f64 / young as f64)
+    });
+    median(room.collect())
 }
 
 /// Logs and events place the same pause within this of each other, in ns.
