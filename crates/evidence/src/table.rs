@@ -44,6 +44,8 @@ pub trait Table: Default {
     }
     /// Drops all rows, keeps the memory.
     fn clear(&mut self);
+    /// Keeps the rows for which `keep` is true, in order.
+    fn retain(&mut self, keep: &[bool]);
     /// Rows as Arrow arrays, with text instead of string ids.
     fn to_batch(&self, rows: Range<usize>, strings: &Strings) -> Result<RecordBatch, ArrowError>;
     /// Appends the rows of a batch. Columns that are missing there (an older writer) are zero.
@@ -87,17 +89,6 @@ macro_rules! table {
                 (0..$crate::Table::len(self)).map(|index| self.row(index))
             }
 
-            /// Keeps the rows that `keep` says true for, in order.
-            pub(crate) fn retain(&mut self, keep: &[bool]) {
-                $(
-                    let mut row = 0;
-                    self.$column.retain(|_| {
-                        row += 1;
-                        keep[row - 1]
-                    });
-                )+
-            }
-
             /// Makes room for `more` rows.
             pub fn reserve(&mut self, more: usize) {
                 $( self.$column.reserve(more); )+
@@ -128,6 +119,13 @@ macro_rules! table {
 
             fn clear(&mut self) {
                 $( self.$column.clear(); )+
+            }
+
+            fn retain(&mut self, keep: &[bool]) {
+                $(
+                    let mut keep_row = keep.iter();
+                    self.$column.retain(|_| keep_row.next() == Some(&true));
+                )+
             }
 
             fn to_batch(
