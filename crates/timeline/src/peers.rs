@@ -1,13 +1,19 @@
 //! Which peers of our sockets are services that we call, and which are clients that call us.
 //!
 //! Waiting for a service is lost time, waiting for a client's next request is not, and the two reads
-//! look the same. A service is known by a port that clients are not given, or by several of our
-//! threads talking to the same port: every connection of a client has a port of its own.
+//! look the same. A service is known by a port that clients are not given, or by two of our threads
+//! that read from the same port at once: every connection of a client has a port of its own, and
+//! only one thread at a time reads from it, though many may take turns.
+//!
+//! A program that also makes its own load is its own peer: such a wait is a request seen from
+//! outside, not a cause. Threads that serve clients call services; the threads that make the load
+//! serve nobody, and the clients that the serving threads see are on the same host.
 
 use std::collections::{HashMap, HashSet};
 
 use fathom_evidence::detail::{Io, from_text};
 use fathom_evidence::kinds::span;
+use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StrId};
 
 /// First port that Linux gives to clients by default.
@@ -15,21 +21,129 @@ const FIRST_CLIENT_PORT: u32 = 32_768;
 
 /// The names (`host:port`) of the peers that are services.
 pub(crate) fn services(recording: &Recording) -> HashSet<StrId> {
-    let kinds = [span::SOCKET_READ, span::SOCKET_WRITE].map(|kind| recording.strings.find(kind));
-    let sockets = recording.spans.rows().filter(|span| kinds.contains(&Some(span.kind)));
-    let mut first_thread: HashMap<StrId, i64> = HashMap::new();
-    let mut services = HashSet::new();
-    for socket in sockets {
-        let known = first_thread.insert(socket.name, socket.tid);
-        let is_shared = known.is_some_and(|tid| tid != socket.tid);
-        if is_shared || (known.is_none() && has_service_port(recording, socket.detail)) {
-            services.insert(socket.name);
+    let peers = peers(recording);
+    let is_service = |peer: &Peer| peer.has_service_port || peer.has_connections;
+    let (services, clients): (Vec<_>, Vec<_>) = peers.into_iter().partition(|(_, peer)| is_service(peer));
+    let is_local = |name: &StrId| is_loopback(recording.text(*name));
+    let local_clients = clients.iter().filter(|(name, _)| is_local(name));
+    let serving: HashSet<i64> = local_clients.flat_map(|(_, peer)| peer.threads.iter().copied()).collect();
+    let is_own =
+        |name: &StrId, peer: &Peer| is_local(name) && !serving.is_empty() && peer.threads.is_disjoint(&serving);
+    services.into_iter().filter(|(name, peer)| !is_own(name, peer)).map(|(name, _)| name).collect()
+}
+
+/// Who talks to a peer.
+#[derive(Default)]
+struct Peer {
+    threads: HashSet<i64>,
+    has_service_port: bool,
+    /// Whether there were several connections to it at once.
+    has_connections: bool,
+    /// The last read: its thread and its end.
+    last_read: Option<(i64, i64)>,
+}
+
+impl Peer {
+    /// Reads come in the order of their beginning.
+    fn read(&mut self, tid: i64, from_ns: i64, to_ns: i64) {
+        self.has_connections |= self.last_read.is_some_and(|(other, end)| other != tid && from_ns < end);
+        if self.last_read.is_none_or(|(_, end)| to_ns > end) {
+            self.last_read = Some((tid, to_ns));
         }
     }
-    services
+}
+
+fn peers(recording: &Recording) -> HashMap<StrId, Peer> {
+    let [read, write] = [span::SOCKET_READ, span::SOCKET_WRITE].map(|kind| recording.strings.find(kind));
+    let is_socket = |span: &Span| [read, write].contains(&Some(span.kind));
+    let mut sockets: Vec<Span> = recording.spans.rows().filter(is_socket).collect();
+    sockets.sort_by_key(|socket| socket.time_ns);
+    let mut peers: HashMap<StrId, Peer> = HashMap::new();
+    for socket in sockets {
+        let peer = peers.entry(socket.name).or_default();
+        if peer.threads.is_empty() {
+            peer.has_service_port = has_service_port(recording, socket.detail);
+        }
+        peer.threads.insert(socket.tid);
+        if Some(socket.kind) == read {
+            peer.read(socket.tid, socket.time_ns, socket.time_ns.saturating_add(socket.duration_ns));
+        }
+    }
+    peers
+}
+
+fn is_loopback(name: &str) -> bool {
+    ["127.", "localhost:", "::1", "[::1]", "0:0:0:0:0:0:0:1"].iter().any(|local| name.starts_with(local))
 }
 
 fn has_service_port(recording: &Recording, detail: StrId) -> bool {
     let detail: Io = from_text(recording.text(detail));
     detail.port.is_some_and(|port| port > 0 && port < FIRST_CLIENT_PORT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A read or write: kind, thread, peer, from and to.
+    type Socket = (&'static str, i64, &'static str, i64, i64);
+
+    fn services_of(sockets: &[Socket]) -> Vec<String> {
+        let mut recording = Recording::default();
+        for (kind, tid, peer, from, to) in sockets {
+            let port = peer.rsplit(':').next().unwrap();
+            recording.add_span(*from, to - from, *tid, kind, peer, &format!("{{\"port\":{port}}}"), "jfr");
+        }
+        let mut names: Vec<String> =
+            services(&recording).into_iter().map(|name| recording.text(name).to_owned()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn services_are_told_from_clients_and_from_ourselves() {
+        const READ: &str = span::SOCKET_READ;
+        const WRITE: &str = span::SOCKET_WRITE;
+        let cases: &[(&str, &[Socket], &[&str])] = &[
+            ("a well-known port", &[(READ, 1, "db:5432", 0, 9)], &["db:5432"]),
+            ("a client", &[(READ, 1, "10.0.0.9:51234", 0, 9)], &[]),
+            (
+                "threads that take turns at one client",
+                &[(READ, 1, "10.0.0.9:51234", 0, 9), (READ, 2, "10.0.0.9:51234", 9, 20)],
+                &[],
+            ),
+            (
+                "two connections to a high port",
+                &[(READ, 1, "10.0.0.9:51234", 0, 9), (READ, 2, "10.0.0.9:51234", 5, 20)],
+                &["10.0.0.9:51234"],
+            ),
+            (
+                "writing while another reads",
+                &[(READ, 1, "10.0.0.9:51234", 0, 9), (WRITE, 2, "10.0.0.9:51234", 5, 6)],
+                &[],
+            ),
+            (
+                "a program that makes its own load",
+                &[(READ, 1, "localhost:8080", 0, 9), (WRITE, 2, "127.0.0.1:51234", 8, 9)],
+                &[],
+            ),
+            (
+                "its server calls another service of the same host",
+                &[
+                    (READ, 1, "localhost:8080", 0, 9),
+                    (WRITE, 2, "127.0.0.1:51234", 8, 9),
+                    (READ, 2, "localhost:9090", 1, 8),
+                ],
+                &["localhost:9090"],
+            ),
+            (
+                "its clients are elsewhere",
+                &[(READ, 1, "localhost:8080", 0, 9), (WRITE, 2, "10.0.0.9:51234", 8, 9)],
+                &["localhost:8080"],
+            ),
+        ];
+        for (what, sockets, expected) in cases {
+            assert_eq!(services_of(sockets), *expected, "{what}");
+        }
+    }
 }
