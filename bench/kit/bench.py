@@ -18,9 +18,9 @@ def main(folder: Path, inputs: list[str], grow: str, resize: Callable[[Path, int
     options = arguments(folder.name, inputs)
     if not all((INPUTS / name).exists() for name in [*inputs, grow]):
         subprocess.run([folder / "make_input"], check=True)
-    chosen = [tool for tool in tools.scan(folder / "tools") if options.tool in tool.name.lower()]
+    chosen = tools.scan(folder / "tools", options.tool)
     if not chosen:
-        raise Refused(f"no tool is called like {options.tool!r}")
+        raise Refused(f"no tool to run: none is called like {options.tool!r}, or none could be built")
     print(f"{folder.name}: {machine()}", flush=True)
     for name in options.files or inputs:
         file = INPUTS / name if name in inputs else Path(name)

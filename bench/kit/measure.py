@@ -78,15 +78,13 @@ def several(tools: list[Tool], file: Path) -> list[Result]:
 
 
 def finish(tool: Tool, file: Path, cold: list[Run]) -> Result:
-    """Adds the warm passes: one process that reads the file again and again."""
+    """Adds the warm passes, one process that reads the file again and again, for tools that are not slow already."""
     failure = next((run.failure for run in cold if run.failure), "")
     first = cold[0]
-    if failure or not tool.takes_passes:
-        return Result(tool, file, cold, [], first.events, failure)
-    passes = max(2, min(WARM_PASSES, int(BUDGET_S / first.wall_s)))
-    warm = run_once(tool, file, passes)
-    passes_s = [seconds for run in [*cold, warm] for seconds in run.passes_s]
-    return Result(tool, file, cold, passes_s, first.events, warm.failure)
+    passes = min(WARM_PASSES, int(BUDGET_S / first.wall_s)) if tool.takes_passes and not failure else 0
+    runs = [*cold, run_once(tool, file, passes)] if passes else cold
+    passes_s = [seconds for run in runs for seconds in run.passes_s]
+    return Result(tool, file, cold, passes_s, first.events, runs[-1].failure or failure)
 
 
 def run_once(tool: Tool, file: Path, passes: int) -> Run:

@@ -2,7 +2,7 @@
 
 from .measure import Result
 
-HEADER = "| tool | version | best s | median s | MB/s | M events | M events/s | cold s | CPU s | peak MB | times Fathom |"
+HEADER = "| tool | version | best s | median s | MB/s | events | k events/s | cold s | CPU s | peak MB | times Fathom |"
 RULE = "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
 
 
@@ -16,7 +16,7 @@ def of(results: list[Result], size_bytes: int) -> str:
 
 
 def row(result: Result, size_bytes: int, base: Result | None) -> str:
-    rate = f"{result.events / 1e6:.2f} | {result.events / 1e6 / result.best_s:.2f}" if result.events else "– | –"
+    rate = f"{result.events:,} | {result.events / 1e3 / result.best_s:,.0f}" if result.events else "– | –"
     times = f"{result.best_s / base.best_s:.1f}" if base else "–"
     return (
         f"| {result.tool.name} | {result.tool.version} | {result.best_s:.3f} | {result.median_s:.3f} "

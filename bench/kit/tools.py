@@ -33,25 +33,26 @@ class Tool:
         return [*words, str(file), str(passes)] if self.takes_passes else words
 
 
-def scan(folder: Path) -> list[Tool]:
-    """Builds every tool under `folder`; one that cannot be built is left out, and that is said."""
+def scan(folder: Path, named: str = "") -> list[Tool]:
+    """Builds the tools under `folder` whose name contains `named`; one that cannot be built is left out, and that is said."""
     tools = []
     for description in sorted(folder.glob("*/tool.toml")):
+        about = tomllib.loads(description.read_text())
+        if named not in about["name"].lower():
+            continue
         try:
-            tools.append(build(description))
+            tools.append(build(description.parent, about))
         except (Refused, OSError, subprocess.CalledProcessError) as problem:
-            print(f"left out {description.parent.name}: {problem}", flush=True)
+            print(f"left out {about['name']}: {problem}", flush=True)
     return tools
 
 
-def build(description: Path) -> Tool:
+def build(folder: Path, about: dict) -> Tool:
     """Fetches and compiles one tool."""
-    about = tomllib.loads(description.read_text())
-    command = BUILDERS[about["kind"]](description.parent, about)
     return Tool(
         name=about["name"],
         version=about["version"].format(jdk=jdk_version(jdk(JAVA)), fathom=fathom_version()),
-        command=command,
+        command=BUILDERS[about["kind"]](folder, about),
         takes_passes=about["kind"] != "command",
         ours=about.get("ours", False),
         note=about.get("note", ""),
