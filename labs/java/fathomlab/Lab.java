@@ -44,6 +44,7 @@ public final class Lab {
 
     public static Lab of(String[] args) {
         endWithRunner();
+        Report.loadClasses();
         return new Lab(new Settings(args));
     }
 

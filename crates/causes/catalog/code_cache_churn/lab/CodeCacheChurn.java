@@ -15,7 +15,7 @@ public final class CodeCacheChurn {
     /** The best compiler takes a method after 5 000 calls. */
     private static final int ENOUGH_ORDERS = 6_000;
     /** So long without a compilation means that the compiler is done with a tenant that has had enough orders. */
-    private static final long DONE_NS = 100_000_000;
+    private static final long DONE_NS = 80_000_000;
     /** So long without a compilation means that the compiler has been switched off. */
     private static final long GIVE_UP_NS = 200_000_000;
 

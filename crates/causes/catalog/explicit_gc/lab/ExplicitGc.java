@@ -16,6 +16,7 @@ public final class ExplicitGc {
         for (long bytes = 0; bytes < lab.number("cache_mb") << 20; bytes += ENTRY_BYTES + 16) {
             CACHE.add(new byte[ENTRY_BYTES]);
         }
+        moveCacheToTheOldGeneration();
         lab.note("cache_mb", lab.number("cache_mb"));
         lab.note("collect_every_ms", everyMs);
         lab.onPhase("after", () -> collectByTheClock(lab, everyMs));
@@ -23,6 +24,13 @@ public final class ExplicitGc {
             Work.spin(200_000, request);
             Work.fill(new byte[64 * 1024], request);
         });
+    }
+
+    /** A few young collections before the load begins, so that none of them has to copy the cache later. */
+    private static void moveCacheToTheOldGeneration() {
+        for (int request = 0; request < 40_000; request++) {
+            Work.fill(new byte[64 * 1024], request);
+        }
     }
 
     private static void collectByTheClock(Lab lab, long everyMs) {
