@@ -18,21 +18,30 @@ impl Series {
     /// The rises of a counter that only grows, each with the time over which it rose. A fall means
     /// that the counter began anew and is left out.
     pub fn rises(&self) -> impl Iterator<Item = (i64, i64, f64)> + '_ {
-        self.0.windows(2).map(|pair| (pair[0].0, pair[1].0, pair[1].1 - pair[0].1)).filter(|rise| rise.2 > 0.0)
+        Series::rises_of(&self.0)
     }
 
-    /// By how much a growing counter rose within `from_ns..to_ns`, partial steps by their part.
+    fn rises_of(points: &[(i64, f64)]) -> impl Iterator<Item = (i64, i64, f64)> + '_ {
+        points.windows(2).map(|pair| (pair[0].0, pair[1].0, pair[1].1 - pair[0].1)).filter(|rise| rise.2 > 0.0)
+    }
+
+    /// By how much a growing counter rose within `from_ns..to_ns`, partial steps by their part. Looks
+    /// only at the steps there: it is asked once for each second of a recording.
     pub fn rise_within(&self, from_ns: i64, to_ns: i64) -> f64 {
         let part = |from: i64, to: i64| {
             let overlap = to.min(to_ns).saturating_sub(from.max(from_ns)).max(0);
             overlap as f64 / to.saturating_sub(from).max(1) as f64
         };
-        self.rises().map(|(from, to, rise)| rise * part(from, to)).sum()
+        let first = self.0.partition_point(|(time, _)| *time < from_ns).saturating_sub(1);
+        let end = self.0.partition_point(|(time, _)| *time < to_ns).saturating_add(1).min(self.0.len());
+        let near = Series::rises_of(self.0.get(first..end).unwrap_or_default());
+        near.map(|(from, to, rise)| rise * part(from, to)).sum()
     }
 
     /// Largest value within a time.
     pub fn max_within(&self, from_ns: i64, to_ns: i64) -> Option<f64> {
-        let within = self.0.iter().filter(|(time, _)| (from_ns..=to_ns).contains(time));
+        let first = self.0.partition_point(|(time, _)| *time < from_ns);
+        let within = self.0[first..].iter().take_while(|(time, _)| *time <= to_ns);
         within.map(|(_, value)| *value).max_by(f64::total_cmp)
     }
 
