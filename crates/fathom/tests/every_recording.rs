@@ -41,8 +41,8 @@ const SUFFICE: &[(&str, &[&[&str]])] = &[
     ("jit_warm_up", &[&["jfr", "latency"]]),
     ("lock_contention", &[&["jfr"]]),
     ("long_time_to_safepoint", &[&["jfr"], &["gc_log"]]),
-    // Only who counts the requests knows that there are more of them.
-    ("more_traffic", &[&["jfr", "latency"], &["gc_log", "latency"]]),
+    // Only who counts the requests knows that there are more of them, and a log does not tell what they cost.
+    ("more_traffic", &[&["jfr", "latency"]]),
     ("slow_downstream", &[&["jfr"]]),
 ];
 
@@ -76,7 +76,7 @@ fn answer(recording: &Recording) -> Explanation {
 /// A line of the table: who is accused, the first one apart.
 fn row(recording: &str, sources: &str, answer: &Explanation) -> String {
     let seconds = |from: i64, to: i64| to.saturating_sub(from) as f64 / 1e9;
-    let slow: f64 = answer.slow.iter().map(|slow| seconds(slow.from_ns, slow.to_ns)).sum();
+    let slow = answer.slow.iter().map(|slow| seconds(slow.from_ns, slow.to_ns)).sum::<f64>() + 0.0; // not -0
     let length = seconds(answer.recording.from_ns, answer.recording.to_ns);
     let told =
         |cause: &CauseVerdict| format!("{:?} {} {:.0} %", cause.verdict, cause.id, (cause.share * 20.0).round() * 5.0);
