@@ -153,7 +153,7 @@ fn schema_words() -> HashSet<String> {
 fn evidence_words(page: &str) -> Vec<String> {
     let section = section(page, "Evidence").replace("\n  ", " ");
     let items = section.lines().filter(|line| {
-        ["facts", "samples", "spans", "counters", "logs"].iter().any(|table| line.starts_with(&format!("- `{table}`")))
+        ["facts", "samples", "spans", "counters"].iter().any(|table| line.starts_with(&format!("- `{table}`")))
     });
     let places = items.filter_map(|item| item.split_once(": ").map(|(place, _)| place.to_owned()));
     places.flat_map(|place| place.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()).collect()

@@ -10,7 +10,7 @@ pub(crate) static CAUSE: Cause = Cause {
     id: "code_cache_full",
     readme: include_str!("README.md"),
     rank: 9,
-    has_lab: false,
+    has_lab: true,
     actions: &[
         "-XX:ReservedCodeCacheSize=240m or more (the default); restart, since a compiler that is off stays off",
         "never -XX:-UseCodeCacheFlushing: it makes \"full\" permanent",

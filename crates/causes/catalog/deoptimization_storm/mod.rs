@@ -13,7 +13,7 @@ pub(crate) static CAUSE: Cause = Cause {
     id: "deoptimization_storm",
     readme: include_str!("README.md"),
     rank: 12,
-    has_lab: false,
+    has_lab: true,
     actions: &[
         "look at the method and reason: a class loaded late, a type or branch that flips between phases",
         "-Xlog:deoptimization=debug names them all; a newer JDK may have the compiler bug fixed",

@@ -9,7 +9,7 @@ pub(crate) static CAUSE: Cause = Cause {
     id: "explicit_gc",
     readme: include_str!("README.md"),
     rank: 15,
-    has_lab: false,
+    has_lab: true,
     actions: &[
         "remove the caller, or -XX:+ExplicitGCInvokesConcurrent (G1), or -XX:+DisableExplicitGC (not where direct buffers need it)",
     ],

@@ -11,7 +11,7 @@ pub(crate) static CAUSE: Cause = Cause {
     id: "more_traffic",
     readme: include_str!("README.md"),
     rank: 50,
-    has_lab: false,
+    has_lab: true,
     actions: &["more instances or admission control; nothing below the application is wrong"],
     decide,
 };

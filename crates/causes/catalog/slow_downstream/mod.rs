@@ -13,7 +13,7 @@ pub(crate) static CAUSE: Cause = Cause {
     id: "slow_downstream",
     readme: include_str!("README.md"),
     rank: 45,
-    has_lab: false,
+    has_lab: true,
     actions: &["ask the other service; a time-out and a limit on calls in flight keep its trouble out of this one"],
     decide,
 };
