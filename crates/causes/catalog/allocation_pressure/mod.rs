@@ -26,6 +26,9 @@ const GREW: f64 = 1.5;
 /// Share of the time in collections that is too much whatever it was before.
 const HEAVY: f64 = 0.10;
 
+/// Threads lost to ordinary collections below which a higher rate costs nothing that anybody feels.
+const CHEAP: f64 = 0.03;
+
 /// Fewer pauses, or threads that waited for memory, than this are no rate.
 const SEVERAL: usize = 3;
 
@@ -45,7 +48,7 @@ fn decide(case: &Case<'_>) -> Finding {
     let standing = match (quiet, pauses.1) {
         _ if stalls >= SEVERAL => Standing::Seen,
         (Some(quiet), Some(before)) if slow >= GREW * quiet && count >= SEVERAL && pauses.0 >= GREW * before => {
-            Standing::Seen
+            if case.excess_threads(is_ours) >= CHEAP { Standing::Seen } else { Standing::Faint }
         }
         (Some(quiet), _) => return Finding::absent(unchanged(slow, quiet, pauses)).with_all(evidence),
         (None, _) if stopped_share(case) >= HEAVY && count >= SEVERAL => Standing::Indicated,
