@@ -4,6 +4,7 @@ use fathom_evidence::kinds::span;
 use fathom_timeline::{Cell, Stop, Wait};
 
 use crate::case::Side;
+use crate::measure::code_cache::CodeCache;
 use crate::measure::collections::{allocation_rate, is_ordinary, stops};
 use crate::{Case, Cause, Evidence, Finding, Standing, say};
 
@@ -29,6 +30,9 @@ const HEAVY: f64 = 0.10;
 /// Threads lost to ordinary collections below which a higher rate costs nothing that anybody feels.
 const CHEAP: f64 = 0.03;
 
+/// Collections to free code, per second, that are no upkeep any more.
+const FREES_PER_SECOND: f64 = 0.5;
+
 /// Fewer pauses, or threads that waited for memory, than this are no rate.
 const SEVERAL: usize = 3;
 
@@ -48,13 +52,23 @@ fn decide(case: &Case<'_>) -> Finding {
     let standing = match (quiet, pauses.1) {
         _ if stalls >= SEVERAL => Standing::Seen,
         (Some(quiet), Some(before)) if slow >= GREW * quiet && count >= SEVERAL && pauses.0 >= GREW * before => {
-            if case.excess_threads(is_ours) >= CHEAP { Standing::Seen } else { Standing::Faint }
+            if is_cheap(case) || frees_code(case) { Standing::Faint } else { Standing::Seen }
         }
         (Some(quiet), _) => return Finding::absent(unchanged(slow, quiet, pauses)).with_all(evidence),
         (None, _) if stopped_share(case) >= HEAVY && count >= SEVERAL => Standing::Indicated,
         (None, _) => return Finding::absent("collections take little time").with_all(evidence),
     };
     Finding::new(standing, says(case, (slow, quiet), pauses.0, stalls)).with_all(evidence).claiming(case, is_ours)
+}
+
+fn is_cheap(case: &Case<'_>) -> bool {
+    case.excess_threads(is_ours) < CHEAP
+}
+
+/// Whether code is thrown away all the time. What runs interpreted meanwhile allocates what compiled
+/// code does not (escape analysis), so that the rate rises without the application's doing.
+fn frees_code(case: &Case<'_>) -> bool {
+    CodeCache::of(case).collections_per_second.0 >= FREES_PER_SECOND
 }
 
 /// Pauses of ordinary collections.
