@@ -52,7 +52,11 @@ fn decide(case: &Case<'_>) -> Finding {
     let standing = match (quiet, pauses.1) {
         _ if stalls >= SEVERAL => Standing::Seen,
         (Some(quiet), Some(before)) if slow >= GREW * quiet && count >= SEVERAL && pauses.0 >= GREW * before => {
-            if is_cheap(case) || frees_code(case) { Standing::Faint } else { Standing::Seen }
+            if is_cheap(case) || frees_code(case) {
+                Standing::Faint
+            } else {
+                Standing::Seen
+            }
         }
         (Some(quiet), _) => return Finding::absent(unchanged(slow, quiet, pauses)).with_all(evidence),
         (None, _) if stopped_share(case) >= HEAVY && count >= SEVERAL => Standing::Indicated,
