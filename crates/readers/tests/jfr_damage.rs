@@ -1,5 +1,7 @@
 //! Damaged recordings: whatever the bytes, there is an answer, soon, and nothing panics.
 
+#![allow(clippy::unwrap_used)]
+
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -85,7 +87,7 @@ proptest! {
 /// Everything before the cut is there: each event of a shorter file is in the longer one.
 #[test]
 fn a_longer_piece_never_gives_less() {
-    let bytes = &WHOLE[1];
+    let bytes = &WHOLE[2];
     let mut before = 0;
     for cut in (68..bytes.len()).step_by(2_003) {
         if let Ok(recording) = load(&bytes[..cut]) {

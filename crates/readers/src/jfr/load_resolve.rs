@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use fathom_evidence::{StrId, Strings};
 
+use super::load_settings::Profiler;
 use super::parse_bytes::{Text, text};
 use super::parse_chunk::Clock;
 use super::parse_metadata::{Types, Unit};
@@ -21,6 +22,8 @@ pub(super) struct Resolver<'a> {
     pub(super) clock: Clock,
     plans: FxHashMap<u64, Plan>,
     texts: FxHashMap<(u64, u64), StrId>,
+    /// Whether async-profiler wrote the chunk.
+    pub(super) is_profiler: bool,
     /// Keys that no pool has.
     pub(super) unresolved: u64,
 }
@@ -29,7 +32,7 @@ impl<'a> Resolver<'a> {
     pub(super) fn new(data: &'a [u8], types: &'a Types, pools: &'a Pools, clock: Clock) -> Self {
         let plans = types.iter().filter(|(id, _)| pools.get(*id).len() > 0);
         let plans = plans.filter_map(|(id, _)| Some((id, Plan::compile(types, id)?))).collect();
-        Resolver { data, types, pools, clock, plans, texts: FxHashMap::default(), unresolved: 0 }
+        Resolver { data, types, pools, clock, plans, texts: FxHashMap::default(), is_profiler: Profiler::wrote(types), unresolved: 0 }
     }
 
     /// The pool of the type `name`.
@@ -118,6 +121,14 @@ impl<'a> Resolver<'a> {
                 self.slot_text(type_id, offset, slot, depth)
             }
         }
+    }
+
+    /// Class and name of the method behind a field, apart.
+    pub(super) fn function(&mut self, leaf: &Leaf, key: u64) -> Option<(String, String)> {
+        let Kind::Key(type_id) = leaf.kind else { return None };
+        let offset = self.pools.get(type_id).offset(key)?;
+        let class = self.part(type_id, offset, "type", 0).unwrap_or_default();
+        Some((class, self.part(type_id, offset, "name", 0)?))
     }
 
     fn part(&mut self, type_id: u64, offset: usize, field: &str, depth: usize) -> Option<String> {

@@ -7,7 +7,8 @@
 
 use rustc_hash::FxHashMap;
 
-use fathom_evidence::{Frame, FrameId, Recording, StackId, StrId, kinds};
+use fathom_evidence::kinds::frame;
+use fathom_evidence::{Frame, FrameId, Recording, StackId, StrId};
 
 use super::load_resolve::Resolver;
 use super::parse_bytes::varint;
@@ -94,7 +95,7 @@ pub(super) fn push_class(
     recording: &mut Recording,
 ) -> StackId {
     let symbol = resolver.text_id(&mut recording.strings, leaf, class);
-    let kind = recording.strings.intern(kinds::frame::CLASS);
+    let kind = recording.strings.intern(frame::CLASS);
     let frame = recording.stacks.intern_frame(Frame { symbol, module: StrId(0), kind, line: 0 });
     recording.stacks.intern(parent, frame)
 }
@@ -226,29 +227,33 @@ impl<'a> Frames<'a> {
 }
 
 fn make_frame(key: FrameKey, shape: &Shape, resolver: &mut Resolver<'_>, recording: &mut Recording) -> FrameId {
-    let symbol = match resolver.text_id(&mut recording.strings, shape.frame.leaf(shape.method), key.method) {
-        StrId(0) => recording.strings.intern("[unknown]"),
-        symbol => symbol,
+    let kind = shape.kind.map_or(String::new(), |slot| resolver.text(shape.frame.leaf(slot), u64::from(key.kind)));
+    let kind = frame_kind(&kind);
+    let strings = &mut recording.strings;
+    let method = shape.frame.leaf(shape.method);
+    // async-profiler gives the library of a native function as its class.
+    let is_function = resolver.is_profiler && [frame::NATIVE, frame::VM, frame::KERNEL].contains(&kind);
+    let (module, symbol) = match resolver.function(method, key.method).filter(|_| is_function) {
+        Some((module, symbol)) => (strings.intern(&module), strings.intern(&symbol)),
+        None => (StrId(0), resolver.text_id(strings, method, key.method)),
     };
-    let kind = shape.kind.map_or(StrId(0), |slot| {
-        let name = resolver.text(shape.frame.leaf(slot), u64::from(key.kind));
-        recording.strings.intern(frame_kind(&name))
-    });
+    let symbol = if symbol == StrId(0) { strings.intern("[unknown]") } else { symbol };
+    let kind = strings.intern(kind);
     // Lines are positive; recorders write other numbers for code without lines.
     let line = if key.line as i32 > 0 { key.line } else { 0 };
-    recording.stacks.intern_frame(Frame { symbol, module: StrId(0), kind, line })
+    recording.stacks.intern_frame(Frame { symbol, module, kind, line })
 }
 
 /// The layer that a frame type of the JVM or of async-profiler stands for.
 fn frame_kind(name: &str) -> &str {
     match name {
-        "Interpreted" => kinds::frame::INTERPRETED,
-        "JIT compiled" => kinds::frame::COMPILED,
-        "Inlined" => kinds::frame::INLINED,
-        "C1 compiled" => kinds::frame::C1,
-        "Native" => kinds::frame::NATIVE,
-        "C++" => kinds::frame::VM,
-        "Kernel" => kinds::frame::KERNEL,
+        "Interpreted" => frame::INTERPRETED,
+        "JIT compiled" => frame::COMPILED,
+        "Inlined" => frame::INLINED,
+        "C1 compiled" => frame::C1,
+        "Native" => frame::NATIVE,
+        "C++" => frame::VM,
+        "Kernel" => frame::KERNEL,
         other => other,
     }
 }
