@@ -23,18 +23,30 @@ pub(super) struct Cycle {
 
 /// Collections under way.
 #[derive(Debug, Default)]
-pub(super) struct Cycles(BTreeMap<u64, Cycle>);
+pub(super) struct Cycles {
+    open: BTreeMap<u64, Cycle>,
+    /// Why the next collection begins, where the log says that before it.
+    announced_cause: String,
+}
 
 impl Cycles {
+    /// Remembers what Shenandoah says before a collection that somebody asked for:
+    /// `Trigger: GC request (System.gc())`. Other triggers are for want of memory.
+    pub(super) fn announce(&mut self, trigger: &str) {
+        let request = trigger.split_once("GC request (").and_then(|(_, cause)| cause.strip_suffix(')'));
+        self.announced_cause = request.unwrap_or_default().to_owned();
+    }
+
     /// The collection `gc_id`, which certainly lasted from `start_ns` to `end_ns`.
     pub(super) fn extend(&mut self, gc_id: u64, start_ns: i64, end_ns: i64) -> &mut Cycle {
-        let cycle = self.0.entry(gc_id).or_insert_with(|| Cycle {
+        let announced_cause = &mut self.announced_cause;
+        let cycle = self.open.entry(gc_id).or_insert_with(|| Cycle {
             gc_id,
             start_ns,
             end_ns,
             sum_of_pauses_ns: 0,
             longest_pause_ns: 0,
-            cause: String::new(),
+            cause: std::mem::take(announced_cause),
             name: String::new(),
             scope: "",
             heap: None,
@@ -47,16 +59,37 @@ impl Cycles {
     /// Collections that cannot get longer now that `gc_id` was seen: much older ones, and if the
     /// numbers have begun again all of them.
     pub(super) fn done(&mut self, gc_id: u64) -> Vec<Cycle> {
-        let newest = self.0.last_key_value().map_or(gc_id, |(newest, _)| *newest);
+        let newest = self.open.last_key_value().map_or(gc_id, |(newest, _)| *newest);
         if gc_id.saturating_add(MAX_OPEN) < newest {
             return self.finish();
         }
-        let open = self.0.split_off(&newest.saturating_sub(MAX_OPEN));
-        std::mem::replace(&mut self.0, open).into_values().collect()
+        let open = self.open.split_off(&newest.saturating_sub(MAX_OPEN));
+        std::mem::replace(&mut self.open, open).into_values().collect()
     }
 
     /// All of them.
     pub(super) fn finish(&mut self) -> Vec<Cycle> {
-        std::mem::take(&mut self.0).into_values().collect()
+        std::mem::take(&mut self.open).into_values().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_announced_cause_is_the_next_collections() {
+        for (trigger, expected) in [
+            ("Trigger: GC request (System.gc())", "System.gc()"),
+            ("Trigger: Explicit GC request (System.gc())", "System.gc()"),
+            ("Trigger: Free (1234K) is below minimum threshold (2000K)", ""),
+            ("Trigger: GC request (", ""),
+        ] {
+            let mut cycles = Cycles::default();
+            cycles.extend(6, 0, 10);
+            cycles.announce(trigger);
+            let causes = [6, 7, 7, 8].map(|gc_id| cycles.extend(gc_id, 10, 20).cause.clone());
+            assert_eq!(causes, ["", expected, expected, ""], "{trigger}");
+        }
     }
 }

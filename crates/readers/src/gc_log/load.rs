@@ -310,6 +310,9 @@ impl Loader {
     }
 
     fn note(&mut self, at: Stamp, class: &str, line: &[u8]) {
+        if class == "gc_trigger" {
+            self.cycles.announce(&String::from_utf8_lossy(line));
+        }
         let Some(time_ns) = self.place_or_borrow(at) else { return };
         let level = if class == "gc_trouble" { "warning" } else { "info" };
         self.recording.add_log(time_ns, SOURCE, level, class, &String::from_utf8_lossy(line));
