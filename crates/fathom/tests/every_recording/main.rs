@@ -3,6 +3,8 @@
 //! Each recording is explained by each of its files alone and by all of them together. The snapshot
 //! shows who was accused of what, so that a change of any cause shows its effect on all of them.
 
+mod labs;
+
 use std::path::{Path, PathBuf};
 
 use fathom_causes::explanation::{CauseVerdict, Explanation, Verdict};
