@@ -1,7 +1,7 @@
 //! What was looked at, when it was slow, and the headline figures.
 
 use fathom_evidence::Recording;
-use fathom_evidence::kinds::subject;
+use fathom_evidence::kinds::{loss, subject};
 use fathom_timeline::{BUCKET_NS, Cell, SignalKind, SlowInterval as Slow};
 
 use crate::case::{Case, major_version};
@@ -202,21 +202,27 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 /// numbers only are told once.
 pub(crate) fn losses(recording: &Recording) -> Vec<LossNote> {
     let mut notes: Vec<(LossNote, String, usize)> = Vec::new();
-    for loss in recording.losses.rows() {
-        let says = recording.text(loss.says).to_owned();
+    for row in recording.losses.rows() {
+        let says = recording.text(row.says).to_owned();
         let template: String = says.chars().filter(|c| !c.is_ascii_digit()).collect();
-        let (source, kind) = (recording.text(loss.source).to_owned(), recording.text(loss.kind).to_owned());
+        let (source, kind) = (recording.text(row.source).to_owned(), recording.text(row.kind).to_owned());
         match notes.iter_mut().find(|(note, known, _)| note.source == source && note.kind == kind && *known == template)
         {
             Some((_, _, times)) => *times += 1,
             None => notes.push((LossNote { source, kind, says }, template, 1)),
         }
     }
+    let virtual_threads = recording.strings.find("java.lang.VirtualThread.run").map(|_| LossNote {
+        source: "jfr".to_owned(),
+        kind: loss::REFUSED.to_owned(),
+        says: "JFR does not record how long virtual threads wait for locks: --latency shows what they suffer"
+            .to_owned(),
+    });
     let told = notes.into_iter().map(|(mut note, _, times)| {
         if times > 1 {
             note.says += &format!(" (and {} more like it)", times - 1);
         }
         note
     });
-    told.collect()
+    told.chain(virtual_threads).collect()
 }

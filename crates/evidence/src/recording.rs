@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn overlapping_dumps_count_once() {
         for (dumps, seconds) in [
-            (vec![0..3], 3),
+            (Vec::from([0..3]), 3),
             (vec![0..3, 0..3], 3),
             (vec![0..3, 2..5], 5),
             (vec![2..5, 0..3, 0..5], 5),

@@ -18,7 +18,7 @@ const READ_MAX_BYTES: u64 = 4 << 20;
 
 /// A gzip file unpacks to at most this many bytes; more is cut, so that a small hostile file
 /// cannot fill the memory.
-const UNPACKED_MAX_BYTES: u64 = 4 << 30;
+const UNPACKED_MAX_BYTES: u64 = 2 << 30;
 
 /// The content of a file.
 #[derive(Debug)]

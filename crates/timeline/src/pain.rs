@@ -174,7 +174,7 @@ fn interval(account: &Account, start: usize, end: usize, told: &[Told]) -> Optio
     let best = in_here.max_by(|a, b| rank(a).partial_cmp(&rank(b)).unwrap_or(std::cmp::Ordering::Equal))?;
     Some(SlowInterval {
         from_ns: account.grid.start_of(start),
-        to_ns: account.grid.start_ns + end as i64 * BUCKET_NS,
+        to_ns: account.grid.start_of(end),
         signal: best.signal.kind,
         worst: worst(best),
     })

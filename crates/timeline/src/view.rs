@@ -83,11 +83,16 @@ impl<'a> View<'a> {
         self.recording.samples.rows().filter(move |sample| Some(sample.event) == event)
     }
 
-    /// All instances of a counter with their thread, each as a series.
+    /// All instances of a counter with their thread, each as a series. Two sources may count the same
+    /// thing: the numbers are those of the source that has most of them.
     pub fn counters(&self, name: &str) -> HashMap<(StrId, i64), Series> {
         let mut found: HashMap<(StrId, i64), Series> = HashMap::new();
         let Some(name) = self.recording.strings.find(name) else { return found };
-        for row in self.recording.counters.rows().filter(|row| row.name == name && row.value.is_finite()) {
+        let rows = || self.recording.counters.rows().filter(move |row| row.name == name && row.value.is_finite());
+        let mut by_source: HashMap<StrId, usize> = HashMap::new();
+        rows().for_each(|row| *by_source.entry(row.source).or_default() += 1);
+        let best = by_source.into_iter().max_by_key(|(source, count)| (*count, *source)).map(|(source, _)| source);
+        for row in rows().filter(|row| Some(row.source) == best) {
             found.entry((row.instance, row.tid)).or_default().0.push((row.time_ns, row.value));
         }
         found.values_mut().for_each(|series| series.0.sort_by_key(|point| point.0));

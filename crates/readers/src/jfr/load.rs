@@ -28,7 +28,8 @@ pub(super) fn load(file: &[u8], path: &Path) -> Result<Recording, LoadError> {
             says: format!("not readable as a JFR recording: {why}"),
         });
     }
-    let opened: Vec<Opened<'_>> = chunks.into_par_iter().map(|chunk| Opened { layout: layout(&chunk), chunk }).collect();
+    let opened: Vec<Opened<'_>> =
+        chunks.into_par_iter().map(|chunk| Opened { layout: layout(&chunk), chunk }).collect();
     let settings = opened.iter().find_map(|opened| Profiler::of(&opened.chunk, opened.layout.as_ref()?));
     let loaded = opened.par_iter().map(|opened| opened.load(settings.as_ref())).collect();
     Ok(merge(&opened, loaded, &gaps, &path.display().to_string()))

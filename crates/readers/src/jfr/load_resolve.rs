@@ -32,7 +32,16 @@ impl<'a> Resolver<'a> {
     pub(super) fn new(data: &'a [u8], types: &'a Types, pools: &'a Pools, clock: Clock) -> Self {
         let plans = types.iter().filter(|(id, _)| pools.get(*id).len() > 0);
         let plans = plans.filter_map(|(id, _)| Some((id, Plan::compile(types, id)?))).collect();
-        Resolver { data, types, pools, clock, plans, texts: FxHashMap::default(), is_profiler: Profiler::wrote(types), unresolved: 0 }
+        Resolver {
+            data,
+            types,
+            pools,
+            clock,
+            plans,
+            texts: FxHashMap::default(),
+            is_profiler: Profiler::wrote(types),
+            unresolved: 0,
+        }
     }
 
     /// The pool of the type `name`.
