@@ -2,7 +2,6 @@
 
 use crate::account::Account;
 use crate::cells::{Cell, Layer};
-use crate::grid::BUCKET_NS;
 use crate::intervals::SlowInterval;
 use crate::signals::{self, Signal, SignalKind, runs};
 use crate::startup::Startup;

@@ -26,7 +26,7 @@ const SUFFICE: &[(&str, &[&[&str]])] = &[
     ("allocation_pressure", &[&["jfr"], &["gc_log"]]),
     ("code_cache_churn", &[&["jfr"]]),
     ("code_cache_full", &[&["jfr"]]),
-    ("deoptimization_storm", &[&["jfr"]]),
+    ("deoptimization_storm", &[&["jfr", "latency"]]),
     ("explicit_gc", &[&["jfr"], &["gc_log"]]),
     ("full_gc_old_generation_full", &[&["jfr"], &["gc_log"]]),
     // A JVM that starts is not slow unless somebody waits for it.
