@@ -205,14 +205,14 @@ mod tests {
     #[test]
     fn overlapping_dumps_count_once() {
         for (dumps, seconds) in [
-            (Vec::from([0..3]), 3),
-            (vec![0..3, 0..3], 3),
-            (vec![0..3, 2..5], 5),
-            (vec![2..5, 0..3, 0..5], 5),
-            (vec![0..2, 4..6], 4),
+            (&[(0, 3)][..], 3),
+            (&[(0, 3), (0, 3)], 3),
+            (&[(0, 3), (2, 5)], 5),
+            (&[(2, 5), (0, 3), (0, 5)], 5),
+            (&[(0, 2), (4, 6)], 4),
         ] {
             let mut all = Recording::default();
-            dumps.iter().for_each(|range| all.absorb_overlapping(dump(range.clone())));
+            dumps.iter().for_each(|(from, to)| all.absorb_overlapping(dump(*from..*to)));
             assert_eq!((all.spans.len(), all.counters.len()), (2 * seconds, seconds), "{dumps:?}");
         }
     }
