@@ -32,7 +32,7 @@ def verdict(good: list[Result], base: Result | None) -> list[str]:
         return []
     fastest = peers[0]
     ratio = fastest.best_s / base.best_s
-    return [f"Fathom on one thread takes 1/{ratio:.1f} of the time of the fastest peer, {fastest.tool.name}."]
+    return [f"Fathom on one thread is {ratio:.1f} times as fast as the fastest peer, {fastest.tool.name}."]
 
 
 def notes(good: list[Result]) -> list[str]:

@@ -55,7 +55,7 @@ class Tables(unittest.TestCase):
         rows = table.of([self.result("slow", 5.0), self.result("broken", 0.1, "exit 1: no"), self.result("quick", 2.0), ours], 10_000_000)
         names = [line.split(" | ")[0].strip("| ") for line in rows.splitlines() if line.startswith("| ")]
         self.assertEqual(names, ["tool", "ours", "quick", "slow", "broken"])
-        self.assertIn("1/4.0 of the time of the fastest peer, quick", rows)
+        self.assertIn("4.0 times as fast as the fastest peer, quick", rows)
         self.assertIn("| ours | 1 | 0.500 | 0.500 | 20.0 | 2,000,000 | 4,000 | 1.50 | 0.50 | 5 | 1.0 |", rows)
 
     def test_every_row_has_as_many_cells_as_the_header(self):
