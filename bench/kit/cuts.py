@@ -1,44 +1,62 @@
 """Smaller and larger inputs of the same kind: whole chunks of a JFR file, whole lines of a log, and copies end to end."""
 
+import itertools
 import shutil
 import struct
+from dataclasses import dataclass
 from pathlib import Path
 
 CHUNK_MAGIC = b"FLR\0"
-CHUNK_SIZE_AT = 8
+CHUNK_HEADER = struct.Struct(">4sHHqqqqq")
+CHUNK_START_AT = 32
 COPY_BYTES = 1 << 24
 
 
+@dataclass(frozen=True)
+class Chunk:
+    """Where a chunk lies in its file, and when it was recorded."""
+
+    at: int
+    size: int
+    start_ns: int
+    end_ns: int
+
+
 def jfr_of_size(source: Path, size_mb: int, into: Path) -> Path:
-    """A JFR file of about `size_mb`: the first chunks of `source`, round and round. Chunks end to end are a valid file."""
-    chunks = chunk_ranges(source)
+    """A JFR file of about `size_mb`: the first chunks of `source`, round and round. Chunks end to end are a valid file.
+
+    Each round starts when the one before ended: JMC leaves out chunks that it takes for copies of another.
+    """
+    chunks = chunks_of(source)
+    round_ns = max(chunk.end_ns for chunk in chunks) - min(chunk.start_ns for chunk in chunks)
     written = 0
     with source.open("rb") as reader, into.open("wb") as writer:
-        while written < size_mb * 1_000_000:
-            for start, size in chunks:
-                if written >= size_mb * 1_000_000:
-                    break
-                reader.seek(start)
-                writer.write(reader.read(size))
-                written += size
-    return into
+        for count, chunk in enumerate(itertools.cycle(chunks)):
+            if written >= size_mb * 1_000_000:
+                return into
+            reader.seek(chunk.at)
+            content = bytearray(reader.read(chunk.size))
+            struct.pack_into(">q", content, CHUNK_START_AT, chunk.start_ns + count // len(chunks) * round_ns)
+            written += writer.write(content)
 
 
-def chunk_ranges(source: Path) -> list[tuple[int, int]]:
-    """Start and size of each chunk, from the chunks' headers."""
-    ranges = []
+def chunks_of(source: Path) -> list[Chunk]:
+    """The chunks of a file, from their headers."""
+    chunks = []
     total = source.stat().st_size
     with source.open("rb") as reader:
-        start = 0
-        while start < total:
-            reader.seek(start)
-            header = reader.read(CHUNK_SIZE_AT + 8)
-            size = struct.unpack_from(">q", header, CHUNK_SIZE_AT)[0] if len(header) == CHUNK_SIZE_AT + 8 else 0
-            if header[:4] != CHUNK_MAGIC or size <= 0:
-                raise ValueError(f"{source}: no JFR chunk at byte {start}")
-            ranges.append((start, size))
-            start += size
-    return ranges
+        at = 0
+        while at < total or not chunks:
+            reader.seek(at)
+            header = reader.read(CHUNK_HEADER.size)
+            if len(header) < CHUNK_HEADER.size or header[:4] != CHUNK_MAGIC:
+                raise ValueError(f"{source}: no JFR chunk at byte {at}")
+            _, _, _, size, _, _, start_ns, duration_ns = CHUNK_HEADER.unpack(header)
+            if size < CHUNK_HEADER.size:
+                raise ValueError(f"{source}: a JFR chunk of {size} bytes at byte {at}")
+            chunks.append(Chunk(at, size, start_ns, start_ns + duration_ns))
+            at += size
+    return chunks
 
 
 def log_of_size(source: Path, size_mb: int, into: Path) -> Path:

@@ -10,9 +10,10 @@ from kit.measure import Result, Run, failure_of
 from kit.tools import Tool
 
 
-def chunk(content: bytes) -> bytes:
-    size = 16 + len(content)
-    return b"FLR\0" + struct.pack(">HHq", 2, 0, size) + content
+def chunk(content: bytes, start_ns: int = 0) -> bytes:
+    """A chunk that lasts 1 000 ns."""
+    size = cuts.CHUNK_HEADER.size + len(content)
+    return cuts.CHUNK_HEADER.pack(b"FLR\0", 2, 0, size, 0, 0, start_ns, 1_000) + content
 
 
 class Cuts(unittest.TestCase):
@@ -21,22 +22,28 @@ class Cuts(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.source, self.cut = Path(folder.name) / "source", Path(folder.name) / "cut"
 
-    def test_jfr_is_cut_and_repeated_at_chunk_borders(self):
-        first, second = chunk(b"a" * 700_000), chunk(b"b" * 600_000)
-        self.source.write_bytes(first + second)
-        self.assertEqual(cuts.jfr_of_size(self.source, 1, self.cut).read_bytes(), first + second)
-        self.assertEqual(cuts.jfr_of_size(self.source, 2, self.cut).read_bytes(), first + second + first + second[:0])
+    def test_jfr_is_cut_at_chunks_and_goes_round_and_on_in_time(self):
+        first, second = b"a" * 700_000, b"b" * 600_000
+        self.source.write_bytes(chunk(first, 5_000) + chunk(second, 6_000))
+        for size_mb, expected in [
+            (1, chunk(first, 5_000) + chunk(second, 6_000)),
+            (2, chunk(first, 5_000) + chunk(second, 6_000) + chunk(first, 7_000)),
+            (3, chunk(first, 5_000) + chunk(second, 6_000) + chunk(first, 7_000) + chunk(second, 8_000) + chunk(first, 9_000)),
+        ]:
+            self.assertEqual(cuts.jfr_of_size(self.source, size_mb, self.cut).read_bytes(), expected)
 
-    def test_no_chunk_is_said_with_its_place(self):
-        for damage, place in [(b"", 0), (chunk(b"a"), 17), (chunk(b"a"), 17)]:
-            self.source.write_bytes(damage + b"no chunk here")
-            with self.assertRaisesRegex(ValueError, f"at byte {place}$"):
-                cuts.chunk_ranges(self.source)
-
-    def test_a_chunk_without_size_is_no_endless_loop(self):
-        self.source.write_bytes(b"FLR\0" + bytes(64))
-        with self.assertRaises(ValueError):
-            cuts.chunk_ranges(self.source)
+    def test_what_is_no_chunk_is_said_with_its_place(self):
+        whole = chunk(b"a")
+        for damaged, says in [
+            (b"", "no JFR chunk at byte 0$"),
+            (b"no chunk here" * 9, "no JFR chunk at byte 0$"),
+            (whole + b"no chunk here" * 9, f"no JFR chunk at byte {len(whole)}$"),
+            (whole + whole[:20], f"no JFR chunk at byte {len(whole)}$"),
+            (b"FLR\0" + bytes(64), "a JFR chunk of 0 bytes at byte 0$"),
+        ]:
+            self.source.write_bytes(damaged)
+            with self.assertRaisesRegex(ValueError, says):
+                cuts.chunks_of(self.source)
 
     def test_a_log_is_cut_after_a_line(self):
         line = b"x" * 99 + b"\n"
@@ -55,7 +62,7 @@ class Tables(unittest.TestCase):
         rows = table.of([self.result("slow", 5.0), self.result("broken", 0.1, "exit 1: no"), self.result("quick", 2.0), ours], 10_000_000)
         names = [line.split(" | ")[0].strip("| ") for line in rows.splitlines() if line.startswith("| ")]
         self.assertEqual(names, ["tool", "ours", "quick", "slow", "broken"])
-        self.assertIn("1/4.0 of the time of the fastest peer, quick", rows)
+        self.assertIn("4.0 times as fast as the fastest peer, quick", rows)
         self.assertIn("| ours | 1 | 0.500 | 0.500 | 20.0 | 2,000,000 | 4,000 | 1.50 | 0.50 | 5 | 1.0 |", rows)
 
     def test_every_row_has_as_many_cells_as_the_header(self):
@@ -63,6 +70,15 @@ class Tables(unittest.TestCase):
         for line in table.of([ours, self.result("broken", 1, "stopped after 300 s")], 1_000_000).splitlines():
             if line.startswith("|"):
                 self.assertEqual(line.count("|"), table.HEADER.count("|"), line)
+
+
+    def test_growth_says_who_leaves_out_events(self):
+        small, large = self.result("all", 1.0), self.result("all", 9.0)
+        large.events = 20_000_000
+        grown = table.growth([(1_000_000, [small, small]), (10_000_000, [large, self.result("some", 2.0)])])
+        self.assertEqual(
+            grown.splitlines()[2:], ["| all | 2.00 | 5 | 10.00 | 5 |", "| all | 2.00 | 5 | 3.00, only 2,000,000 events | 5 |"]
+        )
 
 
 class Failures(unittest.TestCase):
