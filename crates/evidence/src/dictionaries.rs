@@ -8,7 +8,7 @@ use std::hash::BuildHasherDefault;
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxHasher;
 
-use crate::stack_index::StackIndex;
+use crate::stack_tree::StackTree;
 
 type Hasher = BuildHasherDefault<FxHasher>;
 
@@ -97,14 +97,13 @@ pub struct Stack {
 #[derive(Debug, Clone)]
 pub struct Stacks {
     frames: IndexSet<Frame, Hasher>,
-    stacks: Vec<Stack>,
-    index: StackIndex,
+    stacks: StackTree,
 }
 
 impl Default for Stacks {
     fn default() -> Self {
         let frames = IndexSet::from_iter([Frame::default()]);
-        Stacks { frames, stacks: vec![Stack::default()], index: StackIndex::default() }
+        Stacks { frames, stacks: StackTree::default() }
     }
 }
 
@@ -114,14 +113,10 @@ impl Stacks {
         FrameId(self.frames.insert_full(frame).0 as u32)
     }
 
-    /// The stack that has `frame` on top of `parent`.
+    /// The stack that has `frame` on top of `parent`, which is a stack of this recording.
     #[inline]
     pub fn intern(&mut self, parent: StackId, frame: FrameId) -> StackId {
-        let stack = Stack { parent, frame };
-        if stack == Stack::default() {
-            return StackId(0);
-        }
-        self.index.intern(&mut self.stacks, stack)
+        self.stacks.intern(Stack { parent, frame })
     }
 
     /// Interns a whole stack given from the root to the leaf.
@@ -136,14 +131,14 @@ impl Stacks {
 
     /// Caller and top frame of `id`.
     pub fn stack(&self, id: StackId) -> Stack {
-        self.stacks.get(id.0 as usize).copied().unwrap_or_default()
+        self.stacks.get(id).unwrap_or_default()
     }
 
     /// The frames of a stack from the leaf to the root.
     pub fn leaf_to_root(&self, id: StackId) -> impl Iterator<Item = Frame> + '_ {
         let mut next = id;
         std::iter::from_fn(move || {
-            let stack = self.stacks.get(next.0 as usize).filter(|_| next != StackId(0))?;
+            let stack = self.stacks.get(next).filter(|_| next != StackId(0))?;
             // A parent always has a smaller id; damaged files must not make this a loop.
             next = if stack.parent < next { stack.parent } else { StackId(0) };
             Some(self.frame(stack.frame))
@@ -164,7 +159,6 @@ impl Stacks {
     pub fn reserve(&mut self, frames: usize, stacks: usize) {
         self.frames.reserve(frames);
         self.stacks.reserve(stacks);
-        self.index.reserve(self.stacks.len(), stacks);
     }
 
     pub(crate) fn absorb(&mut self, other: &Stacks, strings: &[StrId]) -> Vec<StackId> {
@@ -175,12 +169,11 @@ impl Stacks {
             .map(|f| Frame { symbol: text(f.symbol), module: text(f.module), kind: text(f.kind), line: f.line })
             .map(|frame| self.intern_frame(frame))
             .collect();
-        let mut stacks = Vec::with_capacity(other.stacks.len());
-        for stack in &other.stacks {
+        let mut stacks: Vec<StackId> = Vec::with_capacity(other.stacks.len());
+        for stack in other.stacks.iter() {
             let parent = stacks.get(stack.parent.0 as usize).copied().unwrap_or_default();
             let frame = frames.get(stack.frame.0 as usize).copied().unwrap_or_default();
-            let is_none = stacks.is_empty();
-            stacks.push(if is_none { StackId(0) } else { self.intern(parent, frame) });
+            stacks.push(self.intern(parent, frame));
         }
         stacks
     }

@@ -19,7 +19,7 @@ pub mod kinds;
 mod recording;
 pub mod roles;
 pub mod schema;
-mod stack_index;
+mod stack_tree;
 mod table;
 pub mod tables;
 mod values;

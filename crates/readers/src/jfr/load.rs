@@ -2,23 +2,22 @@
 
 use std::path::Path;
 
-use rayon::prelude::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use rustc_hash::FxHashMap;
 
-use fathom_evidence::kinds::subject;
 use fathom_evidence::tables::ClockPair;
 use fathom_evidence::{Recording, StrId};
 
-use super::load_chunk::{self, Loaded, Lost, SOURCE};
+use super::load_chunk::{self, Damage, Lost, SOURCE};
 use super::load_gc::Collections;
 use super::load_losses::{self, Losses};
 use super::load_safepoint::{self, SafepointEvent};
 use super::load_settings::Profiler;
-use super::parse_chunk::{Chunk, Gap, split};
+use super::parse_chunk::{Chunk, split};
 use super::parse_pools::{Layout, layout};
 use crate::LoadError;
 
-/// Reads the content of a JFR file; `name` stands in losses.
+/// Reads the content of the JFR file `path`.
 pub(super) fn load(file: &[u8], path: &Path) -> Result<Recording, LoadError> {
     let (chunks, gaps) = split(file);
     if chunks.is_empty() {
@@ -28,11 +27,21 @@ pub(super) fn load(file: &[u8], path: &Path) -> Result<Recording, LoadError> {
             says: format!("not readable as a JFR recording: {why}"),
         });
     }
-    let opened: Vec<Opened<'_>> =
-        chunks.into_par_iter().map(|chunk| Opened { layout: layout(&chunk), chunk }).collect();
+    let opened: Vec<Opened<'_>> = chunks.into_par_iter().map(Opened::new).collect();
     let settings = opened.iter().find_map(|opened| Profiler::of(&opened.chunk, opened.layout.as_ref()?));
-    let loaded = opened.par_iter().map(|opened| opened.load(settings.as_ref())).collect();
-    Ok(merge(&opened, loaded, &gaps, &path.display().to_string()))
+    let runs: Vec<Run> = shares(&opened).into_par_iter().map(|share| Run::of(share, settings.as_ref())).collect();
+    let mut all = runs.into_iter().reduce(Run::followed_by).unwrap_or_default();
+    all.finish_jvm();
+    let Run { mut recording, lost, damage, .. } = all;
+    keep_changed_facts(&mut recording);
+    opened.iter().for_each(|opened| add_clock(&opened.chunk, &mut recording));
+    load_losses::add_lost(lost, &mut recording);
+    let file = path.display().to_string();
+    let mut losses = Losses::new(&file);
+    opened.iter().zip(&damage).for_each(|(opened, damage)| losses.chunk(&opened.chunk, damage.as_ref()));
+    losses.gaps(&gaps);
+    losses.finish(&mut recording);
+    Ok(recording)
 }
 
 /// A chunk with its types and the places of its tables, if they can be read.
@@ -41,74 +50,88 @@ struct Opened<'a> {
     layout: Option<Layout>,
 }
 
-impl Opened<'_> {
-    fn load(&self, settings: Option<&Profiler>) -> Option<Loaded> {
-        let layout = self.layout.as_ref()?;
-        let unknown = Profiler::default();
-        let profiler = Profiler::wrote(&layout.types).then(|| settings.unwrap_or(&unknown));
-        Some(load_chunk::load(&self.chunk, layout, profiler))
+impl<'a> Opened<'a> {
+    fn new(chunk: Chunk<'a>) -> Self {
+        Opened { layout: layout(&chunk), chunk }
     }
 }
 
-/// Puts the chunks of a file together.
+/// One share of neighbouring chunks for each processor: within a share, names and stacks that chunks repeat
+/// are interned once.
+fn shares<'a, 'b>(opened: &'b [Opened<'a>]) -> Vec<&'b [Opened<'a>]> {
+    let bytes: usize = opened.iter().map(|opened| opened.chunk.data.len()).sum();
+    let share = (bytes / rayon::current_num_threads()).max(1);
+    let start = opened.first().map_or(0, |first| first.chunk.offset);
+    let number = |opened: &Opened<'_>| (opened.chunk.offset - start + opened.chunk.data.len() / 2) / share;
+    opened.chunk_by(|a, b| number(a) == number(b)).collect()
+}
+
+/// What neighbouring chunks give together.
 #[derive(Default)]
-struct Merger {
-    all: Option<Recording>,
+struct Run {
+    recording: Recording,
+    /// Parts that wait for the rest of their collection or safepoint.
     collections: Collections,
     safepoints: Vec<SafepointEvent>,
     lost: Vec<Lost>,
-    /// When the JVM of the chunks so far was started.
-    started: Option<String>,
+    /// When the JVMs of the first and of the last chunk were started.
+    jvms: Option<(String, String)>,
+    /// Of each chunk what could not be used; `None` if nothing could.
+    damage: Vec<Option<Damage>>,
 }
 
-impl Merger {
-    fn add(&mut self, loaded: Loaded) {
-        // Collections and safepoints are numbered anew in another JVM, whose chunks may be in the same file.
-        let started = loaded.recording.fact(subject::JVM, "started_at_ns").map(str::to_owned);
-        if started.is_some() && self.started.is_some() && started != self.started {
-            self.finish_jvm();
+impl Run {
+    fn of(share: &[Opened<'_>], settings: Option<&Profiler>) -> Run {
+        let mut run = Run::default();
+        for opened in share {
+            run.add(opened, settings);
         }
-        self.started = started.or(self.started.take());
+        run
+    }
+
+    fn add(&mut self, opened: &Opened<'_>, settings: Option<&Profiler>) {
+        let Some(layout) = &opened.layout else {
+            self.damage.push(None);
+            return;
+        };
+        let unknown = Profiler::default();
+        let profiler = Profiler::wrote(&layout.types).then(|| settings.unwrap_or(&unknown));
+        let recording = std::mem::take(&mut self.recording);
+        let loaded = load_chunk::load(&opened.chunk, layout, profiler, recording);
+        self.recording = loaded.recording;
+        self.enter_jvm(loaded.jvm_started.map(|started| (started.clone(), started)));
         self.collections.absorb(loaded.collections);
         self.safepoints.extend(loaded.safepoints);
         self.lost.extend(loaded.lost);
-        match &mut self.all {
-            Some(all) => all.absorb(loaded.recording),
-            None => self.all = Some(loaded.recording),
+        self.damage.push(Some(loaded.damage));
+    }
+
+    fn followed_by(mut self, later: Run) -> Run {
+        self.recording.absorb(later.recording);
+        self.enter_jvm(later.jvms);
+        self.collections.absorb(later.collections);
+        self.safepoints.extend(later.safepoints);
+        self.lost.extend(later.lost);
+        self.damage.extend(later.damage);
+        self
+    }
+
+    /// Another JVM numbers its collections and safepoints anew, and its chunks may be in the same file.
+    fn enter_jvm(&mut self, jvms: Option<(String, String)>) {
+        let Some((first, last)) = jvms else { return };
+        if self.jvms.as_ref().is_some_and(|(_, current)| *current != first) {
+            self.finish_jvm();
+        }
+        match &mut self.jvms {
+            Some((_, current)) => *current = last,
+            None => self.jvms = Some((first, last)),
         }
     }
 
     fn finish_jvm(&mut self) {
-        let all = self.all.get_or_insert_default();
-        std::mem::take(&mut self.collections).finish(all, SOURCE);
-        load_safepoint::finish(std::mem::take(&mut self.safepoints), all, SOURCE);
+        std::mem::take(&mut self.collections).finish(&mut self.recording, SOURCE);
+        load_safepoint::finish(std::mem::take(&mut self.safepoints), &mut self.recording, SOURCE);
     }
-
-    fn finish(mut self) -> Recording {
-        self.finish_jvm();
-        let mut recording = self.all.unwrap_or_default();
-        keep_changed_facts(&mut recording);
-        load_losses::add_lost(self.lost, &mut recording);
-        recording
-    }
-}
-
-fn merge(opened: &[Opened<'_>], loaded: Vec<Option<Loaded>>, gaps: &[Gap], file: &str) -> Recording {
-    let mut merger = Merger::default();
-    let mut losses = Losses::new(file);
-    for (Opened { chunk, .. }, loaded) in opened.iter().zip(loaded) {
-        let Some(loaded) = loaded else {
-            losses.chunk_without_metadata(chunk);
-            continue;
-        };
-        losses.chunk(chunk, &loaded.damage);
-        merger.add(loaded);
-    }
-    losses.gaps(gaps);
-    let mut recording = merger.finish();
-    opened.iter().for_each(|opened| add_clock(&opened.chunk, &mut recording));
-    losses.finish(&mut recording);
-    recording
 }
 
 /// Each chunk repeats flags and settings: keeps a fact when it is new or has changed.

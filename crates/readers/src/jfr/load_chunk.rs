@@ -2,7 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-use fathom_evidence::{Recording, StackId, StrId};
+use fathom_evidence::kinds::subject;
+use fathom_evidence::{Recording, StackId, StrId, Table};
 
 use super::load_gc::Collections;
 use super::load_handlers::{Bound, Handler, Handlers, MAX_SLOTS};
@@ -12,6 +13,7 @@ use super::load_settings::Profiler;
 use super::load_stacks::StackTable;
 use super::parse_chunk::{Chunk, HEADER_BYTES, record};
 use super::parse_pools::{Layout, Pool, Pools};
+use super::parse_stacks::STACK_TYPE;
 
 /// What all rows of this reader name as their source.
 pub(super) const SOURCE: &str = "jfr";
@@ -19,7 +21,10 @@ pub(super) const SOURCE: &str = "jfr";
 /// What one chunk gives.
 #[derive(Default)]
 pub(super) struct Loaded {
+    /// The rows of the chunks before, and of this one.
     pub(super) recording: Recording,
+    /// When the JVM of this chunk was started, as text.
+    pub(super) jvm_started: Option<String>,
     pub(super) collections: Collections,
     pub(super) safepoints: Vec<SafepointEvent>,
     /// What the recorder says that it lost.
@@ -44,16 +49,14 @@ pub(super) struct Damage {
     pub(super) events: FxHashMap<&'static str, u64>,
     /// Checkpoints that could not be read to their end.
     pub(super) checkpoints: usize,
-    /// Stacks that could not be decoded.
-    pub(super) stacks: u64,
     /// Keys that no pool has.
     pub(super) keys: u64,
 }
 
-/// Reads `chunk`. `profiler` is how async-profiler sampled, if it wrote this chunk.
-pub(super) fn load(chunk: &Chunk<'_>, layout: &Layout, profiler: Option<&Profiler>) -> Loaded {
+/// Reads `chunk` and appends its rows to `recording`. `profiler` is how async-profiler sampled, if it wrote this chunk.
+pub(super) fn load(chunk: &Chunk<'_>, layout: &Layout, profiler: Option<&Profiler>, recording: Recording) -> Loaded {
     let pools = Pools::read(chunk, &layout.types, &layout.checkpoints);
-    let mut loaded = Loaded::default();
+    let mut loaded = Loaded { recording, ..Loaded::default() };
     loaded.damage.checkpoints = pools.damaged.len();
     let resolver = Resolver::new(chunk.data, &layout.types, &pools, chunk.clock);
     let mut loader = Loader::new(resolver, loaded, chunk, profiler);
@@ -68,6 +71,9 @@ pub(super) struct Loader<'a> {
     pub(super) out: Loaded,
     pub(super) profiler: Option<&'a Profiler>,
     start_ns: i64,
+    /// Rows that were there before this chunk.
+    pub(super) samples_before: usize,
+    facts_before: usize,
     /// Thread id of each entry of the pool of threads.
     tids: Vec<i64>,
     thread_pool: &'a Pool,
@@ -93,13 +99,13 @@ impl<'a> Loader<'a> {
     fn new(mut resolver: Resolver<'a>, mut out: Loaded, chunk: &Chunk<'_>, profiler: Option<&'a Profiler>) -> Self {
         let tids = threads(&mut resolver, &mut out.recording);
         let stacks = StackTable::load(&mut resolver, &mut out.recording);
-        out.damage.stacks = stacks.damaged;
-        let stack_pool = resolver.pool("jdk.types.StackTrace");
+        let stack_pool = resolver.pool(STACK_TYPE);
         let source = out.recording.strings.intern(SOURCE);
         Loader {
-            out,
             profiler,
             start_ns: chunk.clock.start_ns,
+            samples_before: out.recording.samples.len(),
+            facts_before: out.recording.facts.len(),
             tids,
             thread_pool: resolver.pool("java.lang.Thread"),
             stacks,
@@ -108,6 +114,7 @@ impl<'a> Loader<'a> {
             source,
             text: String::new(),
             resolver,
+            out,
         }
     }
 
@@ -199,7 +206,16 @@ impl<'a> Loader<'a> {
     fn finish(mut self) -> Loaded {
         self.fill_periods();
         self.out.damage.keys = self.resolver.unresolved;
+        self.out.jvm_started = self.jvm_started();
         self.out
+    }
+
+    fn jvm_started(&self) -> Option<String> {
+        let recording = &self.out.recording;
+        let (jvm, started) = (recording.strings.find(subject::JVM)?, recording.strings.find("started_at_ns")?);
+        let mut facts = (self.facts_before..recording.facts.len()).map(|row| recording.facts.row(row));
+        let fact = facts.find(|fact| fact.subject == jvm && fact.key == started)?;
+        Some(recording.text(fact.value).to_owned())
     }
 }
 

@@ -60,7 +60,7 @@ impl<'a> Losses<'a> {
         }
     }
 
-    pub(super) fn chunk_without_metadata(&mut self, chunk: &Chunk<'_>) {
+    fn chunk_without_metadata(&mut self, chunk: &Chunk<'_>) {
         let kind = if chunk.complete { loss::DAMAGED } else { loss::TRUNCATED };
         let says = format!(
             "the chunk at byte {} has no readable metadata; its {} bytes were skipped",
@@ -70,7 +70,9 @@ impl<'a> Losses<'a> {
         self.add(kind, chunk.data.len(), says);
     }
 
-    pub(super) fn chunk(&mut self, chunk: &Chunk<'_>, damage: &Damage) {
+    /// What is missing of a chunk; all of it where `damage` is `None`.
+    pub(super) fn chunk(&mut self, chunk: &Chunk<'_>, damage: Option<&Damage>) {
+        let Some(damage) = damage else { return self.chunk_without_metadata(chunk) };
         let at = chunk.offset;
         if chunk.cut {
             let says = format!(
@@ -100,10 +102,6 @@ impl<'a> Losses<'a> {
                 count,
                 format!("{count} tables of constants of the chunk at byte {at} could not be read to their end"),
             );
-        }
-        if damage.stacks > 0 {
-            let count = damage.stacks as usize;
-            self.add(loss::DAMAGED, count, format!("{count} stacks of the chunk at byte {at} could not be read"));
         }
         if damage.keys > 0 {
             let count = damage.keys as usize;

@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use fathom_evidence::{StrId, Strings};
 
+use super::load_handlers::MAX_SLOTS;
 use super::load_settings::Profiler;
 use super::parse_bytes::{Text, text};
 use super::parse_chunk::Clock;
@@ -31,7 +32,8 @@ pub(super) struct Resolver<'a> {
 impl<'a> Resolver<'a> {
     pub(super) fn new(data: &'a [u8], types: &'a Types, pools: &'a Pools, clock: Clock) -> Self {
         let plans = types.iter().filter(|(id, _)| pools.get(*id).len() > 0);
-        let plans = plans.filter_map(|(id, _)| Some((id, Plan::compile(types, id)?))).collect();
+        let plan = |id| Plan::compile(types, id).filter(|plan| plan.slots() <= MAX_SLOTS);
+        let plans = plans.filter_map(|(id, _)| Some((id, plan(id)?))).collect();
         Resolver {
             data,
             types,
@@ -147,9 +149,9 @@ impl<'a> Resolver<'a> {
 
     fn slot_text(&mut self, type_id: u64, offset: usize, slot: usize, depth: usize) -> Option<String> {
         let plan = self.plan(type_id)?;
-        let mut slots = vec![0; plan.slots()];
+        let mut slots = [0; MAX_SLOTS];
         plan.run(self.data, offset, &mut slots)?;
-        let value = slots[slot];
+        let value = *slots.get(slot)?;
         match plan.leaf(slot).kind {
             Kind::Key(type_id) => self.pooled(type_id, value, depth + 1),
             Kind::Text => self.string(value as usize, depth + 1),

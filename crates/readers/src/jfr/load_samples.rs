@@ -131,7 +131,8 @@ impl Loader<'_> {
         {
             let (Some(period), word) = (self.periods.get(event), recording.strings.intern(word)) else { continue };
             let samples = &mut recording.samples;
-            let of_event = samples.event.iter().zip(&mut samples.weight_ns).filter(|(event, _)| **event == word);
+            let of_chunk = samples.event.iter().zip(&mut samples.weight_ns).skip(self.samples_before);
+            let of_event = of_chunk.filter(|(event, _)| **event == word);
             of_event.for_each(|(_, weight)| *weight = *period);
         }
     }

@@ -32,9 +32,11 @@ mod load_settings;
 mod load_stacks;
 mod parse_bytes;
 mod parse_chunk;
+mod parse_map;
 mod parse_metadata;
 mod parse_plan;
 mod parse_pools;
+mod parse_stacks;
 
 use std::path::{Path, PathBuf};
 

@@ -83,6 +83,22 @@ pub(super) fn skip_varints(data: &[u8], mut at: usize, mut count: u64) -> Option
     Some(at)
 }
 
+/// The bytes of `count` compressed integers as one number, and their end, if they fit in eight bytes.
+///
+/// No two sequences of as many integers give the same number, because the code is prefix-free.
+#[inline(always)]
+pub(super) fn short_varints(data: &[u8], at: usize, count: u32) -> Option<(u64, usize)> {
+    let word = window(data, at)?;
+    let mut stop = !word & MORE;
+    for _ in 1..count {
+        stop &= stop.wrapping_sub(1);
+    }
+    if stop == 0 {
+        return None;
+    }
+    Some((word & (stop ^ (stop - 1)), at + stop.trailing_zeros() as usize / 8 + 1))
+}
+
 /// A text as it stands in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Text<'a> {
@@ -187,6 +203,22 @@ mod tests {
             at = varint(&data, at).expect("complete").1;
         }
         assert_eq!(skip_varints(&data, 0, u64::MAX), None);
+    }
+
+    #[test]
+    fn short_sequences_are_their_bytes() {
+        /// Bytes, their number, and what is read with the bytes it takes.
+        type Case = (&'static [u8], u32, Option<(u64, usize)>);
+        let cases: [Case; 5] = [
+            (&[1, 0x82, 3, 4, 5, 9, 9, 9], 4, Some((0x0005_0403_8201, 5))),
+            (&[0, 0, 0, 0, 5, 9, 9, 9], 4, Some((0, 4))),
+            (&[1, 0x82, 3, 0x84, 0x84, 0x84, 0x84, 0x84, 5], 3, None),
+            (&[0x81, 0x82, 0x83, 0x84, 0x85, 0x86, 0x87, 0x08], 1, Some((0x0887_8685_8483_8281, 8))),
+            (&[1, 2, 3, 4], 4, None),
+        ];
+        for (data, count, expected) in cases {
+            assert_eq!(short_varints(data, 0, count), expected, "{data:?}");
+        }
     }
 
     #[test]

@@ -144,7 +144,7 @@ impl Plan {
     }
 
     /// Decodes the value at `at` into `slots`, which must have room for [`Plan::slots`]; returns its end.
-    #[inline]
+    #[inline(always)]
     pub(super) fn run(&self, data: &[u8], mut at: usize, slots: &mut [u64]) -> Option<usize> {
         let mut next = 0;
         for step in &self.steps {
@@ -167,11 +167,34 @@ impl Plan {
         skip_steps(&self.steps, data, at)
     }
 
-    /// For a plan of a type with an array: the plan of one item, given the slot of the array.
-    pub(super) fn item(types: &Types, type_id: u64, array: &str) -> Option<Plan> {
+    /// The plans for a type around its field `array`, an array of structs that are stored in place.
+    pub(super) fn around_array(types: &Types, type_id: u64, array: &str) -> Option<ArrayPlan> {
         let field = types.get(type_id)?.fields.iter().find(|field| field.name == array && field.array)?;
-        (!field.pooled).then(|| Plan::compile(types, field.type_id))?
+        let item = (!field.pooled).then(|| Plan::compile(types, field.type_id))??;
+        let whole = Plan::compile(types, type_id)?;
+        let slot = whole.slot(array)?;
+        let (mut before, mut behind) = (whole.clone(), whole);
+        before.keep(slot);
+        // An array is a step of its own, so the steps before it are those that were kept.
+        behind.steps.drain(..=before.steps.len());
+        behind.leaves.drain(..=slot);
+        let item_varints = match item.steps.as_slice() {
+            [Step::Varints(count)] => u32::try_from(*count).ok(),
+            _ => None,
+        };
+        Some(ArrayPlan { before, item, item_varints, after: behind })
     }
+}
+
+/// How to read a type that has an array in the middle.
+#[derive(Debug)]
+pub(super) struct ArrayPlan {
+    pub(super) before: Plan,
+    /// One item of the array.
+    pub(super) item: Plan,
+    /// Of how many compressed integers an item consists, if of nothing else.
+    pub(super) item_varints: Option<u32>,
+    pub(super) after: Plan,
 }
 
 fn single(step: &Step, data: &[u8], at: usize) -> Option<(u64, usize)> {

@@ -9,8 +9,10 @@ use rustc_hash::FxHashMap;
 
 use super::parse_bytes::varint;
 use super::parse_chunk::{CHECKPOINT, Chunk, HEADER_BYTES, METADATA, record};
+use super::parse_map::KeyMap;
 use super::parse_metadata::{self, Types};
 use super::parse_plan::Plan;
+use super::parse_stacks::{RawStacks, STACK_TYPE, StackReader};
 
 /// Room made ahead for a pool; a stated count beyond it has to prove itself value by value.
 const RESERVE: u64 = 1 << 16;
@@ -31,7 +33,7 @@ enum Index {
         base: u64,
         entries: Vec<u32>,
     },
-    Sparse(FxHashMap<u64, u32>),
+    Sparse(KeyMap),
 }
 
 impl Default for Index {
@@ -49,7 +51,9 @@ impl Index {
         let last = entries.iter().map(|entry| entry.0).max().unwrap_or(0);
         let numbered = (1_u32..).zip(entries);
         if last - base > (entries.len() as u64 + 64) * Index::SPREAD {
-            return Index::Sparse(numbered.map(|(number, entry)| (entry.0, number)).collect());
+            let mut sparse = KeyMap::with_room(entries.len());
+            numbered.for_each(|(number, entry)| sparse.insert(entry.0, number));
+            return Index::Sparse(sparse);
         }
         let mut dense = vec![0; (last - base) as usize + 1];
         for (number, entry) in numbered {
@@ -62,7 +66,7 @@ impl Index {
     fn find(&self, key: u64) -> Option<usize> {
         let number = match self {
             Index::Dense { base, entries } => *entries.get(key.wrapping_sub(*base) as usize)?,
-            Index::Sparse(entries) => *entries.get(&key)?,
+            Index::Sparse(entries) => entries.get(key),
         };
         (number as usize).checked_sub(1)
     }
@@ -95,6 +99,8 @@ impl Pool {
 pub(super) struct Pools {
     pools: FxHashMap<u64, Pool>,
     none: Pool,
+    /// The values of the pool of stacks.
+    pub(super) stacks: RawStacks,
     /// Offsets of checkpoints that could not be read to their end.
     pub(super) damaged: Vec<usize>,
 }
@@ -107,7 +113,13 @@ impl Pools {
 
     /// Reads the checkpoints at `offsets`.
     pub(super) fn read(chunk: &Chunk<'_>, types: &Types, offsets: &[usize]) -> Pools {
-        let mut reader = PoolReader { types, plans: FxHashMap::default(), pools: FxHashMap::default() };
+        let mut reader = PoolReader {
+            types,
+            stack_type: types.id_of(STACK_TYPE),
+            stacks: StackReader::new(chunk.data, types),
+            plans: FxHashMap::default(),
+            pools: FxHashMap::default(),
+        };
         let mut damaged = Vec::new();
         for offset in offsets {
             if reader.checkpoint(chunk.data, *offset).is_none() {
@@ -115,12 +127,15 @@ impl Pools {
             }
         }
         let finish = |(id, entries): (u64, Vec<(u64, usize)>)| (id, Pool { index: Index::new(&entries), entries });
-        Pools { pools: reader.pools.into_iter().map(finish).collect(), none: Pool::default(), damaged }
+        let stacks = reader.stacks.map(|stacks| stacks.raw).unwrap_or_default();
+        Pools { pools: reader.pools.into_iter().map(finish).collect(), none: Pool::default(), stacks, damaged }
     }
 }
 
 struct PoolReader<'a> {
     types: &'a Types,
+    stack_type: Option<u64>,
+    stacks: Option<StackReader<'a>>,
     plans: FxHashMap<u64, Option<Plan>>,
     pools: FxHashMap<u64, Vec<(u64, usize)>>,
 }
@@ -145,9 +160,13 @@ impl PoolReader<'_> {
         let plan = self.plans.entry(type_id).or_insert_with(|| Plan::compile(types, type_id)).as_ref()?;
         let entries = self.pools.entry(type_id).or_default();
         entries.reserve(count.min(RESERVE) as usize);
+        let mut stacks = self.stacks.as_mut().filter(|_| Some(type_id) == self.stack_type);
         for _ in 0..count {
             let (key, value) = varint(data, at)?;
-            at = plan.skip(data, value)?;
+            at = match &mut stacks {
+                Some(stacks) => stacks.stack(value, data.len())?,
+                None => plan.skip(data, value)?,
+            };
             entries.push((key, value));
         }
         Some(at)
