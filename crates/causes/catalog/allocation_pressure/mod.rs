@@ -88,9 +88,9 @@ fn is_ours(cell: Cell) -> bool {
 }
 
 fn stopped_share(case: &Case<'_>) -> f64 {
-    let stopped: i64 = stops(case, is_ordinary).iter().map(|(_, length)| length).sum();
+    let stopped: f64 = stops(case, is_ordinary).iter().map(|(_, length)| *length as f64).sum();
     let stalled = case.excess_threads(|cell| cell == Cell::Blocked(Wait::AllocationStall));
-    stopped as f64 / case.excess().slow_ns.max(1.0) + stalled.max(0.0)
+    stopped / case.excess().slow_ns.max(1.0) + stalled.max(0.0)
 }
 
 fn unchanged(slow: f64, quiet: f64, pauses: (f64, Option<f64>)) -> String {

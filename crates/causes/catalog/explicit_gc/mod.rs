@@ -29,12 +29,12 @@ fn decide(case: &Case<'_>) -> Finding {
             false => Finding::needs_gc_log(),
         };
     }
-    let total: i64 = stops.iter().map(|(_, length)| length).sum();
+    let total: f64 = stops.iter().map(|(_, length)| *length as f64).sum();
     let longest = stops.iter().map(|(_, length)| *length).max().unwrap_or(0);
     let says = format!(
         "{} of collections that were asked for, {} in all, the longest {}",
         say::count(stops.len(), "pause"),
-        say::time(total as f64),
+        say::time(total),
         say::time(longest as f64)
     );
     Finding::new(Standing::Seen, says)

@@ -115,12 +115,12 @@ fn is_ours(cell: Cell) -> bool {
 }
 
 fn says(full: &[(i64, i64)], occupancy: Option<f64>, row: usize) -> String {
-    let total: i64 = full.iter().map(|(_, length)| length).sum();
+    let total: f64 = full.iter().map(|(_, length)| *length as f64).sum();
     let longest = full.iter().map(|(_, length)| *length).max().unwrap_or(0);
     let mut text = format!(
         "{} stopped everything for {} in all, the longest {}",
         say::count(full.len(), "full collection"),
-        say::time(total as f64),
+        say::time(total),
         say::time(longest as f64)
     );
     if row >= IN_A_ROW {

@@ -35,11 +35,11 @@ const FOLLOWS: f64 = 0.8;
 
 fn decide(case: &Case<'_>) -> Finding {
     let waits = waits(case);
-    let longest = waits.iter().map(|(from, to)| to - from).max().unwrap_or(0);
+    let longest = waits.iter().map(|(from, to)| to.saturating_sub(*from)).max().unwrap_or(0);
     if !is_recorded(case) {
         return Finding::unknown("safepoints were not recorded", "-Xlog:safepoint*:file=gc.log:time,uptime,level,tags");
     }
-    let stalls: Vec<(i64, i64)> = waits.into_iter().filter(|(from, to)| to - from >= STALL_NS).collect();
+    let stalls: Vec<(i64, i64)> = waits.into_iter().filter(|(from, to)| to.saturating_sub(*from) >= STALL_NS).collect();
     if stalls.is_empty() {
         return Finding::absent(match longest {
             0 => "no wait for a safepoint as long as the recorder notes".to_owned(),
@@ -154,18 +154,18 @@ fn culprit(case: &Case<'_>, stalls: &[(i64, i64)]) -> Option<Culprit> {
     let own = counts.into_iter().filter(|((owner, _), _)| *owner == tid);
     let ((_, stack), _) = own.max_by_key(|((_, stack), count)| (*count, *stack))?;
     let stack = case.stack_text(fathom_evidence::StackId(stack), 12);
-    Some(Culprit { thread: case.thread_name(tid).to_owned(), stack, share: samples as f64 / total as f64 })
+    Some(Culprit { thread: case.thread_name(tid).to_owned(), stack, share: samples as f64 / total })
 }
 
 fn says(case: &Case<'_>, stalls: &[(i64, i64)], culprit: Option<&Culprit>, had_cpu: bool) -> String {
-    let total: i64 = stalls.iter().map(|(from, to)| to - from).sum();
-    let longest = stalls.iter().map(|(from, to)| to - from).max().unwrap_or(0);
+    let total: f64 = stalls.iter().map(|(from, to)| to.saturating_sub(*from) as f64).sum();
+    let longest = stalls.iter().map(|(from, to)| to.saturating_sub(*from)).max().unwrap_or(0);
     let operations =
         case.slow_stops().filter(|stop| stop.stop != Stop::TimeToSafepoint).map(|stop| stop.duration_ns()).max();
     let mut text = format!(
         "{} of {} on average (longest {}) before the last thread stopped; what was done then took at most {}",
         say::count(stalls.len(), "stall"),
-        say::time(total as f64 / stalls.len() as f64),
+        say::time(total / stalls.len() as f64),
         say::time(longest as f64),
         say::time(operations.unwrap_or(0) as f64)
     );
@@ -181,11 +181,11 @@ fn says(case: &Case<'_>, stalls: &[(i64, i64)], culprit: Option<&Culprit>, had_c
 }
 
 fn evidence(case: &Case<'_>, stalls: &[(i64, i64)]) -> Vec<Evidence> {
-    let total: i64 = stalls.iter().map(|(from, to)| to - from).sum();
-    let longest = stalls.iter().map(|(from, to)| to - from).max().unwrap_or(0);
+    let total: f64 = stalls.iter().map(|(from, to)| to.saturating_sub(*from) as f64).sum();
+    let longest = stalls.iter().map(|(from, to)| to.saturating_sub(*from)).max().unwrap_or(0);
     vec![
         case.evidence("waits for a safepoint of 10 ms and more", (stalls.len() as f64, None), "count", "spans"),
-        case.evidence("their sum", (total as f64, None), "ns", "spans"),
+        case.evidence("their sum", (total, None), "ns", "spans"),
         case.evidence("the longest", (longest as f64, None), "ns", "spans"),
     ]
 }
