@@ -154,7 +154,7 @@ fn culprit(case: &Case<'_>, stalls: &[(i64, i64)]) -> Option<Culprit> {
     let own = counts.into_iter().filter(|((owner, _), _)| *owner == tid);
     let ((_, stack), _) = own.max_by_key(|((_, stack), count)| (*count, *stack))?;
     let stack = case.stack_text(fathom_evidence::StackId(stack), 12);
-    Some(Culprit { thread: case.thread_name(tid).to_owned(), stack, share: samples as f64 / total })
+    Some(Culprit { thread: case.thread_name(tid).to_owned(), stack, share: samples as f64 / total as f64 })
 }
 
 fn says(case: &Case<'_>, stalls: &[(i64, i64)], culprit: Option<&Culprit>, had_cpu: bool) -> String {
