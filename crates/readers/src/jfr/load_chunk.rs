@@ -205,6 +205,7 @@ impl<'a> Loader<'a> {
 
     fn finish(mut self) -> Loaded {
         self.fill_periods();
+        self.name_allocations();
         self.out.damage.keys = self.resolver.unresolved;
         self.out.jvm_started = self.jvm_started();
         self.out
