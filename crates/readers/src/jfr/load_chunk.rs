@@ -199,6 +199,10 @@ impl<'a> Loader<'a> {
         self.resolver.text_id(&mut self.out.recording.strings, &bound.leaf, slots[bound.slot])
     }
 
+    pub(super) fn short_text(&mut self, bound: &Bound, slots: &[u64]) -> String {
+        self.resolver.short_text(&bound.leaf, slots[bound.slot])
+    }
+
     pub(super) fn text(&mut self, bound: &Bound, slots: &[u64]) -> String {
         self.resolver.text(&bound.leaf, slots[bound.slot])
     }
