@@ -199,12 +199,17 @@ impl<'a> Loader<'a> {
         self.resolver.text_id(&mut self.out.recording.strings, &bound.leaf, slots[bound.slot])
     }
 
+    pub(super) fn short_text(&mut self, bound: &Bound, slots: &[u64]) -> String {
+        self.resolver.short_text(&bound.leaf, slots[bound.slot])
+    }
+
     pub(super) fn text(&mut self, bound: &Bound, slots: &[u64]) -> String {
         self.resolver.text(&bound.leaf, slots[bound.slot])
     }
 
     fn finish(mut self) -> Loaded {
         self.fill_periods();
+        self.name_allocations();
         self.out.damage.keys = self.resolver.unresolved;
         self.out.jvm_started = self.jvm_started();
         self.out

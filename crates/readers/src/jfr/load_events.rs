@@ -101,8 +101,12 @@ const fn sample(event: &'static str, weight: Weight) -> Map {
     Map::Sample { event: Event::Is(event), weight, class: "", state: &["state"] }
 }
 
-const fn allocation(bytes: &'static str) -> Map {
-    Map::Sample { event: Event::Is(event::ALLOCATION), weight: Weight::Bytes(bytes), class: "objectClass", state: &[] }
+/// Word of allocations that JFR picked at random, in a chunk that also has the ones it picks by TLAB. Each kind
+/// accounts for all bytes, so they must not be added up; where they are alone they are [`event::ALLOCATION`].
+pub(super) const ALLOCATION_SAMPLED: &str = "allocation_sampled";
+
+const fn allocation(event: &'static str, bytes: &'static str) -> Map {
+    Map::Sample { event: Event::Is(event), weight: Weight::Bytes(bytes), class: "objectClass", state: &[] }
 }
 
 const fn span(kind: &'static str, name: Name, detail: &'static [(&'static str, Sum)]) -> Map {
@@ -145,9 +149,9 @@ pub(super) const EVENTS: &[(&str, &[Map])] = &[
         }],
     ),
     ("profiler.WallClockSample", &[sample(event::WALL, Weight::Periods("samples"))]),
-    ("jdk.ObjectAllocationSample", &[allocation("weight")]),
-    ("jdk.ObjectAllocationInNewTLAB", &[allocation("tlabSize")]),
-    ("jdk.ObjectAllocationOutsideTLAB", &[allocation("allocationSize")]),
+    ("jdk.ObjectAllocationSample", &[allocation(ALLOCATION_SAMPLED, "weight")]),
+    ("jdk.ObjectAllocationInNewTLAB", &[allocation(event::ALLOCATION, "tlabSize")]),
+    ("jdk.ObjectAllocationOutsideTLAB", &[allocation(event::ALLOCATION, "allocationSize")]),
     ("profiler.Malloc", &[sample(event::MALLOC, Weight::Bytes("size"))]),
     (
         "profiler.LiveObject",

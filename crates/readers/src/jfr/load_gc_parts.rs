@@ -28,7 +28,7 @@ impl Loader<'_> {
     }
 
     fn field_text(&mut self, fields: &Fields, name: &str, slots: &[u64]) -> String {
-        fields.get(name).map_or(String::new(), |bound| self.text(bound, slots))
+        fields.get(name).map_or(String::new(), |bound| self.short_text(bound, slots))
     }
 
     /// The sum of fields that cannot be negative; `None` when this JVM lacks one of them.

@@ -7,6 +7,9 @@ use fathom_evidence::tables::Loss;
 use super::load_chunk::{Damage, Lost, SOURCE};
 use super::parse_chunk::{Chunk, Gap};
 
+/// Most losses that are told one by one.
+const MAX_ROWS: usize = 100;
+
 /// One row for each way to lose events, with the time in which it happened.
 pub(super) fn add_lost(lost: Vec<Lost>, recording: &mut Recording) {
     let mut totals: Vec<(Lost, i64)> = Vec::new();
@@ -35,21 +38,31 @@ pub(super) fn add_lost(lost: Vec<Lost>, recording: &mut Recording) {
 /// Losses of a file, as sentences.
 pub(super) struct Losses<'a> {
     file: &'a str,
+    /// Losses beyond those that are told one by one.
+    more: i64,
     rows: Vec<(&'static str, i64, String)>,
 }
 
 impl<'a> Losses<'a> {
     pub(super) fn new(file: &'a str) -> Self {
-        Losses { file, rows: Vec::new() }
+        Losses { file, more: 0, rows: Vec::new() }
     }
 
     pub(super) fn finish(self, recording: &mut Recording) {
+        if self.more > 0 {
+            let says = format!("{}: {} more losses of the same kinds", self.file, self.more);
+            recording.add_loss(&format!("{SOURCE} {}", self.file), loss::DAMAGED, self.more, &says);
+        }
         for (kind, count, says) in self.rows {
             recording.add_loss(&format!("{SOURCE} {}", self.file), kind, count, &says);
         }
     }
 
     fn add(&mut self, kind: &'static str, count: usize, says: String) {
+        if self.rows.len() == MAX_ROWS {
+            self.more += 1;
+            return;
+        }
         self.rows.push((kind, count as i64, format!("{}: {says}", self.file)));
     }
 
@@ -105,8 +118,9 @@ impl<'a> Losses<'a> {
         }
         if damage.keys > 0 {
             let count = damage.keys as usize;
-            let says = format!("{count} references to threads, stacks or names of the chunk at byte {at} lead nowhere");
-            self.add(if chunk.complete { loss::DAMAGED } else { loss::TRUNCATED }, count, says);
+            let says = format!("{count} references to threads, stacks or names have no entry in the tables of the chunk at byte {at}");
+            // The JVM leaves some out of a chunk that is complete, those of threads that come or go at its end.
+            self.add(if chunk.complete { loss::NOT_UNDERSTOOD } else { loss::TRUNCATED }, count, says);
         }
     }
 }

@@ -15,6 +15,17 @@ use super::parse_pools::{Pool, Pools};
 /// How far a value may refer to other values: method, class, symbol.
 const MAX_DEPTH: usize = 4;
 
+/// Longest symbol, in bytes: a class with a long name must not be copied into each of its methods.
+const MAX_SYMBOL: usize = 1_000;
+/// Longest text within a row, in bytes: see [`Resolver::short_text`].
+const MAX_SHORT: usize = 250;
+
+/// `text` cut to at most `max` bytes.
+fn shorten(mut text: String, max: usize) -> String {
+    text.truncate(text.floor_char_boundary(max));
+    text
+}
+
 /// The constants of a chunk.
 pub(super) struct Resolver<'a> {
     pub(super) data: &'a [u8],
@@ -81,6 +92,11 @@ impl<'a> Resolver<'a> {
         }
     }
 
+    /// The text of a field, cut to a length that every row of a recording may have.
+    pub(super) fn short_text(&mut self, leaf: &Leaf, value: u64) -> String {
+        shorten(self.text(leaf, value), MAX_SHORT)
+    }
+
     /// The number in a field: times in nanoseconds, everything else as it stands. `None` when it
     /// is no number, or the value by which JFR says that there is none.
     pub(super) fn number(&self, leaf: &Leaf, value: u64) -> Option<f64> {
@@ -123,7 +139,8 @@ impl<'a> Resolver<'a> {
             "jdk.types.Method" => {
                 let class = self.part(type_id, offset, "type", depth).unwrap_or_default();
                 let name = self.part(type_id, offset, "name", depth)?;
-                Some(if class.is_empty() { name } else { format!("{class}.{name}") })
+                let symbol = if class.is_empty() { name } else { format!("{class}.{name}") };
+                Some(shorten(symbol, MAX_SYMBOL))
             }
             // The many small types are a text with a name around it.
             _ => {

@@ -105,7 +105,7 @@ impl Loader<'_> {
 
     fn peer(&mut self, fields: [&Option<Bound>; 3], slots: &[u64]) -> StrId {
         let [host, address, port] =
-            fields.map(|field| field.as_ref().map_or(String::new(), |bound| self.text(bound, slots)));
+            fields.map(|field| field.as_ref().map_or(String::new(), |bound| self.short_text(bound, slots)));
         let host = if host.is_empty() { address } else { host };
         self.out.recording.strings.intern(&format!("{host}:{port}"))
     }
@@ -145,7 +145,7 @@ impl Loader<'_> {
             }
             Kind::Boolean => write!(text, "{}", slots[first.slot] != 0).ok(),
             Kind::Text | Kind::Key(_) => {
-                let value = self.text(first, slots);
+                let value = self.short_text(first, slots);
                 if value.is_empty() {
                     return None;
                 }
@@ -161,7 +161,7 @@ impl Loader<'_> {
         // An operation without a safepoint carries no id, or 0.
         let Some(id) = integer("safepointId").filter(|id| *id != 0) else { return };
         let (threads, running_threads) = (integer("totalThreadCount"), integer("runningThreadCount"));
-        let operation = fields.get("operation").map_or(String::new(), |bound| self.text(bound, slots));
+        let operation = fields.get("operation").map_or(String::new(), |bound| self.short_text(bound, slots));
         let Head { time_ns, duration_ns, .. } = head;
         let event = SafepointEvent { id, part, time_ns, duration_ns, threads, running_threads, operation };
         self.out.safepoints.push(event);

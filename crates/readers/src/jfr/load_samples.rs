@@ -1,10 +1,10 @@
 //! Samples: most of the rows of a recording, so nothing here looks anything up by name or hash.
 
 use fathom_evidence::tables::Sample;
-use fathom_evidence::{StackId, StrId, kinds};
+use fathom_evidence::{Recording, StackId, StrId, kinds};
 
 use super::load_chunk::Loader;
-use super::load_events::{Event, Map, Weight};
+use super::load_events::{ALLOCATION_SAMPLED, Event, Map, Weight};
 use super::load_handlers::{Bound, Handler, MAX_SLOTS};
 use super::load_settings::Profiler;
 use super::load_stacks::push_class;
@@ -118,6 +118,16 @@ impl Loader<'_> {
     fn first_true(&mut self, fields: &[Bound], slots: &[u64]) -> StrId {
         let set = fields.iter().find(|bound| slots[bound.slot] != 0);
         set.map_or(StrId(0), |bound| self.out.recording.strings.intern(&bound.leaf.path))
+    }
+
+    /// Names sampled allocations plainly when the chunk has no others.
+    pub(super) fn name_allocations(&mut self) {
+        let Recording { strings, samples, .. } = &mut self.out.recording;
+        let (plain, sampled) = (strings.intern(kinds::event::ALLOCATION), strings.find(ALLOCATION_SAMPLED));
+        let (Some(sampled), events) = (sampled, &mut samples.event[self.samples_before..]) else { return };
+        if !events.contains(&plain) {
+            events.iter_mut().filter(|event| **event == sampled).for_each(|event| *event = plain);
+        }
     }
 
     /// Gives samples of the JVM's own samplers the period that the chunk's settings state.

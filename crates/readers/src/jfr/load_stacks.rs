@@ -1,5 +1,7 @@
 //! Stacks of a chunk's pool, each interned once and shared by its frames from the root.
 
+use rustc_hash::FxHashMap;
+
 use fathom_evidence::kinds::frame;
 use fathom_evidence::{Frame, FrameId, Recording, StackId, StrId};
 
@@ -78,7 +80,7 @@ pub(super) fn push_class(
 /// Decodes every different frame of the chunk.
 fn frames(resolver: &mut Resolver<'_>, recording: &mut Recording) -> Vec<FrameId> {
     let offsets = &resolver.pools.stacks.frames;
-    let Some(shape) = Shape::of(resolver) else { return vec![FrameId(0); offsets.len()] };
+    let Some(mut shape) = Shape::of(resolver) else { return vec![FrameId(0); offsets.len()] };
     let mut slots = vec![0; shape.plan.slots()];
     let frame = |offset: &usize| {
         let decoded = shape.plan.run(resolver.data, *offset, &mut slots);
@@ -93,31 +95,41 @@ struct Shape {
     method: Bound,
     line: Option<usize>,
     kind: Option<Bound>,
+    /// Layers by the key of the frame type, and whether it is of a native function.
+    kinds: FxHashMap<u64, (StrId, bool)>,
 }
 
 impl Shape {
     fn of(resolver: &Resolver<'_>) -> Option<Shape> {
         let plan = Plan::around_array(resolver.types, resolver.types.id_of(STACK_TYPE)?, "frames")?.item;
         let [method, kind] = ["method", "type"].map(|field| Bound::of(&plan, field));
-        Some(Shape { method: method?, line: plan.slot("lineNumber"), kind, plan })
+        Some(Shape { method: method?, line: plan.slot("lineNumber"), kind, kinds: FxHashMap::default(), plan })
     }
 
-    fn frame(&self, slots: &[u64], resolver: &mut Resolver<'_>, recording: &mut Recording) -> FrameId {
-        let kind = self.kind.as_ref().map_or(String::new(), |kind| resolver.text(&kind.leaf, slots[kind.slot]));
-        let kind = frame_kind(&kind);
+    fn frame(&mut self, slots: &[u64], resolver: &mut Resolver<'_>, recording: &mut Recording) -> FrameId {
+        let (kind, is_function) = self.kind(slots, resolver, recording);
         let strings = &mut recording.strings;
         let (method, key) = (&self.method.leaf, slots[self.method.slot]);
-        // async-profiler gives the library of a native function as its class.
-        let is_function = resolver.is_profiler && [frame::NATIVE, frame::VM, frame::KERNEL].contains(&kind);
         let (module, symbol) = match is_function.then(|| resolver.function(method, key)).flatten() {
             Some((module, symbol)) => (strings.intern(&module), strings.intern(&symbol)),
             None => (StrId(0), resolver.text_id(strings, method, key)),
         };
         let symbol = if symbol == StrId(0) { strings.intern("[unknown]") } else { symbol };
-        let kind = strings.intern(kind);
         // Lines are positive; recorders write other numbers for code without lines.
         let line = self.line.map_or(0, |slot| slots[slot] as u32 as i32).max(0) as u32;
         recording.stacks.intern_frame(Frame { symbol, module, kind, line })
+    }
+
+    /// The layer of a frame, and whether async-profiler wrote it as a native function, the class of which
+    /// is its library.
+    fn kind(&mut self, slots: &[u64], resolver: &mut Resolver<'_>, recording: &mut Recording) -> (StrId, bool) {
+        let Some(Bound { slot, leaf }) = &self.kind else { return (StrId(0), false) };
+        *self.kinds.entry(slots[*slot]).or_insert_with(|| {
+            let name = resolver.text(leaf, slots[*slot]);
+            let kind = frame_kind(&name);
+            let is_native = [frame::NATIVE, frame::VM, frame::KERNEL].contains(&kind);
+            (recording.strings.intern(kind), is_native && resolver.is_profiler)
+        })
     }
 }
 

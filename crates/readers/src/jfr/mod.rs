@@ -6,7 +6,8 @@
 //!
 //! 1. [`parse_chunk`] splits the file and the chunk; [`parse_metadata`] reads the types;
 //!    [`parse_plan`] flattens each type into a short list of decoding steps; [`parse_pools`] notes
-//!    where each constant stands. Nothing of this knows evidence.
+//!    where each constant stands, and [`parse_stacks`] turns stacks into lists of small numbers. Nothing of
+//!    this knows evidence.
 //! 2. [`load_events`] is the table of what becomes what. [`load_handlers`] binds it to the types of a chunk.
 //!    [`load_chunk`] runs over the records once and appends rows; stacks were made before, once each
 //!    ([`load_stacks`]).

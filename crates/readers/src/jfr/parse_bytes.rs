@@ -99,6 +99,10 @@ pub(super) fn short_varints(data: &[u8], at: usize, count: u32) -> Option<(u64, 
     Some((word & (stop ^ (stop - 1)), at + stop.trailing_zeros() as usize / 8 + 1))
 }
 
+/// Texts are cut to this many bytes (or UTF-16 units). Class paths can be this long, names cannot; and
+/// one long text that a hostile file refers to from everywhere must not be copied everywhere.
+const MAX_TEXT: usize = 16 << 10;
+
 /// A text as it stands in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Text<'a> {
@@ -118,9 +122,9 @@ pub(super) fn text(data: &[u8], at: usize) -> Option<(Text<'_>, usize)> {
         0 => Some((Text::Null, at)),
         1 => Some((Text::Inline(Cow::Borrowed("")), at)),
         2 => varint(data, at).map(|(key, end)| (Text::Pooled(key), end)),
-        3 => sized(data, at).map(|(bytes, end)| (Text::Inline(String::from_utf8_lossy(bytes)), end)),
+        3 => sized(data, at).map(|(bytes, end)| (Text::Inline(String::from_utf8_lossy(cut(bytes))), end)),
         4 => chars(data, at),
-        5 => sized(data, at).map(|(bytes, end)| (Text::Inline(latin1(bytes)), end)),
+        5 => sized(data, at).map(|(bytes, end)| (Text::Inline(latin1(cut(bytes))), end)),
         _ => None,
     }
 }
@@ -144,6 +148,10 @@ fn sized(data: &[u8], at: usize) -> Option<(&[u8], usize)> {
     Some((data.get(at..end)?, end))
 }
 
+fn cut(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.len().min(MAX_TEXT)]
+}
+
 fn latin1(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(ascii) if bytes.is_ascii() => Cow::Borrowed(ascii),
@@ -155,13 +163,15 @@ fn chars(data: &[u8], at: usize) -> Option<(Text<'_>, usize)> {
     let (count, mut at) = varint(data, at)?;
     // Each char takes a byte at least, so a count beyond the data is damage, not a reason to allocate.
     let count = usize::try_from(count).ok().filter(|count| *count <= data.len() - at)?;
-    let mut units = Vec::with_capacity(count);
-    for _ in 0..count {
+    let kept = count.min(MAX_TEXT);
+    let mut units = Vec::with_capacity(kept);
+    for _ in 0..kept {
         let (unit, end) = varint(data, at)?;
         units.push(unit as u16);
         at = end;
     }
-    Some((Text::Inline(Cow::Owned(String::from_utf16_lossy(&units))), at))
+    let end = skip_varints(data, at, (count - kept) as u64)?;
+    Some((Text::Inline(Cow::Owned(String::from_utf16_lossy(&units))), end))
 }
 
 #[cfg(test)]

@@ -80,7 +80,10 @@ pub(super) fn split(file: &[u8]) -> (Vec<Chunk<'_>>, Vec<Gap>) {
             }
             Err(why) => {
                 let end = next_chunk(file, at + 1);
-                gaps.push(Gap { bytes: at..end, why });
+                match gaps.last_mut() {
+                    Some(gap) if gap.bytes.end == at => gap.bytes.end = end,
+                    _ => gaps.push(Gap { bytes: at..end, why }),
+                }
                 at = end;
             }
         }

@@ -8,6 +8,11 @@ use rustc_hash::FxHashMap;
 
 use super::parse_bytes::{Text, text, varint};
 
+/// Largest metadata that is read, and most types; real ones have some 100 KB and 3,000. Both bound the memory
+/// and time that a hostile file can cost.
+const MAX_BYTES: usize = 16 << 20;
+const MAX_TYPES: usize = 20_000;
+
 /// How deep elements may nest. Real ones are four deep: root, metadata, class, field, annotation.
 const MAX_DEPTH: usize = 16;
 
@@ -74,8 +79,19 @@ impl Types {
     }
 }
 
+impl FromIterator<(u64, Type)> for Types {
+    fn from_iter<I: IntoIterator<Item = (u64, Type)>>(items: I) -> Self {
+        let mut types = Types::default();
+        items.into_iter().for_each(|(id, kind)| types.add(id, kind));
+        types
+    }
+}
+
 /// Parses the payload of a metadata record.
 pub(super) fn parse(payload: &[u8]) -> Option<Types> {
+    if payload.len() > MAX_BYTES {
+        return None;
+    }
     let mut at = 0;
     // Start, duration and id of the metadata.
     for _ in 0..3 {
@@ -84,7 +100,7 @@ pub(super) fn parse(payload: &[u8]) -> Option<Types> {
     let strings = strings(payload, &mut at)?;
     let mut tree = Tree { data: payload, at, strings: &strings };
     let root = tree.element(0)?;
-    Some(types(&root))
+    types(&root)
 }
 
 fn strings<'a>(data: &'a [u8], at: &mut usize) -> Option<Vec<Text<'a>>> {
@@ -164,17 +180,18 @@ impl<'a> Tree<'a> {
     }
 }
 
-fn types(root: &Element<'_>) -> Types {
+fn types(root: &Element<'_>) -> Option<Types> {
     let classes: Vec<&Element<'_>> = root.named("metadata").flat_map(|metadata| metadata.named("class")).collect();
+    if classes.len() > MAX_TYPES {
+        return None;
+    }
     let names: FxHashMap<u64, &str> =
         classes.iter().filter_map(|class| Some((class.number("id")?, class.attribute("name")?))).collect();
-    let mut types = Types::default();
-    for class in classes {
-        let (Some(id), Some(name)) = (class.number("id"), class.attribute("name")) else { continue };
+    let kind = |class: &Element<'_>| {
         let fields = class.named("field").filter_map(|element| field(element, &names)).collect();
-        types.add(id, Type { name: name.to_owned(), fields });
-    }
-    types
+        Some((class.number("id")?, Type { name: class.attribute("name")?.to_owned(), fields }))
+    };
+    Some(classes.into_iter().filter_map(kind).collect())
 }
 
 fn field(element: &Element<'_>, names: &FxHashMap<u64, &str>) -> Option<Field> {

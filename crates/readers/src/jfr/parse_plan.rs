@@ -9,9 +9,10 @@
 use super::parse_bytes::{skip_text, skip_varints, varint};
 use super::parse_metadata::{Types, Unit};
 
-/// How deep structs may nest in place, and how many leaves a type may have; real ones have 3 and 40.
+/// How deep structs may nest in place, and how many fields a type may have with those of its structs; real
+/// ones have 3 and 40. Structs without fields of their own count as well, for they can nest without end.
 const MAX_DEPTH: usize = 8;
-const MAX_LEAVES: usize = 1_000;
+const MAX_FIELDS: usize = 2_000;
 
 /// What the slot of a field holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +61,8 @@ enum Step {
 pub(super) struct Plan {
     steps: Vec<Step>,
     leaves: Vec<Leaf>,
+    /// Fields looked at while compiling.
+    fields: usize,
 }
 
 impl Plan {
@@ -69,7 +72,7 @@ impl Plan {
         let kind = types.get(type_id)?;
         match primitive(&kind.name, false) {
             // The pool of a primitive (strings) has bare values.
-            Some((kind, step)) => plan.push("", kind, Unit::Plain, step)?,
+            Some((kind, step)) => plan.push("", kind, Unit::Plain, step),
             None => plan.struct_fields(types, type_id, "", 0)?,
         }
         Some(plan)
@@ -80,6 +83,10 @@ impl Plan {
             return None;
         }
         for field in &types.get(type_id)?.fields {
+            self.fields += 1;
+            if self.fields > MAX_FIELDS {
+                return None;
+            }
             let path = if prefix.is_empty() { field.name.clone() } else { format!("{prefix}.{}", field.name) };
             let name = types.get(field.type_id)?.name.as_str();
             let single = match (field.pooled, primitive(name, field.unsigned)) {
@@ -87,12 +94,13 @@ impl Plan {
                 (false, single) => single,
             };
             match (single, field.array) {
-                (Some((_, step)), true) => self.push(&path, Kind::Array, field.unit, Step::Array([step].into()))?,
-                (Some((kind, step)), false) => self.push(&path, kind, field.unit, step)?,
+                (Some((_, step)), true) => self.push(&path, Kind::Array, field.unit, Step::Array([step].into())),
+                (Some((kind, step)), false) => self.push(&path, kind, field.unit, step),
                 (None, true) => {
-                    let mut item = Plan::default();
+                    let mut item = Plan { fields: self.fields, ..Plan::default() };
                     item.struct_fields(types, field.type_id, "", depth + 1)?;
-                    self.push(&path, Kind::Array, field.unit, Step::Array(item.steps.into()))?;
+                    self.fields = item.fields;
+                    self.push(&path, Kind::Array, field.unit, Step::Array(item.steps.into()));
                 }
                 (None, false) => self.struct_fields(types, field.type_id, &path, depth + 1)?,
             }
@@ -100,13 +108,12 @@ impl Plan {
         Some(())
     }
 
-    fn push(&mut self, path: &str, kind: Kind, unit: Unit, step: Step) -> Option<()> {
+    fn push(&mut self, path: &str, kind: Kind, unit: Unit, step: Step) {
         match (self.steps.last_mut(), &step) {
             (Some(Step::Varints(count)), Step::Varints(more)) => *count += more,
             _ => self.steps.push(step),
         }
         self.leaves.push(Leaf { path: path.to_owned(), kind, unit });
-        (self.leaves.len() <= MAX_LEAVES).then_some(())
     }
 
     /// The slot of the field `path`.
@@ -253,5 +260,75 @@ fn primitive(name: &str, unsigned: bool) -> Option<(Kind, Step)> {
         "double" => Some((Kind::Double, Step::Eight)),
         "java.lang.String" => Some((Kind::Text, Step::Text)),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse_metadata::{Field, Type};
+    use super::*;
+
+    fn field(name: &str, type_id: u64, pooled: bool, array: bool) -> Field {
+        Field { name: name.into(), type_id, pooled, array, ..Field::default() }
+    }
+
+    fn types(types: Vec<(u64, &str, Vec<Field>)>) -> Types {
+        let named = |(id, name, fields): (u64, &str, _)| (id, Type { name: name.to_owned(), fields });
+        types.into_iter().map(named).collect()
+    }
+
+    fn primitives() -> Vec<(u64, &'static str, Vec<Field>)> {
+        let names = ["int", "long", "byte", "boolean", "float", "double", "java.lang.String"];
+        (1..).zip(names).map(|(id, name)| (id, name, Vec::new())).collect()
+    }
+
+    #[test]
+    fn structs_are_flattened_and_ends_are_found() {
+        let mut all = primitives();
+        all.push((10, "Space", vec![field("start", 2, false, false), field("name", 7, false, false)]));
+        all.push((11, "Frame", vec![field("method", 10, true, false), field("line", 1, false, false)]));
+        let fields = vec![
+            field("time", 2, false, false),
+            field("space", 10, false, false),
+            field("frames", 11, false, true),
+            field("flag", 4, false, false),
+            field("ratio", 5, false, false),
+            field("numbers", 1, false, true),
+            field("last", 10, true, false),
+        ];
+        all.push((20, "Event", fields));
+        let plan = Plan::compile(&types(all), 20).expect("a plan");
+        let data =
+            [0x85, 1, 7, 3, 1, b'x', 2, 9, 8, 9, 8, 1, 0x3f, 0x80, 0, 0, 1, 4, 0x81, 2, /* behind */ 99];
+        let mut slots = [0; 16];
+        assert_eq!(plan.run(&data, 0, &mut slots), Some(20));
+        assert_eq!(plan.skip(&data, 0), Some(20));
+        let paths = ["time", "space.start", "space.name", "frames", "flag", "ratio", "numbers", "last"];
+        let found = paths.map(|path| slots[plan.slot(path).expect(path)]);
+        assert_eq!(found, [133, 7, 3, 6, 1, 0x3f80_0000, 16, 257]);
+        for cut in 0..20 {
+            assert_eq!(plan.run(&data[..cut], 0, &mut slots), None, "{cut}");
+            assert_eq!(plan.skip(&data[..cut], 0), None, "{cut}");
+        }
+    }
+
+    #[test]
+    fn types_that_nest_without_end_are_refused() {
+        let itself = types(vec![(1, "A", vec![field("a", 1, false, false)])]);
+        assert_eq!(Plan::compile(&itself, 1), None);
+        let wide = |id: u64| (0..100).map(|n| field(&n.to_string(), id + 1, false, false)).collect::<Vec<_>>();
+        let bushy = types((0..7).map(|id| (id, "B", wide(id))).chain([(7, "C", Vec::new())]).collect());
+        assert_eq!(Plan::compile(&bushy, 0), None);
+    }
+
+    #[test]
+    fn counts_beyond_the_data_end_at_once() {
+        let mut all = primitives();
+        all.push((10, "Nothing", Vec::new()));
+        all.push((11, "Many", vec![field("nothings", 10, false, true), field("numbers", 1, false, true)]));
+        let plan = Plan::compile(&types(all), 11).expect("a plan");
+        let huge = [0xff; 9];
+        assert_eq!(plan.skip(&[&huge[..], &huge].concat(), 0), None);
+        assert_eq!(plan.skip(&[&huge[..], &[2, 1, 1]].concat(), 0), Some(12));
     }
 }

@@ -210,15 +210,18 @@ fn metadata_at(data: &[u8], offset: usize) -> Option<Types> {
 fn chain(chunk: &Chunk<'_>) -> Option<Vec<usize>> {
     let mut offsets = Vec::new();
     let mut at = chunk.checkpoint;
+    // The chain only goes back, and no checkpoint reaches into the next: otherwise a short file could make
+    // us read the same bytes over and over.
+    let mut limit = chunk.data.len();
     loop {
-        let record = record(chunk.data, at).filter(|record| record.type_id == CHECKPOINT)?;
+        let record = record(chunk.data, at).filter(|record| record.type_id == CHECKPOINT && record.end <= limit)?;
+        limit = at;
         offsets.push(at);
         let (delta, _) = checkpoint_head(chunk.data, record.payload)?;
         if delta == 0 {
             offsets.reverse();
             return Some(offsets);
         }
-        // The chain only goes back; anything else would be a circle.
         let back = usize::try_from(delta.checked_neg()?).ok()?;
         at = at.checked_sub(back).filter(|at| *at >= HEADER_BYTES)?;
     }
