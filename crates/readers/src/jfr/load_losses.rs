@@ -118,7 +118,9 @@ impl<'a> Losses<'a> {
         }
         if damage.keys > 0 {
             let count = damage.keys as usize;
-            let says = format!("{count} references to threads, stacks or names have no entry in the tables of the chunk at byte {at}");
+            let says = format!(
+                "{count} references to threads, stacks or names have no entry in the tables of the chunk at byte {at}"
+            );
             // The JVM leaves some out of a chunk that is complete, those of threads that come or go at its end.
             self.add(if chunk.complete { loss::NOT_UNDERSTOOD } else { loss::TRUNCATED }, count, says);
         }

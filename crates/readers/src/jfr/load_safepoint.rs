@@ -59,5 +59,13 @@ fn write(events: &[SafepointEvent], recording: &mut Recording, source: &str) {
     safepoint.time_to_safepoint_ns = count(Some(begin.duration_ns));
     let name = operations().next().map_or("", |event| event.operation.as_str());
     let text = detail::to_text(&safepoint);
-    recording.add_span(begin.time_ns, end_ns.saturating_sub(begin.time_ns), 0, kinds::span::SAFEPOINT, name, &text, source);
+    recording.add_span(
+        begin.time_ns,
+        end_ns.saturating_sub(begin.time_ns),
+        0,
+        kinds::span::SAFEPOINT,
+        name,
+        &text,
+        source,
+    );
 }

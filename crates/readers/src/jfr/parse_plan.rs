@@ -298,8 +298,7 @@ mod tests {
         ];
         all.push((20, "Event", fields));
         let plan = Plan::compile(&types(all), 20).expect("a plan");
-        let data =
-            [0x85, 1, 7, 3, 1, b'x', 2, 9, 8, 9, 8, 1, 0x3f, 0x80, 0, 0, 1, 4, 0x81, 2, /* behind */ 99];
+        let data = [0x85, 1, 7, 3, 1, b'x', 2, 9, 8, 9, 8, 1, 0x3f, 0x80, 0, 0, 1, 4, 0x81, 2, /* behind */ 99];
         let mut slots = [0; 16];
         assert_eq!(plan.run(&data, 0, &mut slots), Some(20));
         assert_eq!(plan.skip(&data, 0), Some(20));
