@@ -26,7 +26,7 @@ lint: ## the checks that build nothing, and clippy
 docs: ## the code's documentation, warnings denied
 	.ci/test docs
 
-fuzz: ## the fuzz targets, FUZZ_SECONDS each (default 30)
+fuzz: ## the fuzz targets, FUZZ_SECONDS each (default 20)
 	.ci/test fuzz
 
 bench: bench-jfr bench-gc-log ## against the peers, both formats; needs a quiet machine

@@ -60,7 +60,8 @@ impl Loader<'_> {
     }
 
     fn counter(&mut self, head: Head, name: &str, instance: &BoundName, value: &BoundSum, slots: &[u64]) {
-        let Some(value) = self.sum(value, slots) else { return };
+        // A damaged file may hold a number that is none.
+        let Some(value) = self.sum(value, slots).filter(|value| value.is_finite()) else { return };
         let instance = self.name(instance, slots);
         let name = self.out.recording.strings.intern(name);
         let row = Counter { time_ns: head.time_ns, name, instance, tid: head.tid, value, source: self.source };
