@@ -3,3 +3,9 @@
 pub mod absence;
 pub mod code_cache;
 pub mod collections;
+
+/// The middle value; none of no values.
+pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
+    let middle = values.len() / 2;
+    (!values.is_empty()).then(|| *values.select_nth_unstable_by(middle, f64::total_cmp).1)
+}

@@ -10,6 +10,7 @@ use crate::explanation::{
     Baseline, CauseVerdict, Evidence, Explanation, LossNote, RecordingSummary, SCHEMA, SlowInterval, Unexplained,
     Verdict,
 };
+use crate::measure::median;
 use crate::say;
 
 /// The answer for a recording without anything in it that has a time.
@@ -191,11 +192,6 @@ fn highest(case: &Case<'_>) -> Vec<Evidence> {
         Some(Evidence { says, unit, value: *value, table: "account".to_owned(), from_ns, to_ns, ..Evidence::default() })
     };
     case.analysis.pain.highest.iter().filter_map(figure).collect()
-}
-
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    let middle = values.len() / 2;
-    (!values.is_empty()).then(|| *values.select_nth_unstable_by(middle, f64::total_cmp).1)
 }
 
 /// What is missing from the recording; losses of one kind from one source that differ in their

@@ -6,6 +6,7 @@ use fathom_evidence::tables::Span;
 use fathom_timeline::{Cell, Collection, Origin, Scope, Series, Stop};
 
 use crate::case::{Case, Side};
+use crate::measure::median;
 
 /// Pauses of one scope and origin on one side.
 pub fn stops(case: &Case<'_>, select: impl Fn(Collection) -> bool) -> Vec<(i64, i64)> {
@@ -176,9 +177,4 @@ fn shares_in_slow_time(case: &Case<'_>, used: &Series, size: f64) -> Vec<f64> {
 /// Occupancy of the heap after the collections of the slow time, as a share of its limit: the median.
 pub fn heap_occupancy_after(case: &Case<'_>) -> Option<f64> {
     median(heap_shares(case))
-}
-
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    let middle = values.len() / 2;
-    (!values.is_empty()).then(|| *values.select_nth_unstable_by(middle, f64::total_cmp).1)
 }
