@@ -148,6 +148,20 @@ words! {
         CLASS_LOAD = "class_load";
         /// Compilation was switched off, or on again, because of the code cache, as a log tells (instant). Name: the segment.
         COMPILER_DISABLED = "compiler_disabled";
+        /// A page fault that took long, from its entry to its completion. Name: what was touched (file and section, or kind of memory). Detail: address, instruction, path, section, file_offset, major, write, off_cpu_ns.
+        PAGE_FAULT = "page_fault";
+        /// Off the CPU, not runnable, for long. Name: what the thread waited for, told from the kernel stack. Detail: state, waker_tid, system_call.
+        BLOCKED = "blocked";
+        /// Runnable but not running for long. Detail: cpu, instead_tid, instead (who ran on that CPU), preempted.
+        RUN_QUEUE_WAIT = "run_queue_wait";
+        /// A system call that took long. Name: the call. Detail: result, arguments, path, bytes.
+        SYSTEM_CALL = "system_call";
+        /// A request to a block device, from its bio's queueing to its completion; the thread is the submitter's. Name: the device. Detail: operation, bytes, sector, q2g_ns, g2i_ns, i2d_ns, d2c_ns, dispatches, error.
+        BLOCK_REQUEST = "block_request";
+        /// A packet was dropped on its way to the process (instant). Name: protocol and reason. Detail: port, queue_bytes, count.
+        PACKET_DROP = "packet_drop";
+        /// A thread of Fathom that does nothing but sleep woke up late: the machine was stopped, or had no CPU for it.
+        HOST_STALL = "host_stall";
         /// One request of the service, from a latency file. Name: the kind of request if given.
         REQUEST = "request";
         /// Something that Fathom itself did to the process. Name: the action.
@@ -224,6 +238,8 @@ words! {
         CLASSES_UNLOADED_COUNT = "classes_unloaded_count";
         /// Exceptions thrown since start.
         EXCEPTIONS_COUNT = "exceptions_count";
+        /// CPU time that a part of the recorder has used since its start (collector).
+        OWN_CPU_NS = "own_cpu_ns";
         /// Java threads alive.
         THREADS_COUNT = "threads_count";
     }
@@ -268,6 +284,8 @@ words! {
         NOT_UNDERSTOOD = "not_understood";
         /// The source had to be placed on the time axis by an estimate.
         CLOCK_ESTIMATED = "clock_estimated";
+        /// Looks of a sampler that came too late to be made.
+        TICKS_MISSED = "ticks_missed";
         /// A limit of Fathom's own was reached.
         LIMIT = "limit";
         /// Something could not be read or recorded at all.

@@ -155,7 +155,7 @@ fn collector(view: &View<'_>) -> BTreeMap<Cell, Vec<f64>> {
     }
     for (origin, phases) in concurrent_phases(view, &causes) {
         for (from, to) in phases.iter() {
-            charge(Collection { scope: Scope::Concurrent, origin }, from, to, (to - from) as f64);
+            charge(Collection { scope: Scope::Concurrent, origin }, from, to, to.saturating_sub(from) as f64);
         }
     }
     cells

@@ -116,8 +116,10 @@ pub fn old_occupancy_after_full(case: &Case<'_>) -> Option<f64> {
 fn full_pauses<'c>(case: &'c Case<'_>) -> impl Iterator<Item = Gc> + use<'c> {
     let full = stops(case, is_full);
     let pauses = case.slow.pauses().filter(move |(pause, _)| {
-        let is_near =
-            |(from, length): &(i64, i64)| (from - SLACK_NS..=from + length + SLACK_NS).contains(&pause.time_ns);
+        let is_near = |(from, length): &(i64, i64)| {
+            let to_ns = from.saturating_add(*length).saturating_add(SLACK_NS);
+            (from.saturating_sub(SLACK_NS)..=to_ns).contains(&pause.time_ns)
+        };
         full.iter().any(is_near)
     });
     pauses.map(|(_, detail)| detail)

@@ -1,0 +1,75 @@
+//! What a collector is.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use fathom_evidence::Recording;
+
+use crate::{Clock, Refusal, Target};
+
+/// What a collector needs of the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tier {
+    /// No privileges beyond those of the JVM's user.
+    Process,
+    /// `perf_event_open` (CAP_PERFMON).
+    Perf,
+    /// BPF programs (CAP_BPF and CAP_PERFMON).
+    Bpf,
+}
+
+/// What the person who records wants.
+#[derive(Debug, Clone)]
+pub struct Order {
+    /// The common time axis.
+    pub clock: Clock,
+    /// Folder of the recording; files that a reader must read later go into its `raw` folder.
+    pub folder: PathBuf,
+    /// Whether an agent may be loaded into the JVM.
+    pub agent: bool,
+    /// Page faults that take at least this long become spans.
+    pub page_fault_ns: i64,
+    /// Waits off the CPU that take at least this long become spans.
+    pub blocked_ns: i64,
+    /// Waits for a CPU that take at least this long become spans.
+    pub run_queue_ns: i64,
+    /// System calls that take at least this long become spans.
+    pub system_call_ns: i64,
+}
+
+impl Order {
+    /// Where files go that others write and a reader reads.
+    pub fn raw_folder(&self) -> PathBuf {
+        self.folder.join("raw")
+    }
+}
+
+/// One source of evidence about a running JVM or the machine around it.
+pub trait Collector: Sync {
+    /// As users name it (`--only`, `--without`) and as `source` columns have it.
+    fn name(&self) -> &'static str;
+
+    /// What it sees, in a few words.
+    fn sees(&self) -> &'static str;
+
+    /// What it needs.
+    fn tier(&self) -> Tier;
+
+    /// Whether it could observe `target` now. Tries what it needs and leaves no trace.
+    fn check(&self, target: &Target) -> Result<(), Refusal>;
+
+    /// Begins to observe.
+    fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal>;
+}
+
+/// A collector at work. Dropping it takes back what it did to the machine.
+pub trait Observer: Send {
+    /// Time from one look to the next.
+    fn period(&self) -> Duration;
+
+    /// Adds what is new since the last look. What was lost meanwhile is added as losses.
+    fn look(&mut self, found: &mut Recording);
+
+    /// The last look. Returns files that a reader has to read into the recording.
+    fn finish(self: Box<Self>, found: &mut Recording) -> Vec<PathBuf>;
+}

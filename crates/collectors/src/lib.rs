@@ -1,0 +1,28 @@
+//! The running machine, as evidence.
+//!
+//! One folder with a `mod.rs` is one source: it declares its [`Collector`] as
+//! `pub(crate) static COLLECTOR`. The build script finds the folders; no list is edited. A collector
+//! says whether it could run ([`Collector::check`], for `fathom doctor`), and starts an
+//! [`Observer`], which the [`recorder`] asks for what is new, each on a thread of its own, so that
+//! one that hangs holds up no other and each one's cost can be told.
+//!
+//! What is refused is a [`Refusal`], never an error: the rest still records, and the recording says
+//! what was refused, why, and how to grant it.
+
+mod clock;
+mod collector;
+pub mod recorder;
+mod refusal;
+mod target;
+
+pub use clock::Clock;
+pub use collector::{Collector, Observer, Order, Tier};
+pub use refusal::Refusal;
+pub use target::{Target, TargetError};
+
+include!(concat!(env!("OUT_DIR"), "/collectors.rs"));
+
+/// All collectors, by name of their folder.
+pub fn collectors() -> &'static [&'static dyn Collector] {
+    ALL
+}

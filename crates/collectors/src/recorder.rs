@@ -1,0 +1,378 @@
+//! One recording of one JVM: starts the collectors, gathers what they find, writes it each second.
+//!
+//! Each collector has a thread; what it found goes to the recording's folder at least once a second,
+//! so that a recorder killed at any moment leaves a readable recording that lacks at most the last
+//! second. Memory does not grow with time: rows are written and dropped, only the dictionaries stay.
+
+mod disk;
+mod worker;
+
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fathom_evidence::{Recording, Table};
+use fathom_evidence::folder::{FolderError, FolderWriter};
+use fathom_evidence::kinds::{counter, loss, subject};
+
+use crate::{Clock, Collector, Order, Refusal, Target};
+use disk::Disk;
+use worker::{Message, Stop};
+
+/// Time between two writes to the folder; what a killed recorder loses.
+const WRITE_PERIOD: Duration = Duration::from_secs(1);
+
+/// How often the recorder looks whether it should end.
+const LOOK_PERIOD: Duration = Duration::from_millis(50);
+
+/// How long collectors may take to end before the recording is closed without them.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What to record, and until when.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Thresholds, folder and clock, as the collectors get them.
+    pub order: Order,
+    /// Ends by itself after this long.
+    pub duration: Option<Duration>,
+    /// Ends when the folder has this many bytes.
+    pub max_bytes: u64,
+    /// Only collectors with these names; all when empty.
+    pub only: Vec<String>,
+    /// No collectors with these names.
+    pub without: Vec<String>,
+}
+
+impl Plan {
+    /// What a recording into `folder` takes unless somebody asks for something else.
+    pub fn new(folder: PathBuf) -> Plan {
+        let order = Order {
+            clock: Clock::read(),
+            folder,
+            agent: true,
+            page_fault_ns: 1_000_000,
+            blocked_ns: 5_000_000,
+            run_queue_ns: 2_000_000,
+            system_call_ns: 5_000_000,
+        };
+        Plan { order, duration: None, max_bytes: 1 << 30, only: Vec::new(), without: Vec::new() }
+    }
+
+    fn wants(&self, collector: &dyn Collector) -> bool {
+        let is_named = |names: &[String]| names.iter().any(|name| name == collector.name());
+        (self.only.is_empty() || is_named(&self.only)) && !is_named(&self.without)
+    }
+}
+
+/// Why a recording ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// The wanted time was over.
+    Duration,
+    /// Somebody interrupted it (Ctrl-C, SIGTERM).
+    Interrupted,
+    /// The process ended.
+    TargetEnded,
+    /// The folder reached its budget.
+    Budget,
+    /// The disk has too little room left.
+    DiskFull,
+}
+
+/// What one collector cost and whether it saw anything.
+#[derive(Debug, Clone, Default)]
+pub struct Part {
+    /// The collector's name.
+    pub name: &'static str,
+    /// Why it does not take part, if so.
+    pub refused: Option<Refusal>,
+    /// CPU time of its thread, in ns.
+    pub cpu_ns: i64,
+    /// Rows that it found.
+    pub rows: u64,
+    /// Files that it left for a reader.
+    pub files: Vec<PathBuf>,
+}
+
+/// A recording that has ended; its folder still holds streams.
+#[derive(Debug)]
+pub struct Recorded {
+    /// Why it ended.
+    pub end: End,
+    /// The collectors.
+    pub parts: Vec<Part>,
+    /// When collectors had started, counted from the call, in ns.
+    pub started_in_ns: i64,
+    /// How long it observed, in ns.
+    pub observed_ns: i64,
+}
+
+/// Why nothing could be recorded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// The folder could not be written.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// A folder beside the tables could not be made.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// What was accessed.
+        path: PathBuf,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// There is no room.
+    #[error("{}: {free_bytes} bytes are free on this disk, {wanted_bytes} are needed: free some, or write elsewhere with -o", path.display())]
+    NoRoom {
+        /// Where the recording was to go.
+        path: PathBuf,
+        /// What is free.
+        free_bytes: u64,
+        /// What must be free.
+        wanted_bytes: u64,
+    },
+    /// No collector could start.
+    #[error("nothing could be recorded: {0}")]
+    NothingStarted(String),
+}
+
+/// Tells what happens while a recording runs.
+pub trait Watcher {
+    /// A collector has started (`None`) or was refused.
+    fn started(&mut self, _name: &'static str, _refused: Option<&Refusal>) {}
+    /// Called about every 50 ms with the time since the start and the bytes written.
+    fn passes(&mut self, _elapsed: Duration, _bytes: u64) {}
+    /// The end has come; collectors are being stopped.
+    fn ending(&mut self, _end: End) {}
+}
+
+/// Records `target` with `collectors` until the plan, the target or `interrupted` ends it.
+pub fn record(
+    target: &Target,
+    collectors: &'static [&'static dyn Collector],
+    plan: &Plan,
+    interrupted: &AtomicBool,
+    watcher: &mut dyn Watcher,
+) -> Result<Recorded, RecordError> {
+    let mut session = Session::begin(target, collectors, plan)?;
+    let end = session.run(target, plan, interrupted, watcher)?;
+    watcher.ending(end);
+    session.close(end)
+}
+
+/// A recording that runs.
+struct Session {
+    writer: FolderWriter,
+    /// Rows not yet written, and all dictionaries.
+    pending: Recording,
+    parts: Vec<Part>,
+    messages: Receiver<Message>,
+    stop: Arc<Stop>,
+    disk: Disk,
+    clock: Clock,
+    began: Instant,
+    started_in_ns: i64,
+}
+
+impl Session {
+    fn begin(
+        target: &Target,
+        collectors: &'static [&'static dyn Collector],
+        plan: &Plan,
+    ) -> Result<Session, RecordError> {
+        let folder = &plan.order.folder;
+        let disk = Disk::new(folder, plan.max_bytes);
+        disk.has_room_to_begin()?;
+        let began = Instant::now();
+        let writer = FolderWriter::create(folder)?;
+        let raw = plan.order.raw_folder();
+        let made = DirBuilder::new().mode(0o700).create(&raw);
+        made.map_err(|source| RecordError::Io { path: raw, source })?;
+        let (sender, messages) = mpsc::channel();
+        let stop = Arc::new(Stop::default());
+        let mut parts = Vec::new();
+        for collector in collectors.iter().copied().filter(|collector| plan.wants(*collector)) {
+            parts.push(Part { name: collector.name(), ..Part::default() });
+            let (target, order) = (target.clone(), plan.order.clone());
+            let (sender, stop) = (sender.clone(), Arc::clone(&stop));
+            let work = move || worker::work(collector, &target, &order, &stop, &sender);
+            // A thread that cannot be made shows as a collector that never answers.
+            let _ = thread::Builder::new().name(format!("fathom-{}", collector.name())).spawn(work);
+        }
+        let mut pending = Recording::default();
+        plan.order.clock.note(&mut pending);
+        describe(target, plan, &mut pending);
+        let clock = plan.order.clock;
+        Ok(Session { writer, pending, parts, messages, stop, disk, clock, began, started_in_ns: 0 })
+    }
+
+    fn run(
+        &mut self,
+        target: &Target,
+        plan: &Plan,
+        interrupted: &AtomicBool,
+        watcher: &mut dyn Watcher,
+    ) -> Result<End, RecordError> {
+        self.wait_for_starts(watcher)?;
+        let started = Instant::now();
+        let mut write_at = started + WRITE_PERIOD;
+        loop {
+            self.receive(LOOK_PERIOD);
+            watcher.passes(started.elapsed(), self.disk.written_bytes());
+            if Instant::now() >= write_at {
+                self.write()?;
+                write_at += WRITE_PERIOD;
+            }
+            if let Some(end) = self.ends(target, plan, interrupted, started) {
+                return Ok(end);
+            }
+        }
+    }
+
+    fn ends(&mut self, target: &Target, plan: &Plan, interrupted: &AtomicBool, started: Instant) -> Option<End> {
+        if interrupted.load(Ordering::Relaxed) {
+            return Some(End::Interrupted);
+        }
+        if plan.duration.is_some_and(|duration| started.elapsed() >= duration) {
+            return Some(End::Duration);
+        }
+        if !target.is_alive() {
+            return Some(End::TargetEnded);
+        }
+        self.disk.ends()
+    }
+
+    /// Waits until each collector has started or was refused; slow ones join later.
+    fn wait_for_starts(&mut self, watcher: &mut dyn Watcher) -> Result<(), RecordError> {
+        let mut waiting: Vec<&'static str> = self.parts.iter().map(|part| part.name).collect();
+        let until = Instant::now() + Duration::from_secs(2);
+        while !waiting.is_empty() && Instant::now() < until {
+            match self.messages.recv_timeout(LOOK_PERIOD) {
+                Ok(message) => {
+                    if let Message::Started { name, refused } = &message {
+                        waiting.retain(|other| other != name);
+                        watcher.started(name, refused.as_ref());
+                    }
+                    self.take(message);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        self.started_in_ns = self.began.elapsed().as_nanos() as i64;
+        if self.parts.iter().all(|part| part.refused.is_some()) {
+            let whys: Vec<&str> = self.parts.iter().filter_map(|part| Some(part.refused.as_ref()?.why.as_str())).collect();
+            return Err(RecordError::NothingStarted(whys.join("; ")));
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self, wait: Duration) {
+        let until = Instant::now() + wait;
+        while let Ok(message) = self.messages.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            self.take(message);
+        }
+    }
+
+    fn take(&mut self, message: Message) {
+        match message {
+            Message::Started { name, refused } => self.started(name, refused),
+            Message::Found { name, found, cpu_ns } => self.found(name, *found, cpu_ns),
+            Message::Ended { name, files } => {
+                if let Some(part) = self.part(name) {
+                    part.files = files;
+                }
+            }
+        }
+    }
+
+    fn started(&mut self, name: &'static str, refused: Option<Refusal>) {
+        if let Some(refusal) = &refused {
+            let says = format!("{name}: {}", refusal.why);
+            self.pending.add_loss(name, loss::REFUSED, 0, &says);
+        }
+        if let Some(part) = self.part(name) {
+            part.refused = refused;
+        }
+    }
+
+    fn found(&mut self, name: &'static str, found: Recording, cpu_ns: i64) {
+        let rows = found.samples.len() + found.spans.len() + found.counters.len() + found.logs.len();
+        self.pending.absorb(found);
+        self.pending.add_counter(self.clock.now_ns(), counter::OWN_CPU_NS, name, cpu_ns as f64, "fathom");
+        if let Some(part) = self.part(name) {
+            part.rows += rows as u64;
+            part.cpu_ns = cpu_ns;
+        }
+    }
+
+    fn part(&mut self, name: &str) -> Option<&mut Part> {
+        self.parts.iter_mut().find(|part| part.name == name)
+    }
+
+    fn write(&mut self) -> Result<(), RecordError> {
+        self.disk.measure();
+        Ok(self.writer.flush(&mut self.pending)?)
+    }
+
+    /// Ends the collectors and writes what is left.
+    fn close(mut self, end: End) -> Result<Recorded, RecordError> {
+        self.stop.stop();
+        let observed_ns = self.began.elapsed().as_nanos() as i64;
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match self.messages.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(message) => self.take(message),
+                // All senders are gone: every collector has ended.
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {
+                    let says = format!("a collector did not end within {} s and was left out", PATIENCE.as_secs());
+                    self.pending.add_loss("fathom", loss::EVENTS_LOST, 0, &says);
+                    break;
+                }
+            }
+        }
+        self.pending.add_fact(subject::RECORDING, "ended_because", end.says(), "fathom");
+        self.write()?;
+        Ok(Recorded { end, parts: self.parts, started_in_ns: self.started_in_ns, observed_ns })
+    }
+}
+
+impl End {
+    /// For the recording and for people.
+    pub fn says(self) -> &'static str {
+        match self {
+            End::Duration => "the wanted time was over",
+            End::Interrupted => "interrupted",
+            End::TargetEnded => "the process ended",
+            End::Budget => "the recording reached its size limit",
+            End::DiskFull => "the disk was nearly full",
+        }
+    }
+}
+
+/// What is known before anything was observed.
+fn describe(target: &Target, plan: &Plan, pending: &mut Recording) {
+    let order = &plan.order;
+    pending.add_fact(subject::JVM, "pid", &target.pid.to_string(), "fathom");
+    for (key, value) in [
+        ("page_fault_threshold_ns", order.page_fault_ns),
+        ("blocked_threshold_ns", order.blocked_ns),
+        ("run_queue_threshold_ns", order.run_queue_ns),
+        ("system_call_threshold_ns", order.system_call_ns),
+    ] {
+        pending.add_fact(subject::RECORDING, key, &value.to_string(), "fathom");
+    }
+    if let Ok(boot) = fs::read_to_string("/proc/sys/kernel/random/boot_id") {
+        pending.add_fact(subject::HOST, "boot_id", boot.trim(), "fathom");
+    }
+}
+
+#[cfg(test)]
+mod tests;

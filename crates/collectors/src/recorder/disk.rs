@@ -1,0 +1,68 @@
+//! Keeps a recording within its budget and the disk from filling up.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{End, RecordError};
+
+/// What must stay free on the disk, whatever the budget: other programs write there too.
+const KEEP_FREE_BYTES: u64 = 64 << 20;
+
+/// The folder and how much it may hold.
+pub(super) struct Disk {
+    folder: PathBuf,
+    max_bytes: u64,
+    written_bytes: u64,
+    free_bytes: u64,
+}
+
+impl Disk {
+    pub(super) fn new(folder: &Path, max_bytes: u64) -> Disk {
+        let mut disk = Disk { folder: folder.to_owned(), max_bytes, written_bytes: 0, free_bytes: u64::MAX };
+        disk.measure();
+        disk
+    }
+
+    /// Refuses when the disk is too full to begin.
+    pub(super) fn has_room_to_begin(&self) -> Result<(), RecordError> {
+        match self.free_bytes < 2 * KEEP_FREE_BYTES {
+            true => Err(RecordError::NoRoom {
+                path: self.folder.clone(),
+                free_bytes: self.free_bytes,
+                wanted_bytes: 2 * KEEP_FREE_BYTES,
+            }),
+            false => Ok(()),
+        }
+    }
+
+    pub(super) fn measure(&mut self) {
+        self.written_bytes = size_bytes(&self.folder);
+        let place = if self.folder.is_dir() { self.folder.as_path() } else { self.folder.parent().unwrap_or(&self.folder) };
+        let place = if place.as_os_str().is_empty() { Path::new(".") } else { place };
+        // A disk that does not tell is taken for roomy: writing to it will tell.
+        self.free_bytes = rustix::fs::statvfs(place).map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+    }
+
+    pub(super) fn written_bytes(&self) -> u64 {
+        self.written_bytes
+    }
+
+    /// Whether the recording has to end.
+    pub(super) fn ends(&self) -> Option<End> {
+        if self.written_bytes >= self.max_bytes {
+            return Some(End::Budget);
+        }
+        (self.free_bytes < KEEP_FREE_BYTES).then_some(End::DiskFull)
+    }
+}
+
+/// Size of all files in a folder and the folders in it.
+fn size_bytes(folder: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    let sizes = entries.flatten().map(|entry| match entry.metadata() {
+        Ok(data) if data.is_dir() => size_bytes(&entry.path()),
+        Ok(data) => data.len(),
+        Err(_) => 0,
+    });
+    sizes.sum()
+}

@@ -1,0 +1,107 @@
+//! Recordings of this very process with collectors made for the tests.
+
+use std::path::Path;
+
+use fathom_evidence::folder;
+
+use super::*;
+use crate::{Observer, Tier};
+
+/// Counts its looks.
+struct Ticker {
+    name: &'static str,
+    refuses: bool,
+}
+
+struct Ticks {
+    clock: Clock,
+    looks: i64,
+}
+
+impl Collector for Ticker {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn sees(&self) -> &'static str {
+        "its own looks"
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Process
+    }
+
+    fn check(&self, _target: &Target) -> Result<(), Refusal> {
+        match self.refuses {
+            true => Err(Refusal::new("made to refuse", "")),
+            false => Ok(()),
+        }
+    }
+
+    fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
+        self.check(target)?;
+        Ok(Box::new(Ticks { clock: order.clock, looks: 0 }))
+    }
+}
+
+impl Observer for Ticks {
+    fn period(&self) -> Duration {
+        Duration::from_millis(10)
+    }
+
+    fn look(&mut self, found: &mut Recording) {
+        self.looks += 1;
+        found.add_counter(self.clock.now_ns(), "looks", "", self.looks as f64, "ticker");
+    }
+
+    fn finish(self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
+        found.add_fact(subject::RECORDING, "looks", &self.looks.to_string(), "ticker");
+        vec![PathBuf::from("left.behind")]
+    }
+}
+
+static TICKER: Ticker = Ticker { name: "ticker", refuses: false };
+static REFUSER: Ticker = Ticker { name: "refuser", refuses: true };
+static BOTH: &[&dyn Collector] = &[&TICKER, &REFUSER];
+
+struct Silent;
+impl Watcher for Silent {}
+
+fn record_this(folder: &Path, change: impl FnOnce(&mut Plan)) -> Result<Recorded, RecordError> {
+    let mut plan = Plan::new(folder.to_owned());
+    plan.duration = Some(Duration::from_millis(120));
+    change(&mut plan);
+    let target = Target::of(std::process::id()).unwrap();
+    record(&target, BOTH, &plan, &AtomicBool::new(false), &mut Silent)
+}
+
+#[test]
+fn one_refuses_and_the_rest_records() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("a.fathom");
+    let recorded = record_this(&path, |_| {}).unwrap();
+    assert_eq!(recorded.end, End::Duration);
+    let recording = folder::open(&path).unwrap();
+    let looks: usize = recording.fact(subject::RECORDING, "looks").unwrap().parse().unwrap();
+    assert!(looks >= 1);
+    let name = recording.strings.find("looks").unwrap();
+    assert_eq!(recording.counters.name.iter().filter(|counter| **counter == name).count(), looks, "nothing lost");
+    let says: Vec<&str> = recording.losses.rows().map(|row| recording.text(row.says)).collect();
+    assert!(says.contains(&"refuser: made to refuse"), "{says:?}");
+    assert_eq!(recorded.parts[0].files, [PathBuf::from("left.behind")]);
+    assert!(recorded.parts[1].refused.is_some());
+}
+
+#[test]
+fn ends_and_refusals() {
+    let place = tempfile::tempdir().unwrap();
+    let budget = record_this(&place.path().join("b.fathom"), |plan| {
+        plan.max_bytes = 1;
+        plan.duration = Some(Duration::from_secs(20));
+    });
+    assert_eq!(budget.unwrap().end, End::Budget);
+    let nothing = record_this(&place.path().join("c.fathom"), |plan| plan.only = vec!["refuser".into()]);
+    assert!(matches!(nothing, Err(RecordError::NothingStarted(why)) if why == "made to refuse"));
+    let again = record_this(&place.path().join("b.fathom"), |_| {});
+    assert!(matches!(again, Err(RecordError::Folder(_))), "a recording is never overwritten");
+}

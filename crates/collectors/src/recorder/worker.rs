@@ -1,0 +1,97 @@
+//! The thread of one collector.
+
+use std::path::PathBuf;
+use std::sync::mpsc::Sender;
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use fathom_evidence::Recording;
+use fathom_evidence::kinds::loss;
+
+use crate::clock::thread_cpu_ns;
+use crate::{Collector, Observer, Order, Refusal, Target};
+
+/// What a collector found is handed over this often.
+const HAND_OVER: Duration = Duration::from_millis(500);
+
+/// What collectors tell the recorder.
+pub(super) enum Message {
+    Started { name: &'static str, refused: Option<Refusal> },
+    Found { name: &'static str, found: Box<Recording>, cpu_ns: i64 },
+    Ended { name: &'static str, files: Vec<PathBuf> },
+}
+
+/// Tells all collectors to end.
+#[derive(Default)]
+pub(super) struct Stop {
+    stopped: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Stop {
+    pub(super) fn stop(&self) {
+        *self.stopped.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits until `until` or the stop, whichever comes first; whether it was the stop.
+    fn wait_until(&self, until: Instant) -> bool {
+        let stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+        let wait = until.saturating_duration_since(Instant::now());
+        let waited = self.changed.wait_timeout_while(stopped, wait, |stopped| !*stopped);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+/// Runs one collector from its start to its end. A recorder that is gone ends it too.
+pub(super) fn work(
+    collector: &'static dyn Collector,
+    target: &Target,
+    order: &Order,
+    stop: &Stop,
+    messages: &Sender<Message>,
+) {
+    let name = collector.name();
+    let started = collector.start(target, order);
+    let refused = started.as_ref().err().cloned();
+    let is_heard = messages.send(Message::Started { name, refused }).is_ok();
+    if let (Ok(mut observer), true) = (started, is_heard) {
+        observe(name, observer.as_mut(), stop, messages);
+        let mut last = Recording::default();
+        let files = observer.finish(&mut last);
+        // Nobody listens any more when the recorder has given up on this collector.
+        let _ = messages.send(Message::Found { name, found: Box::new(last), cpu_ns: thread_cpu_ns() });
+        let _ = messages.send(Message::Ended { name, files });
+    }
+}
+
+fn observe(name: &'static str, observer: &mut dyn Observer, stop: &Stop, messages: &Sender<Message>) {
+    let period = observer.period();
+    let mut found = Recording::default();
+    let mut next = Instant::now() + period;
+    let mut hand_over_at = Instant::now() + HAND_OVER;
+    let mut missed = 0_i64;
+    while !stop.wait_until(next) {
+        observer.look(&mut found);
+        let now = Instant::now();
+        next += period;
+        if next < now {
+            let behind = (now - next).as_nanos() / period.as_nanos().max(1) + 1;
+            missed += behind as i64;
+            next = now + period;
+        }
+        if now >= hand_over_at {
+            hand_over_at = now + HAND_OVER;
+            let message = Message::Found { name, found: Box::new(std::mem::take(&mut found)), cpu_ns: thread_cpu_ns() };
+            if messages.send(message).is_err() {
+                return;
+            }
+        }
+    }
+    if missed > 0 {
+        let says = format!("{name}: {missed} looks of {} ms were missed because the last one took too long or the CPU was taken", period.as_millis());
+        found.add_loss(name, loss::TICKS_MISSED, missed, &says);
+    }
+    // The recorder may have given up waiting.
+    let _ = messages.send(Message::Found { name, found: Box::new(found), cpu_ns: thread_cpu_ns() });
+}

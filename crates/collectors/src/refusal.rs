@@ -1,0 +1,17 @@
+//! What the machine or the JVM refuses to show.
+
+/// Why a collector, or a part of one, cannot observe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// What stands in the way, as a fact: `perf_event_paranoid is 2 and the process lacks CAP_PERFMON`.
+    pub why: String,
+    /// What a person can do to grant it; empty when nothing can be done on this machine.
+    pub grant: String,
+}
+
+impl Refusal {
+    /// A refusal with its remedy.
+    pub fn new(why: impl Into<String>, grant: impl Into<String>) -> Refusal {
+        Refusal { why: why.into(), grant: grant.into() }
+    }
+}
