@@ -17,6 +17,8 @@ pub struct Cause {
     pub rank: u8,
     /// Whether its folder has a lab.
     pub has_lab: bool,
+    /// The collectors that record what shows it on a live JVM; none when no collector can.
+    pub collectors: &'static [&'static str],
     /// What to do about it, the most effective first.
     pub actions: &'static [&'static str],
     /// Looks for the cause.

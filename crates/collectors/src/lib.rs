@@ -11,6 +11,7 @@
 
 mod clock;
 mod collector;
+pub mod host;
 pub mod recorder;
 mod refusal;
 mod target;

@@ -16,9 +16,9 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fathom_evidence::{Recording, Table};
 use fathom_evidence::folder::{FolderError, FolderWriter};
 use fathom_evidence::kinds::{counter, loss, subject};
+use fathom_evidence::{Recording, Table};
 
 use crate::{Clock, Collector, Order, Refusal, Target};
 use disk::Disk;
@@ -267,7 +267,8 @@ impl Session {
         }
         self.started_in_ns = self.began.elapsed().as_nanos() as i64;
         if self.parts.iter().all(|part| part.refused.is_some()) {
-            let whys: Vec<&str> = self.parts.iter().filter_map(|part| Some(part.refused.as_ref()?.why.as_str())).collect();
+            let whys: Vec<&str> =
+                self.parts.iter().filter_map(|part| Some(part.refused.as_ref()?.why.as_str())).collect();
             return Err(RecordError::NothingStarted(whys.join("; ")));
         }
         Ok(())

@@ -164,8 +164,12 @@ pub fn write(folder: &Path, recording: &Recording) -> Result<(), FolderError> {
 
 /// Finishes a folder whose writer was killed: Parquet instead of streams.
 pub fn finish_folder(folder: &Path) -> Result<(), FolderError> {
-    let recording = open(folder)?;
-    write_tables(folder, &recording)?;
+    finish_with(folder, &open(folder)?)
+}
+
+/// Finishes a folder with what was opened from it and added since.
+pub fn finish_with(folder: &Path, recording: &Recording) -> Result<(), FolderError> {
+    write_tables(folder, recording)?;
     for entry in fs::read_dir(folder).map_err(|e| io_error(folder, e))? {
         let path = entry.map_err(|e| io_error(folder, e))?.path();
         if path.extension().is_some_and(|e| e == "arrows") {

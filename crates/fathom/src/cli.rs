@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{causes, explain, import, lab};
+use crate::commands::{causes, doctor, explain, import, lab, record};
 use crate::terminal::Color;
 
 /// Finds out why a JVM service on Linux was slow when the cause lies below the Java code.
@@ -20,14 +20,17 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Record(record::Args),
     Explain(explain::Args),
     Import(import::Args),
     Causes(causes::Args),
+    Doctor(doctor::Args),
     Lab(lab::Args),
 }
 
 const EXAMPLES: &str = "\
 Examples:
+  fathom record --for 30s                    a running JVM and the kernel around it
   fathom explain app.jfr gc.log              why was it slow, from what the JVM wrote
   fathom explain incident/                   every recording and log in a folder
   fathom explain app.jfr --latency lat.csv   with the latencies of your requests

@@ -8,8 +8,11 @@
 mod cli;
 mod commands;
 mod exit;
+mod finish;
 mod inputs;
+mod owner;
 mod progress;
+mod quantities;
 mod terminal;
 mod times;
 
@@ -33,6 +36,8 @@ fn run(command: &Command, terminal: &Terminal) -> anyhow::Result<ExitCode> {
         Command::Import(args) => commands::import::run(args, terminal)?,
         Command::Explain(args) => commands::explain::run(args, terminal)?,
         Command::Causes(args) => commands::causes::run(args, terminal)?,
+        Command::Record(args) => commands::record::run(args, terminal)?,
+        Command::Doctor(args) => commands::doctor::run(args, terminal)?,
         Command::Lab(args) => commands::lab::run(args, terminal)?,
     };
     terminal::print(&text)?;

@@ -82,6 +82,8 @@ fn refusals_are_one_line_and_exit_code_1() {
         (vec!["import", "one.fathom", "-o", "two.fathom"], "exists already"),
         (vec!["import", "one.fathom", "-o", "no/such/folder.fathom"], "no/such"),
         (vec!["lab", "run", "no_such_lab"], "no_such_lab"),
+        (vec!["record", "--pid", "4294967295"], "no process 4294967295"),
+        (vec!["record", "--pid", "1", "--only", "crystal_ball"], "no collector is called crystal_ball"),
     ] {
         let output = fathom(folder.path(), &args);
         let line = stderr(&output);
@@ -99,7 +101,8 @@ fn bad_usage_is_exit_code_2() {
     for args in [
         vec![],
         vec!["explian"],
-        vec!["explain"],
+        vec!["record", "--for", "tomorrow"],
+        vec!["record", "--max-size", "big"],
         vec!["explain", "one.fathom", "--slow", "yesterday"],
         vec!["explain", "one.fathom", "--slow", "10:00:00"],
         vec!["explain", "one.fathom", "--slow", "+9s..+3s"],

@@ -80,13 +80,19 @@ pub fn text(imported: &Imported, options: &TextOptions) -> String {
         let what = format!("{} ({}, {} rows)", file.path, crate::text::spelled(&file.format), count(file.rows));
         sheet.labelled(0, 7, piece(Tone::Faint, "read"), &what);
     }
-    let Tables { facts, samples, spans, counters, logs } = imported.tables;
-    let rows = [(facts, "facts"), (samples, "samples"), (spans, "spans"), (counters, "counters"), (logs, "log lines")];
-    let rows: Vec<String> = rows.iter().map(|(rows, name)| format!("{} {name}", count(*rows))).collect();
-    sheet.labelled(0, 7, piece(Tone::Strong, "wrote"), &format!("{}: {}", imported.folder, rows.join(", ")));
+    sheet.labelled(0, 7, piece(Tone::Strong, "wrote"), &written(imported));
     for loss in &imported.losses {
         let what = format!("{}: {}", crate::text::spelled(&loss.source), loss.says);
         sheet.labelled(0, 7, piece(Tone::Warn, "lost"), &what);
     }
     sheet.render(options.color)
+}
+
+/// The folder and what is in it.
+pub(crate) fn written(imported: &Imported) -> String {
+    let Tables { facts, samples, spans, counters, logs } = imported.tables;
+    let rows = [(facts, "facts"), (samples, "samples"), (spans, "spans"), (counters, "counters"), (logs, "log lines")];
+    let rows: Vec<String> =
+        rows.iter().map(|(rows, name)| format!("{} {name}", units::amount(*rows as f64, "count"))).collect();
+    format!("{}: {}", imported.folder, rows.join(", "))
 }

@@ -11,9 +11,11 @@
 //! * **Nothing is hidden.** What was cut says how much was cut; what could not be told is listed.
 
 pub mod clean;
+pub mod doctor;
 pub mod imported;
 pub mod json;
 mod markdown;
+pub mod recorded;
 mod sheet;
 mod text;
 pub mod units;

@@ -13,6 +13,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 60,
     has_lab: true,
+    collectors: &["jfr"],
     actions: &[
         "find who allocates: the allocation flame graph of the slow time against the quiet one",
         "a larger young generation makes collections rarer, at the price of memory",

@@ -7,6 +7,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 5,
     has_lab: false,
+    collectors: &["block"],
     actions: &["fewer requests in flight, or a faster device"],
     decide,
 };

@@ -7,6 +7,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 5,
     has_lab: false,
+    collectors: &["system_calls"],
     actions: &["larger buffers, connections that are kept, no time-out per read"],
     decide,
 };

@@ -16,6 +16,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 10,
     has_lab: true,
+    collectors: &["jfr"],
     actions: &[
         "-XX:ReservedCodeCacheSize=240m or more (the default), or drop the setting",
         "look for what makes so much code: class loaders or proxies per request, lambda forms, generated classes",

@@ -11,6 +11,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 9,
     has_lab: true,
+    collectors: &["jfr"],
     actions: &[
         "-XX:ReservedCodeCacheSize=240m or more (the default); restart, since a compiler that is off stays off",
         "never -XX:-UseCodeCacheFlushing: it makes \"full\" permanent",

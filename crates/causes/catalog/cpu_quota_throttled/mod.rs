@@ -9,6 +9,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 5,
     has_lab: false,
+    collectors: &["cgroup"],
     actions: &["a higher CPU limit, or fewer threads that run at once (collector and compiler threads count too)"],
     decide,
 };

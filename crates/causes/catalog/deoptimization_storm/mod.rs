@@ -14,6 +14,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 12,
     has_lab: true,
+    collectors: &["jfr"],
     actions: &[
         "look at the method and reason: a class loaded late, a type or branch that flips between phases",
         "-Xlog:deoptimization=debug names them all; a newer JDK may have the compiler bug fixed",

@@ -10,6 +10,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 15,
     has_lab: true,
+    collectors: &["jfr"],
     actions: &[
         "remove the caller, or -XX:+ExplicitGCInvokesConcurrent (G1), or -XX:+DisableExplicitGC (not where direct buffers need it)",
     ],

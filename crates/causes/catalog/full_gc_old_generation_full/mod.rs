@@ -14,6 +14,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 20,
     has_lab: true,
+    collectors: &["jfr"],
     actions: &[
         "a smaller young generation (-Xmn), so that the old one always has room for all of it; or a larger heap (-Xmx)",
         "find what is kept: jcmd PID GC.class_histogram before and after",

@@ -7,6 +7,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 5,
     has_lab: false,
+    collectors: &["system_calls"],
     actions: &["-Xlog:async (JDK 17 and later), or the log on another disk"],
     decide,
 };

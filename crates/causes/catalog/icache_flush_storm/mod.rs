@@ -7,6 +7,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 5,
     has_lab: false,
+    collectors: &["async_profiler"],
     actions: &["a JDK with the fix for Neoverse N1 (JDK-8381003), or another CPU or collector"],
     decide,
 };

@@ -10,6 +10,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 35,
     has_lab: true,
+    collectors: &["jfr"],
     actions: &[
         "send traffic only after a warm-up with real requests",
         "it ends by itself; restarts that come often make it matter (class data sharing and ahead-of-time caches of JDK 24 and later shorten it)",

@@ -7,6 +7,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 5,
     has_lab: false,
+    collectors: &["page_faults"],
     actions: &["LD_BIND_NOW=1 in the environment of the service, or link its native libraries with -z now"],
     decide,
 };

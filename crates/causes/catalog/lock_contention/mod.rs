@@ -15,6 +15,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 40,
     has_lab: true,
+    collectors: &["jfr"],
     actions: &["hold the lock for less, or split it; see the stack of the waits and the thread that held it"],
     decide,
 };

@@ -12,6 +12,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 50,
     has_lab: true,
+    collectors: &[],
     actions: &["more instances or admission control; nothing below the application is wrong"],
     decide,
 };

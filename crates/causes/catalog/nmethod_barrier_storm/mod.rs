@@ -7,6 +7,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 5,
     has_lab: false,
+    collectors: &["async_profiler"],
     actions: &[
         "fewer collections that arm the barriers: no explicit collections, a larger code cache, a longer interval between major collections",
     ],

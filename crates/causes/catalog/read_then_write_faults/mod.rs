@@ -7,6 +7,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 5,
     has_lab: false,
+    collectors: &["page_faults", "memory"],
     actions: &["JDK 22 or later (or 21.0.5) on Linux 5.14 or later pre-touches with MADV_POPULATE_WRITE"],
     decide,
 };

@@ -7,6 +7,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 5,
     has_lab: false,
+    collectors: &["drops"],
     actions: &["remove what stalls the receiver; a larger receive buffer only hides short stalls"],
     decide,
 };

@@ -7,6 +7,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 5,
     has_lab: false,
+    collectors: &[],
     actions: &["mix the second hash (murmur3 or xxh3 with the tier as seed), or rendezvous hashing"],
     decide,
 };

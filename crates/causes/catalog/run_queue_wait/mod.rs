@@ -9,6 +9,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 5,
     has_lab: false,
+    collectors: &["scheduler"],
     actions: &["fewer runnable threads or more CPUs; see who ran instead"],
     decide,
 };

@@ -14,6 +14,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 45,
     has_lab: true,
+    collectors: &["jfr"],
     actions: &["ask the other service; a time-out and a limit on calls in flight keep its trouble out of this one"],
     decide,
 };

@@ -7,6 +7,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 5,
     has_lab: false,
+    collectors: &["machine"],
     actions: &["another host or instance size; nothing inside the guest helps"],
     decide,
 };

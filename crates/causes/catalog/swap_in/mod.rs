@@ -7,6 +7,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 5,
     has_lab: false,
+    collectors: &["page_faults", "memory"],
     actions: &["no swap for this service, or less memory in use"],
     decide,
 };

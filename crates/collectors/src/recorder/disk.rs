@@ -37,10 +37,12 @@ impl Disk {
 
     pub(super) fn measure(&mut self) {
         self.written_bytes = size_bytes(&self.folder);
-        let place = if self.folder.is_dir() { self.folder.as_path() } else { self.folder.parent().unwrap_or(&self.folder) };
+        let place =
+            if self.folder.is_dir() { self.folder.as_path() } else { self.folder.parent().unwrap_or(&self.folder) };
         let place = if place.as_os_str().is_empty() { Path::new(".") } else { place };
         // A disk that does not tell is taken for roomy: writing to it will tell.
-        self.free_bytes = rustix::fs::statvfs(place).map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+        self.free_bytes =
+            rustix::fs::statvfs(place).map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize));
     }
 
     pub(super) fn written_bytes(&self) -> u64 {

@@ -1,12 +1,13 @@
 //! `fathom explain`: why was it slow?
 
+use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::error::ErrorKind;
 use fathom_causes::ExplainOptions;
 use fathom_causes::explanation::Explanation;
-use fathom_evidence::Recording;
+use fathom_evidence::{Recording, folder};
 use fathom_report::{json, units};
 
 use super::Answer;
@@ -22,7 +23,8 @@ use crate::times::{TimeError, TimeRange};
 pub(crate) struct Args {
     /// JFR recordings, GC logs, request latencies, recordings of fathom, or folders of these;
     /// their formats are recognised. Files of the same JVM are taken together
-    #[arg(required = true, value_name = "FILE")]
+    /// [default: the newest recording in this folder]
+    #[arg(value_name = "FILE")]
     paths: Vec<PathBuf>,
 
     /// When it was slow, instead of finding it out: 10:02:21..10:02:51, +20s..+50s after the
@@ -57,7 +59,9 @@ Examples:
       --latency-pattern '^\\S+ \\[(?<time>[^]]+)\\] .* (?<latency_us>\\d+)$'";
 
 pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
-    let services = inputs::services(&args.paths, &args.hints, terminal)?;
+    let newest: Vec<PathBuf> = if args.paths.is_empty() { vec![newest_recording()?] } else { Vec::new() };
+    let paths = if args.paths.is_empty() { &newest } else { &args.paths };
+    let services = inputs::services(paths, &args.hints, terminal)?;
     let baseline = args.baseline.as_ref().map(|path| baseline(path, args, terminal)).transpose()?;
     let progress = Progress::start();
     let mut explanations = Vec::new();
@@ -79,6 +83,14 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     } else {
         text(&explanations, args.all, terminal)
     }))
+}
+
+/// The recording in this folder that was written last.
+fn newest_recording() -> Result<PathBuf> {
+    let written = |path: &PathBuf| fs::metadata(path).and_then(|data| data.modified()).ok();
+    let entries = fs::read_dir(".").context("this folder")?.flatten().map(|entry| PathBuf::from(entry.file_name()));
+    let newest = entries.filter(|path| folder::is_recording(path)).max_by_key(written);
+    newest.context("no recording in this folder: name a file or folder, or make one with fathom record")
 }
 
 fn baseline(path: &PathBuf, args: &Args, terminal: &Terminal) -> Result<Recording> {

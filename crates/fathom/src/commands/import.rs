@@ -66,8 +66,7 @@ fn finish(path: &Path) -> Result<Imported> {
     if !has_streams(path)? {
         bail!("{}: this recording is finished already", path.display());
     }
-    folder::finish_folder(path)?;
-    let recording = folder::open(path)?;
+    let recording = crate::finish::finish(path)?;
     Ok(Imported::new(path, Vec::new(), &recording))
 }
 

@@ -3,9 +3,12 @@
 use std::process::ExitCode;
 
 pub(crate) mod causes;
+pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod import;
 pub(crate) mod lab;
+pub(crate) mod record;
+pub(crate) mod target;
 
 /// What a command has to say on standard output, and how it ended.
 pub(crate) struct Answer {

@@ -1,0 +1,193 @@
+//! `fathom record`: a live JVM and the machine around it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use fathom_collectors::recorder::{self, End, Plan, Recorded, Watcher};
+use fathom_collectors::{Refusal, Target, collectors};
+use fathom_evidence::folder;
+use fathom_report::recorded::{self, RecordedPart};
+use fathom_report::{json, units};
+
+use super::Answer;
+use crate::finish;
+use crate::owner;
+use crate::progress::Progress;
+use crate::quantities;
+use crate::terminal::Terminal;
+
+/// Record a running JVM and the kernel around it into one recording, with whatever rights there are
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    choice: super::target::Choice,
+
+    /// How long: 30s, 5m, 500ms. Without it until Ctrl-C or until the JVM ends
+    #[arg(long = "for", value_name = "TIME", value_parser = quantities::duration)]
+    duration: Option<Duration>,
+
+    /// Where to write [default: the program's name, its pid and the time, in this folder]
+    #[arg(short, long, value_name = "NAME.fathom")]
+    output: Option<PathBuf>,
+
+    /// End when the recording has this size: 200M, 2G
+    #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = quantities::bytes)]
+    max_size: u64,
+
+    /// Load no agent into the JVM; JFR takes the stacks then
+    #[arg(long)]
+    no_agent: bool,
+
+    /// Only these collectors (fathom doctor lists them)
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    only: Vec<String>,
+
+    /// None of these collectors
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    without: Vec<String>,
+
+    /// Page faults that take at least this long are recorded one by one
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = quantities::duration)]
+    page_fault: Duration,
+
+    /// Waits off the CPU that take at least this long are recorded one by one
+    #[arg(long, value_name = "TIME", default_value = "5ms", value_parser = quantities::duration)]
+    blocked: Duration,
+
+    /// Waits for a CPU that take at least this long are recorded one by one
+    #[arg(long, value_name = "TIME", default_value = "2ms", value_parser = quantities::duration)]
+    run_queue: Duration,
+
+    /// System calls that take at least this long are recorded one by one
+    #[arg(long, value_name = "TIME", default_value = "5ms", value_parser = quantities::duration)]
+    system_call: Duration,
+
+    /// Print JSON (docs/json.md)
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  fathom record --for 30s                    the only JVM of this machine
+  sudo fathom record --pid 4242 --for 60s    with kernel events
+  fathom record --match 'shop.*Server'       until Ctrl-C
+  fathom explain                             explains the newest recording in this folder
+
+Whatever the machine refuses, the rest is recorded, and the recording says what was refused.
+fathom doctor tells beforehand. A recording is readable by its owner only.";
+
+pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
+    let known = |name: &&String| !collectors().iter().any(|collector| collector.name() == name.as_str());
+    if let Some(unknown) = args.only.iter().chain(&args.without).find(known) {
+        bail!("no collector is called {unknown}; there are {}", names());
+    }
+    let target = args.choice.one()?;
+    let output = args.output.clone().unwrap_or_else(|| PathBuf::from(default_name(&target, terminal)));
+    let interrupted = interrupts()?;
+    let mut shown = Shown { progress: Progress::start(), duration: args.duration };
+    let plan = plan(args, &output);
+    let recorded = recorder::record(&target, collectors(), &plan, &interrupted, &mut shown)?;
+    shown.progress.says(&format!("finishing {}", output.display()));
+    let answer = sum_up(&output, &target, recorded);
+    owner::give_to_caller(&output)?;
+    drop(shown);
+    let answer = answer?;
+    Ok(Answer::done(match args.json {
+        true => json::pretty(&answer),
+        false => recorded::text(&answer, &terminal.text(false)),
+    }))
+}
+
+fn names() -> String {
+    collectors().iter().map(|collector| collector.name()).collect::<Vec<_>>().join(", ")
+}
+
+fn plan(args: &Args, output: &Path) -> Plan {
+    let ns = |duration: Duration| i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX);
+    let mut plan = Plan::new(output.to_owned());
+    plan.order.agent = !args.no_agent;
+    plan.order.page_fault_ns = ns(args.page_fault);
+    plan.order.blocked_ns = ns(args.blocked);
+    plan.order.run_queue_ns = ns(args.run_queue);
+    plan.order.system_call_ns = ns(args.system_call);
+    Plan {
+        duration: args.duration,
+        max_bytes: args.max_size,
+        only: args.only.clone(),
+        without: args.without.clone(),
+        ..plan
+    }
+}
+
+/// The first Ctrl-C or SIGTERM ends the recording, the second one the program; what was written
+/// until then is readable.
+fn interrupts() -> Result<Arc<AtomicBool>> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+        let register = || {
+            signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&interrupted))?;
+            signal_hook::flag::register(signal, Arc::clone(&interrupted))
+        };
+        register().context("cannot watch for Ctrl-C")?;
+    }
+    Ok(interrupted)
+}
+
+/// Name of the program, pid and time, of characters that no shell minds.
+fn default_name(target: &Target, terminal: &Terminal) -> String {
+    let program = super::target::program_name(target);
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
+    let program: String = program.chars().take(40).map(plain).collect();
+    let time = jiff::Zoned::now().with_time_zone(terminal.zone.clone()).strftime("%Y%m%d-%H%M%S");
+    format!("{}-{}-{time}.{}", program.trim_start_matches(['.', '-']), target.pid, folder::EXTENSION)
+}
+
+fn sum_up(output: &Path, target: &Target, recorded: Recorded) -> Result<recorded::Recorded> {
+    let recording = finish::finish(output)?;
+    let observed = recorded.observed_ns.max(1) as f64;
+    let parts = recorded.parts.into_iter().map(|part| RecordedPart {
+        name: part.name.to_owned(),
+        rows: part.rows,
+        cpu_ratio: part.cpu_ns as f64 / observed,
+        refused: part.refused.as_ref().map(|refusal| refusal.why.clone()),
+        grant: part.refused.map(|refusal| refusal.grant).filter(|grant| !grant.is_empty()),
+    });
+    let end = (recorded.end != End::Duration).then(|| recorded.end.says().to_owned());
+    Ok(recorded::Recorded::new(
+        output,
+        target.pid,
+        recorded.observed_ns,
+        recorded.started_in_ns,
+        end,
+        parts.collect(),
+        &recording,
+    ))
+}
+
+/// Shows a recording's progress.
+struct Shown {
+    progress: Progress,
+    duration: Option<Duration>,
+}
+
+impl Watcher for Shown {
+    fn started(&mut self, name: &'static str, refused: Option<&Refusal>) {
+        let what = if refused.is_some() { "cannot see" } else { "sees" };
+        self.progress.says(&format!("{what} {name}"));
+    }
+
+    fn passes(&mut self, elapsed: Duration, bytes: u64) {
+        let of = self.duration.map_or_else(String::new, |all| format!(" of {} s", all.as_secs()));
+        let size = units::amount(bytes as f64, "bytes");
+        self.progress.says(&format!("recording: {} s{of}, {size}; Ctrl-C ends it", elapsed.as_secs()));
+    }
+
+    fn ending(&mut self, end: End) {
+        self.progress.says(&format!("ending: {}", end.says()));
+    }
+}

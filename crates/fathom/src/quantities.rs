@@ -1,0 +1,58 @@
+//! Durations and sizes as people write them.
+
+use std::time::Duration;
+
+/// `30s`, `5m`, `500ms`, `250us`, `1h`.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    const UNITS: &[(&str, f64)] =
+        &[("ms", 1e-3), ("us", 1e-6), ("µs", 1e-6), ("ns", 1e-9), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
+    let seconds = scaled(text, UNITS).ok_or("a time is written like 30s, 5m or 500ms")?;
+    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+}
+
+/// `200M`, `2G`, `500K`; a K is 1,024 bytes.
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+    const UNITS: &[(&str, f64)] =
+        &[("K", 1024.0), ("M", 1_048_576.0), ("G", 1_073_741_824.0), ("T", 1_099_511_627_776.0)];
+    let bytes = scaled(text.trim_end_matches(['B', 'b', 'i']), UNITS).ok_or("a size is written like 200M or 2G")?;
+    match (1.0..1e18).contains(&bytes) {
+        true => Ok(bytes as u64),
+        false => Err("a size is between one byte and a million terabytes".to_owned()),
+    }
+}
+
+/// A positive number with one of `units` behind it.
+fn scaled(text: &str, units: &[(&str, f64)]) -> Option<f64> {
+    let text = text.trim();
+    let (unit, factor) =
+        units.iter().find(|(unit, _)| text.to_ascii_lowercase().ends_with(&unit.to_ascii_lowercase()))?;
+    let number: f64 = text.get(..text.len() - unit.len())?.trim().parse().ok()?;
+    (number.is_finite() && number > 0.0).then_some(number * factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times() {
+        for (text, ms) in
+            [("30s", 30_000), ("5m", 300_000), ("500ms", 500), ("0.5s", 500), ("1h", 3_600_000), (" 2 s ", 2_000)]
+        {
+            assert_eq!(duration(text), Ok(Duration::from_millis(ms)), "{text}");
+        }
+        for text in ["", "s", "-1s", "5", "1d", "nans", "infs", "1e300h", "ä"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes() {
+        for (text, size) in [("1K", 1 << 10), ("200M", 200 << 20), ("2GiB", 2 << 30), ("0.5g", 1 << 29)] {
+            assert_eq!(bytes(text), Ok(size), "{text}");
+        }
+        for text in ["", "G", "12", "-1G", "1e40T"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+    }
+}
