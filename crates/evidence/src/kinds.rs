@@ -238,6 +238,14 @@ words! {
         CLASSES_UNLOADED_COUNT = "classes_unloaded_count";
         /// Exceptions thrown since start.
         EXCEPTIONS_COUNT = "exceptions_count";
+        /// CPU time of one thread since its start (`/proc/PID/task/TID/schedstat`). A row stands where the number began to rise and where it was read since.
+        THREAD_CPU_NS = "thread_cpu_ns";
+        /// Time for which one thread was runnable but waited for a CPU, since its start (`schedstat`); rows as for `thread_cpu_ns`.
+        THREAD_RUN_QUEUE_NS = "thread_run_queue_ns";
+        /// Minor page faults of one thread since its start; rows as for `thread_cpu_ns`.
+        THREAD_MINOR_FAULTS_COUNT = "thread_minor_faults_count";
+        /// Major page faults of one thread since its start; rows as for `thread_cpu_ns`.
+        THREAD_MAJOR_FAULTS_COUNT = "thread_major_faults_count";
         /// CPU time that a part of the recorder has used since its start (collector).
         OWN_CPU_NS = "own_cpu_ns";
         /// Java threads alive.
