@@ -38,7 +38,8 @@ impl Side<'_> {
 
     /// By how much a growing counter rose in this time.
     pub fn rise(&self, series: &Series) -> f64 {
-        self.time.iter().map(|(from, to)| series.rise_within(from, to)).sum()
+        // The sum of nothing is minus zero; added to zero it is plain zero.
+        0.0 + self.time.iter().map(|(from, to)| series.rise_within(from, to)).sum::<f64>()
     }
 
     /// Largest value of a counter in this time.
@@ -139,24 +140,55 @@ impl<'a> Case<'a> {
         self.analysis.account.stops.iter().filter(|stop| self.slow.time.contains(stop.from_ns))
     }
 
+    /// Mean of a row of the account over the slow seconds, and over the baseline's if there are any.
+    pub fn mean(&self, row: &[f64]) -> (f64, Option<f64>) {
+        let mean = |buckets: &mut dyn Iterator<Item = usize>| -> Option<f64> {
+            let values: Vec<f64> = buckets.filter_map(|index| row.get(index).copied()).collect();
+            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+        };
+        let pain = &self.analysis.pain;
+        (mean(&mut pain.slow_buckets()).unwrap_or(0.0), mean(&mut pain.baseline_buckets()))
+    }
+
+    /// Cores that other processes used, on average: in the slow time and in the baseline.
+    pub fn cores_of_others(&self) -> Option<(f64, Option<f64>)> {
+        let account = &self.analysis.account;
+        let (machine, process, cpus) =
+            (account.machine_ratio.as_ref()?, account.process_cpu_ns.as_ref()?, account.cpus?);
+        let pairs = machine.iter().zip(process);
+        let others: Vec<f64> = pairs.map(|(all, own)| (all * cpus - own / BUCKET_NS as f64).max(0.0)).collect();
+        Some(self.mean(&others))
+    }
+
+    /// Use of all CPUs of the machine: in the slow time and in the baseline.
+    pub fn machine_use(&self) -> Option<(f64, Option<f64>)> {
+        Some(self.mean(self.analysis.account.machine_ratio.as_ref()?))
+    }
+
     /// Set when other processes took the CPUs in the slow time and did not before: the use of all
     /// CPUs. Whoever is waited for may then have waited for a CPU.
     pub fn taken_by_others(&self) -> Option<f64> {
         const ALL: f64 = 0.95;
         const MUCH: f64 = 0.15;
-        let account = &self.analysis.account;
-        let (machine, process, cpus) =
-            (account.machine_ratio.as_ref()?, account.process_cpu_ns.as_ref()?, account.cpus?);
-        let mean = |buckets: &mut dyn Iterator<Item = usize>, value: &dyn Fn(usize) -> f64| -> Option<f64> {
-            let values: Vec<f64> = buckets.map(value).collect();
-            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+        let (used, _) = self.machine_use()?;
+        let (slow, quiet) = self.cores_of_others()?;
+        let cpus = self.analysis.account.cpus?;
+        (used >= ALL && slow >= quiet.unwrap_or(0.0) + MUCH * cpus).then_some(used)
+    }
+
+    /// The part of the application's waiting for CPUs that came with the kinds of running that
+    /// `select` chooses, in ns: threads wait because others run, and each kind of running is charged
+    /// for the waiting in the proportion in which it grew.
+    pub fn crowding_ns(&self, select: impl Fn(Cell) -> bool) -> f64 {
+        let Some(waiting) = self.excess().of(Cell::Runnable) else { return 0.0 };
+        let is_running = |cell: Cell| matches!(cell, Cell::Running(_) | Cell::Compiler | Cell::Collector(_) | Cell::Vm);
+        let grown = |select: &dyn Fn(Cell) -> bool| -> f64 {
+            let cells = self.excess().cells.iter().filter(|excess| is_running(excess.cell) && select(excess.cell));
+            cells.map(|excess| excess.excess_ns().max(0.0)).sum()
         };
-        let others = |index: usize| (machine[index] - process[index] / BUCKET_NS as f64 / cpus).max(0.0);
-        let pain = &self.analysis.pain;
-        let used = mean(&mut pain.slow_buckets(), &|index| machine[index]).filter(|used| *used >= ALL)?;
-        let slow = mean(&mut pain.slow_buckets(), &others)?;
-        let quiet = mean(&mut pain.baseline_buckets(), &others).unwrap_or(0.0);
-        (slow >= quiet + MUCH).then_some(used)
+        let others = self.cores_of_others().map_or(0.0, |(slow, quiet)| (slow - quiet.unwrap_or(0.0)).max(0.0));
+        let all = grown(&|_| true) + others * self.excess().slow_ns;
+        if all > 0.0 { waiting.lost_ns() * grown(&select) / all } else { 0.0 }
     }
 
     /// A quantity of each side: slow, and quiet if there is a quiet side.

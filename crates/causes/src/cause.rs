@@ -140,11 +140,14 @@ impl Finding {
         self
     }
 
-    /// Claims all excess of the kinds of time that `select` chooses.
+    /// Claims all excess of the kinds of time that `select` chooses, and what the application waited
+    /// for CPUs because these ran.
     #[must_use]
     pub fn claiming(mut self, case: &Case<'_>, select: impl Fn(Cell) -> bool) -> Finding {
         let cells = case.excess().cells.iter().map(|excess| excess.cell);
         self.claims.extend(cells.filter(|cell| select(*cell)).map(Claim::all));
+        let crowding = Claim { cell: Cell::Runnable, at_most_ns: case.crowding_ns(&select) };
+        self.claims.extend((crowding.at_most_ns > 0.0).then_some(crowding));
         self
     }
 }

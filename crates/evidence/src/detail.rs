@@ -158,6 +158,92 @@ details! {
         /// Read time-out, in ns; absent when there is none.
         timeout_ns: i64,
     }
+    /// Of `page_fault`.
+    PageFault {
+        /// Address that was touched.
+        address: u64,
+        /// Address of the instruction that touched it.
+        instruction: u64,
+        /// File that the instruction is in.
+        instruction_path: String,
+        /// File that is mapped there, or the kind of memory: `[anon]`, `[heap]`, `[stack]`.
+        path: String,
+        /// Section of the file, for example `.dynstr`.
+        section: String,
+        /// Offset in the file, in bytes.
+        file_offset: u64,
+        /// Whether the kernel counted it as major.
+        major: bool,
+        /// Whether it was taken in kernel mode, on behalf of a system call.
+        in_kernel: bool,
+        /// Part of it that the thread was off the CPU, in ns.
+        off_cpu_ns: i64,
+    }
+    /// Of `blocked`.
+    Blocked {
+        /// State in which it waited: `S` interruptible, `D` uninterruptible, or as the kernel names it.
+        state: String,
+        /// Thread that woke it.
+        waker_tid: i64,
+        /// System call in which it waited, if it was in one.
+        system_call: String,
+    }
+    /// Of `run_queue_wait`.
+    RunQueueWait {
+        /// CPU on which it ran at last.
+        cpu: u32,
+        /// Thread that ran on that CPU before it.
+        instead_tid: i64,
+        /// Name of that thread.
+        instead: String,
+        /// Whether that thread belongs to the same process.
+        own: bool,
+        /// Whether it was preempted, not woken.
+        preempted: bool,
+    }
+    /// Of `system_call`.
+    SystemCall {
+        /// What it returned; negative numbers are errors.
+        result: i64,
+        /// File descriptor, if the call has one.
+        descriptor: i64,
+        /// File or socket of the descriptor.
+        path: String,
+        /// Bytes transferred.
+        bytes: i64,
+    }
+    /// Of `block_request`.
+    BlockRequest {
+        /// `read`, `write`, `flush`, `discard`, with `sync` or `ahead` where the kernel says so.
+        operation: String,
+        /// Bytes of the request.
+        bytes: u64,
+        /// First sector.
+        sector: u64,
+        /// From queueing to getting a request structure, in ns.
+        q2g_ns: i64,
+        /// From there to the scheduler's queue, in ns; absent without a scheduler.
+        g2i_ns: i64,
+        /// From there to the first issue to the driver, in ns; absent without a scheduler.
+        i2d_ns: i64,
+        /// From getting a request structure to the first issue, in ns, where there was no scheduler's queue.
+        g2d_ns: i64,
+        /// From the first issue to completion, in ns.
+        d2c_ns: i64,
+        /// Times that it was issued to the driver.
+        dispatches: u32,
+        /// Error of the device; 0 is none.
+        error: i64,
+    }
+    /// Of `packet_drop`.
+    PacketDrop {
+        /// Local port of the socket.
+        port: u32,
+        /// Reason as the kernel names it.
+        reason: String,
+        /// Drops that this row stands for.
+        count: u64,
+    }
 }
 
 #[cfg(test)]

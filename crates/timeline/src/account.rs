@@ -60,6 +60,7 @@ impl Account {
         }
         let cpu = cpu::of(view);
         cells.extend(cpu.cells);
+        cells.extend(cpu::runnable(view).map(|row| (Cell::Runnable, row)));
         let startup = startup::find(view, cells.get(&Cell::Compiler));
         Account {
             grid,
@@ -87,7 +88,7 @@ impl Account {
     /// and outside stops; at least one. A stop costs each of them its length.
     pub fn concurrency(&self, buckets: impl Iterator<Item = usize> + Clone) -> f64 {
         let total = |row: &[f64]| buckets.clone().map(|index| row[index]).sum::<f64>();
-        let busy = total(&self.sum(|cell| matches!(cell, Cell::Running(_) | Cell::Blocked(_))));
+        let busy = total(&self.sum(|cell| matches!(cell, Cell::Running(_) | Cell::Runnable | Cell::Blocked(_))));
         let stopped = total(&self.sum(|cell| matches!(cell, Cell::Stopped(_))));
         let length = buckets.clone().count() as f64 * BUCKET_NS as f64;
         (busy / (length - stopped).max(length / 20.0)).max(1.0)

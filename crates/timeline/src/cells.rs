@@ -9,6 +9,8 @@ pub enum Cell {
     Stopped(Stop),
     /// A thread of the application waited for something other than work.
     Blocked(Wait),
+    /// Threads of the application could have run but had no CPU.
+    Runnable,
     /// Threads of the application ran on a CPU.
     Running(Layer),
     /// Compiler threads ran.
@@ -134,6 +136,7 @@ impl fmt::Display for Cell {
             Cell::Blocked(Wait::Socket) => f.write_str("waiting for other services"),
             Cell::Blocked(Wait::File) => f.write_str("waiting for files"),
             Cell::Blocked(Wait::AllocationStall) => f.write_str("waiting for the collector to free memory"),
+            Cell::Runnable => f.write_str("waiting for a CPU"),
             Cell::Running(Layer::Interpreted) => f.write_str("interpreted Java of the application's threads"),
             Cell::Running(Layer::Java) => f.write_str("Java code of the application's threads"),
             Cell::Running(Layer::Native) => f.write_str("native code of the application's threads"),

@@ -28,10 +28,13 @@ pub(crate) struct Cpu {
 pub(crate) fn of(view: &View<'_>) -> Cpu {
     let grid = view.grid;
     let seen = Seen::new(view);
-    let process_ns = process(view);
     let threads = thread_cpu(view);
+    let process_ns = process(view, &threads);
     let compiler = compiler(view, &threads, &seen);
     let mut cells = collector(view);
+    if let Some(measured) = threads.get(role::GC) {
+        fit(grid, &mut cells, measured);
+    }
     let mut known = compiler.clone();
     for row in cells.values() {
         add(&mut known, row, 1.0);
@@ -74,13 +77,15 @@ fn typical_step(series: &Series) -> i64 {
     if steps.is_empty() { 0 } else { *steps.select_nth_unstable(middle).1 }
 }
 
-fn process(view: &View<'_>) -> Option<Vec<f64>> {
-    let cpus = view.cpus()?;
+/// CPU of the whole process: as the JVM reads it, or the sum over the threads that were looked at.
+fn process(view: &View<'_>, threads: &HashMap<&str, Vec<f64>>) -> Option<Vec<f64>> {
     let counters = view.counters(counter::CPU_PROCESS_RATIO);
-    if counters.is_empty() {
-        return None;
-    }
     let mut row = view.grid.zeros();
+    let Some(cpus) = view.cpus().filter(|_| !counters.is_empty()) else {
+        let is_counted = !threads.is_empty() && !view.counters(counter::THREAD_CPU_NS).is_empty();
+        threads.values().for_each(|role| add(&mut row, role, 1.0));
+        return is_counted.then_some(row);
+    };
     counters.values().for_each(|series| spread_averages(view.grid, series, cpus, &mut row));
     Some(row)
 }
@@ -93,11 +98,20 @@ fn machine(view: &View<'_>) -> Option<Vec<f64>> {
     Some(row)
 }
 
-/// CPU of threads by role, where it was read often enough.
+/// CPU of threads by role, where it was read often enough: counted by the kernel, or by the JVM.
 fn thread_cpu(view: &View<'_>) -> HashMap<&'static str, Vec<f64>> {
+    let counted = by_role(view, counter::THREAD_CPU_NS, |series, row| spread_rises(view.grid, series, row));
+    if !counted.is_empty() {
+        return counted;
+    }
+    let Some(cpus) = view.cpus() else { return counted };
+    by_role(view, counter::CPU_THREAD_RATIO, |series, row| spread_averages(view.grid, series, cpus, row))
+}
+
+/// Sums a counter of threads over the threads of each role, if it was read often enough.
+fn by_role(view: &View<'_>, name: &str, spread: impl Fn(&Series, &mut [f64])) -> HashMap<&'static str, Vec<f64>> {
     let mut by_role: HashMap<&'static str, Vec<f64>> = HashMap::new();
-    let Some(cpus) = view.cpus() else { return by_role };
-    let counters = view.counters(counter::CPU_THREAD_RATIO);
+    let counters = view.counters(name);
     let dense = counters.values().filter(|series| series.0.len() > 2).map(typical_step).min();
     if dense.is_none_or(|step| step > DENSE_NS) {
         return by_role;
@@ -109,10 +123,20 @@ fn thread_cpu(view: &View<'_>) -> HashMap<&'static str, Vec<f64>> {
             role::VM => role::VM,
             _ => role::JAVA,
         };
-        let row = by_role.entry(role).or_insert_with(|| view.grid.zeros());
-        spread_averages(view.grid, &series, cpus, row);
+        spread(&series, by_role.entry(role).or_insert_with(|| view.grid.zeros()));
     }
     by_role
+}
+
+fn spread_rises(grid: Grid, series: &Series, row: &mut [f64]) {
+    series.rises().for_each(|(from, to, rise)| grid.spread(row, from, to, rise));
+}
+
+/// Time for which threads of the application could have run but had no CPU, if the kernel's count
+/// of it was read.
+pub(crate) fn runnable(view: &View<'_>) -> Option<Vec<f64>> {
+    let mut waits = by_role(view, counter::THREAD_RUN_QUEUE_NS, |series, row| spread_rises(view.grid, series, row));
+    waits.remove(role::JAVA)
 }
 
 /// CPU of the compiler threads.
@@ -159,6 +183,19 @@ fn collector(view: &View<'_>) -> BTreeMap<Cell, Vec<f64>> {
         }
     }
     cells
+}
+
+/// Brings the collector's cells to what its threads really used; what was used while no collection
+/// was reported is upkeep beside the application.
+fn fit(grid: Grid, cells: &mut BTreeMap<Cell, Vec<f64>>, measured: &[f64]) {
+    let upkeep = Cell::Collector(Collection { scope: Scope::Concurrent, origin: Origin::Allocation });
+    for (index, measured) in measured.iter().enumerate() {
+        let told: f64 = cells.values().map(|row| row[index]).sum();
+        match told > 0.0 {
+            true => cells.values_mut().for_each(|row| row[index] *= measured / told),
+            false => cells.entry(upkeep).or_insert_with(|| grid.zeros())[index] = *measured,
+        }
+    }
 }
 
 fn workers(view: &View<'_>) -> f64 {

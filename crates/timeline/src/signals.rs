@@ -32,6 +32,8 @@ pub enum SignalKind {
     Permits,
     /// Threads waiting for other services or files, on average.
     InputOutput,
+    /// Threads of the application waiting for a CPU, on average.
+    RunQueue,
     /// Threads waiting for the collector to free memory, on average.
     AllocationStalls,
     /// Cores used by compiler threads to compile again what was compiled before.
@@ -57,6 +59,7 @@ impl SignalKind {
             SignalKind::Locks => "locks",
             SignalKind::Permits => "permits",
             SignalKind::InputOutput => "input_output",
+            SignalKind::RunQueue => "run_queue",
             SignalKind::AllocationStalls => "allocation_stalls",
             SignalKind::Recompiling => "recompiling",
             SignalKind::FreeingCode => "freeing_code",
@@ -70,9 +73,11 @@ impl SignalKind {
     fn ordinary_at_start(self, startup: Startup) -> usize {
         match self {
             SignalKind::Given | SignalKind::RequestLatency => 0,
-            SignalKind::Recompiling | SignalKind::Interpreting | SignalKind::Collecting | SignalKind::Cpu => {
-                startup.warm_up_buckets
-            }
+            SignalKind::Recompiling
+            | SignalKind::Interpreting
+            | SignalKind::Collecting
+            | SignalKind::RunQueue
+            | SignalKind::Cpu => startup.warm_up_buckets,
             _ => startup.boot_buckets,
         }
     }
@@ -184,7 +189,7 @@ pub(crate) fn all(view: &View<'_>, account: &Account) -> Vec<Signal> {
 }
 
 fn losses(account: &Account) -> Vec<Signal> {
-    let busy = account.sum(|cell| matches!(cell, Cell::Running(_) | Cell::Blocked(_)));
+    let busy = account.sum(|cell| matches!(cell, Cell::Running(_) | Cell::Runnable | Cell::Blocked(_)));
     let per_second =
         |select: &dyn Fn(Cell) -> bool| -> Vec<f64> { account.sum(select).into_iter().map(|ns| ns / SECOND).collect() };
     // A wait matters when it is a good part of what the threads at work do.
@@ -205,6 +210,7 @@ fn losses(account: &Account) -> Vec<Signal> {
     let permits = part_of(per_second(&|cell| cell == Cell::Blocked(Wait::Permit)), &busy, 0.25);
     let is_io = |cell: Cell| matches!(cell, Cell::Blocked(Wait::Socket | Wait::File));
     let io = part_of(per_second(&is_io), &busy, 0.25);
+    let run_queue = part_of(per_second(&|cell| cell == Cell::Runnable), &busy, 0.25);
     let stalls = per_second(&|cell| cell == Cell::Blocked(Wait::AllocationStall));
     let collecting = part_of(per_second(&|cell| matches!(cell, Cell::Collector(_))), &process, 0.25);
     let signal = |kind, values, floor, factor, alone, run, ideal_is_zero| Signal {
@@ -222,6 +228,7 @@ fn losses(account: &Account) -> Vec<Signal> {
         signal(SignalKind::Locks, locks, 0.5, 3.0, 3.0, 2, true),
         signal(SignalKind::Permits, permits, 0.5, 2.0, 2.0, 2, false),
         signal(SignalKind::InputOutput, io, 0.5, 2.0, 2.0, 2, false),
+        signal(SignalKind::RunQueue, run_queue, 0.5, 3.0, 4.0, 2, false),
         signal(SignalKind::AllocationStalls, stalls, 0.1, 3.0, 0.1, 1, true),
         signal(SignalKind::Collecting, collecting, 0.25, 3.0, 8.0, 3, false),
     ]

@@ -1,23 +1,27 @@
 //! The container used up its CPU quota and was stopped until the next period.
 
 use fathom_evidence::kinds::counter;
+use fathom_timeline::Cell;
 
-use crate::{Case, Cause, Finding, say};
+use crate::{Case, Cause, Claim, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "cpu_quota_throttled",
     readme: include_str!("README.md"),
     rank: 5,
     has_lab: false,
-    collectors: &["cgroup"],
+    collectors: &["cgroup", "threads"],
     actions: &["a higher CPU limit, or fewer threads that run at once (collector and compiler threads count too)"],
     decide,
 };
 
-/// How long the container was throttled is known from JFR; which threads lost that time is not, so
-/// that this can be ruled out here but not be shown.
+/// Use of all CPUs from which threads wait for a CPU even without a quota.
+const BUSY: f64 = 0.9;
+
+/// How long the container was throttled is known from the JVM or the kernel; that its threads lost
+/// that time is known only where the kernel counted their waits.
 fn decide(case: &Case<'_>) -> Finding {
-    let throttled = case.view().counter(counter::CGROUP_THROTTLED_NS, "");
+    let throttled = case.view().counter_sum(counter::CGROUP_THROTTLED_NS);
     if throttled.0.len() < 2 {
         return Finding::needs_kernel("throttling of the container was not recorded");
     }
@@ -27,6 +31,24 @@ fn decide(case: &Case<'_>) -> Finding {
     }
     let quiet = case.quiet.as_ref().map(|quiet| quiet.rise(&throttled) / quiet.seconds());
     let share = case.evidence("throttled", (ns / case.slow.seconds(), quiet), "ns/s", "counters");
-    let says = format!("throttled for {} in the slow time, but which threads lost it was not recorded", say::time(ns));
-    Finding::needs_kernel(&says).with(share)
+    let Some(waiting) = case.excess().of(Cell::Runnable) else {
+        let says =
+            format!("throttled for {} in the slow time, but which threads lost it was not recorded", say::time(ns));
+        return Finding::needs_kernel(&says).with(share);
+    };
+    let says = format!(
+        "the container was throttled for {} per second; its threads could have run but waited: {} threads on average",
+        say::time(ns / case.slow.seconds()),
+        say::number(waiting.slow_ns / case.excess().slow_ns.max(1.0))
+    );
+    let mut finding = Finding::new(Standing::Seen, says).with(share);
+    finding.claims.push(Claim { cell: Cell::Runnable, at_most_ns: at_most_ns(case, ns) });
+    finding
+}
+
+/// While other processes leave a CPU free nothing but the quota makes a thread wait. On full CPUs it
+/// accounts for its own length, once for each thread that is at work.
+fn at_most_ns(case: &Case<'_>, throttled_ns: f64) -> f64 {
+    let is_full = case.machine_use().is_none_or(|(machine, _)| machine >= BUSY);
+    if is_full { throttled_ns * case.excess().concurrency } else { f64::INFINITY }
 }

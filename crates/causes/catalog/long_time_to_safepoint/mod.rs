@@ -48,7 +48,7 @@ fn decide(case: &Case<'_>) -> Finding {
         });
     }
     let culprit = culprit(case, &stalls);
-    let is_starved = machine_use(case).map(|ratio| ratio >= STARVED);
+    let is_starved = case.machine_use().map(|(ratio, _)| ratio >= STARVED);
     let had_cpu = was_running(case) || is_starved == Some(false);
     let standing = match (had_cpu, is_starved) {
         (true, _) => Standing::Seen,
@@ -83,12 +83,6 @@ fn waits(case: &Case<'_>) -> Vec<(i64, i64)> {
 fn is_recorded(case: &Case<'_>) -> bool {
     let kinds = [span::SAFEPOINT, span::TIME_TO_SAFEPOINT];
     kinds.iter().any(|kind| case.view().spans(kind).len() > 0) || case.is_recorded("jdk.SafepointBegin")
-}
-
-fn machine_use(case: &Case<'_>) -> Option<f64> {
-    let machine = case.analysis.account.machine_ratio.as_ref()?;
-    let slow: Vec<f64> = case.analysis.pain.slow_buckets().map(|index| machine[index]).collect();
-    (!slow.is_empty()).then(|| slow.iter().sum::<f64>() / slow.len() as f64)
 }
 
 /// Whether the late thread had a CPU: the application used about as much more CPU as it waited,
@@ -175,8 +169,9 @@ fn says(case: &Case<'_>, stalls: &[(i64, i64)], culprit: Option<&Culprit>, had_c
     }
     if !had_cpu {
         text += "; a thread that waits for a CPU looks the same";
-        text += &machine_use(case)
-            .map_or(String::new(), |ratio| format!(", and the CPUs were {} in use", say::percent(ratio)));
+        text += &case
+            .machine_use()
+            .map_or(String::new(), |(ratio, _)| format!(", and the CPUs were {} in use", say::percent(ratio)));
     }
     text
 }

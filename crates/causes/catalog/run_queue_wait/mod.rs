@@ -1,15 +1,20 @@
-//! Decided by what only the kernel sees; files of the JVM alone do not show it.
+//! Threads of the application could have run but had no CPU, because something else ran.
 
-use fathom_timeline::BUCKET_NS;
+use std::collections::HashMap;
 
-use crate::{Case, Cause, Finding, say};
+use fathom_evidence::detail::RunQueueWait;
+use fathom_evidence::kinds::span;
+use fathom_timeline::Cell;
+
+use crate::{Case, Cause, Claim, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "run_queue_wait",
     readme: include_str!("README.md"),
-    rank: 5,
+    // After the causes whose own running crowds out the application: what they do not claim is here.
+    rank: 38,
     has_lab: false,
-    collectors: &["scheduler"],
+    collectors: &["threads", "scheduler"],
     actions: &["fewer runnable threads or more CPUs; see who ran instead"],
     decide,
 };
@@ -18,15 +23,53 @@ pub(crate) static CAUSE: Cause = Cause {
 const BUSY: f64 = 0.9;
 
 fn decide(case: &Case<'_>) -> Finding {
+    match case.excess().of(Cell::Runnable) {
+        Some(_) => counted(case),
+        None => not_counted(case),
+    }
+}
+
+/// The kernel counted how long threads waited.
+fn counted(case: &Case<'_>) -> Finding {
+    let waiting =
+        case.cell_evidence("threads of the application waiting for a CPU", "threads", |cell| cell == Cell::Runnable);
+    let before = waiting.baseline.map_or(String::new(), |before| format!(" (before: {})", say::number(before)));
+    let mut text = format!("{} threads wait for a CPU on average{before}", say::number(waiting.value));
+    if let Some((slow, quiet)) = case.cores_of_others() {
+        let before = quiet.map_or(String::new(), |quiet| format!(", before: {}", say::number(quiet)));
+        text += &format!("; other processes use {} cores{before}", say::number(slow));
+    }
+    if let Some((name, part)) = who_ran_instead(case) {
+        text += &format!("; in {} of the time of the long waits {name} ran instead", say::percent(part));
+    }
+    let mut finding = Finding::new(Standing::Seen, text).with(waiting);
+    if let Some(machine) = case.machine_use() {
+        finding = finding.with(case.evidence("CPUs in use", machine, "ratio", "counters"));
+    }
+    finding.claims.push(Claim::all(Cell::Runnable));
+    finding
+}
+
+/// Who ran most while threads of the application waited long, and its part of that time.
+fn who_ran_instead(case: &Case<'_>) -> Option<(String, f64)> {
+    let mut by_name: HashMap<String, i64> = HashMap::new();
+    for wait in case.slow.spans(span::RUN_QUEUE_WAIT).filter(|wait| case.view().is_application(wait.tid)) {
+        let name = case.slow.detail::<RunQueueWait>(&wait).instead.filter(|name| !name.is_empty())?;
+        let sum = by_name.entry(name).or_default();
+        *sum = sum.saturating_add(wait.duration_ns.max(0));
+    }
+    let total: f64 = by_name.values().map(|ns| *ns as f64).sum();
+    let (name, ns) = by_name.into_iter().max_by(|a, b| (a.1, &b.0).cmp(&(b.1, &a.0)))?;
+    (total > 0.0).then_some((name, ns as f64 / total))
+}
+
+/// Only how busy the CPUs were is known.
+fn not_counted(case: &Case<'_>) -> Finding {
     let account = &case.analysis.account;
-    let mean = |row: &Option<Vec<f64>>| -> Option<f64> {
-        let row = row.as_ref()?;
-        let slow: Vec<f64> = case.analysis.pain.slow_buckets().map(|index| row[index]).collect();
-        (!slow.is_empty()).then(|| slow.iter().sum::<f64>() / slow.len() as f64)
-    };
-    let own = mean(&account.process_cpu_ns).zip(account.cpus).map(|(ns, cpus)| ns / BUCKET_NS as f64 / cpus);
-    match (mean(&account.machine_ratio), own) {
-        (Some(machine), Some(own)) if machine >= BUSY => {
+    let own = account.process_cpu_ns.as_ref().zip(account.cpus);
+    let own = own.map(|(row, cpus)| case.mean(row).0 / fathom_timeline::BUCKET_NS as f64 / cpus);
+    match (case.machine_use(), own) {
+        (Some((machine, _)), Some(own)) if machine >= BUSY => {
             let says = format!(
                 "the CPUs were {} in use, {} by this process: its threads may have waited for a CPU, which was not recorded",
                 say::percent(machine),

@@ -14,6 +14,20 @@ pub(crate) const BEGIN_NS: i64 = 1_700_000_000_000_000_000;
 /// Spans that a collector's log has as well; all others are the JVM's own recorder's.
 const LOGGED: &[&str] = &[span::ALLOCATION_STALL, span::CODE_CACHE_FULL, span::GC_PAUSE, span::SAFEPOINT];
 
+/// Spans that only a recorder of the live machine sees.
+const LIVE: &[&str] = &[
+    span::PAGE_FAULT,
+    span::BLOCKED,
+    span::RUN_QUEUE_WAIT,
+    span::SYSTEM_CALL,
+    span::BLOCK_REQUEST,
+    span::PACKET_DROP,
+    span::HOST_STALL,
+];
+
+/// Beginnings of the names of counters that only a recorder of the live machine reads.
+const LIVE_COUNTERS: &[&str] = &["thread_"];
+
 /// Spans that only a collector's log has.
 const ONLY_LOGGED: &[&str] = &[span::COMPILER_DISABLED];
 
@@ -45,12 +59,16 @@ struct Recorder<'a> {
 
 impl<'a> Recorder<'a> {
     fn new(world: &'a World, source: &'a str) -> Recorder<'a> {
-        assert!(matches!(source, "jfr" | "gc_log" | "latency"), "there is no recorder `{source}`");
+        assert!(matches!(source, "jfr" | "gc_log" | "latency" | "live"), "there is no recorder `{source}`");
         Recorder { world, source, out: Recording::default(), gc_id: 0 }
     }
 
     fn is_jfr(&self) -> bool {
         self.source == "jfr"
+    }
+
+    fn is_live(&self) -> bool {
+        self.source == "live"
     }
 
     fn record(mut self) -> Recording {
@@ -68,7 +86,7 @@ impl<'a> Recorder<'a> {
 
     fn identity(&mut self) {
         let (jvm, source) = (&self.world.jvm, self.source);
-        if source == "latency" || jvm.release == 0 {
+        if source == "latency" || self.is_live() || jvm.release == 0 {
             return;
         }
         let release = jvm.release;
@@ -101,12 +119,19 @@ impl<'a> Recorder<'a> {
 
     fn event(&mut self, event: &Event, at_ns: i64, nth: usize, after_ns: i64) {
         // Lines of a log have milliseconds.
-        let at_ns = if self.is_jfr() { at_ns } else { at_ns - at_ns % 1_000_000 };
+        let at_ns = if self.is_jfr() || self.is_live() { at_ns } else { at_ns - at_ns % 1_000_000 };
         match event {
             Event::Request { duration_ns } if self.source == "latency" => {
                 self.out.add_span(at_ns, *duration_ns, 0, span::REQUEST, "", "", self.source);
             }
             _ if self.source == "latency" => {}
+            Event::Span { kind, duration_ns, extra } if self.is_live() && LIVE.contains(&kind.as_str()) => {
+                self.span(kind, at_ns, *duration_ns, extra, nth);
+            }
+            Event::Counter { name, instance, tid, value } if self.is_live() && is_live_counter(name) => {
+                self.counter(at_ns, name, instance, *tid, *value, after_ns);
+            }
+            _ if self.is_live() => {}
             Event::Collection(collection) => self.collection(collection, at_ns),
             Event::Cycle { duration_ns, pause_ns, cause } => self.cycle(at_ns, *duration_ns, *pause_ns, cause),
             Event::Safepoint { duration_ns, waiting_ns, operation } => {
@@ -115,7 +140,7 @@ impl<'a> Recorder<'a> {
             Event::Span { kind, duration_ns, extra } if self.records(kind) => {
                 self.span(kind, at_ns, *duration_ns, extra, nth);
             }
-            Event::Counter { name, instance, tid, value } if self.is_jfr() => {
+            Event::Counter { name, instance, tid, value } if self.is_jfr() && !is_live_counter(name) => {
                 self.counter(at_ns, name, instance, *tid, *value, after_ns);
             }
             Event::Sample { event, extra } if self.is_jfr() => self.sample(event, at_ns, extra),
@@ -124,7 +149,11 @@ impl<'a> Recorder<'a> {
     }
 
     fn records(&self, kind: &str) -> bool {
-        if self.is_jfr() { !ONLY_LOGGED.contains(&kind) } else { LOGGED.contains(&kind) || ONLY_LOGGED.contains(&kind) }
+        if self.is_jfr() {
+            !ONLY_LOGGED.contains(&kind) && !LIVE.contains(&kind)
+        } else {
+            LOGGED.contains(&kind) || ONLY_LOGGED.contains(&kind)
+        }
     }
 
     fn span(&mut self, kind: &str, time_ns: i64, duration_ns: i64, extra: &Extra, nth: usize) {
@@ -274,6 +303,10 @@ impl<'a> Recorder<'a> {
         self.out.add_span(at_ns, duration_ns, 0, span::SAFEPOINT, operation, &text, self.source);
         self.out.add_span(at_ns, waiting_ns, 0, span::TIME_TO_SAFEPOINT, operation, "", self.source);
     }
+}
+
+fn is_live_counter(name: &str) -> bool {
+    LIVE_COUNTERS.iter().any(|beginning| name.starts_with(beginning)) && name != counter::THREAD_ALLOCATED_BYTES
 }
 
 fn collector(family: &str, scope: &str) -> &'static str {
