@@ -10,7 +10,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use fathom_labs::{JdkWish, JfrSettings, LabError, RunOptions, RunOutput, TextProgress, lab, stop_on_signals};
+use fathom_labs::{
+    JdkWish, JfrSettings, LabError, Recorder, RunOptions, RunOutput, TextProgress, lab, stop_on_signals,
+};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -80,7 +82,7 @@ impl Wanted {
             jdk: Some(JdkWish::Major(*jdk)),
             out_dir: scratch.path().join("run"),
             time_scale: *time_scale,
-            settings: *settings,
+            recorder: Recorder::Jfr(*settings),
             stop: Arc::clone(stop),
         };
         let output = lab(id)?.run(&options, &mut TextProgress::to_stderr())?;

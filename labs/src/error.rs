@@ -81,6 +81,12 @@ pub enum LabError {
         /// The output folder.
         folder: PathBuf,
     },
+    /// Whoever records from outside could not.
+    #[error("the lab's JVM ran but was not recorded: {says}")]
+    NotRecorded {
+        /// Why.
+        says: String,
+    },
     /// The program's own report is damaged.
     #[error("{}: {problem}", path.display())]
     Report {

@@ -19,7 +19,7 @@ pub use jdk::{Jdk, JdkWish};
 pub use latency::PhaseLatency;
 pub use process::stop_on_signals;
 pub use progress::{Progress, Second, TextProgress};
-pub use run::{JfrSettings, RunOptions, RunOutput};
+pub use run::{JfrSettings, LiveRecorder, Recorder, RunOptions, RunOutput};
 
 /// The lab with this id.
 ///

@@ -55,6 +55,10 @@ impl Program {
         Ok(Self { child, lines: lines_of(stdout) })
     }
 
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Hands over each line of standard output until the program ends, is overdue, or `stop` is set.
     pub(crate) fn run(
         mut self,

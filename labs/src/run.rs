@@ -1,11 +1,13 @@
 //! One run of one variant: compile, start, follow, collect.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::declaration::{Lab, PhaseRole, SHARED_SOURCES, Source, Variant};
@@ -22,7 +24,7 @@ const PREPARATION: Duration = Duration::from_secs(120);
 
 /// How to run a variant.
 #[derive(Debug, Clone)]
-pub struct RunOptions {
+pub struct RunOptions<'a> {
     /// The variant's name.
     pub variant: String,
     /// Which JDK; the first that fits when it does not matter.
@@ -31,10 +33,26 @@ pub struct RunOptions {
     pub out_dir: PathBuf,
     /// Multiplies the length of every phase.
     pub time_scale: f64,
-    /// What JFR records.
-    pub settings: JfrSettings,
+    /// Who records.
+    pub recorder: Recorder<'a>,
     /// Ends the run when it becomes true; see [`crate::stop_on_signals`].
     pub stop: Arc<AtomicBool>,
+}
+
+/// Who records a run.
+#[derive(Debug, Clone, Copy)]
+pub enum Recorder<'a> {
+    /// The JVM itself, with JFR from its start.
+    Jfr(JfrSettings),
+    /// Somebody who looks at the JVM from outside.
+    Live(&'a dyn LiveRecorder),
+}
+
+/// Records a JVM that runs.
+pub trait LiveRecorder: Sync + fmt::Debug {
+    /// Records the process into `folder` until it ends. Called when the program has begun to answer
+    /// requests; what goes wrong is told by [`LabError::NotRecorded`].
+    fn record(&self, pid: u32, folder: &Path) -> Result<(), String>;
 }
 
 /// What JFR records.
@@ -53,7 +71,7 @@ pub enum JfrSettings {
 pub struct RunOutput {
     /// The folder with all of it.
     pub folder: PathBuf,
-    /// The JFR recording.
+    /// The recording: of JFR, or a folder of whoever recorded from outside.
     pub recording: PathBuf,
     /// The GC log, with safepoints and the code cache.
     pub gc_log: PathBuf,
@@ -79,14 +97,19 @@ impl Lab {
     /// # Errors
     /// See [`LabError`]. The processes that were started are gone and the temporary folder is removed in every case;
     /// the output folder stays.
-    pub fn run(&self, options: &RunOptions, progress: &mut dyn Progress) -> Result<RunOutput, LabError> {
+    pub fn run(&self, options: &RunOptions<'_>, progress: &mut dyn Progress) -> Result<RunOutput, LabError> {
         let variant = self.variant(&options.variant)?;
         let jdk = jdk::choose(self, variant, options.jdk.as_ref(), &Jdk::installed())?;
         let folder = prepare_folder(&options.out_dir)?;
         let scratch = tempfile::tempdir().map_err(LabError::io("cannot make a folder in", std::env::temp_dir()))?;
         progress.says(&self.plan(variant, &jdk, options.time_scale));
-        let settings = settings_argument(options.settings, &jdk, scratch.path())?;
-        let output = RunOutput::in_folder(folder, jdk, command_line(self, variant, options.time_scale, &settings));
+        let settings = match options.recorder {
+            Recorder::Jfr(settings) => Some(settings_argument(settings, &jdk, scratch.path())?),
+            Recorder::Live(_) => None,
+        };
+        let recording = if settings.is_some() { "recording.jfr" } else { "recording.fathom" };
+        let line = command_line(self, variant, options.time_scale, settings.as_deref());
+        let output = RunOutput::in_folder(folder, recording, jdk, line);
         compile(self.sources, &output, scratch.path(), &options.stop)?;
         self.follow(&output, scratch.path(), options, progress)?;
         let phases = latency::read(&output.dose, &output.latency, &self.phases)?;
@@ -99,7 +122,7 @@ impl Lab {
         let flags: Vec<&str> = self.jvm.iter().chain(&variant.jvm).map(String::as_str).collect();
         format!(
             "{} ({}): {}. {} Runs for {:.0} s and a few more to start, on JDK {} ({}) with {}, under a steady load of \
-             {:.0} requests/s; recorded with JFR and a GC log.",
+             {:.0} requests/s; recorded meanwhile.",
             self.id,
             variant.name,
             variant.says,
@@ -116,7 +139,7 @@ impl Lab {
         &self,
         output: &RunOutput,
         classes: &Path,
-        options: &RunOptions,
+        options: &RunOptions<'_>,
         progress: &mut dyn Progress,
     ) -> Result<(), LabError> {
         let mut stdout = File::create(&output.stdout).map_err(LabError::io("cannot write", &output.stdout))?;
@@ -128,12 +151,18 @@ impl Lab {
         let limit = PREPARATION + Duration::from_secs_f64(self.seconds() * options.time_scale);
         let started = Instant::now();
         let program = Program::start(command).map_err(LabError::io("cannot start", output.jdk.java()))?;
-        let end = program.run(limit, &options.stop, |line| {
-            if let Some(second) = Second::parse(line, |phase| self.role_of(phase)) {
-                progress.second(&second);
-            }
-            writeln!(stdout, "{line}")
-        });
+        let pid = program.pid();
+        let end = thread::scope(|scope| {
+            let mut live = Live::new(scope, options.recorder, pid, &output.recording);
+            let end = program.run(limit, &options.stop, |line| {
+                live.begin();
+                if let Some(second) = Second::parse(line, |phase| self.role_of(phase)) {
+                    progress.second(&second);
+                }
+                writeln!(stdout, "{line}")
+            });
+            live.end().map(|()| end)
+        })?;
         match end.map_err(LabError::io("cannot follow", output.jdk.java()))? {
             End::Exit(status) if status.success() => Ok(()),
             End::Exit(status) => Err(LabError::Failed {
@@ -153,9 +182,9 @@ impl Lab {
 }
 
 impl RunOutput {
-    fn in_folder(folder: PathBuf, jdk: Jdk, command: Vec<String>) -> Self {
+    fn in_folder(folder: PathBuf, recording: &str, jdk: Jdk, command: Vec<String>) -> Self {
         Self {
-            recording: folder.join("recording.jfr"),
+            recording: folder.join(recording),
             gc_log: folder.join("gc.log"),
             latency: folder.join("latency.csv"),
             dose: folder.join("dose.json"),
@@ -169,10 +198,46 @@ impl RunOutput {
     }
 }
 
+/// Somebody who records from outside, from the program's first line until its end.
+struct Live<'scope, 'env> {
+    scope: &'scope Scope<'scope, 'env>,
+    recorder: Option<&'env dyn LiveRecorder>,
+    pid: u32,
+    folder: &'env Path,
+    thread: Option<ScopedJoinHandle<'scope, Result<(), String>>>,
+}
+
+impl<'scope, 'env> Live<'scope, 'env> {
+    fn new(scope: &'scope Scope<'scope, 'env>, recorder: Recorder<'env>, pid: u32, folder: &'env Path) -> Self {
+        let recorder = match recorder {
+            Recorder::Live(recorder) => Some(recorder),
+            Recorder::Jfr(_) => None,
+        };
+        Self { scope, recorder, pid, folder, thread: None }
+    }
+
+    fn begin(&mut self) {
+        if let Some(recorder) = self.recorder.take() {
+            let (pid, folder) = (self.pid, self.folder);
+            self.thread = Some(self.scope.spawn(move || recorder.record(pid, folder)));
+        }
+    }
+
+    fn end(self) -> Result<(), LabError> {
+        match self.thread.map(ScopedJoinHandle::join) {
+            None | Some(Ok(Ok(()))) => Ok(()),
+            Some(Ok(Err(says))) => Err(LabError::NotRecorded { says }),
+            Some(Err(_)) => Err(LabError::NotRecorded { says: "the recorder panicked".to_owned() }),
+        }
+    }
+}
+
 /// The JVM's arguments. Files are named relative to the output folder, in which the JVM runs; classes come by `CLASSPATH`.
-fn command_line(lab: &Lab, variant: &Variant, time_scale: f64, settings: &str) -> Vec<String> {
+fn command_line(lab: &Lab, variant: &Variant, time_scale: f64, settings: Option<&str>) -> Vec<String> {
     let mut line: Vec<String> = lab.jvm.iter().chain(&variant.jvm).cloned().collect();
-    line.push(format!("-XX:StartFlightRecording=settings={settings},filename=recording.jfr,dumponexit=true"));
+    line.extend(settings.map(|settings| {
+        format!("-XX:StartFlightRecording=settings={settings},filename=recording.jfr,dumponexit=true")
+    }));
     line.push("-Xlog:jfr*=warning".to_owned());
     line.push("-Xlog:gc*,safepoint*,codecache*:file=gc.log:time,uptime,level,tags:filecount=0".to_owned());
     line.push(lab.main.clone());
@@ -256,7 +321,7 @@ mod tests {
     fn command_lines_are_complete() {
         for lab in labs() {
             for variant in &lab.variants {
-                let line = command_line(lab, variant, 0.5, "profile").join(" ");
+                let line = command_line(lab, variant, 0.5, Some("profile")).join(" ");
                 assert!(line.contains(&format!(" {} lab={} variant={} ", lab.main, lab.id, variant.name)), "{line}");
                 let flags_end = line.find(&lab.main).expect("checked above");
                 assert!(variant.jvm.iter().all(|flag| line[..flags_end].contains(flag.as_str())), "{line}");

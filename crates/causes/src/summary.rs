@@ -57,7 +57,7 @@ fn identity(recording: &Recording) -> RecordingSummary {
         from_ns: 0,
         to_ns: 0,
         sources: sources(recording),
-        tier: 0,
+        tier: recording.fact(subject::RECORDING, "tier").and_then(|text| text.parse().ok()).unwrap_or(0),
     }
 }
 

@@ -8,14 +8,15 @@ use fathom_evidence::Recording;
 use crate::{Clock, Refusal, Target};
 
 /// What a collector needs of the machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tier {
     /// No privileges beyond those of the JVM's user.
-    Process,
+    #[default]
+    Process = 0,
     /// `perf_event_open` (CAP_PERFMON).
-    Perf,
+    Perf = 1,
     /// BPF programs (CAP_BPF and CAP_PERFMON).
-    Bpf,
+    Bpf = 2,
 }
 
 /// What the person who records wants.

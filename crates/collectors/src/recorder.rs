@@ -20,7 +20,7 @@ use fathom_evidence::folder::{FolderError, FolderWriter};
 use fathom_evidence::kinds::{counter, loss, subject};
 use fathom_evidence::{Recording, Table};
 
-use crate::{Clock, Collector, Order, Refusal, Target};
+use crate::{Clock, Collector, Order, Refusal, Target, Tier};
 use disk::Disk;
 use worker::{Message, Stop};
 
@@ -89,6 +89,8 @@ pub enum End {
 pub struct Part {
     /// The collector's name.
     pub name: &'static str,
+    /// What it needs.
+    pub tier: Tier,
     /// Why it does not take part, if so.
     pub refused: Option<Refusal>,
     /// CPU time of its thread, in ns.
@@ -198,7 +200,7 @@ impl Session {
         let stop = Arc::new(Stop::default());
         let mut parts = Vec::new();
         for collector in collectors.iter().copied().filter(|collector| plan.wants(*collector)) {
-            parts.push(Part { name: collector.name(), ..Part::default() });
+            parts.push(Part { name: collector.name(), tier: collector.tier(), ..Part::default() });
             let (target, order) = (target.clone(), plan.order.clone());
             let (sender, stop) = (sender.clone(), Arc::clone(&stop));
             let work = move || worker::work(collector, &target, &order, &stop, &sender);
@@ -339,6 +341,9 @@ impl Session {
                 }
             }
         }
+        let took_part = self.parts.iter().filter(|part| part.refused.is_none());
+        let tier = took_part.map(|part| part.tier).max().unwrap_or_default();
+        self.pending.add_fact(subject::RECORDING, "tier", &(tier as u8).to_string(), "fathom");
         self.pending.add_fact(subject::RECORDING, "ended_because", end.says(), "fathom");
         self.write()?;
         Ok(Recorded { end, parts: self.parts, started_in_ns: self.started_in_ns, observed_ns })

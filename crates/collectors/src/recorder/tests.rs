@@ -5,7 +5,7 @@ use std::path::Path;
 use fathom_evidence::folder;
 
 use super::*;
-use crate::{Observer, Tier};
+use crate::Observer;
 
 /// Counts its looks.
 struct Ticker {

@@ -9,15 +9,17 @@ use anyhow::{Context, Result, bail};
 use clap::Subcommand;
 use fathom_causes::ExplainOptions;
 use fathom_causes::explanation::{Explanation, Verdict};
+use fathom_collectors::{Target, collectors, recorder};
 use fathom_labs::{
-    Expectation, JdkWish, JfrSettings, Lab, LabError, PhaseLatency, PhaseRole, RunOptions, RunOutput, TextProgress,
-    Variant,
+    Expectation, JdkWish, JfrSettings, Lab, LabError, LiveRecorder, PhaseLatency, PhaseRole, Recorder, RunOptions,
+    RunOutput, TextProgress, Variant,
 };
 use fathom_report::units::amount;
 use fathom_report::{TextOptions, beside, clean, json};
 use serde::Serialize;
 
 use super::Answer;
+use crate::finish;
 use crate::inputs;
 use crate::terminal::Terminal;
 
@@ -73,6 +75,10 @@ struct RunArgs {
     /// Keep what is recorded, in a temporary folder that is named at the end
     #[arg(long)]
     keep: bool,
+
+    /// Let the JVM record itself (JFR and GC log) instead of recording it from outside
+    #[arg(long)]
+    from_files: bool,
 
     /// Print JSON (docs/json.md)
     #[arg(long)]
@@ -223,7 +229,7 @@ fn run_variant(
         jdk: args.jdk.as_deref().map(JdkWish::parse),
         out_dir: place.folder().join(&variant.name),
         time_scale: 1.0,
-        settings: JfrSettings::Fathom,
+        recorder: if args.from_files { Recorder::Jfr(JfrSettings::Fathom) } else { Recorder::Live(&FromOutside) },
         stop: stop.clone(),
     };
     let output = match lab.run(&options, &mut TextProgress::to_stderr()) {
@@ -243,6 +249,25 @@ fn run_variant(
         explanation,
     })
 }
+
+/// Records the lab's JVM like any other.
+#[derive(Debug)]
+struct FromOutside;
+
+impl LiveRecorder for FromOutside {
+    fn record(&self, pid: u32, folder: &Path) -> std::result::Result<(), String> {
+        let record = || -> Result<()> {
+            let never = AtomicBool::new(false);
+            let plan = recorder::Plan::new(folder.to_owned());
+            recorder::record(&Target::of(pid)?, collectors(), &plan, &never, &mut Unwatched)?;
+            finish::finish(folder).map(drop)
+        };
+        record().map_err(|error| format!("{error:#}"))
+    }
+}
+
+struct Unwatched;
+impl recorder::Watcher for Unwatched {}
 
 /// Explains what the run left, from the files alone, like any other recording.
 fn explain(output: &RunOutput, terminal: &Terminal) -> Result<Explanation> {

@@ -29,7 +29,11 @@ fn machine(recording: &RecordingSummary) -> Option<Piece> {
 }
 
 fn sources(recording: &RecordingSummary) -> String {
-    let names: Vec<&str> = recording.sources.iter().map(|source| spelled(source)).collect();
+    const FILES: &[&str] = &["jfr", "gc_log", "latency"];
+    let (files, collectors): (Vec<&str>, Vec<&str>) =
+        recording.sources.iter().map(String::as_str).partition(|source| FILES.contains(source));
+    let mut names: Vec<&str> = files.into_iter().map(spelled).collect();
+    names.extend((!collectors.is_empty()).then_some("the running machine"));
     format!("from {} (tier {})", names.join(", "), recording.tier)
 }
 
