@@ -1,1 +1,17 @@
-//! Addresses to names: ELF files, code of the JIT, the kernel. Looking up is free of I/O.
+//! Addresses to names: ELF files, code of the JIT, the kernel; and from registers and a piece of stack
+//! to the addresses of its callers.
+//!
+//! Looking up is free of I/O: the caller reads files and puts their bytes in, so that everything here
+//! can be tested on bytes and used on a process that is long gone. [`process::Process`] puts the parts
+//! together; [`unwind::Unwinder`] walks its stacks.
+//!
+//! All input is hostile: `maps` and perf maps can be made up by the process, ELF files by anybody.
+//! Nothing here panics, hangs, or grows beyond a small multiple of its input.
+
+pub mod demangle;
+pub mod elf;
+pub mod jit;
+pub mod kernel;
+pub mod maps;
+pub mod process;
+pub mod unwind;

@@ -1,0 +1,17 @@
+//! Who called whom, from the registers of a thread and a copied piece of its stack.
+//!
+//! The JVM, glibc and the dynamic linker keep no frame pointers; the unwind tables of their files say
+//! how to find each caller. All registers are followed, not only those of the stack: the resolver of
+//! glibc finds its frame through `rbx`. Code of the JIT has no tables: there the chain of frame
+//! pointers is followed as far as it is plausible, and the result says from where on it is a guess.
+//!
+//! Everything here is hostile: registers, stack and tables. Each step must lead up the stack, tables
+//! are evaluated with bounds, and a walk that ends says why, so that failures are counted.
+
+mod cfi;
+mod registers;
+mod walk;
+
+pub(crate) use cfi::CfiTable;
+pub use registers::Registers;
+pub use walk::{StackCopy, Unwinder, Walk, WalkEnd};

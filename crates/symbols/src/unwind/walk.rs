@@ -1,0 +1,282 @@
+//! From one frame to the next, up the stack.
+
+use gimli::{CfaRule, EvaluationResult, Location, Register, RegisterRule, UnwindContext, UnwindExpression, Value};
+
+use super::cfi::{Bytes, Rules};
+use super::registers::{AARCH64_LR, Registers};
+use crate::elf::Machine;
+use crate::process::{Code, Process};
+
+/// No stack that fits into a copy is deeper; a longer walk goes in circles.
+const DEEPEST_STACK: usize = 512;
+/// Operations of one expression. The longest that compilers write have a dozen.
+const MOST_OPERATIONS: u32 = 256;
+
+/// A copied piece of a stack, from the stack pointer upwards.
+#[derive(Debug, Clone, Copy)]
+pub struct StackCopy<'a> {
+    /// The address of its first byte.
+    pub address: u64,
+    /// What was copied.
+    pub bytes: &'a [u8],
+}
+
+/// Why a walk ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum WalkEnd {
+    /// The outermost function was reached.
+    Complete,
+    /// The next frame lies beyond the copy.
+    EndOfCopy,
+    /// The code is of no mapping that is known.
+    UnknownCode,
+    /// The file could not be read, or has no unwind table for this place.
+    NoUnwindInfo,
+    /// The unwind table makes no sense, or does not fit the stack.
+    BadUnwindInfo,
+    /// Code of the JIT without a plausible frame pointer.
+    JitCode,
+    /// More frames than a stack can have.
+    TooDeep,
+}
+
+impl WalkEnd {
+    /// What it means, for a loss row.
+    pub fn says(self) -> &'static str {
+        match self {
+            WalkEnd::Complete => "the stack is complete",
+            WalkEnd::EndOfCopy => "the rest lies beyond the copied piece of the stack",
+            WalkEnd::UnknownCode => "the next address is in no known mapping",
+            WalkEnd::NoUnwindInfo => "there is no unwind information for the code",
+            WalkEnd::BadUnwindInfo => "the unwind information does not fit the stack",
+            WalkEnd::JitCode => "compiled Java code keeps no frame pointer",
+            WalkEnd::TooDeep => "there are more frames than are followed",
+        }
+    }
+}
+
+/// What a walk came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Walk {
+    /// Why it ended.
+    pub end: WalkEnd,
+    /// From this frame on the chain of frame pointers was followed: frames may be missing in between.
+    pub guessed_from: Option<usize>,
+}
+
+/// Walks stacks. Keep one: it reuses its memory.
+#[derive(Default)]
+pub struct Unwinder {
+    context: Box<UnwindContext<usize>>,
+}
+
+impl std::fmt::Debug for Unwinder {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Unwinder").finish_non_exhaustive()
+    }
+}
+
+impl Unwinder {
+    /// An unwinder.
+    pub fn new() -> Unwinder {
+        Unwinder::default()
+    }
+
+    /// Puts the addresses of a stack into `frames`, which is emptied first, from the leaf to the root:
+    /// where the thread executes, then for each caller the last byte of its call, so that an address
+    /// belongs to the function that made the call even when that is its last instruction.
+    pub fn walk(&mut self, process: &Process, start: &Registers, stack: StackCopy<'_>, frames: &mut Vec<u64>) -> Walk {
+        frames.clear();
+        let mut registers = start.clone();
+        let mut is_interrupted = true;
+        let mut guessed_from = None;
+        let end = loop {
+            let Some(address) = registers.instruction_pointer().filter(|address| *address != 0) else {
+                break if frames.is_empty() { WalkEnd::UnknownCode } else { WalkEnd::Complete };
+            };
+            if frames.len() == DEEPEST_STACK {
+                break WalkEnd::TooDeep;
+            }
+            let place = if is_interrupted { address } else { address - 1 };
+            frames.push(place);
+            let step = self.step(process, place, &registers, stack);
+            match step {
+                Ok(step) if !leads_up(&registers, &step) => break WalkEnd::BadUnwindInfo,
+                Ok(step) => {
+                    if step.is_guess {
+                        guessed_from.get_or_insert(frames.len());
+                    }
+                    is_interrupted = step.is_signal;
+                    registers = step.registers;
+                }
+                Err(end) => break end,
+            }
+        };
+        Walk { end, guessed_from }
+    }
+
+    fn step(
+        &mut self,
+        process: &Process,
+        place: u64,
+        registers: &Registers,
+        stack: StackCopy<'_>,
+    ) -> Result<Step, WalkEnd> {
+        let (image, address) = match process.code_at(place) {
+            Code::Image(image, address) => (image, address),
+            Code::Jit => return by_frame_pointer(process, registers, stack).ok_or(WalkEnd::JitCode),
+            Code::Unread => return by_frame_pointer(process, registers, stack).ok_or(WalkEnd::NoUnwindInfo),
+            Code::Unknown => return Err(WalkEnd::UnknownCode),
+        };
+        match image.cfi().rules(address, &mut self.context) {
+            Some(Ok(rules)) => Frame { rules: &rules, registers, stack }.caller(),
+            Some(Err(_)) => Err(WalkEnd::BadUnwindInfo),
+            None => by_frame_pointer(process, registers, stack).ok_or(WalkEnd::NoUnwindInfo),
+        }
+    }
+}
+
+/// A caller.
+struct Step {
+    registers: Registers,
+    is_signal: bool,
+    is_guess: bool,
+}
+
+/// Whether a step leads up the stack. Only a signal may have been delivered on another one; only the
+/// innermost function may have no frame.
+fn leads_up(from: &Registers, step: &Step) -> bool {
+    let (before, after) = (from.stack_pointer(), step.registers.stack_pointer());
+    let is_elsewhere = from.instruction_pointer() != step.registers.instruction_pointer();
+    step.is_signal || after > before || (after == before && is_elsewhere)
+}
+
+/// Follows the frame pointer, if it points to a plausible frame: within the copy, aligned, and with a
+/// return address into code.
+fn by_frame_pointer(process: &Process, registers: &Registers, stack: StackCopy<'_>) -> Option<Step> {
+    let frame = registers.frame_pointer().filter(|frame| frame % 8 == 0)?;
+    let is_above = registers.stack_pointer().is_some_and(|top| frame >= top);
+    let caller_frame = stack.word(frame).ok().filter(|_| is_above)?;
+    let return_address = registers.plain_address(stack.word(frame.checked_add(8)?).ok()?);
+    if return_address == 0 || !process.is_code(return_address - 1) {
+        return None;
+    }
+    let mut caller = Registers::none(registers.machine());
+    caller.set_instruction_pointer(return_address);
+    caller.set(registers.stack_register(), frame.checked_add(16)?);
+    caller.set(registers.frame_register(), caller_frame);
+    Some(Step { registers: caller, is_signal: false, is_guess: true })
+}
+
+/// A frame with the rules that lead to its caller.
+struct Frame<'a, 'ctx> {
+    rules: &'a Rules<'a, 'ctx>,
+    registers: &'a Registers,
+    stack: StackCopy<'a>,
+}
+
+impl Frame<'_, '_> {
+    fn caller(&self) -> Result<Step, WalkEnd> {
+        let frame_address = self.frame_address()?;
+        let mut caller = Registers::none(self.registers.machine());
+        for register in 0..=AARCH64_LR {
+            if let Some(value) = self.register(register, frame_address)? {
+                caller.set(register, value);
+            }
+        }
+        let return_address = match self.rules.row.register(Register(self.rules.return_address)) {
+            Some(RegisterRule::Undefined) => 0,
+            _ => caller.get(self.rules.return_address).ok_or(WalkEnd::BadUnwindInfo)?,
+        };
+        caller.set_instruction_pointer(caller.plain_address(return_address));
+        // A signal frame says itself where the stack was.
+        if !self.rules.is_signal || caller.get(caller.stack_register()).is_none() {
+            caller.set(caller.stack_register(), frame_address);
+        }
+        Ok(Step { registers: caller, is_signal: self.rules.is_signal, is_guess: false })
+    }
+
+    /// The canonical frame address: what the stack pointer was before the call.
+    fn frame_address(&self) -> Result<u64, WalkEnd> {
+        match self.rules.row.cfa() {
+            CfaRule::RegisterAndOffset { register, offset } => {
+                let base = self.registers.get(register.0).ok_or(WalkEnd::BadUnwindInfo)?;
+                Ok(base.wrapping_add_signed(*offset))
+            }
+            CfaRule::Expression(expression) => self.evaluate(expression, None),
+        }
+    }
+
+    /// The value that `register` had in the caller; `None` when it is lost.
+    fn register(&self, register: u16, frame_address: u64) -> Result<Option<u64>, WalkEnd> {
+        let value = match self.rules.row.register(Register(register)) {
+            None if self.survives_calls(register) => return Ok(self.registers.get(register)),
+            None | Some(RegisterRule::Undefined | RegisterRule::Architectural) => return Ok(None),
+            Some(RegisterRule::SameValue) => return Ok(self.registers.get(register)),
+            Some(RegisterRule::Offset(offset)) => self.stack.word(frame_address.wrapping_add_signed(offset))?,
+            Some(RegisterRule::ValOffset(offset)) => frame_address.wrapping_add_signed(offset),
+            Some(RegisterRule::Register(other)) => return Ok(self.registers.get(other.0)),
+            Some(RegisterRule::Expression(at)) => self.stack.word(self.evaluate(&at, Some(frame_address))?)?,
+            Some(RegisterRule::ValExpression(value)) => self.evaluate(&value, Some(frame_address))?,
+            Some(RegisterRule::Constant(value)) => value,
+        };
+        Ok(Some(value))
+    }
+
+    /// Whether a function leaves `register` to its caller as it was, when nothing else is said.
+    fn survives_calls(&self, register: u16) -> bool {
+        match self.registers.machine() {
+            Machine::X86_64 => matches!(register, 3 | 6 | 12..=15),
+            // The link register too: a function that calls nothing does not store it.
+            Machine::Aarch64 => matches!(register, 19..=30),
+        }
+    }
+
+    fn evaluate(&self, expression: &UnwindExpression<usize>, initial: Option<u64>) -> Result<u64, WalkEnd> {
+        let bytes = expression.get(&self.rules.section).map_err(|_| WalkEnd::BadUnwindInfo)?;
+        let mut evaluation = bytes.evaluation(self.rules.encoding);
+        evaluation.set_max_iterations(MOST_OPERATIONS);
+        if let Some(initial) = initial {
+            evaluation.set_initial_value(initial);
+        }
+        let mut state = evaluation.evaluate();
+        loop {
+            state = match state.map_err(|_| WalkEnd::BadUnwindInfo)? {
+                EvaluationResult::Complete => break,
+                EvaluationResult::RequiresRegister { register, .. } => {
+                    let value = self.registers.get(register.0).ok_or(WalkEnd::BadUnwindInfo)?;
+                    evaluation.resume_with_register(Value::Generic(value))
+                }
+                EvaluationResult::RequiresMemory { address, size, .. } => {
+                    evaluation.resume_with_memory(Value::Generic(self.stack.number(address, size.into())?))
+                }
+                _ => return Err(WalkEnd::BadUnwindInfo),
+            };
+        }
+        result_of(evaluation)
+    }
+}
+
+fn result_of(evaluation: gimli::Evaluation<Bytes<'_>>) -> Result<u64, WalkEnd> {
+    match evaluation.as_result() {
+        [piece] => match piece.location {
+            Location::Address { address } => Ok(address),
+            _ => Err(WalkEnd::BadUnwindInfo),
+        },
+        _ => Err(WalkEnd::BadUnwindInfo),
+    }
+}
+
+impl StackCopy<'_> {
+    /// The 8 bytes at `address`.
+    fn word(&self, address: u64) -> Result<u64, WalkEnd> {
+        self.number(address, 8)
+    }
+
+    fn number(&self, address: u64, size_bytes: usize) -> Result<u64, WalkEnd> {
+        let offset = address.checked_sub(self.address).ok_or(WalkEnd::BadUnwindInfo)?;
+        let rest = usize::try_from(offset).ok().and_then(|offset| self.bytes.get(offset..)).unwrap_or_default();
+        let bytes = rest.get(..size_bytes.min(8)).ok_or(WalkEnd::EndOfCopy)?;
+        Ok(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+    }
+}

@@ -1,0 +1,214 @@
+//! Stacks of real processes, stopped at a place that is known.
+#![allow(clippy::unwrap_used, reason = "a test fails where its machinery does")]
+
+mod common;
+
+use std::io::Read;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use common::{compile, memory, process};
+use fathom_symbols::elf::Machine;
+use fathom_symbols::process::{Layer, Process};
+use fathom_symbols::unwind::{Registers, StackCopy, Unwinder, Walk, WalkEnd};
+
+/// As much of the stack as the kernel-side collectors copy.
+const COPIED_BYTES: u64 = 8192;
+
+/// A thread that ptrace holds. Let go when dropped.
+struct Stopped {
+    tid: i32,
+}
+
+impl Stopped {
+    fn stop(tid: i32) -> Stopped {
+        // SAFETY: these calls take no memory of this process; the thread is a child's or its own.
+        unsafe {
+            assert_eq!(libc::ptrace(libc::PTRACE_SEIZE, tid, 0, 0), 0, "{}", std::io::Error::last_os_error());
+            assert_eq!(libc::ptrace(libc::PTRACE_INTERRUPT, tid, 0, 0), 0);
+            let mut status = 0;
+            assert_eq!(libc::waitpid(tid, &mut status, libc::__WALL), tid);
+        }
+        Stopped { tid }
+    }
+
+    /// The registers, as the kernel's `pt_regs`.
+    fn registers(&self) -> Registers {
+        let mut values = [0_u64; 40];
+        let mut place = libc::iovec { iov_base: values.as_mut_ptr().cast(), iov_len: size_of_val(&values) };
+        // SAFETY: the kernel writes at most `iov_len` bytes to `values`, which outlives the call.
+        let asked = unsafe { libc::ptrace(libc::PTRACE_GETREGSET, self.tid, libc::NT_PRSTATUS, &mut place) };
+        assert_eq!(asked, 0, "{}", std::io::Error::last_os_error());
+        let machine = if cfg!(target_arch = "x86_64") { Machine::X86_64 } else { Machine::Aarch64 };
+        Registers::from_pt_regs(machine, &values[..place.iov_len / 8])
+    }
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        // SAFETY: takes no memory of this process.
+        unsafe { libc::ptrace(libc::PTRACE_DETACH, self.tid, 0, 0) };
+    }
+}
+
+/// A child that is ended with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+/// Builds the program and runs it until it has arrived.
+fn arrived(folder: &Path, flags: &[&str], how: &str) -> Running {
+    let lazy = [&["-O2", "-fomit-frame-pointer", "-Wl,-z,lazy"][..], flags].concat();
+    let library = compile(folder, "late.c", "liblate.so", &[&lazy[..], &["-shared", "-fPIC"]].concat());
+    let library_flags = [library.to_str().unwrap(), "-rdynamic", "-Wl,-rpath,$ORIGIN", "-fno-optimize-sibling-calls"];
+    let program = compile(folder, "deep.c", "deep", &[&library_flags[..], &lazy].concat());
+    let mut child =
+        Command::new(program).args([how, "3"]).env_remove("LD_BIND_NOW").stdout(Stdio::piped()).spawn().unwrap();
+    let mut said = [0; 8];
+    let heard = child.stdout.as_mut().unwrap().read_exact(&mut said);
+    let running = Running(child);
+    heard.unwrap_or_else(|error| panic!("{how}: it ended before it arrived: {error}"));
+    running
+}
+
+fn walk(process: &Process, pid: u32, registers: &Registers) -> (Vec<u64>, Walk) {
+    let top = registers.stack_pointer().unwrap();
+    let stack = memory(pid, top..top + COPIED_BYTES);
+    let mut frames = Vec::new();
+    let walk = Unwinder::new().walk(process, registers, StackCopy { address: top, bytes: &stack }, &mut frames);
+    (frames, walk)
+}
+
+/// Whether the names occur in this order; others may stand between them.
+fn has_in_order(names: &[String], wanted: &[&str]) -> bool {
+    let mut rest = names.iter();
+    wanted.iter().all(|wanted| rest.any(|name| name == wanted))
+}
+
+#[test]
+fn chains_of_calls_are_found_without_frame_pointers() {
+    let chains: [(&str, &[&str]); 3] = [
+        ("qsort", &["arrive", "compare", "sort_numbers", "deeper", "deeper", "deeper", "deeper", "main"]),
+        ("late", &["arrive", "chosen_late", "first_use", "deeper", "deeper", "deeper", "deeper", "main"]),
+        ("signal", &["arrive", "on_signal", "be_interrupted", "deeper", "deeper", "deeper", "deeper", "main"]),
+    ];
+    for (how, wanted) in chains {
+        for flags in [&[][..], &["-fcf-protection=full"]] {
+            let folder = tempfile::tempdir().unwrap();
+            let running = arrived(folder.path(), flags, how);
+            let pid = running.0.id();
+            let stopped = Stopped::stop(pid as i32);
+            let process = process(pid);
+            let (frames, walk) = walk(&process, pid, &stopped.registers());
+            let names: Vec<String> = frames.iter().map(|frame| process.resolve(*frame).name.into_owned()).collect();
+            assert_eq!(walk, Walk { end: WalkEnd::Complete, guessed_from: None }, "{how}: {names:?}");
+            assert!(has_in_order(&names, wanted), "{how}: {names:?}");
+            assert_eq!(names.last().map(String::as_str), Some("_start"), "{how}: {names:?}");
+            check_layers(&process, &frames, how);
+        }
+    }
+}
+
+/// The frames between ours are those of the library that calls back, and of no other.
+fn check_layers(process: &Process, frames: &[u64], how: &str) {
+    let symbols: Vec<_> = frames.iter().map(|frame| process.resolve(*frame)).collect();
+    assert!(symbols.iter().all(|symbol| symbol.layer == Layer::Native), "{symbols:?}");
+    let place = |name: &str| symbols.iter().position(|symbol| symbol.name == name).unwrap();
+    let (from, to, between) = match how {
+        "qsort" => (place("compare") + 1, place("sort_numbers"), "libc.so.6"),
+        "late" => (place("chosen_late") + 1, place("first_use"), "ld-linux-x86-64.so.2"),
+        _ => (place("on_signal") + 1, place("be_interrupted"), "libc.so.6"),
+    };
+    assert!(from < to, "{symbols:?}");
+    assert!(symbols[from..to].iter().all(|symbol| symbol.module == between), "{symbols:?}");
+    if how == "late" {
+        let (image, call) = process.image_at(frames[to]).unwrap();
+        let code = memory_of_image(process, frames[to] + 1);
+        assert_eq!(image.imported_by_call(&code, call + 1), Some("chosen_late"));
+    }
+}
+
+/// The bytes before an address of code, from the file.
+fn memory_of_image(process: &Process, end: u64) -> Vec<u8> {
+    let place = process.file_place(end - 1).unwrap();
+    let file = std::fs::read(&*place.mapping.path).unwrap();
+    file[place.file_offset as usize - 7..][..8].to_vec()
+}
+
+#[test]
+fn a_walk_says_where_the_copy_or_the_tables_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let running = arrived(folder.path(), &[], "qsort");
+    let pid = running.0.id();
+    let stopped = Stopped::stop(pid as i32);
+    let (whole, registers) = (process(pid), stopped.registers());
+    let top = registers.stack_pointer().unwrap();
+    let stack = memory(pid, top..top + COPIED_BYTES);
+    let mut frames = Vec::new();
+    let mut unwinder = Unwinder::new();
+    let depth = walk(&whole, pid, &registers).0.len();
+    for size_bytes in [0, 8, 64, 200, 500] {
+        let copy = StackCopy { address: top, bytes: &stack[..size_bytes] };
+        let walk = unwinder.walk(&whole, &registers, copy, &mut frames);
+        assert_eq!(walk.end, WalkEnd::EndOfCopy, "{size_bytes}");
+        assert!((1..depth).contains(&frames.len()), "{size_bytes}: {}", frames.len());
+    }
+    let copy = StackCopy { address: top, bytes: &stack };
+    let unread = Process::new(whole.mappings().clone());
+    assert_eq!(unwinder.walk(&unread, &registers, copy, &mut frames).end, WalkEnd::NoUnwindInfo);
+    assert_eq!(unwinder.walk(&Process::default(), &registers, copy, &mut frames).end, WalkEnd::UnknownCode);
+    let mut elsewhere = registers.clone();
+    elsewhere.set(7, top - 4096);
+    assert_eq!(unwinder.walk(&whole, &elsewhere, copy, &mut frames).end, WalkEnd::BadUnwindInfo);
+}
+
+#[test]
+fn threads_of_a_jvm_are_walked_to_their_start() {
+    for java in ["/usr/lib/jvm/java-17-openjdk-amd64/bin/java", "/usr/lib/jvm/temurin-25-jdk-amd64/bin/java"] {
+        if !Path::new(java).exists() {
+            eprintln!("SKIPPED: {java} is not installed");
+            continue;
+        }
+        let running = Running(sleeping_jvm(java));
+        let pid = running.0.id();
+        let process = process(pid);
+        let mut complete = 0;
+        for tid in threads(pid) {
+            let stopped = Stopped::stop(tid);
+            let (frames, walk) = walk(&process, pid, &stopped.registers());
+            let symbols: Vec<_> = frames.iter().map(|frame| process.resolve(*frame)).collect();
+            let has_java = symbols.iter().any(|symbol| matches!(symbol.layer, Layer::Jit(_)));
+            let has_vm = symbols.iter().any(|symbol| symbol.layer == Layer::Vm && !symbol.name.is_empty());
+            if has_vm && !has_java {
+                assert_eq!(walk, Walk { end: WalkEnd::Complete, guessed_from: None }, "{symbols:?}");
+                complete += 1;
+            }
+            assert!(walk.end != WalkEnd::BadUnwindInfo, "{symbols:?}");
+        }
+        assert!(complete >= 5, "{java}: {complete} threads of the JVM itself");
+    }
+}
+
+fn threads(pid: u32) -> Vec<i32> {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    threads.map(|thread| thread.unwrap().file_name().to_str().unwrap().parse().unwrap()).collect()
+}
+
+/// A JVM that has told that its Java code runs, and reads from its input for ever.
+fn sleeping_jvm(java: &str) -> Child {
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/Sleeping.java");
+    let mut child = Command::new(java)
+        .args(["-Xmx64m", "-XX:+UseSerialGC", "-XX:-UsePerfData", program.to_str().unwrap()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = [0; 8];
+    child.stdout.as_mut().unwrap().read_exact(&mut said).unwrap();
+    child
+}
