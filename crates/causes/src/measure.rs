@@ -3,6 +3,7 @@
 pub mod absence;
 pub mod code_cache;
 pub mod collections;
+pub mod faults;
 
 /// The middle value; none of no values.
 pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {

@@ -246,6 +246,8 @@ words! {
         THREAD_MINOR_FAULTS_COUNT = "thread_minor_faults_count";
         /// Major page faults of one thread since its start; rows as for `thread_cpu_ns`.
         THREAD_MAJOR_FAULTS_COUNT = "thread_major_faults_count";
+        /// Events of the kernel's memory management since boot, over the whole machine (name of the field in `/proc/vmstat`, such as `pgmajfault`).
+        VMSTAT_COUNT = "vmstat_count";
         /// CPU time that a part of the recorder has used since its start (collector).
         OWN_CPU_NS = "own_cpu_ns";
         /// Java threads alive.

@@ -105,6 +105,8 @@ pub enum Wait {
     File,
     /// The collector, for memory.
     AllocationStall,
+    /// The kernel, for a page of memory that was touched.
+    PageFault,
 }
 
 /// Which code ran.
@@ -136,6 +138,7 @@ impl fmt::Display for Cell {
             Cell::Blocked(Wait::Socket) => f.write_str("waiting for other services"),
             Cell::Blocked(Wait::File) => f.write_str("waiting for files"),
             Cell::Blocked(Wait::AllocationStall) => f.write_str("waiting for the collector to free memory"),
+            Cell::Blocked(Wait::PageFault) => f.write_str("waiting for pages of memory"),
             Cell::Runnable => f.write_str("waiting for a CPU"),
             Cell::Running(Layer::Interpreted) => f.write_str("interpreted Java of the application's threads"),
             Cell::Running(Layer::Java) => f.write_str("Java code of the application's threads"),

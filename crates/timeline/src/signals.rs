@@ -34,6 +34,8 @@ pub enum SignalKind {
     InputOutput,
     /// Threads of the application waiting for a CPU, on average.
     RunQueue,
+    /// Threads of the application waiting for pages of memory, on average.
+    PageFaults,
     /// Threads waiting for the collector to free memory, on average.
     AllocationStalls,
     /// Cores used by compiler threads to compile again what was compiled before.
@@ -60,6 +62,7 @@ impl SignalKind {
             SignalKind::Permits => "permits",
             SignalKind::InputOutput => "input_output",
             SignalKind::RunQueue => "run_queue",
+            SignalKind::PageFaults => "page_faults",
             SignalKind::AllocationStalls => "allocation_stalls",
             SignalKind::Recompiling => "recompiling",
             SignalKind::FreeingCode => "freeing_code",
@@ -211,6 +214,7 @@ fn losses(account: &Account) -> Vec<Signal> {
     let is_io = |cell: Cell| matches!(cell, Cell::Blocked(Wait::Socket | Wait::File));
     let io = part_of(per_second(&is_io), &busy, 0.25);
     let run_queue = part_of(per_second(&|cell| cell == Cell::Runnable), &busy, 0.25);
+    let faults = per_second(&|cell| cell == Cell::Blocked(Wait::PageFault));
     let stalls = per_second(&|cell| cell == Cell::Blocked(Wait::AllocationStall));
     let collecting = part_of(per_second(&|cell| matches!(cell, Cell::Collector(_))), &process, 0.25);
     let signal = |kind, values, floor, factor, alone, run, ideal_is_zero| Signal {
@@ -229,6 +233,7 @@ fn losses(account: &Account) -> Vec<Signal> {
         signal(SignalKind::Permits, permits, 0.5, 2.0, 2.0, 2, false),
         signal(SignalKind::InputOutput, io, 0.5, 2.0, 2.0, 2, false),
         signal(SignalKind::RunQueue, run_queue, 0.5, 3.0, 4.0, 2, false),
+        signal(SignalKind::PageFaults, faults, 0.1, 3.0, 0.1, 1, true),
         signal(SignalKind::AllocationStalls, stalls, 0.1, 3.0, 0.1, 1, true),
         signal(SignalKind::Collecting, collecting, 0.25, 3.0, 8.0, 3, false),
     ]

@@ -1,5 +1,7 @@
 //! Threads of the application that waited for something other than work.
 
+use std::collections::HashMap;
+
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 
@@ -36,18 +38,34 @@ pub(crate) fn find(view: &View<'_>, stopped: &Intervals) -> Vec<WaitSpan> {
         (span::FILE_WRITE, Wait::File),
         (span::FILE_FORCE, Wait::File),
         (span::ALLOCATION_STALL, Wait::AllocationStall),
+        (span::PAGE_FAULT, Wait::PageFault),
     ];
+    let in_faults = faults_by_thread(view);
     let mut waits = Vec::new();
     for (kind, wait) in KINDS {
         let spans = view.spans(kind).filter(|span| view.is_application(span.tid));
         waits.extend(spans.filter_map(|span| {
             let wait = refine(view, *wait, &span)?;
             let end = span.time_ns.saturating_add(span.duration_ns.max(0));
-            let lost = span.duration_ns.max(0) - stopped.within_ns(span.time_ns, end);
+            let mut lost = span.duration_ns.max(0).saturating_sub(stopped.within_ns(span.time_ns, end));
+            // The kernel knows better what a thread waits for that touches a page on its way.
+            if wait != Wait::PageFault {
+                let faults = in_faults.get(&span.tid);
+                lost = lost.saturating_sub(faults.map_or(0, |faults| faults.within_ns(span.time_ns, end)));
+            }
             Some(WaitSpan { span, wait, lost_ns: lost.max(0) as f64 })
         }));
     }
     waits
+}
+
+fn faults_by_thread(view: &View<'_>) -> HashMap<i64, Intervals> {
+    let mut by_thread: HashMap<i64, Vec<(i64, i64)>> = HashMap::new();
+    for fault in view.spans(span::PAGE_FAULT) {
+        let end = fault.time_ns.saturating_add(fault.duration_ns.max(0));
+        by_thread.entry(fault.tid).or_default().push((fault.time_ns, end));
+    }
+    by_thread.into_iter().map(|(tid, faults)| (tid, Intervals::union(faults))).collect()
 }
 
 /// What a wait is; nothing when the thread just has nothing to do.

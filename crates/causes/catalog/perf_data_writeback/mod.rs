@@ -1,17 +1,31 @@
-//! Decided by what only the kernel sees; files of the JVM alone do not show it.
+//! The JVM writes a performance counter into a page that the kernel is writing to disk, and waits for it.
 
-use crate::{Case, Cause, Finding};
+use crate::measure::faults::{self, Fault, Kind};
+use crate::{Case, Cause, Finding, Standing};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "perf_data_writeback",
     readme: include_str!("README.md"),
-    rank: 5,
+    rank: 4,
     has_lab: false,
     collectors: &["page_faults"],
-    actions: &["-XX:+PerfDisableSharedMem, or a temporary folder in memory"],
+    actions: &[
+        "-XX:+PerfDisableSharedMem (jps and jstat no longer see the JVM), or a temporary folder in memory (tmpfs)",
+    ],
     decide,
 };
 
-fn decide(_: &Case<'_>) -> Finding {
-    Finding::needs_kernel("page faults on the JVM's hsperfdata file were not recorded")
+const KINDS: &[Kind] = &[Kind::PerfData];
+
+fn decide(case: &Case<'_>) -> Finding {
+    if !faults::are_recorded(case) {
+        return Finding::needs_kernel("page faults with their duration and place were not recorded");
+    }
+    let found: Vec<Fault> = faults::of(case, &case.slow, KINDS).collect();
+    if found.is_empty() {
+        return Finding::absent("no slow page fault in the file of the performance counters");
+    }
+    let text =
+        format!("the JVM waited to write its performance counters: {}", faults::sum(found.iter().cloned()).says(case));
+    faults::claiming(Finding::new(Standing::Seen, text), case, &found, KINDS)
 }

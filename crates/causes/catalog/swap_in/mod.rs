@@ -1,6 +1,9 @@
-//! Decided by what only the kernel sees; files of the JVM alone do not show it.
+//! Memory of the process was swapped out and is read back when it is touched.
 
-use crate::{Case, Cause, Finding};
+use fathom_evidence::kinds::counter;
+
+use crate::measure::faults::{self, Fault, Kind};
+use crate::{Case, Cause, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "swap_in",
@@ -8,10 +11,34 @@ pub(crate) static CAUSE: Cause = Cause {
     rank: 5,
     has_lab: false,
     collectors: &["page_faults", "memory"],
-    actions: &["no swap for this service, or less memory in use"],
+    actions: &[
+        "more memory for the machine or container, or a smaller heap; vm.swappiness decides what is swapped first",
+    ],
     decide,
 };
 
-fn decide(_: &Case<'_>) -> Finding {
-    Finding::needs_kernel("page faults and swap counters were not recorded")
+const KINDS: &[Kind] = &[Kind::Anonymous];
+
+fn decide(case: &Case<'_>) -> Finding {
+    let swapped_in = case.view().counter(counter::VMSTAT_COUNT, "pswpin");
+    let is_counted = swapped_in.0.len() >= 2;
+    if is_counted && case.slow.rise(&swapped_in) <= 0.0 {
+        return Finding::absent("nothing was swapped in in the slow time");
+    }
+    if !faults::are_recorded(case) || !is_counted {
+        return Finding::needs_kernel("page faults with their duration and place, and swapping, were not recorded");
+    }
+    let found: Vec<Fault> = faults::of(case, &case.slow, KINDS).collect();
+    if found.is_empty() {
+        return Finding::absent("no slow page fault in memory that belongs to no file");
+    }
+    let pages = case.both(|side| side.rise(&swapped_in) / side.seconds());
+    let text = format!(
+        "{} pages per second were swapped in: {}",
+        say::number(pages.0),
+        faults::sum(found.iter().cloned()).says(case)
+    );
+    let finding =
+        Finding::new(Standing::Seen, text).with(case.evidence("pages swapped in", pages, "count/s", "counters"));
+    faults::claiming(finding, case, &found, KINDS)
 }
