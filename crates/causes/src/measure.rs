@@ -1,9 +1,11 @@
 //! Measurements that more than one cause needs.
 
 pub mod absence;
+pub mod block;
 pub mod code_cache;
 pub mod collections;
 pub mod faults;
+pub mod held_up;
 
 /// The middle value; none of no values.
 pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {

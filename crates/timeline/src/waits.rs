@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use fathom_evidence::detail::{SystemCall, from_text};
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 
@@ -38,12 +39,16 @@ pub(crate) fn find(view: &View<'_>, stopped: &Intervals) -> Vec<WaitSpan> {
         (span::FILE_WRITE, Wait::File),
         (span::FILE_FORCE, Wait::File),
         (span::ALLOCATION_STALL, Wait::AllocationStall),
+        (span::SYSTEM_CALL, Wait::File),
         (span::PAGE_FAULT, Wait::PageFault),
     ];
+    // The kernel sees all calls, the JVM those of some classes.
+    let calls = view.spans(span::SYSTEM_CALL).len() > 0;
     let in_faults = faults_by_thread(view);
     let mut waits = Vec::new();
     for (kind, wait) in KINDS {
-        let spans = view.spans(kind).filter(|span| view.is_application(span.tid));
+        let is_repeated = calls && matches!(*kind, span::FILE_READ | span::FILE_WRITE | span::FILE_FORCE);
+        let spans = view.spans(kind).filter(|span| !is_repeated && view.is_application(span.tid));
         waits.extend(spans.filter_map(|span| {
             let wait = refine(view, *wait, &span)?;
             let end = span.time_ns.saturating_add(span.duration_ns.max(0));
@@ -74,8 +79,16 @@ fn refine(view: &View<'_>, wait: Wait, span: &Span) -> Option<Wait> {
     match wait {
         Wait::Lock if kind == span::PARK => parked_on(view.recording.text(span.name)),
         Wait::Socket => view.is_service(span).then_some(wait),
+        Wait::File if kind == span::SYSTEM_CALL => is_of_a_file(view, span).then_some(wait),
         _ => Some(wait),
     }
+}
+
+/// Whether a system call is on a file: not on a socket, a pipe, or something without a name, whose
+/// waits may be for work.
+fn is_of_a_file(view: &View<'_>, call: &Span) -> bool {
+    let detail: SystemCall = from_text(view.recording.text(call.detail));
+    detail.path.is_some_and(|path| path.starts_with('/') && !path.starts_with("/dev/"))
 }
 
 /// What a thread waits for that parked on an object of `class`.

@@ -1,17 +1,77 @@
-//! Decided by what only the kernel sees; files of the JVM alone do not show it.
+//! The JVM writes its log at a safepoint, and the write waits for a disk or for a reader.
 
-use crate::{Case, Cause, Finding};
+use fathom_evidence::detail::SystemCall;
+use fathom_evidence::kinds::{span, subject};
+use fathom_evidence::tables::Span;
+use fathom_timeline::{Cell, Wait};
+
+use crate::measure::held_up;
+use crate::{Case, Cause, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "gc_log_blocked",
     readme: include_str!("README.md"),
-    rank: 5,
+    rank: 4,
     has_lab: false,
     collectors: &["system_calls"],
-    actions: &["-Xlog:async (JDK 17 and later), or the log on another disk"],
+    actions: &["-Xlog:async (JDK 17 and later), or the log on another disk or in memory"],
     decide,
 };
 
-fn decide(_: &Case<'_>) -> Finding {
-    Finding::needs_kernel("writes of the GC log and block requests were not recorded")
+/// Calls that write.
+const WRITES: &[&str] = &["write", "writev", "pwrite64", "pwritev", "pwritev2", "fsync", "fdatasync"];
+
+fn decide(case: &Case<'_>) -> Finding {
+    if !case.has_source("system_calls") && case.view().spans(span::SYSTEM_CALL).len() == 0 {
+        return Finding::needs_kernel("system calls were not recorded");
+    }
+    let writes: Vec<Span> = writes(case);
+    let Some(longest) = writes.iter().max_by_key(|call| call.duration_ns) else {
+        return Finding::absent("no slow write by the VM thread or the collector");
+    };
+    let path = path(case, longest);
+    let is_log = is_log(case, &path);
+    let total: f64 = writes.iter().map(|call| call.duration_ns.max(0) as f64).sum();
+    let text = format!(
+        "the {} waited in {}, {} in all, the longest {} for {path}{}",
+        case.thread_name(longest.tid),
+        say::count(writes.len(), "slow write"),
+        say::time(total),
+        say::time(longest.duration_ns as f64),
+        if is_log { "" } else { ", which need not be its log" }
+    );
+    let standing = if is_log { Standing::Seen } else { Standing::Indicated };
+    let mut finding = Finding::new(standing, text);
+    let per_second = (total / case.slow.seconds(), None);
+    finding = finding.with(case.evidence("time in such writes", per_second, "ns/s", "spans"));
+    finding.claims = held_up::claims(case, writes.iter(), Cell::Blocked(Wait::File));
+    finding
+}
+
+/// Slow writes of the threads that do the work of stops.
+fn writes(case: &Case<'_>) -> Vec<Span> {
+    let is_write = |call: &Span| WRITES.contains(&case.recording().text(call.name));
+    case.slow
+        .spans(span::SYSTEM_CALL)
+        .filter(|call| is_write(call) && held_up::works_in_stops(case, call.tid))
+        .collect()
+}
+
+fn path(case: &Case<'_>, call: &Span) -> String {
+    case.slow.detail::<SystemCall>(call).path.unwrap_or_else(|| "an unknown file".to_owned())
+}
+
+/// Whether the JVM was told to log there. Its output counts as well when the log goes there.
+fn is_log(case: &Case<'_>, path: &str) -> bool {
+    let arguments = case.recording().fact(subject::JVM, "arguments").unwrap_or("");
+    let logs = arguments
+        .split_whitespace()
+        .filter(|argument| argument.starts_with("-Xlog") || argument.starts_with("-Xloggc"));
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let (mut to_file, mut any) = (false, false);
+    for log in logs {
+        any = true;
+        to_file |= !name.is_empty() && log.contains(name);
+    }
+    to_file || (any && (path.starts_with("pipe:") || path.starts_with("/dev/")))
 }

@@ -4,12 +4,13 @@
 //! same disk and the same shortage of memory make all of them slow; what to do about it differs.
 
 use fathom_evidence::detail::{PageFault, from_text};
-use fathom_evidence::kinds::{role, span, subject};
+use fathom_evidence::kinds::{span, subject};
 use fathom_evidence::tables::Span;
-use fathom_timeline::{Cell, Stop, StopSpan, Wait};
+use fathom_timeline::{Cell, Wait};
 
 use crate::case::{Case, Side};
-use crate::cause::{Claim, Finding};
+use crate::cause::Finding;
+use crate::measure::held_up;
 use crate::say;
 
 /// What was touched, and by whom.
@@ -198,42 +199,9 @@ pub fn claiming(finding: Finding, case: &Case<'_>, faults: &[Fault], kinds: &[Ki
     }
     let count = case.both(|side| of(case, side, kinds).count() as f64 / side.seconds());
     let mut finding = finding.with(per_second).with(case.evidence("such page faults", count, "count/s", "spans"));
-    finding.claims.extend(claims(case, faults));
+    let spans = faults.iter().map(|fault| &fault.span);
+    finding.claims.extend(held_up::claims(case, spans, Cell::Blocked(Wait::PageFault)));
     finding
-}
-
-/// Faults of the application's threads are that much waiting; faults that a stop waited for are that
-/// much of the stop, once for each thread that was at work.
-fn claims(case: &Case<'_>, faults: &[Fault]) -> Vec<Claim> {
-    let account = &case.analysis.account;
-    let mut claims = Vec::new();
-    let mut waiting_ns = 0.0;
-    for fault in faults {
-        let (from, to) = (fault.span.time_ns, fault.span.time_ns.saturating_add(fault.span.duration_ns.max(0)));
-        let is_application = case.view().is_application(fault.span.tid);
-        if is_application {
-            waiting_ns += to.saturating_sub(from).saturating_sub(account.stopped.within_ns(from, to)) as f64;
-        }
-        let held_up =
-            account.stops.iter().filter(|stop| stop.from_ns < to && stop.to_ns > from && holds_up(case, fault, stop));
-        claims.extend(held_up.map(|stop| {
-            let overlap = stop.to_ns.min(to).saturating_sub(stop.from_ns.max(from));
-            Claim { cell: Cell::Stopped(stop.stop), at_most_ns: overlap as f64 * case.excess().concurrency }
-        }));
-    }
-    claims.push(Claim { cell: Cell::Blocked(Wait::PageFault), at_most_ns: waiting_ns });
-    claims
-}
-
-/// Whether a stop lasts longer because of a fault meanwhile: the VM thread and the collector's do the
-/// work of a stop, and a thread of Java that faults is late at the safepoint.
-fn holds_up(case: &Case<'_>, fault: &Fault, stop: &StopSpan) -> bool {
-    match case.view().role(fault.span.tid) {
-        role::VM => true,
-        role::GC => stop.stop != Stop::TimeToSafepoint,
-        role::COMPILER => false,
-        _ => stop.stop == Stop::TimeToSafepoint,
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,125 @@
+//! How much of the time that threads wait for files goes to the queue of a block device, and how much
+//! to the device.
+
+use std::collections::HashMap;
+
+use fathom_evidence::detail::{BlockRequest, from_text};
+use fathom_evidence::kinds::span;
+use fathom_evidence::tables::Span;
+use fathom_timeline::{Cell, Intervals, Wait};
+
+use crate::case::{Case, Side};
+use crate::cause::{Claim, Finding};
+use crate::say;
+
+/// One of the two places where a request waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Until the first issue to the driver: for a request structure, or in the scheduler's queue.
+    Queue,
+    /// From the first issue to completion: the driver and the device, and whatever queues below.
+    Device,
+}
+
+/// Mean time of a stage over the requests of one side, by device.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Mean {
+    /// Requests.
+    pub count: usize,
+    /// Sum over them, in ns.
+    pub total_ns: f64,
+}
+
+impl Mean {
+    /// The mean, in ns.
+    pub fn ns(&self) -> f64 {
+        self.total_ns / self.count.max(1) as f64
+    }
+}
+
+/// Whether requests were recorded.
+pub fn is_recorded(case: &Case<'_>) -> bool {
+    case.has_source("block") || case.view().spans(span::BLOCK_REQUEST).len() > 0
+}
+
+/// Time of a place for each device, over the requests that began in a side.
+pub fn means(side: &Side<'_>, place: Place) -> HashMap<String, Mean> {
+    let mut means: HashMap<String, Mean> = HashMap::new();
+    for request in side.spans(span::BLOCK_REQUEST) {
+        let (from, to) = stage(&request, &side.detail(&request), place);
+        let mean = means.entry(side.view.recording.text(request.name).to_owned()).or_default();
+        mean.count += 1;
+        mean.total_ns += to.saturating_sub(from).max(0) as f64;
+    }
+    means
+}
+
+/// From when to when a request was at a place.
+fn stage(request: &Span, detail: &BlockRequest, place: Place) -> (i64, i64) {
+    let end = request.time_ns.saturating_add(request.duration_ns.max(0));
+    let issued = end.saturating_sub(detail.d2c_ns.unwrap_or(0).max(0)).max(request.time_ns);
+    match place {
+        Place::Queue => (request.time_ns, issued),
+        Place::Device => (issued, end),
+    }
+}
+
+/// How much of the application's waiting for files and pages in the slow time some request of the
+/// waiting thread, or, when it had none of its own, some write of anybody (a journal's, say) was at
+/// the place.
+pub fn claims(case: &Case<'_>, place: Place) -> Vec<Claim> {
+    const WAITS: &[(&str, Wait)] = &[
+        (span::FILE_READ, Wait::File),
+        (span::FILE_WRITE, Wait::File),
+        (span::FILE_FORCE, Wait::File),
+        (span::SYSTEM_CALL, Wait::File),
+        (span::PAGE_FAULT, Wait::PageFault),
+    ];
+    let (own, writes) = requests(case, place);
+    let mut lost: HashMap<Wait, f64> = HashMap::new();
+    for (kind, wait) in WAITS {
+        for victim in case.slow.spans(kind).filter(|span| case.view().is_application(span.tid)) {
+            let (from, to) = (victim.time_ns, victim.time_ns.saturating_add(victim.duration_ns.max(0)));
+            let at_place = own.get(&victim.tid).map_or(0, |times| times.within_ns(from, to));
+            let at_place = if at_place > 0 { at_place } else { writes.within_ns(from, to) };
+            *lost.entry(*wait).or_default() += at_place as f64;
+        }
+    }
+    let claims = lost.into_iter().filter(|(_, ns)| *ns > 0.0);
+    claims.map(|(wait, at_most_ns)| Claim { cell: Cell::Blocked(wait), at_most_ns }).collect()
+}
+
+/// When requests of each thread were at the place, and when any write was.
+fn requests(case: &Case<'_>, place: Place) -> (HashMap<i64, Intervals>, Intervals) {
+    let mut own: HashMap<i64, Vec<(i64, i64)>> = HashMap::new();
+    let mut writes = Vec::new();
+    for request in case.view().spans(span::BLOCK_REQUEST) {
+        let detail: BlockRequest = from_text(case.recording().text(request.detail));
+        let time = stage(&request, &detail, place);
+        own.entry(request.tid).or_default().push(time);
+        if detail.operation.is_some_and(|operation| !operation.starts_with("read")) {
+            writes.push(time);
+        }
+    }
+    (own.into_iter().map(|(tid, times)| (tid, Intervals::union(times))).collect(), Intervals::union(writes))
+}
+
+/// The device whose requests lost most time at the place in the slow time, told with its baseline.
+pub fn worst(case: &Case<'_>, place: Place) -> Option<(String, Mean, Option<Mean>)> {
+    let slow = means(&case.slow, place);
+    let (name, mean) = slow.into_iter().max_by(|a, b| a.1.total_ns.total_cmp(&b.1.total_ns))?;
+    let quiet = case.quiet.as_ref().and_then(|quiet| means(quiet, place).remove(&name));
+    Some((name, mean, quiet))
+}
+
+/// The finding's measurement: mean time at the place, per request.
+#[must_use]
+pub fn with_mean(finding: Finding, case: &Case<'_>, says: &str, mean: Mean, quiet: Option<Mean>) -> Finding {
+    finding.with(case.evidence(says, (mean.ns(), quiet.map(|quiet| quiet.ns())), "ns", "spans"))
+}
+
+/// `4,096 requests to vda, 41 ms each instead of 2 ms`.
+pub fn says(name: &str, mean: Mean, quiet: Option<Mean>) -> String {
+    let before = quiet.map_or(String::new(), |quiet| format!(" instead of {}", say::time(quiet.ns())));
+    format!("{} to {name}, {} each{before}", say::count(mean.count, "request"), say::time(mean.ns()))
+}

@@ -1,0 +1,48 @@
+//! Which lost time stretches of single threads account for: their own waiting, and the stops that had
+//! to wait for them.
+
+use fathom_evidence::kinds::role;
+use fathom_evidence::tables::Span;
+use fathom_timeline::{Cell, Stop, StopSpan};
+
+use crate::case::Case;
+use crate::cause::Claim;
+
+/// Claims for spans in which a thread could not go on. Of threads of the application it is that much
+/// of `waiting`; of any thread that a stop waited for, that much of the stop, once for each thread
+/// of the application that was at work.
+pub fn claims<'s>(case: &Case<'_>, spans: impl Iterator<Item = &'s Span>, waiting: Cell) -> Vec<Claim> {
+    let account = &case.analysis.account;
+    let mut claims = Vec::new();
+    let mut waiting_ns = 0.0;
+    for span in spans {
+        let (from, to) = (span.time_ns, span.time_ns.saturating_add(span.duration_ns.max(0)));
+        if case.view().is_application(span.tid) {
+            waiting_ns += to.saturating_sub(from).saturating_sub(account.stopped.within_ns(from, to)) as f64;
+        }
+        let overlaps = |stop: &&StopSpan| stop.from_ns < to && stop.to_ns > from;
+        let stops = account.stops.iter().filter(overlaps).filter(|stop| holds_up(case, span.tid, stop));
+        claims.extend(stops.map(|stop| {
+            let overlap = stop.to_ns.min(to).saturating_sub(stop.from_ns.max(from));
+            Claim { cell: Cell::Stopped(stop.stop), at_most_ns: overlap as f64 * case.excess().concurrency }
+        }));
+    }
+    claims.push(Claim { cell: waiting, at_most_ns: waiting_ns });
+    claims
+}
+
+/// Whether a stop lasts longer because a thread cannot go on: the VM thread and the collector's do the
+/// work of a stop, and a thread of Java is late at the safepoint.
+fn holds_up(case: &Case<'_>, tid: i64, stop: &StopSpan) -> bool {
+    match case.view().role(tid) {
+        role::VM => case.thread_name(tid) == "VM Thread",
+        role::GC => stop.stop != Stop::TimeToSafepoint,
+        role::COMPILER => false,
+        _ => stop.stop == Stop::TimeToSafepoint,
+    }
+}
+
+/// Whether a thread does the work of stops.
+pub fn works_in_stops(case: &Case<'_>, tid: i64) -> bool {
+    case.view().role(tid) == role::GC || case.thread_name(tid) == "VM Thread"
+}
