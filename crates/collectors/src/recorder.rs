@@ -268,6 +268,7 @@ impl Session {
             }
         }
         self.started_in_ns = self.began.elapsed().as_nanos() as i64;
+        self.pending.add_fact(subject::RECORDING, "observed_from_ns", &self.clock.now_ns().to_string(), "fathom");
         if self.parts.iter().all(|part| part.refused.is_some()) {
             let whys: Vec<&str> =
                 self.parts.iter().filter_map(|part| Some(part.refused.as_ref()?.why.as_str())).collect();
@@ -326,6 +327,7 @@ impl Session {
 
     /// Ends the collectors and writes what is left.
     fn close(mut self, end: End) -> Result<Recorded, RecordError> {
+        self.pending.add_fact(subject::RECORDING, "observed_to_ns", &self.clock.now_ns().to_string(), "fathom");
         self.stop.stop();
         let observed_ns = self.began.elapsed().as_nanos() as i64;
         let until = Instant::now() + PATIENCE;

@@ -1,10 +1,11 @@
 //! Thread time per state and second.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use fathom_evidence::kinds::span;
 
-use crate::cells::Cell;
+use crate::cells::{Cell, Wait};
 use crate::cpu;
 use crate::grid::{BUCKET_NS, Grid};
 use crate::intervals::Intervals;
@@ -41,6 +42,10 @@ pub struct Account {
     pub cpus: Option<f64>,
     /// Requests, if a latency file was given.
     pub requests: Option<Requests>,
+    /// Buckets in which a recorder looked at the running process.
+    pub observed: Range<usize>,
+    /// Whether waits for files are those that the kernel saw.
+    files_are_observed: bool,
     /// How much of the beginning belongs to the JVM's start.
     pub startup: Startup,
 }
@@ -71,8 +76,21 @@ impl Account {
             machine_ratio: cpu.machine_ratio,
             cpus: view.cpus(),
             requests: requests(view),
+            observed: view.observed(),
+            files_are_observed: view.spans(span::SYSTEM_CALL).len() > 0,
             startup,
         }
+    }
+
+    /// The buckets for which a kind of time is known: what only the kernel sees is known while
+    /// somebody looked, everything else for as long as the JVM kept it.
+    pub(crate) fn known(&self, cell: Cell) -> Range<usize> {
+        let is_observed = match cell {
+            Cell::Runnable | Cell::Blocked(Wait::PageFault) => true,
+            Cell::Blocked(Wait::File) => self.files_are_observed,
+            _ => false,
+        };
+        if is_observed { self.observed.clone() } else { 0..self.grid.len }
     }
 
     /// Thread time of the cells that `select` chooses, per bucket, in ns.

@@ -4,6 +4,7 @@
 //! of threads, the compiler's own account, CPU samples, and durations as the last resort.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 use fathom_evidence::StackId;
 use fathom_evidence::kinds::{counter, event, frame, role, span};
@@ -28,12 +29,12 @@ pub(crate) struct Cpu {
 pub(crate) fn of(view: &View<'_>) -> Cpu {
     let grid = view.grid;
     let seen = Seen::new(view);
-    let threads = thread_cpu(view);
+    let threads = Threads::of(view);
     let process_ns = process(view, &threads);
     let compiler = compiler(view, &threads, &seen);
     let mut cells = collector(view);
-    if let Some(measured) = threads.get(role::GC) {
-        fit(grid, &mut cells, measured);
+    if let Some((measured, known)) = threads.role(role::GC) {
+        fit(grid, &mut cells, &measured[..known.end], known.start);
     }
     let mut known = compiler.clone();
     for row in cells.values() {
@@ -78,12 +79,12 @@ fn typical_step(series: &Series) -> i64 {
 }
 
 /// CPU of the whole process: as the JVM reads it, or the sum over the threads that were looked at.
-fn process(view: &View<'_>, threads: &HashMap<&str, Vec<f64>>) -> Option<Vec<f64>> {
+fn process(view: &View<'_>, threads: &Threads) -> Option<Vec<f64>> {
     let counters = view.counters(counter::CPU_PROCESS_RATIO);
     let mut row = view.grid.zeros();
     let Some(cpus) = view.cpus().filter(|_| !counters.is_empty()) else {
-        let is_counted = !threads.is_empty() && !view.counters(counter::THREAD_CPU_NS).is_empty();
-        threads.values().for_each(|role| add(&mut row, role, 1.0));
+        let is_counted = !threads.by_role.is_empty() && !view.counters(counter::THREAD_CPU_NS).is_empty();
+        threads.by_role.values().for_each(|role| add(&mut row, role, 1.0));
         return is_counted.then_some(row);
     };
     counters.values().for_each(|series| spread_averages(view.grid, series, cpus, &mut row));
@@ -98,14 +99,29 @@ fn machine(view: &View<'_>) -> Option<Vec<f64>> {
     Some(row)
 }
 
-/// CPU of threads by role, where it was read often enough: counted by the kernel, or by the JVM.
-fn thread_cpu(view: &View<'_>) -> HashMap<&'static str, Vec<f64>> {
-    let counted = by_role(view, counter::THREAD_CPU_NS, |series, row| spread_rises(view.grid, series, row));
-    if !counted.is_empty() {
-        return counted;
+/// CPU of threads by role, in the buckets in which it was read often enough.
+struct Threads {
+    by_role: HashMap<&'static str, Vec<f64>>,
+    known: Range<usize>,
+}
+
+impl Threads {
+    /// As the kernel counts it, or as the JVM does.
+    fn of(view: &View<'_>) -> Threads {
+        let counted = by_role(view, counter::THREAD_CPU_NS, |series, row| spread_rises(view.grid, series, row));
+        if !counted.is_empty() {
+            return Threads { by_role: counted, known: view.observed() };
+        }
+        let known = 0..view.grid.len;
+        let Some(cpus) = view.cpus() else { return Threads { by_role: counted, known } };
+        let spread = |series: &Series, row: &mut [f64]| spread_averages(view.grid, series, cpus, row);
+        Threads { by_role: by_role(view, counter::CPU_THREAD_RATIO, spread), known }
     }
-    let Some(cpus) = view.cpus() else { return counted };
-    by_role(view, counter::CPU_THREAD_RATIO, |series, row| spread_averages(view.grid, series, cpus, row))
+
+    /// The CPU of a role with the buckets for which it holds.
+    fn role(&self, role: &str) -> Option<(&[f64], Range<usize>)> {
+        Some((self.by_role.get(role)?, self.known.clone()))
+    }
 }
 
 /// Sums a counter of threads over the threads of each role, if it was read often enough.
@@ -140,10 +156,16 @@ pub(crate) fn runnable(view: &View<'_>) -> Option<Vec<f64>> {
 }
 
 /// CPU of the compiler threads.
-fn compiler(view: &View<'_>, threads: &HashMap<&str, Vec<f64>>, seen: &Seen) -> Vec<f64> {
-    if let Some(row) = threads.get(role::COMPILER) {
-        return row.clone();
+fn compiler(view: &View<'_>, threads: &Threads, seen: &Seen) -> Vec<f64> {
+    let mut row = told_by_the_compiler(view, seen);
+    if let Some((measured, known)) = threads.role(role::COMPILER) {
+        row[known.clone()].copy_from_slice(&measured[known]);
     }
+    row
+}
+
+/// The same without the counters of its threads.
+fn told_by_the_compiler(view: &View<'_>, seen: &Seen) -> Vec<f64> {
     let mut row = view.grid.zeros();
     let compiling = view.counter(counter::COMPILE_TIME_NS, "");
     if compiling.0.len() > 1 {
@@ -187,9 +209,9 @@ fn collector(view: &View<'_>) -> BTreeMap<Cell, Vec<f64>> {
 
 /// Brings the collector's cells to what its threads really used; what was used while no collection
 /// was reported is upkeep beside the application.
-fn fit(grid: Grid, cells: &mut BTreeMap<Cell, Vec<f64>>, measured: &[f64]) {
+fn fit(grid: Grid, cells: &mut BTreeMap<Cell, Vec<f64>>, measured: &[f64], from_bucket: usize) {
     let upkeep = Cell::Collector(Collection { scope: Scope::Concurrent, origin: Origin::Allocation });
-    for (index, measured) in measured.iter().enumerate() {
+    for (index, measured) in measured.iter().enumerate().skip(from_bucket) {
         let told: f64 = cells.values().map(|row| row[index]).sum();
         match told > 0.0 {
             true => cells.values_mut().for_each(|row| row[index] *= measured / told),
@@ -214,18 +236,16 @@ fn concurrent_phases(view: &View<'_>, causes: &Causes) -> BTreeMap<Origin, Inter
 }
 
 /// Threads of the JVM that are neither compiler nor collector, where their CPU is known apart.
-fn split_vm(running: Vec<f64>, threads: &HashMap<&str, Vec<f64>>) -> (Vec<f64>, Vec<f64>) {
-    match threads.get(role::JAVA) {
-        Some(application) => {
-            let application: Vec<f64> = running.iter().zip(application).map(|(all, own)| all.min(*own)).collect();
-            let vm = rest(&running, &application);
-            (application, vm)
-        }
-        None => {
-            let none = vec![0.0; running.len()];
-            (running, none)
+fn split_vm(running: Vec<f64>, threads: &Threads) -> (Vec<f64>, Vec<f64>) {
+    let mut vm = vec![0.0; running.len()];
+    let mut application = running;
+    if let Some((own, known)) = threads.role(role::JAVA) {
+        for index in known {
+            vm[index] = (application[index] - own[index]).max(0.0);
+            application[index] -= vm[index];
         }
     }
+    (application, vm)
 }
 
 /// What samples of running threads say.

@@ -75,11 +75,14 @@ pub(crate) fn compare(account: &Account, pain: &Pain, reference: &Account, basel
     names.dedup();
     let cells = names.into_iter().map(|cell| {
         let weight = if matches!(cell, Cell::Stopped(_)) { concurrency } else { 1.0 };
-        let slow_ns = weight * total(account, cell, pain.slow_buckets());
+        let known = |account: &Account, index: &usize| account.known(cell).contains(index);
+        let slow: Vec<usize> = pain.slow_buckets().filter(|index| known(account, index)).collect();
+        let quiet: Vec<usize> = quiet.iter().copied().filter(|index| known(reference, index)).collect();
+        let slow_ns = weight * total(account, cell, slow.iter().copied());
         let baseline_ns = if quiet.is_empty() {
             ideal(cell, slow_ns)
         } else {
-            weight * total(reference, cell, quiet.iter().copied()) / quiet.len() as f64 * slow_count
+            weight * total(reference, cell, quiet.iter().copied()) / quiet.len() as f64 * slow.len() as f64
         };
         CellExcess { cell, slow_ns, baseline_ns, counts: pain.counts(cell) }
     });

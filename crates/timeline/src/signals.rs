@@ -4,6 +4,8 @@
 //! a second is slow when it is also several times worse than the quiet part of the recording, or,
 //! for signals that are zero in a healthy program, when the whole recording is above the floor.
 
+use std::ops::Range;
+
 use fathom_evidence::kinds::{counter, span};
 
 use crate::account::Account;
@@ -187,8 +189,18 @@ pub(crate) fn all(view: &View<'_>, account: &Account) -> Vec<Signal> {
     for signal in &mut signals {
         let ordinary = signal.kind.ordinary_at_start(account.startup).min(signal.values.len());
         signal.values[..ordinary].fill(0.0);
+        if matches!(signal.kind, SignalKind::RunQueue | SignalKind::PageFaults) {
+            forget_unobserved(&mut signal.values, &account.observed);
+        }
     }
     signals
+}
+
+/// Where nobody looked a signal is no number, so that it is neither slow nor quiet.
+fn forget_unobserved(values: &mut [f64], observed: &Range<usize>) {
+    let (from, to) = (observed.start.min(values.len()), observed.end.min(values.len()));
+    values[..from].fill(f64::NAN);
+    values[to..].fill(f64::NAN);
 }
 
 fn losses(account: &Account) -> Vec<Signal> {

@@ -2,6 +2,7 @@
 //! and the range of time that the best source covers.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use fathom_evidence::kinds::{counter, role, span, subject};
 use fathom_evidence::tables::{Sample, Span};
@@ -151,6 +152,18 @@ impl<'a> View<'a> {
     /// A numeric flag of the JVM.
     pub fn flag(&self, name: &str) -> Option<f64> {
         self.recording.fact(subject::FLAG, name)?.parse().ok()
+    }
+
+    /// The buckets in which a recorder looked at the running process. What the JVM itself kept may
+    /// begin long before; a recording that says nothing was looked at all the time.
+    pub(crate) fn observed(&self) -> Range<usize> {
+        let at = |key: &str| self.recording.fact(subject::RECORDING, key)?.parse::<i64>().ok();
+        let Some(from_ns) = at("observed_from_ns") else { return 0..self.grid.len };
+        let to_ns = at("observed_to_ns").unwrap_or(i64::MAX);
+        // Only whole buckets: half a bucket of a counter is no second.
+        let first = (0..self.grid.len).find(|index| self.grid.start_of(*index) >= from_ns).unwrap_or(self.grid.len);
+        let end = (first..self.grid.len).find(|index| self.grid.start_of(index + 1) > to_ns).unwrap_or(self.grid.len);
+        first..end
     }
 
     /// When the JVM started.
