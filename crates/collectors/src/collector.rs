@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use fathom_evidence::Recording;
 
+use crate::symbols::Images;
 use crate::{Clock, Refusal, Target};
 
 /// What a collector needs of the machine.
@@ -36,6 +37,8 @@ pub struct Order {
     pub run_queue_ns: i64,
     /// System calls that take at least this long become spans.
     pub system_call_ns: i64,
+    /// Files of code that were read, shared by all collectors.
+    pub images: Images,
 }
 
 impl Order {

@@ -14,6 +14,7 @@ mod collector;
 pub mod host;
 pub mod recorder;
 mod refusal;
+pub mod symbols;
 mod target;
 
 pub use clock::Clock;

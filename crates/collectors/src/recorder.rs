@@ -20,6 +20,7 @@ use fathom_evidence::folder::{FolderError, FolderWriter};
 use fathom_evidence::kinds::{counter, loss, subject};
 use fathom_evidence::{Recording, Table};
 
+use crate::symbols::Images;
 use crate::{Clock, Collector, Order, Refusal, Target, Tier};
 use disk::Disk;
 use worker::{Message, Stop};
@@ -59,6 +60,7 @@ impl Plan {
             blocked_ns: 5_000_000,
             run_queue_ns: 2_000_000,
             system_call_ns: 5_000_000,
+            images: Images::default(),
         };
         Plan { order, duration: None, max_bytes: 1 << 30, only: Vec::new(), without: Vec::new() }
     }

@@ -55,7 +55,8 @@ pub struct FilePlace<'a> {
 #[derive(Debug, Default)]
 pub struct Process {
     mappings: Mappings,
-    images: FxHashMap<FileId, Arc<Image>>,
+    /// `None` for a file that cannot be read.
+    images: FxHashMap<FileId, Option<Arc<Image>>>,
     jit: JitMap,
 }
 
@@ -65,8 +66,10 @@ pub(crate) enum Code<'a> {
     Image(&'a Image, u64),
     /// Code of the JIT.
     Jit,
-    /// A file that is not read.
-    Unread,
+    /// A file that was not put in yet.
+    NotLoaded,
+    /// A file that cannot be read.
+    Unreadable,
     /// Nothing known.
     Unknown,
 }
@@ -92,14 +95,22 @@ impl Process {
         self.jit = jit;
     }
 
-    /// Puts in the image of a file. That of the kernel's library has the file id without an inode.
-    pub fn set_image(&mut self, file: FileId, image: Arc<Image>) {
+    /// Puts in the image of a file, or that it cannot be read. The kernel's library has the file id
+    /// without an inode.
+    pub fn set_image(&mut self, file: FileId, image: Option<Arc<Image>>) {
         self.images.insert(file, image);
     }
 
     /// The image of a file, if it is there.
     pub fn image(&self, file: FileId) -> Option<&Arc<Image>> {
-        self.images.get(&file)
+        self.images.get(&file)?.as_ref()
+    }
+
+    /// The mapping around `address`, if it shows a file that was not put in yet.
+    pub fn missing_at(&self, address: u64) -> Option<(FileId, &Mapping)> {
+        let mapping = self.mappings.find(address)?;
+        let file = image_id(mapping).filter(|file| !self.images.contains_key(file))?;
+        Some((file, mapping))
     }
 
     /// Whether `address` is in a mapping that is known.
@@ -132,14 +143,14 @@ impl Process {
     pub fn file_place(&self, address: u64) -> Option<FilePlace<'_>> {
         let mapping = self.mappings.find(address).filter(|mapping| mapping.has_file())?;
         let file_offset = mapping.offset_of(address);
-        let section = self.images.get(&mapping.file).and_then(|image| image.section_at(image.address_of(file_offset)?));
+        let section = self.image(mapping.file).and_then(|image| image.section_at(image.address_of(file_offset)?));
         Some(FilePlace { mapping, section, file_offset })
     }
 
     /// The image around `address`, and the address before relocation.
     pub fn image_at(&self, address: u64) -> Option<(&Image, u64)> {
         let mapping = self.mappings.find(address)?;
-        let image = self.images.get(&image_id(mapping)?)?;
+        let image = self.image(image_id(mapping)?)?;
         Some((image, image.address_of(mapping.offset_of(address))?))
     }
 
@@ -150,13 +161,18 @@ impl Process {
         if is_jit(mapping) {
             return Code::Jit;
         }
-        self.image_at(address).map_or(Code::Unread, |(image, address)| Code::Image(image, address))
+        let is_missing = || self.missing_at(address).is_some();
+        match self.image_at(address) {
+            Some((image, address)) => Code::Image(image, address),
+            None if is_missing() => Code::NotLoaded,
+            None => Code::Unreadable,
+        }
     }
 
     fn resolve_in_file<'a>(&'a self, mapping: &'a Mapping, file: FileId, address: u64) -> Symbol<'a> {
         let module = mapping.file_name();
         let file_offset = mapping.offset_of(address);
-        let image = self.images.get(&file).map(|image| &**image);
+        let image = self.image(file).map(|image| &**image);
         let layer = if is_jvm(module, image) { Layer::Vm } else { Layer::Native };
         let found = image.and_then(|image| image.resolve(image.address_of(file_offset)?));
         let Some(found) = found else {

@@ -57,7 +57,7 @@ fn process(image: Image) -> Process {
         BASE + 0x9000
     );
     let mut process = Process::new(Mappings::parse(maps.as_bytes()));
-    process.set_image(FileId { major: 8, minor: 1, inode: 77 }, Arc::new(image));
+    process.set_image(FileId { major: 8, minor: 1, inode: 77 }, Some(Arc::new(image)));
     process
 }
 

@@ -159,7 +159,10 @@ fn a_walk_says_where_the_copy_or_the_tables_end() {
         assert!((1..depth).contains(&frames.len()), "{size_bytes}: {}", frames.len());
     }
     let copy = StackCopy { address: top, bytes: &stack };
-    let unread = Process::new(whole.mappings().clone());
+    let mut unread = Process::new(whole.mappings().clone());
+    assert_eq!(unwinder.walk(&unread, &registers, copy, &mut frames).end, WalkEnd::NotLoaded);
+    let (file, _) = unread.missing_at(frames[0]).unwrap();
+    unread.set_image(file, None);
     assert_eq!(unwinder.walk(&unread, &registers, copy, &mut frames).end, WalkEnd::NoUnwindInfo);
     assert_eq!(unwinder.walk(&Process::default(), &registers, copy, &mut frames).end, WalkEnd::UnknownCode);
     let mut elsewhere = registers.clone();

@@ -30,6 +30,8 @@ pub enum WalkEnd {
     EndOfCopy,
     /// The code is of no mapping that is known.
     UnknownCode,
+    /// The file of the last address was not put into the process: put it in, and walk again.
+    NotLoaded,
     /// The file could not be read, or has no unwind table for this place.
     NoUnwindInfo,
     /// The unwind table makes no sense, or does not fit the stack.
@@ -47,6 +49,7 @@ impl WalkEnd {
             WalkEnd::Complete => "the stack is complete",
             WalkEnd::EndOfCopy => "the rest lies beyond the copied piece of the stack",
             WalkEnd::UnknownCode => "the next address is in no known mapping",
+            WalkEnd::NotLoaded => "the file of the code was not loaded",
             WalkEnd::NoUnwindInfo => "there is no unwind information for the code",
             WalkEnd::BadUnwindInfo => "the unwind information does not fit the stack",
             WalkEnd::JitCode => "compiled Java code keeps no frame pointer",
@@ -125,7 +128,8 @@ impl Unwinder {
         let (image, address) = match process.code_at(place) {
             Code::Image(image, address) => (image, address),
             Code::Jit => return by_frame_pointer(process, registers, stack).ok_or(WalkEnd::JitCode),
-            Code::Unread => return by_frame_pointer(process, registers, stack).ok_or(WalkEnd::NoUnwindInfo),
+            Code::NotLoaded => return Err(WalkEnd::NotLoaded),
+            Code::Unreadable => return by_frame_pointer(process, registers, stack).ok_or(WalkEnd::NoUnwindInfo),
             Code::Unknown => return Err(WalkEnd::UnknownCode),
         };
         match image.cfi().rules(address, &mut self.context) {

@@ -68,7 +68,7 @@ pub(crate) fn process(pid: u32) -> Process {
         } else {
             memory(pid, mapping.addresses.clone())
         };
-        process.set_image(file, Arc::new(Image::read(&bytes).unwrap()));
+        process.set_image(file, Some(Arc::new(Image::read(&bytes).unwrap())));
     }
     process
 }

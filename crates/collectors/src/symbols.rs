@@ -1,0 +1,300 @@
+//! Names and stacks for what collectors see of the target: the I/O around `fathom-symbols`.
+//!
+//! Files are read while the process lives and kept ([`Images`], shared by all collectors of a
+//! recording), so that a process that has ended still has names. The address space is read again only
+//! when an address appears that is not in it, and at most twice a second: reading it
+//! takes a lock that the target needs for its page faults.
+//!
+//! Whatever cannot be found is shown as such and counted ([`Symbols::tell_losses`]).
+
+mod counts;
+mod images;
+mod open;
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use fathom_evidence::kinds::frame;
+use fathom_evidence::{Frame, FrameId, Recording, StackId};
+use fathom_symbols::elf::Machine;
+use fathom_symbols::jit::{JitKind, JitMap};
+use fathom_symbols::maps::{FileId, Mapping, MappingKind, Mappings};
+use fathom_symbols::process::{Layer, Process};
+use fathom_symbols::unwind::{Registers, StackCopy, Unwinder, WalkEnd};
+use rustc_hash::FxHashMap;
+
+use crate::{Refusal, Target};
+use counts::Counts;
+pub use images::Images;
+
+/// The address space is read again at most this often.
+const REFRESH_PERIOD: Duration = Duration::from_millis(500);
+/// Addresses whose names are kept. A JVM shows some ten thousand.
+const MOST_NAMES: usize = 1 << 18;
+/// A frame without a name.
+const UNKNOWN: &str = "[unknown]";
+
+/// A thread as it was when it left user mode.
+#[derive(Debug, Clone, Copy)]
+pub struct UserStack<'a> {
+    /// The kernel's `struct pt_regs`; on arm64 x0…x30, sp, pc.
+    pub registers: &'a [u64],
+    /// A copy of the stack, from the stack pointer on.
+    pub stack: &'a [u8],
+    /// The stack as the kernel follows it by frame pointers, leaf first; may be empty.
+    pub frames: &'a [u64],
+}
+
+/// What lies at an address of the target.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// For people: file and section, or the kind of memory.
+    pub name: String,
+    /// The file that is mapped there.
+    pub path: Option<String>,
+    /// Section of the file.
+    pub section: Option<String>,
+    /// Where in the file, in bytes.
+    pub file_offset: Option<u64>,
+}
+
+/// The name of an address.
+#[derive(Debug, Clone)]
+struct Named {
+    symbol: Box<str>,
+    module: Box<str>,
+    kind: &'static str,
+}
+
+/// Names and stacks of one process, and of the kernel.
+#[derive(Debug)]
+pub struct Symbols {
+    target: Target,
+    images: Images,
+    process: Process,
+    refreshed: Option<Instant>,
+    names: FxHashMap<u64, Named>,
+    unwinder: Unwinder,
+    walked: Vec<u64>,
+    counts: Counts,
+}
+
+impl Symbols {
+    /// Of `target`, with images that other collectors may use too.
+    pub fn of(target: &Target, images: &Images) -> Symbols {
+        let mut symbols = Symbols {
+            target: target.clone(),
+            images: images.clone(),
+            process: Process::default(),
+            refreshed: None,
+            names: FxHashMap::default(),
+            unwinder: Unwinder::new(),
+            walked: Vec::new(),
+            counts: Counts::default(),
+        };
+        symbols.refresh();
+        symbols
+    }
+
+    /// Reads the files of all code now, so that they need not be there later.
+    pub fn load_all(&mut self) {
+        let code = self.process.mappings().iter().filter(|mapping| mapping.is_executable);
+        let places: Vec<u64> = code.map(|mapping| mapping.addresses.start).collect();
+        places.into_iter().for_each(|place| self.load_at(place));
+    }
+
+    /// Takes the names of compiled code from a perf map, which the JVM wrote at `path` (as it sees it).
+    pub fn read_perf_map(&mut self, path: &str) -> Result<(), Refusal> {
+        let text = open::perf_map(&self.target, path)?;
+        self.process.set_jit(JitMap::parse(&text));
+        self.names.clear();
+        Ok(())
+    }
+
+    /// The stack of a thread in user mode.
+    pub fn user_stack(&mut self, found: &mut Recording, user: &UserStack<'_>) -> StackId {
+        let registers = Registers::from_pt_regs(this_machine(), user.registers);
+        let end = self.walk(&registers, user.stack);
+        let end = self.follow_frame_pointers(end, user.frames);
+        let walked = std::mem::take(&mut self.walked);
+        self.counts.add_walk(end, walked.last().map(|last| self.process.resolve(*last).module));
+        let stack = self.intern(found, &walked);
+        self.walked = walked;
+        stack
+    }
+
+    /// A stack in user mode that somebody else walked, leaf first; all but the first are return addresses.
+    pub fn user_frames(&mut self, found: &mut Recording, frames: &[u64]) -> StackId {
+        let callers = frames.iter().skip(1).map(|address| address.saturating_sub(1));
+        let places: Vec<u64> = frames.iter().take(1).copied().chain(callers).collect();
+        self.intern(found, &places)
+    }
+
+    /// A stack in the kernel, leaf first; all but the first are return addresses.
+    pub fn kernel_stack(&mut self, found: &mut Recording, frames: &[u64]) -> StackId {
+        let kernel = self.images.kernel();
+        let ids: Vec<FrameId> = frames
+            .iter()
+            .enumerate()
+            .map(|(index, address)| {
+                let place = address.saturating_sub(u64::from(index > 0));
+                let symbol = kernel.as_ref().as_ref().ok().and_then(|kernel| kernel.resolve(place));
+                self.counts.kernel.add(symbol.is_some());
+                let (name, module) = symbol.map_or((UNKNOWN, ""), |symbol| (symbol.name, symbol.module));
+                intern_frame(found, name, module, frame::KERNEL)
+            })
+            .collect();
+        found.stacks.intern_from_root(ids.into_iter().rev())
+    }
+
+    /// The function of another library that was being looked up in the stack walked last: what the
+    /// innermost caller of the dynamic linker called. `None` when it was not in the dynamic linker.
+    pub fn symbol_being_bound(&self) -> Option<String> {
+        let is_linker =
+            |place: &u64| self.process.mappings().find(*place).is_some_and(|m| m.file_name().starts_with("ld-"));
+        let first = self.walked.iter().position(is_linker)?;
+        let caller = *self.walked[first..].iter().find(|place| !is_linker(place))?;
+        let (image, address) = self.process.image_at(caller)?;
+        let mut code = [0; 8];
+        let start = (caller + 1).checked_sub(code.len() as u64)?;
+        open::memory(&self.target, start, &mut code)?;
+        image.imported_by_call(&code, address + 1).map(str::to_owned)
+    }
+
+    /// What lies at `address`.
+    pub fn place(&mut self, address: u64) -> Place {
+        if !self.process.is_mapped(address) {
+            self.refresh_if_due();
+        }
+        self.load_at(address);
+        let Some(mapping) = self.process.mappings().find(address) else {
+            return Place { name: UNKNOWN.to_owned(), ..Place::default() };
+        };
+        match self.process.file_place(address) {
+            Some(place) => {
+                let section = place.section.map(str::to_owned);
+                let name = format!("{} {}", mapping.file_name(), section.as_deref().unwrap_or_default());
+                let path = Some(mapping.path.to_string());
+                Place { name: name.trim_end().to_owned(), path, section, file_offset: Some(place.file_offset) }
+            }
+            None => Place { name: kind_of_memory(mapping), ..Place::default() },
+        }
+    }
+
+    /// Adds what could not be walked or named since the start.
+    pub fn tell_losses(&self, found: &mut Recording, source: &str) {
+        let kernel = self.images.kernel_if_read();
+        let hidden = kernel.as_ref().and_then(|kernel| kernel.as_ref().as_ref().err().map(ToString::to_string));
+        self.counts.tell(found, source, hidden.as_deref());
+    }
+
+    /// Walks until the stack is walked or a file that it needs cannot be read.
+    fn walk(&mut self, registers: &Registers, stack: &[u8]) -> WalkEnd {
+        let copy = StackCopy { address: registers.stack_pointer().unwrap_or_default(), bytes: stack };
+        loop {
+            let walk = self.unwinder.walk(&self.process, registers, copy, &mut self.walked);
+            match (walk.end, self.walked.last().copied()) {
+                (WalkEnd::NotLoaded, Some(place)) => self.load_at(place),
+                (WalkEnd::UnknownCode, Some(_)) if self.refresh_if_due() => {}
+                (end, _) => return end,
+            }
+        }
+    }
+
+    /// Goes on by the kernel's walk, if it has the caller at which ours ended: in code that keeps frame
+    /// pointers it reaches beyond the copy.
+    fn follow_frame_pointers(&mut self, end: WalkEnd, frames: &[u64]) -> WalkEnd {
+        let Some(last) = self.walked.last().filter(|_| end != WalkEnd::Complete) else { return end };
+        let is_last = |frame: &u64| frame.checked_sub(1) == Some(*last);
+        let Some(at) = frames.iter().skip(1).position(is_last) else { return end };
+        self.walked.extend(frames[at + 2..].iter().map(|frame| frame.saturating_sub(1)));
+        end
+    }
+
+    fn intern(&mut self, found: &mut Recording, places: &[u64]) -> StackId {
+        if self.names.len() > MOST_NAMES {
+            self.names.clear();
+        }
+        let ids: Vec<FrameId> = places.iter().map(|place| self.frame(found, *place)).collect();
+        found.stacks.intern_from_root(ids.into_iter().rev())
+    }
+
+    fn frame(&mut self, found: &mut Recording, place: u64) -> FrameId {
+        if !self.names.contains_key(&place) {
+            self.load_at(place);
+            let named = name(&self.process, place);
+            self.counts.add_name(&named.module, &*named.symbol != UNKNOWN);
+            self.names.insert(place, named);
+        }
+        self.names.get(&place).map_or(FrameId(0), |named| intern_frame(found, &named.symbol, &named.module, named.kind))
+    }
+
+    /// Reads the file at `address`, unless that was tried already.
+    fn load_at(&mut self, address: u64) {
+        if let Some((file, mapping)) = self.process.missing_at(address) {
+            let image = self.images.load(&self.target, mapping);
+            self.process.set_image(file, image);
+        }
+    }
+
+    fn refresh_if_due(&mut self) -> bool {
+        let is_due = self.refreshed.is_none_or(|refreshed| refreshed.elapsed() >= REFRESH_PERIOD);
+        if is_due {
+            self.refresh();
+        }
+        is_due
+    }
+
+    /// Reads the address space, unless the process has ended.
+    fn refresh(&mut self) {
+        self.refreshed = Some(Instant::now());
+        let text = fs::read(self.target.proc("maps")).unwrap_or_default();
+        let mappings = Mappings::parse(&text);
+        if !mappings.is_empty() && self.target.is_alive() {
+            self.forget_moved(&mappings);
+            self.process.set_mappings(mappings);
+        }
+    }
+
+    /// Names stay true as long as the same files are mapped at the same places.
+    fn forget_moved(&mut self, mappings: &Mappings) {
+        let file_at = |mappings: &Mappings, place: u64| -> Option<(FileId, u64)> {
+            mappings.find(place).map(|mapping| (mapping.file, mapping.offset_of(place)))
+        };
+        let before = self.process.mappings();
+        self.names.retain(|place, _| file_at(before, *place) == file_at(mappings, *place));
+    }
+}
+
+fn name(process: &Process, place: u64) -> Named {
+    let symbol = process.resolve(place);
+    let kind = match symbol.layer {
+        Layer::Native | Layer::Unknown => frame::NATIVE,
+        Layer::Vm | Layer::Jit(Some(JitKind::Stub)) => frame::VM,
+        Layer::Jit(Some(JitKind::Interpreter)) => frame::INTERPRETED,
+        Layer::Jit(Some(JitKind::Method) | None) => frame::COMPILED,
+    };
+    let text = if symbol.name.is_empty() { UNKNOWN } else { &symbol.name };
+    Named { symbol: text.into(), module: symbol.module.into(), kind }
+}
+
+fn intern_frame(found: &mut Recording, symbol: &str, module: &str, kind: &str) -> FrameId {
+    let strings = &mut found.strings;
+    let frame =
+        Frame { symbol: strings.intern(symbol), module: strings.intern(module), kind: strings.intern(kind), line: 0 };
+    found.stacks.intern_frame(frame)
+}
+
+fn kind_of_memory(mapping: &Mapping) -> String {
+    match mapping.kind {
+        MappingKind::Anonymous if mapping.is_executable => "[code cache]".to_owned(),
+        MappingKind::Anonymous => "[anon]".to_owned(),
+        _ => mapping.path.to_string(),
+    }
+}
+
+fn this_machine() -> Machine {
+    if cfg!(target_arch = "aarch64") { Machine::Aarch64 } else { Machine::X86_64 }
+}

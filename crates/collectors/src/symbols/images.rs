@@ -1,0 +1,141 @@
+//! The files of code that a recording has read, each once, and the kernel's functions.
+
+use std::borrow::Cow;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use fathom_symbols::elf::{Image, ReadAt};
+use fathom_symbols::kernel::{KernelHides, KernelSymbols};
+use fathom_symbols::maps::{Mapping, MappingKind, Mappings};
+use rustc_hash::FxHashMap;
+use rustix::fs::Stat;
+
+use super::open;
+use crate::Target;
+
+/// What all images together may take. Those of a JVM take some 20 MB.
+const MOST_IMAGE_BYTES: usize = 128 << 20;
+
+/// Images that the collectors of a recording share.
+#[derive(Debug, Clone, Default)]
+pub struct Images(Arc<Shared>);
+
+type Kernel = Arc<Result<KernelSymbols, KernelHides>>;
+
+#[derive(Debug, Default)]
+struct Shared {
+    files: Mutex<Files>,
+    kernel: OnceLock<Kernel>,
+    vdso: OnceLock<Option<Arc<Image>>>,
+}
+
+#[derive(Debug, Default)]
+struct Files {
+    images: FxHashMap<FileKey, Option<Arc<Image>>>,
+    bytes: usize,
+}
+
+/// A state of a file: one that is written again is another.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct FileKey {
+    device: u64,
+    inode: u64,
+    size_bytes: i64,
+    changed_s: i64,
+    changed_ns: u64,
+}
+
+impl Images {
+    /// The image of the file that `mapping` of `target` shows; `None` when it cannot be read.
+    pub(super) fn load(&self, target: &Target, mapping: &Mapping) -> Option<Arc<Image>> {
+        if mapping.kind == MappingKind::Vdso {
+            return self.0.vdso.get_or_init(own_vdso).clone();
+        }
+        let (file, stat) = open::mapped(target, mapping)?;
+        let mut files = self.0.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = key_of(&stat);
+        if let Some(known) = files.images.get(&key) {
+            return known.clone();
+        }
+        let has_room = files.bytes < MOST_IMAGE_BYTES;
+        let image = has_room.then(|| read_image(target, mapping, file)).flatten();
+        files.bytes += image.as_ref().map_or(0, |image| image.memory_bytes());
+        files.images.insert(key, image.clone());
+        image
+    }
+
+    /// The kernel's functions, read at the first call.
+    pub(super) fn kernel(&self) -> Kernel {
+        Arc::clone(self.0.kernel.get_or_init(|| {
+            let text = fs::read("/proc/kallsyms").unwrap_or_default();
+            Arc::new(KernelSymbols::parse(&text))
+        }))
+    }
+
+    /// The kernel's functions, if somebody asked for them.
+    pub(super) fn kernel_if_read(&self) -> Option<Kernel> {
+        self.0.kernel.get().cloned()
+    }
+}
+
+fn key_of(stat: &Stat) -> FileKey {
+    FileKey {
+        device: stat.st_dev,
+        inode: stat.st_ino,
+        size_bytes: stat.st_size,
+        changed_s: stat.st_mtime,
+        changed_ns: stat.st_mtime_nsec,
+    }
+}
+
+fn read_image(target: &Target, mapping: &Mapping, file: File) -> Option<Arc<Image>> {
+    let mut image = Image::read(&Bytes(file)).ok()?;
+    if !image.has_full_symbols() {
+        // Several may be there; the first that belongs to this build is taken.
+        let debug_files = debug_files(target, mapping, &image);
+        debug_files.into_iter().any(|file| image.add_debug_file(&Bytes(file)).is_ok());
+    }
+    Some(Arc::new(image))
+}
+
+/// Where distributions put the names that they strip off.
+fn debug_files(target: &Target, mapping: &Mapping, image: &Image) -> Vec<File> {
+    let mut files = Vec::new();
+    let id: String = image.build_id().iter().map(|byte| format!("{byte:02x}")).collect();
+    if let Some((first, rest)) = id.split_at_checked(2) {
+        let path = format!("/usr/lib/debug/.build-id/{first}/{rest}.debug");
+        files.extend(open::by_own_name(&path));
+        files.extend(open::by_name(target, &path));
+    }
+    let folder = Path::new(&*mapping.path).parent().unwrap_or(Path::new("/")).to_string_lossy();
+    if let Some(name) = image.debug_link() {
+        for path in
+            [format!("{folder}/{name}"), format!("{folder}/.debug/{name}"), format!("/usr/lib/debug{folder}/{name}")]
+        {
+            files.extend(open::by_name(target, &path));
+        }
+    }
+    files
+}
+
+/// The kernel maps the same library into every process: ours can be read without any right.
+fn own_vdso() -> Option<Arc<Image>> {
+    let maps = Mappings::parse(&fs::read("/proc/self/maps").ok()?);
+    let range = maps.iter().find(|mapping| mapping.kind == MappingKind::Vdso)?.addresses.clone();
+    let mut bytes = vec![0; usize::try_from(range.end - range.start).ok()?];
+    File::open("/proc/self/mem").ok()?.read_exact_at(&mut bytes, range.start).ok()?;
+    Image::read(&bytes).ok().map(Arc::new)
+}
+
+/// A file, read where it is asked.
+struct Bytes(File);
+
+impl ReadAt for Bytes {
+    fn read_at(&self, offset: u64, size_bytes: usize) -> Option<Cow<'_, [u8]>> {
+        let mut bytes = vec![0; size_bytes];
+        self.0.read_exact_at(&mut bytes, offset).ok()?;
+        Some(bytes.into())
+    }
+}
