@@ -1,5 +1,6 @@
 //! The process that is observed.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -66,6 +67,12 @@ impl Target {
     /// A file of the process's folder in procfs.
     pub fn proc(&self, name: &str) -> PathBuf {
         PathBuf::from(format!("/proc/{}/{name}", self.pid))
+    }
+
+    /// Its threads; none when it has ended.
+    pub fn thread_ids(&self) -> HashSet<u32> {
+        let entries = fs::read_dir(self.proc("task")).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
     }
 
     /// A path of the process (its mount namespace) as it can be opened from here.

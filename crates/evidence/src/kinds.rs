@@ -148,9 +148,9 @@ words! {
         CLASS_LOAD = "class_load";
         /// Compilation was switched off, or on again, because of the code cache, as a log tells (instant). Name: the segment.
         COMPILER_DISABLED = "compiler_disabled";
-        /// A page fault that took long, from its entry to its completion. Name: what was touched (file and section, or kind of memory). Detail: address, instruction, path, section, file_offset, major, write, off_cpu_ns.
+        /// A page fault that took long, from its entry to its completion. Name: what was touched (file and section, or kind of memory). Detail: address, instruction, instruction_path, path, section, file_offset, major, in_kernel, off_cpu_ns. The kernel stack is that of its longest time off the CPU.
         PAGE_FAULT = "page_fault";
-        /// Off the CPU, not runnable, for long. Name: what the thread waited for, told from the kernel stack. Detail: state, waker_tid, system_call.
+        /// Off the CPU, not runnable, for long. Name: the kind of wait (`page_fault`; `uninterruptible`: a disk, memory or a lock of the kernel; `lock`: a futex; `poll`; `sleep`; `read_write`: a call that transfers, mostly on a socket or pipe; `other`). Detail: state, waker_tid (absent when an interrupt woke it on an idle CPU), system_call.
         BLOCKED = "blocked";
         /// Runnable but not running for long. Detail: cpu, instead_tid, instead (who ran on that CPU), preempted.
         RUN_QUEUE_WAIT = "run_queue_wait";
@@ -250,6 +250,28 @@ words! {
         VMSTAT_COUNT = "vmstat_count";
         /// CPU time that a part of the recorder has used since its start (collector).
         OWN_CPU_NS = "own_cpu_ns";
+        /// Page faults of one thread since the recording began, counted at their end (`minor`, `major`; `unserved`: no page came but a signal, as for the JVM's null checks).
+        PAGE_FAULTS_COUNT = "page_faults_count";
+        /// Time that one thread has spent in page faults since the recording began.
+        PAGE_FAULTS_NS = "page_faults_ns";
+        /// Page faults of the process since the recording began that took at least as many ns as the instance says, and less than twice that.
+        PAGE_FAULTS_BY_LATENCY_COUNT = "page_faults_by_latency_count";
+        /// Calls of one system call by one thread since the recording began, counted when they return (name of the call).
+        SYSTEM_CALLS_COUNT = "system_calls_count";
+        /// Time that those calls took, waits included (name of the call).
+        SYSTEM_CALLS_NS = "system_calls_ns";
+        /// Bytes that those calls transferred, for the calls that read, write, send and receive (name of the call).
+        SYSTEM_CALLS_BYTES = "system_calls_bytes";
+        /// How many of those calls failed, `EAGAIN` included (name of the call).
+        SYSTEM_CALLS_FAILED_COUNT = "system_calls_failed_count";
+        /// Time that one thread has been off the CPU and not runnable since the recording began, in waits that have ended (kind of wait, as the name of `blocked` spans). At the end of the recording, waits that go on count as well.
+        BLOCKED_NS = "blocked_ns";
+        /// Number of those waits (kind of wait).
+        BLOCKED_COUNT = "blocked_count";
+        /// Time that one thread has been runnable without a CPU since the recording began.
+        RUN_QUEUE_WAITS_NS = "run_queue_waits_ns";
+        /// Number of those waits.
+        RUN_QUEUE_WAITS_COUNT = "run_queue_waits_count";
         /// Java threads alive.
         THREADS_COUNT = "threads_count";
     }

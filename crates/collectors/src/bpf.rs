@@ -1,0 +1,176 @@
+//! Programs of a collector inside the kernel: what they need, how they get there, what they hand back.
+//!
+//! Each collector brings one object, compiled from its `.bpf.c`. The object is fitted to the running
+//! kernel, told its target and thresholds, and attached; dropping [`Programs`] takes all of it back.
+//! Programs attach only to tracepoints and perf events, which a locked-down kernel allows.
+
+pub(crate) mod calls;
+mod events;
+mod rights;
+mod ring;
+mod table;
+mod user_state;
+
+use std::cell::RefCell;
+use std::sync::Once;
+
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject, PrintLevel, ProgramType};
+
+use crate::Refusal;
+
+pub(crate) use calls::{CALLS, Calls};
+pub(crate) use events::{FaultEvent, online_cpus};
+pub(crate) use ring::Ring;
+pub(crate) use table::Table;
+pub(crate) use user_state::UserState;
+
+/// The section that user space fills before loading.
+const CONFIG: &str = ".rodata.config";
+
+/// The section in which programs count what they could not tell.
+const LOSSES: &str = ".data.losses";
+
+/// What a collector puts into the kernel.
+pub(crate) struct Recipe<'a> {
+    /// The compiled object.
+    pub(crate) object: &'a [u8],
+    /// What its `config` is, byte for byte.
+    pub(crate) config: Vec<u8>,
+    /// Maps whose size depends on the target, with their number of entries.
+    pub(crate) sizes: &'a [(&'a str, u32)],
+    /// Programs that this kernel cannot attach, for example because it lacks the tracepoint.
+    pub(crate) without: &'a [&'a str],
+}
+
+/// The programs and maps of one collector, in the kernel until dropped.
+pub(crate) struct Programs {
+    /// Links go first: nothing may run when the maps go.
+    links: Vec<Link>,
+    object: Object,
+    losses: Option<MapHandle>,
+}
+
+impl Programs {
+    /// Brings the programs into the kernel without attaching them.
+    pub(crate) fn load(recipe: &Recipe<'_>) -> Result<Programs, Refusal> {
+        rights::look()?;
+        keep_messages();
+        let loaded = open(recipe).and_then(OpenObject::load);
+        let object = loaded.map_err(|error| refusal("the kernel refused Fathom's programs", &error))?;
+        let mut programs = Programs { links: Vec::new(), object, losses: None };
+        programs.losses = programs.map(LOSSES).ok();
+        Ok(programs)
+    }
+
+    /// Attaches all programs that belong to tracepoints.
+    pub(crate) fn attach_tracepoints(&mut self) -> Result<(), Refusal> {
+        for program in self.object.progs_mut() {
+            if program.prog_type() == ProgramType::Tracing && program.autoload() {
+                let name = program.name().to_string_lossy().into_owned();
+                let link = program.attach_trace();
+                self.links.push(link.map_err(|error| refusal(&format!("{name} could not be attached"), &error))?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a program at each occurrence of a software event, on every CPU and in every process: the
+    /// program itself tells its target, as events of a process miss threads that are there already.
+    pub(crate) fn attach_event(&mut self, name: &str, event: FaultEvent) -> Result<(), Refusal> {
+        let program = self.object.progs_mut().find(|program| program.name() == name);
+        let program = program.ok_or_else(|| Refusal::new(format!("no program is named {name}"), ""))?;
+        for cpu in online_cpus() {
+            let opened = events::open(event, cpu)?;
+            let link = program.attach_perf_event(opened);
+            self.links.push(link.map_err(|error| refusal(&format!("{name} could not be attached"), &error))?);
+        }
+        Ok(())
+    }
+
+    /// A map by its name.
+    pub(crate) fn map(&self, name: &str) -> Result<MapHandle, Refusal> {
+        let map = self.object.maps().find(|map| map.name() == name);
+        let map = map.ok_or_else(|| Refusal::new(format!("no map is named {name}"), ""))?;
+        MapHandle::try_from(&map).map_err(|error| refusal(&format!("the map {name} is not accessible"), &error))
+    }
+
+    /// What the programs counted in their `losses`, in their order.
+    pub(crate) fn losses<const N: usize>(&self) -> [u64; N] {
+        let zero = 0_u32.to_ne_bytes();
+        let read = self.losses.as_ref().and_then(|map| map.lookup(&zero, MapFlags::ANY).ok()?);
+        let mut counts = words(read.as_deref().unwrap_or_default());
+        [(); N].map(|()| counts.next().unwrap_or(0))
+    }
+}
+
+fn open(recipe: &Recipe<'_>) -> libbpf_rs::Result<OpenObject> {
+    let mut open = ObjectBuilder::default().open_memory(recipe.object)?;
+    for mut map in open.maps_mut() {
+        if map.name() == CONFIG {
+            map.set_initial_value(&recipe.config)?;
+        }
+        if let Some((_, entries)) = recipe.sizes.iter().find(|(name, _)| map.name() == *name) {
+            map.set_max_entries(*entries)?;
+        }
+    }
+    for mut program in open.progs_mut() {
+        if recipe.without.iter().any(|name| program.name() == *name) {
+            program.set_autoload(false);
+        }
+    }
+    Ok(open)
+}
+
+thread_local! {
+    /// The last messages of libbpf on this thread; they say more than the error does.
+    static MESSAGES: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Longest run of messages that is kept.
+const MESSAGES_MAX: usize = 64;
+
+/// Keeps what libbpf would print.
+fn keep_messages() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        libbpf_rs::set_print(Some((PrintLevel::Warn, |_, message| {
+            MESSAGES.with_borrow_mut(|messages| {
+                if messages.len() < MESSAGES_MAX {
+                    messages.push(message);
+                }
+            });
+        })));
+    });
+    MESSAGES.with_borrow_mut(Vec::clear);
+}
+
+/// A refusal that carries libbpf's own words.
+fn refusal(what: &str, error: &libbpf_rs::Error) -> Refusal {
+    let said = MESSAGES.take().concat();
+    let line = said.lines().map(|line| line.trim_start_matches("libbpf: ").trim()).find(|line| tells(line));
+    let why = match line {
+        Some(line) => format!("{what}: {error} ({line})"),
+        None => format!("{what}: {error}"),
+    };
+    Refusal::new(why, "Linux 6.1 or later with BTF is needed; if this is one, report this line")
+}
+
+/// Whether a message says something that the error does not.
+fn tells(line: &str) -> bool {
+    !line.is_empty() && !line.contains("BEGIN PROG LOAD LOG") && !line.contains("ulimit")
+}
+
+/// 64-bit numbers as programs write them.
+pub(crate) fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    bytes.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().unwrap_or_default()))
+}
+
+/// The two 32-bit numbers of one word, in the order of their addresses.
+pub(crate) fn halves(word: u64) -> (u32, u32) {
+    let bytes = word.to_ne_bytes();
+    let half = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap_or_default());
+    (half(0), half(4))
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,247 @@
+//! Page faults with their latency, thread, place and stacks.
+//!
+//! A fault that waits for a disk stops one thread for as long as the disk takes, and no profiler of
+//! CPU time shows it. Faults are told by how long they took, never by whether the kernel calls them
+//! major: waiting for a page that somebody else is reading counts as minor. Every fault is counted in
+//! the kernel; only those above the threshold leave it, with what the thread waited for there, and
+//! its registers and a copy of its stack, as the code that faults first (loader, C library) has no
+//! frame pointers.
+
+mod parse;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use fathom_evidence::detail::{self, PageFault};
+use fathom_evidence::kinds::{counter, loss, span};
+use fathom_evidence::tables::{Counter, Span};
+use fathom_evidence::Recording;
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
+
+use crate::bpf::{Programs, Recipe, Ring, FaultEvent, Table, words};
+use crate::symbols::Symbols;
+use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
+use parse::{SlowFault, ThreadFaults};
+
+const NAME: &str = "page_faults";
+const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/page_faults.bpf.o"));
+
+const PERIOD: Duration = Duration::from_millis(100);
+
+/// Counts are written each so many looks: each second.
+const LOOKS_PER_COUNT: u32 = 10;
+
+/// Powers of two of the histogram in the kernel.
+const BUCKETS: u32 = 40;
+
+pub(crate) static COLLECTOR: PageFaults = PageFaults;
+
+/// The collector.
+pub(crate) struct PageFaults;
+
+impl Collector for PageFaults {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn sees(&self) -> &'static str {
+        "page faults with their latency, file and section, user stack, and kernel stack of the wait"
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Bpf
+    }
+
+    fn check(&self, target: &Target) -> Result<(), Refusal> {
+        attached(target, i64::MAX).map(|_| ())
+    }
+
+    fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
+        let programs = attached(target, order.page_fault_ns)?;
+        let observer = Faults {
+            ring: Ring::new(&programs.map("slow")?)?,
+            threads: Table::new(programs.map("threads")?),
+            histogram: programs.map("histogram")?,
+            programs,
+            symbols: Symbols::of(target, &order.images),
+            clock: order.clock,
+            target: target.clone(),
+            looks: 0,
+            counted: HashMap::new(),
+            buckets: vec![0; BUCKETS as usize],
+        };
+        Ok(Box::new(observer))
+    }
+}
+
+/// The programs at work.
+fn attached(target: &Target, threshold_ns: i64) -> Result<Programs, Refusal> {
+    let mut config = threshold_ns.to_ne_bytes().to_vec();
+    config.extend(target.pid.to_ne_bytes());
+    config.extend([0; 4]);
+    let sizes = [("threads", room(target.thread_ids().len()))];
+    let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &sizes, without: &[] })?;
+    // Waits and ends first: a beginning that is seen must find its end.
+    programs.attach_tracepoints()?;
+    programs.attach_event("fault_served_major", FaultEvent::ServedMajor)?;
+    programs.attach_event("fault_served_minor", FaultEvent::ServedMinor)?;
+    programs.attach_event("fault_begins", FaultEvent::Begins)?;
+    Ok(programs)
+}
+
+/// Entries for a process with `threads` threads, which may have more later.
+fn room(threads: usize) -> u32 {
+    (threads * 2).next_power_of_two().clamp(2048, 1 << 16) as u32
+}
+
+struct Faults {
+    programs: Programs,
+    ring: Ring,
+    threads: Table,
+    histogram: MapHandle,
+    symbols: Symbols,
+    clock: Clock,
+    target: Target,
+    looks: u32,
+    /// What was written last of each thread.
+    counted: HashMap<u32, ThreadFaults>,
+    /// What was written last of each bucket.
+    buckets: Vec<u64>,
+}
+
+impl Observer for Faults {
+    fn period(&self) -> Duration {
+        PERIOD
+    }
+
+    fn look(&mut self, found: &mut Recording) {
+        self.take_slow_ones(found);
+        self.looks += 1;
+        if self.looks.is_multiple_of(LOOKS_PER_COUNT) {
+            self.count(found);
+        }
+    }
+
+    fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
+        self.take_slow_ones(found);
+        self.count(found);
+        self.tell_losses(found);
+        self.symbols.tell_losses(found, NAME);
+        Vec::new()
+    }
+}
+
+impl Faults {
+    fn take_slow_ones(&mut self, found: &mut Recording) {
+        for event in self.ring.take() {
+            if let Some(fault) = SlowFault::parse(&event) {
+                self.add_slow_one(&fault, found);
+            }
+        }
+    }
+
+    fn add_slow_one(&mut self, fault: &SlowFault<'_>, found: &mut Recording) {
+        let place = self.symbols.place(fault.address);
+        let detail = PageFault {
+            address: Some(fault.address),
+            instruction: Some(fault.user.instruction()),
+            instruction_path: self.symbols.place(fault.user.instruction()).path,
+            path: place.path,
+            section: place.section,
+            file_offset: place.file_offset,
+            major: Some(fault.major),
+            in_kernel: fault.in_kernel.then_some(true),
+            off_cpu_ns: Some(fault.off_cpu_ns),
+        };
+        let row = Span {
+            time_ns: self.clock.wall_ns(fault.began_ns),
+            duration_ns: fault.duration_ns,
+            tid: i64::from(fault.tid),
+            kind: found.strings.intern(span::PAGE_FAULT),
+            name: found.strings.intern(&place.name),
+            stack_id: self.symbols.user_stack(found, &fault.user.stack()),
+            kernel_stack_id: self.symbols.kernel_stack(found, &fault.kernel),
+            detail: found.strings.intern(&detail::to_text(&detail)),
+            source: found.strings.intern(NAME),
+        };
+        found.spans.push(row);
+    }
+
+    /// Writes the counts that changed.
+    fn count(&mut self, found: &mut Recording) {
+        let now_ns = self.clock.now_ns();
+        self.threads.read();
+        let rows: Vec<(u32, ThreadFaults)> = self.threads.rows().map(|(key, value)| (tid(key), ThreadFaults::parse(value))).collect();
+        for (tid, faults) in rows {
+            let before = self.counted.insert(tid, faults).unwrap_or_default();
+            add_thread(now_ns, tid, before, faults, found);
+        }
+        self.forget_ended_threads();
+        for bucket in 0..BUCKETS {
+            let faults = self.in_bucket(bucket);
+            if std::mem::replace(&mut self.buckets[bucket as usize], faults) != faults {
+                let instance = (1_u64 << bucket).to_string();
+                found.add_counter(now_ns, counter::PAGE_FAULTS_BY_LATENCY_COUNT, &instance, faults as f64, NAME);
+            }
+        }
+    }
+
+    /// Faults of a power of two, over all CPUs.
+    fn in_bucket(&self, bucket: u32) -> u64 {
+        let read = self.histogram.lookup_percpu(&bucket.to_ne_bytes(), MapFlags::ANY);
+        let per_cpu = read.ok().flatten().unwrap_or_default();
+        per_cpu.iter().filter_map(|value| words(value).next()).sum()
+    }
+
+    /// Makes room when threads come and go.
+    fn forget_ended_threads(&mut self) {
+        if self.threads.is_filling() {
+            let alive = self.target.thread_ids();
+            let ended = |key: &[u8]| !alive.contains(&tid(key));
+            self.threads.rows().filter(|(key, _)| ended(key)).for_each(|(key, _)| self.threads.remove(key));
+            self.counted.retain(|tid, _| alive.contains(tid));
+        }
+    }
+
+    fn tell_losses(&self, found: &mut Recording) {
+        let [ring_full, threads_full, without_beginning] = self.programs.losses();
+        for (count, says) in [
+            (ring_full, "slow page faults came faster than they could be taken over: they are counted but are no spans"),
+            (threads_full, "page faults of threads beyond the number that is counted"),
+            (without_beginning, "page faults whose beginning was not seen, mostly because they had begun before the recording"),
+        ] {
+            if count > 0 {
+                found.add_loss(NAME, loss::EVENTS_LOST, count as i64, says);
+            }
+        }
+    }
+}
+
+fn tid(key: &[u8]) -> u32 {
+    key.try_into().map_or(0, u32::from_ne_bytes)
+}
+
+fn add_thread(time_ns: i64, tid: u32, before: ThreadFaults, now: ThreadFaults, found: &mut Recording) {
+    for (name, instance, before, now) in [
+        (counter::PAGE_FAULTS_COUNT, "minor", before.minor, now.minor),
+        (counter::PAGE_FAULTS_COUNT, "major", before.major, now.major),
+        (counter::PAGE_FAULTS_COUNT, "unserved", before.unserved, now.unserved),
+        (counter::PAGE_FAULTS_NS, "", before.time_ns, now.time_ns),
+    ] {
+        if before != now {
+            let row = Counter {
+                time_ns,
+                name: found.strings.intern(name),
+                instance: found.strings.intern(instance),
+                tid: i64::from(tid),
+                value: now as f64,
+                source: found.strings.intern(NAME),
+            };
+            found.counters.push(row);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

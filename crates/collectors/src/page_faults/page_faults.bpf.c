@@ -1,0 +1,271 @@
+/*
+ * Page faults with their latency. The kernel raises the software event "page faults" when a fault
+ * begins and "major faults" or "minor faults" when it has been served, both in the thread that faults,
+ * so the two are paired by thread. What the thread waited for meanwhile is its kernel stack when it
+ * lost the CPU.
+ */
+#include "../bpf/user_state.bpf.h"
+
+#define KERNEL_FRAMES 48
+#define BUCKETS 40
+
+const volatile struct {
+	__u64 threshold_ns;
+	__u32 tgid;
+	__u32 reserved;
+} config SEC(".rodata.config") = {};
+
+/* What could not be told; read by user space in this order. */
+struct {
+	__u64 ring_full;
+	__u64 threads_full;
+	__u64 without_beginning;
+} losses SEC(".data.losses") = {};
+
+struct thread {
+	/* 0 when no fault is being served. */
+	__u64 began_ns;
+	__u64 address;
+	__u64 minor;
+	__u64 major;
+	/* Began, but no page came: the thread got a signal, as for the JVM's null checks. */
+	__u64 unserved;
+	__u64 time_ns;
+	/* Whether the current fault lost the CPU, so that `waits` has an entry. */
+	__u32 slept;
+	__u32 reserved;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, struct thread);
+} threads SEC(".maps");
+
+/* Faults by log2 of their ns. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, BUCKETS);
+	__type(key, __u32);
+	__type(value, __u64);
+} histogram SEC(".maps");
+
+/* A fault that waits off the CPU. */
+struct wait {
+	__u64 left_ns;
+	__u64 total_ns;
+	__u64 longest_ns;
+	__u32 last_frames;
+	__u32 longest_frames;
+	__u64 last[KERNEL_FRAMES];
+	__u64 longest[KERNEL_FRAMES];
+};
+
+/* Least recently used ones make room: a thread killed while it waits never takes its entry away. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u32);
+	__type(value, struct wait);
+} waits SEC(".maps");
+
+struct slow_fault {
+	__u64 began_ns;
+	__u64 duration_ns;
+	__u64 address;
+	__u64 off_cpu_ns;
+	__u32 tid;
+	__u32 major;
+	__u32 in_kernel;
+	__u32 kernel_frames;
+	__u64 kernel[KERNEL_FRAMES];
+	struct user_state user;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4 << 20);
+} slow SEC(".maps");
+
+static const struct thread no_thread = {};
+static const struct wait no_wait = {};
+
+/* What a program attached to a perf event gets. */
+struct bpf_perf_event_data {
+	__u64 registers[REGISTERS];
+	__u64 sample_period;
+	__u64 address;
+};
+
+static __always_inline bool is_in_kernel(struct bpf_perf_event_data *event)
+{
+#if defined(__TARGET_ARCH_x86)
+	return (event->registers[17] & 3) == 0;
+#else
+	return (event->registers[33] & 0xf) != 0;
+#endif
+}
+
+static __always_inline struct thread *thread_of(__u32 tid)
+{
+	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
+
+	if (thread)
+		return thread;
+	bpf_map_update_elem(&threads, &tid, &no_thread, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&threads, &tid);
+}
+
+SEC("perf_event")
+int fault_begins(struct bpf_perf_event_data *event)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__u32 tid = id;
+	struct thread *thread;
+
+	if (id >> 32 != config.tgid)
+		return 0;
+	thread = thread_of(tid);
+	if (!thread) {
+		COUNT(losses.threads_full);
+		return 0;
+	}
+	if (thread->began_ns)
+		thread->unserved++;
+	if (thread->slept) {
+		bpf_map_delete_elem(&waits, &tid);
+		thread->slept = 0;
+	}
+	thread->address = event->address;
+	thread->began_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+static __always_inline void describe_wait(struct slow_fault *fault, __u32 tid)
+{
+	struct wait *wait = bpf_map_lookup_elem(&waits, &tid);
+
+	fault->off_cpu_ns = 0;
+	fault->kernel_frames = 0;
+	if (!wait)
+		return;
+	fault->off_cpu_ns = wait->total_ns;
+	fault->kernel_frames = wait->longest_frames;
+	__builtin_memcpy(fault->kernel, wait->longest, sizeof(fault->kernel));
+}
+
+static __always_inline void send(struct bpf_perf_event_data *event, struct thread *thread, __u64 began_ns,
+				 __u64 duration_ns, bool major, __u32 tid)
+{
+	struct slow_fault *fault = bpf_ringbuf_reserve(&slow, sizeof(*fault), 0);
+
+	if (!fault) {
+		COUNT(losses.ring_full);
+		return;
+	}
+	fault->began_ns = began_ns;
+	fault->duration_ns = duration_ns;
+	fault->address = thread->address;
+	fault->tid = tid;
+	fault->major = major;
+	fault->in_kernel = is_in_kernel(event);
+	describe_wait(fault, tid);
+	take_user_state(event, &fault->user);
+	bpf_ringbuf_submit(fault, 0);
+}
+
+static __always_inline int served(struct bpf_perf_event_data *event, bool major)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__u64 began_ns, duration_ns, *bucket;
+	__u32 tid = id, log;
+	struct thread *thread;
+
+	if (id >> 32 != config.tgid)
+		return 0;
+	thread = bpf_map_lookup_elem(&threads, &tid);
+	if (!thread || !thread->began_ns) {
+		COUNT(losses.without_beginning);
+		return 0;
+	}
+	began_ns = thread->began_ns;
+	duration_ns = bpf_ktime_get_ns() - began_ns;
+	thread->began_ns = 0;
+	thread->time_ns += duration_ns;
+	if (major)
+		thread->major++;
+	else
+		thread->minor++;
+	log = log2_of(duration_ns);
+	bucket = bpf_map_lookup_elem(&histogram, &log);
+	if (bucket)
+		++*bucket;
+	if (duration_ns >= config.threshold_ns)
+		send(event, thread, began_ns, duration_ns, major, tid);
+	if (thread->slept) {
+		bpf_map_delete_elem(&waits, &tid);
+		thread->slept = 0;
+	}
+	return 0;
+}
+
+SEC("perf_event")
+int fault_served_major(struct bpf_perf_event_data *event)
+{
+	return served(event, true);
+}
+
+SEC("perf_event")
+int fault_served_minor(struct bpf_perf_event_data *event)
+{
+	return served(event, false);
+}
+
+static __always_inline void leaves(void *context, __u32 tid)
+{
+	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
+	struct wait *wait;
+	long bytes;
+
+	if (!thread || !thread->began_ns)
+		return;
+	if (!thread->slept)
+		bpf_map_update_elem(&waits, &tid, &no_wait, BPF_ANY);
+	thread->slept = 1;
+	wait = bpf_map_lookup_elem(&waits, &tid);
+	if (!wait)
+		return;
+	bytes = bpf_get_stack(context, wait->last, sizeof(wait->last), 0);
+	wait->last_frames = bytes > 0 ? bytes / sizeof(__u64) : 0;
+	wait->left_ns = bpf_ktime_get_ns();
+}
+
+static __always_inline void comes_back(__u32 tid)
+{
+	struct wait *wait = bpf_map_lookup_elem(&waits, &tid);
+	__u64 gone_ns;
+
+	if (!wait || !wait->left_ns)
+		return;
+	gone_ns = bpf_ktime_get_ns() - wait->left_ns;
+	wait->left_ns = 0;
+	wait->total_ns += gone_ns;
+	if (gone_ns <= wait->longest_ns)
+		return;
+	wait->longest_ns = gone_ns;
+	wait->longest_frames = wait->last_frames;
+	__builtin_memcpy(wait->longest, wait->last, sizeof(wait->longest));
+}
+
+SEC("tp_btf/sched_switch")
+int cpu_switches(arguments args)
+{
+	struct task_struct *leaving = (void *)args[1], *coming = (void *)args[2];
+
+	if (leaving->tgid == config.tgid)
+		leaves(args, leaving->pid);
+	if (coming->tgid == config.tgid)
+		comes_back(coming->pid);
+	return 0;
+}

@@ -1,0 +1,123 @@
+//! Faults that this process takes itself, so that their number and latency are known.
+
+use std::ffi::c_void;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
+
+use fathom_evidence::detail::from_text;
+
+use fathom_evidence::StackId;
+
+use super::*;
+use crate::bpf::tests::{SlowDisk, can_load, counted, observed, this_thread};
+
+const PAGE: usize = 4096;
+
+struct Mapped {
+    at: *mut c_void,
+    bytes: usize,
+}
+
+impl Mapped {
+    fn new(bytes: usize, file: Option<&File>) -> Mapped {
+        let flags = if file.is_some() { libc::MAP_SHARED } else { libc::MAP_PRIVATE | libc::MAP_ANONYMOUS };
+        let protection = if file.is_some() { libc::PROT_READ } else { libc::PROT_READ | libc::PROT_WRITE };
+        let descriptor = file.map_or(-1, AsRawFd::as_raw_fd);
+        // SAFETY: a new mapping at an address of the kernel's choice.
+        let at = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, descriptor, 0) };
+        assert_ne!(at, libc::MAP_FAILED);
+        // SAFETY: the mapping was just made. Small pages, so that each page is a fault.
+        unsafe { libc::madvise(at, bytes, libc::MADV_NOHUGEPAGE) };
+        Mapped { at, bytes }
+    }
+
+    fn read(&self, offset: usize) -> u8 {
+        assert!(offset < self.bytes);
+        // SAFETY: within the mapping.
+        unsafe { self.at.cast::<u8>().add(offset).read_volatile() }
+    }
+
+    fn write(&self, offset: usize) {
+        assert!(offset < self.bytes);
+        // SAFETY: within the mapping, which is private and of this test alone.
+        unsafe { self.at.cast::<u8>().add(offset).write_volatile(1) };
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is of this struct.
+        unsafe { libc::munmap(self.at, self.bytes) };
+    }
+}
+
+/// Faults of this thread as the kernel accounts them.
+fn own_faults() -> f64 {
+    // SAFETY: the struct is plain numbers.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer is valid for the call.
+    assert_eq!(unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) }, 0);
+    (usage.ru_minflt + usage.ru_majflt) as f64
+}
+
+#[test]
+fn every_fault_is_counted() {
+    if !can_load("every_fault_is_counted") {
+        return;
+    }
+    let mut expected = 0.0;
+    let found = observed(&COLLECTOR, || {
+        let before = own_faults();
+        let memory = Mapped::new(20_000 * PAGE, None);
+        (0..20_000).for_each(|page| memory.write(page * PAGE));
+        expected = own_faults() - before;
+    });
+    let seen = counted(&found, counter::PAGE_FAULTS_COUNT, "minor") + counted(&found, counter::PAGE_FAULTS_COUNT, "major");
+    // Faults of this thread while the programs start and stop are counted here but not there.
+    assert!(expected >= 20_000.0 && (seen - expected).abs() <= expected * 0.01, "{seen} seen, {expected} made");
+    let by_latency: f64 = found
+        .counters
+        .rows()
+        .filter(|row| found.text(row.name) == counter::PAGE_FAULTS_BY_LATENCY_COUNT)
+        .map(|row| row.value)
+        .sum();
+    assert!(by_latency >= seen, "{by_latency} in the histogram, which has all threads");
+}
+
+#[test]
+fn a_fault_on_a_slow_disk_is_one_span() {
+    if !can_load("a_fault_on_a_slow_disk_is_one_span") {
+        return;
+    }
+    let Some(disk) = SlowDisk::start(300) else { return };
+    let file = disk.open();
+    let memory = Mapped::new(64 * PAGE, Some(&file));
+    let (mut took, mut at_ns) = (Duration::ZERO, 0);
+    let found = observed(&COLLECTOR, || {
+        at_ns = Clock::read().now_ns();
+        let began = Instant::now();
+        memory.read(7 * PAGE + 11);
+        took = began.elapsed();
+    });
+    let ours: Vec<Span> = found.spans.rows().filter(|span| span.tid == this_thread()).collect();
+    let slow: Vec<&Span> = ours.iter().filter(|span| span.duration_ns > 100_000_000).collect();
+    assert_eq!(slow.len(), 1, "{ours:?}");
+    let span = slow[0];
+    assert!((span.duration_ns - took.as_nanos() as i64).abs() < 5_000_000, "{} ns told, {took:?} taken", span.duration_ns);
+    assert!((span.time_ns - at_ns).abs() < 50_000_000, "began {} ns after it began", span.time_ns - at_ns);
+    let detail: PageFault = from_text(found.text(span.detail));
+    assert_eq!(detail.address, Some(memory.at as u64 + 7 * PAGE as u64 + 11));
+    assert!(detail.off_cpu_ns > Some(250_000_000), "{detail:?}");
+    assert_eq!(detail.path, Some(disk.path().to_string_lossy().into_owned()));
+    assert_eq!(detail.file_offset, Some(7 * PAGE as u64 + 11));
+    let user = names(&found, span.stack_id);
+    assert!(user.iter().any(|name| name.contains("a_fault_on_a_slow_disk_is_one_span")), "{user:?}");
+    let kernel = names(&found, span.kernel_stack_id);
+    assert!(kernel.iter().any(|name| name == "filemap_fault"), "{kernel:?}");
+}
+
+/// The functions of a stack, leaf first.
+fn names(found: &Recording, stack: StackId) -> Vec<String> {
+    found.stacks.leaf_to_root(stack).map(|frame| found.text(frame.symbol).to_owned()).collect()
+}

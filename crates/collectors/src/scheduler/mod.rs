@@ -1,0 +1,287 @@
+//! When threads are off the CPU: what they wait for, and what runs while they wait for a CPU.
+//!
+//! Two things are kept of every switch: how often and how long each thread waited, by kind of wait,
+//! added up in the kernel (an account of time needs all of it, however short); and single long waits
+//! with the kernel stack, who woke the thread, or who had its CPU. Idle threads wait long all the time
+//! and would flood the recording, so of each kind of wait only about a hundred a second are kept: when
+//! more pass, the limit of that kind doubles, which keeps the longest ones. Those left out are counted.
+//!
+//! User stacks are not taken: at the moment when a long wait is known to be one, the memory of the
+//! thread is not mapped, and copying stacks at each switch costs more than the switch. Slow system
+//! calls and page faults have them.
+
+mod kinds;
+mod parse;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use fathom_evidence::detail::{self, Blocked, RunQueueWait};
+use fathom_evidence::kinds::{counter, loss, span};
+use fathom_evidence::tables::{Counter, Span};
+use fathom_evidence::{Recording, StackId};
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
+
+use crate::bpf::{Calls, Programs, Recipe, Ring, Table};
+use crate::clock::monotonic_ns;
+use crate::symbols::Symbols;
+use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
+use kinds::{CALLS_OF_KINDS, KINDS, Limit};
+use parse::{LongWait, Waits};
+
+const NAME: &str = "scheduler";
+const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/scheduler.bpf.o"));
+
+const PERIOD: Duration = Duration::from_millis(100);
+const LOOKS_PER_SECOND: u32 = 10;
+
+/// The run queue's place behind the kinds.
+const RUN_QUEUE: usize = KINDS.len();
+const LIMITS: usize = KINDS.len() + 1;
+
+pub(crate) static COLLECTOR: Scheduler = Scheduler;
+
+/// The collector.
+pub(crate) struct Scheduler;
+
+impl Collector for Scheduler {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn sees(&self) -> &'static str {
+        "time off the CPU by kind of wait; long waits with kernel stack and waker; run-queue waits with who ran instead"
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Bpf
+    }
+
+    fn check(&self, target: &Target) -> Result<(), Refusal> {
+        attached(target, &Calls::new(), &[Limit::of(i64::MAX as u64); LIMITS]).map(|_| ())
+    }
+
+    fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
+        let calls = Calls::new();
+        let mut limits = [Limit::of(order.blocked_ns.max(0) as u64); LIMITS];
+        limits[RUN_QUEUE] = Limit::of(order.run_queue_ns.max(0) as u64);
+        let programs = attached(target, &calls, &limits)?;
+        let observer = Observed {
+            ring: Ring::new(&programs.map("long_waits")?)?,
+            threads: Table::new(programs.map("threads")?),
+            limits_map: programs.map(".data.limits")?,
+            programs,
+            calls,
+            limits,
+            symbols: Symbols::of(target, &order.images),
+            clock: order.clock,
+            target: target.clone(),
+            counted: HashMap::new(),
+            looks: 0,
+        };
+        Ok(Box::new(observer))
+    }
+}
+
+/// The programs at work.
+fn attached(target: &Target, calls: &Calls, limits: &[Limit]) -> Result<Programs, Refusal> {
+    let mut config = target.pid.to_ne_bytes().to_vec();
+    config.extend([0; 4]);
+    config.extend(kinds_of_calls(calls));
+    let room = (target.thread_ids().len() * 2).next_power_of_two().clamp(1024, 1 << 16) as u32;
+    let mut programs =
+        Programs::load(&Recipe { object: OBJECT, config, sizes: &[("threads", room)], without: &[] })?;
+    set_limits(&programs.map(".data.limits")?, limits);
+    programs.attach_tracepoints()?;
+    Ok(programs)
+}
+
+/// The kind of wait of each call.
+fn kinds_of_calls(calls: &Calls) -> Vec<u8> {
+    let listed: Vec<(u8, &[&str])> = CALLS_OF_KINDS.iter().map(|(kind, names)| (kinds::number(kind), *names)).collect();
+    let other = kinds::number("other");
+    // No listed kind has number 0.
+    calls.table(&listed).into_iter().map(|kind| if kind == 0 { other } else { kind }).collect()
+}
+
+fn set_limits(map: &MapHandle, limits: &[Limit]) {
+    let now = limits.iter().map(Limit::now_ns);
+    let bytes: Vec<u8> = now.chain(limits.iter().map(Limit::ordered_ns)).flat_map(u64::to_ne_bytes).collect();
+    // The old limits stay when the kernel refuses; the ring counts what it cannot hold.
+    let _ = map.update(&0_u32.to_ne_bytes(), &bytes, MapFlags::ANY);
+}
+
+struct Observed {
+    programs: Programs,
+    ring: Ring,
+    threads: Table,
+    limits_map: MapHandle,
+    calls: Calls,
+    limits: [Limit; LIMITS],
+    symbols: Symbols,
+    clock: Clock,
+    target: Target,
+    /// What was written last of each thread.
+    counted: HashMap<u32, Waits>,
+    looks: u32,
+}
+
+impl Observer for Observed {
+    fn period(&self) -> Duration {
+        PERIOD
+    }
+
+    fn look(&mut self, found: &mut Recording) {
+        self.take_long_ones(found);
+        self.count(found, None);
+        self.looks += 1;
+        if self.looks.is_multiple_of(LOOKS_PER_SECOND) {
+            self.forget_ended_threads();
+            self.adapt();
+        }
+    }
+
+    fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
+        self.take_long_ones(found);
+        // A thread that hangs until the end has waited as well.
+        self.count(found, Some(monotonic_ns() as u64));
+        self.tell_losses(found);
+        self.symbols.tell_losses(found, NAME);
+        Vec::new()
+    }
+}
+
+impl Observed {
+    fn take_long_ones(&mut self, found: &mut Recording) {
+        for event in self.ring.take() {
+            if let Some(wait) = LongWait::parse(&event) {
+                self.add_long_one(&wait, found);
+            }
+        }
+    }
+
+    fn add_long_one(&mut self, wait: &LongWait, found: &mut Recording) {
+        if let Some(limit) = self.limits.get_mut(wait.kind) {
+            limit.add();
+        }
+        let (kind, name, detail) = match KINDS.get(wait.kind) {
+            Some(kind) => (span::BLOCKED, *kind, detail::to_text(&self.blocked(wait))),
+            None => (span::RUN_QUEUE_WAIT, "", detail::to_text(&self.run_queue_wait(wait))),
+        };
+        let row = Span {
+            time_ns: self.clock.wall_ns(wait.began_ns),
+            duration_ns: wait.duration_ns,
+            tid: i64::from(wait.tid),
+            kind: found.strings.intern(kind),
+            name: found.strings.intern(name),
+            stack_id: StackId(0),
+            kernel_stack_id: self.symbols.kernel_stack(found, &wait.frames),
+            detail: found.strings.intern(&detail),
+            source: found.strings.intern(NAME),
+        };
+        found.spans.push(row);
+    }
+
+    fn blocked(&self, wait: &LongWait) -> Blocked {
+        let system_call = u32::try_from(wait.system_call).ok().map(|number| self.calls.name(number));
+        Blocked {
+            state: Some(state(wait.state).to_owned()),
+            waker_tid: (wait.other_tid != 0).then_some(i64::from(wait.other_tid)),
+            system_call,
+        }
+    }
+
+    fn run_queue_wait(&self, wait: &LongWait) -> RunQueueWait {
+        let is_known = !wait.other.is_empty();
+        RunQueueWait {
+            cpu: Some(wait.cpu),
+            instead_tid: is_known.then_some(i64::from(wait.other_tid)),
+            instead: is_known.then(|| wait.other.clone()),
+            own: is_known.then_some(wait.other_tgid == self.target.pid),
+            preempted: Some(wait.preempted),
+        }
+    }
+
+    /// Writes the sums that changed; waits that go on count until `until_ns`, if given.
+    fn count(&mut self, found: &mut Recording, until_ns: Option<u64>) {
+        let now_ns = self.clock.now_ns();
+        self.threads.read();
+        for (key, value) in self.threads.rows() {
+            let tid = tid(key);
+            let waits = Waits::parse(value);
+            let waits = until_ns.map_or(waits, |until_ns| waits.until(until_ns));
+            let before = self.counted.insert(tid, waits).unwrap_or_default();
+            add_waits(now_ns, tid, &before, &waits, found);
+        }
+    }
+
+    /// Makes room when threads have ended unseen.
+    fn forget_ended_threads(&mut self) {
+        if self.threads.is_filling() {
+            let alive = self.target.thread_ids();
+            let ended = |key: &[u8]| !alive.contains(&tid(key));
+            self.threads.rows().filter(|(key, _)| ended(key)).for_each(|(key, _)| self.threads.remove(key));
+        }
+        // Threads take their own entry away when they end.
+        if self.counted.len() > 2 * self.threads.rows().count() + 1024 {
+            let alive = self.target.thread_ids();
+            self.counted.retain(|tid, _| alive.contains(tid));
+        }
+    }
+
+    fn adapt(&mut self) {
+        let changed = self.limits.iter_mut().fold(false, |changed, limit| limit.adapt() | changed);
+        if changed {
+            set_limits(&self.limits_map, &self.limits);
+        }
+    }
+
+    fn tell_losses(&self, found: &mut Recording) {
+        let [ring_full, threads_full, below_limit] = self.programs.losses();
+        for (kind, count, says) in [
+            (loss::EVENTS_LOST, ring_full, "long waits came faster than they could be taken over: they are counted but are no spans"),
+            (loss::EVENTS_LOST, threads_full, "switches of threads beyond the number that is counted"),
+            (loss::LIMIT, below_limit, "long waits are counted but are no spans: of each kind only the longest are kept, about 100 a second"),
+        ] {
+            if count > 0 {
+                found.add_loss(NAME, kind, count as i64, says);
+            }
+        }
+    }
+}
+
+fn tid(key: &[u8]) -> u32 {
+    key.try_into().map_or(0, u32::from_ne_bytes)
+}
+
+/// The letter that `ps` shows.
+fn state(bits: u32) -> &'static str {
+    const LETTERS: &[(u32, &str)] = &[(2, "D"), (1, "S"), (4, "T"), (8, "t")];
+    LETTERS.iter().find(|(bit, _)| bits & bit != 0).map_or("other", |(_, letter)| letter)
+}
+
+fn add_waits(time_ns: i64, tid: u32, before: &Waits, now: &Waits, found: &mut Recording) {
+    for (index, (before, now)) in before.sums.iter().zip(&now.sums).enumerate() {
+        let (time, count, instance) = match KINDS.get(index) {
+            Some(kind) => (counter::BLOCKED_NS, counter::BLOCKED_COUNT, *kind),
+            None => (counter::RUN_QUEUE_WAITS_NS, counter::RUN_QUEUE_WAITS_COUNT, ""),
+        };
+        for (name, before, now) in [(time, before.time_ns, now.time_ns), (count, before.count, now.count)] {
+            if before != now {
+                let row = Counter {
+                    time_ns,
+                    name: found.strings.intern(name),
+                    instance: found.strings.intern(instance),
+                    tid: i64::from(tid),
+                    value: now as f64,
+                    source: found.strings.intern(NAME),
+                };
+                found.counters.push(row);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

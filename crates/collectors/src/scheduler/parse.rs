@@ -1,0 +1,156 @@
+//! What the programs send and keep, as bytes to structs. The layouts are those of `scheduler.bpf.c`.
+
+use super::kinds::KINDS;
+use crate::bpf::{halves, words};
+
+const FRAMES: usize = 32;
+const HEAD_WORDS: usize = 9;
+/// Kinds of blocked waits, and the run queue's.
+const SUMS: usize = KINDS.len() + 1;
+
+/// A wait that took long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LongWait {
+    /// On the monotonic clock.
+    pub(super) began_ns: i64,
+    pub(super) duration_ns: i64,
+    pub(super) tid: u32,
+    /// Index into the kinds; beyond them the run queue.
+    pub(super) kind: usize,
+    /// State as the kernel's bits.
+    pub(super) state: u32,
+    /// Negative when it was in none.
+    pub(super) system_call: i32,
+    /// Who woke it; of a wait for a CPU, who ran longest on it; 0 is the idle thread.
+    pub(super) other_tid: u32,
+    pub(super) other_tgid: u32,
+    /// Name of who ran; empty when that is not known.
+    pub(super) other: String,
+    pub(super) cpu: u32,
+    pub(super) preempted: bool,
+    /// Kernel stack, leaf first.
+    pub(super) frames: Vec<u64>,
+}
+
+impl LongWait {
+    /// Reads one event of the ring; `None` when it is shorter than one.
+    pub(super) fn parse(bytes: &[u8]) -> Option<LongWait> {
+        let mut all = words(bytes.get(..(HEAD_WORDS + FRAMES) * 8)?);
+        let mut next = || all.next().unwrap_or(0);
+        let (began_ns, duration_ns) = (next() as i64, next() as i64);
+        let ((tid, kind), (state, system_call)) = (halves(next()), halves(next()));
+        let (other_tid, other_tgid) = halves(next());
+        let name: Vec<u8> = [next(), next()].into_iter().flat_map(u64::to_ne_bytes).take_while(|byte| *byte != 0).collect();
+        let ((cpu, preempted), (frames, _)) = (halves(next()), halves(next()));
+        Some(LongWait {
+            began_ns,
+            duration_ns,
+            tid,
+            kind: kind as usize,
+            state,
+            system_call: system_call as i32,
+            other_tid,
+            other_tgid,
+            other: String::from_utf8_lossy(&name).into_owned(),
+            cpu,
+            preempted: preempted != 0,
+            frames: all.take((frames as usize).min(FRAMES)).collect(),
+        })
+    }
+}
+
+/// How often and how long a thread waited.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sum {
+    pub(super) count: u64,
+    pub(super) time_ns: u64,
+}
+
+/// One thread's waits since the recording began.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Waits {
+    /// When the wait began in which it is; 0 when it is in none, or is runnable.
+    pub(super) blocked_since_ns: u64,
+    /// Kind of that wait.
+    pub(super) kind: usize,
+    /// By kind; the run queue's last.
+    pub(super) sums: [Sum; SUMS],
+}
+
+impl Waits {
+    /// Reads a value of the map `threads`.
+    pub(super) fn parse(value: &[u8]) -> Waits {
+        let mut all = words(value);
+        let mut next = || all.next().unwrap_or(0);
+        let (left_ns, runnable_ns, _state, (kind, preempted)) = (next(), next(), next(), halves(next()));
+        let _waker = next();
+        let is_blocked = runnable_ns == 0 && preempted == 0;
+        Waits {
+            blocked_since_ns: if is_blocked { left_ns } else { 0 },
+            kind: kind as usize,
+            sums: [(); SUMS].map(|()| Sum { count: next(), time_ns: next() }),
+        }
+    }
+
+    /// With the wait in which the thread is, as if it ended now.
+    pub(super) fn until(mut self, now_ns: u64) -> Waits {
+        if let (true, Some(sum)) = (self.blocked_since_ns > 0, self.sums.get_mut(self.kind)) {
+            sum.count += 1;
+            sum.time_ns += now_ns.saturating_sub(self.blocked_since_ns);
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(frames: u32, name: &[u8; 16]) -> Vec<u8> {
+        let mut bytes: Vec<u8> = [10_u64, 20].into_iter().flat_map(u64::to_ne_bytes).collect();
+        bytes.extend([7, 2, 1, -1_i32 as u32, 8, 9].into_iter().flat_map(u32::to_ne_bytes));
+        bytes.extend(name);
+        bytes.extend([3, 1, frames, 0].into_iter().flat_map(u32::to_ne_bytes));
+        bytes.extend((1..=FRAMES as u64).flat_map(u64::to_ne_bytes));
+        bytes
+    }
+
+    #[test]
+    fn an_event_is_read_and_its_counts_are_bounded() {
+        for (frames, name, expected_frames, expected_name) in [
+            (0, b"java\0garbage....", 0, "java"),
+            (2, b"sixteen letters!", 2, "sixteen letters!"),
+            (33, b"\xff\0..............", 32, "\u{fffd}"),
+            (u32::MAX, &[0; 16], 32, ""),
+        ] {
+            let wait = LongWait::parse(&event(frames, name)).unwrap();
+            assert_eq!((wait.began_ns, wait.duration_ns, wait.tid, wait.kind), (10, 20, 7, 2));
+            assert_eq!((wait.state, wait.system_call, wait.other_tid, wait.other_tgid), (1, -1, 8, 9));
+            assert_eq!((wait.cpu, wait.preempted), (3, true));
+            assert_eq!((wait.frames.len(), wait.other.as_str()), (expected_frames, expected_name));
+        }
+        assert_eq!(LongWait::parse(&event(0, &[0; 16])[1..]), None);
+    }
+
+    #[test]
+    fn waits_go_on_until_now() {
+        let value = |left: u64, runnable: u64, kind: u32, preempted: u32| {
+            let mut value: Vec<u8> = [left, runnable, 0].into_iter().flat_map(u64::to_ne_bytes).collect();
+            value.extend([kind, preempted].into_iter().flat_map(u32::to_ne_bytes));
+            value.extend([0; 8]);
+            value.extend((1..=2 * SUMS as u64).flat_map(u64::to_ne_bytes));
+            value
+        };
+        for (bytes, kind, time_ns) in [
+            (value(0, 0, 1, 0), 1, 4),
+            (value(100, 0, 1, 0), 1, 54),
+            (value(100, 120, 1, 0), 1, 4),
+            (value(100, 100, 1, 1), 1, 4),
+            (value(100, 0, 1000, 0), 1, 4),
+            (value(200, 0, 1, 0), 1, 4),
+            (Vec::new(), 0, 0),
+        ] {
+            assert_eq!(Waits::parse(&bytes).until(150).sums[kind].time_ns, time_ns, "{bytes:?}");
+        }
+    }
+}

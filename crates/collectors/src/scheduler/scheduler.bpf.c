@@ -1,0 +1,348 @@
+/*
+ * When the target's threads are off the CPU: what they wait for, and how long they are runnable but
+ * wait for a CPU. All waits are added up per thread and kind; long ones are sent, with the kernel
+ * stack of the wait, which is taken when the thread comes back (its stack has not moved), so that
+ * short waits cost no stack.
+ */
+#include "../bpf/fathom.bpf.h"
+
+#define CALLS 512
+#define FRAMES 32
+
+#define TASK_UNINTERRUPTIBLE 0x2
+#define TASK_DEAD 0x80
+
+/* Kinds of waits; user space knows them by these numbers. */
+#define IN_PAGE_FAULT 0
+#define UNINTERRUPTIBLE 1
+#define KINDS 7
+#define RUN_QUEUE 7
+
+const volatile struct {
+	__u32 tgid;
+	__u32 reserved;
+	/* The kind of wait that each system call makes. */
+	__u8 kinds[CALLS];
+} config SEC(".rodata.config") = {};
+
+struct {
+	__u64 ring_full;
+	__u64 threads_full;
+	__u64 below_limit;
+} losses SEC(".data.losses") = {};
+
+/*
+ * Waits of each kind that take at least this long are sent. User space raises a limit while more waits
+ * pass it than it wants, so that the longest ones are kept.
+ */
+struct {
+	__u64 threshold_ns[KINDS + 1];
+	/* What was ordered: waits between the two are counted. */
+	__u64 ordered_ns[KINDS + 1];
+} limits SEC(".data.limits") = {};
+
+struct sum {
+	__u64 count;
+	__u64 time_ns;
+};
+
+struct thread {
+	/* 0 while it runs. */
+	__u64 left_ns;
+	/* When it became runnable; 0 while it is not. */
+	__u64 runnable_ns;
+	__u32 state;
+	__s32 system_call;
+	__u32 kind;
+	/* Lost the CPU without wanting to. */
+	__u32 preempted;
+	/* Who woke it. */
+	__u32 waker_tid;
+	__u32 reserved;
+	struct sum sums[KINDS + 1];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, struct thread);
+} threads SEC(".maps");
+
+struct long_wait {
+	__u64 began_ns;
+	__u64 duration_ns;
+	__u32 tid;
+	__u32 kind;
+	__u32 state;
+	__s32 system_call;
+	/* Who woke it; of a wait for a CPU, who ran longest on it, with name. */
+	__u32 other_tid;
+	__u32 other_tgid;
+	char other[16];
+	__u32 cpu;
+	__u32 preempted;
+	__u32 frame_count;
+	__u32 reserved;
+	__u64 frames[FRAMES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} long_waits SEC(".maps");
+
+/* Who had a CPU, and from when on. */
+struct stint {
+	__u64 since_ns;
+	__u32 tid;
+	__u32 tgid;
+	char name[16];
+};
+
+/* The last stints of each CPU: a thread that waits for it is told who ran longest meanwhile. */
+#define STINTS 16
+struct history {
+	__u64 next;
+	struct stint stints[STINTS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct history);
+} histories SEC(".maps");
+
+static const struct thread no_thread = {};
+
+static __always_inline struct thread *thread_of(__u32 tid)
+{
+	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
+
+	if (thread)
+		return thread;
+	bpf_map_update_elem(&threads, &tid, &no_thread, BPF_NOEXIST);
+	thread = bpf_map_lookup_elem(&threads, &tid);
+	if (!thread)
+		COUNT(losses.threads_full);
+	return thread;
+}
+
+static __always_inline __u32 kind_of(__u32 state, __s32 system_call)
+{
+	if (system_call < 0)
+		return IN_PAGE_FAULT;
+	if (state & TASK_UNINTERRUPTIBLE)
+		return UNINTERRUPTIBLE;
+	return config.kinds[system_call & (CALLS - 1)];
+}
+
+static __always_inline void leaves(struct task_struct *leaving, bool preempted, __u64 now)
+{
+	__u32 tid = leaving->pid, state = leaving->__state;
+	struct thread *thread;
+
+	if (state & TASK_DEAD) {
+		bpf_map_delete_elem(&threads, &tid);
+		return;
+	}
+	thread = thread_of(tid);
+	if (!thread)
+		return;
+	/* A thread that gives up the CPU without a reason to wait stays runnable. */
+	preempted = preempted || state == 0;
+	thread->left_ns = now;
+	thread->preempted = preempted;
+	thread->runnable_ns = preempted ? now : 0;
+	thread->waker_tid = 0;
+	if (preempted)
+		return;
+	thread->state = state;
+	thread->system_call = system_call((struct pt_regs *)bpf_task_pt_regs(leaving));
+	thread->kind = kind_of(state, thread->system_call);
+}
+
+/* Whether a wait is to be sent. */
+static __always_inline bool is_long(__u32 kind, __u64 duration_ns)
+{
+	if (duration_ns >= limits.threshold_ns[kind & 7])
+		return true;
+	if (duration_ns >= limits.ordered_ns[kind & 7])
+		COUNT(losses.below_limit);
+	return false;
+}
+
+static __always_inline struct long_wait *reserve(struct thread *thread, __u32 tid, __u32 kind, __u64 from, __u64 to)
+{
+	struct long_wait *wait = bpf_ringbuf_reserve(&long_waits, sizeof(*wait), 0);
+
+	if (!wait) {
+		COUNT(losses.ring_full);
+		return 0;
+	}
+	wait->began_ns = from;
+	wait->duration_ns = to - from;
+	wait->tid = tid;
+	wait->kind = kind;
+	wait->state = thread->state;
+	wait->system_call = thread->system_call;
+	wait->other_tid = thread->waker_tid;
+	wait->other_tgid = 0;
+	wait->other[0] = 0;
+	wait->cpu = bpf_get_smp_processor_id();
+	wait->preempted = thread->preempted;
+	wait->frame_count = 0;
+	return wait;
+}
+
+static __always_inline void add(struct sum *sum, __u64 time_ns)
+{
+	sum->count++;
+	sum->time_ns += time_ns;
+}
+
+static __always_inline void was_blocked(struct thread *thread, struct task_struct *coming, __u64 until)
+{
+	__u64 from = thread->left_ns;
+	__u32 kind = thread->kind;
+	struct long_wait *wait;
+	long bytes;
+
+	if (kind >= KINDS)
+		return;
+	add(&thread->sums[kind], until - from);
+	if (!is_long(kind, until - from))
+		return;
+	wait = reserve(thread, coming->pid, kind, from, until);
+	if (!wait)
+		return;
+	bytes = bpf_get_task_stack(coming, wait->frames, sizeof(wait->frames), 0);
+	wait->frame_count = bytes > 0 ? bytes / sizeof(__u64) : 0;
+	bpf_ringbuf_submit(wait, 0);
+}
+
+/* Who ran longest on this CPU between two instants, as far back as is known. */
+static __always_inline void tell_who_ran(struct long_wait *wait, struct history *history, __u64 from, __u64 to)
+{
+	__u64 end = to, longest = 0;
+	struct stint *who = 0;
+
+	for (int back = 1; back <= STINTS; back++) {
+		struct stint *stint = &history->stints[(history->next - back) & (STINTS - 1)];
+		__u64 begin = stint->since_ns > from ? stint->since_ns : from;
+
+		if (!stint->since_ns)
+			break;
+		if (end > begin && end - begin > longest) {
+			longest = end - begin;
+			who = stint;
+		}
+		if (stint->since_ns <= from)
+			break;
+		end = stint->since_ns;
+	}
+	wait->other_tid = 0;
+	if (!who)
+		return;
+	wait->other_tid = who->tid;
+	wait->other_tgid = who->tgid;
+	__builtin_memcpy(wait->other, who->name, sizeof(wait->other));
+}
+
+static __always_inline void was_runnable(struct thread *thread, struct task_struct *coming, struct history *history,
+					 __u64 from, __u64 now)
+{
+	struct long_wait *wait;
+
+	add(&thread->sums[RUN_QUEUE], now - from);
+	if (!is_long(RUN_QUEUE, now - from))
+		return;
+	wait = reserve(thread, coming->pid, RUN_QUEUE, from, now);
+	if (!wait)
+		return;
+	tell_who_ran(wait, history, from, now);
+	bpf_ringbuf_submit(wait, 0);
+}
+
+static __always_inline void comes_back(struct task_struct *coming, struct history *history, __u64 now)
+{
+	__u32 tid = coming->pid;
+	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
+	__u64 runnable;
+
+	if (!thread || !thread->left_ns)
+		return;
+	runnable = thread->runnable_ns ? thread->runnable_ns : now;
+	if (!thread->preempted)
+		was_blocked(thread, coming, runnable);
+	was_runnable(thread, coming, history, runnable, now);
+	thread->left_ns = 0;
+}
+
+static __always_inline void note_stint(struct history *history, struct task_struct *coming, __u64 now)
+{
+	struct stint *stint = &history->stints[history->next & (STINTS - 1)];
+
+	stint->since_ns = now;
+	stint->tid = coming->pid;
+	stint->tgid = coming->tgid;
+	bpf_probe_read_kernel(stint->name, sizeof(stint->name), coming->comm);
+	history->next++;
+}
+
+SEC("tp_btf/sched_switch")
+int cpu_switches(arguments args)
+{
+	struct task_struct *leaving = (void *)args[1], *coming = (void *)args[2];
+	__u64 now = bpf_ktime_get_ns();
+	__u32 zero = 0;
+	struct history *history = bpf_map_lookup_elem(&histories, &zero);
+
+	if (!history)
+		return 0;
+	if (leaving->tgid == config.tgid)
+		leaves(leaving, args[0], now);
+	if (coming->tgid == config.tgid)
+		comes_back(coming, history, now);
+	note_stint(history, coming, now);
+	return 0;
+}
+
+/* Runs in the thread that wakes, or in an interrupt that came upon some thread. */
+SEC("tp_btf/sched_waking")
+int thread_wakes(arguments args)
+{
+	struct task_struct *woken = (void *)args[0];
+	struct thread *thread;
+	__u32 tid;
+
+	if (woken->tgid != config.tgid)
+		return 0;
+	tid = woken->pid;
+	thread = bpf_map_lookup_elem(&threads, &tid);
+	if (!thread || !thread->left_ns || thread->runnable_ns)
+		return 0;
+	thread->waker_tid = bpf_get_current_pid_tgid();
+	thread->runnable_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* A new thread waits for its first CPU. */
+SEC("tp_btf/sched_wakeup_new")
+int thread_begins(arguments args)
+{
+	struct task_struct *woken = (void *)args[0];
+	struct thread *thread;
+
+	if (woken->tgid != config.tgid)
+		return 0;
+	thread = thread_of(woken->pid);
+	if (!thread)
+		return 0;
+	thread->left_ns = bpf_ktime_get_ns();
+	thread->runnable_ns = thread->left_ns;
+	thread->preempted = 1;
+	thread->waker_tid = 0;
+	return 0;
+}

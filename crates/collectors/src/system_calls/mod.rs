@@ -1,0 +1,224 @@
+//! System calls: how many, how long, how many bytes, per thread and call; and single slow ones.
+//!
+//! Every call of the target is added up in the kernel; what leaves it is a row per thread and call
+//! that changed. A tracer that stops the process, or that sends each call, costs a hundred times more
+//! and changes what it measures. Slow calls are sent with their arguments, except those that do
+//! nothing but wait (futex, epoll, sleep): a thread that has nothing to do is not slow, and why a busy
+//! one waits there is told by the scheduler's and the JVM's own spans.
+
+mod calls;
+mod descriptors;
+mod parse;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use fathom_evidence::detail::{self, SystemCall};
+use fathom_evidence::kinds::{counter, loss, span};
+use fathom_evidence::tables::{Counter, Span};
+use fathom_evidence::{Recording, StackId};
+
+use crate::bpf::{Calls, Programs, Recipe, Ring, Table};
+use crate::symbols::Symbols;
+use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
+use descriptors::Descriptors;
+use parse::{SlowCall, Sum, thread_and_call};
+
+const NAME: &str = "system_calls";
+const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/system_calls.bpf.o"));
+
+const PERIOD: Duration = Duration::from_millis(100);
+
+pub(crate) static COLLECTOR: SystemCalls = SystemCalls;
+
+/// The collector.
+pub(crate) struct SystemCalls;
+
+impl Collector for SystemCalls {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn sees(&self) -> &'static str {
+        "system calls per thread: count, time, bytes; slow ones with file or socket and user stack"
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Bpf
+    }
+
+    fn check(&self, target: &Target) -> Result<(), Refusal> {
+        attached(target, i64::MAX, &Calls::new()).map(|_| ())
+    }
+
+    fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
+        let calls = Calls::new();
+        let programs = attached(target, order.system_call_ns, &calls)?;
+        let observer = Observed {
+            ring: Ring::new(&programs.map("slow")?)?,
+            sums: Table::new(programs.map("sums")?),
+            entered: Table::new(programs.map("entered")?),
+            programs,
+            calls,
+            symbols: Symbols::of(target, &order.images),
+            descriptors: Descriptors::of(target),
+            clock: order.clock,
+            target: target.clone(),
+            counted: HashMap::new(),
+            looks: 0,
+        };
+        Ok(Box::new(observer))
+    }
+}
+
+/// The programs at work.
+fn attached(target: &Target, threshold_ns: i64, calls: &Calls) -> Result<Programs, Refusal> {
+    let mut config = threshold_ns.to_ne_bytes().to_vec();
+    config.extend(target.pid.to_ne_bytes());
+    config.extend([0; 4]);
+    config.extend(calls::kinds(calls));
+    let threads = (target.thread_ids().len() * 2).next_power_of_two().clamp(1024, 1 << 16) as u32;
+    let sizes = [("entered", threads), ("sums", threads * 8)];
+    let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &sizes, without: &[] })?;
+    programs.attach_tracepoints()?;
+    Ok(programs)
+}
+
+struct Observed {
+    programs: Programs,
+    ring: Ring,
+    sums: Table,
+    entered: Table,
+    calls: Calls,
+    symbols: Symbols,
+    descriptors: Descriptors,
+    clock: Clock,
+    target: Target,
+    /// What was written last of each thread and call.
+    counted: HashMap<(u32, u32), Sum>,
+    looks: u32,
+}
+
+impl Observer for Observed {
+    fn period(&self) -> Duration {
+        PERIOD
+    }
+
+    fn look(&mut self, found: &mut Recording) {
+        self.take_slow_ones(found);
+        self.count(found);
+        self.looks += 1;
+        if self.looks.is_multiple_of(10) {
+            self.forget_ended_threads();
+        }
+    }
+
+    fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
+        self.take_slow_ones(found);
+        self.count(found);
+        self.tell_losses(found);
+        self.symbols.tell_losses(found, NAME);
+        Vec::new()
+    }
+}
+
+impl Observed {
+    fn take_slow_ones(&mut self, found: &mut Recording) {
+        self.descriptors.forget();
+        for event in self.ring.take() {
+            if let Some(call) = SlowCall::parse(&event) {
+                self.add_slow_one(&call, found);
+            }
+        }
+    }
+
+    fn add_slow_one(&mut self, call: &SlowCall<'_>, found: &mut Recording) {
+        let descriptor = call.arguments[0];
+        let is_on_descriptor = calls::is_on_descriptor(&self.calls, call.number);
+        let path = if is_on_descriptor { self.descriptors.name(descriptor) } else { String::new() };
+        let detail = SystemCall {
+            result: Some(call.result),
+            descriptor: is_on_descriptor.then_some(descriptor as i32 as i64),
+            path: (!path.is_empty()).then_some(path),
+            bytes: (calls::transfers(&self.calls, call.number) && call.result >= 0).then_some(call.result),
+        };
+        let row = Span {
+            time_ns: self.clock.wall_ns(call.began_ns),
+            duration_ns: call.duration_ns,
+            tid: i64::from(call.tid),
+            kind: found.strings.intern(span::SYSTEM_CALL),
+            name: found.strings.intern(&self.calls.name(call.number)),
+            stack_id: call.user.as_ref().map_or(StackId(0), |user| self.symbols.user_stack(found, &user.stack())),
+            kernel_stack_id: StackId(0),
+            detail: found.strings.intern(&detail::to_text(&detail)),
+            source: found.strings.intern(NAME),
+        };
+        found.spans.push(row);
+    }
+
+    /// Writes the sums that changed.
+    fn count(&mut self, found: &mut Recording) {
+        let now_ns = self.clock.now_ns();
+        self.sums.read();
+        for (key, value) in self.sums.rows() {
+            let (tid, number) = thread_and_call(key);
+            let sum = Sum::parse(value);
+            let before = self.counted.insert((tid, number), sum).unwrap_or_default();
+            if sum != before {
+                add_sum(now_ns, tid, &self.calls.name(number), before, sum, found);
+            }
+        }
+    }
+
+    /// Makes room when threads come and go.
+    fn forget_ended_threads(&mut self) {
+        self.entered.read();
+        if !self.entered.is_filling() && !self.sums.is_filling() {
+            return;
+        }
+        let alive = self.target.thread_ids();
+        let ended = |key: &[u8]| !alive.contains(&u32::from_ne_bytes(key[..4].try_into().unwrap_or_default()));
+        for table in [&self.entered, &self.sums] {
+            table.rows().filter(|(key, _)| ended(key)).for_each(|(key, _)| table.remove(key));
+        }
+        self.counted.retain(|(tid, _), _| alive.contains(tid));
+    }
+
+    fn tell_losses(&self, found: &mut Recording) {
+        let [ring_full, threads_full, over_budget] = self.programs.losses();
+        for (kind, count, says) in [
+            (loss::EVENTS_LOST, ring_full, "slow system calls came faster than they could be taken over: they are counted but are no spans"),
+            (loss::EVENTS_LOST, threads_full, "system calls of threads beyond the number that is counted"),
+            (loss::LIMIT, over_budget, "slow system calls beyond the number that is recorded each second: they are counted but are no spans"),
+        ] {
+            if count > 0 {
+                found.add_loss(NAME, kind, count as i64, says);
+            }
+        }
+    }
+}
+
+fn add_sum(time_ns: i64, tid: u32, call: &str, before: Sum, now: Sum, found: &mut Recording) {
+    for (name, before, now) in [
+        (counter::SYSTEM_CALLS_COUNT, before.count, now.count),
+        (counter::SYSTEM_CALLS_NS, before.time_ns, now.time_ns),
+        (counter::SYSTEM_CALLS_BYTES, before.bytes, now.bytes),
+        (counter::SYSTEM_CALLS_FAILED_COUNT, before.errors, now.errors),
+    ] {
+        if before != now {
+            let row = Counter {
+                time_ns,
+                name: found.strings.intern(name),
+                instance: found.strings.intern(call),
+                tid: i64::from(tid),
+                value: now as f64,
+                source: found.strings.intern(NAME),
+            };
+            found.counters.push(row);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,268 @@
+/*
+ * System calls of the target, added up per thread and call; single slow ones are sent.
+ *
+ * Which calls transfer bytes and which do nothing but wait depends on the architecture's numbers, so
+ * user space hands over a table.
+ */
+#include "../bpf/user_state.bpf.h"
+
+#define CALLS 512
+#define TRANSFERS 1
+#define WAITS 2
+#define WAITS_FOR_PEER 4
+
+/* Slow calls sent in a second at most, of those with and those without a stack. */
+#define WITH_STACK_PER_SECOND 100
+#define WITHOUT_STACK_PER_SECOND 400
+
+const volatile struct {
+	__u64 threshold_ns;
+	__u32 tgid;
+	__u32 reserved;
+	__u8 kinds[CALLS];
+} config SEC(".rodata.config") = {};
+
+struct {
+	__u64 ring_full;
+	__u64 threads_full;
+	__u64 over_budget;
+} losses SEC(".data.losses") = {};
+
+/* When each thread entered the call that it is in. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, __u64);
+} entered SEC(".maps");
+
+struct call {
+	__u32 tid;
+	__u32 number;
+};
+
+struct sum {
+	__u64 count;
+	__u64 time_ns;
+	__u64 bytes;
+	__u64 errors;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct call);
+	__type(value, struct sum);
+} sums SEC(".maps");
+
+struct slow_call {
+	__u64 began_ns;
+	__u64 duration_ns;
+	__s64 result;
+	__u64 arguments[6];
+	__u32 tid;
+	__u32 number;
+};
+
+/* Where a stack is worth its bytes: the call did not wait for somebody else's message. */
+struct slow_call_with_stack {
+	struct slow_call call;
+	struct user_state user;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 2 << 20);
+} slow SEC(".maps");
+
+/* How many were sent in the current second. */
+struct budget {
+	__u64 second;
+	__u64 sent;
+};
+struct budget with_stack SEC(".data.budget") = {}, without_stack SEC(".data.budget") = {};
+
+static const struct sum no_sum = {};
+
+struct inode {
+	unsigned short i_mode;
+} KERNEL_TYPE;
+struct file {
+	struct inode *f_inode;
+} KERNEL_TYPE;
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+} KERNEL_TYPE;
+struct files_struct {
+	struct fdtable *fdt;
+} KERNEL_TYPE;
+struct task_struct___files {
+	struct files_struct *files;
+} KERNEL_TYPE;
+
+SEC("tp_btf/sys_enter")
+int call_begins(arguments args)
+{
+	__u64 id = bpf_get_current_pid_tgid(), now, *when;
+	__u32 tid = id;
+
+	if (id >> 32 != config.tgid)
+		return 0;
+	when = bpf_map_lookup_elem(&entered, &tid);
+	now = bpf_ktime_get_ns();
+	if (when)
+		*when = now;
+	else if (bpf_map_update_elem(&entered, &tid, &now, BPF_NOEXIST))
+		COUNT(losses.threads_full);
+	return 0;
+}
+
+/* Races between CPUs may let a few more pass; the ring bounds them. */
+static __always_inline bool is_affordable(struct budget *budget, __u64 now_ns, __u64 per_second)
+{
+	__u64 second = now_ns >> 30;
+
+	if (budget->second != second) {
+		budget->second = second;
+		budget->sent = 0;
+	}
+	if (budget->sent >= per_second) {
+		COUNT(losses.over_budget);
+		return false;
+	}
+	__sync_fetch_and_add(&budget->sent, 1);
+	return true;
+}
+
+static __always_inline void take_arguments(__u64 *into, struct pt_regs *registers)
+{
+#if defined(__TARGET_ARCH_x86)
+	into[0] = registers->di;
+	into[1] = registers->si;
+	into[2] = registers->dx;
+	into[3] = registers->r10;
+	into[4] = registers->r8;
+	into[5] = registers->r9;
+#else
+	into[0] = registers->orig_x0;
+	into[1] = registers->regs[1];
+	into[2] = registers->regs[2];
+	into[3] = registers->regs[3];
+	into[4] = registers->regs[4];
+	into[5] = registers->regs[5];
+#endif
+}
+
+/* Whether a descriptor of the current process is a socket or a pipe: what is read there comes when somebody sends it. */
+static __always_inline bool is_peer(__u64 descriptor)
+{
+	struct task_struct___files *task = (void *)bpf_get_current_task();
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file **slots = BPF_CORE_READ(table, fd), *file = 0;
+	unsigned int type;
+
+	if (descriptor >= BPF_CORE_READ(table, max_fds))
+		return false;
+	bpf_probe_read_kernel(&file, sizeof(file), slots + descriptor);
+	type = BPF_CORE_READ(file, f_inode, i_mode) & 0170000;
+	return type == 0140000 || type == 0010000;
+}
+
+static __always_inline void fill(struct slow_call *call, __u64 began_ns, __u64 duration_ns, __u32 tid, __u32 number,
+				 unsigned long long *args)
+{
+	call->began_ns = began_ns;
+	call->duration_ns = duration_ns;
+	call->result = args[1];
+	call->tid = tid;
+	call->number = number;
+	take_arguments(call->arguments, (struct pt_regs *)args[0]);
+}
+
+static __always_inline void send_with_stack(arguments args, __u64 began_ns, __u64 duration_ns, __u32 tid, __u32 number)
+{
+	struct slow_call_with_stack *event;
+
+	if (!is_affordable(&with_stack, began_ns + duration_ns, WITH_STACK_PER_SECOND))
+		return;
+	event = bpf_ringbuf_reserve(&slow, sizeof(*event), 0);
+	if (!event) {
+		COUNT(losses.ring_full);
+		return;
+	}
+	fill(&event->call, began_ns, duration_ns, tid, number, args);
+	take_user_state(args, &event->user);
+	bpf_ringbuf_submit(event, 0);
+}
+
+static __always_inline void send(arguments args, __u64 began_ns, __u64 duration_ns, __u32 tid, __u32 number)
+{
+	struct slow_call *event;
+
+	if (!is_affordable(&without_stack, began_ns + duration_ns, WITHOUT_STACK_PER_SECOND))
+		return;
+	event = bpf_ringbuf_reserve(&slow, sizeof(*event), 0);
+	if (!event) {
+		COUNT(losses.ring_full);
+		return;
+	}
+	fill(event, began_ns, duration_ns, tid, number, args);
+	bpf_ringbuf_submit(event, 0);
+}
+
+static __always_inline struct sum *sum_of(__u32 tid, __u32 number)
+{
+	struct call call = { .tid = tid, .number = number };
+	struct sum *sum = bpf_map_lookup_elem(&sums, &call);
+
+	if (sum)
+		return sum;
+	bpf_map_update_elem(&sums, &call, &no_sum, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&sums, &call);
+}
+
+SEC("tp_btf/sys_exit")
+int call_ends(arguments args)
+{
+	__u64 id = bpf_get_current_pid_tgid(), *when, began_ns, duration_ns;
+	__s64 result = args[1];
+	__u32 tid = id, number;
+	struct sum *sum;
+	__u8 kind;
+
+	if (id >> 32 != config.tgid)
+		return 0;
+	when = bpf_map_lookup_elem(&entered, &tid);
+	if (!when || !*when)
+		return 0;
+	began_ns = *when;
+	*when = 0;
+	duration_ns = bpf_ktime_get_ns() - began_ns;
+	number = system_call((struct pt_regs *)args[0]);
+	sum = sum_of(tid, number);
+	if (!sum) {
+		COUNT(losses.threads_full);
+		return 0;
+	}
+	kind = number < CALLS ? config.kinds[number & (CALLS - 1)] : 0;
+	sum->count++;
+	sum->time_ns += duration_ns;
+	if (result < 0)
+		sum->errors++;
+	else if (kind & TRANSFERS)
+		sum->bytes += result;
+	if (duration_ns < config.threshold_ns || kind & WAITS)
+		return 0;
+	if (kind & WAITS_FOR_PEER && is_peer(((struct pt_regs *)args[0])->
+#if defined(__TARGET_ARCH_x86)
+					     di
+#else
+					     orig_x0
+#endif
+					     ))
+		send(args, began_ns, duration_ns, tid, number);
+	else
+		send_with_stack(args, began_ns, duration_ns, tid, number);
+	return 0;
+}
