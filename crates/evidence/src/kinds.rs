@@ -86,6 +86,8 @@ words! {
         PAGE_FAULT = "page_fault";
         /// Native memory allocated (async-profiler `nativemem`).
         MALLOC = "malloc";
+        /// In a wait that no signal ends (state `D`) when looked at, mostly for a disk or for memory; seen each 100 ms in procfs, with the kernel function of the wait as its stack. A glance, not a measure of time.
+        UNINTERRUPTIBLE = "uninterruptible";
     }
 }
 
@@ -238,9 +240,9 @@ words! {
         CLASSES_UNLOADED_COUNT = "classes_unloaded_count";
         /// Exceptions thrown since start.
         EXCEPTIONS_COUNT = "exceptions_count";
-        /// CPU time of one thread since its start (`/proc/PID/task/TID/schedstat`). A row stands where the number began to rise and where it was read since.
+        /// CPU time of one thread since its start (`/proc/PID/task/TID/schedstat`; where the kernel does not account it, `stat` in ticks of 10 ms). A row stands where the number began to rise and where it was read since.
         THREAD_CPU_NS = "thread_cpu_ns";
-        /// Time for which one thread was runnable but waited for a CPU, since its start (`schedstat`); rows as for `thread_cpu_ns`.
+        /// Time for which one thread was runnable but waited for a CPU, since its start, up to the last time that it got one (`schedstat`); throttling by a quota counts as well. Rows as for `thread_cpu_ns`.
         THREAD_RUN_QUEUE_NS = "thread_run_queue_ns";
         /// Minor page faults of one thread since its start; rows as for `thread_cpu_ns`.
         THREAD_MINOR_FAULTS_COUNT = "thread_minor_faults_count";
@@ -272,6 +274,36 @@ words! {
         RUN_QUEUE_WAITS_NS = "run_queue_waits_ns";
         /// Number of those waits.
         RUN_QUEUE_WAITS_COUNT = "run_queue_waits_count";
+        /// CPU time of one thread since its start by mode (`user`, `system`), in ticks of 10 ms (procfs `stat`).
+        THREAD_MODE_CPU_NS = "thread_mode_cpu_ns";
+        /// CPU time of the process since its start, ended threads included (`user`, `system`), in ticks of 10 ms.
+        PROCESS_CPU_NS = "process_cpu_ns";
+        /// Page faults of the process since its start, ended threads included (`minor`, `major`).
+        PROCESS_FAULTS_COUNT = "process_faults_count";
+        /// Threads of the process, those of the JVM and of native libraries included (procfs).
+        PROCESS_THREADS_COUNT = "process_threads_count";
+        /// Memory of the machine (name of the field in `/proc/meminfo`). `HugePages_*` are numbers of pages.
+        MEMINFO_BYTES = "meminfo_bytes";
+        /// Time since boot in which some or all tasks of the machine were short of something (`cpu some`, `cpu full`, `memory some`, `memory full`, `io some`, `io full`): pressure stall information.
+        PRESSURE_NS = "pressure_ns";
+        /// Memory of the process by kind (`virtual`, `anonymous`, `file`, `shared`, `swap`, `page_tables`, `locked`, `huge_tlb`, `resident_peak` of `status`; `proportional`, `anonymous_huge`, `shared_huge`, `file_huge`, `lazily_freed`, `private_dirty` of `smaps_rollup`). `anonymous_huge` is also part of `anonymous`, and so on.
+        PROCESS_MEMORY_BYTES = "process_memory_bytes";
+        /// CPU time of all CPUs together since boot (`user`, `nice`, `system`, `idle`, `iowait`, `irq`, `softirq`, `steal`, `guest`, `guest_nice`), in ticks of 10 ms. `guest` is also part of `user`; idle time in `iowait` is idle.
+        MACHINE_CPU_NS = "machine_cpu_ns";
+        /// The same of one CPU (`cpu3 user`, ...), each second; stolen time each 100 ms.
+        ONE_CPU_NS = "one_cpu_ns";
+        /// Context switches of the machine since boot.
+        CONTEXT_SWITCHES_COUNT = "context_switches_count";
+        /// Interrupts of the machine since boot (`all`; and each that belongs to no device, by its description in `/proc/interrupts`, such as `TLB shootdowns`).
+        INTERRUPTS_COUNT = "interrupts_count";
+        /// Soft interrupts of the machine since boot (`NET_RX`, `TIMER`, ...).
+        SOFTIRQS_COUNT = "softirqs_count";
+        /// Processes and threads created since boot on the machine.
+        TASKS_CREATED_COUNT = "tasks_created_count";
+        /// Processes and threads of the machine now (`runnable`: on a CPU or waiting for one; `blocked`: waiting for a disk).
+        TASKS_COUNT = "tasks_count";
+        /// Load averages of the machine (`1 min`, `5 min`, `15 min`): runnable tasks and those in an uninterruptible wait.
+        LOAD_COUNT = "load_count";
         /// Java threads alive.
         THREADS_COUNT = "threads_count";
     }

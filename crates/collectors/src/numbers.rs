@@ -1,0 +1,152 @@
+//! Rows of counters only when a number has changed, and still exact in time.
+//!
+//! A number that stays makes no rows. When it changes, the value that it had until the last look is
+//! written with that look's time before the new one, so that a rise is not spread over the quiet time.
+
+use std::collections::HashMap;
+
+use fathom_evidence::Recording;
+use fathom_evidence::tables::Counter;
+
+/// More instances of one name than this are not kept: the text they come from is not believed.
+const MAX_INSTANCES: usize = 20_000;
+
+/// A number that does not change is still written this often, so that every stretch of a recording
+/// that is cut or killed holds it.
+const REPEAT_NS: i64 = 10_000_000_000;
+
+/// The last that was seen of one number.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Seen {
+    value: f64,
+    look_ns: i64,
+    /// Time of the last row; 0 while there is none.
+    row_ns: i64,
+}
+
+/// Which number a row is about.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Name<'a> {
+    pub(crate) name: &'static str,
+    pub(crate) instance: &'a str,
+    pub(crate) tid: i64,
+    pub(crate) source: &'static str,
+}
+
+impl Seen {
+    /// Takes the number as it is at `at_ns` and writes what is new about it.
+    pub(crate) fn see(&mut self, found: &mut Recording, name: Name<'_>, at_ns: i64, value: f64) {
+        let is_new = self.row_ns == 0;
+        if is_new || value != self.value {
+            if !is_new {
+                self.close(found, name);
+            }
+            write(found, name, at_ns, value);
+            *self = Seen { value, look_ns: at_ns, row_ns: at_ns };
+        }
+        self.look_ns = at_ns;
+    }
+
+    /// Writes that the number was the same until the last look.
+    pub(crate) fn close(&mut self, found: &mut Recording, name: Name<'_>) {
+        if self.look_ns > self.row_ns {
+            write(found, name, self.look_ns, self.value);
+            self.row_ns = self.look_ns;
+        }
+    }
+
+    /// The last value.
+    pub(crate) fn value(&self) -> f64 {
+        self.value
+    }
+}
+
+fn write(found: &mut Recording, name: Name<'_>, time_ns: i64, value: f64) {
+    let row = Counter {
+        time_ns,
+        name: found.strings.intern(name.name),
+        instance: found.strings.intern(name.instance),
+        tid: name.tid,
+        value,
+        source: found.strings.intern(name.source),
+    };
+    found.counters.push(row);
+}
+
+/// The numbers of one collector that belong to no thread.
+#[derive(Debug)]
+pub(crate) struct Numbers {
+    source: &'static str,
+    seen: HashMap<&'static str, HashMap<Box<str>, Seen>>,
+}
+
+impl Numbers {
+    pub(crate) fn new(source: &'static str) -> Numbers {
+        Numbers { source, seen: HashMap::new() }
+    }
+
+    /// Takes a number as it is at `at_ns`.
+    pub(crate) fn see(&mut self, found: &mut Recording, at_ns: i64, name: &'static str, instance: &str, value: f64) {
+        let instances = self.seen.entry(name).or_default();
+        let has_room = instances.len() < MAX_INSTANCES;
+        let name = Name { name, instance, tid: 0, source: self.source };
+        match instances.get_mut(instance) {
+            Some(seen) => {
+                seen.see(found, name, at_ns, value);
+                if at_ns - seen.row_ns >= REPEAT_NS {
+                    seen.close(found, name);
+                }
+            }
+            None if has_room => {
+                let mut seen = Seen::default();
+                seen.see(found, name, at_ns, value);
+                instances.insert(instance.into(), seen);
+            }
+            None => {}
+        }
+    }
+
+    /// Writes for every number how long it was what it last was.
+    pub(crate) fn close(&mut self, found: &mut Recording) {
+        for (name, instances) in &mut self.seen {
+            for (instance, seen) in instances {
+                seen.close(found, Name { name, instance, tid: 0, source: self.source });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_tell_when_a_number_began_to_change() {
+        let second = 1_000_000_000;
+        for (seen, expected) in [
+            (&[(1, 5.0)][..], &[(1, 5.0)][..]),
+            (&[(1, 5.0), (2, 5.0), (3, 5.0)], &[(1, 5.0), (3, 5.0)]),
+            (&[(1, 5.0), (2, 6.0), (3, 7.0)], &[(1, 5.0), (2, 6.0), (3, 7.0)]),
+            (&[(1, 5.0), (2, 5.0), (3, 5.0), (4, 9.0)], &[(1, 5.0), (3, 5.0), (4, 9.0)]),
+            // Unchanged for long: repeated.
+            (&[(1, 5.0), (6, 5.0), (11, 5.0), (12, 5.0)], &[(1, 5.0), (11, 5.0), (12, 5.0)]),
+        ] {
+            let (mut numbers, mut found) = (Numbers::new("test"), Recording::default());
+            for (at, value) in seen {
+                numbers.see(&mut found, at * second, "a_count", "x", *value);
+            }
+            numbers.close(&mut found);
+            let rows: Vec<(i64, f64)> = found.counters.rows().map(|row| (row.time_ns / second, row.value)).collect();
+            assert_eq!(rows, expected, "{seen:?}");
+        }
+    }
+
+    #[test]
+    fn instances_are_bounded() {
+        let (mut numbers, mut found) = (Numbers::new("test"), Recording::default());
+        for instance in 0..2 * MAX_INSTANCES {
+            numbers.see(&mut found, 1, "a_count", &instance.to_string(), 1.0);
+        }
+        assert_eq!(found.counters.rows().len(), MAX_INSTANCES);
+    }
+}

@@ -1,0 +1,75 @@
+//! How often something is read that may be dear: as wanted while it is cheap, and never for more
+//! than a small share of the time.
+
+use std::time::Duration;
+
+use fathom_evidence::Recording;
+use fathom_evidence::kinds::loss;
+
+/// A reading is followed by at least this many times its own length without one: 0.5 % of a core.
+const REST: i64 = 200;
+
+/// When something is to be read next.
+#[derive(Debug)]
+pub(crate) struct Pace {
+    period_ns: i64,
+    due_ns: i64,
+    longest_ns: i64,
+}
+
+impl Pace {
+    /// Something to be read each `period`, the first time at once.
+    pub(crate) fn every(period: Duration) -> Pace {
+        Pace { period_ns: period.as_nanos() as i64, due_ns: i64::MIN, longest_ns: 0 }
+    }
+
+    /// Whether it is time. A look that comes a little early counts, or the next one would be late.
+    pub(crate) fn is_due(&self, now_ns: i64) -> bool {
+        now_ns >= self.due_ns.saturating_sub(self.period_ns / 20)
+    }
+
+    /// Notes a reading that began at `began_ns` and took `took_ns`.
+    pub(crate) fn done(&mut self, began_ns: i64, took_ns: i64) {
+        let rest_ns = took_ns.saturating_mul(REST);
+        self.longest_ns = self.longest_ns.max(took_ns);
+        self.due_ns = began_ns.saturating_add(self.period_ns.max(rest_ns));
+    }
+
+    /// Makes the reading due, for the last look.
+    pub(crate) fn due_now(&mut self) {
+        self.due_ns = i64::MIN;
+    }
+
+    /// Tells that there are fewer readings than wanted, if it came to that.
+    pub(crate) fn tell(&self, found: &mut Recording, source: &'static str, what: &str) {
+        let period_ns = self.longest_ns.saturating_mul(REST);
+        if period_ns > self.period_ns {
+            let (took_ms, period_s) = (self.longest_ns as f64 / 1e6, period_ns as f64 / 1e9);
+            let says =
+                format!("{source}: reading {what} took {took_ms:.1} ms, so it was read only each {period_s:.1} s");
+            found.add_loss(source, loss::LIMIT, 0, &says);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dear_readings_become_rare() {
+        let ms = 1_000_000;
+        for (took_ns, next_ns, is_told) in
+            [(0, 1000 * ms, false), (5 * ms, 1000 * ms, false), (40 * ms, 8000 * ms, true), (i64::MAX, i64::MAX, true)]
+        {
+            let mut pace = Pace::every(Duration::from_secs(1));
+            assert!(pace.is_due(0));
+            pace.done(0, took_ns);
+            assert!(!pace.is_due(next_ns - 100 * ms), "{took_ns}");
+            assert!(pace.is_due(next_ns), "{took_ns}");
+            let mut found = Recording::default();
+            pace.tell(&mut found, "test", "a file");
+            assert_eq!(found.losses.rows().len() == 1, is_told, "{took_ns}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Reading procfs, sysfs and cgroupfs: each file opened once and read again by `pread` into a buffer
+//! that is kept; text taken apart as bytes, without allocating.
+//!
+//! Nothing of it is believed: a file may be longer than any memory, hold no line end, or any bytes.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+
+/// More than this is not read of a file.
+const MAX_BYTES: usize = 16 << 20;
+
+/// Asked for at once; the kernel hands out most files in pieces of a page.
+const PIECE_BYTES: usize = 32 << 10;
+
+/// A file whose text changes, kept open.
+#[derive(Debug)]
+pub(crate) struct ProcFile(File);
+
+impl ProcFile {
+    pub(crate) fn open(path: impl AsRef<Path>) -> io::Result<ProcFile> {
+        Ok(ProcFile(File::open(path)?))
+    }
+
+    /// Opens `path` in an open folder.
+    pub(crate) fn open_at(folder: impl AsFd, path: &str) -> io::Result<ProcFile> {
+        let opened = rustix::fs::openat(folder, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        Ok(ProcFile(File::from(opened)))
+    }
+
+    /// The whole text as it is now.
+    pub(crate) fn read<'a>(&self, buffer: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
+        let mut length = 0;
+        loop {
+            if buffer.len() < length + PIECE_BYTES {
+                buffer.resize(length + PIECE_BYTES, 0);
+            }
+            let piece = self.read_at(&mut buffer[length..], length)?;
+            length += piece;
+            if piece == 0 || length >= MAX_BYTES {
+                return Ok(&buffer[..length]);
+            }
+        }
+    }
+
+    /// The text of a file that the kernel makes in one piece of less than a page, in one call.
+    pub(crate) fn read_short<'a>(&self, buffer: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
+        if buffer.len() < PIECE_BYTES {
+            buffer.resize(PIECE_BYTES, 0);
+        }
+        let length = self.read_at(buffer, 0)?;
+        Ok(&buffer[..length])
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: usize) -> io::Result<usize> {
+        loop {
+            match self.0.read_at(buffer, offset as u64) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => return read,
+            }
+        }
+    }
+}
+
+/// The lines of a text, without their ends.
+pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
+}
+
+/// What stands between the blanks of a line.
+pub(crate) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty())
+}
+
+/// A decimal number and nothing else. One that is too large for 64 bits is none.
+pub(crate) fn number(word: &[u8]) -> Option<u64> {
+    let digits = || word.iter().map(|byte| byte.wrapping_sub(b'0'));
+    if word.is_empty() || digits().any(|digit| digit > 9) {
+        return None;
+    }
+    digits().try_fold(0_u64, |sum, digit| sum.checked_mul(10)?.checked_add(u64::from(digit)))
+}
+
+/// A word as text; `None` when it is no UTF-8.
+pub(crate) fn utf8(word: &[u8]) -> Option<&str> {
+    std::str::from_utf8(word).ok()
+}
+
+/// Lines of a name and a number, as `vmstat`, `memory.stat` and `cpu.stat` have them. Lines of
+/// another form are left out.
+pub(crate) fn named_numbers(text: &[u8]) -> impl Iterator<Item = (&str, u64)> {
+    lines(text).filter_map(|line| {
+        let mut words = words(line);
+        let name = utf8(words.next()?)?;
+        Some((name.trim_end_matches(':'), number(words.next()?)?))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_digits_only_and_fit() {
+        for (word, expected) in [
+            ("0", Some(0)),
+            ("007", Some(7)),
+            ("18446744073709551615", Some(u64::MAX)),
+            ("18446744073709551616", None),
+            ("99999999999999999999999", None),
+            ("", None),
+            ("-1", None),
+            ("1 ", None),
+            ("1k", None),
+        ] {
+            assert_eq!(number(word.as_bytes()), expected, "{word:?}");
+        }
+    }
+
+    #[test]
+    fn files_are_read_whole_and_again() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("text");
+        let mut buffer = Vec::new();
+        std::fs::write(&path, vec![b'x'; 3 * PIECE_BYTES + 5]).unwrap();
+        let file = ProcFile::open(&path).unwrap();
+        assert_eq!(file.read(&mut buffer).unwrap().len(), 3 * PIECE_BYTES + 5);
+        std::fs::write(&path, "a 1\nb: 2 kB\n\nc\nd x\n\u{fe}\u{ff} 3\ne 4").unwrap();
+        let text = file.read(&mut buffer).unwrap();
+        let found: Vec<(&str, u64)> = named_numbers(text).filter(|(name, _)| name.is_ascii()).collect();
+        assert_eq!(found, [("a", 1), ("b", 2), ("e", 4)]);
+        assert_eq!(file.read_short(&mut buffer).unwrap(), std::fs::read(&path).unwrap());
+    }
+
+    #[test]
+    fn no_bytes_are_too_strange() {
+        proptest::proptest!(|(bytes: Vec<u8>)| {
+            let by_words = lines(&bytes).flat_map(words).map(<[u8]>::len).sum::<usize>();
+            proptest::prop_assert!(by_words <= bytes.len());
+            let _ = (named_numbers(&bytes).count(), number(&bytes));
+        });
+    }
+}

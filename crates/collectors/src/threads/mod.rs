@@ -1,0 +1,165 @@
+//! CPU time, waits for a CPU and page faults of each thread of the target, from `/proc/PID/task`.
+//!
+//! A JVM may have thousands of threads, of which few run. Each look has a budget of CPU time: threads
+//! that ran lately are looked at each time, the others each second or two, and those that the budget left
+//! over come first in the next look. The numbers are totals since the thread's start, so that a look
+//! that comes late loses when, not how much. What a thread uses between its last look and its end is
+//! in the process's numbers only.
+//!
+//! When the process has used more CPU than the threads looked at, some quiet thread has begun to run:
+//! all are looked at then, and not when their turn comes.
+
+mod parse;
+mod schedule;
+mod task;
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use fathom_evidence::Recording;
+use fathom_evidence::kinds::{counter, loss};
+
+use crate::clock::thread_cpu_ns;
+use crate::numbers::Numbers;
+use crate::procfs::ProcFile;
+use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
+use schedule::Schedule;
+use task::Reader;
+
+const SOURCE: &str = "threads";
+
+/// Time from one look to the next.
+const PERIOD: Duration = Duration::from_millis(100);
+
+/// CPU time that one look may take: 2 % of a core.
+const BUDGET_NS: i64 = 2_000_000;
+
+/// CPU time of the process that no looked-at thread accounts for and that makes all be looked at:
+/// two ticks, as the process's own time comes in ticks.
+const UNSEEN_NS: f64 = 20_000_000.0;
+
+pub(crate) static COLLECTOR: Threads = Threads;
+
+/// The collector of threads.
+pub(crate) struct Threads;
+
+impl Collector for Threads {
+    fn name(&self) -> &'static str {
+        SOURCE
+    }
+
+    fn sees(&self) -> &'static str {
+        "CPU time, waits for a CPU and page faults of each thread"
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Process
+    }
+
+    fn check(&self, target: &Target) -> Result<(), Refusal> {
+        open(target).map(|_| ())
+    }
+
+    fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
+        let (process, reader) = open(target)?;
+        Ok(Box::new(Watch {
+            clock: order.clock,
+            process,
+            numbers: Numbers::new(SOURCE),
+            schedule: Schedule::new(reader),
+            process_cpu_ns: None,
+            unseen_ns: 0.0,
+        }))
+    }
+}
+
+/// The process's `stat` and the folder of its threads.
+fn open(target: &Target) -> Result<(ProcFile, Reader), Refusal> {
+    let refusal = |path: PathBuf, error: std::io::Error| {
+        let grant = "look at procfs from the namespace of the process, and without the mount option hidepid";
+        Refusal::new(format!("{}: {error}", path.display()), grant)
+    };
+    let process = ProcFile::open(target.proc("stat")).map_err(|error| refusal(target.proc("stat"), error))?;
+    let folder = File::open(target.proc("task")).map_err(|error| refusal(target.proc("task"), error))?;
+    let mut buffer = Vec::new();
+    let schedstat =
+        ProcFile::open(target.proc("schedstat")).and_then(|file| file.read_short(&mut buffer).map(parse::schedstat));
+    let has_schedstat = matches!(schedstat, Ok(Some(_)));
+    let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
+    Ok((process, Reader { folder, tick_ns, has_schedstat, buffer }))
+}
+
+/// The threads of one process, being watched.
+struct Watch {
+    clock: Clock,
+    process: ProcFile,
+    numbers: Numbers,
+    schedule: Schedule,
+    process_cpu_ns: Option<f64>,
+    /// CPU time of the process that no look at a thread has shown yet.
+    unseen_ns: f64,
+}
+
+impl Watch {
+    /// Reads the process's totals; returns what it used since, and how many threads it has.
+    fn look_at_process(&mut self, at_ns: i64, found: &mut Recording) -> Option<(f64, u64)> {
+        let reader = &mut self.schedule.reader;
+        let tick_ns = reader.tick_ns;
+        let stat = parse::stat(self.process.read_short(&mut reader.buffer).ok()?)?;
+        let ns = |ticks: u64| ticks.saturating_mul(tick_ns) as f64;
+        let (user_ns, system_ns) = (ns(stat.user_ticks), ns(stat.system_ticks));
+        for (name, instance, value) in [
+            (counter::PROCESS_CPU_NS, "user", user_ns),
+            (counter::PROCESS_CPU_NS, "system", system_ns),
+            (counter::PROCESS_FAULTS_COUNT, "minor", stat.minor_faults as f64),
+            (counter::PROCESS_FAULTS_COUNT, "major", stat.major_faults as f64),
+            (counter::PROCESS_THREADS_COUNT, "", stat.threads as f64),
+        ] {
+            self.numbers.see(found, at_ns, name, instance, value);
+        }
+        let before = self.process_cpu_ns.replace(user_ns + system_ns);
+        Some((before.map_or(0.0, |before| user_ns + system_ns - before), stat.threads))
+    }
+}
+
+impl Observer for Watch {
+    fn period(&self) -> Duration {
+        PERIOD
+    }
+
+    fn look(&mut self, found: &mut Recording) {
+        let began_cpu_ns = thread_cpu_ns();
+        let at_ns = self.clock.now_ns();
+        let Some((used_ns, threads)) = self.look_at_process(at_ns, found) else { return };
+        if self.schedule.wants_list(at_ns, threads) {
+            self.schedule.list(self.clock, found);
+        }
+        self.unseen_ns = (self.unseen_ns + used_ns).max(0.0);
+        if self.unseen_ns > UNSEEN_NS {
+            self.unseen_ns = 0.0;
+            self.schedule.all_due(at_ns);
+        }
+        let until_cpu_ns = began_cpu_ns + BUDGET_NS;
+        self.unseen_ns -= self.schedule.look(self.clock, until_cpu_ns, found);
+    }
+
+    fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
+        let at_ns = self.clock.now_ns();
+        self.look_at_process(at_ns, found);
+        self.schedule.list(self.clock, found);
+        self.schedule.all_due(at_ns);
+        self.schedule.look(self.clock, i64::MAX, found);
+        self.schedule.close(found);
+        self.numbers.close(found);
+        if !self.schedule.reader.has_schedstat {
+            let says =
+                "threads: this kernel does not account waits for a CPU (CONFIG_SCHED_INFO); CPU time comes in ticks";
+            found.add_loss(SOURCE, loss::REFUSED, 0, says);
+        }
+        Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests;
