@@ -174,8 +174,9 @@ impl Schedule {
         let since_boot_ns = boot.tv_sec.saturating_mul(1_000_000_000).saturating_add(boot.tv_nsec);
         let start_ns = i64::try_from(start_ticks.saturating_mul(self.reader.tick_ns)).unwrap_or(i64::MAX);
         let age_ns = since_boot_ns.saturating_sub(start_ns).max(0);
-        let comm = self.tasks.get(&tid).map_or("", Task::comm);
-        found.add_span(at_ns.saturating_sub(age_ns), 0, tid, span::THREAD_START, comm, "", SOURCE);
+        if let Some(task) = self.tasks.get(&tid) {
+            task.began(tid, at_ns.saturating_sub(age_ns), found);
+        }
     }
 
     fn ended(&mut self, tid: i64, at_ns: i64, found: &mut Recording) {

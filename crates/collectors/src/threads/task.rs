@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 
-use fathom_evidence::kinds::{counter, event, frame};
+use fathom_evidence::kinds::{counter, event, frame, span};
 use fathom_evidence::tables::Sample;
 use fathom_evidence::{Frame, Recording, StackId};
 
@@ -154,6 +154,20 @@ impl Task {
             let comm = String::from_utf8_lossy(stat.comm);
             found.add_thread(tid, &comm);
             self.comm = Some(comm.into());
+        }
+    }
+
+    /// Writes that the thread began at `start_ns`, with nothing used yet: what it had used when it was
+    /// first seen is news, too.
+    pub(super) fn began(&self, tid: i64, start_ns: i64, found: &mut Recording) {
+        found.add_span(start_ns, 0, tid, span::THREAD_START, self.comm(), "", SOURCE);
+        for name in [
+            counter::THREAD_CPU_NS,
+            counter::THREAD_RUN_QUEUE_NS,
+            counter::THREAD_MINOR_FAULTS_COUNT,
+            counter::THREAD_MAJOR_FAULTS_COUNT,
+        ] {
+            Seen::default().see(found, of(name, "", tid), start_ns, 0.0);
         }
     }
 
