@@ -10,12 +10,15 @@
 //! what was refused, why, and how to grant it.
 
 mod bpf;
+pub mod attach;
 mod clock;
 mod collector;
+mod foreign;
 pub mod host;
 mod numbers;
 mod pace;
 mod procfs;
+mod mapped;
 pub mod recorder;
 mod refusal;
 pub mod symbols;

@@ -166,6 +166,8 @@ words! {
         HOST_STALL = "host_stall";
         /// One request of the service, from a latency file. Name: the kind of request if given.
         REQUEST = "request";
+        /// A run of a collector as the JVM's performance counters tell it, which keep the last one only: of runs that follow each other faster than the looks one is seen. Name: collector. Detail: cause.
+        COLLECTOR_RUN = "collector_run";
         /// Something that Fathom itself did to the process. Name: the action.
         OWN_ACTION = "own_action";
     }
@@ -306,6 +308,26 @@ words! {
         LOAD_COUNT = "load_count";
         /// Java threads alive.
         THREADS_COUNT = "threads_count";
+        /// Runs of a collector since start (collector, as the JVM's performance counters name it).
+        GC_RUNS_COUNT = "gc_runs_count";
+        /// Time that runs of a collector took since start (collector).
+        GC_TIME_NS = "gc_time_ns";
+        /// Safepoints since start.
+        SAFEPOINTS_COUNT = "safepoints_count";
+        /// Time for which all Java threads were stopped at safepoints, since start.
+        SAFEPOINT_TIME_NS = "safepoint_time_ns";
+        /// Part of it that was spent waiting for the last thread to stop.
+        SAFEPOINT_SYNC_NS = "safepoint_sync_ns";
+        /// Time between safepoints, since start.
+        APPLICATION_TIME_NS = "application_time_ns";
+        /// A space of the heap in use (`young eden`, `old`), as the collector last stated it.
+        HEAP_SPACE_USED_BYTES = "heap_space_used_bytes";
+        /// Capacity of a space of the heap.
+        HEAP_SPACE_CAPACITY_BYTES = "heap_space_capacity_bytes";
+        /// A figure of the collector's policy, in the JVM's own unit (its name, for example `scavengeSkipped`).
+        GC_POLICY = "gc_policy";
+        /// CPU time of a group of the JVM's own threads since start (`gc_parallel_workers`, `gc_conc_mark`, `vm`).
+        JVM_THREADS_CPU_NS = "jvm_threads_cpu_ns";
     }
 }
 

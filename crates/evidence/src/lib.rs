@@ -16,6 +16,7 @@ pub mod detail;
 mod dictionaries;
 pub mod folder;
 pub mod kinds;
+pub mod mask;
 mod recording;
 pub mod roles;
 pub mod schema;

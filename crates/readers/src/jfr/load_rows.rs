@@ -7,11 +7,11 @@ use fathom_evidence::{StackId, StrId};
 use super::load_chunk::{Head, Loader, Lost, SOURCE};
 use super::load_events::{GcPart, SafepointPart};
 use super::load_handlers::{Action, Bound, BoundName, BoundSum, Fields};
-use super::load_mask as mask;
 use super::load_safepoint::SafepointEvent;
 use super::load_settings::{SettingPlan, period_ns};
 use super::parse_metadata::Unit;
 use super::parse_plan::Kind;
+use fathom_evidence::mask;
 
 impl Loader<'_> {
     pub(super) fn act(&mut self, head: Head, action: &Action, slots: &[u64]) {

@@ -24,7 +24,6 @@ mod load_gc;
 mod load_gc_parts;
 mod load_handlers;
 mod load_losses;
-mod load_mask;
 mod load_resolve;
 mod load_rows;
 mod load_safepoint;

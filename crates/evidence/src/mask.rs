@@ -30,7 +30,7 @@ fn is_secret(name: &str) -> bool {
 }
 
 /// The value of the property or variable `name`, or the mask.
-pub(super) fn value<'a>(name: &str, value: &'a str) -> Cow<'a, str> {
+pub fn value<'a>(name: &str, value: &'a str) -> Cow<'a, str> {
     match value {
         "" => Cow::Borrowed(""),
         _ if is_secret(name) => Cow::Borrowed(MASK),
@@ -39,7 +39,7 @@ pub(super) fn value<'a>(name: &str, value: &'a str) -> Cow<'a, str> {
 }
 
 /// A command line whose secrets are masked: `name=secret`, `--name secret`, `scheme://user:secret@host`.
-pub(super) fn command_line(line: &str) -> Cow<'_, str> {
+pub fn command_line(line: &str) -> Cow<'_, str> {
     if !line.contains(['=', '-', '@']) {
         return Cow::Borrowed(line);
     }

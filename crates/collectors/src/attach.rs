@@ -1,0 +1,232 @@
+//! Talks to a running JVM through its attach socket, without a JDK.
+//!
+//! One [`Attach`] is one target: its listener is started at most once, and whoever needs the JVM
+//! takes the same one (see [`Shared`]). Constraints:
+//!
+//! * **No harm.** Nothing is signalled unless it is certain that the signal only starts the listener.
+//! * **No hanging.** Each command has a time limit; a JVM that is stopped at a safepoint answers when
+//!   it goes on, and by then nobody waits for it any more.
+//! * **No trust.** `/tmp` is open to everybody: the socket has to be a socket, of the target's user,
+//!   with the target itself on its other side.
+//! * **One at a time.** A JVM serves one command after the other; ours queue here, so that one that
+//!   waits its turn does not lose its time.
+
+mod identity;
+mod listener;
+mod protocol;
+mod socket;
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use fathom_evidence::Recording;
+use fathom_evidence::kinds::span;
+
+use protocol::{Reply, Version, fits_version_1};
+
+use crate::foreign::tmp_of;
+use crate::{Clock, Refusal, Target};
+
+/// How long the JVM may take to begin to listen, and to answer an ordinary command.
+pub const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Why a JVM cannot be talked to.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AttachError {
+    /// The process is not there any more.
+    #[error("process {0} has ended")]
+    Ended(u32),
+    /// Signalling it could end it.
+    #[error("process {0} is not a JVM: it has no libjvm.so mapped")]
+    NotAJvm(u32),
+    /// Signalling it would end it, or print its stacks.
+    #[error("process {0} does not catch SIGQUIT: it is still starting, or has its handlers replaced")]
+    SignalNotCaught(u32),
+    /// The JVM must not be attached to.
+    #[error("process {0} runs with -XX:+DisableAttachMechanism")]
+    Disabled(u32),
+    /// Something in `/tmp` is not the JVM's.
+    #[error("{0}")]
+    Foreign(String),
+    /// A step took too long.
+    #[error("the JVM did not {0} in time: it may be stopped at a safepoint, or have no CPU")]
+    TimedOut(&'static str),
+    /// The JVM closed the connection without a word.
+    #[error("the JVM hung up: it serves only its own user and root")]
+    HungUp,
+    /// A request that cannot be sent.
+    #[error("the request has {0}")]
+    Request(&'static str),
+    /// An answer that cannot be understood.
+    #[error("the JVM gave {0}")]
+    Answer(&'static str),
+    /// The JVM answered that it will not.
+    #[error("{command}: {says}")]
+    Failed {
+        /// The command.
+        command: String,
+        /// The JVM's answer, one line of it.
+        says: String,
+    },
+    /// The system refused.
+    #[error("cannot {what}: {source}")]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// The system's answer.
+        source: io::Error,
+    },
+}
+
+impl AttachError {
+    fn io(what: &'static str, source: io::Error) -> AttachError {
+        AttachError::Io { what, source }
+    }
+
+    /// What a person can do about it.
+    fn grant(&self) -> &'static str {
+        match self {
+            AttachError::Disabled(_) => "start the JVM without -XX:+DisableAttachMechanism",
+            AttachError::SignalNotCaught(_) => "wait until the JVM has started; start it without -Xrs",
+            AttachError::HungUp => "run as the JVM's user, or as root",
+            AttachError::Foreign(_) => "remove it from the process's /tmp",
+            AttachError::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                "run as the JVM's user, or as root"
+            }
+            _ => "",
+        }
+    }
+}
+
+impl From<AttachError> for Refusal {
+    fn from(error: AttachError) -> Refusal {
+        Refusal::new(error.to_string(), error.grant())
+    }
+}
+
+/// A JVM that listens.
+#[derive(Debug, Clone)]
+pub struct Attach {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    target: Target,
+    tmp: OwnedFd,
+    version: Version,
+    turn: Mutex<()>,
+}
+
+impl Attach {
+    /// Makes the JVM listen unless it does already, and asks which protocol it speaks.
+    pub fn to(target: &Target, patience: Duration) -> Result<Attach, AttachError> {
+        let until = Instant::now() + patience;
+        let tmp = tmp_of(target).map_err(|error| of_root(target, error))?;
+        // A connection that says nothing would keep the JVM from serving others: it is used at once.
+        let stream = connected(target, &tmp, until)?;
+        let question = Version::One.encode("getversion", &["options"])?;
+        let version = Version::of_reply(&socket::ask(stream, &question, until)?);
+        Ok(Attach { inner: Arc::new(Inner { target: target.clone(), tmp, version, turn: Mutex::new(()) }) })
+    }
+
+    /// Whether [`Attach::to`] could work now. Leaves no trace in the target.
+    pub fn check(target: &Target) -> Result<(), AttachError> {
+        let tmp = tmp_of(target).map_err(|error| of_root(target, error))?;
+        // An existing socket is not tried: connecting would occupy the JVM's only listener.
+        let is_listening = rustix::fs::statat(
+            &tmp,
+            format!(".java_pid{}", target.inner_pid).as_str(),
+            rustix::fs::AtFlags::SYMLINK_NOFOLLOW,
+        );
+        if is_listening.is_ok() { Ok(()) } else { listener::could_start(target) }
+    }
+
+    /// The process.
+    pub(crate) fn target(&self) -> &Target {
+        &self.inner.target
+    }
+
+    /// A diagnostic command, as `jcmd` takes it.
+    pub fn diagnose(&self, command: &str, patience: Duration) -> Result<String, AttachError> {
+        self.command("jcmd", &[command], patience)
+    }
+
+    /// Any command of the protocol; its output.
+    pub fn command(&self, command: &str, arguments: &[&str], patience: Duration) -> Result<String, AttachError> {
+        let Inner { target, tmp, version, turn } = &*self.inner;
+        let version = if fits_version_1(arguments) { Version::One } else { *version };
+        let request = version.encode(command, arguments)?;
+        let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let until = Instant::now() + patience;
+        let reply = socket::ask(connected(target, tmp, until)?, &request, until)?;
+        match reply.status {
+            0 => Ok(reply.text),
+            _ => Err(AttachError::Failed { command: described(command, arguments), says: first_line(&reply) }),
+        }
+    }
+}
+
+/// A connection. Somebody may have tidied up `/tmp`: the JVM makes another socket when it is asked.
+fn connected(target: &Target, tmp: &OwnedFd, until: Instant) -> Result<UnixStream, AttachError> {
+    if !target.is_alive() {
+        return Err(AttachError::Ended(target.pid));
+    }
+    match socket::open(target, tmp, until)? {
+        Some(stream) => Ok(stream),
+        None => listener::start(target, tmp, until),
+    }
+}
+
+/// The process's own root can be entered by its user and by root only.
+fn of_root(target: &Target, error: io::Error) -> AttachError {
+    match target.is_alive() {
+        true => AttachError::io("enter the process's /tmp", error),
+        false => AttachError::Ended(target.pid),
+    }
+}
+
+fn described(command: &str, arguments: &[&str]) -> String {
+    match (command, arguments) {
+        ("jcmd", [line, ..]) => line.split_whitespace().next().unwrap_or(command).to_owned(),
+        _ => command.to_owned(),
+    }
+}
+
+/// What a person needs of an answer that may hold a stack trace.
+fn first_line(reply: &Reply) -> String {
+    let line = reply.text.lines().map(str::trim).find(|line| !line.is_empty());
+    line.map_or_else(|| format!("status {}", reply.status), |line| line.chars().take(300).collect())
+}
+
+/// One [`Attach`] for all who need one: the first makes it, the others get the same.
+#[derive(Debug, Clone, Default)]
+pub struct Shared {
+    made: Arc<Mutex<Option<Attach>>>,
+}
+
+impl Shared {
+    /// The session with `target`. That it was begun is a span: it is something done to the process.
+    pub fn of(&self, target: &Target, clock: &Clock, found: &mut Recording) -> Result<Attach, AttachError> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(attach) = made.as_ref().filter(|attach| attach.target() == target) {
+            return Ok(attach.clone());
+        }
+        let attach = own_action(clock, found, "attach", || Attach::to(target, PATIENCE))?;
+        *made = Some(attach.clone());
+        Ok(attach)
+    }
+}
+
+/// Does something to the process and leaves a span of it, so that nobody takes its effect for the
+/// service's own.
+pub(crate) fn own_action<T>(clock: &Clock, found: &mut Recording, name: &str, work: impl FnOnce() -> T) -> T {
+    let from_ns = clock.now_ns();
+    let result = work();
+    found.add_span(from_ns, clock.now_ns() - from_ns, 0, span::OWN_ACTION, name, "", "fathom");
+    result
+}

@@ -1,0 +1,93 @@
+//! The counters of real JVMs, read by the collector.
+
+use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use fathom_collectors::recorder::{Plan, Watcher, record};
+use fathom_collectors::{Collector, collectors};
+use fathom_evidence::kinds::{counter, span, subject};
+use fathom_evidence::{Recording, folder};
+
+use crate::jvm::{Jvm, NOBODY, is_root, javas, own_uid};
+
+struct Silent;
+impl Watcher for Silent {}
+
+/// Records a JVM for a while with one collector.
+pub(crate) fn record_with(name: &str, jvm: &Jvm, duration: Duration) -> Recording {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("a.fathom");
+    let mut plan = Plan::new(path.clone());
+    plan.only = vec![name.to_owned()];
+    plan.duration = Some(duration);
+    record(&jvm.target(), collectors(), &plan, &AtomicBool::new(false), &mut Silent).unwrap();
+    folder::open(&path).unwrap()
+}
+
+pub(crate) fn collector(name: &str) -> &'static dyn Collector {
+    collectors().iter().copied().find(|collector| collector.name() == name).unwrap()
+}
+
+/// By how much a counter rose, all instances together.
+fn rise(recording: &Recording, name: &str) -> f64 {
+    let mut values: HashMap<&str, (f64, f64)> = HashMap::new();
+    for row in recording.counters.rows().filter(|row| recording.text(row.name) == name) {
+        values.entry(recording.text(row.instance)).or_insert((row.value, row.value)).1 = row.value;
+    }
+    values.values().map(|(first, last)| last - first).sum()
+}
+
+#[test]
+fn collections_are_counted_and_placed() {
+    for java in javas() {
+        for collector in ["-XX:+UseSerialGC", "-XX:+UseParallelGC", "-XX:+UseG1GC"] {
+            let jvm = Jvm::start(&java, own_uid(), &[collector]);
+            let recording = record_with("hsperfdata", &jvm, Duration::from_millis(1_500));
+            let counted = rise(&recording, counter::GC_RUNS_COUNT);
+            assert!(counted >= 2.0, "{collector}: {counted}");
+            let runs: Vec<_> =
+                recording.spans.rows().filter(|row| recording.text(row.kind) == span::COLLECTOR_RUN).collect();
+            let unseen: i64 = recording
+                .losses
+                .rows()
+                .filter(|row| recording.text(row.source) == "hsperfdata")
+                .map(|row| row.count)
+                .sum();
+            assert!(
+                (runs.len() as f64 + unseen as f64 - counted).abs() <= 2.0,
+                "{collector}: {} of {counted}, {unseen} unseen",
+                runs.len()
+            );
+            assert!(runs.iter().any(|run| recording.text(run.detail).contains("System.gc()")), "{collector}");
+            let spent_ns: i64 = runs.iter().map(|run| run.duration_ns).sum();
+            let told_ns = rise(&recording, counter::GC_TIME_NS);
+            assert!(spent_ns > 0 && spent_ns as f64 <= told_ns * 1.5 + 5e6, "{collector}: {spent_ns} of {told_ns}");
+            assert!(rise(&recording, counter::SAFEPOINT_TIME_NS) > 0.0);
+            assert_eq!(recording.fact(subject::JVM, "java_arguments"), Some("Program"));
+        }
+    }
+}
+
+#[test]
+fn what_the_jvm_was_started_with_is_masked() {
+    let Some(java) = javas().pop() else { return };
+    let jvm = Jvm::start(&java, own_uid(), &["-Ddb.password=hunter2"]);
+    let recording = record_with("hsperfdata", &jvm, Duration::from_millis(100));
+    let arguments = recording.fact(subject::JVM, "arguments").unwrap();
+    assert!(arguments.contains("-Ddb.password=[masked]"), "{arguments}");
+}
+
+#[test]
+fn jvms_without_counters_are_refused_with_the_reason() {
+    let Some(java) = javas().pop() else { return };
+    for option in ["-XX:+PerfDisableSharedMem", "-XX:-UsePerfData"] {
+        let jvm = Jvm::start(&java, own_uid(), &[option]);
+        let refusal = collector("hsperfdata").check(&jvm.target()).unwrap_err();
+        assert!(refusal.why.contains(option), "{refusal:?}");
+    }
+    if is_root() {
+        let jvm = Jvm::start(&java, NOBODY, &[]);
+        collector("hsperfdata").check(&jvm.target()).unwrap();
+    }
+}

@@ -1,0 +1,7 @@
+//! Collectors against real JVMs. A JDK, or a right, that this machine lacks is said in one line.
+
+#![allow(clippy::unwrap_used)]
+
+mod attach;
+mod hsperfdata;
+mod jvm;
