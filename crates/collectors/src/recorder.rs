@@ -300,8 +300,7 @@ impl Session {
 
     fn started(&mut self, name: &'static str, refused: Option<Refusal>) {
         if let Some(refusal) = &refused {
-            let says = format!("{name}: {}", refusal.why);
-            self.pending.add_loss(name, loss::REFUSED, 0, &says);
+            self.pending.add_loss(name, loss::REFUSED, 0, &refusal.why);
         }
         if let Some(part) = self.part(name) {
             part.refused = refused;

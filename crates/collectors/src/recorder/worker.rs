@@ -90,7 +90,7 @@ fn observe(name: &'static str, observer: &mut dyn Observer, stop: &Stop, message
     }
     if missed > 0 {
         let says = format!(
-            "{name}: {missed} looks of {} ms were missed because the last one took too long or the CPU was taken",
+            "{missed} looks of {} ms were missed because the last one took too long or the CPU was taken",
             period.as_millis()
         );
         found.add_loss(name, loss::TICKS_MISSED, missed, &says);
