@@ -9,16 +9,16 @@
 //! What is refused is a [`Refusal`], never an error: the rest still records, and the recording says
 //! what was refused, why, and how to grant it.
 
-mod bpf;
 pub mod attach;
+mod bpf;
 mod clock;
 mod collector;
 mod foreign;
 pub mod host;
+mod mapped;
 mod numbers;
 mod pace;
 mod procfs;
-mod mapped;
 pub mod recorder;
 mod refusal;
 pub mod symbols;

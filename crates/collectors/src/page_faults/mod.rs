@@ -13,13 +13,13 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use fathom_evidence::Recording;
 use fathom_evidence::detail::{self, PageFault};
 use fathom_evidence::kinds::{counter, loss, span};
 use fathom_evidence::tables::{Counter, Span};
-use fathom_evidence::Recording;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-use crate::bpf::{Programs, Recipe, Ring, FaultEvent, Table, words};
+use crate::bpf::{FaultEvent, Programs, Recipe, Ring, Table, words};
 use crate::symbols::Symbols;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use parse::{SlowFault, ThreadFaults};
@@ -172,7 +172,8 @@ impl Faults {
     fn count(&mut self, found: &mut Recording) {
         let now_ns = self.clock.now_ns();
         self.threads.read();
-        let rows: Vec<(u32, ThreadFaults)> = self.threads.rows().map(|(key, value)| (tid(key), ThreadFaults::parse(value))).collect();
+        let rows: Vec<(u32, ThreadFaults)> =
+            self.threads.rows().map(|(key, value)| (tid(key), ThreadFaults::parse(value))).collect();
         for (tid, faults) in rows {
             let before = self.counted.insert(tid, faults).unwrap_or_default();
             add_thread(now_ns, tid, before, faults, found);
@@ -207,9 +208,15 @@ impl Faults {
     fn tell_losses(&self, found: &mut Recording) {
         let [ring_full, threads_full, without_beginning] = self.programs.losses();
         for (count, says) in [
-            (ring_full, "slow page faults came faster than they could be taken over: they are counted but are no spans"),
+            (
+                ring_full,
+                "slow page faults came faster than they could be taken over: they are counted but are no spans",
+            ),
             (threads_full, "page faults of threads beyond the number that is counted"),
-            (without_beginning, "page faults whose beginning was not seen, mostly because they had begun before the recording"),
+            (
+                without_beginning,
+                "page faults whose beginning was not seen, mostly because they had begun before the recording",
+            ),
         ] {
             if count > 0 {
                 found.add_loss(NAME, loss::EVENTS_LOST, count as i64, says);

@@ -73,7 +73,8 @@ fn every_fault_is_counted() {
         (0..20_000).for_each(|page| memory.write(page * PAGE));
         expected = own_faults() - before;
     });
-    let seen = counted(&found, counter::PAGE_FAULTS_COUNT, "minor") + counted(&found, counter::PAGE_FAULTS_COUNT, "major");
+    let seen =
+        counted(&found, counter::PAGE_FAULTS_COUNT, "minor") + counted(&found, counter::PAGE_FAULTS_COUNT, "major");
     // Faults of this thread while the programs start and stop are counted here but not there.
     assert!(expected >= 20_000.0 && (seen - expected).abs() <= expected * 0.01, "{seen} seen, {expected} made");
     let by_latency: f64 = found
@@ -104,7 +105,11 @@ fn a_fault_on_a_slow_disk_is_one_span() {
     let slow: Vec<&Span> = ours.iter().filter(|span| span.duration_ns > 100_000_000).collect();
     assert_eq!(slow.len(), 1, "{ours:?}");
     let span = slow[0];
-    assert!((span.duration_ns - took.as_nanos() as i64).abs() < 5_000_000, "{} ns told, {took:?} taken", span.duration_ns);
+    assert!(
+        (span.duration_ns - took.as_nanos() as i64).abs() < 5_000_000,
+        "{} ns told, {took:?} taken",
+        span.duration_ns
+    );
     assert!((span.time_ns - at_ns).abs() < 50_000_000, "began {} ns after it began", span.time_ns - at_ns);
     let detail: PageFault = from_text(found.text(span.detail));
     assert_eq!(detail.address, Some(memory.at as u64 + 7 * PAGE as u64 + 11));

@@ -90,8 +90,7 @@ fn attached(target: &Target, calls: &Calls, limits: &[Limit]) -> Result<Programs
     config.extend([0; 4]);
     config.extend(kinds_of_calls(calls));
     let room = (target.thread_ids().len() * 2).next_power_of_two().clamp(1024, 1 << 16) as u32;
-    let mut programs =
-        Programs::load(&Recipe { object: OBJECT, config, sizes: &[("threads", room)], without: &[] })?;
+    let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &[("threads", room)], without: &[] })?;
     set_limits(&programs.map(".data.limits")?, limits);
     programs.attach_tracepoints()?;
     Ok(programs)
@@ -240,9 +239,17 @@ impl Observed {
     fn tell_losses(&self, found: &mut Recording) {
         let [ring_full, threads_full, below_limit] = self.programs.losses();
         for (kind, count, says) in [
-            (loss::EVENTS_LOST, ring_full, "long waits came faster than they could be taken over: they are counted but are no spans"),
+            (
+                loss::EVENTS_LOST,
+                ring_full,
+                "long waits came faster than they could be taken over: they are counted but are no spans",
+            ),
             (loss::EVENTS_LOST, threads_full, "switches of threads beyond the number that is counted"),
-            (loss::LIMIT, below_limit, "long waits are counted but are no spans: of each kind only the longest are kept, about 100 a second"),
+            (
+                loss::LIMIT,
+                below_limit,
+                "long waits are counted but are no spans: of each kind only the longest are kept, about 100 a second",
+            ),
         ] {
             if count > 0 {
                 found.add_loss(NAME, kind, count as i64, says);

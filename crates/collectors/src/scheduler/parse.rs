@@ -40,7 +40,8 @@ impl LongWait {
         let (began_ns, duration_ns) = (next() as i64, next() as i64);
         let ((tid, kind), (state, system_call)) = (halves(next()), halves(next()));
         let (other_tid, other_tgid) = halves(next());
-        let name: Vec<u8> = [next(), next()].into_iter().flat_map(u64::to_ne_bytes).take_while(|byte| *byte != 0).collect();
+        let name: Vec<u8> =
+            [next(), next()].into_iter().flat_map(u64::to_ne_bytes).take_while(|byte| *byte != 0).collect();
         let ((cpu, preempted), (frames, _)) = (halves(next()), halves(next()));
         Some(LongWait {
             began_ns,

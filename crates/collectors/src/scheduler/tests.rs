@@ -13,9 +13,7 @@ use crate::bpf::tests::{can_load, counted, observed, this_thread};
 
 fn spans(found: &Recording, kind: &str, at_least: Duration) -> Vec<Span> {
     let is_wanted = |span: &Span| {
-        span.tid == this_thread()
-            && found.text(span.kind) == kind
-            && span.duration_ns >= at_least.as_nanos() as i64
+        span.tid == this_thread() && found.text(span.kind) == kind && span.duration_ns >= at_least.as_nanos() as i64
     };
     found.spans.rows().filter(is_wanted).collect()
 }
@@ -108,7 +106,10 @@ fn who_ran_instead_is_told() {
         let details: Vec<RunQueueWait> = long.iter().map(|span| from_text(found.text(span.detail))).collect();
         let own = details.iter().filter(|detail| detail.own == Some(true)).count();
         assert!(own > 0, "threads of this process took turns: {details:?}");
-        assert!(details.iter().all(|detail| detail.instead.as_ref().is_none_or(|name| !name.is_empty())), "{details:?}");
+        assert!(
+            details.iter().all(|detail| detail.instead.as_ref().is_none_or(|name| !name.is_empty())),
+            "{details:?}"
+        );
     })
     .join()
     .unwrap();

@@ -188,9 +188,17 @@ impl Observed {
     fn tell_losses(&self, found: &mut Recording) {
         let [ring_full, threads_full, over_budget] = self.programs.losses();
         for (kind, count, says) in [
-            (loss::EVENTS_LOST, ring_full, "slow system calls came faster than they could be taken over: they are counted but are no spans"),
+            (
+                loss::EVENTS_LOST,
+                ring_full,
+                "slow system calls came faster than they could be taken over: they are counted but are no spans",
+            ),
             (loss::EVENTS_LOST, threads_full, "system calls of threads beyond the number that is counted"),
-            (loss::LIMIT, over_budget, "slow system calls beyond the number that is recorded each second: they are counted but are no spans"),
+            (
+                loss::LIMIT,
+                over_budget,
+                "slow system calls beyond the number that is recorded each second: they are counted but are no spans",
+            ),
         ] {
             if count > 0 {
                 found.add_loss(NAME, kind, count as i64, says);

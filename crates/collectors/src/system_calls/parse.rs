@@ -59,7 +59,8 @@ mod tests {
     use super::*;
 
     fn event(user_bytes: usize) -> Vec<u8> {
-        let mut bytes: Vec<u8> = [10, 20, -11_i64 as u64, 1, 2, 3, 4, 5, 6].into_iter().flat_map(u64::to_ne_bytes).collect();
+        let mut bytes: Vec<u8> =
+            [10, 20, -11_i64 as u64, 1, 2, 3, 4, 5, 6].into_iter().flat_map(u64::to_ne_bytes).collect();
         bytes.extend([7_u32, 8].into_iter().flat_map(u32::to_ne_bytes));
         bytes.resize(bytes.len() + user_bytes, 0);
         bytes

@@ -42,7 +42,8 @@ fn every_call_is_counted() {
     ] {
         assert_eq!(counted(&found, name, call), expected, "{name} {call}");
     }
-    let received: f64 = ["read", "recvfrom"].iter().map(|call| counted(&found, counter::SYSTEM_CALLS_BYTES, call)).sum();
+    let received: f64 =
+        ["read", "recvfrom"].iter().map(|call| counted(&found, counter::SYSTEM_CALLS_BYTES, call)).sum();
     // Starting and stopping the collector reads files of procfs in this thread as well.
     assert!(received >= 32_100.0, "{received} bytes");
     assert!(counted(&found, counter::SYSTEM_CALLS_NS, "getppid") > 0.0);

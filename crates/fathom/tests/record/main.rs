@@ -80,7 +80,9 @@ fn a_recording_is_its_owners_only() {
             let entry = entry.unwrap();
             match entry.file_type().unwrap().is_dir() {
                 true => folders.push(entry.path()),
-                false => assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{:?}", entry.path()),
+                false => {
+                    assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{:?}", entry.path())
+                }
             }
         }
     }
