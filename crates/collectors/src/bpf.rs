@@ -12,8 +12,12 @@ mod table;
 mod user_state;
 
 use std::cell::RefCell;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::Once;
 
+use fathom_evidence::Recording;
+use fathom_evidence::kinds::loss;
+use libbpf_rs::libbpf_sys::{bpf_obj_get_info_by_fd, bpf_prog_info};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject, PrintLevel, ProgramType};
 
 use crate::Refusal;
@@ -94,6 +98,16 @@ impl Programs {
         MapHandle::try_from(&map).map_err(|error| refusal(&format!("the map {name} is not accessible"), &error))
     }
 
+    /// Tells how often the kernel left a program out because it would have interrupted itself, as
+    /// completions in interrupts do.
+    pub(crate) fn tell_skipped(&self, found: &mut Recording, source: &str) {
+        let skipped: u64 = self.object.progs().map(|program| skipped(program.as_fd())).sum();
+        if skipped > 0 {
+            let says = "events that came while a program was at work on the same CPU";
+            found.add_loss(source, loss::EVENTS_LOST, skipped as i64, says);
+        }
+    }
+
     /// What the programs counted in their `losses`, in their order.
     pub(crate) fn losses<const N: usize>(&self) -> [u64; N] {
         let zero = 0_u32.to_ne_bytes();
@@ -101,6 +115,15 @@ impl Programs {
         let mut counts = words(read.as_deref().unwrap_or_default());
         [(); N].map(|()| counts.next().unwrap_or(0))
     }
+}
+
+/// Times that a program did not run because it was running already.
+fn skipped(program: BorrowedFd<'_>) -> u64 {
+    let mut info = bpf_prog_info::default();
+    let mut size = size_of::<bpf_prog_info>() as u32;
+    // SAFETY: the buffer is valid for the call and its size is stated.
+    let answer = unsafe { bpf_obj_get_info_by_fd(program.as_raw_fd(), (&raw mut info).cast(), &raw mut size) };
+    if answer == 0 { info.recursion_misses } else { 0 }
 }
 
 fn open(recipe: &Recipe<'_>) -> libbpf_rs::Result<OpenObject> {

@@ -160,7 +160,7 @@ words! {
         SYSTEM_CALL = "system_call";
         /// A request to a block device, from its bio's queueing to its completion; the thread is the submitter's. Name: the device. Detail: operation, bytes, sector, q2g_ns, g2i_ns, i2d_ns, d2c_ns, dispatches, error.
         BLOCK_REQUEST = "block_request";
-        /// A packet was dropped on its way to the process (instant). Name: protocol and reason. Detail: port, queue_bytes, count.
+        /// Packets were dropped on their way to the process, one after the other; at most 100 ms of a burst. Name: protocol and reason. Detail: port, reason, count.
         PACKET_DROP = "packet_drop";
         /// A thread of Fathom that does nothing but sleep woke up late: the machine was stopped, or had no CPU for it.
         HOST_STALL = "host_stall";
@@ -306,6 +306,14 @@ words! {
         TASKS_COUNT = "tasks_count";
         /// Load averages of the machine (`1 min`, `5 min`, `15 min`): runnable tasks and those in an uninterruptible wait.
         LOAD_COUNT = "load_count";
+        /// Requests to a block device that have completed since the recording began, of all processes (`device operation`).
+        BLOCK_REQUESTS_COUNT = "block_requests_count";
+        /// Bytes of those requests (`device operation`).
+        BLOCK_REQUESTS_BYTES = "block_requests_bytes";
+        /// Time that those requests spent in a stage (`device operation stage`): `q2g` waiting for a request structure, `g2i` and `i2d` up to and in the scheduler's queue, or `g2d` where there was none, `d2c` at the device.
+        BLOCK_STAGE_NS = "block_stage_ns";
+        /// Packets dropped at full receive queues since the recording began, in the network namespace of the process (`protocol port reason`; reason as the kernel names it).
+        PACKETS_DROPPED_COUNT = "packets_dropped_count";
         /// Java threads alive.
         THREADS_COUNT = "threads_count";
         /// Runs of a collector since start (collector, as the JVM's performance counters name it).

@@ -146,6 +146,7 @@ impl Observer for Observed {
         // A thread that hangs until the end has waited as well.
         self.count(found, Some(monotonic_ns() as u64));
         self.tell_losses(found);
+        self.programs.tell_skipped(found, NAME);
         self.symbols.tell_losses(found, NAME);
         Vec::new()
     }

@@ -118,6 +118,7 @@ impl Observer for Observed {
         self.take_slow_ones(found);
         self.count(found);
         self.tell_losses(found);
+        self.programs.tell_skipped(found, NAME);
         self.symbols.tell_losses(found, NAME);
         Vec::new()
     }

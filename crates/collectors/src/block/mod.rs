@@ -1,0 +1,225 @@
+//! Requests to block devices: how long each waited in queues, and how long the device took.
+//!
+//! All devices and all processes are seen, as a slow disk is often kept busy by somebody else. The
+//! submitter is the thread that queued the bio: completion runs in any thread that an interrupt comes
+//! upon. Everything is added up per device, operation and stage in the kernel; spans are requests that
+//! took at least a millisecond, and those that the target submitted, up to some hundreds a second.
+//!
+//! What holds up a bio before it is queued (a cgroup's limit, a full journal) is not seen here but in
+//! the page fault or system call around it.
+
+mod parse;
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use fathom_evidence::detail::{self, BlockRequest};
+use fathom_evidence::kinds::{counter, loss, role, span};
+use fathom_evidence::{Recording, Thread};
+
+use crate::bpf::{Programs, Recipe, Ring, Table};
+use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
+use parse::{Completed, STAGES, Sum, device_and_operation, operation};
+
+const NAME: &str = "block";
+const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/block.bpf.o"));
+
+const PERIOD: Duration = Duration::from_millis(100);
+
+/// Sums are written each so many looks: each second.
+const LOOKS_PER_COUNT: u32 = 10;
+
+/// Requests of other processes become spans from this length on: a fast disk needs less.
+const SLOW_NS: i64 = 1_000_000;
+
+pub(crate) static COLLECTOR: Block = Block;
+
+/// The collector.
+pub(crate) struct Block;
+
+impl Collector for Block {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn sees(&self) -> &'static str {
+        "requests to block devices: time in queues and at the device, submitter; sums per device"
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Bpf
+    }
+
+    fn check(&self, target: &Target) -> Result<(), Refusal> {
+        attached(target).map(|_| ())
+    }
+
+    fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
+        let programs = attached(target)?;
+        let observer = Observed {
+            ring: Ring::new(&programs.map("completed")?)?,
+            sums: Table::new(programs.map("sums")?),
+            programs,
+            clock: order.clock,
+            pid: target.pid,
+            devices: HashMap::new(),
+            counted: HashMap::new(),
+            looks: 0,
+        };
+        Ok(Box::new(observer))
+    }
+}
+
+/// The programs at work.
+fn attached(target: &Target) -> Result<Programs, Refusal> {
+    let mut config = SLOW_NS.to_ne_bytes().to_vec();
+    config.extend(target.pid.to_ne_bytes());
+    config.extend([0; 4]);
+    let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &[], without: &[] })?;
+    programs.attach_tracepoints()?;
+    Ok(programs)
+}
+
+struct Observed {
+    programs: Programs,
+    ring: Ring,
+    sums: Table,
+    clock: Clock,
+    pid: u32,
+    /// Names by number.
+    devices: HashMap<u32, String>,
+    /// What was written last of each device and operation.
+    counted: HashMap<(u32, u32), Sum>,
+    looks: u32,
+}
+
+impl Observer for Observed {
+    fn period(&self) -> Duration {
+        PERIOD
+    }
+
+    fn look(&mut self, found: &mut Recording) {
+        self.take_completed(found);
+        self.looks += 1;
+        if self.looks.is_multiple_of(LOOKS_PER_COUNT) {
+            self.count(found);
+        }
+    }
+
+    fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
+        self.take_completed(found);
+        self.count(found);
+        self.tell_losses(found);
+        Vec::new()
+    }
+}
+
+impl Observed {
+    fn take_completed(&mut self, found: &mut Recording) {
+        for event in self.ring.take() {
+            if let Some(request) = Completed::parse(&event) {
+                self.add(&request, found);
+            }
+        }
+    }
+
+    fn add(&mut self, request: &Completed, found: &mut Recording) {
+        let began_ns = request.began_ns();
+        let detail = detail::to_text(&described(request));
+        let device = self.device(request.device);
+        let (time_ns, duration_ns) = (self.clock.wall_ns(began_ns), request.completed_ns.saturating_sub(began_ns));
+        found.add_span(time_ns, duration_ns, i64::from(request.tid), span::BLOCK_REQUEST, &device, &detail, NAME);
+        if request.tgid != self.pid {
+            // Not the target's: it must not pass for one of its threads.
+            let thread =
+                Thread { name: found.strings.intern(&request.name), role: found.strings.intern(role::KERNEL) };
+            found.threads.insert(i64::from(request.tid), thread);
+        }
+    }
+
+    /// As `/dev` names it.
+    fn device(&mut self, number: u32) -> String {
+        let name = || {
+            let numbers = format!("{}:{}", number >> 20, number & 0xf_ffff);
+            let link = fs::read_link(format!("/sys/dev/block/{numbers}")).ok();
+            let name = link.and_then(|link| Some(link.file_name()?.to_string_lossy().into_owned()));
+            name.unwrap_or(numbers)
+        };
+        self.devices.entry(number).or_insert_with(name).clone()
+    }
+
+    /// Writes the sums that changed.
+    fn count(&mut self, found: &mut Recording) {
+        let now_ns = self.clock.now_ns();
+        self.sums.read();
+        let rows: Vec<((u32, u32), Sum)> =
+            self.sums.rows().map(|(key, value)| (device_and_operation(key), Sum::parse(value))).collect();
+        for (key, sum) in rows {
+            let before = self.counted.insert(key, sum).unwrap_or_default();
+            if before != sum {
+                let instance = format!("{} {}", self.device(key.0), operation(key.1));
+                add_sum(now_ns, &instance, &before, &sum, found);
+            }
+        }
+    }
+
+    fn tell_losses(&self, found: &mut Recording) {
+        let [ring_full, over_budget, table_busy] = self.programs.losses();
+        for (kind, count, says) in [
+            (
+                loss::EVENTS_LOST,
+                ring_full,
+                "block requests came faster than they could be taken over: they are counted but are no spans",
+            ),
+            (
+                loss::LIMIT,
+                over_budget,
+                "block requests beyond the number that is recorded each second: they are counted but are no spans",
+            ),
+            (loss::EVENTS_LOST, table_busy, "block requests that could not be followed"),
+        ] {
+            if count > 0 {
+                found.add_loss(NAME, kind, count as i64, says);
+            }
+        }
+        self.programs.tell_skipped(found, NAME);
+    }
+}
+
+fn described(request: &Completed) -> BlockRequest {
+    let between = |from: i64, to: i64| (from != 0 && to != 0).then_some(to.saturating_sub(from));
+    let no_queue = request.inserted_ns == 0;
+    BlockRequest {
+        operation: Some(request.operation()),
+        bytes: Some(u64::from(request.bytes)),
+        sector: Some(request.sector),
+        q2g_ns: between(request.queued_ns, request.got_request_ns),
+        g2i_ns: between(request.got_request_ns, request.inserted_ns),
+        i2d_ns: between(request.inserted_ns, request.issued_ns),
+        g2d_ns: between(request.got_request_ns, request.issued_ns).filter(|_| no_queue),
+        d2c_ns: between(request.issued_ns, request.completed_ns),
+        dispatches: Some(request.dispatches),
+        error: Some(i64::from(request.error)),
+    }
+}
+
+fn add_sum(time_ns: i64, instance: &str, before: &Sum, now: &Sum, found: &mut Recording) {
+    for (name, before, now) in [
+        (counter::BLOCK_REQUESTS_COUNT, before.count, now.count),
+        (counter::BLOCK_REQUESTS_BYTES, before.bytes, now.bytes),
+    ] {
+        if before != now {
+            found.add_counter(time_ns, name, instance, now as f64, NAME);
+        }
+    }
+    for (stage, (before, now)) in STAGES.iter().zip(before.stages_ns.iter().zip(now.stages_ns)) {
+        if *before != now {
+            found.add_counter(time_ns, counter::BLOCK_STAGE_NS, &format!("{instance} {stage}"), now as f64, NAME);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
