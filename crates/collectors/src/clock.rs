@@ -41,6 +41,11 @@ impl Clock {
         wall_ns.saturating_sub(self.wall_minus_monotonic_ns)
     }
 
+    /// Time since the machine began, in ns: what procfs counts the start of a process by.
+    pub(crate) fn since_boot_ns() -> i64 {
+        ns(clock_gettime(ClockId::Boottime))
+    }
+
     /// Leaves the pair in the recording.
     pub(crate) fn note(&self, found: &mut Recording) {
         let reading = monotonic_ns();

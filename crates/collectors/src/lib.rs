@@ -15,6 +15,7 @@ mod clock;
 mod collector;
 mod foreign;
 pub mod host;
+pub mod jvms;
 mod mapped;
 mod numbers;
 mod pace;

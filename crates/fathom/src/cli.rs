@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{causes, doctor, explain, import, lab, record};
+use crate::commands::{causes, doctor, explain, import, lab, ps, record};
 use crate::terminal::Color;
 
 /// Finds out why a JVM service on Linux was slow when the cause lies below the Java code.
@@ -20,6 +20,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Ps(ps::Args),
     Record(record::Args),
     Explain(explain::Args),
     Import(import::Args),
@@ -30,6 +31,7 @@ pub(crate) enum Command {
 
 const EXAMPLES: &str = "\
 Examples:
+  fathom ps                                  the JVMs of this machine
   fathom record --for 30s                    a running JVM and the kernel around it
   fathom explain app.jfr gc.log              why was it slow, from what the JVM wrote
   fathom explain incident/                   every recording and log in a folder

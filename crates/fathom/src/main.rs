@@ -36,6 +36,7 @@ fn run(command: &Command, terminal: &Terminal) -> anyhow::Result<ExitCode> {
         Command::Import(args) => commands::import::run(args, terminal)?,
         Command::Explain(args) => commands::explain::run(args, terminal)?,
         Command::Causes(args) => commands::causes::run(args, terminal)?,
+        Command::Ps(args) => commands::ps::run(args, terminal)?,
         Command::Record(args) => commands::record::run(args, terminal)?,
         Command::Doctor(args) => commands::doctor::run(args, terminal)?,
         Command::Lab(args) => commands::lab::run(args, terminal)?,

@@ -14,6 +14,7 @@ pub mod clean;
 pub mod doctor;
 pub mod imported;
 pub mod json;
+pub mod jvms;
 mod markdown;
 pub mod recorded;
 mod sheet;

@@ -177,7 +177,8 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-fn fit(word: &str, width: usize) -> String {
+/// A text without its middle if it is wider than `width` columns.
+pub(crate) fn fit(word: &str, width: usize) -> String {
     match columns(word) > width {
         // Wide characters fill two columns, so half as many characters surely fit.
         true if columns(word) > word.chars().count() => clean::shorten(word, width / 2),

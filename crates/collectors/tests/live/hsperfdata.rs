@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use fathom_collectors::recorder::{Plan, Watcher, record};
-use fathom_collectors::{Collector, collectors};
+use fathom_collectors::recorder::{self, Plan, Watcher};
+use fathom_collectors::{Collector, Target, collectors};
 use fathom_evidence::kinds::{counter, span, subject};
 use fathom_evidence::{Recording, folder};
 
@@ -15,13 +15,13 @@ struct Silent;
 impl Watcher for Silent {}
 
 /// Records a JVM for a while with one collector.
-pub(crate) fn record_with(name: &str, jvm: &Jvm, duration: Duration) -> Recording {
+pub(crate) fn record(name: &str, target: &Target, duration: Duration) -> Recording {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("a.fathom");
     let mut plan = Plan::new(path.clone());
     plan.only = vec![name.to_owned()];
     plan.duration = Some(duration);
-    record(&jvm.target(), collectors(), &plan, &AtomicBool::new(false), &mut Silent).unwrap();
+    recorder::record(target, collectors(), &plan, &AtomicBool::new(false), &mut Silent).unwrap();
     folder::open(&path).unwrap()
 }
 
@@ -43,7 +43,7 @@ fn collections_are_counted_and_placed() {
     for java in javas() {
         for collector in ["-XX:+UseSerialGC", "-XX:+UseParallelGC", "-XX:+UseG1GC"] {
             let jvm = Jvm::start(&java, own_uid(), &[collector]);
-            let recording = record_with("hsperfdata", &jvm, Duration::from_millis(1_500));
+            let recording = record("hsperfdata", &jvm.target(), Duration::from_millis(1_500));
             let counted = rise(&recording, counter::GC_RUNS_COUNT);
             assert!(counted >= 2.0, "{collector}: {counted}");
             let runs: Vec<_> =
@@ -64,7 +64,10 @@ fn collections_are_counted_and_placed() {
             let told_ns = rise(&recording, counter::GC_TIME_NS);
             assert!(spent_ns > 0 && spent_ns as f64 <= told_ns * 1.5 + 5e6, "{collector}: {spent_ns} of {told_ns}");
             assert!(rise(&recording, counter::SAFEPOINT_TIME_NS) > 0.0);
-            assert_eq!(recording.fact(subject::JVM, "java_arguments"), Some("Program"));
+            assert_eq!(
+                recording.fact(subject::JVM, "java_arguments"),
+                Some(format!("Program {}", jvm.mark()).as_str())
+            );
         }
     }
 }
@@ -73,7 +76,7 @@ fn collections_are_counted_and_placed() {
 fn what_the_jvm_was_started_with_is_masked() {
     let Some(java) = javas().pop() else { return };
     let jvm = Jvm::start(&java, own_uid(), &["-Ddb.password=hunter2"]);
-    let recording = record_with("hsperfdata", &jvm, Duration::from_millis(100));
+    let recording = record("hsperfdata", &jvm.target(), Duration::from_millis(100));
     let arguments = recording.fact(subject::JVM, "arguments").unwrap();
     assert!(arguments.contains("-Ddb.password=[masked]"), "{arguments}");
 }

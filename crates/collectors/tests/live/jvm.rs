@@ -34,7 +34,7 @@ public class Program {
 pub(crate) struct Jvm {
     child: Child,
     output: Option<BufReader<ChildStdout>>,
-    _place: TempDir,
+    place: TempDir,
 }
 
 /// Java of this feature release, or a line that says that the test is skipped.
@@ -70,28 +70,33 @@ pub(crate) fn own_uid() -> u32 {
     Target::of(std::process::id()).unwrap().uid
 }
 
-/// The compiled program, once for all tests.
-fn classes() -> &'static Path {
-    static CLASSES: OnceLock<PathBuf> = OnceLock::new();
-    CLASSES.get_or_init(|| {
-        let folder = std::env::temp_dir().join(format!("fathom-live-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir(&folder).unwrap();
-        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
-        fs::write(folder.join("Program.java"), PROGRAM).unwrap();
+/// Not in `/tmp`, which a JVM in a container has for itself.
+fn new_place() -> TempDir {
+    let place = tempfile::tempdir_in("/var/tmp").unwrap();
+    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    place
+}
+
+/// A folder with the compiled program, which is compiled once for all tests.
+fn place_with_program() -> TempDir {
+    static PROGRAM_CLASS: OnceLock<Vec<u8>> = OnceLock::new();
+    let class = PROGRAM_CLASS.get_or_init(|| {
+        let place = new_place();
+        fs::write(place.path().join("Program.java"), PROGRAM).unwrap();
         let javac = javas().first().unwrap().with_file_name("javac");
-        let compiled =
-            Command::new(javac).args(["--release", "11", "-d", ".", "Program.java"]).current_dir(&folder).status();
-        assert!(compiled.unwrap().success());
-        folder
-    })
+        let mut compile = Command::new(javac);
+        compile.args(["--release", "11", "-d", ".", "Program.java"]).current_dir(place.path());
+        assert!(compile.status().unwrap().success());
+        fs::read(place.path().join("Program.class")).unwrap()
+    });
+    let place = new_place();
+    fs::write(place.path().join("Program.class"), class).unwrap();
+    place
 }
 
 impl Jvm {
-    /// Starts the program and waits until it says that it is ready.
+    /// Starts the program as a user and waits until it says that it is ready.
     pub(crate) fn start(java: &Path, uid: u32, options: &[&str]) -> Jvm {
-        let place = tempfile::tempdir().unwrap();
-        fs::set_permissions(place.path(), fs::Permissions::from_mode(0o777)).unwrap();
         let mut command = match uid == own_uid() {
             true => Command::new(java),
             false => {
@@ -100,13 +105,34 @@ impl Jvm {
                 command
             }
         };
-        command.args(["-Xmx64m", "-cp"]).arg(classes()).args(options).arg("Program").current_dir(place.path());
+        command.args(["-Xmx64m", "-cp", "."]).args(options);
+        Jvm::wait_for(command)
+    }
+
+    /// Starts the program in namespaces of its own, with a `/tmp` of its own; only root can.
+    pub(crate) fn start_inside(java: &Path) -> Jvm {
+        let mut command = Command::new("unshare");
+        command.args(["--pid", "--mount", "--fork", "--kill-child", "--mount-proc", "sh", "-c"]);
+        command.arg("mount -t tmpfs tmpfs /tmp && exec \"$@\"").arg("sh").arg(java);
+        command.args(["-Xmx64m", "-cp", "."]);
+        Jvm::wait_for(command)
+    }
+
+    /// Its only argument tells it from the others.
+    fn wait_for(mut command: Command) -> Jvm {
+        let place = place_with_program();
+        command.arg("Program").arg(place.path()).current_dir(place.path());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         output.read_line(&mut line).unwrap();
         assert_eq!(line, "ready\n");
-        Jvm { child, output: Some(output), _place: place }
+        Jvm { child, output: Some(output), place }
+    }
+
+    /// What its command line ends with.
+    pub(crate) fn mark(&self) -> &str {
+        self.place.path().to_str().unwrap()
     }
 
     /// As the collectors see it.

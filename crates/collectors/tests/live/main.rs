@@ -5,3 +5,4 @@
 mod attach;
 mod hsperfdata;
 mod jvm;
+mod jvms;

@@ -2,32 +2,70 @@
 
 use anyhow::{Result, bail};
 use fathom_collectors::Target;
+use fathom_collectors::jvms::{Jvm, jvms};
+use regex::Regex;
 
 /// How a JVM is named on the command line.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Choice {
     /// The JVM with this process id
-    #[arg(long, value_name = "PID")]
+    #[arg(long, value_name = "PID", conflicts_with = "pattern")]
     pid: Option<u32>,
+
+    /// The JVM whose main class or arguments match (fathom ps lists them)
+    #[arg(long = "match", value_name = "REGEX")]
+    pattern: Option<Regex>,
 }
 
 impl Choice {
-    /// The JVM that is meant, or the only one; none when there is none.
+    /// The JVM that is meant, or the only one; none when there is none or more than one.
     pub(crate) fn one_if_any(&self) -> Result<Option<Target>> {
-        self.pid.map(|pid| Ok(Target::of(pid)?)).transpose()
+        match (self.pid, &self.pattern) {
+            (None, None) => Ok(<[Jvm; 1]>::try_from(jvms()).ok().map(|[jvm]| jvm.target)),
+            _ => self.one().map(Some),
+        }
     }
 
     /// The one JVM that is meant.
     pub(crate) fn one(&self) -> Result<Target> {
-        match self.pid {
-            Some(pid) => Ok(Target::of(pid)?),
-            None => bail!("which JVM? name it with --pid"),
+        if let Some(pid) = self.pid {
+            return Ok(Target::of(pid)?);
+        }
+        let is_meant = |jvm: &Jvm| self.pattern.as_ref().is_none_or(|pattern| jvm.matches(pattern));
+        let meant: Vec<Jvm> = jvms().into_iter().filter(is_meant).collect();
+        match (<[Jvm; 1]>::try_from(meant), &self.pattern) {
+            (Ok([jvm]), _) => Ok(jvm.target),
+            (Err(several), _) if !several.is_empty() => bail!("{}", which_of(&several)),
+            (Err(_), Some(pattern)) => {
+                bail!("no JVM matches {:?}: fathom ps lists those that may be looked at", pattern.as_str())
+            }
+            (Err(_), None) => bail!("no JVM that may be looked at: root sees those of other users"),
         }
     }
 }
 
+/// As many as a line holds.
+const NAMED_MAX: usize = 5;
+
+fn which_of(several: &[Jvm]) -> String {
+    let named = several.iter().take(NAMED_MAX).map(|jvm| format!("{} ({})", jvm.target.pid, short_name(jvm)));
+    let named = named.collect::<Vec<_>>().join(", ");
+    let more = if several.len() > NAMED_MAX { ", …" } else { "" };
+    format!("which of {} JVMs? name it with --pid: {named}{more}", several.len())
+}
+
+/// The class without its package, the jar without its folder.
+fn short_name(jvm: &Jvm) -> &str {
+    let file = jvm.main.rsplit('/').next().unwrap_or_default();
+    let stem = file.strip_suffix(".jar").unwrap_or(file);
+    stem.rsplit('.').next().filter(|name| !name.is_empty()).unwrap_or("java")
+}
+
 /// A short name for a process.
 pub(crate) fn program_name(target: &Target) -> String {
+    if let Some(jvm) = Jvm::of(target) {
+        return short_name(&jvm).to_owned();
+    }
     let comm = std::fs::read_to_string(target.proc("comm")).unwrap_or_default();
     match comm.trim() {
         "" => "process".to_owned(),

@@ -1,0 +1,222 @@
+//! The JVMs of this machine, those in containers included, as far as the caller may look.
+//!
+//! A JVM is a process that has libjvm mapped, whatever its program is called. What it says of itself
+//! in its counters is believed; a JVM without counters is known by its command line and its JDK's
+//! files. Nothing is attached to and nothing is signalled.
+
+mod command_line;
+
+use std::fs;
+use std::path::Path;
+
+use fathom_evidence::mask;
+use regex::Regex;
+
+use crate::hsperfdata::Counters;
+use crate::mapped::Mapped;
+use crate::{Clock, Target};
+
+/// A running JVM. What is not known is empty or `None`.
+#[derive(Debug, Clone)]
+pub struct Jvm {
+    /// The process.
+    pub target: Target,
+    /// Its user, by name where the name is known.
+    pub user: String,
+    /// Main class, module or jar.
+    pub main: String,
+    /// Command line from the main class on, or the whole one; secrets are masked.
+    pub command_line: String,
+    /// Version of Java, for example `17.0.15`.
+    pub version: String,
+    /// `G1`, `Parallel`, `Serial`, `ZGC` or `Shenandoah`.
+    pub collector: String,
+    /// Time since the process began, in ns.
+    pub uptime_ns: i64,
+    /// Heap in use when the collector last said so, in bytes.
+    pub heap_used_bytes: Option<u64>,
+    /// Limit of the heap, in bytes.
+    pub heap_max_bytes: Option<u64>,
+    /// What tells the container, when the process is in one and we are not in the same.
+    pub container: Option<String>,
+}
+
+/// All JVMs that the caller may look at, by process id. Others are left out silently: whether a
+/// process is a JVM is only visible to its user and to root.
+pub fn jvms() -> Vec<Jvm> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let mut found: Vec<Jvm> = pids.filter_map(|pid: u32| Jvm::of(&Target::of(pid).ok()?)).collect();
+    found.sort_by_key(|jvm| jvm.target.pid);
+    found
+}
+
+impl Jvm {
+    /// What is known of a process; `None` when it is no JVM or cannot be looked at.
+    pub fn of(target: &Target) -> Option<Jvm> {
+        let mapped = Mapped::of(target).ok()?;
+        let libjvm = mapped.libjvm.as_deref()?;
+        let arguments = command_line::arguments(&fs::read(target.proc("cmdline")).unwrap_or_default());
+        let counters = Counters::of(target, &mapped).ok();
+        let said = counters.as_ref().map(Said::of).unwrap_or_default();
+        let told = said.command_line.unwrap_or_else(|| command_line::from_main(&arguments));
+        Some(Jvm {
+            user: user(target, &mapped),
+            main: told.split_whitespace().next().unwrap_or_default().to_owned(),
+            command_line: mask::command_line(&told).into_owned(),
+            version: said.version.or_else(|| release(target, libjvm)).unwrap_or_default(),
+            collector: said.collector.or_else(|| command_line::collector(&arguments)).unwrap_or_default().to_owned(),
+            uptime_ns: uptime_ns(target),
+            heap_used_bytes: said.heap_used_bytes,
+            heap_max_bytes: said.heap_max_bytes,
+            container: container(target),
+            target: target.clone(),
+        })
+    }
+
+    /// Whether main class and arguments match.
+    pub fn matches(&self, pattern: &Regex) -> bool {
+        pattern.is_match(&self.command_line)
+    }
+}
+
+/// What a JVM says of itself in its counters.
+#[derive(Debug, Default)]
+struct Said {
+    command_line: Option<String>,
+    version: Option<String>,
+    collector: Option<&'static str>,
+    heap_used_bytes: Option<u64>,
+    heap_max_bytes: Option<u64>,
+}
+
+impl Said {
+    fn of(counters: &Counters) -> Said {
+        let collector = (0..4).find_map(|index| collector(&counters.text(&format!("sun.gc.collector.{index}.name"))?));
+        let text = |name: &str| counters.text(name).filter(|text| !text.is_empty());
+        Said {
+            command_line: text("sun.rt.javaCommand"),
+            version: text("java.property.java.version"),
+            collector,
+            heap_used_bytes: heap_used_bytes(counters),
+            heap_max_bytes: heap_max_bytes(counters, collector),
+        }
+    }
+}
+
+/// The name that people use for a collector, from what the JVM calls one of its parts.
+fn collector(name: &str) -> Option<&'static str> {
+    let known: [(&[&str], &str); 5] = [
+        (&["G1"], "G1"),
+        (&["PS", "Parallel"], "Parallel"),
+        (&["Copy", "MSC", "Serial"], "Serial"),
+        (&["Z"], "ZGC"),
+        (&["Shenandoah"], "Shenandoah"),
+    ];
+    known.into_iter().find(|(starts, _)| starts.iter().any(|start| name.starts_with(start))).map(|(_, known)| known)
+}
+
+fn heap_used_bytes(counters: &Counters) -> Option<u64> {
+    let spaces = (0..2).flat_map(|generation| (0..3).map(move |space| (generation, space)));
+    let used = spaces.filter_map(|(generation, space)| {
+        counters.number(&format!("sun.gc.generation.{generation}.space.{space}.used"))
+    });
+    used.filter_map(|bytes| u64::try_from(bytes).ok()).reduce(u64::saturating_add)
+}
+
+/// Where the generations share the heap, each may grow to its limit; elsewhere it is their sum.
+fn heap_max_bytes(counters: &Counters, collector: Option<&str>) -> Option<u64> {
+    let limits = (0..2).filter_map(|generation| {
+        let limit = counters.number(&format!("sun.gc.generation.{generation}.maxCapacity"))?;
+        u64::try_from(limit).ok()
+    });
+    let limit = match collector {
+        Some("Serial" | "Parallel") => limits.reduce(u64::saturating_add),
+        _ => limits.max(),
+    };
+    // G1 adds some bytes so that no counter is ever zero; the limit itself is of whole kilobytes.
+    limit.map(|bytes| bytes - bytes % 1024)
+}
+
+/// The name by which the counters go, else the one of this machine's list, else the number.
+fn user(target: &Target, mapped: &Mapped) -> String {
+    let of_counters = || mapped.counters.as_ref()?.0.strip_prefix("hsperfdata_").map(str::to_owned);
+    let listed = || {
+        let list = fs::read_to_string("/etc/passwd").ok()?;
+        let is_user = |line: &&str| line.split(':').nth(2).and_then(|uid| uid.parse().ok()) == Some(target.uid);
+        list.lines().find(is_user)?.split(':').next().map(str::to_owned)
+    };
+    of_counters().or_else(listed).unwrap_or_else(|| target.uid.to_string())
+}
+
+/// Version of the JDK that libjvm belongs to, from the file beside its `lib`.
+fn release(target: &Target, libjvm: &str) -> Option<String> {
+    let home = Path::new(libjvm).ancestors().nth(3)?;
+    let text = fs::read_to_string(target.path(home.join("release").to_str()?)).ok()?;
+    let version = text.lines().find_map(|line| line.strip_prefix("JAVA_VERSION="))?;
+    Some(version.trim_matches('"').to_owned())
+}
+
+fn uptime_ns(target: &Target) -> i64 {
+    let per_second = rustix::param::clock_ticks_per_second().max(1);
+    let began_ns = i128::from(target.start_ticks) * 1_000_000_000 / i128::from(per_second);
+    let began_ns = i64::try_from(began_ns).unwrap_or(i64::MAX);
+    Clock::since_boot_ns().saturating_sub(began_ns).max(0)
+}
+
+/// A container has namespaces of its own; its id is what container engines call its control group.
+fn container(target: &Target) -> Option<String> {
+    let namespace = |folder: &Path, name: &str| fs::read_link(folder.join("ns").join(name)).ok();
+    let (own, its) = (Path::new("/proc/self"), target.proc(""));
+    let differs = |name| matches!((namespace(own, name), namespace(&its, name)), (Some(a), Some(b)) if a != b);
+    if !differs("pid") && !differs("mnt") {
+        return None;
+    }
+    let groups = fs::read_to_string(target.proc("cgroup")).unwrap_or_default();
+    Some(container_id(&groups).unwrap_or("own namespace").to_owned())
+}
+
+/// The first twelve of the sixty-four hexadecimal digits that name a container.
+fn container_id(groups: &str) -> Option<&str> {
+    let mut parts = groups.split(['/', '\n', '-', '.', ':']);
+    let is_id = |part: &&str| part.len() == 64 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    parts.rfind(is_id).map(|id| &id[..12])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn containers() {
+        let id = "0123456789abcdef".repeat(4);
+        for (groups, expected) in [
+            (format!("0::/system.slice/docker-{id}.scope\n"), Some("0123456789ab")),
+            (format!("12:cpu:/kubepods/burstable/pod12/{id}\n0::/\n"), Some("0123456789ab")),
+            ("0::/user.slice\n".to_owned(), None),
+            (String::new(), None),
+        ] {
+            assert_eq!(container_id(&groups), expected, "{groups}");
+        }
+    }
+
+    #[test]
+    fn collectors_by_the_names_of_their_parts() {
+        for (name, expected) in [
+            ("G1 young collection pauses", Some("G1")),
+            ("G1 incremental collections", Some("G1")),
+            ("PSParallelCompact", Some("Parallel")),
+            ("Parallel full collection pauses", Some("Parallel")),
+            ("Copy", Some("Serial")),
+            ("MSC", Some("Serial")),
+            ("Serial young collection pauses", Some("Serial")),
+            ("ZGC minor collection pauses", Some("ZGC")),
+            ("Z concurrent cycle pauses", Some("ZGC")),
+            ("Shenandoah full", Some("Shenandoah")),
+            ("", None),
+            ("Epsilon", None),
+        ] {
+            assert_eq!(collector(name), expected, "{name}");
+        }
+    }
+}
