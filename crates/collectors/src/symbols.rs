@@ -14,6 +14,7 @@ mod open;
 mod tests;
 
 use std::fs;
+use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 use fathom_evidence::kinds::frame;
@@ -107,8 +108,11 @@ impl Symbols {
 
     /// Takes the names of compiled code from a perf map, which the JVM wrote at `path` (as it sees it).
     pub fn read_perf_map(&mut self, path: &str) -> Result<(), Refusal> {
-        let text = open::perf_map(&self.target, path)?;
-        self.process.set_jit(JitMap::parse(&text));
+        let mut jit = JitMap::parse(&open::perf_map(&self.target, path)?);
+        if let Some(memory) = open::memory(&self.target) {
+            jit.learn_frames(|address, code| memory.read_exact_at(code, address).is_ok());
+        }
+        self.process.set_jit(jit);
         self.names.clear();
         Ok(())
     }
@@ -159,7 +163,7 @@ impl Symbols {
         let (image, address) = self.process.image_at(caller)?;
         let mut code = [0; 8];
         let start = (caller + 1).checked_sub(code.len() as u64)?;
-        open::memory(&self.target, start, &mut code)?;
+        open::memory(&self.target)?.read_exact_at(&mut code, start).ok()?;
         image.imported_by_call(&code, address + 1).map(str::to_owned)
     }
 

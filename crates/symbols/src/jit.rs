@@ -5,9 +5,12 @@
 //! the code cache under HotSpot's names for it. The file lies in a folder that everybody can write to,
 //! and code is thrown away and replaced while it is written: entries may overlap, the later one holds.
 
+mod frames;
+
 use std::ops::Range;
 
 use crate::maps::hex;
+pub(crate) use frames::JitFrame;
 
 /// What a piece of code is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -19,6 +22,9 @@ pub enum JitKind {
     /// Glue: stubs, adapters, blobs of the runtime.
     Stub,
 }
+
+/// In the names of pieces that hold many routines, each with a frame of its own or none.
+const OF_MANY_ROUTINES: [&str; 5] = ["Interpreter", "StubRoutines", "adapters", "vtable chunks", "handlers"];
 
 /// Code compiled at run time, by address.
 #[derive(Debug, Default, Clone)]
@@ -35,6 +41,7 @@ struct Entry {
     size_bytes: u32,
     name: Range<u32>,
     kind: JitKind,
+    frame: Option<JitFrame>,
 }
 
 /// A piece of code.
@@ -71,16 +78,37 @@ impl JitMap {
 
     /// The piece of code that holds `address`.
     pub fn resolve(&self, address: u64) -> Option<JitSymbol<'_>> {
-        let after = self.entries.partition_point(|entry| entry.start <= address);
-        let entry = self.entries.get(after.checked_sub(1)?)?;
-        let offset = address - entry.start;
+        let entry = self.entry_at(address)?;
         let name = self.names.get(entry.name.start as usize..entry.name.end as usize)?;
-        (offset < u64::from(entry.size_bytes)).then_some(JitSymbol { name, kind: entry.kind, offset })
+        Some(JitSymbol { name, kind: entry.kind, offset: address - entry.start })
     }
 
-    /// The addresses of all pieces of code, and their kinds.
-    pub fn pieces(&self) -> impl Iterator<Item = (Range<u64>, JitKind)> + '_ {
-        self.entries.iter().map(|entry| (entry.start..entry.start.saturating_add(entry.size_bytes.into()), entry.kind))
+    /// Reads from the code how large its frames are, so that stacks can be walked through it. `read`
+    /// copies memory of the process; whether it could.
+    pub fn learn_frames(&mut self, mut read: impl FnMut(u64, &mut [u8]) -> bool) {
+        let mut code = [0; frames::SEARCHED_BYTES];
+        let names = &self.names;
+        let is_one_routine = |entry: &&mut Entry| {
+            let name = names.get(entry.name.start as usize..entry.name.end as usize).unwrap_or_default();
+            entry.kind == JitKind::Method || !OF_MANY_ROUTINES.iter().any(|part| name.contains(part))
+        };
+        for entry in self.entries.iter_mut().filter(is_one_routine) {
+            let code = &mut code[..frames::SEARCHED_BYTES.min(entry.size_bytes as usize)];
+            if read(entry.start, code) {
+                entry.frame = frames::frame_of(code);
+            }
+        }
+    }
+
+    /// Of the piece of code at `address`: its kind, the distance from its start, and how it makes its frame.
+    pub(crate) fn frame_at(&self, address: u64) -> Option<(JitKind, u64, Option<JitFrame>)> {
+        self.entry_at(address).map(|entry| (entry.kind, address - entry.start, entry.frame))
+    }
+
+    fn entry_at(&self, address: u64) -> Option<&Entry> {
+        let after = self.entries.partition_point(|entry| entry.start <= address);
+        let entry = self.entries.get(after.checked_sub(1)?)?;
+        (address - entry.start < u64::from(entry.size_bytes)).then_some(entry)
     }
 
     /// How many pieces of code there are.
@@ -100,7 +128,7 @@ impl JitMap {
         if at + name.len() < u32::MAX as usize {
             self.names.push_str(name);
             let name = at as u32..self.names.len() as u32;
-            self.entries.push(Entry { start, size_bytes, name, kind });
+            self.entries.push(Entry { start, size_bytes, name, kind, frame: None });
         }
     }
 }
@@ -194,7 +222,7 @@ mod tests {
         fn lines_of_any_numbers_are_read(start: u64, size: u64, name: String, address: u64) {
             let map = JitMap::parse(format!("{start:x} {size:x} {name}").as_bytes());
             map.resolve(address);
-            assert!(map.pieces().count() <= 1 + name.lines().count());
+            assert!(map.len() <= 1 + name.lines().count());
         }
     }
 }

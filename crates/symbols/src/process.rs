@@ -64,8 +64,8 @@ pub struct Process {
 pub(crate) enum Code<'a> {
     /// An image, with the address before relocation.
     Image(&'a Image, u64),
-    /// Code of the JIT.
-    Jit,
+    /// Code of the JIT, with the address.
+    Jit(u64),
     /// A file that was not put in yet.
     NotLoaded,
     /// A file that cannot be read.
@@ -154,12 +154,16 @@ impl Process {
         Some((image, image.address_of(mapping.offset_of(address))?))
     }
 
+    pub(crate) fn jit(&self) -> &JitMap {
+        &self.jit
+    }
+
     pub(crate) fn code_at(&self, address: u64) -> Code<'_> {
         let Some(mapping) = self.mappings.find(address).filter(|mapping| mapping.is_executable) else {
             return Code::Unknown;
         };
         if is_jit(mapping) {
-            return Code::Jit;
+            return Code::Jit(address);
         }
         let is_missing = || self.missing_at(address).is_some();
         match self.image_at(address) {

@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use common::{compile, memory, process};
 use fathom_symbols::elf::Machine;
+use fathom_symbols::jit::JitMap;
 use fathom_symbols::process::{Layer, Process};
 use fathom_symbols::unwind::{Registers, StackCopy, Unwinder, Walk, WalkEnd};
 
@@ -177,7 +178,7 @@ fn threads_of_a_jvm_are_walked_to_their_start() {
             eprintln!("SKIPPED: {java} is not installed");
             continue;
         }
-        let running = Running(sleeping_jvm(java));
+        let running = Running(jvm(java, "Sleeping.java", &[]));
         let pid = running.0.id();
         let process = process(pid);
         let mut complete = 0;
@@ -197,16 +198,72 @@ fn threads_of_a_jvm_are_walked_to_their_start() {
     }
 }
 
+#[test]
+fn compiled_and_interpreted_java_is_walked_exactly() {
+    for home in ["/usr/lib/jvm/java-17-openjdk-amd64", "/usr/lib/jvm/temurin-25-jdk-amd64"] {
+        if !Path::new(home).exists() || cfg!(not(target_arch = "x86_64")) {
+            eprintln!("SKIPPED: {home} is not installed, or this is no x86-64");
+            continue;
+        }
+        for compiler in ["-XX:TieredStopAtLevel=1", "-XX:-TieredCompilation"] {
+            let java = format!("{home}/bin/java");
+            let running = Running(jvm(&java, "Chain.java", &[compiler, "-XX:-Inline"]));
+            let pid = running.0.id();
+            let mut process = process(pid);
+            process.set_jit(compiled_code(home, pid));
+            // It has said that all is compiled, and is about to sleep below the methods.
+            let names = (0..100).find_map(|_| names_below(&process, pid, "Chain.c"));
+            let names = names.unwrap_or_else(|| panic!("{home} {compiler}: no thread ever slept"));
+            let wanted = ["Chain.c", "Chain.b", "Chain.a", "Interpreter", "JavaCalls::call_helper", "JavaMain"];
+            assert!(has_in_order(&names, &wanted), "{home} {compiler}: {names:?}");
+            let between = names.iter().position(|name| name == "Chain.a").unwrap()
+                - names.iter().position(|name| name == "Chain.c").unwrap();
+            assert_eq!(between, 2, "{home} {compiler}: nothing else between: {names:?}");
+        }
+    }
+}
+
+/// The names of the thread that has `name` on its stack, if one has; walked without a guess.
+fn names_below(process: &Process, pid: u32, name: &str) -> Option<Vec<String>> {
+    threads(pid).into_iter().find_map(|tid| {
+        let stopped = Stopped::stop(tid);
+        let (frames, walk) = walk(process, pid, &stopped.registers());
+        let names: Vec<String> = frames.iter().map(|frame| process.resolve(*frame).name.into_owned()).collect();
+        let is_there = names.iter().any(|other| other == name) && names.iter().any(|other| other.contains("sleep"));
+        is_there.then(|| {
+            assert_eq!(walk, Walk { end: WalkEnd::Complete, guessed_from: None }, "{names:?}");
+            names
+        })
+    })
+}
+
+/// What the JVM says of its compiled code.
+fn compiled_code(home: &str, pid: u32) -> JitMap {
+    common::output(&format!("{home}/bin/jcmd"), &[&pid.to_string(), "Compiler.perfmap"]);
+    let path = format!("/tmp/perf-{pid}.map");
+    let mut jit = JitMap::parse(&std::fs::read(&path).unwrap());
+    std::fs::remove_file(&path).unwrap();
+    jit.learn_frames(|address, code| {
+        let bytes = memory(pid, address..address + code.len() as u64);
+        code.copy_from_slice(&bytes);
+        true
+    });
+    assert!(jit.len() > 100 && jit.bad_lines == 0, "{} pieces, {} bad lines", jit.len(), jit.bad_lines);
+    jit
+}
+
 fn threads(pid: u32) -> Vec<i32> {
     let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
     threads.map(|thread| thread.unwrap().file_name().to_str().unwrap().parse().unwrap()).collect()
 }
 
-/// A JVM that has told that its Java code runs, and reads from its input for ever.
-fn sleeping_jvm(java: &str) -> Child {
-    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/Sleeping.java");
+/// A JVM that has told that its Java code runs.
+fn jvm(java: &str, program: &str, flags: &[&str]) -> Child {
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(program);
     let mut child = Command::new(java)
-        .args(["-Xmx64m", "-XX:+UseSerialGC", "-XX:-UsePerfData", program.to_str().unwrap()])
+        .args(["-Xmx128m", "-XX:+UseSerialGC", "-XX:-UsePerfData"])
+        .args(flags)
+        .arg(program)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()

@@ -4,7 +4,6 @@
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::fs::FileExt;
 
 use fathom_symbols::maps::Mapping;
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, Stat};
@@ -54,9 +53,9 @@ pub(super) fn perf_map(target: &Target, path: &str) -> Result<Vec<u8>, Refusal> 
     Ok(text)
 }
 
-/// Fills `bytes` with the target's memory at `address`.
-pub(super) fn memory(target: &Target, address: u64, bytes: &mut [u8]) -> Option<()> {
-    File::open(target.proc("mem")).ok()?.read_exact_at(bytes, address).ok()
+/// The target's memory, by address.
+pub(super) fn memory(target: &Target) -> Option<File> {
+    File::open(target.proc("mem")).ok()
 }
 
 /// Looks up a path as if the target's root were ours: neither `..` nor a link leads out of it.

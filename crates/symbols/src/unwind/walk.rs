@@ -3,6 +3,7 @@
 use gimli::{CfaRule, EvaluationResult, Location, Register, RegisterRule, UnwindContext, UnwindExpression, Value};
 
 use super::cfi::{Bytes, Rules};
+use super::jit;
 use super::registers::{AARCH64_LR, Registers};
 use crate::elf::Machine;
 use crate::process::{Code, Process};
@@ -127,24 +128,26 @@ impl Unwinder {
     ) -> Result<Step, WalkEnd> {
         let (image, address) = match process.code_at(place) {
             Code::Image(image, address) => (image, address),
-            Code::Jit => return by_frame_pointer(process, registers, stack).ok_or(WalkEnd::JitCode),
+            Code::Jit(address) => {
+                return jit::caller(process, address, registers, stack).ok_or(WalkEnd::JitCode);
+            }
             Code::NotLoaded => return Err(WalkEnd::NotLoaded),
-            Code::Unreadable => return by_frame_pointer(process, registers, stack).ok_or(WalkEnd::NoUnwindInfo),
+            Code::Unreadable => return jit::by_frame_pointer(process, registers, stack).ok_or(WalkEnd::NoUnwindInfo),
             Code::Unknown => return Err(WalkEnd::UnknownCode),
         };
         match image.cfi().rules(address, &mut self.context) {
             Some(Ok(rules)) => Frame { rules: &rules, registers, stack }.caller(),
             Some(Err(_)) => Err(WalkEnd::BadUnwindInfo),
-            None => by_frame_pointer(process, registers, stack).ok_or(WalkEnd::NoUnwindInfo),
+            None => jit::by_frame_pointer(process, registers, stack).ok_or(WalkEnd::NoUnwindInfo),
         }
     }
 }
 
 /// A caller.
-struct Step {
-    registers: Registers,
-    is_signal: bool,
-    is_guess: bool,
+pub(super) struct Step {
+    pub(super) registers: Registers,
+    pub(super) is_signal: bool,
+    pub(super) is_guess: bool,
 }
 
 /// Whether a step leads up the stack. Only a signal may have been delivered on another one; only the
@@ -153,23 +156,6 @@ fn leads_up(from: &Registers, step: &Step) -> bool {
     let (before, after) = (from.stack_pointer(), step.registers.stack_pointer());
     let is_elsewhere = from.instruction_pointer() != step.registers.instruction_pointer();
     step.is_signal || after > before || (after == before && is_elsewhere)
-}
-
-/// Follows the frame pointer, if it points to a plausible frame: within the copy, aligned, and with a
-/// return address into code.
-fn by_frame_pointer(process: &Process, registers: &Registers, stack: StackCopy<'_>) -> Option<Step> {
-    let frame = registers.frame_pointer().filter(|frame| frame % 8 == 0)?;
-    let is_above = registers.stack_pointer().is_some_and(|top| frame >= top);
-    let caller_frame = stack.word(frame).ok().filter(|_| is_above)?;
-    let return_address = registers.plain_address(stack.word(frame.checked_add(8)?).ok()?);
-    if return_address == 0 || !process.is_code(return_address - 1) {
-        return None;
-    }
-    let mut caller = Registers::none(registers.machine());
-    caller.set_instruction_pointer(return_address);
-    caller.set(registers.stack_register(), frame.checked_add(16)?);
-    caller.set(registers.frame_register(), caller_frame);
-    Some(Step { registers: caller, is_signal: false, is_guess: true })
 }
 
 /// A frame with the rules that lead to its caller.
@@ -273,7 +259,7 @@ fn result_of(evaluation: gimli::Evaluation<Bytes<'_>>) -> Result<u64, WalkEnd> {
 
 impl StackCopy<'_> {
     /// The 8 bytes at `address`.
-    fn word(&self, address: u64) -> Result<u64, WalkEnd> {
+    pub(super) fn word(&self, address: u64) -> Result<u64, WalkEnd> {
         self.number(address, 8)
     }
 
