@@ -23,7 +23,7 @@ use fathom_symbols::elf::Machine;
 use fathom_symbols::jit::{JitKind, JitMap};
 use fathom_symbols::maps::{FileId, Mapping, MappingKind, Mappings};
 use fathom_symbols::process::{Layer, Process};
-use fathom_symbols::unwind::{Registers, StackCopy, Unwinder, WalkEnd};
+use fathom_symbols::unwind::{Registers, StackCopy, Unwinder, Walk, WalkEnd};
 use rustc_hash::FxHashMap;
 
 use crate::{Refusal, Target};
@@ -120,10 +120,14 @@ impl Symbols {
     /// The stack of a thread in user mode.
     pub fn user_stack(&mut self, found: &mut Recording, user: &UserStack<'_>) -> StackId {
         let registers = Registers::from_pt_regs(this_machine(), user.registers);
-        let end = self.walk(&registers, user.stack);
-        let end = self.follow_frame_pointers(end, user.frames);
+        let walk = self.walk(&registers, user.stack);
+        let is_longer = walk.end != WalkEnd::Complete && self.follow_frame_pointers(user.frames);
         let walked = std::mem::take(&mut self.walked);
-        self.counts.add_walk(end, walked.last().map(|last| self.process.resolve(*last).module));
+        self.counts.add_walk(
+            walk.end,
+            walk.guessed_from.is_some() || is_longer,
+            walked.last().map(|last| self.process.resolve(*last).module),
+        );
         let stack = self.intern(found, &walked);
         self.walked = walked;
         stack
@@ -195,26 +199,27 @@ impl Symbols {
     }
 
     /// Walks until the stack is walked or a file that it needs cannot be read.
-    fn walk(&mut self, registers: &Registers, stack: &[u8]) -> WalkEnd {
+    fn walk(&mut self, registers: &Registers, stack: &[u8]) -> Walk {
         let copy = StackCopy { address: registers.stack_pointer().unwrap_or_default(), bytes: stack };
         loop {
             let walk = self.unwinder.walk(&self.process, registers, copy, &mut self.walked);
             match (walk.end, self.walked.last().copied()) {
                 (WalkEnd::NotLoaded, Some(place)) => self.load_at(place),
                 (WalkEnd::UnknownCode, Some(_)) if self.refresh_if_due() => {}
-                (end, _) => return end,
+                _ => return walk,
             }
         }
     }
 
     /// Goes on by the kernel's walk, if it has the caller at which ours ended: in code that keeps frame
-    /// pointers it reaches beyond the copy.
-    fn follow_frame_pointers(&mut self, end: WalkEnd, frames: &[u64]) -> WalkEnd {
-        let Some(last) = self.walked.last().filter(|_| end != WalkEnd::Complete) else { return end };
-        let is_last = |frame: &u64| frame.checked_sub(1) == Some(*last);
-        let Some(at) = frames.iter().skip(1).position(is_last) else { return end };
-        self.walked.extend(frames[at + 2..].iter().map(|frame| frame.saturating_sub(1)));
-        end
+    /// pointers it reaches beyond the copy. Whether it added any.
+    fn follow_frame_pointers(&mut self, frames: &[u64]) -> bool {
+        let last = self.walked.last().copied();
+        let is_last = |frame: &u64| last.is_some() && frame.checked_sub(1) == last;
+        let Some(at) = frames.iter().skip(1).position(is_last) else { return false };
+        let rest = &frames[at + 2..];
+        self.walked.extend(rest.iter().map(|frame| frame.saturating_sub(1)));
+        !rest.is_empty()
     }
 
     fn intern(&mut self, found: &mut Recording, places: &[u64]) -> StackId {

@@ -34,6 +34,8 @@ impl Layer {
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     walks: u64,
+    /// Walks that followed frame pointers through code that may keep none.
+    guessed: u64,
     /// Walks that did not reach the thread's start: why, and in which module.
     ends: BTreeMap<(WalkEnd, Box<str>), u64>,
     modules: BTreeMap<Box<str>, Layer>,
@@ -41,8 +43,9 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    pub(super) fn add_walk(&mut self, end: WalkEnd, module: Option<&str>) {
+    pub(super) fn add_walk(&mut self, end: WalkEnd, is_guess: bool, module: Option<&str>) {
         self.walks += 1;
+        self.guessed += u64::from(is_guess);
         if end != WalkEnd::Complete {
             *self.ends.entry((end, module.unwrap_or_default().into())).or_default() += 1;
         }
@@ -64,6 +67,14 @@ impl Counts {
     }
 
     fn tell_walks(&self, found: &mut Recording, source: &str) {
+        if self.guessed > 0 {
+            let (walks, guessed) = (self.walks, self.guessed);
+            let says = format!(
+                "{guessed} of {walks} user stacks may lack some callers: the frames of compiled Java code were not known \
+                 and frame pointers were followed"
+            );
+            found.add_loss(source, STACKS_CUT, guessed as i64, &says);
+        }
         let mut reasons: BTreeMap<WalkEnd, (u64, Vec<&str>)> = BTreeMap::new();
         for ((end, module), count) in &self.ends {
             let reason = reasons.entry(*end).or_default();
