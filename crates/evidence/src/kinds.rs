@@ -224,7 +224,7 @@ words! {
         THREAD_ALLOCATED_BYTES = "thread_allocated_bytes";
         /// Context switches per second of the machine.
         CONTEXT_SWITCHES_PER_SECOND = "context_switches_per_second";
-        /// Scheduling periods of the container since its start.
+        /// Scheduling periods of the container since its start. Instance of this and of all `cgroup_*` words: empty for the process's own group, the path for a group above it.
         CGROUP_PERIODS_COUNT = "cgroup_periods_count";
         /// Scheduling periods in which the container was throttled, since its start.
         CGROUP_THROTTLED_COUNT = "cgroup_throttled_count";
@@ -232,6 +232,20 @@ words! {
         CGROUP_THROTTLED_NS = "cgroup_throttled_ns";
         /// CPU time of the container since its start.
         CGROUP_CPU_NS = "cgroup_cpu_ns";
+        /// Memory of the container by kind (`current`: all that counts against the limit; `swap`, `anon`, `file`, `kernel`, `slab`, `shmem`, `file_mapped`, `file_dirty`, `file_writeback`, `anon_thp`), from `memory.current` and `memory.stat`.
+        CGROUP_MEMORY_BYTES = "cgroup_memory_bytes";
+        /// How often the container's memory came to a limit, since its start (`max`: at the limit; `high`: slowed down above it; `low`: reclaimed although protected; `oom`, `oom_kill`, ...), from `memory.events`, or `memory.failcnt` in version 1.
+        CGROUP_MEMORY_EVENTS_COUNT = "cgroup_memory_events_count";
+        /// Events of memory management in the container since its start (name of the field in `memory.stat`, such as `workingset_refault_file`).
+        CGROUP_MEMORY_STAT_COUNT = "cgroup_memory_stat_count";
+        /// Bytes that the container read and wrote since its start (`254:0 read`, `254:0 write`, `254:0 discard`: device and operation).
+        CGROUP_IO_BYTES = "cgroup_io_bytes";
+        /// Requests of the container to disks since its start (instances as for `cgroup_io_bytes`).
+        CGROUP_IO_COUNT = "cgroup_io_count";
+        /// Time in which some or all tasks of the container were short of something (instances as for `pressure_ns`).
+        CGROUP_PRESSURE_NS = "cgroup_pressure_ns";
+        /// Processes and threads in the container.
+        CGROUP_TASKS_COUNT = "cgroup_tasks_count";
         /// Memory in use (`container`, `machine`, `swap`).
         MEMORY_USED_BYTES = "memory_used_bytes";
         /// Resident set of the process.
@@ -358,6 +372,8 @@ words! {
         HOST = "host";
         /// A setting of the profiler or recorder: key is `event#setting`.
         SETTING = "setting";
+        /// The container's limits: `cpu_limit` (CPUs; the tightest of the process's group and those above, or `none`), `memory_limit_bytes` (likewise), `path`, and each group's `cpu.max` (quota and period in µs), `memory.max`, `memory.high`, `pids.max`, `cpu.weight`, `cpuset.cpus.effective`; the key ends with the path for a group above the process's own.
+        CGROUP = "cgroup";
         /// A native library: key is the path.
         LIBRARY = "library";
         /// The collector's configuration.

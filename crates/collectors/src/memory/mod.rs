@@ -17,6 +17,7 @@ use rustix::system::uname;
 use crate::clock::thread_cpu_ns;
 use crate::numbers::Numbers;
 use crate::pace::Pace;
+use crate::pressure;
 use crate::procfs::ProcFile;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use parse::VmStat;
@@ -141,7 +142,7 @@ impl Watch {
         for (resource, file) in &self.pressure {
             let at_ns = self.clock.now_ns();
             let Ok(text) = file.read(&mut self.buffer) else { continue };
-            for (share, total_us) in parse::pressure(text) {
+            for (share, total_us) in pressure::totals_us(text) {
                 let ns = total_us as f64 * 1e3;
                 self.numbers.see(found, at_ns, counter::PRESSURE_NS, &format!("{resource} {share}"), ns);
             }

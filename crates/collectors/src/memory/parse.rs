@@ -172,16 +172,6 @@ fn sizes(text: &[u8]) -> impl Iterator<Item = (&str, u64)> {
     })
 }
 
-/// The totals of a pressure file: `some` or `full`, and the time in µs.
-pub(super) fn pressure(text: &[u8]) -> impl Iterator<Item = (&str, u64)> {
-    lines(text).filter_map(|line| {
-        let mut words = words(line);
-        let share = utf8(words.next()?).filter(|share| matches!(*share, "some" | "full"))?;
-        let total = words.find_map(|word| number(word.strip_prefix(b"total=")?))?;
-        Some((share, total))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,20 +226,10 @@ mod tests {
     }
 
     #[test]
-    fn pressure_totals() {
-        let text =
-            "some avg10=6.04 avg60=3.13 avg300=3.00 total=6979715148\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n";
-        assert_eq!(pressure(text.as_bytes()).collect::<Vec<_>>(), [("some", 6979715148), ("full", 0)]);
-        for text in ["", "some", "some total=", "none total=5", "full total=-1"] {
-            assert_eq!(pressure(text.as_bytes()).count(), 0, "{text:?}");
-        }
-    }
-
-    #[test]
     fn no_bytes_are_too_strange() {
         proptest::proptest!(|(bytes: Vec<u8>)| {
             let counts = (vmstat(&bytes).count(), meminfo(&bytes).count(), status(&bytes).count(), rollup(&bytes).count());
-            let _ = (counts, pressure(&bytes).count(), resident_bytes(&bytes));
+            let _ = (counts, resident_bytes(&bytes));
         });
     }
 }

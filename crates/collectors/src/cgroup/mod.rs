@@ -1,0 +1,232 @@
+//! The target's control groups: CPU quota and throttling, memory and its limits, I/O, pressure.
+//!
+//! Versions 1 and 2, also mixed. A limit may stand at the target's own group or at any above it (a
+//! pod's, a service's), so that those that have one are read, too. What the groups are is looked up
+//! once, at the start; a target that is moved later is told at the end.
+
+mod parse;
+mod place;
+mod source;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use fathom_evidence::Recording;
+use fathom_evidence::kinds::{counter, loss, subject};
+
+use crate::clock::thread_cpu_ns;
+use crate::numbers::Numbers;
+use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
+use parse::CpuMax;
+use place::{Group, Line, Places};
+use source::{BY_CONTROLLER, Source, Taker, UNIFIED};
+
+const SOURCE: &str = "cgroup";
+
+/// Time from one look to the next.
+const PERIOD: Duration = Duration::from_millis(100);
+
+pub(crate) static COLLECTOR: Cgroup = Cgroup;
+
+/// The collector of control groups.
+pub(crate) struct Cgroup;
+
+impl Collector for Cgroup {
+    fn name(&self) -> &'static str {
+        SOURCE
+    }
+
+    fn sees(&self) -> &'static str {
+        "the container's CPU quota and throttling, memory, I/O and limits"
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Process
+    }
+
+    fn check(&self, target: &Target) -> Result<(), Refusal> {
+        open(target).map(|_| ())
+    }
+
+    fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
+        let (places, sources, limits) = open(target)?;
+        Ok(Box::new(Watch {
+            clock: order.clock,
+            target: target.clone(),
+            numbers: Numbers::new(SOURCE),
+            buffer: Vec::new(),
+            is_without_quota: is_without_quota(&sources, &limits),
+            limits_noted: false,
+            places,
+            sources,
+            limits,
+        }))
+    }
+}
+
+/// A limit of a group.
+#[derive(Debug, Clone, PartialEq)]
+struct Limit {
+    /// As the file of version 2 is called, with the path for an ancestor.
+    key: String,
+    /// As text; `max` when there is none.
+    value: String,
+    /// CPUs of a quota.
+    cpus: Option<f64>,
+    /// Bytes of memory.
+    bytes: Option<u64>,
+}
+
+fn open(target: &Target) -> Result<(Places, Vec<Source>, Vec<Limit>), Refusal> {
+    let refusal = |error: std::io::Error| Refusal::new(format!("control groups of process {}: {error}", target.pid), "");
+    let places = Places::of(target).map_err(refusal)?;
+    let mut sources = Vec::new();
+    let mut limits = Vec::new();
+    let mut add = |line: Line, files: &[source::File]| {
+        for group in line {
+            let of_group = limits_of(&group);
+            let is_limited = of_group.iter().any(|limit| limit.cpus.is_some() || limit.bytes.is_some());
+            if group.ancestor.is_empty() || is_limited {
+                sources.extend(Source::open(&group, files));
+            }
+            limits.extend(of_group);
+        }
+    };
+    add(places.unified(), UNIFIED);
+    for (controller, files) in BY_CONTROLLER {
+        add(places.controller(controller), files);
+    }
+    match sources.is_empty() {
+        true => Err(Refusal::new(
+            "the control groups of the process are mounted nowhere that can be seen from here",
+            "mount /sys/fs/cgroup of the host into this container, or record on the host",
+        )),
+        false => Ok((places, sources, limits)),
+    }
+}
+
+/// The limits of one group, of either version.
+fn limits_of(group: &Group) -> Vec<Limit> {
+    let read = |name: &str| fs::read_to_string(group.folder.join(name)).ok();
+    let cpu = read("cpu.max").or_else(|| Some(format!("{} {}", read("cpu.cfs_quota_us")?.trim(), read("cpu.cfs_period_us")?)));
+    let cpu = cpu.and_then(|text| CpuMax::read(&text));
+    let mut found: Vec<Limit> = cpu.into_iter().map(|max| cpu_limit(group, max)).collect();
+    for (key, names) in [
+        ("memory.max", ["memory.max", "memory.limit_in_bytes"]),
+        ("memory.high", ["memory.high", ""]),
+        ("pids.max", ["pids.max", ""]),
+        ("cpu.weight", ["cpu.weight", "cpu.shares"]),
+        ("cpuset.cpus.effective", ["cpuset.cpus.effective", "cpuset.effective_cpus"]),
+    ] {
+        let Some(text) = names.into_iter().filter(|name| !name.is_empty()).find_map(read) else { continue };
+        let bytes = parse::limit(&text).filter(|_| key.starts_with("memory"));
+        let value = if key.ends_with("effective") { text.trim().to_owned() } else { number_or_max(&text) };
+        found.push(Limit { key: name_of(key, group), value, cpus: None, bytes });
+    }
+    found
+}
+
+fn cpu_limit(group: &Group, max: CpuMax) -> Limit {
+    let quota = max.quota_us.map_or("max".to_owned(), |us| us.to_string());
+    let value = format!("{quota} {}", max.period_us);
+    Limit { key: name_of("cpu.max", group), value, cpus: max.cpus(), bytes: None }
+}
+
+fn number_or_max(text: &str) -> String {
+    parse::limit(text).map_or("max".to_owned(), |limit| limit.to_string())
+}
+
+fn name_of(key: &str, group: &Group) -> String {
+    format!("{key} {}", group.ancestor).trim_end().to_owned()
+}
+
+/// Control groups, being watched.
+struct Watch {
+    clock: Clock,
+    target: Target,
+    numbers: Numbers,
+    buffer: Vec<u8>,
+    places: Places,
+    sources: Vec<Source>,
+    limits: Vec<Limit>,
+    is_without_quota: bool,
+    limits_noted: bool,
+}
+
+impl Watch {
+    fn note_limits(&mut self, found: &mut Recording) {
+        self.limits_noted = true;
+        for limit in &self.limits {
+            found.add_fact(subject::CGROUP, &limit.key, &limit.value, SOURCE);
+        }
+        let cpus = self.limits.iter().filter_map(|limit| limit.cpus).min_by(f64::total_cmp);
+        let bytes = self.limits.iter().filter_map(|limit| limit.bytes).min();
+        let none = || "none".to_owned();
+        found.add_fact(subject::CGROUP, "cpu_limit", &cpus.map_or_else(none, |cpus| cpus.to_string()), SOURCE);
+        found.add_fact(subject::CGROUP, "memory_limit_bytes", &bytes.map_or_else(none, |bytes| bytes.to_string()), SOURCE);
+        if let Some(path) = self.places.path() {
+            found.add_fact(subject::CGROUP, "path", &path, SOURCE);
+        }
+    }
+
+    /// A group without a quota anywhere is never throttled, and its files do not even say so.
+    fn note_unthrottled(&mut self, found: &mut Recording) {
+        let at_ns = self.clock.now_ns();
+        for name in [counter::CGROUP_THROTTLED_COUNT, counter::CGROUP_THROTTLED_NS] {
+            self.numbers.see(found, at_ns, name, "", 0.0);
+        }
+    }
+}
+
+/// Whether nothing can throttle the target and no file says that nothing did.
+fn is_without_quota(sources: &[Source], limits: &[Limit]) -> bool {
+    let mut buffer = Vec::new();
+    let has_quota = limits.iter().any(|limit| limit.cpus.is_some());
+    !has_quota && !sources.iter().any(|source| source.tells_throttling(&mut buffer))
+}
+
+impl Observer for Watch {
+    fn period(&self) -> Duration {
+        PERIOD
+    }
+
+    fn look(&mut self, found: &mut Recording) {
+        if !self.limits_noted {
+            self.note_limits(found);
+        }
+        if self.is_without_quota {
+            self.note_unthrottled(found);
+        }
+        let Watch { sources, buffer, numbers, clock, .. } = self;
+        for source in sources {
+            let at_ns = clock.now_ns();
+            if source.pace().is_due(at_ns) {
+                let began_cpu_ns = thread_cpu_ns();
+                source.read(buffer, &mut Taker { numbers, found, at_ns, ancestor: String::new() });
+                source.pace().done(at_ns, thread_cpu_ns() - began_cpu_ns);
+            }
+        }
+    }
+
+    fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
+        self.sources.iter_mut().for_each(|source| source.pace().due_now());
+        self.look(found);
+        self.numbers.close(found);
+        // A limit may have been changed meanwhile; the last fact is the one that holds.
+        if let Ok((_, _, limits)) = open(&self.target)
+            && limits != self.limits
+        {
+            self.limits = limits;
+            self.note_limits(found);
+        }
+        if Places::of(&self.target).is_ok_and(|later| self.places.differ_from(&later)) {
+            let says = "cgroup: the process was moved to another control group meanwhile; only the first one was observed";
+            found.add_loss(SOURCE, loss::LIMIT, 0, says);
+        }
+        Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! The control groups of this very process, and of a child in a group of its own where that is allowed.
+
+use std::process::{Child, Command};
+
+use super::*;
+
+fn observe(pid: u32) -> Recording {
+    let target = Target::of(pid).unwrap();
+    let mut found = Recording::default();
+    let mut watch = Cgroup.start(&target, &crate::recorder::Plan::new(PathBuf::from("none")).order).unwrap();
+    watch.look(&mut found);
+    watch.finish(&mut found);
+    found
+}
+
+#[test]
+fn this_process_has_limits_or_none() {
+    if let Err(refusal) = Cgroup.check(&Target::of(std::process::id()).unwrap()) {
+        println!("SKIPPED: {}", refusal.why);
+        return;
+    }
+    let found = observe(std::process::id());
+    assert!(found.fact(subject::CGROUP, "cpu_limit").is_some());
+    assert!(found.fact(subject::CGROUP, "memory_limit_bytes").is_some());
+    let name = found.strings.find(counter::CGROUP_THROTTLED_NS).expect("throttling is always told");
+    let rows: Vec<f64> = found.counters.rows().filter(|row| row.name == name).map(|row| row.value).collect();
+    assert!(rows.len() >= 2 && rows.iter().all(|ns| *ns >= 0.0), "{rows:?}");
+}
+
+/// A group of version 1 or 2 with a quota of a tenth of a CPU, and a program in it that wants a whole one.
+struct Throttled {
+    folder: PathBuf,
+    child: Child,
+}
+
+impl Throttled {
+    fn start() -> std::io::Result<Throttled> {
+        let name = format!("fathom-test-{}", std::process::id());
+        let unified = Path::new("/sys/fs/cgroup/cgroup.controllers").exists();
+        let folder = Path::new(if unified { "/sys/fs/cgroup" } else { "/sys/fs/cgroup/cpu" }).join(name);
+        fs::create_dir(&folder)?;
+        let limited = match unified {
+            true => fs::write(folder.join("cpu.max"), "10000 100000"),
+            false => fs::write(folder.join("cpu.cfs_quota_us"), "10000"),
+        };
+        if let Err(error) = limited {
+            fs::remove_dir(&folder)?;
+            return Err(error);
+        }
+        let child = Command::new("sh").args(["-c", "while :; do :; done"]).spawn()?;
+        fs::write(folder.join("cgroup.procs"), child.id().to_string())?;
+        Ok(Throttled { folder, child })
+    }
+}
+
+impl Drop for Throttled {
+    fn drop(&mut self) {
+        // The group can only go when the program has gone.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = fs::remove_dir(&self.folder);
+    }
+}
+
+#[test]
+fn a_quota_and_its_throttling_are_seen() {
+    let throttled = match Throttled::start() {
+        Ok(throttled) => throttled,
+        Err(error) => {
+            println!("SKIPPED: no control group with a quota can be made here: {error}");
+            return;
+        }
+    };
+    let throttled_ns = |found: &Recording| {
+        let name = found.strings.find(counter::CGROUP_THROTTLED_NS);
+        let own = found.counters.rows().filter(|row| Some(row.name) == name && found.text(row.instance).is_empty());
+        own.map(|row| row.value).fold(0.0, f64::max)
+    };
+    let give_up = std::time::Instant::now() + Duration::from_secs(30);
+    let mut found = observe(throttled.child.id());
+    while throttled_ns(&found) == 0.0 && std::time::Instant::now() < give_up {
+        found = observe(throttled.child.id());
+    }
+    assert!(throttled_ns(&found) > 0.0);
+    assert_eq!(found.fact(subject::CGROUP, "cpu_limit"), Some("0.1"));
+    let said = fs::read_to_string(throttled.folder.join("cpu.stat")).unwrap();
+    let count = said.lines().find_map(|line| line.strip_prefix("nr_throttled ")).unwrap().parse::<f64>().unwrap();
+    let name = found.strings.find(counter::CGROUP_THROTTLED_COUNT);
+    let seen = found.counters.rows().filter(|row| Some(row.name) == name).map(|row| row.value).fold(0.0, f64::max);
+    assert!(seen >= 1.0 && seen <= count, "{seen} of {count}");
+}
