@@ -79,7 +79,10 @@ mod tests {
     fn mounts_and_what_they_hold() {
         let all = mounts(TEXT.as_bytes());
         assert_eq!(all.len(), 4);
-        assert_eq!((all[1].device.as_str(), all[1].root.as_str(), all[1].super_options.as_str()), ("0:30", "/a", "rw,size=1k"));
+        assert_eq!(
+            (all[1].device.as_str(), all[1].root.as_str(), all[1].super_options.as_str()),
+            ("0:30", "/a", "rw,size=1k")
+        );
         assert_eq!((all[2].from.as_str(), all[2].options.as_str()), ("/dev/mapper/a b", "rw,noatime"));
         for (path, device) in [
             ("/", "254:0"),

@@ -18,7 +18,8 @@ mod tests {
 
     #[test]
     fn some_and_full() {
-        let text = "some avg10=6.04 avg60=3.13 avg300=3.00 total=6979715148\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n";
+        let text =
+            "some avg10=6.04 avg60=3.13 avg300=3.00 total=6979715148\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n";
         assert_eq!(totals_us(text.as_bytes()).collect::<Vec<_>>(), [("some", 6979715148), ("full", 0)]);
         for text in ["", "some", "some total=", "none total=5", "full total=-1"] {
             assert_eq!(totals_us(text.as_bytes()).count(), 0, "{text:?}");

@@ -244,6 +244,13 @@ details! {
         /// Drops that this row stands for.
         count: u64,
     }
+    /// Of `host_stall`.
+    HostStall {
+        /// Part of the delay in which the thread was runnable and had no CPU, in ns.
+        run_queue_ns: u64,
+        /// CPU on which it woke up.
+        cpu: u32,
+    }
 }
 
 #[cfg(test)]

@@ -162,7 +162,7 @@ words! {
         BLOCK_REQUEST = "block_request";
         /// Packets were dropped on their way to the process, one after the other; at most 100 ms of a burst. Name: protocol and reason. Detail: port, reason, count.
         PACKET_DROP = "packet_drop";
-        /// A thread of Fathom that does nothing but sleep woke up late: the machine was stopped, or had no CPU for it.
+        /// A thread of Fathom that does nothing but sleep woke up late. Name: `machine stood still` (for most of the time no CPU took the timer's interrupt: stopped from below), `no CPU free` (it was runnable for most of the time), or `woken late` (this kernel does not account it). Detail: run_queue_ns, cpu.
         HOST_STALL = "host_stall";
         /// One request of the service, from a latency file. Name: the kind of request if given.
         REQUEST = "request";
@@ -328,6 +328,22 @@ words! {
         BLOCK_STAGE_NS = "block_stage_ns";
         /// Packets dropped at full receive queues since the recording began, in the network namespace of the process (`protocol port reason`; reason as the kernel names it).
         PACKETS_DROPPED_COUNT = "packets_dropped_count";
+        /// Requests to a block device since boot (`vda read`, `vda write`, `vda discard`, `vda flush`), from `/proc/diskstats`. Devices made of others count the same request again.
+        DISK_REQUESTS_COUNT = "disk_requests_count";
+        /// Requests that were merged into others before they went to the device, since boot (instances as for `disk_requests_count`).
+        DISK_MERGED_COUNT = "disk_merged_count";
+        /// Bytes that a block device read and wrote since boot (instances as for `disk_requests_count`).
+        DISK_BYTES = "disk_bytes";
+        /// Sum of the times of all requests to a block device since boot, each from its start to its completion (instances as for `disk_requests_count`); in ms. Divided by the requests it is the average latency.
+        DISK_TIME_NS = "disk_time_ns";
+        /// Requests that a block device has been given and not yet completed (device).
+        DISK_IN_FLIGHT_COUNT = "disk_in_flight_count";
+        /// Time since boot in which a block device had a request (device). A device that serves many at once is not full when this rises as fast as time.
+        DISK_BUSY_NS = "disk_busy_ns";
+        /// Sum over all requests of the time in flight since boot (device); its rise per second is the average queue length.
+        DISK_QUEUE_TIME_NS = "disk_queue_time_ns";
+        /// How late Fathom's sleeping thread was woken in the last second (`p99`, `max`), at 1,000 wake-ups per second.
+        WAKEUP_DELAY_NS = "wakeup_delay_ns";
         /// Java threads alive.
         THREADS_COUNT = "threads_count";
         /// Runs of a collector since start (collector, as the JVM's performance counters name it).

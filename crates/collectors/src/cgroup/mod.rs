@@ -79,7 +79,8 @@ struct Limit {
 }
 
 fn open(target: &Target) -> Result<(Places, Vec<Source>, Vec<Limit>), Refusal> {
-    let refusal = |error: std::io::Error| Refusal::new(format!("control groups of process {}: {error}", target.pid), "");
+    let refusal =
+        |error: std::io::Error| Refusal::new(format!("control groups of process {}: {error}", target.pid), "");
     let places = Places::of(target).map_err(refusal)?;
     let mut sources = Vec::new();
     let mut limits = Vec::new();
@@ -109,7 +110,8 @@ fn open(target: &Target) -> Result<(Places, Vec<Source>, Vec<Limit>), Refusal> {
 /// The limits of one group, of either version.
 fn limits_of(group: &Group) -> Vec<Limit> {
     let read = |name: &str| fs::read_to_string(group.folder.join(name)).ok();
-    let cpu = read("cpu.max").or_else(|| Some(format!("{} {}", read("cpu.cfs_quota_us")?.trim(), read("cpu.cfs_period_us")?)));
+    let cpu = read("cpu.max")
+        .or_else(|| Some(format!("{} {}", read("cpu.cfs_quota_us")?.trim(), read("cpu.cfs_period_us")?)));
     let cpu = cpu.and_then(|text| CpuMax::read(&text));
     let mut found: Vec<Limit> = cpu.into_iter().map(|max| cpu_limit(group, max)).collect();
     for (key, names) in [
@@ -164,7 +166,12 @@ impl Watch {
         let bytes = self.limits.iter().filter_map(|limit| limit.bytes).min();
         let none = || "none".to_owned();
         found.add_fact(subject::CGROUP, "cpu_limit", &cpus.map_or_else(none, |cpus| cpus.to_string()), SOURCE);
-        found.add_fact(subject::CGROUP, "memory_limit_bytes", &bytes.map_or_else(none, |bytes| bytes.to_string()), SOURCE);
+        found.add_fact(
+            subject::CGROUP,
+            "memory_limit_bytes",
+            &bytes.map_or_else(none, |bytes| bytes.to_string()),
+            SOURCE,
+        );
         if let Some(path) = self.places.path() {
             found.add_fact(subject::CGROUP, "path", &path, SOURCE);
         }
@@ -221,7 +228,8 @@ impl Observer for Watch {
             self.note_limits(found);
         }
         if Places::of(&self.target).is_ok_and(|later| self.places.differ_from(&later)) {
-            let says = "cgroup: the process was moved to another control group meanwhile; only the first one was observed";
+            let says =
+                "cgroup: the process was moved to another control group meanwhile; only the first one was observed";
             found.add_loss(SOURCE, loss::LIMIT, 0, says);
         }
         Vec::new()

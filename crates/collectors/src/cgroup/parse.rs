@@ -190,7 +190,9 @@ mod tests {
             assert_eq!(found, expected, "{text:?}");
         }
         assert_eq!(CpuMax::read("150000 100000").and_then(|max| max.cpus()), Some(1.5));
-        for (text, expected) in [("max\n", None), ("41943040\n", Some(41943040)), ("9223372036854771712", None), ("", None)] {
+        for (text, expected) in
+            [("max\n", None), ("41943040\n", Some(41943040)), ("9223372036854771712", None), ("", None)]
+        {
             assert_eq!(limit(text), expected, "{text:?}");
         }
     }
@@ -200,7 +202,17 @@ mod tests {
         let says = |io: Io<'_>| format!("{} {} {} {}", io.device, io.operation, io.is_bytes, io.value);
         let text = b"254:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6 cost.usage=9\n7:1 \nx\n";
         let found: Vec<String> = io_stat(text).map(says).collect();
-        assert_eq!(found, ["254:0 read true 1", "254:0 write true 2", "254:0 read false 3", "254:0 write false 4", "254:0 discard true 5", "254:0 discard false 6"]);
+        assert_eq!(
+            found,
+            [
+                "254:0 read true 1",
+                "254:0 write true 2",
+                "254:0 read false 3",
+                "254:0 write false 4",
+                "254:0 discard true 5",
+                "254:0 discard false 6"
+            ]
+        );
         let text = b"254:0 Read 7\n254:0 Write 8\n254:0 Sync 9\n254:0 Total 15\nTotal 15\n";
         let found: Vec<String> = blkio(text, false).map(says).collect();
         assert_eq!(found, ["254:0 read false 7", "254:0 write false 8"]);

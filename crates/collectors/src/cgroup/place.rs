@@ -46,7 +46,9 @@ impl Places {
 
     /// The groups of a controller of version 1.
     pub(super) fn controller(&self, name: &str) -> Line {
-        let has = |hierarchy: &Hierarchy| hierarchy.controllers.as_ref().is_some_and(|list| list.iter().any(|other| other == name));
+        let has = |hierarchy: &Hierarchy| {
+            hierarchy.controllers.as_ref().is_some_and(|list| list.iter().any(|other| other == name))
+        };
         self.line(|member| member.controllers.contains(&name), has)
     }
 
@@ -93,7 +95,9 @@ mod tests {
     }
 
     fn says(line: Line) -> Vec<String> {
-        line.into_iter().map(|group| format!("{} {}", group.folder.display(), group.ancestor).trim().to_owned()).collect()
+        line.into_iter()
+            .map(|group| format!("{} {}", group.folder.display(), group.ancestor).trim().to_owned())
+            .collect()
     }
 
     #[test]
@@ -101,7 +105,12 @@ mod tests {
         let unified = "41 31 0:38 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
         let mixed = "33 31 0:30 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n34 31 0:32 /d/8 /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
         let found = places("0::/kubepods/pod1/c\n", unified);
-        let expected = ["/sys/fs/cgroup/kubepods/pod1/c", "/sys/fs/cgroup/kubepods/pod1 /kubepods/pod1", "/sys/fs/cgroup/kubepods /kubepods", "/sys/fs/cgroup/ /"];
+        let expected = [
+            "/sys/fs/cgroup/kubepods/pod1/c",
+            "/sys/fs/cgroup/kubepods/pod1 /kubepods/pod1",
+            "/sys/fs/cgroup/kubepods /kubepods",
+            "/sys/fs/cgroup/ /",
+        ];
         assert_eq!(says(found.unified()), expected);
         assert_eq!(found.path().as_deref(), Some("/kubepods/pod1/c"));
         assert!(found.controller("cpu").is_empty());

@@ -225,7 +225,8 @@ fn take_cpu(field: &str, value: u64, taker: &mut Taker<'_>) {
 }
 
 fn take_memory(field: &str, value: u64, taker: &mut Taker<'_>) {
-    let matches = |pattern: &&&str| pattern.strip_suffix('*').map_or(**pattern == field, |start| field.starts_with(start));
+    let matches =
+        |pattern: &&&str| pattern.strip_suffix('*').map_or(**pattern == field, |start| field.starts_with(start));
     if MEMORY_EVENTS.iter().any(|pattern| matches(&pattern)) {
         taker.see(counter::CGROUP_MEMORY_STAT_COUNT, field, value as f64);
     } else if let Some((_, part)) = MEMORY_PARTS.iter().find(|(name, _)| *name == field) {
@@ -261,7 +262,10 @@ mod tests {
         assert_eq!(numbers(Kind::CpuStat, version_1, ""), throttled);
         assert_eq!(numbers(Kind::CpuStat, version_2, ""), throttled);
         let memory = ["cgroup_memory_bytes anon 5", "cgroup_memory_stat_count pgmajfault 3"];
-        assert_eq!(numbers(Kind::MemoryStat("total_"), "rss 1\npgmajfault 1\ntotal_rss 5\ntotal_pgmajfault 3\n", ""), memory);
+        assert_eq!(
+            numbers(Kind::MemoryStat("total_"), "rss 1\npgmajfault 1\ntotal_rss 5\ntotal_pgmajfault 3\n", ""),
+            memory
+        );
         assert_eq!(numbers(Kind::MemoryStat(""), "anon 5\nsock 9\npgmajfault 3\n", ""), memory);
         let io = ["cgroup_io_bytes 7:1 read 5"];
         assert_eq!(numbers(Kind::IoStat, "7:1 rbytes=5\n", ""), io);
