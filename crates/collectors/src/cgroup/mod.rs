@@ -9,7 +9,7 @@ mod place;
 mod source;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use fathom_evidence::Recording;
