@@ -66,6 +66,8 @@ impl Account {
         let cpu = cpu::of(view);
         cells.extend(cpu.cells);
         cells.extend(cpu::runnable(view).map(|row| (Cell::Runnable, row)));
+        let running = sum_of(grid, &cells, |cell| matches!(cell, Cell::Running(_)));
+        cells.extend(cpu::stolen(view, &running).map(|row| (Cell::Stolen, row)));
         let startup = startup::find(view, cells.get(&Cell::Compiler));
         Account {
             grid,
@@ -86,7 +88,7 @@ impl Account {
     /// somebody looked, everything else for as long as the JVM kept it.
     pub(crate) fn known(&self, cell: Cell) -> Range<usize> {
         let is_observed = match cell {
-            Cell::Runnable | Cell::Blocked(Wait::PageFault) => true,
+            Cell::Runnable | Cell::Stolen | Cell::Blocked(Wait::PageFault) => true,
             Cell::Blocked(Wait::File) => self.files_are_observed,
             _ => false,
         };
@@ -95,22 +97,28 @@ impl Account {
 
     /// Thread time of the cells that `select` chooses, per bucket, in ns.
     pub fn sum(&self, select: impl Fn(Cell) -> bool) -> Vec<f64> {
-        let mut sum = self.grid.zeros();
-        for row in self.cells.iter().filter(|(cell, _)| select(**cell)).map(|(_, row)| row) {
-            sum.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
-        }
-        sum
+        sum_of(self.grid, &self.cells, select)
     }
 
     /// How many threads of the application were at work at once, on average over some buckets
     /// and outside stops; at least one. A stop costs each of them its length.
     pub fn concurrency(&self, buckets: impl Iterator<Item = usize> + Clone) -> f64 {
         let total = |row: &[f64]| buckets.clone().map(|index| row[index]).sum::<f64>();
-        let busy = total(&self.sum(|cell| matches!(cell, Cell::Running(_) | Cell::Runnable | Cell::Blocked(_))));
+        let busy = total(
+            &self.sum(|cell| matches!(cell, Cell::Running(_) | Cell::Runnable | Cell::Stolen | Cell::Blocked(_))),
+        );
         let stopped = total(&self.sum(|cell| matches!(cell, Cell::Stopped(_))));
         let length = buckets.clone().count() as f64 * BUCKET_NS as f64;
         (busy / (length - stopped).max(length / 20.0)).max(1.0)
     }
+}
+
+fn sum_of(grid: Grid, cells: &BTreeMap<Cell, Vec<f64>>, select: impl Fn(Cell) -> bool) -> Vec<f64> {
+    let mut sum = grid.zeros();
+    for row in cells.iter().filter(|(cell, _)| select(**cell)).map(|(_, row)| row) {
+        sum.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
+    }
+    sum
 }
 
 fn add_stops(grid: Grid, cells: &mut BTreeMap<Cell, Vec<f64>>, stops: &[StopSpan]) {

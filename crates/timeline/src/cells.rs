@@ -11,6 +11,8 @@ pub enum Cell {
     Blocked(Wait),
     /// Threads of the application could have run but had no CPU.
     Runnable,
+    /// The hypervisor took the CPU from threads of the application.
+    Stolen,
     /// Threads of the application ran on a CPU.
     Running(Layer),
     /// Compiler threads ran.
@@ -140,6 +142,7 @@ impl fmt::Display for Cell {
             Cell::Blocked(Wait::AllocationStall) => f.write_str("waiting for the collector to free memory"),
             Cell::Blocked(Wait::PageFault) => f.write_str("waiting for pages of memory"),
             Cell::Runnable => f.write_str("waiting for a CPU"),
+            Cell::Stolen => f.write_str("CPU time stolen by the hypervisor"),
             Cell::Running(Layer::Interpreted) => f.write_str("interpreted Java of the application's threads"),
             Cell::Running(Layer::Java) => f.write_str("Java code of the application's threads"),
             Cell::Running(Layer::Native) => f.write_str("native code of the application's threads"),

@@ -91,12 +91,50 @@ fn process(view: &View<'_>, threads: &Threads) -> Option<Vec<f64>> {
     Some(row)
 }
 
+/// Use of the machine's CPUs: as the JVM reads it, or as the kernel counts it.
 fn machine(view: &View<'_>) -> Option<Vec<f64>> {
     let counters = view.counters(counter::CPU_MACHINE_RATIO);
-    let series = counters.values().next()?;
+    let Some(series) = counters.values().next() else { return machine_counted(view) };
     let mut row = view.grid.zeros();
     spread_averages(view.grid, series, 1.0 / BUCKET_NS as f64, &mut row);
     Some(row)
+}
+
+/// Modes in which a CPU does nothing for this machine. What guests use stands under `user` as well.
+const UNUSED_MODES: &[&str] = &["idle", "iowait", "steal"];
+const DOUBLE_MODES: &[&str] = &["guest", "guest_nice"];
+
+fn machine_counted(view: &View<'_>) -> Option<Vec<f64>> {
+    let (mut used, mut all) = (view.grid.zeros(), view.grid.zeros());
+    for ((mode, _), series) in view.counters(counter::MACHINE_CPU_NS) {
+        let mode = view.recording.text(mode);
+        if !DOUBLE_MODES.contains(&mode) {
+            spread_rises(view.grid, &series, &mut all);
+        }
+        if !DOUBLE_MODES.contains(&mode) && !UNUSED_MODES.contains(&mode) {
+            spread_rises(view.grid, &series, &mut used);
+        }
+    }
+    let ratios = used.iter().zip(&all).map(|(used, all)| if *all > 0.0 { used / all } else { 0.0 });
+    all.iter().any(|ns| *ns > 0.0).then(|| ratios.collect())
+}
+
+/// Time that the hypervisor took from CPUs while the application had them: the stolen time in the
+/// part that the application has of what the CPUs did.
+pub(crate) fn stolen(view: &View<'_>, application_ns: &[f64]) -> Option<Vec<f64>> {
+    let counters = view.counters(counter::MACHINE_CPU_NS);
+    let of_mode = |modes: &dyn Fn(&str) -> bool| {
+        let mut row = view.grid.zeros();
+        let chosen = counters.iter().filter(|((mode, _), _)| modes(view.recording.text(*mode)));
+        chosen.for_each(|(_, series)| spread_rises(view.grid, series, &mut row));
+        row
+    };
+    let stolen = of_mode(&|mode| mode == "steal");
+    let used = of_mode(&|mode| !UNUSED_MODES.contains(&mode) && !DOUBLE_MODES.contains(&mode));
+    let parts = stolen.iter().zip(&used).zip(application_ns);
+    let row: Vec<f64> =
+        parts.map(|((stolen, used), own)| if *used > 0.0 { stolen * (own / used).min(1.0) } else { 0.0 }).collect();
+    (!counters.is_empty()).then_some(row)
 }
 
 /// CPU of threads by role, in the buckets in which it was read often enough.

@@ -55,7 +55,7 @@ impl Pain {
         let is_compiling =
             || self.signals.iter().any(|s| matches!(s, SignalKind::Recompiling | SignalKind::Interpreting));
         match cell {
-            Cell::Stopped(_) | Cell::Blocked(_) | Cell::Runnable | Cell::Collector(_) => true,
+            Cell::Stopped(_) | Cell::Blocked(_) | Cell::Runnable | Cell::Stolen | Cell::Collector(_) => true,
             Cell::Compiler | Cell::Running(Layer::Interpreted) => is_any_work || is_compiling(),
             Cell::Running(_) | Cell::Vm => is_any_work,
         }

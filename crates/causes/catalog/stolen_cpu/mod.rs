@@ -1,17 +1,32 @@
-//! Decided by what only the kernel sees; files of the JVM alone do not show it.
+//! The hypervisor gave the CPUs of this machine to others.
 
-use crate::{Case, Cause, Finding};
+use fathom_evidence::kinds::counter;
+use fathom_timeline::Cell;
+
+use crate::{Case, Cause, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "stolen_cpu",
     readme: include_str!("README.md"),
-    rank: 5,
+    rank: 7,
     has_lab: false,
     collectors: &["machine"],
     actions: &["another host or instance size; nothing inside the guest helps"],
     decide,
 };
 
-fn decide(_: &Case<'_>) -> Finding {
-    Finding::needs_kernel("the hypervisor's steal time was not recorded")
+fn decide(case: &Case<'_>) -> Finding {
+    let steal = case.view().counter(counter::MACHINE_CPU_NS, "steal");
+    if steal.0.len() < 2 {
+        return Finding::needs_kernel("the hypervisor's steal time was not recorded");
+    }
+    let per_second = case.both(|side| side.rise(&steal) / side.seconds());
+    let evidence = case.evidence("CPU time stolen, of all CPUs", per_second, "ns/s", "counters");
+    if per_second.0 <= 0.0 {
+        return Finding::absent("the hypervisor reports no stolen time; not every one does").with(evidence);
+    }
+    let before = per_second.1.map_or(String::new(), |before| format!(" (before: {})", say::time(before)));
+    let says = format!("the hypervisor took {} of CPU time per second{before}", say::time(per_second.0));
+    // That the CPU was taken is certain; how much of it the application would have used is a share.
+    Finding::new(Standing::Indicated, says).with(evidence).claiming(case, |cell| cell == Cell::Stolen)
 }

@@ -26,7 +26,7 @@ const LIVE: &[&str] = &[
 ];
 
 /// Beginnings of the names of counters that only a recorder of the live machine reads.
-const LIVE_COUNTERS: &[&str] = &["thread_", "vmstat_"];
+const LIVE_COUNTERS: &[&str] = &["thread_", "vmstat_", "machine_cpu_"];
 
 /// Spans that only a collector's log has.
 const ONLY_LOGGED: &[&str] = &[span::COMPILER_DISABLED];

@@ -133,8 +133,7 @@ impl Observed {
         found.add_span(time_ns, duration_ns, i64::from(request.tid), span::BLOCK_REQUEST, &device, &detail, NAME);
         if request.tgid != self.pid {
             // Not the target's: it must not pass for one of its threads.
-            let thread =
-                Thread { name: found.strings.intern(&request.name), role: found.strings.intern(role::KERNEL) };
+            let thread = Thread { name: found.strings.intern(&request.name), role: found.strings.intern(role::KERNEL) };
             found.threads.insert(i64::from(request.tid), thread);
         }
     }

@@ -83,7 +83,8 @@ fn requests_are_told_with_their_stages() {
     }
     let instance = format!("{name} read");
     let counts = |counter: &str| {
-        let rows = found.counters.rows().filter(|row| found.text(row.name) == counter && found.text(row.instance) == instance);
+        let rows =
+            found.counters.rows().filter(|row| found.text(row.name) == counter && found.text(row.instance) == instance);
         rows.map(|row| row.value).fold(0.0, f64::max)
     };
     assert_eq!(counts(counter::BLOCK_REQUESTS_COUNT), 5.0);

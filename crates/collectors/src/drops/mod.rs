@@ -68,7 +68,10 @@ impl Collector for Drops {
 fn attached(target: &Target, reasons: &Reasons) -> Result<Programs, Refusal> {
     let link = fs::read_link(target.proc("ns/net")).map(|link| link.to_string_lossy().into_owned());
     let space = link.as_deref().ok().and_then(namespace).ok_or_else(|| {
-        Refusal::new("the target's network namespace cannot be read", "run as the target's user, or with CAP_SYS_PTRACE")
+        Refusal::new(
+            "the target's network namespace cannot be read",
+            "run as the target's user, or with CAP_SYS_PTRACE",
+        )
     })?;
     let mut config = space.to_ne_bytes().to_vec();
     config.extend([0; 4]);
@@ -95,11 +98,7 @@ impl At {
     fn parse(key: &[u8]) -> At {
         let (port, rest) = words(key).next().map(halves).unwrap_or_default();
         let [low, high, reason_low, reason_high] = rest.to_ne_bytes();
-        At {
-            port,
-            protocol: u16::from_ne_bytes([low, high]),
-            reason: i16::from_ne_bytes([reason_low, reason_high]),
-        }
+        At { port, protocol: u16::from_ne_bytes([low, high]), reason: i16::from_ne_bytes([reason_low, reason_high]) }
     }
 
     fn protocol(self) -> String {
@@ -178,8 +177,7 @@ impl Observed {
         let instance = format!("{protocol} {} {reason}", at.port);
         found.add_counter(now_ns, counter::PACKETS_DROPPED_COUNT, &instance, burst.count as f64, NAME);
         if self.ports.has(at.protocol, at.port) {
-            let detail =
-                PacketDrop { port: Some(at.port), reason: Some(reason.clone()), count: Some(count) };
+            let detail = PacketDrop { port: Some(at.port), reason: Some(reason.clone()), count: Some(count) };
             // What was dropped before the last look has its row already.
             let first_ns = burst.first_ns.max(self.looked_ns).min(burst.last_ns);
             let (time_ns, name) = (self.clock.wall_ns(first_ns), format!("{protocol} {reason}"));

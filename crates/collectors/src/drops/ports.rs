@@ -66,7 +66,9 @@ mod tests {
     #[test]
     fn sockets_at_a_port() {
         let line = |local: &str, inode: &str| {
-            format!("  1: 0100007F:{local} 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 {inode} 2 0 0\n")
+            format!(
+                "  1: 0100007F:{local} 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 {inode} 2 0 0\n"
+            )
         };
         let text = format!("header\n{}{}{}short line\n", line("1F90", "11"), line("0035", "12"), line("1F90", "13"));
         for (port, expected) in [(8080, &["11", "13"][..]), (53, &["12"]), (1, &[])] {

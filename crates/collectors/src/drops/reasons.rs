@@ -39,7 +39,9 @@ impl Reasons {
 
     fn of<'a>(all: impl Iterator<Item = (&'a str, i64)>) -> Reasons {
         let meant = all.filter_map(|(name, number)| Some((number, name.strip_prefix(PREFIX)?)));
-        Reasons(meant.filter(|(_, name)| MEANT.contains(name)).map(|(number, name)| (number, name.to_owned())).collect())
+        Reasons(
+            meant.filter(|(_, name)| MEANT.contains(name)).map(|(number, name)| (number, name.to_owned())).collect(),
+        )
     }
 
     /// What the programs look up.

@@ -16,7 +16,9 @@ fn keys_and_values_are_read() {
     assert_eq!(At::parse(&key[1..]), At { port: 0, protocol: 0, reason: 0 });
     let value: Vec<u8> = [3_u64, 4, 5].into_iter().flat_map(u64::to_ne_bytes).collect();
     assert_eq!(Burst::parse(&value), Burst { count: 3, first_ns: 4, last_ns: 5 });
-    for (link, expected) in [("net:[4026531840]", Some(4_026_531_840)), ("net:[x]", None), ("pid:[1]", None), ("", None)] {
+    for (link, expected) in
+        [("net:[4026531840]", Some(4_026_531_840)), ("net:[x]", None), ("pid:[1]", None), ("", None)]
+    {
         assert_eq!(namespace(link), expected, "{link}");
     }
 }
