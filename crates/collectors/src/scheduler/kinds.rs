@@ -1,11 +1,11 @@
 //! Kinds of waits, and how many long ones of each are kept.
 
 /// What a thread waits for, by the number that the programs use.
-pub(super) const KINDS: [&str; 7] = ["page_fault", "uninterruptible", "lock", "poll", "sleep", "read_write", "other"];
+pub(super) const KINDS: [&str; 7] = ["page_fault", "uninterruptible", "futex", "poll", "sleep", "read_write", "other"];
 
 /// The kind of each system call's interruptible wait; a call that is not listed is `other`.
 pub(super) const CALLS_OF_KINDS: &[(&str, &[&str])] = &[
-    ("lock", &["futex", "futex_wait", "futex_waitv"]),
+    ("futex", &["futex", "futex_wait", "futex_waitv"]),
     (
         "poll",
         &[

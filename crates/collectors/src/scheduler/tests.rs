@@ -41,7 +41,7 @@ fn waits_are_told_by_kind() {
     }
     for (kind, call, work) in [
         ("sleep", "clock_nanosleep", (|| thread::sleep(Duration::from_millis(80))) as fn()),
-        ("lock", "futex", wait_on_lock),
+        ("futex", "futex", wait_on_lock),
         ("read_write", "recvfrom", wait_for_peer),
     ] {
         let mut took_ns = 0;
