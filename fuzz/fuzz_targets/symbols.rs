@@ -34,7 +34,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         code.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
         true
     });
-    process.set_jit(jit);
+    process.set_jit(Arc::new(jit));
     if let Ok(mut image) = Image::read(&bytes) {
         let _ = image.add_debug_file(&bytes);
         process.set_image(FileId { major: 8, minor: 1, inode: 7 }, Some(Arc::new(image)));

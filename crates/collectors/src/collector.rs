@@ -6,7 +6,7 @@ use std::time::Duration;
 use fathom_evidence::Recording;
 
 use crate::symbols::Images;
-use crate::{Clock, Refusal, Target};
+use crate::{Clock, Refusal, Target, attach};
 
 /// What a collector needs of the machine.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,6 +39,8 @@ pub struct Order {
     pub system_call_ns: i64,
     /// Files of code that were read, shared by all collectors.
     pub images: Images,
+    /// The one session with the JVM, for all collectors that need one.
+    pub attach: attach::Shared,
 }
 
 impl Order {

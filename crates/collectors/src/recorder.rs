@@ -21,7 +21,7 @@ use fathom_evidence::kinds::{counter, loss, subject};
 use fathom_evidence::{Recording, Table};
 
 use crate::symbols::Images;
-use crate::{Clock, Collector, Order, Refusal, Target, Tier};
+use crate::{Clock, Collector, Order, Refusal, Target, Tier, attach};
 use disk::Disk;
 use worker::{Message, Stop};
 
@@ -61,6 +61,7 @@ impl Plan {
             run_queue_ns: 2_000_000,
             system_call_ns: 5_000_000,
             images: Images::default(),
+            attach: attach::Shared::default(),
         };
         Plan { order, duration: None, max_bytes: 1 << 30, only: Vec::new(), without: Vec::new() }
     }

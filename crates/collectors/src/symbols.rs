@@ -7,6 +7,7 @@
 //!
 //! Whatever cannot be found is shown as such and counted ([`Symbols::tell_losses`]).
 
+mod code;
 mod counts;
 mod images;
 mod open;
@@ -20,13 +21,14 @@ use std::time::{Duration, Instant};
 use fathom_evidence::kinds::frame;
 use fathom_evidence::{Frame, FrameId, Recording, StackId};
 use fathom_symbols::elf::Machine;
-use fathom_symbols::jit::{JitKind, JitMap};
+use fathom_symbols::jit::JitKind;
 use fathom_symbols::maps::{FileId, Mapping, MappingKind, Mappings};
 use fathom_symbols::process::{Layer, Process};
 use fathom_symbols::unwind::{Registers, StackCopy, Unwinder, Walk, WalkEnd};
 use rustc_hash::FxHashMap;
 
-use crate::{Refusal, Target};
+use crate::Target;
+pub(crate) use code::Code;
 use counts::Counts;
 pub use images::Images;
 
@@ -76,6 +78,8 @@ pub struct Symbols {
     images: Images,
     process: Process,
     refreshed: Option<Instant>,
+    /// Which of the lists of compiled code is in use.
+    code_version: u32,
     names: FxHashMap<u64, Named>,
     unwinder: Unwinder,
     walked: Vec<u64>,
@@ -90,11 +94,13 @@ impl Symbols {
             images: images.clone(),
             process: Process::default(),
             refreshed: None,
+            code_version: 0,
             names: FxHashMap::default(),
             unwinder: Unwinder::new(),
             walked: Vec::new(),
             counts: Counts::default(),
         };
+        images.code().want();
         symbols.refresh();
         symbols
     }
@@ -106,19 +112,9 @@ impl Symbols {
         places.into_iter().for_each(|place| self.load_at(place));
     }
 
-    /// Takes the names of compiled code from a perf map, which the JVM wrote at `path` (as it sees it).
-    pub fn read_perf_map(&mut self, path: &str) -> Result<(), Refusal> {
-        let mut jit = JitMap::parse(&open::perf_map(&self.target, path)?);
-        if let Some(memory) = open::memory(&self.target) {
-            jit.learn_frames(|address, code| memory.read_exact_at(code, address).is_ok());
-        }
-        self.process.set_jit(jit);
-        self.names.clear();
-        Ok(())
-    }
-
     /// The stack of a thread in user mode.
     pub fn user_stack(&mut self, found: &mut Recording, user: &UserStack<'_>) -> StackId {
+        self.take_new_code();
         let registers = Registers::from_pt_regs(this_machine(), user.registers);
         let walk = self.walk(&registers, user.stack);
         let is_longer = walk.end != WalkEnd::Complete && self.follow_frame_pointers(user.frames);
@@ -135,6 +131,7 @@ impl Symbols {
 
     /// A stack in user mode that somebody else walked, leaf first; all but the first are return addresses.
     pub fn user_frames(&mut self, found: &mut Recording, frames: &[u64]) -> StackId {
+        self.take_new_code();
         let callers = frames.iter().skip(1).map(|address| address.saturating_sub(1));
         let places: Vec<u64> = frames.iter().take(1).copied().chain(callers).collect();
         self.intern(found, &places)
@@ -234,7 +231,11 @@ impl Symbols {
         if !self.names.contains_key(&place) {
             self.load_at(place);
             let named = name(&self.process, place);
-            self.counts.add_name(&named.module, &*named.symbol != UNKNOWN);
+            let is_named = &*named.symbol != UNKNOWN;
+            self.counts.add_name(&named.module, is_named);
+            if !is_named && named.kind == frame::COMPILED {
+                self.images.code().want();
+            }
             self.names.insert(place, named);
         }
         self.names.get(&place).map_or(FrameId(0), |named| intern_frame(found, &named.symbol, &named.module, named.kind))
@@ -245,6 +246,15 @@ impl Symbols {
         if let Some((file, mapping)) = self.process.missing_at(address) {
             let image = self.images.load(&self.target, mapping);
             self.process.set_image(file, image);
+        }
+    }
+
+    /// Goes over to a newer list of compiled code, if there is one.
+    fn take_new_code(&mut self) {
+        if let Some((version, code)) = self.images.code().newer_than(self.code_version) {
+            self.code_version = version;
+            self.process.set_jit(code);
+            self.names.clear();
         }
     }
 

@@ -57,7 +57,7 @@ pub struct Process {
     mappings: Mappings,
     /// `None` for a file that cannot be read.
     images: FxHashMap<FileId, Option<Arc<Image>>>,
-    jit: JitMap,
+    jit: Arc<JitMap>,
 }
 
 /// What executes at an address.
@@ -91,7 +91,7 @@ impl Process {
     }
 
     /// Replaces what is known of the JIT's code.
-    pub fn set_jit(&mut self, jit: JitMap) {
+    pub fn set_jit(&mut self, jit: Arc<JitMap>) {
         self.jit = jit;
     }
 

@@ -6,6 +6,7 @@ mod common;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 
 use common::{compile, memory, process};
 use fathom_symbols::elf::Machine;
@@ -210,7 +211,7 @@ fn compiled_and_interpreted_java_is_walked_exactly() {
             let running = Running(jvm(&java, "Chain.java", &[compiler, "-XX:-Inline"]));
             let pid = running.0.id();
             let mut process = process(pid);
-            process.set_jit(compiled_code(home, pid));
+            process.set_jit(Arc::new(compiled_code(home, pid)));
             // It has said that all is compiled, and is about to sleep below the methods.
             let names = (0..100).find_map(|_| names_below(&process, pid, "Chain.c"));
             let names = names.unwrap_or_else(|| panic!("{home} {compiler}: no thread ever slept"));

@@ -12,7 +12,7 @@ use fathom_symbols::maps::{Mapping, MappingKind, Mappings};
 use rustc_hash::FxHashMap;
 use rustix::fs::Stat;
 
-use super::open;
+use super::{Code, open};
 use crate::Target;
 
 /// What all images together may take. Those of a JVM take some 20 MB.
@@ -29,6 +29,7 @@ struct Shared {
     files: Mutex<Files>,
     kernel: OnceLock<Kernel>,
     vdso: OnceLock<Option<Arc<Image>>>,
+    code: Code,
 }
 
 #[derive(Debug, Default)]
@@ -64,6 +65,11 @@ impl Images {
         files.bytes += image.as_ref().map_or(0, |image| image.memory_bytes());
         files.images.insert(key, image.clone());
         image
+    }
+
+    /// The code that the JVM compiled.
+    pub(crate) fn code(&self) -> &Code {
+        &self.0.code
     }
 
     /// The kernel's functions, read at the first call.

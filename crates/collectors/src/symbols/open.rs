@@ -2,16 +2,13 @@
 //! is opened without effect first, looked at, and only then for reading.
 
 use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use fathom_symbols::maps::Mapping;
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, Stat};
 
-use crate::{Refusal, Target};
-
-/// A perf map has some 100 bytes per compiled method.
-const LARGEST_PERF_MAP_BYTES: u64 = 64 << 20;
+use crate::Target;
 
 /// The file that `mapping` shows: that very one, or none.
 pub(super) fn mapped(target: &Target, mapping: &Mapping) -> Option<(File, Stat)> {
@@ -22,35 +19,19 @@ pub(super) fn mapped(target: &Target, mapping: &Mapping) -> Option<(File, Stat)>
     if let Ok(found) = rustix::fs::open(&link, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
         return regular(found);
     }
-    let found = inside(target, &mapping.path, ResolveFlags::empty())?;
+    let found = inside(target, &mapping.path)?;
     // By name only if the name still means the file that is mapped: names of another build would be wrong.
     regular(found).filter(|(_, stat)| stat.st_ino == mapping.file.inode)
 }
 
 /// A file by its name in the target's mount namespace.
 pub(super) fn by_name(target: &Target, path: &str) -> Option<File> {
-    regular(inside(target, path, ResolveFlags::empty())?).map(|(file, _)| file)
+    regular(inside(target, path)?).map(|(file, _)| file)
 }
 
 /// A file by its name here.
 pub(super) fn by_own_name(path: &str) -> Option<File> {
     regular(rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?).map(|(file, _)| file)
-}
-
-/// The text of a perf map, which lies in a folder that everybody can write to: it must be the
-/// target's (or root's) own, reached through no link.
-pub(super) fn perf_map(target: &Target, path: &str) -> Result<Vec<u8>, Refusal> {
-    let refuse = |why: &str| Refusal::new(format!("the perf map {path} {why}"), "");
-    let found =
-        inside(target, path, ResolveFlags::NO_SYMLINKS).ok_or_else(|| refuse("is not there, or a link leads to it"))?;
-    let (file, stat) = regular(found).ok_or_else(|| refuse("is no regular file that can be read"))?;
-    if stat.st_uid != target.uid && stat.st_uid != 0 {
-        return Err(refuse(&format!("belongs to user {}, not to the JVM's user", stat.st_uid)));
-    }
-    let mut text = Vec::new();
-    let read = file.take(LARGEST_PERF_MAP_BYTES).read_to_end(&mut text);
-    read.map_err(|error| refuse(&format!("cannot be read: {error}")))?;
-    Ok(text)
 }
 
 /// The target's memory, by address.
@@ -59,9 +40,9 @@ pub(super) fn memory(target: &Target) -> Option<File> {
 }
 
 /// Looks up a path as if the target's root were ours: neither `..` nor a link leads out of it.
-fn inside(target: &Target, path: &str, resolve: ResolveFlags) -> Option<OwnedFd> {
+fn inside(target: &Target, path: &str) -> Option<OwnedFd> {
     let root = rustix::fs::open(target.proc("root"), OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
-    let resolve = resolve | ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+    let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     loop {
         match rustix::fs::openat2(root.as_ref().ok()?.as_fd(), path, flags, Mode::empty(), resolve) {

@@ -1,6 +1,6 @@
 use std::fs;
 use std::io::Read;
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::fs::MetadataExt;
 use std::process::{Command, Stdio};
 
 use super::*;
@@ -126,27 +126,23 @@ fn a_file_is_opened_by_name_only_if_it_is_the_mapped_one() {
 }
 
 #[test]
-fn a_perf_map_is_believed_only_if_it_is_the_targets_own() {
+fn new_lists_of_compiled_code_are_taken_over() {
     let (target, mut symbols) = own();
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    fs::write(path("map"), "7000 100 void shop.Cart.add(int)\n7100 100 Interpreter\n7200 80 vtable chunks\n").unwrap();
-    symlink(path("map"), path("link")).unwrap();
-    for wrong in ["link", "missing", "."] {
-        assert!(symbols.read_perf_map(&path(wrong)).is_err(), "{wrong}");
-    }
-    symbols.read_perf_map(&path("map")).unwrap();
     let mut found = Recording::default();
-    let stack = symbols.user_frames(&mut found, &[0x7010, 0x7120, 0x7210]);
+    let places = [0x7010, 0x7120, 0x7210];
+    let before = symbols.user_frames(&mut found, &places);
+    assert!(frames(&found, before).iter().all(|frame| frame.0 == UNKNOWN));
+    let code = symbols.images.code();
+    assert!(code.is_wanted() && !code.is_wanted(), "wanted from the beginning, and said once");
+    let map = "7000 100 void shop.Cart.add(int)\n7100 100 Interpreter\n7200 80 vtable chunks\n";
+    assert_eq!(code.read(&target, map.as_bytes()), 3);
+    let stack = symbols.user_frames(&mut found, &places);
     let wanted = [
         ("shop.Cart.add", "", frame::COMPILED),
         ("Interpreter", "", frame::INTERPRETED),
         ("vtable chunks", "", frame::VM),
     ];
     assert_eq!(frames(&found, stack), wanted);
-    let of_another = Target { uid: target.uid + 1, ..target };
-    let is_root = rustix::process::geteuid().is_root();
-    assert_eq!(open::perf_map(&of_another, &path("map")).is_ok(), is_root, "root's own files are believed");
 }
 
 /// The registers that a function must keep, and a copy of the stack, of the calling thread.

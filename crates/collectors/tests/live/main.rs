@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod attach;
+mod compiled_code;
 mod hsperfdata;
 mod jvm;
 mod jvms;

@@ -1,0 +1,157 @@
+//! Which code the JVM has compiled, and where: names for the addresses that the kernel's collectors see.
+//!
+//! The JVM writes a perf map when it is asked through its attach socket (JDK 17 and later). It holds its
+//! code cache's lock meanwhile, so it is asked only when a collector wants names of compiled code, again
+//! only when code has shown up that was not there, and seldom. The file is in `/tmp`, which everybody can
+//! write to: it is read only if it is the JVM's own, and taken away again.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use fathom_evidence::Recording;
+use fathom_evidence::kinds::loss;
+use rustix::fs::{AtFlags, FileType, statat, unlinkat};
+use rustix::io::Errno;
+
+use crate::attach::{Attach, AttachError, PATIENCE, own_action};
+use crate::foreign::{open_file, tmp_of};
+use crate::{Collector, Observer, Order, Refusal, Target, Tier};
+
+const NAME: &str = "compiled_code";
+const COMMAND: &str = "Compiler.perfmap";
+/// Collectors that start with this one have said by then what they want.
+const PERIOD: Duration = Duration::from_millis(200);
+/// The JVM is asked again at most this often.
+const ASK_PERIOD: Duration = Duration::from_secs(10);
+/// A perf map has some 100 bytes per compiled method.
+const LARGEST_MAP_BYTES: u64 = 64 << 20;
+
+pub(crate) static COLLECTOR: CompiledCode = CompiledCode;
+
+/// The collector.
+pub(crate) struct CompiledCode;
+
+impl Collector for CompiledCode {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn sees(&self) -> &'static str {
+        "names of compiled Java methods, for the stacks of other collectors"
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Process
+    }
+
+    fn check(&self, target: &Target) -> Result<(), Refusal> {
+        Ok(Attach::check(target)?)
+    }
+
+    fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
+        self.check(target)?;
+        Ok(Box::new(Asker { target: target.clone(), order: order.clone(), asked: None, is_refused: false }))
+    }
+}
+
+/// Why there is no perf map.
+#[derive(Debug, thiserror::Error)]
+enum MapError {
+    #[error(transparent)]
+    Attach(#[from] AttachError),
+    #[error("{name} in the process's /tmp: {source}")]
+    File { name: String, source: io::Error },
+    #[error("{0} in the process's /tmp is not the JVM's own file: remove it")]
+    InTheWay(String),
+}
+
+struct Asker {
+    target: Target,
+    order: Order,
+    asked: Option<Instant>,
+    is_refused: bool,
+}
+
+impl Observer for Asker {
+    fn period(&self) -> Duration {
+        PERIOD
+    }
+
+    fn look(&mut self, found: &mut Recording) {
+        let is_due = self.asked.is_none_or(|asked| asked.elapsed() >= ASK_PERIOD);
+        if is_due && !self.is_refused && self.order.images.code().is_wanted() {
+            self.asked = Some(Instant::now());
+            if let Err(error) = self.ask(found) {
+                self.is_refused = true;
+                let says = format!("{NAME}: compiled Java code has no names: {error}");
+                found.add_loss(NAME, loss::REFUSED, 1, &says);
+            }
+        }
+    }
+
+    fn finish(self: Box<Self>, _found: &mut Recording) -> Vec<PathBuf> {
+        Vec::new()
+    }
+}
+
+impl Asker {
+    fn ask(&self, found: &mut Recording) -> Result<(), MapError> {
+        let attach = self.order.attach.of(&self.target, &self.order.clock, found)?;
+        let map = MapFile::of(&self.target)?;
+        own_action(&self.order.clock, found, COMMAND, || attach.diagnose(COMMAND, PATIENCE))?;
+        let text = map.take(&self.target)?;
+        self.order.images.code().read(&self.target, &text);
+        Ok(())
+    }
+}
+
+/// The file that the JVM writes.
+struct MapFile {
+    tmp: OwnedFd,
+    name: String,
+    /// It was there before: somebody else wanted it.
+    is_old: bool,
+}
+
+impl MapFile {
+    /// The JVM would write through a link that somebody laid there: it is asked only when nothing has
+    /// the name, or a file of its own.
+    fn of(target: &Target) -> Result<MapFile, MapError> {
+        let name = format!("perf-{}.map", target.inner_pid);
+        let tmp = tmp_of(target).map_err(|source| MapError::File { name: name.clone(), source })?;
+        let before = statat(&tmp, name.as_str(), AtFlags::SYMLINK_NOFOLLOW);
+        let map = MapFile { tmp, name, is_old: before.is_ok() };
+        match before {
+            Err(Errno::NOENT) => Ok(map),
+            Err(error) => Err(map.error(error.into())),
+            Ok(is) => {
+                let is_file = FileType::from_raw_mode(is.st_mode) == FileType::RegularFile && is.st_nlink == 1;
+                if is_file && is.st_uid == target.uid { Ok(map) } else { Err(MapError::InTheWay(map.name)) }
+            }
+        }
+    }
+
+    /// Its text. What was not there before is taken away.
+    fn take(self, target: &Target) -> Result<Vec<u8>, MapError> {
+        let text = open_file(target, &self.tmp, &self.name).and_then(|file| {
+            if !self.is_old {
+                unlinkat(&self.tmp, self.name.as_str(), AtFlags::empty())?;
+            }
+            read(file)
+        });
+        text.map_err(|error| self.error(error))
+    }
+
+    fn error(&self, source: io::Error) -> MapError {
+        MapError::File { name: self.name.clone(), source }
+    }
+}
+
+fn read(file: File) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    file.take(LARGEST_MAP_BYTES).read_to_end(&mut text)?;
+    Ok(text)
+}

@@ -1,0 +1,49 @@
+//! What is known of the code that the JVM compiled: taken over by everybody who names addresses.
+
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use fathom_symbols::jit::JitMap;
+
+use super::open;
+use crate::Target;
+
+/// The newest list of compiled code, and whether somebody wants a newer one.
+#[derive(Debug, Default)]
+pub(crate) struct Code {
+    newest: Mutex<Arc<JitMap>>,
+    version: AtomicU32,
+    is_wanted: AtomicBool,
+}
+
+impl Code {
+    /// Takes over the perf map that the JVM wrote, and reads from its code how large the frames are.
+    /// How many pieces of code there are.
+    pub(crate) fn read(&self, target: &Target, perf_map: &[u8]) -> usize {
+        let mut code = JitMap::parse(perf_map);
+        if let Some(memory) = open::memory(target) {
+            code.learn_frames(|address, bytes| memory.read_exact_at(bytes, address).is_ok());
+        }
+        let pieces = code.len();
+        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(code);
+        self.version.fetch_add(1, Ordering::Release);
+        pieces
+    }
+
+    /// Says that addresses of compiled code have to be named.
+    pub(super) fn want(&self) {
+        self.is_wanted.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether somebody said so since the last time this was asked.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.is_wanted.swap(false, Ordering::Relaxed)
+    }
+
+    /// The list and its version, if there is a newer one than `version`.
+    pub(super) fn newer_than(&self, version: u32) -> Option<(u32, Arc<JitMap>)> {
+        let newest = self.version.load(Ordering::Acquire);
+        (newest != version).then(|| (newest, Arc::clone(&self.newest.lock().unwrap_or_else(PoisonError::into_inner))))
+    }
+}
