@@ -412,6 +412,10 @@ words! {
         CLOCK_ESTIMATED = "clock_estimated";
         /// Looks of a sampler that came too late to be made.
         TICKS_MISSED = "ticks_missed";
+        /// Stacks of which not all callers could be found.
+        STACKS_CUT = "stacks_cut";
+        /// Addresses for which no name could be found.
+        NAMES_MISSING = "names_missing";
         /// A limit of Fathom's own was reached.
         LIMIT = "limit";
         /// Something could not be read or recorded at all.

@@ -3,12 +3,8 @@
 use std::collections::BTreeMap;
 
 use fathom_evidence::Recording;
+use fathom_evidence::kinds::loss;
 use fathom_symbols::unwind::WalkEnd;
-
-/// Loss: stacks of which not all callers could be found.
-pub(super) const STACKS_CUT: &str = "stacks_cut";
-/// Loss: addresses for which no name could be found.
-pub(super) const NAMES_MISSING: &str = "names_missing";
 
 /// Modules that a loss names.
 const MOST_MODULES: usize = 4;
@@ -62,7 +58,7 @@ impl Counts {
             let why = kernel_hides.unwrap_or("they lie between its functions");
             let (all, nameless) = (self.kernel.all(), self.kernel.nameless);
             let says = format!("{nameless} of {all} kernel addresses have no name: {why}");
-            found.add_loss(source, NAMES_MISSING, nameless as i64, &says);
+            found.add_loss(source, loss::NAMES_MISSING, nameless as i64, &says);
         }
     }
 
@@ -73,7 +69,7 @@ impl Counts {
                 "{guessed} of {walks} user stacks may lack some callers: the frames of compiled Java code were not known \
                  and frame pointers were followed"
             );
-            found.add_loss(source, STACKS_CUT, guessed as i64, &says);
+            found.add_loss(source, loss::STACKS_CUT, guessed as i64, &says);
         }
         let mut reasons: BTreeMap<WalkEnd, (u64, Vec<&str>)> = BTreeMap::new();
         for ((end, module), count) in &self.ends {
@@ -84,7 +80,7 @@ impl Counts {
         for (end, (count, modules)) in reasons {
             let says =
                 format!("{count} of {} user stacks lack callers: {} ({})", self.walks, end.says(), list(&modules));
-            found.add_loss(source, STACKS_CUT, count as i64, &says);
+            found.add_loss(source, loss::STACKS_CUT, count as i64, &says);
         }
     }
 
@@ -98,7 +94,7 @@ impl Counts {
                 .map(|(module, _)| if module.is_empty() { "compiled code" } else { &***module })
                 .collect();
             let says = format!("{count} of {all} user addresses have no name: {}", list(&modules));
-            found.add_loss(source, NAMES_MISSING, count as i64, &says);
+            found.add_loss(source, loss::NAMES_MISSING, count as i64, &says);
         }
     }
 }

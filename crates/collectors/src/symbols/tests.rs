@@ -3,6 +3,8 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::process::{Command, Stdio};
 
+use fathom_evidence::kinds::loss;
+
 use super::*;
 
 fn own() -> (Target, Symbols) {
@@ -60,7 +62,7 @@ fn frames_of_others_are_named() {
     assert_eq!(named[2], (UNKNOWN, "", frame::NATIVE));
     symbols.tell_losses(&mut found, "test");
     let losses: Vec<_> = found.losses.rows().map(|row| (found.text(row.kind).to_owned(), row.count)).collect();
-    assert_eq!(losses, [(counts::NAMES_MISSING.to_owned(), 1)]);
+    assert_eq!(losses, [(loss::NAMES_MISSING.to_owned(), 1)]);
 }
 
 #[test]
