@@ -17,6 +17,7 @@ mod dictionaries;
 pub mod folder;
 pub mod kinds;
 pub mod mask;
+pub mod memory;
 mod recording;
 pub mod roles;
 pub mod schema;

@@ -8,6 +8,7 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use crate::dictionaries::{FrameId, Stack, StackId};
+use crate::memory;
 
 /// A stack and the first one that was put on top of it; 0 where there is none.
 #[derive(Debug, Default, Clone, Copy)]
@@ -55,12 +56,13 @@ impl StackTree {
             return stack.parent;
         }
         let new = StackId(self.nodes.len() as u32);
-        let id = self.others.find_or_insert(stack, new);
+        let id = self.others.find_or_insert(stack, &self.nodes);
         if id == new { self.push(stack) } else { id }
     }
 
     fn push(&mut self, stack: Stack) -> StackId {
         let id = StackId(self.nodes.len() as u32);
+        memory::reserve(&mut self.nodes, 1);
         self.nodes.push(Node { stack, first_child: StackId(0) });
         id
     }
@@ -80,7 +82,8 @@ impl StackTree {
     }
 
     pub(crate) fn reserve(&mut self, more: usize) {
-        self.nodes.reserve(more);
+        memory::reserve(&mut self.nodes, more);
+        self.others.reserve(more / 2, &self.nodes);
     }
 }
 
@@ -88,11 +91,11 @@ impl StackTree {
 const MIN_BITS: u32 = 8;
 
 /// All children but the first, by parent and frame. Slots are chosen by one multiplication with a random odd
-/// number, which no file can foresee.
+/// number, which no file can foresee. They hold ids only, to be small; the stack itself is in its node.
 #[derive(Debug, Clone)]
 struct Others {
-    /// Stack and id; id 0 where there is none.
-    slots: Vec<(Stack, StackId)>,
+    /// Some bits of the hash, which rule most other stacks out, and the id; id 0 where there is none.
+    slots: Vec<(u32, u32)>,
     bits: u32,
     factor: u64,
     used: usize,
@@ -101,44 +104,64 @@ struct Others {
 impl Default for Others {
     fn default() -> Self {
         let factor = RandomState::new().build_hasher().finish() | 1;
-        Others { slots: vec![Default::default(); 1 << MIN_BITS], bits: MIN_BITS, factor, used: 0 }
+        Others { slots: memory::filled(1 << MIN_BITS), bits: MIN_BITS, factor, used: 0 }
     }
 }
 
 impl Others {
-    /// The id of `stack`; if there is none, `new` is entered.
-    fn find_or_insert(&mut self, stack: Stack, new: StackId) -> StackId {
-        let at = self.slot(stack);
+    /// Makes room for `more` stacks.
+    fn reserve(&mut self, more: usize, nodes: &[Node]) {
+        while (self.used + more) * 3 > self.slots.len() * 2 {
+            self.grow(nodes);
+        }
+    }
+
+    /// The id of `stack`; if there is none, the one that the next node will have is entered.
+    fn find_or_insert(&mut self, stack: Stack, nodes: &[Node]) -> StackId {
+        let (at, tag) = self.slot(stack, nodes);
         let (_, id) = self.slots[at];
-        if id != StackId(0) {
-            return id;
+        if id != 0 {
+            return StackId(id);
         }
-        self.slots[at] = (stack, new);
+        let new = nodes.len() as u32;
+        self.slots[at] = (tag, new);
         self.used += 1;
-        if self.used * 2 > self.slots.len() {
-            self.grow();
+        if self.used * 3 > self.slots.len() * 2 {
+            self.grow(nodes);
+            // The new stack has no node yet, so that growing left it out.
+            let (at, tag) = self.slot(stack, nodes);
+            self.slots[at] = (tag, new);
         }
-        new
+        StackId(new)
     }
 
-    /// The slot that holds `stack`, or the free one where it belongs.
-    fn slot(&self, stack: Stack) -> usize {
+    /// The slot that holds `stack`, or the free one where it belongs, and what to put there.
+    #[inline]
+    fn slot(&self, stack: Stack, nodes: &[Node]) -> (usize, u32) {
         let key = u64::from(stack.parent.0) << 32 | u64::from(stack.frame.0);
-        let mask = self.slots.len() - 1;
-        let mut at = (key.wrapping_mul(self.factor) >> (u64::BITS - self.bits)) as usize;
-        while self.slots[at].1 != StackId(0) && self.slots[at].0 != stack {
-            at = (at + 1) & mask;
+        let hash = key.wrapping_mul(self.factor);
+        let (tag, mask) = ((hash >> 12) as u32, self.slots.len() - 1);
+        let mut at = (hash >> (u64::BITS - self.bits)) as usize;
+        loop {
+            let (other, id) = self.slots[at & mask];
+            let is_same = || nodes.get(id as usize).is_some_and(|node| node.stack == stack);
+            if id == 0 || (other == tag && is_same()) {
+                return (at & mask, tag);
+            }
+            at += 1;
         }
-        at
     }
 
+    /// Doubles the table and enters again every node that is not its parent's first child.
     #[cold]
-    fn grow(&mut self) {
+    fn grow(&mut self, nodes: &[Node]) {
         self.bits += 1;
-        let old = std::mem::replace(&mut self.slots, vec![Default::default(); 1 << self.bits]);
-        for (stack, id) in old.into_iter().filter(|(_, id)| *id != StackId(0)) {
-            let at = self.slot(stack);
-            self.slots[at] = (stack, id);
+        self.slots = memory::filled(1 << self.bits);
+        for (id, node) in (0..).zip(nodes).skip(1) {
+            if nodes[node.stack.parent.0 as usize].first_child != StackId(id) {
+                let (at, tag) = self.slot(node.stack, nodes);
+                self.slots[at] = (tag, id);
+            }
         }
     }
 }

@@ -19,6 +19,9 @@ pub struct ColumnDoc {
     pub meaning: &'static str,
 }
 
+/// Room that is made for the first row of a table, in rows.
+pub(crate) const MIN_ROWS: usize = 64;
+
 /// New ids for the ids of a recording that is being absorbed.
 pub struct Remap {
     pub(crate) strings: Vec<StrId>,
@@ -75,7 +78,28 @@ macro_rules! table {
             /// Appends a row.
             #[inline]
             pub fn push(&mut self, row: $row) {
+                if self.room() == 0 {
+                    self.grow();
+                }
                 $( self.$column.push(row.$column); )+
+            }
+
+            /// Appends many rows, column by column.
+            pub fn extend(&mut self, rows: &[$row]) {
+                if self.room() < rows.len() {
+                    self.reserve(rows.len().max($crate::Table::len(self)).max($crate::table::MIN_ROWS));
+                }
+                $( self.$column.extend(rows.iter().map(|row| row.$column)); )+
+            }
+
+            /// Rows that fit before the table has to grow.
+            fn room(&self) -> usize {
+                [$( self.$column.capacity() - self.$column.len(), )+][0]
+            }
+
+            #[cold]
+            fn grow(&mut self) {
+                self.reserve($crate::Table::len(self).max($crate::table::MIN_ROWS));
             }
 
             /// Row `index`. Panics when there is none, as indexing a slice does.
@@ -91,7 +115,7 @@ macro_rules! table {
 
             /// Makes room for `more` rows.
             pub fn reserve(&mut self, more: usize) {
-                $( self.$column.reserve(more); )+
+                $( $crate::memory::reserve(&mut self.$column, more); )+
             }
         }
 

@@ -8,12 +8,14 @@ use rustc_hash::FxHashMap;
 use fathom_evidence::tables::ClockPair;
 use fathom_evidence::{Recording, StrId};
 
-use super::load_chunk::{self, Damage, Lost, SOURCE};
+use super::load_chunk::{self, Before, Damage, Lost, SOURCE};
 use super::load_gc::Collections;
 use super::load_losses::{self, Losses};
 use super::load_safepoint::{self, SafepointEvent};
 use super::load_settings::Profiler;
+use super::load_stacks::KnownStacks;
 use super::parse_chunk::{Chunk, split};
+use super::parse_metadata::KnownTypes;
 use super::parse_pools::{Layout, layout};
 use crate::LoadError;
 
@@ -27,7 +29,8 @@ pub(super) fn load(file: &[u8], path: &Path) -> Result<Recording, LoadError> {
             says: format!("not readable as a JFR recording: {why}"),
         });
     }
-    let opened: Vec<Opened<'_>> = chunks.into_par_iter().map(Opened::new).collect();
+    let known = KnownTypes::default();
+    let opened: Vec<Opened<'_>> = chunks.into_par_iter().map(|chunk| Opened::new(chunk, &known)).collect();
     let settings = opened.iter().find_map(|opened| Profiler::of(&opened.chunk, opened.layout.as_ref()?));
     let runs: Vec<Run> = shares(&opened).into_par_iter().map(|share| Run::of(share, settings.as_ref())).collect();
     let mut all = runs.into_iter().reduce(Run::followed_by).unwrap_or_default();
@@ -51,8 +54,8 @@ struct Opened<'a> {
 }
 
 impl<'a> Opened<'a> {
-    fn new(chunk: Chunk<'a>) -> Self {
-        Opened { layout: layout(&chunk), chunk }
+    fn new(chunk: Chunk<'a>, known: &KnownTypes<'a>) -> Self {
+        Opened { layout: layout(&chunk, known), chunk }
     }
 }
 
@@ -82,22 +85,24 @@ struct Run {
 
 impl Run {
     fn of(share: &[Opened<'_>], settings: Option<&Profiler>) -> Run {
-        let mut run = Run::default();
+        let (mut run, mut known) = (Run::default(), KnownStacks::default());
+        let mut left = share.iter().map(|opened| opened.chunk.data.len()).sum();
         for opened in share {
-            run.add(opened, settings);
+            run.add(opened, settings, left, &mut known);
+            left -= opened.chunk.data.len();
         }
         run
     }
 
-    fn add(&mut self, opened: &Opened<'_>, settings: Option<&Profiler>) {
+    fn add<'a>(&mut self, opened: &Opened<'a>, settings: Option<&Profiler>, left: usize, known: &mut KnownStacks<'a>) {
         let Some(layout) = &opened.layout else {
             self.damage.push(None);
             return;
         };
         let unknown = Profiler::default();
         let profiler = Profiler::wrote(&layout.types).then(|| settings.unwrap_or(&unknown));
-        let recording = std::mem::take(&mut self.recording);
-        let loaded = load_chunk::load(&opened.chunk, layout, profiler, recording);
+        let before = Before { recording: std::mem::take(&mut self.recording), known, left };
+        let loaded = load_chunk::load(&opened.chunk, layout, profiler, before);
         self.recording = loaded.recording;
         self.enter_jvm(loaded.jvm_started.map(|started| (started.clone(), started)));
         self.collections.absorb(loaded.collections);

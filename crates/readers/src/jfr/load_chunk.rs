@@ -10,7 +10,7 @@ use super::load_handlers::{Bound, Handler, Handlers, MAX_SLOTS};
 use super::load_resolve::Resolver;
 use super::load_safepoint::SafepointEvent;
 use super::load_settings::Profiler;
-use super::load_stacks::StackTable;
+use super::load_stacks::{KnownStacks, StackTable};
 use super::parse_chunk::{Chunk, HEADER_BYTES, record};
 use super::parse_pools::{Layout, Pool, Pools};
 use super::parse_stacks::STACK_TYPE;
@@ -29,6 +29,8 @@ pub(super) struct Loaded {
     pub(super) safepoints: Vec<SafepointEvent>,
     /// What the recorder says that it lost.
     pub(super) lost: Vec<Lost>,
+    /// Stacks whose callers are missing, because they were deeper than the recorder goes.
+    pub(super) truncated_stacks: u64,
     pub(super) damage: Damage,
 }
 
@@ -53,32 +55,51 @@ pub(super) struct Damage {
     pub(super) keys: u64,
 }
 
-/// Reads `chunk` and appends its rows to `recording`. `profiler` is how async-profiler sampled, if it wrote this chunk.
-pub(super) fn load(chunk: &Chunk<'_>, layout: &Layout, profiler: Option<&Profiler>, recording: Recording) -> Loaded {
+/// What a chunk follows.
+pub(super) struct Before<'k, 'a> {
+    /// The rows of the chunks before.
+    pub(super) recording: Recording,
+    pub(super) known: &'k mut KnownStacks<'a>,
+    /// Bytes to read into the recording, those of this chunk included.
+    pub(super) left: usize,
+}
+
+/// Reads `chunk` and appends its rows. `profiler` is how async-profiler sampled, if it wrote this chunk.
+pub(super) fn load<'a>(
+    chunk: &Chunk<'a>,
+    layout: &Layout,
+    profiler: Option<&Profiler>,
+    before: Before<'_, 'a>,
+) -> Loaded {
+    let Before { recording, known, left } = before;
     let pools = Pools::read(chunk, &layout.types, &layout.checkpoints);
     let mut loaded = Loaded { recording, ..Loaded::default() };
     loaded.damage.checkpoints = pools.damaged.len();
-    let resolver = Resolver::new(chunk.data, &layout.types, &pools, chunk.clock);
-    let mut loader = Loader::new(resolver, loaded, chunk, profiler);
+    loaded.truncated_stacks = pools.stacks.truncated;
+    let mut resolver = Resolver::new(chunk.data, &layout.types, &pools, chunk.clock);
+    let is_whole = chunk.complete && pools.damaged.is_empty();
+    let stacks = StackTable::load(&mut resolver, &mut loaded.recording, known, is_whole);
+    let mut loader = Loader::new(resolver, loaded, stacks, chunk, profiler);
     let handlers = Handlers::of(&layout.types);
+    loader.make_room(chunk, &handlers, left);
     loader.records(chunk, &handlers);
     loader.finish()
 }
 
 /// A chunk that is being read.
-pub(super) struct Loader<'a> {
-    pub(super) resolver: Resolver<'a>,
+pub(super) struct Loader<'p, 'a> {
+    pub(super) resolver: Resolver<'p, 'a>,
     pub(super) out: Loaded,
-    pub(super) profiler: Option<&'a Profiler>,
+    pub(super) profiler: Option<&'p Profiler>,
     start_ns: i64,
     /// Rows that were there before this chunk.
     pub(super) samples_before: usize,
     facts_before: usize,
     /// Thread id of each entry of the pool of threads.
     tids: Vec<i64>,
-    thread_pool: &'a Pool,
+    thread_pool: &'p Pool,
     pub(super) stacks: StackTable,
-    stack_pool: &'a Pool,
+    stack_pool: &'p Pool,
     /// Periods of the JVM's own samplers, by event.
     pub(super) periods: FxHashMap<String, i64>,
     pub(super) source: StrId,
@@ -95,10 +116,15 @@ pub(super) struct Head {
     pub(super) stack_id: StackId,
 }
 
-impl<'a> Loader<'a> {
-    fn new(mut resolver: Resolver<'a>, mut out: Loaded, chunk: &Chunk<'_>, profiler: Option<&'a Profiler>) -> Self {
+impl<'p, 'a> Loader<'p, 'a> {
+    fn new(
+        mut resolver: Resolver<'p, 'a>,
+        mut out: Loaded,
+        stacks: StackTable,
+        chunk: &Chunk<'_>,
+        profiler: Option<&'p Profiler>,
+    ) -> Self {
         let tids = threads(&mut resolver, &mut out.recording);
-        let stacks = StackTable::load(&mut resolver, &mut out.recording);
         let stack_pool = resolver.pool(STACK_TYPE);
         let source = out.recording.strings.intern(SOURCE);
         Loader {
@@ -118,30 +144,26 @@ impl<'a> Loader<'a> {
         }
     }
 
-    fn records(&mut self, chunk: &Chunk<'_>, handlers: &Handlers) {
-        let data = chunk.data;
-        let mut samplers: Vec<_> = handlers.all().iter().map(|handler| self.sampler(handler)).collect();
-        let mut slots = [0; MAX_SLOTS];
-        let mut at = HEADER_BYTES;
-        while let Some(record) = record(data, at) {
-            at = record.end;
-            let Some(number) = handlers.number(record.type_id) else { continue };
-            let handler = &handlers.all()[number];
-            if handler.plan.run(data, record.payload, &mut slots).is_none_or(|end| end > record.end) {
-                *self.out.damage.events.entry(handler.event).or_default() += 1;
-                continue;
-            }
-            if let Some(sampler) = &mut samplers[number] {
-                self.sample(handler, sampler, &slots);
-            }
-            if !handler.actions.is_empty() {
-                self.act_on(handler, &slots);
-            }
+    /// Makes room for all samples at once, by the share that they have in the first records.
+    fn make_room(&mut self, chunk: &Chunk<'_>, handlers: &Handlers, left: usize) {
+        const LOOKED_AT_BYTES: usize = 1 << 20;
+        const SMALLEST_SAMPLE_BYTES: usize = 16;
+        let samples = &mut self.out.recording.samples;
+        if !samples.is_empty() || left < LOOKED_AT_BYTES {
+            return;
         }
-        self.out.damage.stopped_at = (at < data.len()).then_some(at);
+        let (mut at, mut found) = (HEADER_BYTES, 0);
+        while at < LOOKED_AT_BYTES
+            && let Some(record) = record(chunk.data, at)
+        {
+            at = record.end;
+            let handler = handlers.number(record.type_id).map(|number| &handlers.all()[number]);
+            found += usize::from(handler.is_some_and(|handler| handler.sample.is_some()));
+        }
+        samples.reserve((left / at * found).min(left / SMALLEST_SAMPLE_BYTES));
     }
 
-    fn act_on(&mut self, handler: &Handler, slots: &[u64; MAX_SLOTS]) {
+    pub(super) fn act_on(&mut self, handler: &Handler, slots: &[u64; MAX_SLOTS]) {
         let head = Head {
             time_ns: self.time_ns(handler, slots),
             duration_ns: handler.duration.as_ref().map_or(0, |bound| self.integer(bound, slots).unwrap_or(0).max(0)),
@@ -225,7 +247,7 @@ impl<'a> Loader<'a> {
 }
 
 /// Enters the threads of the chunk into the dictionary; returns the thread id of each pool entry.
-fn threads(resolver: &mut Resolver<'_>, recording: &mut Recording) -> Vec<i64> {
+fn threads(resolver: &mut Resolver<'_, '_>, recording: &mut Recording) -> Vec<i64> {
     let pool = resolver.pool("java.lang.Thread");
     let Some(type_id) = resolver.types.id_of("java.lang.Thread") else { return Vec::new() };
     let Some(plan) = resolver.plan(type_id).cloned() else { return Vec::new() };

@@ -9,7 +9,7 @@ use super::load_gc::GcSpan;
 use super::load_handlers::Fields;
 use super::load_rows::when;
 
-impl Loader<'_> {
+impl Loader<'_, '_> {
     pub(super) fn gc_part(&mut self, head: Head, gc_id: i64, part: GcPart, fields: &Fields, slots: &[u64]) {
         match part {
             GcPart::Collection => self.collection(head, gc_id, fields, slots),

@@ -27,10 +27,10 @@ fn shorten(mut text: String, max: usize) -> String {
 }
 
 /// The constants of a chunk.
-pub(super) struct Resolver<'a> {
+pub(super) struct Resolver<'p, 'a> {
     pub(super) data: &'a [u8],
-    pub(super) types: &'a Types,
-    pub(super) pools: &'a Pools,
+    pub(super) types: &'p Types,
+    pub(super) pools: &'p Pools,
     pub(super) clock: Clock,
     plans: FxHashMap<u64, Plan>,
     texts: FxHashMap<(u64, u64), StrId>,
@@ -40,8 +40,8 @@ pub(super) struct Resolver<'a> {
     pub(super) unresolved: u64,
 }
 
-impl<'a> Resolver<'a> {
-    pub(super) fn new(data: &'a [u8], types: &'a Types, pools: &'a Pools, clock: Clock) -> Self {
+impl<'p, 'a> Resolver<'p, 'a> {
+    pub(super) fn new(data: &'a [u8], types: &'p Types, pools: &'p Pools, clock: Clock) -> Self {
         let plans = types.iter().filter(|(id, _)| pools.get(*id).len() > 0);
         let plan = |id| Plan::compile(types, id).filter(|plan| plan.slots() <= MAX_SLOTS);
         let plans = plans.filter_map(|(id, _)| Some((id, plan(id)?))).collect();
@@ -58,7 +58,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The pool of the type `name`.
-    pub(super) fn pool(&self, name: &str) -> &'a Pool {
+    pub(super) fn pool(&self, name: &str) -> &'p Pool {
         self.types.id_of(name).map_or(self.pools.get(u64::MAX), |id| self.pools.get(id))
     }
 

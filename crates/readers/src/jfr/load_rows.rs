@@ -13,7 +13,7 @@ use super::parse_metadata::Unit;
 use super::parse_plan::Kind;
 use fathom_evidence::mask;
 
-impl Loader<'_> {
+impl Loader<'_, '_> {
     pub(super) fn act(&mut self, head: Head, action: &Action, slots: &[u64]) {
         match action {
             Action::Span { kind, name, detail } => self.span(head, kind, name, detail, slots),

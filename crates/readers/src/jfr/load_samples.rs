@@ -8,7 +8,7 @@ use super::load_events::{ALLOCATION_SAMPLED, Event, Map, Weight};
 use super::load_handlers::{Bound, Handler, MAX_SLOTS};
 use super::load_settings::Profiler;
 use super::load_stacks::push_class;
-use super::parse_metadata::Types;
+use super::parse_metadata::{Types, Unit};
 use super::parse_plan::{Kind, Plan};
 
 /// Makes samples of the events of one type.
@@ -23,12 +23,21 @@ pub(super) struct Sampler {
 
 enum BoundWeight {
     Time(i64),
+    /// Bytes in a field that needs no conversion.
+    Bytes(usize),
     Periods(Bound, i64),
     TimeOf(Bound),
     BytesOf(Bound),
 }
 
 impl BoundWeight {
+    fn bytes(field: Bound) -> BoundWeight {
+        match (field.leaf.kind, field.leaf.unit) {
+            (Kind::Integer { signed_bits: 64 }, Unit::Plain) => BoundWeight::Bytes(field.slot),
+            _ => BoundWeight::BytesOf(field),
+        }
+    }
+
     fn of(plan: &Plan, weight: &Weight, profiler: Option<&Profiler>) -> BoundWeight {
         let bind = |path: &str| Bound::of(plan, path);
         let bound = match weight {
@@ -38,13 +47,13 @@ impl BoundWeight {
                 bind(path).map(|field| BoundWeight::Periods(field, profiler.map_or(0, Profiler::wall_period_ns)))
             }
             Weight::Time(path) => bind(path).map(BoundWeight::TimeOf),
-            Weight::Bytes(path) => bind(path).map(BoundWeight::BytesOf),
+            Weight::Bytes(path) => bind(path).map(BoundWeight::bytes),
         };
         bound.unwrap_or(BoundWeight::Time(0))
     }
 }
 
-impl Loader<'_> {
+impl Loader<'_, '_> {
     /// The sampler for the events of `handler`, if they are samples.
     pub(super) fn sampler(&mut self, handler: &Handler) -> Option<Sampler> {
         let Map::Sample { event, weight, class, state } = handler.sample? else { return None };
@@ -61,15 +70,16 @@ impl Loader<'_> {
         })
     }
 
-    #[inline]
-    pub(super) fn sample(&mut self, handler: &Handler, sampler: &mut Sampler, slots: &[u64; MAX_SLOTS]) {
+    #[inline(always)]
+    pub(super) fn sample(&mut self, handler: &Handler, sampler: &mut Sampler, slots: &[u64; MAX_SLOTS]) -> Sample {
         let (weight_ns, size_bytes) = match &sampler.weight {
             BoundWeight::Time(time_ns) => (*time_ns, 0),
+            BoundWeight::Bytes(slot) => (0, slots[*slot] as i64),
             BoundWeight::Periods(field, period_ns) => (self.amount(field, slots).saturating_mul(*period_ns), 0),
             BoundWeight::TimeOf(field) => (self.amount(field, slots), 0),
             BoundWeight::BytesOf(field) => (0, self.amount(field, slots)),
         };
-        let row = Sample {
+        Sample {
             time_ns: self.time_ns(handler, slots),
             tid: self.tid(handler, slots),
             cpu: -1,
@@ -78,8 +88,7 @@ impl Loader<'_> {
             size_bytes,
             state: self.state(sampler, slots),
             stack_id: self.sample_stack(handler, sampler, slots),
-        };
-        self.out.recording.samples.push(row);
+        }
     }
 
     #[inline]

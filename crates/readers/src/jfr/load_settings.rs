@@ -34,7 +34,7 @@ impl SettingPlan {
         Some(SettingPlan { plan, id, name, value })
     }
 
-    pub(super) fn setting(&self, resolver: &mut Resolver<'_>, slots: &[u64]) -> Setting {
+    pub(super) fn setting(&self, resolver: &mut Resolver<'_, '_>, slots: &[u64]) -> Setting {
         let event = resolver.types.get(slots[self.id]).map_or(String::new(), |kind| kind.name.clone());
         let mut text = |slot: usize| resolver.text(self.plan.leaf(slot), slots[slot]);
         Setting { event, name: text(self.name), value: text(self.value) }

@@ -6,28 +6,25 @@ use fathom_evidence::kinds::frame;
 use fathom_evidence::{Frame, FrameId, Recording, StackId, StrId};
 
 use super::load_handlers::Bound;
+use super::load_methods::Methods;
 use super::load_resolve::Resolver;
-use super::parse_plan::{Leaf, Plan};
-use super::parse_stacks::STACK_TYPE;
+use super::load_stack_cache::{Hash, StackCache};
+use super::parse_plan::{ArrayPlan, Kind, Leaf, Plan};
+use super::parse_stacks::{GROUP, RawStacks, STACK_TYPE};
+use super::parse_stops::Stops;
 
 /// The stack of each entry of the pool of stacks.
 pub(super) struct StackTable {
-    entries: Vec<Entry>,
-}
-
-/// A stack, and the last class that was allocated there with the stack it gave.
-#[derive(Debug, Default, Clone, Copy)]
-struct Entry {
-    id: StackId,
-    with_class: StackId,
-    class: u64,
+    ids: Vec<StackId>,
+    /// Of each entry the class that was last allocated there and the stack that this gave; empty until one is.
+    classes: Vec<(u64, StackId)>,
 }
 
 impl StackTable {
     /// The stack of the entry `number`.
     #[inline]
     pub(super) fn get(&self, number: usize) -> StackId {
-        self.entries[number].id
+        self.ids[number]
     }
 
     /// The stack of the entry `number` with the class of an allocated object on top.
@@ -37,27 +34,43 @@ impl StackTable {
         number: usize,
         class: u64,
         leaf: &Leaf,
-        resolver: &mut Resolver<'_>,
+        resolver: &mut Resolver<'_, '_>,
         recording: &mut Recording,
     ) -> StackId {
-        let entry = self.entries[number];
-        if entry.class == class && entry.with_class != StackId(0) {
-            return entry.with_class;
+        if self.classes.is_empty() {
+            self.classes.resize(self.ids.len(), Default::default());
         }
-        let with_class = push_class(entry.id, class, leaf, resolver, recording);
-        self.entries[number] = Entry { with_class, class, ..entry };
-        with_class
+        let (last, stack) = self.classes[number];
+        if last == class && stack != StackId(0) {
+            return stack;
+        }
+        let stack = push_class(self.ids[number], class, leaf, resolver, recording);
+        self.classes[number] = (class, stack);
+        stack
     }
 
-    /// Interns every stack of the chunk.
-    pub(super) fn load(resolver: &mut Resolver<'_>, recording: &mut Recording) -> StackTable {
-        let stacks = &resolver.pools.stacks;
-        let pool = resolver.pool(STACK_TYPE);
-        let mut table = StackTable { entries: vec![Entry::default(); pool.len()] };
-        let frames = frames(resolver, recording);
-        for (entry, numbers) in table.entries.iter_mut().zip(stacks.iter()) {
-            let from_root = numbers.iter().rev().map(|number| frames[*number as usize]);
-            entry.id = recording.stacks.intern_from_root(from_root);
+    /// Interns every stack of the chunk. What earlier chunks had is found in `known` as far as this one, being
+    /// whole, means the same by its keys.
+    pub(super) fn load<'a>(
+        resolver: &mut Resolver<'_, 'a>,
+        recording: &mut Recording,
+        known: &mut KnownStacks<'a>,
+        is_whole: bool,
+    ) -> StackTable {
+        let pools = resolver.pools;
+        let mut table = StackTable { ids: vec![StackId(0); resolver.pool(STACK_TYPE).len()], classes: Vec::new() };
+        let Some(shape) = Shape::of(resolver) else { return table };
+        if !is_whole || !known.agree(&shape, resolver) {
+            *known = KnownStacks::default();
+            known.agree(&shape, resolver);
+        }
+        let unresolved = resolver.unresolved;
+        known.cache.groups.reserve(pools.stacks.groups());
+        recording.stacks.reserve(0, pools.stacks.groups());
+        Builder { shape, known, resolver, recording }.stacks(&pools.stacks, &mut table.ids);
+        // What has no name here may have one in the next chunk.
+        if !is_whole || resolver.unresolved != unresolved {
+            *known = KnownStacks::default();
         }
         table
     }
@@ -68,7 +81,7 @@ pub(super) fn push_class(
     parent: StackId,
     class: u64,
     leaf: &Leaf,
-    resolver: &mut Resolver<'_>,
+    resolver: &mut Resolver<'_, '_>,
     recording: &mut Recording,
 ) -> StackId {
     let symbol = resolver.text_id(&mut recording.strings, leaf, class);
@@ -77,59 +90,229 @@ pub(super) fn push_class(
     recording.stacks.intern(parent, frame)
 }
 
-/// Decodes every different frame of the chunk.
-fn frames(resolver: &mut Resolver<'_>, recording: &mut Recording) -> Vec<FrameId> {
-    let offsets = &resolver.pools.stacks.frames;
-    let Some(mut shape) = Shape::of(resolver) else { return vec![FrameId(0); offsets.len()] };
-    let mut slots = vec![0; shape.plan.slots()];
-    let frame = |offset: &usize| {
-        let decoded = shape.plan.run(resolver.data, *offset, &mut slots);
-        decoded.map_or(FrameId(0), |_| shape.frame(&slots, resolver, recording))
-    };
-    offsets.iter().map(frame).collect()
+/// Frames and stacks of earlier chunks, by their bytes, and what the bytes mean.
+#[derive(Default)]
+pub(super) struct KnownStacks<'a> {
+    /// How the chunks lay out a frame, and whether async-profiler wrote them.
+    layout: Option<(Plan, bool)>,
+    /// Frame types by their key.
+    kinds: FxHashMap<u64, FrameKind>,
+    methods: Methods<'a>,
+    cache: StackCache<'a>,
+}
+
+/// A frame type.
+struct FrameKind {
+    /// As the recorder calls it.
+    name: String,
+    kind: StrId,
+    /// Whether async-profiler gives it to native functions.
+    is_function: bool,
+}
+
+impl<'a> KnownStacks<'a> {
+    /// Whether frames with the same bytes mean the same in the chunk as in those before.
+    fn agree(&mut self, shape: &Shape, resolver: &mut Resolver<'_, 'a>) -> bool {
+        let (layout, is_profiler) = self.layout.get_or_insert_with(|| (shape.plan.item.clone(), resolver.is_profiler));
+        *layout == shape.plan.item
+            && *is_profiler == resolver.is_profiler
+            && shape.kind.as_ref().is_none_or(|kind| agree_on_kinds(&self.kinds, &kind.leaf, resolver))
+            && self.methods.agree(&shape.method.leaf, resolver)
+    }
+}
+
+fn agree_on_kinds(kinds: &FxHashMap<u64, FrameKind>, leaf: &Leaf, resolver: &mut Resolver<'_, '_>) -> bool {
+    let Kind::Key(type_id) = leaf.kind else { return true };
+    let is_there = |key: &u64| resolver.pools.get(type_id).number(*key).is_some();
+    let keys: Vec<u64> = kinds.keys().copied().filter(is_there).collect();
+    keys.into_iter().all(|key| resolver.text(leaf, key) == kinds[&key].name)
 }
 
 /// Where the parts of a frame are.
 struct Shape {
-    plan: Plan,
+    plan: ArrayPlan,
     method: Bound,
     line: Option<usize>,
     kind: Option<Bound>,
-    /// Layers by the key of the frame type, and whether it is of a native function.
-    kinds: FxHashMap<u64, (StrId, bool)>,
 }
 
 impl Shape {
-    fn of(resolver: &Resolver<'_>) -> Option<Shape> {
-        let plan = Plan::around_array(resolver.types, resolver.types.id_of(STACK_TYPE)?, "frames")?.item;
-        let [method, kind] = ["method", "type"].map(|field| Bound::of(&plan, field));
-        Some(Shape { method: method?, line: plan.slot("lineNumber"), kind, kinds: FxHashMap::default(), plan })
+    fn of(resolver: &Resolver<'_, '_>) -> Option<Shape> {
+        let plan = Plan::around_array(resolver.types, resolver.types.id_of(STACK_TYPE)?, "frames")?;
+        let [method, kind] = ["method", "type"].map(|field| Bound::of(&plan.item, field));
+        Some(Shape { method: method?, line: plan.item.slot("lineNumber"), kind, plan })
+    }
+}
+
+/// Interns the stacks of a chunk.
+struct Builder<'b, 'p, 'a> {
+    shape: Shape,
+    known: &'b mut KnownStacks<'a>,
+    resolver: &'b mut Resolver<'p, 'a>,
+    recording: &'b mut Recording,
+}
+
+/// Some stacks that are looked up together.
+#[derive(Default)]
+struct Batch<'c> {
+    /// Where the groups of each stack begin, and the end of its hashes.
+    stacks: Vec<(&'c [usize], usize)>,
+    /// From the root up to the end of each group, for each stack.
+    hashes: Vec<Hash>,
+    /// Of each stack the number of groups that are known, and the stack that they are.
+    found: Vec<(usize, StackId)>,
+}
+
+impl Batch<'_> {
+    /// Lookups in a large table wait for memory. Those of a batch do not depend on each other, so that the
+    /// processor waits for many of them at once.
+    const STACKS: usize = 32;
+
+    fn clear(&mut self) {
+        self.stacks.clear();
+        self.hashes.clear();
+        self.found.clear();
+    }
+}
+
+impl Builder<'_, '_, '_> {
+    /// Enters the stacks of a pool; `ids` is in the same order.
+    fn stacks(mut self, stacks: &RawStacks, ids: &mut [StackId]) {
+        let mut batch = Batch::default();
+        let mut stacks = stacks.iter();
+        for ids in ids.chunks_mut(Batch::STACKS) {
+            batch.clear();
+            stacks.by_ref().take(ids.len()).for_each(|cuts| self.hash(cuts, &mut batch));
+            self.find(&mut batch);
+            let mut start = 0;
+            for (id, ((cuts, end), found)) in ids.iter_mut().zip(batch.stacks.iter().zip(&batch.found)) {
+                *id = self.stack(cuts, &batch.hashes[start..*end], *found);
+                start = *end;
+            }
+        }
     }
 
-    fn frame(&mut self, slots: &[u64], resolver: &mut Resolver<'_>, recording: &mut Recording) -> FrameId {
-        let (kind, is_function) = self.kind(slots, resolver, recording);
-        let strings = &mut recording.strings;
-        let (method, key) = (&self.method.leaf, slots[self.method.slot]);
-        let (module, symbol) = match is_function.then(|| resolver.function(method, key)).flatten() {
+    fn hash<'c>(&self, cuts: &'c [usize], batch: &mut Batch<'c>) {
+        let (data, secrets) = (self.resolver.data, &self.known.cache.secrets);
+        let mut hash = Hash::new(secrets);
+        for group in cuts.windows(2).rev() {
+            hash = hash.with(&data[group[0]..group[1]], secrets);
+            batch.hashes.push(hash);
+        }
+        batch.stacks.push((cuts, batch.hashes.len()));
+    }
+
+    /// Looks for whole stacks, and for those without the group of their leaf.
+    fn find(&self, batch: &mut Batch<'_>) {
+        let mut start = 0;
+        for (_, end) in &batch.stacks {
+            let hashes = &batch.hashes[start..*end];
+            let last = hashes.iter().enumerate().rev().take(2);
+            let mut known = last.filter_map(|(groups, hash)| Some((groups + 1, self.known.cache.groups.get(*hash)?)));
+            batch.found.push(known.next().unwrap_or_default());
+            start = *end;
+        }
+    }
+
+    /// The stack whose groups begin at `cuts`, leaf first, of which `known` groups from the root on are known.
+    fn stack(&mut self, cuts: &[usize], hashes: &[Hash], known: (usize, StackId)) -> StackId {
+        let (mut groups, mut stack) = known;
+        if groups == 0 {
+            // Others of the batch may have entered more meanwhile.
+            let all = hashes.iter().enumerate().rev();
+            let mut all = all.filter_map(|(groups, hash)| Some((groups + 1, self.known.cache.groups.get(*hash)?)));
+            (groups, stack) = all.next().unwrap_or_default();
+        }
+        for (group, hash) in hashes.iter().enumerate().skip(groups) {
+            let from = cuts.len() - 2 - group;
+            stack = self.group(cuts[from], cuts[from + 1], stack);
+            self.known.cache.groups.insert(*hash, stack);
+        }
+        stack
+    }
+
+    /// The stack that has the frames between `from` and `to` on top of `stack`.
+    fn group(&mut self, from: usize, to: usize, mut stack: StackId) -> StackId {
+        let mut cuts = [from; GROUP as usize + 1];
+        let frames = self.frame_cuts(from, to, &mut cuts);
+        for frame in cuts[..=frames].windows(2).rev() {
+            let frame = self.frame(frame[0], frame[1]);
+            stack = self.recording.stacks.intern(stack, frame);
+        }
+        stack
+    }
+
+    /// Where the frames of a group begin, and where the last one ends; returns how many there are.
+    fn frame_cuts(&self, from: usize, to: usize, cuts: &mut [usize; GROUP as usize + 1]) -> usize {
+        let data = self.resolver.data;
+        let stops = self.shape.plan.item_varints.and(Stops::at(data, from)).filter(|stops| !stops.may_be_nine(0));
+        let mut stops = stops.map_or(0, |stops| stops.0);
+        let varints = self.shape.plan.item_varints.unwrap_or(0);
+        let mut frames = 0;
+        let mut at = from;
+        while at < to && frames < GROUP as usize {
+            for _ in 1..varints {
+                stops &= stops.wrapping_sub(1);
+            }
+            at = match stops {
+                0 => self.shape.plan.skip_item(data, at).filter(|end| *end > at).unwrap_or(to),
+                stops => from + stops.trailing_zeros() as usize + 1,
+            };
+            stops &= stops.wrapping_sub(1);
+            frames += 1;
+            cuts[frames] = at;
+        }
+        frames
+    }
+
+    #[inline]
+    fn frame(&mut self, from: usize, to: usize) -> FrameId {
+        match self.known.cache.frames.get(self.resolver.data, from, to) {
+            Some(frame) => frame,
+            None => self.new_frame(from, to),
+        }
+    }
+
+    #[cold]
+    fn new_frame(&mut self, from: usize, to: usize) -> FrameId {
+        let data = self.resolver.data;
+        let mut slots = vec![0; self.shape.plan.item.slots()];
+        let decoded = self.shape.plan.item.run(data, from, &mut slots);
+        let frame = decoded.map_or(FrameId(0), |_| self.decoded_frame(&slots));
+        self.known.cache.frames.insert(data, from, to, frame);
+        frame
+    }
+
+    fn decoded_frame(&mut self, slots: &[u64]) -> FrameId {
+        let (kind, is_function) = self.kind(slots);
+        let (resolver, strings) = (&mut *self.resolver, &mut self.recording.strings);
+        let Bound { slot, leaf } = &self.shape.method;
+        let key = slots[*slot];
+        let build = || match is_function.then(|| resolver.function(leaf, key)).flatten() {
             Some((module, symbol)) => (strings.intern(&module), strings.intern(&symbol)),
-            None => (StrId(0), resolver.text_id(strings, method, key)),
+            None => (StrId(0), resolver.text_id(strings, leaf, key)),
         };
+        let (module, symbol) = self.known.methods.text(key, is_function, build);
+        let strings = &mut self.recording.strings;
         let symbol = if symbol == StrId(0) { strings.intern("[unknown]") } else { symbol };
         // Lines are positive; recorders write other numbers for code without lines.
-        let line = self.line.map_or(0, |slot| slots[slot] as u32 as i32).max(0) as u32;
-        recording.stacks.intern_frame(Frame { symbol, module, kind, line })
+        let line = self.shape.line.map_or(0, |slot| slots[slot] as u32 as i32).max(0) as u32;
+        self.recording.stacks.intern_frame(Frame { symbol, module, kind, line })
     }
 
     /// The layer of a frame, and whether async-profiler wrote it as a native function, the class of which
     /// is its library.
-    fn kind(&mut self, slots: &[u64], resolver: &mut Resolver<'_>, recording: &mut Recording) -> (StrId, bool) {
-        let Some(Bound { slot, leaf }) = &self.kind else { return (StrId(0), false) };
-        *self.kinds.entry(slots[*slot]).or_insert_with(|| {
+    fn kind(&mut self, slots: &[u64]) -> (StrId, bool) {
+        let Some(Bound { slot, leaf }) = &self.shape.kind else { return (StrId(0), false) };
+        let (resolver, recording) = (&mut *self.resolver, &mut *self.recording);
+        let known = self.known.kinds.entry(slots[*slot]).or_insert_with(|| {
             let name = resolver.text(leaf, slots[*slot]);
             let kind = frame_kind(&name);
             let is_native = [frame::NATIVE, frame::VM, frame::KERNEL].contains(&kind);
-            (recording.strings.intern(kind), is_native && resolver.is_profiler)
-        })
+            let kind = recording.strings.intern(kind);
+            FrameKind { kind, is_function: is_native && resolver.is_profiler, name }
+        });
+        (known.kind, known.is_function)
     }
 }
 

@@ -24,11 +24,14 @@ mod load_gc;
 mod load_gc_parts;
 mod load_handlers;
 mod load_losses;
+mod load_methods;
+mod load_records;
 mod load_resolve;
 mod load_rows;
 mod load_safepoint;
 mod load_samples;
 mod load_settings;
+mod load_stack_cache;
 mod load_stacks;
 mod parse_bytes;
 mod parse_chunk;
@@ -37,6 +40,7 @@ mod parse_metadata;
 mod parse_plan;
 mod parse_pools;
 mod parse_stacks;
+mod parse_stops;
 
 use std::path::{Path, PathBuf};
 

@@ -8,15 +8,61 @@ use std::borrow::Cow;
 /// High bit of every byte: set where a compressed integer goes on.
 const MORE: u64 = 0x8080_8080_8080_8080;
 
+/// How a processor takes the seven-bit groups of an integer together.
+pub(super) trait Bits {
+    /// The low seven bits of each byte, side by side.
+    fn pack(word: u64) -> u64;
+}
+
+/// Any processor.
+pub(super) struct Portable;
+
+impl Bits for Portable {
+    #[inline(always)]
+    fn pack(word: u64) -> u64 {
+        let word = word & !MORE;
+        let word = (word & 0x007f_007f_007f_007f) | ((word & 0x7f00_7f00_7f00_7f00) >> 1);
+        let word = (word & 0x0000_3fff_0000_3fff) | ((word & 0x3fff_0000_3fff_0000) >> 2);
+        (word & 0x0000_0000_0fff_ffff) | ((word & 0x0fff_ffff_0000_0000) >> 4)
+    }
+}
+
+/// A processor with BMI2, which has an instruction for it.
+#[cfg(target_arch = "x86_64")]
+pub(super) struct Bmi2(());
+
+#[cfg(target_arch = "x86_64")]
+impl Bmi2 {
+    /// Proof that this processor has BMI2.
+    pub(super) fn detect() -> Option<Bmi2> {
+        (is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2")).then_some(Bmi2(()))
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Bits for Bmi2 {
+    #[inline(always)]
+    fn pack(word: u64) -> u64 {
+        // SAFETY: code for this type is only run where `Bmi2::detect` has found BMI2.
+        unsafe { std::arch::x86_64::_pext_u64(word, !MORE) }
+    }
+}
+
 /// Decodes the compressed integer at `at`; returns it and the offset behind it.
 #[inline(always)]
 pub(super) fn varint(data: &[u8], at: usize) -> Option<(u64, usize)> {
+    varint_by::<Portable>(data, at)
+}
+
+/// [`varint`] on a processor of a kind.
+#[inline(always)]
+pub(super) fn varint_by<B: Bits>(data: &[u8], at: usize) -> Option<(u64, usize)> {
     let first = *data.get(at)?;
     if first < 0x80 {
         return Some((u64::from(first), at + 1));
     }
     match window(data, at) {
-        Some(word) => long_varint(data, at, word),
+        Some(word) => long_varint::<B>(data, at, word),
         None => varint_bytewise(data, at),
     }
 }
@@ -29,23 +75,14 @@ fn window(data: &[u8], at: usize) -> Option<u64> {
 }
 
 #[inline(always)]
-fn long_varint(data: &[u8], at: usize, word: u64) -> Option<(u64, usize)> {
+fn long_varint<B: Bits>(data: &[u8], at: usize, word: u64) -> Option<(u64, usize)> {
     let stop = !word & MORE;
     if stop == 0 {
         let ninth = *data.get(at + 8)?;
-        return Some((pack(word) | u64::from(ninth) << 56, at + 9));
+        return Some((B::pack(word) | u64::from(ninth) << 56, at + 9));
     }
     let length = stop.trailing_zeros() as usize / 8 + 1;
-    Some((pack(word & (stop ^ (stop - 1))), at + length))
-}
-
-/// Squeezes eight groups of seven bits into 56 bits.
-#[inline(always)]
-fn pack(word: u64) -> u64 {
-    let word = word & !MORE;
-    let word = (word & 0x007f_007f_007f_007f) | ((word & 0x7f00_7f00_7f00_7f00) >> 1);
-    let word = (word & 0x0000_3fff_0000_3fff) | ((word & 0x3fff_0000_3fff_0000) >> 2);
-    (word & 0x0000_0000_0fff_ffff) | ((word & 0x0fff_ffff_0000_0000) >> 4)
+    Some((B::pack(word & (stop ^ (stop - 1))), at + length))
 }
 
 /// The last bytes of a file are too few for a whole window.
@@ -81,22 +118,6 @@ pub(super) fn skip_varints(data: &[u8], mut at: usize, mut count: u64) -> Option
         at = varint(data, at)?.1;
     }
     Some(at)
-}
-
-/// The bytes of `count` compressed integers as one number, and their end, if they fit in eight bytes.
-///
-/// No two sequences of as many integers give the same number, because the code is prefix-free.
-#[inline(always)]
-pub(super) fn short_varints(data: &[u8], at: usize, count: u32) -> Option<(u64, usize)> {
-    let word = window(data, at)?;
-    let mut stop = !word & MORE;
-    for _ in 1..count {
-        stop &= stop.wrapping_sub(1);
-    }
-    if stop == 0 {
-        return None;
-    }
-    Some((word & (stop ^ (stop - 1)), at + stop.trailing_zeros() as usize / 8 + 1))
 }
 
 /// Texts are cut to this many bytes (or UTF-16 units). Class paths can be this long, names cannot; and
@@ -213,22 +234,6 @@ mod tests {
             at = varint(&data, at).expect("complete").1;
         }
         assert_eq!(skip_varints(&data, 0, u64::MAX), None);
-    }
-
-    #[test]
-    fn short_sequences_are_their_bytes() {
-        /// Bytes, their number, and what is read with the bytes it takes.
-        type Case = (&'static [u8], u32, Option<(u64, usize)>);
-        let cases: [Case; 5] = [
-            (&[1, 0x82, 3, 4, 5, 9, 9, 9], 4, Some((0x0005_0403_8201, 5))),
-            (&[0, 0, 0, 0, 5, 9, 9, 9], 4, Some((0, 4))),
-            (&[1, 0x82, 3, 0x84, 0x84, 0x84, 0x84, 0x84, 5], 3, None),
-            (&[0x81, 0x82, 0x83, 0x84, 0x85, 0x86, 0x87, 0x08], 1, Some((0x0887_8685_8483_8281, 8))),
-            (&[1, 2, 3, 4], 4, None),
-        ];
-        for (data, count, expected) in cases {
-            assert_eq!(short_varints(data, 0, count), expected, "{data:?}");
-        }
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! chunk to chunk, so nothing else in the reader knows them. The metadata is a table of strings
 //! and a tree of elements whose names and attributes refer to it.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use rustc_hash::FxHashMap;
 
 use super::parse_bytes::{Text, text, varint};
@@ -87,16 +89,41 @@ impl FromIterator<(u64, Type)> for Types {
     }
 }
 
-/// Parses the payload of a metadata record.
-pub(super) fn parse(payload: &[u8]) -> Option<Types> {
+/// Metadata that were parsed already: the chunks of a recorder repeat theirs byte for byte.
+#[derive(Default)]
+pub(super) struct KnownTypes<'a>(Mutex<Vec<(&'a [u8], Arc<Types>)>>);
+
+impl<'a> KnownTypes<'a> {
+    /// Most different ones that are remembered.
+    const MAX: usize = 4;
+
+    /// The types in the payload of a metadata record.
+    pub(super) fn parse(&self, payload: &'a [u8]) -> Option<Arc<Types>> {
+        let mut at = 0;
+        // Start, duration and id of the metadata differ from chunk to chunk.
+        for _ in 0..3 {
+            at = varint(payload, at)?.1;
+        }
+        let payload = &payload[at..];
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, types)) = known().iter().find(|(bytes, _)| *bytes == payload) {
+            return Some(Arc::clone(types));
+        }
+        let types = Arc::new(parse(payload)?);
+        let mut known = known();
+        if known.len() < KnownTypes::MAX {
+            known.push((payload, Arc::clone(&types)));
+        }
+        Some(types)
+    }
+}
+
+/// Parses strings and elements.
+fn parse(payload: &[u8]) -> Option<Types> {
     if payload.len() > MAX_BYTES {
         return None;
     }
     let mut at = 0;
-    // Start, duration and id of the metadata.
-    for _ in 0..3 {
-        at = varint(payload, at)?.1;
-    }
     let strings = strings(payload, &mut at)?;
     let mut tree = Tree { data: payload, at, strings: &strings };
     let root = tree.element(0)?;

@@ -6,7 +6,7 @@
 //! leaf field, whose positions the caller looked up once by name. Steps behind the last wanted field
 //! are left out.
 
-use super::parse_bytes::{skip_text, skip_varints, varint};
+use super::parse_bytes::{Bits, Portable, skip_text, skip_varints, varint, varint_by};
 use super::parse_metadata::{Types, Unit};
 
 /// How deep structs may nest in place, and how many fields a type may have with those of its structs; real
@@ -151,13 +151,18 @@ impl Plan {
     }
 
     /// Decodes the value at `at` into `slots`, which must have room for [`Plan::slots`]; returns its end.
+    pub(super) fn run(&self, data: &[u8], at: usize, slots: &mut [u64]) -> Option<usize> {
+        self.run_by::<Portable>(data, at, slots)
+    }
+
+    /// [`Plan::run`] on a processor of a kind.
     #[inline(always)]
-    pub(super) fn run(&self, data: &[u8], mut at: usize, slots: &mut [u64]) -> Option<usize> {
+    pub(super) fn run_by<B: Bits>(&self, data: &[u8], mut at: usize, slots: &mut [u64]) -> Option<usize> {
         let mut next = 0;
         for step in &self.steps {
             if let Step::Varints(count) = step {
                 for slot in slots.get_mut(next..next + count)? {
-                    (*slot, at) = varint(data, at)?;
+                    (*slot, at) = varint_by::<B>(data, at)?;
                 }
                 next += count;
             } else {
@@ -167,6 +172,23 @@ impl Plan {
             }
         }
         Some(at)
+    }
+
+    /// What a run on the value at `at` would put into `slot`.
+    pub(super) fn value(&self, data: &[u8], mut at: usize, slot: usize) -> Option<u64> {
+        let mut left = slot;
+        for step in &self.steps {
+            let here = if let Step::Varints(count) = step { *count } else { 1 };
+            if left >= here {
+                at = skip_steps(std::slice::from_ref(step), data, at)?;
+                left -= here;
+            } else if let Step::Varints(_) = step {
+                return varint(data, skip_varints(data, at, left as u64)?).map(|(value, _)| value);
+            } else {
+                return single(step, data, at).map(|(value, _)| value);
+            }
+        }
+        None
     }
 
     /// The end of the value at `at`.
@@ -305,6 +327,8 @@ mod tests {
         let paths = ["time", "space.start", "space.name", "frames", "flag", "ratio", "numbers", "last"];
         let found = paths.map(|path| slots[plan.slot(path).expect(path)]);
         assert_eq!(found, [133, 7, 3, 6, 1, 0x3f80_0000, 16, 257]);
+        let alone = (0..=plan.slots()).map(|slot| plan.value(&data, 0, slot));
+        assert!(alone.eq(slots[..plan.slots()].iter().copied().map(Some).chain([None])));
         for cut in 0..20 {
             assert_eq!(plan.run(&data[..cut], 0, &mut slots), None, "{cut}");
             assert_eq!(plan.skip(&data[..cut], 0), None, "{cut}");

@@ -5,12 +5,14 @@
 //! where each value starts, and whoever needs one decodes it once. Keys are any 64-bit number, but
 //! most pools number their values densely, so that a lookup is an array access.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::parse_bytes::varint;
 use super::parse_chunk::{CHECKPOINT, Chunk, HEADER_BYTES, METADATA, record};
 use super::parse_map::KeyMap;
-use super::parse_metadata::{self, Types};
+use super::parse_metadata::{KnownTypes, Types};
 use super::parse_plan::Plan;
 use super::parse_stacks::{RawStacks, STACK_TYPE, StackReader};
 
@@ -44,7 +46,7 @@ impl Default for Index {
 
 impl Index {
     /// Keys may be spread this much thinner than densely before a hash table takes less.
-    const SPREAD: u64 = 8;
+    const SPREAD: u64 = 32;
 
     fn new(entries: &[(u64, usize)]) -> Index {
         let base = entries.iter().map(|entry| entry.0).min().unwrap_or(0);
@@ -116,7 +118,7 @@ impl Pools {
         let mut reader = PoolReader {
             types,
             stack_type: types.id_of(STACK_TYPE),
-            stacks: StackReader::new(chunk.data, types),
+            stacks: StackReader::new(types),
             plans: FxHashMap::default(),
             pools: FxHashMap::default(),
         };
@@ -135,7 +137,7 @@ impl Pools {
 struct PoolReader<'a> {
     types: &'a Types,
     stack_type: Option<u64>,
-    stacks: Option<StackReader<'a>>,
+    stacks: Option<StackReader>,
     plans: FxHashMap<u64, Option<Plan>>,
     pools: FxHashMap<u64, Vec<(u64, usize)>>,
 }
@@ -164,7 +166,7 @@ impl PoolReader<'_> {
         for _ in 0..count {
             let (key, value) = varint(data, at)?;
             at = match &mut stacks {
-                Some(stacks) => stacks.stack(value, data.len())?,
+                Some(stacks) => stacks.stack(data, value)?,
                 None => plan.skip(data, value)?,
             };
             entries.push((key, value));
@@ -185,26 +187,26 @@ fn checkpoint_head(data: &[u8], payload: usize) -> Option<(i64, usize)> {
 /// Where the tables of a chunk are.
 #[derive(Debug)]
 pub(super) struct Layout {
-    pub(super) types: Types,
+    pub(super) types: Arc<Types>,
     /// Offsets of all checkpoints in the order of the file.
     pub(super) checkpoints: Vec<usize>,
 }
 
 /// Finds metadata and checkpoints through the header, or where that fails by walking the records.
-pub(super) fn layout(chunk: &Chunk<'_>) -> Option<Layout> {
-    let stated = || Some((metadata_at(chunk.data, chunk.metadata)?, chain(chunk)?));
+pub(super) fn layout<'a>(chunk: &Chunk<'a>, known: &KnownTypes<'a>) -> Option<Layout> {
+    let stated = || Some((metadata_at(chunk.data, chunk.metadata, known)?, chain(chunk)?));
     if let Some((types, checkpoints)) = chunk.complete.then(stated).flatten() {
         return Some(Layout { types, checkpoints });
     }
     let (metadata, checkpoints) = walk(chunk.data);
     // A later metadata record knows all types of an earlier one and more.
-    let types = metadata.iter().rev().find_map(|offset| metadata_at(chunk.data, *offset))?;
+    let types = metadata.iter().rev().find_map(|offset| metadata_at(chunk.data, *offset, known))?;
     Some(Layout { types, checkpoints })
 }
 
-fn metadata_at(data: &[u8], offset: usize) -> Option<Types> {
+fn metadata_at<'a>(data: &'a [u8], offset: usize, known: &KnownTypes<'a>) -> Option<Arc<Types>> {
     let record = record(data, offset).filter(|record| record.type_id == METADATA)?;
-    parse_metadata::parse(&data[record.payload..record.end])
+    known.parse(&data[record.payload..record.end])
 }
 
 fn chain(chunk: &Chunk<'_>) -> Option<Vec<usize>> {

@@ -1,109 +1,204 @@
 //! The pool of stacks, which is most of a recording with deep ones.
 //!
-//! A stack is a list of frames, and the same few thousand frames come again and again, byte for byte. So
-//! a frame is not decoded when it is met: its bytes, nearly always eight or fewer, are looked up as one
-//! number. What remains of a stack is a list of small numbers; each different frame is decoded once.
+//! A stack is a list of frames, the leaf first, and most stacks share most of their frames from the root
+//! on with other stacks. So nothing of a stack is decoded here. It is cut, from the root on, into groups
+//! of [`GROUP`] frames, so that who reads it can recognise a group seen before by its bytes, and has
+//! to look into those only that are new.
 
-use rustc_hash::FxHashMap;
-
-use super::parse_bytes::{short_varints, varint};
-use super::parse_map::KeyMap;
+use super::parse_bytes::{skip_varints, varint};
 use super::parse_metadata::Types;
 use super::parse_plan::{ArrayPlan, Plan};
+use super::parse_stops::{BLOCK_BYTES, Stops};
 
 /// Name of the type.
 pub(super) const STACK_TYPE: &str = "jdk.types.StackTrace";
 
+/// Frames of a group. Smaller groups are shared more often, larger ones are fewer to look up.
+pub(super) const GROUP: u64 = 8;
+
 /// The stacks of a chunk in the order of their pool.
 #[derive(Debug, Default)]
 pub(super) struct RawStacks {
-    /// Where each different frame stands for the first time.
-    pub(super) frames: Vec<usize>,
-    /// Frames of all stacks, by their position in `frames`, leaf first.
-    numbers: Vec<u32>,
-    /// End of each stack in `numbers`.
+    /// Of each stack where its groups begin and where the last one ends. The first group has the leaf; it
+    /// has the frames that are too few for a whole group.
+    cuts: Vec<usize>,
+    /// End of each stack in `cuts`.
     ends: Vec<usize>,
+    /// Stacks whose callers are missing, because they were deeper than the recorder goes.
+    pub(super) truncated: u64,
 }
 
 impl RawStacks {
-    /// The frames of each stack, by their position in [`RawStacks::frames`], leaf first.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &[u32]> {
+    /// At least how many groups there are.
+    pub(super) fn groups(&self) -> usize {
+        self.cuts.len() - self.ends.len().min(self.cuts.len())
+    }
+
+    /// Where the groups of each stack begin, and where the last one ends; nothing for an empty stack.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[usize]> {
         let starts = [0].into_iter().chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, end)| &self.numbers[start..*end])
+        starts.zip(&self.ends).map(|(start, end)| &self.cuts[start..*end])
     }
 }
 
 /// Reads stacks.
-pub(super) struct StackReader<'a> {
-    data: &'a [u8],
+pub(super) struct StackReader {
     plan: ArrayPlan,
-    short: KeyMap,
-    long: FxHashMap<&'a [u8], u32>,
+    /// Slot of the mark that callers are missing, and room for what stands before the frames.
+    truncated: Option<usize>,
+    slots: Vec<u64>,
     pub(super) raw: RawStacks,
 }
 
-impl<'a> StackReader<'a> {
+impl StackReader {
     /// A reader for the stacks of a chunk that has these types.
-    pub(super) fn new(data: &'a [u8], types: &Types) -> Option<Self> {
+    pub(super) fn new(types: &Types) -> Option<Self> {
         let plan = Plan::around_array(types, types.id_of(STACK_TYPE)?, "frames")?;
-        let (short, long) = (KeyMap::with_room(1 << 10), FxHashMap::default());
-        Some(StackReader { data, plan, short, long, raw: RawStacks::default() })
+        let (truncated, slots) = (plan.before.slot("truncated"), vec![0; plan.before.slots()]);
+        Some(StackReader { plan, truncated, slots, raw: RawStacks::default() })
     }
 
-    /// Reads the stack at `at`, which ends before `limit`; returns its end.
-    pub(super) fn stack(&mut self, at: usize, limit: usize) -> Option<usize> {
-        let end = self.frames(at, limit);
-        let complete = self.raw.ends.last().copied().unwrap_or(0);
-        match end {
-            Some(_) => self.raw.ends.push(self.raw.numbers.len()),
-            None => self.raw.numbers.truncate(complete),
+    /// Reads the stack at `at`; returns its end.
+    pub(super) fn stack(&mut self, data: &[u8], at: usize) -> Option<usize> {
+        let before = self.raw.cuts.len();
+        let end = self.cut(data, at);
+        if end.is_none() {
+            self.raw.cuts.truncate(before);
+            return None;
         }
+        self.raw.truncated += u64::from(self.truncated.is_some_and(|slot| self.slots[slot] != 0));
+        self.raw.ends.push(self.raw.cuts.len());
         end
     }
 
-    fn frames(&mut self, at: usize, limit: usize) -> Option<usize> {
-        let at = self.plan.before.skip(self.data, at)?;
-        let (count, mut at) = varint(self.data, at)?;
-        for _ in 0..count {
-            at = self.frame(at).filter(|end| *end > at && *end <= limit)?;
-        }
-        self.plan.after.skip(self.data, at).filter(|end| *end <= limit)
+    fn cut(&mut self, data: &[u8], at: usize) -> Option<usize> {
+        let at = self.plan.before.run(data, at, &mut self.slots)?;
+        let (count, at) = varint(data, at)?;
+        let end = if count == 0 { at } else { self.groups(data, at, count)? };
+        self.plan.after.skip(data, end)
     }
 
-    #[inline(always)]
-    fn frame(&mut self, at: usize) -> Option<usize> {
-        let short = self.plan.item_varints.and_then(|count| short_varints(self.data, at, count));
-        let Some((key, end)) = short else { return self.long_frame(at) };
-        match self.short.get(key) {
-            0 => {
-                let number = self.new_frame(at)?;
-                self.short.insert(key, number + 1);
-                self.raw.numbers.push(number);
+    /// Cuts `count` frames at `at` into groups; returns their end.
+    fn groups(&mut self, data: &[u8], at: usize, count: u64) -> Option<usize> {
+        let first = (count - 1) % GROUP + 1;
+        let before = self.raw.cuts.len();
+        self.raw.cuts.push(at);
+        if let Some(varints) = self.plan.item_varints
+            && let Some(end) = self.quick_groups(data, at, first, count.div_ceil(GROUP), u64::from(varints))
+        {
+            return Some(end);
+        }
+        self.raw.cuts.truncate(before + 1);
+        self.any_groups(data, at, first, count)
+    }
+
+    /// Groups of frames that are `varints` integers each and nothing else; `None` where that is not enough
+    /// to find their ends.
+    #[inline]
+    fn quick_groups(&mut self, data: &[u8], mut at: usize, first: u64, groups: u64, varints: u64) -> Option<usize> {
+        // Integers to go until the group ends.
+        let mut wanted = first.checked_mul(varints)?;
+        let mut left = groups;
+        let mut open = 0;
+        loop {
+            let stops = Stops::at(data, at)?;
+            if stops.may_be_nine(open) {
+                return None;
             }
-            number => self.raw.numbers.push(number - 1),
+            let counted = stops.counted();
+            while wanted <= counted.total() {
+                let end = at + counted.position(wanted) + 1;
+                self.raw.cuts.push(end);
+                left -= 1;
+                if left == 0 {
+                    return Some(end);
+                }
+                wanted += GROUP * varints;
+            }
+            wanted -= counted.total();
+            open = stops.open();
+            at += BLOCK_BYTES;
         }
-        Some(end)
     }
 
+    /// Groups of frames of any kind.
     #[cold]
-    fn long_frame(&mut self, at: usize) -> Option<usize> {
-        let end = self.plan.item.skip(self.data, at)?;
-        let bytes = self.data.get(at..end)?;
-        let number = match self.long.get(bytes) {
-            Some(number) => *number,
-            None => {
-                let number = self.new_frame(at)?;
-                self.long.insert(bytes, number);
-                number
+    fn any_groups(&mut self, data: &[u8], mut at: usize, first: u64, count: u64) -> Option<usize> {
+        for number in 0..count {
+            if number >= first && (number - first).is_multiple_of(GROUP) {
+                self.raw.cuts.push(at);
             }
-        };
-        self.raw.numbers.push(number);
-        Some(end)
+            // A frame that takes no bytes is damage, and must not become a long loop.
+            at = self.plan.skip_item(data, at).filter(|end| *end > at)?;
+        }
+        self.raw.cuts.push(at);
+        Some(at)
+    }
+}
+
+impl ArrayPlan {
+    /// The end of the item at `at`.
+    #[inline]
+    pub(super) fn skip_item(&self, data: &[u8], at: usize) -> Option<usize> {
+        match self.item_varints {
+            Some(count) => skip_varints(data, at, u64::from(count)),
+            None => self.item.skip(data, at),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse_metadata::{Field, Type};
+    use super::*;
+
+    /// Types of stacks whose frames are four integers.
+    fn types() -> Types {
+        let field = |name: &str, type_id, pooled, array| Field { name: name.into(), type_id, pooled, array, ..Field::default() };
+        let frame = ["method", "lineNumber", "bytecodeIndex", "type"].map(|name| field(name, 1, false, false));
+        let stack = vec![field("truncated", 2, false, false), field("frames", 3, false, true)];
+        let named = |name: &str, fields| Type { name: name.into(), fields };
+        [(1, named("long", Vec::new())), (2, named("boolean", Vec::new())), (3, named("Frame", frame.into())), (4, named(STACK_TYPE, stack))]
+            .into_iter()
+            .collect()
     }
 
-    fn new_frame(&mut self, at: usize) -> Option<u32> {
-        let number = u32::try_from(self.raw.frames.len()).ok().filter(|number| *number < u32::MAX)?;
-        self.raw.frames.push(at);
-        Some(number)
+    /// A stack of `frames` frames, whose integers have 1 to `longest` bytes, and where its frames begin and end.
+    fn stack(frames: usize, longest: usize) -> (Vec<u8>, Vec<usize>) {
+        let mut bytes = vec![u8::from(frames.is_multiple_of(2)), frames as u8 & 0x7f | 0x80, (frames >> 7) as u8];
+        let mut bounds = vec![bytes.len()];
+        for number in 0..frames * 4 {
+            let length = 1 + number * number % longest;
+            bytes.extend(std::iter::repeat_n(0x80 | number as u8, length - 1));
+            // The ninth byte of an integer is raw.
+            bytes.push(if length == 9 { 0xff } else { number as u8 & 0x7f });
+            if number % 4 == 3 {
+                bounds.push(bytes.len());
+            }
+        }
+        (bytes, bounds)
+    }
+
+    #[test]
+    fn stacks_are_cut_from_the_root_on() {
+        for (frames, longest, behind) in
+            (0..200).flat_map(|frames| [(frames, 1, 0), (frames, 3, 100), (frames, 8, 100), (frames, 9, 100)])
+        {
+            let (mut data, bounds) = stack(frames, longest);
+            let end = data.len();
+            data.resize(end + behind, 0x80);
+            let mut reader = StackReader::new(&types()).expect("a plan");
+            assert_eq!(reader.stack(&data, 0), Some(end), "{frames} {longest}");
+            let wanted: Vec<usize> = bounds
+                .iter()
+                .enumerate()
+                .filter(|(number, _)| frames > 0 && (*number == 0 || (frames - number).is_multiple_of(GROUP as usize)))
+                .map(|(_, at)| *at)
+                .collect();
+            assert_eq!(reader.raw.iter().collect::<Vec<_>>(), [&wanted[..]], "{frames} {longest}");
+            assert_eq!(reader.raw.truncated, u64::from(frames.is_multiple_of(2)));
+            assert_eq!(reader.raw.groups(), frames.div_ceil(GROUP as usize));
+            assert_eq!(reader.stack(&data[..end - 1], 0), None, "{frames} {longest}");
+        }
     }
 }

@@ -1,0 +1,89 @@
+//! Room for what grows with a recording, on huge pages where the kernel grants them.
+//!
+//! A recording of some 100 MB fills columns and tables of as many bytes. On pages of 4 KiB a fifth of the
+//! loading time goes into page faults, and lookups all over a large table miss the TLB each time. So large
+//! allocations ask for huge pages before they are touched, and are copied rather than remapped when they
+//! grow, because remapping splits huge pages again.
+
+/// Allocations from this size on are worth the system call, in bytes.
+const LARGE_BYTES: usize = 4 << 20;
+
+/// A large vector becomes this many times as large when it must grow. Room that is not used yet takes no
+/// memory, only addresses, but each move takes time.
+const GROWTH: usize = 4;
+
+/// Makes room for `more` values behind those of `vec`, and for many more when it must grow.
+#[inline]
+pub fn reserve<T>(vec: &mut Vec<T>, more: usize) {
+    if vec.capacity() - vec.len() < more {
+        grow(vec, more);
+    }
+}
+
+#[cold]
+fn grow<T>(vec: &mut Vec<T>, more: usize) {
+    let wanted = vec.len().saturating_add(more);
+    let room = wanted.max(vec.capacity().saturating_mul(GROWTH));
+    if room.saturating_mul(size_of::<T>()) < LARGE_BYTES {
+        return vec.reserve(more);
+    }
+    let mut larger = with_capacity(room);
+    larger.append(vec);
+    *vec = larger;
+}
+
+/// An empty vector with room for `room` values.
+pub fn with_capacity<T>(room: usize) -> Vec<T> {
+    let mut vec = Vec::with_capacity(room);
+    if room.saturating_mul(size_of::<T>()) >= LARGE_BYTES {
+        ask_for_huge_pages(&mut vec);
+    }
+    vec
+}
+
+/// A vector of `length` default values, which should be numbers.
+pub fn filled<T: Clone + Default>(length: usize) -> Vec<T> {
+    // For numbers this is memory that the system hands out zeroed, not touched here.
+    let mut vec = vec![T::default(); length];
+    if length.saturating_mul(size_of::<T>()) >= LARGE_BYTES {
+        ask_for_huge_pages(&mut vec);
+    }
+    vec
+}
+
+/// Advice only: where it is refused, pages stay small.
+#[cfg(target_os = "linux")]
+fn ask_for_huge_pages<T>(vec: &mut Vec<T>) {
+    use rustix::mm::{Advice, madvise};
+
+    let page = rustix::param::page_size();
+    let start = vec.as_mut_ptr() as usize;
+    let end = start + vec.capacity() * size_of::<T>();
+    let (first, last) = (start.next_multiple_of(page), end / page * page);
+    if first < last {
+        // SAFETY: the whole pages between `first` and `last` belong to the vector's own allocation, and the
+        // advice changes neither their content nor their access rights.
+        let _ = unsafe { madvise(first as *mut _, last - first, Advice::LinuxHugepage) };
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ask_for_huge_pages<T>(_vec: &mut Vec<T>) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vectors_keep_their_values_while_they_grow_large() {
+        let mut vec: Vec<u32> = Vec::new();
+        for value in 0..3_000_000 {
+            reserve(&mut vec, 1);
+            vec.push(value);
+        }
+        assert!(vec.iter().copied().eq(0..3_000_000));
+        assert!(vec.capacity() * size_of::<u32>() >= LARGE_BYTES);
+        assert_eq!(filled::<u64>(LARGE_BYTES / 8 + 1), vec![0; LARGE_BYTES / 8 + 1]);
+        assert!(with_capacity::<u8>(0).is_empty());
+    }
+}

@@ -1,0 +1,77 @@
+//! The loop over the records of a chunk: everything in it runs millions of times.
+
+use fathom_evidence::tables::Sample;
+
+use super::load_chunk::Loader;
+use super::load_handlers::{Handlers, MAX_SLOTS};
+use super::load_samples::Sampler;
+use super::parse_bytes::{Bits, Portable};
+use super::parse_chunk::{Chunk, HEADER_BYTES, Record, record};
+
+/// Samples that are gathered before they go into their columns.
+const BATCH: usize = 256;
+
+impl Loader<'_, '_> {
+    /// Reads all records.
+    pub(super) fn records(&mut self, chunk: &Chunk<'_>, handlers: &Handlers) {
+        let mut samplers: Vec<_> = handlers.all().iter().map(|handler| self.sampler(handler)).collect();
+        #[cfg(target_arch = "x86_64")]
+        if super::parse_bytes::Bmi2::detect().is_some() {
+            // SAFETY: the processor has what the function needs.
+            return unsafe { self.records_with_bmi2(chunk, handlers, &mut samplers) };
+        }
+        self.each_record::<Portable>(chunk, handlers, &mut samplers);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "bmi1,bmi2")]
+    fn records_with_bmi2(&mut self, chunk: &Chunk<'_>, handlers: &Handlers, samplers: &mut [Option<Sampler>]) {
+        self.each_record::<super::parse_bytes::Bmi2>(chunk, handlers, samplers);
+    }
+
+    #[inline(always)]
+    fn each_record<B: Bits>(&mut self, chunk: &Chunk<'_>, handlers: &Handlers, samplers: &mut [Option<Sampler>]) {
+        let data = chunk.data;
+        let mut batch: Vec<Sample> = Vec::with_capacity(BATCH);
+        let mut slots = [0; MAX_SLOTS];
+        let mut at = HEADER_BYTES;
+        while let Some(record) = short_record(data, at) {
+            at = record.end;
+            let Some(number) = handlers.number(record.type_id) else { continue };
+            let handler = &handlers.all()[number];
+            if handler.plan.run_by::<B>(data, record.payload, &mut slots).is_none_or(|end| end > record.end) {
+                *self.out.damage.events.entry(handler.event).or_default() += 1;
+                continue;
+            }
+            if let Some(sampler) = &mut samplers[number] {
+                if batch.len() == BATCH {
+                    self.out.recording.samples.extend(&batch);
+                    batch.clear();
+                }
+                let sample = self.sample(handler, sampler, &slots);
+                batch.push(sample);
+            }
+            if !handler.actions.is_empty() {
+                self.act_on(handler, &slots);
+            }
+        }
+        self.out.recording.samples.extend(&batch);
+        self.out.damage.stopped_at = (at < data.len()).then_some(at);
+    }
+}
+
+/// [`record`], quick for small ones.
+#[inline(always)]
+fn short_record(data: &[u8], at: usize) -> Option<Record> {
+    let Some(&[size, low, high]) = data.get(at..).and_then(<[u8]>::first_chunk) else { return record(data, at) };
+    let (type_id, payload) = match (low < 0x80, high < 0x80) {
+        (true, _) => (u64::from(low), at + 2),
+        (false, true) => (u64::from(low & 0x7f) | u64::from(high) << 7, at + 3),
+        (false, false) => return record(data, at),
+    };
+    let end = at + usize::from(size);
+    if size >= 0x80 || payload > end || end > data.len() {
+        return record(data, at);
+    }
+    Some(Record { type_id, start: at, payload, end })
+}
