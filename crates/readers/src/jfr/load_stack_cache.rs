@@ -271,7 +271,11 @@ mod tests {
         let bytes: Vec<u8> = (1..=255).collect();
         let mut all = vec![hash(&[])];
         for length in 1..=100 {
-            all.extend([hash(&[&bytes[..length]]), hash(&[&vec![0; length]]), hash(&[&bytes[..length], &bytes[..length]])]);
+            all.extend([
+                hash(&[&bytes[..length]]),
+                hash(&[&vec![0; length]]),
+                hash(&[&bytes[..length], &bytes[..length]]),
+            ]);
         }
         for (number, first) in all.iter().enumerate() {
             assert!(all.iter().skip(number + 1).all(|second| second != first), "{number}");

@@ -154,13 +154,24 @@ mod tests {
 
     /// Types of stacks whose frames are four integers.
     fn types() -> Types {
-        let field = |name: &str, type_id, pooled, array| Field { name: name.into(), type_id, pooled, array, ..Field::default() };
+        let field = |name: &str, type_id, pooled, array| Field {
+            name: name.into(),
+            type_id,
+            pooled,
+            array,
+            ..Field::default()
+        };
         let frame = ["method", "lineNumber", "bytecodeIndex", "type"].map(|name| field(name, 1, false, false));
         let stack = vec![field("truncated", 2, false, false), field("frames", 3, false, true)];
         let named = |name: &str, fields| Type { name: name.into(), fields };
-        [(1, named("long", Vec::new())), (2, named("boolean", Vec::new())), (3, named("Frame", frame.into())), (4, named(STACK_TYPE, stack))]
-            .into_iter()
-            .collect()
+        [
+            (1, named("long", Vec::new())),
+            (2, named("boolean", Vec::new())),
+            (3, named("Frame", frame.into())),
+            (4, named(STACK_TYPE, stack)),
+        ]
+        .into_iter()
+        .collect()
     }
 
     /// A stack of `frames` frames, whose integers have 1 to `longest` bytes, and where its frames begin and end.

@@ -155,7 +155,9 @@ mod tests {
 
     #[test]
     fn long_runs_are_noticed_wherever_they_are() {
-        let run = |from: usize, to: usize| std::array::from_fn::<u8, 64, _>(|at| if (from..to).contains(&at) { 0x80 } else { 1 });
+        let run = |from: usize, to: usize| {
+            std::array::from_fn::<u8, 64, _>(|at| if (from..to).contains(&at) { 0x80 } else { 1 })
+        };
         for (from, to, open, expected) in [
             (0, 0, 0, false),
             (0, 7, 0, false),
