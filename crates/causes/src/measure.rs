@@ -6,6 +6,7 @@ pub mod code_cache;
 pub mod collections;
 pub mod faults;
 pub mod held_up;
+pub mod stacks;
 
 /// The middle value; none of no values.
 pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {

@@ -139,6 +139,6 @@ fn causes(doctor: &Doctor, sheet: &mut Sheet) {
     }
     let others = group(&|cause| cause.collectors.is_empty());
     if !others.is_empty() {
-        sheet.labelled(0, HANG, piece(Tone::Faint, "needs other files"), &others.join(", "));
+        sheet.labelled(0, HANG, piece(Tone::Faint, "not told by one"), &others.join(", "));
     }
 }

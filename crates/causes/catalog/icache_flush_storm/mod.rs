@@ -1,19 +1,59 @@
-//! Decided by what only the kernel sees; files of the JVM alone do not show it.
+//! On some arm64 processors each flush of the instruction cache traps, and generational ZGC flushes once per barrier.
 
-use crate::{Case, Cause, Finding};
+use fathom_evidence::kinds::subject;
+
+use crate::measure::stacks;
+use crate::{Case, Cause, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "icache_flush_storm",
     readme: include_str!("README.md"),
-    rank: 5,
+    // Before the barriers that flush: the flush is the more specific mechanism.
+    rank: 4,
     has_lab: false,
     collectors: &["async_profiler"],
-    actions: &["a JDK with the fix for Neoverse N1 (JDK-8381003), or another CPU or collector"],
+    actions: &["a JDK that flushes once per method (see the page), or a processor without the erratum"],
     decide,
 };
 
-fn decide(_: &Case<'_>) -> Finding {
-    Finding::needs_kernel(
-        "native frames of the application's and the collector's threads on an arm64 CPU were not recorded",
-    )
+/// The flush of the C library and of the compilers' run time, as the JVM calls it.
+const FLUSHES: &[&str] = &["__aarch64_sync_cache_range", "__clear_cache", "__aarch64_clear_cache"];
+
+/// Less of the application's CPU than this is what patching code costs on a processor that is well.
+const USUAL: f64 = 0.02;
+
+fn decide(case: &Case<'_>) -> Finding {
+    if is_arm64(case) == Some(false) {
+        return Finding::absent("not an arm64 processor: nothing there flushes the instruction cache");
+    }
+    if !stacks::has_native_frames(case) {
+        return Finding::needs_kernel("native frames of the application's threads were not recorded");
+    }
+    let below = stacks::below(case, FLUSHES);
+    let mut evidence =
+        case.evidence("application's CPU in flushes of the instruction cache", below.share, "ratio", "samples");
+    evidence.stack = case.stack_text(below.stack, 12);
+    let text =
+        format!("flushes of the instruction cache take {} of the application's CPU", say::percent(below.share.0));
+    if below.share.0 < USUAL {
+        return Finding::absent(text).with(evidence);
+    }
+    let before = below.share.1.map_or(String::new(), |share| format!(" (before: {})", say::percent(share)));
+    let finding = Finding::new(Standing::Seen, text + &before).with(evidence);
+    Finding { claims: below.claims, ..finding }
+}
+
+/// Whether the machine is an arm64 one, if the recording says.
+fn is_arm64(case: &Case<'_>) -> Option<bool> {
+    let keys = ["architecture", "machine", "cpu", "os"];
+    let facts: Vec<&str> = keys.iter().filter_map(|key| case.recording().fact(subject::HOST, key)).collect();
+    let says =
+        |words: &[&str]| facts.iter().any(|fact| words.iter().any(|word| fact.to_ascii_lowercase().contains(word)));
+    if says(&["aarch64", "arm64", "neoverse"]) {
+        Some(true)
+    } else if says(&["x86", "amd64", "intel", "epyc", "xeon", "ppc64", "s390x"]) {
+        Some(false)
+    } else {
+        None
+    }
 }

@@ -7,11 +7,11 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     rank: 5,
     has_lab: false,
-    collectors: &["drops"],
+    collectors: &[],
     actions: &["remove what stalls the receiver; a larger receive buffer only hides short stalls"],
     decide,
 };
 
 fn decide(_: &Case<'_>) -> Finding {
-    Finding::needs_kernel("socket queues and drops were not recorded")
+    Finding::needs_kernel("drops are recorded per port, but this version does not tell what stalled the receiver")
 }

@@ -1,0 +1,102 @@
+//! How much of the application's running is below some function: CPU samples by their stacks.
+
+use std::collections::{BTreeMap, HashMap};
+
+use fathom_evidence::kinds::{event, frame};
+use fathom_evidence::{Recording, StackId};
+use fathom_timeline::{Cell, Layer};
+
+use crate::case::{Case, Side};
+use crate::cause::Claim;
+
+/// Whether CPU was sampled with the frames of the JVM and of libraries, as JFR's own samples are not.
+pub fn has_native_frames(case: &Case<'_>) -> bool {
+    let recording = case.recording();
+    let is_below_java = |stack: StackId| {
+        recording
+            .stacks
+            .leaf_to_root(stack)
+            .any(|f| matches!(recording.text(f.kind), frame::VM | frame::NATIVE | frame::KERNEL))
+    };
+    case.view().samples(event::CPU).take(10_000).any(|sample| is_below_java(sample.stack_id))
+}
+
+/// Which part of the application's CPU is below a function.
+#[derive(Debug, Clone, Default)]
+pub struct Below {
+    /// Share of the application's samples, in the slow time and in the baseline.
+    pub share: (f64, Option<f64>),
+    /// The stack that was seen most.
+    pub stack: StackId,
+    /// The time that it accounts for.
+    pub claims: Vec<Claim>,
+}
+
+/// Measures what is below a function whose name begins with one of `names`.
+pub fn below(case: &Case<'_>, names: &[&str]) -> Below {
+    let slow = Seen::of(case, &case.slow, names);
+    let quiet = case.quiet.as_ref().map(|quiet| Seen::of(case, quiet, names));
+    let claims = slow.by_layer.keys().filter_map(|layer| {
+        let excess = case.excess().of(Cell::Running(*layer))?;
+        let part = |seen: &Seen| seen.by_layer.get(layer).map_or(0.0, |(below, all)| below / all.max(1.0));
+        let quiet_part = quiet.as_ref().map_or(0.0, part);
+        let at_most_ns = part(&slow) * excess.slow_ns - quiet_part * excess.baseline_ns;
+        (at_most_ns > 0.0).then_some(Claim { cell: Cell::Running(*layer), at_most_ns })
+    });
+    Below { share: (slow.share(), quiet.as_ref().map(Seen::share)), stack: slow.most_seen(), claims: claims.collect() }
+}
+
+/// Weights of samples of one side.
+#[derive(Default)]
+struct Seen {
+    /// Below the function, and all, by the layer of the leaf.
+    by_layer: BTreeMap<Layer, (f64, f64)>,
+    /// Weight of each stack below the function.
+    stacks: HashMap<StackId, f64>,
+}
+
+impl Seen {
+    fn of(case: &Case<'_>, side: &Side<'_>, names: &[&str]) -> Seen {
+        let recording = side.view.recording;
+        let mut kinds: HashMap<StackId, (Layer, bool)> = HashMap::new();
+        let mut seen = Seen::default();
+        for sample in side.samples(event::CPU).filter(|sample| case.view().is_application(sample.tid)) {
+            let (layer, is_below) = *kinds
+                .entry(sample.stack_id)
+                .or_insert_with(|| (layer(recording, sample.stack_id), is_below(recording, sample.stack_id, names)));
+            let weight = sample.weight_ns.max(1) as f64;
+            let (below, all) = seen.by_layer.entry(layer).or_default();
+            *all += weight;
+            if is_below {
+                *below += weight;
+                *seen.stacks.entry(sample.stack_id).or_default() += weight;
+            }
+        }
+        seen
+    }
+
+    fn share(&self) -> f64 {
+        let (below, all) = self.by_layer.values().fold((0.0, 0.0), |sum, layer| (sum.0 + layer.0, sum.1 + layer.1));
+        if all > 0.0 { below / all } else { 0.0 }
+    }
+
+    fn most_seen(&self) -> StackId {
+        let most = self.stacks.iter().max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(a.0)));
+        most.map_or(StackId(0), |(stack, _)| *stack)
+    }
+}
+
+fn layer(recording: &Recording, stack: StackId) -> Layer {
+    match recording.stacks.leaf_to_root(stack).next().map_or("", |leaf| recording.text(leaf.kind)) {
+        frame::INTERPRETED => Layer::Interpreted,
+        frame::NATIVE => Layer::Native,
+        frame::VM => Layer::Vm,
+        frame::KERNEL => Layer::Kernel,
+        _ => Layer::Java,
+    }
+}
+
+fn is_below(recording: &Recording, stack: StackId, names: &[&str]) -> bool {
+    let mut frames = recording.stacks.leaf_to_root(stack).map(|frame| recording.text(frame.symbol));
+    frames.any(|symbol| names.iter().any(|name| symbol.starts_with(name)))
+}
