@@ -18,7 +18,7 @@ use crate::process::{End, Program};
 use crate::progress::{Progress, Second};
 
 /// The settings that Fathom records with.
-const FATHOM_SETTINGS: &str = include_str!("../settings/fathom.jfc");
+const FATHOM_SETTINGS: &str = include_str!("../../crates/collectors/src/jfr/fathom.jfc");
 /// Starting the JVM and preparing the program may take this long besides the phases.
 const PREPARATION: Duration = Duration::from_secs(120);
 

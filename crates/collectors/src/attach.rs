@@ -11,8 +11,10 @@
 //! * **One at a time.** A JVM serves one command after the other; ours queue here, so that one that
 //!   waits its turn does not lose its time.
 
+mod folder;
 mod identity;
 mod listener;
+pub(crate) mod properties;
 mod protocol;
 mod socket;
 
@@ -25,6 +27,8 @@ use std::time::{Duration, Instant};
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::span;
 
+pub(crate) use folder::{PrivateFolder, copy};
+pub(crate) use identity::as_user_of;
 use protocol::{Reply, Version, fits_version_1};
 
 use crate::foreign::tmp_of;
@@ -154,6 +158,11 @@ impl Attach {
     /// A diagnostic command, as `jcmd` takes it.
     pub fn diagnose(&self, command: &str, patience: Duration) -> Result<String, AttachError> {
         self.command("jcmd", &[command], patience)
+    }
+
+    /// The system properties, in the text format of Java. Secrets are not masked yet.
+    pub(crate) fn properties(&self) -> Result<String, AttachError> {
+        self.command("properties", &[], PATIENCE)
     }
 
     /// Any command of the protocol; its output.

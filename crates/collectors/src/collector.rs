@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use fathom_evidence::Recording;
 
+use crate::attach::Shared;
 use crate::symbols::Images;
 use crate::{Clock, Refusal, Target, attach};
 
@@ -37,6 +38,10 @@ pub struct Order {
     pub run_queue_ns: i64,
     /// System calls that take at least this long become spans.
     pub system_call_ns: i64,
+    /// How much of the time before the call is wanted, where somebody kept it.
+    pub before: Duration,
+    /// The session with the JVM that all collectors share.
+    pub attach: Shared,
     /// Files of code that were read, shared by all collectors.
     pub images: Images,
     /// The one session with the JVM, for all collectors that need one.

@@ -20,6 +20,7 @@ use fathom_evidence::folder::{FolderError, FolderWriter};
 use fathom_evidence::kinds::{counter, loss, subject};
 use fathom_evidence::{Recording, Table};
 
+use crate::attach::Shared;
 use crate::symbols::Images;
 use crate::{Clock, Collector, Order, Refusal, Target, Tier, attach};
 use disk::Disk;
@@ -27,6 +28,9 @@ use worker::{Message, Stop};
 
 /// Time between two writes to the folder; what a killed recorder loses.
 const WRITE_PERIOD: Duration = Duration::from_secs(1);
+
+/// How long starting may keep a person waiting. Flight Recorder's first start in a JVM takes longer.
+const START_WAIT: Duration = Duration::from_millis(250);
 
 /// How often the recorder looks whether it should end.
 const LOOK_PERIOD: Duration = Duration::from_millis(50);
@@ -60,6 +64,8 @@ impl Plan {
             blocked_ns: 5_000_000,
             run_queue_ns: 2_000_000,
             system_call_ns: 5_000_000,
+            before: Duration::from_secs(60),
+            attach: Shared::default(),
             images: Images::default(),
             attach: attach::Shared::default(),
         };
@@ -253,10 +259,10 @@ impl Session {
         self.disk.ends()
     }
 
-    /// Waits until each collector has started or was refused; slow ones join later.
+    /// Waits a moment for each collector to start or be refused; slow ones join later. The others observe meanwhile.
     fn wait_for_starts(&mut self, watcher: &mut dyn Watcher) -> Result<(), RecordError> {
         let mut waiting: Vec<&'static str> = self.parts.iter().map(|part| part.name).collect();
-        let until = Instant::now() + Duration::from_secs(2);
+        let until = Instant::now() + START_WAIT;
         while !waiting.is_empty() && Instant::now() < until {
             match self.messages.recv_timeout(LOOK_PERIOD) {
                 Ok(message) => {

@@ -17,9 +17,9 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use rustix::time::{ClockId, clock_gettime};
 use std::os::unix::net::UnixStream;
 
+use super::identity::as_user_of;
 use super::{AttachError, socket};
 use crate::Target;
-use crate::attach::identity::as_user_of;
 use crate::foreign::{belongs_to, working_folder_of};
 use crate::mapped::Mapped;
 

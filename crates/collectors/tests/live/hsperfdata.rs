@@ -1,29 +1,14 @@
 //! The counters of real JVMs, read by the collector.
 
 use std::collections::HashMap;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use fathom_collectors::recorder::{self, Plan, Watcher};
-use fathom_collectors::{Collector, Target, collectors};
+use fathom_collectors::{Collector, collectors};
+use fathom_evidence::Recording;
 use fathom_evidence::kinds::{counter, span, subject};
-use fathom_evidence::{Recording, folder};
 
 use crate::jvm::{Jvm, NOBODY, is_root, javas, own_uid};
-
-struct Silent;
-impl Watcher for Silent {}
-
-/// Records a JVM for a while with one collector.
-pub(crate) fn record(name: &str, target: &Target, duration: Duration) -> Recording {
-    let place = tempfile::tempdir().unwrap();
-    let path = place.path().join("a.fathom");
-    let mut plan = Plan::new(path.clone());
-    plan.only = vec![name.to_owned()];
-    plan.duration = Some(duration);
-    recorder::record(target, collectors(), &plan, &AtomicBool::new(false), &mut Silent).unwrap();
-    folder::open(&path).unwrap()
-}
+use crate::recorded::record;
 
 pub(crate) fn collector(name: &str) -> &'static dyn Collector {
     collectors().iter().copied().find(|collector| collector.name() == name).unwrap()

@@ -52,7 +52,7 @@ fn jvms_of_others_and_in_containers() {
     assert_eq!(found.target.inner_pid, 1);
     let attach = Attach::to(&found.target, PATIENCE).unwrap();
     assert!(attach.diagnose("VM.uptime", PATIENCE).unwrap().contains(" s"));
-    let recording = crate::hsperfdata::record("hsperfdata", &found.target, Duration::from_millis(300));
+    let recording = crate::recorded::record("hsperfdata", &found.target, Duration::from_millis(300));
     assert!(!recording.counters.time_ns.is_empty());
     drop(inside);
 }

@@ -5,5 +5,7 @@
 mod attach;
 mod compiled_code;
 mod hsperfdata;
+mod jfr;
 mod jvm;
 mod jvms;
+mod recorded;

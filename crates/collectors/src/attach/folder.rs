@@ -1,0 +1,192 @@
+//! A folder of the target's user in the target's `/tmp`, for files that the JVM has to read or write.
+//!
+//! Nobody else can enter it, so nobody can put a link there. It is gone when the value is; one whose
+//! maker was killed is removed by the next that is made: the lock tells that its maker is gone.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, flock, fstat, mkdirat, openat, unlinkat};
+use rustix::io::Errno;
+use rustix::time::{ClockId, clock_gettime};
+
+use super::identity::as_user_of;
+use crate::Target;
+use crate::clock::monotonic_ns;
+use crate::foreign::{open_file, open_folder, tmp_of};
+
+/// What the names begin with.
+const PREFIX: &str = "fathom-";
+/// Entries of `/tmp` that are looked at for folders left behind.
+const ENTRIES_MAX: usize = 20_000;
+/// A folder that is younger may not have been locked yet by its maker, in s.
+const LEFT_BEHIND_S: i64 = 60;
+/// No file that a JVM wrote for us is larger, in bytes.
+const FILE_MAX_BYTES: u64 = 1 << 30;
+
+/// The folder.
+#[derive(Debug)]
+pub(crate) struct PrivateFolder {
+    target: Target,
+    tmp: OwnedFd,
+    folder: OwnedFd,
+    name: String,
+}
+
+impl PrivateFolder {
+    /// Makes one.
+    pub(crate) fn make(target: &Target) -> io::Result<PrivateFolder> {
+        let tmp = tmp_of(target)?;
+        remove_left_behind(target, &tmp);
+        let name = format!("{PREFIX}{}-{:x}", target.inner_pid, monotonic_ns());
+        as_user_of(target, || mkdirat(&tmp, name.as_str(), Mode::RWXU))??;
+        let folder = as_user_of(target, || open_folder(target, &tmp, &name))??;
+        flock(&folder, FlockOperation::NonBlockingLockExclusive)?;
+        Ok(PrivateFolder { target: target.clone(), tmp, folder, name })
+    }
+
+    /// A file in it, as the JVM has to name it.
+    pub(crate) fn inner_path(&self, file: &str) -> String {
+        format!("/tmp/{}/{file}", self.name)
+    }
+
+    /// Writes a file that the JVM will read.
+    pub(crate) fn write(&self, file: &str, bytes: &[u8]) -> io::Result<()> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = Mode::RUSR | Mode::WUSR;
+        let made = as_user_of(&self.target, || openat(&self.folder, file, flags, mode))??;
+        File::from(made).write_all(bytes)
+    }
+
+    /// Copies a file that the JVM has written to `to`, which must not exist, and is its owner's only.
+    pub(crate) fn take(&self, file: &str, to: &Path) -> io::Result<()> {
+        let from = as_user_of(&self.target, || open_file(&self.target, &self.folder, file))??;
+        copy(&mut from.take(FILE_MAX_BYTES), to)
+    }
+}
+
+/// Writes a new file that only its owner can read.
+pub(crate) fn copy(from: &mut impl Read, to: &Path) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
+    io::copy(from, &mut file).map(|_| ())
+}
+
+impl Drop for PrivateFolder {
+    fn drop(&mut self) {
+        // What cannot be removed now is removed by the next recording.
+        let _ = as_user_of(&self.target, || clear(&self.tmp, &self.folder, &self.name));
+    }
+}
+
+/// Removes the folder with the files in it; folders in it are nobody's of ours, and stay.
+fn clear(tmp: &OwnedFd, folder: &OwnedFd, name: &str) -> io::Result<()> {
+    for entry in Dir::read_from(folder)?.flatten().take(ENTRIES_MAX) {
+        // Also meets `.` and `..`, which are not removed because they are folders.
+        let _ = unlinkat(folder, entry.file_name(), AtFlags::empty());
+    }
+    Ok(unlinkat(tmp, name, AtFlags::REMOVEDIR)?)
+}
+
+/// Folders of recorders that were killed.
+fn remove_left_behind(target: &Target, tmp: &OwnedFd) {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let Ok(entries) = openat(tmp, ".", flags, Mode::empty()).and_then(Dir::new) else { return };
+    for entry in entries.flatten().take(ENTRIES_MAX) {
+        if let Some(name) = entry.file_name().to_str().ok().filter(|name| name.starts_with(PREFIX)) {
+            // Removing as the target's user can harm nobody else.
+            let _ = as_user_of(target, || remove_if_left_behind(target, tmp, name));
+        }
+    }
+}
+
+fn remove_if_left_behind(target: &Target, tmp: &OwnedFd, name: &str) -> io::Result<()> {
+    let folder = open_folder(target, tmp, name)?;
+    let is = fstat(&folder)?;
+    let age_s = clock_gettime(ClockId::Realtime).tv_sec.saturating_sub(is.st_mtime);
+    let is_ours = is.st_uid == target.uid && is.st_mode & 0o777 == 0o700;
+    if !is_ours || age_s < LEFT_BEHIND_S {
+        return Ok(());
+    }
+    match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => clear(tmp, &folder, name),
+        Err(Errno::WOULDBLOCK) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn own() -> Target {
+        Target::of(std::process::id()).unwrap()
+    }
+
+    #[test]
+    fn files_go_in_and_out_and_nothing_stays() {
+        let folder = PrivateFolder::make(&own()).unwrap();
+        let path = PathBuf::from(folder.inner_path("settings"));
+        folder.write("settings", b"x").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"x");
+        assert_eq!(fs::metadata(path.parent().unwrap()).unwrap().permissions().mode() & 0o777, 0o700);
+        assert!(folder.write("settings", b"y").is_err(), "nothing is overwritten");
+        let place = tempfile::tempdir().unwrap();
+        let copied = place.path().join("copy");
+        folder.take("settings", &copied).unwrap();
+        assert_eq!(fs::read(&copied).unwrap(), b"x");
+        assert_eq!(fs::metadata(&copied).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(folder.take("settings", &copied).is_err(), "what is there already stays");
+        symlink("/etc/passwd", path.with_file_name("link")).unwrap();
+        assert!(folder.take("link", &place.path().join("other")).is_err());
+        drop(folder);
+        assert!(!path.parent().unwrap().exists());
+        assert!(Path::new("/etc/passwd").exists());
+    }
+
+    #[test]
+    fn belongs_to_the_targets_user() {
+        if own().uid != 0 {
+            println!("SKIPPED: only root can make a folder for another user");
+            return;
+        }
+        let target = Target { uid: 65_534, gid: 65_534, ..own() };
+        let folder = PrivateFolder::make(&target).unwrap();
+        let path = PathBuf::from(folder.inner_path("x"));
+        folder.write("x", b"").unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().uid(), 65_534);
+        assert_eq!(fs::metadata(path.parent().unwrap()).unwrap().uid(), 65_534);
+        drop(folder);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_a_killed_recorder_left_is_removed() {
+        let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3_600);
+        let make = |name: &str| {
+            let path = PathBuf::from(format!("/tmp/{PREFIX}test-{}-{name}", std::process::id()));
+            fs::create_dir(&path).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+            fs::write(path.join("settings"), "x").unwrap();
+            path
+        };
+        let (left, used, young) = (make("left"), make("used"), make("young"));
+        for path in [&left, &used] {
+            File::open(path).unwrap().set_modified(old).unwrap();
+        }
+        let lock = File::open(&used).unwrap();
+        lock.lock().unwrap();
+        drop(PrivateFolder::make(&own()).unwrap());
+        assert_eq!((left.exists(), used.exists(), young.exists()), (false, true, true));
+        drop(lock);
+        for path in [used, young] {
+            fs::remove_dir_all(path).unwrap();
+        }
+    }
+}

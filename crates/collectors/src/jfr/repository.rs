@@ -1,0 +1,78 @@
+//! The files that Flight Recorder writes while it records, held open for the case that the JVM ends
+//! before it can be asked for a copy: it removes them when it ends in order, and leaves the last one
+//! unfinished when it is killed. A file that is open stays readable either way.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{Dir, Mode, OFlags, openat};
+
+use crate::Target;
+use crate::attach::{as_user_of, copy};
+use crate::foreign::{open_file, open_folder, tmp_of};
+
+/// Files that are held: enough for the recording's size limit at the recorder's usual 12 MB each.
+const FILES_MAX: usize = 6;
+/// Entries of the folder that are looked at.
+const ENTRIES_MAX: usize = 1_000;
+
+/// The folder and its files.
+#[derive(Debug)]
+pub(super) struct Repository {
+    target: Target,
+    folder: OwnedFd,
+    /// By name, which is the time at which each was begun.
+    files: BTreeMap<String, File>,
+}
+
+impl Repository {
+    /// Opens the folder that the JVM states; only one in `/tmp`, where it is unless it was moved.
+    pub(super) fn open(target: &Target, path: &str) -> io::Result<Repository> {
+        let name = path.strip_prefix("/tmp/").filter(|name| !name.contains('/'));
+        let name = name.ok_or_else(|| io::Error::other(format!("{path} is not in /tmp")))?;
+        let tmp = tmp_of(target)?;
+        let folder = as_user_of(target, || open_folder(target, tmp, name))??;
+        let mut repository = Repository { target: target.clone(), folder, files: BTreeMap::new() };
+        repository.look();
+        Ok(repository)
+    }
+
+    /// Opens files that are new and lets go of the oldest.
+    pub(super) fn look(&mut self) {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        // The folder is gone when the JVM is.
+        let Ok(entries) = openat(&self.folder, ".", flags, Mode::empty()).and_then(Dir::new) else { return };
+        for entry in entries.flatten().take(ENTRIES_MAX) {
+            let Ok(name) = entry.file_name().to_str() else { continue };
+            if !name.ends_with(".jfr") || self.files.contains_key(name) {
+                continue;
+            }
+            let opened = as_user_of(&self.target, || open_file(&self.target, &self.folder, name));
+            if let Ok(Ok(file)) = opened {
+                self.files.insert(name.to_owned(), file);
+            }
+        }
+        while self.files.len() > FILES_MAX {
+            self.files.pop_first();
+        }
+    }
+
+    /// Writes all files into one: a recording is pieces one after the other. Whether there was any.
+    pub(super) fn take(mut self, to: &Path) -> io::Result<bool> {
+        self.look();
+        let mut all: Box<dyn Read> = Box::new(io::empty());
+        let mut has_any = false;
+        for mut file in self.files.into_values() {
+            file.rewind()?;
+            has_any |= file.metadata()?.len() > 0;
+            all = Box::new(all.chain(file));
+        }
+        if has_any {
+            copy(&mut all, to)?;
+        }
+        Ok(has_any)
+    }
+}

@@ -1,0 +1,96 @@
+//! Flight Recorder of real JVMs.
+
+use std::fs;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use fathom_collectors::attach::{Attach, PATIENCE};
+use fathom_collectors::recorder::End;
+use fathom_evidence::Recording;
+use fathom_evidence::kinds::{span, subject};
+
+use crate::jvm::{Jvm, NOBODY, is_root, java, javas, own_uid};
+use crate::recorded::outcome;
+
+fn pauses(recording: &Recording) -> usize {
+    recording.spans.rows().filter(|row| recording.text(row.kind) == span::GC_PAUSE).count()
+}
+
+/// Our folders in the JVM's `/tmp` by now.
+fn left_in_tmp(jvm: &Jvm) -> Vec<String> {
+    let names = fs::read_dir("/tmp").unwrap().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with(&format!("fathom-{}-", jvm.pid()))).collect()
+}
+
+#[test]
+fn it_is_started_once_dumped_each_time_and_goes_on() {
+    for java in javas() {
+        for uid in [own_uid(), NOBODY] {
+            if uid != own_uid() && !is_root() {
+                continue;
+            }
+            let jvm = Jvm::start(&java, uid, &["-Ddb.password=hunter2"]);
+            let attach = Attach::to(&jvm.target(), PATIENCE).unwrap();
+            attach.diagnose("JFR.start name=other", Duration::from_secs(20)).unwrap();
+            let first = outcome("jfr", &jvm.target(), |plan| plan.duration = Some(Duration::from_secs(1)));
+            assert_eq!(first.own_actions(), ["attach", "JFR.check", "JFR.start", "JFR.dump"], "{:?}", first.says());
+            let read = first.read();
+            assert!(pauses(&read) > 0);
+            assert_eq!(read.fact(subject::PROPERTY, "db.password"), Some("[masked]"));
+            assert!(first.seen.fact(subject::RECORDING, "left_running").is_some());
+
+            let second = outcome("jfr", &jvm.target(), |plan| plan.duration = Some(Duration::from_millis(200)));
+            assert_eq!(second.own_actions(), ["attach", "JFR.check", "JFR.dump"]);
+            assert!(pauses(&second.read()) > pauses(&read), "the time before the second call is there");
+            assert_eq!(left_in_tmp(&jvm), [""; 0]);
+            let running = attach.diagnose("JFR.check", PATIENCE).unwrap();
+            assert!(running.contains("name=other") && running.contains("name=fathom"), "{running}");
+            assert_eq!(jvm.end().lines().filter(|line| line.contains("Full thread dump")).count(), 0);
+        }
+    }
+}
+
+#[test]
+fn a_jvm_that_ends_leaves_what_it_recorded() {
+    let Some(java) = javas().pop() else { return };
+    for signal in ["TERM", "KILL"] {
+        let jvm = Jvm::start(&java, own_uid(), &[]);
+        let target = jvm.target();
+        // Running before: what is tested is the end, not the start.
+        drop(outcome("jfr", &target, |plan| plan.duration = Some(Duration::from_millis(100))));
+        let ended = thread::scope(|scope| {
+            let recording =
+                scope.spawn(|| outcome("jfr", &target, |plan| plan.duration = Some(Duration::from_secs(60))));
+            thread::sleep(Duration::from_millis(2_500));
+            jvm.signal(signal);
+            recording.join().unwrap()
+        });
+        assert_eq!(ended.recorded.end, End::TargetEnded, "{signal}");
+        assert!(ended.says().iter().any(|says| says.contains("its own files were taken")), "{:?}", ended.says());
+        assert!(pauses(&ended.read()) > 0, "{signal}");
+    }
+}
+
+#[test]
+fn a_runtime_without_it_is_refused_with_the_reason() {
+    let Some(java) = java(25) else { return };
+    let place = tempfile::tempdir_in("/var/tmp").unwrap();
+    let runtime = place.path().join("runtime");
+    let mut jlink = Command::new(java.with_file_name("jlink"));
+    jlink.args(["--add-modules", "java.base", "--output"]).arg(&runtime);
+    if !jlink.output().is_ok_and(|output| output.status.success()) {
+        println!("SKIPPED: this JDK cannot make a runtime with jlink");
+        return;
+    }
+    let jvm = Jvm::start(&runtime.join("bin/java"), own_uid(), &[]);
+    let both = |name: &str| {
+        outcome(name, &jvm.target(), |plan| {
+            plan.only = vec!["jfr".to_owned(), "hsperfdata".to_owned()];
+            plan.duration = Some(Duration::from_secs(1));
+        })
+    };
+    let recorded = both("jfr").recorded;
+    let refused = recorded.parts.iter().find(|part| part.name == "jfr").unwrap().refused.clone().unwrap();
+    assert!(refused.why.contains("jdk.jfr"), "{refused:?}");
+}

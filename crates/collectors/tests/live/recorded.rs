@@ -1,0 +1,68 @@
+//! Records a JVM with one collector.
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use fathom_collectors::recorder::{self, Plan, Recorded, Watcher};
+use fathom_collectors::{Target, collectors};
+use fathom_evidence::kinds::span;
+use fathom_evidence::{Recording, folder};
+use tempfile::TempDir;
+
+struct Silent;
+impl Watcher for Silent {}
+
+/// A recording and what became of it.
+pub(crate) struct Outcome {
+    place: TempDir,
+    pub(crate) recorded: Recorded,
+    /// What the collector found while it looked.
+    pub(crate) seen: Recording,
+}
+
+/// Records a JVM with the collector of this name, for a while or until it ends.
+pub(crate) fn outcome(name: &str, target: &Target, change: impl FnOnce(&mut Plan)) -> Outcome {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("a.fathom");
+    let mut plan = Plan::new(path.clone());
+    plan.only = vec![name.to_owned()];
+    change(&mut plan);
+    let recorded = recorder::record(target, collectors(), &plan, &AtomicBool::new(false), &mut Silent).unwrap();
+    Outcome { recorded, seen: folder::open(&path).unwrap(), place }
+}
+
+/// The rows that a collector finds in a while.
+pub(crate) fn record(name: &str, target: &Target, duration: Duration) -> Recording {
+    outcome(name, target, |plan| plan.duration = Some(duration)).seen
+}
+
+impl Outcome {
+    /// Files that were left for a reader.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        self.recorded.parts.iter().flat_map(|part| part.files.clone()).collect()
+    }
+
+    /// What a reader makes of the only file.
+    pub(crate) fn read(&self) -> Recording {
+        let files = self.files();
+        assert_eq!(files.len(), 1, "{:?}", self.says());
+        assert!(files[0].starts_with(self.place.path()));
+        fathom_readers::load_file(&files[0], &fathom_readers::LoadOptions::default()).unwrap()
+    }
+
+    /// What was lost.
+    pub(crate) fn says(&self) -> Vec<&str> {
+        self.seen.losses.rows().map(|row| self.seen.text(row.says)).collect()
+    }
+
+    /// What was done to the process.
+    pub(crate) fn own_actions(&self) -> Vec<&str> {
+        self.seen
+            .spans
+            .rows()
+            .filter(|row| self.seen.text(row.kind) == span::OWN_ACTION)
+            .map(|row| self.seen.text(row.name))
+            .collect()
+    }
+}
