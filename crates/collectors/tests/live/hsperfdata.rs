@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fathom_collectors::{Collector, collectors};
 use fathom_evidence::Recording;
-use fathom_evidence::kinds::{counter, span, subject};
+use fathom_evidence::kinds::{counter, loss, span, subject};
 
 use crate::jvm::{Jvm, NOBODY, is_root, javas, own_uid};
 use crate::recorded::record;
@@ -36,7 +36,7 @@ fn collections_are_counted_and_placed() {
             let unseen: i64 = recording
                 .losses
                 .rows()
-                .filter(|row| recording.text(row.source) == "hsperfdata")
+                .filter(|row| recording.text(row.kind) == loss::EVENTS_LOST)
                 .map(|row| row.count)
                 .sum();
             assert!(
