@@ -95,6 +95,16 @@ static __always_inline __u32 current_tgid(void)
 	return bpf_get_current_pid_tgid() >> 32;
 }
 
+/*
+ * An index below a power of two. The compiler must not see where it comes from: it would take its bound
+ * from an earlier comparison, which the verifier has forgotten by then.
+ */
+static __always_inline __u32 below(__u32 index, __u32 power_of_two)
+{
+	asm volatile("" : "+r"(index));
+	return index & (power_of_two - 1);
+}
+
 /* Position of the highest bit: ns to the power of two below them. */
 static __always_inline __u32 log2_of(__u64 value)
 {

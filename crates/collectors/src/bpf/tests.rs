@@ -41,10 +41,15 @@ pub(crate) fn this_thread() -> i64 {
 
 /// The highest value of a counter of this thread; 0 when there is none.
 pub(crate) fn counted(found: &Recording, name: &str, instance: &str) -> f64 {
+    counted_of(found, this_thread(), name, instance)
+}
+
+/// The highest value of a counter of a thread; 0 when there is none.
+pub(crate) fn counted_of(found: &Recording, tid: i64, name: &str, instance: &str) -> f64 {
     let rows = found
         .counters
         .rows()
-        .filter(|row| found.text(row.name) == name && found.text(row.instance) == instance && row.tid == this_thread());
+        .filter(|row| found.text(row.name) == name && found.text(row.instance) == instance && row.tid == tid);
     rows.map(|row| row.value).fold(0.0, f64::max)
 }
 

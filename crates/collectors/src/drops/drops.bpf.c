@@ -101,11 +101,7 @@ int udp_drops(arguments args)
 
 static __always_inline bool is_meant(__u32 reason)
 {
-	__u32 index = reason & (REASONS - 1);
-
-	/* The compiler would take the bound from the comparison, where the verifier loses it. */
-	asm volatile("" : "+r"(index));
-	return reason < REASONS && config.is_meant[index & (REASONS - 1)];
+	return reason < REASONS && config.is_meant[below(reason, REASONS)];
 }
 
 /* Protocol and port that a packet is for, from its headers. */

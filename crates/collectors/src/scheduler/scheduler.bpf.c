@@ -135,7 +135,7 @@ static __always_inline __u32 kind_of(__u32 state, __s32 system_call)
 		return IN_PAGE_FAULT;
 	if (state & TASK_UNINTERRUPTIBLE)
 		return UNINTERRUPTIBLE;
-	return config.kinds[system_call & (CALLS - 1)];
+	return config.kinds[below(system_call, CALLS)];
 }
 
 static __always_inline void leaves(struct task_struct *leaving, bool preempted, __u64 now)
@@ -166,9 +166,9 @@ static __always_inline void leaves(struct task_struct *leaving, bool preempted, 
 /* Whether a wait is to be sent. */
 static __always_inline bool is_long(__u32 kind, __u64 duration_ns)
 {
-	if (duration_ns >= limits.threshold_ns[kind & 7])
+	if (duration_ns >= limits.threshold_ns[below(kind, KINDS + 1)])
 		return true;
-	if (duration_ns >= limits.ordered_ns[kind & 7])
+	if (duration_ns >= limits.ordered_ns[below(kind, KINDS + 1)])
 		COUNT(losses.below_limit);
 	return false;
 }

@@ -245,7 +245,7 @@ int call_ends(arguments args)
 		COUNT(losses.threads_full);
 		return 0;
 	}
-	kind = number < CALLS ? config.kinds[number & (CALLS - 1)] : 0;
+	kind = number < CALLS ? config.kinds[below(number, CALLS)] : 0;
 	sum->count++;
 	sum->time_ns += duration_ns;
 	if (result < 0)
