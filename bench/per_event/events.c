@@ -1,0 +1,112 @@
+/*
+ * Does one kind of thing a given number of times and prints how many ns each took. Reads lines
+ * "faults N", "calls N" or "switches N" until its input ends, so that it can be watched in between.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static double now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1e9 + now.tv_nsec;
+}
+
+/* Small pages, each touched once; the same memory each time, so that the machine below has it. */
+static double faults(long count)
+{
+	size_t bytes = (size_t)count * 4096;
+	char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	double took;
+
+	if (memory == MAP_FAILED)
+		exit(1);
+	madvise(memory, bytes, MADV_NOHUGEPAGE);
+	took = now_ns();
+	for (size_t at = 0; at < bytes; at += 4096)
+		((volatile char *)memory)[at] = 1;
+	took = now_ns() - took;
+	munmap(memory, bytes);
+	return took;
+}
+
+static double calls(long count)
+{
+	double began = now_ns();
+
+	for (long i = 0; i < count; i++)
+		syscall(SYS_getppid);
+	return now_ns() - began;
+}
+
+struct player {
+	int in, out;
+	long count;
+};
+
+static void *play(void *argument)
+{
+	struct player *player = argument;
+	char ball = 0;
+
+	for (long i = 0; i < player->count; i++)
+		if (read(player->in, &ball, 1) != 1 || write(player->out, &ball, 1) != 1)
+			exit(1);
+	return NULL;
+}
+
+/* Two threads on one CPU hand a byte to and fro: each hand-over is a switch. */
+static double switches(long count)
+{
+	int there[2], back[2];
+	pthread_t other;
+	struct player first, second;
+	double began;
+	cpu_set_t all, one;
+
+	if (pipe(there) || pipe(back))
+		exit(1);
+	first = (struct player){ back[0], there[1], count / 2 };
+	second = (struct player){ there[0], back[1], count / 2 };
+	sched_getaffinity(0, sizeof(all), &all);
+	CPU_ZERO(&one);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &all)) {
+			CPU_SET(cpu, &one);
+			break;
+		}
+	sched_setaffinity(0, sizeof(one), &one);
+	began = now_ns();
+	pthread_create(&other, NULL, play, &second);
+	if (write(back[1], "", 1) != 1)
+		exit(1);
+	play(&first);
+	pthread_join(other, NULL);
+	began = now_ns() - began;
+	sched_setaffinity(0, sizeof(all), &all);
+	close(there[0]), close(there[1]), close(back[0]), close(back[1]);
+	return began;
+}
+
+int main(void)
+{
+	char what[16];
+	long count;
+
+	while (scanf("%15s %ld", what, &count) == 2) {
+		double took = !strcmp(what, "faults") ? faults(count) :
+			      !strcmp(what, "calls")  ? calls(count) :
+							switches(count);
+		printf("%.1f\n", took / count);
+		fflush(stdout);
+	}
+	return 0;
+}
