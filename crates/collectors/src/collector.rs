@@ -7,7 +7,7 @@ use fathom_evidence::Recording;
 
 use crate::attach::Shared;
 use crate::symbols::Images;
-use crate::{Clock, Refusal, Target, attach};
+use crate::{Clock, Refusal, Target};
 
 /// What a collector needs of the machine.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,8 +44,6 @@ pub struct Order {
     pub attach: Shared,
     /// Files of code that were read, shared by all collectors.
     pub images: Images,
-    /// The one session with the JVM, for all collectors that need one.
-    pub attach: attach::Shared,
 }
 
 impl Order {

@@ -22,7 +22,7 @@ use fathom_evidence::{Recording, Table};
 
 use crate::attach::Shared;
 use crate::symbols::Images;
-use crate::{Clock, Collector, Order, Refusal, Target, Tier, attach};
+use crate::{Clock, Collector, Order, Refusal, Target, Tier};
 use disk::Disk;
 use worker::{Message, Stop};
 
@@ -67,7 +67,6 @@ impl Plan {
             before: Duration::from_secs(60),
             attach: Shared::default(),
             images: Images::default(),
-            attach: attach::Shared::default(),
         };
         Plan { order, duration: None, max_bytes: 1 << 30, only: Vec::new(), without: Vec::new() }
     }
