@@ -1,6 +1,6 @@
 # The front door: everything a developer or a continuous build does, in one word each. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record deps clean
+.PHONY: help demo build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event deps clean
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
@@ -29,7 +29,7 @@ docs: ## the code's documentation, warnings denied
 fuzz: ## the fuzz targets, FUZZ_SECONDS each (default 20)
 	.ci/test fuzz
 
-bench: bench-jfr bench-gc-log bench-record ## against the peers; needs a quiet machine
+bench: bench-jfr bench-gc-log bench-record bench-per-event ## against the peers; needs a quiet machine
 
 bench-jfr: ## JFR readers side by side
 	bench/jfr/run
@@ -39,6 +39,9 @@ bench-gc-log: ## GC log readers side by side
 
 bench-record: build ## what watching a JVM costs it
 	bench/record/run
+
+bench-per-event: build ## what watching one fault, call or switch costs
+	bench/per_event/run
 
 deps: ## installs what build, test and bench need and this machine lacks
 	.ci/deps
