@@ -12,7 +12,7 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 
 /// More than this is not read of a file.
-const MAX_BYTES: usize = 16 << 20;
+pub(crate) const MAX_BYTES: usize = 16 << 20;
 
 /// Asked for at once; the kernel hands out most files in pieces of a page.
 const PIECE_BYTES: usize = 32 << 10;
@@ -85,6 +85,14 @@ pub(crate) fn number(word: &[u8]) -> Option<u64> {
     digits().try_fold(0_u64, |sum, digit| sum.checked_mul(10)?.checked_add(u64::from(digit)))
 }
 
+/// A hexadecimal number and nothing else.
+pub(crate) fn hex(word: &[u8]) -> Option<u64> {
+    if word.is_empty() || word.len() > 16 {
+        return None;
+    }
+    word.iter().try_fold(0_u64, |sum, byte| Some(sum << 4 | u64::from(char::from(*byte).to_digit(16)?)))
+}
+
 /// A word as text; `None` when it is no UTF-8.
 pub(crate) fn utf8(word: &[u8]) -> Option<&str> {
     std::str::from_utf8(word).ok()
@@ -119,6 +127,16 @@ mod tests {
         ] {
             assert_eq!(number(word.as_bytes()), expected, "{word:?}");
         }
+        for (word, expected) in [
+            ("0", Some(0)),
+            ("00033E00", Some(0x33e00)),
+            ("ffffffffffffffff", Some(u64::MAX)),
+            ("10000000000000000", None),
+            ("", None),
+            ("g", None),
+        ] {
+            assert_eq!(hex(word.as_bytes()), expected, "{word:?}");
+        }
     }
 
     #[test]
@@ -141,7 +159,7 @@ mod tests {
         proptest::proptest!(|(bytes: Vec<u8>)| {
             let by_words = lines(&bytes).flat_map(words).map(<[u8]>::len).sum::<usize>();
             proptest::prop_assert!(by_words <= bytes.len());
-            let _ = (named_numbers(&bytes).count(), number(&bytes));
+            let _ = (named_numbers(&bytes).count(), number(&bytes), hex(&bytes));
         });
     }
 }

@@ -342,6 +342,18 @@ words! {
         DISK_BUSY_NS = "disk_busy_ns";
         /// Sum over all requests of the time in flight since boot (device); its rise per second is the average queue length.
         DISK_QUEUE_TIME_NS = "disk_queue_time_ns";
+        /// Protocol events in the process's network namespace since its start (`Udp RcvbufErrors`, `Udp6 RcvbufErrors`, `Tcp RetransSegs`, `TcpExt ListenOverflows`, ...: protocol and field of `/proc/PID/net/snmp`, `snmp6`, `netstat`).
+        NETWORK_COUNT = "network_count";
+        /// Bytes received that the process has not read (`udp 8125 #4711`: protocol, local port, inode, for each UDP socket; `tcp all`, `tcp fullest`: sum and maximum over its connections). For UDP it is the memory charged, which is several times the payload of small datagrams.
+        SOCKET_RECEIVE_QUEUE_BYTES = "socket_receive_queue_bytes";
+        /// Bytes that the process has sent and the peer has not acknowledged, or that have not left (instances as for `socket_receive_queue_bytes`).
+        SOCKET_SEND_QUEUE_BYTES = "socket_send_queue_bytes";
+        /// Datagrams that a UDP socket of the process has dropped since it was opened, mostly as its queue was full (`udp 8125 #4711`).
+        SOCKET_DROPS_COUNT = "socket_drops_count";
+        /// Connections that wait to be accepted by the process (`tcp 8080 #4711`: each listening socket).
+        SOCKET_ACCEPT_QUEUE_COUNT = "socket_accept_queue_count";
+        /// Sockets of the process (`udp`, `tcp established`, `tcp listen`, `tcp close_wait`, ...).
+        SOCKETS_COUNT = "sockets_count";
         /// How late Fathom's sleeping thread was woken in the last second (`p99`, `max`), at 1,000 wake-ups per second.
         WAKEUP_DELAY_NS = "wakeup_delay_ns";
         /// Java threads alive.

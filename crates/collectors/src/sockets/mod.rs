@@ -1,0 +1,246 @@
+//! The target's sockets: how full their queues are and what UDP dropped, and the protocol counters of
+//! its network namespace.
+//!
+//! Each UDP socket and each listening TCP socket has numbers of its own. Of other TCP sockets, of
+//! which there may be 100,000, only the sums and the fullest are told. The tables are made anew by the
+//! kernel at each reading, so that large ones are read more rarely.
+
+mod own;
+mod parse;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use fathom_evidence::Recording;
+use fathom_evidence::kinds::{counter, loss};
+
+use crate::clock::thread_cpu_ns;
+use crate::numbers::Numbers;
+use crate::pace::Pace;
+use crate::procfs::{MAX_BYTES, ProcFile};
+use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
+use own::Own;
+use parse::Socket;
+
+const SOURCE: &str = "sockets";
+
+/// Time from one look to the next.
+const PERIOD: Duration = Duration::from_millis(100);
+
+pub(crate) static COLLECTOR: Sockets = Sockets;
+
+/// The collector of sockets.
+pub(crate) struct Sockets;
+
+impl Collector for Sockets {
+    fn name(&self) -> &'static str {
+        SOURCE
+    }
+
+    fn sees(&self) -> &'static str {
+        "queues and drops of the process's sockets, retransmits, overflows"
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Process
+    }
+
+    fn check(&self, target: &Target) -> Result<(), Refusal> {
+        open(target, "net/snmp").map(|_| ())
+    }
+
+    fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
+        let snmp = open(target, "net/snmp")?;
+        let optional = |name: &str| open(target, name).ok();
+        let table = |protocol, name: &str, period| {
+            Some(Table { protocol, file: optional(name)?, pace: Pace::every(period), was_cut: false })
+        };
+        let (fast, slow) = (PERIOD, Duration::from_secs(1));
+        let tables = [
+            table(Protocol::Udp, "net/udp", fast),
+            table(Protocol::Udp, "net/udp6", fast),
+            table(Protocol::Tcp, "net/tcp", slow),
+            table(Protocol::Tcp, "net/tcp6", slow),
+        ];
+        Ok(Box::new(Watch {
+            clock: order.clock,
+            numbers: Numbers::new(SOURCE),
+            buffer: Vec::new(),
+            own: Own::of(target),
+            counters: [Some(snmp), optional("net/netstat")].into_iter().flatten().collect(),
+            counters_6: optional("net/snmp6"),
+            tables: tables.into_iter().flatten().collect(),
+        }))
+    }
+}
+
+/// A file of the target's network namespace.
+fn open(target: &Target, name: &str) -> Result<ProcFile, Refusal> {
+    let path = target.proc(name);
+    ProcFile::open(&path)
+        .map_err(|error| Refusal::new(format!("{}: {error}", path.display()), "run as the JVM's user or as root"))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Protocol {
+    Udp,
+    Tcp,
+}
+
+/// A table of sockets.
+struct Table {
+    protocol: Protocol,
+    file: ProcFile,
+    pace: Pace,
+    was_cut: bool,
+}
+
+/// Sockets, being watched.
+struct Watch {
+    clock: Clock,
+    numbers: Numbers,
+    buffer: Vec<u8>,
+    own: Own,
+    counters: Vec<ProcFile>,
+    counters_6: Option<ProcFile>,
+    tables: Vec<Table>,
+}
+
+impl Watch {
+    fn look_at_counters(&mut self, found: &mut Recording) {
+        let Watch { numbers, buffer, counters, counters_6, clock, .. } = self;
+        let at_ns = clock.now_ns();
+        for file in counters {
+            let Ok(text) = file.read(buffer) else { continue };
+            parse::protocols(text, |protocol, field, value| {
+                numbers.see(found, at_ns, counter::NETWORK_COUNT, &format!("{protocol} {field}"), value as f64);
+            });
+        }
+        let Some(Ok(text)) = counters_6.as_ref().map(|file| file.read(buffer)) else { return };
+        for (field, value) in parse::protocols_6(text) {
+            numbers.see(found, at_ns, counter::NETWORK_COUNT, &format!("Udp6 {field}"), value as f64);
+        }
+    }
+
+    fn look_at_tables(&mut self, found: &mut Recording) {
+        let Watch { numbers, buffer, own, tables, clock, .. } = self;
+        // Both versions of IP make one sum, so that both are read when one is due.
+        for protocol in [Protocol::Udp, Protocol::Tcp] {
+            let at_ns = clock.now_ns();
+            let is_of = |table: &&mut Table| table.protocol == protocol;
+            if !tables.iter_mut().filter(is_of).all(|table| table.pace.is_due(at_ns)) {
+                continue;
+            }
+            let mut sums = Sums::default();
+            for table in tables.iter_mut().filter(is_of) {
+                let began_cpu_ns = thread_cpu_ns();
+                let Ok(text) = table.file.read(buffer) else { continue };
+                table.was_cut |= text.len() >= MAX_BYTES;
+                for socket in parse::sockets(text).filter(|socket| own.has(socket)) {
+                    see_socket(numbers, found, at_ns, protocol, &socket);
+                    sums.add(protocol, &socket);
+                }
+                table.pace.done(at_ns, thread_cpu_ns() - began_cpu_ns);
+            }
+            sums.see(numbers, found, at_ns);
+        }
+    }
+}
+
+/// The numbers of a socket that has some of its own.
+fn see_socket(numbers: &mut Numbers, found: &mut Recording, at_ns: i64, protocol: Protocol, socket: &Socket) {
+    let name = |protocol: &str| format!("{protocol} {} #{}", socket.port, socket.inode);
+    if protocol == Protocol::Udp {
+        let name = name("udp");
+        numbers.see(found, at_ns, counter::SOCKET_RECEIVE_QUEUE_BYTES, &name, socket.receive_queue as f64);
+        numbers.see(found, at_ns, counter::SOCKET_SEND_QUEUE_BYTES, &name, socket.send_queue as f64);
+        if let Some(drops) = socket.drops {
+            numbers.see(found, at_ns, counter::SOCKET_DROPS_COUNT, &name, drops as f64);
+        }
+    } else if socket.state == parse::LISTEN {
+        numbers.see(found, at_ns, counter::SOCKET_ACCEPT_QUEUE_COUNT, &name("tcp"), socket.receive_queue as f64);
+    }
+}
+
+/// What is told of all sockets together.
+#[derive(Default)]
+struct Sums {
+    by_state: BTreeMap<&'static str, u64>,
+    queues: Option<Queues>,
+}
+
+/// Bytes in the queues of TCP sockets.
+#[derive(Default)]
+struct Queues {
+    received: u64,
+    received_most: u64,
+    to_send: u64,
+    to_send_most: u64,
+}
+
+impl Sums {
+    fn add(&mut self, protocol: Protocol, socket: &Socket) {
+        let state = if protocol == Protocol::Udp { "udp" } else { parse::state_name(socket.state) };
+        *self.by_state.entry(state).or_default() += 1;
+        if protocol == Protocol::Tcp && socket.state != parse::LISTEN {
+            let queues = self.queues.get_or_insert_default();
+            queues.received = queues.received.saturating_add(socket.receive_queue);
+            queues.received_most = queues.received_most.max(socket.receive_queue);
+            queues.to_send = queues.to_send.saturating_add(socket.send_queue);
+            queues.to_send_most = queues.to_send_most.max(socket.send_queue);
+        }
+    }
+
+    fn see(&self, numbers: &mut Numbers, found: &mut Recording, at_ns: i64) {
+        for (state, count) in &self.by_state {
+            let instance = if *state == "udp" { (*state).to_owned() } else { format!("tcp {state}") };
+            numbers.see(found, at_ns, counter::SOCKETS_COUNT, &instance, *count as f64);
+        }
+        let Some(queues) = &self.queues else { return };
+        for (name, instance, bytes) in [
+            (counter::SOCKET_RECEIVE_QUEUE_BYTES, "tcp all", queues.received),
+            (counter::SOCKET_RECEIVE_QUEUE_BYTES, "tcp fullest", queues.received_most),
+            (counter::SOCKET_SEND_QUEUE_BYTES, "tcp all", queues.to_send),
+            (counter::SOCKET_SEND_QUEUE_BYTES, "tcp fullest", queues.to_send_most),
+        ] {
+            numbers.see(found, at_ns, name, instance, bytes as f64);
+        }
+    }
+}
+
+impl Observer for Watch {
+    fn period(&self) -> Duration {
+        PERIOD
+    }
+
+    fn look(&mut self, found: &mut Recording) {
+        self.own.renew(self.clock.now_ns());
+        self.look_at_counters(found);
+        self.look_at_tables(found);
+    }
+
+    fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
+        self.tables.iter_mut().filter(|table| table.protocol == Protocol::Udp).for_each(|table| table.pace.due_now());
+        self.look(found);
+        self.numbers.close(found);
+        self.own.pace.tell(found, SOURCE, "the descriptors of the process");
+        for table in &self.tables {
+            table.pace.tell(found, SOURCE, "a table of sockets");
+        }
+        if let Some(error) = self.own.refused() {
+            let says = format!(
+                "sockets: the descriptors of the process are hidden ({error}); sockets of its user were taken for its own"
+            );
+            found.add_loss(SOURCE, loss::REFUSED, 0, &says);
+        }
+        if self.own.has_more || self.tables.iter().any(|table| table.was_cut) {
+            let says = "sockets: there are more sockets or descriptors than are looked at; some of the process's sockets are missing";
+            found.add_loss(SOURCE, loss::LIMIT, 0, says);
+        }
+        Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests;

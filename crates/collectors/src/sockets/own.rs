@@ -1,0 +1,79 @@
+//! Which sockets are the target's: those that its descriptors are links to.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io;
+use std::time::Duration;
+
+use rustix::fs::{Dir, readlinkat};
+
+use super::parse;
+use crate::Target;
+use crate::clock::thread_cpu_ns;
+use crate::pace::Pace;
+
+/// Descriptors beyond this many are not looked at.
+const MAX_DESCRIPTORS: usize = 200_000;
+
+/// The inodes of the target's sockets, looked up every few seconds: with many descriptors that is dear.
+pub(super) struct Own {
+    folder: io::Result<File>,
+    uid: u64,
+    inodes: HashSet<u64>,
+    pub(super) pace: Pace,
+    /// Whether there were more descriptors than are looked at.
+    pub(super) has_more: bool,
+}
+
+impl Own {
+    pub(super) fn of(target: &Target) -> Own {
+        Own {
+            folder: File::open(target.proc("fd")),
+            uid: u64::from(target.uid),
+            inodes: HashSet::new(),
+            pace: Pace::every(Duration::from_secs(2)),
+            has_more: false,
+        }
+    }
+
+    /// Why the descriptors cannot be seen, if so.
+    pub(super) fn refused(&self) -> Option<&io::Error> {
+        self.folder.as_ref().err()
+    }
+
+    /// Looks again if it is time.
+    pub(super) fn renew(&mut self, now_ns: i64) {
+        if !self.pace.is_due(now_ns) {
+            return;
+        }
+        let began_cpu_ns = thread_cpu_ns();
+        if let Ok(folder) = &self.folder
+            && let Ok(entries) = Dir::read_from(folder)
+        {
+            self.inodes.clear();
+            let mut link = Vec::new();
+            let mut left = MAX_DESCRIPTORS;
+            for entry in entries.flatten() {
+                if left == 0 {
+                    self.has_more = true;
+                    break;
+                }
+                left -= 1;
+                // The descriptor may have been closed meanwhile.
+                if let Ok(text) = readlinkat(folder, entry.file_name(), std::mem::take(&mut link)) {
+                    self.inodes.extend(parse::inode(text.as_bytes()));
+                    link = text.into_bytes();
+                }
+            }
+        }
+        self.pace.done(now_ns, thread_cpu_ns() - began_cpu_ns);
+    }
+
+    /// Whether a socket is the target's; where descriptors are hidden, whether it is its user's.
+    pub(super) fn has(&self, socket: &parse::Socket) -> bool {
+        match &self.folder {
+            Ok(_) => self.inodes.contains(&socket.inode),
+            Err(_) => socket.uid == self.uid && socket.inode != 0,
+        }
+    }
+}
