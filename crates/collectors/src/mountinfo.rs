@@ -37,6 +37,15 @@ fn mount(line: &[u8]) -> Option<Mount> {
     Some(Mount { device, root, point, options, kind, from, super_options })
 }
 
+/// The mount that holds `path`: the longest one, and of those the last, which covers the others.
+pub(crate) fn mount_of<'a>(mounts: &'a [Mount], path: &str) -> Option<&'a Mount> {
+    let holds = |mount: &&Mount| {
+        let rest = path.strip_prefix(mount.point.trim_end_matches('/'));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    mounts.iter().filter(holds).max_by_key(|mount| mount.point.trim_end_matches('/').len())
+}
+
 /// Blanks and such are written as `\040`.
 fn unescape(text: &str) -> String {
     let mut parts = text.split('\\');
@@ -67,7 +76,7 @@ mod tests {
         42 27 7:1 / /tmp rw - xfs /dev/loop1 rw\n41 31\n42 27 7:1 / /x rw - xfs\n";
 
     #[test]
-    fn mounts_with_optional_fields() {
+    fn mounts_and_what_they_hold() {
         let all = mounts(TEXT.as_bytes());
         assert_eq!(all.len(), 4);
         assert_eq!(
@@ -75,6 +84,17 @@ mod tests {
             ("0:30", "/a", "rw,size=1k")
         );
         assert_eq!((all[2].from.as_str(), all[2].options.as_str()), ("/dev/mapper/a b", "rw,noatime"));
+        for (path, device) in [
+            ("/", "254:0"),
+            ("/var/log", "254:0"),
+            ("/tmp", "7:1"),
+            ("/tmp/hsperfdata_root/1", "7:1"),
+            ("/tmp/my disk/log", "0:38"),
+            ("/tmpfile", "254:0"),
+        ] {
+            assert_eq!(mount_of(&all, path).map(|mount| mount.device.as_str()), Some(device), "{path}");
+        }
+        assert_eq!(mount_of(&all, "relative"), None);
     }
 
     #[test]
@@ -95,7 +115,7 @@ mod tests {
     fn no_bytes_are_too_strange() {
         proptest::proptest!(|(bytes: Vec<u8>, line in "[0-9:/. a-z\\\\-]*\n", path: String)| {
             for bytes in [&bytes, line.as_bytes()] {
-                let _ = mounts(bytes);
+                let _ = mount_of(&mounts(bytes), &path);
             }
             let _ = unescape(&path);
         });

@@ -66,6 +66,15 @@ impl ProcFile {
     }
 }
 
+/// The text of a small file that is read once, without blanks around it; `None` when it cannot be
+/// read or is empty. Bytes that are no UTF-8 are replaced.
+pub(crate) fn text_of(path: impl AsRef<Path>) -> Option<String> {
+    let mut buffer = Vec::new();
+    let text =
+        ProcFile::open(path).ok()?.read(&mut buffer).map(|bytes| String::from_utf8_lossy(bytes).trim().to_owned());
+    text.ok().filter(|text| !text.is_empty())
+}
+
 /// The lines of a text, without their ends.
 pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
@@ -152,6 +161,7 @@ mod tests {
         let found: Vec<(&str, u64)> = named_numbers(text).filter(|(name, _)| name.is_ascii()).collect();
         assert_eq!(found, [("a", 1), ("b", 2), ("e", 4)]);
         assert_eq!(file.read_short(&mut buffer).unwrap(), std::fs::read(&path).unwrap());
+        assert_eq!(text_of(place.path().join("none")), None);
     }
 
     #[test]

@@ -29,6 +29,8 @@ use rustc_hash::FxHashMap;
 
 use crate::Target;
 pub(crate) use code::Code;
+pub(crate) use images::Bytes;
+pub(crate) use open::mapped as open_mapped;
 use counts::Counts;
 pub use images::Images;
 

@@ -396,7 +396,7 @@ words! {
         PROPERTY = "property";
         /// An environment variable; secrets are masked.
         ENVIRONMENT = "environment";
-        /// The machine: os, cpu, cpus (count), memory_bytes, container.
+        /// The machine: os, cpu, cpus (count), memory_bytes, container; kernel, kernel_options, clocksource, cpu_microcode, cpu_midr and cpu_ctr_el0 (arm64), settings by their usual names such as `vm.swappiness` and `transparent_hugepage.enabled`.
         HOST = "host";
         /// A setting of the profiler or recorder: key is `event#setting`.
         SETTING = "setting";
@@ -404,6 +404,14 @@ words! {
         CGROUP = "cgroup";
         /// A native library: key is the path.
         LIBRARY = "library";
+        /// When a program or library of the process binds the calls to other libraries: key is the path, value `lazy` (each at its first call, unless `LD_BIND_NOW` is set), `now` (when it was loaded) or `none`.
+        LIBRARY_BINDING = "library_binding";
+        /// The process as the kernel has it: `limit.open_files` and other limits (soft and hard), `cpus_allowed`, `oom_score_adj`, `seccomp`, ...
+        PROCESS = "process";
+        /// Where files of the process are: `working_folder`, `program`, `temporary_folder` (the JVM's counters and sockets), `java_temporary_folder`, `gc_log`, `heap_dumps`, `written_folder_1` and so on (files open for writing), each with `.path`, `.mount`, `.file_system`, `.options`, `.device` (major:minor) and `.disk` (name of the whole device; for a container's overlay that of the folder that takes the writes).
+        PLACE = "place";
+        /// A block device, by its name: `vda.kind` (`disk`, `device_mapper`, `raid`, `loop`, `zram`, ...), `vda.scheduler`, `vda.nr_requests`, `vda.rotational`, `vda.made_of`, ..., from sysfs.
+        DISK = "disk";
         /// The collector's configuration.
         GC = "gc";
     }

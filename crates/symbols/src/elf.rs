@@ -93,6 +93,12 @@ pub struct Image {
     has_full_symbols: bool,
 }
 
+/// When the dynamic linker binds the calls of a program or library: without reading any of its names.
+pub fn binding_of(file: &dyn ReadAt) -> Result<Binding, ElfError> {
+    let headers = Headers::read(file)?;
+    Ok(Dynamic::read(file, &headers).binding)
+}
+
 impl Image {
     /// Reads a program or library.
     pub fn read(file: &dyn ReadAt) -> Result<Image, ElfError> {

@@ -136,7 +136,7 @@ fn own_vdso() -> Option<Arc<Image>> {
 }
 
 /// A file, read where it is asked.
-struct Bytes(File);
+pub(crate) struct Bytes(pub(crate) File);
 
 impl ReadAt for Bytes {
     fn read_at(&self, offset: u64, size_bytes: usize) -> Option<Cow<'_, [u8]>> {

@@ -11,7 +11,7 @@ use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, Stat};
 use crate::Target;
 
 /// The file that `mapping` shows: that very one, or none.
-pub(super) fn mapped(target: &Target, mapping: &Mapping) -> Option<(File, Stat)> {
+pub(crate) fn mapped(target: &Target, mapping: &Mapping) -> Option<(File, Stat)> {
     // The link leads to the file itself, also when its name is gone or of another mount namespace. It
     // needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN.
     let range = &mapping.addresses;

@@ -1,0 +1,122 @@
+//! Facts about the machine: kernel, CPU, clock, and the settings that decide how memory, scheduler
+//! and network behave.
+
+use fathom_evidence::kinds::subject;
+use rustix::system::uname;
+
+use super::parse;
+use super::sheet::Sheet;
+use crate::procfs::text_of;
+
+/// Settings, by the name that people know them by and the file that holds them. Of a list of choices
+/// the chosen one is kept.
+const SETTINGS: &[(&str, &str)] = &[
+    ("clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+    ("cpus_online", "/sys/devices/system/cpu/online"),
+    ("cpus_isolated", "/sys/devices/system/cpu/isolated"),
+    ("numa_nodes_online", "/sys/devices/system/node/online"),
+    ("smt", "/sys/devices/system/cpu/smt/control"),
+    ("cpu_governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+    ("hypervisor", "/sys/hypervisor/type"),
+    ("machine_vendor", "/sys/class/dmi/id/sys_vendor"),
+    ("machine_product", "/sys/class/dmi/id/product_name"),
+    ("transparent_hugepage.enabled", "/sys/kernel/mm/transparent_hugepage/enabled"),
+    ("transparent_hugepage.defrag", "/sys/kernel/mm/transparent_hugepage/defrag"),
+    ("transparent_hugepage.shmem_enabled", "/sys/kernel/mm/transparent_hugepage/shmem_enabled"),
+    ("transparent_hugepage.khugepaged.max_ptes_none", "/sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none"),
+    (
+        "transparent_hugepage.khugepaged.scan_sleep_millisecs",
+        "/sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs",
+    ),
+    ("ksm.run", "/sys/kernel/mm/ksm/run"),
+    ("lru_gen.enabled", "/sys/kernel/mm/lru_gen/enabled"),
+    ("zswap.enabled", "/sys/module/zswap/parameters/enabled"),
+    ("vm.overcommit_memory", "/proc/sys/vm/overcommit_memory"),
+    ("vm.overcommit_ratio", "/proc/sys/vm/overcommit_ratio"),
+    ("vm.swappiness", "/proc/sys/vm/swappiness"),
+    ("vm.dirty_ratio", "/proc/sys/vm/dirty_ratio"),
+    ("vm.dirty_background_ratio", "/proc/sys/vm/dirty_background_ratio"),
+    ("vm.dirty_bytes", "/proc/sys/vm/dirty_bytes"),
+    ("vm.dirty_background_bytes", "/proc/sys/vm/dirty_background_bytes"),
+    ("vm.dirty_expire_centisecs", "/proc/sys/vm/dirty_expire_centisecs"),
+    ("vm.dirty_writeback_centisecs", "/proc/sys/vm/dirty_writeback_centisecs"),
+    ("vm.min_free_kbytes", "/proc/sys/vm/min_free_kbytes"),
+    ("vm.watermark_scale_factor", "/proc/sys/vm/watermark_scale_factor"),
+    ("vm.max_map_count", "/proc/sys/vm/max_map_count"),
+    ("vm.zone_reclaim_mode", "/proc/sys/vm/zone_reclaim_mode"),
+    ("vm.compaction_proactiveness", "/proc/sys/vm/compaction_proactiveness"),
+    ("vm.nr_hugepages", "/proc/sys/vm/nr_hugepages"),
+    ("kernel.numa_balancing", "/proc/sys/kernel/numa_balancing"),
+    ("kernel.sched_rt_runtime_us", "/proc/sys/kernel/sched_rt_runtime_us"),
+    ("kernel.sched_autogroup_enabled", "/proc/sys/kernel/sched_autogroup_enabled"),
+    ("kernel.sched_cfs_bandwidth_slice_us", "/proc/sys/kernel/sched_cfs_bandwidth_slice_us"),
+    ("kernel.sched_schedstats", "/proc/sys/kernel/sched_schedstats"),
+    ("kernel.task_delayacct", "/proc/sys/kernel/task_delayacct"),
+    ("kernel.perf_event_paranoid", "/proc/sys/kernel/perf_event_paranoid"),
+    ("kernel.kptr_restrict", "/proc/sys/kernel/kptr_restrict"),
+    ("kernel.unprivileged_bpf_disabled", "/proc/sys/kernel/unprivileged_bpf_disabled"),
+    ("kernel.yama.ptrace_scope", "/proc/sys/kernel/yama/ptrace_scope"),
+    ("kernel.pid_max", "/proc/sys/kernel/pid_max"),
+    ("lockdown", "/sys/kernel/security/lockdown"),
+    ("sched.base_slice_ns", "/sys/kernel/debug/sched/base_slice_ns"),
+    ("sched.features", "/sys/kernel/debug/sched/features"),
+    ("sched.preempt", "/sys/kernel/debug/sched/preempt"),
+    ("net.core.rmem_default", "/proc/sys/net/core/rmem_default"),
+    ("net.core.rmem_max", "/proc/sys/net/core/rmem_max"),
+    ("net.core.wmem_max", "/proc/sys/net/core/wmem_max"),
+    ("net.core.somaxconn", "/proc/sys/net/core/somaxconn"),
+    ("net.core.netdev_max_backlog", "/proc/sys/net/core/netdev_max_backlog"),
+    ("net.ipv4.tcp_rmem", "/proc/sys/net/ipv4/tcp_rmem"),
+    ("net.ipv4.tcp_wmem", "/proc/sys/net/ipv4/tcp_wmem"),
+    ("net.ipv4.udp_rmem_min", "/proc/sys/net/ipv4/udp_rmem_min"),
+    ("net.ipv4.tcp_max_syn_backlog", "/proc/sys/net/ipv4/tcp_max_syn_backlog"),
+    ("net.ipv4.tcp_congestion_control", "/proc/sys/net/ipv4/tcp_congestion_control"),
+];
+
+/// Writes them.
+pub(super) fn note(sheet: &mut Sheet<'_>) {
+    let name = uname();
+    sheet.add(subject::HOST, "kernel", &name.release().to_string_lossy());
+    sheet.add(subject::HOST, "kernel_build", &name.version().to_string_lossy());
+    sheet.add(subject::HOST, "architecture", &name.machine().to_string_lossy());
+    sheet.add_some(subject::HOST, "kernel_options", text_of("/proc/cmdline").map(|text| parse::kernel_options(&text)));
+    let uptime = text_of("/proc/uptime").and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
+    sheet.add_some(subject::HOST, "uptime_s", uptime.map(|seconds| format!("{seconds:.0}")));
+    for (key, path) in SETTINGS {
+        sheet.add_some(subject::HOST, key, text_of(path).map(|text| parse::chosen(&text).to_owned()));
+    }
+    note_cpus(sheet);
+    let mut buffer = Vec::new();
+    for (name, bytes) in parse::swaps(sheet.read("/proc/swaps", &mut buffer)) {
+        sheet.add(subject::HOST, &format!("swap {name}"), &bytes.to_string());
+    }
+}
+
+fn note_cpus(sheet: &mut Sheet<'_>) {
+    let mut buffer = Vec::new();
+    let cpus = parse::cpus(sheet.read("/proc/cpuinfo", &mut buffer));
+    if cpus.count > 0 {
+        sheet.add(subject::HOST, "cpus", &cpus.count.to_string());
+    }
+    for (key, value) in &cpus.facts {
+        sheet.add(subject::HOST, key, value);
+    }
+    let midr: Vec<String> = cpus.midr.iter().map(|midr| format!("{midr:#010x}")).collect();
+    sheet.add_some(subject::HOST, "cpu_midr", (!midr.is_empty()).then(|| midr.join(" ")));
+    sheet.add_some(subject::HOST, "cpu_ctr_el0", cache_type_register().map(|register| format!("{register:#x}")));
+}
+
+/// The cache type register as user space sees it: whether instruction caches need maintenance.
+#[cfg(target_arch = "aarch64")]
+fn cache_type_register() -> Option<u64> {
+    let register: u64;
+    // SAFETY: reads a register that Linux lets user space read (or traps and answers), and nothing else.
+    unsafe { std::arch::asm!("mrs {}, ctr_el0", out(reg) register, options(nomem, nostack, preserves_flags)) };
+    Some(register)
+}
+
+/// Only arm64 has one.
+#[cfg(not(target_arch = "aarch64"))]
+fn cache_type_register() -> Option<u64> {
+    None
+}

@@ -1,0 +1,75 @@
+//! What does not change during a recording: the machine and its settings, the disks, the places of
+//! the target's files, its limits, and which of its libraries bind their calls lazily.
+//!
+//! Gathered once, at the first look; each fact that cannot be read is left out.
+
+mod devices;
+mod host;
+mod parse;
+mod places;
+mod process;
+mod sheet;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use fathom_evidence::Recording;
+
+use crate::{Collector, Observer, Order, Refusal, Target, Tier};
+use sheet::Sheet;
+
+const SOURCE: &str = "facts";
+
+pub(crate) static COLLECTOR: Facts = Facts;
+
+/// The collector of facts.
+pub(crate) struct Facts;
+
+impl Collector for Facts {
+    fn name(&self) -> &'static str {
+        SOURCE
+    }
+
+    fn sees(&self) -> &'static str {
+        "kernel, CPU, settings, disks, places of files, limits, libraries that bind lazily"
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Process
+    }
+
+    fn check(&self, _target: &Target) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    fn start(&self, target: &Target, _order: &Order) -> Result<Box<dyn Observer>, Refusal> {
+        Ok(Box::new(Once(Some(target.clone()))))
+    }
+}
+
+/// Gathers once.
+struct Once(Option<Target>);
+
+impl Observer for Once {
+    fn period(&self) -> Duration {
+        Duration::from_millis(200)
+    }
+
+    fn look(&mut self, found: &mut Recording) {
+        if let Some(target) = self.0.take() {
+            let mut sheet = Sheet(found);
+            host::note(&mut sheet);
+            devices::note(&mut sheet);
+            places::note(&target, &mut sheet);
+            process::note(&target, &mut sheet);
+        }
+    }
+
+    fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
+        self.look(found);
+        Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,48 @@
+//! Facts about this very process and machine, and about a child with a known environment.
+
+use std::process::Command;
+
+use fathom_evidence::kinds::subject;
+
+use super::*;
+
+fn facts_of(pid: u32) -> Recording {
+    let mut found = Recording::default();
+    Once(Some(Target::of(pid).unwrap())).look(&mut found);
+    found
+}
+
+#[test]
+fn this_machine_and_process_are_described() {
+    let found = facts_of(std::process::id());
+    let fact = |subject: &str, key: &str| found.fact(subject, key).unwrap_or_default().to_owned();
+    let release = Command::new("uname").arg("-r").output().unwrap();
+    assert_eq!(fact(subject::HOST, "kernel"), String::from_utf8(release.stdout).unwrap().trim());
+    assert!(fact(subject::HOST, "cpus").parse::<usize>().unwrap() >= 1);
+    assert_eq!(fact(subject::PLACE, "working_folder.path"), std::env::current_dir().unwrap().to_str().unwrap());
+    assert!(!fact(subject::PLACE, "working_folder.file_system").is_empty());
+    assert!(fact(subject::PROCESS, "limit.open_files").contains(' '));
+    let bindings = found.facts.rows().filter(|row| found.text(row.subject) == subject::LIBRARY_BINDING);
+    let bindings: Vec<(&str, &str)> = bindings.map(|row| (found.text(row.key), found.text(row.value))).collect();
+    let libc = bindings.iter().find(|(path, _)| path.contains("libc"));
+    assert!(libc.is_some_and(|(_, binding)| matches!(*binding, "lazy" | "now" | "none")), "{bindings:?}");
+}
+
+#[test]
+fn of_an_environment_only_known_names_are_kept() {
+    let mut child =
+        Command::new("sleep").arg("60").env("LD_BIND_NOW", "1").env("API_TOKEN", "hunter2").spawn().unwrap();
+    // The environment is the new program's once that runs.
+    let ours = std::env::current_exe().unwrap();
+    let is_sleep = || std::fs::read_link(format!("/proc/{}/exe", child.id())).is_ok_and(|exe| exe != ours);
+    let give_up = std::time::Instant::now() + Duration::from_secs(30);
+    while !is_sleep() && std::time::Instant::now() < give_up {
+        std::thread::yield_now();
+    }
+    let found = facts_of(child.id());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(found.fact(subject::ENVIRONMENT, "LD_BIND_NOW"), Some("1"));
+    let texts = found.facts.rows().flat_map(|row| [row.key, row.value]).map(|text| found.text(text).to_owned());
+    assert!(!texts.into_iter().any(|text| text.contains("hunter2") || text.contains("API_TOKEN")));
+}
