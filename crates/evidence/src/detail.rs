@@ -178,6 +178,8 @@ details! {
         in_kernel: bool,
         /// Part of it that the thread was off the CPU, in ns.
         off_cpu_ns: i64,
+        /// Function of another library that the dynamic linker was looking up for the thread.
+        being_bound: String,
     }
     /// Of `blocked`.
     Blocked {

@@ -150,7 +150,7 @@ words! {
         CLASS_LOAD = "class_load";
         /// Compilation was switched off, or on again, because of the code cache, as a log tells (instant). Name: the segment.
         COMPILER_DISABLED = "compiler_disabled";
-        /// A page fault that took long, from its entry to its completion. Name: what was touched (file and section, or kind of memory). Detail: address, instruction, instruction_path, path, section, file_offset, major, in_kernel, off_cpu_ns. The kernel stack is that of its longest time off the CPU.
+        /// A page fault that took long, from its entry to its completion. Name: what was touched (file and section, or kind of memory). Detail: address, instruction, instruction_path, path, section, file_offset, major, in_kernel, off_cpu_ns, being_bound. The kernel stack is that of its longest time off the CPU.
         PAGE_FAULT = "page_fault";
         /// Off the CPU, not runnable, for long. Name: the kind of wait (`page_fault`; `uninterruptible`: a disk, memory or a lock of the kernel; `futex`: a lock, a condition, or a sleep of Java; `poll`; `sleep`; `read_write`: a call that transfers, mostly on a socket or pipe; `other`). Detail: state, waker_tid (absent when an interrupt woke it on an idle CPU), system_call.
         BLOCKED = "blocked";

@@ -6,7 +6,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fathom_evidence::Recording;
+use fathom_evidence::tables::Span;
+use fathom_evidence::{Recording, StackId};
 
 use crate::recorder::Plan;
 use crate::{Collector, Target};
@@ -22,35 +23,53 @@ pub(crate) fn can_load(test: &str) -> bool {
     }
 }
 
-/// What a collector sees of this process while `work` runs.
-pub(crate) fn observed(collector: &dyn Collector, work: impl FnOnce()) -> Recording {
+/// What a collector saw of one thread of this process.
+pub(crate) struct Seen {
+    /// All that it found.
+    pub(crate) found: Recording,
+    /// The thread that did the work.
+    pub(crate) tid: i64,
+}
+
+impl Seen {
+    /// The highest value of a counter of the thread; 0 when there is none.
+    pub(crate) fn counted(&self, name: &str, instance: &str) -> f64 {
+        let rows = self.found.counters.rows().filter(|row| {
+            self.found.text(row.name) == name && self.found.text(row.instance) == instance && row.tid == self.tid
+        });
+        rows.map(|row| row.value).fold(0.0, f64::max)
+    }
+
+    /// Spans of the thread that took at least so long.
+    pub(crate) fn spans(&self, kind: &str, at_least: Duration) -> Vec<Span> {
+        let is_wanted = |span: &Span| {
+            let is_long = span.duration_ns >= at_least.as_nanos() as i64;
+            span.tid == self.tid && self.found.text(span.kind) == kind && is_long
+        };
+        self.found.spans.rows().filter(is_wanted).collect()
+    }
+}
+
+/// The functions of a stack, leaf first.
+pub(crate) fn functions(found: &Recording, stack: StackId) -> Vec<String> {
+    found.stacks.leaf_to_root(stack).map(|frame| found.text(frame.symbol).to_owned()).collect()
+}
+
+/// What a collector sees of this process while `work` runs, which is in a thread of its own as the
+/// collector uses the kernel too.
+pub(crate) fn observed(collector: &dyn Collector, work: impl FnOnce() + Send) -> Seen {
     let target = Target::of(std::process::id()).unwrap();
     let order = Plan::new("/nowhere".into()).order;
     let mut observer = collector.start(&target, &order).unwrap_or_else(|refusal| panic!("{}", refusal.why));
-    work();
+    let work = || {
+        work();
+        i64::from(rustix::thread::gettid().as_raw_nonzero().get())
+    };
+    let tid = thread::scope(|scope| scope.spawn(work).join().unwrap());
     let mut found = Recording::default();
     observer.look(&mut found);
     observer.finish(&mut found);
-    found
-}
-
-/// The thread that runs the test.
-pub(crate) fn this_thread() -> i64 {
-    i64::from(rustix::thread::gettid().as_raw_nonzero().get())
-}
-
-/// The highest value of a counter of this thread; 0 when there is none.
-pub(crate) fn counted(found: &Recording, name: &str, instance: &str) -> f64 {
-    counted_of(found, this_thread(), name, instance)
-}
-
-/// The highest value of a counter of a thread; 0 when there is none.
-pub(crate) fn counted_of(found: &Recording, tid: i64, name: &str, instance: &str) -> f64 {
-    let rows = found
-        .counters
-        .rows()
-        .filter(|row| found.text(row.name) == name && found.text(row.instance) == instance && row.tid == tid);
-    rows.map(|row| row.value).fold(0.0, f64::max)
+    Seen { found, tid }
 }
 
 /// A server of a file on a disk that takes `delay_ms` for each read; ends when dropped.
@@ -62,6 +81,15 @@ pub(crate) struct SlowDisk {
 impl SlowDisk {
     /// Begins to serve; `None` where the tools for it are missing.
     pub(crate) fn start(delay_ms: u32) -> Option<SlowDisk> {
+        SlowDisk::serve(&["memory", "1M"], delay_ms)
+    }
+
+    /// Serves a file that is somewhere else.
+    pub(crate) fn of(file: &Path, delay_ms: u32) -> Option<SlowDisk> {
+        SlowDisk::serve(&["file", &file.to_string_lossy()], delay_ms)
+    }
+
+    fn serve(plugin: &[&str], delay_ms: u32) -> Option<SlowDisk> {
         let has = |name: &str| ["/usr/bin", "/usr/sbin"].iter().any(|folder| Path::new(folder).join(name).exists());
         if !has("nbdkit") || !has("nbdfuse") || !Path::new("/dev/fuse").exists() {
             eprintln!("SKIPPED: a slow disk needs nbdkit, nbdfuse and /dev/fuse");
@@ -73,7 +101,9 @@ impl SlowDisk {
         File::create(&file).unwrap();
         let server = Command::new("nbdfuse")
             .arg(&file)
-            .args(["--command", "nbdkit", "-s", "--exit-with-parent", "--filter=delay", "memory", "1M", &delay])
+            .args(["--command", "nbdkit", "-s", "--exit-with-parent", "--filter=delay"])
+            .args(plugin)
+            .arg(&delay)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()

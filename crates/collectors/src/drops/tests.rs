@@ -50,11 +50,12 @@ fn every_drop_is_counted() {
     let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
     sender.connect(receiver.local_addr().unwrap()).unwrap();
     let mut errors = 0;
-    let found = observed(&COLLECTOR, || {
+    let seen = observed(&COLLECTOR, || {
         let before = receive_buffer_errors();
         (0..3000).for_each(|_| assert_eq!(sender.send(&[7; 200]).unwrap(), 200));
         errors = receive_buffer_errors() - before;
     });
+    let found = &seen.found;
     let dropped = drops_of(port);
     assert!(dropped > 1000, "3000 datagrams of 200 bytes fit into no default buffer: {dropped} dropped");
     let rows = found.counters.rows().filter(|row| found.text(row.instance) == format!("udp {port} SOCKET_RCVBUFF"));

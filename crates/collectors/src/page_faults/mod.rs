@@ -143,17 +143,21 @@ impl Faults {
     }
 
     fn add_slow_one(&mut self, fault: &SlowFault<'_>, found: &mut Recording) {
+        let stack_id = self.symbols.user_stack(found, &fault.user.stack());
+        let being_bound = self.symbols.symbol_being_bound();
         let place = self.symbols.place(fault.address);
         let detail = PageFault {
             address: Some(fault.address),
             instruction: Some(fault.user.instruction()),
             instruction_path: self.symbols.place(fault.user.instruction()).path,
-            path: place.path,
+            // Memory without a file is told by its kind.
+            path: Some(place.path.unwrap_or_else(|| place.name.clone())),
             section: place.section,
             file_offset: place.file_offset,
             major: Some(fault.major),
             in_kernel: fault.in_kernel.then_some(true),
             off_cpu_ns: Some(fault.off_cpu_ns),
+            being_bound,
         };
         let row = Span {
             time_ns: self.clock.wall_ns(fault.began_ns),
@@ -161,7 +165,7 @@ impl Faults {
             tid: i64::from(fault.tid),
             kind: found.strings.intern(span::PAGE_FAULT),
             name: found.strings.intern(&place.name),
-            stack_id: self.symbols.user_stack(found, &fault.user.stack()),
+            stack_id,
             kernel_stack_id: self.symbols.kernel_stack(found, &fault.kernel),
             detail: found.strings.intern(&detail::to_text(&detail)),
             source: found.strings.intern(NAME),

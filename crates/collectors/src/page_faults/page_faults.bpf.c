@@ -2,7 +2,7 @@
  * Page faults with their latency. The kernel raises the software event "page faults" when a fault
  * begins and "major faults" or "minor faults" when it has been served, both in the thread that faults,
  * so the two are paired by thread. What the thread waited for meanwhile is its kernel stack when it
- * lost the CPU.
+ * gets the CPU again.
  */
 #include "../bpf/user_state.bpf.h"
 
@@ -56,10 +56,10 @@ struct wait {
 	__u64 left_ns;
 	__u64 total_ns;
 	__u64 longest_ns;
-	__u32 last_frames;
-	__u32 longest_frames;
-	__u64 last[KERNEL_FRAMES];
-	__u64 longest[KERNEL_FRAMES];
+	/* The stack of the longest one. */
+	__u32 frame_count;
+	__u32 reserved;
+	__u64 frames[KERNEL_FRAMES];
 };
 
 /* Least recently used ones make room: a thread killed while it waits never takes its entry away. */
@@ -151,8 +151,8 @@ static __always_inline void describe_wait(struct slow_fault *fault, __u32 tid)
 	if (!wait)
 		return;
 	fault->off_cpu_ns = wait->total_ns;
-	fault->kernel_frames = wait->longest_frames;
-	__builtin_memcpy(fault->kernel, wait->longest, sizeof(fault->kernel));
+	fault->kernel_frames = wait->frame_count;
+	__builtin_memcpy(fault->kernel, wait->frames, sizeof(fault->kernel));
 }
 
 static __always_inline void send(struct bpf_perf_event_data *event, struct thread *thread, __u64 began_ns,
@@ -222,11 +222,10 @@ int fault_served_minor(struct bpf_perf_event_data *event)
 	return served(event, false);
 }
 
-static __always_inline void leaves(void *context, __u32 tid)
+static __always_inline void leaves(__u32 tid)
 {
 	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
 	struct wait *wait;
-	long bytes;
 
 	if (!thread || !thread->began_ns)
 		return;
@@ -234,17 +233,17 @@ static __always_inline void leaves(void *context, __u32 tid)
 		bpf_map_update_elem(&waits, &tid, &no_wait, BPF_ANY);
 	thread->slept = 1;
 	wait = bpf_map_lookup_elem(&waits, &tid);
-	if (!wait)
-		return;
-	bytes = bpf_get_stack(context, wait->last, sizeof(wait->last), 0);
-	wait->last_frames = bytes > 0 ? bytes / sizeof(__u64) : 0;
-	wait->left_ns = bpf_ktime_get_ns();
+	if (wait)
+		wait->left_ns = bpf_ktime_get_ns();
 }
 
-static __always_inline void comes_back(__u32 tid)
+/* The stack has not moved since the thread left, so only the longest wait's has to be taken. */
+static __always_inline void comes_back(struct task_struct *coming)
 {
+	__u32 tid = coming->pid;
 	struct wait *wait = bpf_map_lookup_elem(&waits, &tid);
 	__u64 gone_ns;
+	long bytes;
 
 	if (!wait || !wait->left_ns)
 		return;
@@ -254,8 +253,8 @@ static __always_inline void comes_back(__u32 tid)
 	if (gone_ns <= wait->longest_ns)
 		return;
 	wait->longest_ns = gone_ns;
-	wait->longest_frames = wait->last_frames;
-	__builtin_memcpy(wait->longest, wait->last, sizeof(wait->longest));
+	bytes = bpf_get_task_stack(coming, wait->frames, sizeof(wait->frames), 0);
+	wait->frame_count = bytes > 0 ? bytes / sizeof(__u64) : 0;
 }
 
 SEC("tp_btf/sched_switch")
@@ -264,8 +263,8 @@ int cpu_switches(arguments args)
 	struct task_struct *leaving = (void *)args[1], *coming = (void *)args[2];
 
 	if (leaving->tgid == config.tgid)
-		leaves(args, leaving->pid);
+		leaves(leaving->pid);
 	if (coming->tgid == config.tgid)
-		comes_back(coming->pid);
+		comes_back(coming);
 	return 0;
 }

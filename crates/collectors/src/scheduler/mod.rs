@@ -213,6 +213,10 @@ impl Observed {
             let waits = until_ns.map_or(waits, |until_ns| waits.until(until_ns));
             let before = self.counted.insert(tid, waits).unwrap_or_default();
             add_waits(now_ns, tid, &before, &waits, found);
+            if waits.has_ended {
+                self.threads.remove(key);
+                self.counted.remove(&tid);
+            }
         }
     }
 
@@ -222,10 +226,6 @@ impl Observed {
             let alive = self.target.thread_ids();
             let ended = |key: &[u8]| !alive.contains(&tid(key));
             self.threads.rows().filter(|(key, _)| ended(key)).for_each(|(key, _)| self.threads.remove(key));
-        }
-        // Threads take their own entry away when they end.
-        if self.counted.len() > 2 * self.threads.rows().count() + 1024 {
-            let alive = self.target.thread_ids();
             self.counted.retain(|tid, _| alive.contains(tid));
         }
     }

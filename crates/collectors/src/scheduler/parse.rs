@@ -74,6 +74,8 @@ pub(super) struct Waits {
     pub(super) blocked_since_ns: u64,
     /// Kind of that wait.
     pub(super) kind: usize,
+    /// Its thread runs no more.
+    pub(super) has_ended: bool,
     /// By kind; the run queue's last.
     pub(super) sums: [Sum; SUMS],
 }
@@ -84,11 +86,12 @@ impl Waits {
         let mut all = words(value);
         let mut next = || all.next().unwrap_or(0);
         let (left_ns, runnable_ns, _state, (kind, preempted)) = (next(), next(), next(), halves(next()));
-        let _waker = next();
+        let (_waker, ended) = halves(next());
         let is_blocked = runnable_ns == 0 && preempted == 0;
         Waits {
             blocked_since_ns: if is_blocked { left_ns } else { 0 },
             kind: kind as usize,
+            has_ended: ended != 0,
             sums: [(); SUMS].map(|()| Sum { count: next(), time_ns: next() }),
         }
     }

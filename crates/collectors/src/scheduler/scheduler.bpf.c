@@ -58,7 +58,8 @@ struct thread {
 	__u32 preempted;
 	/* Who woke it. */
 	__u32 waker_tid;
-	__u32 reserved;
+	/* User space has still to read the sums, and takes the entry away then. */
+	__u32 ended;
 	struct sum sums[KINDS + 1];
 };
 
@@ -143,13 +144,14 @@ static __always_inline void leaves(struct task_struct *leaving, bool preempted, 
 	__u32 tid = leaving->pid, state = leaving->__state;
 	struct thread *thread;
 
-	if (state & TASK_DEAD) {
-		bpf_map_delete_elem(&threads, &tid);
-		return;
-	}
 	thread = thread_of(tid);
 	if (!thread)
 		return;
+	if (state & TASK_DEAD) {
+		thread->left_ns = 0;
+		thread->ended = 1;
+		return;
+	}
 	/* A thread that gives up the CPU without a reason to wait stays runnable. */
 	preempted = preempted || state == 0;
 	thread->left_ns = now;

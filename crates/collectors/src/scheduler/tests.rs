@@ -9,14 +9,7 @@ use std::time::Instant;
 use fathom_evidence::detail::from_text;
 
 use super::*;
-use crate::bpf::tests::{can_load, counted, observed, this_thread};
-
-fn spans(found: &Recording, kind: &str, at_least: Duration) -> Vec<Span> {
-    let is_wanted = |span: &Span| {
-        span.tid == this_thread() && found.text(span.kind) == kind && span.duration_ns >= at_least.as_nanos() as i64
-    };
-    found.spans.rows().filter(is_wanted).collect()
-}
+use crate::bpf::tests::{can_load, observed};
 
 fn wait_on_lock() {
     let (lock, condition) = (Mutex::new(()), Condvar::new());
@@ -45,19 +38,19 @@ fn waits_are_told_by_kind() {
         ("read_write", "recvfrom", wait_for_peer),
     ] {
         let mut took_ns = 0;
-        let found = observed(&COLLECTOR, || {
+        let seen = observed(&COLLECTOR, || {
             let began = Instant::now();
             work();
             took_ns = began.elapsed().as_nanos() as i64;
         });
-        let long = spans(&found, span::BLOCKED, Duration::from_millis(60));
+        let long = seen.spans(span::BLOCKED, Duration::from_millis(60));
         assert_eq!(long.len(), 1, "{kind}: {long:?}");
-        assert_eq!(found.text(long[0].name), kind);
+        assert_eq!(seen.found.text(long[0].name), kind);
         assert!(long[0].duration_ns <= took_ns, "{kind}: {} ns told, {took_ns} ns taken", long[0].duration_ns);
-        let detail: Blocked = from_text(found.text(long[0].detail));
+        let detail: Blocked = from_text(seen.found.text(long[0].detail));
         assert_eq!((detail.state.as_deref(), detail.system_call.as_deref()), (Some("S"), Some(call)));
         assert_ne!(long[0].kernel_stack_id, StackId(0), "{kind}");
-        let blocked_ns = counted(&found, counter::BLOCKED_NS, kind);
+        let blocked_ns = seen.counted(counter::BLOCKED_NS, kind);
         assert!(blocked_ns >= long[0].duration_ns as f64, "{kind}: {blocked_ns} ns in sum");
     }
 }
@@ -91,26 +84,28 @@ fn pin_to_first_cpu() {
     rustix::thread::sched_setaffinity(None, &set).unwrap();
 }
 
+/// Long waits for a CPU of a thread that shares one with four others of its process.
+fn crowded() -> Vec<RunQueueWait> {
+    let seen = observed(&COLLECTOR, || crowd(4, Duration::from_millis(300)));
+    let waited_ns = seen.counted(counter::RUN_QUEUE_WAITS_NS, "");
+    assert!(waited_ns > 75e6, "five threads share one CPU, and this one waited {waited_ns} ns for it");
+    let long = seen.spans(span::RUN_QUEUE_WAIT, Duration::from_millis(2));
+    assert!(!long.is_empty());
+    long.iter().map(|span| from_text(seen.found.text(span.detail))).collect()
+}
+
 #[test]
 fn who_ran_instead_is_told() {
     if !can_load("who_ran_instead_is_told") {
         return;
     }
-    // On a thread of its own, as it is pinned to one CPU.
-    thread::spawn(|| {
-        let found = observed(&COLLECTOR, || crowd(4, Duration::from_millis(400)));
-        let waited_ns = counted(&found, counter::RUN_QUEUE_WAITS_NS, "");
-        assert!(waited_ns > 100e6, "four threads share one CPU, and this one waited {waited_ns} ns for it");
-        let long = spans(&found, span::RUN_QUEUE_WAIT, Duration::from_millis(2));
-        assert!(!long.is_empty());
-        let details: Vec<RunQueueWait> = long.iter().map(|span| from_text(found.text(span.detail))).collect();
-        let own = details.iter().filter(|detail| detail.own == Some(true)).count();
-        assert!(own > 0, "threads of this process took turns: {details:?}");
-        assert!(
-            details.iter().all(|detail| detail.instead.as_ref().is_none_or(|name| !name.is_empty())),
-            "{details:?}"
-        );
-    })
-    .join()
-    .unwrap();
+    // Others may be so busy on this CPU that each time one of them ran longest.
+    for _ in 0..20 {
+        let waits = crowded();
+        assert!(waits.iter().all(|wait| wait.instead.as_ref().is_none_or(|name| !name.is_empty())), "{waits:?}");
+        if waits.iter().any(|wait| wait.own == Some(true)) {
+            return;
+        }
+    }
+    panic!("threads of this process took turns on one CPU, and none was told");
 }
