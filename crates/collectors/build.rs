@@ -1,5 +1,6 @@
 //! Finds the collectors, every folder of `src` with a `mod.rs`, and compiles their BPF programs,
-//! `NAME/NAME.bpf.c`, to `NAME.bpf.o`.
+//! `NAME/NAME.bpf.c`, to `NAME.bpf.o`. Builds in the async-profiler that `.ci/async-profiler` put under
+//! `target` of the workspace; without it the program is complete but for that collector.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,32 @@ fn main() {
             compile(&source, name);
         }
     }
+    bundle_async_profiler();
+}
+
+/// Writes `async_profiler.rs`: the library for the machine that is built for, or none.
+fn bundle_async_profiler() {
+    let folder = match env::var("CARGO_CFG_TARGET_ARCH").as_deref() {
+        Ok("x86_64") => "linux-x64",
+        Ok("aarch64") => "linux-arm64",
+        _ => "none",
+    };
+    let target = PathBuf::from(format!("{}/../../target/async-profiler", env!("CARGO_MANIFEST_DIR")));
+    let library = target.join(folder).join("libasyncProfiler.so");
+    println!("cargo::rerun-if-changed={}", library.display());
+    let expression = match library.is_file() {
+        true => format!("Some(include_bytes!({library:?}))"),
+        false => {
+            println!(
+                "cargo::warning=built WITHOUT async-profiler, CPU samples will come from JFR: run `make deps` and build again ({} is not there)",
+                library.display()
+            );
+            "None".to_owned()
+        }
+    };
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("run by cargo")).join("async_profiler.rs");
+    let code = format!("/// The library as it is released.\nconst LIBRARY: Option<&[u8]> = {expression};\n");
+    std::fs::write(&out, code).unwrap_or_else(|error| panic!("{}: {error}", out.display()));
 }
 
 fn compile(source: &Path, name: &str) {

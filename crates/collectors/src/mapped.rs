@@ -14,6 +14,8 @@ const MAPS_MAX_BYTES: u64 = 128 << 20;
 pub(crate) struct Mapped {
     /// Path of libjvm as the process sees it.
     pub(crate) libjvm: Option<String>,
+    /// Path of a libasyncProfiler that is loaded.
+    pub(crate) async_profiler: Option<String>,
     /// Folder (`hsperfdata_USER`) and name of the counters' file, which is in `/tmp`.
     pub(crate) counters: Option<(String, String)>,
 }
@@ -29,13 +31,14 @@ impl Mapped {
         for line in maps.split(b'\n') {
             let line = line?;
             let Some(path) = path_of(&line) else { continue };
-            if mapped.libjvm.is_none() && path.strip_suffix(" (deleted)").unwrap_or(path).ends_with("/libjvm.so") {
+            let file = path.strip_suffix(" (deleted)").unwrap_or(path);
+            if mapped.libjvm.is_none() && file.ends_with("/libjvm.so") {
                 mapped.libjvm = Some(path.to_owned());
             }
-            mapped.counters = mapped.counters.or_else(|| counters_of(path));
-            if mapped.libjvm.is_some() && mapped.counters.is_some() {
-                break;
+            if mapped.async_profiler.is_none() && file.ends_with("/libasyncProfiler.so") {
+                mapped.async_profiler = Some(file.to_owned());
             }
+            mapped.counters = mapped.counters.or_else(|| counters_of(path));
         }
         Ok(mapped)
     }

@@ -66,6 +66,11 @@ impl PrivateFolder {
         let from = as_user_of(&self.target, || open_file(&self.target, &self.folder, file))??;
         copy(&mut from.take(FILE_MAX_BYTES), to)
     }
+
+    /// Removes a file; one that is not there is as good.
+    pub(crate) fn remove(&self, file: &str) {
+        let _ = as_user_of(&self.target, || unlinkat(&self.folder, file, AtFlags::empty()));
+    }
 }
 
 /// Writes a new file that only its owner can read.

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod async_profiler;
 mod attach;
 mod compiled_code;
 mod hsperfdata;

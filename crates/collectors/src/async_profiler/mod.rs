@@ -1,0 +1,267 @@
+//! CPU and wall-clock samples by async-profiler, which is built into the program: stacks of Java, C++ and
+//! the kernel, where JFR has Java alone.
+//!
+//! The library is loaded into the JVM over the attach socket and stays loaded: no JVM can unload it. A
+//! later recording finds it and uses it again. Constraints:
+//!
+//! * **Nobody else's.** A JVM in which somebody runs an async-profiler of their own is left alone.
+//! * **It ends by itself.** A recorder that is killed leaves a profiler that stops on its own soon after.
+//! * **It leaves the others their signals**: JFR's CPU-time samples want SIGPROF as well.
+
+mod parse;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use fathom_evidence::Recording;
+use fathom_evidence::kinds::{loss, subject};
+
+use crate::attach::{Attach, PrivateFolder, own_action};
+use crate::mapped::Mapped;
+use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
+
+include!(concat!(env!("OUT_DIR"), "/async_profiler.rs"));
+
+pub(crate) static COLLECTOR: AsyncProfiler = AsyncProfiler;
+
+const SOURCE: &str = "async_profiler";
+
+/// What to sample: the CPU by perf events, with kernel frames, or by timers where those are refused.
+const EVENTS: &[&str] = &["cpu", "ctimer"];
+
+/// Not quite 100 and 20 a second, so that nothing that happens at such a rate is met always or never.
+const INTERVALS: &str = "interval=9900us,wall=49900us";
+
+/// Real-time signals, for CPU and for wall-clock samples, which nothing in a JVM uses.
+const SIGNALS: &str = "signal=40/41";
+
+/// After this long the samples are taken over and the profiler starts anew.
+const SEGMENT: Duration = Duration::from_secs(300);
+/// When nobody stops it, it stops by itself: a segment and some time to spare.
+const TIMEOUT_S: u64 = SEGMENT.as_secs() + 60;
+
+/// Loading resolves the symbols of every library of the process.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// File names in the folder in the process's `/tmp`.
+const LIBRARY_FILE: &str = "libasyncProfiler.so";
+const SAMPLES_FILE: &str = "samples.jfr";
+
+pub(crate) struct AsyncProfiler;
+
+impl Collector for AsyncProfiler {
+    fn name(&self) -> &'static str {
+        SOURCE
+    }
+
+    fn sees(&self) -> &'static str {
+        "samples of the CPU and of all threads: stacks of Java, C++ and the kernel"
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Process
+    }
+
+    fn check(&self, target: &Target) -> Result<(), Refusal> {
+        bundled()?;
+        loaded(target)?;
+        Ok(Attach::check(target)?)
+    }
+
+    fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
+        if !order.agent {
+            return Err(Refusal::new("no agent is to be loaded (--no-agent): JFR takes the stacks", ""));
+        }
+        let library = bundled()?;
+        let loaded = loaded(target)?;
+        let mut first = Recording::default();
+        let attach = order.attach.of(target, &order.clock, &mut first)?;
+        let folder = PrivateFolder::make(target).map_err(|error| no_room(&error))?;
+        let library = match loaded {
+            // The JVM knows it by its name, whether the file is still there or not.
+            Some(path) => path,
+            None => {
+                folder.write(LIBRARY_FILE, library).map_err(|error| no_room(&error))?;
+                folder.inner_path(LIBRARY_FILE)
+            }
+        };
+        let profiler = Profiler { attach, library, samples: folder.inner_path(SAMPLES_FILE) };
+        let event = own_action(&order.clock, &mut first, "async-profiler start", || profiler.start_any());
+        folder.remove(LIBRARY_FILE);
+        let event = event?;
+        first.add_fact(subject::SETTING, "async_profiler#event", event, SOURCE);
+        Ok(Box::new(Profiling {
+            clock: order.clock,
+            profiler,
+            folder,
+            event,
+            raw: order.raw_folder(),
+            files: Vec::new(),
+            began: Instant::now(),
+            is_running: true,
+            first: Some(first),
+        }))
+    }
+}
+
+fn bundled() -> Result<&'static [u8], Refusal> {
+    LIBRARY.ok_or_else(|| {
+        Refusal::new(
+            "this fathom was built without async-profiler: JFR takes the stacks",
+            "make deps, then build it again",
+        )
+    })
+}
+
+/// The library that an earlier recording of ours left in the process; an error if it is somebody else's.
+fn loaded(target: &Target) -> Result<Option<String>, Refusal> {
+    let mapped = Mapped::of(target).map_err(|error| {
+        Refusal::new(format!("cannot read the process's mappings: {error}"), "run as the JVM's user, or as root")
+    })?;
+    match mapped.async_profiler {
+        Some(path) if !path.starts_with("/tmp/fathom-") => Err(Refusal::new(
+            format!("another async-profiler is in this JVM ({path}) and is left alone"),
+            "record with it, and give its file to fathom import",
+        )),
+        ours => Ok(ours),
+    }
+}
+
+fn no_room(error: &std::io::Error) -> Refusal {
+    Refusal::new(format!("cannot put the library into the process's /tmp: {error}"), "make room in its /tmp")
+}
+
+/// The profiler inside the JVM.
+struct Profiler {
+    attach: Attach,
+    /// The library as the JVM names it.
+    library: String,
+    /// The file that it writes, as the JVM names it.
+    samples: String,
+}
+
+impl Profiler {
+    /// Has the agent do something.
+    fn tell(&self, options: &str) -> Result<(), Refusal> {
+        let said = self.attach.command("load", &[&self.library, "true", options], PATIENCE)?;
+        match parse::return_code(&said) {
+            Some(0) => Ok(()),
+            Some(code) => Err(Refusal::new(
+                format!("async-profiler answered {code}: it runs already, or this machine lets it sample nothing"),
+                "",
+            )),
+            None => Err(refused(&said)),
+        }
+    }
+
+    fn start(&self, event: &str) -> Result<(), Refusal> {
+        let file = &self.samples;
+        self.tell(&format!(
+            "start,event={event},{INTERVALS},{SIGNALS},cstack=vmx,clock=monotonic,timeout={TIMEOUT_S},loglevel=none,jfr,file={file}"
+        ))
+    }
+
+    /// Ends the samples' file. Told without a file, the agent writes to the service's own output.
+    fn stop(&self) -> Result<(), Refusal> {
+        self.tell(&format!("stop,jfr,file={}", self.samples))
+    }
+
+    /// Starts with the first event that the machine allows.
+    fn start_any(&self) -> Result<&'static str, Refusal> {
+        let mut last = Err(Refusal::new("nothing to sample", ""));
+        for event in EVENTS {
+            last = self.start(event).map(|()| *event);
+            if last.is_ok() {
+                break;
+            }
+        }
+        last
+    }
+}
+
+/// What the JVM says when it loads no agent.
+fn refused(said: &str) -> Refusal {
+    let line: String =
+        said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no reason").chars().take(300).collect();
+    let grant = match said {
+        said if said.contains("EnableDynamicAgentLoading") => "start the JVM with -XX:+EnableDynamicAgentLoading",
+        said if said.contains("failed to map segment") => "mount the process's /tmp without noexec",
+        _ => "",
+    };
+    Refusal::new(format!("the JVM did not load async-profiler: {line}"), grant)
+}
+
+struct Profiling {
+    clock: Clock,
+    profiler: Profiler,
+    folder: PrivateFolder,
+    event: &'static str,
+    raw: PathBuf,
+    files: Vec<PathBuf>,
+    began: Instant,
+    is_running: bool,
+    /// What was known before the first look.
+    first: Option<Recording>,
+}
+
+impl Observer for Profiling {
+    fn period(&self) -> Duration {
+        Duration::from_secs(1)
+    }
+
+    fn look(&mut self, found: &mut Recording) {
+        if let Some(first) = self.first.take() {
+            found.absorb(first);
+        }
+        if self.is_running && self.began.elapsed() >= SEGMENT {
+            self.stop(found);
+            let started = own_action(&self.clock, found, "async-profiler start", || self.profiler.start(self.event));
+            self.is_running = started.is_ok();
+            if let Err(refusal) = started {
+                found.add_loss(SOURCE, loss::REFUSED, 0, &format!("no samples from here on: {}", refusal.why));
+            }
+            self.began = Instant::now();
+        }
+    }
+
+    fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
+        self.look(found);
+        if self.is_running {
+            self.stop(found);
+        }
+        std::mem::take(&mut self.files)
+    }
+}
+
+impl Profiling {
+    /// Stops and takes over the samples: also those of a JVM that ended, as far as they were written.
+    fn stop(&mut self, found: &mut Recording) {
+        let stopped = own_action(&self.clock, found, "async-profiler stop", || self.profiler.stop());
+        self.is_running = false;
+        let file = self.raw.join(format!("async_profiler-{:03}.jfr", self.files.len()));
+        let taken = self.folder.take(SAMPLES_FILE, &file);
+        self.folder.remove(SAMPLES_FILE);
+        if let Err(refusal) = stopped {
+            found.add_loss(SOURCE, loss::TRUNCATED, 0, &format!("the last samples may be missing: {}", refusal.why));
+        }
+        match taken {
+            Ok(()) => self.files.push(file),
+            Err(error) => lose(found, &file, &error),
+        }
+    }
+}
+
+fn lose(found: &mut Recording, file: &Path, error: &std::io::Error) {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    found.add_loss(SOURCE, loss::REFUSED, 0, &format!("the samples of {name} could not be kept: {error}"));
+}
+
+/// A recorder that gives up early must not leave the profiler running.
+impl Drop for Profiling {
+    fn drop(&mut self) {
+        if self.is_running {
+            // One that cannot be told to stop does so by itself.
+            let _ = self.profiler.stop();
+        }
+    }
+}

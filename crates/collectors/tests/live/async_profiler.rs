@@ -1,0 +1,90 @@
+//! async-profiler in real JVMs.
+
+use std::fs;
+use std::time::Duration;
+
+use fathom_collectors::recorder::Plan;
+use fathom_evidence::Recording;
+use fathom_evidence::kinds::{event, frame};
+
+use crate::hsperfdata::collector;
+use crate::jvm::{Jvm, NOBODY, is_root, java, javas, own_uid};
+use crate::recorded::{Outcome, outcome};
+
+/// Whether the library was built in; if not, a line that says that the test is skipped.
+fn is_bundled(jvm: &Jvm) -> bool {
+    let refusal = collector("async_profiler").check(&jvm.target()).err();
+    let is_missing = refusal.is_some_and(|refusal| refusal.why.contains("built without"));
+    if is_missing {
+        println!("SKIPPED: built without async-profiler");
+    }
+    !is_missing
+}
+
+fn profile(jvm: &Jvm, change: impl FnOnce(&mut Plan)) -> Outcome {
+    // Something beside it observes, so that it may be refused without ending the recording.
+    outcome("async_profiler", &jvm.target(), |plan| {
+        plan.only.push("hsperfdata".to_owned());
+        plan.duration = Some(Duration::from_secs(2));
+        change(plan);
+    })
+}
+
+fn count(recording: &Recording, wanted: &str) -> usize {
+    recording.samples.rows().filter(|row| recording.text(row.event) == wanted).count()
+}
+
+fn has_frames(recording: &Recording, kind: &str) -> bool {
+    let mut frames = recording.samples.rows().flat_map(|row| recording.stacks.leaf_to_root(row.stack_id));
+    frames.any(|found| recording.text(found.kind) == kind)
+}
+
+#[test]
+fn samples_of_real_jvms() {
+    for java in javas() {
+        for uid in [own_uid(), NOBODY] {
+            if uid != own_uid() && !is_root() {
+                continue;
+            }
+            let jvm = Jvm::start(&java, uid, &[]);
+            if !is_bundled(&jvm) {
+                return;
+            }
+            for turn in 0..2 {
+                let profiled = profile(&jvm, |_| {});
+                let read = profiled.read();
+                assert!(count(&read, event::CPU) > 0, "{java:?} {uid} {turn}: {:?}", profiled.says());
+                assert!(count(&read, event::WALL) > 20, "{java:?} {uid} {turn}");
+                assert!(has_frames(&read, frame::VM), "{java:?}: frames of the JVM");
+            }
+            let maps = fs::read_to_string(format!("/proc/{}/maps", jvm.pid())).unwrap();
+            let mut loaded: Vec<&str> = maps
+                .lines()
+                .filter(|line| line.contains("libasyncProfiler"))
+                .filter_map(|line| line.split('/').nth(2))
+                .collect();
+            loaded.dedup();
+            assert_eq!(loaded.len(), 1, "the second recording used the library of the first: {loaded:?}");
+            assert_eq!(jvm.end(), "", "it prints nothing");
+        }
+    }
+}
+
+#[test]
+fn where_it_must_not_run_it_does_not() {
+    let Some(java) = java(25) else { return };
+    for (options, agent, why) in
+        [(&[][..], false, "--no-agent"), (&["-XX:-EnableDynamicAgentLoading"], true, "did not load")]
+    {
+        let jvm = Jvm::start(&java, own_uid(), options);
+        if !is_bundled(&jvm) {
+            return;
+        }
+        let profiled = profile(&jvm, |plan| plan.order.agent = agent);
+        let refusal =
+            profiled.recorded.parts.iter().find(|part| part.name == "async_profiler").unwrap().refused.clone();
+        assert!(refusal.as_ref().is_some_and(|refusal| refusal.why.contains(why)), "{refusal:?}");
+        let maps = fs::read_to_string(format!("/proc/{}/maps", jvm.pid())).unwrap();
+        assert!(!maps.contains("libasyncProfiler"));
+    }
+}
