@@ -29,10 +29,10 @@ use rustc_hash::FxHashMap;
 
 use crate::Target;
 pub(crate) use code::Code;
-pub(crate) use images::Bytes;
-pub(crate) use open::mapped as open_mapped;
 use counts::Counts;
+pub(crate) use images::Bytes;
 pub use images::Images;
+pub(crate) use open::mapped as open_mapped;
 
 /// The address space is read again at most this often.
 const REFRESH_PERIOD: Duration = Duration::from_millis(500);

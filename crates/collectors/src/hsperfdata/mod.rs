@@ -126,8 +126,7 @@ impl Observer for Reader {
         self.look(found);
         self.runs.finish(&self.counters, self.ticks, self.clock.now_ns(), found);
         if self.runs.unseen > 0 {
-            let says =
-                format!("hsperfdata: {} runs of a collector were counted but not seen one by one", self.runs.unseen);
+            let says = format!("{} runs of a collector were counted but not seen one by one", self.runs.unseen);
             found.add_loss(SOURCE, loss::EVENTS_LOST, self.runs.unseen, &says);
         }
         Vec::new()
@@ -138,7 +137,7 @@ impl Reader {
     /// Says it once.
     fn lose(&mut self, error: &std::io::Error, found: &mut Recording) {
         if !std::mem::replace(&mut self.is_lost, true) {
-            let says = format!("hsperfdata: the JVM's counters could not be read any more: {error}");
+            let says = format!("the JVM's counters could not be read any more: {error}");
             found.add_loss(SOURCE, loss::DAMAGED, 0, &says);
         }
     }

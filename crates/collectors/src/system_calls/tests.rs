@@ -38,8 +38,7 @@ fn every_call_is_counted() {
     ] {
         assert_eq!(seen.counted(name, call), expected, "{name} {call}");
     }
-    let received: f64 =
-        ["read", "recvfrom"].iter().map(|call| seen.counted(counter::SYSTEM_CALLS_BYTES, call)).sum();
+    let received: f64 = ["read", "recvfrom"].iter().map(|call| seen.counted(counter::SYSTEM_CALLS_BYTES, call)).sum();
     assert_eq!(received, 32_100.0);
     assert!(seen.counted(counter::SYSTEM_CALLS_NS, "getppid") > 0.0);
 }
@@ -84,8 +83,7 @@ fn waiting_for_a_peer_has_no_stack_and_mere_waiting_is_not_told() {
         thread::sleep(Duration::from_millis(60));
     });
     let told = seen.spans(span::SYSTEM_CALL, Duration::from_millis(50));
-    let told: Vec<(&str, StackId)> =
-        told.iter().map(|span| (seen.found.text(span.name), span.stack_id)).collect();
+    let told: Vec<(&str, StackId)> = told.iter().map(|span| (seen.found.text(span.name), span.stack_id)).collect();
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(["read", "recvfrom"].contains(&told[0].0), "{told:?}");
     assert_eq!(told[0].1, StackId(0));

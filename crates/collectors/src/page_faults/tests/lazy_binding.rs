@@ -137,7 +137,8 @@ fn check(found: &Recording, took_ns: i64, library: &Path) {
         assert!(!kernel.iter().any(|name| name.starts_with("bpf_")), "of the wait, not of who looks: {kernel:?}");
     }
     // The last one may be the called function's own page.
-    let of_binding = details.iter().filter(|detail| detail.section.as_deref().is_some_and(|it| of_symbols.contains(&it)));
+    let of_binding =
+        details.iter().filter(|detail| detail.section.as_deref().is_some_and(|it| of_symbols.contains(&it)));
     let linker = |detail: &PageFault| detail.instruction_path.as_deref().is_some_and(|path| path.contains("/ld-"));
     let of_binding: Vec<&PageFault> = of_binding.collect();
     assert!(!of_binding.is_empty() && of_binding.iter().all(|detail| linker(detail)), "{details:?}");
