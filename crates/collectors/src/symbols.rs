@@ -156,18 +156,20 @@ impl Symbols {
         found.stacks.intern_from_root(ids.into_iter().rev())
     }
 
-    /// The function of another library that was being looked up in the stack walked last: what the
-    /// innermost caller of the dynamic linker called. `None` when it was not in the dynamic linker.
+    /// The function that the dynamic linker was looking up in the stack walked last: what its innermost
+    /// caller called through the linkage table. `None` when it was not in the dynamic linker, or there
+    /// because one of its own functions was called.
     pub fn symbol_being_bound(&self) -> Option<String> {
         let is_linker =
             |place: &u64| self.process.mappings().find(*place).is_some_and(|m| m.file_name().starts_with("ld-"));
-        let first = self.walked.iter().position(is_linker)?;
-        let caller = *self.walked[first..].iter().find(|place| !is_linker(place))?;
+        let entered = self.walked.windows(2).find(|pair| is_linker(&pair[0]) && !is_linker(&pair[1]))?;
+        let [entry, caller] = [entered[0], entered[1]];
         let (image, address) = self.process.image_at(caller)?;
         let mut code = [0; 8];
         let start = (caller + 1).checked_sub(code.len() as u64)?;
         open::memory(&self.target)?.read_exact_at(&mut code, start).ok()?;
-        image.imported_by_call(&code, address + 1).map(str::to_owned)
+        let called = image.imported_by_call(&code, address + 1)?;
+        (self.process.resolve(entry).name != called).then(|| called.to_owned())
     }
 
     /// What lies at `address`.

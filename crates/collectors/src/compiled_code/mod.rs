@@ -24,8 +24,11 @@ const NAME: &str = "compiled_code";
 const COMMAND: &str = "Compiler.perfmap";
 /// Collectors that start with this one have said by then what they want.
 const PERIOD: Duration = Duration::from_millis(200);
-/// The JVM is asked again at most this often.
-const ASK_PERIOD: Duration = Duration::from_secs(10);
+/// From one question to the next: twice as long each time, as a JVM compiles most at its start.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// The pause is at least this many times as long as the JVM took to answer.
+const PAUSE_PER_ANSWER: u32 = 500;
 /// A perf map has some 100 bytes per compiled method.
 const LARGEST_MAP_BYTES: u64 = 64 << 20;
 
@@ -53,7 +56,8 @@ impl Collector for CompiledCode {
 
     fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
         self.check(target)?;
-        Ok(Box::new(Asker { target: target.clone(), order: order.clone(), asked: None, is_refused: false }))
+        let (ask_at, pause) = (Instant::now(), SHORTEST_PAUSE);
+        Ok(Box::new(Asker { target: target.clone(), order: order.clone(), ask_at, pause, is_refused: false }))
     }
 }
 
@@ -71,7 +75,8 @@ enum MapError {
 struct Asker {
     target: Target,
     order: Order,
-    asked: Option<Instant>,
+    ask_at: Instant,
+    pause: Duration,
     is_refused: bool,
 }
 
@@ -81,14 +86,15 @@ impl Observer for Asker {
     }
 
     fn look(&mut self, found: &mut Recording) {
-        let is_due = self.asked.is_none_or(|asked| asked.elapsed() >= ASK_PERIOD);
-        if is_due && !self.is_refused && self.order.images.code().is_wanted() {
-            self.asked = Some(Instant::now());
+        let asked = Instant::now();
+        if asked >= self.ask_at && !self.is_refused && self.order.images.code().is_wanted() {
             if let Err(error) = self.ask(found) {
                 self.is_refused = true;
                 let says = format!("{NAME}: compiled Java code has no names: {error}");
                 found.add_loss(NAME, loss::REFUSED, 1, &says);
             }
+            self.ask_at = Instant::now() + self.pause.max(asked.elapsed() * PAUSE_PER_ANSWER);
+            self.pause = (self.pause * 2).min(LONGEST_PAUSE);
         }
     }
 

@@ -208,3 +208,51 @@ fn the_kernels_walk_goes_on_where_the_copy_ends() {
     assert!(!symbols.follow_frame_pointers(&frames[..3]), "nothing to go on with");
     assert_eq!(symbols.walked.len(), 4);
 }
+
+/// Stops the thread of a child, and reads its registers.
+fn stopped_registers(tid: i32) -> Vec<u64> {
+    let mut registers = vec![0_u64; 40];
+    let mut place = libc::iovec { iov_base: registers.as_mut_ptr().cast(), iov_len: 320 };
+    // SAFETY: the kernel writes at most `iov_len` bytes to `registers`, which outlives the call.
+    unsafe {
+        assert_eq!(libc::ptrace(libc::PTRACE_SEIZE, tid, 0, 0), 0, "{}", std::io::Error::last_os_error());
+        assert_eq!(libc::ptrace(libc::PTRACE_INTERRUPT, tid, 0, 0), 0);
+        assert_eq!(libc::waitpid(tid, std::ptr::null_mut(), libc::__WALL), tid);
+        assert_eq!(libc::ptrace(libc::PTRACE_GETREGSET, tid, libc::NT_PRSTATUS, &raw mut place), 0);
+    }
+    registers.truncate(place.iov_len / 8);
+    registers
+}
+
+fn compile(folder: &std::path::Path, source: &str, target: &str, flags: &[&str]) {
+    let source = format!("{}/../symbols/tests/programs/{source}", env!("CARGO_MANIFEST_DIR"));
+    let mut compiled = Command::new("gcc");
+    compiled.args([&source, "-O2", "-Wl,-z,lazy", "-o", target]).args(flags).current_dir(folder);
+    assert!(compiled.status().unwrap().success());
+}
+
+#[test]
+fn the_function_that_is_looked_up_is_told() {
+    for (how, expected) in [("late", Some("chosen_late")), ("qsort", None)] {
+        let folder = tempfile::tempdir().unwrap();
+        compile(folder.path(), "late.c", "liblate.so", &["-shared", "-fPIC"]);
+        compile(folder.path(), "deep.c", "deep", &["liblate.so", "-rdynamic", "-Wl,-rpath,$ORIGIN"]);
+        let program = folder.path().join("deep");
+        let mut child =
+            Command::new(program).arg(how).env_remove("LD_BIND_NOW").stdout(Stdio::piped()).spawn().unwrap();
+        child.stdout.as_mut().unwrap().read_exact(&mut [0; 8]).unwrap();
+        let registers = stopped_registers(child.id() as i32);
+        let target = Target::of(child.id()).unwrap();
+        let mut symbols = Symbols::of(&target, &Images::default());
+        let top = Registers::from_pt_regs(this_machine(), &registers).stack_pointer().unwrap();
+        let mut stack = vec![0; 4096];
+        open::memory(&target).unwrap().read_exact_at(&mut stack, top).unwrap_or_default();
+        let user = UserStack { registers: &registers, stack: &stack, frames: &[] };
+        let mut found = Recording::default();
+        let stack = symbols.user_stack(&mut found, &user);
+        let looked_up = symbols.symbol_being_bound();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(looked_up.as_deref(), expected, "{:?}", frames(&found, stack));
+    }
+}
