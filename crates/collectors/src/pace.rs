@@ -6,8 +6,9 @@ use std::time::Duration;
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::loss;
 
-/// A reading is followed by at least this many times its own length without one: 0.5 % of a core.
-const REST: i64 = 200;
+/// A reading is followed by at least this many times its own length without one: a quarter of a
+/// percent of a core.
+const REST: i64 = 400;
 
 /// When something is to be read next.
 #[derive(Debug)]
@@ -60,7 +61,7 @@ mod tests {
     fn dear_readings_become_rare() {
         let ms = 1_000_000;
         for (took_ns, next_ns, is_told) in
-            [(0, 1000 * ms, false), (5 * ms, 1000 * ms, false), (40 * ms, 8000 * ms, true), (i64::MAX, i64::MAX, true)]
+            [(0, 1000 * ms, false), (2 * ms, 1000 * ms, false), (20 * ms, 8000 * ms, true), (i64::MAX, i64::MAX, true)]
         {
             let mut pace = Pace::every(Duration::from_secs(1));
             assert!(pace.is_due(0));

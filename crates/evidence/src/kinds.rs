@@ -354,7 +354,7 @@ words! {
         SOCKET_ACCEPT_QUEUE_COUNT = "socket_accept_queue_count";
         /// Sockets of the process (`udp`, `tcp established`, `tcp listen`, `tcp close_wait`, ...).
         SOCKETS_COUNT = "sockets_count";
-        /// How late Fathom's sleeping thread was woken in the last second (`p99`, `max`), at 1,000 wake-ups per second.
+        /// How late Fathom's sleeping thread was woken in the last second (`p99`, `max`), at 500 wake-ups per second.
         WAKEUP_DELAY_NS = "wakeup_delay_ns";
         /// Java threads alive.
         THREADS_COUNT = "threads_count";
@@ -400,7 +400,7 @@ words! {
         HOST = "host";
         /// A setting of the profiler or recorder: key is `event#setting`.
         SETTING = "setting";
-        /// The container's limits: `cpu_limit` (CPUs; the tightest of the process's group and those above, or `none`), `memory_limit_bytes` (likewise), `path`, and each group's `cpu.max` (quota and period in µs), `memory.max`, `memory.high`, `pids.max`, `cpu.weight`, `cpuset.cpus.effective`; the key ends with the path for a group above the process's own.
+        /// The container's limits: `cpu_limit` (CPUs; the tightest of the process's group and those above, or `none`), `memory_limit_bytes` (likewise), `path`, and each group's `cpu.max` (quota and period in µs), `memory.max`, `memory.high`, `pids.max`, `cpu.weight` or `cpu.shares`, `cpuset.cpus.effective`; the key ends with the path for a group above the process's own.
         CGROUP = "cgroup";
         /// A native library: key is the path.
         LIBRARY = "library";

@@ -118,7 +118,8 @@ fn limits_of(group: &Group) -> Vec<Limit> {
         ("memory.max", ["memory.max", "memory.limit_in_bytes"]),
         ("memory.high", ["memory.high", ""]),
         ("pids.max", ["pids.max", ""]),
-        ("cpu.weight", ["cpu.weight", "cpu.shares"]),
+        ("cpu.weight", ["cpu.weight", ""]),
+        ("cpu.shares", ["cpu.shares", ""]),
         ("cpuset.cpus.effective", ["cpuset.cpus.effective", "cpuset.effective_cpus"]),
     ] {
         let Some(text) = names.into_iter().filter(|name| !name.is_empty()).find_map(read) else { continue };

@@ -14,11 +14,12 @@ const LONGEST_VALUE_BYTES: usize = 2_000;
 pub(super) struct Sheet<'a>(pub(super) &'a mut Recording);
 
 impl Sheet<'_> {
-    /// Writes a fact. Control characters, which a file name may hold, become question marks.
+    /// Writes a fact. Control characters, which a file name may hold, become question marks, and
+    /// tabs blanks.
     pub(super) fn add(&mut self, subject: &str, key: &str, value: &str) {
         let plain = |text: &str| {
             let cut = text.floor_char_boundary(LONGEST_VALUE_BYTES.min(text.len()));
-            text[..cut].replace(|letter: char| letter.is_control(), "?")
+            text[..cut].replace('\t', " ").replace(|letter: char| letter.is_control(), "?")
         };
         self.0.add_fact(subject, &plain(key), &plain(value), SOURCE);
     }

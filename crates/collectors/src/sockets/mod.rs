@@ -28,6 +28,10 @@ const SOURCE: &str = "sockets";
 /// Time from one look to the next.
 const PERIOD: Duration = Duration::from_millis(100);
 
+/// Time between two looks at TCP's tables: the kernel walks its whole hash table for each, some ms on
+/// a machine with much memory, however few sockets there are.
+const TCP_PERIOD: Duration = Duration::from_secs(2);
+
 pub(crate) static COLLECTOR: Sockets = Sockets;
 
 /// The collector of sockets.
@@ -56,7 +60,7 @@ impl Collector for Sockets {
         let table = |protocol, name: &str, period| {
             Some(Table { protocol, file: optional(name)?, pace: Pace::every(period), was_cut: false })
         };
-        let (fast, slow) = (PERIOD, Duration::from_secs(1));
+        let (fast, slow) = (PERIOD, TCP_PERIOD);
         let tables = [
             table(Protocol::Udp, "net/udp", fast),
             table(Protocol::Udp, "net/udp6", fast),
@@ -68,8 +72,10 @@ impl Collector for Sockets {
             numbers: Numbers::new(SOURCE),
             buffer: Vec::new(),
             own: Own::of(target),
-            counters: [Some(snmp), optional("net/netstat")].into_iter().flatten().collect(),
-            counters_6: optional("net/snmp6"),
+            snmp,
+            netstat: optional("net/netstat"),
+            snmp6: optional("net/snmp6"),
+            slow_pace: Pace::every(Duration::from_secs(1)),
             tables: tables.into_iter().flatten().collect(),
         }))
     }
@@ -102,25 +108,31 @@ struct Watch {
     numbers: Numbers,
     buffer: Vec<u8>,
     own: Own,
-    counters: Vec<ProcFile>,
-    counters_6: Option<ProcFile>,
+    snmp: ProcFile,
+    netstat: Option<ProcFile>,
+    snmp6: Option<ProcFile>,
+    /// When the latter two are due.
+    slow_pace: Pace,
     tables: Vec<Table>,
 }
 
 impl Watch {
     fn look_at_counters(&mut self, found: &mut Recording) {
-        let Watch { numbers, buffer, counters, counters_6, clock, .. } = self;
+        let Watch { numbers, buffer, snmp, netstat, snmp6, clock, slow_pace, .. } = self;
         let at_ns = clock.now_ns();
-        for file in counters {
+        let began_cpu_ns = thread_cpu_ns();
+        let is_slow_due = slow_pace.is_due(at_ns);
+        for file in [Some(&*snmp), netstat.as_ref().filter(|_| is_slow_due)].into_iter().flatten() {
             let Ok(text) = file.read(buffer) else { continue };
             parse::protocols(text, |protocol, field, value| {
                 numbers.see(found, at_ns, counter::NETWORK_COUNT, &format!("{protocol} {field}"), value as f64);
             });
         }
-        let Some(Ok(text)) = counters_6.as_ref().map(|file| file.read(buffer)) else { return };
-        for (field, value) in parse::protocols_6(text) {
+        let Some(snmp6) = snmp6.as_ref().filter(|_| is_slow_due) else { return };
+        for (field, value) in snmp6.read(buffer).into_iter().flat_map(parse::protocols_6) {
             numbers.see(found, at_ns, counter::NETWORK_COUNT, &format!("Udp6 {field}"), value as f64);
         }
+        slow_pace.done(at_ns, thread_cpu_ns() - began_cpu_ns);
     }
 
     fn look_at_tables(&mut self, found: &mut Recording) {
@@ -221,6 +233,7 @@ impl Observer for Watch {
     }
 
     fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
+        self.slow_pace.due_now();
         self.tables.iter_mut().filter(|table| table.protocol == Protocol::Udp).for_each(|table| table.pace.due_now());
         self.look(found);
         self.numbers.close(found);

@@ -47,7 +47,7 @@ pub(super) struct Schedule {
     open: usize,
     max_open: usize,
     list_due_ns: i64,
-    /// Threads listed when the process began to be watched are not new.
+    /// Whether there was a list before: threads of the first one are not new.
     has_listed: bool,
     left_over: u64,
     too_many: usize,
@@ -86,10 +86,11 @@ impl Schedule {
         gone.into_iter().for_each(|tid| self.ended(tid, at_ns, found));
         for tid in tids.into_iter().take(MAX_THREADS) {
             if let Entry::Vacant(place) = self.tasks.entry(tid) {
-                place.insert(Task::new(at_ns));
+                place.insert(Task::new(at_ns, self.has_listed));
                 self.due.push(Reverse((at_ns, tid)));
             }
         }
+        self.has_listed = true;
         let took_ns = thread_cpu_ns() - began_cpu_ns;
         self.list_due_ns = at_ns + took_ns.saturating_mul(LIST_REST);
     }
@@ -135,7 +136,6 @@ impl Schedule {
                 break;
             }
         }
-        self.has_listed = true;
         ran_ns
     }
 
@@ -150,7 +150,7 @@ impl Schedule {
             Err(_) => Glance::default(),
         };
         self.plan(tid, at_ns, glance);
-        if let (Some(start_ticks), true) = (glance.start_ticks, self.has_listed) {
+        if let Some(start_ticks) = glance.start_ticks {
             self.began(tid, start_ticks, at_ns, found);
         }
         glance.ran_ns
@@ -174,7 +174,7 @@ impl Schedule {
         let since_boot_ns = boot.tv_sec.saturating_mul(1_000_000_000).saturating_add(boot.tv_nsec);
         let start_ns = i64::try_from(start_ticks.saturating_mul(self.reader.tick_ns)).unwrap_or(i64::MAX);
         let age_ns = since_boot_ns.saturating_sub(start_ns).max(0);
-        if let Some(task) = self.tasks.get(&tid) {
+        if let Some(task) = self.tasks.get(&tid).filter(|task| task.is_new) {
             task.began(tid, at_ns.saturating_sub(age_ns), found);
         }
     }

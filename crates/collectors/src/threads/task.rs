@@ -37,6 +37,8 @@ pub(super) struct Task {
     files: Option<Files>,
     /// When to look at it next.
     pub(super) due_ns: i64,
+    /// Whether it began while the process was watched.
+    pub(super) is_new: bool,
     /// Looks since it last did anything.
     pub(super) quiet_looks: u32,
     cpu: Seen,
@@ -61,12 +63,13 @@ pub(super) struct Glance {
 }
 
 impl Task {
-    /// A thread that is not known to have done anything yet.
-    pub(super) fn new(due_ns: i64) -> Task {
+    /// A thread that is not known to have done anything yet; `is_new` if it was not there before.
+    pub(super) fn new(due_ns: i64, is_new: bool) -> Task {
         let unseen = Seen::default;
         Task {
             files: None,
             due_ns,
+            is_new,
             quiet_looks: u32::MAX,
             cpu: unseen(),
             run_queue: unseen(),

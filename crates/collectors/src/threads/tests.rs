@@ -73,6 +73,7 @@ fn threads_add_up_to_the_process() {
     let mut found = Recording::default();
     let mut watch = watch();
     watch.look(&mut found);
+    assert_eq!(found.spans.rows().len(), 0, "nothing began or ended");
     let threads = found.counters.rows().map(|row| row.tid).collect::<std::collections::HashSet<_>>();
     assert!(threads.contains(&i64::from(std::process::id())), "{threads:?}");
     let sum = |name: &str, is_wanted: fn(i64) -> bool| {
