@@ -153,10 +153,13 @@ impl Task {
             let ticks = stat.user_ticks.saturating_add(stat.system_ticks);
             self.cpu.see(found, of(counter::THREAD_CPU_NS, "", tid), at_ns, ns(ticks));
         }
-        if self.comm.is_none() {
+        // A new thread has its parent's name until it gives itself one.
+        if self.comm.as_deref().map(str::as_bytes) != Some(stat.comm) {
             let comm = String::from_utf8_lossy(stat.comm);
-            found.add_thread(tid, &comm);
-            self.comm = Some(comm.into());
+            if self.comm.as_deref() != Some(&*comm) {
+                found.add_thread(tid, &comm);
+                self.comm = Some(comm.into());
+            }
         }
     }
 
