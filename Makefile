@@ -1,6 +1,6 @@
 # The front door: everything a developer or a continuous build does, in one word each. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event deps clean
+.PHONY: test-guest help demo build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event deps clean
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
@@ -42,6 +42,9 @@ bench-record: build ## what watching a JVM costs it
 
 bench-per-event: build ## what watching one fault, call or switch costs
 	bench/per_event/run
+
+test-guest: ## the kernel collectors on Linux 6.1, in an emulated machine
+	.ci/guest
 
 deps: ## installs what build, test and bench need and this machine lacks
 	.ci/deps

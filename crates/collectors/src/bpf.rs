@@ -8,6 +8,7 @@ pub(crate) mod calls;
 mod events;
 mod rights;
 mod ring;
+mod rises;
 mod table;
 mod user_state;
 
@@ -25,6 +26,7 @@ use crate::Refusal;
 pub(crate) use calls::{CALLS, Calls};
 pub(crate) use events::{FaultEvent, online_cpus};
 pub(crate) use ring::Ring;
+pub(crate) use rises::{Part, Rise, Rises, counter as counter_of};
 pub(crate) use table::Table;
 pub(crate) use user_state::UserState;
 

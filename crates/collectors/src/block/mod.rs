@@ -19,7 +19,7 @@ use fathom_evidence::detail::{self, BlockRequest};
 use fathom_evidence::kinds::{counter, loss, role, span};
 use fathom_evidence::{Recording, Thread};
 
-use crate::bpf::{Programs, Recipe, Ring, Table};
+use crate::bpf::{Programs, Recipe, Ring, Rise, Rises, Table, counter_of};
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use parse::{Completed, STAGES, Sum, device_and_operation, operation};
 
@@ -65,7 +65,7 @@ impl Collector for Block {
             clock: order.clock,
             pid: target.pid,
             devices: HashMap::new(),
-            counted: HashMap::new(),
+            counted: Rises::new(order.clock.now_ns()),
             looks: 0,
         };
         Ok(Box::new(observer))
@@ -90,8 +90,8 @@ struct Observed {
     pid: u32,
     /// Names by number.
     devices: HashMap<u32, String>,
-    /// What was written last of each device and operation.
-    counted: HashMap<(u32, u32), Sum>,
+    /// By device and operation.
+    counted: Rises<(u32, u32), Sum>,
     looks: u32,
 }
 
@@ -151,15 +151,14 @@ impl Observed {
 
     /// Writes the sums that changed.
     fn count(&mut self, found: &mut Recording) {
-        let now_ns = self.clock.now_ns();
+        self.counted.read(self.clock.now_ns());
         self.sums.read();
         let rows: Vec<((u32, u32), Sum)> =
             self.sums.rows().map(|(key, value)| (device_and_operation(key), Sum::parse(value))).collect();
         for (key, sum) in rows {
-            let before = self.counted.insert(key, sum).unwrap_or_default();
-            if before != sum {
+            if let Some(rise) = self.counted.see(key, sum) {
                 let instance = format!("{} {}", self.device(key.0), operation(key.1));
-                add_sum(now_ns, &instance, &before, &sum, found);
+                add_sum(&instance, &rise, found);
             }
         }
     }
@@ -204,19 +203,14 @@ fn described(request: &Completed) -> BlockRequest {
     }
 }
 
-fn add_sum(time_ns: i64, instance: &str, before: &Sum, now: &Sum, found: &mut Recording) {
-    for (name, before, now) in [
-        (counter::BLOCK_REQUESTS_COUNT, before.count, now.count),
-        (counter::BLOCK_REQUESTS_BYTES, before.bytes, now.bytes),
-    ] {
-        if before != now {
-            found.add_counter(time_ns, name, instance, now as f64, NAME);
-        }
-    }
-    for (stage, (before, now)) in STAGES.iter().zip(before.stages_ns.iter().zip(now.stages_ns)) {
-        if *before != now {
-            found.add_counter(time_ns, counter::BLOCK_STAGE_NS, &format!("{instance} {stage}"), now as f64, NAME);
-        }
+fn add_sum(instance: &str, rise: &Rise<Sum>, found: &mut Recording) {
+    let row = counter_of(found, counter::BLOCK_REQUESTS_COUNT, instance, 0, NAME);
+    rise.write(found, &row, |sum| sum.count);
+    let row = counter_of(found, counter::BLOCK_REQUESTS_BYTES, instance, 0, NAME);
+    rise.write(found, &row, |sum| sum.bytes);
+    for (index, stage) in STAGES.iter().enumerate() {
+        let row = counter_of(found, counter::BLOCK_STAGE_NS, &format!("{instance} {stage}"), 0, NAME);
+        rise.write(found, &row, |sum| sum.stages_ns[index]);
     }
 }
 

@@ -89,10 +89,18 @@ impl SlowDisk {
         SlowDisk::serve(&["file", &file.to_string_lossy()], delay_ms)
     }
 
-    fn serve(plugin: &[&str], delay_ms: u32) -> Option<SlowDisk> {
+    /// Whether the tools for it are there; says so loudly if not.
+    pub(crate) fn can_serve() -> bool {
         let has = |name: &str| ["/usr/bin", "/usr/sbin"].iter().any(|folder| Path::new(folder).join(name).exists());
-        if !has("nbdkit") || !has("nbdfuse") || !Path::new("/dev/fuse").exists() {
+        let can = has("nbdkit") && has("nbdfuse") && Path::new("/dev/fuse").exists();
+        if !can {
             eprintln!("SKIPPED: a slow disk needs nbdkit, nbdfuse and /dev/fuse");
+        }
+        can
+    }
+
+    fn serve(plugin: &[&str], delay_ms: u32) -> Option<SlowDisk> {
+        if !SlowDisk::can_serve() {
             return None;
         }
         let folder = tempfile::tempdir().unwrap();

@@ -16,7 +16,7 @@ use fathom_evidence::Recording;
 use fathom_evidence::detail::{self, PacketDrop};
 use fathom_evidence::kinds::{counter, loss, span};
 
-use crate::bpf::{Programs, Recipe, Table, halves, words};
+use crate::bpf::{Programs, Recipe, Rises, Table, counter_of, halves, words};
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use ports::Ports;
 use reasons::Reasons;
@@ -57,7 +57,8 @@ impl Collector for Drops {
             reasons,
             ports: Ports::of(target),
             clock: order.clock,
-            counted: HashMap::new(),
+            counted: Rises::new(order.clock.now_ns()),
+            dropped: HashMap::new(),
             looked_ns: 0,
         };
         Ok(Box::new(observer))
@@ -134,8 +135,9 @@ struct Observed {
     reasons: Reasons,
     ports: Ports,
     clock: Clock,
-    /// What was written last.
-    counted: HashMap<At, u64>,
+    counted: Rises<At, u64>,
+    /// Counts that bursts were told of.
+    dropped: HashMap<At, u64>,
     /// When the last look was, on the monotonic clock.
     looked_ns: i64,
 }
@@ -150,10 +152,13 @@ impl Observer for Observed {
         self.bursts.read();
         let rows: Vec<(At, Burst)> =
             self.bursts.rows().map(|(key, value)| (At::parse(key), Burst::parse(value))).collect();
+        self.counted.read(now_ns);
         for (at, burst) in rows {
-            let before = self.counted.insert(at, burst.count).unwrap_or(0);
-            if burst.count != before {
-                self.add(now_ns, at, burst, burst.count.saturating_sub(before), found);
+            if let Some(rise) = self.counted.see(at, burst.count) {
+                let instance = format!("{} {} {}", at.protocol(), at.port, self.reasons.name(at.reason));
+                let row = counter_of(found, counter::PACKETS_DROPPED_COUNT, &instance, 0, NAME);
+                rise.write(found, &row, |count| *count);
+                self.add_burst(at, burst, found);
             }
         }
         self.looked_ns = self.clock.monotonic_of_ns(now_ns);
@@ -172,18 +177,19 @@ impl Observer for Observed {
 }
 
 impl Observed {
-    fn add(&mut self, now_ns: i64, at: At, burst: Burst, count: u64, found: &mut Recording) {
-        let (protocol, reason) = (at.protocol(), self.reasons.name(at.reason));
-        let instance = format!("{protocol} {} {reason}", at.port);
-        found.add_counter(now_ns, counter::PACKETS_DROPPED_COUNT, &instance, burst.count as f64, NAME);
-        if self.ports.has(at.protocol, at.port) {
-            let detail = PacketDrop { port: Some(at.port), reason: Some(reason.clone()), count: Some(count) };
-            // What was dropped before the last look has its row already.
-            let first_ns = burst.first_ns.max(self.looked_ns).min(burst.last_ns);
-            let (time_ns, name) = (self.clock.wall_ns(first_ns), format!("{protocol} {reason}"));
-            let duration_ns = burst.last_ns.saturating_sub(first_ns);
-            found.add_span(time_ns, duration_ns, 0, span::PACKET_DROP, &name, &detail::to_text(&detail), NAME);
+    fn add_burst(&mut self, at: At, burst: Burst, found: &mut Recording) {
+        let before = self.dropped.insert(at, burst.count).unwrap_or(0);
+        if !self.ports.has(at.protocol, at.port) {
+            return;
         }
+        let reason = self.reasons.name(at.reason);
+        let name = format!("{} {reason}", at.protocol());
+        let count = burst.count.saturating_sub(before);
+        let detail = PacketDrop { port: Some(at.port), reason: Some(reason), count: Some(count) };
+        // What was dropped before the last look has its row already.
+        let first_ns = burst.first_ns.max(self.looked_ns).min(burst.last_ns);
+        let (time_ns, duration_ns) = (self.clock.wall_ns(first_ns), burst.last_ns.saturating_sub(first_ns));
+        found.add_span(time_ns, duration_ns, 0, span::PACKET_DROP, &name, &detail::to_text(&detail), NAME);
     }
 }
 

@@ -9,17 +9,18 @@
 
 mod parse;
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use fathom_evidence::Recording;
 use fathom_evidence::detail::{self, PageFault};
 use fathom_evidence::kinds::{counter, loss, span};
-use fathom_evidence::tables::{Counter, Span};
+use fathom_evidence::tables::Span;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-use crate::bpf::{FaultEvent, Programs, Recipe, Ring, Table, words};
+use crate::bpf::{Part, FaultEvent, Programs, Recipe, Ring, Rise, Rises, Table, counter_of, words};
+use crate::clock::{monotonic_ns, thread_cpu_ns};
+use crate::pace::Pace;
 use crate::symbols::Symbols;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use parse::{SlowFault, ThreadFaults};
@@ -29,8 +30,8 @@ const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/page_faults.bpf.
 
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// Counts are written each so many looks: each second.
-const LOOKS_PER_COUNT: u32 = 10;
+/// Counts are written so often.
+const COUNT_PERIOD: Duration = Duration::from_secs(1);
 
 /// Powers of two of the histogram in the kernel.
 const BUCKETS: u32 = 40;
@@ -67,9 +68,9 @@ impl Collector for PageFaults {
             symbols: Symbols::of(target, &order.images),
             clock: order.clock,
             target: target.clone(),
-            looks: 0,
-            counted: HashMap::new(),
-            buckets: vec![0; BUCKETS as usize],
+            pace: Pace::every(COUNT_PERIOD),
+            counted: Rises::new(order.clock.now_ns()),
+            buckets: Rises::new(order.clock.now_ns()),
         };
         Ok(Box::new(observer))
     }
@@ -103,11 +104,11 @@ struct Faults {
     symbols: Symbols,
     clock: Clock,
     target: Target,
-    looks: u32,
-    /// What was written last of each thread.
-    counted: HashMap<u32, ThreadFaults>,
-    /// What was written last of each bucket.
-    buckets: Vec<u64>,
+    pace: Pace,
+    /// By thread.
+    counted: Rises<u32, ThreadFaults>,
+    /// By power of two.
+    buckets: Rises<u32, u64>,
 }
 
 impl Observer for Faults {
@@ -117,9 +118,10 @@ impl Observer for Faults {
 
     fn look(&mut self, found: &mut Recording) {
         self.take_slow_ones(found);
-        self.looks += 1;
-        if self.looks.is_multiple_of(LOOKS_PER_COUNT) {
+        let (now_ns, cpu_ns) = (monotonic_ns(), thread_cpu_ns());
+        if self.pace.is_due(now_ns) {
             self.count(found);
+            self.pace.done(now_ns, thread_cpu_ns() - cpu_ns);
         }
     }
 
@@ -127,6 +129,7 @@ impl Observer for Faults {
         self.take_slow_ones(found);
         self.count(found);
         self.tell_losses(found);
+        self.pace.tell(found, NAME, "the counts of all threads");
         self.programs.tell_skipped(found, NAME);
         self.symbols.tell_losses(found, NAME);
         Vec::new()
@@ -177,18 +180,20 @@ impl Faults {
     fn count(&mut self, found: &mut Recording) {
         let now_ns = self.clock.now_ns();
         self.threads.read();
-        let rows: Vec<(u32, ThreadFaults)> =
-            self.threads.rows().map(|(key, value)| (tid(key), ThreadFaults::parse(value))).collect();
-        for (tid, faults) in rows {
-            let before = self.counted.insert(tid, faults).unwrap_or_default();
-            add_thread(now_ns, tid, before, faults, found);
+        self.counted.read(now_ns);
+        for (key, value) in self.threads.rows() {
+            if let Some(rise) = self.counted.see(tid(key), ThreadFaults::parse(value)) {
+                add_thread(tid(key), &rise, found);
+            }
         }
         self.forget_ended_threads();
+        self.buckets.read(now_ns);
         for bucket in 0..BUCKETS {
             let faults = self.in_bucket(bucket);
-            if std::mem::replace(&mut self.buckets[bucket as usize], faults) != faults {
-                let instance = (1_u64 << bucket).to_string();
-                found.add_counter(now_ns, counter::PAGE_FAULTS_BY_LATENCY_COUNT, &instance, faults as f64, NAME);
+            if let Some(rise) = self.buckets.see(bucket, faults) {
+                let at_least_ns = (1_u64 << bucket).to_string();
+                let row = counter_of(found, counter::PAGE_FAULTS_BY_LATENCY_COUNT, &at_least_ns, 0, NAME);
+                rise.write(found, &row, |faults| *faults);
             }
         }
     }
@@ -206,7 +211,7 @@ impl Faults {
             let alive = self.target.thread_ids();
             let ended = |key: &[u8]| !alive.contains(&tid(key));
             self.threads.rows().filter(|(key, _)| ended(key)).for_each(|(key, _)| self.threads.remove(key));
-            self.counted.retain(|tid, _| alive.contains(tid));
+            self.counted.retain(|tid| alive.contains(tid));
         }
     }
 
@@ -234,24 +239,16 @@ fn tid(key: &[u8]) -> u32 {
     key.try_into().map_or(0, u32::from_ne_bytes)
 }
 
-fn add_thread(time_ns: i64, tid: u32, before: ThreadFaults, now: ThreadFaults, found: &mut Recording) {
-    for (name, instance, before, now) in [
-        (counter::PAGE_FAULTS_COUNT, "minor", before.minor, now.minor),
-        (counter::PAGE_FAULTS_COUNT, "major", before.major, now.major),
-        (counter::PAGE_FAULTS_COUNT, "unserved", before.unserved, now.unserved),
-        (counter::PAGE_FAULTS_NS, "", before.time_ns, now.time_ns),
-    ] {
-        if before != now {
-            let row = Counter {
-                time_ns,
-                name: found.strings.intern(name),
-                instance: found.strings.intern(instance),
-                tid: i64::from(tid),
-                value: now as f64,
-                source: found.strings.intern(NAME),
-            };
-            found.counters.push(row);
-        }
+fn add_thread(tid: u32, rise: &Rise<ThreadFaults>, found: &mut Recording) {
+    let numbers: [(&str, &str, Part<ThreadFaults>); 4] = [
+        (counter::PAGE_FAULTS_COUNT, "minor", |faults| faults.minor),
+        (counter::PAGE_FAULTS_COUNT, "major", |faults| faults.major),
+        (counter::PAGE_FAULTS_COUNT, "unserved", |faults| faults.unserved),
+        (counter::PAGE_FAULTS_NS, "", |faults| faults.time_ns),
+    ];
+    for (name, instance, number) in numbers {
+        let row = counter_of(found, name, instance, tid, NAME);
+        rise.write(found, &row, number);
     }
 }
 

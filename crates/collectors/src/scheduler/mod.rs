@@ -13,22 +13,22 @@
 mod kinds;
 mod parse;
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use fathom_evidence::detail::{self, Blocked, RunQueueWait};
 use fathom_evidence::kinds::{counter, loss, span};
-use fathom_evidence::tables::{Counter, Span};
+use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StackId};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-use crate::bpf::{Calls, Programs, Recipe, Ring, Table};
-use crate::clock::monotonic_ns;
+use crate::bpf::{Calls, Programs, Recipe, Ring, Rise, Rises, Table, counter_of};
+use crate::clock::{monotonic_ns, thread_cpu_ns};
+use crate::pace::Pace;
 use crate::symbols::Symbols;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use kinds::{CALLS_OF_KINDS, KINDS, Limit};
-use parse::{LongWait, Waits};
+use parse::{LongWait, Sums, Waits};
 
 const NAME: &str = "scheduler";
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/scheduler.bpf.o"));
@@ -77,7 +77,8 @@ impl Collector for Scheduler {
             symbols: Symbols::of(target, &order.images),
             clock: order.clock,
             target: target.clone(),
-            counted: HashMap::new(),
+            counted: Rises::new(order.clock.now_ns()),
+            pace: Pace::every(PERIOD),
             looks: 0,
         };
         Ok(Box::new(observer))
@@ -121,8 +122,9 @@ struct Observed {
     symbols: Symbols,
     clock: Clock,
     target: Target,
-    /// What was written last of each thread.
-    counted: HashMap<u32, Waits>,
+    /// By thread.
+    counted: Rises<u32, Sums>,
+    pace: Pace,
     looks: u32,
 }
 
@@ -133,7 +135,11 @@ impl Observer for Observed {
 
     fn look(&mut self, found: &mut Recording) {
         self.take_long_ones(found);
-        self.count(found, None);
+        let (now_ns, cpu_ns) = (monotonic_ns(), thread_cpu_ns());
+        if self.pace.is_due(now_ns) {
+            self.count(found, None);
+            self.pace.done(now_ns, thread_cpu_ns() - cpu_ns);
+        }
         self.looks += 1;
         if self.looks.is_multiple_of(LOOKS_PER_SECOND) {
             self.forget_ended_threads();
@@ -146,6 +152,7 @@ impl Observer for Observed {
         // A thread that hangs until the end has waited as well.
         self.count(found, Some(monotonic_ns() as u64));
         self.tell_losses(found);
+        self.pace.tell(found, NAME, "the sums of all threads");
         self.programs.tell_skipped(found, NAME);
         self.symbols.tell_losses(found, NAME);
         Vec::new()
@@ -205,17 +212,17 @@ impl Observed {
 
     /// Writes the sums that changed; waits that go on count until `until_ns`, if given.
     fn count(&mut self, found: &mut Recording, until_ns: Option<u64>) {
-        let now_ns = self.clock.now_ns();
+        self.counted.read(self.clock.now_ns());
         self.threads.read();
         for (key, value) in self.threads.rows() {
-            let tid = tid(key);
             let waits = Waits::parse(value);
             let waits = until_ns.map_or(waits, |until_ns| waits.until(until_ns));
-            let before = self.counted.insert(tid, waits).unwrap_or_default();
-            add_waits(now_ns, tid, &before, &waits, found);
+            if let Some(rise) = self.counted.see(tid(key), waits.sums) {
+                add_waits(tid(key), &rise, found);
+            }
             if waits.has_ended {
                 self.threads.remove(key);
-                self.counted.remove(&tid);
+                self.counted.forget(&tid(key));
             }
         }
     }
@@ -226,7 +233,7 @@ impl Observed {
             let alive = self.target.thread_ids();
             let ended = |key: &[u8]| !alive.contains(&tid(key));
             self.threads.rows().filter(|(key, _)| ended(key)).for_each(|(key, _)| self.threads.remove(key));
-            self.counted.retain(|tid, _| alive.contains(tid));
+            self.counted.retain(|tid| alive.contains(tid));
         }
     }
 
@@ -269,25 +276,16 @@ fn state(bits: u32) -> &'static str {
     LETTERS.iter().find(|(bit, _)| bits & bit != 0).map_or("other", |(_, letter)| letter)
 }
 
-fn add_waits(time_ns: i64, tid: u32, before: &Waits, now: &Waits, found: &mut Recording) {
-    for (index, (before, now)) in before.sums.iter().zip(&now.sums).enumerate() {
+fn add_waits(tid: u32, rise: &Rise<Sums>, found: &mut Recording) {
+    for index in 0..=RUN_QUEUE {
         let (time, count, instance) = match KINDS.get(index) {
             Some(kind) => (counter::BLOCKED_NS, counter::BLOCKED_COUNT, *kind),
             None => (counter::RUN_QUEUE_WAITS_NS, counter::RUN_QUEUE_WAITS_COUNT, ""),
         };
-        for (name, before, now) in [(time, before.time_ns, now.time_ns), (count, before.count, now.count)] {
-            if before != now {
-                let row = Counter {
-                    time_ns,
-                    name: found.strings.intern(name),
-                    instance: found.strings.intern(instance),
-                    tid: i64::from(tid),
-                    value: now as f64,
-                    source: found.strings.intern(NAME),
-                };
-                found.counters.push(row);
-            }
-        }
+        let row = counter_of(found, time, instance, tid, NAME);
+        rise.write(found, &row, |sums| sums[index].time_ns);
+        let row = counter_of(found, count, instance, tid, NAME);
+        rise.write(found, &row, |sums| sums[index].count);
     }
 }
 

@@ -67,6 +67,9 @@ pub(super) struct Sum {
     pub(super) time_ns: u64,
 }
 
+/// By kind; the run queue's last.
+pub(super) type Sums = [Sum; SUMS];
+
 /// One thread's waits since the recording began.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Waits {
@@ -77,7 +80,7 @@ pub(super) struct Waits {
     /// Its thread runs no more.
     pub(super) has_ended: bool,
     /// By kind; the run queue's last.
-    pub(super) sums: [Sum; SUMS],
+    pub(super) sums: Sums,
 }
 
 impl Waits {

@@ -10,16 +10,17 @@ mod calls;
 mod descriptors;
 mod parse;
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use fathom_evidence::detail::{self, SystemCall};
 use fathom_evidence::kinds::{counter, loss, span};
-use fathom_evidence::tables::{Counter, Span};
+use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StackId};
 
-use crate::bpf::{Calls, Programs, Recipe, Ring, Table};
+use crate::bpf::{Part, Calls, Programs, Recipe, Ring, Rise, Rises, Table, counter_of};
+use crate::clock::{monotonic_ns, thread_cpu_ns};
+use crate::pace::Pace;
 use crate::symbols::Symbols;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use descriptors::Descriptors;
@@ -29,6 +30,7 @@ const NAME: &str = "system_calls";
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/system_calls.bpf.o"));
 
 const PERIOD: Duration = Duration::from_millis(100);
+const LOOKS_PER_SECOND: u32 = 10;
 
 pub(crate) static COLLECTOR: SystemCalls = SystemCalls;
 
@@ -65,7 +67,8 @@ impl Collector for SystemCalls {
             descriptors: Descriptors::of(target),
             clock: order.clock,
             target: target.clone(),
-            counted: HashMap::new(),
+            counted: Rises::new(order.clock.now_ns()),
+            pace: Pace::every(PERIOD),
             looks: 0,
         };
         Ok(Box::new(observer))
@@ -95,8 +98,9 @@ struct Observed {
     descriptors: Descriptors,
     clock: Clock,
     target: Target,
-    /// What was written last of each thread and call.
-    counted: HashMap<(u32, u32), Sum>,
+    /// By thread and call.
+    counted: Rises<(u32, u32), Sum>,
+    pace: Pace,
     looks: u32,
 }
 
@@ -107,9 +111,13 @@ impl Observer for Observed {
 
     fn look(&mut self, found: &mut Recording) {
         self.take_slow_ones(found);
-        self.count(found);
+        let (now_ns, cpu_ns) = (monotonic_ns(), thread_cpu_ns());
+        if self.pace.is_due(now_ns) {
+            self.count(found);
+            self.pace.done(now_ns, thread_cpu_ns() - cpu_ns);
+        }
         self.looks += 1;
-        if self.looks.is_multiple_of(10) {
+        if self.looks.is_multiple_of(LOOKS_PER_SECOND) {
             self.forget_ended_threads();
         }
     }
@@ -118,6 +126,7 @@ impl Observer for Observed {
         self.take_slow_ones(found);
         self.count(found);
         self.tell_losses(found);
+        self.pace.tell(found, NAME, "the sums of all threads");
         self.programs.tell_skipped(found, NAME);
         self.symbols.tell_losses(found, NAME);
         Vec::new()
@@ -160,14 +169,12 @@ impl Observed {
 
     /// Writes the sums that changed.
     fn count(&mut self, found: &mut Recording) {
-        let now_ns = self.clock.now_ns();
+        self.counted.read(self.clock.now_ns());
         self.sums.read();
         for (key, value) in self.sums.rows() {
             let (tid, number) = thread_and_call(key);
-            let sum = Sum::parse(value);
-            let before = self.counted.insert((tid, number), sum).unwrap_or_default();
-            if sum != before {
-                add_sum(now_ns, tid, &self.calls.name(number), before, sum, found);
+            if let Some(rise) = self.counted.see((tid, number), Sum::parse(value)) {
+                add_sum(tid, &self.calls.name(number), &rise, found);
             }
         }
     }
@@ -183,7 +190,7 @@ impl Observed {
         for table in [&self.entered, &self.sums] {
             table.rows().filter(|(key, _)| ended(key)).for_each(|(key, _)| table.remove(key));
         }
-        self.counted.retain(|(tid, _), _| alive.contains(tid));
+        self.counted.retain(|(tid, _)| alive.contains(tid));
     }
 
     fn tell_losses(&self, found: &mut Recording) {
@@ -208,24 +215,16 @@ impl Observed {
     }
 }
 
-fn add_sum(time_ns: i64, tid: u32, call: &str, before: Sum, now: Sum, found: &mut Recording) {
-    for (name, before, now) in [
-        (counter::SYSTEM_CALLS_COUNT, before.count, now.count),
-        (counter::SYSTEM_CALLS_NS, before.time_ns, now.time_ns),
-        (counter::SYSTEM_CALLS_BYTES, before.bytes, now.bytes),
-        (counter::SYSTEM_CALLS_FAILED_COUNT, before.errors, now.errors),
-    ] {
-        if before != now {
-            let row = Counter {
-                time_ns,
-                name: found.strings.intern(name),
-                instance: found.strings.intern(call),
-                tid: i64::from(tid),
-                value: now as f64,
-                source: found.strings.intern(NAME),
-            };
-            found.counters.push(row);
-        }
+fn add_sum(tid: u32, call: &str, rise: &Rise<Sum>, found: &mut Recording) {
+    let numbers: [(&str, Part<Sum>); 4] = [
+        (counter::SYSTEM_CALLS_COUNT, |sum| sum.count),
+        (counter::SYSTEM_CALLS_NS, |sum| sum.time_ns),
+        (counter::SYSTEM_CALLS_BYTES, |sum| sum.bytes),
+        (counter::SYSTEM_CALLS_FAILED_COUNT, |sum| sum.errors),
+    ];
+    for (name, number) in numbers {
+        let row = counter_of(found, name, call, tid, NAME);
+        rise.write(found, &row, number);
     }
 }
 
