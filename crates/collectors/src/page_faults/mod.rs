@@ -18,7 +18,7 @@ use fathom_evidence::kinds::{counter, loss, span};
 use fathom_evidence::tables::Span;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-use crate::bpf::{Part, FaultEvent, Programs, Recipe, Ring, Rise, Rises, Table, counter_of, words};
+use crate::bpf::{FaultEvent, Part, Programs, Recipe, Ring, Rise, Rises, Table, counter_of, words};
 use crate::clock::{monotonic_ns, thread_cpu_ns};
 use crate::pace::Pace;
 use crate::symbols::Symbols;

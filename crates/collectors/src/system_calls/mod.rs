@@ -18,7 +18,7 @@ use fathom_evidence::kinds::{counter, loss, span};
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StackId};
 
-use crate::bpf::{Part, Calls, Programs, Recipe, Ring, Rise, Rises, Table, counter_of};
+use crate::bpf::{Calls, Part, Programs, Recipe, Ring, Rise, Rises, Table, counter_of};
 use crate::clock::{monotonic_ns, thread_cpu_ns};
 use crate::pace::Pace;
 use crate::symbols::Symbols;
