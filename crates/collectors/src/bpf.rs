@@ -25,6 +25,7 @@ use crate::Refusal;
 
 pub(crate) use calls::{CALLS, Calls};
 pub(crate) use events::{FaultEvent, online_cpus};
+pub(crate) use rights::look as may_load;
 pub(crate) use ring::Ring;
 pub(crate) use rises::{Part, Rise, Rises, counter as counter_of};
 pub(crate) use table::Table;

@@ -14,7 +14,7 @@ const CAP_BPF: u32 = 39;
 const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
 
 /// What stands in the way of loading, if anything does.
-pub(super) fn look() -> Result<(), Refusal> {
+pub(crate) fn look() -> Result<(), Refusal> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let namespace = fs::read_link("/proc/self/ns/pid").map(|link| link.to_string_lossy().into_owned());
     judge(&Facts {

@@ -16,7 +16,7 @@ use fathom_evidence::Recording;
 use fathom_evidence::detail::{self, PacketDrop};
 use fathom_evidence::kinds::{counter, loss, span};
 
-use crate::bpf::{Programs, Recipe, Rises, Table, counter_of, halves, words};
+use crate::bpf::{Programs, Recipe, Rises, Table, counter_of, halves, may_load, words};
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use ports::Ports;
 use reasons::Reasons;
@@ -67,6 +67,7 @@ impl Collector for Drops {
 
 /// The programs at work.
 fn attached(target: &Target, reasons: &Reasons) -> Result<Programs, Refusal> {
+    may_load()?;
     let link = fs::read_link(target.proc("ns/net")).map(|link| link.to_string_lossy().into_owned());
     let space = link.as_deref().ok().and_then(namespace).ok_or_else(|| {
         Refusal::new(
