@@ -107,13 +107,6 @@ impl Symbols {
         symbols
     }
 
-    /// Reads the files of all code now, so that they need not be there later.
-    pub fn load_all(&mut self) {
-        let code = self.process.mappings().iter().filter(|mapping| mapping.is_executable);
-        let places: Vec<u64> = code.map(|mapping| mapping.addresses.start).collect();
-        places.into_iter().for_each(|place| self.load_at(place));
-    }
-
     /// The stack of a thread in user mode.
     pub fn user_stack(&mut self, found: &mut Recording, user: &UserStack<'_>) -> StackId {
         self.take_new_code();

@@ -1,4 +1,5 @@
-//! Which code the JVM has compiled, and where: names for the addresses that the kernel's collectors see.
+//! Which code the JVM has loaded and compiled, and where: names for the addresses that the kernel's
+//! collectors see. It is gathered here, on a thread that may wait for a disk or the JVM.
 //!
 //! The JVM writes a perf map when it is asked through its attach socket (JDK 17 and later). It holds its
 //! code cache's lock meanwhile, so it is asked only when a collector wants names of compiled code, again
@@ -105,6 +106,8 @@ impl Observer for Asker {
 
 impl Asker {
     fn ask(&self, found: &mut Recording) -> Result<(), MapError> {
+        // First what needs no answer: the process may end at any time.
+        self.order.images.load_all(&self.target);
         let attach = self.order.attach.of(&self.target, &self.order.clock, found)?;
         let map = MapFile::of(&self.target)?;
         own_action(&self.order.clock, found, COMMAND, || attach.diagnose(COMMAND, PATIENCE))?;

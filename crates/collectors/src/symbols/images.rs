@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use fathom_symbols::elf::{Image, ReadAt};
 use fathom_symbols::kernel::{KernelHides, KernelSymbols};
-use fathom_symbols::maps::{Mapping, MappingKind, Mappings};
+use fathom_symbols::maps::{FileId, Mapping, MappingKind, Mappings};
 use rustc_hash::FxHashMap;
 use rustix::fs::Stat;
 
@@ -34,15 +34,13 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Files {
-    images: FxHashMap<FileKey, Option<Arc<Image>>>,
+    images: FxHashMap<FileId, (FileState, Option<Arc<Image>>)>,
     bytes: usize,
 }
 
-/// A state of a file: one that is written again is another.
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct FileKey {
-    device: u64,
-    inode: u64,
+/// A file that is written again, or another one with its number, is in another state.
+#[derive(Debug, PartialEq, Eq)]
+struct FileState {
     size_bytes: i64,
     changed_s: i64,
     changed_ns: u64,
@@ -54,17 +52,27 @@ impl Images {
         if mapping.kind == MappingKind::Vdso {
             return self.0.vdso.get_or_init(own_vdso).clone();
         }
-        let (file, stat) = open::mapped(target, mapping)?;
+        let opened = open::mapped(target, mapping);
         let mut files = self.0.files.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = key_of(&stat);
-        if let Some(known) = files.images.get(&key) {
-            return known.clone();
+        let known = files.images.get(&mapping.file);
+        let Some((file, stat)) = opened else { return known?.1.clone() };
+        let state = state_of(&stat);
+        if let Some((_, image)) = known.filter(|(known, _)| *known == state) {
+            return image.clone();
         }
         let has_room = files.bytes < MOST_IMAGE_BYTES;
         let image = has_room.then(|| read_image(target, mapping, file)).flatten();
         files.bytes += image.as_ref().map_or(0, |image| image.memory_bytes());
-        files.images.insert(key, image.clone());
+        files.images.insert(mapping.file, (state, image.clone()));
         image
+    }
+
+    /// Reads the files of all code now, so that they need not be there later.
+    pub(crate) fn load_all(&self, target: &Target) {
+        let text = fs::read(target.proc("maps")).unwrap_or_default();
+        for mapping in Mappings::parse(&text).iter().filter(|mapping| mapping.is_executable && mapping.has_file()) {
+            self.load(target, mapping);
+        }
     }
 
     /// The code that the JVM compiled.
@@ -86,14 +94,8 @@ impl Images {
     }
 }
 
-fn key_of(stat: &Stat) -> FileKey {
-    FileKey {
-        device: stat.st_dev,
-        inode: stat.st_ino,
-        size_bytes: stat.st_size,
-        changed_s: stat.st_mtime,
-        changed_ns: stat.st_mtime_nsec,
-    }
+fn state_of(stat: &Stat) -> FileState {
+    FileState { size_bytes: stat.st_size, changed_s: stat.st_mtime, changed_ns: stat.st_mtime_nsec }
 }
 
 fn read_image(target: &Target, mapping: &Mapping, file: File) -> Option<Arc<Image>> {

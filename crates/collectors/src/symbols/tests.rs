@@ -96,16 +96,16 @@ fn a_process_that_has_ended_still_has_names() {
     fs::remove_file(&program).unwrap();
     let target = Target::of(child.id()).unwrap();
     let mut symbols = Symbols::of(&target, &Images::default());
-    symbols.load_all();
+    symbols.images.load_all(&target);
     child.kill().unwrap();
     child.wait().unwrap();
     let is_program = |mapping: &&Mapping| mapping.is_executable && mapping.file_name() == "cat";
     let mapping = symbols.process.mappings().iter().find(is_program).unwrap().clone();
+    let place = symbols.place(mapping.addresses.end - 0x800);
     if symbols.process.image(mapping.file).is_none() {
         println!("SKIPPED: files without a name can be opened only with CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE");
         return;
     }
-    let place = symbols.place(mapping.addresses.end - 0x800);
     assert!(place.section.is_some(), "{place:?}");
     assert_eq!(mapping.kind, MappingKind::DeletedFile);
 }
