@@ -232,6 +232,8 @@ details! {
         g2d_ns: i64,
         /// From the first issue to completion, in ns.
         d2c_ns: i64,
+        /// From the first issue to the last, when there were several, in ns; a part of `d2c_ns`.
+        reissue_ns: i64,
         /// Times that it was issued to the driver.
         dispatches: u32,
         /// Error of the device; 0 is none.

@@ -158,7 +158,7 @@ words! {
         RUN_QUEUE_WAIT = "run_queue_wait";
         /// A system call that took long. Name: the call. Detail: result, arguments, path, bytes.
         SYSTEM_CALL = "system_call";
-        /// A request to a block device, from its bio's queueing to its completion; the thread is the submitter's. Name: the device. Detail: operation, bytes, sector, q2g_ns, g2i_ns, i2d_ns, d2c_ns, dispatches, error.
+        /// A request to a block device, from its bio's queueing to its completion; the thread is the submitter's. Name: the device. Detail: operation, bytes, sector, q2g_ns, g2i_ns, i2d_ns (or g2d_ns where there is no scheduler), d2c_ns, reissue_ns, dispatches, error.
         BLOCK_REQUEST = "block_request";
         /// Packets were dropped on their way to the process, one after the other; at most 100 ms of a burst. Name: protocol and reason. Detail: port, reason, count.
         PACKET_DROP = "packet_drop";

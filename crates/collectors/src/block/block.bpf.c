@@ -75,6 +75,8 @@ struct under_way {
 	struct queued from;
 	__u64 inserted_ns;
 	__u64 issued_ns;
+	/* Drivers that are out of resources let it be issued again. */
+	__u64 last_issued_ns;
 	__u64 sector;
 	__u32 bytes;
 	__u32 flags;
@@ -234,10 +236,11 @@ int issues(arguments args)
 
 	if (!entry)
 		return 0;
+	entry->last_issued_ns = bpf_ktime_get_ns();
 	/* If the device is to be flushed first, it has been at work since. */
 	if (!entry->issued_ns)
 		entry->issued_ns = entry->flags & FLUSH_FIRST && entry->from.got_request_ns ?
-					   entry->from.got_request_ns : bpf_ktime_get_ns();
+					   entry->from.got_request_ns : entry->last_issued_ns;
 	/* It may have grown in the queue. */
 	entry->bytes = request->__data_len;
 	entry->dispatches++;

@@ -198,6 +198,7 @@ fn described(request: &Completed) -> BlockRequest {
         i2d_ns: between(request.inserted_ns, request.issued_ns),
         g2d_ns: between(request.got_request_ns, request.issued_ns).filter(|_| no_queue),
         d2c_ns: between(request.issued_ns, request.completed_ns),
+        reissue_ns: between(request.issued_ns, request.last_issued_ns).filter(|_| request.dispatches > 1),
         dispatches: Some(request.dispatches),
         error: Some(i64::from(request.error)),
     }

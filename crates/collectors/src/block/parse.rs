@@ -2,7 +2,7 @@
 
 use crate::bpf::{halves, words};
 
-const EVENT_WORDS: usize = 12;
+const EVENT_WORDS: usize = 13;
 
 /// Stages of the sums, in their order.
 pub(super) const STAGES: [&str; 5] = ["q2g", "g2i", "i2d", "g2d", "d2c"];
@@ -18,6 +18,7 @@ pub(super) struct Completed {
     pub(super) name: String,
     pub(super) inserted_ns: i64,
     pub(super) issued_ns: i64,
+    pub(super) last_issued_ns: i64,
     pub(super) sector: u64,
     pub(super) bytes: u32,
     flags: u32,
@@ -35,14 +36,15 @@ impl Completed {
         let (queued_ns, got_request_ns, (tid, tgid)) = (next() as i64, next() as i64, halves(next()));
         let name: Vec<u8> =
             [next(), next()].into_iter().flat_map(u64::to_ne_bytes).take_while(|byte| *byte != 0).collect();
-        let (inserted_ns, issued_ns, sector) = (next() as i64, next() as i64, next());
+        let (inserted_ns, issued_ns) = (next() as i64, next() as i64);
+        let (last_issued_ns, sector) = (next() as i64, next());
         let ((bytes, flags), (device, dispatches)) = (halves(next()), halves(next()));
         let (completed_ns, (error, _)) = (next() as i64, halves(next()));
         let name = String::from_utf8_lossy(&name).into_owned();
         #[rustfmt::skip]
         let completed = Completed {
-            queued_ns, got_request_ns, tid, tgid, name, inserted_ns, issued_ns, sector, bytes, flags, device, dispatches,
-            completed_ns, error,
+            queued_ns, got_request_ns, tid, tgid, name, inserted_ns, issued_ns, last_issued_ns, sector, bytes, flags, device,
+            dispatches, completed_ns, error,
         };
         Some(completed)
     }
@@ -113,7 +115,7 @@ mod tests {
         let mut bytes: Vec<u8> = [queued, got].into_iter().flat_map(u64::to_ne_bytes).collect();
         bytes.extend([7_u32, 8].into_iter().flat_map(u32::to_ne_bytes));
         bytes.extend(b"jbd2/vda1-8\0....");
-        bytes.extend([inserted, issued, 2048].into_iter().flat_map(u64::to_ne_bytes));
+        bytes.extend([inserted, issued, issued + 1, 2048].into_iter().flat_map(u64::to_ne_bytes));
         bytes.extend([4096, flags, 254 << 20, 1].into_iter().flat_map(u32::to_ne_bytes));
         bytes.extend(900_u64.to_ne_bytes());
         bytes.extend([10_u32, 0].into_iter().flat_map(u32::to_ne_bytes));
@@ -135,6 +137,7 @@ mod tests {
             assert_eq!((read.tid, read.tgid, read.name.as_str()), (7, 8, "jbd2/vda1-8"));
             assert_eq!((read.sector, read.bytes, read.device, read.dispatches), (2048, 4096, 254 << 20, 1));
             assert_eq!((read.completed_ns, read.error), (900, 10));
+            assert_eq!(read.last_issued_ns, read.issued_ns + 1);
         }
         assert_eq!(Completed::parse(&event([1, 2, 3, 4], 0)[1..]), None);
     }
