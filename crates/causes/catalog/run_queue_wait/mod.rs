@@ -23,9 +23,9 @@ pub(crate) static CAUSE: Cause = Cause {
 const BUSY: f64 = 0.9;
 
 fn decide(case: &Case<'_>) -> Finding {
-    match case.excess().of(Cell::Runnable) {
-        Some(_) => counted(case),
-        None => not_counted(case),
+    match case.analysis.account.cells.contains_key(&Cell::Runnable) {
+        true => counted(case),
+        false => not_counted(case),
     }
 }
 
