@@ -6,10 +6,14 @@
 use std::collections::HashMap;
 
 use fathom_evidence::Recording;
+use fathom_evidence::kinds::loss;
 use fathom_evidence::tables::Counter;
 
-/// More instances of one name than this are not kept: the text they come from is not believed.
+/// More instances of one name than this are not kept at a time.
 const MAX_INSTANCES: usize = 20_000;
+
+/// An instance that was not seen for this long has gone (a socket that was closed) and makes room.
+const GONE_NS: i64 = 10_000_000_000;
 
 /// A number that does not change is still written this often, so that every stretch of a recording
 /// that is cut or killed holds it.
@@ -78,16 +82,24 @@ fn write(found: &mut Recording, name: Name<'_>, time_ns: i64, value: f64) {
 pub(crate) struct Numbers {
     source: &'static str,
     seen: HashMap<&'static str, HashMap<Box<str>, Seen>>,
+    /// When room was last made.
+    tidied_ns: i64,
+    /// Numbers that there was no room for.
+    left_out: i64,
 }
 
 impl Numbers {
     pub(crate) fn new(source: &'static str) -> Numbers {
-        Numbers { source, seen: HashMap::new() }
+        Numbers { source, seen: HashMap::new(), tidied_ns: 0, left_out: 0 }
     }
 
     /// Takes a number as it is at `at_ns`.
     pub(crate) fn see(&mut self, found: &mut Recording, at_ns: i64, name: &'static str, instance: &str, value: f64) {
         let instances = self.seen.entry(name).or_default();
+        if instances.len() >= MAX_INSTANCES && at_ns - self.tidied_ns >= GONE_NS {
+            self.tidied_ns = at_ns;
+            instances.retain(|_, seen| at_ns - seen.look_ns < GONE_NS);
+        }
         let has_room = instances.len() < MAX_INSTANCES;
         let name = Name { name, instance, tid: 0, source: self.source };
         match instances.get_mut(instance) {
@@ -102,7 +114,7 @@ impl Numbers {
                 seen.see(found, name, at_ns, value);
                 instances.insert(instance.into(), seen);
             }
-            None => {}
+            None => self.left_out += 1,
         }
     }
 
@@ -112,6 +124,13 @@ impl Numbers {
             for (instance, seen) in instances {
                 seen.close(found, Name { name, instance, tid: 0, source: self.source });
             }
+        }
+        if self.left_out > 0 {
+            let says = format!(
+                "{}: {} readings of a number were left out, as there were more than {MAX_INSTANCES} of its kind at a time",
+                self.source, self.left_out
+            );
+            found.add_loss(self.source, loss::LIMIT, self.left_out, &says);
         }
     }
 }
@@ -142,11 +161,16 @@ mod tests {
     }
 
     #[test]
-    fn instances_are_bounded() {
+    fn instances_are_bounded_and_those_that_went_make_room() {
         let (mut numbers, mut found) = (Numbers::new("test"), Recording::default());
-        for instance in 0..2 * MAX_INSTANCES {
-            numbers.see(&mut found, 1, "a_count", &instance.to_string(), 1.0);
-        }
-        assert_eq!(found.counters.rows().len(), MAX_INSTANCES);
+        let most = MAX_INSTANCES as i64;
+        let mut see = |at_ns: i64, from: i64, to: i64| {
+            (from..to).for_each(|it| numbers.see(&mut found, at_ns, "a_count", &it.to_string(), 1.0));
+            found.counters.rows().len() as i64
+        };
+        assert_eq!(see(1, 0, most + 5), most);
+        assert_eq!(see(1 + GONE_NS, most, most + 7), most + 7, "the old ones were not seen again");
+        numbers.close(&mut found);
+        assert_eq!(found.losses.rows().map(|row| row.count).collect::<Vec<_>>(), [5]);
     }
 }

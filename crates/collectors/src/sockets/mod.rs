@@ -1,14 +1,15 @@
 //! The target's sockets: how full their queues are and what UDP dropped, and the protocol counters of
 //! its network namespace.
 //!
-//! Each UDP socket and each listening TCP socket has numbers of its own. Of other TCP sockets, of
+//! Each UDP socket that lives for longer than a look (or has anything queued) and each listening TCP
+//! socket has numbers of its own. Of other TCP sockets, of
 //! which there may be 100,000, only the sums and the fullest are told. The tables are made anew by the
 //! kernel at each reading, so that large ones are read more rarely.
 
 mod own;
 mod parse;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -77,6 +78,7 @@ impl Collector for Sockets {
             snmp6: optional("net/snmp6"),
             slow_pace: Pace::every(Duration::from_secs(1)),
             tables: tables.into_iter().flatten().collect(),
+            known: HashSet::new(),
         }))
     }
 }
@@ -114,6 +116,8 @@ struct Watch {
     /// When the latter two are due.
     slow_pace: Pace,
     tables: Vec<Table>,
+    /// UDP sockets that were there at the last reading.
+    known: HashSet<u64>,
 }
 
 impl Watch {
@@ -136,7 +140,7 @@ impl Watch {
     }
 
     fn look_at_tables(&mut self, found: &mut Recording) {
-        let Watch { numbers, buffer, own, tables, clock, .. } = self;
+        let Watch { numbers, buffer, own, tables, clock, known, .. } = self;
         // Both versions of IP make one sum, so that both are read when one is due.
         for protocol in [Protocol::Udp, Protocol::Tcp] {
             let at_ns = clock.now_ns();
@@ -150,12 +154,17 @@ impl Watch {
                 let Ok(text) = table.file.read(buffer) else { continue };
                 table.was_cut |= text.len() >= MAX_BYTES;
                 for socket in parse::sockets(text).filter(|socket| own.has(socket)) {
-                    see_socket(numbers, found, at_ns, protocol, &socket);
+                    if socket.is_lasting(known) {
+                        see_socket(numbers, found, at_ns, protocol, &socket);
+                    }
                     sums.add(protocol, &socket);
                 }
                 table.pace.done(at_ns, thread_cpu_ns() - began_cpu_ns);
             }
             sums.see(numbers, found, at_ns);
+            if protocol == Protocol::Udp {
+                *known = sums.udp;
+            }
         }
     }
 }
@@ -178,6 +187,7 @@ fn see_socket(numbers: &mut Numbers, found: &mut Recording, at_ns: i64, protocol
 /// What is told of all sockets together.
 #[derive(Default)]
 struct Sums {
+    udp: HashSet<u64>,
     by_state: BTreeMap<&'static str, u64>,
     queues: Option<Queues>,
 }
@@ -195,6 +205,9 @@ impl Sums {
     fn add(&mut self, protocol: Protocol, socket: &Socket) {
         let state = if protocol == Protocol::Udp { "udp" } else { parse::state_name(socket.state) };
         *self.by_state.entry(state).or_default() += 1;
+        if protocol == Protocol::Udp {
+            self.udp.insert(socket.inode);
+        }
         if protocol == Protocol::Tcp && socket.state != parse::LISTEN {
             let queues = self.queues.get_or_insert_default();
             queues.received = queues.received.saturating_add(socket.receive_queue);

@@ -1,5 +1,7 @@
 //! Socket tables and protocol counters of a network namespace, as text.
 
+use std::collections::HashSet;
+
 use crate::procfs::{hex, lines, number, utf8, words};
 
 /// A line of `udp`, `udp6`, `tcp` or `tcp6`.
@@ -13,6 +15,15 @@ pub(super) struct Socket {
     pub(super) inode: u64,
     /// UDP only.
     pub(super) drops: Option<u64>,
+}
+
+impl Socket {
+    /// Whether it is more than one of the many that are opened for a single question: it was `known`
+    /// before, waits for connections, or holds or lost anything.
+    pub(super) fn is_lasting(&self, known: &HashSet<u64>) -> bool {
+        let is_busy = self.receive_queue > 0 || self.send_queue > 0 || self.drops.is_some_and(|drops| drops > 0);
+        is_busy || self.state == LISTEN || known.contains(&self.inode)
+    }
 }
 
 /// The sockets of a table. A last line that is cut is left out, and so are lines of another form.
@@ -202,6 +213,12 @@ mod tests {
             ]
         );
         assert_eq!(tcp[0].state, LISTEN);
+        let (empty, known) = (HashSet::new(), HashSet::from([571331]));
+        let idle = Socket { receive_queue: 0, drops: Some(0), ..expected };
+        assert_eq!(
+            (expected.is_lasting(&empty), idle.is_lasting(&empty), idle.is_lasting(&known)),
+            (true, false, true)
+        );
         assert_eq!(sockets(&UDP.as_bytes()[..UDP.len() - 12]).count(), 0, "a cut line");
         assert_eq!(state_name(200), "unknown");
         for (link, expected) in
