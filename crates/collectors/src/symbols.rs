@@ -112,13 +112,12 @@ impl Symbols {
         self.take_new_code();
         let registers = Registers::from_pt_regs(this_machine(), user.registers);
         let walk = self.walk(&registers, user.stack);
-        let is_longer = walk.end != WalkEnd::Complete && self.follow_frame_pointers(user.frames);
+        let module = self.walked.last().map(|last| self.process.resolve(*last).module);
+        self.counts.add_walk(walk.end, walk.guessed_from.is_some(), module);
+        if walk.end != WalkEnd::Complete {
+            self.follow_frame_pointers(user.frames);
+        }
         let walked = std::mem::take(&mut self.walked);
-        self.counts.add_walk(
-            walk.end,
-            walk.guessed_from.is_some() || is_longer,
-            walked.last().map(|last| self.process.resolve(*last).module),
-        );
         let stack = self.intern(found, &walked);
         self.walked = walked;
         stack
@@ -206,14 +205,13 @@ impl Symbols {
     }
 
     /// Goes on by the kernel's walk, if it has the caller at which ours ended: in code that keeps frame
-    /// pointers it reaches beyond the copy. Whether it added any.
-    fn follow_frame_pointers(&mut self, frames: &[u64]) -> bool {
+    /// pointers it reaches beyond the copy. The stack still counts as cut, as callers may be missing.
+    fn follow_frame_pointers(&mut self, frames: &[u64]) {
         let last = self.walked.last().copied();
         let is_last = |frame: &u64| last.is_some() && frame.checked_sub(1) == last;
-        let Some(at) = frames.iter().skip(1).position(is_last) else { return false };
-        let rest = &frames[at + 2..];
-        self.walked.extend(rest.iter().map(|frame| frame.saturating_sub(1)));
-        !rest.is_empty()
+        if let Some(at) = frames.iter().skip(1).position(is_last) {
+            self.walked.extend(frames[at + 2..].iter().map(|frame| frame.saturating_sub(1)));
+        }
     }
 
     fn intern(&mut self, found: &mut Recording, places: &[u64]) -> StackId {

@@ -79,7 +79,7 @@ impl Counts {
         }
         for (end, (count, modules)) in reasons {
             let says =
-                format!("{count} of {} user stacks lack callers: {} ({})", self.walks, end.says(), list(&modules));
+                format!("{count} of {} user stacks may lack callers: {} ({})", self.walks, end.says(), list(&modules));
             found.add_loss(source, loss::STACKS_CUT, count as i64, &says);
         }
     }

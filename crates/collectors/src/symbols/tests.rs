@@ -203,10 +203,10 @@ fn the_kernels_walk_goes_on_where_the_copy_ends() {
     let place = some_function as *const () as u64;
     symbols.walked = vec![place, place + 9];
     let frames = [place, place + 5, place + 10, place + 20, place + 30];
-    assert!(symbols.follow_frame_pointers(&frames));
+    symbols.follow_frame_pointers(&frames);
     assert_eq!(symbols.walked, [place, place + 9, place + 19, place + 29]);
-    assert!(!symbols.follow_frame_pointers(&frames[..3]), "nothing to go on with");
-    assert_eq!(symbols.walked.len(), 4);
+    symbols.follow_frame_pointers(&frames[..3]);
+    assert_eq!(symbols.walked.len(), 4, "nothing to go on with");
 }
 
 /// Stops the thread of a child, and reads its registers.
