@@ -2,6 +2,8 @@
 //!
 //! Each test starts its own JVM. Without a JDK the tests say so and pass.
 
+#![allow(clippy::unwrap_used)]
+
 mod jvm;
 
 use std::fs;
