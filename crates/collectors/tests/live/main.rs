@@ -6,6 +6,7 @@ mod async_profiler;
 mod attach;
 mod compiled_code;
 mod hsperfdata;
+mod jcmd;
 mod jfr;
 mod jvm;
 mod jvms;
