@@ -21,6 +21,7 @@ mod socket;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -36,6 +37,9 @@ use crate::{Clock, Refusal, Target};
 
 /// How long the JVM may take to begin to listen, and to answer an ordinary command.
 pub const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long it may take once it has left a command unanswered.
+const WHEN_SILENT: Duration = Duration::from_secs(1);
 
 /// Why a JVM cannot be talked to.
 #[derive(Debug, thiserror::Error)]
@@ -124,6 +128,8 @@ struct Inner {
     tmp: OwnedFd,
     version: Version,
     turn: Mutex<()>,
+    /// Whether the last command got no answer.
+    is_silent: AtomicBool,
 }
 
 impl Attach {
@@ -135,7 +141,15 @@ impl Attach {
         let stream = connected(target, &tmp, until)?;
         let question = Version::One.encode("getversion", &["options"])?;
         let version = Version::of_reply(&socket::ask(stream, &question, until)?);
-        Ok(Attach { inner: Arc::new(Inner { target: target.clone(), tmp, version, turn: Mutex::new(()) }) })
+        Ok(Attach {
+            inner: Arc::new(Inner {
+                target: target.clone(),
+                tmp,
+                version,
+                turn: Mutex::new(()),
+                is_silent: AtomicBool::new(false),
+            }),
+        })
     }
 
     /// Whether [`Attach::to`] could work now. Leaves no trace in the target.
@@ -167,12 +181,16 @@ impl Attach {
 
     /// Any command of the protocol; its output.
     pub fn command(&self, command: &str, arguments: &[&str], patience: Duration) -> Result<String, AttachError> {
-        let Inner { target, tmp, version, turn } = &*self.inner;
+        let Inner { target, tmp, version, turn, is_silent } = &*self.inner;
         let version = if fits_version_1(arguments) { Version::One } else { *version };
         let request = version.encode(command, arguments)?;
         let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+        // Who waited for one answer in vain does not wait as long for the next: the end of a recording must come.
+        let patience = if is_silent.load(Ordering::Relaxed) { patience.min(WHEN_SILENT) } else { patience };
         let until = Instant::now() + patience;
-        let reply = socket::ask(connected(target, tmp, until)?, &request, until)?;
+        let reply = connected(target, tmp, until).and_then(|stream| socket::ask(stream, &request, until));
+        is_silent.store(matches!(reply, Err(AttachError::TimedOut(_))), Ordering::Relaxed);
+        let reply = reply?;
         match reply.status {
             0 => Ok(reply.text),
             _ => Err(AttachError::Failed { command: described(command, arguments), says: first_line(&reply) }),

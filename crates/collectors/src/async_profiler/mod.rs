@@ -86,7 +86,7 @@ impl Collector for AsyncProfiler {
             }
         };
         let profiler = Profiler { attach, library, samples: folder.inner_path(SAMPLES_FILE) };
-        let event = own_action(&order.clock, &mut first, "async-profiler start", || profiler.start_any());
+        let event = own_action(&order.clock, &mut first, "async-profiler start", || profiler.start_any_over(&folder));
         folder.remove(LIBRARY_FILE);
         let event = event?;
         first.add_fact(subject::SETTING, "async_profiler#event", event, SOURCE);
@@ -164,6 +164,15 @@ impl Profiler {
     /// Ends the samples' file. Told without a file, the agent writes to the service's own output.
     fn stop(&self) -> Result<(), Refusal> {
         self.tell(&format!("stop,jfr,file={}", self.samples))
+    }
+
+    /// Starts; over one that a recorder left running that was killed.
+    fn start_any_over(&self, folder: &PrivateFolder) -> Result<&'static str, Refusal> {
+        let started = self.start_any();
+        if started.is_err() && folder.is_only() && self.stop().is_ok() {
+            return self.start_any();
+        }
+        started
     }
 
     /// Starts with the first event that the machine allows.

@@ -86,6 +86,21 @@ impl Drop for PrivateFolder {
     }
 }
 
+impl PrivateFolder {
+    /// Whether no other recorder is at work in this process: none holds a folder.
+    pub(crate) fn is_only(&self) -> bool {
+        let mut others = names(&self.tmp).filter(|name| *name != self.name);
+        let start = format!("{PREFIX}{}-", self.target.inner_pid);
+        !others.any(|name| name.starts_with(&start) && self.is_held(&name))
+    }
+
+    fn is_held(&self, name: &str) -> bool {
+        let opened = as_user_of(&self.target, || open_folder(&self.target, &self.tmp, name));
+        let Ok(Ok(folder)) = opened else { return false };
+        flock(&folder, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK)
+    }
+}
+
 /// Removes the folder with the files in it; folders in it are nobody's of ours, and stay.
 fn clear(tmp: &OwnedFd, folder: &OwnedFd, name: &str) -> io::Result<()> {
     for entry in Dir::read_from(folder)?.flatten().take(ENTRIES_MAX) {
@@ -97,14 +112,19 @@ fn clear(tmp: &OwnedFd, folder: &OwnedFd, name: &str) -> io::Result<()> {
 
 /// Folders of recorders that were killed.
 fn remove_left_behind(target: &Target, tmp: &OwnedFd) {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let Ok(entries) = openat(tmp, ".", flags, Mode::empty()).and_then(Dir::new) else { return };
-    for entry in entries.flatten().take(ENTRIES_MAX) {
-        if let Some(name) = entry.file_name().to_str().ok().filter(|name| name.starts_with(PREFIX)) {
-            // Removing as the target's user can harm nobody else.
-            let _ = as_user_of(target, || remove_if_left_behind(target, tmp, name));
-        }
+    for name in names(tmp) {
+        // Removing as the target's user can harm nobody else.
+        let _ = as_user_of(target, || remove_if_left_behind(target, tmp, &name));
     }
+}
+
+/// Names that look like those of our folders.
+fn names(tmp: &OwnedFd) -> impl Iterator<Item = String> + use<> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let entries = openat(tmp, ".", flags, Mode::empty()).and_then(Dir::new).into_iter();
+    let entries = entries.flat_map(Iterator::flatten).take(ENTRIES_MAX);
+    let names = entries.filter_map(|entry| entry.file_name().to_str().map(str::to_owned).ok());
+    names.filter(|name| name.starts_with(PREFIX))
 }
 
 fn remove_if_left_behind(target: &Target, tmp: &OwnedFd, name: &str) -> io::Result<()> {

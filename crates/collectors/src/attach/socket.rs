@@ -36,7 +36,16 @@ pub(super) fn open(target: &Target, tmp: &OwnedFd, until: Instant) -> Result<Opt
         return Err(AttachError::Foreign(format!("/tmp/{name} is not a socket")));
     }
     belongs_to(target, &is, &name).map_err(|error| AttachError::Foreign(format!("/tmp/{error}")))?;
-    connect_to(target, &file, until)
+    match connect_to(target, &file, until) {
+        Err(AttachError::Io { source, .. })
+            if is.st_uid != target.uid && source.kind() == io::ErrorKind::PermissionDenied =>
+        {
+            Err(AttachError::Foreign(format!(
+                "/tmp/{name} was left by another user's process that had the same number"
+            )))
+        }
+        connected => connected,
+    }
 }
 
 /// Connects to the very file that was looked at, whatever its name means by now.

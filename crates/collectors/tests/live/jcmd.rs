@@ -17,7 +17,9 @@ fn flags_properties_and_the_code_cache() {
             assert_eq!(recording.fact(subject::FLAG_ORIGIN, "MaxHeapSize"), Some("Command line"));
             assert_eq!(recording.fact(subject::PROPERTY, "db.password"), Some("[masked]"));
             assert_eq!(recording.fact(subject::PROPERTY, "mine"), Some("a=b"));
-            let of = |name: &str| recording.counters.rows().filter(|row| recording.text(row.name) == name).collect::<Vec<_>>();
+            let of = |name: &str| {
+                recording.counters.rows().filter(|row| recording.text(row.name) == name).collect::<Vec<_>>()
+            };
             let used = of(counter::CODE_CACHE_USED_BYTES);
             let mut names: Vec<&str> = used.iter().map(|row| recording.text(row.instance)).collect();
             names.sort_unstable();

@@ -165,5 +165,9 @@ impl Drop for Jvm {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+        // A later process may get the number: it must not find what this one left.
+        for name in [".java_pid", ".attach_pid"] {
+            let _ = fs::remove_file(format!("/tmp/{name}{}", self.pid()));
+        }
     }
 }
