@@ -82,6 +82,10 @@ words! {
         WALL = "wall";
         /// Allocated; `size_bytes` is what the sample stands for (JFR `jdk.ObjectAllocation*`, async-profiler `alloc`).
         ALLOCATION = "allocation";
+        /// Allocated, picked at random by JFR (`jdk.ObjectAllocationSample`) in a chunk that also has the ones that it picks by thread-local buffer; `size_bytes` is what the sample stands for. Each of the two kinds accounts for all bytes, so they must not be added up.
+        ALLOCATION_SAMPLED = "allocation_sampled";
+        /// Allocated earlier and still alive at the end of the recording; `size_bytes` is the size of the object (async-profiler `live`).
+        LIVE_OBJECT = "live_object";
         /// Page fault (async-profiler `page-faults`), without its duration.
         PAGE_FAULT = "page_fault";
         /// Native memory allocated (async-profiler `nativemem`).
@@ -96,6 +100,8 @@ words! {
     span {
         /// A whole collection from its start to its end, concurrent parts included. Name: collector. Detail: gc_id, cause, sum_of_pauses_ns, longest_pause_ns.
         GC = "gc";
+        /// A call of `System.gc()`, from the call to its return; the stack has the caller (JFR `jdk.SystemGC`, JDK 17 and later). Detail: concurrent.
+        SYSTEM_GC = "system_gc";
         /// One stop of the application by the collector. Name: as logged, or the phase's name in JFR. Detail: gc_id, cause, scope (young, mixed, full, remark, cleanup, other), collector, heap and old-generation bytes before and after, user_ns, system_ns.
         GC_PAUSE = "gc_pause";
         /// A part of a pause. Name: the phase. Detail: gc_id, level.
@@ -106,6 +112,8 @@ words! {
         SAFEPOINT = "safepoint";
         /// Waiting for the last thread to stop; the first part of a safepoint. Detail: safepoint_id, threads.
         TIME_TO_SAFEPOINT = "time_to_safepoint";
+        /// Housekeeping of the JVM within a safepoint (JDK 11-21). Detail: safepoint_id.
+        SAFEPOINT_CLEANUP = "safepoint_cleanup";
         /// Work of the VM thread. Name: the operation. Detail: safepoint (true or false), safepoint_id.
         VM_OPERATION = "vm_operation";
         /// A sampled thread's delay until its next safepoint poll (JFR `jdk.SafepointLatency`): one per sample, not per safepoint.
@@ -128,6 +136,14 @@ words! {
         PARK = "park";
         /// In `Thread.sleep`.
         SLEEP = "sleep";
+        /// Blocked on a lock of native code, such as a pthread mutex (async-profiler `nativelock`). Detail: address.
+        NATIVE_LOCK = "native_lock";
+        /// A call of a method that the recorder was told to trace (JFR `jdk.MethodTrace`, async-profiler `trace`). Name: the method.
+        METHOD_TRACE = "method_trace";
+        /// Time between two functions that async-profiler was told to profile between (`begin`, `end`, `ttsp`).
+        WINDOW = "window";
+        /// Something that the application marked by async-profiler's API. Name: its tag.
+        SPAN = "span";
         /// Reading a file. Name: the path. Detail: bytes.
         FILE_READ = "file_read";
         /// Writing a file. Name: the path. Detail: bytes.
@@ -190,6 +206,10 @@ words! {
         OLD_CAPACITY_BYTES = "old_capacity_bytes";
         /// Metaspace in use (`before_gc`, `after_gc`).
         METASPACE_USED_BYTES = "metaspace_used_bytes";
+        /// Bytes of the pages that one collection of ZGC chose from (`total`), found empty (`empty`) and decided to clear by moving what lives there (`relocate`).
+        RELOCATION_SET_BYTES = "relocation_set_bytes";
+        /// Heap that ZGC gave back to the system, in this step.
+        UNCOMMITTED_BYTES = "uncommitted_bytes";
         /// CPU time of one collection's pauses (`user`, `system`), at the end of the collection.
         GC_CPU_NS = "gc_cpu_ns";
         /// Elapsed time that belongs to `gc_cpu_ns`.
@@ -202,6 +222,12 @@ words! {
         CODE_CACHE_METHODS_COUNT = "code_cache_methods_count";
         /// Times that an allocation in the code cache failed, since start (segment).
         CODE_CACHE_FULL_COUNT = "code_cache_full_count";
+        /// Runs of the code cache's sweeper since start (JDK 11-19).
+        CODE_SWEEPS_COUNT = "code_sweeps_count";
+        /// Compiled methods that the sweeper removed since start (JDK 11-19).
+        CODE_SWEEPS_RECLAIMED_COUNT = "code_sweeps_reclaimed_count";
+        /// Time spent sweeping since start (JDK 11-19).
+        CODE_SWEEPS_NS = "code_sweeps_ns";
         /// Compilations since start.
         COMPILE_COUNT = "compile_count";
         /// Time spent compiling since start, over all compiler threads.
@@ -238,7 +264,7 @@ words! {
         CGROUP_MEMORY_EVENTS_COUNT = "cgroup_memory_events_count";
         /// Events of memory management in the container since its start (name of the field in `memory.stat`, such as `workingset_refault_file`).
         CGROUP_MEMORY_STAT_COUNT = "cgroup_memory_stat_count";
-        /// Bytes that the container read and wrote since its start (`254:0 read`, `254:0 write`, `254:0 discard`: device and operation).
+        /// Bytes that the container read and wrote since its start (`254:0 read`, `254:0 write`, `254:0 discard`: device and operation; empty for all together, as JFR has it).
         CGROUP_IO_BYTES = "cgroup_io_bytes";
         /// Requests of the container to disks since its start (instances as for `cgroup_io_bytes`).
         CGROUP_IO_COUNT = "cgroup_io_count";
@@ -414,6 +440,8 @@ words! {
         DISK = "disk";
         /// The collector's configuration.
         GC = "gc";
+        /// The code cache's configuration: initial_bytes, reserved_bytes, and the sizes of its segments.
+        CODE_CACHE = "code_cache";
     }
 }
 

@@ -4,12 +4,12 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use fathom_evidence::tables::{Sample, Span};
-use fathom_evidence::{Recording, StackId, Table, kinds};
+use fathom_evidence::{Recording, StackId, StrId, Table, kinds};
 use fathom_readers::{LoadOptions, load_file};
 use serde_json::Value;
 
@@ -64,6 +64,7 @@ const ROWS: &[(&str, &str, &[&str])] = &[
             "jdk.ZOldGarbageCollection",
         ],
     ),
+    ("spans", "system_gc", &["jdk.SystemGC"]),
     ("spans", "allocation_stall", &["jdk.ZAllocationStall"]),
     ("spans", "page_allocation", &["jdk.ZPageAllocation"]),
     ("spans", "time_to_safepoint", &["jdk.SafepointBegin"]),
@@ -376,4 +377,53 @@ fn files_put_together_are_read_chunk_by_chunk() {
     let alone: Vec<Recording> = parts.iter().map(|part| load(part)).collect();
     assert_eq!(together.samples.len(), alone.iter().map(|part| part.samples.len()).sum::<usize>());
     assert_eq!(together.counters.len(), alone.iter().map(|part| part.counters.len()).sum::<usize>());
+}
+
+/// Words of a column that the schema does not describe.
+fn unknown_words<'a>(recording: &'a Recording, known: &[kinds::Word], column: &[StrId]) -> Vec<&'a str> {
+    let words: BTreeSet<&str> = column.iter().map(|id| recording.text(*id)).collect();
+    words.into_iter().filter(|word| known.iter().all(|known| known.word != *word)).collect()
+}
+
+#[test]
+fn all_words_are_described() {
+    for (name, recording, _) in expectations() {
+        let none: Vec<&str> = Vec::new();
+        let check = |known, column| assert_eq!(unknown_words(&recording, known, column), none, "{name}");
+        check(kinds::event::ALL, &recording.samples.event);
+        check(kinds::span::ALL, &recording.spans.kind);
+        check(kinds::counter::ALL, &recording.counters.name);
+        check(kinds::subject::ALL, &recording.facts.subject);
+        check(kinds::loss::ALL, &recording.losses.kind);
+    }
+}
+
+#[test]
+fn calls_of_system_gc_have_their_caller() {
+    let file = folder().join("../labs/explicit_gc-sick-jdk17/recording.jfr.gz");
+    let recording = load_file(&file, &LoadOptions::default()).unwrap();
+    let collections =
+        spans(&recording, kinds::span::GC).filter(|span| recording.text(span.detail).contains("System.gc()"));
+    let calls: Vec<Span> = spans(&recording, kinds::span::SYSTEM_GC).collect();
+    assert_eq!((calls.len(), collections.count()), (12, 12));
+    for call in calls {
+        let stack: Vec<&str> =
+            recording.stacks.leaf_to_root(call.stack_id).map(|frame| recording.text(frame.symbol)).collect();
+        assert_eq!(stack[..2], ["java.lang.Runtime.gc", "java.lang.System.gc"]);
+        assert!(stack.len() > 2, "{stack:?}");
+    }
+}
+
+#[test]
+fn stacks_that_are_cut_are_a_loss() {
+    let losses = |file: &str| -> Vec<(i64, String)> {
+        let recording = load(file);
+        let rows = recording.losses.rows().filter(|loss| recording.text(loss.kind) == kinds::loss::STACKS_CUT);
+        rows.map(|loss| (loss.count, recording.text(loss.says).to_owned())).collect()
+    };
+    // Recorded with a depth of 16; the JDK's tool prints as many different stacks, and as many with `truncated`.
+    let [(count, says)] = &losses("jdk17_g1.jfr")[..] else { panic!("one row") };
+    assert_eq!(*count, 83);
+    assert!(says.contains(": 83 of 156 stacks lack their callers"), "{says}");
+    assert_eq!(losses("ap_everything.jfr"), []);
 }

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use fathom_evidence::tables::ClockPair;
 use fathom_evidence::{Recording, StrId};
 
-use super::load_chunk::{self, Before, Damage, Lost, SOURCE};
+use super::load_chunk::{self, Before, Damage, Lost, SOURCE, Stacks};
 use super::load_gc::Collections;
 use super::load_losses::{self, Losses};
 use super::load_safepoint::{self, SafepointEvent};
@@ -35,7 +35,7 @@ pub(super) fn load(file: &[u8], path: &Path) -> Result<Recording, LoadError> {
     let runs: Vec<Run> = shares(&opened).into_par_iter().map(|share| Run::of(share, settings.as_ref())).collect();
     let mut all = runs.into_iter().reduce(Run::followed_by).unwrap_or_default();
     all.finish_jvm();
-    let Run { mut recording, lost, damage, .. } = all;
+    let Run { mut recording, lost, stacks, damage, .. } = all;
     keep_changed_facts(&mut recording);
     opened.iter().for_each(|opened| add_clock(&opened.chunk, &mut recording));
     load_losses::add_lost(lost, &mut recording);
@@ -43,6 +43,7 @@ pub(super) fn load(file: &[u8], path: &Path) -> Result<Recording, LoadError> {
     let mut losses = Losses::new(&file);
     opened.iter().zip(&damage).for_each(|(opened, damage)| losses.chunk(&opened.chunk, damage.as_ref()));
     losses.gaps(&gaps);
+    losses.stacks(stacks);
     losses.finish(&mut recording);
     Ok(recording)
 }
@@ -77,6 +78,7 @@ struct Run {
     collections: Collections,
     safepoints: Vec<SafepointEvent>,
     lost: Vec<Lost>,
+    stacks: Stacks,
     /// When the JVMs of the first and of the last chunk were started.
     jvms: Option<(String, String)>,
     /// Of each chunk what could not be used; `None` if nothing could.
@@ -108,6 +110,7 @@ impl Run {
         self.collections.absorb(loaded.collections);
         self.safepoints.extend(loaded.safepoints);
         self.lost.extend(loaded.lost);
+        self.stacks += loaded.stacks;
         self.damage.push(Some(loaded.damage));
     }
 
@@ -117,6 +120,7 @@ impl Run {
         self.collections.absorb(later.collections);
         self.safepoints.extend(later.safepoints);
         self.lost.extend(later.lost);
+        self.stacks += later.stacks;
         self.damage.extend(later.damage);
         self
     }

@@ -29,8 +29,9 @@ pub(super) struct Loaded {
     pub(super) safepoints: Vec<SafepointEvent>,
     /// What the recorder says that it lost.
     pub(super) lost: Vec<Lost>,
-    /// Stacks whose callers are missing, because they were deeper than the recorder goes.
-    pub(super) truncated_stacks: u64,
+    /// Stacks of the chunk, and those of them whose callers are missing because they were deeper than the
+    /// recorder goes.
+    pub(super) stacks: Stacks,
     pub(super) damage: Damage,
 }
 
@@ -40,6 +41,20 @@ pub(super) struct Lost {
     pub(super) says: &'static str,
     pub(super) count: i64,
     pub(super) time_ns: i64,
+}
+
+/// Numbers of stacks.
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+pub(super) struct Stacks {
+    pub(super) all: usize,
+    pub(super) truncated: usize,
+}
+
+impl std::ops::AddAssign for Stacks {
+    fn add_assign(&mut self, more: Stacks) {
+        self.all += more.all;
+        self.truncated += more.truncated;
+    }
 }
 
 /// What of a chunk could not be used.
@@ -75,7 +90,7 @@ pub(super) fn load<'a>(
     let pools = Pools::read(chunk, &layout.types, &layout.checkpoints);
     let mut loaded = Loaded { recording, ..Loaded::default() };
     loaded.damage.checkpoints = pools.damaged.len();
-    loaded.truncated_stacks = pools.stacks.truncated;
+    loaded.stacks = Stacks { all: pools.stacks.len(), truncated: pools.stacks.truncated };
     let mut resolver = Resolver::new(chunk.data, &layout.types, &pools, chunk.clock);
     let is_whole = chunk.complete && pools.damaged.is_empty();
     let stacks = StackTable::load(&mut resolver, &mut loaded.recording, known, is_whole);

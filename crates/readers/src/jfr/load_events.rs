@@ -101,10 +101,6 @@ const fn sample(event: &'static str, weight: Weight) -> Map {
     Map::Sample { event: Event::Is(event), weight, class: "", state: &["state"] }
 }
 
-/// Word of allocations that JFR picked at random, in a chunk that also has the ones it picks by TLAB. Each kind
-/// accounts for all bytes, so they must not be added up; where they are alone they are [`event::ALLOCATION`].
-pub(super) const ALLOCATION_SAMPLED: &str = "allocation_sampled";
-
 const fn allocation(event: &'static str, bytes: &'static str) -> Map {
     Map::Sample { event: Event::Is(event), weight: Weight::Bytes(bytes), class: "objectClass", state: &[] }
 }
@@ -149,14 +145,14 @@ pub(super) const EVENTS: &[(&str, &[Map])] = &[
         }],
     ),
     ("profiler.WallClockSample", &[sample(event::WALL, Weight::Periods("samples"))]),
-    ("jdk.ObjectAllocationSample", &[allocation(ALLOCATION_SAMPLED, "weight")]),
+    ("jdk.ObjectAllocationSample", &[allocation(event::ALLOCATION_SAMPLED, "weight")]),
     ("jdk.ObjectAllocationInNewTLAB", &[allocation(event::ALLOCATION, "tlabSize")]),
     ("jdk.ObjectAllocationOutsideTLAB", &[allocation(event::ALLOCATION, "allocationSize")]),
     ("profiler.Malloc", &[sample(event::MALLOC, Weight::Bytes("size"))]),
     (
         "profiler.LiveObject",
         &[Map::Sample {
-            event: Event::Is("live_object"),
+            event: Event::Is(event::LIVE_OBJECT),
             weight: Weight::Bytes("allocationSize"),
             class: "objectClass",
             state: &[],
@@ -178,6 +174,7 @@ pub(super) const EVENTS: &[(&str, &[Map])] = &[
         &[span(span::GC_CONCURRENT, Name::Is("Young Generation"), &[("gc_id", &["gcId"])])],
     ),
     ("jdk.ZOldGarbageCollection", &[span(span::GC_CONCURRENT, Name::Is("Old Generation"), &[("gc_id", &["gcId"])])]),
+    ("jdk.SystemGC", &[span(span::SYSTEM_GC, Name::Is("System.gc()"), &[("concurrent", &["invokedConcurrent"])])]),
     ("jdk.GCCPUTime", &[Map::Gc(GcPart::CpuTime)]),
     ("jdk.GCHeapSummary", &[Map::Gc(GcPart::Heap)]),
     ("jdk.PSHeapSummary", &[Map::Gc(GcPart::ParallelHeap)]),
@@ -188,17 +185,17 @@ pub(super) const EVENTS: &[(&str, &[Map])] = &[
     (
         "jdk.ZRelocationSet",
         &[
-            counter_of("relocation_set_bytes", Name::Is("total"), &["total"]),
-            counter_of("relocation_set_bytes", Name::Is("empty"), &["empty"]),
-            counter_of("relocation_set_bytes", Name::Is("relocate"), &["relocate"]),
+            counter_of(counter::RELOCATION_SET_BYTES, Name::Is("total"), &["total"]),
+            counter_of(counter::RELOCATION_SET_BYTES, Name::Is("empty"), &["empty"]),
+            counter_of(counter::RELOCATION_SET_BYTES, Name::Is("relocate"), &["relocate"]),
         ],
     ),
-    ("jdk.ZUncommit", &[counter("uncommitted_bytes", &["uncommitted"])]),
+    ("jdk.ZUncommit", &[counter(counter::UNCOMMITTED_BYTES, &["uncommitted"])]),
     // Safepoints.
     ("jdk.SafepointBegin", &[Map::Safepoint(SafepointPart::Begin)]),
     ("jdk.SafepointStateSynchronization", &[Map::Safepoint(SafepointPart::Synchronization)]),
     ("jdk.SafepointEnd", &[Map::Safepoint(SafepointPart::End)]),
-    ("jdk.SafepointCleanup", &[span("safepoint_cleanup", Name::Is(""), &[("safepoint_id", &["safepointId"])])]),
+    ("jdk.SafepointCleanup", &[span(span::SAFEPOINT_CLEANUP, Name::Is(""), &[("safepoint_id", &["safepointId"])])]),
     (
         "jdk.ExecuteVMOperation",
         &[
@@ -256,11 +253,11 @@ pub(super) const EVENTS: &[(&str, &[Map])] = &[
     (
         "jdk.CodeCacheConfiguration",
         &[
-            fact("code_cache", "initial_bytes", "initialSize"),
-            fact("code_cache", "reserved_bytes", "reservedSize"),
-            fact("code_cache", "non_nmethod_bytes", "nonNMethodSize"),
-            fact("code_cache", "profiled_bytes", "profiledSize"),
-            fact("code_cache", "non_profiled_bytes", "nonProfiledSize"),
+            fact(subject::CODE_CACHE, "initial_bytes", "initialSize"),
+            fact(subject::CODE_CACHE, "reserved_bytes", "reservedSize"),
+            fact(subject::CODE_CACHE, "non_nmethod_bytes", "nonNMethodSize"),
+            fact(subject::CODE_CACHE, "profiled_bytes", "profiledSize"),
+            fact(subject::CODE_CACHE, "non_profiled_bytes", "nonProfiledSize"),
         ],
     ),
     (
@@ -286,9 +283,9 @@ pub(super) const EVENTS: &[(&str, &[Map])] = &[
     (
         "jdk.CodeSweeperStatistics",
         &[
-            counter("code_sweeps_count", &["sweepCount"]),
-            counter("code_sweeps_reclaimed_count", &["methodReclaimedCount"]),
-            counter("code_sweeps_ns", &["totalSweepTime"]),
+            counter(counter::CODE_SWEEPS_COUNT, &["sweepCount"]),
+            counter(counter::CODE_SWEEPS_RECLAIMED_COUNT, &["methodReclaimedCount"]),
+            counter(counter::CODE_SWEEPS_NS, &["totalSweepTime"]),
         ],
     ),
     (
@@ -331,10 +328,10 @@ pub(super) const EVENTS: &[(&str, &[Map])] = &[
     ("jdk.ThreadSleep", &[span(span::SLEEP, Name::Is(""), &[("timeout_ns", &["time"])])]),
     ("jdk.ThreadStart", &[span(span::THREAD_START, Name::Of("thread"), &[])]),
     ("jdk.ThreadEnd", &[span(span::THREAD_END, Name::Of("thread"), &[])]),
-    ("profiler.NativeLock", &[span("native_lock", Name::Is(""), &[("address", &["address"])])]),
-    ("profiler.Window", &[span("window", Name::Is(""), &[])]),
-    ("profiler.Span", &[span("span", Name::Of("tag"), &[])]),
-    ("jdk.MethodTrace", &[span("method_trace", Name::Of("method"), &[])]),
+    ("profiler.NativeLock", &[span(span::NATIVE_LOCK, Name::Is(""), &[("address", &["address"])])]),
+    ("profiler.Window", &[span(span::WINDOW, Name::Is(""), &[])]),
+    ("profiler.Span", &[span(span::SPAN, Name::Of("tag"), &[])]),
+    ("jdk.MethodTrace", &[span(span::METHOD_TRACE, Name::Of("method"), &[])]),
     ("jdk.JavaThreadStatistics", &[counter(counter::THREADS_COUNT, &["activeCount"])]),
     ("jdk.ThreadAllocationStatistics", &[counter(counter::THREAD_ALLOCATED_BYTES, &["allocated"])]),
     ("jdk.ExceptionStatistics", &[counter(counter::EXCEPTIONS_COUNT, &["throwables"])]),
@@ -395,7 +392,10 @@ pub(super) const EVENTS: &[(&str, &[Map])] = &[
     ("jdk.ContainerMemoryUsage", &[counter_of(counter::MEMORY_USED_BYTES, Name::Is("container"), &["memoryUsage"])]),
     (
         "jdk.ContainerIOUsage",
-        &[counter("cgroup_io_requests_count", &["serviceRequests"]), counter("cgroup_io_bytes", &["dataTransferred"])],
+        &[
+            counter(counter::CGROUP_IO_COUNT, &["serviceRequests"]),
+            counter(counter::CGROUP_IO_BYTES, &["dataTransferred"]),
+        ],
     ),
     (
         "jdk.PhysicalMemory",
@@ -490,3 +490,31 @@ pub(super) const EVENTS: &[(&str, &[Map])] = &[
         &[Map::Loss { says: "CPU time samples dropped by JFR because its queues were full", count: "lostSamples" }],
     ),
 ];
+
+#[cfg(test)]
+mod tests {
+    use fathom_evidence::kinds::{self, Word};
+
+    use super::*;
+
+    /// Each word in the tables is one that the schema describes.
+    #[test]
+    fn words_are_described() {
+        let check = |words: &[Word], word: &str, of: &str| {
+            assert!(words.iter().any(|known| known.word == word), "{of}: {word} is not in the schema");
+        };
+        for (of, maps) in EVENTS {
+            for map in *maps {
+                match map {
+                    Map::Sample { event: Event::Is(word), .. } => check(kinds::event::ALL, word, of),
+                    Map::Span { kind, .. } => check(kinds::span::ALL, kind, of),
+                    Map::Counter { name, .. } => check(kinds::counter::ALL, name, of),
+                    Map::Fact { subject, .. } | Map::NamedFact { subject, .. } => {
+                        check(kinds::subject::ALL, subject, of);
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+}

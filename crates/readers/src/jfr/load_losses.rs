@@ -4,7 +4,7 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::loss;
 use fathom_evidence::tables::Loss;
 
-use super::load_chunk::{Damage, Lost, SOURCE};
+use super::load_chunk::{Damage, Lost, SOURCE, Stacks};
 use super::parse_chunk::{Chunk, Gap};
 
 /// Most losses that are told one by one.
@@ -70,6 +70,17 @@ impl<'a> Losses<'a> {
         for Gap { bytes, why } in gaps {
             let says = format!("bytes {} to {} were skipped: {why}", bytes.start, bytes.end);
             self.add(loss::DAMAGED, bytes.len(), says);
+        }
+    }
+
+    /// Stacks that were deeper than the recorder goes.
+    pub(super) fn stacks(&mut self, Stacks { all, truncated }: Stacks) {
+        if truncated > 0 {
+            let says = format!(
+                "{truncated} of {all} stacks lack their callers because they were deeper than the recorder's limit \
+                 (-XX:FlightRecorderOptions:stackdepth=N; async-profiler: jstackdepth=N)"
+            );
+            self.add(loss::STACKS_CUT, truncated, says);
         }
     }
 

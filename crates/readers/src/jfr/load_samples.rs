@@ -4,7 +4,7 @@ use fathom_evidence::tables::Sample;
 use fathom_evidence::{Recording, StackId, StrId, kinds};
 
 use super::load_chunk::Loader;
-use super::load_events::{ALLOCATION_SAMPLED, Event, Map, Weight};
+use super::load_events::{Event, Map, Weight};
 use super::load_handlers::{Bound, Handler, MAX_SLOTS};
 use super::load_settings::Profiler;
 use super::load_stacks::push_class;
@@ -132,7 +132,8 @@ impl Loader<'_, '_> {
     /// Names sampled allocations plainly when the chunk has no others.
     pub(super) fn name_allocations(&mut self) {
         let Recording { strings, samples, .. } = &mut self.out.recording;
-        let (plain, sampled) = (strings.intern(kinds::event::ALLOCATION), strings.find(ALLOCATION_SAMPLED));
+        let (plain, sampled) =
+            (strings.intern(kinds::event::ALLOCATION), strings.find(kinds::event::ALLOCATION_SAMPLED));
         let (Some(sampled), events) = (sampled, &mut samples.event[self.samples_before..]) else { return };
         if !events.contains(&plain) {
             events.iter_mut().filter(|event| **event == sampled).for_each(|event| *event = plain);

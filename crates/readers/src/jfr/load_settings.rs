@@ -46,11 +46,17 @@ impl SettingPlan {
 pub(super) struct Profiler {
     /// Its name for the event; empty when it took none but wall-clock samples.
     event: String,
+    /// 0 stands for the default.
     interval_ns: i64,
-    wall_interval_ns: i64,
+    /// Likewise; there is none when wall-clock samples were not asked for beside another event.
+    wall_interval_ns: Option<i64>,
 }
 
 impl Profiler {
+    /// The profiler's own defaults.
+    const CPU_INTERVAL_NS: i64 = 10_000_000;
+    const WALL_INTERVAL_NS: i64 = 50_000_000;
+
     /// Whether a chunk is async-profiler's.
     pub(super) fn wrote(types: &Types) -> bool {
         types.iter().any(|(_, kind)| kind.name.starts_with("profiler."))
@@ -82,7 +88,7 @@ impl Profiler {
         match setting.name.as_str() {
             "event" => self.event = setting.value.clone(),
             "interval" => self.interval_ns = number(),
-            "wall" => self.wall_interval_ns = number(),
+            "wall" => self.wall_interval_ns = Some(number()).filter(|interval| *interval >= 0),
             _ => {}
         }
     }
@@ -100,6 +106,7 @@ impl Profiler {
     /// Time that one of them stands for; 0 for events that are not time.
     pub(super) fn period_ns(&self) -> i64 {
         match self.event.as_str() {
+            "cpu" | "cpu-clock" | "ctimer" | "itimer" if self.interval_ns == 0 => Profiler::CPU_INTERVAL_NS,
             "cpu" | "cpu-clock" | "ctimer" | "itimer" => self.interval_ns,
             "" | "wall" => self.wall_period_ns(),
             _ => 0,
@@ -108,7 +115,10 @@ impl Profiler {
 
     /// Time that one wall-clock sample stands for.
     pub(super) fn wall_period_ns(&self) -> i64 {
-        if self.wall_interval_ns > 0 { self.wall_interval_ns } else { self.interval_ns }
+        match self.wall_interval_ns.unwrap_or(self.interval_ns) {
+            0 => Profiler::WALL_INTERVAL_NS,
+            interval_ns => interval_ns,
+        }
     }
 }
 
@@ -156,10 +166,15 @@ mod tests {
             let found = (profiler.event(), profiler.period_ns(), profiler.wall_period_ns());
             assert_eq!(found, expected, "{event}");
         };
-        check("cpu", 10, 0, (event::CPU, 10, 10));
-        check("cpu", 10, 70, (event::CPU, 10, 70));
-        check("wall", 50, 0, (event::WALL, 50, 50));
-        check("page-faults", 1, -1, (event::PAGE_FAULT, 0, 1));
-        check("cache-misses", 1000, -1, ("cache-misses", 0, 1000));
+        // What async-profiler 4.6 writes when no interval is given is 0, and then it takes its defaults.
+        check("cpu", 10, Some(0), (event::CPU, 10, 50_000_000));
+        check("cpu", 10, Some(70), (event::CPU, 10, 70));
+        check("cpu", 0, Some(0), (event::CPU, 10_000_000, 50_000_000));
+        check("", 0, Some(0), (event::WALL, 50_000_000, 50_000_000));
+        check("", 0, Some(20), (event::WALL, 20, 20));
+        check("wall", 50, None, (event::WALL, 50, 50));
+        check("wall", 0, None, (event::WALL, 50_000_000, 50_000_000));
+        check("page-faults", 1, None, (event::PAGE_FAULT, 0, 1));
+        check("cache-misses", 1000, None, ("cache-misses", 0, 1000));
     }
 }

@@ -25,10 +25,14 @@ pub(super) struct RawStacks {
     /// End of each stack in `cuts`.
     ends: Vec<usize>,
     /// Stacks whose callers are missing, because they were deeper than the recorder goes.
-    pub(super) truncated: u64,
+    pub(super) truncated: usize,
 }
 
 impl RawStacks {
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
     /// At least how many groups there are.
     pub(super) fn groups(&self) -> usize {
         self.cuts.len() - self.ends.len().min(self.cuts.len())
@@ -66,7 +70,7 @@ impl StackReader {
             self.raw.cuts.truncate(before);
             return None;
         }
-        self.raw.truncated += u64::from(self.truncated.is_some_and(|slot| self.slots[slot] != 0));
+        self.raw.truncated += usize::from(self.truncated.is_some_and(|slot| self.slots[slot] != 0));
         self.raw.ends.push(self.raw.cuts.len());
         end
     }
@@ -207,7 +211,7 @@ mod tests {
                 .map(|(_, at)| *at)
                 .collect();
             assert_eq!(reader.raw.iter().collect::<Vec<_>>(), [&wanted[..]], "{frames} {longest}");
-            assert_eq!(reader.raw.truncated, u64::from(frames.is_multiple_of(2)));
+            assert_eq!(reader.raw.truncated, usize::from(frames.is_multiple_of(2)));
             assert_eq!(reader.raw.groups(), frames.div_ceil(GROUP as usize));
             assert_eq!(reader.stack(&data[..end - 1], 0), None, "{frames} {longest}");
         }
