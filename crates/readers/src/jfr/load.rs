@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rayon::prelude::{IntoParallelIterator, ParallelIterator};
+use rayon::prelude::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use rustc_hash::FxHashMap;
 
 use fathom_evidence::tables::ClockPair;
@@ -32,7 +32,11 @@ pub(super) fn load(file: &[u8], path: &Path) -> Result<Recording, LoadError> {
     let known = KnownTypes::default();
     let opened: Vec<Opened<'_>> = chunks.into_par_iter().map(|chunk| Opened::new(chunk, &known)).collect();
     let settings = opened.iter().find_map(|opened| Profiler::of(&opened.chunk, opened.layout.as_ref()?));
-    let runs: Vec<Run> = shares(&opened).into_par_iter().map(|share| Run::of(share, settings.as_ref())).collect();
+    let shares = shares(&opened).into_par_iter().enumerate();
+    // The first share is what the rows of the others are put behind.
+    let bytes = |number: usize, share: &[Opened<'_>]| if number == 0 { file.len() } else { bytes_of(share) };
+    let run = |(number, share)| Run::of(share, bytes(number, share), settings.as_ref());
+    let runs: Vec<Run> = shares.map(run).collect();
     let mut all = runs.into_iter().reduce(Run::followed_by).unwrap_or_default();
     all.finish_jvm();
     let Run { mut recording, lost, stacks, damage, .. } = all;
@@ -63,11 +67,14 @@ impl<'a> Opened<'a> {
 /// One share of neighbouring chunks for each processor: within a share, names and stacks that chunks repeat
 /// are interned once.
 fn shares<'a, 'b>(opened: &'b [Opened<'a>]) -> Vec<&'b [Opened<'a>]> {
-    let bytes: usize = opened.iter().map(|opened| opened.chunk.data.len()).sum();
-    let share = (bytes / rayon::current_num_threads()).max(1);
+    let share = (bytes_of(opened) / rayon::current_num_threads()).max(1);
     let start = opened.first().map_or(0, |first| first.chunk.offset);
     let number = |opened: &Opened<'_>| (opened.chunk.offset - start + opened.chunk.data.len() / 2) / share;
     opened.chunk_by(|a, b| number(a) == number(b)).collect()
+}
+
+fn bytes_of(chunks: &[Opened<'_>]) -> usize {
+    chunks.iter().map(|opened| opened.chunk.data.len()).sum()
 }
 
 /// What neighbouring chunks give together.
@@ -86,9 +93,10 @@ struct Run {
 }
 
 impl Run {
-    fn of(share: &[Opened<'_>], settings: Option<&Profiler>) -> Run {
+    /// Reads `share` into a recording that is to take the rows of as many `bytes`.
+    fn of(share: &[Opened<'_>], bytes: usize, settings: Option<&Profiler>) -> Run {
         let (mut run, mut known) = (Run::default(), KnownStacks::default());
-        let mut left = share.iter().map(|opened| opened.chunk.data.len()).sum();
+        let mut left = bytes;
         for opened in share {
             run.add(opened, settings, left, &mut known);
             left -= opened.chunk.data.len();
