@@ -26,6 +26,9 @@ fn decide(case: &Case<'_>) -> Finding {
     let is_seen = found.iter().any(|fault| faults::shows_binding(case, fault));
     let mut text =
         format!("the loader bound functions at their first call: {}", faults::sum(found.iter().cloned()).says(case));
+    if let Some(function) = found.iter().find_map(|fault| fault.detail.being_bound.as_deref()) {
+        text += &format!("; bound was {function}");
+    }
     if let Some(caller) = found.iter().find_map(|fault| caller(case, fault)) {
         text += &format!("; called by {caller}");
     }

@@ -131,8 +131,12 @@ fn is_binding(case: &Case<'_>, span: &Span, section: &str) -> bool {
     calls(BINDERS) || (!calls(LOADERS) && SYMBOLS.contains(&section))
 }
 
-/// Whether the stack of a fault shows that a function was being bound.
+/// Whether it is certain that a function was being bound: the loader's stack says so, or its registers
+/// told which one.
 pub fn shows_binding(case: &Case<'_>, fault: &Fault) -> bool {
+    if fault.detail.being_bound.is_some() {
+        return true;
+    }
     let recording = case.recording();
     let mut frames = recording.stacks.leaf_to_root(fault.span.stack_id).map(|frame| recording.text(frame.symbol));
     frames.any(|frame| BINDERS.iter().any(|name| frame.starts_with(name)))

@@ -4,9 +4,9 @@ use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::tables::Counter;
 
 use super::load_chunk::{Head, Loader};
-use super::load_events::GcPart;
 use super::load_gc::GcSpan;
 use super::load_handlers::Fields;
+use super::load_map::GcPart;
 use super::load_rows::when;
 
 impl Loader<'_, '_> {

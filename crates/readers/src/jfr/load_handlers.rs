@@ -2,7 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::load_events::{EVENTS, GcPart, Map, Name, SafepointPart, Sum};
+use super::load_events::EVENTS;
+use super::load_map::{GcPart, Map, Name, SafepointPart, Sum};
 use super::load_samples::thread_slot;
 use super::load_settings::SettingPlan;
 use super::parse_metadata::Types;

@@ -5,8 +5,8 @@ use fathom_evidence::tables::{Counter, Span};
 use fathom_evidence::{StackId, StrId};
 
 use super::load_chunk::{Head, Loader, Lost, SOURCE};
-use super::load_events::{GcPart, SafepointPart};
 use super::load_handlers::{Action, Bound, BoundName, BoundSum, Fields};
+use super::load_map::{GcPart, SafepointPart};
 use super::load_safepoint::SafepointEvent;
 use super::load_settings::{SettingPlan, period_ns};
 use super::parse_metadata::Unit;

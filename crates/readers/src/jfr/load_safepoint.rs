@@ -9,7 +9,7 @@
 use fathom_evidence::detail::{self, Safepoint};
 use fathom_evidence::{Recording, kinds};
 
-use super::load_events::SafepointPart;
+use super::load_map::SafepointPart;
 
 /// One event of a safepoint.
 #[derive(Debug, Clone)]

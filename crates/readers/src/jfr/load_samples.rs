@@ -4,8 +4,8 @@ use fathom_evidence::tables::Sample;
 use fathom_evidence::{Recording, StackId, StrId, kinds};
 
 use super::load_chunk::Loader;
-use super::load_events::{Event, Map, Weight};
 use super::load_handlers::{Bound, Handler, MAX_SLOTS};
+use super::load_map::{Event, Map, Weight};
 use super::load_settings::Profiler;
 use super::load_stacks::push_class;
 use super::parse_metadata::{Types, Unit};

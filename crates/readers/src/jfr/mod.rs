@@ -24,6 +24,7 @@ mod load_gc;
 mod load_gc_parts;
 mod load_handlers;
 mod load_losses;
+mod load_map;
 mod load_methods;
 mod load_records;
 mod load_resolve;
