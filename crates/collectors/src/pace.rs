@@ -15,13 +15,15 @@ const REST: i64 = 400;
 pub(crate) struct Pace {
     period_ns: i64,
     due_ns: i64,
-    longest_ns: i64,
+    /// Sum and number of the readings' lengths.
+    took_ns: i64,
+    readings: i64,
 }
 
 impl Pace {
     /// Something to be read each `period`, the first time at once.
     pub(crate) fn every(period: Duration) -> Pace {
-        Pace { period_ns: period.as_nanos() as i64, due_ns: i64::MIN, longest_ns: 0 }
+        Pace { period_ns: period.as_nanos() as i64, due_ns: i64::MIN, took_ns: 0, readings: 0 }
     }
 
     /// Whether it is time. A look that comes a little early counts, or the next one would be late.
@@ -32,7 +34,8 @@ impl Pace {
     /// Notes a reading that began at `began_ns` and took `took_ns`.
     pub(crate) fn done(&mut self, began_ns: i64, took_ns: i64) {
         let rest_ns = took_ns.saturating_mul(REST);
-        self.longest_ns = self.longest_ns.max(took_ns);
+        self.took_ns = self.took_ns.saturating_add(took_ns);
+        self.readings += 1;
         self.due_ns = began_ns.saturating_add(self.period_ns.max(rest_ns));
     }
 
@@ -41,11 +44,13 @@ impl Pace {
         self.due_ns = i64::MIN;
     }
 
-    /// Tells that there are fewer readings than wanted, if it came to that.
+    /// Tells that there are fewer readings than wanted, if it came to that on the whole: a single one
+    /// may be long for other reasons.
     pub(crate) fn tell(&self, found: &mut Recording, source: &'static str, what: &str) {
-        let period_ns = self.longest_ns.saturating_mul(REST);
+        let mean_ns = self.took_ns / self.readings.max(1);
+        let period_ns = mean_ns.saturating_mul(REST);
         if period_ns > self.period_ns {
-            let (took_ms, period_s) = (self.longest_ns as f64 / 1e6, period_ns as f64 / 1e9);
+            let (took_ms, period_s) = (mean_ns as f64 / 1e6, period_ns as f64 / 1e9);
             let says =
                 format!("{source}: reading {what} took {took_ms:.1} ms, so it was read only each {period_s:.1} s");
             found.add_loss(source, loss::LIMIT, 0, &says);
