@@ -44,6 +44,9 @@ pub struct Account {
     pub requests: Option<Requests>,
     /// Buckets in which a recorder looked at the running process.
     pub observed: Range<usize>,
+    /// Buckets in which Fathom itself acted on the JVM (loaded an agent, started its recorder): what
+    /// happened then is no disease of the service.
+    pub(crate) disturbed: Vec<bool>,
     /// Whether waits for files are those that the kernel saw.
     files_are_observed: bool,
     /// How much of the beginning belongs to the JVM's start.
@@ -79,6 +82,7 @@ impl Account {
             cpus: view.cpus(),
             requests: requests(view),
             observed: view.observed(),
+            disturbed: disturbed(view),
             files_are_observed: view.spans(span::SYSTEM_CALL).len() > 0,
             startup,
         }
@@ -136,6 +140,19 @@ fn add_stops(grid: Grid, cells: &mut BTreeMap<Cell, Vec<f64>>, stops: &[StopSpan
             rows.for_each(|(_, row)| row[index] *= whole / total);
         }
     }
+}
+
+fn disturbed(view: &View<'_>) -> Vec<bool> {
+    let mut disturbed = vec![false; view.grid.len];
+    for action in view.spans(span::OWN_ACTION) {
+        let end = action.time_ns.saturating_add(action.duration_ns.max(0));
+        let first = view.grid.bucket_of(action.time_ns);
+        let last = view.grid.bucket_of(end).or(first.map(|_| view.grid.len - 1));
+        if let (Some(first), Some(last)) = (first, last) {
+            disturbed[first..=last].fill(true);
+        }
+    }
+    disturbed
 }
 
 fn requests(view: &View<'_>) -> Option<Requests> {

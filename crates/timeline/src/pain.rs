@@ -148,7 +148,8 @@ fn baseline(account: &Account, touched: &[bool], slow: &[bool]) -> Vec<bool> {
         return vec![false; slow.len()];
     }
     let quiet = |marks: &[bool], from: usize| -> Vec<bool> {
-        marks.iter().enumerate().map(|(index, is)| !is && index >= from).collect()
+        let is_quiet = |(index, is): (usize, &bool)| !is && index >= from && !account.disturbed[index];
+        marks.iter().enumerate().map(is_quiet).collect()
     };
     let Startup { boot_buckets, warm_up_buckets } = account.startup;
     let candidates = [quiet(slow, warm_up_buckets), quiet(touched, warm_up_buckets), quiet(touched, boot_buckets)];

@@ -192,6 +192,8 @@ pub(crate) fn all(view: &View<'_>, account: &Account) -> Vec<Signal> {
         if matches!(signal.kind, SignalKind::RunQueue | SignalKind::PageFaults) {
             forget_unobserved(&mut signal.values, &account.observed);
         }
+        let disturbed = signal.values.iter_mut().zip(&account.disturbed).filter(|(_, is)| **is);
+        disturbed.for_each(|(value, _)| *value = f64::NAN);
     }
     signals
 }

@@ -23,6 +23,7 @@ const LIVE: &[&str] = &[
     span::BLOCK_REQUEST,
     span::PACKET_DROP,
     span::HOST_STALL,
+    span::OWN_ACTION,
 ];
 
 /// Beginnings of the names of counters that only a recorder of the live machine reads.
