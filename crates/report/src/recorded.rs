@@ -81,11 +81,8 @@ pub fn text(recorded: &Recorded, options: &TextOptions) -> String {
     sheet.labelled(0, HANG, piece(Tone::Strong, "recorded"), &what);
     sheet.labelled(0, HANG, piece(Tone::Strong, "wrote"), &crate::imported::written(&recorded.written));
     costs(recorded, &mut sheet);
-    for part in &recorded.collectors {
-        if let Some(why) = &part.refused {
-            let grant = part.grant.as_ref().map_or_else(String::new, |grant| format!(" → {grant}"));
-            sheet.labelled(0, HANG, piece(Tone::Warn, "refused"), &format!("{}: {why}{grant}", part.name));
-        }
+    for (names, why) in refusals(recorded) {
+        sheet.labelled(0, HANG, piece(Tone::Warn, "refused"), &format!("{}: {why}", names.join(", ")));
     }
     let refused: Vec<&str> =
         recorded.collectors.iter().filter(|part| part.refused.is_some()).map(|part| part.name.as_str()).collect();
@@ -100,6 +97,20 @@ pub fn text(recorded: &Recorded, options: &TextOptions) -> String {
     let next = sheet.unbroken(HANG, &format!("fathom explain {}", recorded.written.folder));
     sheet.labelled(0, HANG, piece(Tone::Strong, "next"), &next);
     sheet.render(options.color)
+}
+
+/// What was refused and what grants it, once for all parts that it stopped.
+fn refusals(recorded: &Recorded) -> Vec<(Vec<&str>, String)> {
+    let mut refusals: Vec<(Vec<&str>, String)> = Vec::new();
+    for part in &recorded.collectors {
+        let Some(why) = &part.refused else { continue };
+        let why = part.grant.as_ref().map_or_else(|| why.clone(), |grant| format!("{why} → {grant}"));
+        match refusals.iter_mut().find(|(_, known)| *known == why) {
+            Some((names, _)) => names.push(&part.name),
+            None => refusals.push((vec![&part.name], why)),
+        }
+    }
+    refusals
 }
 
 /// CPU of each part, the dearest first.
