@@ -37,7 +37,7 @@ pub(super) type Sum = &'static [&'static str];
 /// Why a thread was sampled.
 pub(super) enum Event {
     Is(&'static str),
-    /// The event that async-profiler's settings name, or [`event::EXECUTION`] in a JDK's recording.
+    /// The event that async-profiler's settings name, or `execution` in a JDK's recording.
     Setting,
 }
 
