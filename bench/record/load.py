@@ -78,16 +78,24 @@ def watched(watcher: Watcher, pid: int, address: str, seconds: float) -> Seen:
 
 def end(process: subprocess.Popen, wall_s: float):
     """Interrupts what has not ended by itself, and says what it cost."""
-    time.sleep(BEFORE_S)
-    if process.poll() is None:
-        process.send_signal(signal.SIGINT)
-    deadline = time.monotonic() + AFTER_S
+    ended = wait(process, BEFORE_S + 1)
+    if not ended:
+        os.kill(process.pid, signal.SIGINT)
+        ended = wait(process, AFTER_S)
+    if ended:
+        return *ended, wall_s
+    os.kill(process.pid, signal.SIGKILL)
+    _, _, usage = os.wait4(process.pid, 0)
+    return "none, killed", usage, wall_s
+
+
+def wait(process: subprocess.Popen, seconds: float):
+    """Exit code and cost of a process, if it ends in time. Only here is it waited for: a second wait would find nothing."""
+    deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         done, status, usage = os.wait4(process.pid, os.WNOHANG)
         if done:
             process.returncode = os.waitstatus_to_exitcode(status)
-            return process.returncode, usage, wall_s
+            return process.returncode, usage
         time.sleep(0.05)
-    process.kill()
-    _, _, usage = os.wait4(process.pid, 0)
-    return "none, killed", usage, wall_s
+    return None
