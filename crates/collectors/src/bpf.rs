@@ -111,8 +111,24 @@ impl Programs {
         }
     }
 
+    /// Tells what got lost, and that programs were skipped: a kind and a sentence for each number in the
+    /// programs' `losses`, in their order.
+    pub(crate) fn tell_losses<const N: usize>(
+        &self,
+        found: &mut Recording,
+        source: &'static str,
+        lost: [(&str, &str); N],
+    ) {
+        for (count, (kind, says)) in self.losses::<N>().into_iter().zip(lost) {
+            if count > 0 {
+                found.add_loss(source, kind, count as i64, says);
+            }
+        }
+        self.tell_skipped(found, source);
+    }
+
     /// What the programs counted in their `losses`, in their order.
-    pub(crate) fn losses<const N: usize>(&self) -> [u64; N] {
+    fn losses<const N: usize>(&self) -> [u64; N] {
         let zero = 0_u32.to_ne_bytes();
         let read = self.losses.as_ref().and_then(|map| map.lookup(&zero, MapFlags::ANY).ok()?);
         let mut counts = words(read.as_deref().unwrap_or_default());

@@ -43,9 +43,14 @@ fn kernel() -> Ability {
     Ability { name: "kernel", value, means: "" }
 }
 
+/// The capabilities in force, one bit each, from `/proc/self/status`; none when it does not say.
+pub(crate) fn effective_capabilities(status: &str) -> u64 {
+    let mask = status.lines().find_map(|line| line.strip_prefix("CapEff:")).unwrap_or_default();
+    u64::from_str_radix(mask.trim(), 16).unwrap_or(0)
+}
+
 fn capabilities(status: &str) -> Ability {
-    let held = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let held = held.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    let held = effective_capabilities(status);
     let names: Vec<&str> = CAPABILITIES.iter().filter(|(_, bit)| held >> bit & 1 == 1).map(|(name, _)| *name).collect();
     let sees_kernel =
         names.contains(&"CAP_SYS_ADMIN") || (names.contains(&"CAP_PERFMON") && names.contains(&"CAP_BPF"));

@@ -6,9 +6,18 @@ use std::time::Duration;
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::loss;
 
+use crate::clock::thread_cpu_ns;
+
 /// A reading is followed by at least this many times its own length without one: a quarter of a
 /// percent of a core.
 const REST: i64 = 400;
+
+/// A reading that has begun.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    began_ns: i64,
+    began_cpu_ns: i64,
+}
 
 /// When something is to be read next.
 #[derive(Debug)]
@@ -24,6 +33,16 @@ impl Pace {
     /// Something to be read each `period`, the first time at once.
     pub(crate) fn every(period: Duration) -> Pace {
         Pace { period_ns: period.as_nanos() as i64, due_ns: i64::MIN, took_ns: 0, readings: 0 }
+    }
+
+    /// Begins a reading if it is time; to be given back to [`Pace::end`].
+    pub(crate) fn begin(&self, now_ns: i64) -> Option<Reading> {
+        self.is_due(now_ns).then(|| Reading { began_ns: now_ns, began_cpu_ns: thread_cpu_ns() })
+    }
+
+    /// Notes that a reading is over, with the CPU time that it took this thread.
+    pub(crate) fn end(&mut self, reading: Reading) {
+        self.done(reading.began_ns, thread_cpu_ns() - reading.began_cpu_ns);
     }
 
     /// Whether it is time. A look that comes a little early counts, or the next one would be late.

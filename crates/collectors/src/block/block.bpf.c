@@ -6,7 +6,7 @@
  *
  * Stages are joined by the addresses of bio and request, never by sectors, which collide.
  */
-#include "../bpf/fathom.bpf.h"
+#include "../bpf/budget.bpf.h"
 
 /* Requests sent in a second at most, of the slow ones and of the target's other ones. */
 #define SLOW_PER_SECOND 500
@@ -122,10 +122,6 @@ struct {
 	__uint(max_entries, 1 << 20);
 } completed SEC(".maps");
 
-struct budget {
-	__u64 second;
-	__u64 sent;
-};
 struct budget slow SEC(".data.budget") = {}, own SEC(".data.budget") = {};
 
 static const struct sum no_sum = {};
@@ -285,30 +281,13 @@ static __always_inline void add(struct under_way *request, __u64 now)
 	__sync_fetch_and_add(&sum->stages_ns[4], between(request->issued_ns, now));
 }
 
-/* Races between CPUs may let a few more pass; the ring bounds them. */
-static __always_inline bool is_affordable(struct budget *budget, __u64 now_ns, __u64 per_second)
-{
-	__u64 second = now_ns >> 30;
-
-	if (budget->second != second) {
-		budget->second = second;
-		budget->sent = 0;
-	}
-	if (budget->sent >= per_second) {
-		COUNT(losses.over_budget);
-		return false;
-	}
-	__sync_fetch_and_add(&budget->sent, 1);
-	return true;
-}
-
 static __always_inline bool is_wanted(struct under_way *request, __u64 now)
 {
 	__u64 began = request->from.queued_ns ? request->from.queued_ns : request->issued_ns;
 
 	if (between(began, now) >= config.threshold_ns)
-		return is_affordable(&slow, now, SLOW_PER_SECOND);
-	return request->from.tgid == config.tgid && is_affordable(&own, now, OWN_PER_SECOND);
+		return is_affordable(&slow, now, SLOW_PER_SECOND, &losses.over_budget);
+	return request->from.tgid == config.tgid && is_affordable(&own, now, OWN_PER_SECOND, &losses.over_budget);
 }
 
 static __always_inline void send(struct under_way *entry, __u64 now, __u32 error)

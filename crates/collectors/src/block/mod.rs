@@ -164,25 +164,18 @@ impl Observed {
     }
 
     fn tell_losses(&self, found: &mut Recording) {
-        let [ring_full, over_budget, table_busy] = self.programs.losses();
-        for (kind, count, says) in [
+        let lost = [
             (
                 loss::EVENTS_LOST,
-                ring_full,
                 "block requests came faster than they could be taken over: they are counted but are no spans",
             ),
             (
                 loss::LIMIT,
-                over_budget,
                 "block requests beyond the number that is recorded each second: they are counted but are no spans",
             ),
-            (loss::EVENTS_LOST, table_busy, "block requests that could not be followed"),
-        ] {
-            if count > 0 {
-                found.add_loss(NAME, kind, count as i64, says);
-            }
-        }
-        self.programs.tell_skipped(found, NAME);
+            (loss::EVENTS_LOST, "block requests that could not be followed"),
+        ];
+        self.programs.tell_losses(found, NAME, lost);
     }
 }
 

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::Refusal;
+use crate::host::effective_capabilities;
 
 const CAP_SYS_ADMIN: u32 = 21;
 const CAP_PERFMON: u32 = 38;
@@ -18,7 +19,7 @@ pub(crate) fn look() -> Result<(), Refusal> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let namespace = fs::read_link("/proc/self/ns/pid").map(|link| link.to_string_lossy().into_owned());
     judge(&Facts {
-        capabilities: capabilities(&read("/proc/self/status")),
+        capabilities: effective_capabilities(&read("/proc/self/status")),
         has_btf: Path::new("/sys/kernel/btf/vmlinux").exists(),
         lockdown: read("/sys/kernel/security/lockdown"),
         pid_namespace: namespace.unwrap_or_default(),
@@ -58,11 +59,6 @@ fn judge(facts: &Facts) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn capabilities(status: &str) -> u64 {
-    let mask = status.lines().find_map(|line| line.strip_prefix("CapEff:")).unwrap_or_default();
-    u64::from_str_radix(mask.trim(), 16).unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,7 +92,7 @@ mod tests {
     fn capabilities_are_read_from_the_status() {
         for (status, expected) in [("Name:\tx\nCapEff:\t000000c000000000\n", BOTH), ("", 0), ("CapEff:\tno number", 0)]
         {
-            assert_eq!(capabilities(status), expected, "{status:?}");
+            assert_eq!(effective_capabilities(status), expected, "{status:?}");
         }
     }
 }

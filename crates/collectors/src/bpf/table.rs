@@ -1,5 +1,6 @@
 //! Hash maps that programs fill and user space reads as a whole.
 
+use std::collections::HashSet;
 use std::os::fd::{AsFd, AsRawFd};
 use std::ptr;
 
@@ -56,6 +57,12 @@ impl Table {
     /// Whether more than half of the room is taken.
     pub(crate) fn is_filling(&self) -> bool {
         self.len * 2 > self.capacity as usize
+    }
+
+    /// Takes out the entries read last whose key begins with a thread that is not one of `alive`.
+    pub(crate) fn forget_ended(&self, alive: &HashSet<u32>) {
+        let ended = |key: &[u8]| key.first_chunk().is_some_and(|tid| !alive.contains(&u32::from_ne_bytes(*tid)));
+        self.rows().filter(|(key, _)| ended(key)).for_each(|(key, _)| self.remove(key));
     }
 
     /// Takes out an entry.

@@ -15,7 +15,6 @@ use std::time::Duration;
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{counter, loss, subject};
 
-use crate::clock::thread_cpu_ns;
 use crate::numbers::Numbers;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use parse::CpuMax;
@@ -209,10 +208,9 @@ impl Observer for Watch {
         let Watch { sources, buffer, numbers, clock, .. } = self;
         for source in sources {
             let at_ns = clock.now_ns();
-            if source.pace().is_due(at_ns) {
-                let began_cpu_ns = thread_cpu_ns();
+            if let Some(reading) = source.pace().begin(at_ns) {
                 source.read(buffer, &mut Taker { numbers, found, at_ns, ancestor: String::new() });
-                source.pace().done(at_ns, thread_cpu_ns() - began_cpu_ns);
+                source.pace().end(reading);
             }
         }
     }

@@ -13,7 +13,6 @@ use std::time::Duration;
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::counter;
 
-use crate::clock::thread_cpu_ns;
 use crate::numbers::Numbers;
 use crate::pace::Pace;
 use crate::procfs::ProcFile;
@@ -111,10 +110,7 @@ impl Observer for Watch {
 
     fn look(&mut self, found: &mut Recording) {
         let at_ns = self.clock.now_ns();
-        if !self.pace.is_due(at_ns) {
-            return;
-        }
-        let began_cpu_ns = thread_cpu_ns();
+        let Some(reading) = self.pace.begin(at_ns) else { return };
         let Ok(text) = self.file.read(&mut self.buffer) else { return };
         for disk in parse::disks(text).filter(Disk::is_used) {
             let whole = match self.is_whole.get(disk.name) {
@@ -125,7 +121,7 @@ impl Observer for Watch {
                 take(&mut self.numbers, found, at_ns, &disk);
             }
         }
-        self.pace.done(at_ns, thread_cpu_ns() - began_cpu_ns);
+        self.pace.end(reading);
     }
 
     fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {

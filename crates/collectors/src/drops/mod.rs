@@ -167,12 +167,8 @@ impl Observer for Observed {
 
     fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
         self.look(found);
-        let [ports_full] = self.programs.losses();
-        if ports_full > 0 {
-            let says = "packets dropped at ports beyond the number that is counted";
-            found.add_loss(NAME, loss::EVENTS_LOST, ports_full as i64, says);
-        }
-        self.programs.tell_skipped(found, NAME);
+        let lost = [(loss::EVENTS_LOST, "packets dropped at ports beyond the number that is counted")];
+        self.programs.tell_losses(found, NAME, lost);
         Vec::new()
     }
 }

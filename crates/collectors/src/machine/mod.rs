@@ -13,7 +13,6 @@ use std::time::Duration;
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::counter;
 
-use crate::clock::thread_cpu_ns;
 use crate::numbers::Numbers;
 use crate::pace::Pace;
 use crate::procfs::ProcFile;
@@ -85,11 +84,9 @@ struct Watch {
 impl Watch {
     fn look_at_stat(&mut self, found: &mut Recording) {
         let at_ns = self.clock.now_ns();
-        if !self.stat_pace.is_due(at_ns) {
-            return;
-        }
-        let began_cpu_ns = thread_cpu_ns();
-        let all_cpus = self.cpus_pace.is_due(at_ns);
+        let Some(reading) = self.stat_pace.begin(at_ns) else { return };
+        let of_all_cpus = self.cpus_pace.begin(at_ns);
+        let all_cpus = of_all_cpus.is_some();
         let Watch { numbers, tick_ns, buffer, .. } = self;
         let Ok(text) = self.stat.read(buffer) else { return };
         parse::stat(text, |one| {
@@ -114,20 +111,16 @@ impl Watch {
             };
             numbers.see(found, at_ns, name, instance, value as f64);
         });
-        let took_ns = thread_cpu_ns() - began_cpu_ns;
-        if all_cpus {
-            self.cpus_pace.done(at_ns, took_ns);
+        if let Some(reading) = of_all_cpus {
+            self.cpus_pace.end(reading);
         }
-        self.stat_pace.done(at_ns, took_ns);
+        self.stat_pace.end(reading);
     }
 
     /// What comes once a second.
     fn look_at_interrupts(&mut self, found: &mut Recording) {
         let at_ns = self.clock.now_ns();
-        if !self.interrupts_pace.is_due(at_ns) {
-            return;
-        }
-        let began_cpu_ns = thread_cpu_ns();
+        let Some(reading) = self.interrupts_pace.begin(at_ns) else { return };
         let Watch { numbers, buffer, .. } = self;
         if let Some(Ok(text)) = self.interrupts.as_ref().map(|file| file.read(buffer)) {
             for (name, count) in parse::named_interrupts(text) {
@@ -139,7 +132,7 @@ impl Watch {
                 load.into_iter().for_each(|load| numbers.see(found, at_ns, counter::LOAD_COUNT, instance, load));
             }
         }
-        self.interrupts_pace.done(at_ns, thread_cpu_ns() - began_cpu_ns);
+        self.interrupts_pace.end(reading);
     }
 }
 

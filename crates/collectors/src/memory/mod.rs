@@ -14,7 +14,6 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::{counter, loss};
 use rustix::system::uname;
 
-use crate::clock::thread_cpu_ns;
 use crate::numbers::Numbers;
 use crate::pace::Pace;
 use crate::pressure;
@@ -97,10 +96,10 @@ struct Slow {
 impl Slow {
     /// The text, if it is time for it.
     fn read<'a>(&mut self, now_ns: i64, buffer: &'a mut Vec<u8>) -> Option<&'a [u8]> {
-        let file = self.file.as_ref().filter(|_| self.pace.is_due(now_ns))?;
-        let began_cpu_ns = thread_cpu_ns();
+        let file = self.file.as_ref()?;
+        let reading = self.pace.begin(now_ns)?;
         let text = file.read(buffer).ok();
-        self.pace.done(now_ns, thread_cpu_ns() - began_cpu_ns);
+        self.pace.end(reading);
         text
     }
 }
@@ -123,10 +122,7 @@ struct Watch {
 impl Watch {
     fn look_at_vmstat(&mut self, found: &mut Recording) {
         let at_ns = self.clock.now_ns();
-        if !self.vmstat_pace.is_due(at_ns) {
-            return;
-        }
-        let began_cpu_ns = thread_cpu_ns();
+        let Some(reading) = self.vmstat_pace.begin(at_ns) else { return };
         let Ok(text) = self.vmstat.read(&mut self.buffer) else { return };
         for field in parse::vmstat(text) {
             let (name, instance, value) = match field {
@@ -135,7 +131,7 @@ impl Watch {
             };
             self.numbers.see(found, at_ns, name, instance, value as f64);
         }
-        self.vmstat_pace.done(at_ns, thread_cpu_ns() - began_cpu_ns);
+        self.vmstat_pace.end(reading);
     }
 
     fn look_at_pressure(&mut self, found: &mut Recording) {

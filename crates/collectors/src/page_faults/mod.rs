@@ -19,7 +19,7 @@ use fathom_evidence::tables::Span;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use crate::bpf::{FaultEvent, Part, Programs, Recipe, Ring, Rise, Rises, Table, counter_of, words};
-use crate::clock::{monotonic_ns, thread_cpu_ns};
+use crate::clock::monotonic_ns;
 use crate::pace::Pace;
 use crate::symbols::Symbols;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
@@ -118,10 +118,9 @@ impl Observer for Faults {
 
     fn look(&mut self, found: &mut Recording) {
         self.take_slow_ones(found);
-        let (now_ns, cpu_ns) = (monotonic_ns(), thread_cpu_ns());
-        if self.pace.is_due(now_ns) {
+        if let Some(reading) = self.pace.begin(monotonic_ns()) {
             self.count(found);
-            self.pace.done(now_ns, thread_cpu_ns() - cpu_ns);
+            self.pace.end(reading);
         }
     }
 
@@ -130,7 +129,6 @@ impl Observer for Faults {
         self.count(found);
         self.tell_losses(found);
         self.pace.tell(found, NAME, "the counts of all threads");
-        self.programs.tell_skipped(found, NAME);
         self.symbols.tell_losses(found, NAME);
         Vec::new()
     }
@@ -209,29 +207,24 @@ impl Faults {
     fn forget_ended_threads(&mut self) {
         if self.threads.is_filling() {
             let alive = self.target.thread_ids();
-            let ended = |key: &[u8]| !alive.contains(&tid(key));
-            self.threads.rows().filter(|(key, _)| ended(key)).for_each(|(key, _)| self.threads.remove(key));
+            self.threads.forget_ended(&alive);
             self.counted.retain(|tid| alive.contains(tid));
         }
     }
 
     fn tell_losses(&self, found: &mut Recording) {
-        let [ring_full, threads_full, without_beginning] = self.programs.losses();
-        for (count, says) in [
+        let lost = [
             (
-                ring_full,
+                loss::EVENTS_LOST,
                 "slow page faults came faster than they could be taken over: they are counted but are no spans",
             ),
-            (threads_full, "page faults of threads beyond the number that is counted"),
+            (loss::EVENTS_LOST, "page faults of threads beyond the number that is counted"),
             (
-                without_beginning,
+                loss::EVENTS_LOST,
                 "page faults whose beginning was not seen, mostly because they had begun before the recording",
             ),
-        ] {
-            if count > 0 {
-                found.add_loss(NAME, loss::EVENTS_LOST, count as i64, says);
-            }
-        }
+        ];
+        self.programs.tell_losses(found, NAME, lost);
     }
 }
 

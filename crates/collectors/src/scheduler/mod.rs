@@ -23,7 +23,7 @@ use fathom_evidence::{Recording, StackId};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use crate::bpf::{Calls, Programs, Recipe, Ring, Rise, Rises, Table, counter_of};
-use crate::clock::{monotonic_ns, thread_cpu_ns};
+use crate::clock::monotonic_ns;
 use crate::pace::Pace;
 use crate::symbols::Symbols;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
@@ -135,10 +135,9 @@ impl Observer for Observed {
 
     fn look(&mut self, found: &mut Recording) {
         self.take_long_ones(found);
-        let (now_ns, cpu_ns) = (monotonic_ns(), thread_cpu_ns());
-        if self.pace.is_due(now_ns) {
+        if let Some(reading) = self.pace.begin(monotonic_ns()) {
             self.count(found, None);
-            self.pace.done(now_ns, thread_cpu_ns() - cpu_ns);
+            self.pace.end(reading);
         }
         self.looks += 1;
         if self.looks.is_multiple_of(LOOKS_PER_SECOND) {
@@ -153,7 +152,6 @@ impl Observer for Observed {
         self.count(found, Some(monotonic_ns() as u64));
         self.tell_losses(found);
         self.pace.tell(found, NAME, "the sums of all threads");
-        self.programs.tell_skipped(found, NAME);
         self.symbols.tell_losses(found, NAME);
         Vec::new()
     }
@@ -231,8 +229,7 @@ impl Observed {
     fn forget_ended_threads(&mut self) {
         if self.threads.is_filling() {
             let alive = self.target.thread_ids();
-            let ended = |key: &[u8]| !alive.contains(&tid(key));
-            self.threads.rows().filter(|(key, _)| ended(key)).for_each(|(key, _)| self.threads.remove(key));
+            self.threads.forget_ended(&alive);
             self.counted.retain(|tid| alive.contains(tid));
         }
     }
@@ -245,24 +242,18 @@ impl Observed {
     }
 
     fn tell_losses(&self, found: &mut Recording) {
-        let [ring_full, threads_full, below_limit] = self.programs.losses();
-        for (kind, count, says) in [
+        let lost = [
             (
                 loss::EVENTS_LOST,
-                ring_full,
                 "long waits came faster than they could be taken over: they are counted but are no spans",
             ),
-            (loss::EVENTS_LOST, threads_full, "switches of threads beyond the number that is counted"),
+            (loss::EVENTS_LOST, "switches of threads beyond the number that is counted"),
             (
                 loss::LIMIT,
-                below_limit,
                 "long waits are counted but are no spans: of each kind only the longest are kept, about 100 a second",
             ),
-        ] {
-            if count > 0 {
-                found.add_loss(NAME, kind, count as i64, says);
-            }
-        }
+        ];
+        self.programs.tell_losses(found, NAME, lost);
     }
 }
 

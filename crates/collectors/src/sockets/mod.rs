@@ -124,19 +124,19 @@ impl Watch {
     fn look_at_counters(&mut self, found: &mut Recording) {
         let Watch { numbers, buffer, snmp, netstat, snmp6, clock, slow_pace, .. } = self;
         let at_ns = clock.now_ns();
-        let began_cpu_ns = thread_cpu_ns();
-        let is_slow_due = slow_pace.is_due(at_ns);
-        for file in [Some(&*snmp), netstat.as_ref().filter(|_| is_slow_due)].into_iter().flatten() {
+        let slow_reading = slow_pace.begin(at_ns);
+        for file in [Some(&*snmp), netstat.as_ref().filter(|_| slow_reading.is_some())].into_iter().flatten() {
             let Ok(text) = file.read(buffer) else { continue };
             parse::protocols(text, |protocol, field, value| {
                 numbers.see(found, at_ns, counter::NETWORK_COUNT, &format!("{protocol} {field}"), value as f64);
             });
         }
-        let Some(snmp6) = snmp6.as_ref().filter(|_| is_slow_due) else { return };
-        for (field, value) in snmp6.read(buffer).into_iter().flat_map(parse::protocols_6) {
+        let Some(reading) = slow_reading else { return };
+        let text = snmp6.as_ref().and_then(|file| file.read(buffer).ok());
+        for (field, value) in text.into_iter().flat_map(parse::protocols_6) {
             numbers.see(found, at_ns, counter::NETWORK_COUNT, &format!("Udp6 {field}"), value as f64);
         }
-        slow_pace.done(at_ns, thread_cpu_ns() - began_cpu_ns);
+        slow_pace.end(reading);
     }
 
     fn look_at_tables(&mut self, found: &mut Recording) {

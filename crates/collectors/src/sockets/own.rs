@@ -9,7 +9,6 @@ use rustix::fs::{Dir, readlinkat};
 
 use super::parse;
 use crate::Target;
-use crate::clock::thread_cpu_ns;
 use crate::pace::Pace;
 
 /// Descriptors beyond this many are not looked at.
@@ -43,10 +42,7 @@ impl Own {
 
     /// Looks again if it is time.
     pub(super) fn renew(&mut self, now_ns: i64) {
-        if !self.pace.is_due(now_ns) {
-            return;
-        }
-        let began_cpu_ns = thread_cpu_ns();
+        let Some(reading) = self.pace.begin(now_ns) else { return };
         if let Ok(folder) = &self.folder
             && let Ok(entries) = Dir::read_from(folder)
         {
@@ -66,7 +62,7 @@ impl Own {
                 }
             }
         }
-        self.pace.done(now_ns, thread_cpu_ns() - began_cpu_ns);
+        self.pace.end(reading);
     }
 
     /// Whether a socket is the target's; where descriptors are hidden, whether it is its user's.

@@ -19,7 +19,7 @@ use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StackId};
 
 use crate::bpf::{Calls, Part, Programs, Recipe, Ring, Rise, Rises, Table, counter_of};
-use crate::clock::{monotonic_ns, thread_cpu_ns};
+use crate::clock::monotonic_ns;
 use crate::pace::Pace;
 use crate::symbols::Symbols;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
@@ -111,10 +111,9 @@ impl Observer for Observed {
 
     fn look(&mut self, found: &mut Recording) {
         self.take_slow_ones(found);
-        let (now_ns, cpu_ns) = (monotonic_ns(), thread_cpu_ns());
-        if self.pace.is_due(now_ns) {
+        if let Some(reading) = self.pace.begin(monotonic_ns()) {
             self.count(found);
-            self.pace.done(now_ns, thread_cpu_ns() - cpu_ns);
+            self.pace.end(reading);
         }
         self.looks += 1;
         if self.looks.is_multiple_of(LOOKS_PER_SECOND) {
@@ -127,7 +126,6 @@ impl Observer for Observed {
         self.count(found);
         self.tell_losses(found);
         self.pace.tell(found, NAME, "the sums of all threads");
-        self.programs.tell_skipped(found, NAME);
         self.symbols.tell_losses(found, NAME);
         Vec::new()
     }
@@ -186,32 +184,24 @@ impl Observed {
             return;
         }
         let alive = self.target.thread_ids();
-        let ended = |key: &[u8]| !alive.contains(&u32::from_ne_bytes(key[..4].try_into().unwrap_or_default()));
-        for table in [&self.entered, &self.sums] {
-            table.rows().filter(|(key, _)| ended(key)).for_each(|(key, _)| table.remove(key));
-        }
+        self.entered.forget_ended(&alive);
+        self.sums.forget_ended(&alive);
         self.counted.retain(|(tid, _)| alive.contains(tid));
     }
 
     fn tell_losses(&self, found: &mut Recording) {
-        let [ring_full, threads_full, over_budget] = self.programs.losses();
-        for (kind, count, says) in [
+        let lost = [
             (
                 loss::EVENTS_LOST,
-                ring_full,
                 "slow system calls came faster than they could be taken over: they are counted but are no spans",
             ),
-            (loss::EVENTS_LOST, threads_full, "system calls of threads beyond the number that is counted"),
+            (loss::EVENTS_LOST, "system calls of threads beyond the number that is counted"),
             (
                 loss::LIMIT,
-                over_budget,
                 "slow system calls beyond the number that is recorded each second: they are counted but are no spans",
             ),
-        ] {
-            if count > 0 {
-                found.add_loss(NAME, kind, count as i64, says);
-            }
-        }
+        ];
+        self.programs.tell_losses(found, NAME, lost);
     }
 }
 

@@ -4,6 +4,7 @@
  * Which calls transfer bytes and which do nothing but wait depends on the architecture's numbers, so
  * user space hands over a table.
  */
+#include "../bpf/budget.bpf.h"
 #include "../bpf/user_state.bpf.h"
 
 #define CALLS 512
@@ -75,11 +76,6 @@ struct {
 	__uint(max_entries, 2 << 20);
 } slow SEC(".maps");
 
-/* How many were sent in the current second. */
-struct budget {
-	__u64 second;
-	__u64 sent;
-};
 struct budget with_stack SEC(".data.budget") = {}, without_stack SEC(".data.budget") = {};
 
 static const struct sum no_sum = {};
@@ -116,23 +112,6 @@ int call_begins(arguments args)
 	else if (bpf_map_update_elem(&entered, &tid, &now, BPF_NOEXIST))
 		COUNT(losses.threads_full);
 	return 0;
-}
-
-/* Races between CPUs may let a few more pass; the ring bounds them. */
-static __always_inline bool is_affordable(struct budget *budget, __u64 now_ns, __u64 per_second)
-{
-	__u64 second = now_ns >> 30;
-
-	if (budget->second != second) {
-		budget->second = second;
-		budget->sent = 0;
-	}
-	if (budget->sent >= per_second) {
-		COUNT(losses.over_budget);
-		return false;
-	}
-	__sync_fetch_and_add(&budget->sent, 1);
-	return true;
 }
 
 static __always_inline void take_arguments(__u64 *into, struct pt_regs *registers)
@@ -184,7 +163,7 @@ static __always_inline void send_with_stack(arguments args, __u64 began_ns, __u6
 {
 	struct slow_call_with_stack *event;
 
-	if (!is_affordable(&with_stack, began_ns + duration_ns, WITH_STACK_PER_SECOND))
+	if (!is_affordable(&with_stack, began_ns + duration_ns, WITH_STACK_PER_SECOND, &losses.over_budget))
 		return;
 	event = bpf_ringbuf_reserve(&slow, sizeof(*event), 0);
 	if (!event) {
@@ -200,7 +179,7 @@ static __always_inline void send(arguments args, __u64 began_ns, __u64 duration_
 {
 	struct slow_call *event;
 
-	if (!is_affordable(&without_stack, began_ns + duration_ns, WITHOUT_STACK_PER_SECOND))
+	if (!is_affordable(&without_stack, began_ns + duration_ns, WITHOUT_STACK_PER_SECOND, &losses.over_budget))
 		return;
 	event = bpf_ringbuf_reserve(&slow, sizeof(*event), 0);
 	if (!event) {
