@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use fathom_evidence::kinds::frame;
+use fathom_evidence::{Recording, StackId};
+
 /// One kind of thread time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Cell {
@@ -124,6 +127,20 @@ pub enum Layer {
     Vm,
     /// The kernel on behalf of the application's threads.
     Kernel,
+}
+
+impl Layer {
+    /// The layer of the code that was running: that of the leaf frame.
+    pub fn of_stack(recording: &Recording, stack: StackId) -> Layer {
+        let leaf = recording.stacks.leaf_to_root(stack).next();
+        match leaf.map_or("", |leaf| recording.text(leaf.kind)) {
+            frame::INTERPRETED => Layer::Interpreted,
+            frame::NATIVE => Layer::Native,
+            frame::VM => Layer::Vm,
+            frame::KERNEL => Layer::Kernel,
+            _ => Layer::Java,
+        }
+    }
 }
 
 impl fmt::Display for Cell {

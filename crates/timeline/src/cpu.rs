@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use fathom_evidence::StackId;
-use fathom_evidence::kinds::{counter, event, frame, role, span};
+use fathom_evidence::kinds::{counter, event, role, span};
 
 use crate::cells::{Cell, Collection, Layer, Origin, Scope};
 use crate::collections::{Causes, PauseCpu};
@@ -100,41 +100,40 @@ fn machine(view: &View<'_>) -> Option<Vec<f64>> {
     Some(row)
 }
 
-/// Modes in which a CPU does nothing for this machine. What guests use stands under `user` as well.
-const UNUSED_MODES: &[&str] = &["idle", "iowait", "steal"];
-const DOUBLE_MODES: &[&str] = &["guest", "guest_nice"];
-
-fn machine_counted(view: &View<'_>) -> Option<Vec<f64>> {
-    let (mut used, mut all) = (view.grid.zeros(), view.grid.zeros());
+/// CPU time of the machine in the modes that `select` chooses, as the kernel counts it. What guests use
+/// stands under `user` as well and is left out.
+fn in_modes(view: &View<'_>, select: impl Fn(&str) -> bool) -> Vec<f64> {
+    let mut row = view.grid.zeros();
     for ((mode, _), series) in view.counters(counter::MACHINE_CPU_NS) {
         let mode = view.recording.text(mode);
-        if !DOUBLE_MODES.contains(&mode) {
-            spread_rises(view.grid, &series, &mut all);
-        }
-        if !DOUBLE_MODES.contains(&mode) && !UNUSED_MODES.contains(&mode) {
-            spread_rises(view.grid, &series, &mut used);
+        if !mode.starts_with("guest") && select(mode) {
+            spread_rises(view.grid, &series, &mut row);
         }
     }
+    row
+}
+
+/// Modes in which a CPU does nothing for this machine.
+fn is_unused(mode: &str) -> bool {
+    matches!(mode, "idle" | "iowait" | "steal")
+}
+
+fn machine_counted(view: &View<'_>) -> Option<Vec<f64>> {
+    let (all, used) = (in_modes(view, |_| true), in_modes(view, |mode| !is_unused(mode)));
     let ratios = used.iter().zip(&all).map(|(used, all)| if *all > 0.0 { used / all } else { 0.0 });
     all.iter().any(|ns| *ns > 0.0).then(|| ratios.collect())
 }
 
 /// Time that the hypervisor took from CPUs while the application had them: the stolen time in the
-/// part that the application has of what the CPUs did.
+/// part that the application has of what the CPUs did. `None` where the kernel's count was not read.
 pub(crate) fn stolen(view: &View<'_>, application_ns: &[f64]) -> Option<Vec<f64>> {
-    let counters = view.counters(counter::MACHINE_CPU_NS);
-    let of_mode = |modes: &dyn Fn(&str) -> bool| {
-        let mut row = view.grid.zeros();
-        let chosen = counters.iter().filter(|((mode, _), _)| modes(view.recording.text(*mode)));
-        chosen.for_each(|(_, series)| spread_rises(view.grid, series, &mut row));
-        row
-    };
-    let stolen = of_mode(&|mode| mode == "steal");
-    let used = of_mode(&|mode| !UNUSED_MODES.contains(&mode) && !DOUBLE_MODES.contains(&mode));
+    if view.counters(counter::MACHINE_CPU_NS).is_empty() {
+        return None;
+    }
+    let (stolen, used) = (in_modes(view, |mode| mode == "steal"), in_modes(view, |mode| !is_unused(mode)));
     let parts = stolen.iter().zip(&used).zip(application_ns);
-    let row: Vec<f64> =
-        parts.map(|((stolen, used), own)| if *used > 0.0 { stolen * (own / used).min(1.0) } else { 0.0 }).collect();
-    (!counters.is_empty()).then_some(row)
+    let share = |used: f64, own: f64| if used > 0.0 { (own / used).min(1.0) } else { 0.0 };
+    Some(parts.map(|((stolen, used), own)| stolen * share(*used, *own)).collect())
 }
 
 /// CPU of threads by role, in the buckets in which it was read often enough.
@@ -313,7 +312,9 @@ impl Seen {
             let Some(bucket) = view.grid.bucket_of(sample.time_ns) else { continue };
             let weight = sample.weight_ns.max(0) as f64;
             if view.is_application(sample.tid) {
-                let layer = *layer_of.entry(sample.stack_id).or_insert_with(|| layer(view, sample.stack_id));
+                let layer = *layer_of
+                    .entry(sample.stack_id)
+                    .or_insert_with(|| Layer::of_stack(view.recording, sample.stack_id));
                 seen.layers.entry(layer).or_insert_with(zeros)[bucket] += weight;
                 seen.application_ns[bucket] += weight;
             } else if view.role(sample.tid) == role::COMPILER {
@@ -348,17 +349,5 @@ impl Seen {
         let whole = ns / seen;
         let busy_threads = ns / BUCKET_NS as f64;
         if self.is_fair { whole } else { whole.min((busy_threads / THREADS_PER_PERIOD).max(1.0)) }
-    }
-}
-
-/// The layer of the code that was running: that of the leaf frame.
-fn layer(view: &View<'_>, stack: StackId) -> Layer {
-    let leaf = view.recording.stacks.leaf_to_root(stack).next();
-    match leaf.map_or("", |leaf| view.recording.text(leaf.kind)) {
-        frame::INTERPRETED => Layer::Interpreted,
-        frame::NATIVE => Layer::Native,
-        frame::VM => Layer::Vm,
-        frame::KERNEL => Layer::Kernel,
-        _ => Layer::Java,
     }
 }

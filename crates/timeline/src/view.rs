@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use fathom_evidence::detail::{SystemCall, from_text};
 use fathom_evidence::kinds::{counter, role, span, subject};
 use fathom_evidence::tables::{Sample, Span};
 use fathom_evidence::{Recording, StrId};
@@ -60,6 +61,8 @@ pub struct View<'a> {
     /// The time that is accounted for.
     pub grid: Grid,
     spans_by_kind: HashMap<StrId, Vec<u32>>,
+    /// A live recording has millions of them, and each question is about one name.
+    counters_by_name: HashMap<StrId, Vec<u32>>,
     services: HashSet<StrId>,
 }
 
@@ -68,8 +71,9 @@ impl<'a> View<'a> {
     pub fn new(recording: &'a Recording) -> Option<View<'a>> {
         let (from_ns, to_ns) = accounted_range(recording)?;
         let spans_by_kind = choose_spans(recording);
+        let counters_by_name = choose_counters(recording);
         let services = peers::services(recording);
-        Some(View { recording, grid: Grid::covering(from_ns, to_ns), spans_by_kind, services })
+        Some(View { recording, grid: Grid::covering(from_ns, to_ns), spans_by_kind, counters_by_name, services })
     }
 
     /// Spans of a kind, in order of their beginning, from the source that covers most.
@@ -88,12 +92,9 @@ impl<'a> View<'a> {
     /// thing: the numbers are those of the source that has most of them.
     pub fn counters(&self, name: &str) -> HashMap<(StrId, i64), Series> {
         let mut found: HashMap<(StrId, i64), Series> = HashMap::new();
-        let Some(name) = self.recording.strings.find(name) else { return found };
-        let rows = || self.recording.counters.rows().filter(move |row| row.name == name && row.value.is_finite());
-        let mut by_source: HashMap<StrId, usize> = HashMap::new();
-        rows().for_each(|row| *by_source.entry(row.source).or_default() += 1);
-        let best = by_source.into_iter().max_by_key(|(source, count)| (*count, *source)).map(|(source, _)| source);
-        for row in rows().filter(|row| Some(row.source) == best) {
+        let indexes = self.recording.strings.find(name).and_then(|name| self.counters_by_name.get(&name));
+        for index in indexes.into_iter().flatten() {
+            let row = self.recording.counters.row(*index as usize);
             found.entry((row.instance, row.tid)).or_default().0.push((row.time_ns, row.value));
         }
         found.values_mut().for_each(|series| series.0.sort_by_key(|point| point.0));
@@ -141,6 +142,13 @@ impl<'a> View<'a> {
     /// next request we wait for.
     pub fn is_service(&self, socket: &Span) -> bool {
         self.services.contains(&socket.name)
+    }
+
+    /// Whether a system call is on a file: not on a socket, a pipe, or something without a name, whose
+    /// waits may be for work.
+    pub fn is_of_a_file(&self, call: &Span) -> bool {
+        let detail: SystemCall = from_text(self.recording.text(call.detail));
+        detail.path.is_some_and(|path| path.starts_with('/') && !path.starts_with("/dev/"))
     }
 
     /// CPUs that the JVM may use.
@@ -220,4 +228,20 @@ fn choose_spans(recording: &Recording) -> HashMap<StrId, Vec<u32>> {
         }
     }
     chosen.into_iter().map(|(kind, (_, _, indexes))| (kind, indexes)).collect()
+}
+
+/// Rows of each counter with a number, of the source that has most of them.
+fn choose_counters(recording: &Recording) -> HashMap<StrId, Vec<u32>> {
+    let mut by_source: HashMap<(StrId, StrId), Vec<u32>> = HashMap::new();
+    for (index, row) in recording.counters.rows().enumerate().filter(|(_, row)| row.value.is_finite()) {
+        by_source.entry((row.name, row.source)).or_default().push(index as u32);
+    }
+    let mut chosen: HashMap<StrId, (StrId, Vec<u32>)> = HashMap::new();
+    for ((name, source), indexes) in by_source {
+        let better = chosen.get(&name).is_none_or(|(other, best)| (indexes.len(), source) > (best.len(), *other));
+        if better {
+            chosen.insert(name, (source, indexes));
+        }
+    }
+    chosen.into_iter().map(|(name, (_, indexes))| (name, indexes)).collect()
 }

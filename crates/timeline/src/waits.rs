@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use fathom_evidence::detail::{SystemCall, from_text};
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 
@@ -79,16 +78,9 @@ fn refine(view: &View<'_>, wait: Wait, span: &Span) -> Option<Wait> {
     match wait {
         Wait::Lock if kind == span::PARK => parked_on(view.recording.text(span.name)),
         Wait::Socket => view.is_service(span).then_some(wait),
-        Wait::File if kind == span::SYSTEM_CALL => is_of_a_file(view, span).then_some(wait),
+        Wait::File if kind == span::SYSTEM_CALL => view.is_of_a_file(span).then_some(wait),
         _ => Some(wait),
     }
-}
-
-/// Whether a system call is on a file: not on a socket, a pipe, or something without a name, whose
-/// waits may be for work.
-fn is_of_a_file(view: &View<'_>, call: &Span) -> bool {
-    let detail: SystemCall = from_text(view.recording.text(call.detail));
-    detail.path.is_some_and(|path| path.starts_with('/') && !path.starts_with("/dev/"))
 }
 
 /// What a thread waits for that parked on an object of `class`.
