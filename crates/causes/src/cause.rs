@@ -113,6 +113,11 @@ impl Finding {
         Finding::unknown(says, "sudo fathom record --pid PID --for 60s")
     }
 
+    /// A recording holds the evidence, and nothing looks at it yet.
+    pub fn not_judged(says: &str) -> Finding {
+        Finding::unknown(says, "not judged by this version")
+    }
+
     /// The evidence that a log of the collector has.
     pub fn needs_gc_log() -> Finding {
         Finding::unknown("no collections were recorded", "-Xlog:gc*:file=gc.log:time,uptime,level,tags")

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-/// `30s`, `5m`, `500ms`, `250us`, `1h`.
+use jiff::SignedDuration;
+
+/// `30s`, `5m`, `500ms`, `250us`, `1h30m`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    const UNITS: &[(&str, f64)] =
-        &[("ms", 1e-3), ("us", 1e-6), ("µs", 1e-6), ("ns", 1e-9), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
-    let seconds = scaled(text, UNITS).ok_or("a time is written like 30s, 5m or 500ms")?;
-    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+    let duration: Option<SignedDuration> = text.trim().parse().ok();
+    let duration = duration.filter(SignedDuration::is_positive);
+    duration.map(|duration| duration.unsigned_abs()).ok_or("a time is written like 30s, 5m or 500ms".to_owned())
 }
 
 /// `200M`, `2G`, `500K`; a K is 1,024 bytes.

@@ -1,7 +1,7 @@
 //! Threads wait for files, and their requests spend that time in the queue, before the device gets them.
 
-use crate::measure::block::{self, Place};
-use crate::{Case, Cause, Finding, Standing};
+use crate::measure::block::{self, Place, Words};
+use crate::{Case, Cause, Finding};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "block_queue_wait",
@@ -9,30 +9,16 @@ pub(crate) static CAUSE: Cause = Cause {
     rank: 44,
     has_lab: false,
     collectors: &["block", "system_calls"],
-    actions: &["more requests structures (nr_requests) or queue depth, another scheduler, fewer writers at once"],
+    actions: &["more request structures (nr_requests) or queue depth, another scheduler, fewer writers at once"],
     decide,
 };
 
-/// As many times longer than before a stage of a request takes when something is wrong with it; less is
-/// what a change of load does to any device.
-const LONGER: f64 = 2.0;
+const WORDS: Words = Words {
+    absent: "no thread waited for a file while a request was in the queue of a device",
+    waiting: "threads wait for files while their requests wait to be issued",
+    mean: "mean time from queueing a request to its issue (Q2D)",
+};
 
 fn decide(case: &Case<'_>) -> Finding {
-    if !block::is_recorded(case) {
-        return Finding::needs_kernel("block requests were not recorded");
-    }
-    let claims = block::claims(case, Place::Queue);
-    let worst = block::worst(case, Place::Queue).filter(|_| !claims.is_empty());
-    let Some((name, mean, quiet)) = worst else {
-        return Finding::absent("no thread waited for a file while a request was in the queue of a device");
-    };
-    let standing = match quiet {
-        Some(quiet) if mean.ns() < LONGER * quiet.ns() => Standing::Faint,
-        Some(_) => Standing::Seen,
-        None => Standing::Indicated,
-    };
-    let text =
-        format!("threads wait for files while their requests wait to be issued: {}", block::says(&name, mean, quiet));
-    let finding = Finding { claims, ..Finding::new(standing, text) };
-    block::with_mean(finding, case, "mean time from queueing a request to its issue (Q2D)", mean, quiet)
+    block::decide(case, Place::Queue, &WORDS)
 }

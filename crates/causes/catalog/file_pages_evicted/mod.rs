@@ -2,7 +2,7 @@
 
 use fathom_evidence::kinds::counter;
 
-use crate::measure::faults::{self, Fault, Kind};
+use crate::measure::faults::{self, Kind};
 use crate::{Case, Cause, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -17,19 +17,16 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
-const KINDS: &[Kind] = &[Kind::Library, Kind::MappedFile, Kind::Loading];
-
 fn decide(case: &Case<'_>) -> Finding {
     if !faults::are_recorded(case) {
         return Finding::needs_kernel("page faults with their duration and place were not recorded");
     }
-    let found: Vec<Fault> = faults::of(case, &case.slow, KINDS).collect();
-    if found.is_empty() {
+    let Some(found) = faults::find(case, Kind::File) else {
         return Finding::absent("no slow page fault in a library or mapped file");
-    }
+    };
     let refaults = case.view().counter(counter::VMSTAT_COUNT, "workingset_refault_file");
     let again = case.both(|side| side.rise(&refaults) / side.seconds());
-    let sum = faults::sum(found.iter().cloned()).says(case);
+    let sum = found.says(case);
     let (standing, text) = match (refaults.0.len() >= 2, again.0 > 0.0) {
         (true, true) => (
             Standing::Seen,
@@ -42,5 +39,5 @@ fn decide(case: &Case<'_>) -> Finding {
         (false, _) => (Standing::Indicated, format!("{sum}; whether they had been in memory before was not recorded")),
     };
     let finding = Finding::new(standing, text).with(case.evidence("pages read again", again, "count/s", "counters"));
-    faults::claiming(finding, case, &found, KINDS)
+    found.explaining(finding, case)
 }

@@ -13,30 +13,26 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
-const KINDS: &[Kind] = &[Kind::Binding];
-
 fn decide(case: &Case<'_>) -> Finding {
     if !faults::are_recorded(case) {
         return Finding::needs_kernel("page faults with their duration and place were not recorded");
     }
-    let found: Vec<Fault> = faults::of(case, &case.slow, KINDS).collect();
-    if found.is_empty() {
+    let Some(found) = faults::find(case, Kind::Binding) else {
         return Finding::absent("no slow page fault of the loader in the symbols of a library");
-    }
-    let is_seen = found.iter().any(|fault| faults::shows_binding(case, fault));
-    let mut text =
-        format!("the loader bound functions at their first call: {}", faults::sum(found.iter().cloned()).says(case));
-    if let Some(function) = found.iter().find_map(|fault| fault.detail.being_bound.as_deref()) {
+    };
+    let is_seen = found.faults.iter().any(|fault| fault.shows_binding(case));
+    let mut text = format!("the loader bound functions at their first call: {}", found.says(case));
+    if let Some(function) = found.faults.iter().find_map(|fault| fault.detail.being_bound.as_deref()) {
         text += &format!("; bound was {function}");
     }
-    if let Some(caller) = found.iter().find_map(|fault| caller(case, fault)) {
+    if let Some(caller) = found.faults.iter().find_map(|fault| caller(case, fault)) {
         text += &format!("; called by {caller}");
     }
     if !is_seen {
         text += "; the stack has no names, so that a library that was being loaded cannot be excluded";
     }
     let standing = if is_seen { Standing::Seen } else { Standing::Indicated };
-    faults::claiming(Finding::new(standing, text), case, &found, KINDS)
+    found.explaining(Finding::new(standing, text), case)
 }
 
 /// Who called the function that was bound: the first frame above the loader.

@@ -1,6 +1,6 @@
 //! The JVM writes a performance counter into a page that the kernel is writing to disk, and waits for it.
 
-use crate::measure::faults::{self, Fault, Kind};
+use crate::measure::faults::{self, Kind};
 use crate::{Case, Cause, Finding, Standing};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -15,17 +15,13 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
-const KINDS: &[Kind] = &[Kind::PerfData];
-
 fn decide(case: &Case<'_>) -> Finding {
     if !faults::are_recorded(case) {
         return Finding::needs_kernel("page faults with their duration and place were not recorded");
     }
-    let found: Vec<Fault> = faults::of(case, &case.slow, KINDS).collect();
-    if found.is_empty() {
+    let Some(found) = faults::find(case, Kind::PerfData) else {
         return Finding::absent("no slow page fault in the file of the performance counters");
-    }
-    let text =
-        format!("the JVM waited to write its performance counters: {}", faults::sum(found.iter().cloned()).says(case));
-    faults::claiming(Finding::new(Standing::Seen, text), case, &found, KINDS)
+    };
+    let text = format!("the JVM waited to write its performance counters: {}", found.says(case));
+    found.explaining(Finding::new(Standing::Seen, text), case)
 }

@@ -2,7 +2,7 @@
 
 use fathom_evidence::kinds::counter;
 
-use crate::measure::faults::{self, Fault, Kind};
+use crate::measure::faults::{self, Kind};
 use crate::{Case, Cause, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -17,8 +17,6 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
-const KINDS: &[Kind] = &[Kind::Anonymous];
-
 fn decide(case: &Case<'_>) -> Finding {
     let swapped_in = case.view().counter(counter::VMSTAT_COUNT, "pswpin");
     let is_counted = swapped_in.0.len() >= 2;
@@ -28,17 +26,12 @@ fn decide(case: &Case<'_>) -> Finding {
     if !faults::are_recorded(case) || !is_counted {
         return Finding::needs_kernel("page faults with their duration and place, and swapping, were not recorded");
     }
-    let found: Vec<Fault> = faults::of(case, &case.slow, KINDS).collect();
-    if found.is_empty() {
+    let Some(found) = faults::find(case, Kind::Anonymous) else {
         return Finding::absent("no slow page fault in memory that belongs to no file");
-    }
+    };
     let pages = case.both(|side| side.rise(&swapped_in) / side.seconds());
-    let text = format!(
-        "{} pages per second were swapped in: {}",
-        say::number(pages.0),
-        faults::sum(found.iter().cloned()).says(case)
-    );
+    let text = format!("{} pages per second were swapped in: {}", say::number(pages.0), found.says(case));
     let finding =
         Finding::new(Standing::Seen, text).with(case.evidence("pages swapped in", pages, "count/s", "counters"));
-    faults::claiming(finding, case, &found, KINDS)
+    found.explaining(finding, case)
 }

@@ -9,7 +9,7 @@ use fathom_evidence::tables::Span;
 use fathom_timeline::{Cell, Intervals, Wait};
 
 use crate::case::{Case, Side};
-use crate::cause::{Claim, Finding};
+use crate::cause::{Claim, Finding, Standing};
 use crate::say;
 
 /// One of the two places where a request waits.
@@ -23,27 +23,27 @@ pub enum Place {
 
 /// Mean time of a stage over the requests of one side, by device.
 #[derive(Debug, Default, Clone, Copy)]
-pub struct Mean {
+struct Mean {
     /// Requests.
-    pub count: usize,
+    count: usize,
     /// Sum over them, in ns.
-    pub total_ns: f64,
+    total_ns: f64,
 }
 
 impl Mean {
     /// The mean, in ns.
-    pub fn ns(&self) -> f64 {
+    fn ns(self) -> f64 {
         self.total_ns / self.count.max(1) as f64
     }
 }
 
 /// Whether requests were recorded.
-pub fn is_recorded(case: &Case<'_>) -> bool {
+fn is_recorded(case: &Case<'_>) -> bool {
     case.has_source("block") || case.view().spans(span::BLOCK_REQUEST).len() > 0
 }
 
 /// Time of a place for each device, over the requests that began in a side.
-pub fn means(side: &Side<'_>, place: Place) -> HashMap<String, Mean> {
+fn means(side: &Side<'_>, place: Place) -> HashMap<String, Mean> {
     let mut means: HashMap<String, Mean> = HashMap::new();
     for request in side.spans(span::BLOCK_REQUEST) {
         let (from, to) = stage(&request, &side.detail(&request), place);
@@ -67,7 +67,7 @@ fn stage(request: &Span, detail: &BlockRequest, place: Place) -> (i64, i64) {
 /// How much of the application's waiting for files and pages in the slow time some request of the
 /// waiting thread, or, when it had none of its own, some write of anybody (a journal's, say) was at
 /// the place.
-pub fn claims(case: &Case<'_>, place: Place) -> Vec<Claim> {
+fn claims(case: &Case<'_>, place: Place) -> Vec<Claim> {
     const WAITS: &[(&str, Wait)] = &[
         (span::FILE_READ, Wait::File),
         (span::FILE_WRITE, Wait::File),
@@ -78,7 +78,7 @@ pub fn claims(case: &Case<'_>, place: Place) -> Vec<Claim> {
     let (own, writes) = requests(case, place);
     let mut lost: HashMap<Wait, f64> = HashMap::new();
     for (kind, wait) in WAITS {
-        for victim in case.slow.spans(kind).filter(|span| case.view().is_application(span.tid)) {
+        for victim in case.slow.spans(kind).filter(|span| is_victim(case, span)) {
             let (from, to) = (victim.time_ns, victim.time_ns.saturating_add(victim.duration_ns.max(0)));
             let at_place = own.get(&victim.tid).map_or(0, |times| times.within_ns(from, to));
             let at_place = if at_place > 0 { at_place } else { writes.within_ns(from, to) };
@@ -87,6 +87,12 @@ pub fn claims(case: &Case<'_>, place: Place) -> Vec<Claim> {
     }
     let claims = lost.into_iter().filter(|(_, ns)| *ns > 0.0);
     claims.map(|(wait, at_most_ns)| Claim { cell: Cell::Blocked(wait), at_most_ns }).collect()
+}
+
+/// Whether the wait is one of the application for a file or a page; other system calls may wait for work.
+fn is_victim(case: &Case<'_>, wait: &Span) -> bool {
+    let is_call = case.recording().text(wait.kind) == span::SYSTEM_CALL;
+    case.view().is_application(wait.tid) && (!is_call || case.view().is_of_a_file(wait))
 }
 
 /// When requests of each thread were at the place, and when any write was.
@@ -104,22 +110,50 @@ fn requests(case: &Case<'_>, place: Place) -> (HashMap<i64, Intervals>, Interval
     (own.into_iter().map(|(tid, times)| (tid, Intervals::union(times))).collect(), Intervals::union(writes))
 }
 
+/// As many times longer than before a stage of a request takes when something is wrong with it; less is
+/// what a change of load does to any device.
+const LONGER: f64 = 2.0;
+
+/// How a cause words what it finds.
+#[derive(Debug)]
+pub struct Words {
+    /// When no thread waited so.
+    pub absent: &'static str,
+    /// What threads do; the requests follow.
+    pub waiting: &'static str,
+    /// What the mean is of.
+    pub mean: &'static str,
+}
+
+/// Looks for time that threads lost while their requests were at a place.
+pub fn decide(case: &Case<'_>, place: Place, words: &Words) -> Finding {
+    if !is_recorded(case) {
+        return Finding::needs_kernel("block requests were not recorded");
+    }
+    let claims = claims(case, place);
+    let Some((name, mean, quiet)) = worst(case, place).filter(|_| !claims.is_empty()) else {
+        return Finding::absent(words.absent);
+    };
+    let standing = match quiet {
+        Some(quiet) if mean.ns() < LONGER * quiet.ns() => Standing::Faint,
+        Some(_) => Standing::Seen,
+        None => Standing::Indicated,
+    };
+    let text = format!("{}: {}", words.waiting, says(&name, mean, quiet));
+    let evidence = case.evidence(words.mean, (mean.ns(), quiet.map(Mean::ns)), "ns", "spans");
+    Finding { claims, ..Finding::new(standing, text) }.with(evidence)
+}
+
 /// The device whose requests lost most time at the place in the slow time, told with its baseline.
-pub fn worst(case: &Case<'_>, place: Place) -> Option<(String, Mean, Option<Mean>)> {
+fn worst(case: &Case<'_>, place: Place) -> Option<(String, Mean, Option<Mean>)> {
     let slow = means(&case.slow, place);
-    let (name, mean) = slow.into_iter().max_by(|a, b| a.1.total_ns.total_cmp(&b.1.total_ns))?;
+    let (name, mean) = slow.into_iter().max_by(|a, b| a.1.total_ns.total_cmp(&b.1.total_ns).then(b.0.cmp(&a.0)))?;
     let quiet = case.quiet.as_ref().and_then(|quiet| means(quiet, place).remove(&name));
     Some((name, mean, quiet))
 }
 
-/// The finding's measurement: mean time at the place, per request.
-#[must_use]
-pub fn with_mean(finding: Finding, case: &Case<'_>, says: &str, mean: Mean, quiet: Option<Mean>) -> Finding {
-    finding.with(case.evidence(says, (mean.ns(), quiet.map(|quiet| quiet.ns())), "ns", "spans"))
-}
-
 /// `4,096 requests to vda, 41 ms each instead of 2 ms`.
-pub fn says(name: &str, mean: Mean, quiet: Option<Mean>) -> String {
+fn says(name: &str, mean: Mean, quiet: Option<Mean>) -> String {
     let before = quiet.map_or(String::new(), |quiet| format!(" instead of {}", say::time(quiet.ns())));
     format!("{} to {name}, {} each{before}", say::count(mean.count, "request"), say::time(mean.ns()))
 }

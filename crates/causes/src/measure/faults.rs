@@ -3,14 +3,15 @@
 //! What a fault is follows from two addresses: that of the instruction and that which it touched. The
 //! same disk and the same shortage of memory make all of them slow; what to do about it differs.
 
-use fathom_evidence::detail::{PageFault, from_text};
+use fathom_evidence::Recording;
+use fathom_evidence::detail::PageFault;
 use fathom_evidence::kinds::{span, subject};
 use fathom_evidence::tables::Span;
 use fathom_timeline::{Cell, Wait};
 
 use crate::case::{Case, Side};
 use crate::cause::Finding;
-use crate::measure::held_up;
+use crate::measure::{held_up, stacks};
 use crate::say;
 
 /// What was touched, and by whom.
@@ -18,16 +19,12 @@ use crate::say;
 pub enum Kind {
     /// The loader read the symbols of a library, to bind a function that is called for the first time.
     Binding,
-    /// The loader read a library that is being loaded, or a symbol that is being asked for by name.
-    Loading,
     /// The page of the JVM's performance counters.
     PerfData,
     /// Memory that belongs to no file.
     Anonymous,
-    /// Code or data of a library.
-    Library,
-    /// Another file that is mapped: an archive, a jar, data of the application.
-    MappedFile,
+    /// Code or data of a library, an archive, another mapped file; also of a library that is being loaded.
+    File,
 }
 
 /// One page fault.
@@ -37,8 +34,6 @@ pub struct Fault {
     pub span: Span,
     /// Where.
     pub detail: PageFault,
-    /// What it is.
-    pub kind: Kind,
 }
 
 /// Sections that the loader reads to find a symbol.
@@ -79,32 +74,38 @@ pub fn are_recorded(case: &Case<'_>) -> bool {
         || case.view().spans(span::PAGE_FAULT).len() > 0
 }
 
-/// The slow faults of one side that are of one of `kinds`, in order of time.
-pub fn of<'s>(case: &'s Case<'_>, side: &'s Side<'_>, kinds: &'s [Kind]) -> impl Iterator<Item = Fault> + 's {
-    let faults = side.spans(span::PAGE_FAULT).map(|span| {
-        let detail: PageFault = from_text(side.view.recording.text(span.detail));
-        Fault { span, kind: kind(case, &span, &detail), detail }
-    });
-    faults.filter(|fault| kinds.contains(&fault.kind))
+/// The slow faults of one kind, at least one of them.
+#[derive(Debug)]
+pub struct Found {
+    /// In order of time.
+    pub faults: Vec<Fault>,
+    kind: Kind,
 }
 
-fn kind(case: &Case<'_>, span: &Span, detail: &PageFault) -> Kind {
-    let text = |field: &Option<String>| field.clone().unwrap_or_default();
-    let (path, instruction, section) = (text(&detail.path), text(&detail.instruction_path), text(&detail.section));
+/// The slow faults of a kind in the slow time; `None` when there was none.
+pub fn find(case: &Case<'_>, kind: Kind) -> Option<Found> {
+    let faults = of(&case.slow, kind);
+    (!faults.is_empty()).then_some(Found { faults, kind })
+}
+
+fn of(side: &Side<'_>, kind: Kind) -> Vec<Fault> {
+    let recording = side.view.recording;
+    let faults = side.spans(span::PAGE_FAULT).map(|span| Fault { span, detail: side.detail(&span) });
+    faults.filter(|fault| kind_of(recording, fault) == kind).collect()
+}
+
+fn kind_of(recording: &Recording, fault: &Fault) -> Kind {
+    let PageFault { path, instruction_path, section, .. } = &fault.detail;
+    let [path, instruction, section] = [path, instruction_path, section].map(|text| text.as_deref().unwrap_or(""));
     let is_anonymous = path.is_empty() || path.starts_with('[') || path.starts_with("/memfd:") || path == "/dev/zero";
     if path.contains("/hsperfdata_") {
         Kind::PerfData
     } else if is_anonymous {
         Kind::Anonymous
-    } else if is_loader(&instruction) && path != instruction {
-        match is_binding(case, span, &section) {
-            true => Kind::Binding,
-            false => Kind::Loading,
-        }
-    } else if is_library(&path) {
-        Kind::Library
+    } else if is_loader(instruction) && path != instruction && is_binding(recording, fault, section) {
+        Kind::Binding
     } else {
-        Kind::MappedFile
+        Kind::File
     }
 }
 
@@ -117,95 +118,74 @@ fn is_loader(path: &str) -> bool {
     }
 }
 
-fn is_library(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    name.contains(".so") || !name.contains('.')
-}
-
 /// The stack says whether a call is bound, or a library loaded; where it has no names, the section does.
-fn is_binding(case: &Case<'_>, span: &Span, section: &str) -> bool {
-    let recording = case.recording();
-    let frames: Vec<&str> =
-        recording.stacks.leaf_to_root(span.stack_id).map(|frame| recording.text(frame.symbol)).collect();
-    let calls = |names: &[&str]| frames.iter().any(|frame| names.iter().any(|name| frame.starts_with(name)));
-    calls(BINDERS) || (!calls(LOADERS) && SYMBOLS.contains(&section))
+fn is_binding(recording: &Recording, fault: &Fault, section: &str) -> bool {
+    let is_below = |names: &[&str]| stacks::is_below(recording, fault.span.stack_id, names);
+    is_below(BINDERS) || (!is_below(LOADERS) && SYMBOLS.contains(&section))
 }
 
-/// Whether it is certain that a function was being bound: the loader's stack says so, or its registers
-/// told which one.
-pub fn shows_binding(case: &Case<'_>, fault: &Fault) -> bool {
-    if fault.detail.being_bound.is_some() {
-        return true;
+impl Fault {
+    /// Whether it is certain that a function was being bound: the loader's stack says so, or its
+    /// registers told which one.
+    pub fn shows_binding(&self, case: &Case<'_>) -> bool {
+        self.detail.being_bound.is_some() || stacks::is_below(case.recording(), self.span.stack_id, BINDERS)
     }
-    let recording = case.recording();
-    let mut frames = recording.stacks.leaf_to_root(fault.span.stack_id).map(|frame| recording.text(frame.symbol));
-    frames.any(|frame| BINDERS.iter().any(|name| frame.starts_with(name)))
+
+    fn length_ns(&self) -> f64 {
+        self.span.duration_ns.max(0) as f64
+    }
 }
 
-/// What some faults sum up to.
-#[derive(Debug, Default, Clone)]
-pub struct Sum {
-    /// How many.
-    pub count: usize,
-    /// Their time, in ns.
-    pub total_ns: f64,
-    /// The longest of them.
-    pub longest: Option<Fault>,
-}
+impl Found {
+    fn longest(&self) -> Option<&Fault> {
+        self.faults.iter().max_by_key(|fault| fault.span.duration_ns)
+    }
 
-/// Sums faults up.
-pub fn sum(faults: impl Iterator<Item = Fault>) -> Sum {
-    faults.fold(Sum::default(), |mut sum, fault| {
-        sum.count += 1;
-        sum.total_ns += fault.span.duration_ns.max(0) as f64;
-        if sum.longest.as_ref().is_none_or(|longest| longest.span.duration_ns < fault.span.duration_ns) {
-            sum.longest = Some(fault);
-        }
-        sum
-    })
-}
-
-impl Sum {
     /// `3 page faults, 352 ms in all, the longest 198 ms in .dynstr of librare.so on handler-2`.
     pub fn says(&self, case: &Case<'_>) -> String {
-        let Some(longest) = &self.longest else { return "no such page fault".to_owned() };
+        let Some(longest) = self.longest() else { return "no such page fault".to_owned() };
         let thread = case.thread_name(longest.span.tid);
         format!(
             "{}, {} in all, the longest {} in {} on {}",
-            say::count(self.count, "slow page fault"),
-            say::time(self.total_ns),
-            say::time(longest.span.duration_ns as f64),
+            say::count(self.faults.len(), "slow page fault"),
+            say::time(total_ns(&self.faults)),
+            say::time(longest.length_ns()),
             place(&longest.detail),
             if thread.is_empty() { "an unnamed thread" } else { thread }
         )
     }
+
+    /// Adds the measurements to a finding, and the time that the faults account for.
+    #[must_use]
+    pub fn explaining(&self, finding: Finding, case: &Case<'_>) -> Finding {
+        let quiet = case.quiet.as_ref().map(|side| (of(side, self.kind), side.seconds()));
+        let per_second = |measure: &dyn Fn(&[Fault]) -> f64| {
+            let before = quiet.as_ref().map(|(faults, seconds)| measure(faults) / seconds);
+            (measure(&self.faults) / case.slow.seconds(), before)
+        };
+        let mut time = case.evidence("time in such page faults", per_second(&total_ns), "ns/s", "spans");
+        time.stack = self.longest().map_or_else(String::new, |longest| case.stack_text(longest.span.stack_id, 16));
+        let count = per_second(&|faults| faults.len() as f64);
+        let mut finding = finding.with(time).with(case.evidence("such page faults", count, "count/s", "spans"));
+        let spans = self.faults.iter().map(|fault| &fault.span);
+        finding.claims.extend(held_up::claims(case, spans, Cell::Blocked(Wait::PageFault)));
+        finding
+    }
+}
+
+fn total_ns(faults: &[Fault]) -> f64 {
+    // The sum of nothing is minus zero; added to zero it is plain zero.
+    0.0 + faults.iter().map(Fault::length_ns).sum::<f64>()
 }
 
 /// What was touched, for people: `.dynstr of librare.so`.
-pub fn place(detail: &PageFault) -> String {
+fn place(detail: &PageFault) -> String {
     let path = detail.path.as_deref().unwrap_or("memory");
     let name = path.rsplit('/').next().unwrap_or(path);
     match detail.section.as_deref() {
         Some(section) if !section.is_empty() => format!("{section} of {name}"),
         _ => name.to_owned(),
     }
-}
-
-/// The finding's measurements and the time that the faults account for.
-#[must_use]
-pub fn claiming(finding: Finding, case: &Case<'_>, faults: &[Fault], kinds: &[Kind]) -> Finding {
-    let (slow, quiet) = case.both(|side| {
-        of(case, side, kinds).map(|fault| fault.span.duration_ns.max(0) as f64).sum::<f64>() / side.seconds()
-    });
-    let mut per_second = case.evidence("time in such page faults", (slow, quiet), "ns/s", "spans");
-    if let Some(longest) = faults.iter().max_by_key(|fault| fault.span.duration_ns) {
-        per_second.stack = case.stack_text(longest.span.stack_id, 16);
-    }
-    let count = case.both(|side| of(case, side, kinds).count() as f64 / side.seconds());
-    let mut finding = finding.with(per_second).with(case.evidence("such page faults", count, "count/s", "spans"));
-    let spans = faults.iter().map(|fault| &fault.span);
-    finding.claims.extend(held_up::claims(case, spans, Cell::Blocked(Wait::PageFault)));
-    finding
 }
 
 #[cfg(test)]

@@ -61,9 +61,9 @@ impl Seen {
         let mut kinds: HashMap<StackId, (Layer, bool)> = HashMap::new();
         let mut seen = Seen::default();
         for sample in side.samples(event::CPU).filter(|sample| case.view().is_application(sample.tid)) {
-            let (layer, is_below) = *kinds
-                .entry(sample.stack_id)
-                .or_insert_with(|| (layer(recording, sample.stack_id), is_below(recording, sample.stack_id, names)));
+            let (layer, is_below) = *kinds.entry(sample.stack_id).or_insert_with(|| {
+                (Layer::of_stack(recording, sample.stack_id), is_below(recording, sample.stack_id, names))
+            });
             let weight = sample.weight_ns.max(1) as f64;
             let (below, all) = seen.by_layer.entry(layer).or_default();
             *all += weight;
@@ -86,17 +86,8 @@ impl Seen {
     }
 }
 
-fn layer(recording: &Recording, stack: StackId) -> Layer {
-    match recording.stacks.leaf_to_root(stack).next().map_or("", |leaf| recording.text(leaf.kind)) {
-        frame::INTERPRETED => Layer::Interpreted,
-        frame::NATIVE => Layer::Native,
-        frame::VM => Layer::Vm,
-        frame::KERNEL => Layer::Kernel,
-        _ => Layer::Java,
-    }
-}
-
-fn is_below(recording: &Recording, stack: StackId, names: &[&str]) -> bool {
+/// Whether a stack has a function whose name begins with one of `names`.
+pub fn is_below(recording: &Recording, stack: StackId, names: &[&str]) -> bool {
     let mut frames = recording.stacks.leaf_to_root(stack).map(|frame| recording.text(frame.symbol));
     frames.any(|symbol| names.iter().any(|name| symbol.starts_with(name)))
 }

@@ -1,8 +1,6 @@
 //! `fathom record`: a live JVM and the machine around it.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -88,7 +86,9 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     }
     let target = args.choice.one()?;
     let output = args.output.clone().unwrap_or_else(|| PathBuf::from(default_name(&target, terminal)));
-    let interrupted = interrupts()?;
+    // The first Ctrl-C or SIGTERM ends the recording, the second one the program; what was written until then is
+    // readable.
+    let interrupted = fathom_labs::stop_on_signals().context("cannot listen for Ctrl-C")?;
     let mut shown = Shown { progress: Progress::start(), duration: args.duration };
     let plan = plan(args, &output);
     let recorded = recorder::record(&target, collectors(), &plan, &interrupted, &mut shown)?;
@@ -122,20 +122,6 @@ fn plan(args: &Args, output: &Path) -> Plan {
         without: args.without.clone(),
         ..plan
     }
-}
-
-/// The first Ctrl-C or SIGTERM ends the recording, the second one the program; what was written
-/// until then is readable.
-fn interrupts() -> Result<Arc<AtomicBool>> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
-        let register = || {
-            signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&interrupted))?;
-            signal_hook::flag::register(signal, Arc::clone(&interrupted))
-        };
-        register().context("cannot watch for Ctrl-C")?;
-    }
-    Ok(interrupted)
 }
 
 /// Name of the program, pid and time, of characters that no shell minds.
