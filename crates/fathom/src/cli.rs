@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{causes, doctor, explain, import, lab, ps, record};
+use crate::commands::{causes, doctor, explain, import, lab, ps, record, routing};
 use crate::terminal::Color;
 
 /// Finds out why a JVM service on Linux was slow when the cause lies below the Java code.
@@ -27,6 +27,7 @@ pub(crate) enum Command {
     Causes(causes::Args),
     Doctor(doctor::Args),
     Lab(lab::Args),
+    Routing(routing::Args),
 }
 
 const EXAMPLES: &str = "\
@@ -38,6 +39,8 @@ Examples:
   fathom explain app.jfr --latency lat.csv   with the latencies of your requests
   fathom causes code_cache_churn             what a cause is, and how it is recognised
   fathom lab run code_cache_churn --both     see the mechanism on this machine, sick and fixed
+  fathom routing keys.txt --first 'java-hash mod 8' --second 'java-hash mod 4'
+                                             where a dead node's keys go
 
 Exit codes: 0 done, 1 the input or the machine refused, 2 bad usage.
 --json on every command prints JSON, described in docs/json.md.";

@@ -51,6 +51,8 @@ fn inputs() -> TempDir {
     write_recording(&at("one.fathom"), 1);
     write_recording(&at("two.fathom"), 2);
     write("empty.jfr", b"");
+    let tasks: String = (0..5_000).map(|task| format!("{task},task-{task}\n")).collect();
+    write("keys.csv", format!("number,task\n{tasks}").as_bytes());
     write("garbage", &(0..50_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect::<Vec<_>>());
     write("cut.jfr", b"FLR\0\0\x02\0\x01\0\0");
     write("line\nbreak\x1b[31m.txt", b"no format at all");
@@ -82,6 +84,10 @@ fn refusals_are_one_line_and_exit_code_1() {
         (vec!["import", "one.fathom", "-o", "two.fathom"], "exists already"),
         (vec!["import", "one.fathom", "-o", "no/such/folder.fathom"], "no/such"),
         (vec!["lab", "run", "no_such_lab"], "no_such_lab"),
+        (vec!["routing", "missing.txt", "--first", "xxh3 rendezvous 8"], "missing.txt"),
+        (vec!["routing", "empty.jfr", "--first", "xxh3 rendezvous 8"], "empty.jfr: no keys"),
+        (vec!["routing", "keys.csv", "--first", "java-hash mod 8"], "give --second"),
+        (vec!["routing", "keys.csv", "--first", "xxh3 rendezvous 8", "--column", "user"], "no column is called"),
         (vec!["record", "--pid", "4294967295"], "no process 4294967295"),
         (vec!["record", "--pid", "1", "--only", "crystal_ball"], "no collector is called crystal_ball"),
     ] {
@@ -112,6 +118,8 @@ fn bad_usage_is_exit_code_2() {
         vec!["import"],
         vec!["lab", "run"],
         vec!["lab", "run", "healthy_server", "--fixed", "--both"],
+        vec!["routing", "keys.csv"],
+        vec!["routing", "keys.csv", "--first", "md5 mod 8"],
     ] {
         let output = fathom(folder.path(), &args);
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));
@@ -188,6 +196,7 @@ fn every_field_of_the_other_commands_is_described() {
         vec!["causes", "lock_contention", "--json"],
         vec!["lab", "list", "--json"],
         vec!["import", "one.fathom", "-o", "copy.fathom", "--json"],
+        [ROUTING, &["--json"]].concat(),
     ] {
         let output = fathom(folder.path(), &args);
         assert_eq!(output.status.code(), Some(0), "{args:?}");
@@ -197,6 +206,20 @@ fn every_field_of_the_other_commands_is_described() {
             assert!(field.is_none_or(is_described), "{args:?}: docs/json.md does not describe {line}");
         }
     }
+}
+
+const ROUTING: &[&str] =
+    &["routing", "keys.csv", "--column", "task", "--first", "java-hash mod 8", "--second", "java-hash mod 4"];
+
+#[test]
+fn routing_tells_of_each_failover() {
+    let folder = inputs();
+    let text = stdout(&fathom(folder.path(), ROUTING));
+    assert!(text.contains("skewed") && text.contains("reach 1 of 4 nodes") && text.contains("V 1.000"), "{text}");
+    let output = fathom(folder.path(), &[ROUTING, &["--json"]].concat());
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&json["verdict"], &json["keys"]), (&"skewed".into(), &5_000.into()));
+    assert_eq!(json["failovers"].as_array().map(Vec::len), Some(8));
 }
 
 #[test]
@@ -242,6 +265,7 @@ fn help_teaches() {
         vec!["import", "--help"],
         vec!["causes", "--help"],
         vec!["lab", "run", "--help"],
+        vec!["routing", "--help"],
     ] {
         let output = fathom(folder.path(), &args);
         assert_eq!(output.status.code(), Some(0), "{args:?}");

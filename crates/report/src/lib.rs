@@ -17,6 +17,7 @@ pub mod json;
 pub mod jvms;
 mod markdown;
 pub mod recorded;
+pub mod routing;
 mod sheet;
 mod text;
 pub mod units;

@@ -13,5 +13,8 @@ pub(crate) static CAUSE: Cause = Cause {
 };
 
 fn decide(_: &Case<'_>) -> Finding {
-    Finding::unknown("load per node and the keys were not recorded", "fathom routing KEYS --first … --second …")
+    Finding::unknown(
+        "load per node and the keys were not recorded",
+        "fathom routing KEYS --first 'java-hash mod 8' --second 'java-hash mod 4'",
+    )
 }

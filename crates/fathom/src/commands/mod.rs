@@ -9,6 +9,7 @@ pub(crate) mod import;
 pub(crate) mod lab;
 pub(crate) mod ps;
 pub(crate) mod record;
+pub(crate) mod routing;
 pub(crate) mod target;
 
 /// What a command has to say on standard output, and how it ended.
