@@ -1,4 +1,4 @@
-//! Puts every lab into the program: its declaration and its Java sources, so that a lab runs on a machine that has a JDK
+//! Puts every lab into the program: its declaration and its sources, so that a lab runs on a machine that has a JDK
 //! and the program but not the project's folder.
 
 use std::env;
@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A folder with this file is a lab; next to it lie its Java sources.
+/// A folder with this file is a lab; next to it lie its sources.
 const DECLARATION: &str = "lab.json";
 
 fn main() {
@@ -30,12 +30,14 @@ fn main() {
     fs::write(out, code).expect("OUT_DIR can be written");
 }
 
-/// One `Source` literal per Java file of the folder, sorted by name.
+/// One `Source` literal per source file of the folder, sorted by name.
 fn embedded_sources(folder: &Path) -> String {
     println!("cargo::rerun-if-changed={}", folder.display());
     let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     let paths = entries.map(|entry| entry.unwrap_or_else(|e| panic!("{}: {e}", folder.display())).path());
-    let mut files: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|e| e == "java")).collect();
+    let is_source =
+        |path: &PathBuf| path.extension().is_some_and(|e| ["java", "c", "h", "S"].iter().any(|known| e == *known));
+    let mut files: Vec<PathBuf> = paths.filter(is_source).collect();
     files.sort();
     let mut code = String::new();
     for file in files {

@@ -109,7 +109,7 @@ impl Wanted {
         }
         Ok(format!(
             "# {folder}\n\nThe lab `{id}`, variant `{name}` ({says}), at {time_scale} times its usual length, on JDK \
-             {jdk}, recorded with {settings:?} JFR settings. What it must be explained as: {expects:?}.\n\nMade by \
+             {jdk}, recorded with {settings:?} JFR settings. What it must be explained as: {expects}.\n\nMade by \
              `cargo run --release -p fathom-labs --example make_testdata {folder}`, which ran `java` with\n\n```\n{command}\n```\n\n\
              `dose.json` says what the program really did, by its own clock. Latency as the clients saw it:\n\n\
              | phase | requests | p50 ms | p99 ms | max ms |\n|---|---|---|---|---|\n{rows}",
@@ -117,7 +117,7 @@ impl Wanted {
             name = variant.name,
             says = variant.says,
             jdk = output.jdk.version,
-            expects = variant.expects,
+            expects = variant.expects.says(),
             command = output.command.join("\n").replace(&settings_folder(output), ""),
         ))
     }

@@ -1,4 +1,7 @@
-//! What a lab is: the contents of `lab.json`, checked when the tests run, and the Java sources beside it.
+//! What a lab is: the contents of `lab.json`, checked when the tests run, and the sources beside it.
+
+mod expectation;
+mod surroundings;
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -6,6 +9,8 @@ use std::sync::OnceLock;
 use serde::Deserialize;
 
 use crate::error::LabError;
+pub use expectation::{Dose, Expectation, Found};
+pub(crate) use surroundings::{Companion, Content, Executable, Native, Needs, SlowDisk, Stage};
 
 include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
@@ -15,7 +20,7 @@ pub(crate) struct Embedded {
     sources: &'static [Source],
 }
 
-/// A Java source file.
+/// A source file in Java or C.
 #[derive(Debug)]
 pub(crate) struct Source {
     pub(crate) name: &'static str,
@@ -32,7 +37,7 @@ pub struct Lab {
     pub title: String,
     /// What the program does and what will be seen, in a few sentences.
     pub shows: String,
-    /// The lab whose Java sources this one uses, when it has none of its own.
+    /// The lab whose sources this one uses, when it has none of its own.
     #[serde(default)]
     program_of: Option<String>,
     /// The Java class with `main`.
@@ -47,6 +52,18 @@ pub struct Lab {
     /// JVM flags that all variants share.
     #[serde(default)]
     pub(crate) jvm: Vec<String>,
+    /// Code in C that the program or its companions need.
+    #[serde(default)]
+    pub(crate) native: Vec<Native>,
+    /// What the machine must have besides what the other declarations imply.
+    #[serde(default)]
+    pub(crate) needs: Needs,
+    /// What is prepared before the program starts, and undone after it.
+    #[serde(default)]
+    pub(crate) stage: Stage,
+    /// Processes that run beside the program.
+    #[serde(default)]
+    pub(crate) companions: Vec<Companion>,
     /// The same program with and without the disease.
     pub variants: Vec<Variant>,
     #[serde(skip)]
@@ -96,6 +113,21 @@ pub struct Variant {
     /// Arguments besides the lab's.
     #[serde(default)]
     pub(crate) args: BTreeMap<String, String>,
+    /// Environment of the program.
+    #[serde(default)]
+    pub(crate) env: BTreeMap<String, String>,
+    /// Flags of the C compiler besides those of each piece of native code.
+    #[serde(default)]
+    native_flags: Vec<String>,
+    /// Instead of the lab's.
+    #[serde(default)]
+    stage: Option<Stage>,
+    /// Instead of the lab's.
+    #[serde(default)]
+    companions: Option<Vec<Companion>>,
+    /// With which rights it is recorded from outside.
+    #[serde(default)]
+    pub recorded: Rights,
     /// The verdict that a recording of it must get.
     pub expects: Expectation,
 }
@@ -135,14 +167,15 @@ impl JdkRange {
     }
 }
 
-/// What a recording of a variant must be explained as.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+/// With which rights a run is recorded from outside.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Expectation {
-    /// Nothing was slow.
-    NothingSlow,
-    /// This cause comes first and is at least likely, and no other cause is.
-    First(String),
+pub enum Rights {
+    /// Those of the runner.
+    #[default]
+    Own,
+    /// Those of the JVM's user, who cannot ask the kernel.
+    Unprivileged,
 }
 
 impl Lab {
@@ -161,15 +194,28 @@ impl Lab {
     /// The variant that shows the disease; for a lab without one, the only thing it shows.
     #[must_use]
     pub fn sick(&self) -> &Variant {
-        let sick = self.variants.iter().find(|variant| variant.expects != Expectation::NothingSlow);
+        let sick = self.variants.iter().find(|variant| variant.expects.cause().is_some());
         sick.unwrap_or(&self.variants[0])
     }
 
     /// The first variant that is free of the disease, when it is not [`Lab::sick`] itself.
     #[must_use]
     pub fn fixed(&self) -> Option<&Variant> {
-        let fixed = self.variants.iter().find(|variant| variant.expects == Expectation::NothingSlow);
+        let fixed = self.variants.iter().find(|variant| variant.expects.cause().is_none());
         fixed.filter(|fixed| fixed.name != self.sick().name)
+    }
+
+    pub(crate) fn stage<'a>(&'a self, variant: &'a Variant) -> &'a Stage {
+        variant.stage.as_ref().unwrap_or(&self.stage)
+    }
+
+    pub(crate) fn companions<'a>(&'a self, variant: &'a Variant) -> &'a [Companion] {
+        variant.companions.as_deref().unwrap_or(&self.companions)
+    }
+
+    /// The flags with which a variant's native code is compiled.
+    pub(crate) fn native_flags<'a>(native: &'a Native, variant: &'a Variant) -> impl Iterator<Item = &'a String> {
+        native.flags.iter().chain(&variant.native_flags)
     }
 
     /// How long the phases last together at scale 1; starting and warming the JVM comes on top.
@@ -220,11 +266,33 @@ mod tests {
         let main = format!("{}.java", lab.main);
         assert!(lab.sources.iter().any(|source| source.name == main), "{}: no {main}", lab.id);
         for variant in &lab.variants {
-            if let Expectation::First(cause) = &variant.expects {
-                assert_eq!(cause, &lab.id, "a lab lives with the cause it proves");
+            if let Some(cause) = variant.expects.cause() {
+                assert_eq!(cause, lab.id, "a lab lives with the cause it proves");
             }
+            check_surroundings(lab, variant);
         }
-        assert!(lab.variants.iter().any(|variant| variant.expects == Expectation::NothingSlow), "{}: no cure", lab.id);
+        assert!(lab.variants.iter().any(|variant| variant.expects.cause().is_none()), "{}: no cure", lab.id);
+    }
+
+    fn check_surroundings(lab: &Lab, variant: &Variant) {
+        let is_phase = |name: &String| lab.phases.iter().any(|phase| phase.name == *name);
+        let has_source = |name: &str| lab.sources.iter().any(|source| source.name == name);
+        let is_native = |name: &String| lab.native.iter().any(|native| native.output == *name);
+        for companion in lab.companions(variant) {
+            assert!(companion.phases.iter().all(is_phase), "{}: {companion:?}", lab.id);
+            let is_there = match &companion.program {
+                Executable::Native(name) => is_native(name),
+                Executable::Java(class) => has_source(&format!("{class}.java")),
+            };
+            assert!(is_there, "{}: {companion:?}", lab.id);
+        }
+        let sources = lab.native.iter().flat_map(|native| &native.sources);
+        sources.for_each(|source| assert!(has_source(source), "{}: no {source}", lab.id));
+        let Some(disk) = &lab.stage(variant).slow_disk else { return };
+        disk.rates_kib_per_s.keys().for_each(|phase| assert!(is_phase(phase), "{}: no phase {phase}", lab.id));
+        for content in disk.files.values() {
+            assert!(!matches!(content, Content::Native(name) if !is_native(name)), "{}: {content:?}", lab.id);
+        }
     }
 
     #[test]

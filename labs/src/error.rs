@@ -43,6 +43,25 @@ pub enum LabError {
         /// The folder.
         path: PathBuf,
     },
+    /// The machine lacks what the variant needs.
+    #[error("{lab} ({variant}) needs {says}")]
+    Missing {
+        /// The lab.
+        lab: String,
+        /// The variant.
+        variant: String,
+        /// What is missing.
+        says: String,
+    },
+    /// The disk or the limits around the program could not be prepared.
+    #[error("the stage could not be prepared: {says}")]
+    Stage {
+        /// What went wrong.
+        says: String,
+    },
+    /// A signal asked to stop before the program had started.
+    #[error("stopped before the lab's program had started")]
+    Stopped,
     /// The compiler refused the program: a defect of the lab.
     #[error("the lab's program does not compile with {compiler}:\n{output}", compiler = compiler.display())]
     Compile {
@@ -108,6 +127,12 @@ pub enum LabError {
 }
 
 impl LabError {
+    /// Whether this machine cannot run the variant at all, so that the fault is not the lab's.
+    #[must_use]
+    pub fn is_of_the_machine(&self) -> bool {
+        matches!(self, Self::NoJdk { .. } | Self::Missing { .. })
+    }
+
     /// For `map_err`: what was tried with which file.
     pub(crate) fn io(doing: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();

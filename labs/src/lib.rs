@@ -1,19 +1,26 @@
 //! The labs: Java programs that really have a disease, in a dose that they note themselves, and the runner that compiles,
 //! starts, loads and records them.
 //!
-//! A lab is declared by `lab.json` beside its Java sources, in the folder of the cause it proves. Declaration and sources
-//! are part of the program, so a lab needs nothing but a JDK. The runner only records: whether the right cause is found
+//! A lab is declared by `lab.json` beside its sources, in the folder of the cause it proves. Declaration and sources
+//! are part of the program, so most labs need nothing but a JDK; what others need besides (root, a C compiler, tools for a
+//! slow disk) is checked before anything is begun. What the runner does to the machine it undoes. The runner only records: whether the right cause is found
 //! is for the caller to check against [`Variant::expects`].
 
+mod companions;
 mod declaration;
+mod entry;
 mod error;
 mod jdk;
 mod latency;
+mod native;
+mod needs;
+mod places;
 mod process;
 mod progress;
 mod run;
+mod stage;
 
-pub use declaration::{Expectation, JdkRange, Lab, Phase, PhaseRole, Variant, labs};
+pub use declaration::{Dose, Expectation, Found, JdkRange, Lab, Phase, PhaseRole, Rights, Variant, labs};
 pub use error::LabError;
 pub use jdk::{Jdk, JdkWish};
 pub use latency::PhaseLatency;

@@ -42,9 +42,38 @@ pub(crate) enum End {
     Overdue,
 }
 
+/// A process that leads a group of its own. The group is ended when this is dropped.
+pub(crate) struct Kept(Child);
+
+impl Kept {
+    /// Keeps a process that was started as the leader of its group.
+    pub(crate) fn new(child: Child) -> Self {
+        Self(child)
+    }
+
+    /// How it ended, if it has.
+    pub(crate) fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
+        self.0.try_wait()
+    }
+
+    /// The group may be gone already; then there is nothing to end.
+    fn signal(&self, signal: Signal) {
+        if let Some(group) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, signal);
+        }
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.signal(Signal::KILL);
+        let _ = self.0.wait();
+    }
+}
+
 /// A running program whose lines can be read while it runs.
 pub(crate) struct Program {
-    child: Child,
+    kept: Kept,
     lines: Receiver<String>,
 }
 
@@ -52,11 +81,11 @@ impl Program {
     pub(crate) fn start(mut command: Command) -> io::Result<Self> {
         let mut child = command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
         let stdout = child.stdout.take().expect("it was piped");
-        Ok(Self { child, lines: lines_of(stdout) })
+        Ok(Self { kept: Kept::new(child), lines: lines_of(stdout) })
     }
 
     pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
+        self.kept.0.id()
     }
 
     /// Hands over each line of standard output until the program ends, is overdue, or `stop` is set.
@@ -70,7 +99,7 @@ impl Program {
         loop {
             match self.lines.recv_timeout(POLL) {
                 Ok(line) => each_line(&line)?,
-                Err(RecvTimeoutError::Disconnected) => return self.child.wait().map(End::Exit),
+                Err(RecvTimeoutError::Disconnected) => return self.kept.0.wait().map(End::Exit),
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if stop.load(Ordering::Relaxed) {
@@ -84,25 +113,11 @@ impl Program {
     }
 
     fn ask_to_end(&mut self) {
-        self.signal(Signal::TERM);
+        self.kept.signal(Signal::TERM);
         let deadline = Instant::now() + GRACE;
-        while Instant::now() < deadline && !matches!(self.child.try_wait(), Ok(Some(_))) {
+        while Instant::now() < deadline && !matches!(self.kept.ended(), Ok(Some(_))) {
             thread::sleep(POLL);
         }
-    }
-
-    /// The group may be gone already; then there is nothing to end.
-    fn signal(&self, signal: Signal) {
-        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
-            let _ = kill_process_group(group, signal);
-        }
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        self.signal(Signal::KILL);
-        let _ = self.child.wait();
     }
 }
 

@@ -13,6 +13,11 @@ pub trait Progress {
     fn second(&mut self, second: &Second);
 }
 
+/// The name of the phase that begins with this line of the program, if one does.
+pub(crate) fn phase_that_begins(line: &str) -> Option<&str> {
+    line.strip_prefix("phase_begins=")
+}
+
 /// What the clients saw in one second.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Second {

@@ -10,12 +10,16 @@ use std::sync::atomic::AtomicBool;
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
+use crate::companions::Companions;
 use crate::declaration::{Lab, PhaseRole, SHARED_SOURCES, Source, Variant};
 use crate::error::LabError;
 use crate::jdk::{self, Jdk, JdkWish};
 use crate::latency::{self, PhaseLatency};
+use crate::places::Places;
 use crate::process::{End, Program};
-use crate::progress::{Progress, Second};
+use crate::progress::{Progress, Second, phase_that_begins};
+use crate::stage::Stage;
+use crate::{native, needs};
 
 /// The settings that Fathom records with.
 const FATHOM_SETTINGS: &str = include_str!("../../crates/collectors/src/jfr/fathom.jfc");
@@ -99,9 +103,11 @@ impl Lab {
     /// the output folder stays.
     pub fn run(&self, options: &RunOptions<'_>, progress: &mut dyn Progress) -> Result<RunOutput, LabError> {
         let variant = self.variant(&options.variant)?;
+        needs::check(self, variant)?;
         let jdk = jdk::choose(self, variant, options.jdk.as_ref(), &Jdk::installed())?;
         let folder = prepare_folder(&options.out_dir)?;
         let scratch = tempfile::tempdir().map_err(LabError::io("cannot make a folder in", std::env::temp_dir()))?;
+        let places = Places::in_folder(scratch.path());
         progress.says(&self.plan(variant, &jdk, options.time_scale));
         let settings = match options.recorder {
             Recorder::Jfr(settings) => Some(settings_argument(settings, &jdk, scratch.path())?),
@@ -109,9 +115,18 @@ impl Lab {
         };
         let recording = if settings.is_some() { "recording.jfr" } else { "recording.fathom" };
         let line = command_line(self, variant, options.time_scale, settings.as_deref());
+        let line = line.iter().map(|argument| places.fill(argument)).collect();
         let output = RunOutput::in_folder(folder, recording, jdk, line);
         compile(self.sources, &output, scratch.path(), &options.stop)?;
-        self.follow(&output, scratch.path(), options, progress)?;
+        native::compile(self, variant, &output.jdk, &places.native(), &options.stop)?;
+        let stage = Stage::prepare(self.stage(variant), &places, &options.stop)?;
+        let companions = self.companions(variant);
+        let companions =
+            Companions::new(companions, &places, scratch.path(), &output.jdk, &stage.entry(), &output.folder);
+        let mut command = java(&output, scratch.path())?;
+        command.envs(variant.env.iter().map(|(name, value)| (name, places.fill(value))));
+        stage.entry().prepare(&mut command).map_err(LabError::io("cannot prepare", output.jdk.java()))?;
+        self.follow(command, &output, Around { companions, stage }, options, progress)?;
         let phases = latency::read(&output.dose, &output.latency, &self.phases)?;
         Ok(RunOutput { phases, ..output })
     }
@@ -137,25 +152,23 @@ impl Lab {
 
     fn follow(
         &self,
+        command: Command,
         output: &RunOutput,
-        classes: &Path,
+        mut around: Around<'_>,
         options: &RunOptions<'_>,
         progress: &mut dyn Progress,
     ) -> Result<(), LabError> {
         let mut stdout = File::create(&output.stdout).map_err(LabError::io("cannot write", &output.stdout))?;
-        let stderr = File::create(&output.stderr).map_err(LabError::io("cannot write", &output.stderr))?;
-        let mut command = Command::new(output.jdk.java());
-        // The user's environment could change the JVM (JAVA_TOOL_OPTIONS), and stock settings would record it, secrets and all.
-        command.args(&output.command).current_dir(&output.folder).stderr(stderr);
-        command.env_clear().env("CLASSPATH", classes).env("FATHOM_LAB_RUNNER", std::process::id().to_string());
         let limit = PREPARATION + Duration::from_secs_f64(self.seconds() * options.time_scale);
         let started = Instant::now();
+        around.companions.begin().map_err(LabError::io("cannot start the companions of", output.jdk.java()))?;
         let program = Program::start(command).map_err(LabError::io("cannot start", output.jdk.java()))?;
         let pid = program.pid();
         let end = thread::scope(|scope| {
             let mut live = Live::new(scope, options.recorder, pid, &output.recording);
             let end = program.run(limit, &options.stop, |line| {
                 live.begin();
+                around.hear(line)?;
                 if let Some(second) = Second::parse(line, |phase| self.role_of(phase)) {
                     progress.second(&second);
                 }
@@ -179,6 +192,32 @@ impl Lab {
     fn role_of(&self, phase: &str) -> Option<PhaseRole> {
         self.phases.iter().find(|known| known.name == phase).map(|known| known.role)
     }
+}
+
+/// What surrounds the program. The fields are dropped in this order.
+struct Around<'a> {
+    companions: Companions<'a>,
+    stage: Stage,
+}
+
+impl Around<'_> {
+    /// Follows the program through its phases.
+    fn hear(&mut self, line: &str) -> std::io::Result<()> {
+        self.companions.check()?;
+        let Some(phase) = phase_that_begins(line) else { return Ok(()) };
+        self.stage.phase_begins(phase)?;
+        self.companions.phase_begins(phase)
+    }
+}
+
+/// The command of the program, without what surrounds it.
+fn java(output: &RunOutput, classes: &Path) -> Result<Command, LabError> {
+    let stderr = File::create(&output.stderr).map_err(LabError::io("cannot write", &output.stderr))?;
+    let mut command = Command::new(output.jdk.java());
+    // The user's environment could change the JVM (JAVA_TOOL_OPTIONS), and stock settings would record it, secrets and all.
+    command.args(&output.command).current_dir(&output.folder).stderr(stderr);
+    command.env_clear().env("CLASSPATH", classes).env("FATHOM_LAB_RUNNER", std::process::id().to_string());
+    Ok(command)
 }
 
 impl RunOutput {
@@ -284,13 +323,13 @@ fn prepare_folder(folder: &Path) -> Result<PathBuf, LabError> {
     folder.canonicalize().map_err(LabError::io("cannot find", folder))
 }
 
-/// Writes the sources into the scratch folder and compiles them there, for the oldest release that labs support.
+/// Writes the Java sources into the scratch folder and compiles them there, for the oldest release that labs support.
 fn compile(sources: &[Source], output: &RunOutput, scratch: &Path, stop: &AtomicBool) -> Result<(), LabError> {
     let compiler = output.jdk.javac();
     let complaints = scratch.join("javac.log");
     let mut javac = Command::new(&compiler);
     javac.args(["--release", "11", "-Xstdout"]).arg(&complaints).arg("-d").arg(scratch).stderr(Stdio::null());
-    for source in SHARED_SOURCES.iter().chain(sources) {
+    for source in SHARED_SOURCES.iter().chain(sources).filter(|source| source.name.ends_with(".java")) {
         let path = scratch.join(source.name);
         fs::write(&path, source.text).map_err(LabError::io("cannot write", &path))?;
         javac.arg(path);

@@ -120,6 +120,8 @@ public final class Lab {
         report.enter(next);
         phaseStartNs = System.nanoTime();
         phase = next.name;
+        // The runner changes what surrounds the program when it reads this.
+        System.out.println("phase_begins=" + next.name);
         Runnable action = phaseActions.get(next.name);
         if (action != null) {
             start("phase-" + next.name, action::run);

@@ -1,27 +1,22 @@
 //! `fathom lab`: see a mechanism on this machine, sick and fixed.
 
+mod all;
+mod judge;
+mod one;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::Subcommand;
-use fathom_causes::ExplainOptions;
-use fathom_causes::explanation::{Explanation, Verdict};
-use fathom_collectors::{Target, collectors, recorder};
-use fathom_labs::{
-    Expectation, JdkWish, JfrSettings, Lab, LabError, LiveRecorder, PhaseLatency, PhaseRole, Recorder, RunOptions,
-    RunOutput, TextProgress, Variant,
-};
+use fathom_labs::{Lab, TextProgress, Variant};
 use fathom_report::units::amount;
 use fathom_report::{TextOptions, beside, clean, json};
 use serde::Serialize;
 
 use super::Answer;
-use crate::finish;
-use crate::inputs;
 use crate::terminal::Terminal;
+use one::{Phase, Run, Runner};
 
 /// Run a program that has a known disease, record it, explain it
 #[derive(Debug, clap::Args)]
@@ -50,7 +45,16 @@ struct ListArgs {
 #[command(after_help = EXAMPLES)]
 struct RunArgs {
     /// Which lab (fathom lab list)
-    id: String,
+    #[arg(required_unless_present = "all")]
+    id: Option<String>,
+
+    /// Run all labs, sick and fixed, in less than half an hour, and print a table
+    #[arg(long, conflicts_with_all = ["id", "fixed", "both", "variant"])]
+    all: bool,
+
+    /// With --all: every variant, at its usual length
+    #[arg(long, requires = "all")]
+    every_variant: bool,
 
     /// Run the fixed variant instead of the sick one
     #[arg(long, conflicts_with_all = ["both", "variant"])]
@@ -89,7 +93,8 @@ const EXAMPLES: &str = "\
 Examples:
   fathom lab run code_cache_churn                 the disease
   fathom lab run code_cache_churn --both          the disease beside its cure
-  fathom lab run code_cache_churn --jdk 17 --out /tmp/churn";
+  fathom lab run code_cache_churn --jdk 17 --out /tmp/churn
+  fathom lab run --all                            what this machine can prove, as a table";
 
 const SCHEMA: u32 = 1;
 
@@ -132,30 +137,6 @@ fn list(args: &ListArgs, terminal: &Terminal) -> String {
     fathom_report::causes(lines, &terminal.text(false))
 }
 
-/// A variant that was run and explained.
-#[derive(Serialize)]
-struct Run {
-    variant: &'static str,
-    jdk: String,
-    /// Where the recording is, if it was kept.
-    folder: Option<String>,
-    /// The id of the cause that has to come first; null when nothing must be slow.
-    expected: Option<&'static str>,
-    as_expected: bool,
-    /// Latency of the requests in each phase, as the clients saw it.
-    phases: Vec<Phase>,
-    explanation: Explanation,
-}
-
-#[derive(Serialize)]
-struct Phase {
-    name: String,
-    requests: usize,
-    p50_ms: f64,
-    p99_ms: f64,
-    max_ms: f64,
-}
-
 #[derive(Serialize)]
 struct Runs<'a> {
     schema: u32,
@@ -164,18 +145,25 @@ struct Runs<'a> {
 }
 
 fn run_lab(args: &RunArgs, terminal: &Terminal) -> Result<Answer> {
-    let lab = fathom_labs::lab(&args.id)?;
+    let Some(id) = &args.id else { return all::run(args, terminal) };
+    let lab = fathom_labs::lab(id)?;
     let variants = variants(lab, args)?;
-    let place = Place::new(args)?;
-    let stop = fathom_labs::stop_on_signals().context("cannot listen for Ctrl-C")?;
-    let runs = variants.iter().map(|variant| run_variant(lab, variant, args, &place, &stop, terminal));
-    let runs = runs.collect::<Result<Vec<Run>>>()?;
-    let code = if runs.iter().all(|run| run.as_expected) { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    let runner = Runner::new(args, 1.0)?;
+    let run = |variant: &&'static Variant| {
+        let folder = runner.place.folder().join(&variant.name);
+        runner.run(lab, variant, folder, &mut TextProgress::to_stderr(), terminal)
+    };
+    let runs = variants.iter().map(run).collect::<Result<Vec<Run>>>()?;
+    let code = exit_code(runs.iter().all(|run| run.as_expected));
     let text = match args.json {
         true => json::pretty(&Runs { schema: SCHEMA, lab: &lab.id, runs: &runs }),
         false => text(&runs, &terminal.text(false)),
     };
     Ok(Answer { text, code })
+}
+
+fn exit_code(all_as_expected: bool) -> ExitCode {
+    if all_as_expected { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn variants(lab: &'static Lab, args: &RunArgs) -> Result<Vec<&'static Variant>> {
@@ -216,105 +204,6 @@ impl Place {
     }
 }
 
-fn run_variant(
-    lab: &'static Lab,
-    variant: &'static Variant,
-    args: &RunArgs,
-    place: &Place,
-    stop: &Arc<AtomicBool>,
-    terminal: &Terminal,
-) -> Result<Run> {
-    let options = RunOptions {
-        variant: variant.name.clone(),
-        jdk: args.jdk.as_deref().map(JdkWish::parse),
-        out_dir: place.folder().join(&variant.name),
-        time_scale: 1.0,
-        recorder: if args.from_files { Recorder::Jfr(JfrSettings::Fathom) } else { Recorder::Live(&FromOutside) },
-        stop: stop.clone(),
-    };
-    let output = match lab.run(&options, &mut TextProgress::to_stderr()) {
-        Err(LabError::Interrupted { .. }) if !place.is_kept() => {
-            bail!("stopped before the lab was over; nothing was kept")
-        }
-        output => output?,
-    };
-    let explanation = explain(&output, terminal)?;
-    Ok(Run {
-        variant: &variant.name,
-        jdk: output.jdk.version,
-        folder: place.is_kept().then(|| output.folder.display().to_string()),
-        expected: expected_cause(&variant.expects),
-        as_expected: is_expected(&variant.expects, &explanation),
-        phases: phases(output.phases),
-        explanation,
-    })
-}
-
-/// Records the lab's JVM like any other.
-#[derive(Debug)]
-struct FromOutside;
-
-impl LiveRecorder for FromOutside {
-    fn record(&self, pid: u32, folder: &Path) -> std::result::Result<(), String> {
-        let record = || -> Result<()> {
-            let never = AtomicBool::new(false);
-            let plan = recorder::Plan::new(folder.to_owned());
-            recorder::record(&Target::of(pid)?, collectors(), &plan, &never, &mut Unwatched)?;
-            finish::finish(folder).map(drop)
-        };
-        record().map_err(|error| format!("{error:#}"))
-    }
-}
-
-struct Unwatched;
-impl recorder::Watcher for Unwatched {}
-
-/// Explains what the run left, from the files alone, like any other recording.
-fn explain(output: &RunOutput, terminal: &Terminal) -> Result<Explanation> {
-    let files = [output.recording.clone(), output.gc_log.clone(), output.latency.clone()];
-    let mut services = inputs::services(&files, &inputs::Hints::default(), terminal)?;
-    let found = services.len();
-    match services.pop() {
-        Some(service) if found == 1 => {
-            Ok(fathom_causes::explain(&service.recording, &ExplainOptions { slow: None, baseline: None }))
-        }
-        _ => bail!("{}: what the lab recorded was taken for {found} JVMs", output.folder.display()),
-    }
-}
-
-fn expected_cause(expected: &'static Expectation) -> Option<&'static str> {
-    match expected {
-        Expectation::NothingSlow => None,
-        Expectation::First(cause) => Some(cause),
-    }
-}
-
-/// Whether the expected cause comes first and is the only one that is at least likely.
-fn is_expected(expected: &Expectation, explanation: &Explanation) -> bool {
-    let likely = explanation.causes.iter().filter(|cause| cause.verdict <= Verdict::Likely);
-    let likely: Vec<&str> = likely.map(|cause| cause.id.as_str()).collect();
-    match expected {
-        Expectation::NothingSlow => explanation.slow.is_empty(),
-        Expectation::First(cause) => {
-            !explanation.slow.is_empty()
-                && explanation.causes.first().is_some_and(|first| first.id == *cause)
-                && likely == [cause]
-        }
-    }
-}
-
-fn phases(measured: Vec<PhaseLatency>) -> Vec<Phase> {
-    let kept = measured.into_iter().filter(|phase| phase.role != PhaseRole::WarmUp);
-    kept.map(|PhaseLatency { name, requests, p50_ms, p99_ms, max_ms, .. }| Phase {
-        name,
-        requests,
-        p50_ms,
-        p99_ms,
-        max_ms,
-    })
-    .collect()
-}
-
 /// Each explanation, then all of them side by side, then whether they are what the lab is made for.
 fn text(runs: &[Run], options: &TextOptions) -> String {
     let mut text = String::new();
@@ -342,11 +231,10 @@ fn column(run: &Run) -> fathom_report::Variant<'_> {
 }
 
 fn verdict_line(run: &Run) -> String {
-    let expected = match run.expected {
-        Some(cause) => format!("{cause} first and alone"),
-        None => "nothing slow".to_owned(),
+    let outcome = match run.problems.as_slice() {
+        [] => "as expected".to_owned(),
+        problems => format!("NOT as expected: {}", problems.join("; ")),
     };
-    let outcome = if run.as_expected { "as expected" } else { "NOT as expected" };
     let folder = run.folder.as_ref().map_or_else(String::new, |folder| format!("; kept in {}", clean::line(folder)));
-    format!("{} on JDK {}: {outcome} ({expected}){folder}\n", run.variant, run.jdk)
+    format!("{} on JDK {}: {outcome} ({}){folder}\n", run.variant, run.jdk, run.wanted)
 }

@@ -1,0 +1,198 @@
+//! All labs in one go, as a table: what this machine can prove.
+
+use std::fmt::Write;
+use std::io::stderr;
+use std::time::Instant;
+
+use anyhow::Result;
+use fathom_causes::explanation::Explanation;
+use fathom_labs::{Lab, LabError, Progress, Second, Variant};
+use fathom_report::{clean, json};
+use serde::Serialize;
+
+use super::one::{Run, Runner};
+use super::{Answer, RunArgs, SCHEMA, exit_code, judge};
+use crate::terminal::Terminal;
+
+/// All runs together take less than this, in s.
+const LIMIT_S: f64 = 28.0 * 60.0;
+/// What a run takes besides its phases: compiling, starting, explaining, in s.
+const OVERHEAD_S: f64 = 9.0;
+/// Shorter than this part of its usual length no lab shows what it has to.
+const LEAST_SCALE: f64 = 0.5;
+
+/// A row of the table.
+#[derive(Serialize)]
+struct Row {
+    lab: &'static str,
+    variant: &'static str,
+    jdk: Option<String>,
+    expected: String,
+    /// The first cause with its verdict and share.
+    found: String,
+    as_expected: Option<bool>,
+    problems: Vec<String>,
+    /// Why it could not be run here.
+    skipped: Option<String>,
+    /// Where the recording is, if it was kept.
+    folder: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Table {
+    schema: u32,
+    minutes: f64,
+    runs: Vec<Row>,
+}
+
+pub(super) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Answer> {
+    let wanted = wanted(args.every_variant);
+    let scale = if args.every_variant { 1.0 } else { scale(wanted.iter().map(|(lab, _)| lab.seconds())) };
+    let runner = Runner::new(args, scale)?;
+    let began = Instant::now();
+    let mut runs = Vec::new();
+    for (index, (lab, variant)) in wanted.iter().enumerate() {
+        let place = format!("[{}/{}] {} {}", index + 1, wanted.len(), lab.id, variant.name);
+        tell(&place);
+        let row = row(lab, variant, &runner, terminal)?;
+        tell(&format!("{place}: {}{}", row.found, row.outcome()));
+        runs.push(row);
+    }
+    let code = exit_code(runs.iter().all(|row| row.as_expected != Some(false)));
+    let table = Table { schema: SCHEMA, minutes: began.elapsed().as_secs_f64() / 60.0, runs };
+    let text = if args.json { json::pretty(&table) } else { text(&table) };
+    Ok(Answer { text, code })
+}
+
+/// The sick and the fixed variant of each lab, or all.
+fn wanted(every: bool) -> Vec<(&'static Lab, &'static Variant)> {
+    let of_lab = |lab: &'static Lab| -> Vec<&'static Variant> {
+        if every { lab.variants.iter().collect() } else { std::iter::once(lab.sick()).chain(lab.fixed()).collect() }
+    };
+    fathom_labs::labs().iter().flat_map(|lab| of_lab(lab).into_iter().map(move |variant| (lab, variant))).collect()
+}
+
+/// The part of their usual length that all runs can have.
+fn scale(seconds: impl Iterator<Item = f64>) -> f64 {
+    let (count, sum) = seconds.fold((0.0, 0.0), |(count, sum), seconds| (count + 1.0, sum + seconds));
+    ((LIMIT_S - count * OVERHEAD_S) / sum).clamp(LEAST_SCALE, 1.0)
+}
+
+fn row(lab: &'static Lab, variant: &'static Variant, runner: &Runner, terminal: &Terminal) -> Result<Row> {
+    let folder = runner.place.folder().join(&lab.id).join(&variant.name);
+    let row = Row {
+        lab: &lab.id,
+        variant: &variant.name,
+        jdk: None,
+        expected: variant.expects.says(),
+        found: String::new(),
+        as_expected: None,
+        problems: Vec::new(),
+        skipped: None,
+        folder: None,
+    };
+    match runner.run(lab, variant, folder, &mut Quiet, terminal) {
+        Ok(Run { jdk, folder, as_expected, problems, explanation, .. }) => {
+            let found = found(&explanation);
+            Ok(Row { jdk: Some(jdk), folder, as_expected: Some(as_expected), problems, found, ..row })
+        }
+        Err(error) if runner.is_stopped() => Err(error),
+        Err(error) => match error.downcast_ref::<LabError>() {
+            Some(says) if says.is_of_the_machine() => Ok(Row { skipped: Some(says.to_string()), ..row }),
+            _ => Ok(Row { as_expected: Some(false), problems: vec![format!("{error:#}")], ..row }),
+        },
+    }
+}
+
+fn found(explanation: &Explanation) -> String {
+    if explanation.slow.is_empty() {
+        return "nothing slow".to_owned();
+    }
+    let first = judge::accused(explanation).next();
+    first.map_or_else(
+        || "nobody accused".to_owned(),
+        |cause| format!("{} {} {:.0} %", cause.id, judge::name(cause.verdict), cause.share * 100.0),
+    )
+}
+
+impl Row {
+    fn outcome(&self) -> String {
+        match (&self.skipped, self.as_expected) {
+            (Some(why), _) => format!("SKIPPED: {}", clean::line(why)),
+            (None, Some(true)) => ", as expected".to_owned(),
+            (None, _) => format!(", NOT as expected: {}", clean::line(&self.problems.join("; "))),
+        }
+    }
+}
+
+fn text(table: &Table) -> String {
+    let cells: Vec<[String; 4]> = table
+        .runs
+        .iter()
+        .map(|row| {
+            let outcome = row.outcome().trim_start_matches(", ").to_owned();
+            [format!("{} {}", row.lab, row.variant), row.expected.clone(), row.found.clone(), outcome]
+        })
+        .collect();
+    let heading = ["lab and variant", "expected", "found", ""].map(str::to_owned);
+    let widths: Vec<usize> =
+        (0..3).map(|i| cells.iter().chain([&heading]).map(|row| row[i].chars().count()).max().unwrap_or(0)).collect();
+    let mut text = String::new();
+    for row in std::iter::once(&heading).chain(&cells) {
+        let padded: Vec<String> = widths.iter().zip(row).map(|(width, cell)| format!("{cell:<width$}")).collect();
+        let line = format!("{}  {}", padded.join("  "), row[3]);
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    let count = |wanted: Option<bool>| table.runs.iter().filter(|row| row.as_expected == wanted).count();
+    let (good, bad, skipped) = (count(Some(true)), count(Some(false)), count(None));
+    let _ = writeln!(text, "\n{good} as expected, {bad} not, {skipped} SKIPPED; {:.0} minutes", table.minutes);
+    text
+}
+
+fn tell(text: &str) {
+    // Nobody is helped when the labs fail because their progress cannot be shown.
+    let _ = std::io::Write::write_fmt(&mut stderr(), format_args!("{text}\n"));
+}
+
+/// The table says it all.
+struct Quiet;
+
+impl Progress for Quiet {
+    fn says(&mut self, _text: &str) {}
+    fn second(&mut self, _second: &Second) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_fit_the_limit() {
+        for (runs, seconds, expected) in [(10.0, 30.0, 1.0), (60.0, 35.0, 0.5428), (100.0, 60.0, 0.5)] {
+            let scale = scale(std::iter::repeat_n(seconds, runs as usize));
+            assert!((scale - expected).abs() < 0.001, "{runs} of {seconds} s: {scale}");
+        }
+    }
+
+    #[test]
+    fn the_table_says_what_was_skipped() {
+        let row = |as_expected, problems: &[&str], skipped: Option<&str>| Row {
+            lab: "swap_in",
+            variant: "sick",
+            jdk: None,
+            expected: "swap_in first".to_owned(),
+            found: "nothing slow".to_owned(),
+            as_expected,
+            problems: problems.iter().map(|problem| (*problem).to_owned()).collect(),
+            skipped: skipped.map(str::to_owned),
+            folder: None,
+        };
+        let runs = vec![
+            row(Some(true), &[], None),
+            row(Some(false), &["nothing was slow"], None),
+            row(None, &[], Some("swap_in (sick) needs the rights of root")),
+        ];
+        insta::assert_snapshot!(text(&Table { schema: 1, minutes: 2.4, runs }));
+    }
+}

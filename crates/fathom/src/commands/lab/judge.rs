@@ -1,0 +1,177 @@
+//! Whether an explanation is what the lab is made for.
+
+use fathom_causes::explanation::{CauseVerdict, Explanation, Verdict};
+use fathom_labs::{Dose, Expectation, Found};
+use serde_json::Value;
+
+/// In what an explanation is not as expected; nothing when it is. `dose` is what the program noted, as JSON.
+pub(super) fn problems(expected: &Expectation, explanation: &Explanation, dose: &str) -> Vec<String> {
+    let accused: Vec<&str> = accused(explanation).map(|cause| cause.id.as_str()).collect();
+    match expected {
+        Expectation::Nothing(_) if explanation.slow.is_empty() => Vec::new(),
+        Expectation::Nothing(_) => vec![match accused.as_slice() {
+            [] => "something was slow".to_owned(),
+            accused => format!("something was slow, and {} accused", accused.join(", ")),
+        }],
+        Expectation::Found(found) => {
+            let mut problems = wrong_accusations(found, explanation, &accused);
+            problems.extend(found.verdicts.iter().filter_map(|(id, verdict)| wrong_verdict(id, verdict, explanation)));
+            problems.extend(found.shares.iter().filter_map(|(id, band)| wrong_share(id, *band, explanation)));
+            problems.extend(found.doses.iter().filter_map(|wanted| wrong_dose(wanted, explanation, dose)));
+            problems
+        }
+    }
+}
+
+/// Causes that are at least likely, the best first.
+pub(super) fn accused(explanation: &Explanation) -> impl Iterator<Item = &CauseVerdict> {
+    explanation.causes.iter().filter(|cause| cause.verdict <= Verdict::Likely)
+}
+
+/// As JSON has it: `not_enough`.
+pub(super) fn name(verdict: Verdict) -> String {
+    let value = serde_json::to_value(verdict).ok();
+    value.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+fn cause<'e>(id: &str, explanation: &'e Explanation) -> Option<&'e CauseVerdict> {
+    explanation.causes.iter().find(|cause| cause.id == id)
+}
+
+fn wrong_accusations(found: &Found, explanation: &Explanation, accused: &[&str]) -> Vec<String> {
+    let mut problems = Vec::new();
+    if let Some(first) = found.first.as_deref() {
+        match (explanation.slow.is_empty(), accused.first()) {
+            (true, _) => problems.push("nothing was slow".to_owned()),
+            (false, Some(best)) if *best == first => {}
+            (false, _) => problems.push(format!("{first} does not come first")),
+        }
+        let chain = cause(first, explanation).map_or(&[][..], |cause| &cause.chain);
+        if chain != found.chain.as_slice() && !found.chain.is_empty() {
+            problems.push(format!("the chain behind {first} is {chain:?}"));
+        }
+    }
+    let is_allowed = |id: &str| found.first.as_deref() == Some(id) || found.also.iter().any(|also| also == id);
+    let others = accused.iter().filter(|id| !is_allowed(id));
+    problems.extend(others.map(|id| format!("{id} is accused too")));
+    problems
+}
+
+fn wrong_verdict(id: &str, wanted: &str, explanation: &Explanation) -> Option<String> {
+    let verdict = name(cause(id, explanation)?.verdict);
+    (verdict != wanted).then(|| format!("{id} is {verdict}, not {wanted}"))
+}
+
+fn wrong_share(id: &str, (least, most): (f64, f64), explanation: &Explanation) -> Option<String> {
+    let share = cause(id, explanation).map_or(0.0, |cause| cause.share);
+    let percent = |part: f64| (part * 100.0).round();
+    (share < least || share > most)
+        .then(|| format!("{id} has {} %, not {} to {} %", percent(share), percent(least), percent(most)))
+}
+
+fn wrong_dose(wanted: &Dose, explanation: &Explanation, dose: &str) -> Option<String> {
+    let Dose { cause: id, evidence: name, noted, within } = wanted;
+    let given = serde_json::from_str::<Value>(dose).ok().and_then(|dose| dose["dose"][noted].as_f64());
+    let evidence =
+        cause(id, explanation).and_then(|cause| cause.evidence.iter().find(|evidence| evidence.says == *name));
+    let (Some(given), Some(measured)) = (given, evidence.map(|evidence| evidence.value)) else {
+        return Some(format!("{id} does not measure {name}, or the program did not note {noted}"));
+    };
+    let is_close = (measured - given).abs() <= within * given.abs();
+    (!is_close).then(|| format!("{name} is {measured:.4e}, and {given:.4e} was given"))
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_causes::explanation::{Baseline, Evidence, SCHEMA, SlowInterval, Unexplained};
+
+    use super::*;
+
+    fn verdict(id: &str, verdict: Verdict, share: f64, chain: &[&str]) -> CauseVerdict {
+        let evidence = Evidence {
+            says: "time lost".to_owned(),
+            value: 200.0,
+            baseline: None,
+            unit: "ns/s".to_owned(),
+            table: "spans".to_owned(),
+            from_ns: 0,
+            to_ns: 1,
+            stack: String::new(),
+        };
+        CauseVerdict {
+            id: id.to_owned(),
+            verdict,
+            share,
+            says: String::new(),
+            evidence: vec![evidence],
+            missing: Vec::new(),
+            chain: chain.iter().map(|id| (*id).to_owned()).collect(),
+            actions: Vec::new(),
+            prove: String::new(),
+        }
+    }
+
+    fn explanation(slow: bool, causes: Vec<CauseVerdict>) -> Explanation {
+        let interval = SlowInterval { from_ns: 0, to_ns: 1, signal: "given".to_owned(), says: String::new() };
+        Explanation {
+            schema: SCHEMA,
+            recording: Default::default(),
+            slow: slow.then_some(interval).into_iter().collect(),
+            baseline: Baseline { kind: "none".to_owned(), says: String::new(), duration_ns: 0 },
+            figures: Vec::new(),
+            causes,
+            unexplained: Unexplained { share: 0.0, says: String::new(), stacks: Vec::new() },
+            losses: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn explanations_are_judged() {
+        let sick = || {
+            explanation(
+                true,
+                vec![
+                    verdict("a", Verdict::Shown, 0.7, &["b"]),
+                    verdict("b", Verdict::Likely, 0.2, &[]),
+                    verdict("c", Verdict::NotEnough, 0.0, &[]),
+                ],
+            )
+        };
+        let dose = r#"{"dose": {"lost": 210}}"#;
+        let measured = |within: &str| {
+            format!(
+                r#"{{"first": "a", "also": ["b"], "doses": [{{"cause": "a", "evidence": "time lost", "noted": "lost", "within": {within}}}]}}"#
+            )
+        };
+        for (expected, explanation, problem) in [
+            (r#""nothing_slow""#.to_owned(), explanation(false, vec![]), None),
+            (r#""nothing_slow""#.to_owned(), sick(), Some("something was slow, and a, b accused")),
+            (r#"{"first": "a"}"#.to_owned(), sick(), Some("b is accused too")),
+            (r#"{"first": "a", "also": ["b"], "chain": ["b"], "shares": {"a": [0.6, 0.8]}}"#.to_owned(), sick(), None),
+            (
+                r#"{"first": "a", "also": ["b"], "chain": ["c"]}"#.to_owned(),
+                sick(),
+                Some("the chain behind a is [\"b\"]"),
+            ),
+            (
+                r#"{"first": "a", "also": ["b"], "shares": {"b": [0.5, 1]}}"#.to_owned(),
+                sick(),
+                Some("b has 20 %, not 50 to 100 %"),
+            ),
+            (r#"{"first": "b", "also": ["a"]}"#.to_owned(), sick(), Some("b does not come first")),
+            (r#"{"first": "a"}"#.to_owned(), explanation(false, vec![]), Some("nothing was slow")),
+            (r#"{"also": ["a", "b"], "verdicts": {"c": "not_enough"}}"#.to_owned(), sick(), None),
+            (
+                r#"{"also": ["a", "b"], "verdicts": {"c": "shown"}}"#.to_owned(),
+                sick(),
+                Some("c is not_enough, not shown"),
+            ),
+            (measured("0.1"), sick(), None),
+            (measured("0.01"), sick(), Some("time lost is 2.0000e2, and 2.1000e2 was given")),
+        ] {
+            let expectation = serde_json::from_str(&expected).unwrap();
+            let found = problems(&expectation, &explanation, dose);
+            assert_eq!(found.first().map(String::as_str), problem, "{expected}");
+        }
+    }
+}

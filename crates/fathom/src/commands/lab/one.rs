@@ -1,0 +1,160 @@
+//! One run of one variant: recorded, explained, judged.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Result, bail};
+use fathom_causes::ExplainOptions;
+use fathom_causes::explanation::Explanation;
+use fathom_collectors::{Target, Tier, collectors, recorder};
+use fathom_labs::{
+    JdkWish, JfrSettings, Lab, LabError, LiveRecorder, PhaseLatency, PhaseRole, Progress, Recorder, Rights, RunOptions,
+    RunOutput, Variant,
+};
+use serde::Serialize;
+
+use super::{Place, RunArgs, judge};
+use crate::finish;
+use crate::inputs;
+use crate::terminal::Terminal;
+
+/// A variant that was run and explained.
+#[derive(Serialize)]
+pub(super) struct Run {
+    pub(super) variant: &'static str,
+    pub(super) jdk: String,
+    /// Where the recording is, if it was kept.
+    pub(super) folder: Option<String>,
+    /// The id of the cause that has to come first; null when nothing must be slow.
+    pub(super) expected: Option<&'static str>,
+    pub(super) as_expected: bool,
+    /// In what it is not as expected.
+    pub(super) problems: Vec<String>,
+    /// What is expected, for people.
+    #[serde(skip)]
+    pub(super) wanted: String,
+    /// Latency of the requests in each phase, as the clients saw it.
+    pub(super) phases: Vec<Phase>,
+    pub(super) explanation: Explanation,
+}
+
+#[derive(Serialize)]
+pub(super) struct Phase {
+    pub(super) name: String,
+    pub(super) requests: usize,
+    pub(super) p50_ms: f64,
+    pub(super) p99_ms: f64,
+    pub(super) max_ms: f64,
+}
+
+/// What all runs of a call share.
+pub(super) struct Runner {
+    pub(super) place: Place,
+    jdk: Option<JdkWish>,
+    from_files: bool,
+    time_scale: f64,
+    stop: Arc<AtomicBool>,
+}
+
+impl Runner {
+    pub(super) fn new(args: &RunArgs, time_scale: f64) -> Result<Runner> {
+        let stop = fathom_labs::stop_on_signals().context("cannot listen for Ctrl-C")?;
+        let jdk = args.jdk.as_deref().map(JdkWish::parse);
+        Ok(Runner { place: Place::new(args)?, jdk, from_files: args.from_files, time_scale, stop })
+    }
+
+    /// Whether a signal asked to stop.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Runs a variant with its output in `folder`.
+    pub(super) fn run(
+        &self,
+        lab: &'static Lab,
+        variant: &'static Variant,
+        folder: PathBuf,
+        progress: &mut dyn Progress,
+        terminal: &Terminal,
+    ) -> Result<Run> {
+        let outside = FromOutside(variant.recorded);
+        let options = RunOptions {
+            variant: variant.name.clone(),
+            jdk: self.jdk.clone(),
+            out_dir: folder,
+            time_scale: self.time_scale,
+            recorder: if self.from_files { Recorder::Jfr(JfrSettings::Fathom) } else { Recorder::Live(&outside) },
+            stop: self.stop.clone(),
+        };
+        let output = match lab.run(&options, progress) {
+            Err(LabError::Interrupted { .. }) if !self.place.is_kept() => {
+                bail!("stopped before the lab was over; nothing was kept")
+            }
+            output => output?,
+        };
+        let explanation = explain(&output, terminal)?;
+        let dose = fs::read_to_string(&output.dose).unwrap_or_default();
+        let problems = judge::problems(&variant.expects, &explanation, &dose);
+        Ok(Run {
+            variant: &variant.name,
+            jdk: output.jdk.version,
+            folder: self.place.is_kept().then(|| output.folder.display().to_string()),
+            expected: variant.expects.cause(),
+            as_expected: problems.is_empty(),
+            problems,
+            wanted: variant.expects.says(),
+            phases: phases(output.phases),
+            explanation,
+        })
+    }
+}
+
+/// Records the lab's JVM like any other.
+#[derive(Debug)]
+struct FromOutside(Rights);
+
+impl LiveRecorder for FromOutside {
+    fn record(&self, pid: u32, folder: &Path) -> std::result::Result<(), String> {
+        let record = || -> Result<()> {
+            let never = AtomicBool::new(false);
+            let mut plan = recorder::Plan::new(folder.to_owned());
+            if self.0 == Rights::Unprivileged {
+                let privileged = collectors().iter().filter(|collector| collector.tier() > Tier::Process);
+                plan.without = privileged.map(|collector| collector.name().to_owned()).collect();
+            }
+            recorder::record(&Target::of(pid)?, collectors(), &plan, &never, &mut Unwatched)?;
+            finish::finish(folder).map(drop)
+        };
+        record().map_err(|error| format!("{error:#}"))
+    }
+}
+
+struct Unwatched;
+impl recorder::Watcher for Unwatched {}
+
+/// Explains what the run left, from the files alone, like any other recording.
+fn explain(output: &RunOutput, terminal: &Terminal) -> Result<Explanation> {
+    let files = [output.recording.clone(), output.gc_log.clone(), output.latency.clone()];
+    let mut services = inputs::services(&files, &inputs::Hints::default(), terminal)?;
+    let found = services.len();
+    match services.pop() {
+        Some(service) if found == 1 => {
+            Ok(fathom_causes::explain(&service.recording, &ExplainOptions { slow: None, baseline: None }))
+        }
+        _ => bail!("{}: what the lab recorded was taken for {found} JVMs", output.folder.display()),
+    }
+}
+
+fn phases(measured: Vec<PhaseLatency>) -> Vec<Phase> {
+    let kept = measured.into_iter().filter(|phase| phase.role != PhaseRole::WarmUp);
+    kept.map(|PhaseLatency { name, requests, p50_ms, p99_ms, max_ms, .. }| Phase {
+        name,
+        requests,
+        p50_ms,
+        p99_ms,
+        max_ms,
+    })
+    .collect()
+}
