@@ -294,19 +294,19 @@ words! {
         VMSTAT_COUNT = "vmstat_count";
         /// CPU time that a part of the recorder has used since its start (collector).
         OWN_CPU_NS = "own_cpu_ns";
-        /// Page faults of one thread since the recording began, counted at their end (`minor`, `major`; `unserved`: no page came but a signal, as for the JVM's null checks).
+        /// Page faults of one thread since the recording began, counted at their end (`minor`, `major`; `unserved`: no page came but a signal, as for the JVM's null checks; `repeated`: of the first two, those at the page of the thread's fault before, as when a page is read first and then written).
         PAGE_FAULTS_COUNT = "page_faults_count";
-        /// Time that one thread has spent in page faults since the recording began.
+        /// Time that one thread has spent in page faults since the recording began (empty: in all; `in vain`: in those that had to be repeated).
         PAGE_FAULTS_NS = "page_faults_ns";
         /// Page faults of the process since the recording began that took at least as many ns as the instance says, and less than twice that.
         PAGE_FAULTS_BY_LATENCY_COUNT = "page_faults_by_latency_count";
-        /// Calls of one system call by one thread since the recording began, counted when they return (name of the call).
+        /// Calls of one system call by one thread since the recording began, counted when they return (name of the call; `read socket`, `write socket` and so on for those of the calls on any descriptor that were on a socket).
         SYSTEM_CALLS_COUNT = "system_calls_count";
-        /// Time that those calls took, waits included (name of the call).
+        /// Time that those calls took, waits included (instances as for `system_calls_count`).
         SYSTEM_CALLS_NS = "system_calls_ns";
-        /// Bytes that those calls transferred, for the calls that read, write, send and receive (name of the call).
+        /// Bytes that those calls transferred, for the calls that read, write, send and receive (instances as for `system_calls_count`).
         SYSTEM_CALLS_BYTES = "system_calls_bytes";
-        /// How many of those calls failed, `EAGAIN` included (name of the call).
+        /// How many of those calls failed, `EAGAIN` included (instances as for `system_calls_count`).
         SYSTEM_CALLS_FAILED_COUNT = "system_calls_failed_count";
         /// Time that one thread has been off the CPU and not runnable since the recording began, in waits that have ended (kind of wait, as the name of `blocked` spans). At the end of the recording, waits that go on count as well.
         BLOCKED_NS = "blocked_ns";

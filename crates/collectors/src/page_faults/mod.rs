@@ -233,11 +233,13 @@ fn tid(key: &[u8]) -> u32 {
 }
 
 fn add_thread(tid: u32, rise: &Rise<ThreadFaults>, found: &mut Recording) {
-    let numbers: [(&str, &str, Part<ThreadFaults>); 4] = [
+    let numbers: [(&str, &str, Part<ThreadFaults>); 6] = [
         (counter::PAGE_FAULTS_COUNT, "minor", |faults| faults.minor),
         (counter::PAGE_FAULTS_COUNT, "major", |faults| faults.major),
         (counter::PAGE_FAULTS_COUNT, "unserved", |faults| faults.unserved),
+        (counter::PAGE_FAULTS_COUNT, "repeated", |faults| faults.repeated),
         (counter::PAGE_FAULTS_NS, "", |faults| faults.time_ns),
+        (counter::PAGE_FAULTS_NS, "in vain", |faults| faults.in_vain_ns),
     ];
     for (name, instance, number) in numbers {
         let row = counter_of(found, name, instance, tid, NAME);

@@ -8,6 +8,8 @@
 
 #define KERNEL_FRAMES 48
 #define BUCKETS 40
+/* The smallest page; where pages are larger, whoever repeats a fault repeats the address. */
+#define PAGE_BYTES 4096
 
 const volatile struct {
 	__u64 threshold_ns;
@@ -31,6 +33,13 @@ struct thread {
 	/* Began, but no page came: the thread got a signal, as for the JVM's null checks. */
 	__u64 unserved;
 	__u64 time_ns;
+	/* Served at the page of the fault before: that one had mapped it for reading, and now it was written. */
+	__u64 repeated;
+	/* Time of the faults that had to be repeated. */
+	__u64 in_vain_ns;
+	/* Of the last fault that was served. */
+	__u64 last_page;
+	__u64 last_ns;
 	/* Whether the current fault lost the CPU, so that `waits` has an entry. */
 	__u32 slept;
 	__u32 reserved;
@@ -175,6 +184,18 @@ static __always_inline void send(struct bpf_perf_event_data *event, struct threa
 	bpf_ringbuf_submit(fault, 0);
 }
 
+static __always_inline void count_repeated(struct thread *thread, __u64 duration_ns)
+{
+	__u64 page = thread->address / PAGE_BYTES;
+
+	if (page == thread->last_page) {
+		thread->repeated++;
+		thread->in_vain_ns += thread->last_ns;
+	}
+	thread->last_page = page;
+	thread->last_ns = duration_ns;
+}
+
 static __always_inline int served(struct bpf_perf_event_data *event, bool major)
 {
 	__u64 id = bpf_get_current_pid_tgid();
@@ -197,6 +218,7 @@ static __always_inline int served(struct bpf_perf_event_data *event, bool major)
 		thread->major++;
 	else
 		thread->minor++;
+	count_repeated(thread, duration_ns);
 	log = log2_of(duration_ns);
 	bucket = bpf_map_lookup_elem(&histogram, &log);
 	if (bucket)

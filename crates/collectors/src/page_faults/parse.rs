@@ -55,6 +55,10 @@ pub(super) struct ThreadFaults {
     pub(super) major: u64,
     pub(super) unserved: u64,
     pub(super) time_ns: u64,
+    /// At the page of the thread's fault before.
+    pub(super) repeated: u64,
+    /// Time of the faults that had to be repeated.
+    pub(super) in_vain_ns: u64,
 }
 
 impl ThreadFaults {
@@ -62,7 +66,14 @@ impl ThreadFaults {
     pub(super) fn parse(value: &[u8]) -> ThreadFaults {
         let mut all = words(value).skip(2);
         let mut next = || all.next().unwrap_or(0);
-        ThreadFaults { minor: next(), major: next(), unserved: next(), time_ns: next() }
+        ThreadFaults {
+            minor: next(),
+            major: next(),
+            unserved: next(),
+            time_ns: next(),
+            repeated: next(),
+            in_vain_ns: next(),
+        }
     }
 }
 
@@ -100,8 +111,8 @@ mod tests {
 
     #[test]
     fn a_thread_is_read() {
-        let value: Vec<u8> = [1_u64, 2, 3, 4, 5, 6, 7].into_iter().flat_map(u64::to_ne_bytes).collect();
-        let expected = ThreadFaults { minor: 3, major: 4, unserved: 5, time_ns: 6 };
+        let value: Vec<u8> = (1_u64..=11).flat_map(u64::to_ne_bytes).collect();
+        let expected = ThreadFaults { minor: 3, major: 4, unserved: 5, time_ns: 6, repeated: 7, in_vain_ns: 8 };
         assert_eq!(ThreadFaults::parse(&value), expected);
     }
 }

@@ -91,6 +91,29 @@ fn every_fault_is_counted() {
 }
 
 #[test]
+fn pages_that_are_read_before_they_are_written_fault_twice() {
+    if !can_load("pages_that_are_read_before_they_are_written_fault_twice") {
+        return;
+    }
+    const PAGES: usize = 5_000;
+    for (reads_first, expected) in [(true, PAGES), (false, 0)] {
+        let seen = observed(&COLLECTOR, || {
+            let memory = Mapped::new(PAGES * PAGE, None);
+            for page in 0..PAGES {
+                if reads_first {
+                    assert_eq!(memory.read(page * PAGE), 0);
+                }
+                memory.write(page * PAGE);
+            }
+        });
+        let repeated = seen.counted(counter::PAGE_FAULTS_COUNT, "repeated") as usize;
+        // The test's own stack and heap may add a few.
+        assert!((expected..expected + 50).contains(&repeated), "{repeated} when reading first is {reads_first}");
+        assert_eq!(seen.counted(counter::PAGE_FAULTS_NS, "in vain") > 1e5, reads_first);
+    }
+}
+
+#[test]
 fn a_fault_on_a_slow_disk_is_one_span() {
     if !can_load("a_fault_on_a_slow_disk_is_one_span") {
         return;

@@ -10,6 +10,11 @@ const WAITS: u8 = 2;
 /// On a socket or pipe it waits until the other side does something, which is long for every idle
 /// connection. Sent, but without a stack.
 const WAITS_FOR_PEER: u8 = 4;
+/// On a file, a socket or a pipe alike: calls on sockets are counted apart.
+const ON_ANYTHING: u8 = 8;
+
+/// Added to the number of such a call when it was on a socket.
+const ON_SOCKET: u32 = 1 << 16;
 
 /// By name, as some do not exist on every architecture.
 const KINDS: &[(u8, &[&str])] = &[
@@ -63,6 +68,7 @@ const KINDS: &[(u8, &[&str])] = &[
             "restart_syscall",
         ],
     ),
+    (ON_ANYTHING, &["read", "readv", "write", "writev"]),
     (
         WAITS_FOR_PEER,
         &[
@@ -117,6 +123,15 @@ pub(super) fn kinds(calls: &Calls) -> [u8; CALLS] {
     calls.table(KINDS)
 }
 
+/// The name under which calls of a number of the map `sums` are counted: `read`, `read socket`.
+pub(super) fn counted_name(calls: &Calls, number: u32) -> String {
+    match number {
+        u32::MAX => calls.name(number),
+        number if number & ON_SOCKET != 0 => format!("{} socket", calls.name(number & !ON_SOCKET)),
+        number => calls.name(number),
+    }
+}
+
 /// Whether the first argument is a descriptor.
 pub(super) fn is_on_descriptor(calls: &Calls, number: u32) -> bool {
     calls.is_one_of(number, ON_DESCRIPTOR)
@@ -146,7 +161,16 @@ mod tests {
             assert_eq!(is_on_descriptor(&calls, number), on_descriptor, "{}", calls.name(number));
             assert_eq!(transfers(&calls, number), is_transfer, "{}", calls.name(number));
         }
-        assert_eq!(kinds(&calls)[libc::SYS_read as usize], TRANSFERS | WAITS_FOR_PEER);
+        assert_eq!(kinds(&calls)[libc::SYS_read as usize], TRANSFERS | ON_ANYTHING | WAITS_FOR_PEER);
+    }
+
+    #[test]
+    fn calls_on_sockets_have_names_of_their_own() {
+        let calls = Calls::new();
+        let read = libc::SYS_read as u32;
+        for (number, name) in [(read, "read"), (read | ON_SOCKET, "read socket"), (u32::MAX, "rt_sigreturn")] {
+            assert_eq!(counted_name(&calls, number), name);
+        }
     }
 
     #[test]

@@ -172,7 +172,7 @@ impl Observed {
         for (key, value) in self.sums.rows() {
             let (tid, number) = thread_and_call(key);
             if let Some(rise) = self.counted.see((tid, number), Sum::parse(value)) {
-                add_sum(tid, &self.calls.name(number), &rise, found);
+                add_sum(tid, &calls::counted_name(&self.calls, number), &rise, found);
             }
         }
     }

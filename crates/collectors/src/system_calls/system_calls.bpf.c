@@ -11,6 +11,10 @@
 #define TRANSFERS 1
 #define WAITS 2
 #define WAITS_FOR_PEER 4
+#define ON_ANYTHING 8
+
+/* Added to the number of a call that may be on anything when it was on a socket. */
+#define ON_SOCKET (1 << 16)
 
 /* Slow calls sent in a second at most, of those with and those without a stack. */
 #define WITH_STACK_PER_SECOND 100
@@ -133,19 +137,29 @@ static __always_inline void take_arguments(__u64 *into, struct pt_regs *register
 #endif
 }
 
-/* Whether a descriptor of the current process is a socket or a pipe: what is read there comes when somebody sends it. */
-static __always_inline bool is_peer(__u64 descriptor)
+#define TYPE_SOCKET 0140000
+#define TYPE_PIPE 0010000
+
+/* The type of file that a descriptor of the current process stands for; 0 when it is closed. */
+static __always_inline unsigned int type_of(__u64 descriptor)
 {
 	struct task_struct___files *task = (void *)bpf_get_current_task();
 	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
 	struct file **slots = BPF_CORE_READ(table, fd), *file = 0;
-	unsigned int type;
 
 	if (descriptor >= BPF_CORE_READ(table, max_fds))
-		return false;
+		return 0;
 	bpf_probe_read_kernel(&file, sizeof(file), slots + descriptor);
-	type = BPF_CORE_READ(file, f_inode, i_mode) & 0170000;
-	return type == 0140000 || type == 0010000;
+	return BPF_CORE_READ(file, f_inode, i_mode) & 0170000;
+}
+
+static __always_inline __u64 first_argument(struct pt_regs *registers)
+{
+#if defined(__TARGET_ARCH_x86)
+	return registers->di;
+#else
+	return registers->orig_x0;
+#endif
 }
 
 static __always_inline void fill(struct slow_call *call, __u64 began_ns, __u64 duration_ns, __u32 tid, __u32 number,
@@ -206,7 +220,7 @@ int call_ends(arguments args)
 {
 	__u64 id = bpf_get_current_pid_tgid(), *when, began_ns, duration_ns;
 	__s64 result = args[1];
-	__u32 tid = id, number;
+	__u32 tid = id, number, on_socket = 0, type = 0;
 	struct sum *sum;
 	__u8 kind;
 
@@ -219,12 +233,16 @@ int call_ends(arguments args)
 	*when = 0;
 	duration_ns = bpf_ktime_get_ns() - began_ns;
 	number = system_call((struct pt_regs *)args[0]);
-	sum = sum_of(tid, number);
+	kind = number < CALLS ? config.kinds[below(number, CALLS)] : 0;
+	if (kind & ON_ANYTHING || (kind & WAITS_FOR_PEER && duration_ns >= config.threshold_ns))
+		type = type_of(first_argument((struct pt_regs *)args[0]));
+	if (kind & ON_ANYTHING && type == TYPE_SOCKET)
+		on_socket = ON_SOCKET;
+	sum = sum_of(tid, number | on_socket);
 	if (!sum) {
 		COUNT(losses.threads_full);
 		return 0;
 	}
-	kind = number < CALLS ? config.kinds[below(number, CALLS)] : 0;
 	sum->count++;
 	sum->time_ns += duration_ns;
 	if (result < 0)
@@ -233,13 +251,8 @@ int call_ends(arguments args)
 		sum->bytes += result;
 	if (duration_ns < config.threshold_ns || kind & WAITS)
 		return 0;
-	if (kind & WAITS_FOR_PEER && is_peer(((struct pt_regs *)args[0])->
-#if defined(__TARGET_ARCH_x86)
-					     di
-#else
-					     orig_x0
-#endif
-					     ))
+	/* What is read from a socket or a pipe comes when somebody sends it. */
+	if (kind & WAITS_FOR_PEER && (type == TYPE_SOCKET || type == TYPE_PIPE))
 		send(args, began_ns, duration_ns, tid, number);
 	else
 		send_with_stack(args, began_ns, duration_ns, tid, number);

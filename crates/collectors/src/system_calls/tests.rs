@@ -38,9 +38,30 @@ fn every_call_is_counted() {
     ] {
         assert_eq!(seen.counted(name, call), expected, "{name} {call}");
     }
-    let received: f64 = ["read", "recvfrom"].iter().map(|call| seen.counted(counter::SYSTEM_CALLS_BYTES, call)).sum();
+    let received: f64 = ["read socket", "recvfrom"].iter().map(|call| seen.counted(counter::SYSTEM_CALLS_BYTES, call)).sum();
     assert_eq!(received, 32_100.0);
     assert!(seen.counted(counter::SYSTEM_CALLS_NS, "getppid") > 0.0);
+}
+
+#[test]
+fn reading_a_socket_is_told_from_reading_a_file() {
+    if !can_load("reading_a_socket_is_told_from_reading_a_file") {
+        return;
+    }
+    let (ours, mut theirs) = UnixStream::pair().unwrap();
+    let mut zeros = std::fs::File::open("/dev/zero").unwrap();
+    let seen = observed(&COLLECTOR, || {
+        for _ in 0..300 {
+            theirs.write_all(b"abcdefgh").unwrap();
+            // The standard library receives from sockets; the JVM reads them as it reads files.
+            rustix::io::read(&ours, &mut [0; 100]).unwrap();
+            zeros.read_exact(&mut [0; 5]).unwrap();
+        }
+    });
+    for (call, count, bytes) in [("read socket", 300.0, 2_400.0), ("read", 300.0, 1_500.0)] {
+        let counted = [counter::SYSTEM_CALLS_COUNT, counter::SYSTEM_CALLS_BYTES].map(|name| seen.counted(name, call));
+        assert_eq!(counted, [count, bytes], "{call}");
+    }
 }
 
 #[test]
