@@ -64,6 +64,15 @@ impl Claim {
     }
 }
 
+/// Harm other than lost time: datagrams that were lost, say. Such a cause is the consequence of something that
+/// held up whoever should have prevented it. It claims no time; the causes of the time in which it happened stand
+/// behind it.
+#[derive(Debug, Clone, Default)]
+pub struct Harm {
+    /// In which kinds of time it happened, and for how long in each.
+    pub happened_in: Vec<Claim>,
+}
+
 /// The answer of one cause.
 #[derive(Debug, Clone)]
 pub struct Finding {
@@ -77,8 +86,11 @@ pub struct Finding {
     pub claims: Vec<Claim>,
     /// What would make the answer better.
     pub missing: Vec<Missing>,
-    /// Ids of causes behind this one, the nearest first.
+    /// Ids of causes behind this one, the nearest first, as far as the cause itself knows them; the engine
+    /// follows them to the root.
     pub chain: Vec<&'static str>,
+    /// Set when it did harm other than lost time.
+    pub harm: Option<Harm>,
     /// Things to do that depend on what was found; they come before the cause's own.
     pub actions: Vec<String>,
 }
@@ -93,6 +105,7 @@ impl Finding {
             claims: Vec::new(),
             missing: Vec::new(),
             chain: Vec::new(),
+            harm: None,
             actions: Vec::new(),
         }
     }
@@ -111,11 +124,6 @@ impl Finding {
     /// The evidence that only the kernel has.
     pub fn needs_kernel(says: &str) -> Finding {
         Finding::unknown(says, "sudo fathom record --pid PID --for 60s")
-    }
-
-    /// A recording holds the evidence, and nothing looks at it yet.
-    pub fn not_judged(says: &str) -> Finding {
-        Finding::unknown(says, "not judged by this version")
     }
 
     /// The evidence that a log of the collector has.

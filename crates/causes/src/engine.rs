@@ -7,6 +7,7 @@ use fathom_timeline::{Analysis, Cell, Options, analyse};
 
 use crate::case::Case;
 use crate::cause::{Cause, Finding, Standing};
+use crate::chains::{self, Judged};
 use crate::explanation::{CauseVerdict, Explanation, SCHEMA, Verdict};
 use crate::{catalog, summary, unexplained};
 
@@ -43,9 +44,10 @@ fn explain_analysis(analysis: &Analysis<'_>) -> Explanation {
     let mut ledger = Ledger::new(&case);
     let mut by_rank: Vec<&Cause> = catalog().to_vec();
     by_rank.sort_by_key(|cause| (cause.rank, cause.id));
-    let mut causes: Vec<CauseVerdict> = by_rank.iter().map(|cause| judge(cause, &case, &mut ledger, lost_ns)).collect();
-    drop_broken_chains(&mut causes);
-    causes.sort_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal));
+    let mut judged: Vec<Judged> = by_rank.iter().map(|cause| judge(cause, &case, &mut ledger, lost_ns)).collect();
+    chains::complete(&mut judged);
+    judged.sort_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal));
+    let causes: Vec<CauseVerdict> = judged.into_iter().map(|one| one.verdict).collect();
     let explained: f64 = causes.iter().map(|cause| cause.share).sum();
     let rest = if lost_ns > 0.0 || !analysis.pain.intervals.is_empty() { (1.0 - explained).max(0.0) } else { 0.0 };
     Explanation {
@@ -60,8 +62,9 @@ fn explain_analysis(analysis: &Analysis<'_>) -> Explanation {
     }
 }
 
-fn order(cause: &CauseVerdict) -> (Verdict, f64) {
-    (cause.verdict, -cause.share)
+/// Harm that was done comes before who lost time: its chain says how they belong together.
+fn order(judged: &Judged) -> (Verdict, bool, f64) {
+    (judged.verdict.verdict, judged.harm.is_none(), -judged.verdict.share)
 }
 
 /// The lost time that nobody has claimed yet.
@@ -93,13 +96,17 @@ impl Ledger {
     }
 }
 
-fn judge(cause: &Cause, case: &Case<'_>, ledger: &mut Ledger, lost_ns: f64) -> CauseVerdict {
+fn judge(cause: &Cause, case: &Case<'_>, ledger: &mut Ledger, lost_ns: f64) -> Judged {
     let finding = (cause.decide)(case);
     let taken = ledger.take(&finding);
-    let taken_ns: f64 = taken.iter().map(|(_, ns)| ns).sum();
+    // The sum of nothing is minus zero; added to zero it is plain zero.
+    let taken_ns = 0.0 + taken.iter().map(|(_, ns)| ns).sum::<f64>();
     let share = if lost_ns > 0.0 { (taken_ns / lost_ns).min(1.0) } else { 0.0 };
     let material = taken_ns >= MATERIAL_THREADS * case.excess().slow_ns && lost_ns > 0.0;
-    let verdict = verdict(finding.standing, share, material);
+    let verdict = match (&finding.harm, case.analysis.pain.intervals.is_empty()) {
+        (Some(_), false) => verdict(finding.standing, 1.0, true),
+        _ => verdict(finding.standing, share, material),
+    };
     let counts = verdict <= Verdict::Possible;
     if !counts {
         ledger.give_back(&taken);
@@ -111,7 +118,7 @@ fn judge(cause: &Cause, case: &Case<'_>, ledger: &mut Ledger, lost_ns: f64) -> C
     };
     let mut actions = finding.actions;
     actions.extend(cause.actions.iter().map(|action| (*action).to_owned()));
-    CauseVerdict {
+    let verdict = CauseVerdict {
         id: cause.id.to_owned(),
         verdict,
         share: if counts { share } else { 0.0 },
@@ -121,7 +128,8 @@ fn judge(cause: &Cause, case: &Case<'_>, ledger: &mut Ledger, lost_ns: f64) -> C
         chain: finding.chain.iter().map(|id| (*id).to_owned()).collect(),
         actions,
         prove: if cause.has_lab { format!("fathom lab run {}", cause.id) } else { String::new() },
-    }
+    };
+    Judged { verdict, harm: finding.harm, taken: if counts { taken } else { Vec::new() } }
 }
 
 /// How sure we are: how well the signature was seen, and whether it covers time that matters.
@@ -134,15 +142,6 @@ fn verdict(standing: Standing, share: f64, material: bool) -> Verdict {
         Standing::Seen if share >= MINOR_SHARE => Verdict::Shown,
         Standing::Indicated if share >= MINOR_SHARE => Verdict::Likely,
         Standing::Seen | Standing::Indicated | Standing::Faint => Verdict::Possible,
-    }
-}
-
-/// A chain names causes that are themselves found.
-fn drop_broken_chains(causes: &mut [CauseVerdict]) {
-    let excluded: Vec<String> =
-        causes.iter().filter(|cause| cause.verdict == Verdict::RuledOut).map(|cause| cause.id.clone()).collect();
-    for cause in causes {
-        cause.chain.retain(|id| !excluded.contains(id));
     }
 }
 

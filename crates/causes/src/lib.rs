@@ -8,6 +8,7 @@
 
 mod case;
 mod cause;
+mod chains;
 mod engine;
 pub mod explanation;
 pub mod measure;
@@ -16,7 +17,7 @@ mod summary;
 mod unexplained;
 
 pub use case::{Case, Side};
-pub use cause::{Cause, Claim, Finding, Standing};
+pub use cause::{Cause, Claim, Finding, Harm, Standing};
 pub use engine::{ExplainOptions, explain};
 pub(crate) use explanation::Evidence;
 

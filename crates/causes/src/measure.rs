@@ -2,6 +2,7 @@
 
 pub mod absence;
 pub mod block;
+pub mod calls;
 pub mod code_cache;
 pub mod collections;
 pub mod faults;

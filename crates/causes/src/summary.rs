@@ -124,6 +124,7 @@ fn says(slow: &Slow) -> String {
         SignalKind::InputOutput => format!("up to {} threads waited for other services or files", say::number(worst)),
         SignalKind::RunQueue => format!("up to {} threads waited for a CPU", say::number(worst)),
         SignalKind::PageFaults => format!("up to {} threads waited for pages of memory", say::number(worst)),
+        SignalKind::LostDatagrams => format!("up to {} datagrams were lost in a second", say::number(worst)),
         SignalKind::AllocationStalls => format!("up to {} threads waited for memory", say::number(worst)),
         SignalKind::Recompiling => format!("recompiling took up to {} cores", say::number(worst)),
         SignalKind::FreeingCode => format!("up to {} collections per second to free code", say::number(worst)),

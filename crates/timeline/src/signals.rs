@@ -38,6 +38,8 @@ pub enum SignalKind {
     RunQueue,
     /// Threads of the application waiting for pages of memory, on average.
     PageFaults,
+    /// Datagrams per second that were lost because nobody took them from a socket of the process.
+    LostDatagrams,
     /// Threads waiting for the collector to free memory, on average.
     AllocationStalls,
     /// Cores used by compiler threads to compile again what was compiled before.
@@ -65,6 +67,7 @@ impl SignalKind {
             SignalKind::InputOutput => "input_output",
             SignalKind::RunQueue => "run_queue",
             SignalKind::PageFaults => "page_faults",
+            SignalKind::LostDatagrams => "lost_datagrams",
             SignalKind::AllocationStalls => "allocation_stalls",
             SignalKind::Recompiling => "recompiling",
             SignalKind::FreeingCode => "freeing_code",
@@ -184,6 +187,7 @@ pub(crate) fn all(view: &View<'_>, account: &Account) -> Vec<Signal> {
     signals.push(recompiling(account, &wasted));
     signals.push(interpreting(account, &wasted, pinned_from_ns(view)));
     signals.push(freeing_code(account));
+    signals.push(lost_datagrams(view, account));
     signals.extend(request_latency(account));
     signals.extend(cpu(account));
     for signal in &mut signals {
@@ -330,6 +334,15 @@ fn freeing_code(account: &Account) -> Signal {
     };
     let values = (0..counts.len()).map(mean).collect();
     Signal { kind: SignalKind::FreeingCode, values, floor: 0.5, factor: 3.0, alone: 1e9, run: 5, ideal_is_zero: true }
+}
+
+/// A datagram that is lost never comes again: one is enough.
+fn lost_datagrams(view: &View<'_>, account: &Account) -> Signal {
+    let mut values = account.grid.zeros();
+    for (from_ns, to_ns, count) in view.lost_datagrams() {
+        account.grid.spread(&mut values, from_ns, to_ns, count);
+    }
+    Signal { kind: SignalKind::LostDatagrams, values, floor: 1.0, factor: 1.0, alone: 1.0, run: 1, ideal_is_zero: true }
 }
 
 /// One slow request among a hundred makes a bad second of a good service: seconds count when most

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use fathom_evidence::detail::{SystemCall, from_text};
+use fathom_evidence::detail::{PacketDrop, SystemCall, from_text};
 use fathom_evidence::kinds::{counter, role, span, subject};
 use fathom_evidence::tables::{Sample, Span};
 use fathom_evidence::{Recording, StrId};
@@ -101,6 +101,11 @@ impl<'a> View<'a> {
         found
     }
 
+    /// Whether a counter was recorded.
+    pub fn has_counter(&self, name: &str) -> bool {
+        self.recording.strings.find(name).is_some_and(|name| self.counters_by_name.contains_key(&name))
+    }
+
     /// One instance of a counter of the whole process.
     pub fn counter(&self, name: &str, instance: &str) -> Series {
         let Some(instance) = self.recording.strings.find(instance) else { return Series::default() };
@@ -149,6 +154,25 @@ impl<'a> View<'a> {
     pub fn is_of_a_file(&self, call: &Span) -> bool {
         let detail: SystemCall = from_text(self.recording.text(call.detail));
         detail.path.is_some_and(|path| path.starts_with('/') && !path.starts_with("/dev/"))
+    }
+
+    /// Losses of datagrams at sockets of the process: from when to when, and how many. The kernel's own
+    /// count per socket is exact; when they were lost is known better from the drops themselves.
+    pub fn lost_datagrams(&self) -> Vec<(i64, i64, f64)> {
+        let counted: Vec<(i64, i64, f64)> =
+            self.counters(counter::SOCKET_DROPS_COUNT).values().flat_map(Series::rises).collect();
+        let dropped: Vec<(i64, i64, f64)> =
+            self.spans(span::PACKET_DROP).filter_map(|drop| self.lost_in(&drop)).collect();
+        let total = |losses: &[(i64, i64, f64)]| losses.iter().map(|loss| loss.2).sum::<f64>();
+        if total(&dropped) > 0.0 && total(&dropped) >= total(&counted) { dropped } else { counted }
+    }
+
+    /// A drop of datagrams as a loss; segments of TCP come again.
+    fn lost_in(&self, drop: &Span) -> Option<(i64, i64, f64)> {
+        let is_datagram = self.recording.text(drop.name).starts_with("udp");
+        let detail: PacketDrop = from_text(self.recording.text(drop.detail));
+        let end = drop.time_ns.saturating_add(drop.duration_ns.max(0));
+        is_datagram.then(|| (drop.time_ns, end, detail.count.unwrap_or(1) as f64))
     }
 
     /// CPUs that the JVM may use.

@@ -1,17 +1,151 @@
-//! Decided by what only the kernel sees; files of the JVM alone do not show it.
+//! Data are taken from sockets in many small reads although more of them were there already.
 
-use crate::{Case, Cause, Finding};
+use fathom_evidence::kinds::counter;
+
+use crate::explanation::Evidence;
+use crate::measure::calls::{self, ByThread, POLL, RECEIVE, SEND, running_claims};
+use crate::measure::stacks;
+use crate::{Case, Cause, Claim, Finding, Side, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "chatty_socket_reads",
     readme: include_str!("README.md"),
     rank: 5,
     has_lab: false,
-    collectors: &[],
-    actions: &["larger buffers, connections that are kept, no time-out per read"],
+    collectors: &["system_calls", "scheduler", "async_profiler"],
+    actions: &["larger buffers (64-128 KB) that are drained, connections that are kept, no time-out per read"],
     decide,
 };
 
-fn decide(_: &Case<'_>) -> Finding {
-    Finding::not_judged("fathom record takes system calls per thread and call; this version does not judge them")
+/// A call costs about as much as copying this many bytes: below it most of the price is the call's.
+const SMALL_BYTES: f64 = 4096.0;
+
+/// What a client with a good buffer takes at once; its calls are not too many.
+const GOOD_BYTES: f64 = 65_536.0;
+
+/// A message that is taken in a few reads (head and body, chunk and its size) is not chatty: it has no more to give.
+/// Only more reads than this for each thing sent are many.
+const READS_PER_SEND: f64 = 8.0;
+
+/// When so many of the reads had to wait for their data, a larger buffer would not have found more in it.
+const WAITED: f64 = 0.5;
+
+/// How many times more calls there are than before, so that a change of style is told from a change of load.
+const MORE: f64 = 2.0;
+
+/// Where the JVM and the JDK read sockets: of 8-12, of 13 and later, of channels.
+const READERS: &[&str] = &[
+    "java.net.SocketInputStream.",
+    "java.net.Socket$SocketInputStream.",
+    "sun.nio.ch.NioSocketImpl.read",
+    "sun.nio.ch.NioSocketImpl.implRead",
+    "sun.nio.ch.SocketChannelImpl.read",
+    "sun.nio.ch.SocketDispatcher.read",
+];
+
+/// How the application's threads took data from sockets in some time.
+#[derive(Debug, Clone, Copy)]
+struct Style {
+    reads: f64,
+    sends: f64,
+    connects: f64,
+    bytes: f64,
+    /// Reads, or polls before them, for which the thread had to wait.
+    waited: f64,
+    seconds: f64,
+    /// Time in reads and polls without the waits.
+    cpu_ns: f64,
+}
+
+impl Style {
+    fn of(case: &Case<'_>, side: &Side<'_>) -> Style {
+        let readers = calls::receivers(case);
+        let sum = |name: &str, instances: &[&str]| {
+            ByThread::of(side, name, instances).rise(side, |tid| readers.contains(&tid))
+        };
+        let both = [RECEIVE, POLL].concat();
+        const WAITS: &[&str] = &["read_write", "poll"];
+        Style {
+            reads: sum(counter::SYSTEM_CALLS_COUNT, RECEIVE),
+            sends: sum(counter::SYSTEM_CALLS_COUNT, SEND),
+            connects: sum(counter::SYSTEM_CALLS_COUNT, &["connect"]),
+            bytes: sum(counter::SYSTEM_CALLS_BYTES, RECEIVE),
+            waited: sum(counter::BLOCKED_COUNT, WAITS),
+            seconds: side.seconds(),
+            cpu_ns: (sum(counter::SYSTEM_CALLS_NS, &both) - sum(counter::BLOCKED_NS, WAITS)).max(0.0),
+        }
+    }
+
+    fn bytes_per_read(&self) -> f64 {
+        self.bytes / self.reads.max(1.0)
+    }
+
+    fn reads_per_mb(&self) -> f64 {
+        self.reads / (self.bytes / 1_048_576.0).max(f64::MIN_POSITIVE)
+    }
+
+    fn reads_per_second(&self) -> f64 {
+        self.reads / self.seconds
+    }
+
+    /// The part of the reads that a good buffer would have spared.
+    fn needless(&self) -> f64 {
+        1.0 - (self.bytes_per_read() / GOOD_BYTES).min(1.0)
+    }
+}
+
+fn decide(case: &Case<'_>) -> Finding {
+    if !calls::are_recorded(case) {
+        return Finding::needs_kernel("system calls of each thread were not recorded");
+    }
+    let slow = Style::of(case, &case.slow);
+    let quiet = case.quiet.as_ref().map(|quiet| Style::of(case, quiet));
+    if slow.reads < 1.0 || slow.bytes < 1.0 {
+        return Finding::absent("hardly anything was read from sockets");
+    }
+    let says = format!(
+        "{} reads from sockets per MB, {} each; {} reads for each time something was sent",
+        say::number(slow.reads_per_mb()),
+        say::bytes(slow.bytes_per_read()),
+        say::number(slow.reads / slow.sends.max(1.0))
+    );
+    let evidence = evidence(case, &slow, quiet.as_ref());
+    if slow.bytes_per_read() >= SMALL_BYTES || slow.reads < READS_PER_SEND * slow.sends {
+        return Finding::absent(says).with_all(evidence);
+    }
+    let has_grown = quiet.as_ref().is_none_or(|quiet| slow.reads_per_second() >= MORE * quiet.reads_per_second());
+    if !has_grown {
+        return Finding::absent(format!("{says}; as before")).with_all(evidence);
+    }
+    let mut finding = match slow.waited > WAITED * slow.reads {
+        true => Finding::new(Standing::Faint, format!("{says}; but most had to wait for their data: the sender sets the pace")),
+        false => Finding::new(Standing::Seen, format!("{says}; the data were there already")),
+    };
+    if slow.connects >= slow.sends / READS_PER_SEND && slow.connects >= 1.0 {
+        finding.actions.push("keep connections: hardly anything is asked for on each".to_owned());
+    }
+    finding.claims = claims(case, &slow, quiet.as_ref());
+    finding.with_all(evidence)
+}
+
+fn evidence(case: &Case<'_>, slow: &Style, quiet: Option<&Style>) -> Vec<Evidence> {
+    let both = |measure: fn(&Style) -> f64| (measure(slow), quiet.map(measure));
+    vec![
+        case.evidence("reads from sockets", both(Style::reads_per_second), "1/s", "counters"),
+        case.evidence("bytes of a read", both(Style::bytes_per_read), "bytes", "counters"),
+        case.evidence("reads that had to wait", both(|style| style.waited / style.reads.max(1.0)), "ratio", "counters"),
+        case.evidence("CPU in reads and polls", both(|style| style.cpu_ns / style.seconds / 1e9), "cores", "counters"),
+        case.evidence("connections made", both(|style| style.connects / style.seconds), "1/s", "counters"),
+    ]
+}
+
+/// CPU samples see the whole way of a read, the kernel's counters only its part of it.
+fn claims(case: &Case<'_>, slow: &Style, quiet: Option<&Style>) -> Vec<Claim> {
+    let sampled = stacks::below(case, READERS);
+    if sampled.claims.is_empty() {
+        let before = quiet.map_or(0.0, |quiet| quiet.cpu_ns / quiet.seconds * slow.seconds);
+        return running_claims(case, (slow.cpu_ns - before).max(0.0) * slow.needless());
+    }
+    let part = |claim: Claim| Claim { at_most_ns: claim.at_most_ns * slow.needless(), ..claim };
+    sampled.claims.into_iter().map(part).collect()
 }

@@ -1,17 +1,164 @@
-//! Decided by what only the kernel sees; files of the JVM alone do not show it.
+//! Memory is read before it is written, so that each page faults twice; where huge pages are split by that, 513
+//! times.
 
-use crate::{Case, Cause, Finding};
+use fathom_evidence::kinds::{counter, role, subject};
+use fathom_timeline::{Cell, Series};
+
+use crate::explanation::Evidence;
+use crate::measure::calls::running_claims;
+use crate::{Case, Cause, Claim, Finding, Side, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "read_then_write_faults",
     readme: include_str!("README.md"),
     rank: 5,
     has_lab: false,
-    collectors: &[],
-    actions: &["JDK 22 or later (or 21.0.5) on Linux 5.14 or later pre-touches with MADV_POPULATE_WRITE"],
+    collectors: &["page_faults", "memory"],
+    actions: &[
+        "write first, or populate with MADV_POPULATE_WRITE (Linux 5.14); JDK 22 or 21.0.5 and later do so for the heap",
+    ],
     decide,
 };
 
-fn decide(_: &Case<'_>) -> Finding {
-    Finding::not_judged("fathom record takes page faults and splits of huge pages; this version does not judge them")
+/// Part of the faults that are repeated from which on it is a way of touching memory and not an accident: each
+/// page touched so has one fault in vain and one that serves, which makes a half.
+const PART: f64 = 0.1;
+
+/// Pages that one huge page is split into.
+const SMALL_PAGES: f64 = 512.0;
+
+/// First Linux that puts a huge page in the place of the huge zero page instead of splitting it.
+const NOT_SPLIT_SINCE: (u32, u32) = (6, 13);
+
+/// Page faults in some time, per second.
+#[derive(Debug, Clone, Copy)]
+struct Faults {
+    all: f64,
+    repeated: f64,
+    splits: f64,
+    all_ns: f64,
+    in_vain_ns: f64,
+    /// The same of the collector's threads, which touch the heap when it grows.
+    of_collector_ns: f64,
+}
+
+impl Faults {
+    fn of(side: &Side<'_>) -> Faults {
+        let sum = |name: &str, instances: &[&str], of_collector: bool| per_second(side, name, instances, of_collector);
+        let of_both = |name: &str, instances: &[&str]| sum(name, instances, true) + sum(name, instances, false);
+        let splits = side.view.counter(counter::VMSTAT_COUNT, "thp_split_pmd");
+        let mut faults = Faults {
+            all: of_both(counter::PAGE_FAULTS_COUNT, &["minor", "major"]),
+            repeated: of_both(counter::PAGE_FAULTS_COUNT, &["repeated"]),
+            splits: side.rise(&splits) / side.seconds(),
+            all_ns: sum(counter::PAGE_FAULTS_NS, &[""], false),
+            in_vain_ns: sum(counter::PAGE_FAULTS_NS, &["in vain"], false),
+            of_collector_ns: sum(counter::PAGE_FAULTS_NS, &["in vain"], true),
+        };
+        if faults.splits_pages() {
+            faults.in_vain_ns = faults.all_ns * SMALL_PAGES / (SMALL_PAGES + 1.0);
+            faults.of_collector_ns = sum(counter::PAGE_FAULTS_NS, &[""], true) * SMALL_PAGES / (SMALL_PAGES + 1.0);
+        }
+        faults
+    }
+
+    /// Whether most faults are those of the small pages that huge ones were split into.
+    fn splits_pages(&self) -> bool {
+        self.splits > 0.0 && self.repeated > 0.0 && self.splits * SMALL_PAGES >= 0.5 * self.all
+    }
+}
+
+fn per_second(side: &Side<'_>, name: &str, instances: &[&str], of_collector: bool) -> f64 {
+    let counters = side.view.counters(name);
+    let chosen = counters.iter().filter(|((instance, tid), _)| {
+        let is_collector = side.view.role(*tid) == role::GC;
+        instances.contains(&side.view.recording.text(*instance)) && is_collector == of_collector
+    });
+    let sum: f64 = chosen.map(|(_, series): (_, &Series)| side.rise(series)).sum();
+    0.0 + sum / side.seconds()
+}
+
+fn decide(case: &Case<'_>) -> Finding {
+    if !case.view().has_counter(counter::PAGE_FAULTS_COUNT) {
+        return Finding::needs_kernel("page faults of each thread were not recorded");
+    }
+    let slow = Faults::of(&case.slow);
+    let quiet = case.quiet.as_ref().map(Faults::of);
+    let evidence = evidence(case, &slow, quiet.as_ref());
+    let says = format!(
+        "{} of {} page faults per second were repeated at the same page",
+        say::number(slow.repeated),
+        say::number(slow.all)
+    );
+    if !slow.splits_pages() && slow.repeated < PART * slow.all.max(1.0) {
+        return Finding::absent(says).with_all(evidence);
+    }
+    let split = match slow.splits_pages() {
+        true => format!("; {} huge pages per second were split by it{}", say::number(slow.splits), splitting_kernel(case)),
+        false => String::new(),
+    };
+    let text = format!("{says}: read first, then written{split}; {} per second in vain", say::time(slow.in_vain_ns + slow.of_collector_ns));
+    let mut finding = Finding::new(Standing::Seen, text).with_all(evidence);
+    finding.claims = claims(case, &slow, quiet.as_ref());
+    finding.actions = advice(case, &slow);
+    finding
+}
+
+fn evidence(case: &Case<'_>, slow: &Faults, quiet: Option<&Faults>) -> Vec<Evidence> {
+    let both = |measure: fn(&Faults) -> f64| (measure(slow), quiet.map(measure));
+    vec![
+        case.evidence("repeated page faults", both(|faults| faults.repeated), "1/s", "counters"),
+        case.evidence("page faults", both(|faults| faults.all), "1/s", "counters"),
+        case.evidence("faults in vain", both(|faults| faults.in_vain_ns + faults.of_collector_ns), "ns/s", "counters"),
+        case.evidence("huge pages split (machine)", both(|faults| faults.splits), "1/s", "counters"),
+    ]
+}
+
+/// Faults are CPU time of the thread that takes them; those of the collector's threads make its pauses longer, by
+/// the share of each of its workers.
+fn claims(case: &Case<'_>, slow: &Faults, quiet: Option<&Faults>) -> Vec<Claim> {
+    let grown = |measure: fn(&Faults) -> f64| {
+        (measure(slow) - quiet.map_or(0.0, measure)).max(0.0) * case.slow.seconds()
+    };
+    let mut claims = running_claims(case, grown(|faults| faults.in_vain_ns));
+    let workers = case.view().flag("ParallelGCThreads").unwrap_or(1.0).max(1.0);
+    let mut left = grown(|faults| faults.of_collector_ns) / workers * case.excess().concurrency;
+    for excess in &case.excess().cells {
+        if matches!(excess.cell, Cell::Stopped(_)) && left > 0.0 {
+            let at_most_ns = left.min(excess.lost_ns());
+            claims.push(Claim { cell: excess.cell, at_most_ns });
+            left -= at_most_ns;
+        }
+    }
+    claims
+}
+
+/// What depends on the JVM and the kernel.
+fn advice(case: &Case<'_>, slow: &Faults) -> Vec<String> {
+    let pretouches = case.recording().fact(subject::FLAG, "AlwaysPreTouch") == Some("true");
+    let mut advice = Vec::new();
+    if let Some(jdk) = case.jdk().filter(|jdk| pretouches && touches_by_adding(*jdk, case)) {
+        advice.push(format!("JDK {jdk} touches the heap by atomic additions of 0: JDK 22, or 21.0.5, does not"));
+    }
+    if slow.splits_pages() {
+        advice.push("Linux 6.13 or later does not split the huge zero page; until then: echo 0 > /sys/kernel/mm/transparent_hugepage/use_zero_page".to_owned());
+    }
+    advice
+}
+
+/// OpenJDK 18 to 21.0.4 touch by an atomic addition, which arm64 takes for a read first.
+fn touches_by_adding(jdk: u32, case: &Case<'_>) -> bool {
+    let version = case.recording().fact(subject::JVM, "version").unwrap_or("");
+    let is_early_21 = || (0..=4).any(|update| version.contains(&format!("21.0.{update}+")));
+    (18..=20).contains(&jdk) || jdk == 21 && is_early_21()
+}
+
+/// Whether the kernel is known to split, for people.
+fn splitting_kernel(case: &Case<'_>) -> String {
+    let kernel = case.recording().fact(subject::HOST, "kernel").unwrap_or("");
+    let mut numbers = kernel.split(['.', '-', ' ']).filter_map(|part| part.parse::<u32>().ok());
+    match (numbers.next(), numbers.next()) {
+        (Some(major), Some(minor)) if (major, minor) < NOT_SPLIT_SINCE => format!(", as Linux {major}.{minor} does"),
+        _ => String::new(),
+    }
 }

@@ -1,17 +1,154 @@
-//! Decided by what only the kernel sees; files of the JVM alone do not show it.
+//! Datagrams were lost at a full receive queue; what held its reader up meanwhile stands behind it.
 
-use crate::{Case, Cause, Finding};
+use std::collections::HashSet;
+
+use fathom_evidence::detail::PacketDrop;
+use fathom_evidence::kinds::{counter, span};
+use fathom_timeline::{Intervals, Series};
+
+use crate::explanation::Missing;
+use crate::measure::{calls, held_up};
+use crate::{Case, Cause, Claim, Finding, Harm, Side, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "receive_queue_overflow",
     readme: include_str!("README.md"),
     rank: 5,
     has_lab: false,
-    collectors: &[],
-    actions: &["remove what stalls the receiver; a larger receive buffer only hides short stalls"],
+    collectors: &["sockets", "drops", "scheduler", "page_faults"],
+    actions: &["remove what holds the reader up; a larger receive buffer only hides short stalls"],
     decide,
 };
 
-fn decide(_: &Case<'_>) -> Finding {
-    Finding::not_judged("fathom record takes drops per port; this version does not tell what stalled the receiver")
+/// Losses closer than this are one burst: a reader that is held up loses datagram after datagram.
+const BURST_GAP_NS: i64 = 50_000_000;
+
+/// How much of the time of the losses has to be accounted for by what held the reader up, or how many of the lost
+/// datagrams by those that came beyond the usual.
+const MOST: f64 = 0.5;
+
+/// How far around a burst arrivals are counted: the kernel's counters are read each 100 ms.
+const AROUND_NS: i64 = 200_000_000;
+
+/// Datagrams that the kernel counts when a reader takes them, and when it drops them at a full queue.
+const ARRIVALS: [&str; 4] = ["Udp InDatagrams", "Udp RcvbufErrors", "Udp6 InDatagrams", "Udp6 RcvbufErrors"];
+
+fn decide(case: &Case<'_>) -> Finding {
+    let losses: Vec<(i64, i64, f64)> = case.view().lost_datagrams().into_iter().filter(|loss| is_slow(case, loss)).collect();
+    let lost: f64 = losses.iter().map(|loss| loss.2).sum();
+    if lost < 1.0 {
+        return match is_recorded(case) {
+            true => Finding::absent("no datagram was lost at a socket of the process"),
+            false => Finding::needs_kernel("queues and drops of the process's sockets were not recorded"),
+        };
+    }
+    let bursts = bursts(&losses);
+    let (why, mut finding) = why(case, &bursts, lost);
+    finding.says = format!(
+        "{} lost{} in {}, the longest {}: {why}",
+        say::count(lost.round() as usize, "datagram"),
+        at_ports(case),
+        say::count(bursts.iter().count(), "burst"),
+        say::time(bursts.iter().map(|(from, to)| to.saturating_sub(from)).max().unwrap_or(0) as f64),
+    );
+    let quiet = case.quiet.as_ref().map(|quiet| lost_in(quiet) / quiet.seconds());
+    finding.with(case.evidence("datagrams lost", (lost, quiet.map(|rate| rate * case.slow.seconds())), "count", "counters"))
+}
+
+/// Whether anybody looked at the sockets.
+fn is_recorded(case: &Case<'_>) -> bool {
+    case.view().has_counter(counter::NETWORK_COUNT) || case.view().spans(span::PACKET_DROP).len() > 0
+}
+
+/// Counters are read after the fact, so that a loss may end after the slow second that it is in.
+fn is_slow(case: &Case<'_>, (from, to, _): &(i64, i64, f64)) -> bool {
+    case.slow.time.contains(*from) || case.slow.time.contains(*to) || case.slow.time.within_ns(*from, *to) > 0
+}
+
+fn lost_in(side: &Side<'_>) -> f64 {
+    let losses = side.view.lost_datagrams();
+    0.0 + losses.iter().filter(|(from, ..)| side.time.contains(*from)).map(|loss| loss.2).sum::<f64>()
+}
+
+/// The losses joined to bursts; each lasts at least a millisecond.
+fn bursts(losses: &[(i64, i64, f64)]) -> Intervals {
+    let near = losses.iter().map(|(from, to, _)| (*from, to.saturating_add(BURST_GAP_NS)));
+    let joined = Intervals::union(near.collect());
+    let whole = joined.iter().map(|(from, to)| (from, to.saturating_sub(BURST_GAP_NS).max(from.saturating_add(1_000_000))));
+    Intervals::union(whole.collect())
+}
+
+/// Why the queue was not emptied in time, with what that adds to the finding.
+fn why(case: &Case<'_>, bursts: &Intervals, lost: f64) -> (String, Finding) {
+    let readers = calls::receivers(case);
+    let is_reader = |tid: i64| if readers.is_empty() { case.view().is_application(tid) } else { readers.contains(&tid) };
+    let happened_in = held_up::by_cell(case, bursts, is_reader);
+    let held_ns: f64 = happened_in.iter().map(|claim| claim.at_most_ns).sum();
+    let extra = extra_arrivals(case, bursts);
+    let mut finding = Finding::new(Standing::Seen, "");
+    finding.harm = Some(Harm::default());
+    let why = if held_ns >= MOST * bursts.total_ns() as f64 {
+        let reader = reader_name(case, &readers);
+        let says = format!("{reader} was held up for {} of that time, {}", say::time(held_ns), told(&happened_in));
+        finding.harm = Some(Harm { happened_in });
+        says
+    } else if extra.is_some_and(|extra| extra >= MOST * lost) {
+        finding.chain = vec!["more_traffic"];
+        format!("{} more came than in as much time before", say::number(extra.unwrap_or(0.0)))
+    } else if knows_waits(case) {
+        "its reader was not held up, and no more came than before: it takes them too slowly".to_owned()
+    } else {
+        let says = "what held the reader up (page faults, waits for a CPU) was not recorded";
+        let record_with = "sudo fathom record --pid PID --for 60s".to_owned();
+        finding.missing.push(Missing { says: says.to_owned(), record_with });
+        says.to_owned()
+    };
+    (why, finding)
+}
+
+/// The kind of time in which most of it happened.
+fn told(happened_in: &[Claim]) -> String {
+    let total = |claim: &Claim| -> f64 {
+        happened_in.iter().filter(|other| other.cell == claim.cell).map(|other| other.at_most_ns).sum()
+    };
+    let most = happened_in.iter().max_by(|a, b| total(a).total_cmp(&total(b)));
+    most.map_or_else(String::new, |claim| format!("mostly {}", claim.cell))
+}
+
+fn reader_name(case: &Case<'_>, readers: &HashSet<i64>) -> String {
+    match readers.iter().collect::<Vec<_>>().as_slice() {
+        [only] if !case.thread_name(**only).is_empty() => format!("its reader {}", case.thread_name(**only)),
+        _ => "its reader".to_owned(),
+    }
+}
+
+/// Whether waits of single threads were recorded.
+fn knows_waits(case: &Case<'_>) -> bool {
+    case.view().has_counter(counter::RUN_QUEUE_WAITS_NS) || case.view().spans(span::RUN_QUEUE_WAIT).len() > 0
+}
+
+/// How many datagrams came around the bursts beyond what is usual in as much time.
+fn extra_arrivals(case: &Case<'_>, bursts: &Intervals) -> Option<f64> {
+    let quiet = case.quiet.as_ref()?;
+    let series: Vec<Series> = ARRIVALS.iter().map(|name| case.view().counter(counter::NETWORK_COUNT, name)).collect();
+    let usual = |side: &Side<'_>| -> f64 {
+        ARRIVALS.iter().map(|name| side.rise(&side.view.counter(counter::NETWORK_COUNT, name))).sum::<f64>() / side.seconds()
+    };
+    let around = bursts.iter().map(|(from, to)| (from.saturating_sub(AROUND_NS), to.saturating_add(AROUND_NS)));
+    let around = Intervals::union(around.collect());
+    let came: f64 = around.iter().flat_map(|(from, to)| series.iter().map(move |series| series.rise_within(from, to))).sum();
+    Some(came - usual(quiet) * around.total_ns() as f64 / 1e9)
+}
+
+/// ` at port 8125`, when it is known.
+fn at_ports(case: &Case<'_>) -> String {
+    let drops = case.slow.spans(span::PACKET_DROP);
+    let mut ports: Vec<u32> = drops.filter_map(|drop| case.slow.detail::<PacketDrop>(&drop).port).collect();
+    ports.sort_unstable();
+    ports.dedup();
+    match ports.as_slice() {
+        [] => String::new(),
+        [port] => format!(" at port {port}"),
+        ports => format!(" at {} ports", ports.len()),
+    }
 }

@@ -1,9 +1,9 @@
 //! Which lost time stretches of single threads account for: their own waiting, and the stops that had
 //! to wait for them.
 
-use fathom_evidence::kinds::role;
+use fathom_evidence::kinds::{role, span};
 use fathom_evidence::tables::Span;
-use fathom_timeline::{Cell, Stop, StopSpan};
+use fathom_timeline::{Cell, Intervals, Stop, StopSpan, Wait};
 
 use crate::case::Case;
 use crate::cause::Claim;
@@ -45,4 +45,38 @@ fn holds_up(case: &Case<'_>, tid: i64, stop: &StopSpan) -> bool {
 /// Whether a thread does the work of stops.
 pub fn works_in_stops(case: &Case<'_>, tid: i64) -> bool {
     case.view().role(tid) == role::GC || case.thread_name(tid) == "VM Thread"
+}
+
+/// In which kinds of time some windows lie, for the threads that `is_held` chooses: stops first, then what
+/// those threads waited for.
+pub fn by_cell(case: &Case<'_>, windows: &Intervals, is_held: impl Fn(i64) -> bool) -> Vec<Claim> {
+    let stops = case.analysis.account.stops.iter();
+    let stops = stops.map(|stop| (Cell::Stopped(stop.stop), windows.within_ns(stop.from_ns, stop.to_ns)));
+    let mut claims: Vec<Claim> = stops.map(|(cell, ns)| Claim { cell, at_most_ns: ns as f64 }).collect();
+    let stopped = &case.analysis.account.stopped;
+    for (kind, cell) in WAITS {
+        let waits = case.view().spans(kind).filter(|wait| is_held(wait.tid) && is_held_up(case, wait));
+        claims.extend(waits.map(|wait| {
+            let (from, to) = (wait.time_ns, wait.time_ns.saturating_add(wait.duration_ns.max(0)));
+            let is_in_a_stop = 2 * stopped.within_ns(from, to) >= to.saturating_sub(from);
+            let ns = if is_in_a_stop { 0 } else { windows.within_ns(from, to) };
+            Claim { cell: *cell, at_most_ns: ns as f64 }
+        }));
+    }
+    claims.retain(|claim| claim.at_most_ns > 0.0);
+    claims
+}
+
+/// Spans in which a thread cannot go on, and where the account has that time.
+const WAITS: &[(&str, Cell)] = &[
+    (span::PAGE_FAULT, Cell::Blocked(Wait::PageFault)),
+    (span::RUN_QUEUE_WAIT, Cell::Runnable),
+    (span::SYSTEM_CALL, Cell::Blocked(Wait::File)),
+    (span::MONITOR_ENTER, Cell::Blocked(Wait::Lock)),
+    (span::ALLOCATION_STALL, Cell::Blocked(Wait::AllocationStall)),
+];
+
+/// A system call on something else than a file waits for work.
+fn is_held_up(case: &Case<'_>, wait: &Span) -> bool {
+    case.recording().text(wait.kind) != span::SYSTEM_CALL || case.view().is_of_a_file(wait)
 }

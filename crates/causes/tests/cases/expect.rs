@@ -29,6 +29,8 @@ pub(crate) enum What {
     /// Cause, part of the measurement's name, value, baseline.
     Evidence(String, String, f64, Option<f64>),
     Unexplained(f64, f64),
+    /// A cause and those behind it.
+    Chain(String, Vec<String>),
 }
 
 #[derive(Debug)]
@@ -45,6 +47,7 @@ impl Expectation {
         let what = match words.next("what is expected")?.as_str() {
             "slow" => slow(words)?,
             "evidence" => evidence(words)?,
+            "chain" => What::Chain(words.next("cause")?, words.rest()),
             "unexplained" => range(&words.next("range")?, quantity).map(|(from, to)| What::Unexplained(from, to))?,
             id => What::Cause(Cause::parse(id, words)?),
         };
@@ -66,6 +69,10 @@ impl Expectation {
             What::NeverSlow => (!answer.slow.is_empty()).then(|| "it was slow".to_owned()),
             What::Cause(cause) => cause.failure(answer),
             What::Evidence(id, says, value, baseline) => evidence_failure(answer, id, says, *value, *baseline),
+            What::Chain(id, expected) => {
+                let cause = answer.causes.iter().find(|cause| cause.id == *id)?;
+                (cause.chain != *expected).then(|| format!("the chain is {:?}", cause.chain))
+            }
             What::Unexplained(from, to) => {
                 let share = answer.unexplained.share;
                 (!(*from..=*to).contains(&share)).then(|| format!("unexplained is {share:.3}"))

@@ -23,6 +23,7 @@
 //! expect full_gc_old_generation_full ruled_out
 //! expect evidence lock_contention "waits for shop.Cart" 48s
 //! expect unexplained 0%..20%
+//! expect chain receive_queue_overflow explicit_gc   # what stands behind it, the nearest first
 //!
 //! seen by gc_log
 //! expect lock_contention not_enough "JFR.start"

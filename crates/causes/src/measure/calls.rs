@@ -1,0 +1,78 @@
+//! System calls of threads as they were added up in the kernel.
+
+use std::collections::{HashMap, HashSet};
+
+use fathom_evidence::kinds::counter;
+use fathom_timeline::{Cell, Layer, Series};
+
+use crate::case::{Case, Side};
+use crate::cause::Claim;
+
+/// Calls that take from a socket.
+pub const RECEIVE: &[&str] = &["recvfrom", "recvmsg", "recvmmsg", "read socket", "readv socket"];
+
+/// Calls that give to a socket.
+pub const SEND: &[&str] = &["sendto", "sendmsg", "sendmmsg", "write socket", "writev socket", "sendfile"];
+
+/// Calls that wait until a socket has something.
+pub const POLL: &[&str] = &["poll", "ppoll", "epoll_wait", "epoll_pwait", "select", "pselect6"];
+
+/// Whether calls were counted.
+pub fn are_recorded(case: &Case<'_>) -> bool {
+    case.view().has_counter(counter::SYSTEM_CALLS_COUNT)
+}
+
+/// A counter of calls by thread, over the calls of some names.
+#[derive(Debug, Default)]
+pub struct ByThread(HashMap<i64, Vec<Series>>);
+
+impl ByThread {
+    /// One of the counters `system_calls_*` or `blocked_*` for the instances of these names.
+    pub fn of(side: &Side<'_>, name: &str, instances: &[&str]) -> ByThread {
+        let mut found = ByThread::default();
+        for ((instance, tid), series) in side.view.counters(name) {
+            let is_one = instances.contains(&side.view.recording.text(instance));
+            if is_one && side.view.is_application(tid) {
+                found.0.entry(tid).or_default().push(series);
+            }
+        }
+        found
+    }
+
+    /// By how much it rose in the time of a side, over the threads that `select` chooses.
+    pub fn rise(&self, side: &Side<'_>, select: impl Fn(i64) -> bool) -> f64 {
+        let series = self.0.iter().filter(|(tid, _)| select(**tid)).flat_map(|(_, series)| series);
+        0.0 + series.map(|series| side.rise(series)).sum::<f64>()
+    }
+
+    fn total(&self, tid: i64) -> f64 {
+        let series = self.0.get(&tid).map_or(&[][..], Vec::as_slice);
+        series.iter().flat_map(Series::rises).map(|(_, _, rise)| rise).sum()
+    }
+}
+
+/// Threads that take a good part of what the process receives: at least a tenth of the calls.
+pub fn receivers(case: &Case<'_>) -> HashSet<i64> {
+    const PART: f64 = 0.1;
+    let calls = ByThread::of(&case.slow, counter::SYSTEM_CALLS_COUNT, RECEIVE);
+    let all: f64 = calls.0.keys().map(|tid| calls.total(*tid)).sum();
+    calls.0.keys().copied().filter(|tid| all > 0.0 && calls.total(*tid) >= PART * all).collect()
+}
+
+/// Claims for CPU time of the application of which only the amount is known: from the kernel's part first,
+/// then from the others, as far as each grew.
+pub fn running_claims(case: &Case<'_>, ns: f64) -> Vec<Claim> {
+    const ORDER: [Layer; 5] = [Layer::Kernel, Layer::Native, Layer::Vm, Layer::Java, Layer::Interpreted];
+    let mut left = ns;
+    let mut claims = Vec::new();
+    for layer in ORDER {
+        let cell = Cell::Running(layer);
+        let grown = case.excess().of(cell).map_or(0.0, |excess| excess.lost_ns());
+        let at_most_ns = left.min(grown);
+        if at_most_ns > 0.0 {
+            claims.push(Claim { cell, at_most_ns });
+            left -= at_most_ns;
+        }
+    }
+    claims
+}
