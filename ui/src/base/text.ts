@@ -1,0 +1,40 @@
+// Text from files made safe to show. Class, thread and file names come from files that others wrote: what would
+// turn the direction of writing or hide a part of the name is shown as an escape. The same rules as in the terminal.
+
+/** Longest text that is shown in one piece, in characters. */
+const LONGEST_TEXT = 1_200;
+
+// Soft hyphen, zero-width characters, marks of direction and of language, and the like.
+const STEERS =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
+
+/** One line in which nothing steers. */
+export function clean(text: string, longest = LONGEST_TEXT): string {
+  const cut = text.length > longest ? `${text.slice(0, longest)}…` : text;
+  return cut.replace(STEERS, escaped);
+}
+
+function escaped(character: string): string {
+  if (character === "\n" || character === "\r" || character === "\t") return " ";
+  const code = character.codePointAt(0) ?? 0;
+  return code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u{${code.toString(16)}}`;
+}
+
+/** A name without its middle if it is longer than `longest`: the ends tell it apart. */
+export function shorten(name: string, longest: number): string {
+  const safe = clean(name);
+  if (safe.length <= longest) return safe;
+  const kept = Math.max(longest - 1, 0);
+  return `${safe.slice(0, Math.ceil(kept / 2))}…${safe.slice(safe.length - Math.floor(kept / 2))}`;
+}
+
+/** `1 sample`, `2 samples`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`;
+}
+
+/** A word of the schema as people write it: `ruled_out` → `ruled out`. */
+export function spaced(word: string): string {
+  return word.replaceAll("_", " ");
+}

@@ -1,0 +1,62 @@
+// Wall-clock time of instants that are kept relative to an origin, which lies on a full second.
+
+import type { EpochMilliseconds, Nanoseconds } from "./quantities.ts";
+
+/** Which clock people read. */
+export type Zone = "utc" | "local";
+
+/** Milliseconds of an origin given as nanoseconds in digits, as JSON has no number that large. */
+export function originOf(digits: string): EpochMilliseconds {
+  return Number(BigInt(digits) / 1_000_000n);
+}
+
+/** How many digits after the second tell two instants apart that lie `step` from each other. */
+export function decimalsFor(step: Nanoseconds): number {
+  if (step >= 1e9) return 0;
+  return Math.min(9, Math.ceil(-Math.log10(step / 1e9) - 1e-9));
+}
+
+/** Time of day with as many decimals as asked for. */
+export function timeOfDay(origin: EpochMilliseconds, at: Nanoseconds, zone: Zone, decimals = 0): string {
+  const seconds = Math.floor(at / 1e9);
+  const date = new Date(origin + seconds * 1000);
+  const [hours, minutes, second] =
+    zone === "utc"
+      ? [date.getUTCHours(), date.getUTCMinutes(), date.getUTCSeconds()]
+      : [date.getHours(), date.getMinutes(), date.getSeconds()];
+  const clock = `${two(hours)}:${two(minutes)}:${two(second)}`;
+  if (decimals === 0) return clock;
+  const fraction = Math.floor(at - seconds * 1e9)
+    .toString()
+    .padStart(9, "0");
+  return `${clock}.${fraction.slice(0, decimals)}`;
+}
+
+/** The day, as ISO 8601 writes it. */
+export function day(origin: EpochMilliseconds, at: Nanoseconds, zone: Zone): string {
+  const date = new Date(origin + Math.floor(at / 1e9) * 1000);
+  return zone === "utc"
+    ? date.toISOString().slice(0, 10)
+    : `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+}
+
+/** Name of the zone at that time, such as `UTC` or `UTC+02:00`. */
+export function zoneName(origin: EpochMilliseconds, zone: Zone): string {
+  const offset = zone === "utc" ? 0 : zoneOffsetMinutes(origin);
+  if (offset === 0) return "UTC";
+  const size = Math.abs(offset);
+  return `UTC${offset < 0 ? "-" : "+"}${two(Math.floor(size / 60))}:${two(size % 60)}`;
+}
+
+/** What the zone adds to UTC, in nanoseconds: ticks stand on full hours of the clock that people read. */
+export function zoneOffset(origin: EpochMilliseconds, zone: Zone): Nanoseconds {
+  return zone === "utc" ? 0 : zoneOffsetMinutes(origin) * 60e9;
+}
+
+function zoneOffsetMinutes(origin: EpochMilliseconds): number {
+  return -new Date(origin).getTimezoneOffset();
+}
+
+function two(number: number): string {
+  return number.toString().padStart(2, "0");
+}

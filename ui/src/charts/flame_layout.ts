@@ -1,0 +1,136 @@
+// Where the frames of a flame graph stand. Pure: rows in, positions out.
+
+import type { FlameRows } from "../data/source.ts";
+
+export interface FlameLayout {
+  rows: FlameRows;
+  /** Left edge of each frame as a part of the root's width. */
+  x: Float64Array;
+  width: Float64Array;
+  parent: Int32Array;
+  /** Row after the last frame below each frame. */
+  end: Int32Array;
+  deepest: number;
+}
+
+/** Children stand side by side from the left edge of their caller, in the order of the rows. */
+export function layout(rows: FlameRows): FlameLayout {
+  const count = rows.depth.length;
+  const whole = rows.total[0] || 1;
+  const [x, width] = [new Float64Array(count), new Float64Array(count)];
+  const [parent, end] = [new Int32Array(count).fill(-1), new Int32Array(count).fill(count)];
+  const open: number[] = [];
+  const filled = new Float64Array(count);
+  let deepest = 0;
+  for (let row = 0; row < count; row += 1) {
+    while (open.length > rows.depth[row]) end[open.pop() as number] = row;
+    const caller = open.at(-1) ?? -1;
+    parent[row] = caller;
+    width[row] = rows.total[row] / whole;
+    if (caller >= 0) {
+      x[row] = x[caller] + filled[caller];
+      filled[caller] += width[row];
+    }
+    open.push(row);
+    deepest = Math.max(deepest, rows.depth[row]);
+  }
+  return { rows, x, width, parent, end, deepest };
+}
+
+/** The rows from a frame up to the root. */
+export function pathTo({ parent }: FlameLayout, row: number): number[] {
+  const path = [];
+  for (let at = row; at >= 0; at = parent[at]) path.push(at);
+  return path;
+}
+
+/** The frame at a place: `part` of the width of the zoomed frame, at a depth. */
+export function frameAt(flame: FlameLayout, zoomed: number, part: number, depth: number): number {
+  const { rows, x, width } = flame;
+  const path = pathTo(flame, zoomed);
+  if (depth <= rows.depth[zoomed]) return path.find((row) => rows.depth[row] === depth) ?? -1;
+  const at = x[zoomed] + part * width[zoomed];
+  for (let row = zoomed; row < flame.end[zoomed]; row += 1) {
+    if (rows.depth[row] === depth && at >= x[row] && at < x[row] + width[row]) return row;
+  }
+  return -1;
+}
+
+export interface Matches {
+  /** 1 for each row whose name matches. */
+  rows: Uint8Array;
+  /** What they have of the whole; nested matches count once. */
+  share: number;
+  count: number;
+}
+
+/** Frames whose name, and hence whose time, is looked for. */
+export function search({ rows, end }: FlameLayout, wanted: ((name: string) => boolean) | null): Matches {
+  const matches: Matches = { rows: new Uint8Array(rows.depth.length), share: 0, count: 0 };
+  if (!wanted) return matches;
+  const known = new Map<string, boolean>();
+  let counted = 0;
+  for (let row = 1; row < rows.depth.length; row += 1) {
+    const name = rows.name[row];
+    let isMatch = known.get(name);
+    if (isMatch === undefined) {
+      isMatch = wanted(name);
+      known.set(name, isMatch);
+    }
+    if (!isMatch) continue;
+    matches.rows[row] = 1;
+    matches.count += 1;
+    if (row >= counted) {
+      matches.share += rows.total[row] / (rows.total[0] || 1);
+      counted = end[row];
+    }
+  }
+  return matches;
+}
+
+/** The rows with frames that call themselves drawn once: what they call stands side by side below. */
+export function foldRecursion(rows: FlameRows): FlameRows {
+  interface Node {
+    row: number;
+    total: number;
+    self: number;
+    base: number;
+    children: Map<string, Node>;
+  }
+  const key = (row: number): string => `${rows.kind[row]}\u0000${rows.name[row]}`;
+  const nodeOf = (row: number): Node => ({ row, total: 0, self: 0, base: 0, children: new Map() });
+  const root = nodeOf(0);
+  const path: Node[] = [];
+  for (let row = 0; row < rows.depth.length; row += 1) {
+    path.length = rows.depth[row];
+    const caller = path.at(-1);
+    let node = caller ?? root;
+    const isRecursion = caller !== undefined && caller !== root && key(caller.row) === key(row);
+    if (caller && !isRecursion) {
+      node = caller.children.get(key(row)) ?? nodeOf(row);
+      caller.children.set(key(row), node);
+    }
+    node.self += rows.self[row];
+    if (!isRecursion) {
+      node.total += rows.total[row];
+      node.base += rows.base[row] ?? 0;
+    }
+    path.push(node);
+  }
+  const order: { node: Node; depth: number }[] = [];
+  const visit = (node: Node, depth: number): void => {
+    order.push({ node, depth });
+    for (const child of [...node.children.values()].sort((a, b) => b.total - a.total)) visit(child, depth + 1);
+  };
+  visit(root, 0);
+  return {
+    ...rows,
+    depth: Int32Array.from(order, ({ depth }) => depth),
+    name: order.map(({ node }) => rows.name[node.row]),
+    kind: order.map(({ node }) => rows.kind[node.row]),
+    module: order.map(({ node }) => rows.module[node.row]),
+    total: Float64Array.from(order, ({ node }) => node.total),
+    self: Float64Array.from(order, ({ node }) => node.self),
+    base: rows.base.length > 0 ? Float64Array.from(order, ({ node }) => node.base) : rows.base,
+  };
+}

@@ -1,0 +1,156 @@
+// The colours of everything that is drawn on a canvas. The style sheet has those of the text around it.
+//
+// Layers follow what profilers have taught people: Java green, C++ yellow, native code red, the kernel orange. The
+// second set can be told apart with any kind of colour vision (after Okabe and Ito).
+
+/** A colour as hue (degrees), saturation and lightness (percent). */
+export type Hsl = readonly [hue: number, saturation: number, lightness: number];
+
+export interface Palette {
+  dark: boolean;
+  text: string;
+  muted: string;
+  faint: string;
+  grid: string;
+  surface: string;
+  line: string;
+  area: string;
+  pain: string;
+  painArea: string;
+  accent: string;
+  match: string;
+  /** Growth and decrease against a baseline. */
+  more: Hsl;
+  less: Hsl;
+  /** By kind of frame. */
+  frames: Record<string, Hsl>;
+  /** By colour name of a state. */
+  states: Record<string, Hsl>;
+  /** For things that have no colour of their own, the most frequent first. */
+  categories: readonly Hsl[];
+}
+
+const USUAL_FRAMES: Record<string, Hsl> = {
+  interpreted: [75, 50, 58],
+  compiled: [125, 38, 58],
+  c1: [146, 36, 60],
+  inlined: [174, 40, 58],
+  vm: [48, 82, 60],
+  native: [4, 68, 67],
+  kernel: [27, 84, 61],
+  class: [205, 48, 64],
+};
+
+const SAFE_FRAMES: Record<string, Hsl> = {
+  interpreted: [203, 75, 46],
+  compiled: [164, 75, 40],
+  c1: [164, 45, 52],
+  inlined: [202, 77, 68],
+  vm: [56, 80, 62],
+  native: [26, 100, 46],
+  kernel: [327, 45, 64],
+  class: [0, 0, 65],
+};
+
+const STATES: Record<string, Hsl> = {
+  java: [125, 42, 48],
+  interpreted: [75, 55, 46],
+  vm: [46, 85, 50],
+  native: [4, 68, 60],
+  kernel: [27, 88, 54],
+  compiler: [262, 48, 62],
+  gc: [199, 70, 48],
+  runnable: [320, 55, 58],
+  stolen: [340, 75, 45],
+  stopped: [215, 30, 42],
+  blocked: [215, 55, 66],
+  idle: [215, 12, 80],
+  unknown: [0, 0, 70],
+};
+
+const SAFE_STATES: Record<string, Hsl> = {
+  ...STATES,
+  java: [164, 75, 36],
+  interpreted: [203, 75, 42],
+  vm: [56, 80, 52],
+  native: [26, 100, 44],
+  kernel: [327, 45, 60],
+};
+
+const CATEGORIES: readonly Hsl[] = [
+  [205, 62, 50],
+  [32, 82, 54],
+  [280, 38, 58],
+  [160, 52, 42],
+  [350, 58, 58],
+  [60, 55, 44],
+  [230, 48, 62],
+  [15, 45, 48],
+];
+
+/** The colours for a theme. */
+export function paletteFor(dark: boolean, safe: boolean): Palette {
+  const chrome = dark ? DARK : LIGHT;
+  return {
+    ...chrome,
+    dark,
+    frames: safe ? SAFE_FRAMES : USUAL_FRAMES,
+    states: safe ? SAFE_STATES : STATES,
+    more: safe ? [26, 90, 52] : [4, 72, 60],
+    less: [208, 62, 58],
+    categories: CATEGORIES,
+  };
+}
+
+const LIGHT = {
+  text: "#1b1d21",
+  muted: "#5c6169",
+  faint: "#9097a1",
+  grid: "#e8e9eb",
+  surface: "#ffffff",
+  line: "#2b6cb0",
+  area: "#2b6cb02e",
+  pain: "#b3261e",
+  painArea: "#b3261e26",
+  accent: "#2b6cb0",
+  match: "#7c3aed",
+};
+
+const DARK = {
+  text: "#e8eaed",
+  muted: "#a3a9b2",
+  faint: "#737a84",
+  grid: "#2a2d32",
+  surface: "#191b1f",
+  line: "#6aa9e9",
+  area: "#6aa9e938",
+  pain: "#f2776d",
+  painArea: "#f2776d30",
+  accent: "#6aa9e9",
+  match: "#b794f6",
+};
+
+/** A colour as the canvas takes it. In the dark fills are dimmed, so that a page full of them does not glare. */
+export function css([hue, saturation, lightness]: Hsl, palette: Palette, shift = 0, alpha = 1): string {
+  const [s, l] = palette.dark ? [saturation * 0.85, lightness * 0.8] : [saturation, lightness];
+  return `hsl(${hue} ${s}% ${Math.min(Math.max(l + shift, 8), 92)}% / ${alpha})`;
+}
+
+/** Text on a fill of the palette. */
+export function inkOn([, , lightness]: Hsl, palette: Palette): string {
+  return lightness * (palette.dark ? 0.8 : 1) > 43 ? "#15171a" : "#ffffff";
+}
+
+/** The fill of a frame: its layer's colour, a little different for each name so that neighbours stand apart. */
+export function frameColour(kind: string, name: string, palette: Palette): string {
+  return css(palette.frames[kind] ?? UNKNOWN, palette, (hash(name) % 9) - 4);
+}
+
+/** A frame whose layer is not known. */
+export const UNKNOWN: Hsl = [220, 8, 72];
+
+function hash(text: string): number {
+  let value = 7;
+  for (let index = 0; index < text.length; index += 1) value = (value * 31 + text.charCodeAt(index)) >>> 0;
+  return value;
+}

@@ -1,0 +1,74 @@
+// Things with a beginning and an end: one row per kind, coloured by name, the most frequent names first.
+
+import type { CssPixels, Nanoseconds } from "../base/quantities.ts";
+import type { SpanMarks } from "../data/source.ts";
+import { css, type Hsl, type Palette } from "./palette.ts";
+import type { TimeScale } from "./scale.ts";
+
+export interface SpanPicture {
+  marks: SpanMarks;
+  kinds: readonly string[];
+  /** Names in the order of their colours. */
+  names: readonly string[];
+}
+
+/** The colours follow how much time each name has in sight of the whole recording. */
+export function namesByTime(marks: SpanMarks): string[] {
+  const time = new Map<string, number>();
+  marks.name.forEach((name, row) => {
+    time.set(name, (time.get(name) ?? 0) + marks.duration[row] + 1);
+  });
+  return [...time.entries()].sort((a, b) => b[1] - a[1]).map(([name]) => name);
+}
+
+/** Kinds of the lane that occur, in the lane's order. */
+export function rowsOf(marks: SpanMarks, kinds: readonly string[]): string[] {
+  const present = new Set(marks.kind);
+  return kinds.filter((kind) => present.has(kind));
+}
+
+export function colourOf(name: string, names: readonly string[], palette: Palette): Hsl {
+  const index = names.indexOf(name);
+  return palette.categories[Math.max(index, 0) % palette.categories.length];
+}
+
+export function drawSpans(
+  context: CanvasRenderingContext2D,
+  { marks, kinds, names }: SpanPicture,
+  scale: TimeScale,
+  height: CssPixels,
+  palette: Palette,
+): void {
+  const rowHeight = height / Math.max(kinds.length, 1);
+  const row = new Map(kinds.map((kind, index) => [kind, index]));
+  const colours = new Map(
+    names.map((name) => [name, css(colourOf(name, names, palette), palette, palette.dark ? 8 : 0, 0.85)]),
+  );
+  for (let index = 0; index < marks.t.length; index += 1) {
+    const [left, right] = [scale.x(marks.t[index]), scale.x(marks.t[index] + marks.duration[index])];
+    const at = row.get(marks.kind[index]);
+    if (right < -1 || left > scale.width || at === undefined) continue;
+    context.fillStyle = colours.get(marks.name[index]) ?? palette.accent;
+    const begin = Math.max(left, -1);
+    context.fillRect(begin, at * rowHeight + 2, Math.max(Math.min(right, scale.width + 1) - begin, 1.5), rowHeight - 3);
+  }
+}
+
+/** The mark under the pointer, or the nearest within a few pixels. */
+export function markAt(picture: SpanPicture, scale: TimeScale, x: CssPixels, y: CssPixels, height: CssPixels): number {
+  const kind = picture.kinds[Math.floor((y / height) * picture.kinds.length)];
+  const at = scale.time(x);
+  const near: Nanoseconds = scale.perPixel * 3;
+  let best = -1;
+  let distance = Number.POSITIVE_INFINITY;
+  for (let index = 0; index < picture.marks.t.length; index += 1) {
+    if (picture.marks.kind[index] !== kind) continue;
+    const begin = picture.marks.t[index];
+    const gap = Math.max(begin - at, at - begin - picture.marks.duration[index], 0);
+    if (gap <= near && gap < distance) {
+      best = index;
+      distance = gap;
+    }
+  }
+  return best;
+}

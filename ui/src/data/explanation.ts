@@ -1,0 +1,58 @@
+// The answer of the engine as `fathom explain --json` gives it (version 1, docs/json.md).
+//
+// Its times are nanoseconds since the Unix epoch, read as doubles: exact to 128 ns, which no picture shows.
+
+export type Verdict = "shown" | "likely" | "possible" | "not_enough" | "ruled_out";
+
+export interface Explanation {
+  schema: number;
+  recording: RecordingSummary;
+  slow: SlowInterval[];
+  baseline: { kind: string; says: string; duration_ns: number };
+  figures: Evidence[];
+  causes: CauseVerdict[];
+  unexplained: { share: number; says: string; stacks: { stack: string; share: number }[] };
+  losses: { source: string; kind: string; says: string }[];
+}
+
+export interface RecordingSummary {
+  title: string;
+  pid: number | null;
+  jvm: string;
+  collector: string;
+  cpus: number | null;
+  from_ns: number;
+  to_ns: number;
+  sources: string[];
+  tier: number;
+}
+
+export interface SlowInterval {
+  from_ns: number;
+  to_ns: number;
+  signal: string;
+  says: string;
+}
+
+export interface CauseVerdict {
+  id: string;
+  verdict: Verdict;
+  share: number;
+  says: string;
+  evidence: Evidence[];
+  missing: { says: string; record_with: string }[];
+  chain: string[];
+  do: string[];
+  prove: string;
+}
+
+export interface Evidence {
+  says: string;
+  value: number;
+  baseline: number | null;
+  unit: string;
+  table: string;
+  from_ns: number;
+  to_ns: number;
+  stack: string;
+}

@@ -1,0 +1,212 @@
+// Call trees out of stacks.
+//
+// Stacks are a tree already (each is its caller's plus a frame), but frames that differ in the line only are one place
+// in a flame graph. So stacks are mapped once to a tree in which siblings differ by name and kind; a selection then is
+// one pass over its samples and one over the tree. Parents come before their children everywhere.
+
+import type { FlameRows } from "../source.ts";
+import type { Pack } from "./pack.ts";
+
+/** Smallest part of the whole that a frame must have to be drawn: a fraction of a pixel on any screen. */
+const SMALLEST_SHARE = 0.0005;
+
+/** Names of places; two frames that look the same have one key. */
+export interface Places {
+  name: string[];
+  kind: string[];
+  module: string[];
+}
+
+/** A tree of calls: per node its caller (-1: none) and its place. */
+export interface Calls {
+  parent: number[];
+  place: number[];
+}
+
+/** Finds or adds the node for a place below a caller. */
+class Grower {
+  readonly calls: Calls = { parent: [], place: [] };
+  readonly #known = new Map<number, Map<number, number>>();
+
+  node(parent: number, place: number): number {
+    let below = this.#known.get(parent);
+    if (!below) {
+      below = new Map();
+      this.#known.set(parent, below);
+    }
+    let node = below.get(place);
+    if (node === undefined) {
+      node = this.calls.parent.push(parent) - 1;
+      this.calls.place.push(place);
+      below.set(place, node);
+    }
+    return node;
+  }
+}
+
+/** The stacks of a recording with equal places merged. */
+export class CallTree {
+  readonly places: Places = { name: [], kind: [], module: [] };
+  readonly calls: Calls;
+  /** Node of each stack; -1 for the empty one. */
+  readonly nodeOfStack: Int32Array;
+  /** Place of each frame, and the frame and caller of each stack. */
+  readonly #placeOfFrame: Int32Array;
+  readonly #frame: Int32Array;
+  readonly #parent: Int32Array;
+
+  constructor(pack: Pack) {
+    const [frames, stacks] = [pack.part("frames"), pack.part("stacks")];
+    this.#placeOfFrame = this.#placesOf(
+      frames?.texts("name") ?? [],
+      frames?.texts("kind") ?? [],
+      frames?.texts("module") ?? [],
+    );
+    this.#frame = stacks?.integers("frame") ?? new Int32Array();
+    this.#parent = stacks?.integers("parent") ?? new Int32Array();
+    const grower = new Grower();
+    this.nodeOfStack = new Int32Array(this.#parent.length).fill(-1);
+    for (let stack = 1; stack < this.#parent.length; stack += 1) {
+      const caller = this.#parent[stack];
+      const node = caller > 0 && caller < stack ? this.nodeOfStack[caller] : -1;
+      this.nodeOfStack[stack] = grower.node(node, this.#placeOfFrame[this.#frame[stack]]);
+    }
+    this.calls = grower.calls;
+  }
+
+  /** Places of a stack, the leaf first. */
+  stack(id: number): number[] {
+    const places = [];
+    for (let at = id; at > 0 && at < this.#parent.length; at = this.#parent[at]) {
+      places.push(this.#placeOfFrame[this.#frame[at]]);
+      if (this.#parent[at] >= at) break;
+    }
+    return places;
+  }
+
+  #placesOf(name: string[], kind: string[], module: string[]): Int32Array {
+    const known = new Map<string, number>();
+    return Int32Array.from(name, (_, frame) => {
+      const key = `${kind[frame]}\u0000${name[frame]}\u0000${module[frame]}`;
+      let place = known.get(key);
+      if (place === undefined) {
+        place = this.places.name.push(name[frame]) - 1;
+        this.places.kind.push(kind[frame]);
+        this.places.module.push(module[frame]);
+        known.set(key, place);
+      }
+      return place;
+    });
+  }
+}
+
+/** Adds the weight of each node to its callers. */
+export function totals(calls: Calls, self: Float64Array): Float64Array {
+  const total = self.slice();
+  for (let node = total.length - 1; node >= 0; node -= 1) {
+    if (calls.parent[node] >= 0) total[calls.parent[node]] += total[node];
+  }
+  return total;
+}
+
+/** A tree and its weights, in the selection and in what it is compared with. */
+export interface Weighed {
+  calls: Calls;
+  self: Float64Array;
+  baseSelf: Float64Array;
+}
+
+/** Turned around: leaves become roots, and callers hang below. `wanted` picks the leaves. */
+export function inverted(
+  { calls, self, baseSelf }: Weighed,
+  weights: "self" | "total" = "self",
+  wanted?: (place: number) => boolean,
+): Weighed {
+  const [own, base] = weights === "self" ? [self, baseSelf] : [totals(calls, self), totals(calls, baseSelf)];
+  const grower = new Grower();
+  const [turned, turnedBase]: [number[], number[]] = [[], []];
+  for (let leaf = 0; leaf < own.length; leaf += 1) {
+    if ((own[leaf] === 0 && base[leaf] === 0) || (wanted && !wanted(calls.place[leaf]))) continue;
+    if (wanted && hasAbove(calls, leaf, wanted)) continue;
+    let node = -1;
+    for (let at = leaf; at >= 0; at = calls.parent[at]) node = grower.node(node, calls.place[at]);
+    turned[node] = (turned[node] ?? 0) + own[leaf];
+    turnedBase[node] = (turnedBase[node] ?? 0) + base[leaf];
+  }
+  const size = grower.calls.parent.length;
+  const full = (sparse: number[]): Float64Array => Float64Array.from({ length: size }, (_, node) => sparse[node] ?? 0);
+  return { calls: grower.calls, self: full(turned), baseSelf: full(turnedBase) };
+}
+
+/** What is called below a place, wherever it stands; of a recursion the outermost counts. */
+export function below({ calls, self, baseSelf }: Weighed, wanted: (place: number) => boolean): Weighed {
+  const grower = new Grower();
+  const image = new Int32Array(self.length).fill(-1);
+  const [own, base]: [number[], number[]] = [[], []];
+  for (let node = 0; node < self.length; node += 1) {
+    const caller = calls.parent[node];
+    const inside = caller >= 0 && image[caller] >= 0;
+    if (!inside && !wanted(calls.place[node])) continue;
+    const at = grower.node(inside ? image[caller] : -1, calls.place[node]);
+    image[node] = at;
+    own[at] = (own[at] ?? 0) + self[node];
+    base[at] = (base[at] ?? 0) + baseSelf[node];
+  }
+  return { calls: grower.calls, self: Float64Array.from(own), baseSelf: Float64Array.from(base) };
+}
+
+/** Whether a place that is wanted stands among the callers of a node. */
+export function hasAbove(calls: Calls, node: number, wanted: (place: number) => boolean): boolean {
+  for (let at = calls.parent[node]; at >= 0; at = calls.parent[at]) if (wanted(calls.place[at])) return true;
+  return false;
+}
+
+/** The tree in preorder, the largest first, without what is too small to be seen. */
+export function preorder(tree: Weighed, places: Places, compared: boolean, unit: string, samples: number): FlameRows {
+  const { calls, self, baseSelf } = tree;
+  const [total, base] = [totals(calls, self), totals(calls, baseSelf)];
+  const children = childrenOf(calls);
+  const sum = (nodes: readonly number[], of: Float64Array): number => nodes.reduce((all, node) => all + of[node], 0);
+  const roots = children.get(-1) ?? [];
+  const [whole, wholeBase] = [sum(roots, total), sum(roots, base)];
+  const rows: number[] = [-1];
+  const depth: number[] = [0];
+  let cut = 0;
+  const visit = (nodes: readonly number[], at: number): void => {
+    for (const node of [...nodes].sort((a, b) => total[b] - total[a])) {
+      if (total[node] < whole * SMALLEST_SHARE && (!compared || base[node] < wholeBase * SMALLEST_SHARE)) {
+        cut += 1;
+        continue;
+      }
+      rows.push(node);
+      depth.push(at);
+      visit(children.get(node) ?? [], at + 1);
+    }
+  };
+  visit(roots, 1);
+  const column = (of: Float64Array, root: number): Float64Array =>
+    Float64Array.from(rows, (node) => (node < 0 ? root : of[node]));
+  const text = (of: string[], root: string): string[] => rows.map((node) => (node < 0 ? root : of[calls.place[node]]));
+  return {
+    depth: Int32Array.from(depth),
+    name: text(places.name, "all"),
+    kind: text(places.kind, ""),
+    module: text(places.module, ""),
+    total: column(total, whole),
+    self: column(self, 0),
+    base: compared ? column(base, wholeBase) : new Float64Array(),
+    unit,
+    samples,
+    cut,
+  };
+}
+
+function childrenOf(calls: Calls): Map<number, number[]> {
+  const children = new Map<number, number[]>();
+  calls.parent.forEach((parent, node) => {
+    const siblings = children.get(parent);
+    if (siblings) siblings.push(node);
+    else children.set(parent, [node]);
+  });
+  return children;
+}

@@ -1,0 +1,211 @@
+// A recording inside the page: every question is answered from the pack, without a server.
+
+import type { Overview, RecordingLine } from "../overview.ts";
+import type {
+  Baseline,
+  Comparison,
+  CounterQuery,
+  CounterSeries,
+  FlameQuery,
+  FlameRows,
+  Frame,
+  Heat,
+  HeatQuery,
+  HottestFrames,
+  Library,
+  LogLine,
+  LogQuery,
+  SandwichQuery,
+  Selection,
+  Source,
+  SpanMarks,
+  SpanRow,
+  SpansQuery,
+  SpanTable,
+  SubsecondHeat,
+  TableQuery,
+} from "../source.ts";
+import { logLines, series } from "../tables.ts";
+import { below, CallTree, inverted, preorder, type Weighed } from "./calls.ts";
+import { stateHeat } from "./cover.ts";
+import { hottest } from "./hottest.ts";
+import type { Pack } from "./pack.ts";
+import { eachSample, type Samples, sampleHeat, sampleSubsecond, samplesOf } from "./samples.ts";
+import { clipped, marks, pageOf, spansOf } from "./spans.ts";
+
+/** The one recording of a file. */
+export class FileLibrary implements Library {
+  readonly many = false;
+  readonly #source: FileSource;
+
+  constructor(pack: Pack) {
+    this.#source = new FileSource(pack);
+  }
+
+  async recordings(): Promise<RecordingLine[]> {
+    return [];
+  }
+
+  open(): Source {
+    return this.#source;
+  }
+
+  compare(): Promise<Comparison> {
+    return Promise.reject(new Error("a single file holds one recording; fathom open FOLDER compares"));
+  }
+}
+
+/** Answers from a pack. */
+export class FileSource implements Source {
+  readonly #pack: Pack;
+  readonly #overview: Overview;
+  #samples: Samples | null = null;
+  #tree: CallTree | null = null;
+  #spans: SpanRow[] | null = null;
+
+  constructor(pack: Pack) {
+    this.#pack = pack;
+    this.#overview = pack.overview;
+  }
+
+  async overview(): Promise<Overview> {
+    return this.#overview;
+  }
+
+  async counter(query: CounterQuery): Promise<CounterSeries> {
+    const table = this.#pack.part(`counter/${query.lane}/${query.instance}`);
+    const none = new Float64Array();
+    return table ? clipped(series(table), query) : { t: none, min: none, max: none, last: none };
+  }
+
+  async spans(query: SpansQuery): Promise<SpanMarks> {
+    return marks(this.#allSpans(), query);
+  }
+
+  async table(query: TableQuery): Promise<SpanTable> {
+    const names = this.#overview.threads.map((thread) => thread.name);
+    return pageOf(this.#allSpans(), query, names);
+  }
+
+  async stack(id: number): Promise<Frame[]> {
+    const tree = this.#callTree();
+    const { name, kind, module } = tree.places;
+    return tree.stack(id).map((place) => ({ name: name[place], kind: kind[place], module: module[place], line: 0 }));
+  }
+
+  async heat(query: HeatQuery): Promise<Heat> {
+    if (query.by === "state") return stateHeat(this.#pack.part("cover"), query);
+    return sampleHeat(this.#allSamples(), this.#eventIndex(query.event), query, this.#unitOf(query.event) === "ns");
+  }
+
+  async subsecond(query: Selection & { rows: number }): Promise<SubsecondHeat> {
+    return sampleSubsecond(this.#allSamples(), this.#eventIndex(query.event), query);
+  }
+
+  async flame(query: FlameQuery): Promise<FlameRows> {
+    const { tree, samples } = this.#weigh(query, query.baseline);
+    const compared = query.baseline.kind !== "none";
+    return this.#rows(query.inverted ? inverted(tree) : tree, compared, query.event, samples);
+  }
+
+  async frames(query: Selection & { baseline: Baseline }): Promise<HottestFrames> {
+    const { tree } = this.#weigh(query, query.baseline);
+    return hottest(tree, this.#callTree().places, query.baseline.kind !== "none", this.#unitOf(query.event));
+  }
+
+  async sandwich(query: SandwichQuery): Promise<FlameRows> {
+    const { tree, samples } = this.#weigh(query, { kind: "none" });
+    const { name } = this.#callTree().places;
+    const wanted = (place: number): boolean => name[place] === query.frame;
+    const side = query.side === "callees" ? below(tree, wanted) : inverted(tree, "total", wanted);
+    return withoutRoot(this.#rows(side, false, query.event, samples));
+  }
+
+  async log({ from, to, find, limit }: LogQuery): Promise<LogLine[]> {
+    const table = this.#pack.part("logs");
+    const wanted = find.toLowerCase();
+    const lines = table ? logLines(table) : [];
+    return lines
+      .filter((line) => line.t >= from && line.t < to && line.text.toLowerCase().includes(wanted))
+      .slice(0, limit);
+  }
+
+  async markdown(): Promise<string> {
+    return this.#pack.markdown;
+  }
+
+  /** Weights of the selection, and of what it is compared with for the same length of time. */
+  #weigh(selection: Selection, baseline: Baseline): { tree: Weighed; samples: number } {
+    const own = this.#sum(selection, [selection]);
+    const quiet = this.#intervalsOf(baseline);
+    const base = this.#sum(selection, quiet);
+    const length = quiet.reduce((sum, { from, to }) => sum + to - from, 0);
+    const scale = length > 0 ? (selection.to - selection.from) / length : 0;
+    const tree = { calls: this.#callTree().calls, self: own.self, baseSelf: base.self.map((weight) => weight * scale) };
+    return { tree, samples: own.samples };
+  }
+
+  #sum(
+    selection: Selection,
+    intervals: readonly { from: number; to: number }[],
+  ): { self: Float64Array; samples: number } {
+    const [tree, all] = [this.#callTree(), this.#allSamples()];
+    const self = new Float64Array(tree.calls.parent.length);
+    let samples = 0;
+    for (const { from, to } of intervals) {
+      eachSample(all, this.#eventIndex(selection.event), { from, to, threads: selection.threads }, (row) => {
+        const node = tree.nodeOfStack[all.stack[row]];
+        if (node >= 0) self[node] += all.weight[row];
+        samples += 1;
+      });
+    }
+    return { self, samples };
+  }
+
+  #intervalsOf(baseline: Baseline): readonly { from: number; to: number }[] {
+    if (baseline.kind === "interval") return [baseline];
+    return baseline.kind === "quiet" ? this.#overview.baseline : [];
+  }
+
+  #rows(tree: Weighed, compared: boolean, event: string, samples: number): FlameRows {
+    return preorder(tree, this.#callTree().places, compared, this.#unitOf(event), samples);
+  }
+
+  #allSamples(): Samples {
+    this.#samples ??= samplesOf(this.#pack);
+    return this.#samples;
+  }
+
+  #callTree(): CallTree {
+    this.#tree ??= new CallTree(this.#pack);
+    return this.#tree;
+  }
+
+  #allSpans(): SpanRow[] {
+    this.#spans ??= spansOf(this.#pack);
+    return this.#spans;
+  }
+
+  #eventIndex(event: string): number {
+    return this.#overview.events.findIndex(({ id }) => id === event);
+  }
+
+  #unitOf(event: string): string {
+    return this.#overview.events.find(({ id }) => id === event)?.unit ?? "samples";
+  }
+}
+
+/** A sandwich begins at its frame, not at the root above it. */
+function withoutRoot(rows: FlameRows): FlameRows {
+  const rest = <T extends { slice(start: number): T }>(column: T): T => column.slice(1);
+  return {
+    ...rows,
+    depth: rows.depth.slice(1).map((depth) => depth - 1),
+    name: rest(rows.name),
+    kind: rest(rows.kind),
+    module: rest(rows.module),
+    total: rest(rows.total),
+    self: rest(rows.self),
+    base: rest(rows.base),
+  };
+}

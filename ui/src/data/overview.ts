@@ -1,0 +1,106 @@
+// What is known of a recording before anything of it is drawn.
+
+import type { Interval, Nanoseconds } from "../base/quantities.ts";
+import type { Explanation } from "./explanation.ts";
+
+export interface Overview {
+  schema: number;
+  id?: number;
+  name?: string;
+  /** Instant from which all other times count, in nanoseconds since the Unix epoch, as digits. */
+  origin_ns: string;
+  from: Nanoseconds;
+  to: Nanoseconds;
+  /** Everything that has a time: a log may reach further than what was accounted for. */
+  extent?: Interval;
+  explanation: Explanation;
+  /** What the slow time was compared with; empty when that was another recording. */
+  baseline: Interval[];
+  baseline_recording?: number | null;
+  /** The catalogue's page of each cause. */
+  pages: Record<string, CausePage>;
+  threads: Thread[];
+  roles: { id: string; title: string }[];
+  lanes: Lane[];
+  /** The best to begin with comes first. */
+  events: SampleEvent[];
+  states: State[];
+  facts: Fact[];
+  logs?: number;
+  /** One of how many samples was kept in a file; 1 if all were. */
+  thinned?: number;
+}
+
+export interface CausePage {
+  title: string;
+  sections: { heading: string; text: string }[];
+}
+
+export interface Thread {
+  index: number;
+  tid: number;
+  name: string;
+  role: string;
+  cpu_ns: number;
+  samples: number;
+}
+
+export interface Lane {
+  id: string;
+  group: string;
+  title: string;
+  unit: string;
+  kind: "counter" | "rate" | "spans";
+  instances: string[];
+  /** Kinds of spans, for a lane of spans. */
+  kinds?: string[];
+  /** Words of the schema that it is made of: counter names, or span kinds. */
+  words?: string[];
+  /** What it means, in a sentence. */
+  says?: string;
+  /** The signal in which the slow time was found. */
+  pain: boolean;
+  /** From where on that signal counts as slow. */
+  threshold?: number | null;
+  /** Drawn without being asked for. */
+  shown: boolean;
+}
+
+export interface SampleEvent {
+  id: string;
+  title: string;
+  unit: "samples" | "ns" | "bytes";
+  samples: number;
+  on_cpu: boolean;
+}
+
+/** A state of a thread; its index is what heat cells hold. */
+export interface State {
+  id: string;
+  title: string;
+  /** Name of a colour of the page's palette. */
+  color: string;
+}
+
+export interface Fact {
+  subject: string;
+  key: string;
+  value: string;
+  source: string;
+}
+
+/** A recording in a list. */
+export interface RecordingLine {
+  id: number;
+  name: string;
+  title: string;
+  jvm: string;
+  from_ns: string;
+  duration_ns: Nanoseconds;
+  bytes: number;
+  slow_ns: Nanoseconds;
+  first_cause: string | null;
+  verdict: string | null;
+  share: number | null;
+  error: string | null;
+}

@@ -1,0 +1,157 @@
+// A recording that stays with the server: each question is a request, each answer an Arrow stream or JSON.
+//
+// Addresses are relative, so the page works under any token and prefix. An answer that is no longer wanted is aborted.
+
+import { Columns } from "./arrow.ts";
+import type { Overview, RecordingLine } from "./overview.ts";
+import type {
+  Baseline,
+  Comparison,
+  CounterQuery,
+  CounterSeries,
+  FlameQuery,
+  FlameRows,
+  Frame,
+  Heat,
+  HeatQuery,
+  HottestFrames,
+  Library,
+  LogLine,
+  LogQuery,
+  SandwichQuery,
+  Selection,
+  Source,
+  SpanMarks,
+  SpansQuery,
+  SpanTable,
+  SubsecondHeat,
+  TableQuery,
+  Threads,
+} from "./source.ts";
+import { flameRows, frameList, heatCells, logLines, series, spanMarks, spanTable, subsecondCells } from "./tables.ts";
+
+type Parameters = Record<string, string | number>;
+
+/** The recordings of the server that gave the page. */
+export class ServedLibrary implements Library {
+  readonly many = true;
+
+  recordings(): Promise<RecordingLine[]> {
+    return json("api/recordings", {});
+  }
+
+  open(id: number): Source {
+    return new ServedSource(id);
+  }
+
+  compare(a: number, b: number): Promise<Comparison> {
+    return json("api/compare", { a, b });
+  }
+}
+
+class ServedSource implements Source {
+  readonly #base: string;
+
+  constructor(id: number) {
+    this.#base = `api/r/${id}`;
+  }
+
+  overview(): Promise<Overview> {
+    return json(`${this.#base}/overview`, {});
+  }
+
+  async counter({ lane, instance, from, to, width }: CounterQuery, signal?: AbortSignal): Promise<CounterSeries> {
+    return series(await this.#table("counter", { lane, instance, ...range(from, to), width }, signal));
+  }
+
+  async spans({ kinds, width, threads, from, to }: SpansQuery, signal?: AbortSignal): Promise<SpanMarks> {
+    const asked = { kinds: kinds.join(","), width, threads: threadList(threads), ...range(from, to) };
+    return spanMarks(await this.#table("spans", asked, signal));
+  }
+
+  async table(query: TableQuery, signal?: AbortSignal): Promise<SpanTable> {
+    const { sort, order, limit, offset, find, from, to } = query;
+    const which = { kinds: query.kinds.join(","), threads: threadList(query.threads), ...range(from, to) };
+    return spanTable(await this.#table("table", { ...which, sort, order, limit, offset, find }, signal));
+  }
+
+  async stack(id: number, signal?: AbortSignal): Promise<Frame[]> {
+    return (await json<{ frames: Frame[] }>(`${this.#base}/stack`, { id }, signal)).frames;
+  }
+
+  async heat({ by, event, columns, threads, from, to }: HeatQuery, signal?: AbortSignal): Promise<Heat> {
+    const asked = { by, event, columns, threads: threadList(threads), ...range(from, to) };
+    return heatCells(await this.#table("heat", asked, signal));
+  }
+
+  async subsecond(query: Selection & { rows: number }, signal?: AbortSignal): Promise<SubsecondHeat> {
+    return subsecondCells(await this.#table("subsecond", { ...selected(query), rows: query.rows }, signal));
+  }
+
+  async flame(query: FlameQuery, signal?: AbortSignal): Promise<FlameRows> {
+    const asked = { ...selected(query), inverted: query.inverted ? 1 : 0, baseline: baselineText(query.baseline) };
+    return flameRows(await this.#table("flame", asked, signal));
+  }
+
+  async frames(query: Selection & { baseline: Baseline }, signal?: AbortSignal): Promise<HottestFrames> {
+    const asked = { ...selected(query), baseline: baselineText(query.baseline), limit: 200 };
+    return frameList(await this.#table("frames", asked, signal));
+  }
+
+  async sandwich(query: SandwichQuery, signal?: AbortSignal): Promise<FlameRows> {
+    return flameRows(
+      await this.#table("sandwich", { ...selected(query), frame: query.frame, side: query.side }, signal),
+    );
+  }
+
+  async log({ from, to, find, limit }: LogQuery, signal?: AbortSignal): Promise<LogLine[]> {
+    return logLines(await this.#table("log", { ...range(from, to), find, limit }, signal));
+  }
+
+  async markdown(): Promise<string> {
+    return (await get(`${this.#base}/markdown`, {})).text();
+  }
+
+  async #table(name: string, parameters: Parameters, signal?: AbortSignal): Promise<Columns> {
+    const answer = await get(`${this.#base}/${name}`, parameters, signal);
+    return Columns.read(await answer.arrayBuffer());
+  }
+}
+
+async function json<T>(path: string, parameters: Parameters, signal?: AbortSignal): Promise<T> {
+  return (await get(path, parameters, signal)).json() as Promise<T>;
+}
+
+async function get(path: string, parameters: Parameters, signal?: AbortSignal): Promise<Response> {
+  const asked = new URLSearchParams(Object.entries(parameters).map(([name, value]) => [name, String(value)]));
+  const answer = await fetch(asked.size > 0 ? `${path}?${asked}` : path, signal ? { signal } : {});
+  if (!answer.ok) throw new Error((await answer.text()).trim() || `the server answered ${answer.status}`);
+  return answer;
+}
+
+function range(from: number, to: number): { from: number; to: number } {
+  return { from: Math.floor(from), to: Math.ceil(to) };
+}
+
+function selected({ from, to, threads, event }: Selection): Parameters {
+  return { ...range(from, to), threads: threadList(threads), event };
+}
+
+/** Indexes as a list with ranges: the threads of a role lie next to each other. */
+export function threadList(threads: Threads): string {
+  if (threads === "all") return "all";
+  const ranges: [number, number][] = [];
+  for (const index of [...threads].sort((a, b) => a - b)) {
+    const last = ranges.at(-1);
+    if (last && index <= last[1] + 1) last[1] = index;
+    else ranges.push([index, index]);
+  }
+  return ranges.map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`)).join(",");
+}
+
+/** A baseline as an address or a link says it. */
+export function baselineText(baseline: Baseline): string {
+  if (baseline.kind === "interval") return `${Math.floor(baseline.from)}..${Math.ceil(baseline.to)}`;
+  if (baseline.kind === "recording") return `recording:${baseline.id}`;
+  return baseline.kind === "quiet" ? "baseline" : "none";
+}

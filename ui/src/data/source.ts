@@ -1,0 +1,222 @@
+// The questions that the page asks of a recording, and the shape of the answers.
+//
+// Two answer them: a server that holds the recording (`served.ts`), and the page itself from what was packed into a
+// single file (`file/`). Views know neither. Answers are columns, because they are drawn by the thousand.
+
+import type { Interval, Nanoseconds, ThreadIndex } from "../base/quantities.ts";
+import type { CauseVerdict, Evidence, Explanation } from "./explanation.ts";
+import type { Overview, RecordingLine } from "./overview.ts";
+
+/** Which threads: all, or these. */
+export type Threads = "all" | readonly ThreadIndex[];
+
+/** Which samples a picture is made of. */
+export interface Selection extends Interval {
+  threads: Threads;
+  event: string;
+}
+
+/** What a selection is compared with. */
+export type Baseline =
+  | { kind: "none" }
+  | { kind: "quiet" }
+  | { kind: "interval"; from: Nanoseconds; to: Nanoseconds }
+  | { kind: "recording"; id: number };
+
+export interface CounterQuery extends Interval {
+  lane: string;
+  instance: string;
+  /** No more than this many rows. */
+  width: number;
+}
+
+/** Extremes per bucket, so that no spike is lost. */
+export interface CounterSeries {
+  t: Float64Array;
+  min: Float64Array;
+  max: Float64Array;
+  last: Float64Array;
+}
+
+export interface SpansQuery extends Interval {
+  kinds: readonly string[];
+  width: number;
+  threads: Threads;
+}
+
+/** Spans as marks; those shorter than a pixel that touch are one. */
+export interface SpanMarks {
+  t: Float64Array;
+  duration: Float64Array;
+  thread: Int32Array;
+  kind: string[];
+  name: string[];
+  merged: Float64Array;
+}
+
+export interface TableQuery extends Interval {
+  kinds: readonly string[];
+  threads: Threads;
+  find: string;
+  sort: "duration" | "time" | "name" | "thread";
+  order: "asc" | "desc";
+  limit: number;
+  offset: number;
+}
+
+export interface SpanRow {
+  t: Nanoseconds;
+  duration: Nanoseconds;
+  thread: ThreadIndex;
+  kind: string;
+  name: string;
+  stack: number;
+  kernelStack: number;
+  detail: string;
+}
+
+export interface SpanTable {
+  rows: SpanRow[];
+  total: number;
+  totalDuration: Nanoseconds;
+}
+
+export interface Frame {
+  name: string;
+  kind: string;
+  module: string;
+  line: number;
+}
+
+export interface HeatQuery extends Interval {
+  by: "samples" | "state";
+  event: string;
+  columns: number;
+  threads: Threads;
+}
+
+/** Cells that are not empty. */
+export interface Heat {
+  thread: Int32Array;
+  column: Int32Array;
+  value: Float32Array;
+  state: Uint8Array;
+  /** The value of a cell that is busy all the time. */
+  full: number;
+}
+
+/** Weight per second and fraction of it. */
+export interface SubsecondHeat {
+  second: Int32Array;
+  row: Int32Array;
+  weight: Float32Array;
+  rows: number;
+  /** When second 0 begins. */
+  first: Nanoseconds;
+  full: number;
+}
+
+export interface FlameQuery extends Selection {
+  inverted: boolean;
+  baseline: Baseline;
+}
+
+/** Frames of a tree in preorder, the root first. */
+export interface FlameRows {
+  depth: Int32Array;
+  name: string[];
+  kind: string[];
+  module: string[];
+  total: Float64Array;
+  self: Float64Array;
+  /** In the baseline, for the same length of time; empty without one. */
+  base: Float64Array;
+  unit: string;
+  samples: number;
+  /** Frames too small to be here. */
+  cut: number;
+}
+
+/** Frames by their own weight, without regard to who called. */
+export interface HottestFrame {
+  name: string;
+  kind: string;
+  module: string;
+  self: number;
+  total: number;
+  baseSelf: number;
+  baseTotal: number;
+}
+
+export interface HottestFrames {
+  frames: HottestFrame[];
+  total: number;
+  unit: string;
+}
+
+export interface SandwichQuery extends Selection {
+  frame: string;
+  side: "callers" | "callees";
+}
+
+export interface LogLine {
+  t: Nanoseconds;
+  source: string;
+  level: string;
+  class: string;
+  text: string;
+}
+
+export interface LogQuery extends Interval {
+  find: string;
+  limit: number;
+}
+
+export interface ComparedRecording {
+  id: number;
+  name: string;
+  title: string;
+  jvm: string;
+  slow_ns: Nanoseconds;
+  duration_ns: Nanoseconds;
+  figures: Evidence[];
+}
+
+export interface Comparison {
+  a: ComparedRecording;
+  b: ComparedRecording;
+  causes: {
+    id: string;
+    a_share: number;
+    b_share: number;
+    a_verdict: CauseVerdict["verdict"];
+    b_verdict: CauseVerdict["verdict"];
+  }[];
+}
+
+/** Answers about one recording. */
+export interface Source {
+  overview(): Promise<Overview>;
+  counter(query: CounterQuery, signal?: AbortSignal): Promise<CounterSeries>;
+  spans(query: SpansQuery, signal?: AbortSignal): Promise<SpanMarks>;
+  table(query: TableQuery, signal?: AbortSignal): Promise<SpanTable>;
+  stack(id: number, signal?: AbortSignal): Promise<Frame[]>;
+  heat(query: HeatQuery, signal?: AbortSignal): Promise<Heat>;
+  subsecond(query: Selection & { rows: number }, signal?: AbortSignal): Promise<SubsecondHeat>;
+  flame(query: FlameQuery, signal?: AbortSignal): Promise<FlameRows>;
+  frames(query: Selection & { baseline: Baseline }, signal?: AbortSignal): Promise<HottestFrames>;
+  sandwich(query: SandwichQuery, signal?: AbortSignal): Promise<FlameRows>;
+  log(query: LogQuery, signal?: AbortSignal): Promise<LogLine[]>;
+  markdown(): Promise<string>;
+}
+
+/** Where recordings come from: a server's folder, or the one that is in the file. */
+export interface Library {
+  /** Whether there can be more than one, and hence a list and a comparison. */
+  readonly many: boolean;
+  recordings(): Promise<RecordingLine[]>;
+  open(id: number): Source;
+  compare(a: number, b: number): Promise<Comparison>;
+}
+
+export type { Explanation };

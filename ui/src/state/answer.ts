@@ -1,0 +1,45 @@
+// Asking a source from a component: the last answer stays on the screen until the next one is there.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { messageOf } from "./store.ts";
+
+export interface Answer<T> {
+  /** The newest answer there is, maybe to an older question. */
+  value: T | null;
+  error: string;
+  waiting: boolean;
+}
+
+/**
+ * Asks again whenever `question` changes, `delay_ms` after the last change. A question that is no longer wanted is
+ * aborted. `null` asks nothing.
+ */
+export function useAnswer<T>(
+  question: string | null,
+  ask: (signal: AbortSignal) => Promise<T>,
+  delay_ms = 0,
+): Answer<T> {
+  const [answer, setAnswer] = useState<Answer<T>>({ value: null, error: "", waiting: question !== null });
+  const newest = useRef(ask);
+  newest.current = ask;
+  useEffect(() => {
+    if (question === null) return;
+    const aborter = new AbortController();
+    const { signal } = aborter;
+    setAnswer((old) => ({ ...old, waiting: true }));
+    const run = async (): Promise<void> => {
+      try {
+        const value = await newest.current(signal);
+        if (!signal.aborted) setAnswer({ value, error: "", waiting: false });
+      } catch (error) {
+        if (!signal.aborted) setAnswer({ value: null, error: messageOf(error), waiting: false });
+      }
+    };
+    const timer = delay_ms > 0 ? setTimeout(run, delay_ms) : void run();
+    return () => {
+      clearTimeout(timer ?? undefined);
+      aborter.abort();
+    };
+  }, [question, delay_ms]);
+  return answer;
+}

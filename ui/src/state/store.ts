@@ -1,0 +1,141 @@
+// The one place where the page's state lives. Views read signals and call the actions below; nothing else changes them.
+
+import { batch, computed, effect, signal } from "@preact/signals";
+import { type Interval, type Nanoseconds, sameInterval } from "../base/quantities.ts";
+import { originOf, type Zone } from "../base/time.ts";
+import type { Overview, SampleEvent } from "../data/overview.ts";
+import type { Baseline, Library, Selection, Source, Threads } from "../data/source.ts";
+import { DEFAULTS, fromHash, threadsOf, toHash, type ViewState } from "./view_state.ts";
+import { around, within } from "./window.ts";
+
+/** What is shown; the address is its text. */
+export const view = signal<ViewState>(DEFAULTS);
+export const library = signal<Library | null>(null);
+export const source = signal<Source | null>(null);
+export const overview = signal<Overview | null>(null);
+/** Why the recording cannot be shown. */
+export const failure = signal("");
+/** The instant under the pointer. */
+export const pointed = signal<Nanoseconds | null>(null);
+
+/** The whole time of the recording that can be looked at. */
+export const limits = computed<Interval>(() => {
+  const known = overview.value;
+  return known ? { from: known.from, to: Math.max(known.to, known.from + 1) } : { from: 0, to: 1 };
+});
+const chosenWindow = computed(() => view.value.window);
+/** The time that the lanes show. */
+export const shownWindow = computed<Interval>(() =>
+  chosenWindow.value ? within(chosenWindow.value, limits.value) : limits.value,
+);
+/** The time that was picked, if any. */
+export const picked = computed(() => view.value.selection);
+export const zone = computed<Zone>(() => view.value.zone);
+export const origin = computed(() => originOf(overview.value?.origin_ns ?? "0"));
+const threadText = computed(() => view.value.threads);
+/** The threads that pictures of stacks are made of. */
+export const chosenThreads = computed<Threads>(() => threadsOf(threadText.value, overview.value?.threads ?? []));
+/** The slow intervals, relative to the origin. */
+export const slow = computed<Interval[]>(() =>
+  (overview.value?.explanation.slow ?? []).map(({ from_ns, to_ns }) => ({
+    from: relative(from_ns),
+    to: relative(to_ns),
+  })),
+);
+/** The event that samples are shown of. */
+export const event = computed<SampleEvent | null>(() => {
+  const events = overview.value?.events ?? [];
+  return events.find(({ id }) => id === view.value.event) ?? events[0] ?? null;
+});
+/** Which samples the pictures below the lanes are made of: what was picked, or else the whole slow time, or all. */
+export const selection = computed<Selection>(() => {
+  const time = picked.value ?? hull(slow.value) ?? limits.value;
+  return { ...time, threads: chosenThreads.value, event: event.value?.id ?? "" };
+});
+
+function hull(intervals: readonly Interval[]): Interval | null {
+  if (intervals.length === 0) return null;
+  return {
+    from: Math.min(...intervals.map(({ from }) => from)),
+    to: Math.max(...intervals.map(({ to }) => to)),
+  };
+}
+
+/** An instant of the explanation on the page's axis. */
+export function relative(epochNs: number): Nanoseconds {
+  return epochNs - origin.value * 1e6;
+}
+
+/** Changes a part of the state. */
+export function update(change: Partial<ViewState>): void {
+  view.value = { ...view.peek(), ...change };
+}
+
+/** Shows a time in the lanes; the whole recording if `null`. */
+export function lookAt(window: Interval | null): void {
+  if (!sameInterval(view.peek().window, window)) update({ window });
+}
+
+/** Picks a time, and sees to it that it is in sight. */
+export function pick(time: Interval | null, change: Partial<ViewState> = {}): void {
+  const seen = shownWindow.peek();
+  const isInSight =
+    time === null || (time.from >= seen.from && time.to <= seen.to && seen.to - seen.from < 50 * (time.to - time.from));
+  batch(() => update({ selection: time, ...(isInSight ? {} : { window: around(time, limits.peek()) }), ...change }));
+}
+
+/** Adds a word to a list of the state, or takes it away. */
+export function toggled(words: readonly string[], word: string): string[] {
+  return words.includes(word) ? words.filter((other) => other !== word) : [...words, word];
+}
+
+/** Compares with another selection, the quiet time, another recording, or nothing. */
+export function compareWith(baseline: Baseline): void {
+  update({ baseline });
+}
+
+/** Loads what the state names, and keeps the address and the state in step. */
+export function start(recordings: Library): void {
+  library.value = recordings;
+  view.value = fromHash(location.hash);
+  window.addEventListener("hashchange", () => {
+    if (location.hash.replace(/^#/, "") !== toHash(view.peek())) view.value = fromHash(location.hash);
+  });
+  effect(writeAddress);
+  const recording = computed(() => view.value.recording);
+  effect(() => void load(recordings, recording.value));
+}
+
+let addressTimer = 0;
+
+/** Writes the address a little later: while the lanes are moved it would change with every frame. */
+function writeAddress(): void {
+  const hash = toHash(view.value);
+  clearTimeout(addressTimer);
+  addressTimer = window.setTimeout(() => history.replaceState(null, "", `#${hash}`), 150);
+}
+
+async function load(recordings: Library, id: number | null): Promise<void> {
+  batch(() => {
+    source.value = null;
+    overview.value = null;
+    failure.value = "";
+  });
+  if (id === null && recordings.many) return;
+  const opened = recordings.open(id ?? 0);
+  try {
+    const known = await opened.overview();
+    if (view.peek().recording !== id) return;
+    batch(() => {
+      source.value = opened;
+      overview.value = known;
+    });
+  } catch (error) {
+    if (view.peek().recording === id) failure.value = messageOf(error);
+  }
+}
+
+/** An error as one line. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,31 @@
+// Moving and zooming the time that the lanes show. Pure: a window in, a window out.
+
+import { type Interval, lengthOf, type Nanoseconds } from "../base/quantities.ts";
+
+/** The closest look: a microsecond is what the sources can tell apart. */
+const SHORTEST: Nanoseconds = 1_000;
+
+/** Zooms by a factor (below 1: closer) and leaves `at` where it is. */
+export function zoomed(window: Interval, at: Nanoseconds, factor: number, limits: Interval): Interval {
+  const length = Math.min(Math.max(lengthOf(window) * factor, SHORTEST), lengthOf(limits));
+  const before = (at - window.from) / lengthOf(window);
+  return within({ from: at - before * length, to: at + (1 - before) * length }, limits);
+}
+
+/** Moves by a part of its length. */
+export function moved(window: Interval, by: Nanoseconds, limits: Interval): Interval {
+  return within({ from: window.from + by, to: window.to + by }, limits);
+}
+
+/** The window inside the limits, as long as it was if that is possible. */
+export function within(window: Interval, limits: Interval): Interval {
+  const length = Math.min(lengthOf(window), lengthOf(limits));
+  const from = Math.min(Math.max(window.from, limits.from), limits.to - length);
+  return { from, to: from + length };
+}
+
+/** The window with some room on both sides: something selected is looked at with its surroundings. */
+export function around(interval: Interval, limits: Interval, room = 0.15): Interval {
+  const margin = lengthOf(interval) * room;
+  return within({ from: interval.from - margin, to: interval.to + margin }, limits);
+}
