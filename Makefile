@@ -1,6 +1,6 @@
 # The front door: everything a developer or a continuous build does, in one word each. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: test-guest help demo build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event deps clean
+.PHONY: test-guest help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event deps clean
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
@@ -10,18 +10,24 @@ help: ## this list
 demo: deps build ## a JVM with a starved code cache, explained; then its fixed variant
 	target/release/fathom lab run code_cache_churn --both
 
-build: ## leaves target/release/fathom
+page: ## builds the page, which the program has in it
+	.ci/page-modules
+	cd ui && npm run --silent build
+
+build: page ## leaves target/release/fathom
 	cargo build --release --package fathom
 	@[ "$(abspath $(TARGET))" = "$(CURDIR)/target" ] || install -D "$(TARGET)/release/fathom" target/release/fathom
 
 test: deps ## everything that must hold, quick failures first
 	.ci/test
 
-fmt: ## formats every Rust file, also those that build scripts include
+fmt: ## formats every Rust file, also those that build scripts include, and the page
 	git ls-files -z '*.rs' | xargs -0 rustfmt --edition 2024
+	.ci/page-modules
+	cd ui && npm run --silent format
 
 lint: ## the checks that build nothing, and clippy
-	.ci/test files format layers clippy
+	.ci/test files format layers page clippy
 
 docs: ## the code's documentation, warnings denied
 	.ci/test docs
@@ -51,4 +57,5 @@ deps: ## installs what build, test and bench need and this machine lacks
 
 clean: ## removes what was built here
 	cargo clean
-	rm -rf target/release/fathom labs/out bench/out
+	rm -rf target/release/fathom labs/out bench/out ui/node_modules
+	git clean -fdXq ui/dist ui/dist-single

@@ -134,7 +134,7 @@ function grouped(value: number): string {
 
 /** Whole percents that add up like what was measured: the largest remainders are rounded up. */
 export function wholePercents(shares: readonly number[]): number[] {
-  const exact = shares.map((part) => Math.min(Math.max(part, 0), 1) * 100);
+  const exact = shares.map((part) => Math.min(Math.max(part || 0, 0), 1) * 100);
   const percents = exact.map(Math.floor);
   const sum = Math.round(exact.reduce((total, part) => total + part, 0));
   const missing = sum - percents.reduce((total, part) => total + part, 0);

@@ -23,10 +23,12 @@ function escaped(character: string): string {
 
 /** A name without its middle if it is longer than `longest`: the ends tell it apart. */
 export function shorten(name: string, longest: number): string {
-  const safe = clean(name);
-  if (safe.length <= longest) return safe;
+  const isLong = name.length > 2 * longest;
+  const safe = clean(isLong ? name.slice(0, longest) : name);
+  if (safe.length <= longest && !isLong) return safe;
   const kept = Math.max(longest - 1, 0);
-  return `${safe.slice(0, Math.ceil(kept / 2))}…${safe.slice(safe.length - Math.floor(kept / 2))}`;
+  const end = isLong ? clean(name.slice(-longest)) : safe;
+  return `${safe.slice(0, Math.ceil(kept / 2))}…${end.slice(end.length - Math.floor(kept / 2))}`;
 }
 
 /** `1 sample`, `2 samples`. */

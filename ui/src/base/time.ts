@@ -48,9 +48,10 @@ export function zoneName(origin: EpochMilliseconds, zone: Zone): string {
   return `UTC${offset < 0 ? "-" : "+"}${two(Math.floor(size / 60))}:${two(size % 60)}`;
 }
 
-/** What the zone adds to UTC, in nanoseconds: ticks stand on full hours of the clock that people read. */
-export function zoneOffset(origin: EpochMilliseconds, zone: Zone): Nanoseconds {
-  return zone === "utc" ? 0 : zoneOffsetMinutes(origin) * 60e9;
+/** How far past midnight the clock that people read was at the origin: ticks stand on full steps of that clock. */
+export function sinceMidnight(origin: EpochMilliseconds, zone: Zone): Nanoseconds {
+  const shift = zone === "utc" ? 0 : zoneOffsetMinutes(origin) * 60_000;
+  return ((origin + shift) % 86_400_000) * 1e6;
 }
 
 function zoneOffsetMinutes(origin: EpochMilliseconds): number {

@@ -88,49 +88,60 @@ export function search({ rows, end }: FlameLayout, wanted: ((name: string) => bo
   return matches;
 }
 
+/** A frame while recursion is folded: the row that it looks like, and its sums. */
+interface Folded {
+  row: number;
+  total: number;
+  self: number;
+  base: number;
+  children: Map<string, Folded>;
+}
+
 /** The rows with frames that call themselves drawn once: what they call stands side by side below. */
 export function foldRecursion(rows: FlameRows): FlameRows {
-  interface Node {
-    row: number;
-    total: number;
-    self: number;
-    base: number;
-    children: Map<string, Node>;
-  }
-  const key = (row: number): string => `${rows.kind[row]}\u0000${rows.name[row]}`;
-  const nodeOf = (row: number): Node => ({ row, total: 0, self: 0, base: 0, children: new Map() });
-  const root = nodeOf(0);
-  const path: Node[] = [];
-  for (let row = 0; row < rows.depth.length; row += 1) {
-    path.length = rows.depth[row];
-    const caller = path.at(-1);
-    let node = caller ?? root;
-    const isRecursion = caller !== undefined && caller !== root && key(caller.row) === key(row);
-    if (caller && !isRecursion) {
-      node = caller.children.get(key(row)) ?? nodeOf(row);
-      caller.children.set(key(row), node);
-    }
-    node.self += rows.self[row];
-    if (!isRecursion) {
-      node.total += rows.total[row];
-      node.base += rows.base[row] ?? 0;
-    }
-    path.push(node);
-  }
-  const order: { node: Node; depth: number }[] = [];
-  const visit = (node: Node, depth: number): void => {
-    order.push({ node, depth });
-    for (const child of [...node.children.values()].sort((a, b) => b.total - a.total)) visit(child, depth + 1);
-  };
-  visit(root, 0);
+  const order = inPreorder(foldedTree(rows));
+  const column = (of: (node: Folded) => number): Float64Array => Float64Array.from(order, ({ node }) => of(node));
   return {
     ...rows,
     depth: Int32Array.from(order, ({ depth }) => depth),
     name: order.map(({ node }) => rows.name[node.row]),
     kind: order.map(({ node }) => rows.kind[node.row]),
     module: order.map(({ node }) => rows.module[node.row]),
-    total: Float64Array.from(order, ({ node }) => node.total),
-    self: Float64Array.from(order, ({ node }) => node.self),
-    base: rows.base.length > 0 ? Float64Array.from(order, ({ node }) => node.base) : rows.base,
+    total: column((node) => node.total),
+    self: column((node) => node.self),
+    base: rows.base.length > 0 ? column((node) => node.base) : rows.base,
   };
+}
+
+function foldedTree(rows: FlameRows): Folded {
+  const look = (row: number): string => `${rows.kind[row]}\u0000${rows.name[row]}`;
+  const node = (row: number): Folded => ({ row, total: 0, self: 0, base: 0, children: new Map() });
+  const root = node(0);
+  const path: Folded[] = [];
+  for (let row = 0; row < rows.depth.length; row += 1) {
+    path.length = rows.depth[row];
+    const caller = path.at(-1);
+    const isRecursion = caller !== undefined && caller !== root && look(caller.row) === look(row);
+    const at = isRecursion || !caller ? (caller ?? root) : (caller.children.get(look(row)) ?? node(row));
+    at.self += rows.self[row];
+    if (!isRecursion) {
+      at.total += rows.total[row];
+      at.base += rows.base[row] ?? 0;
+      caller?.children.set(look(row), at);
+    }
+    path.push(at);
+  }
+  return root;
+}
+
+function inPreorder(root: Folded): { node: Folded; depth: number }[] {
+  const order: { node: Folded; depth: number }[] = [];
+  const open = [{ node: root, depth: 0 }];
+  for (let next = open.pop(); next; next = open.pop()) {
+    const { node, depth } = next;
+    order.push(next);
+    const children = [...node.children.values()].sort((a, b) => b.total - a.total).reverse();
+    open.push(...children.map((child) => ({ node: child, depth: depth + 1 })));
+  }
+  return order;
 }

@@ -1,12 +1,12 @@
 // The one place where the page's state lives. Views read signals and call the actions below; nothing else changes them.
 
 import { batch, computed, effect, signal } from "@preact/signals";
-import { type Interval, type Nanoseconds, sameInterval } from "../base/quantities.ts";
+import { type CssPixels, type Interval, type Nanoseconds, sameInterval } from "../base/quantities.ts";
 import { originOf, type Zone } from "../base/time.ts";
 import type { Overview, SampleEvent } from "../data/overview.ts";
 import type { Baseline, Library, Selection, Source, Threads } from "../data/source.ts";
 import { DEFAULTS, fromHash, threadsOf, toHash, type ViewState } from "./view_state.ts";
-import { around, within } from "./window.ts";
+import { around, coverFor, within } from "./window.ts";
 
 /** What is shown; the address is its text. */
 export const view = signal<ViewState>(DEFAULTS);
@@ -15,6 +15,8 @@ export const source = signal<Source | null>(null);
 export const overview = signal<Overview | null>(null);
 /** Why the recording cannot be shown. */
 export const failure = signal("");
+/** How wide the lanes are drawn. */
+export const plotWidth = signal<CssPixels>(800);
 /** The instant under the pointer. */
 export const pointed = signal<Nanoseconds | null>(null);
 
@@ -28,6 +30,15 @@ const chosenWindow = computed(() => view.value.window);
 export const shownWindow = computed<Interval>(() =>
   chosenWindow.value ? within(chosenWindow.value, limits.value) : limits.value,
 );
+const askedEdges = computed(() => {
+  const { from, to } = coverFor(shownWindow.value, limits.value);
+  return `${from}|${to}`;
+});
+/** The time that lanes are asked for: more than is shown, so that a small move asks nothing. */
+export const askedWindow = computed<Interval>(() => {
+  const [from, to] = askedEdges.value.split("|").map(Number);
+  return { from, to };
+});
 /** The time that was picked, if any. */
 export const picked = computed(() => view.value.selection);
 export const zone = computed<Zone>(() => view.value.zone);

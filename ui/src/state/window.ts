@@ -29,3 +29,15 @@ export function around(interval: Interval, limits: Interval, room = 0.15): Inter
   const margin = lengthOf(interval) * room;
   return within({ from: interval.from - margin, to: interval.to + margin }, limits);
 }
+
+/**
+ * The time to ask a source for so that a window can be moved and zoomed a little before anything has to be asked
+ * again: whole steps around it, so that the same question serves many windows.
+ */
+export function coverFor(window: Interval, limits: Interval): Interval {
+  const step = 2 ** Math.ceil(Math.log2(lengthOf(window))) / 2;
+  return {
+    from: Math.max((Math.floor(window.from / step) - 1) * step, limits.from),
+    to: Math.min((Math.ceil(window.to / step) + 1) * step, limits.to),
+  };
+}

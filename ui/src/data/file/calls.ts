@@ -165,25 +165,8 @@ export function hasAbove(calls: Calls, node: number, wanted: (place: number) => 
 export function preorder(tree: Weighed, places: Places, compared: boolean, unit: string, samples: number): FlameRows {
   const { calls, self, baseSelf } = tree;
   const [total, base] = [totals(calls, self), totals(calls, baseSelf)];
-  const children = childrenOf(calls);
-  const sum = (nodes: readonly number[], of: Float64Array): number => nodes.reduce((all, node) => all + of[node], 0);
-  const roots = children.get(-1) ?? [];
-  const [whole, wholeBase] = [sum(roots, total), sum(roots, base)];
-  const rows: number[] = [-1];
-  const depth: number[] = [0];
-  let cut = 0;
-  const visit = (nodes: readonly number[], at: number): void => {
-    for (const node of [...nodes].sort((a, b) => total[b] - total[a])) {
-      if (total[node] < whole * SMALLEST_SHARE && (!compared || base[node] < wholeBase * SMALLEST_SHARE)) {
-        cut += 1;
-        continue;
-      }
-      rows.push(node);
-      depth.push(at);
-      visit(children.get(node) ?? [], at + 1);
-    }
-  };
-  visit(roots, 1);
+  const roots = roomFor(calls, total, base);
+  const { rows, depth, cut } = roots.walk();
   const column = (of: Float64Array, root: number): Float64Array =>
     Float64Array.from(rows, (node) => (node < 0 ? root : of[node]));
   const text = (of: string[], root: string): string[] => rows.map((node) => (node < 0 ? root : of[calls.place[node]]));
@@ -192,13 +175,50 @@ export function preorder(tree: Weighed, places: Places, compared: boolean, unit:
     name: text(places.name, "all"),
     kind: text(places.kind, ""),
     module: text(places.module, ""),
-    total: column(total, whole),
+    total: column(total, roots.whole),
     self: column(self, 0),
-    base: compared ? column(base, wholeBase) : new Float64Array(),
+    base: compared ? column(base, roots.wholeBase) : new Float64Array(),
     unit,
     samples,
     cut,
   };
+}
+
+interface Walk {
+  /** Nodes in preorder; -1 is the root above all. */
+  rows: number[];
+  depth: number[];
+  cut: number;
+}
+
+/** What is large enough to be drawn, in the selection or in what it is compared with. */
+function roomFor(
+  calls: Calls,
+  total: Float64Array,
+  base: Float64Array,
+): { whole: number; wholeBase: number; walk: () => Walk } {
+  const children = childrenOf(calls);
+  const roots = children.get(-1) ?? [];
+  const [whole, wholeBase] = [total, base].map((of) => roots.reduce((all, node) => all + of[node], 0));
+  const isSeen = (node: number): boolean =>
+    (total[node] > 0 && total[node] >= whole * SMALLEST_SHARE) ||
+    (base[node] > 0 && base[node] >= wholeBase * SMALLEST_SHARE);
+  const walk = (): Walk => {
+    const walked: Walk = { rows: [], depth: [], cut: 0 };
+    // A stack of our own: the calls of a recording may be deeper than this program's may be.
+    const open: [node: number, depth: number][] = [[-1, 0]];
+    for (let next = open.pop(); next; next = open.pop()) {
+      const [node, depth] = next;
+      walked.rows.push(node);
+      walked.depth.push(depth);
+      const below = children.get(node) ?? [];
+      const seen = below.filter(isSeen).sort((a, b) => total[a] - total[b] || base[a] - base[b] || b - a);
+      walked.cut += below.filter((child) => total[child] > 0).length - seen.filter((child) => total[child] > 0).length;
+      for (const child of seen) open.push([child, depth + 1]);
+    }
+    return walked;
+  };
+  return { whole, wholeBase, walk };
 }
 
 function childrenOf(calls: Calls): Map<number, number[]> {

@@ -1,0 +1,102 @@
+import { describe, expect, test } from "vitest";
+import { matcher } from "../base/search.ts";
+import type { FlameRows } from "../data/source.ts";
+import { foldRecursion, frameAt, layout, search } from "./flame_layout.ts";
+
+/** Rows from a drawing: indented names with their total. */
+function drawn(text: string): FlameRows {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const indent = (line: string): number => (/^ */.exec(line)?.[0].length ?? 0) / 2;
+  const first = Math.min(...lines.map(indent));
+  const rows = lines.map((line) => {
+    const [name, total] = line.trim().split(" ");
+    return { depth: indent(line) - first, name, total: Number(total) };
+  });
+  const self = rows.map((row, at) => {
+    let below = 0;
+    for (let next = at + 1; next < rows.length && rows[next].depth > row.depth; next += 1) {
+      if (rows[next].depth === row.depth + 1) below += rows[next].total;
+    }
+    return row.total - below;
+  });
+  return {
+    depth: Int32Array.from(rows, ({ depth }) => depth),
+    name: rows.map(({ name }) => name),
+    kind: rows.map(() => "compiled"),
+    module: rows.map(() => ""),
+    total: Float64Array.from(rows, ({ total }) => total),
+    self: Float64Array.from(self),
+    base: new Float64Array(),
+    unit: "samples",
+    samples: rows[0].total,
+    cut: 0,
+  };
+}
+
+/** Back to a drawing. */
+function drawing({ depth, name, total }: FlameRows): string {
+  return name.map((word, row) => `${"  ".repeat(depth[row])}${word} ${total[row]}`).join("\n");
+}
+
+const TREE = drawn(`
+  all 10
+    run 8
+      parse 5
+        scan 2
+      write 3
+    gc 2
+`);
+
+test("children stand side by side below their caller", () => {
+  const flame = layout(TREE);
+  expect([...flame.x]).toEqual([0, 0, 0, 0, 0.5, 0.8]);
+  expect([...flame.width]).toEqual([1, 0.8, 0.5, 0.2, 0.3, 0.2]);
+  expect([...flame.parent]).toEqual([-1, 0, 1, 2, 1, 0]);
+  expect([...flame.end]).toEqual([6, 5, 4, 4, 5, 6]);
+  expect(flame.deepest).toBe(3);
+});
+
+test.each([
+  [0, 0.1, 3, "scan"],
+  [0, 0.6, 2, "write"],
+  [0, 0.9, 1, "gc"],
+  [0, 0.9, 2, undefined],
+  [1, 0.9, 2, "write"],
+  [1, 0.9, 0, "all"],
+])("zoomed to row %d, at %d of the width, depth %d is %s", (zoomed, part, depth, name) => {
+  const flame = layout(TREE);
+  expect(flame.rows.name[frameAt(flame, zoomed, part, depth)]).toBe(name);
+});
+
+describe("what is looked for has a share of the whole", () => {
+  test.each([
+    ["scan", 0.2, 1],
+    ["/^(run|scan)$/", 0.8, 2],
+    ["SCAN", 0.2, 1],
+    ["nothing", 0, 0],
+    ["/(/", 0, 0],
+  ])("%s", (typed, part, count) => {
+    const found = search(layout(TREE), matcher(typed));
+    expect(found.share).toBeCloseTo(part, 9);
+    expect(found.count).toBe(count);
+  });
+});
+
+test("recursion is drawn once, and what it calls is merged", () => {
+  const recursive = drawn(`
+    all 10
+      visit 9
+        visit 7
+          visit 3
+            leaf 2
+          leaf 1
+        leaf 1
+      other 1
+        visit 1
+  `);
+  expect(drawing(foldRecursion(recursive))).toBe(
+    ["all 10", "  visit 9", "    leaf 4", "  other 1", "    visit 1"].join("\n"),
+  );
+  const folded = foldRecursion(recursive);
+  expect([...folded.self]).toEqual([0, 5, 4, 0, 1]);
+});

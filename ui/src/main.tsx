@@ -1,0 +1,28 @@
+// Where the page begins: the data are in the page itself, or with the server that gave it.
+
+import { render } from "preact";
+import { FileLibrary } from "./data/file/index.ts";
+import { unpack } from "./data/file/pack.ts";
+import { ServedLibrary } from "./data/served.ts";
+import type { Library } from "./data/source.ts";
+import { App } from "./shell/app.tsx";
+import { startAppearance } from "./state/appearance.ts";
+import { failure, messageOf, start } from "./state/store.ts";
+import "./style/page.css";
+
+async function findLibrary(): Promise<Library> {
+  const data = document.getElementById("fathom-data");
+  if (!data) return new ServedLibrary();
+  const packed = data.textContent ?? "";
+  data.remove();
+  return new FileLibrary(await unpack(packed));
+}
+
+const page = document.getElementById("page");
+if (page) {
+  startAppearance();
+  render(<App />, page);
+  findLibrary().then(start, (error: unknown) => {
+    failure.value = `the data of this page are damaged: ${messageOf(error)}`;
+  });
+}

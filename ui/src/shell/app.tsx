@@ -1,0 +1,70 @@
+// The page as a whole: what it is about on top, the answer at the side, time in the middle, details below.
+
+import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import { failure, library, overview, update, view } from "../state/store.ts";
+import { viewsAt } from "../views/all.ts";
+import { Button, Note } from "../widgets/controls.tsx";
+import { Details } from "./details.tsx";
+import { onKey } from "./gestures.ts";
+import { Header } from "./header.tsx";
+import { TimePane } from "./time_pane.tsx";
+
+export function App(): JSX.Element {
+  useEffect(() => {
+    const handle = (event: KeyboardEvent): void => {
+      if (overview.peek() && onKey(event)) event.preventDefault();
+    };
+    document.addEventListener("keydown", handle);
+    return () => document.removeEventListener("keydown", handle);
+  }, []);
+  return (
+    <>
+      <Header />
+      <Body />
+    </>
+  );
+}
+
+function Body(): JSX.Element {
+  if (overview.value) return <Workbench />;
+  if (failure.value) {
+    return (
+      <main class="message">
+        <h1>This recording cannot be shown</h1>
+        <Note>{failure.value}</Note>
+        {library.value?.many && <Button onClick={() => update({ recording: null })}>all recordings</Button>}
+      </main>
+    );
+  }
+  if (library.value?.many && view.value.recording === null) {
+    return (
+      <>
+        {viewsAt("home").map(({ id, Component }) => (
+          <Component key={id} />
+        ))}
+      </>
+    );
+  }
+  return (
+    <main class="message" aria-busy="true">
+      <Note>Opening the recording …</Note>
+    </main>
+  );
+}
+
+function Workbench(): JSX.Element {
+  return (
+    <main class="workbench">
+      <aside class="side" aria-label="Answer">
+        {viewsAt("side").map(({ id, Component }) => (
+          <Component key={id} />
+        ))}
+      </aside>
+      <div class="centre">
+        <TimePane />
+        <Details />
+      </div>
+    </main>
+  );
+}

@@ -1,0 +1,117 @@
+// What the pictures below are made of: time, threads, event, and what it is compared with.
+
+import type { JSX } from "preact";
+import { duration } from "../base/numbers.ts";
+import { lengthOf } from "../base/quantities.ts";
+import { counted } from "../base/text.ts";
+import { decimalsFor, timeOfDay } from "../base/time.ts";
+import { baselineText } from "../data/served.ts";
+import type { Baseline } from "../data/source.ts";
+import {
+  chosenThreads,
+  event,
+  origin,
+  overview,
+  pick,
+  picked,
+  selection,
+  slow,
+  update,
+  view,
+  zone,
+} from "../state/store.ts";
+import { Button, Select } from "../widgets/controls.tsx";
+import { zoomToPicked } from "./gestures.ts";
+
+export function PickedBar(): JSX.Element {
+  return (
+    <div class="picked-bar" role="status" aria-label="What is picked">
+      <Time />
+      <ThreadsChosen />
+      <Events />
+      <Against />
+    </div>
+  );
+}
+
+function Time(): JSX.Element {
+  const { from, to } = selection.value;
+  const decimals = decimalsFor(Math.max(lengthOf(selection.value) / 100, 1));
+  const text = (at: number): string => timeOfDay(origin.value, at, zone.value, decimals);
+  const isPicked = picked.value !== null;
+  const title = slow.value.length > 0 ? "slow time" : "all the time";
+  return (
+    <span class="chip">
+      <strong>{isPicked ? "picked" : title}</strong>{" "}
+      <time>
+        {text(from)}–{text(to)}
+      </time>{" "}
+      <span class="muted">{duration(lengthOf(selection.value))}</span>
+      {isPicked && (
+        <>
+          <Button kind="link" onClick={zoomToPicked}>
+            zoom
+          </Button>
+          <Button kind="link" onClick={() => pick(null)}>
+            clear
+          </Button>
+        </>
+      )}
+    </span>
+  );
+}
+
+function ThreadsChosen(): JSX.Element {
+  const chosen = chosenThreads.value;
+  if (chosen === "all") return <span class="chip muted">all threads</span>;
+  const words = view.value.threads.split(",");
+  const known = overview.value;
+  const names = words.map(
+    (word) => known?.roles.find(({ id }) => id === word)?.title ?? known?.threads[Number(word)]?.name ?? word,
+  );
+  return (
+    <span class="chip">
+      <strong>{names.length <= 2 ? names.join(", ").slice(0, 60) : "some"}</strong>{" "}
+      <span class="muted">{counted(chosen.length, "thread")}</span>
+      <Button kind="link" onClick={() => update({ threads: "" })}>
+        all
+      </Button>
+    </span>
+  );
+}
+
+function Events(): JSX.Element | null {
+  const events = overview.value?.events ?? [];
+  if (events.length === 0) return null;
+  const choices = events.map(({ id, title, on_cpu, samples }) => {
+    const where = on_cpu ? "on CPU" : "off CPU";
+    return [id, `${title} (${where}, ${samples.toLocaleString("en-US")})`] as const;
+  });
+  return (
+    <Select label="event" value={event.value?.id ?? ""} choices={choices} onChange={(id) => update({ event: id })} />
+  );
+}
+
+/** The baseline of differential pictures: none, the quiet time, or a picked time that was kept. */
+function Against(): JSX.Element {
+  const { baseline } = view.value;
+  const kept: Baseline = { kind: "interval", from: selection.value.from, to: selection.value.to };
+  const choices: (readonly [string, string])[] = [["none", "nothing"]];
+  if ((overview.value?.baseline.length ?? 0) > 0 || overview.value?.baseline_recording != null) {
+    choices.push(["baseline", "the quiet time"]);
+  }
+  if (baseline.kind === "interval") choices.push([baselineText(baseline), intervalText(baseline)]);
+  if (baseline.kind === "recording") choices.push([baselineText(baseline), `recording ${baseline.id}`]);
+  if (baseline.kind !== "interval" && picked.value) choices.push(["keep", "this time, to compare others with it"]);
+  const change = (value: string): void => {
+    if (value === "keep") update({ baseline: kept });
+    else if (value === "baseline") update({ baseline: { kind: "quiet" } });
+    else if (value === "none") update({ baseline: { kind: "none" } });
+  };
+  return <Select label="against" value={baselineText(baseline)} choices={choices} onChange={change} />;
+}
+
+function intervalText({ from, to }: { from: number; to: number }): string {
+  const decimals = decimalsFor(Math.max((to - from) / 100, 1));
+  return [from, to].map((at) => timeOfDay(origin.value, at, zone.value, decimals)).join("–");
+}

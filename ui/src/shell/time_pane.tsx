@@ -1,0 +1,119 @@
+// The time axis: everything on it has the same window, the same bands of slow time and the same picked time.
+
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type { Interval } from "../base/quantities.ts";
+import { decimalsFor, timeOfDay } from "../base/time.ts";
+import { origin, picked, plotWidth, pointed, shownWindow, slow, zone } from "../state/store.ts";
+import { viewsAt } from "../views/all.ts";
+import { onPointerDown, onWheel } from "./gestures.ts";
+import { Ruler } from "./ruler.tsx";
+import { TimeControls } from "./time_controls.tsx";
+
+export function TimePane(): JSX.Element {
+  const pane = useRef<HTMLElement>(null);
+  const plot = useRef<HTMLDivElement>(null);
+  const box = (): DOMRect => plot.current?.getBoundingClientRect() ?? new DOMRect();
+  useWheel(pane, box);
+  useEffect(() => {
+    const observer = new ResizeObserver(() => {
+      plotWidth.value = Math.max(plot.current?.clientWidth ?? 0, 1);
+    });
+    if (plot.current) observer.observe(plot.current);
+    return () => observer.disconnect();
+  }, []);
+  return (
+    <section
+      class="time"
+      ref={pane}
+      aria-label="Time axis"
+      onPointerMove={(event) => point(event, box())}
+      onPointerLeave={() => {
+        pointed.value = null;
+      }}
+    >
+      <div class="time-head">
+        <TimeControls />
+        <div class="plot" ref={plot} onPointerDown={(event) => onPointerDown(event, box())}>
+          <Ruler />
+        </div>
+      </div>
+      <div class="time-body" onPointerDown={(event) => isOnPlot(event) && onPointerDown(event, box())}>
+        <div class="time-rows">
+          {viewsAt("time").map(({ id, Component }) => (
+            <Component key={id} />
+          ))}
+          <div class="overlay" aria-hidden="true">
+            <Bands />
+            <Picked />
+            <Crosshair />
+          </div>
+        </div>
+      </div>
+    </section>
+  );
+}
+
+/** Labels and controls beside the plots keep their own clicks. */
+function isOnPlot(event: PointerEvent): boolean {
+  return (event.target as HTMLElement).closest(".plot") !== null;
+}
+
+function point(event: PointerEvent, box: DOMRect): void {
+  const window = shownWindow.peek();
+  const part = (event.clientX - box.left) / box.width;
+  pointed.value = part >= 0 && part <= 1 ? window.from + part * (window.to - window.from) : null;
+}
+
+/** Wheel events have to be taken by hand: those of the framework cannot keep the page from scrolling. */
+function useWheel(pane: { current: HTMLElement | null }, box: () => DOMRect): void {
+  useEffect(() => {
+    const element = pane.current;
+    const handle = (event: WheelEvent): void => {
+      const isOnRuler = (event.target as HTMLElement).closest(".time-head") !== null;
+      if (onWheel(event, box(), isOnRuler)) event.preventDefault();
+    };
+    element?.addEventListener("wheel", handle, { passive: false });
+    return () => element?.removeEventListener("wheel", handle);
+  });
+}
+
+/** Left edge and width of a time in the window, in percent. */
+export function placeOf({ from, to }: Interval): { left: string; width: string } {
+  const window = shownWindow.value;
+  const length = window.to - window.from;
+  const left = Math.max((from - window.from) / length, -0.01);
+  const right = Math.min((to - window.from) / length, 1.01);
+  return { left: `${left * 100}%`, width: `${Math.max(right - left, 0) * 100}%` };
+}
+
+function isInSight({ from, to }: Interval): boolean {
+  return from < shownWindow.value.to && to > shownWindow.value.from;
+}
+
+function Bands(): JSX.Element {
+  return (
+    <>
+      {slow.value.filter(isInSight).map((interval) => (
+        <div key={interval.from} class="band" style={placeOf(interval)} />
+      ))}
+    </>
+  );
+}
+
+function Picked(): JSX.Element | null {
+  const selection = picked.value;
+  return selection && isInSight(selection) ? <div class="picked" style={placeOf(selection)} /> : null;
+}
+
+function Crosshair(): JSX.Element | null {
+  const at = pointed.value;
+  if (at === null) return null;
+  const window = shownWindow.value;
+  const decimals = decimalsFor((window.to - window.from) / plotWidth.value);
+  return (
+    <div class="crosshair" style={{ left: placeOf({ from: at, to: at }).left }}>
+      <time>{timeOfDay(origin.value, at, zone.value, decimals)}</time>
+    </div>
+  );
+}

@@ -1,0 +1,103 @@
+// Spans over time: one row per kind, the names in colours.
+
+import type { JSX } from "preact";
+import { useCallback, useMemo, useState } from "preact/hooks";
+import { duration } from "../../base/numbers.ts";
+import { counted, shorten, spaced } from "../../base/text.ts";
+import { decimalsFor, timeOfDay } from "../../base/time.ts";
+import { Canvas } from "../../charts/canvas.tsx";
+import { css, paletteFor } from "../../charts/palette.ts";
+import { TimeScale } from "../../charts/scale.ts";
+import { colourOf, drawSpans, markAt, namesByTime, rowsOf, type SpanPicture } from "../../charts/span_lane.ts";
+import type { Lane } from "../../data/overview.ts";
+import { useAnswer } from "../../state/answer.ts";
+import { isDark, safeColours } from "../../state/appearance.ts";
+import { askedWindow, limits, origin, overview, plotWidth, shownWindow, source, zone } from "../../state/store.ts";
+import { Tip } from "../../widgets/controls.tsx";
+import { LaneLabel } from "./label.tsx";
+
+const ROW = 15;
+const LEAST = 24;
+
+export function SpanLane({ lane }: { lane: Lane }): JSX.Element {
+  const picture = usePicture(lane);
+  const height = Math.max((picture?.kinds.length ?? 1) * ROW, LEAST);
+  const [hovered, hover] = useState<{ mark: number; x: number; y: number } | null>(null);
+  const draw = useCallback(
+    (context: CanvasRenderingContext2D, wide: number, high: number) => {
+      const palette = paletteFor(isDark.value, safeColours.value);
+      const scale = new TimeScale(shownWindow.value, wide);
+      if (picture) drawSpans(context, picture, scale, high, palette);
+    },
+    [picture],
+  );
+  const onMove = (event: PointerEvent): void => {
+    const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
+    const scale = new TimeScale(shownWindow.peek(), box.width);
+    const mark = picture ? markAt(picture, scale, event.clientX - box.left, event.clientY - box.top, box.height) : -1;
+    hover(mark < 0 ? null : { mark, x: event.clientX, y: event.clientY });
+  };
+  return (
+    <div class="lane spans" data-lane={lane.id}>
+      <LaneLabel lane={lane} id={lane.id}>
+        {picture && picture.kinds.length > 1 && (
+          <span class="faint">{picture.kinds.map((kind) => spaced(kind)).join(" · ")}</span>
+        )}
+      </LaneLabel>
+      <div class="plot" onPointerMove={onMove} onPointerLeave={() => hover(null)}>
+        <Canvas draw={draw} height={height} label={`${lane.title} over time`} />
+        {picture && picture.names.length > 1 && <Legend picture={picture} />}
+      </div>
+      {picture && hovered && <MarkTip picture={picture} {...hovered} />}
+    </div>
+  );
+}
+
+function usePicture(lane: Lane): SpanPicture | null {
+  const from = source.value;
+  const window = askedWindow.value;
+  const width = Math.ceil(plotWidth.value * 2);
+  const kinds = lane.kinds ?? [];
+  const ask = (time: { from: number; to: number }) => (signal: AbortSignal) =>
+    from ? from.spans({ ...time, kinds, width, threads: "all" }, signal) : Promise.reject(new Error("no recording"));
+  const answer = useAnswer(from ? JSON.stringify([lane.id, window, width]) : null, ask(window), 60);
+  // Rows and colours stay what they are while the window moves: they come from the whole recording.
+  const whole = useAnswer(from ? JSON.stringify([lane.id, limits.value]) : null, ask(limits.value));
+  return useMemo(() => {
+    if (!answer.value || !whole.value) return null;
+    return { marks: answer.value, kinds: rowsOf(whole.value, kinds), names: namesByTime(whole.value) };
+  }, [answer.value, whole.value]);
+}
+
+function Legend({ picture }: { picture: SpanPicture }): JSX.Element {
+  const palette = paletteFor(isDark.value, safeColours.value);
+  return (
+    <ul class="legend">
+      {picture.names.slice(0, 4).map((name) => (
+        <li key={name}>
+          <i style={{ background: css(colourOf(name, picture.names, palette), palette) }} />
+          {shorten(name || "other", 28)}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function MarkTip({ picture, mark, x, y }: { picture: SpanPicture; mark: number; x: number; y: number }): JSX.Element {
+  const { marks } = picture;
+  const thread = overview.value?.threads[marks.thread[mark]];
+  const decimals = decimalsFor(Math.max(marks.duration[mark] / 100, 1_000));
+  return (
+    <Tip x={x} y={y}>
+      <strong>{shorten(marks.name[mark] || spaced(marks.kind[mark]), 120)}</strong>
+      <br />
+      {spaced(marks.kind[mark])}, {duration(marks.duration[mark])}
+      {marks.merged[mark] > 1 && ` (${counted(marks.merged[mark], "span")})`}
+      <br />
+      <span class="faint">
+        {timeOfDay(origin.value, marks.t[mark], zone.value, decimals)}
+        {thread && ` · ${shorten(thread.name, 60)}`}
+      </span>
+    </Tip>
+  );
+}

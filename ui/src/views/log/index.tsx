@@ -1,0 +1,62 @@
+// Lines of logs in what was picked.
+
+import type { JSX } from "preact";
+import { spaced } from "../../base/text.ts";
+import { decimalsFor, timeOfDay } from "../../base/time.ts";
+import { useAnswer } from "../../state/answer.ts";
+import { limits, origin, picked, source, update, view, zone } from "../../state/store.ts";
+import { Note, Search } from "../../widgets/controls.tsx";
+import { Name, Sentence } from "../../widgets/text.tsx";
+import type { View } from "../view.ts";
+
+const MOST_LINES = 1_000;
+
+function Log(): JSX.Element {
+  const from = source.value;
+  const query = { ...(picked.value ?? limits.value), find: view.value.find, limit: MOST_LINES };
+  const answer = useAnswer(
+    from ? JSON.stringify(query) : null,
+    (signal) => (from ? from.log(query, signal) : Promise.reject(new Error("no recording"))),
+    80,
+  );
+  const lines = answer.value ?? [];
+  return (
+    <div class="log-view">
+      <div class="toolbar">
+        <Search label="Find lines" value={query.find} onInput={(text) => update({ find: text })} />
+        <span class="muted">
+          {lines.length === MOST_LINES
+            ? `the first ${MOST_LINES.toLocaleString("en-US")} lines`
+            : `${lines.length} lines`}
+        </span>
+      </div>
+      {answer.error && <Note>{answer.error}</Note>}
+      {answer.value && lines.length === 0 && <Note>No such lines in what is picked.</Note>}
+      <table class="data log">
+        <tbody>
+          {lines.map((line, index) => (
+            <tr key={index}>
+              <td class="number">{timeOfDay(origin.value, line.t, zone.value, decimalsFor(1e6))}</td>
+              <td class="muted">{spaced(line.class)}</td>
+              <td>
+                <Sentence text={line.text} />
+              </td>
+              <td class="faint">
+                <Name text={line.source} longest={24} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+export default {
+  id: "log",
+  title: "Log",
+  place: "detail",
+  order: 50,
+  isUseful: ({ logs }) => logs !== 0,
+  Component: Log,
+} satisfies View;

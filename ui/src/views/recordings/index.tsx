@@ -1,0 +1,107 @@
+// The recordings of the folder that is served, the slow ones told at a glance.
+
+import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import { amount, duration, share } from "../../base/numbers.ts";
+import { spaced } from "../../base/text.ts";
+import { day, originOf, timeOfDay } from "../../base/time.ts";
+import type { RecordingLine } from "../../data/overview.ts";
+import { useAnswer } from "../../state/answer.ts";
+import { library, update, zone } from "../../state/store.ts";
+import { Note } from "../../widgets/controls.tsx";
+import { Name } from "../../widgets/text.tsx";
+import type { View } from "../view.ts";
+
+function Recordings(): JSX.Element {
+  const recordings = library.value;
+  const answer = useAnswer(recordings ? "recordings" : null, () => recordings?.recordings() ?? Promise.resolve([]));
+  const lines = answer.value ?? [];
+  // With a single recording there is nothing to choose.
+  const only = lines.length === 1 && lines[0].error === null ? lines[0].id : null;
+  useEffect(() => {
+    if (only !== null) update({ recording: only });
+  }, [only]);
+  return (
+    <main class="recordings-view">
+      <h1>Recordings</h1>
+      {answer.error && <Note>{answer.error}</Note>}
+      {answer.value && lines.length === 0 && <Note>There are no recordings in this folder.</Note>}
+      {lines.length > 0 && <Table lines={lines} />}
+    </main>
+  );
+}
+
+function Table({ lines }: { lines: readonly RecordingLine[] }): JSX.Element {
+  return (
+    <table class="data">
+      <thead>
+        <tr>
+          {["recording", "began", "length", "slow", "first cause", "size"].map((title) => (
+            <th key={title} scope="col">
+              {title}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {lines.map((line) => (
+          <Line key={line.id} line={line} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Line({ line }: { line: RecordingLine }): JSX.Element {
+  if (line.error !== null) {
+    return (
+      <tr>
+        <td>
+          <Name text={line.name} longest={60} />
+        </td>
+        <td colSpan={5} class="muted">
+          <Name text={line.error} longest={300} />
+        </td>
+      </tr>
+    );
+  }
+  const origin = originOf(line.from_ns);
+  return (
+    <tr onClick={() => update({ recording: line.id })}>
+      <td>
+        <button type="button" class="row-button strong">
+          <Name text={line.name} longest={60} />
+        </button>
+        <br />
+        <span class="faint">
+          <Name text={[line.title, line.jvm].filter((part) => part !== "").join(" · ")} longest={80} />
+        </span>
+      </td>
+      <td>
+        {day(origin, 0, zone.value)} {timeOfDay(origin, 0, zone.value)}
+      </td>
+      <td class="number">{duration(line.duration_ns)}</td>
+      <td class="number">{line.slow_ns > 0 ? duration(line.slow_ns) : "–"}</td>
+      <td>{line.first_cause ? <FirstCause line={line} /> : <span class="muted">nothing was slow</span>}</td>
+      <td class="number muted">{amount(line.bytes, "bytes")}</td>
+    </tr>
+  );
+}
+
+function FirstCause({ line }: { line: RecordingLine }): JSX.Element {
+  return (
+    <>
+      <code>{line.first_cause}</code>{" "}
+      {line.verdict && <span class={`verdict ${line.verdict}`}>{spaced(line.verdict)}</span>}{" "}
+      {line.share !== null && share(line.share)}
+    </>
+  );
+}
+
+export default {
+  id: "recordings",
+  title: "Recordings",
+  place: "home",
+  order: 10,
+  Component: Recordings,
+} satisfies View;

@@ -1,0 +1,88 @@
+// Pauses, waits, faults, requests: every span of what was picked, sorted, narrowed, each with its stack.
+
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { duration } from "../../base/numbers.ts";
+import { counted, spaced } from "../../base/text.ts";
+import type { TableQuery } from "../../data/source.ts";
+import { useAnswer } from "../../state/answer.ts";
+import { chosenThreads, limits, overview, picked, source, toggled, update, view } from "../../state/store.ts";
+import { Button, Note, Search } from "../../widgets/controls.tsx";
+import type { View } from "../view.ts";
+import { SpanTableView } from "./table.tsx";
+
+const PAGE = 200;
+
+type Sorting = Pick<TableQuery, "sort" | "order">;
+
+function Spans(): JSX.Element {
+  const [sorting, sortBy] = useState<Sorting>({ sort: "duration", order: "desc" });
+  const [limit, setLimit] = useState(PAGE);
+  const from = source.value;
+  const { kinds, find } = view.value;
+  const time = picked.value ?? limits.value;
+  const query: TableQuery = { ...time, kinds, find, threads: chosenThreads.value, ...sorting, limit, offset: 0 };
+  const answer = useAnswer(
+    from ? JSON.stringify(query) : null,
+    (signal) => (from ? from.table(query, signal) : Promise.reject(new Error("no recording"))),
+    80,
+  );
+  const found = answer.value;
+  return (
+    <div class="spans-view" aria-busy={answer.waiting}>
+      <div class="toolbar">
+        <Search label="Find spans" value={find} onInput={(text) => update({ find: text })} />
+        <span class="muted">
+          {found && counted(found.total, "span")}
+          {found &&
+            Number.isFinite(found.totalDuration) &&
+            found.total > 0 &&
+            `, ${duration(found.totalDuration)} together`}
+        </span>
+      </div>
+      <Kinds chosen={kinds} />
+      {answer.error && <Note>{answer.error}</Note>}
+      {found && found.rows.length > 0 && <SpanTableView rows={found.rows} sorting={sorting} sortBy={sortBy} />}
+      {found?.rows.length === 0 && <Note>No such spans in what is picked.</Note>}
+      {found && found.total > found.rows.length && (
+        <Button onClick={() => setLimit(limit + 5 * PAGE)}>
+          {(found.total - found.rows.length).toLocaleString("en-US")} more
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** The kinds that the recording has; none chosen means all. */
+function Kinds({ chosen }: { chosen: readonly string[] }): JSX.Element {
+  const lanes = overview.value?.lanes ?? [];
+  const kinds = [...new Set(lanes.flatMap((lane) => (lane.kind === "spans" ? (lane.kinds ?? []) : [])))];
+  return (
+    <fieldset class="chips" aria-label="Kinds of spans">
+      {kinds.map((kind) => (
+        <button
+          key={kind}
+          type="button"
+          aria-pressed={chosen.includes(kind)}
+          onClick={() => update({ kinds: toggled(view.peek().kinds, kind) })}
+        >
+          {spaced(kind)}
+        </button>
+      ))}
+      {chosen.length > 0 && (
+        <Button kind="link" onClick={() => update({ kinds: [] })}>
+          all kinds
+        </Button>
+      )}
+    </fieldset>
+  );
+}
+
+export default {
+  id: "spans",
+  title: "Spans",
+  place: "detail",
+  order: 40,
+  isUseful: ({ lanes }) => lanes.some(({ kind }) => kind === "spans"),
+  Component: Spans,
+} satisfies View;

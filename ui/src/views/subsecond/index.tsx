@@ -1,0 +1,96 @@
+// The sub-second heat map: a column is a second, a row a fraction of it. Dragging over it picks a time.
+
+import type { JSX } from "preact";
+import { useCallback, useRef, useState } from "preact/hooks";
+import { duration } from "../../base/numbers.ts";
+import { decimalsFor, timeOfDay } from "../../base/time.ts";
+import { Canvas } from "../../charts/canvas.tsx";
+import { paletteFor } from "../../charts/palette.ts";
+import { drawSubsecond, gridOf, timeAt } from "../../charts/subsecond_draw.ts";
+import type { SubsecondHeat } from "../../data/source.ts";
+import { useAnswer } from "../../state/answer.ts";
+import { isDark, safeColours } from "../../state/appearance.ts";
+import { event, limits, origin, pick, selection, source, zone } from "../../state/store.ts";
+import { Note, Tip } from "../../widgets/controls.tsx";
+import type { View } from "../view.ts";
+
+/** 20 ms each, which is what samplers can tell apart. */
+const ROWS = 50;
+const HEIGHT = 300;
+
+function Subsecond(): JSX.Element {
+  const from = source.value;
+  const query = { ...selection.value, ...limits.value, rows: ROWS };
+  const answer = useAnswer(from && query.event !== "" ? JSON.stringify(query) : null, (signal) =>
+    from ? from.subsecond(query, signal) : Promise.reject(new Error("no recording")),
+  );
+  return (
+    <div class="subsecond-view">
+      <p class="muted">
+        {event.value?.title ?? "no samples"}: each column is a second, from its first {duration(1e9 / ROWS)} on top to
+        its last at the bottom. Drag picks a time.
+      </p>
+      {answer.error && <Note>{answer.error}</Note>}
+      {answer.value && answer.value.weight.length > 0 && <HeatMap heat={answer.value} />}
+      {answer.value && answer.value.weight.length === 0 && <Note>No samples of these threads.</Note>}
+      {query.event === "" && <Note>This recording has no samples.</Note>}
+    </div>
+  );
+}
+
+function HeatMap({ heat }: { heat: SubsecondHeat }): JSX.Element {
+  const [pointed, point] = useState<{ at: number; x: number; y: number } | null>(null);
+  const start = useRef<number | null>(null);
+  const draw = useCallback(
+    (context: CanvasRenderingContext2D, width: number, height: number) => {
+      drawSubsecond(context, heat, gridOf(heat, width), height, paletteFor(isDark.value, safeColours.value));
+    },
+    [heat],
+  );
+  const timeUnder = (now: PointerEvent): number => {
+    const box = (now.currentTarget as HTMLElement).getBoundingClientRect();
+    return timeAt(heat, gridOf(heat, box.width), now.clientX - box.left, now.clientY - box.top, HEIGHT);
+  };
+  const drag = (now: PointerEvent): void => {
+    const at = timeUnder(now);
+    point({ at, x: now.clientX, y: now.clientY });
+    if (start.current === null) return;
+    const { from, to } = limits.peek();
+    const [first, last] = [Math.min(start.current, at), Math.max(start.current, at) + 1e9 / heat.rows];
+    pick({ from: Math.max(first, from), to: Math.min(last, to) });
+  };
+  return (
+    <>
+      <Canvas
+        class="canvas pick"
+        draw={draw}
+        height={HEIGHT}
+        label="Sub-second heat map"
+        onPointerDown={(now: PointerEvent) => {
+          start.current = timeUnder(now);
+          (now.currentTarget as HTMLElement).setPointerCapture(now.pointerId);
+          drag(now);
+        }}
+        onPointerMove={drag}
+        onPointerUp={() => {
+          start.current = null;
+        }}
+        onPointerLeave={() => point(null)}
+      />
+      {pointed && (
+        <Tip x={pointed.x} y={pointed.y}>
+          {timeOfDay(origin.value, pointed.at, zone.value, decimalsFor(1e9 / heat.rows))}
+        </Tip>
+      )}
+    </>
+  );
+}
+
+export default {
+  id: "subsecond",
+  title: "Sub-second",
+  place: "detail",
+  order: 30,
+  isUseful: ({ events }) => events.length > 0,
+  Component: Subsecond,
+} satisfies View;

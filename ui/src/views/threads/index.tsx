@@ -1,0 +1,89 @@
+// One row per thread, grouped by what threads do: that the handlers stop when the collector starts is seen at once.
+//
+// There may be thousands of threads: only the rows in sight are asked for, drawn and in the document.
+
+import type { JSX } from "preact";
+import { useMemo, useRef, useState } from "preact/hooks";
+import { css, paletteFor } from "../../charts/palette.ts";
+import { isDark, safeColours } from "../../state/appearance.ts";
+import { event, overview, update, view } from "../../state/store.ts";
+import { Segmented } from "../../widgets/controls.tsx";
+import type { View } from "../view.ts";
+import { RowLabel } from "./labels.tsx";
+import { RowsCanvas } from "./picture.tsx";
+import { rowsOf, visibleRows } from "./rows.ts";
+import { useSight } from "./sight.ts";
+
+function Threads(): JSX.Element | null {
+  const known = overview.value;
+  const [opened, open] = useState<ReadonlySet<string>>(new Set());
+  const container = useRef<HTMLDivElement>(null);
+  const sight = useSight(container);
+  const all = useMemo(() => (known ? rowsOf(known, opened) : null), [known, opened]);
+  if (!known || !all || all.rows.length === 0) return null;
+  const [first, end] = visibleRows(all, sight.from, sight.to);
+  const toggle = (role: string): void => {
+    const next = new Set(opened);
+    if (!next.delete(role)) next.add(role);
+    open(next);
+  };
+  return (
+    <section class="threads" aria-label="Threads">
+      <Head />
+      <div class="thread-rows" ref={container} style={{ height: `${all.tops.at(-1)}px` }}>
+        {all.rows.slice(first, end).map((row, index) => (
+          <RowLabel key={first + index} row={row} top={all.tops[first + index]} onToggle={toggle} />
+        ))}
+        <div class="plot thread-plot" style={{ top: `${all.tops[first]}px` }}>
+          <RowsCanvas all={all} first={first} end={end} />
+        </div>
+      </div>
+    </section>
+  );
+}
+
+function Head(): JSX.Element {
+  const states = overview.value?.states ?? [];
+  return (
+    <div class="lane threads-head">
+      <div class="lane-label">
+        <div class="lane-title">Threads</div>
+      </div>
+      <div class="plot-note">
+        <Segmented
+          label="What the thread lanes show"
+          value={view.value.heat}
+          choices={[
+            ["samples", event.value ? `samples: ${event.value.title}` : "samples"],
+            ["state", "states"],
+          ]}
+          onChange={(heat) => update({ heat })}
+        />
+        {view.value.heat === "state" && states.length > 0 && <States />}
+      </div>
+    </div>
+  );
+}
+
+function States(): JSX.Element {
+  const palette = paletteFor(isDark.value, safeColours.value);
+  return (
+    <ul class="legend inline">
+      {overview.value?.states.map(({ id, title, color }) => (
+        <li key={id}>
+          <i style={{ background: css(palette.states[color] ?? palette.states.unknown, palette) }} />
+          {title}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export default {
+  id: "threads",
+  title: "Threads",
+  place: "time",
+  order: 20,
+  isUseful: ({ threads }) => threads.length > 0,
+  Component: Threads,
+} satisfies View;

@@ -1,0 +1,63 @@
+// The names beside the thread lanes; a click takes the threads for the pictures below, control adds to them.
+
+import type { JSX } from "preact";
+import { duration } from "../../base/numbers.ts";
+import { chosenThreads, update, view } from "../../state/store.ts";
+import { Name } from "../../widgets/text.tsx";
+import type { Row } from "./rows.ts";
+import { ROLE_HEIGHT, ROW_HEIGHT } from "./rows.ts";
+
+export function RowLabel(properties: { row: Row; top: number; onToggle: (role: string) => void }): JSX.Element {
+  const { row, top, onToggle } = properties;
+  const style = { top: `${top}px`, height: `${row.kind === "role" ? ROLE_HEIGHT : ROW_HEIGHT}px` };
+  if (row.kind === "more") {
+    return (
+      <button type="button" class="thread-label more" style={style} onClick={() => onToggle(row.role)}>
+        {row.hidden > 0 ? `${row.hidden.toLocaleString("en-US")} more` : "fewer"}
+      </button>
+    );
+  }
+  const token = row.kind === "role" ? row.id : String(row.thread.index);
+  return (
+    <button
+      type="button"
+      class={`thread-label ${row.kind}`}
+      style={style}
+      aria-pressed={isChosen(row)}
+      title={row.kind === "role" ? "take these threads for the pictures below" : titleOf(row)}
+      onClick={(event) => choose(token, event.ctrlKey || event.metaKey)}
+    >
+      {row.kind === "role" ? (
+        <>
+          <strong>{row.title}</strong> <span class="faint">{row.threads.length.toLocaleString("en-US")}</span>
+        </>
+      ) : (
+        <Name text={row.thread.name || `thread ${row.thread.tid}`} longest={30} />
+      )}
+    </button>
+  );
+}
+
+function titleOf({ thread }: Extract<Row, { kind: "thread" }>): string {
+  return `tid ${thread.tid}, CPU ${duration(thread.cpu_ns)}`;
+}
+
+function isChosen(row: Exclude<Row, { kind: "more" }>): boolean {
+  const chosen = chosenThreads.value;
+  if (chosen === "all") return false;
+  return row.kind === "thread"
+    ? chosen.includes(row.thread.index)
+    : row.threads.every(({ index }) => chosen.includes(index));
+}
+
+/** A click on what is chosen alone gives all threads back. */
+function choose(token: string, isAdding: boolean): void {
+  const words = view
+    .peek()
+    .threads.split(",")
+    .filter((word) => word !== "");
+  const others = words.filter((word) => word !== token);
+  const isThere = others.length < words.length;
+  if (isAdding) update({ threads: (isThere ? others : [...words, token]).join(",") });
+  else update({ threads: isThere && others.length === 0 ? "" : token });
+}

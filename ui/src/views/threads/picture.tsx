@@ -1,0 +1,140 @@
+// The picture of the thread rows in sight.
+
+import type { JSX } from "preact";
+import { useCallback, useMemo } from "preact/hooks";
+import type { Interval } from "../../base/quantities.ts";
+import { Canvas } from "../../charts/canvas.tsx";
+import { cellsByThread, drawHeatRow, drawSums, type HeatPicture, sumPerColumn } from "../../charts/heat_lane.ts";
+import { css, type Hsl, type Palette, paletteFor } from "../../charts/palette.ts";
+import { TimeScale } from "../../charts/scale.ts";
+import type { Heat, HeatQuery, Threads } from "../../data/source.ts";
+import { useAnswer } from "../../state/answer.ts";
+import { isDark, safeColours } from "../../state/appearance.ts";
+import {
+  askedWindow,
+  chosenThreads,
+  event,
+  overview,
+  plotWidth,
+  shownWindow,
+  source,
+  view,
+} from "../../state/store.ts";
+import { ROLE_HEIGHT, ROW_HEIGHT, type Row, type Rows } from "./rows.ts";
+
+/** Columns of the rows that stand for whole roles, whatever the number of threads. */
+const ROLE_COLUMNS = 240;
+const MOST_COLUMNS = 1_500;
+/** The width of a cell. */
+const CELL = 3;
+
+/** What was answered, and to which question. */
+interface Answered extends Interval {
+  heat: Heat;
+  columns: number;
+}
+
+export function RowsCanvas({ all, first, end }: { all: Rows; first: number; end: number }): JSX.Element {
+  const rows = all.rows.slice(first, end);
+  const threads = useMemo(
+    () => rows.flatMap((row) => (row.kind === "thread" ? [row.thread.index] : [])),
+    [all, first, end],
+  );
+  const window = askedWindow.value;
+  const seen = shownWindow.value.to - shownWindow.value.from;
+  const wanted = Math.ceil((plotWidth.value / CELL) * ((window.to - window.from) / seen));
+  const cells = useHeat(threads, Math.min(quantised(wanted), MOST_COLUMNS));
+  const sums = useHeat("all", ROLE_COLUMNS);
+  const height = all.tops[end] - all.tops[first];
+  const draw = useCallback(
+    (context: CanvasRenderingContext2D, width: number) => {
+      const palette = paletteFor(isDark.value, safeColours.value);
+      const scale = new TimeScale(shownWindow.value, width);
+      const picture = { all, first, end, palette, scale };
+      if (sums) drawRoles(context, picture, sums);
+      if (cells) drawThreads(context, picture, cells);
+    },
+    [all, first, end, cells, sums],
+  );
+  return <Canvas draw={draw} height={height} label="How busy each thread was over time" />;
+}
+
+/** A few steps of resolution instead of one per pixel of width. */
+function quantised(columns: number): number {
+  return Math.ceil(columns / 100) * 100;
+}
+
+function useHeat(threads: Threads, columns: number): Answered | null {
+  const from = source.value;
+  const window = askedWindow.value;
+  const query: HeatQuery = { ...window, by: view.value.heat, event: event.value?.id ?? "", columns, threads };
+  const isAsked = from !== null && threads.length > 0 && (query.by === "state" || query.event !== "");
+  const answer = useAnswer<Answered>(
+    isAsked ? JSON.stringify(query) : null,
+    async (signal) => {
+      if (!from) throw new Error("no recording");
+      return { heat: await from.heat(query, signal), ...window, columns };
+    },
+    60,
+  );
+  return answer.value;
+}
+
+interface Picture {
+  all: Rows;
+  first: number;
+  end: number;
+  palette: Palette;
+  scale: TimeScale;
+}
+
+function eachRow({ all, first, end }: Picture, visit: (row: Row, top: number) => void): void {
+  for (let index = first; index < end; index += 1) visit(all.rows[index], all.tops[index] - all.tops[first]);
+}
+
+function drawThreads(context: CanvasRenderingContext2D, picture: Picture, answered: Answered): void {
+  const rows = cellsByThread(answered.heat);
+  const chosen = chosenThreads.value === "all" ? null : new Set(chosenThreads.value);
+  eachRow(picture, (row, top) => {
+    if (row.kind !== "thread") return;
+    const cells = rows.get(row.thread.index);
+    context.globalAlpha = chosen && !chosen.has(row.thread.index) ? 0.4 : 1;
+    const heat: HeatPicture = { ...answered, time: answered, colours: coloursOf(row.thread.role, picture.palette) };
+    if (cells)
+      drawHeatRow(context, heat, cells, picture.scale, { top: top + 1, height: ROW_HEIGHT - 2 }, picture.palette);
+    context.globalAlpha = 1;
+  });
+}
+
+function drawRoles(context: CanvasRenderingContext2D, picture: Picture, answered: Answered): void {
+  const { palette, scale } = picture;
+  const column = (answered.to - answered.from) / answered.columns;
+  eachRow(picture, (row, top) => {
+    if (row.kind !== "role") return;
+    const sums = sumPerColumn(answered.heat, new Set(row.threads.map(({ index }) => index)), answered.columns);
+    const isTime = answered.heat.full === column;
+    const most = Math.max(...sums, isTime ? column : 0);
+    const colour = css(roleColour(row.id, palette), palette, palette.dark ? 6 : 0, 0.75);
+    if (most > 0) drawSums(context, sums, answered, scale, { top: top + 3, height: ROLE_HEIGHT - 6 }, most, colour);
+  });
+}
+
+/** Colours of states; of samples, that of the role. */
+function coloursOf(role: string, palette: Palette): readonly Hsl[] {
+  if (view.value.heat === "samples") return [roleColour(role, palette)];
+  return (overview.value?.states ?? []).map(({ color }) => palette.states[color] ?? palette.states.unknown);
+}
+
+const ROLE_STATES: Record<string, string> = {
+  handler: "java",
+  java: "java",
+  compiler: "compiler",
+  gc: "gc",
+  vm: "vm",
+  native: "native",
+  kernel: "kernel",
+};
+
+function roleColour(role: string, palette: Palette): Hsl {
+  return palette.states[ROLE_STATES[role] ?? "unknown"];
+}

@@ -1,0 +1,57 @@
+// The rows of the thread lanes: roles, and below each its busiest threads, or all of them. Pure.
+
+import type { CssPixels } from "../../base/quantities.ts";
+import { lowerBound } from "../../base/search.ts";
+import type { Overview, Thread } from "../../data/overview.ts";
+
+/** So many threads of a role are shown without being asked for. */
+export const FIRST_THREADS = 5;
+
+export const ROW_HEIGHT: CssPixels = 16;
+export const ROLE_HEIGHT: CssPixels = 30;
+const MORE_HEIGHT: CssPixels = 20;
+
+export type Row =
+  | { kind: "role"; id: string; title: string; threads: readonly Thread[] }
+  | { kind: "thread"; thread: Thread }
+  | { kind: "more"; role: string; hidden: number };
+
+export interface Rows {
+  rows: readonly Row[];
+  /** Upper edge of each row, and after them the height of all. */
+  tops: readonly CssPixels[];
+}
+
+/** `opened` are the roles whose threads are all shown. */
+export function rowsOf({ roles, threads }: Pick<Overview, "roles" | "threads">, opened: ReadonlySet<string>): Rows {
+  const byRole = new Map<string, Thread[]>();
+  for (const thread of threads) {
+    const members = byRole.get(thread.role);
+    if (members) members.push(thread);
+    else byRole.set(thread.role, [thread]);
+  }
+  const rows: Row[] = [];
+  for (const { id, title } of roles) {
+    const members = byRole.get(id) ?? [];
+    if (members.length === 0) continue;
+    const shown = opened.has(id) || members.length <= FIRST_THREADS + 1 ? members : members.slice(0, FIRST_THREADS);
+    rows.push({ kind: "role", id, title, threads: members });
+    rows.push(...shown.map((thread) => ({ kind: "thread" as const, thread })));
+    if (members.length > FIRST_THREADS + 1)
+      rows.push({ kind: "more", role: id, hidden: members.length - shown.length });
+  }
+  const tops = [0];
+  for (const row of rows) tops.push((tops.at(-1) ?? 0) + heightOf(row));
+  return { rows, tops };
+}
+
+function heightOf(row: Row): CssPixels {
+  if (row.kind === "thread") return ROW_HEIGHT;
+  return row.kind === "role" ? ROLE_HEIGHT : MORE_HEIGHT;
+}
+
+/** The rows between two heights: first, and the one after the last. */
+export function visibleRows({ rows, tops }: Rows, from: CssPixels, to: CssPixels): [first: number, end: number] {
+  const first = Math.max(lowerBound(tops, from) - 1, 0);
+  return [Math.min(first, rows.length), Math.min(lowerBound(tops, to), rows.length)];
+}

@@ -1,0 +1,35 @@
+// What of the lost time each cause has: one bar that is always 100 % long.
+
+import type { JSX } from "preact";
+import { share } from "../../base/numbers.ts";
+import type { CauseVerdict } from "../../data/explanation.ts";
+
+export interface Part {
+  id: string;
+  share: number;
+  /** Index of its colour; -1 for what is not explained. */
+  colour: number;
+}
+
+/** The parts that have a share, the unexplained last. */
+export function partsOf(causes: readonly CauseVerdict[], unexplained: number): Part[] {
+  const parts = causes.map((cause, colour) => ({ id: cause.id, share: cause.share, colour }));
+  return [...parts, { id: "unexplained", share: unexplained, colour: -1 }].filter((part) => part.share > 0);
+}
+
+export function ShareBar({ parts }: { parts: readonly Part[] }): JSX.Element | null {
+  if (parts.length === 0) return null;
+  const words = parts.map((part) => `${part.id} ${share(part.share)}`).join(", ");
+  return (
+    <div class="share-bar" role="img" aria-label={`Lost time: ${words}`}>
+      {parts.map((part) => (
+        <span
+          key={part.id}
+          class={part.colour < 0 ? "rest" : `cause-colour-${part.colour % 6}`}
+          style={{ width: `${part.share * 100}%` }}
+          title={`${part.id} ${share(part.share)}`}
+        />
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,159 @@
+// A flame graph that can be zoomed, pointed at and walked with the keyboard. Only the frames in sight are drawn.
+
+import type { JSX } from "preact";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { amount, share } from "../base/numbers.ts";
+import { clean, shorten, spaced } from "../base/text.ts";
+import { Canvas } from "../charts/canvas.tsx";
+import { drawFlame, FRAME_HEIGHT } from "../charts/flame_draw.ts";
+import { type FlameLayout, frameAt, type Matches } from "../charts/flame_layout.ts";
+import { paletteFor } from "../charts/palette.ts";
+import { isDark, safeColours } from "../state/appearance.ts";
+import { update } from "../state/store.ts";
+import { Button, Tip } from "./controls.tsx";
+
+interface Properties {
+  flame: FlameLayout;
+  matches: Matches;
+  isSearching: boolean;
+  isCompared: boolean;
+}
+
+interface Hovered {
+  row: number;
+  x: number;
+  y: number;
+}
+
+export function FlameCanvas({ flame, matches, isSearching, isCompared }: Properties): JSX.Element {
+  const [zoomed, zoom] = useState(0);
+  const [hovered, hover] = useState<Hovered | null>(null);
+  const [focused, focus] = useState(0);
+  const scroller = useRef<HTMLDivElement>(null);
+  const [top, scrolled] = useState(0);
+  useEffect(() => {
+    zoom(0);
+    focus(0);
+    hover(null);
+  }, [flame]);
+  const shown = zoomed < flame.rows.depth.length ? zoomed : 0;
+  const height = (flame.deepest + 1) * FRAME_HEIGHT;
+  const marked = hovered?.row ?? (focused > 0 ? focused : -1);
+  const draw = useCallback(
+    (context: CanvasRenderingContext2D, width: number) => {
+      const palette = paletteFor(isDark.value, safeColours.value);
+      const bottom = top + (scroller.current?.clientHeight ?? 600);
+      const picture = { flame, zoomed: shown, matches, isSearching, isCompared, hovered: marked };
+      drawFlame(context, picture, { width, top, bottom }, palette);
+    },
+    [flame, shown, matches, isSearching, isCompared, marked, top],
+  );
+  const rowUnder = (event: MouseEvent): number => {
+    const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
+    const depth = Math.floor((event.clientY - box.top) / FRAME_HEIGHT);
+    return frameAt(flame, shown, (event.clientX - box.left) / box.width, depth);
+  };
+  return (
+    <>
+      <Path flame={flame} row={marked >= 0 ? marked : shown} zoomed={shown} onZoom={zoom} />
+      <div class="flame-scroll" ref={scroller} onScroll={(event) => scrolled(event.currentTarget.scrollTop)}>
+        <Canvas
+          draw={draw}
+          height={Math.min(height, 30_000)}
+          label={labelOf(flame, focused)}
+          tabIndex={0}
+          data-arrows="true"
+          onPointerMove={(event: PointerEvent) => {
+            const row = rowUnder(event);
+            hover(row < 0 ? null : { row, x: event.clientX, y: event.clientY });
+          }}
+          onPointerLeave={() => hover(null)}
+          onClick={(event: MouseEvent) => zoom(Math.max(rowUnder(event), 0))}
+          onKeyDown={(event: KeyboardEvent) => {
+            const next = step(flame, focused, event.key);
+            if (event.key === "Enter") zoom(focused);
+            if (event.key === "Escape") zoom(0);
+            if (next !== null) focus(next);
+            if (next !== null || event.key === "Enter" || event.key === "Escape") event.preventDefault();
+          }}
+        />
+      </div>
+      {hovered && <FrameTip flame={flame} {...hovered} isCompared={isCompared} />}
+    </>
+  );
+}
+
+/** Where an arrow key leads: down to the largest child, up to the caller, to both sides among siblings. */
+function step({ parent, end, rows }: FlameLayout, row: number, key: string): number | null {
+  if (key === "ArrowDown") return end[row] > row + 1 ? row + 1 : row;
+  if (key === "ArrowUp") return Math.max(parent[row], 0);
+  if (key === "ArrowRight")
+    return end[row] < rows.depth.length && rows.depth[end[row]] === rows.depth[row] ? end[row] : row;
+  if (key !== "ArrowLeft") return null;
+  for (let at = row - 1; at > parent[row]; at -= 1) if (parent[at] === parent[row]) return at;
+  return row;
+}
+
+function labelOf({ rows }: FlameLayout, row: number): string {
+  const part = share(rows.total[row] / (rows.total[0] || 1));
+  return `Flame graph; ${clean(rows.name[row], 200)}, ${part}. Arrow keys walk, Enter zooms, Escape shows all`;
+}
+
+/** The frame that is meant, with its share, and what can be done with it. */
+function Path(properties: {
+  flame: FlameLayout;
+  row: number;
+  zoomed: number;
+  onZoom: (row: number) => void;
+}): JSX.Element {
+  const { flame, row, zoomed, onZoom } = properties;
+  const { rows } = flame;
+  return (
+    <div class="frame-line">
+      <span class="number">{share(rows.total[row] / (rows.total[0] || 1))}</span>
+      <span class="name">{shorten(rows.name[row], 160)}</span>
+      <span class="faint">
+        {[rows.kind[row], shorten(rows.module[row], 60)].filter((part) => part !== "").join(" · ")}
+      </span>
+      <span class="spacer" />
+      {zoomed > 0 && (
+        <>
+          <Button kind="link" onClick={() => update({ tab: "frames", frame: rows.name[zoomed] })}>
+            callers and callees
+          </Button>
+          <Button kind="link" onClick={() => onZoom(0)}>
+            show all
+          </Button>
+        </>
+      )}
+    </div>
+  );
+}
+
+function FrameTip({
+  flame: { rows },
+  row,
+  x,
+  y,
+  isCompared,
+}: Hovered & { flame: FlameLayout; isCompared: boolean }): JSX.Element {
+  const unit = rows.unit === "samples" ? "count" : rows.unit;
+  const whole = rows.total[0] || 1;
+  return (
+    <Tip x={x} y={y}>
+      <strong>{clean(rows.name[row], 600)}</strong>
+      <br />
+      {amount(rows.total[row], unit)} ({share(rows.total[row] / whole)}), own {share(rows.self[row] / whole)}
+      {isCompared && rows.base.length > 0 && (
+        <>
+          <br />
+          baseline {amount(rows.base[row], unit)}
+        </>
+      )}
+      <br />
+      <span class="faint">
+        {[spaced(rows.kind[row]), clean(rows.module[row], 200)].filter((part) => part !== "").join(" · ")}
+      </span>
+    </Tip>
+  );
+}

@@ -1,0 +1,46 @@
+// Text on the page. Whatever came from a recording passes through `clean` on its way.
+
+import type { JSX } from "preact";
+import { blocksOf, type Inline } from "../base/markdown.ts";
+import { clean, shorten } from "../base/text.ts";
+
+/** Longest text of a tooltip: a class name of 10 kB can still be read in full. */
+const LONGEST_TOOLTIP = 20_000;
+
+/** A name from a recording, cut in its middle; the tooltip has all of it. */
+export function Name({ text, longest = 90 }: { text: string; longest?: number }): JSX.Element {
+  const shown = shorten(text, longest);
+  return (
+    <span class="name" title={shown === text ? undefined : clean(text, LONGEST_TOOLTIP)}>
+      {shown}
+    </span>
+  );
+}
+
+/** A sentence from a recording or the catalogue. */
+export function Sentence({ text }: { text: string }): JSX.Element {
+  return <>{clean(text)}</>;
+}
+
+/** A text of the catalogue. */
+export function Markdown({ text }: { text: string }): JSX.Element {
+  return (
+    <>
+      {blocksOf(text).map((block, index) => {
+        if (block.kind === "code")
+          return (
+            <pre key={index}>{clean(block.text.replaceAll("\n", "\u2028"), 20_000).replaceAll("\\u{2028}", "\n")}</pre>
+          );
+        if (block.kind === "paragraph") return <p key={index}>{block.inlines.map(inline)}</p>;
+        const items = block.items.map((item, at) => <li key={at}>{item.map(inline)}</li>);
+        return block.ordered ? <ol key={index}>{items}</ol> : <ul key={index}>{items}</ul>;
+      })}
+    </>
+  );
+}
+
+function inline({ kind, text }: Inline, index: number): JSX.Element {
+  const safe = clean(text);
+  if (kind === "code") return <code key={index}>{safe}</code>;
+  return kind === "strong" ? <strong key={index}>{safe}</strong> : <span key={index}>{safe}</span>;
+}
