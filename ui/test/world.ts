@@ -102,7 +102,9 @@ class Interned {
 
 /** The bytes of the pack, not yet compressed. */
 export function packOf(world: World): Uint8Array {
-  const parts: Record<string, Uint8Array> = { ...samplesOf(world), spans: spansOf(world.spans) };
+  const parts: Record<string, Uint8Array> = {};
+  if (world.activities.length > 0) Object.assign(parts, samplesOf(world));
+  if (world.spans.length > 0) parts.spans = spansOf(world.spans);
   for (const [name, points] of Object.entries(world.counters)) parts[`counter/${name}`] = counterOf(points);
   const entries: { name: string; offset: number; length: number }[] = [];
   let offset = 0;

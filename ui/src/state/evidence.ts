@@ -33,7 +33,7 @@ export function showEvidence(item: Evidence, traces: Traces, known: Overview, no
   const leaf = item.stack.split(";")[0] ?? "";
   switch (item.table) {
     case "spans":
-      return { tab: "spans", kinds: traces.kinds, find: "", lanes };
+      return { tab: "spans", kinds: traces.kinds, find: "", lanes, threads: "" };
     case "samples":
       return { tab: "flame", search: leaf, lanes, threads: "" };
     case "account":

@@ -1,0 +1,125 @@
+// A service that is slow from second 10 to 30 of 40 because its compilers are busy, with names that mean harm.
+
+import type { CauseVerdict, Explanation } from "../src/data/explanation.ts";
+import type { Lane } from "../src/data/overview.ts";
+import { type Activity, overviewOf, type SpanOf, threadsOf, type World } from "./world.ts";
+
+const ORIGIN = 1_700_000_000;
+const at = (second: number): number => (ORIGIN + second) * 1e9;
+export const HOSTILE = '<img src=x onerror="alert(1)">\u202egnp.exe\u0007';
+
+function cause(id: string, verdict: CauseVerdict["verdict"], share: number): CauseVerdict {
+  const says = `what is said of ${id}`;
+  return { id, verdict, share, says, evidence: [], missing: [], chain: [], do: [], prove: "" };
+}
+
+function explanation(): Explanation {
+  const time = { from_ns: at(10), to_ns: at(30) };
+  const churn = cause("code_cache_churn", "shown", 0.71);
+  churn.evidence = [
+    { says: "compiler threads", value: 0.61, baseline: 0.17, unit: "cores", table: "account", stack: "", ...time },
+    { says: "compilations", value: 139, baseline: 22.5, unit: "1/s", table: "counters", stack: "", ...time },
+    { says: "longest pause", value: 21e6, baseline: 4e6, unit: "ns", table: "spans", stack: "", ...time },
+    { says: HOSTILE, value: 0.2, baseline: null, unit: "ratio", table: "samples", stack: `${HOSTILE};run`, ...time },
+  ];
+  churn.do = ["-XX:ReservedCodeCacheSize=240m"];
+  churn.prove = "fathom lab run code_cache_churn";
+  const unknown = cause("swap_in", "not_enough", 0);
+  unknown.missing = [{ says: "nothing was recorded", record_with: "sudo fathom record --pid PID --for 60s" }];
+  return {
+    schema: 1,
+    recording: {
+      title: HOSTILE,
+      pid: 4242,
+      jvm: "JDK 25",
+      collector: "G1",
+      cpus: 2,
+      from_ns: at(0),
+      to_ns: at(40),
+      sources: ["jfr"],
+      tier: 0,
+    },
+    slow: [{ ...time, signal: "request_latency", says: "requests took up to 7.8 s" }],
+    baseline: { kind: "rest_of_recording", says: "the other 20 s of the recording", duration_ns: 20e9 },
+    figures: [
+      { says: "process CPU", value: 1.04, baseline: 0.17, unit: "cores", table: "counters", stack: "", ...time },
+    ],
+    causes: [churn, unknown, cause("lock_contention", "ruled_out", 0)],
+    unexplained: { share: 0.29, says: "interpreted frames", stacks: [{ stack: `${HOSTILE};b`, share: 0.1 }] },
+    losses: [{ source: "jfr", kind: "truncated", says: "the last second is missing" }],
+  };
+}
+
+const LANES: Lane[] = [
+  lane("request_latency", "request latency", "ns", { pain: true, threshold: 2e9 }),
+  lane("compile_count", "compilations", "1/s", { kind: "rate", shown: false }),
+  lane("gc", "GC", "", { kind: "spans", kinds: ["gc_pause"], instances: [] }),
+];
+
+function lane(id: string, title: string, unit: string, more: Partial<Lane>): Lane {
+  return {
+    id,
+    group: "all",
+    title,
+    unit,
+    kind: "counter",
+    instances: [""],
+    words: [id],
+    pain: false,
+    shown: true,
+    ...more,
+  };
+}
+
+export function sickWorld(handlers = 4): World {
+  const threads = threadsOf(["handler", "http", handlers], ["compiler", "C2 CompilerThread", 2]);
+  threads[0].name = HOSTILE;
+  threads[1].name = "x".repeat(10_000);
+  const activities: Activity[] = threads.map(({ index: thread, role }) =>
+    role === "handler"
+      ? {
+          thread,
+          from_ms: 0,
+          to_ms: 40_000,
+          every_ms: 100,
+          stack: `vm:JavaThread::run;compiled:run;interpreted:${HOSTILE}`,
+        }
+      : { thread, from_ms: 10_000, to_ms: 30_000, every_ms: 20, stack: "vm:loop;vm:C2Compiler::compile_method" },
+  );
+  const spans: SpanOf[] = Array.from({ length: 40 }, (_, second) => ({
+    t: second * 1e9,
+    duration: second >= 10 && second < 30 ? 21e6 : 4e6,
+    thread: -1,
+    kind: "gc_pause",
+    name: second % 4 === 0 ? "Pause Full" : HOSTILE,
+    detail: JSON.stringify({ cause: HOSTILE }),
+    stack: 3,
+  }));
+  const evidence = "- `counters` `compile_count`: rate\n- `spans` `gc_pause`\n- threads with role `compiler`";
+  return {
+    overview: overviewOf(explanation(), {
+      origin_ns: `${ORIGIN}000000000`,
+      to: 40e9,
+      threads,
+      lanes: LANES,
+      baseline: [
+        { from: 0, to: 10e9 },
+        { from: 30e9, to: 40e9 },
+      ],
+      pages: { code_cache_churn: { title: "Churn", sections: [{ heading: "Evidence", text: evidence }] } },
+      facts: [{ subject: "jvm", key: HOSTILE, value: HOSTILE, source: "jfr" }],
+    }),
+    activities,
+    spans,
+    counters: {
+      "request_latency/": Array.from({ length: 40 }, (_, second) => [
+        second * 1000,
+        second >= 10 && second < 30 ? 7.8e9 : 1e6,
+      ]),
+      "compile_count/": Array.from({ length: 40 }, (_, second) => [
+        second * 1000,
+        second >= 10 && second < 30 ? 139 : 22,
+      ]),
+    },
+  };
+}
