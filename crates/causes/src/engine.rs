@@ -34,11 +34,17 @@ pub fn explain(recording: &Recording, options: &ExplainOptions<'_>) -> Explanati
     let timeline_options = Options { slow: options.slow, baseline: options.baseline };
     match analyse(recording, &timeline_options) {
         Some(analysis) => explain_analysis(&analysis),
-        None => summary::of_nothing(recording),
+        None => explain_nothing(recording),
     }
 }
 
-fn explain_analysis(analysis: &Analysis<'_>) -> Explanation {
+/// The answer for a recording without anything in it that has a time.
+pub fn explain_nothing(recording: &Recording) -> Explanation {
+    summary::of_nothing(recording)
+}
+
+/// Explains a recording whose account has been made.
+pub fn explain_analysis(analysis: &Analysis<'_>) -> Explanation {
     let case = Case::new(analysis);
     let lost_ns = case.excess().lost_ns();
     let mut ledger = Ledger::new(&case);

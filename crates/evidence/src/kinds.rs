@@ -190,7 +190,7 @@ words! {
 }
 
 words! {
-    /// Numbers. Instances are named in parentheses.
+    /// Numbers. Instances are named in parentheses. One that only grows says since when it counts.
     counter {
         /// Heap in use (`before_gc`, `after_gc`).
         HEAP_USED_BYTES = "heap_used_bytes";
@@ -268,7 +268,7 @@ words! {
         CGROUP_IO_BYTES = "cgroup_io_bytes";
         /// Requests of the container to disks since its start (instances as for `cgroup_io_bytes`).
         CGROUP_IO_COUNT = "cgroup_io_count";
-        /// Time in which some or all tasks of the container were short of something (instances as for `pressure_ns`).
+        /// Time since the container's start in which some or all of its tasks were short of something (instances as for `pressure_ns`).
         CGROUP_PRESSURE_NS = "cgroup_pressure_ns";
         /// Processes and threads in the container.
         CGROUP_TASKS_COUNT = "cgroup_tasks_count";
@@ -302,19 +302,19 @@ words! {
         PAGE_FAULTS_BY_LATENCY_COUNT = "page_faults_by_latency_count";
         /// Calls of one system call by one thread since the recording began, counted when they return (name of the call; `read socket`, `write socket` and so on for those of the calls on any descriptor that were on a socket).
         SYSTEM_CALLS_COUNT = "system_calls_count";
-        /// Time that those calls took, waits included (instances as for `system_calls_count`).
+        /// Time that those calls took since the recording began, waits included (instances as for `system_calls_count`).
         SYSTEM_CALLS_NS = "system_calls_ns";
-        /// Bytes that those calls transferred, for the calls that read, write, send and receive (instances as for `system_calls_count`).
+        /// Bytes that those calls transferred since the recording began, for the calls that read, write, send and receive (instances as for `system_calls_count`).
         SYSTEM_CALLS_BYTES = "system_calls_bytes";
-        /// How many of those calls failed, `EAGAIN` included (instances as for `system_calls_count`).
+        /// How many of those calls failed since the recording began, `EAGAIN` included (instances as for `system_calls_count`).
         SYSTEM_CALLS_FAILED_COUNT = "system_calls_failed_count";
         /// Time that one thread has been off the CPU and not runnable since the recording began, in waits that have ended (kind of wait, as the name of `blocked` spans). At the end of the recording, waits that go on count as well.
         BLOCKED_NS = "blocked_ns";
-        /// Number of those waits (kind of wait).
+        /// Number of those waits since the recording began (kind of wait).
         BLOCKED_COUNT = "blocked_count";
         /// Time that one thread has been runnable without a CPU since the recording began.
         RUN_QUEUE_WAITS_NS = "run_queue_waits_ns";
-        /// Number of those waits.
+        /// Number of those waits since the recording began.
         RUN_QUEUE_WAITS_COUNT = "run_queue_waits_count";
         /// CPU time of one thread since its start by mode (`user`, `system`), in ticks of 10 ms (procfs `stat`).
         THREAD_MODE_CPU_NS = "thread_mode_cpu_ns";
@@ -332,7 +332,7 @@ words! {
         PROCESS_MEMORY_BYTES = "process_memory_bytes";
         /// CPU time of all CPUs together since boot (`user`, `nice`, `system`, `idle`, `iowait`, `irq`, `softirq`, `steal`, `guest`, `guest_nice`), in ticks of 10 ms. `guest` is also part of `user`; idle time in `iowait` is idle.
         MACHINE_CPU_NS = "machine_cpu_ns";
-        /// The same of one CPU (`cpu3 user`, ...), each second; stolen time each 100 ms.
+        /// The same of one CPU since boot (`cpu3 user`, ...), each second; stolen time each 100 ms.
         ONE_CPU_NS = "one_cpu_ns";
         /// Context switches of the machine since boot.
         CONTEXT_SWITCHES_COUNT = "context_switches_count";
@@ -348,9 +348,9 @@ words! {
         LOAD_COUNT = "load_count";
         /// Requests to a block device that have completed since the recording began, of all processes (`device operation`).
         BLOCK_REQUESTS_COUNT = "block_requests_count";
-        /// Bytes of those requests (`device operation`).
+        /// Bytes of those requests since the recording began (`device operation`).
         BLOCK_REQUESTS_BYTES = "block_requests_bytes";
-        /// Time that those requests spent in a stage (`device operation stage`): `q2g` waiting for a request structure, `g2i` and `i2d` up to and in the scheduler's queue, or `g2d` where there was none, `d2c` at the device.
+        /// Time that those requests spent in a stage since the recording began (`device operation stage`): `q2g` waiting for a request structure, `g2i` and `i2d` up to and in the scheduler's queue, or `g2d` where there was none, `d2c` at the device.
         BLOCK_STAGE_NS = "block_stage_ns";
         /// Packets dropped at full receive queues since the recording began, in the network namespace of the process (`protocol port reason`; reason as the kernel names it).
         PACKETS_DROPPED_COUNT = "packets_dropped_count";
@@ -392,7 +392,7 @@ words! {
         SAFEPOINTS_COUNT = "safepoints_count";
         /// Time for which all Java threads were stopped at safepoints, since start.
         SAFEPOINT_TIME_NS = "safepoint_time_ns";
-        /// Part of it that was spent waiting for the last thread to stop.
+        /// Part of it that was spent waiting for the last thread to stop, since start.
         SAFEPOINT_SYNC_NS = "safepoint_sync_ns";
         /// Time between safepoints, since start.
         APPLICATION_TIME_NS = "application_time_ns";
@@ -468,5 +468,30 @@ words! {
         LIMIT = "limit";
         /// Something could not be read or recorded at all.
         REFUSED = "refused";
+    }
+}
+
+/// Whether a counter only grows, so that its rises are what happened: those that say since when they count.
+pub fn only_grows(counter: &str) -> bool {
+    counter::ALL.iter().any(|word| word.word == counter && word.meaning.split_whitespace().any(|word| word == "since"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_that_grow_are_told_from_levels() {
+        for (word, grows) in [
+            (counter::COMPILE_COUNT, true),
+            (counter::SYSTEM_CALLS_NS, true),
+            (counter::BLOCK_STAGE_NS, true),
+            (counter::HEAP_USED_BYTES, false),
+            (counter::CPU_PROCESS_RATIO, false),
+            (counter::DISK_IN_FLIGHT_COUNT, false),
+            ("unheard_of", false),
+        ] {
+            assert_eq!(only_grows(word), grows, "{word}");
+        }
     }
 }

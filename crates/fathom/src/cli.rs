@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{causes, doctor, explain, import, lab, ps, record, routing};
+use crate::commands::{causes, doctor, explain, import, lab, open, ps, record, report, routing};
 use crate::terminal::Color;
 
 /// Finds out why a JVM service on Linux was slow when the cause lies below the Java code.
@@ -23,6 +23,8 @@ pub(crate) enum Command {
     Ps(ps::Args),
     Record(record::Args),
     Explain(explain::Args),
+    Open(open::Args),
+    Report(report::Args),
     Import(import::Args),
     Causes(causes::Args),
     Doctor(doctor::Args),
@@ -36,6 +38,7 @@ Examples:
   fathom record --for 30s                    a running JVM and the kernel around it
   fathom explain app.jfr gc.log              why was it slow, from what the JVM wrote
   fathom explain incident/                   every recording and log in a folder
+  fathom open app.jfr gc.log                 the same in the browser, on one time axis
   fathom explain app.jfr --latency lat.csv   with the latencies of your requests
   fathom causes code_cache_churn             what a cause is, and how it is recognised
   fathom lab run code_cache_churn --both     see the mechanism on this machine, sick and fixed

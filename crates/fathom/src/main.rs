@@ -11,6 +11,7 @@ mod exit;
 mod finish;
 mod inputs;
 mod owner;
+mod page_file;
 mod progress;
 mod quantities;
 mod terminal;
@@ -35,6 +36,8 @@ fn run(command: &Command, terminal: &Terminal) -> anyhow::Result<ExitCode> {
     let Answer { text, code } = match command {
         Command::Import(args) => commands::import::run(args, terminal)?,
         Command::Explain(args) => commands::explain::run(args, terminal)?,
+        Command::Report(args) => commands::report::run(args, terminal)?,
+        Command::Open(args) => commands::open::run(args, terminal)?,
         Command::Causes(args) => commands::causes::run(args, terminal)?,
         Command::Ps(args) => commands::ps::run(args, terminal)?,
         Command::Record(args) => commands::record::run(args, terminal)?,

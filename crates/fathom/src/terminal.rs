@@ -22,7 +22,7 @@ pub(crate) enum Color {
 }
 
 /// What can be shown, and how.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Terminal {
     color: bool,
     width: usize,

@@ -20,10 +20,12 @@ pub mod recorded;
 pub mod routing;
 mod sheet;
 mod text;
+mod ticket;
 pub mod units;
 
 pub use markdown::page;
 pub use text::{Variant, beside, causes, explanation};
+pub use ticket::ticket;
 
 use jiff::tz::TimeZone;
 

@@ -12,7 +12,7 @@ use crate::intervals::Intervals;
 use crate::startup::{self, Startup};
 use crate::stops::{self, StopSpan};
 use crate::view::View;
-use crate::waits;
+use crate::waits::{self, WaitSpan};
 
 /// Requests of the service, from a latency file.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,6 +54,11 @@ pub struct Account {
 }
 
 impl Account {
+    /// The waits of the application's threads that the account is made of.
+    pub fn waits(&self, view: &View<'_>) -> Vec<WaitSpan> {
+        waits::find(view, &self.stopped)
+    }
+
     /// Makes the account of everything in the view.
     pub fn new(view: &View<'_>) -> Account {
         let grid = view.grid;

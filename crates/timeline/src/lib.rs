@@ -25,11 +25,12 @@ pub use cells::{Cell, Collection, Layer, Origin, Scope, Stop, Wait};
 pub use excess::{CellExcess, Excess};
 pub use grid::{BUCKET_NS, Grid};
 pub use intervals::{Intervals, SlowInterval};
-pub use pain::{Pain, PainOptions};
+pub use pain::{Pain, PainOptions, ToldSeries};
 pub use signals::SignalKind;
 pub use startup::Startup;
 pub use stops::StopSpan;
 pub use view::{Series, View};
+pub use waits::WaitSpan;
 
 use fathom_evidence::Recording;
 

@@ -35,6 +35,19 @@ pub struct Pain {
     pub signals: Vec<SignalKind>,
     /// Every signal with its highest value after start-up, for "nothing was slow".
     pub highest: Vec<(SignalKind, f64)>,
+    /// The signals that told slow seconds over time, to be looked at.
+    pub told: Vec<ToldSeries>,
+}
+
+/// A signal that told slow seconds, over time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToldSeries {
+    /// Which one.
+    pub kind: SignalKind,
+    /// Its value in each bucket; NaN where nobody looked.
+    pub values: Vec<f64>,
+    /// From this value a second is slow.
+    pub threshold: f64,
 }
 
 impl Pain {
@@ -73,6 +86,12 @@ struct Told {
     threshold: f64,
 }
 
+impl From<Told> for ToldSeries {
+    fn from(told: Told) -> ToldSeries {
+        ToldSeries { kind: told.signal.kind, values: told.signal.values, threshold: told.threshold }
+    }
+}
+
 /// Finds the slow and the baseline seconds.
 pub(crate) fn find(view: &View<'_>, account: &Account, options: &PainOptions<'_>) -> Pain {
     let all: Vec<Signal> = signals::all(view, account);
@@ -95,6 +114,7 @@ pub(crate) fn find(view: &View<'_>, account: &Account, options: &PainOptions<'_>
         baseline,
         signals: told.iter().map(|t| t.signal.kind).collect(),
         highest,
+        told: told.into_iter().map(ToldSeries::from).collect(),
     }
 }
 

@@ -77,6 +77,23 @@ impl SignalKind {
         }
     }
 
+    /// Unit of its values; empty for what a person said.
+    pub fn unit(self) -> &'static str {
+        match self {
+            SignalKind::Given => "",
+            SignalKind::RequestLatency => "ns",
+            SignalKind::Stopped | SignalKind::FullCollections | SignalKind::Cpu => "ratio",
+            SignalKind::Locks
+            | SignalKind::Permits
+            | SignalKind::InputOutput
+            | SignalKind::RunQueue
+            | SignalKind::PageFaults
+            | SignalKind::AllocationStalls => "threads",
+            SignalKind::Recompiling | SignalKind::Collecting | SignalKind::Interpreting => "cores",
+            SignalKind::FreeingCode | SignalKind::LostDatagrams => "1/s",
+        }
+    }
+
     /// For how many buckets at the beginning it says nothing, because a JVM that starts is so.
     fn ordinary_at_start(self, startup: Startup) -> usize {
         match self {

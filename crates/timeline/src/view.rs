@@ -82,6 +82,16 @@ impl<'a> View<'a> {
         indexes.map_or(&[][..], Vec::as_slice).iter().map(|index| self.recording.spans.row(*index as usize))
     }
 
+    /// Rows of the spans of each kind, likewise chosen and ordered.
+    pub fn span_rows(&self) -> impl Iterator<Item = (StrId, &[u32])> + '_ {
+        self.spans_by_kind.iter().map(|(kind, rows)| (*kind, rows.as_slice()))
+    }
+
+    /// Rows of the counters of each name, from the source that has most of them.
+    pub fn counter_rows(&self) -> impl Iterator<Item = (StrId, &[u32])> + '_ {
+        self.counters_by_name.iter().map(|(name, rows)| (*name, rows.as_slice()))
+    }
+
     /// Samples of an event.
     pub fn samples(&self, event: &str) -> impl Iterator<Item = Sample> + '_ {
         let event = self.recording.strings.find(event);

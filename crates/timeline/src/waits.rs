@@ -20,11 +20,13 @@ const PARKS: &[(&str, Wait)] = &[
 
 /// One wait with the part of it that the application was not stopped anyway.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct WaitSpan {
-    pub(crate) span: Span,
-    pub(crate) wait: Wait,
+pub struct WaitSpan {
+    /// The span that says so.
+    pub span: Span,
+    /// What was waited for.
+    pub wait: Wait,
     /// Time of the wait outside stops, in ns.
-    pub(crate) lost_ns: f64,
+    pub lost_ns: f64,
 }
 
 /// All waits of the application's threads.

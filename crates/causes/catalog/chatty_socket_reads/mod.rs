@@ -118,7 +118,10 @@ fn decide(case: &Case<'_>) -> Finding {
         return Finding::absent(format!("{says}; as before")).with_all(evidence);
     }
     let mut finding = match slow.waited > WAITED * slow.reads {
-        true => Finding::new(Standing::Faint, format!("{says}; but most had to wait for their data: the sender sets the pace")),
+        true => Finding::new(
+            Standing::Faint,
+            format!("{says}; but most had to wait for their data: the sender sets the pace"),
+        ),
         false => Finding::new(Standing::Seen, format!("{says}; the data were there already")),
     };
     if slow.connects >= slow.sends / READS_PER_SEND && slow.connects >= 1.0 {

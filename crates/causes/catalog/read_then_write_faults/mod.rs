@@ -94,10 +94,15 @@ fn decide(case: &Case<'_>) -> Finding {
         return Finding::absent(says).with_all(evidence);
     }
     let split = match slow.splits_pages() {
-        true => format!("; {} huge pages per second were split by it{}", say::number(slow.splits), splitting_kernel(case)),
+        true => {
+            format!("; {} huge pages per second were split by it{}", say::number(slow.splits), splitting_kernel(case))
+        }
         false => String::new(),
     };
-    let text = format!("{says}: read first, then written{split}; {} per second in vain", say::time(slow.in_vain_ns + slow.of_collector_ns));
+    let text = format!(
+        "{says}: read first, then written{split}; {} per second in vain",
+        say::time(slow.in_vain_ns + slow.of_collector_ns)
+    );
     let mut finding = Finding::new(Standing::Seen, text).with_all(evidence);
     finding.claims = claims(case, &slow, quiet.as_ref());
     finding.actions = advice(case, &slow);
@@ -117,9 +122,8 @@ fn evidence(case: &Case<'_>, slow: &Faults, quiet: Option<&Faults>) -> Vec<Evide
 /// Faults are CPU time of the thread that takes them; those of the collector's threads make its pauses longer, by
 /// the share of each of its workers.
 fn claims(case: &Case<'_>, slow: &Faults, quiet: Option<&Faults>) -> Vec<Claim> {
-    let grown = |measure: fn(&Faults) -> f64| {
-        (measure(slow) - quiet.map_or(0.0, measure)).max(0.0) * case.slow.seconds()
-    };
+    let grown =
+        |measure: fn(&Faults) -> f64| (measure(slow) - quiet.map_or(0.0, measure)).max(0.0) * case.slow.seconds();
     let mut claims = running_claims(case, grown(|faults| faults.in_vain_ns));
     let workers = case.view().flag("ParallelGCThreads").unwrap_or(1.0).max(1.0);
     let mut left = grown(|faults| faults.of_collector_ns) / workers * case.excess().concurrency;

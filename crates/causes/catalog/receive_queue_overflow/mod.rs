@@ -34,7 +34,8 @@ const AROUND_NS: i64 = 200_000_000;
 const ARRIVALS: [&str; 4] = ["Udp InDatagrams", "Udp RcvbufErrors", "Udp6 InDatagrams", "Udp6 RcvbufErrors"];
 
 fn decide(case: &Case<'_>) -> Finding {
-    let losses: Vec<(i64, i64, f64)> = case.view().lost_datagrams().into_iter().filter(|loss| is_slow(case, loss)).collect();
+    let losses: Vec<(i64, i64, f64)> =
+        case.view().lost_datagrams().into_iter().filter(|loss| is_slow(case, loss)).collect();
     let lost: f64 = losses.iter().map(|loss| loss.2).sum();
     if lost < 1.0 {
         return match is_recorded(case) {
@@ -52,7 +53,12 @@ fn decide(case: &Case<'_>) -> Finding {
         say::time(bursts.iter().map(|(from, to)| to.saturating_sub(from)).max().unwrap_or(0) as f64),
     );
     let quiet = case.quiet.as_ref().map(|quiet| lost_in(quiet) / quiet.seconds());
-    finding.with(case.evidence("datagrams lost", (lost, quiet.map(|rate| rate * case.slow.seconds())), "count", "counters"))
+    finding.with(case.evidence(
+        "datagrams lost",
+        (lost, quiet.map(|rate| rate * case.slow.seconds())),
+        "count",
+        "counters",
+    ))
 }
 
 /// Whether anybody looked at the sockets.
@@ -74,14 +80,16 @@ fn lost_in(side: &Side<'_>) -> f64 {
 fn bursts(losses: &[(i64, i64, f64)]) -> Intervals {
     let near = losses.iter().map(|(from, to, _)| (*from, to.saturating_add(BURST_GAP_NS)));
     let joined = Intervals::union(near.collect());
-    let whole = joined.iter().map(|(from, to)| (from, to.saturating_sub(BURST_GAP_NS).max(from.saturating_add(1_000_000))));
+    let whole =
+        joined.iter().map(|(from, to)| (from, to.saturating_sub(BURST_GAP_NS).max(from.saturating_add(1_000_000))));
     Intervals::union(whole.collect())
 }
 
 /// Why the queue was not emptied in time, with what that adds to the finding.
 fn why(case: &Case<'_>, bursts: &Intervals, lost: f64) -> (String, Finding) {
     let readers = calls::receivers(case);
-    let is_reader = |tid: i64| if readers.is_empty() { case.view().is_application(tid) } else { readers.contains(&tid) };
+    let is_reader =
+        |tid: i64| if readers.is_empty() { case.view().is_application(tid) } else { readers.contains(&tid) };
     let happened_in = held_up::by_cell(case, bursts, is_reader);
     let held_ns: f64 = happened_in.iter().map(|claim| claim.at_most_ns).sum();
     let extra = extra_arrivals(case, bursts);
@@ -132,11 +140,13 @@ fn extra_arrivals(case: &Case<'_>, bursts: &Intervals) -> Option<f64> {
     let quiet = case.quiet.as_ref()?;
     let series: Vec<Series> = ARRIVALS.iter().map(|name| case.view().counter(counter::NETWORK_COUNT, name)).collect();
     let usual = |side: &Side<'_>| -> f64 {
-        ARRIVALS.iter().map(|name| side.rise(&side.view.counter(counter::NETWORK_COUNT, name))).sum::<f64>() / side.seconds()
+        ARRIVALS.iter().map(|name| side.rise(&side.view.counter(counter::NETWORK_COUNT, name))).sum::<f64>()
+            / side.seconds()
     };
     let around = bursts.iter().map(|(from, to)| (from.saturating_sub(AROUND_NS), to.saturating_add(AROUND_NS)));
     let around = Intervals::union(around.collect());
-    let came: f64 = around.iter().flat_map(|(from, to)| series.iter().map(move |series| series.rise_within(from, to))).sum();
+    let came: f64 =
+        around.iter().flat_map(|(from, to)| series.iter().map(move |series| series.rise_within(from, to))).sum();
     Some(came - usual(quiet) * around.total_ns() as f64 / 1e9)
 }
 

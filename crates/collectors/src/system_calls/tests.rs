@@ -38,7 +38,8 @@ fn every_call_is_counted() {
     ] {
         assert_eq!(seen.counted(name, call), expected, "{name} {call}");
     }
-    let received: f64 = ["read socket", "recvfrom"].iter().map(|call| seen.counted(counter::SYSTEM_CALLS_BYTES, call)).sum();
+    let received: f64 =
+        ["read socket", "recvfrom"].iter().map(|call| seen.counted(counter::SYSTEM_CALLS_BYTES, call)).sum();
     assert_eq!(received, 32_100.0);
     assert!(seen.counted(counter::SYSTEM_CALLS_NS, "getppid") > 0.0);
 }

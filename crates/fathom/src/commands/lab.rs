@@ -84,6 +84,10 @@ struct RunArgs {
     #[arg(long)]
     from_files: bool,
 
+    /// Write the page of the (first) run into this file
+    #[arg(long, value_name = "FILE", conflicts_with = "all")]
+    html: Option<PathBuf>,
+
     /// Print JSON (docs/json.md)
     #[arg(long)]
     json: bool,
@@ -216,6 +220,10 @@ fn text(runs: &[Run], options: &TextOptions) -> String {
     text.push('\n');
     for run in runs {
         text.push_str(&verdict_line(run));
+    }
+    for page in runs.iter().filter_map(|run| run.page.as_ref()) {
+        text.push_str(&clean::line(&page.display().to_string()));
+        text.push('\n');
     }
     text
 }

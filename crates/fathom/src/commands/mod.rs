@@ -7,8 +7,10 @@ pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod import;
 pub(crate) mod lab;
+pub(crate) mod open;
 pub(crate) mod ps;
 pub(crate) mod record;
+pub(crate) mod report;
 pub(crate) mod routing;
 pub(crate) mod target;
 

@@ -6,7 +6,9 @@
 
 mod find;
 mod grouping;
+pub(crate) mod library;
 mod load;
+mod question;
 
 use std::path::{Path, PathBuf};
 
@@ -23,9 +25,10 @@ use crate::times::{self, TimePoint};
 
 pub(crate) use grouping::Traits;
 pub(crate) use load::Source;
+pub(crate) use question::Question;
 
 /// What the caller knows about the files.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Hints {
     /// Request latencies: CSV with the columns time and latency_ms, or lines for --latency-pattern
     #[arg(long, value_name = "FILE")]
@@ -72,6 +75,18 @@ pub(crate) struct Summary {
     pub(crate) path: PathBuf,
     pub(crate) format: &'static str,
     pub(crate) rows: usize,
+}
+
+/// The recordings among `paths` and in folders of them, each for itself and without reading it; `None` when there
+/// are other files as well, which have to be read to know what belongs together.
+pub(crate) fn recordings_only(paths: &[PathBuf]) -> Option<Vec<PathBuf>> {
+    let found = find::find(paths);
+    let recordings = found.items.into_iter().map(|item| match item {
+        find::Item::Recording(path) => Some(path),
+        find::Item::File(..) => None,
+    });
+    let recordings: Option<Vec<PathBuf>> = recordings.collect();
+    recordings.filter(|recordings| !recordings.is_empty())
 }
 
 /// Reads everything that `paths` lead to. Fails only if nothing can be read.
@@ -161,6 +176,8 @@ impl Service {
         let is_dump = |recording: &Recording| Traits::of(recording).is_identified();
         match is_dump(&recording) && is_dump(&self.recording) {
             true => self.recording.absorb_overlapping(recording),
+            // The first one is taken as it is: a large one should not be in memory twice.
+            false if self.sources.is_empty() => self.recording = recording,
             false => self.recording.absorb(recording),
         }
         for path in &paths {

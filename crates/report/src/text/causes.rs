@@ -66,7 +66,7 @@ fn write_cause(sheet: &mut Sheet, cause: &CauseVerdict, percent: u32, options: &
 }
 
 /// A verdict as it is told, and how alarming it is.
-pub(super) fn verdict_word(verdict: Verdict) -> (Tone, &'static str) {
+pub(crate) fn verdict_word(verdict: Verdict) -> (Tone, &'static str) {
     match verdict {
         Verdict::Shown => (Tone::Bad, "shown"),
         Verdict::Likely => (Tone::Warn, "likely"),

@@ -12,7 +12,7 @@ pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, options: &Text
     let recording = &explanation.recording;
     let mut items = vec![piece(Tone::Strong, &shorten(&recording.title, TITLE_MAX_CHARS))];
     items.extend(recording.pid.map(|pid| piece(Tone::Plain, &format!("pid {pid}"))));
-    items.extend(machine(recording));
+    items.extend(machine(recording).map(|machine| piece(Tone::Plain, &shorten(&machine, TITLE_MAX_CHARS))));
     let when = units::time_range(recording.from_ns, recording.to_ns, &options.zone);
     items.push(piece(Tone::Plain, &when));
     items.push(piece(Tone::Plain, &sources(recording)));
@@ -21,14 +21,15 @@ pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, options: &Text
 }
 
 /// For example `JDK 25.0.3, G1, 2 CPUs`; what is not known is left out.
-fn machine(recording: &RecordingSummary) -> Option<Piece> {
+pub(crate) fn machine(recording: &RecordingSummary) -> Option<String> {
     let cpus = recording.cpus.map(|cpus| format!("{cpus} CPU{}", if cpus == 1 { "" } else { "s" }));
     let known = [recording.jvm.clone(), recording.collector.clone(), cpus.unwrap_or_default()];
     let known: Vec<String> = known.into_iter().filter(|part| !part.is_empty()).collect();
-    (!known.is_empty()).then(|| piece(Tone::Plain, &shorten(&known.join(", "), TITLE_MAX_CHARS)))
+    (!known.is_empty()).then(|| known.join(", "))
 }
 
-fn sources(recording: &RecordingSummary) -> String {
+/// What it was seen by, and the tier.
+pub(crate) fn sources(recording: &RecordingSummary) -> String {
     const FILES: &[&str] = &["jfr", "gc_log", "latency"];
     let (files, collectors): (Vec<&str>, Vec<&str>) =
         recording.sources.iter().map(String::as_str).partition(|source| FILES.contains(source));

@@ -7,7 +7,8 @@ mod lists;
 mod slow;
 
 pub use beside::{Variant, beside};
-pub(crate) use header::spelled;
+pub(crate) use causes::verdict_word;
+pub(crate) use header::{machine, sources, spelled};
 
 use fathom_causes::explanation::{CauseVerdict, Explanation, Verdict};
 

@@ -1,23 +1,25 @@
 //! One run of one variant: recorded, explained, judged.
 
+use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, bail};
-use fathom_causes::ExplainOptions;
 use fathom_causes::explanation::Explanation;
 use fathom_collectors::{Target, Tier, collectors, recorder};
 use fathom_labs::{
     JdkWish, JfrSettings, Lab, LabError, LiveRecorder, PhaseLatency, PhaseRole, Progress, Recorder, Rights, RunOptions,
     RunOutput, Variant,
 };
+use fathom_page::Loaded;
 use serde::Serialize;
 
 use super::{Place, RunArgs, judge};
 use crate::finish;
-use crate::inputs;
+use crate::inputs::{Question, library};
+use crate::page_file;
 use crate::terminal::Terminal;
 
 /// A variant that was run and explained.
@@ -37,6 +39,9 @@ pub(super) struct Run {
     pub(super) wanted: String,
     /// Latency of the requests in each phase, as the clients saw it.
     pub(super) phases: Vec<Phase>,
+    /// Where its page was written, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) page: Option<PathBuf>,
     pub(super) explanation: Explanation,
 }
 
@@ -55,6 +60,8 @@ pub(super) struct Runner {
     jdk: Option<JdkWish>,
     from_files: bool,
     time_scale: f64,
+    /// Where the first run's page goes, until it is written.
+    html: Cell<Option<PathBuf>>,
     stop: Arc<AtomicBool>,
 }
 
@@ -62,7 +69,8 @@ impl Runner {
     pub(super) fn new(args: &RunArgs, time_scale: f64) -> Result<Runner> {
         let stop = fathom_labs::stop_on_signals().context("cannot listen for Ctrl-C")?;
         let jdk = args.jdk.as_deref().map(JdkWish::parse);
-        Ok(Runner { place: Place::new(args)?, jdk, from_files: args.from_files, time_scale, stop })
+        let (place, html) = (Place::new(args)?, Cell::new(args.html.clone()));
+        Ok(Runner { place, jdk, from_files: args.from_files, time_scale, html, stop })
     }
 
     /// Whether a signal asked to stop.
@@ -94,7 +102,12 @@ impl Runner {
             }
             output => output?,
         };
-        let explanation = explain(&output, terminal)?;
+        let page = page(&output, terminal)?;
+        let html = self.html.take();
+        if let Some(html) = &html {
+            page_file::write(html, &page)?;
+        }
+        let explanation = page.into_explanation();
         let dose = fs::read_to_string(&output.dose).unwrap_or_default();
         let problems = judge::problems(&variant.expects, &explanation, &dose);
         Ok(Run {
@@ -106,6 +119,7 @@ impl Runner {
             problems,
             wanted: variant.expects.says(),
             phases: phases(output.phases),
+            page: html,
             explanation,
         })
     }
@@ -135,14 +149,12 @@ struct Unwatched;
 impl recorder::Watcher for Unwatched {}
 
 /// Explains what the run left, from the files alone, like any other recording.
-fn explain(output: &RunOutput, terminal: &Terminal) -> Result<Explanation> {
+fn page(output: &RunOutput, terminal: &Terminal) -> Result<Loaded> {
     let files = [output.recording.clone(), output.gc_log.clone(), output.latency.clone()];
-    let mut services = inputs::services(&files, &inputs::Hints::default(), terminal)?;
+    let mut services = Question::of(&files).services(terminal)?;
     let found = services.len();
     match services.pop() {
-        Some(service) if found == 1 => {
-            Ok(fathom_causes::explain(&service.recording, &ExplainOptions { slow: None, baseline: None }))
-        }
+        Some(service) if found == 1 => library::loaded(service, &Question::of(&files), None, terminal),
         _ => bail!("{}: what the lab recorded was taken for {found} JVMs", output.folder.display()),
     }
 }

@@ -1,0 +1,118 @@
+//! What the page is made of: services as recordings that are ready for questions, read when they are wanted.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Result, bail};
+use fathom_page::serve::{Entry, Library, LoadError};
+use fathom_page::{About, Baseline, Loaded};
+
+use super::{Question, Service, file_name, recordings_only, services};
+use crate::terminal::Terminal;
+
+/// Recordings that are kept in memory at once: as many as are compared, and one to come back to.
+pub(crate) const KEPT_MAX: usize = 3;
+
+/// The services of a command line.
+pub(crate) struct Services {
+    question: Question,
+    terminal: Terminal,
+    baseline: Option<Arc<Baseline>>,
+    entries: Vec<Entry>,
+    /// The files of each.
+    paths: Vec<Vec<PathBuf>>,
+    /// What had to be read to know what belongs together, until it is asked for.
+    read: Mutex<Vec<Option<Service>>>,
+}
+
+impl Services {
+    /// Finds them. Recordings of fathom are read when they are asked for; other files are read now, because only
+    /// their content tells which of them are of the same JVM.
+    pub(crate) fn find(question: &Question, terminal: &Terminal) -> Result<Services> {
+        let baseline = baseline(question, terminal)?;
+        let (paths, read) = match question.alone().then(|| recordings_only(&question.paths().ok()?)).flatten() {
+            Some(recordings) => (recordings.into_iter().map(|path| vec![path]).collect::<Vec<_>>(), Vec::new()),
+            None => {
+                let mut read: Vec<Option<Service>> = question.services(terminal)?.into_iter().map(Some).collect();
+                let paths = read.iter().flatten().map(|service| service.paths.clone()).collect();
+                read.iter_mut().skip(KEPT_MAX).for_each(|service| *service = None);
+                (paths, read)
+            }
+        };
+        let entry = |paths: &Vec<PathBuf>| Entry { name: name(paths), size_bytes: size_bytes(paths) };
+        Ok(Services {
+            question: question.clone(),
+            terminal: terminal.clone(),
+            baseline,
+            entries: paths.iter().map(entry).collect(),
+            paths,
+            read: Mutex::new(read),
+        })
+    }
+
+    fn service(&self, number: usize) -> Result<Service> {
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(service) = read.get_mut(number).and_then(Option::take) {
+            return Ok(service);
+        }
+        drop(read);
+        let paths = &self.paths[number];
+        let mut services = services(paths, self.question.hints(), &self.terminal)?;
+        match (services.pop(), services.len()) {
+            (Some(service), 0) => Ok(service),
+            (_, others) => bail!("{}: {} JVMs now; it was one", paths[0].display(), others + 1),
+        }
+    }
+}
+
+impl Library for Services {
+    fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    fn load(&self, number: usize) -> Result<Loaded, LoadError> {
+        let load = || -> Result<Loaded> {
+            let service = self.service(number)?;
+            loaded(service, &self.question, self.baseline.clone(), &self.terminal)
+        };
+        load().map_err(|error| LoadError(format!("{error:#}")))
+    }
+}
+
+/// The recording of the service when it was well, if one was named.
+pub(crate) fn baseline(question: &Question, terminal: &Terminal) -> Result<Option<Arc<Baseline>>> {
+    let baseline = question.baseline(terminal)?;
+    Ok(baseline.map(|(name, recording)| Arc::new(Baseline::new(name, recording))))
+}
+
+/// A service explained and ready for questions.
+pub(crate) fn loaded(
+    service: Service,
+    question: &Question,
+    baseline: Option<Arc<Baseline>>,
+    terminal: &Terminal,
+) -> Result<Loaded> {
+    let slow = question.slow_ns(&service, terminal)?;
+    let about = About { id: 0, name: name(&service.paths), size_bytes: size_bytes(&service.paths), slow, baseline };
+    Ok(Loaded::new(service.recording, about))
+}
+
+/// The name of the first file, and how many more there are.
+fn name(paths: &[PathBuf]) -> String {
+    let first = paths.first().map_or_else(String::new, |path| file_name(path));
+    match paths.len().saturating_sub(1) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
+}
+
+/// Size of files, and of what is directly in folders.
+fn size_bytes(paths: &[PathBuf]) -> u64 {
+    let of_file = |path: &Path| fs::metadata(path).map_or(0, |data| if data.is_file() { data.len() } else { 0 });
+    let of_folder = |path: &Path| -> u64 {
+        let entries = fs::read_dir(path).into_iter().flatten().flatten();
+        entries.map(|entry| of_file(&entry.path())).sum()
+    };
+    paths.iter().map(|path| if path.is_dir() { of_folder(path) } else { of_file(path) }).sum()
+}

@@ -1,0 +1,9 @@
+//! A recording sorted for questions: each part is made once, when the recording is loaded.
+
+pub(crate) mod cover;
+pub(crate) mod lanes;
+pub(crate) mod samples;
+pub(crate) mod spans;
+pub(crate) mod threads;
+pub(crate) mod tree;
+pub(crate) mod words;

@@ -1,0 +1,175 @@
+//! How words of the schema are shown: group, title, unit. Words that are not known here are shown as well.
+
+use fathom_evidence::kinds::{self, Word};
+
+use super::lanes::LaneKind;
+
+/// Group of the signals that tell slow seconds.
+pub(crate) const PAIN: &str = "slow";
+/// Group of the account.
+pub(crate) const ACCOUNT: &str = "threads";
+const COLLECTOR: &str = "collector";
+const STOPS: &str = "stops";
+const COMPILER: &str = "compiler";
+const MEMORY: &str = "memory";
+const CPU: &str = "cpu";
+const WAITS: &str = "waits";
+const DISK: &str = "disks and files";
+const NETWORK: &str = "network";
+const OTHER: &str = "other";
+const OWN: &str = "fathom itself";
+
+/// Groups in the order of the page.
+const GROUPS: &[&str] =
+    &[PAIN, ACCOUNT, STOPS, COLLECTOR, COMPILER, CPU, WAITS, MEMORY, DISK, NETWORK, OTHER, OWN];
+
+/// Beginnings of words and the group that they belong to; the first that fits counts.
+const PREFIXES: &[(&str, &str)] = &[
+    ("request", PAIN),
+    ("own_", OWN),
+    ("safepoint", STOPS),
+    ("time_to_safepoint", STOPS),
+    ("vm_operation", STOPS),
+    ("application_time", STOPS),
+    ("host_stall", STOPS),
+    ("gc", COLLECTOR),
+    ("system_gc", COLLECTOR),
+    ("collector_run", COLLECTOR),
+    ("heap", COLLECTOR),
+    ("young", COLLECTOR),
+    ("old", COLLECTOR),
+    ("allocation", COLLECTOR),
+    ("page_allocation", COLLECTOR),
+    ("relocation", COLLECTOR),
+    ("uncommitted", COLLECTOR),
+    ("code_", COMPILER),
+    ("compil", COMPILER),
+    ("deoptimization", COMPILER),
+    ("jit_", COMPILER),
+    ("class", COMPILER),
+    ("metaspace", COMPILER),
+    ("cgroup_memory", MEMORY),
+    ("cgroup_io", DISK),
+    ("cgroup", CPU),
+    ("cpu", CPU),
+    ("thread_cpu", CPU),
+    ("thread_mode_cpu", CPU),
+    ("process_cpu", CPU),
+    ("machine_cpu", CPU),
+    ("one_cpu", CPU),
+    ("run_queue", CPU),
+    ("thread_run_queue", CPU),
+    ("jvm_threads_cpu", CPU),
+    ("load", CPU),
+    ("context_switches", CPU),
+    ("tasks", CPU),
+    ("interrupts", CPU),
+    ("softirqs", CPU),
+    ("pressure", CPU),
+    ("wakeup_delay", CPU),
+    ("page_fault", MEMORY),
+    ("thread_minor", MEMORY),
+    ("thread_major", MEMORY),
+    ("thread_allocated", COLLECTOR),
+    ("process_faults", MEMORY),
+    ("process_memory", MEMORY),
+    ("memory", MEMORY),
+    ("meminfo", MEMORY),
+    ("vmstat", MEMORY),
+    ("resident", MEMORY),
+    ("block_", DISK),
+    ("disk", DISK),
+    ("file_", DISK),
+    ("packet", NETWORK),
+    ("network", NETWORK),
+    ("socket", NETWORK),
+    ("blocked", WAITS),
+    ("system_call", WAITS),
+    ("monitor", WAITS),
+    ("park", WAITS),
+    ("sleep", WAITS),
+    ("native_lock", WAITS),
+];
+
+/// The group of a counter or a kind of span.
+pub(crate) fn counter_group(word: &str) -> &'static str {
+    PREFIXES.iter().find(|(prefix, _)| word.starts_with(prefix)).map_or(OTHER, |(_, group)| group)
+}
+
+/// Where a group stands on the page.
+pub(crate) fn group_rank(group: &str) -> usize {
+    GROUPS.iter().position(|known| *known == group).unwrap_or(GROUPS.len())
+}
+
+/// Where a counter stands in the schema.
+pub(crate) fn counter_rank(word: &str) -> usize {
+    rank(kinds::counter::ALL, word)
+}
+
+/// Where a kind of span stands in the schema.
+pub(crate) fn span_rank(word: &str) -> usize {
+    rank(kinds::span::ALL, word)
+}
+
+fn rank(words: &[Word], word: &str) -> usize {
+    words.iter().position(|known| known.word == word).unwrap_or(words.len())
+}
+
+/// What a word means; empty for one that the schema does not have.
+pub(crate) fn meaning(word: &str) -> &'static str {
+    let mut all = kinds::counter::ALL.iter().chain(kinds::span::ALL).chain(kinds::event::ALL);
+    all.find(|known| known.word == word).map_or("", |known| known.meaning.trim())
+}
+
+/// Ends of words that are units, and the unit of a level and of a rate with the factor to it.
+const UNITS: &[(&str, &str, (&str, f64))] = &[
+    ("_bytes", "bytes", ("bytes/s", 1.0)),
+    ("_ns", "ns", ("cores", 1e-9)),
+    ("_count", "count", ("1/s", 1.0)),
+    ("_ratio", "ratio", ("ratio", 1.0)),
+    ("_per_second", "1/s", ("1/s", 1.0)),
+];
+
+/// Unit of a lane of the counter `word`, and the factor from its values to that unit. Time per second is a number
+/// of threads or cores.
+pub(crate) fn unit(word: &str, kind: LaneKind) -> (&'static str, f64) {
+    let found = UNITS.iter().find(|(ending, _, _)| word.ends_with(ending));
+    match (found, kind) {
+        (Some((_, level, _)), LaneKind::Counter) => (level, 1.0),
+        (Some(("_ns", _, (_, factor))), LaneKind::Rate) if !word.contains("cpu") => ("threads", *factor),
+        (Some((_, _, rate)), LaneKind::Rate) => *rate,
+        (None, LaneKind::Counter) => ("", 1.0),
+        (None, LaneKind::Rate) => ("1/s", 1.0),
+    }
+}
+
+/// A word without underscores and unit.
+pub(crate) fn title(word: &str) -> String {
+    let bare = UNITS.iter().find_map(|(ending, _, _)| word.strip_suffix(ending)).unwrap_or(word);
+    bare.replace('_', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_become_readable() {
+        for (word, kind, expected) in [
+            ("heap_used_bytes", LaneKind::Counter, ("collector", "heap used", "bytes")),
+            ("thread_cpu_ns", LaneKind::Rate, ("cpu", "thread cpu", "cores")),
+            ("blocked_ns", LaneKind::Rate, ("waits", "blocked", "threads")),
+            ("disk_bytes", LaneKind::Rate, ("disks and files", "disk", "bytes/s")),
+            ("compile_count", LaneKind::Rate, ("compiler", "compile", "1/s")),
+            ("gc_policy", LaneKind::Counter, ("collector", "gc policy", "")),
+            ("unheard_of", LaneKind::Counter, ("other", "unheard of", "")),
+        ] {
+            assert_eq!((counter_group(word), title(word).as_str(), unit(word, kind).0), expected);
+        }
+    }
+
+    #[test]
+    fn every_group_has_its_place() {
+        assert!(PREFIXES.iter().all(|(_, group)| GROUPS.contains(group)));
+    }
+}

@@ -1,0 +1,209 @@
+//! A recording made ready for questions.
+//!
+//! What the questions need is sorted once and kept in columns; the tables that it was made from are given up, so
+//! that a recording is in memory once. The explanation is made by the same functions as that of `fathom explain`.
+
+use std::sync::{Arc, OnceLock};
+
+use fathom_causes::explanation::Explanation;
+use fathom_evidence::{Recording, StackId};
+use fathom_evidence::tables::Counters;
+use fathom_timeline::{Analysis, Intervals, Options, analyse};
+
+use crate::axis::Axis;
+use crate::index::cover::Cover;
+use crate::index::lanes::{self, Lane};
+use crate::index::samples::{self, Event};
+use crate::index::spans::Spans;
+use crate::index::threads::Threads;
+use crate::index::tree::Tree;
+
+/// Beginning and end of a stretch of time, in ns since an origin.
+pub(crate) type Range = (i64, i64);
+
+/// What is known of a recording beside its rows.
+#[derive(Debug, Clone, Default)]
+pub struct About {
+    /// Its number among the recordings that are served.
+    pub id: u32,
+    /// Name of the file or folder.
+    pub name: String,
+    /// Its size on disk; 0 when unknown.
+    pub size_bytes: u64,
+    /// When it was slow, if a person says so, in ns since the Unix epoch.
+    pub slow: Option<(i64, i64)>,
+    /// A recording of the same service when it was well.
+    pub baseline: Option<Arc<Baseline>>,
+}
+
+/// A recording of the same service when it was well: as the explanation compares with it, and as it is looked at.
+#[derive(Debug)]
+pub struct Baseline {
+    name: String,
+    recording: Recording,
+    loaded: OnceLock<Arc<Loaded>>,
+}
+
+impl Baseline {
+    /// A baseline with the name of its file.
+    pub fn new(name: String, recording: Recording) -> Baseline {
+        Baseline { name, recording, loaded: OnceLock::new() }
+    }
+
+    /// Name of its file.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The same, ready for questions: made when it is first asked for.
+    fn loaded(&self) -> Arc<Loaded> {
+        let about = || About { name: self.name.clone(), ..About::default() };
+        self.loaded.get_or_init(|| Arc::new(Loaded::new(self.recording.clone(), about()))).clone()
+    }
+}
+
+/// A recording made ready for questions.
+#[derive(Debug)]
+pub struct Loaded {
+    pub(crate) about: About,
+    pub(crate) explanation: Explanation,
+    /// Dictionaries, facts, spans, logs and losses; samples and counters have been taken out of it.
+    pub(crate) recording: Recording,
+    pub(crate) axis: Axis,
+    pub(crate) threads: Threads,
+    pub(crate) tree: Tree,
+    node_of_stack: Vec<u32>,
+    pub(crate) events: Vec<Event>,
+    pub(crate) spans: Spans,
+    pub(crate) lanes: Vec<Lane>,
+    pub(crate) cover: Cover,
+    /// What the slow time is compared with, if that is a part of this recording; in ns since the origin.
+    quiet: Vec<(i64, i64)>,
+    /// The same of the other recording, in ns since its own origin.
+    quiet_of_other: Vec<(i64, i64)>,
+}
+
+/// What is made of a recording before its tables are taken apart.
+struct Prepared {
+    explanation: Explanation,
+    axis: Axis,
+    threads: Threads,
+    spans: Spans,
+    lanes: Vec<Lane>,
+    cover: Cover,
+    quiet: Vec<(i64, i64)>,
+    quiet_of_other: Vec<(i64, i64)>,
+}
+
+impl Loaded {
+    /// Explains a recording and sorts it.
+    pub fn new(mut recording: Recording, about: About) -> Loaded {
+        let mut prepared = prepare(&recording, &about);
+        if prepared.explanation.recording.title.is_empty() {
+            prepared.explanation.recording.title.clone_from(&about.name);
+        }
+        recording.counters = Counters::default();
+        let (tree, node_of_stack) = Tree::new(&recording);
+        let events = samples::take(&mut recording, &prepared.axis, &prepared.threads, &node_of_stack);
+        Loaded {
+            about,
+            explanation: prepared.explanation,
+            recording,
+            axis: prepared.axis,
+            threads: prepared.threads,
+            tree,
+            node_of_stack,
+            events,
+            spans: prepared.spans,
+            lanes: prepared.lanes,
+            cover: prepared.cover,
+            quiet: prepared.quiet,
+            quiet_of_other: prepared.quiet_of_other,
+        }
+    }
+
+    /// The answer to why it was slow.
+    pub fn explanation(&self) -> &Explanation {
+        &self.explanation
+    }
+
+    /// The same, of a recording that is done with.
+    pub fn into_explanation(self) -> Explanation {
+        self.explanation
+    }
+
+    /// The quiet time that the slow time is compared with in this recording.
+    pub(crate) fn quiet(&self) -> &[Range] {
+        &self.quiet
+    }
+
+    /// The other recording that the slow time is compared with, and the quiet time of it.
+    pub(crate) fn other(&self) -> Option<(Arc<Loaded>, &[Range])> {
+        self.about.baseline.as_ref().map(|baseline| (baseline.loaded(), self.quiet_of_other.as_slice()))
+    }
+
+    /// The node of a stack in the tree.
+    pub(crate) fn node_of(&self, stack: StackId) -> u32 {
+        self.node_of_stack.get(stack.0 as usize).copied().unwrap_or(0)
+    }
+
+    /// The name of a thread, or its number where it has none.
+    pub(crate) fn thread_name(&self, number: u32) -> String {
+        let Some(thread) = self.threads.get(number) else { return String::new() };
+        let name = self.recording.text(thread.name);
+        if name.is_empty() { format!("thread {}", thread.tid) } else { name.to_owned() }
+    }
+}
+
+fn prepare(recording: &Recording, about: &About) -> Prepared {
+    let baseline = about.baseline.as_ref().map(|baseline| &baseline.recording);
+    let extent = recording.time_range_ns();
+    let Some(analysis) = analyse(recording, &Options { slow: about.slow, baseline }) else {
+        return nothing(recording, extent.unwrap_or_default());
+    };
+    let grid = analysis.view.grid;
+    let accounted = (grid.start_ns, grid.end_ns());
+    let axis = Axis::new(accounted, extent.unwrap_or(accounted));
+    let threads = Threads::new(recording, Some(&analysis.view));
+    let (quiet, quiet_of_other) = quiet(&analysis, &axis);
+    Prepared {
+        explanation: fathom_causes::explain_analysis(&analysis),
+        spans: Spans::new(&analysis.view),
+        lanes: lanes::lanes(&analysis, &axis, &threads),
+        cover: Cover::new(&analysis, &axis, &threads),
+        axis,
+        threads,
+        quiet,
+        quiet_of_other,
+    }
+}
+
+/// A recording without anything that has a time.
+fn nothing(recording: &Recording, extent: (i64, i64)) -> Prepared {
+    Prepared {
+        explanation: fathom_causes::explain_nothing(recording),
+        axis: Axis::new(extent, extent),
+        threads: Threads::new(recording, None),
+        spans: Spans::default(),
+        lanes: Vec::new(),
+        cover: Cover::default(),
+        quiet: Vec::new(),
+        quiet_of_other: Vec::new(),
+    }
+}
+
+type Ranges = Vec<Range>;
+
+/// The quiet time in this recording, and in the other one.
+fn quiet(analysis: &Analysis<'_>, axis: &Axis) -> (Ranges, Ranges) {
+    let relative = |time: Intervals, axis: &Axis| time.iter().map(|(from, to)| (axis.at(from), axis.at(to))).collect();
+    match (&analysis.reference, analysis.quiet_time()) {
+        (_, None) => (Vec::new(), Vec::new()),
+        (None, Some((_, time))) => (relative(time, axis), Vec::new()),
+        (Some(reference), Some((view, time))) => {
+            let grid = reference.account.grid;
+            let extent = view.recording.time_range_ns().unwrap_or_default();
+            (Vec::new(), relative(time, &Axis::new((grid.start_ns, grid.end_ns()), extent)))
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! Everything but the rows: the explanation, and what can be asked for.
+
+use std::collections::BTreeMap;
+
+use fathom_causes::explanation::Explanation;
+use fathom_evidence::Table;
+use fathom_evidence::kinds::{counter, span};
+use serde::Serialize;
+
+use super::pages::{Page, pages};
+use crate::index::cover::STATES;
+use crate::index::lanes::LaneKind;
+use crate::index::threads::ROLES;
+use crate::index::words;
+use crate::loaded::Loaded;
+
+/// Version of the page's questions and answers.
+const SCHEMA: u32 = 1;
+
+/// Of more threads only those that did most are named.
+const THREADS_MAX: usize = 20_000;
+
+/// More facts than this are not shown.
+const FACTS_MAX: usize = 20_000;
+
+/// Spans that a page shows from the beginning; the others can be chosen.
+const SHOWN_SPANS: &[&str] = &[
+    span::REQUEST,
+    span::GC_PAUSE,
+    span::GC_CONCURRENT,
+    span::SAFEPOINT,
+    span::TIME_TO_SAFEPOINT,
+    span::COMPILATION,
+    span::CODE_CACHE_FULL,
+    span::PAGE_FAULT,
+    span::BLOCK_REQUEST,
+    span::PACKET_DROP,
+    span::HOST_STALL,
+    span::MONITOR_ENTER,
+    span::OWN_ACTION,
+];
+
+/// Counters that a page shows from the beginning.
+const SHOWN_COUNTERS: &[&str] = &[
+    counter::HEAP_USED_BYTES,
+    counter::CODE_CACHE_USED_BYTES,
+    counter::COMPILE_COUNT,
+    counter::CPU_PROCESS_RATIO,
+    counter::THREAD_CPU_NS,
+    counter::THREAD_RUN_QUEUE_NS,
+];
+
+/// The answer.
+#[derive(Debug, Serialize)]
+pub(crate) struct Overview<'a> {
+    schema: u32,
+    id: u32,
+    name: &'a str,
+    /// As text: a browser's numbers do not hold it.
+    origin_ns: String,
+    from: i64,
+    to: i64,
+    extent: Stretch,
+    explanation: &'a Explanation,
+    baseline: Vec<Stretch>,
+    baseline_recording: Option<&'a str>,
+    pages: BTreeMap<&'static str, Page>,
+    roles: Vec<Named<'a>>,
+    threads: Vec<Thread<'a>>,
+    threads_count: usize,
+    lanes: Vec<Lane<'a>>,
+    events: Vec<Event<'a>>,
+    states: Vec<State>,
+    facts: Vec<Fact<'a>>,
+    logs: usize,
+    has: Has,
+    /// Of how many samples one is kept; 1 but in a file.
+    pub(crate) thinned: u32,
+}
+
+#[derive(Debug, Serialize)]
+struct Stretch {
+    from: i64,
+    to: i64,
+}
+
+#[derive(Debug, Serialize)]
+struct Named<'a> {
+    id: &'a str,
+    title: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Thread<'a> {
+    index: usize,
+    tid: i64,
+    name: &'a str,
+    role: &'static str,
+    cpu_ns: f64,
+    samples: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Lane<'a> {
+    id: &'a str,
+    group: &'a str,
+    title: String,
+    says: &'a str,
+    unit: &'a str,
+    kind: &'static str,
+    instances: Vec<&'a str>,
+    kinds: Vec<&'a str>,
+    words: Vec<&'a str>,
+    pain: bool,
+    shown: bool,
+    threshold: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Event<'a> {
+    id: &'a str,
+    title: String,
+    says: &'static str,
+    unit: &'static str,
+    samples: usize,
+    on_cpu: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct State {
+    id: &'static str,
+    title: &'static str,
+    color: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct Fact<'a> {
+    subject: &'a str,
+    key: &'a str,
+    value: &'a str,
+    source: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct Has {
+    samples: bool,
+    spans: bool,
+    cover: bool,
+    logs: bool,
+}
+
+/// The overview of a recording.
+pub(crate) fn overview(page: &Loaded) -> Overview<'_> {
+    let stretch = |range: &(i64, i64)| Stretch { from: range.0, to: range.1 };
+    let logs = page.recording.logs.len();
+    Overview {
+        schema: SCHEMA,
+        id: page.about.id,
+        name: &page.about.name,
+        origin_ns: page.axis.origin_ns.to_string(),
+        from: page.axis.from,
+        to: page.axis.to,
+        extent: stretch(&page.axis.extent),
+        explanation: &page.explanation,
+        baseline: page.quiet().iter().map(stretch).collect(),
+        baseline_recording: page.about.baseline.as_ref().map(|baseline| baseline.name()),
+        pages: pages(),
+        roles: ROLES.iter().map(|role| Named { id: role, title: role_title(role) }).collect(),
+        threads: threads(page),
+        threads_count: page.threads.len(),
+        lanes: lanes(page),
+        events: events(page),
+        states: STATES.iter().map(|(_, id, title, color)| State { id, title, color }).collect(),
+        facts: facts(page),
+        logs,
+        has: Has {
+            samples: !page.events.is_empty(),
+            spans: !page.spans.kinds.is_empty(),
+            cover: page.cover.has_any() || page.events.iter().any(|event| event.is_on_cpu()),
+            logs: logs > 0,
+        },
+        thinned: 1,
+    }
+}
+
+fn role_title(role: &str) -> String {
+    let says = match role {
+        "handler" => "requests",
+        "java" => "application",
+        "gc" => "collector",
+        "vm" => "JVM",
+        other => other,
+    };
+    format!("{says} threads")
+}
+
+fn threads(page: &Loaded) -> Vec<Thread<'_>> {
+    let mut shown: Vec<usize> = (0..page.threads.len()).collect();
+    if shown.len() > THREADS_MAX {
+        let did = |number: &usize| (page.threads[*number].cpu_ns as u64, page.threads[*number].samples);
+        shown.sort_by_key(|number| std::cmp::Reverse(did(number)));
+        shown.truncate(THREADS_MAX);
+        shown.sort_unstable();
+    }
+    let thread = |index: usize| {
+        let thread = page.threads[index];
+        Thread {
+            index,
+            tid: thread.tid,
+            name: page.recording.text(thread.name),
+            role: ROLES[usize::from(thread.role)],
+            cpu_ns: thread.cpu_ns,
+            samples: thread.samples,
+        }
+    };
+    shown.into_iter().map(thread).collect()
+}
+
+/// Lanes of numbers and of spans together, by group.
+fn lanes(page: &Loaded) -> Vec<Lane<'_>> {
+    let numbers = page.lanes.iter().map(|lane| Lane {
+        id: &lane.id,
+        group: lane.group,
+        title: lane.title.clone(),
+        says: &lane.says,
+        unit: lane.unit,
+        kind: if lane.kind == LaneKind::Rate { "rate" } else { "counter" },
+        instances: lane.instances.iter().map(|instance| instance.name.as_str()).collect(),
+        kinds: Vec::new(),
+        words: lane.words.iter().map(String::as_str).collect(),
+        pain: lane.threshold.is_some(),
+        shown: lane.words.is_empty() || SHOWN_COUNTERS.contains(&lane.id.as_str()),
+        threshold: lane.threshold,
+    });
+    let mut kinds: Vec<&str> = page.spans.kinds.iter().map(|kind| kind.word.as_str()).collect();
+    kinds.sort_by_key(|kind| words::span_rank(kind));
+    let spans = kinds.into_iter().map(|kind| Lane {
+        id: kind,
+        group: words::counter_group(kind),
+        title: words::title(kind),
+        says: words::meaning(kind),
+        unit: "ns",
+        kind: "spans",
+        instances: Vec::new(),
+        kinds: vec![kind],
+        words: vec![kind],
+        pain: false,
+        shown: SHOWN_SPANS.contains(&kind),
+        threshold: None,
+    });
+    let mut lanes: Vec<Lane<'_>> = spans.chain(numbers).collect();
+    lanes.sort_by_key(|lane| (words::group_rank(lane.group), !lane.pain));
+    lanes
+}
+
+fn events(page: &Loaded) -> Vec<Event<'_>> {
+    let mut events = Vec::with_capacity(page.events.len());
+    for event in &page.events {
+        events.push(Event {
+            id: &event.word,
+            title: words::title(&event.word),
+            says: words::meaning(&event.word),
+            unit: event.unit.name(),
+            samples: event.len(),
+            on_cpu: event.is_on_cpu(),
+        });
+    }
+    events
+}
+
+fn facts(page: &Loaded) -> Vec<Fact<'_>> {
+    let text = |id| page.recording.text(id);
+    let facts = page.recording.facts.rows().take(FACTS_MAX);
+    facts
+        .map(|fact| Fact {
+            subject: text(fact.subject),
+            key: text(fact.key),
+            value: text(fact.value),
+            source: text(fact.source),
+        })
+        .collect()
+}

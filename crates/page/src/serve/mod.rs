@@ -1,0 +1,78 @@
+//! Gives the page and its answers to a browser on this machine.
+//!
+//! A recording tells much of a service, so nobody else gets it: the server listens on loopback unless told
+//! otherwise, its address begins with a random token, and requests for another host's name or from another site's
+//! page are refused (a page of any site can make a browser ask 127.0.0.1). It only reads.
+
+mod guard;
+mod routes;
+mod shelf;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio::runtime::Builder;
+
+pub use shelf::{Entry, Library, LoadError, Shelf};
+
+/// Threads that wait for connections; the work is done by others.
+const THREADS: usize = 1;
+
+/// Questions that are worked on at once: each may use all processors.
+const QUESTIONS: usize = 8;
+
+/// A server that has its address and does not serve yet.
+#[derive(Debug)]
+pub struct Server {
+    listener: std::net::TcpListener,
+    address: SocketAddr,
+    token: String,
+}
+
+impl Server {
+    /// Binds to an address; port 0 takes a free one.
+    pub fn bind(address: SocketAddr) -> io::Result<Server> {
+        let listener = std::net::TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        Ok(Server { listener, address, token: guard::token()? })
+    }
+
+    /// The address of the page, with its token.
+    pub fn url(&self) -> String {
+        format!("http://{}/{}/", self.address, self.token)
+    }
+
+    /// Serves until `ended` is over.
+    pub fn serve(self, shelf: Arc<Shelf>, ended: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(THREADS)
+            .max_blocking_threads(QUESTIONS)
+            .enable_io()
+            .enable_time()
+            .build()?;
+        let router = routes::router(guard::Guard::new(self.address, self.token), shelf);
+        runtime.block_on(async {
+            let listener = TcpListener::from_std(self.listener)?;
+            tokio::select! {
+                served = async { axum::serve(listener, router).await } => served,
+                () = ended => Ok(()),
+            }
+        })?;
+        // A question that is still being answered has nobody to answer to.
+        runtime.shutdown_background();
+        Ok(())
+    }
+
+    /// Serves until Ctrl-C.
+    pub fn serve_until_interrupted(self, shelf: Arc<Shelf>) -> io::Result<()> {
+        self.serve(shelf, async {
+            // If it cannot be listened for, the signal ends the program as it always does.
+            if tokio::signal::ctrl_c().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        })
+    }
+}

@@ -1,0 +1,78 @@
+//! From a path to an answer.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::middleware;
+use axum::response::{IntoResponse, Response};
+
+use super::guard::{self, Guard};
+use super::shelf::Shelf;
+use crate::assets;
+use crate::model::{self, Answer, Others, compare};
+use crate::query::Query;
+use crate::refused::Refused;
+
+/// Everything behind the token.
+pub(super) fn router(guard: Guard, shelf: Arc<Shelf>) -> Router {
+    Router::new()
+        .fallback(respond)
+        .with_state(shelf)
+        .layer(middleware::from_fn_with_state(guard, guard::check))
+}
+
+async fn respond(State(shelf): State<Arc<Shelf>>, request: Request) -> Response {
+    // The guard has let it pass, so that the first part is the token.
+    let path = request.uri().path().trim_start_matches('/');
+    let Some((_, path)) = path.split_once('/') else { return to_folder(request.uri().path()) };
+    let Some(question) = path.strip_prefix("api/") else { return file(path) };
+    let (question, query) = (question.to_owned(), Query::parse(request.uri().query().unwrap_or("")));
+    // Questions work on all processors; the thread that waits for connections must not.
+    let answered = tokio::task::spawn_blocking(move || answer(&shelf, &question, &query)).await;
+    match answered {
+        Ok(Ok(answer)) => ([(header::CONTENT_TYPE, answer.content_type)], answer.bytes).into_response(),
+        Ok(Err(refused)) => (status(&refused), format!("{refused}\n")).into_response(),
+        Err(_) => (StatusCode::INTERNAL_SERVER_ERROR, "a mistake in fathom itself; please report it\n").into_response(),
+    }
+}
+
+/// The page refers to its files relatively, so that its address must end with a slash.
+fn to_folder(path: &str) -> Response {
+    (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, format!("{path}/"))]).into_response()
+}
+
+fn file(path: &str) -> Response {
+    let name = if path.is_empty() { "index.html" } else { path };
+    match assets::served(name) {
+        Some((bytes, content_type)) => ([(header::CONTENT_TYPE, content_type)], bytes).into_response(),
+        None => (StatusCode::NOT_FOUND, "not found\n").into_response(),
+    }
+}
+
+fn status(refused: &Refused) -> StatusCode {
+    match refused {
+        Refused::Parameter { .. } => StatusCode::BAD_REQUEST,
+        Refused::NotThere { .. } => StatusCode::NOT_FOUND,
+        Refused::Recording(_) => StatusCode::UNPROCESSABLE_ENTITY,
+    }
+}
+
+fn answer(shelf: &Shelf, question: &str, query: &Query) -> Result<Answer, Refused> {
+    let parts: Vec<&str> = question.split('/').collect();
+    match parts.as_slice() {
+        ["recordings"] => Ok(Answer::json(&shelf.list())),
+        ["compare"] => {
+            let side = |name| number(query.required(name, "the number of a recording")?);
+            let (a, b) = (shelf.recording(side("a")?)?, shelf.recording(side("b")?)?);
+            Ok(compare::answer(&a, &b))
+        }
+        ["r", id, question] => model::answer(&*shelf.recording(number(id)?)?, question, query, shelf),
+        _ => Err(Refused::not_there("question", question)),
+    }
+}
+
+fn number(id: &str) -> Result<u32, Refused> {
+    id.parse().map_err(|_| Refused::not_there("recording", id))
+}

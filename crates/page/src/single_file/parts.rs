@@ -1,0 +1,227 @@
+//! The tables of the pack, with as many rows as their detail allows.
+
+use std::cmp::Reverse;
+
+use arrow_array::types::{Float32Type, Int32Type, Int64Type, UInt8Type, UInt32Type};
+use fathom_evidence::{StackId, Table};
+
+use crate::columns::Columns;
+use crate::index::spans::duration;
+use crate::index::tree::Place;
+use crate::loaded::Loaded;
+use crate::model::select::Stretch;
+use crate::model::{counter, heat, log};
+
+/// Times of samples are in this unit, in ns; in the next one if two are too far apart for it.
+const TIME_UNITS_NS: [i64; 2] = [1_000, 1_000_000];
+
+/// How much is kept.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Detail {
+    points: usize,
+    spans: usize,
+    samples: usize,
+    /// Columns of the picture of states, and its cells.
+    columns: usize,
+    cells: usize,
+    logs: usize,
+}
+
+impl Detail {
+    /// What a page on a large screen can show.
+    pub(super) const FULL: Detail =
+        Detail { points: 1_500, spans: 50_000, samples: 2_000_000, columns: 2_000, cells: 1_000_000, logs: 5_000 };
+
+    /// Half of it; nothing when that would not be worth looking at.
+    pub(super) fn less(self) -> Option<Detail> {
+        let half = Detail {
+            points: self.points / 2,
+            spans: self.spans / 2,
+            samples: self.samples / 2,
+            columns: self.columns / 2,
+            cells: self.cells / 2,
+            logs: self.logs / 2,
+        };
+        (half.columns >= 100).then_some(half)
+    }
+}
+
+/// All parts by name, and of how many samples one is kept.
+pub(super) fn all(page: &Loaded, detail: Detail) -> (u32, Vec<(String, Columns)>) {
+    let mut parts = counters(page, detail);
+    let samples = Samples::choose(page, detail.samples);
+    let (rows, total, total_ns) = spans(page, detail.spans);
+    let nodes = Nodes::of(page, &samples, &rows);
+    parts.push(("spans".to_owned(), span_table(page, &rows, &nodes).note("total", total).note("total_ns", total_ns)));
+    parts.push(("samples".to_owned(), samples.table(page, &nodes)));
+    parts.push(("stacks".to_owned(), nodes.table(page)));
+    parts.push(("frames".to_owned(), frames(page)));
+    parts.push(("cover".to_owned(), cover(page, detail)));
+    parts.push(("logs".to_owned(), logs(page, detail.logs)));
+    (samples.every as u32, parts)
+}
+
+fn counters(page: &Loaded, detail: Detail) -> Vec<(String, Columns)> {
+    let (from, to) = page.axis.extent;
+    let stretch = Stretch { from, to: to.saturating_add(1) };
+    let lines = page.lanes.iter().flat_map(|lane| lane.instances.iter().map(move |instance| (lane, instance)));
+    let part = |(lane, instance): (&crate::index::lanes::Lane, &crate::index::lanes::Instance)| {
+        let pixels = counter::thin(&instance.points, stretch, detail.points);
+        (format!("counter/{}/{}", lane.id, instance.name), counter::table(&pixels))
+    };
+    lines.map(part).collect()
+}
+
+/// The samples that are kept, in order of time.
+struct Samples {
+    /// Event and index in it.
+    kept: Vec<(u8, u32)>,
+    /// One of so many is kept, and stands for all of them.
+    every: usize,
+}
+
+impl Samples {
+    fn choose(page: &Loaded, max: usize) -> Samples {
+        let all: usize = page.events.iter().map(|event| event.len()).sum();
+        let every = all.div_ceil(max.max(1)).max(1);
+        let mut kept: Vec<(u8, u32)> = Vec::with_capacity(all / every + page.events.len());
+        for (number, event) in (0_u8..).zip(&page.events) {
+            kept.extend((0..event.len()).step_by(every).map(|index| (number, index as u32)));
+        }
+        kept.sort_by_key(|(event, index)| page.events[usize::from(*event)].time[*index as usize]);
+        Samples { kept, every }
+    }
+
+    fn iter<'a>(&'a self, page: &'a Loaded) -> impl Iterator<Item = (&'a crate::index::samples::Event, usize)> {
+        self.kept.iter().map(|(event, index)| (&page.events[usize::from(*event)], *index as usize))
+    }
+
+    /// Times as differences, so that they compress well.
+    fn times(&self, page: &Loaded) -> (i64, Vec<i32>) {
+        for unit in TIME_UNITS_NS {
+            let mut before = 0;
+            let steps = self.iter(page).map(|(event, index)| {
+                let time = event.time[index].div_euclid(unit);
+                let step = time.saturating_sub(before);
+                before = time;
+                i32::try_from(step).ok()
+            });
+            if let Some(steps) = steps.collect::<Option<Vec<i32>>>() {
+                return (unit, steps);
+            }
+        }
+        // Months without a sample: a clock that is wrong. What cannot be placed stands at the edge.
+        (TIME_UNITS_NS[1], vec![0; self.kept.len()])
+    }
+
+    fn table(&self, page: &Loaded, nodes: &Nodes) -> Columns {
+        let (unit_ns, times) = self.times(page);
+        let every = self.every as f64;
+        Columns::default()
+            .numbers::<Int32Type>("t", times)
+            .numbers::<Int32Type>("thread", self.iter(page).map(|(event, index)| event.thread[index] as i32))
+            .numbers::<UInt8Type>("event", self.kept.iter().map(|(event, _)| *event))
+            .numbers::<UInt32Type>("stack", self.iter(page).map(|(event, index)| nodes.row[event.node[index] as usize]))
+            .numbers::<Float32Type>("weight", self.iter(page).map(|(event, index)| (event.weight(index) * every) as f32))
+            .note("unit_ns", unit_ns)
+            .note("thinned", self.every)
+    }
+}
+
+/// The longest spans, each kind with its fair part; how many there are, and their sum in ns.
+fn spans(page: &Loaded, max: usize) -> (Vec<u32>, usize, f64) {
+    let mut kinds: Vec<&Vec<u32>> = page.spans.kinds.iter().map(|kind| &kind.rows).collect();
+    let total = kinds.iter().map(|rows| rows.len()).sum();
+    let total_ns = kinds.iter().flat_map(|rows| rows.iter()).map(|row| duration(&page.recording, *row) as f64).sum();
+    // Kinds with few spans leave their part to those with many.
+    kinds.sort_by_key(|rows| rows.len());
+    let mut kept: Vec<u32> = Vec::new();
+    for (index, rows) in kinds.iter().enumerate() {
+        let part = (max - kept.len().min(max)) / (kinds.len() - index);
+        let mut rows = (*rows).clone();
+        if rows.len() > part {
+            rows.sort_by_key(|row| Reverse(duration(&page.recording, *row)));
+            rows.truncate(part);
+        }
+        kept.extend(rows);
+    }
+    kept.sort_by_key(|row| (page.recording.spans.time_ns[*row as usize], *row));
+    (kept, total, total_ns)
+}
+
+fn span_table(page: &Loaded, rows: &[u32], nodes: &Nodes) -> Columns {
+    let spans = &page.recording.spans;
+    let text = |id| page.recording.text(id);
+    let at = |row: &u32| *row as usize;
+    let stack = |id: StackId| nodes.row[page.node_of(id) as usize];
+    Columns::default()
+        .numbers::<Int64Type>("t", rows.iter().map(|row| page.axis.at(spans.time_ns[at(row)])))
+        .numbers::<Int64Type>("duration", rows.iter().map(|row| duration(&page.recording, *row)))
+        .numbers::<Int32Type>("thread", rows.iter().map(|row| page.threads.number(spans.tid[at(row)]) as i32))
+        .words("kind", rows.iter().map(|row| text(spans.kind[at(row)])))
+        .words("name", rows.iter().map(|row| text(spans.name[at(row)])))
+        .numbers::<UInt32Type>("stack", rows.iter().map(|row| stack(spans.stack_id[at(row)])))
+        .numbers::<UInt32Type>("kernel_stack", rows.iter().map(|row| stack(spans.kernel_stack_id[at(row)])))
+        .words("detail", rows.iter().map(|row| text(spans.detail[at(row)])))
+}
+
+/// The nodes of the tree of stacks that something refers to, numbered anew in the same order.
+struct Nodes {
+    kept: Vec<u32>,
+    /// Row of each node of the tree; 0 for those that are left out.
+    row: Vec<u32>,
+}
+
+impl Nodes {
+    fn of(page: &Loaded, samples: &Samples, spans: &[u32]) -> Nodes {
+        let mut is_used = vec![false; page.tree.len()];
+        let of_samples = samples.iter(page).map(|(event, index)| event.node[index]);
+        let table = &page.recording.spans;
+        let stacks = spans.iter().flat_map(|row| [table.stack_id[*row as usize], table.kernel_stack_id[*row as usize]]);
+        of_samples.chain(stacks.map(|stack| page.node_of(stack))).for_each(|node| is_used[node as usize] = true);
+        is_used[0] = true;
+        for node in (1..is_used.len()).rev() {
+            if is_used[node] {
+                is_used[page.tree.parent[node] as usize] = true;
+            }
+        }
+        let mut row = vec![0; is_used.len()];
+        let kept: Vec<u32> = (0..is_used.len() as u32).filter(|node| is_used[*node as usize]).collect();
+        (0..).zip(&kept).for_each(|(number, node)| row[*node as usize] = number);
+        Nodes { kept, row }
+    }
+
+    fn table(&self, page: &Loaded) -> Columns {
+        let parent = |node: &u32| match *node {
+            0 => -1,
+            node => self.row[page.tree.parent[node as usize] as usize] as i32,
+        };
+        Columns::default()
+            .numbers::<Int32Type>("parent", self.kept.iter().map(parent))
+            .numbers::<UInt32Type>("frame", self.kept.iter().map(|node| page.tree.place[*node as usize]))
+    }
+}
+
+fn frames(page: &Loaded) -> Columns {
+    let text = |id| page.recording.text(id);
+    let places = || page.tree.places.iter();
+    let column = |of: fn(&Place) -> fathom_evidence::StrId| places().map(move |place| text(of(place)));
+    Columns::default()
+        .texts("name", column(|place| place.symbol))
+        .words("kind", column(|place| place.kind))
+        .words("module", column(|place| place.module))
+}
+
+fn cover(page: &Loaded, detail: Detail) -> Columns {
+    let columns = detail.columns.min(detail.cells / page.threads.len().max(1)).max(1);
+    let raster = heat::Raster { stretch: Stretch { from: page.axis.from, to: page.axis.to }, columns };
+    heat::table(&heat::states(page, raster, None), raster)
+}
+
+fn logs(page: &Loaded, max: usize) -> Columns {
+    let mut rows: Vec<usize> = (0..page.recording.logs.len()).collect();
+    rows.sort_by_key(|row| page.recording.logs.time_ns[*row]);
+    let total = rows.len();
+    rows.truncate(max);
+    log::table(page, &rows).note("total", total)
+}
