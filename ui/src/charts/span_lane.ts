@@ -28,7 +28,8 @@ export function rowsOf(marks: SpanMarks, kinds: readonly string[]): string[] {
 }
 
 export function colourOf(name: string, names: readonly string[], palette: Palette): Hsl {
-  const index = names.indexOf(name);
+  // So many names that colours would repeat are methods, files and the like: nobody reads those by colour.
+  const index = names.length > palette.categories.length ? 0 : names.indexOf(name);
   return palette.categories[Math.max(index, 0) % palette.categories.length];
 }
 

@@ -60,6 +60,10 @@ export interface Lane {
   says?: string;
   /** The signal in which the slow time was found. */
   pain: boolean;
+  /** Whether the instances are parts of one whole, drawn on top of each other. */
+  stacked?: boolean;
+  /** Names of palette colours of the instances, if they have their own. */
+  colors?: readonly string[];
   /** From where on that signal counts as slow. */
   threshold?: number | null;
   /** Drawn without being asked for. */
@@ -89,16 +93,16 @@ export interface Fact {
   source: string;
 }
 
-/** A recording in a list. */
+/** A recording in a list; what is not known before it is opened is `null`. */
 export interface RecordingLine {
   id: number;
   name: string;
-  title: string;
-  jvm: string;
-  from_ns: string;
-  duration_ns: Nanoseconds;
+  title: string | null;
+  jvm: string | null;
+  from_ns: string | null;
+  duration_ns: Nanoseconds | null;
   bytes: number;
-  slow_ns: Nanoseconds;
+  slow_ns: Nanoseconds | null;
   first_cause: string | null;
   verdict: string | null;
   share: number | null;

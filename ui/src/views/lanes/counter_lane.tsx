@@ -10,28 +10,15 @@ import { css, paletteFor } from "../../charts/palette.ts";
 import { TimeScale } from "../../charts/scale.ts";
 import type { Lane } from "../../data/overview.ts";
 import type { CounterSeries } from "../../data/source.ts";
-import { useAnswer } from "../../state/answer.ts";
 import { isDark, safeColours } from "../../state/appearance.ts";
-import { askedWindow, plotWidth, pointed, shownWindow, source } from "../../state/store.ts";
+import { plotWidth, pointed, shownWindow } from "../../state/store.ts";
 import { LaneLabel } from "./label.tsx";
+import { useSeries } from "./series.ts";
 
 const HEIGHT = 40;
-const NONE: readonly CounterSeries[] = [];
 
 export function CounterLane({ lane, instances }: { lane: Lane; instances: readonly string[] }): JSX.Element {
-  const from = source.value;
-  const window = askedWindow.value;
-  const width = Math.ceil(plotWidth.value * 2);
-  const question = JSON.stringify([lane.id, instances, window, width]);
-  const answer = useAnswer(
-    from ? question : null,
-    (signal) => {
-      const asked = instances.map((instance) => from?.counter({ lane: lane.id, instance, ...window, width }, signal));
-      return Promise.all(asked.filter((one) => one !== undefined));
-    },
-    60,
-  );
-  const series = answer.value ?? NONE;
+  const { series, error } = useSeries(lane, instances);
   const draw = useCallback(
     (context: CanvasRenderingContext2D, wide: number, height: number) => {
       const picture = { series, isRate: lane.kind === "rate", pain: lane.pain, threshold: lane.threshold ?? null };
@@ -44,7 +31,7 @@ export function CounterLane({ lane, instances }: { lane: Lane; instances: readon
   return (
     <div class={`lane ${lane.pain ? "pain" : ""}`} data-lane={lane.id}>
       <LaneLabel lane={lane} id={id}>
-        {answer.error || <Values lane={lane} instances={instances} series={series} />}
+        {error || <Values lane={lane} instances={instances} series={series} />}
       </LaneLabel>
       <div class="plot">
         <Canvas draw={draw} height={HEIGHT} label={`${lane.title} over time`} />

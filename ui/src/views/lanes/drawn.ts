@@ -15,7 +15,8 @@ export function drawnLanes(lanes: readonly Lane[], changed: readonly string[]): 
   const drawn: DrawnLane[] = [];
   for (const lane of lanes) {
     if (lane.shown !== changed.includes(lane.id)) {
-      drawn.push({ lane, instances: lane.instances.slice(0, MOST_LINES), key: lane.id });
+      const most = lane.stacked ? lane.instances.length : MOST_LINES;
+      drawn.push({ lane, instances: lane.instances.slice(0, most), key: lane.id });
     }
     for (const word of changed) {
       const instance = word.startsWith(`${lane.id}|`) ? word.slice(lane.id.length + 1) : null;
@@ -23,12 +24,12 @@ export function drawnLanes(lanes: readonly Lane[], changed: readonly string[]): 
         drawn.push({ lane, instances: [instance], key: word });
     }
   }
-  return drawn.sort((a, b) => Number(b.lane.pain) - Number(a.lane.pain));
+  return drawn;
 }
 
 /** What can be chosen of a lane: all of it, or one of many instances. */
 export function choicesOf(lane: Lane): { key: string; title: string }[] {
   const whole = { key: lane.id, title: lane.title };
-  if (lane.kind === "spans" || lane.instances.length <= MOST_LINES) return [whole];
+  if (lane.kind === "spans" || lane.stacked || lane.instances.length <= MOST_LINES) return [whole];
   return lane.instances.map((instance) => ({ key: `${lane.id}|${instance}`, title: `${lane.title} · ${instance}` }));
 }

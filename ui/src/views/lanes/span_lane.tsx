@@ -46,7 +46,7 @@ export function SpanLane({ lane }: { lane: Lane }): JSX.Element {
       </LaneLabel>
       <div class="plot" onPointerMove={onMove} onPointerLeave={() => hover(null)}>
         <Canvas draw={draw} height={height} label={`${lane.title} over time`} />
-        {picture && picture.names.length > 1 && <Legend picture={picture} />}
+        {picture && picture.names.length > 1 && picture.names.length <= 8 && <Legend picture={picture} />}
       </div>
       {picture && hovered && <MarkTip picture={picture} {...hovered} />}
     </div>
@@ -73,7 +73,7 @@ function Legend({ picture }: { picture: SpanPicture }): JSX.Element {
   const palette = paletteFor(isDark.value, safeColours.value);
   return (
     <ul class="legend">
-      {picture.names.slice(0, 4).map((name) => (
+      {picture.names.map((name) => (
         <li key={name}>
           <i style={{ background: css(colourOf(name, picture.names, palette), palette) }} />
           {shorten(name || "other", 28)}

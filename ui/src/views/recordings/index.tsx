@@ -65,7 +65,6 @@ function Line({ line }: { line: RecordingLine }): JSX.Element {
       </tr>
     );
   }
-  const origin = originOf(line.from_ns);
   return (
     <tr onClick={() => update({ recording: line.id })}>
       <td>
@@ -74,21 +73,28 @@ function Line({ line }: { line: RecordingLine }): JSX.Element {
         </button>
         <br />
         <span class="faint">
-          <Name text={[line.title, line.jvm].filter((part) => part !== "").join(" · ")} longest={80} />
+          <Name text={[line.title, line.jvm].filter((part) => part).join(" · ")} longest={80} />
         </span>
       </td>
+      <td>{line.from_ns === null ? "" : began(line.from_ns)}</td>
+      <td class="number">{line.duration_ns === null ? "" : duration(line.duration_ns)}</td>
+      <td class="number">{line.slow_ns ? duration(line.slow_ns) : "–"}</td>
       <td>
-        {day(origin, 0, zone.value)} {timeOfDay(origin, 0, zone.value)}
+        <Answer line={line} />
       </td>
-      <td class="number">{duration(line.duration_ns)}</td>
-      <td class="number">{line.slow_ns > 0 ? duration(line.slow_ns) : "–"}</td>
-      <td>{line.first_cause ? <FirstCause line={line} /> : <span class="muted">nothing was slow</span>}</td>
       <td class="number muted">{amount(line.bytes, "bytes")}</td>
     </tr>
   );
 }
 
-function FirstCause({ line }: { line: RecordingLine }): JSX.Element {
+function began(from_ns: string): string {
+  const origin = originOf(from_ns);
+  return `${day(origin, 0, zone.value)} ${timeOfDay(origin, 0, zone.value)}`;
+}
+
+function Answer({ line }: { line: RecordingLine }): JSX.Element {
+  if (line.slow_ns === null) return <span class="muted">not opened yet</span>;
+  if (line.first_cause === null) return <span class="muted">nothing was slow</span>;
   return (
     <>
       <code>{line.first_cause}</code>{" "}

@@ -5,10 +5,10 @@ import { lowerBound } from "../../base/search.ts";
 import type { Overview, Thread } from "../../data/overview.ts";
 
 /** So many threads of a role are shown without being asked for. */
-export const FIRST_THREADS = 5;
+export const FIRST_THREADS = 3;
 
 export const ROW_HEIGHT: CssPixels = 16;
-export const ROLE_HEIGHT: CssPixels = 30;
+export const ROLE_HEIGHT: CssPixels = 26;
 const MORE_HEIGHT: CssPixels = 20;
 
 export type Row =

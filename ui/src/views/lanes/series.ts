@@ -1,0 +1,26 @@
+// The rows of a counter lane for the time that is shown.
+
+import type { Lane } from "../../data/overview.ts";
+import type { CounterSeries } from "../../data/source.ts";
+import { useAnswer } from "../../state/answer.ts";
+import { askedWindow, plotWidth, source } from "../../state/store.ts";
+
+const NONE: readonly CounterSeries[] = [];
+
+export function useSeries(
+  lane: Lane,
+  instances: readonly string[],
+): { series: readonly CounterSeries[]; error: string } {
+  const from = source.value;
+  const window = askedWindow.value;
+  const width = Math.ceil(plotWidth.value * 2);
+  const { value, error } = useAnswer(
+    from ? JSON.stringify([lane.id, instances, window, width]) : null,
+    (signal) => {
+      const asked = instances.map((instance) => from?.counter({ lane: lane.id, instance, ...window, width }, signal));
+      return Promise.all(asked.filter((one) => one !== undefined));
+    },
+    60,
+  );
+  return { series: value ?? NONE, error };
+}
