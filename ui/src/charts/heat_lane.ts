@@ -14,13 +14,13 @@ export interface HeatPicture {
   colours: readonly Hsl[];
 }
 
-/** Cells of each row of `heat` by thread, so that a row is found without a search. */
-export function cellsByThread(heat: Heat): Map<number, { first: number; end: number }> {
-  const rows = new Map<number, { first: number; end: number }>();
+/** The cells of each thread; they come in any order. */
+export function cellsByThread(heat: Heat): Map<number, number[]> {
+  const rows = new Map<number, number[]>();
   for (let cell = 0; cell < heat.thread.length; cell += 1) {
     const known = rows.get(heat.thread[cell]);
-    if (known) known.end = cell + 1;
-    else rows.set(heat.thread[cell], { first: cell, end: cell + 1 });
+    if (known) known.push(cell);
+    else rows.set(heat.thread[cell], [cell]);
   }
   return rows;
 }
@@ -29,19 +29,19 @@ export function cellsByThread(heat: Heat): Map<number, { first: number; end: num
 export function drawHeatRow(
   context: CanvasRenderingContext2D,
   picture: HeatPicture,
-  cells: { first: number; end: number },
+  cells: readonly number[],
   scale: TimeScale,
   row: { top: CssPixels; height: CssPixels },
   palette: Palette,
 ): void {
   const { heat, time, columns, colours } = picture;
   const column = (time.to - time.from) / columns;
-  for (let cell = cells.first; cell < cells.end; cell += 1) {
+  for (const cell of cells) {
     const left = scale.x(time.from + heat.column[cell] * column);
     const right = scale.x(time.from + (heat.column[cell] + 1) * column);
     if (right < 0 || left > scale.width) continue;
     const strength = strengthOf(heat.value[cell], heat.full);
-    context.fillStyle = css(colours[heat.state[cell]] ?? colours[0], palette, 0, strength);
+    context.fillStyle = css(colours[heat.state[cell] % colours.length], palette, 0, strength);
     context.fillRect(left, row.top, Math.max(right - left, 1), row.height);
   }
 }
@@ -52,11 +52,16 @@ export function strengthOf(value: number, full: number): number {
   return 0.18 + 0.82 * Math.sqrt(Math.min(value / full, 1));
 }
 
-/** Sums over threads per column, for a role as a whole. */
-export function sumPerColumn(heat: Heat, threads: ReadonlySet<number>, columns: number): Float64Array {
+/** Sums per column over the threads of a role and the states that count as busy. */
+export function sumPerColumn(
+  heat: Heat,
+  threads: ReadonlySet<number>,
+  columns: number,
+  isBusy: (state: number) => boolean,
+): Float64Array {
   const sums = new Float64Array(columns);
   for (let cell = 0; cell < heat.thread.length; cell += 1) {
-    if (threads.has(heat.thread[cell])) sums[heat.column[cell]] += heat.value[cell];
+    if (threads.has(heat.thread[cell]) && isBusy(heat.state[cell])) sums[heat.column[cell]] += heat.value[cell];
   }
   return sums;
 }

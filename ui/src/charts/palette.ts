@@ -68,6 +68,9 @@ const STATES: Record<string, Hsl> = {
   unknown: [0, 0, 70],
 };
 
+/** What is no activity stays in the background, also on a dark one. */
+const DIM: Record<string, Hsl> = { idle: [215, 12, 36], unknown: [0, 0, 42] };
+
 const SAFE_STATES: Record<string, Hsl> = {
   ...STATES,
   java: [164, 75, 36],
@@ -95,7 +98,7 @@ export function paletteFor(dark: boolean, safe: boolean): Palette {
     ...chrome,
     dark,
     frames: safe ? SAFE_FRAMES : USUAL_FRAMES,
-    states: safe ? SAFE_STATES : STATES,
+    states: { ...(safe ? SAFE_STATES : STATES), ...(dark ? DIM : {}) },
     more: safe ? [26, 90, 52] : [4, 72, 60],
     less: [208, 62, 58],
     categories: CATEGORIES,
@@ -129,6 +132,17 @@ const DARK = {
   accent: "#6aa9e9",
   match: "#b794f6",
 };
+
+/** Colours of states: those of one family differ a little in hue. */
+export function stateColours(states: readonly { color: string }[], palette: Palette): Hsl[] {
+  const seen = new Map<string, number>();
+  return states.map(({ color }) => {
+    const [hue, saturation, lightness] = palette.states[color] ?? palette.states.unknown;
+    const nth = seen.get(color) ?? 0;
+    seen.set(color, nth + 1);
+    return [(hue + 360 + (nth % 2 === 0 ? 1 : -1) * Math.ceil(nth / 2) * 13) % 360, saturation, lightness];
+  });
+}
 
 /** A colour as the canvas takes it. In the dark fills are dimmed, so that a page full of them does not glare. */
 export function css([hue, saturation, lightness]: Hsl, palette: Palette, shift = 0, alpha = 1): string {

@@ -63,7 +63,7 @@ export function subsecondCells(table: Columns): SubsecondHeat {
     weight,
     rows: table.meta("rows", 50),
     first: table.meta("first", 0),
-    full: table.meta("full", largest(weight)),
+    full: largest(weight),
   };
 }
 

@@ -4,7 +4,7 @@
 
 import type { JSX } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
-import { css, paletteFor } from "../../charts/palette.ts";
+import { css, paletteFor, stateColours } from "../../charts/palette.ts";
 import { isDark, safeColours } from "../../state/appearance.ts";
 import { event, overview, update, view } from "../../state/store.ts";
 import { Segmented } from "../../widgets/controls.tsx";
@@ -17,6 +17,7 @@ import { useSight } from "./sight.ts";
 function Threads(): JSX.Element | null {
   const known = overview.value;
   const [opened, open] = useState<ReadonlySet<string>>(new Set());
+  const [states, setStates] = useState<ReadonlySet<number>>(new Set());
   const container = useRef<HTMLDivElement>(null);
   const sight = useSight(container);
   const all = useMemo(() => (known ? rowsOf(known, opened) : null), [known, opened]);
@@ -29,21 +30,20 @@ function Threads(): JSX.Element | null {
   };
   return (
     <section class="threads" aria-label="Threads">
-      <Head />
+      <Head states={states} />
       <div class="thread-rows" ref={container} style={{ height: `${all.tops.at(-1)}px` }}>
         {all.rows.slice(first, end).map((row, index) => (
           <RowLabel key={first + index} row={row} top={all.tops[first + index]} onToggle={toggle} />
         ))}
         <div class="plot thread-plot" style={{ top: `${all.tops[first]}px` }}>
-          <RowsCanvas all={all} first={first} end={end} />
+          <RowsCanvas all={all} first={first} end={end} onStates={setStates} />
         </div>
       </div>
     </section>
   );
 }
 
-function Head(): JSX.Element {
-  const states = overview.value?.states ?? [];
+function Head({ states }: { states: ReadonlySet<number> }): JSX.Element {
   return (
     <div class="lane threads-head">
       <div class="lane-label">
@@ -59,22 +59,27 @@ function Head(): JSX.Element {
           ]}
           onChange={(heat) => update({ heat })}
         />
-        {view.value.heat === "state" && states.length > 0 && <States />}
+        {view.value.heat === "state" && <States inSight={states} />}
       </div>
     </div>
   );
 }
 
-function States(): JSX.Element {
+/** The states in sight and their colours. */
+function States({ inSight }: { inSight: ReadonlySet<number> }): JSX.Element {
   const palette = paletteFor(isDark.value, safeColours.value);
+  const states = overview.value?.states ?? [];
+  const colours = stateColours(states, palette);
   return (
     <ul class="legend inline">
-      {overview.value?.states.map(({ id, title, color }) => (
-        <li key={id}>
-          <i style={{ background: css(palette.states[color] ?? palette.states.unknown, palette) }} />
-          {title}
-        </li>
-      ))}
+      {states.map(({ id, title }, index) =>
+        inSight.has(index) ? (
+          <li key={id}>
+            <i style={{ background: css(colours[index], palette) }} />
+            {title}
+          </li>
+        ) : null,
+      )}
     </ul>
   );
 }

@@ -1,11 +1,11 @@
 // The picture of the thread rows in sight.
 
 import type { JSX } from "preact";
-import { useCallback, useMemo } from "preact/hooks";
+import { useCallback, useEffect, useMemo } from "preact/hooks";
 import type { Interval } from "../../base/quantities.ts";
 import { Canvas } from "../../charts/canvas.tsx";
 import { cellsByThread, drawHeatRow, drawSums, type HeatPicture, sumPerColumn } from "../../charts/heat_lane.ts";
-import { css, type Hsl, type Palette, paletteFor } from "../../charts/palette.ts";
+import { css, type Hsl, type Palette, paletteFor, stateColours } from "../../charts/palette.ts";
 import { TimeScale } from "../../charts/scale.ts";
 import type { Heat, HeatQuery, Threads } from "../../data/source.ts";
 import { useAnswer } from "../../state/answer.ts";
@@ -34,7 +34,14 @@ interface Answered extends Interval {
   columns: number;
 }
 
-export function RowsCanvas({ all, first, end }: { all: Rows; first: number; end: number }): JSX.Element {
+export function RowsCanvas(properties: {
+  all: Rows;
+  first: number;
+  end: number;
+  /** Tells which states are in sight. */
+  onStates: (states: ReadonlySet<number>) => void;
+}): JSX.Element {
+  const { all, first, end, onStates } = properties;
   const rows = all.rows.slice(first, end);
   const threads = useMemo(
     () => rows.flatMap((row) => (row.kind === "thread" ? [row.thread.index] : [])),
@@ -45,6 +52,7 @@ export function RowsCanvas({ all, first, end }: { all: Rows; first: number; end:
   const wanted = Math.ceil((plotWidth.value / CELL) * ((window.to - window.from) / seen));
   const cells = useHeat(threads, Math.min(quantised(wanted), MOST_COLUMNS));
   const sums = useHeat("all", ROLE_COLUMNS);
+  useEffect(() => onStates(new Set(cells?.heat.state)), [cells]);
   const height = all.tops[end] - all.tops[first];
   const draw = useCallback(
     (context: CanvasRenderingContext2D, width: number) => {
@@ -111,7 +119,7 @@ function drawRoles(context: CanvasRenderingContext2D, picture: Picture, answered
   const column = (answered.to - answered.from) / answered.columns;
   eachRow(picture, (row, top) => {
     if (row.kind !== "role") return;
-    const sums = sumPerColumn(answered.heat, new Set(row.threads.map(({ index }) => index)), answered.columns);
+    const sums = sumPerColumn(answered.heat, new Set(row.threads.map(({ index }) => index)), answered.columns, isBusy);
     const isTime = answered.heat.full === column;
     const most = Math.max(...sums, isTime ? column : 0);
     const colour = css(roleColour(row.id, palette), palette, palette.dark ? 6 : 0, 0.75);
@@ -119,10 +127,15 @@ function drawRoles(context: CanvasRenderingContext2D, picture: Picture, answered
   });
 }
 
+/** Waiting for work is not being busy; of samples each counts. */
+function isBusy(state: number): boolean {
+  return view.value.heat === "samples" || overview.value?.states[state]?.color !== "idle";
+}
+
 /** Colours of states; of samples, that of the role. */
 function coloursOf(role: string, palette: Palette): readonly Hsl[] {
   if (view.value.heat === "samples") return [roleColour(role, palette)];
-  return (overview.value?.states ?? []).map(({ color }) => palette.states[color] ?? palette.states.unknown);
+  return stateColours(overview.value?.states ?? [], palette);
 }
 
 const ROLE_STATES: Record<string, string> = {
