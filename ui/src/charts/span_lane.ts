@@ -49,10 +49,13 @@ export function drawSpans(
     const [left, right] = [scale.x(marks.t[index]), scale.x(marks.t[index] + marks.duration[index])];
     const at = row.get(marks.kind[index]);
     if (right < -1 || left > scale.width || at === undefined) continue;
+    // Many short ones that touch are paler than a long one: a stall stands out among routine.
+    context.globalAlpha = marks.merged[index] > 1 ? 0.4 : 1;
     context.fillStyle = colours.get(marks.name[index]) ?? palette.accent;
     const begin = Math.max(left, -1);
     context.fillRect(begin, at * rowHeight + 2, Math.max(Math.min(right, scale.width + 1) - begin, 1.5), rowHeight - 3);
   }
+  context.globalAlpha = 1;
 }
 
 /** The mark under the pointer, or the nearest within a few pixels. */

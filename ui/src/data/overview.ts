@@ -27,6 +27,8 @@ export interface Overview {
   states: State[];
   facts: Fact[];
   logs?: number;
+  /** What there is to ask for. */
+  has?: { samples: boolean; cover: boolean };
   /** One of how many samples was kept in a file; 1 if all were. */
   thinned?: number;
 }

@@ -32,28 +32,33 @@ import { flameRows, frameList, heatCells, logLines, series, spanMarks, spanTable
 
 type Parameters = Record<string, string | number>;
 
-/** The recordings of the server that gave the page. */
+/** The recordings of the server that gave the page, or of the one at `address`. */
 export class ServedLibrary implements Library {
   readonly many = true;
+  readonly #address: string;
+
+  constructor(address = "") {
+    this.#address = address;
+  }
 
   recordings(): Promise<RecordingLine[]> {
-    return json("api/recordings", {});
+    return json(`${this.#address}api/recordings`, {});
   }
 
   open(id: number): Source {
-    return new ServedSource(id);
+    return new ServedSource(`${this.#address}api/r/${id}`);
   }
 
   compare(a: number, b: number): Promise<Comparison> {
-    return json("api/compare", { a, b });
+    return json(`${this.#address}api/compare`, { a, b });
   }
 }
 
 class ServedSource implements Source {
   readonly #base: string;
 
-  constructor(id: number) {
-    this.#base = `api/r/${id}`;
+  constructor(base: string) {
+    this.#base = base;
   }
 
   overview(): Promise<Overview> {

@@ -5,6 +5,7 @@ import { useEffect } from "preact/hooks";
 import { failure, library, overview, update, view } from "../state/store.ts";
 import { viewsAt } from "../views/all.ts";
 import { Button, Note } from "../widgets/controls.tsx";
+import { Guarded } from "../widgets/guarded.tsx";
 import { Details } from "./details.tsx";
 import { onKey } from "./gestures.ts";
 import { Header } from "./header.tsx";
@@ -57,8 +58,10 @@ function Workbench(): JSX.Element {
   return (
     <main class="workbench">
       <aside class="side" aria-label="Answer">
-        {viewsAt("side").map(({ id, Component }) => (
-          <Component key={id} />
+        {viewsAt("side").map(({ id, title, Component }) => (
+          <Guarded key={id} title={title}>
+            <Component />
+          </Guarded>
         ))}
       </aside>
       <div class="centre">

@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { overview, update, view } from "../state/store.ts";
 import { viewsAt } from "../views/all.ts";
 import type { View } from "../views/view.ts";
+import { Guarded } from "../widgets/guarded.tsx";
 import { PickedBar } from "./picked_bar.tsx";
 
 export function Details(): JSX.Element {
@@ -35,7 +36,9 @@ export function Details(): JSX.Element {
         ))}
       </div>
       <div class="detail" id="detail" role="tabpanel" aria-labelledby={`tab-${current.id}`}>
-        <current.Component key={current.id} />
+        <Guarded key={current.id} title={current.title}>
+          <current.Component />
+        </Guarded>
       </div>
     </section>
   );

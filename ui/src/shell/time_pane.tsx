@@ -6,6 +6,7 @@ import type { Interval } from "../base/quantities.ts";
 import { decimalsFor, timeOfDay } from "../base/time.ts";
 import { origin, picked, plotWidth, pointed, shownWindow, slow, zone } from "../state/store.ts";
 import { viewsAt } from "../views/all.ts";
+import { Guarded } from "../widgets/guarded.tsx";
 import { onPointerDown, onWheel } from "./gestures.ts";
 import { Ruler } from "./ruler.tsx";
 import { TimeControls } from "./time_controls.tsx";
@@ -40,8 +41,10 @@ export function TimePane(): JSX.Element {
       </div>
       <div class="time-body" onPointerDown={(event) => isOnPlot(event) && onPointerDown(event, box())}>
         <div class="time-rows">
-          {viewsAt("time").map(({ id, Component }) => (
-            <Component key={id} />
+          {viewsAt("time").map(({ id, title, Component }) => (
+            <Guarded key={id} title={title}>
+              <Component />
+            </Guarded>
           ))}
           <div class="overlay" aria-hidden="true">
             <Bands />

@@ -58,6 +58,10 @@ export const event = computed<SampleEvent | null>(() => {
   const events = overview.value?.events ?? [];
   return events.find(({ id }) => id === view.value.event) ?? events[0] ?? null;
 });
+/** What thread lanes show. */
+export const heatOf = computed<"samples" | "state">(
+  () => view.value.heat || (overview.value?.has?.cover ? "state" : "samples"),
+);
 /** Which samples the pictures below the lanes are made of: what was picked, or else the whole slow time, or all. */
 export const selection = computed<Selection>(() => {
   const time = picked.value ?? hull(slow.value) ?? limits.value;

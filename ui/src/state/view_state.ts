@@ -34,7 +34,8 @@ export interface ViewState {
   /** Kinds and words that the table of spans is narrowed to. */
   kinds: readonly string[];
   find: string;
-  heat: "samples" | "state";
+  /** What thread lanes show; the states, if the recording tells them, by default. */
+  heat: "" | "samples" | "state";
   zone: Zone;
 }
 
@@ -55,7 +56,7 @@ export const DEFAULTS: ViewState = {
   lanes: [],
   kinds: [],
   find: "",
-  heat: "samples",
+  heat: "",
   zone: "utc",
 };
 

@@ -5,6 +5,7 @@ import { lowerBound } from "../../base/search.ts";
 import type { Heat, Selection, SubsecondHeat, Threads } from "../source.ts";
 import type { Pack } from "./pack.ts";
 
+/** Unless the pack says another unit, which it does for very long recordings. */
 const MICROSECOND = 1_000;
 
 export interface Samples {
@@ -20,10 +21,11 @@ export function samplesOf(pack: Pack): Samples {
   const table = pack.part("samples");
   if (!table) return emptySamples();
   const t = table.doubles("t").slice();
+  const unit = table.meta("unit_ns", MICROSECOND);
   let now = 0;
   for (let row = 0; row < t.length; row += 1) {
     now += t[row];
-    t[row] = now * MICROSECOND;
+    t[row] = now * unit;
   }
   const [thread, stack] = [table.integers("thread"), table.integers("stack")];
   return { t, thread, event: table.bytes("event"), stack, weight: table.floats("weight") };

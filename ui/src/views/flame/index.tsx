@@ -54,7 +54,6 @@ function Flame(): JSX.Element {
       {flame && !(flame.rows.total[0] > 0) && (
         <Note>No samples in what is picked. Take more time, other threads or another event.</Note>
       )}
-      {query.event === "" && <Note>This recording has no samples with stacks.</Note>}
     </div>
   );
 }
@@ -64,4 +63,11 @@ export function unitOf(unit: string): string {
   return unit === "samples" ? "count" : unit;
 }
 
-export default { id: "flame", title: "Flame graph", place: "detail", order: 10, Component: Flame } satisfies View;
+export default {
+  id: "flame",
+  title: "Flame graph",
+  place: "detail",
+  order: 10,
+  isUseful: ({ events }) => events.length > 0,
+  Component: Flame,
+} satisfies View;

@@ -120,4 +120,11 @@ function unitOf(unit: string): string {
   return unit === "samples" ? "count" : unit;
 }
 
-export default { id: "frames", title: "Hottest frames", place: "detail", order: 20, Component: Frames } satisfies View;
+export default {
+  id: "frames",
+  title: "Hottest frames",
+  place: "detail",
+  order: 20,
+  isUseful: ({ events }) => events.length > 0,
+  Component: Frames,
+} satisfies View;

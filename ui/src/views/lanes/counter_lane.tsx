@@ -15,7 +15,7 @@ import { plotWidth, pointed, shownWindow } from "../../state/store.ts";
 import { LaneLabel } from "./label.tsx";
 import { useSeries } from "./series.ts";
 
-const HEIGHT = 40;
+const HEIGHT = 36;
 
 export function CounterLane({ lane, instances }: { lane: Lane; instances: readonly string[] }): JSX.Element {
   const { series, error } = useSeries(lane, instances);

@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { duration } from "../../base/numbers.ts";
 import { counted, spaced } from "../../base/text.ts";
+import type { Lane } from "../../data/overview.ts";
 import type { TableQuery } from "../../data/source.ts";
 import { useAnswer } from "../../state/answer.ts";
 import { chosenThreads, limits, overview, picked, source, toggled, update, view } from "../../state/store.ts";
@@ -19,7 +20,8 @@ function Spans(): JSX.Element {
   const [sorting, sortBy] = useState<Sorting>({ sort: "duration", order: "desc" });
   const [limit, setLimit] = useState(PAGE);
   const from = source.value;
-  const { kinds, find } = view.value;
+  const { find } = view.value;
+  const kinds = chosenKinds();
   const time = picked.value ?? limits.value;
   const query: TableQuery = { ...time, kinds, find, threads: chosenThreads.value, ...sorting, limit, offset: 0 };
   const answer = useAnswer(
@@ -53,10 +55,22 @@ function Spans(): JSX.Element {
   );
 }
 
-/** The kinds that the recording has; none chosen means all. */
+/** The kinds that were chosen; those whose lanes are drawn by default if none were. */
+function chosenKinds(): readonly string[] {
+  const { kinds } = view.value;
+  if (kinds.length > 0) return kinds;
+  const shown = kindsOf(({ shown: isShown }) => isShown);
+  return shown.length > 0 ? shown : kindsOf(() => true);
+}
+
+function kindsOf(isWanted: (lane: Lane) => boolean): string[] {
+  const lanes = (overview.value?.lanes ?? []).filter((lane) => lane.kind === "spans" && isWanted(lane));
+  return [...new Set(lanes.flatMap((lane) => lane.kinds ?? []))];
+}
+
+/** The kinds that the recording has. */
 function Kinds({ chosen }: { chosen: readonly string[] }): JSX.Element {
-  const lanes = overview.value?.lanes ?? [];
-  const kinds = [...new Set(lanes.flatMap((lane) => (lane.kind === "spans" ? (lane.kinds ?? []) : [])))];
+  const kinds = kindsOf(() => true);
   return (
     <fieldset class="chips" aria-label="Kinds of spans">
       {kinds.map((kind) => (
@@ -64,14 +78,19 @@ function Kinds({ chosen }: { chosen: readonly string[] }): JSX.Element {
           key={kind}
           type="button"
           aria-pressed={chosen.includes(kind)}
-          onClick={() => update({ kinds: toggled(view.peek().kinds, kind) })}
+          onClick={() => update({ kinds: toggled(chosen, kind) })}
         >
           {spaced(kind)}
         </button>
       ))}
-      {chosen.length > 0 && (
-        <Button kind="link" onClick={() => update({ kinds: [] })}>
+      {chosen.length < kinds.length && (
+        <Button kind="link" onClick={() => update({ kinds })}>
           all kinds
+        </Button>
+      )}
+      {view.value.kinds.length > 0 && (
+        <Button kind="link" onClick={() => update({ kinds: [] })}>
+          those drawn
         </Button>
       )}
     </fieldset>

@@ -33,7 +33,6 @@ function Subsecond(): JSX.Element {
       {answer.error && <Note>{answer.error}</Note>}
       {answer.value && answer.value.weight.length > 0 && <HeatMap heat={answer.value} />}
       {answer.value && answer.value.weight.length === 0 && <Note>No samples of these threads.</Note>}
-      {query.event === "" && <Note>This recording has no samples.</Note>}
     </div>
   );
 }

@@ -6,7 +6,7 @@ import type { JSX } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { css, paletteFor, stateColours } from "../../charts/palette.ts";
 import { isDark, safeColours } from "../../state/appearance.ts";
-import { event, overview, update, view } from "../../state/store.ts";
+import { event, heatOf, overview, update } from "../../state/store.ts";
 import { Segmented } from "../../widgets/controls.tsx";
 import type { View } from "../view.ts";
 import { RowLabel } from "./labels.tsx";
@@ -47,19 +47,23 @@ function Head({ states }: { states: ReadonlySet<number> }): JSX.Element {
   return (
     <div class="lane threads-head">
       <div class="lane-label">
-        <div class="lane-title">Threads</div>
-      </div>
-      <div class="plot-note">
+        <span class="lane-title">Threads</span>
         <Segmented
           label="What the thread lanes show"
-          value={view.value.heat}
+          value={heatOf.value}
           choices={[
-            ["samples", event.value ? `samples: ${event.value.title}` : "samples"],
             ["state", "states"],
+            ["samples", "samples"],
           ]}
           onChange={(heat) => update({ heat })}
         />
-        {view.value.heat === "state" && <States inSight={states} />}
+      </div>
+      <div class="plot-note">
+        {heatOf.value === "state" ? (
+          <States inSight={states} />
+        ) : (
+          <span class="muted">samples of {event.value?.title ?? "nothing"}</span>
+        )}
       </div>
     </div>
   );

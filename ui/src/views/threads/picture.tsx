@@ -14,11 +14,11 @@ import {
   askedWindow,
   chosenThreads,
   event,
+  heatOf,
   overview,
   plotWidth,
   shownWindow,
   source,
-  view,
 } from "../../state/store.ts";
 import { ROLE_HEIGHT, ROW_HEIGHT, type Row, type Rows } from "./rows.ts";
 
@@ -75,7 +75,7 @@ function quantised(columns: number): number {
 function useHeat(threads: Threads, columns: number): Answered | null {
   const from = source.value;
   const window = askedWindow.value;
-  const query: HeatQuery = { ...window, by: view.value.heat, event: event.value?.id ?? "", columns, threads };
+  const query: HeatQuery = { ...window, by: heatOf.value, event: event.value?.id ?? "", columns, threads };
   const isAsked = from !== null && threads.length > 0 && (query.by === "state" || query.event !== "");
   const answer = useAnswer<Answered>(
     isAsked ? JSON.stringify(query) : null,
@@ -129,12 +129,12 @@ function drawRoles(context: CanvasRenderingContext2D, picture: Picture, answered
 
 /** Waiting for work is not being busy; of samples each counts. */
 function isBusy(state: number): boolean {
-  return view.value.heat === "samples" || overview.value?.states[state]?.color !== "idle";
+  return heatOf.value === "samples" || overview.value?.states[state]?.color !== "idle";
 }
 
 /** Colours of states; of samples, that of the role. */
 function coloursOf(role: string, palette: Palette): readonly Hsl[] {
-  if (view.value.heat === "samples") return [roleColour(role, palette)];
+  if (heatOf.value === "samples") return [roleColour(role, palette)];
   return stateColours(overview.value?.states ?? [], palette);
 }
 

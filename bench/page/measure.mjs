@@ -1,0 +1,183 @@
+// Measures the page of one recording in Chromium, served and as a single file: node measure.mjs PROGRAM RECORDING
+//
+// Times are taken inside the page, with its own clock, and end with the frame after which the picture is on the screen.
+
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const { chromium } = createRequire(new URL("../../ui/package.json", import.meta.url))("playwright-core");
+const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const SELECTIONS = 15;
+const PAN_FRAMES = 240;
+/** A picture is there when a frame with the answer has been drawn. */
+const PICTURE = ".headline h1";
+const FLAME = '.flame-view[aria-busy="false"] canvas, .flame-view[aria-busy="false"] .note';
+
+const [program, recording] = process.argv.slice(2);
+
+async function main() {
+  const folder = mkdtempSync(join(tmpdir(), "fathom-bench-page-"));
+  const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: FLAGS });
+  try {
+    const { extent, ...served } = await measureServed(browser);
+    const file = await measureFile(browser, join(folder, "page.html"), extent);
+    console.log(JSON.stringify({ ...served, ...file }));
+  } finally {
+    await browser.close();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function measureServed(browser) {
+  const begun = performance.now();
+  const server = spawn(program, ["open", recording], { stdio: ["ignore", "pipe", "ignore"] });
+  try {
+    const url = await addressOf(server);
+    await isLoaded(url);
+    const load_s = ((performance.now() - begun) / 1000).toFixed(1);
+    const first = [];
+    for (let run = 0; run < 5; run += 1) first.push(await firstPicture(browser, `${url}#r=0`));
+    const page = await opened(browser, `${url}#r=0`);
+    const { events, from, to } = await (await fetch(`${url}api/r/0/overview`)).json();
+    const extent = { from, to };
+    const samples = events.reduce((sum, event) => sum + event.samples, 0).toLocaleString("en-US");
+    const flame_ms = median(await selections(page, extent));
+    const frames = await pan(page);
+    await page.close();
+    return {
+      extent,
+      recording_mb: (sizeOf(recording) / 1e6).toFixed(0),
+      samples,
+      load_s,
+      first_picture_ms: median(first).toFixed(0),
+      flame_ms: flame_ms.toFixed(0),
+      pan_fps: (1000 / median(frames)).toFixed(0),
+      pan_slowest_ms: Math.max(...frames).toFixed(0),
+    };
+  } finally {
+    server.kill("SIGINT");
+  }
+}
+
+async function measureFile(browser, path, extent) {
+  execFileSync(program, ["explain", "--html", path, recording], { stdio: "ignore" });
+  const size = statSync(path).size;
+  const url = `file://${path}`;
+  const first = [];
+  for (let run = 0; run < 3; run += 1) first.push(await firstPicture(browser, url));
+  const page = await opened(browser, url);
+  const flame = await selections(page, extent);
+  await page.close();
+  return {
+    file_mb: (size / 1e6).toFixed(1),
+    file_part: `${((100 * size) / sizeOf(recording)).toFixed(0)} %`,
+    file_picture_ms: median(first).toFixed(0),
+    file_flame_ms: median(flame).toFixed(0),
+  };
+}
+
+function addressOf(server) {
+  return new Promise((found, failed) => {
+    let said = "";
+    server.stdout.on("data", (bytes) => {
+      said += bytes;
+      const address = /http:\/\/\S+/.exec(said);
+      if (address) found(address[0]);
+    });
+    server.on("exit", () => failed(new Error(`fathom open ended: ${said}`)));
+  });
+}
+
+/** The first answer about a recording comes when it has been read. */
+async function isLoaded(url) {
+  const answer = await fetch(`${url}api/r/0/overview`);
+  if (!answer.ok) throw new Error(await answer.text());
+  await answer.arrayBuffer();
+}
+
+async function opened(browser, url) {
+  const page = await browser.newPage({ viewport: { width: 1600, height: 1000 } });
+  await page.goto(url);
+  await page.waitForSelector(FLAME, { timeout: 120_000 });
+  return page;
+}
+
+/** From the beginning of the navigation to the frame with the answer. */
+async function firstPicture(browser, url) {
+  const page = await browser.newPage({ viewport: { width: 1600, height: 1000 } });
+  await page.addInitScript((picture) => {
+    const look = () => {
+      if (!document.querySelector(picture)) return requestAnimationFrame(look);
+      requestAnimationFrame(() => setTimeout(() => (window.firstPicture = performance.now())));
+    };
+    requestAnimationFrame(look);
+  }, PICTURE);
+  await page.goto(url);
+  await page.waitForFunction(() => window.firstPicture, null, { timeout: 120_000 });
+  const took = await page.evaluate(() => window.firstPicture);
+  await page.close();
+  return took;
+}
+
+/** From a new selection in the address to the frame with its flame graph. */
+async function selections(page, extent) {
+  const times = [];
+  for (let run = 0; run < SELECTIONS; run += 1) {
+    times.push(await page.evaluate(select, { run, flame: FLAME, ...extent }));
+  }
+  return times;
+}
+
+async function select({ run, flame, from, to }) {
+  // Ranges of ten lengths, from a twentieth of the recording to a half, anywhere in it.
+  const length = ((to - from) / 20) * (1 + (run % 10));
+  const begin = Math.floor(from + ((to - from - length) * ((run * 37) % 100)) / 100);
+  const parts = new URLSearchParams(location.hash.slice(1));
+  parts.set("s", `${begin}..${Math.floor(begin + length)}`);
+  const begun = performance.now();
+  location.hash = parts.toString();
+  const view = document.querySelector(".flame-view");
+  const until = (isDone) =>
+    new Promise((done) => {
+      const look = () => (isDone() ? done() : setTimeout(look, 0));
+      look();
+    });
+  await until(() => view.getAttribute("aria-busy") === "true");
+  await until(() => document.querySelector(flame));
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  return performance.now() - begun;
+}
+
+/** The lengths of frames while the lanes are moved in each of them. */
+async function pan(page) {
+  return page.evaluate(async (count) => {
+    const target = document.querySelector(".time-head .plot");
+    const wheel = (deltaX, deltaY) =>
+      target.dispatchEvent(new WheelEvent("wheel", { deltaX, deltaY, clientX: 900, clientY: 70, bubbles: true, cancelable: true }));
+    for (let step = 0; step < 6; step += 1) wheel(0, -300);
+    await new Promise((done) => setTimeout(done, 1000));
+    const frames = [];
+    let last = await new Promise(requestAnimationFrame);
+    for (let frame = 0; frame < count; frame += 1) {
+      wheel(frame < count / 2 ? 12 : -12, 0);
+      const now = await new Promise(requestAnimationFrame);
+      frames.push(now - last);
+      last = now;
+    }
+    return frames.slice(5);
+  }, PAN_FRAMES);
+}
+
+function median(numbers) {
+  return [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)];
+}
+
+function sizeOf(path) {
+  const about = statSync(path);
+  return about.isDirectory() ? readdirSync(path).reduce((sum, name) => sum + sizeOf(join(path, name)), 0) : about.size;
+}
+
+await main();

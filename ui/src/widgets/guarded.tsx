@@ -1,0 +1,18 @@
+// A view that fails says so in its place; the others go on.
+
+import { Component, type ComponentChildren } from "preact";
+import { Note } from "./controls.tsx";
+
+export class Guarded extends Component<{ title: string; children: ComponentChildren }, { failure: string }> {
+  override state = { failure: "" };
+
+  override componentDidCatch(error: unknown): void {
+    console.error(error);
+    this.setState({ failure: error instanceof Error ? error.message : String(error) });
+  }
+
+  override render(): ComponentChildren {
+    const { title, children } = this.props;
+    return this.state.failure === "" ? children : <Note>{`${title} cannot be shown: ${this.state.failure}`}</Note>;
+  }
+}

@@ -1,0 +1,155 @@
+// Both sources are asked the same questions about the same recording: what the server aggregates and what the file
+// aggregates must be the same picture.
+
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { FileSource } from "../src/data/file/index.ts";
+import { unpack } from "../src/data/file/pack.ts";
+import type { Overview } from "../src/data/overview.ts";
+import { ServedLibrary } from "../src/data/served.ts";
+import type { FlameRows, Selection, Source } from "../src/data/source.ts";
+import { fathom, hasProgram, LABS, type Server, serve } from "./program.ts";
+
+const isPossible = hasProgram();
+const LAB = join(LABS, "code_cache_churn-sick-jdk17");
+
+describe.runIf(isPossible)("served and in the file", () => {
+  let server: Server;
+  let served: Source;
+  let file: Source;
+  let overview: Overview;
+  let slow: Selection;
+
+  beforeAll(async () => {
+    server = await serve(LAB);
+    served = new ServedLibrary(server.url).open(0);
+    file = await openFile();
+    overview = await served.overview();
+    const { from, to } = overview;
+    const middle = { from: from + (to - from) * 0.4, to: from + (to - from) * 0.8 };
+    slow = {
+      from: Math.floor(middle.from / 1e6) * 1e6,
+      to: Math.floor(middle.to / 1e6) * 1e6,
+      threads: "all",
+      event: overview.events[0].id,
+    };
+  });
+  afterAll(() => server?.stop());
+
+  test("the same is known", async () => {
+    const other = await file.overview();
+    const { explanation, lanes, threads, events, states } = overview;
+    expect(other).toMatchObject({ origin_ns: overview.origin_ns, from: overview.from, to: overview.to });
+    expect(other.explanation).toEqual(explanation);
+    expect(other.lanes.map(({ id }) => id)).toEqual(lanes.map(({ id }) => id));
+    expect([other.threads, other.events, other.states]).toEqual([threads, events, states]);
+    expect(await file.markdown()).toBe(await served.markdown());
+  });
+
+  test.each([false, true])("flame graphs, inverted: %s", async (inverted) => {
+    const query = { ...slow, inverted, baseline: { kind: "quiet" } as const };
+    const [a, b] = [await served.flame(query), await file.flame(query)];
+    expect(b.total[0]).toBeGreaterThan(0);
+    expect(weights(b)).toEqual(weights(a));
+  });
+
+  test("flame graphs of some threads", async () => {
+    const busy = overview.threads.filter(({ samples }) => samples > 0).slice(0, 2);
+    const query = {
+      ...slow,
+      threads: busy.map(({ index }) => index),
+      inverted: false,
+      baseline: { kind: "none" } as const,
+    };
+    expect(weights(await file.flame(query))).toEqual(weights(await served.flame(query)));
+  });
+
+  test("hottest frames, callers and callees", async () => {
+    const query = { ...slow, baseline: { kind: "none" } as const };
+    const [a, b] = [await served.frames(query), await file.frames(query)];
+    const top = (found: typeof a): string[] =>
+      found.frames.slice(0, 20).map(({ self, total }) => `${rounded(self)} ${rounded(total)}`);
+    expect(top(b)).toEqual(top(a));
+    for (const side of ["callers", "callees"] as const) {
+      const sandwich = { ...slow, frame: a.frames[0].name, side };
+      expect(weights(await file.sandwich(sandwich))).toEqual(weights(await served.sandwich(sandwich)));
+    }
+  });
+
+  test("heat adds up to the flame graph", async () => {
+    const flame = await served.flame({ ...slow, inverted: false, baseline: { kind: "none" } });
+    for (const source of [served, file]) {
+      const heat = await source.heat({ ...slow, by: "samples", columns: 100 });
+      expect(sum(heat.value) / flame.total[0]).toBeCloseTo(1, 2);
+      const seconds = await source.subsecond({ ...slow, rows: 50 });
+      expect(sum(seconds.weight) / flame.total[0]).toBeCloseTo(1, 2);
+    }
+  });
+
+  test("spans", async () => {
+    const kinds = ["gc_pause", "safepoint"];
+    const query = {
+      from: slow.from,
+      to: slow.to,
+      kinds,
+      threads: "all",
+      find: "",
+      sort: "duration",
+      order: "desc",
+    } as const;
+    const [a, b] = [
+      await served.table({ ...query, limit: 50, offset: 0 }),
+      await file.table({ ...query, limit: 50, offset: 0 }),
+    ];
+    expect(a.total).toBeGreaterThan(0);
+    expect([b.total, b.totalDuration]).toEqual([a.total, a.totalDuration]);
+    expect(b.rows.map(({ t, duration, name }) => [t, duration, name])).toEqual(
+      a.rows.map(({ t, duration, name }) => [t, duration, name]),
+    );
+    const marks = { from: slow.from, to: slow.to, kinds, threads: "all", width: 500 } as const;
+    const [c, d] = [await served.spans(marks), await file.spans(marks)];
+    expect(sum(d.merged)).toBe(sum(c.merged));
+  });
+
+  test("counters", async () => {
+    const lane = overview.lanes.find(({ kind, instances }) => kind !== "spans" && instances.length === 1);
+    if (!lane) throw new Error("the recording has no counters");
+    const query = { lane: lane.id, instance: lane.instances[0], from: overview.from, to: overview.to, width: 1_500 };
+    const [a, b] = [await served.counter(query), await file.counter(query)];
+    expect(a.t.length).toBeGreaterThan(0);
+    expect([...b.last].slice(0, 50)).toEqual([...a.last].slice(0, 50));
+  });
+});
+
+async function openFile(): Promise<Source> {
+  const folder = mkdtempSync(join(tmpdir(), "fathom-sources-"));
+  const path = join(folder, "page.html");
+  fathom("explain", "--html", path, LAB);
+  const html = readFileSync(path, "utf8");
+  rmSync(folder, { recursive: true });
+  const data = /<script type="application\/octet-stream" id="fathom-data">([^<]*)<\/script>/.exec(html);
+  if (!data) throw new Error("the file holds no data");
+  return new FileSource(await unpack(data[1]));
+}
+
+function sum(values: ArrayLike<number>): number {
+  return Array.from(values).reduce((all, one) => all + one, 0);
+}
+
+/** The file keeps weights as 32-bit numbers. */
+function rounded(value: number): string {
+  return value.toPrecision(5);
+}
+
+/** Paths and weights of a tree; children of equal weight may stand in any order. */
+function weights({ depth, name, kind, total, base }: FlameRows): string[] {
+  const path: string[] = [];
+  const rows = name.map((word, row) => {
+    path.length = depth[row];
+    path.push(`${kind[row]}:${word}`);
+    return `${path.join(";")} ${rounded(total[row])} ${base.length > 0 ? rounded(base[row]) : ""}`;
+  });
+  return rows.sort();
+}
