@@ -1,6 +1,6 @@
 # The front door: everything a developer or a continuous build does, in one word each. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: test-guest help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event deps clean
+.PHONY: test-guest help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event bench-page deps clean
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
@@ -35,7 +35,7 @@ docs: ## the code's documentation, warnings denied
 fuzz: ## the fuzz targets, FUZZ_SECONDS each (default 20)
 	.ci/test fuzz
 
-bench: bench-jfr bench-gc-log bench-record bench-per-event ## against the peers; needs a quiet machine
+bench: bench-jfr bench-gc-log bench-record bench-per-event bench-page ## against the peers; needs a quiet machine
 
 bench-jfr: ## JFR readers side by side
 	bench/jfr/run
@@ -48,6 +48,9 @@ bench-record: build ## what watching a JVM costs it
 
 bench-per-event: build ## what watching one fault, call or switch costs
 	bench/per_event/run
+
+bench-page: build ## the page in a browser, on large recordings
+	bench/page/run
 
 test-guest: ## the kernel collectors on Linux 6.1, in an emulated machine
 	.ci/guest

@@ -54,6 +54,11 @@ export function change(before: number, after: number, unit: string): string {
     : `${amount(before, unit)} → ${amount(after, unit)}`;
 }
 
+/** Weight of samples in the unit of their event. */
+export function eventAmount(value: number, unit: string): string {
+  return amount(value, unit === "samples" ? "count" : unit);
+}
+
 /** Part of a whole, such as `12 %`. */
 export function share(ratio: number): string {
   return amount(ratio, "ratio");

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { matcher } from "../base/search.ts";
 import type { FlameRows } from "../data/source.ts";
-import { foldRecursion, frameAt, layout, search } from "./flame_layout.ts";
+import { foldRecursion, frameAt, graft, layout, search } from "./flame_layout.ts";
 
 /** Rows from a drawing: indented names with their total. */
 function drawn(text: string): FlameRows {
@@ -21,6 +21,7 @@ function drawn(text: string): FlameRows {
   });
   return {
     depth: Int32Array.from(rows, ({ depth }) => depth),
+    node: Int32Array.from(rows.keys()),
     name: rows.map(({ name }) => name),
     kind: rows.map(() => "compiled"),
     module: rows.map(() => ""),
@@ -99,4 +100,25 @@ test("recursion is drawn once, and what it calls is merged", () => {
   );
   const folded = foldRecursion(recursive);
   expect([...folded.self]).toEqual([0, 5, 4, 0, 1]);
+});
+
+test("more of a frame takes the place of what was there", () => {
+  const more = drawn(`
+    parse 5
+      scan 2
+        read 1
+      skip 0.001
+  `);
+  expect(drawing(graft(TREE, 2, more))).toBe(
+    [
+      "all 10",
+      "  run 8",
+      "    parse 5",
+      "      scan 2",
+      "        read 1",
+      "      skip 0.001",
+      "    write 3",
+      "  gc 2",
+    ].join("\n"),
+  );
 });

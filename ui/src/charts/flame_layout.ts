@@ -104,6 +104,7 @@ export function foldRecursion(rows: FlameRows): FlameRows {
   return {
     ...rows,
     depth: Int32Array.from(order, ({ depth }) => depth),
+    node: Int32Array.from(order, ({ node }) => rows.node[node.row]),
     name: order.map(({ node }) => rows.name[node.row]),
     kind: order.map(({ node }) => rows.kind[node.row]),
     module: order.map(({ node }) => rows.module[node.row]),
@@ -144,4 +145,29 @@ function inPreorder(root: Folded): { node: Folded; depth: number }[] {
     open.push(...children.map((child) => ({ node: child, depth: depth + 1 })));
   }
   return order;
+}
+
+/** The rows with what stands below one of them replaced by more of it. Rows before that one keep their places. */
+export function graft(rows: FlameRows, row: number, more: FlameRows): FlameRows {
+  let end = row + 1;
+  while (end < rows.depth.length && rows.depth[end] > rows.depth[row]) end += 1;
+  const doubles = (old: Float64Array, added: Float64Array): Float64Array =>
+    old.length > 0 ? Float64Array.from([...old.subarray(0, row), ...added, ...old.subarray(end)]) : old;
+  const integers = (old: Int32Array, added: Int32Array): Int32Array =>
+    Int32Array.from([...old.subarray(0, row), ...added, ...old.subarray(end)]);
+  const texts = (old: string[], added: string[]): string[] => [...old.slice(0, row), ...added, ...old.slice(end)];
+  return {
+    ...rows,
+    depth: integers(
+      rows.depth,
+      more.depth.map((depth) => depth + rows.depth[row]),
+    ),
+    node: integers(rows.node, more.node),
+    name: texts(rows.name, more.name),
+    kind: texts(rows.kind, more.kind),
+    module: texts(rows.module, more.module),
+    total: doubles(rows.total, more.total),
+    self: doubles(rows.self, more.self),
+    base: doubles(rows.base, more.base),
+  };
 }

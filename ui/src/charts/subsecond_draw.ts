@@ -38,6 +38,14 @@ export function drawSubsecond(
   }
 }
 
+/** Seconds that have room for their time below them. */
+export function labelledSeconds(grid: SubsecondGrid, room: CssPixels): number[] {
+  const every = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600].find((step) => step * grid.cell >= room) ?? 7200;
+  const seconds = [];
+  for (let second = 0; second < grid.seconds; second += every) seconds.push(second);
+  return seconds;
+}
+
 /** The instant at which the cell under the pointer begins. */
 export function timeAt(
   heat: SubsecondHeat,

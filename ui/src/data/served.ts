@@ -95,7 +95,8 @@ class ServedSource implements Source {
 
   async flame(query: FlameQuery, signal?: AbortSignal): Promise<FlameRows> {
     const asked = { ...selected(query), inverted: query.inverted ? 1 : 0, baseline: baselineText(query.baseline) };
-    return flameRows(await this.#table("flame", asked, signal));
+    const below: Parameters = query.root === undefined ? {} : { root: query.root };
+    return flameRows(await this.#table("flame", { ...asked, ...below }, signal));
   }
 
   async frames(query: Selection & { baseline: Baseline }, signal?: AbortSignal): Promise<HottestFrames> {

@@ -119,11 +119,15 @@ export interface SubsecondHeat {
 export interface FlameQuery extends Selection {
   inverted: boolean;
   baseline: Baseline;
+  /** Only what is below this node of the tree that is not inverted, down to smaller frames. */
+  root?: number;
 }
 
 /** Frames of a tree in preorder, the root first. */
 export interface FlameRows {
   depth: Int32Array;
+  /** What `FlameQuery.root` takes. */
+  node: Int32Array;
   name: string[];
   kind: string[];
   module: string[];

@@ -71,6 +71,7 @@ export function flameRows(table: Columns): FlameRows {
   const base = table.has("base_total") ? table.doubles("base_total") : new Float64Array();
   return {
     depth: table.integers("depth"),
+    node: table.has("node") ? table.integers("node") : new Int32Array(table.length),
     name: table.texts("name"),
     kind: table.texts("kind"),
     module: table.texts("module"),

@@ -84,7 +84,7 @@ const KEYS: Record<string, () => void> = {
 /** Keys work wherever nothing is being typed. `true` if the key was used. */
 export function onKey(event: KeyboardEvent): boolean {
   const target = event.target as HTMLElement;
-  if (event.ctrlKey || event.metaKey || event.altKey || target.closest("input, select, textarea")) return false;
+  if (event.ctrlKey || event.metaKey || event.altKey || target.closest("input, select, textarea, dialog")) return false;
   if (event.key.startsWith("Arrow") && target.closest("[data-arrows]")) return false;
   const action = KEYS[event.key];
   action?.();

@@ -7,6 +7,7 @@ import { safeColours, type Theme, theme } from "../state/appearance.ts";
 import { library, limits, origin, overview, source, update, zone } from "../state/store.ts";
 import { Button, CopyButton } from "../widgets/controls.tsx";
 import { Name } from "../widgets/text.tsx";
+import { Keys } from "./keys.tsx";
 
 const NEXT_THEME: Record<Theme, Theme> = { auto: "light", light: "dark", dark: "auto" };
 
@@ -23,6 +24,7 @@ export function Header(): JSX.Element {
           Recordings
         </Button>
       )}
+      {known && <Keys />}
       <Button
         kind="quiet"
         pressed={safeColours.value}

@@ -102,7 +102,7 @@ function Against(): JSX.Element {
   }
   if (baseline.kind === "interval") choices.push([baselineText(baseline), intervalText(baseline)]);
   if (baseline.kind === "recording") choices.push([baselineText(baseline), `recording ${baseline.id}`]);
-  if (baseline.kind !== "interval" && picked.value) choices.push(["keep", "this time, to compare others with it"]);
+  if (baseline.kind !== "interval" && picked.value) choices.push(["keep", "this time (keep it)"]);
   const change = (value: string): void => {
     if (value === "keep") update({ baseline: kept });
     else if (value === "baseline") update({ baseline: { kind: "quiet" } });

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { amount, share } from "../base/numbers.ts";
+import { eventAmount, share } from "../base/numbers.ts";
 import { clean, shorten, spaced } from "../base/text.ts";
 import { Canvas } from "../charts/canvas.tsx";
 import { drawFlame, FRAME_HEIGHT } from "../charts/flame_draw.ts";
@@ -17,6 +17,10 @@ interface Properties {
   matches: Matches;
   isSearching: boolean;
   isCompared: boolean;
+  /** Changes when another graph is shown, which begins with all of it; not when the same one gets more frames. */
+  identity: string;
+  /** Told when a frame is zoomed to. */
+  onZoom?: (row: number) => void;
 }
 
 interface Hovered {
@@ -25,17 +29,21 @@ interface Hovered {
   y: number;
 }
 
-export function FlameCanvas({ flame, matches, isSearching, isCompared }: Properties): JSX.Element {
-  const [zoomed, zoom] = useState(0);
+export function FlameCanvas({ flame, matches, isSearching, isCompared, identity, onZoom }: Properties): JSX.Element {
+  const [zoomed, setZoomed] = useState(0);
+  const zoom = (row: number): void => {
+    setZoomed(row);
+    if (row > 0) onZoom?.(row);
+  };
   const [hovered, hover] = useState<Hovered | null>(null);
   const [focused, focus] = useState(0);
   const scroller = useRef<HTMLDivElement>(null);
   const [top, scrolled] = useState(0);
   useEffect(() => {
-    zoom(0);
+    setZoomed(0);
     focus(0);
     hover(null);
-  }, [flame]);
+  }, [identity]);
   const shown = zoomed < flame.rows.depth.length ? zoomed : 0;
   const height = (flame.deepest + 1) * FRAME_HEIGHT;
   const marked = hovered?.row ?? (focused > 0 ? focused : -1);
@@ -137,17 +145,16 @@ function FrameTip({
   y,
   isCompared,
 }: Hovered & { flame: FlameLayout; isCompared: boolean }): JSX.Element {
-  const unit = rows.unit === "samples" ? "count" : rows.unit;
   const whole = rows.total[0] || 1;
   return (
     <Tip x={x} y={y}>
       <strong>{clean(rows.name[row], 600)}</strong>
       <br />
-      {amount(rows.total[row], unit)} ({share(rows.total[row] / whole)}), own {share(rows.self[row] / whole)}
+      {eventAmount(rows.total[row], rows.unit)} ({share(rows.total[row] / whole)}), own {share(rows.self[row] / whole)}
       {isCompared && rows.base.length > 0 && (
         <>
           <br />
-          baseline {amount(rows.base[row], unit)}
+          baseline {eventAmount(rows.base[row], rows.unit)}
         </>
       )}
       <br />

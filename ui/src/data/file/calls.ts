@@ -155,6 +155,17 @@ export function below({ calls, self, baseSelf }: Weighed, wanted: (place: number
   return { calls: grower.calls, self: Float64Array.from(own), baseSelf: Float64Array.from(base) };
 }
 
+/** The weights below one node; everything else has none. */
+export function onlyBelow({ calls, self, baseSelf }: Weighed, root: number): Weighed {
+  const isInside = new Uint8Array(self.length);
+  for (let node = 0; node < self.length; node += 1) {
+    const caller = calls.parent[node];
+    isInside[node] = node === root || (caller >= 0 && isInside[caller] === 1) ? 1 : 0;
+  }
+  const inside = (weight: number, node: number): number => (isInside[node] === 1 ? weight : 0);
+  return { calls, self: self.map(inside), baseSelf: baseSelf.map(inside) };
+}
+
 /** Whether a place that is wanted stands among the callers of a node. */
 export function hasAbove(calls: Calls, node: number, wanted: (place: number) => boolean): boolean {
   for (let at = calls.parent[node]; at >= 0; at = calls.parent[at]) if (wanted(calls.place[at])) return true;
@@ -172,6 +183,7 @@ export function preorder(tree: Weighed, places: Places, compared: boolean, unit:
   const text = (of: string[], root: string): string[] => rows.map((node) => (node < 0 ? root : of[calls.place[node]]));
   return {
     depth: Int32Array.from(depth),
+    node: Int32Array.from(rows),
     name: text(places.name, "all"),
     kind: text(places.kind, ""),
     module: text(places.module, ""),

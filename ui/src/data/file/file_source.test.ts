@@ -101,6 +101,12 @@ describe("flame graphs", () => {
     ]);
   });
 
+  test("of what is below one node", async () => {
+    const all = await SOURCE.flame(ALL);
+    const root = all.node[all.name.indexOf("compile")];
+    expect(drawing(await SOURCE.flame({ ...ALL, root }))).toEqual(["compile 6000", "  compile 5000", "  fault 1000"]);
+  });
+
   test("against the quiet time, for the same length", async () => {
     const rows = await SOURCE.flame({ ...ALL, from: 4e9, to: 6e9, baseline: { kind: "quiet" } });
     const base = Object.fromEntries(rows.name.map((name, row) => [name, Math.round(rows.base[row] / 1e6)]));

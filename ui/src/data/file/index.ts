@@ -26,7 +26,7 @@ import type {
   TableQuery,
 } from "../source.ts";
 import { logLines, series } from "../tables.ts";
-import { below, CallTree, inverted, preorder, type Weighed } from "./calls.ts";
+import { below, CallTree, inverted, onlyBelow, preorder, type Weighed } from "./calls.ts";
 import { stateHeat } from "./cover.ts";
 import { hottest } from "./hottest.ts";
 import type { Pack } from "./pack.ts";
@@ -105,7 +105,10 @@ export class FileSource implements Source {
   async flame(query: FlameQuery): Promise<FlameRows> {
     const { tree, samples } = this.#weigh(query, query.baseline);
     const compared = query.baseline.kind !== "none";
-    return this.#rows(query.inverted ? inverted(tree) : tree, compared, query.event, samples);
+    if (query.root === undefined)
+      return this.#rows(query.inverted ? inverted(tree) : tree, compared, query.event, samples);
+    const rows = this.#rows(onlyBelow(tree, query.root), compared, query.event, samples);
+    return from(rows, Math.max(rows.node.indexOf(query.root), 0));
   }
 
   async frames(query: Selection & { baseline: Baseline }): Promise<HottestFrames> {
@@ -118,7 +121,8 @@ export class FileSource implements Source {
     const { name } = this.#callTree().places;
     const wanted = (place: number): boolean => name[place] === query.frame;
     const side = query.side === "callees" ? below(tree, wanted) : inverted(tree, "total", wanted);
-    return withoutRoot(this.#rows(side, false, query.event, samples));
+    // It begins at its frame, not at the root above it.
+    return from(this.#rows(side, false, query.event, samples), 1);
   }
 
   async log({ from, to, find, limit }: LogQuery): Promise<LogLine[]> {
@@ -195,12 +199,14 @@ export class FileSource implements Source {
   }
 }
 
-/** A sandwich begins at its frame, not at the root above it. */
-function withoutRoot(rows: FlameRows): FlameRows {
-  const rest = <T extends { slice(start: number): T }>(column: T): T => column.slice(1);
+/** The rows from one on, which becomes the root. */
+function from(rows: FlameRows, first: number): FlameRows {
+  const rest = <T extends { slice(start: number): T }>(column: T): T => column.slice(first);
+  const depth = rows.depth.slice(first);
   return {
     ...rows,
-    depth: rows.depth.slice(1).map((depth) => depth - 1),
+    depth: depth.map((at) => at - depth[0]),
+    node: rest(rows.node),
     name: rest(rows.name),
     kind: rest(rows.kind),
     module: rest(rows.module),

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { amount, share } from "../../base/numbers.ts";
+import { eventAmount, share } from "../../base/numbers.ts";
 import type { HottestFrame, HottestFrames } from "../../data/source.ts";
 import { useAnswer } from "../../state/answer.ts";
 import { selection, source, update, view } from "../../state/store.ts";
@@ -90,7 +90,7 @@ function FramesTable(properties: {
       <tbody>
         {shown.map((frame, index) => (
           <tr key={index} aria-selected={frame.name === view.value.frame} onClick={() => update({ frame: frame.name })}>
-            <td class="number" title={amount(frame.self, unitOf(found.unit))}>
+            <td class="number" title={eventAmount(frame.self, found.unit)}>
               {share(frame.self / whole)}
               <span class="bar" style={{ width: `${(frame.self / whole) * 100}%` }} />
             </td>
@@ -114,10 +114,6 @@ function FramesTable(properties: {
 
 function signed(ratio: number): string {
   return ratio > 0 ? `+${share(ratio)}` : share(ratio);
-}
-
-function unitOf(unit: string): string {
-  return unit === "samples" ? "count" : unit;
 }
 
 export default {

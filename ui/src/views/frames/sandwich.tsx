@@ -40,7 +40,13 @@ function Side({ frame, side, title }: { frame: string; side: "callers" | "callee
       <h3>{title}</h3>
       {answer.error && <Note>{answer.error}</Note>}
       {flame && flame.rows.total[0] > 0 ? (
-        <FlameCanvas flame={flame} matches={matches} isSearching={false} isCompared={false} />
+        <FlameCanvas
+          flame={flame}
+          matches={matches}
+          isSearching={false}
+          isCompared={false}
+          identity={JSON.stringify(query)}
+        />
       ) : (
         !answer.waiting && <Note>Not in what is picked.</Note>
       )}

@@ -4,9 +4,9 @@ import type { JSX } from "preact";
 import { useCallback, useRef, useState } from "preact/hooks";
 import { duration } from "../../base/numbers.ts";
 import { decimalsFor, timeOfDay } from "../../base/time.ts";
-import { Canvas } from "../../charts/canvas.tsx";
+import { Canvas, font } from "../../charts/canvas.tsx";
 import { paletteFor } from "../../charts/palette.ts";
-import { drawSubsecond, gridOf, timeAt } from "../../charts/subsecond_draw.ts";
+import { drawSubsecond, gridOf, labelledSeconds, timeAt } from "../../charts/subsecond_draw.ts";
 import type { SubsecondHeat } from "../../data/source.ts";
 import { useAnswer } from "../../state/answer.ts";
 import { isDark, safeColours } from "../../state/appearance.ts";
@@ -17,6 +17,8 @@ import type { View } from "../view.ts";
 /** 20 ms each, which is what samplers can tell apart. */
 const ROWS = 50;
 const HEIGHT = 300;
+/** Room for the times below. */
+const AXIS = 16;
 
 function Subsecond(): JSX.Element {
   const from = source.value;
@@ -42,13 +44,20 @@ function HeatMap({ heat }: { heat: SubsecondHeat }): JSX.Element {
   const start = useRef<number | null>(null);
   const draw = useCallback(
     (context: CanvasRenderingContext2D, width: number, height: number) => {
-      drawSubsecond(context, heat, gridOf(heat, width), height, paletteFor(isDark.value, safeColours.value));
+      const [grid, palette] = [gridOf(heat, width), paletteFor(isDark.value, safeColours.value)];
+      drawSubsecond(context, heat, grid, height - AXIS, palette);
+      context.font = font(10.5);
+      context.fillStyle = palette.muted;
+      for (const second of labelledSeconds(grid, 58)) {
+        const at = heat.first + (grid.first + second) * 1e9;
+        context.fillText(timeOfDay(origin.value, at, zone.value), second * grid.cell, height - 3);
+      }
     },
     [heat],
   );
   const timeUnder = (now: PointerEvent): number => {
     const box = (now.currentTarget as HTMLElement).getBoundingClientRect();
-    return timeAt(heat, gridOf(heat, box.width), now.clientX - box.left, now.clientY - box.top, HEIGHT);
+    return timeAt(heat, gridOf(heat, box.width), now.clientX - box.left, now.clientY - box.top, HEIGHT - AXIS);
   };
   const drag = (now: PointerEvent): void => {
     const at = timeUnder(now);

@@ -1,0 +1,45 @@
+// Which keys do what.
+
+import type { JSX } from "preact";
+import { useRef } from "preact/hooks";
+import { Button } from "../widgets/controls.tsx";
+
+const KEYS: readonly (readonly [keys: string, does: string])[] = [
+  ["w, s or + and −", "closer, farther"],
+  ["a, d or ← and →", "earlier, later"],
+  ["0", "the whole recording"],
+  ["z", "zoom to what is picked"],
+  ["Esc", "pick nothing"],
+  ["/", "search"],
+  ["wheel on the ruler, Ctrl + wheel on lanes", "closer, farther"],
+  ["Shift + wheel, Shift + drag", "earlier, later"],
+  ["drag on lanes", "pick a time"],
+  ["click, Ctrl + click on a thread or role", "take its samples, add them"],
+  ["arrows, Enter, Esc in a flame graph", "walk, zoom, show all"],
+];
+
+export function Keys(): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null);
+  return (
+    <>
+      <Button kind="quiet" onClick={() => dialog.current?.showModal()}>
+        Keys
+      </Button>
+      <dialog ref={dialog} class="keys" aria-label="Keys">
+        <dl>
+          {KEYS.map(([keys, does]) => (
+            <div key={keys}>
+              <dt>{keys}</dt>
+              <dd>{does}</dd>
+            </div>
+          ))}
+        </dl>
+        <form method="dialog">
+          <button type="submit" class="button">
+            Close
+          </button>
+        </form>
+      </dialog>
+    </>
+  );
+}

@@ -1,0 +1,41 @@
+// The rows of the flame graph of what was picked, and more of them where somebody looks closer.
+
+import { useEffect, useState } from "preact/hooks";
+import { graft } from "../../charts/flame_layout.ts";
+import type { FlameRows } from "../../data/source.ts";
+import { useAnswer } from "../../state/answer.ts";
+import { selection, source, view } from "../../state/store.ts";
+
+/** A frame larger than this is drawn with all that could be seen of it at once. */
+const CLOSE = 0.3;
+
+export interface Flame {
+  rows: FlameRows | null;
+  error: string;
+  waiting: boolean;
+  /** Names the question: another one shows another graph. */
+  question: string;
+  /** Asks for the small frames below one that is zoomed to. */
+  more: (row: number) => void;
+}
+
+export function useFlame(): Flame {
+  const from = source.value;
+  const { inverted, folded, baseline } = view.value;
+  const query = { ...selection.value, inverted, baseline };
+  const question = JSON.stringify(query);
+  const answer = useAnswer(from && query.event !== "" ? question : null, (signal) =>
+    from ? from.flame(query, signal) : Promise.reject(new Error("no recording")),
+  );
+  const [rows, setRows] = useState(answer.value);
+  useEffect(() => setRows(answer.value), [answer.value]);
+  const more = (row: number): void => {
+    if (!from || !rows || rows.cut === 0 || inverted || folded || rows.total[row] > CLOSE * rows.total[0]) return;
+    // Without an answer the frame is drawn as it is.
+    from.flame({ ...query, root: rows.node[row] }).then(
+      (below) => setRows((now) => (now === rows && below.name[0] === rows.name[row] ? graft(rows, row, below) : now)),
+      () => undefined,
+    );
+  };
+  return { rows, error: answer.error, waiting: answer.waiting, question, more };
+}
