@@ -116,38 +116,69 @@ export interface Weighed {
   baseSelf: Float64Array;
 }
 
-/** Turned around: leaves become roots, and callers hang below. `wanted` picks the leaves. */
-export function inverted(
-  { calls, self, baseSelf }: Weighed,
-  weights: "self" | "total" = "self",
-  wanted?: (place: number) => boolean,
-): Weighed {
-  const [own, base] = weights === "self" ? [self, baseSelf] : [totals(calls, self), totals(calls, baseSelf)];
-  const grower = new Grower();
-  const [turned, turnedBase]: [number[], number[]] = [[], []];
-  for (let leaf = 0; leaf < own.length; leaf += 1) {
-    if ((own[leaf] === 0 && base[leaf] === 0) || (wanted && !wanted(calls.place[leaf]))) continue;
-    if (wanted && hasAbove(calls, leaf, wanted)) continue;
-    let node = -1;
-    for (let at = leaf; at >= 0; at = calls.parent[at]) node = grower.node(node, calls.place[at]);
-    turned[node] = (turned[node] ?? 0) + own[leaf];
-    turnedBase[node] = (turnedBase[node] ?? 0) + base[leaf];
-  }
-  const size = grower.calls.parent.length;
-  const full = (sparse: number[]): Float64Array => Float64Array.from({ length: size }, (_, node) => sparse[node] ?? 0);
-  return { calls: grower.calls, self: full(turned), baseSelf: full(turnedBase) };
+/** Turned around: leaves become roots, and callers hang below. */
+export function inverted({ calls, self, baseSelf }: Weighed): Weighed {
+  const upwards = new Upwards(calls);
+  for (let leaf = 0; leaf < self.length; leaf += 1) upwards.add(leaf, calls.place[leaf], self[leaf], baseSelf[leaf]);
+  return upwards.done();
 }
 
-/** What is called below a place, wherever it stands; of a recursion the outermost counts. */
-export function below({ calls, self, baseSelf }: Weighed, wanted: (place: number) => boolean): Weighed {
+/** Some places of a tree that are one to whoever asks: a method is compiled here and inlined there. */
+export interface Wanted {
+  has: (place: number) => boolean;
+  /** Stands for all of them. */
+  as: number;
+}
+
+/** Who calls the wanted places; of a recursion the outermost counts. */
+export function above({ calls, self, baseSelf }: Weighed, wanted: Wanted): Weighed {
+  const [total, baseTotal] = [totals(calls, self), totals(calls, baseSelf)];
+  const upwards = new Upwards(calls);
+  for (let node = 0; node < self.length; node += 1) {
+    if (!wanted.has(calls.place[node]) || hasAbove(calls, node, wanted.has)) continue;
+    upwards.add(node, wanted.as, total[node], baseTotal[node]);
+  }
+  return upwards.done();
+}
+
+/** A tree that grows from nodes of another up to its roots. */
+class Upwards {
+  readonly #calls: Calls;
+  readonly #grower = new Grower();
+  readonly #self: number[] = [];
+  readonly #baseSelf: number[] = [];
+
+  constructor(calls: Calls) {
+    this.#calls = calls;
+  }
+
+  add(from: number, place: number, weight: number, baseWeight: number): void {
+    if (weight === 0 && baseWeight === 0) return;
+    let node = this.#grower.node(-1, place);
+    for (let at = this.#calls.parent[from]; at >= 0; at = this.#calls.parent[at]) {
+      node = this.#grower.node(node, this.#calls.place[at]);
+    }
+    this.#self[node] = (this.#self[node] ?? 0) + weight;
+    this.#baseSelf[node] = (this.#baseSelf[node] ?? 0) + baseWeight;
+  }
+
+  done(): Weighed {
+    const length = this.#grower.calls.parent.length;
+    const full = (sparse: number[]): Float64Array => Float64Array.from({ length }, (_, node) => sparse[node] ?? 0);
+    return { calls: this.#grower.calls, self: full(this.#self), baseSelf: full(this.#baseSelf) };
+  }
+}
+
+/** What the wanted places call, wherever they stand; of a recursion the outermost counts. */
+export function below({ calls, self, baseSelf }: Weighed, wanted: Wanted): Weighed {
   const grower = new Grower();
   const image = new Int32Array(self.length).fill(-1);
   const [own, base]: [number[], number[]] = [[], []];
   for (let node = 0; node < self.length; node += 1) {
     const caller = calls.parent[node];
     const inside = caller >= 0 && image[caller] >= 0;
-    if (!inside && !wanted(calls.place[node])) continue;
-    const at = grower.node(inside ? image[caller] : -1, calls.place[node]);
+    if (!inside && !wanted.has(calls.place[node])) continue;
+    const at = inside ? grower.node(image[caller], calls.place[node]) : grower.node(-1, wanted.as);
     image[node] = at;
     own[at] = (own[at] ?? 0) + self[node];
     base[at] = (base[at] ?? 0) + baseSelf[node];

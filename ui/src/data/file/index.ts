@@ -26,7 +26,7 @@ import type {
   TableQuery,
 } from "../source.ts";
 import { logLines, series } from "../tables.ts";
-import { below, CallTree, inverted, onlyBelow, preorder, type Weighed } from "./calls.ts";
+import { above, below, CallTree, inverted, onlyBelow, preorder, type Weighed } from "./calls.ts";
 import { stateHeat } from "./cover.ts";
 import { hottest } from "./hottest.ts";
 import type { Pack } from "./pack.ts";
@@ -119,8 +119,8 @@ export class FileSource implements Source {
   async sandwich(query: SandwichQuery): Promise<FlameRows> {
     const { tree, samples } = this.#weigh(query, { kind: "none" });
     const { name } = this.#callTree().places;
-    const wanted = (place: number): boolean => name[place] === query.frame;
-    const side = query.side === "callees" ? below(tree, wanted) : inverted(tree, "total", wanted);
+    const wanted = { has: (place: number): boolean => name[place] === query.frame, as: name.indexOf(query.frame) };
+    const side = query.side === "callees" ? below(tree, wanted) : above(tree, wanted);
     // It begins at its frame, not at the root above it.
     return from(this.#rows(side, false, query.event, samples), 1);
   }
