@@ -1,0 +1,119 @@
+// A folder of real recordings served: choosing one, checking a claim with two clicks, comparing sick with fixed.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Explanation } from "../src/data/explanation.ts";
+import { hasBrowser, launch, type Watched, watched } from "./browser.ts";
+import { fathom, hasProgram, LABS, type Server, serve } from "./program.ts";
+
+const isPossible = hasBrowser() && hasProgram();
+const SICK = "code_cache_churn-sick-jdk17";
+const FIXED = "code_cache_churn-fixed-jdk17";
+
+describe.runIf(isPossible)("a folder of recordings", () => {
+  let browser: Browser;
+  let server: Server;
+  let folder: string;
+  let shown: Watched;
+
+  beforeAll(async () => {
+    browser = await launch();
+    folder = mkdtempSync(join(tmpdir(), "fathom-served-"));
+    for (const lab of [SICK, FIXED]) fathom("import", join(LABS, lab), "--output", join(folder, `${lab}.fathom`));
+    server = await serve(folder);
+  });
+  beforeEach(async () => {
+    await shown?.page.close();
+    shown = await watched(browser);
+    await shown.page.goto(server.url);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    server?.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  async function open(recording: string): Promise<void> {
+    await shown.page.click(`text=${recording}`);
+    await shown.page.waitForSelector(".headline h1");
+  }
+
+  test("a list, and one of them opened", async () => {
+    const { page, complaints } = shown;
+    await page.waitForSelector("text=nothing was slow");
+    expect(await page.locator("tbody tr").count()).toBe(2);
+    expect(await page.locator("tbody tr", { hasText: SICK }).textContent()).toContain("code_cache_churn");
+    await open(FIXED);
+    expect(await page.textContent(".headline h1")).toBe("Nothing was slow");
+    await page.click("text=Recordings");
+    await open(SICK);
+    expect(await page.textContent(".cause h2")).toContain("code_cache_churn");
+    expect(complaints).toEqual([]);
+  });
+
+  test("a claim is checked with two clicks", async () => {
+    const { page, complaints } = shown;
+    await open(SICK);
+    const answer = JSON.parse(fathom("explain", "--json", join(folder, `${SICK}.fathom`))) as Explanation;
+    await page.click(".evidence >> text=compilations");
+    await page.waitForFunction(() => document.querySelector(".picked-bar")?.textContent?.includes("picked"));
+    const [first] = answer.causes[0].evidence;
+    const seconds = Math.round((first.to_ns - first.from_ns) / 1e9);
+    expect(await page.textContent(".picked-bar")).toContain(`${seconds} s`);
+    for (const lane of ["compile_count", "compilation", "code_cache_used_bytes"]) {
+      expect(await page.locator(`[data-lane="${lane}"]`).count()).toBe(1);
+    }
+    await page.click(".evidence >> text=interpreted share");
+    await page.waitForSelector('.flame-view[aria-busy="false"] canvas');
+    expect(await page.locator("#tab-flame").getAttribute("aria-selected")).toBe("true");
+    expect(complaints).toEqual([]);
+  });
+
+  test("a frame is found, zoomed and taken apart", async () => {
+    const { page, complaints } = shown;
+    await open(SICK);
+    await page.fill(".flame-view input[type=search]", "CodeCacheChurn.price");
+    await page.waitForFunction(() =>
+      /\d+ % in \d/.test(document.querySelector(".flame-view output")?.textContent ?? ""),
+    );
+    const flame = page.locator(".flame-scroll canvas");
+    await flame.click({ position: { x: 60, y: 30 } });
+    await page.click("text=callers and callees");
+    await page.waitForSelector(".sandwich canvas");
+    const frame = await page.locator(".sandwich h2 .name").textContent();
+    expect(frame).toMatch(/^CodeCacheChurn\./);
+    // The search went along: the table has only frames that match.
+    const names = await page.locator(".frames-list tbody button").allTextContents();
+    expect(names.length).toBeGreaterThan(0);
+    expect(names.filter((name) => !name.includes("CodeCacheChurn.price"))).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  test("sick beside fixed, and their difference", async () => {
+    const { page, complaints } = shown;
+    await open(SICK);
+    await page.click("#tab-compare");
+    await page.selectOption(".compare-view select", { label: `${FIXED}.fathom` });
+    await page.waitForSelector("table.compare");
+    const row = page.locator("table.compare tr", { hasText: "code_cache_churn" }).last();
+    expect(await row.locator("td").first().textContent()).toContain("shown");
+    await page.click("text=differential flame graph");
+    await page.waitForSelector("text=more than in the baseline");
+    await page.waitForSelector('.flame-view[aria-busy="false"] canvas');
+    expect(complaints).toEqual([]);
+  });
+
+  test("the answer as Markdown", async () => {
+    const { page } = shown;
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await open(SICK);
+    await page.click("text=Copy as Markdown");
+    await page.waitForSelector("text=copied");
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    expect(copied).toContain("code_cache_churn");
+    expect(copied).toContain("-XX:ReservedCodeCacheSize");
+  });
+});
