@@ -9,7 +9,8 @@ use fathom_timeline::Cell;
 use crate::cause::{Claim, Harm};
 use crate::explanation::{CauseVerdict, Verdict};
 
-/// A cause behind less of the time than this is not told: something always happens at the same time.
+/// A cause behind less of the time than this is not told: something always happens at the same time. And it is
+/// the largest part: a chain has one link at a time.
 const PART: f64 = 0.25;
 
 /// A cause as it was judged, with what the chain needs.
@@ -22,7 +23,7 @@ pub(crate) struct Judged {
 
 /// Completes all chains.
 pub(crate) fn complete(judged: &mut [Judged]) {
-    let behind: Vec<Vec<String>> = judged.iter().map(|one| behind(one.harm.as_ref(), judged)).collect();
+    let behind: Vec<Option<String>> = judged.iter().map(|one| behind(one.harm.as_ref(), judged)).collect();
     for (one, behind) in judged.iter_mut().zip(behind) {
         one.verdict.chain.extend(behind);
     }
@@ -34,17 +35,14 @@ pub(crate) fn complete(judged: &mut [Judged]) {
     }
 }
 
-/// The causes that were given the time in which harm happened, the largest part first.
-fn behind(harm: Option<&Harm>, judged: &[Judged]) -> Vec<String> {
+/// The cause that was given most of the time in which harm happened.
+fn behind(harm: Option<&Harm>, judged: &[Judged]) -> Option<String> {
     let claims = harm.map_or(&[][..], |harm| &harm.happened_in);
     let all: f64 = claims.iter().map(|claim| claim.at_most_ns).sum();
-    let mut parts: Vec<(f64, &str)> = judged
-        .iter()
-        .map(|one| (claims.iter().map(|claim| part_of(one, claim, judged)).sum::<f64>(), one.verdict.id.as_str()))
-        .filter(|(ns, _)| *ns > 0.0 && *ns >= PART * all)
-        .collect();
-    parts.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
-    parts.into_iter().map(|(_, id)| id.to_owned()).collect()
+    let part = |one: &Judged| claims.iter().map(|claim| part_of(one, claim, judged)).sum::<f64>();
+    let parts = judged.iter().map(|one| (part(one), one.verdict.id.as_str()));
+    let largest = parts.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(a.1)));
+    largest.filter(|(ns, _)| *ns > 0.0 && *ns >= PART * all).map(|(_, id)| id.to_owned())
 }
 
 /// The part of a claim that belongs to a cause: what it was given of that kind of time, of all that was given.

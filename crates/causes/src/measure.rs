@@ -1,6 +1,7 @@
 //! Measurements that more than one cause needs.
 
 pub mod absence;
+pub mod arm;
 pub mod block;
 pub mod calls;
 pub mod code_cache;

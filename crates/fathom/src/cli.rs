@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{causes, doctor, explain, import, lab, open, ps, record, report, routing};
+use crate::commands::{causes, doctor, explain, import, lab, open, probe, ps, record, report, routing};
 use crate::terminal::Color;
 
 /// Finds out why a JVM service on Linux was slow when the cause lies below the Java code.
@@ -30,6 +30,7 @@ pub(crate) enum Command {
     Doctor(doctor::Args),
     Lab(lab::Args),
     Routing(routing::Args),
+    Probe(probe::Args),
 }
 
 const EXAMPLES: &str = "\

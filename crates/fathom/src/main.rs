@@ -43,6 +43,7 @@ fn run(command: &Command, terminal: &Terminal) -> anyhow::Result<ExitCode> {
         Command::Record(args) => commands::record::run(args, terminal)?,
         Command::Doctor(args) => commands::doctor::run(args, terminal)?,
         Command::Lab(args) => commands::lab::run(args, terminal)?,
+        Command::Probe(args) => commands::probe::run(args, terminal)?,
         Command::Routing(args) => commands::routing::run(args, terminal)?,
     };
     terminal::print(&text)?;

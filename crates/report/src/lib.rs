@@ -16,6 +16,7 @@ pub mod imported;
 pub mod json;
 pub mod jvms;
 mod markdown;
+pub mod probed;
 pub mod recorded;
 pub mod routing;
 mod sheet;

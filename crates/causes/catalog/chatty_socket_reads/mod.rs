@@ -11,7 +11,7 @@ pub(crate) static CAUSE: Cause = Cause {
     id: "chatty_socket_reads",
     readme: include_str!("README.md"),
     rank: 5,
-    has_lab: false,
+    has_lab: true,
     collectors: &["system_calls", "scheduler", "async_profiler"],
     actions: &["larger buffers (64-128 KB) that are drained, connections that are kept, no time-out per read"],
     decide,

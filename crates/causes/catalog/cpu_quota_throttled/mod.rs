@@ -9,7 +9,7 @@ pub(crate) static CAUSE: Cause = Cause {
     id: "cpu_quota_throttled",
     readme: include_str!("README.md"),
     rank: 5,
-    has_lab: false,
+    has_lab: true,
     collectors: &["cgroup", "threads"],
     actions: &["a higher CPU limit, or fewer threads that run at once (collector and compiler threads count too)"],
     decide,

@@ -2,6 +2,7 @@
 
 use fathom_evidence::kinds::subject;
 
+use crate::measure::arm::{self, CacheType, Midr};
 use crate::measure::stacks;
 use crate::{Case, Cause, Finding, Standing, say};
 
@@ -16,20 +17,25 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
-/// The flush of the C library and of the compilers' run time, as the JVM calls it.
-const FLUSHES: &[&str] = &["__aarch64_sync_cache_range", "__clear_cache", "__aarch64_clear_cache"];
+/// The flush of the compilers' run time on arm64.
+const FLUSHES: &[&str] = &["__aarch64_sync_cache_range", "__aarch64_clear_cache"];
+
+/// Its name on every architecture: on others it does nothing.
+const ANY_FLUSH: &str = "__clear_cache";
 
 /// Less of the application's CPU than this is what patching code costs on a processor that is well.
 const USUAL: f64 = 0.02;
 
 fn decide(case: &Case<'_>) -> Finding {
-    if is_arm64(case) == Some(false) {
+    let is_arm64 = is_arm64(case);
+    if is_arm64 == Some(false) {
         return Finding::absent("not an arm64 processor: nothing there flushes the instruction cache");
     }
     if !stacks::has_native_frames(case) {
         return Finding::needs_kernel("native frames of the application's threads were not recorded");
     }
-    let below = stacks::below(case, FLUSHES);
+    let known_here = (is_arm64 == Some(true)).then_some(&ANY_FLUSH);
+    let below = stacks::below(case, &FLUSHES.iter().chain(known_here).copied().collect::<Vec<_>>());
     let mut evidence =
         case.evidence("application's CPU in flushes of the instruction cache", below.share, "ratio", "samples");
     evidence.stack = case.stack_text(below.stack, 12);
@@ -39,8 +45,26 @@ fn decide(case: &Case<'_>) -> Finding {
         return Finding::absent(text).with(evidence);
     }
     let before = below.share.1.map_or(String::new(), |share| format!(" (before: {})", say::percent(share)));
-    let finding = Finding::new(Standing::Seen, text + &before).with(evidence);
+    let (standing, processor) = processor(case);
+    let finding = Finding::new(standing, text + &before + &processor).with(evidence);
     Finding { claims: below.claims, ..finding }
+}
+
+/// What the processor has to do with it: the samples show the flushes whatever it is, but that they are dear
+/// was seen on processors with the erratum only.
+fn processor(case: &Case<'_>) -> (Standing, String) {
+    let fact = |key: &str| case.recording().fact(subject::HOST, key);
+    let cores: Vec<Midr> =
+        fact("cpu_midr").unwrap_or("").split_whitespace().filter_map(arm::register).map(Midr::of).collect();
+    let Some(core) = cores.iter().find(|core| core.has_erratum_1542419()).or(cores.first()) else {
+        return (Standing::Seen, String::new());
+    };
+    let cache = fact("cpu_ctr_el0").and_then(arm::register).map(CacheType::of);
+    match (core.has_erratum_1542419(), cache.is_some_and(|cache| cache.needs_no_invalidation)) {
+        (true, false) => (Standing::Seen, format!("; {core} has erratum 1542419: each flush traps")),
+        (true, true) => (Standing::Indicated, format!("; {core} has erratum 1542419, but needs no flush (DIC)")),
+        (false, _) => (Standing::Indicated, format!("; erratum 1542419 does not name {core}")),
+    }
 }
 
 /// Whether the machine is an arm64 one, if the recording says.

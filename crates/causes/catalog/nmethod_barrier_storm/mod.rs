@@ -10,7 +10,7 @@ pub(crate) static CAUSE: Cause = Cause {
     id: "nmethod_barrier_storm",
     readme: include_str!("README.md"),
     rank: 5,
-    has_lab: false,
+    has_lab: true,
     collectors: &["async_profiler"],
     actions: &[
         "fewer collections that arm the barriers: no explicit collections, a larger code cache, a longer interval between major collections",

@@ -12,7 +12,7 @@ pub(crate) static CAUSE: Cause = Cause {
     id: "read_then_write_faults",
     readme: include_str!("README.md"),
     rank: 5,
-    has_lab: false,
+    has_lab: true,
     collectors: &["page_faults", "memory"],
     actions: &[
         "write first, or populate with MADV_POPULATE_WRITE (Linux 5.14); JDK 22 or 21.0.5 and later do so for the heap",

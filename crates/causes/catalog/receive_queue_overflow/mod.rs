@@ -14,7 +14,7 @@ pub(crate) static CAUSE: Cause = Cause {
     id: "receive_queue_overflow",
     readme: include_str!("README.md"),
     rank: 5,
-    has_lab: false,
+    has_lab: true,
     collectors: &["sockets", "drops", "scheduler", "page_faults"],
     actions: &["remove what holds the reader up; a larger receive buffer only hides short stalls"],
     decide,

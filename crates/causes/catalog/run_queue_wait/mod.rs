@@ -13,7 +13,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     // After the causes whose own running crowds out the application: what they do not claim is here.
     rank: 38,
-    has_lab: false,
+    has_lab: true,
     collectors: &["threads", "scheduler"],
     actions: &["fewer runnable threads or more CPUs; see who ran instead"],
     decide,

@@ -8,6 +8,7 @@ pub(crate) mod explain;
 pub(crate) mod import;
 pub(crate) mod lab;
 pub(crate) mod open;
+pub(crate) mod probe;
 pub(crate) mod ps;
 pub(crate) mod record;
 pub(crate) mod report;

@@ -1,0 +1,52 @@
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+
+/** Sends objects of the size that is asked for, as fast as it can: by HTTP/1.1, or as bare bytes after a bare size. */
+public final class ObjectServer {
+    private static final byte[] DATA = new byte[4 << 20];
+
+    public static void main(String[] args) throws Exception {
+        ServerSocket server = new ServerSocket(Integer.parseInt(args[0]), 100, InetAddress.getLoopbackAddress());
+        while (true) {
+            Socket client = server.accept();
+            client.setTcpNoDelay(true);
+            Thread thread = new Thread(() -> serve(client));
+            thread.setDaemon(true);
+            thread.start();
+        }
+    }
+
+    private static void serve(Socket client) {
+        try (client) {
+            DataInputStream in = new DataInputStream(client.getInputStream());
+            OutputStream out = client.getOutputStream();
+            while (true) {
+                int word = in.readInt();
+                // "GET " as a number: no object is that large.
+                boolean isHttp = word == 0x47455420;
+                int size = isHttp ? sizeInRequest(in) : word;
+                if (isHttp) {
+                    String head = "HTTP/1.1 200 OK\r\nContent-Length: " + size + "\r\n\r\n";
+                    out.write(head.getBytes(StandardCharsets.ISO_8859_1));
+                }
+                out.write(DATA, 0, Math.min(size, DATA.length));
+            }
+        } catch (IOException end) {
+            // The client hung up.
+        }
+    }
+
+    /** The number in "/307200 HTTP/1.1", after which the rest of the head is skipped. */
+    private static int sizeInRequest(DataInputStream in) throws IOException {
+        StringBuilder head = new StringBuilder();
+        while (head.indexOf("\r\n\r\n") < 0) {
+            head.append((char) in.readUnsignedByte());
+        }
+        return Integer.parseInt(head.substring(1, head.indexOf(" ")));
+    }
+}

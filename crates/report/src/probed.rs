@@ -1,0 +1,109 @@
+//! Prices of fences on this CPU, for a person and as JSON.
+
+use fathom_causes::say;
+use fathom_probe::Fence;
+use serde::Serialize;
+
+use crate::TextOptions;
+use crate::sheet::{Sheet, Tone, piece};
+
+/// Version of the JSON.
+const SCHEMA: u32 = 1;
+
+/// Column of the prices' explanations.
+const HANG: usize = 26;
+
+/// Compiled methods that a service of some size enters again and again.
+const METHODS: f64 = 5_000.0;
+
+/// The whole answer.
+#[derive(Debug, Clone, Serialize)]
+pub struct Probed {
+    /// Version of the JSON.
+    pub schema: u32,
+    /// What the processor is, where that matters.
+    pub processor: Option<String>,
+    /// The fences, the one that a JDK uses first.
+    pub fences: Vec<Price>,
+    /// What that means, in a sentence.
+    pub says: String,
+}
+
+/// A fence and its price.
+#[derive(Debug, Clone, Serialize)]
+pub struct Price {
+    /// The instructions.
+    pub name: &'static str,
+    /// Who executes them.
+    pub meaning: &'static str,
+    /// What once takes.
+    pub ns: f64,
+    /// Whether it takes so long that it must leave the CPU's own mode.
+    pub traps: bool,
+}
+
+impl Probed {
+    /// Puts the answer together.
+    pub fn new(fences: &[Fence], processor: Option<String>) -> Probed {
+        let price = |fence: &Fence| Price { name: fence.name, meaning: fence.says, ns: fence.ns, traps: fence.traps() };
+        // With SERIALIZE the JDK uses that and not `cpuid`.
+        let used = fences.iter().find(|fence| fence.name == "serialize").or(fences.first());
+        Probed {
+            schema: SCHEMA,
+            processor,
+            fences: fences.iter().map(price).collect(),
+            says: used.map_or_else(String::new, says),
+        }
+    }
+}
+
+fn says(fence: &Fence) -> String {
+    let trap = match (fence.traps(), fence.name) {
+        (true, "ic ivau") => "it traps to firmware; ",
+        (true, _) => "it leaves the virtual machine; ",
+        (false, _) => "it stays on the CPU; ",
+    };
+    format!(
+        "{} takes {}: {trap}when a collection has armed {} compiled methods, entering each of them once costs {}",
+        fence.name,
+        say::time(fence.ns),
+        say::number(METHODS),
+        say::time(fence.ns * METHODS)
+    )
+}
+
+/// The same for a person.
+pub fn text(probed: &Probed, options: &TextOptions) -> String {
+    let mut sheet = Sheet::new(options.width);
+    if let Some(processor) = &probed.processor {
+        sheet.paragraph(0, Tone::Strong, processor);
+    }
+    for price in &probed.fences {
+        let tone = if price.traps { Tone::Bad } else { Tone::Strong };
+        let label = format!("{:<13}{:>10}", price.name, say::time(price.ns));
+        sheet.labelled(0, HANG, piece(tone, &label), price.meaning);
+    }
+    sheet.blank();
+    sheet.paragraph(0, Tone::Plain, &probed.says);
+    sheet.render(options.color)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::tz::TimeZone;
+
+    use super::*;
+
+    #[test]
+    fn prices_as_they_are_read() {
+        let of = |name, ns, trap_ns| Fence { name, says: "what somebody executes", ns, trap_ns };
+        let options = TextOptions { width: 100, color: false, all: false, zone: TimeZone::UTC };
+        let machines = [
+            (vec![of("cpuid", 3_617.0, Some(500.0)), of("store", 0.31, None)], None),
+            (vec![of("cpuid", 48.0, Some(500.0)), of("serialize", 31.0, Some(500.0))], None),
+            (vec![of("ic ivau", 12_000.0, Some(1_000.0))], Some("Neoverse N1 r3p1".to_owned())),
+        ];
+        let told = machines.map(|(fences, processor)| text(&Probed::new(&fences, processor), &options));
+        insta::assert_snapshot!(told.join("\n"));
+    }
+}
