@@ -19,7 +19,9 @@ fn main() {
     let mut code = String::from("pub(crate) static LABS: &[Embedded] = &[\n");
     for lab in &labs {
         let declaration = lab.join(DECLARATION);
-        writeln!(code, "    Embedded {{ declaration: include_str!({declaration:?}), sources: &[").expect("to memory");
+        let of_cause = lab.starts_with(&catalog);
+        writeln!(code, "    Embedded {{ declaration: include_str!({declaration:?}), of_cause: {of_cause}, sources: &[")
+            .expect("to memory");
         code += &embedded_sources(lab);
         code += "    ] },\n";
     }

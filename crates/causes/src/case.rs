@@ -180,15 +180,22 @@ impl<'a> Case<'a> {
     /// `select` chooses, in ns: threads wait because others run, and each kind of running is charged
     /// for the waiting in the proportion in which it grew.
     pub fn crowding_ns(&self, select: impl Fn(Cell) -> bool) -> f64 {
+        self.crowding_of_ns(self.grown_ns(select))
+    }
+
+    /// The same for so much running that the slow time has more of.
+    pub fn crowding_of_ns(&self, running_ns: f64) -> f64 {
         let Some(waiting) = self.excess().of(Cell::Runnable) else { return 0.0 };
-        let is_running = |cell: Cell| matches!(cell, Cell::Running(_) | Cell::Compiler | Cell::Collector(_) | Cell::Vm);
-        let grown = |select: &dyn Fn(Cell) -> bool| -> f64 {
-            let cells = self.excess().cells.iter().filter(|excess| is_running(excess.cell) && select(excess.cell));
-            cells.map(|excess| excess.excess_ns().max(0.0)).sum()
-        };
         let others = self.cores_of_others().map_or(0.0, |(slow, quiet)| (slow - quiet.unwrap_or(0.0)).max(0.0));
-        let all = grown(&|_| true) + others * self.excess().slow_ns;
-        if all > 0.0 { waiting.lost_ns() * grown(&select) / all } else { 0.0 }
+        let all = self.grown_ns(|_| true) + others * self.excess().slow_ns;
+        if all > 0.0 { waiting.lost_ns() * (running_ns / all).min(1.0) } else { 0.0 }
+    }
+
+    /// By how much the kinds of running that `select` chooses grew, in ns.
+    fn grown_ns(&self, select: impl Fn(Cell) -> bool) -> f64 {
+        let is_running = |cell: Cell| matches!(cell, Cell::Running(_) | Cell::Compiler | Cell::Collector(_) | Cell::Vm);
+        let cells = self.excess().cells.iter().filter(|excess| is_running(excess.cell) && select(excess.cell));
+        cells.map(|excess| excess.excess_ns().max(0.0)).sum()
     }
 
     /// A quantity of each side: slow, and quiet if there is a quiet side.

@@ -153,6 +153,17 @@ impl Finding {
         self
     }
 
+    /// Claims what the application waited for CPUs because of the running that is claimed already.
+    #[must_use]
+    pub fn crowding(mut self, case: &Case<'_>) -> Finding {
+        let running = self.claims.iter().filter(|claim| matches!(claim.cell, Cell::Running(_)));
+        let ns =
+            |claim: &Claim| claim.at_most_ns.min(case.excess().of(claim.cell).map_or(0.0, |excess| excess.lost_ns()));
+        let at_most_ns = case.crowding_of_ns(running.map(ns).sum());
+        self.claims.extend((at_most_ns > 0.0).then_some(Claim { cell: Cell::Runnable, at_most_ns }));
+        self
+    }
+
     /// Claims all excess of the kinds of time that `select` chooses, and what the application waited
     /// for CPUs because these ran.
     #[must_use]

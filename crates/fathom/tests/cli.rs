@@ -197,6 +197,7 @@ fn every_field_of_the_other_commands_is_described() {
         vec!["lab", "list", "--json"],
         vec!["import", "one.fathom", "-o", "copy.fathom", "--json"],
         [ROUTING, &["--json"]].concat(),
+        vec!["probe", "barrier", "--json"],
     ] {
         let output = fathom(folder.path(), &args);
         assert_eq!(output.status.code(), Some(0), "{args:?}");
@@ -266,6 +267,7 @@ fn help_teaches() {
         vec!["causes", "--help"],
         vec!["lab", "run", "--help"],
         vec!["routing", "--help"],
+        vec!["probe", "barrier", "--help"],
     ] {
         let output = fathom(folder.path(), &args);
         assert_eq!(output.status.code(), Some(0), "{args:?}");

@@ -6,8 +6,8 @@
 use std::sync::{Arc, OnceLock};
 
 use fathom_causes::explanation::Explanation;
-use fathom_evidence::{Recording, StackId};
 use fathom_evidence::tables::Counters;
+use fathom_evidence::{Recording, StackId};
 use fathom_timeline::{Analysis, Intervals, Options, analyse};
 
 use crate::axis::Axis;

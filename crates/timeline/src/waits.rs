@@ -45,7 +45,7 @@ pub(crate) fn find(view: &View<'_>, stopped: &Intervals) -> Vec<WaitSpan> {
     ];
     // The kernel sees all calls, the JVM those of some classes.
     let calls = view.spans(span::SYSTEM_CALL).len() > 0;
-    let in_faults = faults_by_thread(view);
+    let elsewhere = elsewhere_by_thread(view);
     let mut waits = Vec::new();
     for (kind, wait) in KINDS {
         let is_repeated = calls && matches!(*kind, span::FILE_READ | span::FILE_WRITE | span::FILE_FORCE);
@@ -54,10 +54,9 @@ pub(crate) fn find(view: &View<'_>, stopped: &Intervals) -> Vec<WaitSpan> {
             let wait = refine(view, *wait, &span)?;
             let end = span.time_ns.saturating_add(span.duration_ns.max(0));
             let mut lost = span.duration_ns.max(0).saturating_sub(stopped.within_ns(span.time_ns, end));
-            // The kernel knows better what a thread waits for that touches a page on its way.
             if wait != Wait::PageFault {
-                let faults = in_faults.get(&span.tid);
-                lost = lost.saturating_sub(faults.map_or(0, |faults| faults.within_ns(span.time_ns, end)));
+                let known = elsewhere.get(&span.tid);
+                lost = lost.saturating_sub(known.map_or(0, |known| known.within_ns(span.time_ns, end)));
             }
             Some(WaitSpan { span, wait, lost_ns: lost.max(0) as f64 })
         }));
@@ -65,13 +64,15 @@ pub(crate) fn find(view: &View<'_>, stopped: &Intervals) -> Vec<WaitSpan> {
     waits
 }
 
-fn faults_by_thread(view: &View<'_>) -> HashMap<i64, Intervals> {
+/// Time of which the kernel knows better what a thread waits for: one that touches a page on its way waits for
+/// that, and one that could have run while the JVM's clock was ticking waits for a CPU.
+fn elsewhere_by_thread(view: &View<'_>) -> HashMap<i64, Intervals> {
     let mut by_thread: HashMap<i64, Vec<(i64, i64)>> = HashMap::new();
-    for fault in view.spans(span::PAGE_FAULT) {
-        let end = fault.time_ns.saturating_add(fault.duration_ns.max(0));
-        by_thread.entry(fault.tid).or_default().push((fault.time_ns, end));
+    for known in view.spans(span::PAGE_FAULT).chain(view.spans(span::RUN_QUEUE_WAIT)) {
+        let end = known.time_ns.saturating_add(known.duration_ns.max(0));
+        by_thread.entry(known.tid).or_default().push((known.time_ns, end));
     }
-    by_thread.into_iter().map(|(tid, faults)| (tid, Intervals::union(faults))).collect()
+    by_thread.into_iter().map(|(tid, known)| (tid, Intervals::union(known))).collect()
 }
 
 /// What a wait is; nothing when the thread just has nothing to do.

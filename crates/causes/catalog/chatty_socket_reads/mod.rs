@@ -128,7 +128,7 @@ fn decide(case: &Case<'_>) -> Finding {
         finding.actions.push("keep connections: hardly anything is asked for on each".to_owned());
     }
     finding.claims = claims(case, &slow, quiet.as_ref());
-    finding.with_all(evidence)
+    finding.with_all(evidence).crowding(case)
 }
 
 fn evidence(case: &Case<'_>, slow: &Style, quiet: Option<&Style>) -> Vec<Evidence> {

@@ -47,7 +47,7 @@ fn decide(case: &Case<'_>) -> Finding {
     let before = below.share.1.map_or(String::new(), |share| format!(" (before: {})", say::percent(share)));
     let (standing, processor) = processor(case);
     let finding = Finding::new(standing, text + &before + &processor).with(evidence);
-    Finding { claims: below.claims, ..finding }
+    Finding { claims: below.claims, ..finding }.crowding(case)
 }
 
 /// What the processor has to do with it: the samples show the flushes whatever it is, but that they are dear

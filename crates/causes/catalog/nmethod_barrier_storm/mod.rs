@@ -49,7 +49,7 @@ fn decide(case: &Case<'_>) -> Finding {
         say::percent(below.share.0)
     );
     let finding = Finding::new(Standing::Seen, text).with(evidence);
-    Finding { claims: below.claims, chain, ..finding }
+    Finding { claims: below.claims, chain, ..finding }.crowding(case)
 }
 
 /// Which collections arm most, as a chain of causes and in words.

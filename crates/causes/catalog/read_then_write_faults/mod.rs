@@ -106,7 +106,7 @@ fn decide(case: &Case<'_>) -> Finding {
     let mut finding = Finding::new(Standing::Seen, text).with_all(evidence);
     finding.claims = claims(case, &slow, quiet.as_ref());
     finding.actions = advice(case, &slow);
-    finding
+    finding.crowding(case)
 }
 
 fn evidence(case: &Case<'_>, slow: &Faults, quiet: Option<&Faults>) -> Vec<Evidence> {

@@ -283,7 +283,6 @@ mod tests {
     #[test]
     fn states_are_numbered_as_they_stand() {
         assert!(STATES.iter().enumerate().all(|(number, state)| state.0 as usize == number));
-
     }
 
     #[test]

@@ -193,13 +193,7 @@ impl Event {
     }
 
     #[inline]
-    fn add_with(
-        &self,
-        range: Range<usize>,
-        threads: Option<&ThreadSet>,
-        sum: &mut Sum,
-        weight: impl Fn(usize) -> f64,
-    ) {
+    fn add_with(&self, range: Range<usize>, threads: Option<&ThreadSet>, sum: &mut Sum, weight: impl Fn(usize) -> f64) {
         let Some(threads) = threads else {
             sum.samples += range.len() as u64;
             let nodes = &self.node[range.clone()];

@@ -198,14 +198,15 @@ mod tests {
     #[test]
     fn stacks_that_differ_in_lines_are_one_path_and_siblings_are_sorted() {
         let mut recording = Recording::default();
-        let stacks: Vec<StackId> = [&[("b", 1), ("x", 1)][..], &[("b", 2), ("x", 9)], &[("a", 1)], &[("b", 1), ("c", 1)]]
-            .iter()
-            .map(|names| {
-                let frames: Vec<FrameId> =
-                    names.iter().map(|(name, line)| frame(&mut recording, name, *line)).collect();
-                recording.stacks.intern_from_root(frames)
-            })
-            .collect();
+        let stacks: Vec<StackId> =
+            [&[("b", 1), ("x", 1)][..], &[("b", 2), ("x", 9)], &[("a", 1)], &[("b", 1), ("c", 1)]]
+                .iter()
+                .map(|names| {
+                    let frames: Vec<FrameId> =
+                        names.iter().map(|(name, line)| frame(&mut recording, name, *line)).collect();
+                    recording.stacks.intern_from_root(frames)
+                })
+                .collect();
         let (tree, node_of_stack) = Tree::new(&recording);
         let names: Vec<&str> =
             tree.place.iter().map(|place| recording.text(tree.places[*place as usize].symbol)).collect();

@@ -20,8 +20,7 @@ const OTHER: &str = "other";
 const OWN: &str = "fathom itself";
 
 /// Groups in the order of the page.
-const GROUPS: &[&str] =
-    &[PAIN, ACCOUNT, STOPS, COLLECTOR, COMPILER, CPU, WAITS, MEMORY, DISK, NETWORK, OTHER, OWN];
+const GROUPS: &[&str] = &[PAIN, ACCOUNT, STOPS, COLLECTOR, COMPILER, CPU, WAITS, MEMORY, DISK, NETWORK, OTHER, OWN];
 
 /// Beginnings of words and the group that they belong to; the first that fits counts.
 const PREFIXES: &[(&str, &str)] = &[

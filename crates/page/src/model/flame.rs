@@ -175,9 +175,11 @@ impl<'a> Graph<'a> {
             up = self.page.tree.parent[up as usize];
         }
         let mut items = vec![Item { node, is_base: false, weight: self.side.total[node as usize] }];
-        let same = || path.iter().rev().try_fold(0, |at, place| {
-            self.tree(true).children(at).find(|child| self.place(*child, true) == *place)
-        });
+        let same = || {
+            path.iter()
+                .rev()
+                .try_fold(0, |at, place| self.tree(true).children(at).find(|child| self.place(*child, true) == *place))
+        };
         if let (Some(base), Some(node)) = (self.side(true), same()) {
             items.push(Item { node, is_base: true, weight: base.total[node as usize] });
         }

@@ -7,9 +7,9 @@ use rayon::prelude::*;
 use super::Answer;
 use super::select::{self, Stretch};
 use crate::columns::Columns;
+use crate::index::cover::{self, STATES, State};
 use crate::index::samples::{Event, Unit};
 use crate::index::threads::{ROLES, ThreadSet};
-use crate::index::cover::{self, STATES, State};
 use crate::loaded::Loaded;
 use crate::query::Query;
 use crate::refused::Refused;
@@ -103,7 +103,8 @@ fn samples(page: &Loaded, event: &Event, raster: Raster, threads: Option<&Thread
                 *sum += event.weight(index);
             }
         }
-        let cells = (0..).zip(sums).filter(|(thread, sum)| *sum > 0.0 && threads.is_none_or(|set| set.contains(*thread)));
+        let cells =
+            (0..).zip(sums).filter(|(thread, sum)| *sum > 0.0 && threads.is_none_or(|set| set.contains(*thread)));
         cells
             .map(|(thread, sum)| Cell { thread, column: column as u16, value: sum as f32, state: NO_STATE })
             .collect::<Vec<Cell>>()
@@ -113,7 +114,8 @@ fn samples(page: &Loaded, event: &Event, raster: Raster, threads: Option<&Thread
 
 /// The largest known state of each thread in each column, waiting for work only where there is nothing else.
 pub(crate) fn states(page: &Loaded, raster: Raster, threads: Option<&ThreadSet>) -> Vec<Cell> {
-    let numbers: Vec<u32> = (0..page.threads.len() as u32).filter(|n| threads.is_none_or(|set| set.contains(*n))).collect();
+    let numbers: Vec<u32> =
+        (0..page.threads.len() as u32).filter(|n| threads.is_none_or(|set| set.contains(*n))).collect();
     let layers = Layers::new(page);
     let of_column = |column: usize| {
         let to = if column + 1 == raster.columns { raster.stretch.to } else { raster.begin(column + 1) };
@@ -238,14 +240,7 @@ impl Filled {
     }
 
     /// Running fills what is left: as counted, else as sampled; samples say which code.
-    fn add_running(
-        &mut self,
-        page: &Loaded,
-        thread: u32,
-        window: Window,
-        own: Option<State>,
-        seen: Option<&Amounts>,
-    ) {
+    fn add_running(&mut self, page: &Loaded, thread: u32, window: Window, own: Option<State>, seen: Option<&Amounts>) {
         let sampled: f64 = seen.map_or(0.0, |seen| seen.iter().sum());
         let running = match &page.cover.threads[thread as usize].cpu {
             Some(cpu) if window.is_within(cpu) => cpu.rise_within(window.from, window.to),

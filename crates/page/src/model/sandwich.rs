@@ -21,7 +21,8 @@ pub(super) fn answer(page: &Loaded, query: &Query, others: &dyn Others) -> Resul
     let min_share = query.share("min_share", MIN_SHARE)?;
     let weights = Weights::of(page, query, others)?;
     let graph = Graph::new(page, &weights);
-    let is_wanted: Vec<bool> = (0..graph.places() as u32).map(|place| place > 0 && graph.text(place).0 == name).collect();
+    let is_wanted: Vec<bool> =
+        (0..graph.places() as u32).map(|place| place > 0 && graph.text(place).0 == name).collect();
     let Some(shown) = is_wanted.iter().position(|is| *is) else { return Err(Refused::not_there("frame", name)) };
     let start = graph.all_of(|place| is_wanted[place as usize], shown as u32);
     table(&graph, &weights, graph.rows(start, direction, min_share))

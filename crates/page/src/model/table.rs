@@ -30,8 +30,9 @@ pub(super) fn answer(page: &Loaded, query: &Query) -> Result<Answer, Refused> {
     let mut rows: Vec<u32> = Vec::new();
     for kind in kinds(page, query)? {
         let within = kind.within(&page.recording, &page.axis, stretch.from, stretch.to);
-        let of_threads =
-            within.filter(|row| threads.as_ref().is_none_or(|set| set.contains(page.threads.number(spans.tid[*row as usize]))));
+        let of_threads = within.filter(|row| {
+            threads.as_ref().is_none_or(|set| set.contains(page.threads.number(spans.tid[*row as usize])))
+        });
         rows.extend(of_threads.filter(|row| search.as_mut().is_none_or(|search| search.finds(*row))));
     }
     let total_ns: f64 = rows.iter().map(|row| duration(&page.recording, *row) as f64).sum();

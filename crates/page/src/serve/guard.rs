@@ -138,9 +138,14 @@ mod tests {
 
     #[test]
     fn paths_with_the_token() {
-        for (path, expected) in
-            [("/abc123/", true), ("/abc123/api/x", true), ("/abc12/", false), ("/abc124/", false), ("/", false), ("", false)]
-        {
+        for (path, expected) in [
+            ("/abc123/", true),
+            ("/abc123/api/x", true),
+            ("/abc12/", false),
+            ("/abc124/", false),
+            ("/", false),
+            ("", false),
+        ] {
             assert_eq!(guard("127.0.0.1:1").has_token(path), expected, "{path}");
         }
     }

@@ -17,10 +17,7 @@ use crate::refused::Refused;
 
 /// Everything behind the token.
 pub(super) fn router(guard: Guard, shelf: Arc<Shelf>) -> Router {
-    Router::new()
-        .fallback(respond)
-        .with_state(shelf)
-        .layer(middleware::from_fn_with_state(guard, guard::check))
+    Router::new().fallback(respond).with_state(shelf).layer(middleware::from_fn_with_state(guard, guard::check))
 }
 
 async fn respond(State(shelf): State<Arc<Shelf>>, request: Request) -> Response {

@@ -122,7 +122,10 @@ impl Samples {
             .numbers::<Int32Type>("thread", self.iter(page).map(|(event, index)| event.thread[index] as i32))
             .numbers::<UInt8Type>("event", self.kept.iter().map(|(event, _)| *event))
             .numbers::<UInt32Type>("stack", self.iter(page).map(|(event, index)| nodes.row[event.node[index] as usize]))
-            .numbers::<Float32Type>("weight", self.iter(page).map(|(event, index)| (event.weight(index) * every) as f32))
+            .numbers::<Float32Type>(
+                "weight",
+                self.iter(page).map(|(event, index)| (event.weight(index) * every) as f32),
+            )
             .note("unit_ns", unit_ns)
             .note("thinned", self.every)
     }
