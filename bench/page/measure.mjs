@@ -126,27 +126,30 @@ async function firstPicture(browser, url) {
 async function selections(page, extent) {
   const times = [];
   for (let run = 0; run < SELECTIONS; run += 1) {
-    times.push(await page.evaluate(select, { run, flame: FLAME, ...extent }));
+    times.push(await page.evaluate(select, { run, ...extent }));
   }
   return times;
 }
 
-async function select({ run, flame, from, to }) {
+async function select({ run, from, to }) {
   // Ranges of ten lengths, from a twentieth of the recording to a half, anywhere in it.
   const length = ((to - from) / 20) * (1 + (run % 10));
   const begin = Math.floor(from + ((to - from - length) * ((run * 37) % 100)) / 100);
   const parts = new URLSearchParams(location.hash.slice(1));
   parts.set("s", `${begin}..${Math.floor(begin + length)}`);
+  const view = document.querySelector(".flame-view");
+  // The view says that it is busy and, when the answer is drawn, that it no longer is: maybe within one turn.
+  const answered = new Promise((done) => {
+    const observer = new MutationObserver(() => {
+      if (view.getAttribute("aria-busy") !== "false") return;
+      observer.disconnect();
+      done();
+    });
+    observer.observe(view, { attributes: true, attributeFilter: ["aria-busy"] });
+  });
   const begun = performance.now();
   location.hash = parts.toString();
-  const view = document.querySelector(".flame-view");
-  const until = (isDone) =>
-    new Promise((done) => {
-      const look = () => (isDone() ? done() : setTimeout(look, 0));
-      look();
-    });
-  await until(() => view.getAttribute("aria-busy") === "true");
-  await until(() => document.querySelector(flame));
+  await answered;
   await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
   return performance.now() - begun;
 }

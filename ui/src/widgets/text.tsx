@@ -22,6 +22,21 @@ export function Sentence({ text }: { text: string }): JSX.Element {
   return <>{clean(text)}</>;
 }
 
+/** The id of a cause; it may be broken after its underscores. */
+export function Id({ id }: { id: string }): JSX.Element {
+  const words = clean(id).split("_");
+  return (
+    <>
+      {words.map((word, index) => (
+        <span key={index}>
+          {index < words.length - 1 ? `${word}_` : word}
+          <wbr />
+        </span>
+      ))}
+    </>
+  );
+}
+
 /** A text of the catalogue. */
 export function Markdown({ text }: { text: string }): JSX.Element {
   return (

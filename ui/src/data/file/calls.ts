@@ -5,6 +5,7 @@
 // one pass over its samples and one over the tree. Parents come before their children everywhere.
 
 import type { FlameRows } from "../source.ts";
+import { type Calls, childrenOf, Grower } from "./grower.ts";
 import type { Pack } from "./pack.ts";
 
 /** Smallest part of the whole that a frame must have to be drawn: a fraction of a pixel on any screen. */
@@ -15,33 +16,6 @@ export interface Places {
   name: string[];
   kind: string[];
   module: string[];
-}
-
-/** A tree of calls: per node its caller (-1: none) and its place. */
-export interface Calls {
-  parent: number[];
-  place: number[];
-}
-
-/** Finds or adds the node for a place below a caller. */
-class Grower {
-  readonly calls: Calls = { parent: [], place: [] };
-  readonly #known = new Map<number, Map<number, number>>();
-
-  node(parent: number, place: number): number {
-    let below = this.#known.get(parent);
-    if (!below) {
-      below = new Map();
-      this.#known.set(parent, below);
-    }
-    let node = below.get(place);
-    if (node === undefined) {
-      node = this.calls.parent.push(parent) - 1;
-      this.calls.place.push(place);
-      below.set(place, node);
-    }
-    return node;
-  }
 }
 
 /** The stacks of a recording with equal places merged. */
@@ -64,7 +38,7 @@ export class CallTree {
     );
     this.#frame = stacks?.integers("frame") ?? new Int32Array();
     this.#parent = stacks?.integers("parent") ?? new Int32Array();
-    const grower = new Grower();
+    const grower = new Grower(this.#parent.length);
     this.nodeOfStack = new Int32Array(this.#parent.length).fill(-1);
     for (let stack = 1; stack < this.#parent.length; stack += 1) {
       const caller = this.#parent[stack];
@@ -163,9 +137,10 @@ class Upwards {
   }
 
   done(): Weighed {
-    const length = this.#grower.calls.parent.length;
+    const { calls } = this.#grower;
+    const length = calls.parent.length;
     const full = (sparse: number[]): Float64Array => Float64Array.from({ length }, (_, node) => sparse[node] ?? 0);
-    return { calls: this.#grower.calls, self: full(this.#self), baseSelf: full(this.#baseSelf) };
+    return { calls, self: full(this.#self), baseSelf: full(this.#baseSelf) };
   }
 }
 
@@ -241,7 +216,7 @@ function roomFor(
   base: Float64Array,
 ): { whole: number; wholeBase: number; walk: () => Walk } {
   const children = childrenOf(calls);
-  const roots = children.get(-1) ?? [];
+  const { roots } = children;
   const [whole, wholeBase] = [total, base].map((of) => roots.reduce((all, node) => all + of[node], 0));
   const isSeen = (node: number): boolean =>
     (total[node] > 0 && total[node] >= whole * SMALLEST_SHARE) ||
@@ -254,7 +229,7 @@ function roomFor(
       const [node, depth] = next;
       walked.rows.push(node);
       walked.depth.push(depth);
-      const below = children.get(node) ?? [];
+      const below = node < 0 ? roots : chain(children.first[node], children.next);
       const seen = below.filter(isSeen).sort((a, b) => total[a] - total[b] || base[a] - base[b] || b - a);
       walked.cut += below.filter((child) => total[child] > 0).length - seen.filter((child) => total[child] > 0).length;
       for (const child of seen) open.push([child, depth + 1]);
@@ -264,12 +239,9 @@ function roomFor(
   return { whole, wholeBase, walk };
 }
 
-function childrenOf(calls: Calls): Map<number, number[]> {
-  const children = new Map<number, number[]>();
-  calls.parent.forEach((parent, node) => {
-    const siblings = children.get(parent);
-    if (siblings) siblings.push(node);
-    else children.set(parent, [node]);
-  });
-  return children;
+/** The nodes of a chain. */
+function chain(first: number, next: Int32Array): number[] {
+  const nodes = [];
+  for (let node = first; node >= 0; node = next[node]) nodes.push(node);
+  return nodes;
 }

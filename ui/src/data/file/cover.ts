@@ -4,26 +4,15 @@ import type { Columns } from "../arrow.ts";
 import type { Heat, HeatQuery } from "../source.ts";
 import { threadMask } from "./samples.ts";
 
-/** The grid on the columns that are asked for. Where several cells fall into one column the largest part wins. */
+/** More states than there will ever be: they share a key with thread and column. */
+const STATES = 256;
+
+/** The grid on the columns that are asked for: of each, the state that has the largest part of it. */
 export function stateHeat(table: Columns | null, query: HeatQuery): Heat {
   const best = new Map<number, { value: number; state: number }>();
-  if (table) {
-    const [from, to, columns] = [table.meta("from", 0), table.meta("to", 1), table.meta("columns", 1)];
-    const cell = (to - from) / columns;
-    const pixel = (query.to - query.from) / query.columns;
-    const mask = threadMask(query.threads);
-    const [thread, column] = [table.integers("thread"), table.integers("column")];
-    const [state, value] = [table.bytes("state"), table.floats("value")];
-    for (let row = 0; row < thread.length; row += 1) {
-      if (mask && mask[thread[row]] !== 1) continue;
-      const begin = (from + column[row] * cell - query.from) / pixel;
-      const first = Math.max(Math.floor(begin), 0);
-      const last = Math.min(Math.max(Math.ceil(begin + cell / pixel), first + 1), query.columns);
-      for (let at = first; at < last; at += 1) {
-        const key = thread[row] * query.columns + at;
-        if ((best.get(key)?.value ?? 0) < value[row]) best.set(key, { value: value[row], state: state[row] });
-      }
-    }
+  for (const [key, value] of table ? partsOf(table, query) : []) {
+    const cell = Math.floor(key / STATES);
+    if ((best.get(cell)?.value ?? 0) < value) best.set(cell, { value, state: key % STATES });
   }
   const keys = Int32Array.from(best.keys()).sort();
   return {
@@ -33,4 +22,26 @@ export function stateHeat(table: Columns | null, query: HeatQuery): Heat {
     state: Uint8Array.from(keys, (key) => best.get(key)?.state ?? 0),
     full: 1,
   };
+}
+
+/** Which part of each column each state of each thread has. */
+function partsOf(table: Columns, query: HeatQuery): Map<number, number> {
+  const parts = new Map<number, number>();
+  const [from, to] = [table.meta("from", 0), table.meta("to", 1)];
+  const pixel = (query.to - query.from) / query.columns;
+  const cell = (to - from) / table.meta("columns", 1) / pixel;
+  const mask = threadMask(query.threads);
+  const [thread, column] = [table.integers("thread"), table.integers("column")];
+  const [state, value] = [table.bytes("state"), table.floats("value")];
+  for (let row = 0; row < thread.length; row += 1) {
+    if (mask && mask[thread[row]] !== 1) continue;
+    const begin = (from - query.from) / pixel + column[row] * cell;
+    const last = Math.min(begin + cell, query.columns);
+    for (let at = Math.max(Math.floor(begin), 0); at < last; at += 1) {
+      const overlap = Math.min(at + 1, begin + cell) - Math.max(at, begin);
+      const key = (thread[row] * query.columns + at) * STATES + state[row];
+      parts.set(key, (parts.get(key) ?? 0) + overlap * value[row]);
+    }
+  }
+  return parts;
 }

@@ -72,37 +72,44 @@ export class FileSource implements Source {
     return this.#overview;
   }
 
-  async counter(query: CounterQuery): Promise<CounterSeries> {
+  async counter(query: CounterQuery, signal?: AbortSignal): Promise<CounterSeries> {
+    await turn(signal);
     const table = this.#pack.part(`counter/${query.lane}/${query.instance}`);
     const none = new Float64Array();
     return table ? clipped(series(table), query) : { t: none, min: none, max: none, last: none };
   }
 
-  async spans(query: SpansQuery): Promise<SpanMarks> {
+  async spans(query: SpansQuery, signal?: AbortSignal): Promise<SpanMarks> {
+    await turn(signal);
     return marks(this.#allSpans(), query);
   }
 
-  async table(query: TableQuery): Promise<SpanTable> {
+  async table(query: TableQuery, signal?: AbortSignal): Promise<SpanTable> {
+    await turn(signal);
     const names = this.#overview.threads.map((thread) => thread.name);
     return pageOf(this.#allSpans(), query, names);
   }
 
-  async stack(id: number): Promise<Frame[]> {
+  async stack(id: number, signal?: AbortSignal): Promise<Frame[]> {
+    await turn(signal);
     const tree = this.#callTree();
     const { name, kind, module } = tree.places;
     return tree.stack(id).map((place) => ({ name: name[place], kind: kind[place], module: module[place], line: 0 }));
   }
 
-  async heat(query: HeatQuery): Promise<Heat> {
+  async heat(query: HeatQuery, signal?: AbortSignal): Promise<Heat> {
+    await turn(signal);
     if (query.by === "state") return stateHeat(this.#pack.part("cover"), query);
     return sampleHeat(this.#allSamples(), this.#eventIndex(query.event), query, this.#unitOf(query.event) === "ns");
   }
 
-  async subsecond(query: Selection & { rows: number }): Promise<SubsecondHeat> {
+  async subsecond(query: Selection & { rows: number }, signal?: AbortSignal): Promise<SubsecondHeat> {
+    await turn(signal);
     return sampleSubsecond(this.#allSamples(), this.#eventIndex(query.event), query);
   }
 
-  async flame(query: FlameQuery): Promise<FlameRows> {
+  async flame(query: FlameQuery, signal?: AbortSignal): Promise<FlameRows> {
+    await turn(signal);
     const { tree, samples } = this.#weigh(query, query.baseline);
     const compared = query.baseline.kind !== "none";
     if (query.root === undefined)
@@ -111,12 +118,14 @@ export class FileSource implements Source {
     return from(rows, Math.max(rows.node.indexOf(query.root), 0));
   }
 
-  async frames(query: Selection & { baseline: Baseline }): Promise<HottestFrames> {
+  async frames(query: Selection & { baseline: Baseline }, signal?: AbortSignal): Promise<HottestFrames> {
+    await turn(signal);
     const { tree } = this.#weigh(query, query.baseline);
     return hottest(tree, this.#callTree().places, query.baseline.kind !== "none", this.#unitOf(query.event));
   }
 
-  async sandwich(query: SandwichQuery): Promise<FlameRows> {
+  async sandwich(query: SandwichQuery, signal?: AbortSignal): Promise<FlameRows> {
+    await turn(signal);
     const { tree, samples } = this.#weigh(query, { kind: "none" });
     const { name } = this.#callTree().places;
     const wanted = { has: (place: number): boolean => name[place] === query.frame, as: name.indexOf(query.frame) };
@@ -125,7 +134,8 @@ export class FileSource implements Source {
     return from(this.#rows(side, false, query.event, samples), 1);
   }
 
-  async log({ from, to, find, limit }: LogQuery): Promise<LogLine[]> {
+  async log({ from, to, find, limit }: LogQuery, signal?: AbortSignal): Promise<LogLine[]> {
+    await turn(signal);
     const table = this.#pack.part("logs");
     const wanted = find.toLowerCase();
     const lines = table ? logLines(table) : [];
@@ -197,6 +207,15 @@ export class FileSource implements Source {
   #unitOf(event: string): string {
     return this.#overview.events.find(({ id }) => id === event)?.unit ?? "samples";
   }
+}
+
+/** Lets the page draw what it has before the next answer is worked out: all of it happens in one thread. */
+async function turn(signal?: AbortSignal): Promise<void> {
+  await new Promise((done) => {
+    if (typeof requestAnimationFrame === "undefined" || document.hidden) setTimeout(done);
+    else requestAnimationFrame(() => setTimeout(done));
+  });
+  signal?.throwIfAborted();
 }
 
 /** The rows from one on, which becomes the root. */

@@ -5,7 +5,7 @@ import { amount } from "../../base/numbers.ts";
 import type { CauseVerdict, Evidence } from "../../data/explanation.ts";
 import { showEvidence, tracesOf } from "../../state/evidence.ts";
 import { overview, pick, relative, update, view } from "../../state/store.ts";
-import { Sentence } from "../../widgets/text.tsx";
+import { Id, Sentence } from "../../widgets/text.tsx";
 import { CausePage } from "./cause_page.tsx";
 import { shareText, verdictWord } from "./words.ts";
 
@@ -19,7 +19,9 @@ export function Cause(properties: { cause: CauseVerdict; percent: number; colour
         <button type="button" aria-expanded={isOpen} onClick={toggle}>
           <span class="percent">{shareText(cause.share, percent)}</span>
           <span class={`swatch cause-colour-${colour % 6}`} />
-          <span class="cause-name">{cause.id}</span>
+          <span class="cause-name">
+            <Id id={cause.id} />
+          </span>
           <span class={`verdict ${cause.verdict}`}>{verdictWord(cause.verdict)}</span>
         </button>
       </h2>
