@@ -7,8 +7,8 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
-demo: deps build ## a JVM with a starved code cache, explained; then its fixed variant
-	target/release/fathom lab run code_cache_churn --both
+demo: deps build ## a JVM with a starved code cache, explained; then its fixed variant, and a page to look at
+	target/release/fathom lab run code_cache_churn --both --html target/demo.html
 
 page: ## builds the page, which the program has in it
 	.ci/page-modules

@@ -1,6 +1,8 @@
 // What the page is about, and what can be done with all of it.
 
 import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import { clean } from "../base/text.ts";
 import { day, timeOfDay, zoneName } from "../base/time.ts";
 import type { RecordingSummary } from "../data/explanation.ts";
 import { safeColours, type Theme, theme } from "../state/appearance.ts";
@@ -13,6 +15,10 @@ const NEXT_THEME: Record<Theme, Theme> = { auto: "light", light: "dark", dark: "
 
 export function Header(): JSX.Element {
   const known = overview.value;
+  const title = known ? clean(known.explanation.recording.title, 80) : "";
+  useEffect(() => {
+    document.title = title === "" ? "Fathom" : `${title} · Fathom`;
+  }, [title]);
   return (
     <header class="top">
       <span class="brand">Fathom</span>
