@@ -54,8 +54,8 @@ function drawTicks(context: CanvasRenderingContext2D, width: CssPixels, palette:
     const x = Math.round(scale.x(at)) + 0.5;
     context.moveTo(x, HEIGHT - 6);
     context.lineTo(x, HEIGHT);
-    const text = timeOfDay(start, at, clock, decimals);
-    context.fillText(step >= 86400e9 ? day(start, at, clock) : text, x + 4, MAP_HEIGHT + 13);
+    const text = step >= 86400e9 ? day(start, at, clock) : timeOfDay(start, at, clock, decimals);
+    if (x + 4 + context.measureText(text).width < width) context.fillText(text, x + 4, MAP_HEIGHT + 13);
   }
   context.stroke();
 }
