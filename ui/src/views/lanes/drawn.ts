@@ -27,6 +27,11 @@ export function drawnLanes(lanes: readonly Lane[], changed: readonly string[]): 
   return drawn;
 }
 
+/** What stands above the threads: the signals, and the parts of a whole. */
+export function isOnTop(lane: Lane): boolean {
+  return lane.pain || lane.stacked === true;
+}
+
 /** What can be chosen of a lane: all of it, or one of many instances. */
 export function choicesOf(lane: Lane): { key: string; title: string }[] {
   const whole = { key: lane.id, title: lane.title };

@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { overview, view } from "../../state/store.ts";
 import type { View } from "../view.ts";
 import { LaneChooser } from "./chooser.tsx";
-import { drawnLanes } from "./drawn.ts";
+import { drawnLanes, isOnTop } from "./drawn.ts";
 import { LaneView } from "./lane.tsx";
 
 function Lanes(): JSX.Element | null {
@@ -13,7 +13,7 @@ function Lanes(): JSX.Element | null {
   return (
     <div class="lanes">
       {drawnLanes(known.lanes, view.value.lanes)
-        .filter(({ lane }) => !lane.pain)
+        .filter(({ lane }) => !isOnTop(lane))
         .map(({ key, ...drawn }) => (
           <LaneView key={key} {...drawn} />
         ))}

@@ -16,7 +16,7 @@ import { pointed, shownWindow } from "../../state/store.ts";
 import { LaneLabel } from "./label.tsx";
 import { useSeries } from "./series.ts";
 
-const HEIGHT = 72;
+const HEIGHT = 58;
 
 export function StackedLane({ lane }: { lane: Lane }): JSX.Element {
   const { series, error } = useSeries(lane, lane.instances);

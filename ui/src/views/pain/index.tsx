@@ -1,8 +1,8 @@
-// The signals in which the slow time was found, on top of all lanes.
+// On top of all lanes: the signals in which the slow time was found, and what all threads together did.
 
 import type { JSX } from "preact";
 import { overview, view } from "../../state/store.ts";
-import { drawnLanes } from "../lanes/drawn.ts";
+import { drawnLanes, isOnTop } from "../lanes/drawn.ts";
 import { LaneView } from "../lanes/lane.tsx";
 import type { View } from "../view.ts";
 
@@ -10,7 +10,7 @@ function Pain(): JSX.Element {
   return (
     <>
       {drawnLanes(overview.value?.lanes ?? [], view.value.lanes)
-        .filter(({ lane }) => lane.pain)
+        .filter(({ lane }) => isOnTop(lane))
         .map(({ key, ...drawn }) => (
           <LaneView key={key} {...drawn} />
         ))}

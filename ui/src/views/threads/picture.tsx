@@ -1,13 +1,12 @@
 // The picture of the thread rows in sight.
 
 import type { JSX } from "preact";
-import { useCallback, useEffect, useMemo } from "preact/hooks";
-import type { Interval } from "../../base/quantities.ts";
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { Canvas } from "../../charts/canvas.tsx";
 import { cellsByThread, drawHeatRow, drawSums, type HeatPicture, sumPerColumn } from "../../charts/heat_lane.ts";
 import { css, type Hsl, type Palette, paletteFor, stateColours } from "../../charts/palette.ts";
 import { TimeScale } from "../../charts/scale.ts";
-import type { Heat, HeatQuery, Threads } from "../../data/source.ts";
+import type { HeatQuery, Threads } from "../../data/source.ts";
 import { useAnswer } from "../../state/answer.ts";
 import { isDark, safeColours } from "../../state/appearance.ts";
 import {
@@ -20,19 +19,14 @@ import {
   shownWindow,
   source,
 } from "../../state/store.ts";
-import { ROLE_HEIGHT, ROW_HEIGHT, type Row, type Rows } from "./rows.ts";
+import { type Answered, CellTip, type Hovered, notableStates } from "./cell_tip.tsx";
+import { ROLE_HEIGHT, ROW_HEIGHT, type Row, type Rows, visibleRows } from "./rows.ts";
 
 /** Columns of the rows that stand for whole roles, whatever the number of threads. */
 const ROLE_COLUMNS = 240;
 const MOST_COLUMNS = 1_500;
 /** The width of a cell. */
 const CELL = 3;
-
-/** What was answered, and to which question. */
-interface Answered extends Interval {
-  heat: Heat;
-  columns: number;
-}
 
 export function RowsCanvas(properties: {
   all: Rows;
@@ -52,7 +46,8 @@ export function RowsCanvas(properties: {
   const wanted = Math.ceil((plotWidth.value / CELL) * ((window.to - window.from) / seen));
   const cells = useHeat(threads, Math.min(quantised(wanted), MOST_COLUMNS));
   const sums = useHeat("all", ROLE_COLUMNS);
-  useEffect(() => onStates(new Set(cells?.heat.state)), [cells]);
+  useEffect(() => onStates(cells ? notableStates(cells.heat) : new Set()), [cells]);
+  const [hovered, hover] = useState<Hovered | null>(null);
   const height = all.tops[end] - all.tops[first];
   const draw = useCallback(
     (context: CanvasRenderingContext2D, width: number) => {
@@ -64,7 +59,24 @@ export function RowsCanvas(properties: {
     },
     [all, first, end, cells, sums],
   );
-  return <Canvas draw={draw} height={height} label="How busy each thread was over time" />;
+  const onMove = (event: PointerEvent): void => {
+    const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
+    const [row] = visibleRows(all, all.tops[first] + event.clientY - box.top, Number.POSITIVE_INFINITY);
+    const at = new TimeScale(shownWindow.peek(), box.width).time(event.clientX - box.left);
+    hover(cells && { row: all.rows[row], at, x: event.clientX, y: event.clientY });
+  };
+  return (
+    <>
+      <Canvas
+        draw={draw}
+        height={height}
+        label="How busy each thread was over time"
+        onPointerMove={onMove}
+        onPointerLeave={() => hover(null)}
+      />
+      {hovered && cells && <CellTip {...hovered} answered={cells} />}
+    </>
+  );
 }
 
 /** A few steps of resolution instead of one per pixel of width. */

@@ -1,0 +1,84 @@
+import { describe, expect, test } from "vitest";
+import type { CounterSeries, SpanMarks } from "../data/source.ts";
+import { topOf, valueAt } from "./counter_lane.ts";
+import { strengthOf, sumPerColumn } from "./heat_lane.ts";
+import { TimeScale } from "./scale.ts";
+import { markAt, namesByTime, rowsOf } from "./span_lane.ts";
+import { stack, topOfStack } from "./stacked_lane.ts";
+
+/** A counter that is read at each of these times. */
+function series(...rows: readonly (readonly [t: number, value: number])[]): CounterSeries {
+  const values = Float64Array.from(rows, ([, value]) => value);
+  return { t: Float64Array.from(rows, ([t]) => t), min: values, max: values, last: values };
+}
+
+describe("the value of a counter", () => {
+  const counter = series([10, 1], [20, 5], [30, 3]);
+  test.each([
+    [5, null, null],
+    [10, 1, null],
+    [15, 1, 5],
+    [20, 5, 5],
+    [25, 5, 3],
+    [35, 3, null],
+  ])("at %d is %j; as a rate, which stands for the time before its row, %j", (at, value, rate) => {
+    expect(valueAt(counter, at, false)).toBe(value);
+    expect(valueAt(counter, at, true)).toBe(rate);
+  });
+
+  test("the lane's top is above everything in sight, and above the threshold", () => {
+    const picture = { series: [counter], isRate: false, pain: false, threshold: null };
+    expect(topOf(picture, new TimeScale({ from: 0, to: 40 }, 100))).toBe(5);
+    expect(topOf(picture, new TimeScale({ from: 29, to: 40 }, 100))).toBe(5);
+    expect(topOf({ ...picture, threshold: 7.5 }, new TimeScale({ from: 0, to: 40 }, 100))).toBe(8);
+  });
+});
+
+test("parts of a whole stand on top of each other", () => {
+  const tops = stack([series([0, 1], [10, 2]), series([0, 3], [10, 0])], new TimeScale({ from: 0, to: 20 }, 4), false);
+  expect(tops.map((top) => [...top])).toEqual([
+    [1, 2],
+    [4, 2],
+  ]);
+  expect(topOfStack(tops)).toBe(4);
+});
+
+test("busy threads of a role are added up per column", () => {
+  const heat = {
+    thread: Int32Array.of(0, 1, 1, 2),
+    column: Int32Array.of(0, 0, 1, 1),
+    value: Float32Array.of(1, 0.5, 1, 9),
+    state: Uint8Array.of(1, 1, 0, 1),
+    full: 1,
+  };
+  expect([...sumPerColumn(heat, new Set([0, 1]), 3, (state) => state === 1)]).toEqual([1.5, 0, 0]);
+  expect(strengthOf(0, 1)).toBe(0);
+  expect(strengthOf(0.01, 1)).toBeGreaterThan(0.15);
+  expect(strengthOf(5, 1)).toBe(1);
+});
+
+describe("spans", () => {
+  const marks: SpanMarks = {
+    t: Float64Array.of(0, 50, 60),
+    duration: Float64Array.of(10, 1, 30),
+    thread: Int32Array.of(-1, -1, -1),
+    kind: ["gc_pause", "gc_pause", "safepoint"],
+    name: ["young", "full", "other"],
+    merged: Float64Array.of(1, 1, 1),
+  };
+  test("kinds and names as they occur", () => {
+    expect(rowsOf(marks, ["safepoint", "gc_phase", "gc_pause"])).toEqual(["safepoint", "gc_pause"]);
+    expect(namesByTime(marks)).toEqual(["other", "young", "full"]);
+  });
+  test.each([
+    [5, 5, 0],
+    [12, 5, 0],
+    [20, 5, -1],
+    [51, 5, 1],
+    [70, 5, -1],
+    [70, 15, 2],
+  ])("under the pointer at %d, %d is mark %d", (x, y, mark) => {
+    const picture = { marks, kinds: ["gc_pause", "safepoint"], names: [] };
+    expect(markAt(picture, new TimeScale({ from: 0, to: 100 }, 100), x, y, 20)).toBe(mark);
+  });
+});
