@@ -3,6 +3,10 @@
  * begins and "major faults" or "minor faults" when it has been served, both in the thread that faults,
  * so the two are paired by thread. What the thread waited for meanwhile is its kernel stack when it
  * gets the CPU again.
+ *
+ * A fault that waited is not served when a signal came meanwhile (a profiler sends them all the time):
+ * the thread first handles the signal and then touches the page again, which by now is there. The wait
+ * belongs to that second fault, which would look short; what the handler touches comes in between.
  */
 #include "../bpf/user_state.bpf.h"
 
@@ -10,6 +14,9 @@
 #define BUCKETS 40
 /* The smallest page; where pages are larger, whoever repeats a fault repeats the address. */
 #define PAGE_BYTES 4096
+
+/* A signal's handler is done within this time, as the thread goes on with what it did. */
+#define HANDLED_NS 100000000
 
 const volatile struct {
 	__u64 threshold_ns;
@@ -42,7 +49,10 @@ struct thread {
 	__u64 last_ns;
 	/* Whether the current fault lost the CPU, so that `waits` has an entry. */
 	__u32 slept;
-	__u32 reserved;
+	/* Whether `waits` has the entry of a fault that waited and that a signal interrupted. */
+	__u32 interrupted;
+	__u64 interrupted_began_ns;
+	__u64 interrupted_address;
 };
 
 struct {
@@ -63,6 +73,7 @@ struct {
 /* A fault that waits off the CPU. */
 struct wait {
 	__u64 left_ns;
+	__u64 back_ns;
 	__u64 total_ns;
 	__u64 longest_ns;
 	/* The stack of the longest one. */
@@ -126,10 +137,43 @@ static __always_inline struct thread *thread_of(__u32 tid)
 	return bpf_map_lookup_elem(&threads, &tid);
 }
 
+static __always_inline void forget_wait(struct thread *thread, __u32 tid)
+{
+	bpf_map_delete_elem(&waits, &tid);
+	thread->slept = 0;
+	thread->interrupted = 0;
+}
+
+/* The fault before was not served. If it waited, the thread may come back to it. */
+static __always_inline void interrupt(struct thread *thread)
+{
+	thread->unserved++;
+	if (!thread->slept || thread->interrupted)
+		return;
+	thread->interrupted = 1;
+	thread->interrupted_began_ns = thread->began_ns;
+	thread->interrupted_address = thread->address;
+}
+
+/* Whether the thread comes back to a page that it has waited for. */
+static __always_inline bool resumes(struct thread *thread, __u64 address, __u64 now_ns, __u32 tid)
+{
+	struct wait *wait;
+
+	if (!thread->interrupted)
+		return false;
+	wait = bpf_map_lookup_elem(&waits, &tid);
+	if (!wait || now_ns - wait->back_ns >= HANDLED_NS) {
+		forget_wait(thread, tid);
+		return false;
+	}
+	return thread->interrupted_address / PAGE_BYTES == address / PAGE_BYTES;
+}
+
 SEC("perf_event")
 int fault_begins(struct bpf_perf_event_data *event)
 {
-	__u64 id = bpf_get_current_pid_tgid();
+	__u64 id = bpf_get_current_pid_tgid(), now_ns;
 	__u32 tid = id;
 	struct thread *thread;
 
@@ -141,13 +185,17 @@ int fault_begins(struct bpf_perf_event_data *event)
 		return 0;
 	}
 	if (thread->began_ns)
-		thread->unserved++;
-	if (thread->slept) {
-		bpf_map_delete_elem(&waits, &tid);
-		thread->slept = 0;
-	}
+		interrupt(thread);
+	now_ns = bpf_ktime_get_ns();
 	thread->address = event->address;
-	thread->began_ns = bpf_ktime_get_ns();
+	thread->began_ns = now_ns;
+	if (resumes(thread, event->address, now_ns, tid)) {
+		thread->began_ns = thread->interrupted_began_ns;
+		thread->interrupted = 0;
+		thread->unserved--;
+	} else if (thread->slept && !thread->interrupted) {
+		forget_wait(thread, tid);
+	}
 	return 0;
 }
 
@@ -225,10 +273,8 @@ static __always_inline int served(struct bpf_perf_event_data *event, bool major)
 		++*bucket;
 	if (duration_ns >= config.threshold_ns)
 		send(event, thread, began_ns, duration_ns, major, tid);
-	if (thread->slept) {
-		bpf_map_delete_elem(&waits, &tid);
-		thread->slept = 0;
-	}
+	if (thread->slept && !thread->interrupted)
+		forget_wait(thread, tid);
 	return 0;
 }
 
@@ -269,7 +315,8 @@ static __always_inline void comes_back(struct task_struct *coming)
 
 	if (!wait || !wait->left_ns)
 		return;
-	gone_ns = bpf_ktime_get_ns() - wait->left_ns;
+	wait->back_ns = bpf_ktime_get_ns();
+	gone_ns = wait->back_ns - wait->left_ns;
 	wait->left_ns = 0;
 	wait->total_ns += gone_ns;
 	if (gone_ns <= wait->longest_ns)

@@ -5,6 +5,7 @@ mod lazy_binding;
 use std::ffi::c_void;
 use std::fs::File;
 use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use fathom_evidence::detail::from_text;
@@ -113,11 +114,8 @@ fn pages_that_are_read_before_they_are_written_fault_twice() {
     }
 }
 
-#[test]
-fn a_fault_on_a_slow_disk_is_one_span() {
-    if !can_load("a_fault_on_a_slow_disk_is_one_span") {
-        return;
-    }
+/// What the page that is read is expected to be told as.
+fn check_slow_read(interrupted: bool) {
     let Some(disk) = SlowDisk::start(300) else { return };
     let file = disk.open();
     let memory = Mapped::new(64 * PAGE, Some(&file));
@@ -125,7 +123,12 @@ fn a_fault_on_a_slow_disk_is_one_span() {
     let seen = observed(&COLLECTOR, || {
         at_ns = Clock::read().now_ns();
         let began = Instant::now();
-        memory.read(7 * PAGE + 11);
+        let read = || memory.read(7 * PAGE + 11);
+        if interrupted {
+            under_signals(read)
+        } else {
+            read()
+        };
         took = began.elapsed();
     });
     let spans = seen.spans(span::PAGE_FAULT, Duration::from_millis(100));
@@ -143,4 +146,42 @@ fn a_fault_on_a_slow_disk_is_one_span() {
     assert!(user.iter().any(|name| name.contains("Mapped") && name.contains("read")), "{user:?}");
     let kernel = functions(&seen.found, span.kernel_stack_id);
     assert!(kernel.iter().any(|name| name == "filemap_fault"), "{kernel:?}");
+}
+
+extern "C" fn ignore(_signal: libc::c_int) {}
+
+/// Runs `work` while this thread gets signals all the time, as those that a profiler looks at do.
+fn under_signals<T>(work: impl FnOnce() -> T) -> T {
+    let handler = ignore as extern "C" fn(libc::c_int) as libc::sighandler_t;
+    // SAFETY: the handler does nothing; no other test uses this signal.
+    unsafe { libc::signal(libc::SIGUSR2, handler) };
+    // SAFETY: has no requirements.
+    let thread = unsafe { libc::pthread_self() };
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(Ordering::Relaxed) {
+                // SAFETY: the thread waits below for this one, so it is alive.
+                unsafe { libc::pthread_kill(thread, libc::SIGUSR2) };
+                std::thread::yield_now();
+            }
+        });
+        let result = work();
+        is_done.store(true, Ordering::Relaxed);
+        result
+    })
+}
+
+#[test]
+fn a_fault_on_a_slow_disk_is_one_span() {
+    if can_load("a_fault_on_a_slow_disk_is_one_span") {
+        check_slow_read(false);
+    }
+}
+
+#[test]
+fn a_fault_that_a_signal_interrupts_is_one_span() {
+    if can_load("a_fault_that_a_signal_interrupts_is_one_span") {
+        check_slow_read(true);
+    }
 }
