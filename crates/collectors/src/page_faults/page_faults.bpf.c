@@ -6,7 +6,8 @@
  *
  * A fault that waited is not served when a signal came meanwhile (a profiler sends them all the time):
  * the thread first handles the signal and then touches the page again, which by now is there. The wait
- * belongs to that second fault, which would look short; what the handler touches comes in between.
+ * belongs to that second fault, which would look short; what the handler touches comes in between, and
+ * the handler's own time is no part of it.
  */
 #include "../bpf/user_state.bpf.h"
 
@@ -50,9 +51,14 @@ struct thread {
 	/* Whether the current fault lost the CPU, so that `waits` has an entry. */
 	__u32 slept;
 	/* Whether `waits` has the entry of a fault that waited and that a signal interrupted. */
-	__u32 interrupted;
+	__u8 interrupted;
+	/* Whether the current fault was taken by the kernel, in a system call. */
+	__u8 in_kernel;
+	__u16 reserved;
 	__u64 interrupted_began_ns;
 	__u64 interrupted_address;
+	/* What a handler took of the current fault's time. */
+	__u64 handled_ns;
 };
 
 struct {
@@ -167,7 +173,10 @@ static __always_inline bool resumes(struct thread *thread, __u64 address, __u64 
 		forget_wait(thread, tid);
 		return false;
 	}
-	return thread->interrupted_address / PAGE_BYTES == address / PAGE_BYTES;
+	if (thread->interrupted_address / PAGE_BYTES != address / PAGE_BYTES)
+		return false;
+	thread->handled_ns = now_ns - wait->back_ns;
+	return true;
 }
 
 SEC("perf_event")
@@ -189,6 +198,8 @@ int fault_begins(struct bpf_perf_event_data *event)
 	now_ns = bpf_ktime_get_ns();
 	thread->address = event->address;
 	thread->began_ns = now_ns;
+	thread->handled_ns = 0;
+	thread->in_kernel = is_in_kernel(event);
 	if (resumes(thread, event->address, now_ns, tid)) {
 		thread->began_ns = thread->interrupted_began_ns;
 		thread->interrupted = 0;
@@ -259,7 +270,7 @@ static __always_inline int served(struct bpf_perf_event_data *event, bool major)
 		return 0;
 	}
 	began_ns = thread->began_ns;
-	duration_ns = bpf_ktime_get_ns() - began_ns;
+	duration_ns = bpf_ktime_get_ns() - began_ns - thread->handled_ns;
 	thread->began_ns = 0;
 	thread->time_ns += duration_ns;
 	if (major)
@@ -290,12 +301,16 @@ int fault_served_minor(struct bpf_perf_event_data *event)
 	return served(event, false);
 }
 
-static __always_inline void leaves(__u32 tid)
+static __always_inline void leaves(struct task_struct *leaving)
 {
+	__u32 tid = leaving->pid;
 	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
 	struct wait *wait;
 
 	if (!thread || !thread->began_ns)
+		return;
+	/* In a system call that is none of the fault's: the handler of a signal waits. */
+	if (!thread->in_kernel && system_call((struct pt_regs *)bpf_task_pt_regs(leaving)) >= 0)
 		return;
 	if (!thread->slept)
 		bpf_map_update_elem(&waits, &tid, &no_wait, BPF_ANY);
@@ -332,7 +347,7 @@ int cpu_switches(arguments args)
 	struct task_struct *leaving = (void *)args[1], *coming = (void *)args[2];
 
 	if (leaving->tgid == config.tgid)
-		leaves(leaving->pid);
+		leaves(leaving);
 	if (coming->tgid == config.tgid)
 		comes_back(coming);
 	return 0;
