@@ -1,21 +1,25 @@
 //! Pages of libraries or mapped files had been thrown out of memory and are read from disk again.
 
 use fathom_evidence::kinds::counter;
+use fathom_timeline::Series;
 
-use crate::measure::faults::{self, Kind};
+use crate::measure::faults::{self, Found, Kind};
 use crate::{Case, Cause, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "file_pages_evicted",
     readme: include_str!("README.md"),
     rank: 6,
-    has_lab: false,
+    has_lab: true,
     collectors: &["page_faults", "memory"],
     actions: &[
         "memory for the page cache: a smaller heap, memory.low for the container, less reading of other files; or lock the pages (mlockall, vmtouch -l)",
     ],
     decide,
 };
+
+/// As many times more pages than in quiet time are read again when memory is short; every machine reads some again.
+const MORE: f64 = 2.0;
 
 fn decide(case: &Case<'_>) -> Finding {
     if !faults::are_recorded(case) {
@@ -24,20 +28,39 @@ fn decide(case: &Case<'_>) -> Finding {
     let Some(found) = faults::find(case, Kind::File) else {
         return Finding::absent("no slow page fault in a library or mapped file");
     };
-    let refaults = case.view().counter(counter::VMSTAT_COUNT, "workingset_refault_file");
+    let refaults = refaults(case);
     let again = case.both(|side| side.rise(&refaults) / side.seconds());
-    let sum = found.says(case);
-    let (standing, text) = match (refaults.0.len() >= 2, again.0 > 0.0) {
-        (true, true) => (
-            Standing::Seen,
-            format!("{sum}; {} pages per second were read again after they had been thrown out", say::number(again.0)),
-        ),
-        (true, false) => (
-            Standing::Faint,
-            format!("{sum}; the kernel threw nothing out that was needed again: they were touched for the first time"),
-        ),
-        (false, _) => (Standing::Indicated, format!("{sum}; whether they had been in memory before was not recorded")),
+    let evidence = case.evidence("pages read again", again, "count/s", "counters");
+    let found = match found.in_files_thrown_out(case) {
+        Ok(thrown_out) => {
+            let text = format!("{}; the same pages were waited for more than once", thrown_out.says(case));
+            return thrown_out.explaining(Finding::new(Standing::Seen, text).with(evidence), case);
+        }
+        Err(found) => found,
     };
-    let finding = Finding::new(standing, text).with(case.evidence("pages read again", again, "count/s", "counters"));
-    found.explaining(finding, case)
+    let (standing, text) = if refaults.0.len() < 2 {
+        (Standing::Indicated, "whether they had been in memory before was not recorded".to_owned())
+    } else if go_together(case, &found, &refaults) {
+        let text = format!("{} pages per second were read again at that time, of whatever file", say::number(again.0));
+        (Standing::Indicated, text)
+    } else {
+        let text = "the kernel threw nothing out that was needed again just then: they were touched for the first time";
+        (Standing::Faint, text.to_owned())
+    };
+    found.explaining(Finding::new(standing, format!("{}; {text}", found.says(case))).with(evidence), case)
+}
+
+/// Pages of files that were read again after they had been thrown out: of the container where that is counted, else of
+/// the whole machine.
+fn refaults(case: &Case<'_>) -> Series {
+    const NAME: &str = "workingset_refault_file";
+    let container = case.view().counter(counter::CGROUP_MEMORY_STAT_COUNT, NAME);
+    if container.0.len() >= 2 { container } else { case.view().counter(counter::VMSTAT_COUNT, NAME) }
+}
+
+/// Whether pages were read again when the faults were, at least one for each, and more than in quiet time.
+fn go_together(case: &Case<'_>, found: &Found, refaults: &Series) -> bool {
+    let during: f64 = found.around().iter().map(|(from, to)| refaults.rise_within(from, to)).sum();
+    let (slow, quiet) = case.both(|side| side.rise(refaults) / side.seconds());
+    during >= found.faults.len() as f64 && quiet.is_none_or(|quiet| slow >= MORE * quiet)
 }

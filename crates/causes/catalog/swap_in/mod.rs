@@ -9,7 +9,7 @@ pub(crate) static CAUSE: Cause = Cause {
     id: "swap_in",
     readme: include_str!("README.md"),
     rank: 5,
-    has_lab: false,
+    has_lab: true,
     collectors: &["page_faults", "memory"],
     actions: &[
         "more memory for the machine or container, or a smaller heap; vm.swappiness decides what is swapped first",
@@ -23,15 +23,27 @@ fn decide(case: &Case<'_>) -> Finding {
     if is_counted && case.slow.rise(&swapped_in) <= 0.0 {
         return Finding::absent("nothing was swapped in in the slow time");
     }
-    if !faults::are_recorded(case) || !is_counted {
+    if !faults::are_recorded(case) {
         return Finding::needs_kernel("page faults with their duration and place, and swapping, were not recorded");
     }
-    let Some(found) = faults::find(case, Kind::Anonymous) else {
-        return Finding::absent("no slow page fault in memory that belongs to no file");
-    };
     let pages = case.both(|side| side.rise(&swapped_in) / side.seconds());
-    let text = format!("{} pages per second were swapped in: {}", say::number(pages.0), found.says(case));
-    let finding =
-        Finding::new(Standing::Seen, text).with(case.evidence("pages swapped in", pages, "count/s", "counters"));
+    let (standing, found, text) = if let Some(found) = faults::find(case, Kind::Swapped) {
+        (Standing::Seen, found, "memory was read back from the swap")
+    } else {
+        match faults::find(case, Kind::Anonymous) {
+            None => return Finding::absent("no slow page fault in memory that belongs to no file"),
+            Some(found) if found.has_kernel_stacks(case) => {
+                return Finding::absent(
+                    "the slow page faults in memory that belongs to no file did not wait for the swap",
+                );
+            }
+            Some(_) if !is_counted => return Finding::needs_kernel("whether pages were swapped in was not recorded"),
+            Some(found) => {
+                (Standing::Indicated, found, "pages were swapped in on the machine, and memory was waited for")
+            }
+        }
+    };
+    let text = format!("{text} ({} pages per second): {}", say::number(pages.0), found.says(case));
+    let finding = Finding::new(standing, text).with(case.evidence("pages swapped in", pages, "count/s", "counters"));
     found.explaining(finding, case)
 }

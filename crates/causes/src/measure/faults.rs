@@ -3,16 +3,21 @@
 //! What a fault is follows from two addresses: that of the instruction and that which it touched. The
 //! same disk and the same shortage of memory make all of them slow; what to do about it differs.
 
+use std::collections::{HashMap, HashSet};
+
 use fathom_evidence::Recording;
-use fathom_evidence::detail::PageFault;
+use fathom_evidence::detail::{PageFault, from_text};
 use fathom_evidence::kinds::{span, subject};
 use fathom_evidence::tables::Span;
-use fathom_timeline::{Cell, Wait};
+use fathom_timeline::{Cell, Intervals, Wait};
 
 use crate::case::{Case, Side};
 use crate::cause::Finding;
 use crate::measure::{held_up, stacks};
 use crate::say;
+
+/// Of the smallest page: a larger one is taken for several.
+const PAGE_BYTES: u64 = 4096;
 
 /// What was touched, and by whom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,10 +26,16 @@ pub enum Kind {
     Binding,
     /// The page of the JVM's performance counters.
     PerfData,
-    /// Memory that belongs to no file.
+    /// Memory that belongs to no file, whatever the kernel did about it.
     Anonymous,
+    /// Memory that the kernel read back from the swap, or for which it swapped other memory. A page of a file that the program has changed for itself (relocated
+    /// data of a library, the class archive) is swapped like any other.
+    Swapped,
     /// Code or data of a library, an archive, another mapped file; also of a library that is being loaded.
     File,
+    /// A page of a mapped file that is in memory, and that may not be written to while the kernel or the file
+    /// system's journal writes it to disk.
+    Written,
 }
 
 /// One page fault.
@@ -51,6 +62,15 @@ const SYMBOLS: &[&str] = &[
     ".got.plt",
     ".got",
 ];
+
+/// Functions of the kernel that read a page back from the swap, or write others there to make room for this one.
+const SWAPPING: &[&str] = &["do_swap_page", "swap_writeout", "swap_writepage"];
+
+/// Functions of the kernel that every page fault goes through: a stack with one of them has names.
+const FAULTING: &[&str] = &["handle_mm_fault"];
+
+/// Functions of the kernel that make a page of a file writable, after the names of their file systems.
+const WRITING: &[&str] = &["do_page_mkwrite", "do_wp_page", "wp_page_shared"];
 
 /// Functions of the loader that bind a function at its first call.
 const BINDERS: &[&str] = &["_dl_runtime_resolve", "_dl_fixup"];
@@ -98,10 +118,15 @@ fn kind_of(recording: &Recording, fault: &Fault) -> Kind {
     let PageFault { path, instruction_path, section, .. } = &fault.detail;
     let [path, instruction, section] = [path, instruction_path, section].map(|text| text.as_deref().unwrap_or(""));
     let is_anonymous = path.is_empty() || path.starts_with('[') || path.starts_with("/memfd:") || path == "/dev/zero";
+    let waits_in = |names| stacks::is_below(recording, fault.span.kernel_stack_id, names);
     if path.contains("/hsperfdata_") {
         Kind::PerfData
+    } else if waits_in(SWAPPING) {
+        Kind::Swapped
     } else if is_anonymous {
         Kind::Anonymous
+    } else if waits_in(WRITING) {
+        Kind::Written
     } else if is_loader(instruction) && path != instruction && is_binding(recording, fault, section) {
         Kind::Binding
     } else {
@@ -137,6 +162,47 @@ impl Fault {
 }
 
 impl Found {
+    /// Those in files of which a page was waited for again after it had been there: it was thrown out meanwhile. Two
+    /// threads that wait for the same read are no proof.
+    pub fn in_files_thrown_out(self, case: &Case<'_>) -> Result<Found, Found> {
+        let recording = case.recording();
+        let mut there_from_ns: HashMap<(String, u64), i64> = HashMap::new();
+        let mut thrown_out: HashSet<String> = HashSet::new();
+        for span in case.view().spans(span::PAGE_FAULT) {
+            let fault = Fault { span, detail: from_text(recording.text(span.detail)) };
+            let (Some(path), Some(address)) = (&fault.detail.path, fault.detail.address) else { continue };
+            if kind_of(recording, &fault) != self.kind {
+                continue;
+            }
+            let end_ns = span.time_ns.saturating_add(span.duration_ns.max(0));
+            let before = there_from_ns.insert((path.clone(), address / PAGE_BYTES), end_ns);
+            if before.is_some_and(|there_from_ns| there_from_ns <= span.time_ns) {
+                thrown_out.insert(path.clone());
+            }
+        }
+        let is_of_those = |fault: &Fault| fault.detail.path.as_ref().is_some_and(|path| thrown_out.contains(path));
+        let faults: Vec<Fault> = self.faults.iter().filter(|fault| is_of_those(fault)).cloned().collect();
+        if faults.is_empty() { Err(self) } else { Ok(Found { faults, kind: self.kind }) }
+    }
+
+    /// Whether it is known what the kernel did for most of the time: the stacks of the waits have names.
+    pub fn has_kernel_stacks(&self, case: &Case<'_>) -> bool {
+        let has_stack = |fault: &&Fault| stacks::is_below(case.recording(), fault.span.kernel_stack_id, FAULTING);
+        let known: f64 = self.faults.iter().filter(has_stack).map(Fault::length_ns).sum();
+        known > total_ns(&self.faults) / 2.0
+    }
+
+    /// When they were, with a second before and after, in which a counter shows what went with them.
+    pub fn around(&self) -> Intervals {
+        const AROUND_NS: i64 = 1_000_000_000;
+        let around = |fault: &Fault| {
+            let Span { time_ns, duration_ns, .. } = fault.span;
+            let end_ns = time_ns.saturating_add(duration_ns.max(0));
+            (time_ns.saturating_sub(AROUND_NS), end_ns.saturating_add(AROUND_NS))
+        };
+        Intervals::union(self.faults.iter().map(around).collect())
+    }
+
     fn longest(&self) -> Option<&Fault> {
         self.faults.iter().max_by_key(|fault| fault.span.duration_ns)
     }
@@ -181,7 +247,10 @@ fn total_ns(faults: &[Fault]) -> f64 {
 /// What was touched, for people: `.dynstr of librare.so`.
 fn place(detail: &PageFault) -> String {
     let path = detail.path.as_deref().unwrap_or("memory");
-    let name = path.rsplit('/').next().unwrap_or(path);
+    // The file of the performance counters is named by a number; its folder tells more.
+    let parts = if path.contains("/hsperfdata_") { 2 } else { 1 };
+    let from = path.rmatch_indices('/').nth(parts - 1).map_or(0, |(slash, _)| slash + 1);
+    let name = &path[from..];
     match detail.section.as_deref() {
         Some(section) if !section.is_empty() => format!("{section} of {name}"),
         _ => name.to_owned(),

@@ -159,7 +159,10 @@ impl<'a> Recorder<'a> {
     }
 
     fn span(&mut self, kind: &str, time_ns: i64, duration_ns: i64, extra: &Extra, nth: usize) {
-        let stack_id = self.stack(&extra.stack);
+        // A span has a stack of its own for what it waited for in the kernel.
+        let in_kernel = extra.stack.iter().take_while(|(kind, _)| kind == frame::KERNEL).count();
+        let (kernel_stack_id, stack_id) =
+            (self.stack(&extra.stack[..in_kernel]), self.stack(&extra.stack[in_kernel..]));
         for tid in &extra.tids {
             let strings = &mut self.out.strings;
             let mut text = |text: &str| strings.intern(&text.replace("$n", &nth.to_string()));
@@ -173,6 +176,7 @@ impl<'a> Recorder<'a> {
                 detail,
                 source,
                 stack_id,
+                kernel_stack_id,
                 ..Span::default()
             });
         }
