@@ -37,8 +37,7 @@ fn embedded_sources(folder: &Path) -> String {
     println!("cargo::rerun-if-changed={}", folder.display());
     let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     let paths = entries.map(|entry| entry.unwrap_or_else(|e| panic!("{}: {e}", folder.display())).path());
-    let is_source =
-        |path: &PathBuf| path.extension().is_some_and(|e| ["java", "c", "h", "S"].iter().any(|known| e == *known));
+    let is_source = |path: &PathBuf| path.extension().is_some_and(|e| ["java", "c"].iter().any(|known| e == *known));
     let mut files: Vec<PathBuf> = paths.filter(is_source).collect();
     files.sort();
     let mut code = String::new();

@@ -4,6 +4,8 @@ mod expectation;
 mod surroundings;
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 use std::sync::OnceLock;
 
 use serde::Deserialize;
@@ -259,6 +261,29 @@ fn parse(embedded: &Embedded) -> Lab {
     lab.sources = embedded.sources;
     lab.of_cause = embedded.of_cause;
     lab
+}
+
+/// The lab in a folder: for whoever writes one, and would not build the program after each change.
+///
+/// # Errors
+/// When a file cannot be read or the declaration is wrong.
+pub fn lab_in(folder: &Path) -> Result<&'static Lab, LabError> {
+    let declaration = folder.join("lab.json");
+    let text = fs::read_to_string(&declaration).map_err(LabError::io("cannot read", &declaration))?;
+    let parsed: Result<Lab, _> = serde_json::from_str(&text);
+    let mut lab = parsed.map_err(|e| LabError::Report { path: declaration, problem: e.to_string() })?;
+    let mut sources = Vec::new();
+    for entry in fs::read_dir(folder).map_err(LabError::io("cannot read", folder))?.flatten() {
+        let path = entry.path();
+        if path.extension().is_some_and(|extension| extension == "java" || extension == "c") {
+            let text = fs::read_to_string(&path).map_err(LabError::io("cannot read", &path))?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            sources.push(Source { name: name.leak(), text: text.leak() });
+        }
+    }
+    // Labs live as long as the program; a call of it reads one.
+    lab.sources = sources.leak();
+    Ok(Box::leak(Box::new(lab)))
 }
 
 #[cfg(test)]

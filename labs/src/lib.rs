@@ -20,7 +20,9 @@ mod progress;
 mod run;
 mod stage;
 
-pub use declaration::{Dose, Expectation, Found, JdkRange, Lab, Phase, PhaseRole, Rights, Variant, labs};
+use std::path::Path;
+
+pub use declaration::{Dose, Expectation, Found, JdkRange, Lab, Phase, PhaseRole, Rights, Variant, lab_in, labs};
 pub use error::LabError;
 pub use jdk::{Jdk, JdkWish};
 pub use latency::PhaseLatency;
@@ -28,11 +30,14 @@ pub use process::stop_on_signals;
 pub use progress::{Progress, Second, TextProgress};
 pub use run::{JfrSettings, LiveRecorder, Recorder, RunOptions, RunOutput};
 
-/// The lab with this id.
+/// The lab with this id, or in this folder.
 ///
 /// # Errors
-/// [`LabError::UnknownLab`] names those that exist.
+/// [`LabError::UnknownLab`] names those that exist; see also [`lab_in`].
 pub fn lab(id: &str) -> Result<&'static Lab, LabError> {
+    if id.contains('/') {
+        return lab_in(Path::new(id));
+    }
     labs().iter().find(|lab| lab.id == id).ok_or_else(|| LabError::UnknownLab {
         id: id.to_owned(),
         known: labs().iter().map(|lab| lab.id.as_str()).collect::<Vec<_>>().join(", "),

@@ -14,6 +14,9 @@ const SYSTEM: &[&str] = &["/usr/sbin", "/sbin"];
 const OF_DISK: &[(&str, &str)] =
     &[("nbdkit", "nbdkit"), ("nbdfuse", "libnbd-bin"), ("losetup", "mount"), ("mkfs.ext4", "e2fsprogs")];
 
+/// Programs of a disk that is swapped to.
+const OF_SWAP: &[(&str, &str)] = &[("mkswap", "util-linux"), ("swapon", "mount")];
+
 /// The C compiler, with its Debian package.
 const COMPILER: (&str, &str) = ("cc", "gcc");
 
@@ -36,9 +39,10 @@ pub(crate) fn check(lab: &Lab, variant: &Variant) -> Result<(), LabError> {
 fn missing(lab: &Lab, variant: &Variant, has: &dyn Fn(&str) -> bool, is_root: bool) -> Vec<String> {
     let stage = lab.stage(variant);
     let of_disk = stage.slow_disk.iter().flat_map(|_| OF_DISK);
+    let of_swap = stage.slow_disk.iter().filter(|disk| disk.swap).flat_map(|_| OF_SWAP);
     let of_native = (!lab.native.is_empty()).then_some(&COMPILER);
     let declared = lab.needs.tools.iter().map(|(tool, package)| (tool.as_str(), package.as_str()));
-    let tools = of_disk.chain(of_native).copied().chain(declared);
+    let tools = of_disk.chain(of_swap).chain(of_native).copied().chain(declared);
     let mut missing: Vec<String> = tools
         .filter(|(tool, _)| !has(tool))
         .map(|(tool, package)| format!("{tool} (Debian package {package})"))

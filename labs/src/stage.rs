@@ -3,6 +3,7 @@
 mod disk;
 mod group;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -24,6 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) struct Stage {
     disk: Option<Disk>,
     groups: Vec<Group>,
+    memory_left_mb: BTreeMap<String, i64>,
     bound: Option<(PathBuf, PathBuf)>,
 }
 
@@ -35,7 +37,8 @@ impl declaration::Stage {
 
 impl Stage {
     pub(crate) fn prepare(wanted: &declaration::Stage, places: &Places, stop: &AtomicBool) -> Result<Stage, LabError> {
-        let mut stage = Stage { disk: None, groups: Vec::new(), bound: None };
+        let memory_left_mb = wanted.memory_left_mb.clone();
+        let mut stage = Stage { disk: None, groups: Vec::new(), memory_left_mb, bound: None };
         let memory = wanted.memory_limit_mb.map(|mb| group::Limit::Memory(mb << 20));
         let cpu = wanted.cpu_limit.map(group::Limit::Cpu);
         for limit in memory.into_iter().chain(cpu) {
@@ -58,6 +61,9 @@ impl Stage {
     }
 
     pub(crate) fn phase_begins(&self, phase: &str) -> std::io::Result<()> {
+        if let Some(mb) = self.memory_left_mb.get(phase) {
+            self.groups.iter().try_for_each(|group| group.leave(mb << 20))?;
+        }
         self.disk.as_ref().map_or(Ok(()), |disk| disk.phase_begins(phase))
     }
 }

@@ -26,6 +26,7 @@ public final class Lab {
     private final BlockingQueue<Integer> queue;
     private final Map<String, Runnable> phaseActions = new HashMap<>();
     private final Map<String, Object> dose = Collections.synchronizedMap(new LinkedHashMap<>());
+    private final List<Runnable> endActions = new ArrayList<>();
     private volatile String phase = "start";
     private volatile long phaseStartNs;
 
@@ -71,6 +72,11 @@ public final class Lab {
         phaseActions.put(name, action);
     }
 
+    /** Runs the action when all phases are over, before the dose is written. */
+    public void onEnd(Runnable action) {
+        endActions.add(action);
+    }
+
     /** Notes a fact of the dose: what was really done, as the program itself measured it. */
     public void note(String name, Object value) {
         dose.put(name, value);
@@ -111,6 +117,7 @@ public final class Lab {
         reporter.interrupt();
         reporter.join();
         Path out = Path.of(text("out"));
+        endActions.forEach(Runnable::run);
         report.writeLatencies(out.resolve("latency.csv"));
         Files.writeString(out.resolve("dose.json"), Json.of(summary()));
         System.exit(0);

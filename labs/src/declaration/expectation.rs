@@ -54,7 +54,7 @@ pub struct Dose {
     pub cause: String,
     /// What the evidence says it is.
     pub evidence: String,
-    /// What the program noted, in the same unit.
+    /// What the program noted, in the same unit; where the evidence is per second, over the whole run.
     pub noted: String,
     /// How far the measurement may be from it, as a part of it.
     pub within: f64,

@@ -39,6 +39,10 @@ pub(crate) struct Stage {
     /// Memory that the program and the companions of its group may use together, page cache included.
     #[serde(default)]
     pub(crate) memory_limit_mb: Option<u64>,
+    /// From the beginning of a phase on, by phase, the limit is what they then use for themselves and so much more, which
+    /// is left for the page cache. Less than nothing makes them swap.
+    #[serde(default)]
+    pub(crate) memory_left_mb: BTreeMap<String, i64>,
     /// CPUs that they may use together.
     #[serde(default)]
     pub(crate) cpu_limit: Option<f64>,
@@ -47,12 +51,15 @@ pub(crate) struct Stage {
     pub(crate) perf_data_on_disk: bool,
 }
 
-/// A file system on a loop device on a disk whose requests are held up.
+/// A file system, or swap, on a loop device on a disk whose requests are held up.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SlowDisk {
-    /// Size of the file system.
+    /// Size of the disk.
     pub(crate) size_mb: u64,
+    /// Whether the machine swaps to it; then it has no files.
+    #[serde(default)]
+    pub(crate) swap: bool,
     /// Each read takes that much longer; many may be held up at once.
     pub(crate) read_delay_ms: u32,
     /// Each write takes that much longer.

@@ -38,7 +38,8 @@ const BURST: &str = "burstiness=0.02";
 pub(super) struct Disk {
     rates_kib_per_s: BTreeMap<String, u64>,
     rate: PathBuf,
-    _mounted: Mounted,
+    _mounted: Option<Mounted>,
+    _swap: Option<Swap>,
     _device: Loop,
     _server: Server,
 }
@@ -63,9 +64,10 @@ impl Disk {
         device.set("scheduler", wanted.scheduler.as_deref())?;
         device.set("nr_requests", wanted.nr_requests.map(|number| number.to_string()).as_deref())?;
         device.set("read_ahead_kb", wanted.read_ahead_kb.map(|number| number.to_string()).as_deref())?;
-        let mounted = Mounted::at(&device.0, &places.disk())?;
+        let swap = wanted.swap.then(|| Swap::on(&device.0)).transpose()?;
+        let mounted = (!wanted.swap).then(|| Mounted::at(&device.0, &places.disk())).transpose()?;
         let rates_kib_per_s = wanted.rates_kib_per_s.clone();
-        Ok(Disk { rates_kib_per_s, rate, _mounted: mounted, _device: device, _server: server })
+        Ok(Disk { rates_kib_per_s, rate, _mounted: mounted, _swap: swap, _device: device, _server: server })
     }
 
     pub(super) fn phase_begins(&self, phase: &str) -> io::Result<()> {
@@ -103,6 +105,9 @@ fn image(wanted: &SlowDisk, with_perf_data: bool, places: &Places) -> Result<Pat
     }
     let file = File::create(&image).map_err(LabError::io("cannot write", &image))?;
     file.set_len(wanted.size_mb << 20).map_err(LabError::io("cannot write", &image))?;
+    if wanted.swap {
+        return Ok(image);
+    }
     let arguments = [OsStr::new("-q"), OsStr::new("-F"), OsStr::new("-d"), content.as_os_str(), image.as_os_str()];
     tool("mkfs.ext4", &arguments)?;
     fs::remove_dir_all(&content).map_err(LabError::io("cannot remove", content))?;
@@ -183,6 +188,23 @@ fn unmounted(path: &Path) -> rustix::io::Result<()> {
     match unmount(path, UnmountFlags::empty()) {
         Err(Errno::INVAL) => Ok(()),
         done => done,
+    }
+}
+
+/// Swap; taken back when dropped.
+struct Swap(PathBuf);
+
+impl Swap {
+    fn on(device: &Path) -> Result<Swap, LabError> {
+        tool("mkswap", &[device.as_os_str()])?;
+        tool("swapon", &[device.as_os_str()])?;
+        Ok(Swap(device.to_owned()))
+    }
+}
+
+impl Drop for Swap {
+    fn drop(&mut self) {
+        undo(&format!("the swap {}", self.0.display()), || tool("swapoff", &[self.0.as_os_str()]).map(drop));
     }
 }
 

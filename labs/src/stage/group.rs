@@ -1,6 +1,7 @@
 //! A control group with a limit, of either version of the kernel's interface.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -44,7 +45,10 @@ impl Limit {
 
 /// A group; removed when dropped.
 #[derive(Debug)]
-pub(super) struct Group(PathBuf);
+pub(super) struct Group {
+    limit: Limit,
+    folder: PathBuf,
+}
 
 impl Group {
     pub(super) fn make(limit: Limit) -> Result<Group, LabError> {
@@ -53,23 +57,50 @@ impl Group {
         let name = format!("fathom-lab-{}-{}", process::id(), MADE.fetch_add(1, Ordering::Relaxed));
         let folder = parent(limit, unified)?.join(name);
         fs::create_dir(&folder).map_err(LabError::io("cannot make the control group", &folder))?;
-        let group = Group(folder);
+        let group = Group { limit, folder };
         for (file, value) in limit.settings(unified) {
-            let path = group.0.join(file);
+            let path = group.folder.join(file);
             fs::write(&path, value).map_err(LabError::io("cannot set the limit", path))?;
         }
         Ok(group)
     }
 
+    /// Limits memory to what is used now without page cache, and so many bytes more.
+    pub(super) fn leave(&self, bytes: i64) -> io::Result<()> {
+        let Limit::Memory(_) = self.limit else { return Ok(()) };
+        let (used, limit) = if self.folder.join("memory.max").exists() {
+            ("memory.current", "memory.max")
+        } else {
+            ("memory.usage_in_bytes", "memory.limit_in_bytes")
+        };
+        let used = fs::read_to_string(self.folder.join(used))?;
+        let used: u64 = used.trim().parse().map_err(io::Error::other)?;
+        let cached = page_cache(&fs::read_to_string(self.folder.join("memory.stat"))?);
+        fs::write(self.folder.join(limit), used.saturating_sub(cached).saturating_add_signed(bytes).to_string())
+    }
+
     pub(super) fn processes(&self) -> PathBuf {
-        self.0.join("cgroup.procs")
+        self.folder.join("cgroup.procs")
     }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
-        undo(&format!("the control group {}", self.0.display()), || fs::remove_dir(&self.0));
+        undo(&format!("the control group {}", self.folder.display()), || fs::remove_dir(&self.folder));
     }
+}
+
+/// Bytes of files in memory, from `memory.stat` of either version.
+fn page_cache(stat: &str) -> u64 {
+    let fields: Vec<(&str, u64)> = stat
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .filter_map(|(name, n)| Some((name, n.parse().ok()?)))
+        .collect();
+    let is_first_version = fields.iter().any(|(name, _)| *name == "total_inactive_file");
+    let wanted =
+        if is_first_version { ["total_inactive_file", "total_active_file"] } else { ["inactive_file", "active_file"] };
+    fields.iter().filter(|(name, _)| wanted.contains(name)).map(|(_, bytes)| bytes).sum()
 }
 
 /// The folder for new groups with this limit.
@@ -106,6 +137,17 @@ mod tests {
         let groups = "5:memory:/a/b:c\n4:cpu,cpuacct:/\n0::/x\n";
         for (controller, expected) in [("memory", Some("/a/b:c")), ("cpu", Some("/")), ("io", None)] {
             assert_eq!(path_of(groups, controller), expected);
+        }
+    }
+
+    #[test]
+    fn page_cache_of_both_versions() {
+        for (stat, expected) in [
+            ("inactive_file 5\nactive_file 6\nanon 7\ntotal_inactive_file 50\ntotal_active_file 60\n", 110),
+            ("anon 7\nfile 12\ninactive_file 5\nactive_file 6\n", 11),
+            ("inactive_file x\n\nactive_file", 0),
+        ] {
+            assert_eq!(page_cache(stat), expected, "{stat}");
         }
     }
 

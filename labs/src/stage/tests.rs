@@ -23,6 +23,7 @@ fn can_prepare(test: &str) -> bool {
 fn disk(scheduler: Option<&str>) -> SlowDisk {
     SlowDisk {
         size_mb: 16,
+        swap: false,
         read_delay_ms: DELAY_MS,
         write_delay_ms: 0,
         rates_kib_per_s: BTreeMap::from([("after".to_owned(), 16)]),
@@ -60,6 +61,7 @@ fn a_stage_is_slow_as_told_and_undone() {
     let wanted = declaration::Stage {
         slow_disk: Some(disk(Some("mq-deadline"))),
         memory_limit_mb: Some(64),
+        memory_left_mb: BTreeMap::from([("after".to_owned(), 8)]),
         cpu_limit: Some(0.5),
         perf_data_on_disk: false,
     };

@@ -44,7 +44,7 @@ struct ListArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 struct RunArgs {
-    /// Which lab (fathom lab list)
+    /// Which lab (fathom lab list), or a folder with a lab.json
     #[arg(required_unless_present = "all")]
     id: Option<String>,
 

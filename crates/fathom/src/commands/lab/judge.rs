@@ -1,6 +1,6 @@
 //! Whether an explanation is what the lab is made for.
 
-use fathom_causes::explanation::{CauseVerdict, Explanation, Verdict};
+use fathom_causes::explanation::{CauseVerdict, Evidence, Explanation, Verdict};
 use fathom_labs::{Dose, Expectation, Found};
 use serde_json::Value;
 
@@ -74,23 +74,30 @@ fn wrong_dose(wanted: &Dose, explanation: &Explanation, dose: &str) -> Option<St
     let given = serde_json::from_str::<Value>(dose).ok().and_then(|dose| dose["dose"][noted].as_f64());
     let evidence =
         cause(id, explanation).and_then(|cause| cause.evidence.iter().find(|evidence| evidence.says == *name));
-    let (Some(given), Some(measured)) = (given, evidence.map(|evidence| evidence.value)) else {
+    let measured = evidence.map(|evidence| in_all(evidence, explanation));
+    let (Some(given), Some(measured)) = (given, measured) else {
         return Some(format!("{id} does not measure {name}, or the program did not note {noted}"));
     };
     let is_close = (measured - given).abs() <= within * given.abs();
     (!is_close).then(|| format!("{name} is {measured:.4e}, and {given:.4e} was given"))
 }
 
+/// What was measured per second, over all of the slow time: how much time is slow is not the program's to know.
+fn in_all(evidence: &Evidence, explanation: &Explanation) -> f64 {
+    let slow_ns: i64 = explanation.slow.iter().map(|slow| slow.to_ns.saturating_sub(slow.from_ns)).sum();
+    if evidence.unit.ends_with("/s") { evidence.value * slow_ns as f64 / 1e9 } else { evidence.value }
+}
+
 #[cfg(test)]
 mod tests {
-    use fathom_causes::explanation::{Baseline, Evidence, SCHEMA, SlowInterval, Unexplained};
+    use fathom_causes::explanation::{Baseline, SCHEMA, SlowInterval, Unexplained};
 
     use super::*;
 
     fn verdict(id: &str, verdict: Verdict, share: f64, chain: &[&str]) -> CauseVerdict {
         let evidence = Evidence {
             says: "time lost".to_owned(),
-            value: 200.0,
+            value: 100.0,
             baseline: None,
             unit: "ns/s".to_owned(),
             table: "spans".to_owned(),
@@ -112,7 +119,8 @@ mod tests {
     }
 
     fn explanation(slow: bool, causes: Vec<CauseVerdict>) -> Explanation {
-        let interval = SlowInterval { from_ns: 0, to_ns: 1, signal: "given".to_owned(), says: String::new() };
+        let interval =
+            SlowInterval { from_ns: 0, to_ns: 2_000_000_000, signal: "given".to_owned(), says: String::new() };
         Explanation {
             schema: SCHEMA,
             recording: Default::default(),
