@@ -7,7 +7,7 @@ pub(crate) static CAUSE: Cause = Cause {
     id: "block_device_slow",
     readme: include_str!("README.md"),
     rank: 46,
-    has_lab: false,
+    has_lab: true,
     collectors: &["block", "system_calls"],
     actions: &["fewer requests in flight, or a faster device"],
     decide,

@@ -12,7 +12,7 @@ pub(crate) static CAUSE: Cause = Cause {
     id: "gc_log_blocked",
     readme: include_str!("README.md"),
     rank: 4,
-    has_lab: false,
+    has_lab: true,
     collectors: &["system_calls"],
     actions: &["-Xlog:async (JDK 17 and later), or the log on another disk or in memory"],
     decide,

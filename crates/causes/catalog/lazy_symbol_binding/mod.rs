@@ -7,7 +7,7 @@ pub(crate) static CAUSE: Cause = Cause {
     id: "lazy_symbol_binding",
     readme: include_str!("README.md"),
     rank: 3,
-    has_lab: false,
+    has_lab: true,
     collectors: &["page_faults"],
     actions: &["LD_BIND_NOW=1 in the environment of the service, or link its native libraries with -z now"],
     decide,

@@ -7,7 +7,7 @@ pub(crate) static CAUSE: Cause = Cause {
     id: "perf_data_writeback",
     readme: include_str!("README.md"),
     rank: 4,
-    has_lab: false,
+    has_lab: true,
     collectors: &["page_faults"],
     actions: &[
         "-XX:+PerfDisableSharedMem (jps and jstat no longer see the JVM), or a temporary folder in memory (tmpfs)",

@@ -177,7 +177,6 @@ impl<'a> Recorder<'a> {
                 source,
                 stack_id,
                 kernel_stack_id,
-                ..Span::default()
             });
         }
     }

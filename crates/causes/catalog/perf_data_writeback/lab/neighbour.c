@@ -1,0 +1,35 @@
+/*
+ * Writes to a file and waits until it is on disk, again and again, as a data base or a log shipper does: the file system's
+ * journal is committed all the time.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BLOCK = 65536, BLOCKS = 64 };
+
+int main(int count, char **arguments)
+{
+	static const struct timespec rest = { 0, 20000000 };
+	static char buffer[BLOCK];
+	int file;
+
+	if (count != 2) {
+		fprintf(stderr, "usage: neighbour FILE\n");
+		return 2;
+	}
+	memset(buffer, 'x', sizeof(buffer));
+	file = open(arguments[1], O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	for (int i = 0; file >= 0; i++) {
+		if (i % BLOCKS == 0 && (ftruncate(file, 0) || lseek(file, 0, SEEK_SET)))
+			break;
+		if (write(file, buffer, BLOCK) < 0 || syncfs(file))
+			break;
+		nanosleep(&rest, NULL);
+	}
+	perror(arguments[1]);
+	return 1;
+}
