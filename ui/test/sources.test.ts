@@ -9,7 +9,7 @@ import { FileSource } from "../src/data/file/index.ts";
 import { unpack } from "../src/data/file/pack.ts";
 import type { Overview } from "../src/data/overview.ts";
 import { ServedLibrary } from "../src/data/served.ts";
-import type { FlameRows, Selection, Source } from "../src/data/source.ts";
+import type { FlameRows, HottestFrames, Selection, Source } from "../src/data/source.ts";
 import { fathom, hasProgram, LABS, type Server, serve } from "./program.ts";
 
 const isPossible = hasProgram();
@@ -66,12 +66,17 @@ describe.runIf(isPossible)("served and in the file", () => {
     expect(differences(await served.flame(query), await file.flame(query))).toEqual([]);
   });
 
-  test("hottest frames, callers and callees", async () => {
-    const query = { ...slow, baseline: { kind: "none" } as const };
-    const [a, b] = [await served.frames(query), await file.frames(query)];
-    const top = (found: typeof a): string[] =>
-      found.frames.slice(0, 20).map(({ self, total }) => `${rounded(self)} ${rounded(total)}`);
-    expect(top(b)).toEqual(top(a));
+  test.each(["self", "total", "growth"] as const)("hottest frames by %s", async (sort) => {
+    const query = { ...slow, baseline: { kind: "quiet" }, sort } as const;
+    const top = ({ frames }: HottestFrames): string[] =>
+      frames
+        .slice(0, 20)
+        .map((frame) => [frame.self, frame.total, frame.baseSelf, frame.baseTotal].map(rounded).join(" "));
+    expect(top(await file.frames(query))).toEqual(top(await served.frames(query)));
+  });
+
+  test("callers and callees", async () => {
+    const a = await served.frames({ ...slow, baseline: { kind: "none" }, sort: "self" });
     for (const side of ["callers", "callees"] as const) {
       const sandwich = { ...slow, frame: a.frames[0].name, side };
       expect(differences(await served.sandwich(sandwich), await file.sandwich(sandwich))).toEqual([]);

@@ -12,6 +12,7 @@ import type {
   FlameQuery,
   FlameRows,
   Frame,
+  FramesQuery,
   Heat,
   HeatQuery,
   HottestFrames,
@@ -99,8 +100,8 @@ class ServedSource implements Source {
     return flameRows(await this.#table("flame", { ...asked, ...below }, signal));
   }
 
-  async frames(query: Selection & { baseline: Baseline }, signal?: AbortSignal): Promise<HottestFrames> {
-    const asked = { ...selected(query), baseline: baselineText(query.baseline), limit: 200 };
+  async frames(query: FramesQuery, signal?: AbortSignal): Promise<HottestFrames> {
+    const asked = { ...selected(query), baseline: baselineText(query.baseline), sort: query.sort, limit: 200 };
     return frameList(await this.#table("frames", asked, signal));
   }
 

@@ -141,6 +141,12 @@ export interface FlameRows {
   cut: number;
 }
 
+/** The frames with the largest own weight, total, or growth against the baseline. */
+export interface FramesQuery extends Selection {
+  baseline: Baseline;
+  sort: "self" | "total" | "growth";
+}
+
 /** Frames by their own weight, without regard to who called. */
 export interface HottestFrame {
   name: string;
@@ -208,7 +214,7 @@ export interface Source {
   heat(query: HeatQuery, signal?: AbortSignal): Promise<Heat>;
   subsecond(query: Selection & { rows: number }, signal?: AbortSignal): Promise<SubsecondHeat>;
   flame(query: FlameQuery, signal?: AbortSignal): Promise<FlameRows>;
-  frames(query: Selection & { baseline: Baseline }, signal?: AbortSignal): Promise<HottestFrames>;
+  frames(query: FramesQuery, signal?: AbortSignal): Promise<HottestFrames>;
   sandwich(query: SandwichQuery, signal?: AbortSignal): Promise<FlameRows>;
   log(query: LogQuery, signal?: AbortSignal): Promise<LogLine[]>;
   markdown(): Promise<string>;

@@ -121,7 +121,7 @@ describe("flame graphs", () => {
 });
 
 test("the hottest frames count a recursion once", async () => {
-  const { frames, total } = await SOURCE.frames({ ...ALL, baseline: { kind: "none" } });
+  const { frames, total } = await SOURCE.frames({ ...ALL, baseline: { kind: "none" }, sort: "self" });
   expect(total).toBeCloseTo(26e9, -3);
   const named = frames.map(({ name, self, total: all }) => [name, Math.round(self / 1e6), Math.round(all / 1e6)]);
   expect(named).toEqual([
@@ -132,6 +132,15 @@ test("the hottest frames count a recursion once", async () => {
     ["run", 0, 20_000],
     ["parse", 0, 10_000],
     ["loop", 0, 6_000],
+  ]);
+});
+
+test("the frames that grew most", async () => {
+  const query = { ...ALL, from: 4e9, to: 10e9, baseline: { kind: "quiet" }, sort: "growth" } as const;
+  const { frames } = await SOURCE.frames(query);
+  expect(frames.slice(0, 2).map(({ name, self, baseSelf }) => [name, self - baseSelf])).toEqual([
+    ["compile", 5e9],
+    ["fault", 1e9],
   ]);
 });
 

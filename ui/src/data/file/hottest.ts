@@ -1,6 +1,6 @@
 // Frames by weight, whoever called them.
 
-import type { HottestFrames } from "../source.ts";
+import type { FramesQuery, HottestFrames } from "../source.ts";
 import { hasAbove, type Places, totals, type Weighed } from "./calls.ts";
 
 const MOST_FRAMES = 200;
@@ -10,12 +10,24 @@ interface Sums {
   total: Float64Array;
 }
 
-/** The frames with the largest own weight; a recursion counts once in a frame's total. */
-export function hottest(tree: Weighed, places: Places, compared: boolean, unit: string): HottestFrames {
+/** The frames that come first; a recursion counts once in a frame's total. */
+export function hottest(
+  tree: Weighed,
+  places: Places,
+  { baseline, sort }: Pick<FramesQuery, "baseline" | "sort">,
+  unit: string,
+): HottestFrames {
+  const compared = baseline.kind !== "none";
   const now = sums(tree, tree.self, places.name.length);
   const before = sums(tree, tree.baseSelf, places.name.length);
   const order = Array.from(places.name.keys()).filter((place) => now.total[place] > 0 || before.total[place] > 0);
-  order.sort((a, b) => now.self[b] - now.self[a] || now.total[b] - now.total[a]);
+  // Also what there is no longer comes first: it is what the difference is about.
+  const worth: Record<FramesQuery["sort"], (place: number) => number> = {
+    self: (place) => Math.max(now.self[place], before.self[place]),
+    total: (place) => Math.max(now.total[place], before.total[place]),
+    growth: (place) => Math.abs(now.self[place] - before.self[place]),
+  };
+  order.sort((a, b) => worth[sort](b) - worth[sort](a) || now.total[b] - now.total[a]);
   const frames = order.slice(0, MOST_FRAMES).map((place) => ({
     name: places.name[place],
     kind: places.kind[place],

@@ -9,6 +9,7 @@ import type {
   FlameQuery,
   FlameRows,
   Frame,
+  FramesQuery,
   Heat,
   HeatQuery,
   HottestFrames,
@@ -118,10 +119,10 @@ export class FileSource implements Source {
     return from(rows, Math.max(rows.node.indexOf(query.root), 0));
   }
 
-  async frames(query: Selection & { baseline: Baseline }, signal?: AbortSignal): Promise<HottestFrames> {
+  async frames(query: FramesQuery, signal?: AbortSignal): Promise<HottestFrames> {
     await turn(signal);
     const { tree } = this.#weigh(query, query.baseline);
-    return hottest(tree, this.#callTree().places, query.baseline.kind !== "none", this.#unitOf(query.event));
+    return hottest(tree, this.#callTree().places, query, this.#unitOf(query.event));
   }
 
   async sandwich(query: SandwichQuery, signal?: AbortSignal): Promise<FlameRows> {

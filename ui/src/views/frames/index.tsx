@@ -3,7 +3,8 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { eventAmount, share } from "../../base/numbers.ts";
-import type { HottestFrame, HottestFrames } from "../../data/source.ts";
+import { matcher } from "../../base/search.ts";
+import type { FramesQuery, HottestFrame, HottestFrames } from "../../data/source.ts";
 import { useAnswer } from "../../state/answer.ts";
 import { selection, source, update, view } from "../../state/store.ts";
 import { Note, Search } from "../../widgets/controls.tsx";
@@ -11,17 +12,19 @@ import { Name } from "../../widgets/text.tsx";
 import type { View } from "../view.ts";
 import { Sandwich } from "./sandwich.tsx";
 
-type Order = "self" | "total" | "change";
+type Order = FramesQuery["sort"];
 
 function Frames(): JSX.Element {
   const from = source.value;
   const { baseline, search: find } = view.value;
-  const query = { ...selection.value, baseline };
+  const [order, sortBy] = useState<Order>("self");
+  const isCompared = baseline.kind !== "none";
+  const query: FramesQuery = { ...selection.value, baseline, sort: order === "growth" && !isCompared ? "self" : order };
   const answer = useAnswer(from && query.event !== "" ? JSON.stringify(query) : null, (signal) =>
     from ? from.frames(query, signal) : Promise.reject(new Error("no recording")),
   );
-  const [order, sortBy] = useState<Order>("self");
-  const shown = sorted(answer.value?.frames ?? [], order, find);
+  const wanted = matcher(find);
+  const shown = (answer.value?.frames ?? []).filter(({ name }) => wanted(name));
   return (
     <div class="frames-view" aria-busy={answer.waiting}>
       <div class="frames-list">
@@ -32,30 +35,12 @@ function Frames(): JSX.Element {
         {answer.error && <Note>{answer.error}</Note>}
         {answer.value && shown.length === 0 && <Note>No such frames in what is picked.</Note>}
         {answer.value && shown.length > 0 && (
-          <FramesTable
-            found={answer.value}
-            shown={shown}
-            order={order}
-            sortBy={sortBy}
-            isCompared={baseline.kind !== "none"}
-          />
+          <FramesTable found={answer.value} shown={shown} order={order} sortBy={sortBy} isCompared={isCompared} />
         )}
       </div>
       {view.value.frame !== "" && <Sandwich frame={view.value.frame} />}
     </div>
   );
-}
-
-function sorted(frames: readonly HottestFrame[], order: Order, find: string): HottestFrame[] {
-  const wanted = find.toLowerCase();
-  const worth: Record<Order, (frame: HottestFrame) => number> = {
-    self: (frame) => frame.self,
-    total: (frame) => frame.total,
-    change: (frame) => Math.abs(frame.self - (frame.baseSelf || 0)),
-  };
-  return frames
-    .filter(({ name }) => name.toLowerCase().includes(wanted))
-    .sort((a, b) => worth[order](b) - worth[order](a));
 }
 
 function FramesTable(properties: {
@@ -71,7 +56,7 @@ function FramesTable(properties: {
     ["self", "own"],
     ["total", "total"],
   ];
-  if (isCompared) columns.push(["change", "own, against baseline"]);
+  if (isCompared) columns.push(["growth", "own, against baseline"]);
   return (
     <table class="data">
       <thead>
