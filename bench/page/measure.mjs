@@ -138,14 +138,14 @@ async function select({ run, from, to }) {
   const parts = new URLSearchParams(location.hash.slice(1));
   parts.set("s", `${begin}..${Math.floor(begin + length)}`);
   const view = document.querySelector(".flame-view");
-  // The view says that it is busy and, when the answer is drawn, that it no longer is: maybe within one turn.
+  const isAnswered = () => view.dataset.answers.includes(`"from":${begin},`);
   const answered = new Promise((done) => {
     const observer = new MutationObserver(() => {
-      if (view.getAttribute("aria-busy") !== "false") return;
+      if (!isAnswered()) return;
       observer.disconnect();
       done();
     });
-    observer.observe(view, { attributes: true, attributeFilter: ["aria-busy"] });
+    observer.observe(view, { attributes: true, attributeFilter: ["data-answers"] });
   });
   const begun = performance.now();
   location.hash = parts.toString();

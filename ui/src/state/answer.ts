@@ -6,6 +6,8 @@ import { messageOf } from "./store.ts";
 export interface Answer<T> {
   /** The newest answer there is, maybe to an older question. */
   value: T | null;
+  /** The question that it answers. */
+  answers: string;
   error: string;
   waiting: boolean;
 }
@@ -19,7 +21,12 @@ export function useAnswer<T>(
   ask: (signal: AbortSignal) => Promise<T>,
   delay_ms = 0,
 ): Answer<T> {
-  const [answer, setAnswer] = useState<Answer<T>>({ value: null, error: "", waiting: question !== null });
+  const [answer, setAnswer] = useState<Answer<T>>({
+    value: null,
+    answers: "",
+    error: "",
+    waiting: question !== null,
+  });
   const newest = useRef(ask);
   newest.current = ask;
   useEffect(() => {
@@ -30,9 +37,9 @@ export function useAnswer<T>(
     const run = async (): Promise<void> => {
       try {
         const value = await newest.current(signal);
-        if (!signal.aborted) setAnswer({ value, error: "", waiting: false });
+        if (!signal.aborted) setAnswer({ value, answers: question, error: "", waiting: false });
       } catch (error) {
-        if (!signal.aborted) setAnswer({ value: null, error: messageOf(error), waiting: false });
+        if (!signal.aborted) setAnswer({ value: null, answers: question, error: messageOf(error), waiting: false });
       }
     };
     const timer = delay_ms > 0 ? setTimeout(run, delay_ms) : void run();

@@ -15,13 +15,13 @@ import type { View } from "../view.ts";
 import { useFlame } from "./use_flame.ts";
 
 function Flame(): JSX.Element {
-  const { rows, error, waiting, question, more } = useFlame();
+  const { rows, error, waiting, answers, question, more } = useFlame();
   const { folded, baseline, search: typed } = view.value;
   const flame = useMemo(() => (rows ? layout(folded ? foldRecursion(rows) : rows) : null), [rows, folded]);
   const matches = useMemo(() => (flame ? search(flame, typed === "" ? null : matcher(typed)) : null), [flame, typed]);
   const isCompared = baseline.kind !== "none";
   return (
-    <div class="flame-view" aria-busy={waiting}>
+    <div class="flame-view" aria-busy={waiting} data-answers={answers}>
       <Toolbar rows={rows} matches={matches} />
       <LayerLegend isCompared={isCompared} thinned={overview.value?.thinned ?? 1} />
       {error && <Note>{error}</Note>}

@@ -13,6 +13,8 @@ export interface Flame {
   rows: FlameRows | null;
   error: string;
   waiting: boolean;
+  /** The question that the rows answer. */
+  answers: string;
   /** Names the question: another one shows another graph. */
   question: string;
   /** Asks for the small frames below one that is zoomed to. */
@@ -37,5 +39,5 @@ export function useFlame(): Flame {
       () => undefined,
     );
   };
-  return { rows, error: answer.error, waiting: answer.waiting, question, more };
+  return { rows, error: answer.error, waiting: answer.waiting, answers: answer.answers, question, more };
 }
