@@ -4,27 +4,28 @@
 use std::collections::HashMap;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
 
 use crate::Target;
+use crate::clock::monotonic_ns;
+use crate::pace::Pace;
+
+/// How often the machine's sockets are read at most.
+const PERIOD: Duration = Duration::from_millis(100);
 
 /// Names descriptors of one process.
 pub(super) struct Descriptors {
     target: Target,
     /// Sockets by inode, as last read: `remote` or, for those that listen, the local address.
     sockets: HashMap<u64, String>,
-    /// Whether the sockets were read since [`Descriptors::forget`].
-    is_fresh: bool,
+    /// The kernel walks its whole hash table for a reading, however few sockets there are.
+    pace: Pace,
 }
 
 impl Descriptors {
     /// Of `target`.
     pub(super) fn of(target: &Target) -> Descriptors {
-        Descriptors { target: target.clone(), sockets: HashMap::new(), is_fresh: false }
-    }
-
-    /// Lets sockets be read anew, at most once until the next call: reading them is linear in their number.
-    pub(super) fn forget(&mut self) {
-        self.is_fresh = false;
+        Descriptors { target: target.clone(), sockets: HashMap::new(), pace: Pace::every(PERIOD) }
     }
 
     /// The file's path, `host:port` of a socket's peer, or what the kernel calls it; empty if it is closed.
@@ -36,14 +37,21 @@ impl Descriptors {
     }
 
     fn socket(&mut self, inode: u64) -> Option<String> {
-        if !self.sockets.contains_key(&inode) && !std::mem::replace(&mut self.is_fresh, true) {
-            self.sockets.clear();
-            for (file, protocol) in [("tcp", "tcp"), ("tcp6", "tcp"), ("udp", "udp"), ("udp6", "udp")] {
-                let text = fs::read_to_string(self.target.proc(&format!("net/{file}"))).unwrap_or_default();
-                self.sockets.extend(text.lines().skip(1).filter_map(|line| parse_line(line, protocol)));
-            }
+        if !self.sockets.contains_key(&inode)
+            && let Some(reading) = self.pace.begin(monotonic_ns())
+        {
+            self.read_sockets();
+            self.pace.end(reading);
         }
         self.sockets.get(&inode).cloned()
+    }
+
+    fn read_sockets(&mut self) {
+        self.sockets.clear();
+        for (file, protocol) in [("tcp", "tcp"), ("tcp6", "tcp"), ("udp", "udp"), ("udp6", "udp")] {
+            let text = fs::read_to_string(self.target.proc(&format!("net/{file}"))).unwrap_or_default();
+            self.sockets.extend(text.lines().skip(1).filter_map(|line| parse_line(line, protocol)));
+        }
     }
 }
 

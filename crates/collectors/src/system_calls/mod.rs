@@ -133,7 +133,6 @@ impl Observer for Observed {
 
 impl Observed {
     fn take_slow_ones(&mut self, found: &mut Recording) {
-        self.descriptors.forget();
         for event in self.ring.take() {
             if let Some(call) = SlowCall::parse(&event) {
                 self.add_slow_one(&call, found);
