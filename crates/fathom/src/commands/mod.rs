@@ -11,6 +11,7 @@ pub(crate) mod open;
 pub(crate) mod probe;
 pub(crate) mod ps;
 pub(crate) mod record;
+mod record_all;
 pub(crate) mod report;
 pub(crate) mod routing;
 pub(crate) mod target;

@@ -22,15 +22,23 @@ use crate::terminal::Terminal;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
-    choice: super::target::Choice,
+    pub(super) choice: super::target::Choice,
+
+    /// Record every JVM (with --match each that matches) at once, each into a recording of its own
+    #[arg(long, conflicts_with = "pid")]
+    all: bool,
+
+    /// The process that waits for this recording: it ends when that one does
+    #[arg(long, value_name = "PID", hide = true)]
+    parent: Option<u32>,
 
     /// How long: 30s, 5m, 500ms. Without it until Ctrl-C or until the JVM ends
     #[arg(long = "for", value_name = "TIME", value_parser = quantities::duration)]
     duration: Option<Duration>,
 
-    /// Where to write [default: the program's name, its pid and the time, in this folder]
+    /// Where to write [default: the program's name, its pid and the time, in this folder]; with --all the folder for all of them
     #[arg(short, long, value_name = "NAME.fathom")]
-    output: Option<PathBuf>,
+    pub(super) output: Option<PathBuf>,
 
     /// End when the recording has this size: 200M, 2G
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = quantities::bytes)]
@@ -66,7 +74,29 @@ pub(crate) struct Args {
 
     /// Print JSON (docs/json.md)
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
+}
+
+impl Args {
+    /// The same wishes for one JVM as words of a command line; target and output are left to the caller.
+    pub(super) fn wishes(&self) -> Vec<String> {
+        let us = |option: &str, time: Duration| format!("--{option}={}us", time.as_micros());
+        let names = |option: &str, names: &[String]| (!names.is_empty()).then(|| format!("--{option}={}", names.join(",")));
+        let thresholds = [
+            us("page-fault", self.page_fault),
+            us("blocked", self.blocked),
+            us("run-queue", self.run_queue),
+            us("system-call", self.system_call),
+        ];
+        let mut words = vec![format!("--max-size={}K", self.max_size.div_ceil(1024))];
+        words.extend(thresholds);
+        words.extend(self.duration.map(|duration| us("for", duration)));
+        words.extend(names("only", &self.only));
+        words.extend(names("without", &self.without));
+        words.extend(self.no_agent.then(|| "--no-agent".to_owned()));
+        words.extend(self.json.then(|| "--json".to_owned()));
+        words
+    }
 }
 
 const EXAMPLES: &str = "\
@@ -74,6 +104,7 @@ Examples:
   fathom record --for 30s                    the only JVM of this machine
   sudo fathom record --pid 4242 --for 60s    with kernel events
   fathom record --match 'shop.*Server'       until Ctrl-C
+  sudo fathom record --all --for 30s         every JVM of this machine at once
   fathom explain                             explains the newest recording in this folder
 
 Whatever the machine refuses, the rest is recorded, and the recording says what was refused.
@@ -84,6 +115,10 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     if let Some(unknown) = args.only.iter().chain(&args.without).find(known) {
         bail!("no collector is called {unknown}; there are {}", names());
     }
+    if args.all {
+        return super::record_all::run(args);
+    }
+    args.parent.map_or(Ok(()), super::record_all::end_with)?;
     let target = args.choice.one()?;
     let output = args.output.clone().unwrap_or_else(|| PathBuf::from(default_name(&target, terminal)));
     // The first Ctrl-C or SIGTERM ends the recording, the second one the program; what was written until then is
@@ -125,7 +160,7 @@ fn plan(args: &Args, output: &Path) -> Plan {
 }
 
 /// Name of the program, pid and time, of characters that no shell minds.
-fn default_name(target: &Target, terminal: &Terminal) -> String {
+pub(super) fn default_name(target: &Target, terminal: &Terminal) -> String {
     let program = super::target::program_name(target);
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
     let program: String = program.chars().take(40).map(plain).collect();

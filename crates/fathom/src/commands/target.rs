@@ -31,15 +31,20 @@ impl Choice {
         if let Some(pid) = self.pid {
             return Ok(Target::of(pid)?);
         }
+        match <[Jvm; 1]>::try_from(self.all()?) {
+            Ok([jvm]) => Ok(jvm.target),
+            Err(several) => bail!("{}", which_of(&several)),
+        }
+    }
+
+    /// Every JVM that is meant: one at least.
+    pub(crate) fn all(&self) -> Result<Vec<Jvm>> {
         let is_meant = |jvm: &Jvm| self.pattern.as_ref().is_none_or(|pattern| jvm.matches(pattern));
         let meant: Vec<Jvm> = jvms().into_iter().filter(is_meant).collect();
-        match (<[Jvm; 1]>::try_from(meant), &self.pattern) {
-            (Ok([jvm]), _) => Ok(jvm.target),
-            (Err(several), _) if !several.is_empty() => bail!("{}", which_of(&several)),
-            (Err(_), Some(pattern)) => {
-                bail!("no JVM matches {:?}: fathom ps lists those that may be looked at", pattern.as_str())
-            }
-            (Err(_), None) => bail!("no JVM that may be looked at: root sees those of other users"),
+        match &self.pattern {
+            _ if !meant.is_empty() => Ok(meant),
+            Some(pattern) => bail!("no JVM matches {:?}: fathom ps lists those that may be looked at", pattern.as_str()),
+            None => bail!("no JVM that may be looked at: root sees those of other users"),
         }
     }
 }
