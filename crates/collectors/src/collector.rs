@@ -79,6 +79,11 @@ pub trait Observer: Send {
     /// Adds what is new since the last look. What was lost meanwhile is added as losses.
     fn look(&mut self, found: &mut Recording);
 
+    /// CPU time of threads that this observer started itself, until now: part of what it costs.
+    fn own_threads_cpu_ns(&self) -> i64 {
+        0
+    }
+
     /// The last look. Returns files that a reader has to read into the recording.
     fn finish(self: Box<Self>, found: &mut Recording) -> Vec<PathBuf>;
 }

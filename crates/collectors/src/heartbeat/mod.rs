@@ -62,7 +62,7 @@ impl Collector for Heartbeat {
         let heart = heart.map_err(|error| Refusal::new(format!("no thread can be started: {error}"), ""))?;
         let own = std::fs::read("/proc/self/cgroup").ok();
         let shares_group = own.is_some() && own == std::fs::read(target.proc("cgroup")).ok();
-        Ok(Box::new(Watch { clock: order.clock, heart, shares_group, dropped: 0 }))
+        Ok(Box::new(Watch { clock: order.clock, heart, shares_group, dropped: 0, thread_cpu_ns: 0 }))
     }
 }
 
@@ -73,6 +73,8 @@ struct Watch {
     /// Whether the JVM's own limits hold for the thread, too.
     shares_group: bool,
     dropped: u64,
+    /// CPU time of the thread that sleeps.
+    thread_cpu_ns: i64,
 }
 
 impl Watch {
@@ -88,7 +90,7 @@ impl Watch {
                 let at_ns = self.clock.wall_ns(at_ns);
                 found.add_counter(at_ns, counter::WAKEUP_DELAY_NS, "p99", p99_ns as f64, SOURCE);
                 found.add_counter(at_ns, counter::WAKEUP_DELAY_NS, "max", max_ns as f64, SOURCE);
-                found.add_counter(at_ns, counter::OWN_CPU_NS, "heartbeat thread", cpu_ns as f64, SOURCE);
+                self.thread_cpu_ns = cpu_ns;
                 self.dropped = dropped;
             }
         }
@@ -107,6 +109,10 @@ fn name_of(delay_ns: i64, run_queue_ns: Option<i64>) -> &'static str {
 impl Observer for Watch {
     fn period(&self) -> Duration {
         Duration::from_millis(500)
+    }
+
+    fn own_threads_cpu_ns(&self) -> i64 {
+        self.thread_cpu_ns
     }
 
     fn look(&mut self, found: &mut Recording) {

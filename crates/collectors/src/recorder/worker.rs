@@ -58,9 +58,11 @@ pub(super) fn work(
     if let (Ok(mut observer), true) = (started, is_heard) {
         observe(name, observer.as_mut(), stop, messages);
         let mut last = Recording::default();
+        let own_threads_ns = observer.own_threads_cpu_ns();
         let files = observer.finish(&mut last);
+        let cpu_ns = thread_cpu_ns() + own_threads_ns;
         // Nobody listens any more when the recorder has given up on this collector.
-        let _ = messages.send(Message::Found { name, found: Box::new(last), cpu_ns: thread_cpu_ns() });
+        let _ = messages.send(Message::Found { name, found: Box::new(last), cpu_ns });
         let _ = messages.send(Message::Ended { name, files });
     }
 }
@@ -83,7 +85,8 @@ fn observe(name: &'static str, observer: &mut dyn Observer, stop: &Stop, message
         }
         if now >= hand_over_at {
             hand_over_at = now + HAND_OVER;
-            let message = Message::Found { name, found: Box::new(std::mem::take(&mut found)), cpu_ns: thread_cpu_ns() };
+            let cpu_ns = thread_cpu_ns() + observer.own_threads_cpu_ns();
+            let message = Message::Found { name, found: Box::new(std::mem::take(&mut found)), cpu_ns };
             if messages.send(message).is_err() {
                 return;
             }
@@ -98,6 +101,7 @@ fn observe(name: &'static str, observer: &mut dyn Observer, stop: &Stop, message
         );
         found.add_loss(name, loss::TICKS_MISSED, missed, &says);
     }
+    let cpu_ns = thread_cpu_ns() + observer.own_threads_cpu_ns();
     // The recorder may have given up waiting.
-    let _ = messages.send(Message::Found { name, found: Box::new(found), cpu_ns: thread_cpu_ns() });
+    let _ = messages.send(Message::Found { name, found: Box::new(found), cpu_ns });
 }

@@ -148,6 +148,30 @@ fn two_thousand_threads() {
 }
 
 #[test]
+fn every_jvm_at_once() {
+    let jvms: Vec<Jvm> = std::iter::repeat_with(|| Jvm::start(&["0", "all-at-once"])).take(2).flatten().collect();
+    if jvms.len() < 2 {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let mut all = fathom();
+    all.args(["record", "--json", "--all", "--match", "all-at-once", "-o"]).arg(place.path());
+    let recorder = all.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let folders = || fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<PathBuf>>();
+    until("both recorders write", || folders().len() == 2 && folders().into_iter().all(|folder| is_growing(folder)()));
+    signal(&recorder, "-INT");
+    let answer = json(&recorder.wait_with_output().unwrap());
+    assert_eq!(answer["failed"].as_array().unwrap().len(), 0, "{answer:#}");
+    let mut recorded: Vec<u64> =
+        answer["recordings"].as_array().unwrap().iter().map(|one| one["pid"].as_u64().unwrap()).collect();
+    recorded.sort_unstable();
+    let mut wanted: Vec<u64> = jvms.iter().map(|jvm| u64::from(jvm.pid())).collect();
+    wanted.sort_unstable();
+    assert_eq!(recorded, wanted, "{answer:#}");
+    folders().iter().for_each(|folder| drop(explained(folder)));
+}
+
+#[test]
 fn a_jvm_that_starts_and_stops() {
     let place = tempfile::tempdir().unwrap();
     for round in 0..4 {
