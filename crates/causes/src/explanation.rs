@@ -125,7 +125,7 @@ pub struct Evidence {
     pub value: f64,
     /// Its value in the baseline, if there is one.
     pub baseline: Option<f64>,
-    /// Unit of both: `ns`, `bytes`, `count`, `1/s`, `bytes/s`, `ratio` (1.0 = 100 %), `cores`, `threads`, `times`.
+    /// Unit of both: `ns`, `bytes`, `count`, `1/s`, `ns/s` (time per time), `bytes/s`, `ratio` (1.0 = 100 %), `cores`, `threads`, `times`.
     pub unit: String,
     /// Table it was read from.
     pub table: String,

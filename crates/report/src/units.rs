@@ -23,6 +23,8 @@ impl Amount {
 type Ladder = [(f64, &'static str)];
 
 const DURATION: &Ladder = &[(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")];
+/// Time spent per time, such as the waiting of several threads.
+const TIME_RATE: &Ladder = &[(1.0, "ns/s"), (1e3, "µs/s"), (1e6, "ms/s"), (1e9, "s/s")];
 /// Powers of 1024, as the JVM counts and prints them.
 const BYTES: &Ladder = &[(1.0, "bytes"), (1024.0, "KB"), (1_048_576.0, "MB"), (1_073_741_824.0, "GB")];
 const BYTE_RATE: &Ladder = &[(1.0, "bytes/s"), (1024.0, "KB/s"), (1_048_576.0, "MB/s"), (1_073_741_824.0, "GB/s")];
@@ -56,6 +58,7 @@ fn split(value: f64, unit: &str) -> Option<Amount> {
     let amount = match unit {
         "ns" if value.abs() >= 60e9 => Amount { number: minutes(value), unit: "" },
         "ns" => climb(value, DURATION),
+        "ns/s" => climb(value, TIME_RATE),
         "bytes" => climb(value, BYTES),
         "bytes/s" => climb(value, BYTE_RATE),
         "count" => Amount { number: digits(value), unit: "" },

@@ -172,7 +172,13 @@ fn short_symbol(symbol: &str) -> String {
     last_two_names(&named)
 }
 
+/// What GCC and Clang append to the name of a function of which they made a copy.
+const COPIES: [&str; 5] = [".isra.", ".constprop.", ".part.", ".llvm.", ".cold"];
+
 fn last_two_names(symbol: &str) -> String {
+    if let Some(at) = COPIES.iter().filter_map(|copy| symbol.find(copy)).min() {
+        return shorten(&symbol[..at], SYMBOL_MAX_CHARS);
+    }
     let is_java = |c: char| c.is_alphanumeric() || "._$<>/".contains(c);
     let mut cut = symbol;
     if symbol.chars().all(is_java) {
@@ -193,6 +199,8 @@ mod tests {
             ("java/util/HashMap.get", "HashMap.get"),
             ("Main.run", "Main.run"),
             ("main", "main"),
+            ("finish_task_switch.isra.0", "finish_task_switch"),
+            ("sort_range.constprop.0.cold", "sort_range"),
             ("com.acme.App$$Lambda/0x00007f.run", "App$$Lambda.run"),
             ("com.acme.App$$Lambda$94+0x00000007f8.1800031768.run", "App$$Lambda.run"),
             ("com.acme.App$$Lambda", "acme.App$$Lambda"),
