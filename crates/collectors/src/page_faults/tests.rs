@@ -14,6 +14,7 @@ use super::*;
 use crate::bpf::tests::{SlowDisk, can_load, functions, observed};
 
 const PAGE: usize = 4096;
+const HUGE_PAGE: usize = 2 << 20;
 
 struct Mapped {
     at: *mut c_void,
@@ -49,6 +50,23 @@ impl Mapped {
         // SAFETY: within the mapping, which is private and of this test alone.
         unsafe { self.at.cast::<u8>().add(offset).write_volatile(1) };
     }
+}
+
+/// Memory that may have huge pages, aligned to them.
+fn huge(bytes: usize) -> (Mapped, usize) {
+    let memory = Mapped::new(bytes + HUGE_PAGE, None);
+    // SAFETY: the mapping was just made.
+    unsafe { libc::madvise(memory.at, memory.bytes, libc::MADV_HUGEPAGE) };
+    let first = (memory.at as usize).next_multiple_of(HUGE_PAGE) - memory.at as usize;
+    (memory, first)
+}
+
+/// Huge pages that the kernel has split so far; `None` when it was told not to make any.
+fn splits() -> Option<u64> {
+    let enabled = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
+    let text = std::fs::read_to_string("/proc/vmstat").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("thp_split_pmd "));
+    line.and_then(|count| count.parse().ok()).filter(|_| !enabled.is_empty() && !enabled.contains("[never]"))
 }
 
 impl Drop for Mapped {
@@ -111,6 +129,35 @@ fn pages_that_are_read_before_they_are_written_fault_twice() {
         // The test's own stack and heap may add a few.
         assert!((expected..expected + 50).contains(&repeated), "{repeated} when reading first is {reads_first}");
         assert_eq!(seen.counted(counter::PAGE_FAULTS_NS, "in vain") > 1e5, reads_first);
+    }
+}
+
+/// Until Linux 6.13 a huge page that is read first is split when it is written, and 513 faults come where one would
+/// do; since then there are two.
+#[test]
+fn huge_pages_that_are_read_before_they_are_written_are_told() {
+    if !can_load("huge_pages_that_are_read_before_they_are_written_are_told") {
+        return;
+    }
+    let Some(split_before) = splits() else {
+        eprintln!("SKIPPED: huge_pages_that_are_read_before_they_are_written_are_told: there are no huge pages here");
+        return;
+    };
+    const RANGES: usize = 8;
+    let seen = observed(&COLLECTOR, || {
+        let (memory, first) = huge(RANGES * HUGE_PAGE);
+        for page in 0..RANGES * HUGE_PAGE / PAGE {
+            assert_eq!(memory.read(first + page * PAGE), 0);
+            memory.write(first + page * PAGE);
+        }
+    });
+    let split = splits().unwrap_or(0).saturating_sub(split_before) as usize;
+    let [minor, repeated] = ["minor", "repeated"].map(|kind| seen.counted(counter::PAGE_FAULTS_COUNT, kind) as usize);
+    assert!((RANGES..RANGES + 50).contains(&repeated), "{repeated} repeated, {minor} minor, {split} split");
+    if split >= RANGES {
+        assert!(minor >= RANGES * 513, "{minor} faults, {split} split");
+    } else {
+        assert!(minor < RANGES * 513, "{minor} faults, {split} split");
     }
 }
 
