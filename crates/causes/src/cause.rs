@@ -1,6 +1,6 @@
 //! What a cause is, and what it answers.
 
-use fathom_timeline::Cell;
+use fathom_timeline::{Cell, Intervals};
 
 use crate::case::Case;
 use crate::explanation::{Evidence, Missing};
@@ -71,6 +71,8 @@ impl Claim {
 pub struct Harm {
     /// In which kinds of time it happened, and for how long in each.
     pub happened_in: Vec<Claim>,
+    /// When it happened.
+    pub when: Intervals,
 }
 
 /// The answer of one cause.
@@ -89,6 +91,9 @@ pub struct Finding {
     /// Ids of causes behind this one, the nearest first, as far as the cause itself knows them; the engine
     /// follows them to the root.
     pub chain: Vec<&'static str>,
+    /// When it was at work, where that is known to a second or better: of causes of the same kind of time the
+    /// one that was at work when harm was done stands behind it.
+    pub when: Option<Intervals>,
     /// Set when it did harm other than lost time.
     pub harm: Option<Harm>,
     /// Things to do that depend on what was found; they come before the cause's own.
@@ -105,6 +110,7 @@ impl Finding {
             claims: Vec::new(),
             missing: Vec::new(),
             chain: Vec::new(),
+            when: None,
             harm: None,
             actions: Vec::new(),
         }

@@ -4,7 +4,7 @@
 //! which it happened; behind it stand the causes to which the engine gave that time. From each link the chain
 //! goes on with that cause's own chain, so that it ends where nothing more is known.
 
-use fathom_timeline::Cell;
+use fathom_timeline::{Cell, Intervals};
 
 use crate::cause::{Claim, Harm};
 use crate::explanation::{CauseVerdict, Verdict};
@@ -17,6 +17,8 @@ const PART: f64 = 0.25;
 pub(crate) struct Judged {
     pub(crate) verdict: CauseVerdict,
     pub(crate) harm: Option<Harm>,
+    /// When it was at work, where that is known.
+    pub(crate) when: Option<Intervals>,
     /// The time that it was given.
     pub(crate) taken: Vec<(Cell, f64)>,
 }
@@ -37,20 +39,32 @@ pub(crate) fn complete(judged: &mut [Judged]) {
 
 /// The cause that was given most of the time in which harm happened.
 fn behind(harm: Option<&Harm>, judged: &[Judged]) -> Option<String> {
-    let claims = harm.map_or(&[][..], |harm| &harm.happened_in);
-    let all: f64 = claims.iter().map(|claim| claim.at_most_ns).sum();
-    let part = |one: &Judged| claims.iter().map(|claim| part_of(one, claim, judged)).sum::<f64>();
+    let harm = harm?;
+    let all: f64 = harm.happened_in.iter().map(|claim| claim.at_most_ns).sum();
+    let part = |one: &Judged| harm.happened_in.iter().map(|claim| part_of(one, claim, harm, judged)).sum::<f64>();
     let parts = judged.iter().map(|one| (part(one), one.verdict.id.as_str()));
     let largest = parts.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(a.1)));
     largest.filter(|(ns, _)| *ns > 0.0 && *ns >= PART * all).map(|(_, id)| id.to_owned())
 }
 
-/// The part of a claim that belongs to a cause: what it was given of that kind of time, of all that was given.
-fn part_of(one: &Judged, claim: &Claim, judged: &[Judged]) -> f64 {
+/// The part of a claim that belongs to a cause. Those that are known to have been at work just then come first, by
+/// how much of the harm's time they were; the rest goes to the others by what each was given of that kind of time.
+fn part_of(one: &Judged, claim: &Claim, harm: &Harm, judged: &[Judged]) -> f64 {
     let taken =
         |one: &Judged| -> f64 { one.taken.iter().filter(|(cell, _)| *cell == claim.cell).map(|(_, ns)| ns).sum() };
-    let all: f64 = judged.iter().map(taken).sum();
-    if all > 0.0 { claim.at_most_ns * taken(one) / all } else { 0.0 }
+    let then = |one: &Judged| one.when.as_ref().filter(|_| taken(one) > 0.0).map(|when| overlap(when, &harm.when));
+    let known: f64 = judged.iter().filter_map(then).sum();
+    if let Some(part) = then(one) {
+        return claim.at_most_ns * part / known.max(1.0);
+    }
+    let others: f64 = judged.iter().filter(|one| then(one).is_none()).map(taken).sum();
+    if others > 0.0 { claim.at_most_ns * (1.0 - known).max(0.0) * taken(one) / others } else { 0.0 }
+}
+
+/// The part of `harm` that lies in `when`.
+fn overlap(when: &Intervals, harm: &Intervals) -> f64 {
+    let within: i64 = harm.iter().map(|(from, to)| when.within_ns(from, to)).sum();
+    within as f64 / harm.total_ns().max(1) as f64
 }
 
 /// A chain names causes that are themselves found.
@@ -93,8 +107,28 @@ mod tests {
                 actions: Vec::new(),
                 prove: String::new(),
             },
-            harm: (!harm.is_empty()).then(|| Harm { happened_in: harm.iter().map(claim).collect() }),
+            harm: (!harm.is_empty()).then(|| Harm {
+                happened_in: harm.iter().map(claim).collect(),
+                when: Intervals::union(vec![(100, 200)]),
+            }),
+            when: None,
             taken: taken.to_vec(),
+        }
+    }
+
+    #[test]
+    fn who_was_at_work_just_then_comes_before_who_has_more_in_all() {
+        for (when, expected) in [(vec![(90, 180)], "quota"), (vec![(500, 900)], "no_cpu"), (vec![(100, 130)], "no_cpu")]
+        {
+            let mut quota = judged("quota", Verdict::Shown, &[], &[(Cell::Runnable, 200.0)], &[]);
+            quota.when = Some(Intervals::union(when));
+            let mut all = vec![
+                judged("overflow", Verdict::Shown, &[], &[], &[(Cell::Runnable, 100.0)]),
+                quota,
+                judged("no_cpu", Verdict::Shown, &[], &[(Cell::Runnable, 700.0)], &[]),
+            ];
+            complete(&mut all);
+            assert_eq!(all[0].verdict.chain, [expected]);
         }
     }
 

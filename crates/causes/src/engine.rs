@@ -135,7 +135,7 @@ fn judge(cause: &Cause, case: &Case<'_>, ledger: &mut Ledger, lost_ns: f64) -> J
         actions,
         prove: if cause.has_lab { format!("fathom lab run {}", cause.id) } else { String::new() },
     };
-    Judged { verdict, harm: finding.harm, taken: if counts { taken } else { Vec::new() } }
+    Judged { verdict, harm: finding.harm, when: finding.when, taken: if counts { taken } else { Vec::new() } }
 }
 
 /// How sure we are: how well the signature was seen, and whether it covers time that matters.

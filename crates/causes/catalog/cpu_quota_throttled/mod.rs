@@ -1,7 +1,7 @@
 //! The container used up its CPU quota and was stopped until the next period.
 
 use fathom_evidence::kinds::counter;
-use fathom_timeline::Cell;
+use fathom_timeline::{Cell, Intervals, Series};
 
 use crate::{Case, Cause, Claim, Finding, Standing, say};
 
@@ -43,7 +43,18 @@ fn decide(case: &Case<'_>) -> Finding {
     );
     let mut finding = Finding::new(Standing::Seen, says).with(share);
     finding.claims.push(Claim { cell: Cell::Runnable, at_most_ns: at_most_ns(case, ns) });
+    finding.when = when(&throttled);
     finding
+}
+
+/// Looks further apart than this do not tell when it was throttled, in ns.
+const CLOSE_NS: i64 = 1_000_000_000;
+
+/// When the container was throttled, as closely as the counter was read.
+fn when(throttled: &Series) -> Option<Intervals> {
+    let rises = throttled.rises().map(|(from, to, _)| (from, to)).filter(|(from, to)| to.saturating_sub(*from) <= CLOSE_NS);
+    let when = Intervals::union(rises.collect());
+    (when.total_ns() > 0).then_some(when)
 }
 
 /// While other processes leave a CPU free nothing but the quota makes a thread wait. On full CPUs it

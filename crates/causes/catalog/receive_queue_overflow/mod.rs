@@ -94,11 +94,11 @@ fn why(case: &Case<'_>, bursts: &Intervals, lost: f64) -> (String, Finding) {
     let held_ns: f64 = happened_in.iter().map(|claim| claim.at_most_ns).sum();
     let extra = extra_arrivals(case, bursts);
     let mut finding = Finding::new(Standing::Seen, "");
-    finding.harm = Some(Harm::default());
+    finding.harm = Some(Harm { when: bursts.clone(), ..Harm::default() });
     let why = if held_ns >= MOST * bursts.total_ns() as f64 {
         let reader = reader_name(case, &readers);
         let says = format!("{reader} was held up for {} of that time, {}", say::time(held_ns), told(&happened_in));
-        finding.harm = Some(Harm { happened_in });
+        finding.harm = Some(Harm { happened_in, when: bursts.clone() });
         says
     } else if extra.is_some_and(|extra| extra >= MOST * lost) {
         finding.chain = vec!["more_traffic"];
