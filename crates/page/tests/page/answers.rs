@@ -1,0 +1,279 @@
+//! Every answer on the recordings of testdata, against counts that are made from the tables themselves.
+
+use std::collections::HashMap;
+
+use arrow_array::types::{Float32Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type};
+use fathom_causes::ExplainOptions;
+use fathom_evidence::{Recording, StackId, Table as _};
+
+use crate::world::{Table, ask, json, load, near, recordings, table};
+
+/// Sum of the weights and number of the samples of an event within a time, straight from the table.
+fn counted(recording: &Recording, event: &str, unit: &str, from_ns: i64, to_ns: i64) -> (f64, u64) {
+    let of_event = recording.samples.rows().filter(|sample| recording.text(sample.event) == event);
+    let within = of_event.filter(|sample| sample.time_ns >= from_ns && sample.time_ns < to_ns);
+    within.fold((0.0, 0), |(sum, count), sample| {
+        let weight = match unit {
+            "ns" => sample.weight_ns as f64,
+            "bytes" => sample.size_bytes as f64,
+            _ => 1.0,
+        };
+        (sum + weight, count + 1)
+    })
+}
+
+#[test]
+fn flames_heat_maps_and_frames_add_up_to_the_samples() {
+    for (name, recording) in recordings() {
+        let page = load(&recording);
+        let overview = json(&page, "overview");
+        let (from, to) = (overview["from"].as_i64().unwrap(), overview["to"].as_i64().unwrap());
+        let origin: i64 = overview["origin_ns"].as_str().unwrap().parse().unwrap();
+        let middle = from + (to - from) / 3;
+        for event in overview["events"].as_array().unwrap() {
+            let (word, unit) = (event["id"].as_str().unwrap(), event["unit"].as_str().unwrap());
+            for (from, to) in [(from, to), (from, middle), (middle, to)] {
+                let what = format!("{name} {word} {from}..{to}");
+                let (weight, samples) = counted(&recording, word, unit, origin + from, origin + to);
+                let selection = format!("event={word}&from={from}&to={to}");
+                check_flame(&table(&page, &format!("flame?{selection}&min_share=0")), weight, samples, &what);
+                check_flame(&table(&page, &format!("flame?{selection}&min_share=0&inverted=1")), weight, samples, &what);
+                let frames = table(&page, &format!("frames?{selection}&limit=10000"));
+                let flame = table(&page, &format!("flame?{selection}&min_share=0"));
+                let own: f64 = frames.floats("self").iter().sum::<f64>() + flame.floats("self")[0];
+                assert!(near(own, weight, 1e-9), "{what}: frames {own} {weight}");
+                let whole: f64 = table(&page, &format!("subsecond?{selection}"))
+                    .numbers::<Float32Type>("weight").into_iter().map(f64::from).sum();
+                assert!(near(whole, weight, 1e-4), "{what}: subsecond {whole} {weight}");
+                let heat: f64 = table(&page, &format!("heat?{selection}&columns=37"))
+                    .numbers::<Float32Type>("value").into_iter().map(f64::from).sum();
+                let (of_threads, _) = without_process(&recording, word, unit, origin + from, origin + to);
+                assert!(near(heat, of_threads, 1e-4), "{what}: heat {heat} {of_threads}");
+            }
+        }
+    }
+}
+
+/// The same of samples that belong to a thread.
+fn without_process(recording: &Recording, event: &str, unit: &str, from_ns: i64, to_ns: i64) -> (f64, u64) {
+    let mut of_threads = recording.clone();
+    let keep: Vec<bool> = of_threads.samples.tid.iter().map(|tid| *tid != 0).collect();
+    of_threads.samples.retain(&keep);
+    counted(&of_threads, event, unit, from_ns, to_ns)
+}
+
+/// Each row has what it has itself and what its children have; the root has everything.
+fn check_flame(flame: &Table, weight: f64, samples: u64, what: &str) {
+    let (depths, totals, own) = (flame.numbers::<UInt16Type>("depth"), flame.floats("total"), flame.floats("self"));
+    assert!(near(totals[0], weight, 1e-9), "{what}: flame {} {weight}", totals[0]);
+    assert_eq!(flame.note("samples") as u64, samples, "{what}");
+    assert_eq!(depths[0], 0, "{what}");
+    let mut below = vec![0.0; totals.len()];
+    let mut path: Vec<usize> = Vec::new();
+    for (row, depth) in depths.iter().enumerate() {
+        path.truncate(usize::from(*depth));
+        assert_eq!(path.len(), usize::from(*depth), "{what}: depths go down one by one");
+        if let Some(parent) = path.last() {
+            below[*parent] += totals[row];
+        }
+        path.push(row);
+    }
+    // When rows are cut for their number a parent has more than its children.
+    let is_cut = flame.note("cut") > 0.0;
+    for row in 0..totals.len() {
+        let sum = own[row] + below[row];
+        assert!(near(sum, totals[row], 1e-9) || (is_cut && sum < totals[row]), "{what}: row {row}");
+    }
+}
+
+#[test]
+fn the_explanation_is_that_of_the_terminal() {
+    for (name, recording) in recordings() {
+        let mut expected = serde_json::to_value(fathom_causes::explain(&recording, &ExplainOptions::default())).unwrap();
+        let page = load(&recording);
+        let overview = json(&page, "overview");
+        if expected["recording"]["title"] == "" {
+            expected["recording"]["title"] = "test".into();
+        }
+        assert_eq!(overview["explanation"], expected, "{name}");
+        assert_eq!(overview["facts"].as_array().unwrap().len(), recording.facts.len(), "{name}");
+        for cause in expected["causes"].as_array().unwrap() {
+            assert!(overview["pages"][cause["id"].as_str().unwrap()]["title"].is_string(), "{name} {cause}");
+        }
+    }
+}
+
+#[test]
+fn tables_and_bars_have_every_span_of_their_source() {
+    for (name, recording) in recordings() {
+        let page = load(&recording);
+        let overview = json(&page, "overview");
+        let origin: i64 = overview["origin_ns"].as_str().unwrap().parse().unwrap();
+        let extent = &overview["extent"];
+        let (from, to) = (extent["from"].as_i64().unwrap(), extent["to"].as_i64().unwrap() + 1);
+        let view = fathom_timeline::View::new(&recording);
+        for lane in overview["lanes"].as_array().unwrap().iter().filter(|lane| lane["kind"] == "spans") {
+            let kind = lane["id"].as_str().unwrap();
+            let what = format!("{name} {kind}");
+            let count = view.as_ref().unwrap().spans(kind).len();
+            let rows = table(&page, &format!("table?kinds={kind}&from={from}&to={to}&limit=20000"));
+            assert_eq!((rows.len(), rows.note("total") as usize), (count.min(20_000), count), "{what}");
+            let durations = rows.numbers::<Int64Type>("duration");
+            assert!(durations.is_sorted_by(|a, b| a >= b), "{what}");
+            let bars = table(&page, &format!("spans?kinds={kind}&from={from}&to={to}&width=200"));
+            let merged: u32 = bars.numbers::<UInt32Type>("merged").iter().sum();
+            assert_eq!(merged as usize + bars.note("cut") as usize, count, "{what}");
+            let each = table(&page, &format!("spans?kinds={kind}&from={from}&to={to}"));
+            assert_eq!(each.len() + each.note("cut") as usize, count, "{what}");
+            let middle = from + (to - from) / 2;
+            let part = table(&page, &format!("table?kinds={kind}&from={middle}&to={to}"));
+            let touching = view.as_ref().unwrap().spans(kind).filter(|span| {
+                let begin = span.time_ns - origin;
+                begin >= middle || begin + span.duration_ns.max(0) > middle
+            });
+            assert_eq!(part.note("total") as usize, touching.count(), "{what}");
+        }
+    }
+}
+
+#[test]
+fn searching_and_paging_a_table_lose_nothing() {
+    let recording = crate::world::recording("jfr/jdk17_g1.jfr");
+    let page = load(&recording);
+    let all = table(&page, "table?limit=20000&sort=time&order=asc");
+    let times = all.numbers::<Int64Type>("t");
+    assert!(times.is_sorted() && all.len() > 100);
+    let mut paged: Vec<u32> = Vec::new();
+    for offset in (0..all.len()).step_by(50) {
+        paged.extend(table(&page, &format!("table?limit=50&sort=time&order=asc&offset={offset}")).numbers::<UInt32Type>("row"));
+    }
+    assert_eq!(paged, all.numbers::<UInt32Type>("row"));
+    let found = table(&page, "table?find=PAUSE&limit=20000");
+    let says = |row: usize| {
+        let column = |name: &str| found.texts(name)[row].to_lowercase();
+        column("name") + &column("kind") + &column("detail")
+    };
+    assert!(found.len() > 0 && (0..found.len()).all(|row| says(row).contains("pause")));
+}
+
+#[test]
+fn a_baseline_of_the_same_time_is_no_difference() {
+    for (name, recording) in recordings() {
+        let page = load(&recording);
+        let overview = json(&page, "overview");
+        let (from, to) = (overview["from"].as_i64().unwrap(), overview["to"].as_i64().unwrap());
+        for inverted in [0, 1] {
+            let flame = table(&page, &format!("flame?min_share=0.001&inverted={inverted}&baseline={from}..{to}"));
+            let pairs = [("total", "base_total"), ("self", "base_self")];
+            for (own, base) in pairs {
+                let same = flame.floats(own).iter().zip(flame.floats(base)).all(|(a, b)| near(*a, b, 1e-6));
+                assert!(same, "{name} {own}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_root_gives_its_subtree_and_a_sandwich_both_sides() {
+    let page = load(&crate::world::recording("jfr/ap_everything.jfr"));
+    let flame = table(&page, "flame?min_share=0");
+    let (nodes, totals, names) = (flame.numbers::<UInt32Type>("node"), flame.floats("total"), flame.texts("name"));
+    let hottest = (1..flame.len()).max_by(|a, b| totals[*a].total_cmp(&totals[*b])).unwrap();
+    let subtree = table(&page, &format!("flame?min_share=0&root={}", nodes[hottest]));
+    assert_eq!((subtree.texts("name")[0].as_str(), subtree.floats("total")[0]), (names[hottest].as_str(), totals[hottest]));
+    let frames = table(&page, "frames?sort=total&limit=10000");
+    let mut by_name: HashMap<String, (f64, usize)> = HashMap::new();
+    for (name, total) in frames.texts("name").into_iter().zip(frames.floats("total")) {
+        let sum = by_name.entry(name).or_default();
+        *sum = (sum.0 + total, sum.1 + 1);
+    }
+    // A name of one kind only: where kinds call each other the sum of both is more than the whole.
+    let (name, total) = by_name.into_iter().filter(|(_, sum)| sum.1 == 1).map(|(name, sum)| (name, sum.0))
+        .max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
+    let encoded: String = form_urlencoded::byte_serialize(name.as_bytes()).collect();
+    for side in ["callers", "callees"] {
+        let sandwich = table(&page, &format!("sandwich?frame={encoded}&side={side}&min_share=0"));
+        assert_eq!(sandwich.texts("name")[0], name);
+        assert!(near(sandwich.floats("total")[0], total, 1e-9), "{side}");
+    }
+}
+
+#[test]
+fn states_fill_no_more_than_the_time() {
+    for (name, recording) in recordings() {
+        let page = load(&recording);
+        let states = json(&page, "overview")["states"].as_array().unwrap().len();
+        let cover = table(&page, "heat?by=state&columns=64");
+        let values = cover.numbers::<Float32Type>("value");
+        assert!(values.iter().all(|value| *value > 0.0 && *value <= 1.0), "{name}");
+        assert!(cover.numbers::<UInt8Type>("state").iter().all(|state| usize::from(*state) < states), "{name}");
+        let mut cells: Vec<(i32, u16)> =
+            cover.numbers::<Int32Type>("thread").into_iter().zip(cover.numbers::<UInt16Type>("column")).collect();
+        let count = cells.len();
+        cells.sort_unstable();
+        cells.dedup();
+        assert_eq!(cells.len(), count, "{name}: one state per cell");
+    }
+}
+
+#[test]
+fn waits_for_a_lock_are_seen_on_their_threads() {
+    let page = load(&recordings().into_iter().find(|(name, _)| name.contains("lock_contention")).unwrap().1);
+    let overview = json(&page, "overview");
+    let states = overview["states"].as_array().unwrap();
+    let lock = states.iter().position(|state| state["id"] == "lock").unwrap();
+    let slow = &overview["explanation"]["slow"][0];
+    let origin: i64 = overview["origin_ns"].as_str().unwrap().parse().unwrap();
+    let at = |name: &str| slow[name].as_i64().unwrap() - origin;
+    let cover = table(&page, &format!("heat?by=state&columns=10&from={}&to={}", at("from_ns"), at("to_ns")));
+    let waiting: Vec<i32> = cover.numbers::<Int32Type>("thread").into_iter().zip(cover.numbers::<UInt8Type>("state"))
+        .filter(|(_, state)| usize::from(*state) == lock).map(|(thread, _)| thread).collect();
+    let name = |thread: i32| overview["threads"][thread as usize]["name"].as_str().unwrap().to_owned();
+    assert!(waiting.len() >= 10 && waiting.iter().all(|thread| name(*thread).starts_with("handler")), "{waiting:?}");
+}
+
+#[test]
+fn lanes_have_the_values_of_their_counters() {
+    for (name, recording) in recordings() {
+        let page = load(&recording);
+        let overview = json(&page, "overview");
+        let extent = &overview["extent"];
+        let (from, to) = (extent["from"].as_i64().unwrap(), extent["to"].as_i64().unwrap() + 1);
+        for lane in overview["lanes"].as_array().unwrap().iter().filter(|lane| lane["kind"] != "spans") {
+            let id = lane["id"].as_str().unwrap();
+            for instance in lane["instances"].as_array().unwrap() {
+                let instance = instance.as_str().unwrap();
+                let encoded: String = form_urlencoded::byte_serialize(instance.as_bytes()).collect();
+                let question = format!("counter?lane={id}&instance={encoded}&from={from}&to={to}");
+                let wide = table(&page, &format!("{question}&width=16000"));
+                let narrow = table(&page, &format!("{question}&width=20"));
+                let greatest = |table: &Table| table.floats("max").into_iter().fold(f64::MIN, f64::max);
+                let least = |table: &Table| table.floats("min").into_iter().fold(f64::MAX, f64::min);
+                assert!(wide.len() > 0 && narrow.len() <= 21, "{name} {id} {instance}");
+                assert_eq!(greatest(&wide), greatest(&narrow), "{name} {id} {instance}");
+                assert_eq!(least(&wide), least(&narrow), "{name} {id} {instance}");
+                let table = recording.counters.rows().filter(|row| recording.text(row.name) == id
+                    && recording.text(row.instance) == instance && row.tid == 0);
+                let highest = table.map(|row| row.value).fold(f64::MIN, f64::max);
+                let is_level = lane["kind"] == "counter" && highest > f64::MIN;
+                assert!(!is_level || greatest(&wide) <= highest, "{name} {id} {instance}");
+            }
+        }
+    }
+}
+
+#[test]
+fn stacks_and_logs_are_those_of_the_tables() {
+    let recording = crate::world::recording("jfr/ap_everything.jfr");
+    let page = load(&recording);
+    let id = StackId(recording.stacks.stack_count() as u32 - 1);
+    let expected: Vec<String> =
+        recording.stacks.leaf_to_root(id).map(|frame| recording.text(frame.symbol).to_owned()).collect();
+    let stack = json(&page, &format!("stack?id={}", id.0));
+    let found: Vec<&str> = stack["frames"].as_array().unwrap().iter().map(|frame| frame["name"].as_str().unwrap()).collect();
+    assert_eq!(found, expected);
+    let page = load(&crate::world::recording("gc_log/jdk21-g1-gcstar.log"));
+    assert!(String::from_utf8(ask(&page, "markdown").unwrap()).unwrap().starts_with("## Why "));
+    let logs = table(&page, "log");
+    assert_eq!(logs.len(), (logs.note("total") as usize).min(1_000));
+}

@@ -1,0 +1,7 @@
+//! The page's answers compared with counts that are made another way, and everything that could go wrong with them.
+
+mod answers;
+mod hostile;
+mod server;
+mod single_file;
+mod world;

@@ -1,0 +1,131 @@
+//! The page as one file holds what the server would answer, and no name in it is markup.
+
+use std::collections::HashMap;
+use std::io::Read;
+
+use arrow_array::types::{Float32Type, Int32Type, UInt8Type, UInt32Type};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use fathom_page::{About, Loaded, single_file};
+use flate2::read::GzDecoder;
+
+use crate::hostile;
+use crate::world::{Table, json, load, near, recordings, table};
+
+const OPEN: &str = r#"<script type="application/octet-stream" id="fathom-data">"#;
+
+/// What is in the data element.
+struct Pack {
+    header: serde_json::Value,
+    parts: HashMap<String, Table>,
+}
+
+fn data(html: &str) -> &str {
+    let begin = html.find(OPEN).unwrap() + OPEN.len();
+    &html[begin..begin + html[begin..].find("</script>").unwrap()]
+}
+
+fn unpack(html: &[u8]) -> Pack {
+    let packed = STANDARD.decode(data(std::str::from_utf8(html).unwrap())).unwrap();
+    let mut bytes = Vec::new();
+    GzDecoder::new(packed.as_slice()).read_to_end(&mut bytes).unwrap();
+    let length = u32::from_le_bytes(bytes[..4].try_into().unwrap()) as usize;
+    let header: serde_json::Value = serde_json::from_slice(&bytes[4..4 + length]).unwrap();
+    let body = &bytes[4 + length..];
+    let part = |part: &serde_json::Value| {
+        let number = |name: &str| part[name].as_u64().unwrap() as usize;
+        let range = number("offset")..number("offset") + number("length");
+        (part["name"].as_str().unwrap().to_owned(), Table::of(&body[range]))
+    };
+    let parts = header["parts"].as_array().unwrap().iter().map(part).collect();
+    Pack { header, parts }
+}
+
+#[test]
+fn the_file_holds_what_the_server_answers() {
+    for (name, recording) in recordings() {
+        let page = load(&recording);
+        let pack = unpack(&single_file::html(&page).unwrap());
+        assert_eq!(pack.header["overview"], json(&page, "overview"), "{name}: small recordings are not thinned");
+        let (samples, stacks) = (&pack.parts["samples"], &pack.parts["stacks"]);
+        assert_eq!(samples.len(), recording.samples.time_ns.len(), "{name}");
+        let parents = stacks.numbers::<Int32Type>("parent");
+        assert!(parents.iter().enumerate().all(|(row, parent)| (*parent as i64) < row as i64), "{name}");
+        assert_eq!(parents[0], -1, "{name}");
+        let frames = pack.parts["frames"].len() as u32;
+        assert!(stacks.numbers::<UInt32Type>("frame").iter().all(|frame| *frame < frames), "{name}");
+        check_flame(&pack, &page, &name);
+        let spans = &pack.parts["spans"];
+        assert_eq!(spans.len(), spans.note("total") as usize, "{name}");
+        for lane in pack.header["overview"]["lanes"].as_array().unwrap() {
+            for instance in lane["instances"].as_array().unwrap() {
+                let part = format!("counter/{}/{}", lane["id"].as_str().unwrap(), instance.as_str().unwrap());
+                assert!(pack.parts[&part].len() > 0, "{name} {part}");
+            }
+        }
+    }
+}
+
+/// Samples of the file under each name, against the frames that the server tells.
+fn check_flame(pack: &Pack, page: &Loaded, name: &str) {
+    let (samples, stacks) = (&pack.parts["samples"], &pack.parts["stacks"]);
+    let names = pack.parts["frames"].texts("name");
+    let (frames, rows) = (stacks.numbers::<UInt32Type>("frame"), samples.numbers::<UInt32Type>("stack"));
+    let (events, weights) = (samples.numbers::<UInt8Type>("event"), samples.numbers::<Float32Type>("weight"));
+    let extent = &pack.header["overview"]["extent"];
+    let range = format!("from={}&to={}", extent["from"], extent["to"].as_i64().unwrap() + 1);
+    for (number, event) in pack.header["overview"]["events"].as_array().unwrap().iter().enumerate() {
+        let mut own: HashMap<&str, f64> = HashMap::new();
+        for (row, _) in events.iter().enumerate().filter(|(_, event)| usize::from(**event) == number) {
+            let stack = rows[row] as usize;
+            if stack > 0 {
+                *own.entry(&names[frames[stack] as usize]).or_default() += f64::from(weights[row]);
+            }
+        }
+        let served = table(page, &format!("frames?event={}&limit=10000&{range}", event["id"].as_str().unwrap()));
+        let mut expected: HashMap<String, f64> = HashMap::new();
+        for (frame, own) in served.texts("name").into_iter().zip(served.floats("self")) {
+            *expected.entry(frame).or_default() += own;
+        }
+        expected.retain(|_, own| *own > 0.0);
+        assert_eq!(own.len(), expected.len(), "{name} {event}");
+        assert!(expected.iter().all(|(frame, sum)| near(own[frame.as_str()], *sum, 1e-5)), "{name} {event}");
+    }
+}
+
+#[test]
+fn no_name_ends_the_data_or_becomes_markup() {
+    let html = single_file::html(&load(&hostile::recording())).unwrap();
+    let text = std::str::from_utf8(&html).unwrap();
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
+    assert!(data(text).bytes().all(allowed));
+    let plain = std::str::from_utf8(&single_file::html(&load(&Default::default())).unwrap()).unwrap().replace(' ', "").len();
+    assert!(plain > 0 && !text.contains("onerror=alert") && text.matches(OPEN).count() == 1);
+    let pack = unpack(&html);
+    let frames = pack.parts["frames"].texts("name");
+    assert!(hostile::names().iter().all(|name| frames.contains(name)));
+}
+
+#[test]
+fn what_does_not_fit_is_thinned_and_said() {
+    let mut recording = crate::world::recording("jfr/ap_everything.jfr");
+    let rows = recording.samples.clone();
+    let mut noise = 1_u64;
+    for round in 0..400_i64 {
+        for mut sample in rows.rows() {
+            noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            sample.time_ns += round * 1_000_000 + (noise >> 44) as i64;
+            recording.samples.push(sample);
+        }
+    }
+    let all = recording.samples.time_ns.len();
+    let page = Loaded::new(recording, About { size_bytes: 2 << 20, ..About::default() });
+    let html = single_file::html(&page).unwrap();
+    let pack = unpack(&html);
+    let every = pack.header["overview"]["thinned"].as_u64().unwrap() as usize;
+    assert!(every > 1 && data(std::str::from_utf8(&html).unwrap()).len() <= 1 << 20, "{every}");
+    let kept = pack.parts["samples"].len();
+    assert!(kept >= all / every && kept < all / every + 10, "{kept} of {all}");
+    let weight: f64 = pack.parts["samples"].numbers::<Float32Type>("weight").into_iter().map(f64::from).sum();
+    assert!(weight > 0.0 && pack.parts["samples"].note("thinned") as usize == every);
+}
