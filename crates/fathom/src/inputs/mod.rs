@@ -86,7 +86,9 @@ pub(crate) fn recordings_only(paths: &[PathBuf]) -> Option<Vec<PathBuf>> {
         find::Item::File(..) => None,
     });
     let recordings: Option<Vec<PathBuf>> = recordings.collect();
-    recordings.filter(|recordings| !recordings.is_empty())
+    let recordings = recordings.filter(|recordings| !recordings.is_empty())?;
+    found.refused.iter().for_each(|refusal| complain(refusal));
+    Some(recordings)
 }
 
 /// Reads everything that `paths` lead to. Fails only if nothing can be read.

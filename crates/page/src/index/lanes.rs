@@ -5,7 +5,7 @@
 
 use fathom_evidence::kinds::{counter, only_grows};
 use fathom_evidence::{Recording, StrId};
-use fathom_timeline::{Analysis, BUCKET_NS, Series};
+use fathom_timeline::{Analysis, BUCKET_NS, Cell, Layer, Series};
 use rustc_hash::FxHashMap;
 
 use super::threads::{ROLES, Threads};
@@ -43,6 +43,8 @@ pub(crate) enum Points {
 #[derive(Debug)]
 pub(crate) struct Instance {
     pub(crate) name: String,
+    /// Its colour on the page, if the lane's instances are parts of a whole.
+    pub(crate) color: Option<&'static str>,
     pub(crate) points: Points,
 }
 
@@ -85,7 +87,11 @@ fn pain(analysis: &Analysis<'_>, axis: &Axis) -> Vec<Lane> {
         says: "The signal that tells slow seconds.".to_owned(),
         unit: told.kind.unit(),
         kind: LaneKind::Counter,
-        instances: vec![Instance { name: String::new(), points: per_second(analysis, axis, &told.values) }],
+        instances: vec![Instance {
+            name: String::new(),
+            color: None,
+            points: per_second(analysis, axis, &told.values),
+        }],
         words: Vec::new(),
         threshold: Some(told.threshold),
     });
@@ -99,13 +105,31 @@ fn per_second(analysis: &Analysis<'_>, axis: &Axis, values: &[f64]) -> Points {
     Points::Steps(known.map(|(index, value)| (begin(index), begin(index + 1), *value)).collect())
 }
 
+/// The colour of a kind of thread time.
+fn color(cell: Cell) -> &'static str {
+    match cell {
+        Cell::Stopped(_) => "stopped",
+        Cell::Blocked(_) => "blocked",
+        Cell::Runnable => "runnable",
+        Cell::Stolen => "stolen",
+        Cell::Running(Layer::Interpreted) => "interpreted",
+        Cell::Running(Layer::Java) => "java",
+        Cell::Running(Layer::Native) => "native",
+        Cell::Running(Layer::Vm) | Cell::Vm => "vm",
+        Cell::Running(Layer::Kernel) => "kernel",
+        Cell::Compiler => "compiler",
+        Cell::Collector(_) => "gc",
+    }
+}
+
 /// Thread time by state, as the number of threads on average.
 fn account(analysis: &Analysis<'_>, axis: &Axis) -> Option<Lane> {
     let cells = analysis.account.cells.iter().filter(|(_, row)| row.iter().any(|ns| *ns > 0.0));
     let instances: Vec<Instance> = cells
         .map(|(cell, row)| {
             let threads: Vec<f64> = row.iter().map(|ns| ns / BUCKET_NS as f64).collect();
-            Instance { name: cell.to_string(), points: per_second(analysis, axis, &threads) }
+            let points = per_second(analysis, axis, &threads);
+            Instance { name: cell.to_string(), color: Some(color(*cell)), points }
         })
         .collect();
     (!instances.is_empty()).then(|| Lane {
@@ -169,7 +193,7 @@ fn by_instance(recording: &Recording, axis: &Axis, rows: &[u32], grows: bool) ->
     lines.truncate(INSTANCES_MAX);
     lines.sort_by(|a, b| a.0.cmp(&b.0));
     let points = |points: Vec<(i64, f64)>| if grows { Points::Steps(rates(&points)) } else { Points::Levels(points) };
-    lines.into_iter().map(|(name, line)| Instance { name, points: points(line) }).collect()
+    lines.into_iter().map(|(name, line)| Instance { name, color: None, points: points(line) }).collect()
 }
 
 /// Rises per second. A fall means that the counter began anew: nothing is known of that stretch.
@@ -204,7 +228,9 @@ fn by_role(recording: &Recording, axis: &Axis, threads: &Threads, rows: &[u32], 
         }
     }
     let named = ROLES.iter().zip(sums).filter(|(_, sum)| sum.iter().any(|amount| *amount > 0.0));
-    named.map(|(role, sum)| Instance { name: (*role).to_owned(), points: steps(&sum, axis.from, step) }).collect()
+    named
+        .map(|(role, sum)| Instance { name: (*role).to_owned(), color: None, points: steps(&sum, axis.from, step) })
+        .collect()
 }
 
 /// What a thread's counter says of the stretches between its readings: rises, or averages over the time before.

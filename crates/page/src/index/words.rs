@@ -1,6 +1,6 @@
 //! How words of the schema are shown: group, title, unit. Words that are not known here are shown as well.
 
-use fathom_evidence::kinds::{self, Word};
+use fathom_evidence::kinds::{self, Word, event};
 
 use super::lanes::LaneKind;
 
@@ -142,10 +142,31 @@ pub(crate) fn unit(word: &str, kind: LaneKind) -> (&'static str, f64) {
     }
 }
 
+/// Parts of words that people write in another way.
+const SPELLED: &[(&str, &str)] = &[("gc", "GC"), ("cpu", "CPU"), ("jit", "JIT"), ("jvm", "JVM"), ("vm", "VM")];
+
+/// Events whose word says too little by itself.
+const EVENTS: &[(&str, &str)] = &[
+    (event::EXECUTION, "executing Java"),
+    (event::WALL, "wall clock"),
+    (event::NATIVE, "in native methods"),
+    (event::ALLOCATION_SAMPLED, "allocation, picked at random"),
+    (event::LIVE_OBJECT, "live objects"),
+    (event::PAGE_FAULT, "page faults"),
+    (event::MALLOC, "native memory"),
+    (event::UNINTERRUPTIBLE, "uninterruptible waits"),
+];
+
 /// A word without underscores and unit.
 pub(crate) fn title(word: &str) -> String {
     let bare = UNITS.iter().find_map(|(ending, _, _)| word.strip_suffix(ending)).unwrap_or(word);
-    bare.replace('_', " ")
+    let spelled = |part| SPELLED.iter().find(|(plain, _)| *plain == part).map_or(part, |(_, spelled)| *spelled);
+    bare.split('_').map(spelled).collect::<Vec<&str>>().join(" ")
+}
+
+/// An event as people call it.
+pub(crate) fn event_title(word: &str) -> String {
+    EVENTS.iter().find(|(known, _)| *known == word).map_or_else(|| title(word), |(_, title)| (*title).to_owned())
 }
 
 #[cfg(test)]
@@ -156,11 +177,11 @@ mod tests {
     fn words_become_readable() {
         for (word, kind, expected) in [
             ("heap_used_bytes", LaneKind::Counter, ("collector", "heap used", "bytes")),
-            ("thread_cpu_ns", LaneKind::Rate, ("cpu", "thread cpu", "cores")),
+            ("thread_cpu_ns", LaneKind::Rate, ("cpu", "thread CPU", "cores")),
             ("blocked_ns", LaneKind::Rate, ("waits", "blocked", "threads")),
             ("disk_bytes", LaneKind::Rate, ("disks and files", "disk", "bytes/s")),
             ("compile_count", LaneKind::Rate, ("compiler", "compile", "1/s")),
-            ("gc_policy", LaneKind::Counter, ("collector", "gc policy", "")),
+            ("gc_policy", LaneKind::Counter, ("collector", "GC policy", "")),
             ("unheard_of", LaneKind::Counter, ("other", "unheard of", "")),
         ] {
             assert_eq!((counter_group(word), title(word).as_str(), unit(word, kind).0), expected);

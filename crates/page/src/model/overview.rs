@@ -112,6 +112,9 @@ struct Lane<'a> {
     kinds: Vec<&'a str>,
     words: Vec<&'a str>,
     pain: bool,
+    /// Whether the instances are parts of a whole, each with its colour.
+    stacked: bool,
+    colors: Vec<&'static str>,
     shown: bool,
     threshold: Option<f64>,
 }
@@ -229,6 +232,8 @@ fn lanes(page: &Loaded) -> Vec<Lane<'_>> {
         kinds: Vec::new(),
         words: lane.words.iter().map(String::as_str).collect(),
         pain: lane.threshold.is_some(),
+        stacked: lane.instances.iter().any(|instance| instance.color.is_some()),
+        colors: lane.instances.iter().filter_map(|instance| instance.color).collect(),
         shown: lane.words.is_empty() || SHOWN_COUNTERS.contains(&lane.id.as_str()),
         threshold: lane.threshold,
     });
@@ -245,6 +250,8 @@ fn lanes(page: &Loaded) -> Vec<Lane<'_>> {
         kinds: vec![kind],
         words: vec![kind],
         pain: false,
+        stacked: false,
+        colors: Vec::new(),
         shown: SHOWN_SPANS.contains(&kind),
         threshold: None,
     });
@@ -258,7 +265,7 @@ fn events(page: &Loaded) -> Vec<Event<'_>> {
     for event in &page.events {
         events.push(Event {
             id: &event.word,
-            title: words::title(&event.word),
+            title: words::event_title(&event.word),
             says: words::meaning(&event.word),
             unit: event.unit.name(),
             samples: event.len(),

@@ -57,17 +57,18 @@ struct Known {
     error: Option<String>,
 }
 
-#[derive(Debug, Clone, Serialize)]
+/// What a recording is about; nothing of it is known before it was looked into.
+#[derive(Debug, Clone, Default, Serialize)]
 struct Summary {
-    title: String,
-    jvm: String,
+    title: Option<String>,
+    jvm: Option<String>,
     /// As text: a browser's numbers do not hold it.
-    from_ns: String,
-    duration_ns: i64,
-    slow_ns: i64,
+    from_ns: Option<String>,
+    duration_ns: Option<i64>,
+    slow_ns: Option<i64>,
     first_cause: Option<String>,
     verdict: Option<Verdict>,
-    share: f64,
+    share: Option<f64>,
 }
 
 /// A row of the list.
@@ -79,7 +80,7 @@ pub(super) struct Listed {
     /// Whether it was looked into.
     known: bool,
     #[serde(flatten)]
-    summary: Option<Summary>,
+    summary: Summary,
     error: Option<String>,
 }
 
@@ -169,7 +170,7 @@ impl Shelf {
                 name: entry.name.clone(),
                 bytes: entry.size_bytes,
                 known: known.is_looked_into(),
-                summary: known.summary.clone(),
+                summary: known.summary.clone().unwrap_or_default(),
                 error: known.error.clone(),
             })
             .collect()
@@ -200,13 +201,13 @@ fn summary(loaded: &Loaded) -> Summary {
     let explanation = &loaded.explanation;
     let first = explanation.causes.first().filter(|cause| cause.verdict <= Verdict::Possible);
     Summary {
-        title: explanation.recording.title.clone(),
-        jvm: explanation.recording.jvm.clone(),
-        from_ns: explanation.recording.from_ns.to_string(),
-        duration_ns: loaded.axis.to.saturating_sub(loaded.axis.from),
-        slow_ns: slow_ns(explanation),
+        title: Some(explanation.recording.title.clone()),
+        jvm: Some(explanation.recording.jvm.clone()),
+        from_ns: Some(explanation.recording.from_ns.to_string()),
+        duration_ns: Some(loaded.axis.to.saturating_sub(loaded.axis.from)),
+        slow_ns: Some(slow_ns(explanation)),
         first_cause: first.map(|cause| cause.id.clone()),
         verdict: first.map(|cause| cause.verdict),
-        share: first.map_or(0.0, |cause| cause.share),
+        share: first.map(|cause| cause.share),
     }
 }

@@ -37,16 +37,27 @@ fn flames_heat_maps_and_frames_add_up_to_the_samples() {
                 let (weight, samples) = counted(&recording, word, unit, origin + from, origin + to);
                 let selection = format!("event={word}&from={from}&to={to}");
                 check_flame(&table(&page, &format!("flame?{selection}&min_share=0")), weight, samples, &what);
-                check_flame(&table(&page, &format!("flame?{selection}&min_share=0&inverted=1")), weight, samples, &what);
+                check_flame(
+                    &table(&page, &format!("flame?{selection}&min_share=0&inverted=1")),
+                    weight,
+                    samples,
+                    &what,
+                );
                 let frames = table(&page, &format!("frames?{selection}&limit=10000"));
                 let flame = table(&page, &format!("flame?{selection}&min_share=0"));
                 let own: f64 = frames.floats("self").iter().sum::<f64>() + flame.floats("self")[0];
                 assert!(near(own, weight, 1e-9), "{what}: frames {own} {weight}");
                 let whole: f64 = table(&page, &format!("subsecond?{selection}"))
-                    .numbers::<Float32Type>("weight").into_iter().map(f64::from).sum();
+                    .numbers::<Float32Type>("weight")
+                    .into_iter()
+                    .map(f64::from)
+                    .sum();
                 assert!(near(whole, weight, 1e-4), "{what}: subsecond {whole} {weight}");
                 let heat: f64 = table(&page, &format!("heat?{selection}&columns=37"))
-                    .numbers::<Float32Type>("value").into_iter().map(f64::from).sum();
+                    .numbers::<Float32Type>("value")
+                    .into_iter()
+                    .map(f64::from)
+                    .sum();
                 let (of_threads, _) = without_process(&recording, word, unit, origin + from, origin + to);
                 assert!(near(heat, of_threads, 1e-4), "{what}: heat {heat} {of_threads}");
             }
@@ -89,17 +100,18 @@ fn check_flame(flame: &Table, weight: f64, samples: u64, what: &str) {
 #[test]
 fn the_explanation_is_that_of_the_terminal() {
     for (name, recording) in recordings() {
-        let mut expected = serde_json::to_value(fathom_causes::explain(&recording, &ExplainOptions::default())).unwrap();
+        let mut explanation = fathom_causes::explain(&recording, &ExplainOptions::default());
+        if explanation.recording.title.is_empty() {
+            explanation.recording.title = "test".to_owned();
+        }
         let page = load(&recording);
+        // As text, so that not the last digit of a number differs.
+        let expected = format!("\"explanation\":{},", serde_json::to_string(&explanation).unwrap());
+        assert!(String::from_utf8(ask(&page, "overview").unwrap()).unwrap().contains(&expected), "{name}");
         let overview = json(&page, "overview");
-        if expected["recording"]["title"] == "" {
-            expected["recording"]["title"] = "test".into();
-        }
-        assert_eq!(overview["explanation"], expected, "{name}");
         assert_eq!(overview["facts"].as_array().unwrap().len(), recording.facts.len(), "{name}");
-        for cause in expected["causes"].as_array().unwrap() {
-            assert!(overview["pages"][cause["id"].as_str().unwrap()]["title"].is_string(), "{name} {cause}");
-        }
+        let has_page = |id: &str| overview["pages"][id]["title"].is_string();
+        assert!(explanation.causes.iter().all(|cause| has_page(&cause.id)), "{name}");
     }
 }
 
@@ -145,7 +157,9 @@ fn searching_and_paging_a_table_lose_nothing() {
     assert!(times.is_sorted() && all.len() > 100);
     let mut paged: Vec<u32> = Vec::new();
     for offset in (0..all.len()).step_by(50) {
-        paged.extend(table(&page, &format!("table?limit=50&sort=time&order=asc&offset={offset}")).numbers::<UInt32Type>("row"));
+        paged.extend(
+            table(&page, &format!("table?limit=50&sort=time&order=asc&offset={offset}")).numbers::<UInt32Type>("row"),
+        );
     }
     assert_eq!(paged, all.numbers::<UInt32Type>("row"));
     let found = table(&page, "table?find=PAUSE&limit=20000");
@@ -158,7 +172,7 @@ fn searching_and_paging_a_table_lose_nothing() {
 
 #[test]
 fn a_baseline_of_the_same_time_is_no_difference() {
-    for (name, recording) in recordings() {
+    for (name, recording) in recordings().into_iter().filter(|(_, recording)| !recording.samples.is_empty()) {
         let page = load(&recording);
         let overview = json(&page, "overview");
         let (from, to) = (overview["from"].as_i64().unwrap(), overview["to"].as_i64().unwrap());
@@ -180,7 +194,10 @@ fn a_root_gives_its_subtree_and_a_sandwich_both_sides() {
     let (nodes, totals, names) = (flame.numbers::<UInt32Type>("node"), flame.floats("total"), flame.texts("name"));
     let hottest = (1..flame.len()).max_by(|a, b| totals[*a].total_cmp(&totals[*b])).unwrap();
     let subtree = table(&page, &format!("flame?min_share=0&root={}", nodes[hottest]));
-    assert_eq!((subtree.texts("name")[0].as_str(), subtree.floats("total")[0]), (names[hottest].as_str(), totals[hottest]));
+    assert_eq!(
+        (subtree.texts("name")[0].as_str(), subtree.floats("total")[0]),
+        (names[hottest].as_str(), totals[hottest])
+    );
     let frames = table(&page, "frames?sort=total&limit=10000");
     let mut by_name: HashMap<String, (f64, usize)> = HashMap::new();
     for (name, total) in frames.texts("name").into_iter().zip(frames.floats("total")) {
@@ -188,8 +205,12 @@ fn a_root_gives_its_subtree_and_a_sandwich_both_sides() {
         *sum = (sum.0 + total, sum.1 + 1);
     }
     // A name of one kind only: where kinds call each other the sum of both is more than the whole.
-    let (name, total) = by_name.into_iter().filter(|(_, sum)| sum.1 == 1).map(|(name, sum)| (name, sum.0))
-        .max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
+    let (name, total) = by_name
+        .into_iter()
+        .filter(|(_, sum)| sum.1 == 1)
+        .map(|(name, sum)| (name, sum.0))
+        .max_by(|a, b| a.1.total_cmp(&b.1))
+        .unwrap();
     let encoded: String = form_urlencoded::byte_serialize(name.as_bytes()).collect();
     for side in ["callers", "callees"] {
         let sandwich = table(&page, &format!("sandwich?frame={encoded}&side={side}&min_share=0"));
@@ -226,8 +247,13 @@ fn waits_for_a_lock_are_seen_on_their_threads() {
     let origin: i64 = overview["origin_ns"].as_str().unwrap().parse().unwrap();
     let at = |name: &str| slow[name].as_i64().unwrap() - origin;
     let cover = table(&page, &format!("heat?by=state&columns=10&from={}&to={}", at("from_ns"), at("to_ns")));
-    let waiting: Vec<i32> = cover.numbers::<Int32Type>("thread").into_iter().zip(cover.numbers::<UInt8Type>("state"))
-        .filter(|(_, state)| usize::from(*state) == lock).map(|(thread, _)| thread).collect();
+    let waiting: Vec<i32> = cover
+        .numbers::<Int32Type>("thread")
+        .into_iter()
+        .zip(cover.numbers::<UInt8Type>("state"))
+        .filter(|(_, state)| usize::from(*state) == lock)
+        .map(|(thread, _)| thread)
+        .collect();
     let name = |thread: i32| overview["threads"][thread as usize]["name"].as_str().unwrap().to_owned();
     assert!(waiting.len() >= 10 && waiting.iter().all(|thread| name(*thread).starts_with("handler")), "{waiting:?}");
 }
@@ -252,8 +278,9 @@ fn lanes_have_the_values_of_their_counters() {
                 assert!(wide.len() > 0 && narrow.len() <= 21, "{name} {id} {instance}");
                 assert_eq!(greatest(&wide), greatest(&narrow), "{name} {id} {instance}");
                 assert_eq!(least(&wide), least(&narrow), "{name} {id} {instance}");
-                let table = recording.counters.rows().filter(|row| recording.text(row.name) == id
-                    && recording.text(row.instance) == instance && row.tid == 0);
+                let table = recording.counters.rows().filter(|row| {
+                    recording.text(row.name) == id && recording.text(row.instance) == instance && row.tid == 0
+                });
                 let highest = table.map(|row| row.value).fold(f64::MIN, f64::max);
                 let is_level = lane["kind"] == "counter" && highest > f64::MIN;
                 assert!(!is_level || greatest(&wide) <= highest, "{name} {id} {instance}");
@@ -270,7 +297,8 @@ fn stacks_and_logs_are_those_of_the_tables() {
     let expected: Vec<String> =
         recording.stacks.leaf_to_root(id).map(|frame| recording.text(frame.symbol).to_owned()).collect();
     let stack = json(&page, &format!("stack?id={}", id.0));
-    let found: Vec<&str> = stack["frames"].as_array().unwrap().iter().map(|frame| frame["name"].as_str().unwrap()).collect();
+    let found: Vec<&str> =
+        stack["frames"].as_array().unwrap().iter().map(|frame| frame["name"].as_str().unwrap()).collect();
     assert_eq!(found, expected);
     let page = load(&crate::world::recording("gc_log/jdk21-g1-gcstar.log"));
     assert!(String::from_utf8(ask(&page, "markdown").unwrap()).unwrap().starts_with("## Why "));

@@ -46,7 +46,14 @@ pub fn recording() -> Recording {
         recording.add_span(base + tid, 1_000_000, tid, name, name, name, name);
         recording.add_span(base + tid, i64::MAX, tid, span::MONITOR_ENTER, name, "{]", "jfr");
         let event = recording.strings.intern(if index % 2 == 0 { event::CPU } else { name });
-        let sample = Sample { time_ns: base + tid * 1_000_000, tid, event, weight_ns: i64::MAX, stack_id: parent, ..Sample::default() };
+        let sample = Sample {
+            time_ns: base + tid * 1_000_000,
+            tid,
+            event,
+            weight_ns: i64::MAX,
+            stack_id: parent,
+            ..Sample::default()
+        };
         (0..3).for_each(|_| recording.samples.push(sample));
     }
     recording
@@ -70,21 +77,90 @@ fn hostile_names_go_out_as_they_are() {
 }
 
 const QUESTIONS: &[&str] = &[
-    "overview", "counter", "spans", "table", "stack", "heat", "subsecond", "flame", "frames", "sandwich", "log", "markdown",
-    "compare", "", "../x",
+    "overview",
+    "counter",
+    "spans",
+    "table",
+    "stack",
+    "heat",
+    "subsecond",
+    "flame",
+    "frames",
+    "sandwich",
+    "log",
+    "markdown",
+    "compare",
+    "",
+    "../x",
 ];
 
 const PARAMETERS: &[&str] = &[
-    "from", "to", "width", "threads", "event", "kinds", "lane", "instance", "limit", "offset", "sort", "order", "find",
-    "id", "by", "columns", "rows", "inverted", "root", "baseline", "min_share", "frame", "side",
+    "from",
+    "to",
+    "width",
+    "threads",
+    "event",
+    "kinds",
+    "lane",
+    "instance",
+    "limit",
+    "offset",
+    "sort",
+    "order",
+    "find",
+    "id",
+    "by",
+    "columns",
+    "rows",
+    "inverted",
+    "root",
+    "baseline",
+    "min_share",
+    "frame",
+    "side",
 ];
 
 fn value() -> impl Strategy<Value = String> {
     let words = prop::sample::select(vec![
-        "", "0", "1", "-1", "all", "none", "baseline", "recording:0", "recording:x", "0..1", "1..0", "-9e18..9e18", "9e18",
-        "-9e18", "1e999", "NaN", "0-4294967295", "3-1,,7", "cpu", "heap_used_bytes", "account", "gc_pause", "monitor_enter",
-        "duration", "time", "asc", "samples", "state", "callers", "callees", "18446744073709551616", "</script>", "\0",
-        "java.lang.Thread.run", "self", "growth", "4", "100", "0.5",
+        "",
+        "0",
+        "1",
+        "-1",
+        "all",
+        "none",
+        "baseline",
+        "recording:0",
+        "recording:x",
+        "0..1",
+        "1..0",
+        "-9e18..9e18",
+        "9e18",
+        "-9e18",
+        "1e999",
+        "NaN",
+        "0-4294967295",
+        "3-1,,7",
+        "cpu",
+        "heap_used_bytes",
+        "account",
+        "gc_pause",
+        "monitor_enter",
+        "duration",
+        "time",
+        "asc",
+        "samples",
+        "state",
+        "callers",
+        "callees",
+        "18446744073709551616",
+        "</script>",
+        "\0",
+        "java.lang.Thread.run",
+        "self",
+        "growth",
+        "4",
+        "100",
+        "0.5",
     ]);
     prop_oneof![4 => words.prop_map(str::to_owned), 1 => any::<i64>().prop_map(|n| n.to_string()), 1 => ".{0,12}"]
 }
@@ -110,9 +186,11 @@ fn check(page: &Loaded, question: &str, query: &str) {
 
 #[test]
 fn no_parameter_makes_an_answer_panic() {
-    let pages = [load(&crate::world::recording("jfr/ap_everything.jfr")), load(&recording()), load(&Recording::default())];
+    let pages =
+        [load(&crate::world::recording("jfr/ap_everything.jfr")), load(&recording()), load(&Recording::default())];
     let strategy = (prop::sample::select(QUESTIONS), query());
-    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig { cases: 2_000, ..ProptestConfig::default() });
+    let mut runner =
+        proptest::test_runner::TestRunner::new(ProptestConfig { cases: 2_000, ..ProptestConfig::default() });
     runner
         .run(&strategy, |(question, query)| {
             pages.iter().for_each(|page| check(page, question, &query));

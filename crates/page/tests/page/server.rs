@@ -112,9 +112,14 @@ fn who_may_ask() {
     ] {
         let (status, head, body) = server.ask(method, path, host, &more);
         assert_eq!(status, expected, "{method} {path} {host} {more}");
-        for header in ["cache-control: no-store", "content-security-policy: default-src 'self'", "x-content-type-options: nosniff",
-            "referrer-policy: no-referrer", "x-frame-options: deny", "cross-origin-resource-policy: same-origin"]
-        {
+        for header in [
+            "cache-control: no-store",
+            "content-security-policy: default-src 'self'",
+            "x-content-type-options: nosniff",
+            "referrer-policy: no-referrer",
+            "x-frame-options: deny",
+            "cross-origin-resource-policy: same-origin",
+        ] {
             assert!(head.contains(header), "{header} in {head}");
         }
         assert!(!head.contains("access-control"), "{head}");
@@ -156,7 +161,9 @@ fn recordings_are_loaded_when_asked_for_and_a_few_are_kept() {
     let listed = || -> serde_json::Value { serde_json::from_slice(&server.get("api/recordings").2).unwrap() };
     assert_eq!(server.loads.load(Ordering::Relaxed), 0);
     assert_eq!(listed()[0]["known"], false);
-    for (path, loads) in [("api/r/0/overview", 1), ("api/r/0/frames", 1), ("api/r/1/overview", 2), ("api/r/0/overview", 3)] {
+    for (path, loads) in
+        [("api/r/0/overview", 1), ("api/r/0/frames", 1), ("api/r/1/overview", 2), ("api/r/0/overview", 3)]
+    {
         assert_eq!(server.get(path).0, 200);
         assert_eq!(server.loads.load(Ordering::Relaxed), loads, "{path}");
     }

@@ -99,7 +99,8 @@ fn no_name_ends_the_data_or_becomes_markup() {
     let text = std::str::from_utf8(&html).unwrap();
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
     assert!(data(text).bytes().all(allowed));
-    let plain = std::str::from_utf8(&single_file::html(&load(&Default::default())).unwrap()).unwrap().replace(' ', "").len();
+    let plain =
+        std::str::from_utf8(&single_file::html(&load(&Default::default())).unwrap()).unwrap().replace(' ', "").len();
     assert!(plain > 0 && !text.contains("onerror=alert") && text.matches(OPEN).count() == 1);
     let pack = unpack(&html);
     let frames = pack.parts["frames"].texts("name");

@@ -74,7 +74,7 @@ pub fn table(page: &Loaded, question: &str) -> Table {
 impl Table {
     pub fn of(bytes: &[u8]) -> Table {
         let mut reader = StreamReader::try_new(bytes, None).unwrap();
-        let notes = reader.schema().metadata().clone();
+        let notes = reader.schema().metadata().iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         let batch = reader.next().unwrap().unwrap();
         assert!(reader.next().is_none(), "one batch");
         Table { batch, notes }

@@ -1,0 +1,141 @@
+//! The page as the program gives it: served until it is interrupted, and as a file.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+
+const LAB: &str = "labs/code_cache_churn-sick-jdk17";
+
+fn testdata(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(name)
+}
+
+fn command(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fathom"));
+    command.args(args).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn fathom(folder: &Path, args: &[&str]) -> Output {
+    command(folder, args).output().unwrap()
+}
+
+/// A served page; ends with this.
+struct Opened {
+    child: Child,
+    url: String,
+    recordings: u64,
+}
+
+impl Opened {
+    fn new(folder: &Path, args: &[&str]) -> Opened {
+        let mut child = command(folder, &[&["open", "--json"], args].concat()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap());
+        let mut text = String::new();
+        while !text.ends_with("}\n") && lines.read_line(&mut text).unwrap() > 0 {}
+        let opened: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        let (url, recordings) = (opened["url"].as_str().unwrap().to_owned(), opened["recordings"].as_u64().unwrap());
+        Opened { child, url, recordings }
+    }
+
+    fn get(&self, question: &str) -> Value {
+        let (host, token) = self.url.trim_start_matches("http://").split_once('/').unwrap();
+        let mut stream = TcpStream::connect(host).unwrap();
+        let request = format!("GET /{token}{question} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+        serde_json::from_str(body).unwrap()
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        // Nothing can be done for a test that failed already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn the_page_says_what_the_terminal_says_until_it_is_interrupted() {
+    let folder = tempfile::tempdir().unwrap();
+    let lab = testdata(LAB);
+    let files = ["recording.jfr.gz", "gc.log.gz", "latency.csv.gz"].map(|name| lab.join(name).display().to_string());
+    let files = files.each_ref().map(String::as_str);
+    let explained = fathom(folder.path(), &[&["explain", "--json"], files.as_slice()].concat());
+    let explained: Value = serde_json::from_slice(&explained.stdout).unwrap();
+    let mut opened = Opened::new(folder.path(), &files);
+    assert_eq!(opened.recordings, 1);
+    assert_eq!(opened.get("api/r/0/overview")["explanation"], explained);
+    let pid = rustix::process::Pid::from_child(&opened.child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    assert_eq!(opened.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_folder_of_recordings_is_a_list() {
+    let folder = tempfile::tempdir().unwrap();
+    for (file, name) in [("jfr/jdk17_g1.jfr", "a.fathom"), ("jfr/ap_wall.jfr", "b.fathom")] {
+        let file = testdata(file).display().to_string();
+        assert!(fathom(folder.path(), &["import", &file, "-o", name]).status.success());
+    }
+    let opened = Opened::new(folder.path(), &["."]);
+    assert_eq!(opened.recordings, 2);
+    let names: Vec<Value> = (0..2).map(|id| opened.get(&format!("api/r/{id}/overview"))["name"].clone()).collect();
+    assert_eq!(names, ["a.fathom", "b.fathom"]);
+    let listed = opened.get("api/recordings");
+    assert_eq!((&listed[0]["jvm"], &listed[0]["known"]), (&"JDK 17".into(), &true.into()));
+}
+
+#[test]
+fn a_file_is_for_its_owner_and_follows_no_link() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = testdata("jfr/jdk17_g1.jfr").display().to_string();
+    let victim = folder.path().join("victim");
+    fs::write(&victim, "untouched").unwrap();
+    symlink(&victim, folder.path().join("link.html")).unwrap();
+    for args in [
+        vec!["report", recording.as_str(), "--out", "page.html"],
+        vec!["report", recording.as_str(), "--out", "page.html"],
+        vec!["explain", recording.as_str(), "--html", "link.html"],
+    ] {
+        let output = fathom(folder.path(), &args);
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let path = folder.path().join(args[3]);
+        assert_eq!(fs::symlink_metadata(&path).unwrap().permissions().mode() & 0o777, 0o600, "{args:?}");
+        assert!(fs::read_to_string(&path).unwrap().contains("id=\"fathom-data\""), "{args:?}");
+    }
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "untouched");
+    let plain = fathom(folder.path(), &["explain", &recording]).stdout;
+    assert_eq!(fathom(folder.path(), &["explain", &recording, "--html", "page.html"]).stdout, plain);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "nothing is left over");
+}
+
+#[test]
+fn what_cannot_be_shown_is_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("garbage"), "no format").unwrap();
+    let jfr = testdata("jfr/jdk17_g1.jfr").display().to_string();
+    let other = testdata("jfr/jdk25_g1.jfr").display().to_string();
+    for args in [
+        vec!["open", "garbage"],
+        vec!["open", "nothing.fathom"],
+        vec!["open", &jfr, "--listen", "192.0.2.1"],
+        vec!["report", &jfr, &other, "--out", "page.html"],
+        vec!["report", &jfr, "--out", "no/such/folder/page.html"],
+        vec!["explain", &jfr, "--html", "."],
+    ] {
+        let output = fathom(folder.path(), &args);
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        let says = String::from_utf8(output.stderr).unwrap();
+        assert!(output.stdout.is_empty() && says.lines().count() == 1 && says.starts_with("fathom: "), "{args:?}: {says}");
+    }
+}
