@@ -1,5 +1,7 @@
 //! The page as the program gives it: served until it is interrupted, and as a file.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -136,6 +138,9 @@ fn what_cannot_be_shown_is_one_line() {
         let output = fathom(folder.path(), &args);
         assert_eq!(output.status.code(), Some(1), "{args:?}");
         let says = String::from_utf8(output.stderr).unwrap();
-        assert!(output.stdout.is_empty() && says.lines().count() == 1 && says.starts_with("fathom: "), "{args:?}: {says}");
+        assert!(
+            output.stdout.is_empty() && says.lines().count() == 1 && says.starts_with("fathom: "),
+            "{args:?}: {says}"
+        );
     }
 }

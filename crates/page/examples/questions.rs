@@ -74,7 +74,12 @@ fn main() {
             .collect();
         took.sort();
         let ms = |took: Duration| took.as_secs_f64() * 1e3;
-        println!("{:>9.1} ms best {:>7.1} ms middle {:>9} kB  {question}", ms(took[0]), ms(took[TIMES / 2]), bytes / 1024);
+        println!(
+            "{:>9.1} ms best {:>7.1} ms middle {:>9} kB  {question}",
+            ms(took[0]),
+            ms(took[TIMES / 2]),
+            bytes / 1024
+        );
     }
 }
 
@@ -94,7 +99,14 @@ fn recording(samples: usize) -> Recording {
     for index in 0..samples {
         let time_ns = BEGIN_NS + HOUR_NS / samples as i64 * index as i64;
         let (tid, stack_id) = (random.skewed(THREADS) as i64 + 1, stacks[random.skewed(stacks.len() as u64) as usize]);
-        recording.samples.push(Sample { time_ns, tid, event: cpu, weight_ns: 10_000_000, stack_id, ..Sample::default() });
+        recording.samples.push(Sample {
+            time_ns,
+            tid,
+            event: cpu,
+            weight_ns: 10_000_000,
+            stack_id,
+            ..Sample::default()
+        });
     }
     let kinds = [span::PARK, span::PAGE_FAULT, span::MONITOR_ENTER].map(|kind| recording.strings.intern(kind));
     for index in 0..SPANS {
@@ -111,7 +123,11 @@ fn stacks(recording: &mut Recording, random: &mut Random) -> Vec<StackId> {
     let kinds = [frame::COMPILED, frame::INLINED, frame::C1, frame::NATIVE].map(|kind| recording.strings.intern(kind));
     let frames: Vec<FrameId> = (0..20_000)
         .map(|number| {
-            let symbol = recording.strings.intern(&format!("app.Service{}.call{}", number / 3, ["", "Inner", "Leaf"][number % 3]));
+            let symbol = recording.strings.intern(&format!(
+                "app.Service{}.call{}",
+                number / 3,
+                ["", "Inner", "Leaf"][number % 3]
+            ));
             let kind = kinds[random.skewed(4) as usize];
             recording.stacks.intern_frame(Frame { symbol, kind, line: number as u32, ..Frame::default() })
         })

@@ -24,9 +24,8 @@ impl Axis {
         let from = at(accounted.0);
         // The account leaves out a last second of which less than half was recorded; the page shows it.
         let (end, last) = (at(accounted.1), at(extent.1).saturating_add(1));
-        let to = if last.saturating_sub(end) <= SECOND_NS { last.max(end) } else { end };
-        let to = to.max(from.saturating_add(1));
-        Axis { origin_ns, from, to, extent: (at(extent.0).min(from), at(extent.1).max(to)) }
+        let to = last.min(end.saturating_add(SECOND_NS)).max(end).max(from.saturating_add(1));
+        Axis { origin_ns, from, to, extent: (at(extent.0).min(from), last.max(to)) }
     }
 
     /// An instant in ns since the origin.
@@ -46,7 +45,7 @@ mod tests {
         for (accounted, extent, expected) in [
             ((10 * S + 5, 20 * S + 5), (10 * S + 5, 20 * S + 5), (10 * S, 5, 10 * S + 6, (5, 10 * S + 6))),
             ((10 * S, 20 * S), (11 * S, 20 * S + S / 3), (10 * S, 0, 10 * S + S / 3 + 1, (0, 10 * S + S / 3 + 1))),
-            ((10 * S, 20 * S), (S, 90 * S), (10 * S, 0, 10 * S, (-9 * S, 80 * S))),
+            ((10 * S, 20 * S), (S, 90 * S), (10 * S, 0, 11 * S, (-9 * S, 80 * S + 1))),
             ((0, 0), (0, 0), (0, 0, 1, (0, 1))),
         ] {
             let axis = Axis::new(accounted, extent);

@@ -138,7 +138,7 @@ pub(crate) fn stolen(view: &View<'_>, application_ns: &[f64]) -> Option<Vec<f64>
 
 /// CPU of threads by role, in the buckets in which it was read often enough.
 struct Threads {
-    by_role: HashMap<&'static str, Vec<f64>>,
+    by_role: BTreeMap<&'static str, Vec<f64>>,
     known: Range<usize>,
 }
 
@@ -162,8 +162,8 @@ impl Threads {
 }
 
 /// Sums a counter of threads over the threads of each role, if it was read often enough.
-fn by_role(view: &View<'_>, name: &str, spread: impl Fn(&Series, &mut [f64])) -> HashMap<&'static str, Vec<f64>> {
-    let mut by_role: HashMap<&'static str, Vec<f64>> = HashMap::new();
+fn by_role(view: &View<'_>, name: &str, spread: impl Fn(&Series, &mut [f64])) -> BTreeMap<&'static str, Vec<f64>> {
+    let mut by_role: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
     let counters = view.counters(name);
     let dense = counters.values().filter(|series| series.0.len() > 2).map(typical_step).min();
     if dense.is_none_or(|step| step > DENSE_NS) {

@@ -1,7 +1,7 @@
 //! A recording as the account reads it: spans by kind from one source each, counters as series,
 //! and the range of time that the best source covers.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
 use fathom_evidence::detail::{PacketDrop, SystemCall, from_text};
@@ -100,7 +100,7 @@ impl<'a> View<'a> {
 
     /// All instances of a counter with their thread, each as a series. Two sources may count the same
     /// thing: the numbers are those of the source that has most of them.
-    pub fn counters(&self, name: &str) -> HashMap<(StrId, i64), Series> {
+    pub fn counters(&self, name: &str) -> BTreeMap<(StrId, i64), Series> {
         let mut found: HashMap<(StrId, i64), Series> = HashMap::new();
         let indexes = self.recording.strings.find(name).and_then(|name| self.counters_by_name.get(&name));
         for index in indexes.into_iter().flatten() {
@@ -108,7 +108,8 @@ impl<'a> View<'a> {
             found.entry((row.instance, row.tid)).or_default().0.push((row.time_ns, row.value));
         }
         found.values_mut().for_each(|series| series.0.sort_by_key(|point| point.0));
-        found
+        // In order, so that sums over them are the same to the last digit each time.
+        found.into_iter().collect()
     }
 
     /// Whether a counter was recorded.

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use crate::world::{ask, json, load, table};
 
 /// Names that would do something to a terminal, a page or a parser.
-pub fn names() -> Vec<String> {
+pub(crate) fn names() -> Vec<String> {
     let mut names: Vec<String> = [
         "<img src=x onerror=alert(1)>",
         "</script><script>alert(1)</script>",
@@ -28,7 +28,7 @@ pub fn names() -> Vec<String> {
 }
 
 /// A recording whose every name is hostile and whose numbers are absurd.
-pub fn recording() -> Recording {
+pub(crate) fn recording() -> Recording {
     let mut recording = Recording::default();
     let base = 1_700_000_000_000_000_000;
     let names = names();
@@ -45,7 +45,7 @@ pub fn recording() -> Recording {
         recording.add_counter(base + tid, name, name, f64::MIN, "jfr");
         recording.add_span(base + tid, 1_000_000, tid, name, name, name, name);
         recording.add_span(base + tid, i64::MAX, tid, span::MONITOR_ENTER, name, "{]", "jfr");
-        let event = recording.strings.intern(if index % 2 == 0 { event::CPU } else { name });
+        let event = recording.strings.intern(if index == 1 { name } else { event::CPU });
         let sample = Sample {
             time_ns: base + tid * 1_000_000,
             tid,

@@ -18,7 +18,7 @@ fn testdata() -> PathBuf {
 }
 
 /// Some of everything: profilers and JVMs of several kinds, labs with latencies, a log alone.
-pub fn recordings() -> Vec<(String, Recording)> {
+pub(crate) fn recordings() -> Vec<(String, Recording)> {
     let files = |folder: &str| -> Vec<PathBuf> {
         let entries = fs::read_dir(testdata().join(folder)).unwrap();
         let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -35,7 +35,7 @@ pub fn recordings() -> Vec<(String, Recording)> {
 }
 
 /// One of them.
-pub fn recording(name: &str) -> Recording {
+pub(crate) fn recording(name: &str) -> Recording {
     together(&[testdata().join(name)])
 }
 
@@ -47,32 +47,32 @@ fn together(paths: &[PathBuf]) -> Recording {
     all
 }
 
-pub fn load(recording: &Recording) -> Loaded {
+pub(crate) fn load(recording: &Recording) -> Loaded {
     Loaded::new(recording.clone(), About { name: "test".to_owned(), ..About::default() })
 }
 
 /// The bytes of an answer, or why there is none.
-pub fn ask(page: &Loaded, question: &str) -> Result<Vec<u8>, Refused> {
+pub(crate) fn ask(page: &Loaded, question: &str) -> Result<Vec<u8>, Refused> {
     let (name, query) = question.split_once('?').unwrap_or((question, ""));
     answer(page, name, &Query::parse(query), &Alone).map(|answer| answer.bytes)
 }
 
-pub fn json(page: &Loaded, question: &str) -> serde_json::Value {
+pub(crate) fn json(page: &Loaded, question: &str) -> serde_json::Value {
     serde_json::from_slice(&ask(page, question).unwrap()).unwrap()
 }
 
 /// A table of an answer.
-pub struct Table {
+pub(crate) struct Table {
     batch: RecordBatch,
-    pub notes: HashMap<String, String>,
+    pub(crate) notes: HashMap<String, String>,
 }
 
-pub fn table(page: &Loaded, question: &str) -> Table {
+pub(crate) fn table(page: &Loaded, question: &str) -> Table {
     Table::of(&ask(page, question).unwrap_or_else(|refused| panic!("{question}: {refused}")))
 }
 
 impl Table {
-    pub fn of(bytes: &[u8]) -> Table {
+    pub(crate) fn of(bytes: &[u8]) -> Table {
         let mut reader = StreamReader::try_new(bytes, None).unwrap();
         let notes = reader.schema().metadata().iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         let batch = reader.next().unwrap().unwrap();
@@ -80,20 +80,20 @@ impl Table {
         Table { batch, notes }
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.batch.num_rows()
     }
 
-    pub fn numbers<P: ArrowPrimitiveType>(&self, column: &str) -> Vec<P::Native> {
+    pub(crate) fn numbers<P: ArrowPrimitiveType>(&self, column: &str) -> Vec<P::Native> {
         let array = self.batch.column_by_name(column).unwrap_or_else(|| panic!("no column {column}"));
         array.as_primitive::<P>().values().to_vec()
     }
 
-    pub fn floats(&self, column: &str) -> Vec<f64> {
+    pub(crate) fn floats(&self, column: &str) -> Vec<f64> {
         self.numbers::<Float64Type>(column)
     }
 
-    pub fn texts(&self, column: &str) -> Vec<String> {
+    pub(crate) fn texts(&self, column: &str) -> Vec<String> {
         let array = self.batch.column_by_name(column).unwrap_or_else(|| panic!("no column {column}"));
         match array.as_string_opt::<i32>() {
             Some(plain) => plain.iter().map(|text| text.unwrap().to_owned()).collect(),
@@ -105,12 +105,12 @@ impl Table {
         }
     }
 
-    pub fn note(&self, name: &str) -> f64 {
+    pub(crate) fn note(&self, name: &str) -> f64 {
         self.notes[name].parse().unwrap()
     }
 }
 
 /// Whether two sums are the same but for rounding.
-pub fn near(a: f64, b: f64, part: f64) -> bool {
+pub(crate) fn near(a: f64, b: f64, part: f64) -> bool {
     (a - b).abs() <= part * a.abs().max(b.abs()).max(1.0)
 }
