@@ -3,7 +3,7 @@ import fathomlab.Work;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Makes garbage, so that the JVM stops for a young collection several times a second and writes to its log
+ * Makes garbage, so that the JVM stops for a young collection many times a second and writes to its log
  * each time. What happens to the disk that holds it is the runner's doing.
  */
 public final class GcLogBlocked {

@@ -6,14 +6,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { BLOCK = 65536, BLOCKS = 64 };
 
 int main(int count, char **arguments)
 {
-	static const struct timespec rest = { 0, 20000000 };
 	static char buffer[BLOCK];
 	int file;
 
@@ -28,7 +26,6 @@ int main(int count, char **arguments)
 			break;
 		if (write(file, buffer, BLOCK) < 0 || syncfs(file))
 			break;
-		nanosleep(&rest, NULL);
 	}
 	perror(arguments[1]);
 	return 1;

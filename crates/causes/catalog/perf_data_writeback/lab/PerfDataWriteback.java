@@ -3,7 +3,7 @@ import fathomlab.Work;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Makes garbage, so that the JVM stops for a young collection several times a second and writes its performance counters
+ * Makes garbage, so that the JVM stops for a young collection many times a second and writes its performance counters
  * each time. What happens to the disk that holds them is the runner's doing.
  */
 public final class PerfDataWriteback {
