@@ -27,7 +27,7 @@ async function main() {
     console.log(JSON.stringify({ ...served, ...file }));
   } finally {
     await browser.close();
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 
