@@ -52,7 +52,8 @@ const CLOSE_NS: i64 = 1_000_000_000;
 
 /// When the container was throttled, as closely as the counter was read.
 fn when(throttled: &Series) -> Option<Intervals> {
-    let rises = throttled.rises().map(|(from, to, _)| (from, to)).filter(|(from, to)| to.saturating_sub(*from) <= CLOSE_NS);
+    let rises =
+        throttled.rises().map(|(from, to, _)| (from, to)).filter(|(from, to)| to.saturating_sub(*from) <= CLOSE_NS);
     let when = Intervals::union(rises.collect());
     (when.total_ns() > 0).then_some(when)
 }

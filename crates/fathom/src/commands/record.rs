@@ -81,7 +81,8 @@ impl Args {
     /// The same wishes for one JVM as words of a command line; target and output are left to the caller.
     pub(super) fn wishes(&self) -> Vec<String> {
         let us = |option: &str, time: Duration| format!("--{option}={}us", time.as_micros());
-        let names = |option: &str, names: &[String]| (!names.is_empty()).then(|| format!("--{option}={}", names.join(",")));
+        let names =
+            |option: &str, names: &[String]| (!names.is_empty()).then(|| format!("--{option}={}", names.join(",")));
         let thresholds = [
             us("page-fault", self.page_fault),
             us("blocked", self.blocked),

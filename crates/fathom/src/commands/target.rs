@@ -43,7 +43,9 @@ impl Choice {
         let meant: Vec<Jvm> = jvms().into_iter().filter(is_meant).collect();
         match &self.pattern {
             _ if !meant.is_empty() => Ok(meant),
-            Some(pattern) => bail!("no JVM matches {:?}: fathom ps lists those that may be looked at", pattern.as_str()),
+            Some(pattern) => {
+                bail!("no JVM matches {:?}: fathom ps lists those that may be looked at", pattern.as_str())
+            }
             None => bail!("no JVM that may be looked at: root sees those of other users"),
         }
     }
