@@ -21,6 +21,9 @@ const BYTES: Ladder = [
   [1_073_741_824, "GB"],
 ];
 
+/** What is told per second, in steps of the unit that it counts; time per time is the waiting of several threads. */
+const RATES: Record<string, Ladder> = { "bytes/s": BYTES, "ns/s": DURATION };
+
 /** Units that are named as they are, and how. */
 const PLAIN: Record<string, (value: number) => string> = {
   count: () => "",
@@ -68,9 +71,10 @@ function split(value: number, unit: string): Amount {
   if (!Number.isFinite(value)) return { number: "unknown", unit: "" };
   if (unit === "ns") return Math.abs(value) >= 60e9 ? { number: minutes(value), unit: "" } : climb(value, DURATION);
   if (unit === "bytes") return climb(value, BYTES);
-  if (unit === "bytes/s") {
-    const { number, unit: bytes } = climb(value, BYTES);
-    return { number, unit: `${bytes}/s` };
+  const whole = RATES[unit];
+  if (whole) {
+    const { number, unit: step } = climb(value, whole);
+    return { number, unit: `${step}/s` };
   }
   if (unit === "ratio") return { number: percent(value), unit: "%" };
   return { number: digits(value), unit: PLAIN[unit]?.(value) ?? unit };

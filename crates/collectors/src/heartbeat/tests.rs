@@ -5,7 +5,13 @@ use fathom_evidence::detail::from_text;
 use super::*;
 
 fn watch(period: Duration, threshold: Duration) -> Watch {
-    Watch { clock: Clock::read(), heart: Heart::start(period, threshold).unwrap(), shares_group: false, dropped: 0 }
+    Watch {
+        clock: Clock::read(),
+        heart: Heart::start(period, threshold).unwrap(),
+        shares_group: false,
+        dropped: 0,
+        thread_cpu_ns: 0,
+    }
 }
 
 #[test]
