@@ -4,7 +4,7 @@ use fathom_evidence::detail::{Gc, from_text};
 use fathom_evidence::kinds::{role, span, subject};
 use fathom_evidence::tables::{Sample, Span};
 use fathom_evidence::{Recording, StackId};
-use fathom_timeline::{Analysis, BUCKET_NS, Cell, Excess, Intervals, Series, StopSpan, View};
+use fathom_timeline::{Analysis, BUCKET_NS, Cell, Excess, Intervals, Series, SignalKind, StopSpan, View};
 use serde::de::DeserializeOwned;
 
 use crate::explanation::Evidence;
@@ -148,6 +148,20 @@ impl<'a> Case<'a> {
         };
         let pain = &self.analysis.pain;
         (mean(&mut pain.slow_buckets()).unwrap_or(0.0), mean(&mut pain.baseline_buckets()))
+    }
+
+    /// How long the slowest requests of each slow second (its 99th percentile) were later than usual, summed up; no
+    /// second counts for more than itself, so that queues do not count. `None` if requests do not tell the slow time.
+    pub fn requests_late_ns(&self) -> Option<f64> {
+        let pain = &self.analysis.pain;
+        let p99_ns = &self.analysis.account.requests.as_ref()?.p99_ns;
+        let of = |index: usize| p99_ns.get(index).copied().flatten();
+        let mut before: Vec<f64> = pain.baseline_buckets().filter_map(of).collect();
+        before.sort_by(f64::total_cmp);
+        let usual_ns = before.get(before.len() / 2).copied().unwrap_or(0.0);
+        let late = |p99_ns: f64| (p99_ns - usual_ns).clamp(0.0, BUCKET_NS as f64);
+        let is_told = pain.signals.contains(&SignalKind::RequestLatency);
+        is_told.then(|| pain.slow_buckets().filter_map(of).map(late).sum())
     }
 
     /// Cores that other processes used, on average: in the slow time and in the baseline.

@@ -42,12 +42,30 @@ fn counted(case: &Case<'_>) -> Finding {
     if let Some((name, part)) = who_ran_instead(case) {
         text += &format!("; in {} of the time of the long waits {name} ran instead", say::percent(part));
     }
-    let mut finding = Finding::new(Standing::Seen, text).with(waiting);
+    let standing = match too_short_for_the_requests(case) {
+        Some(says) => {
+            text += &says;
+            Standing::Faint
+        }
+        None => Standing::Seen,
+    };
+    let mut finding = Finding::new(standing, text).with(waiting);
     if let Some(machine) = case.machine_use() {
         finding = finding.with(case.evidence("CPUs in use", machine, "ratio", "counters"));
     }
     finding.claims.push(Claim::all(Cell::Runnable));
     finding
+}
+
+/// Said when requests were late for more than twice as long as all threads together waited for CPUs longer than before:
+/// then most of the delay of each is something else, perhaps something that was not recorded.
+fn too_short_for_the_requests(case: &Case<'_>) -> Option<String> {
+    let waited_ns = case.excess().of(Cell::Runnable)?.lost_ns();
+    let late_ns = case.requests_late_ns()?;
+    (late_ns > 2.0 * waited_ns).then(|| {
+        let (waited, late) = (say::time(waited_ns), say::time(late_ns));
+        format!("; that is {waited} more than before, and the slowest requests were late for {late}: something else delays them")
+    })
 }
 
 /// Who ran most while threads of the application waited long, and its part of that time.
