@@ -190,8 +190,10 @@ fn threads_of_a_jvm_are_walked_to_their_start() {
             let has_java = symbols.iter().any(|symbol| matches!(symbol.layer, Layer::Jit(_)));
             let has_vm = symbols.iter().any(|symbol| symbol.layer == Layer::Vm && !symbol.name.is_empty());
             if has_vm && !has_java {
-                assert_eq!(walk, Walk { end: WalkEnd::Complete, guessed_from: None }, "{symbols:?}");
-                complete += 1;
+                // A compiler at work may be deeper than the piece of its stack that is copied.
+                let is_walked = matches!(walk.end, WalkEnd::Complete | WalkEnd::EndOfCopy);
+                assert!(is_walked && walk.guessed_from.is_none(), "{walk:?} {symbols:?}");
+                complete += usize::from(walk.end == WalkEnd::Complete);
             }
             assert!(walk.end != WalkEnd::BadUnwindInfo, "{symbols:?}");
         }
