@@ -3,7 +3,7 @@
 //! Tier one sends each key to a node; when that node dies, tier two sends its keys to others. A dead
 //! node's keys are no random sample: they all have the same answer of the first function. If the second
 //! depends on the first, they reach only some nodes of tier two, which no chart of normal operation shows.
-//! [`examine`] applies both functions to keys and judges. Everything here is pure: no I/O, no clock, no
+//! [`examine()`] applies both functions to keys and judges. Everything here is pure: no I/O, no clock, no
 //! randomness but that of the functions themselves, so that the same keys always give the same answer.
 
 mod examine;
