@@ -1,6 +1,6 @@
 # The front door: everything a developer or a continuous build does, in one word each. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: test-guest help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event bench-page deps clean
+.PHONY: test-guest test-cross help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event bench-page deps clean
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
@@ -51,6 +51,9 @@ bench-per-event: build ## what watching one fault, call or switch costs
 
 bench-page: build ## the page in a browser, on large recordings
 	bench/page/run
+
+test-cross: ## builds for aarch64 and runs the tests of readers, account, causes and reports there, emulated
+	.ci/cross
 
 test-guest: ## the kernel collectors on Linux 6.1, in an emulated machine
 	.ci/guest

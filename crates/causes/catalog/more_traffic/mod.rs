@@ -3,6 +3,7 @@
 use fathom_evidence::kinds::span;
 use fathom_timeline::{Cell, Stop};
 
+use crate::case::Side;
 use crate::cause::Claim;
 use crate::measure::collections::{allocation_rate, is_ordinary};
 use crate::{Case, Cause, Finding, Standing, say};
@@ -24,16 +25,23 @@ const GREW: f64 = 1.3;
 const SAME: f64 = 1.4;
 
 fn decide(case: &Case<'_>) -> Finding {
-    let requests = case.both(|side| side.spans(span::REQUEST).count() as f64 / side.seconds());
     let has_requests = case.view().spans(span::REQUEST).len() > 0;
-    match (has_requests, requests.1) {
-        (true, Some(quiet)) if quiet > 0.0 => by_requests(case, requests.0, quiet),
-        (true, _) => Finding::unknown(
+    match (has_requests, requests_per_second(&case.slow), case.quiet.as_ref().and_then(requests_per_second)) {
+        (true, Some(slow), Some(quiet)) if quiet > 0.0 => by_requests(case, slow, quiet),
+        (true, ..) => Finding::unknown(
             "no quiet time to compare the number of requests with",
             "fathom explain … --baseline RECORDING",
         ),
-        (false, _) => by_proportion(case),
+        (false, ..) => by_proportion(case),
     }
+}
+
+/// Only the time from the first request that was written down to the last one counts: a latency file may begin later than
+/// the recording, and seconds without any file are no seconds without requests.
+fn requests_per_second(side: &Side<'_>) -> Option<f64> {
+    let began = || side.view.spans(span::REQUEST).map(|request| request.time_ns);
+    let counted_s = side.time.within_ns(began().min()?, began().max()?) as f64 / 1e9;
+    (counted_s > 0.0).then(|| side.spans(span::REQUEST).count() as f64 / counted_s)
 }
 
 fn by_requests(case: &Case<'_>, slow: f64, quiet: f64) -> Finding {
