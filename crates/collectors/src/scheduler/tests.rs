@@ -9,7 +9,7 @@ use std::time::Instant;
 use fathom_evidence::detail::from_text;
 
 use super::*;
-use crate::bpf::tests::{can_load, observed};
+use crate::bpf::tests::{Seen, can_load, observed};
 
 fn wait_on_lock() {
     let (lock, condition) = (Mutex::new(()), Condvar::new());
@@ -38,13 +38,17 @@ fn waits_are_told_by_kind() {
         ("read_write", "recvfrom", wait_for_peer),
     ] {
         let mut took_ns = 0;
-        let seen = observed(&COLLECTOR, || {
-            let began = Instant::now();
-            work();
-            took_ns = began.elapsed().as_nanos() as i64;
-        });
+        let mut observe = || {
+            observed(&COLLECTOR, || {
+                let began = Instant::now();
+                work();
+                took_ns = began.elapsed().as_nanos() as i64;
+            })
+        };
+        // Other tests wait in this process, too, and only so many waits a second become spans.
+        let is_told = |seen: &Seen| seen.spans(span::BLOCKED, Duration::from_millis(60)).len() == 1;
+        let seen = (0..5).map(|_| observe()).find(is_told).unwrap_or_else(|| panic!("{kind}: never told"));
         let long = seen.spans(span::BLOCKED, Duration::from_millis(60));
-        assert_eq!(long.len(), 1, "{kind}: {long:?}");
         assert_eq!(seen.found.text(long[0].name), kind);
         assert!(long[0].duration_ns <= took_ns, "{kind}: {} ns told, {took_ns} ns taken", long[0].duration_ns);
         let detail: Blocked = from_text(seen.found.text(long[0].detail));
