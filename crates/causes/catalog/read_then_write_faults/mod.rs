@@ -6,6 +6,7 @@ use fathom_timeline::{Cell, Series};
 
 use crate::explanation::Evidence;
 use crate::measure::calls::running_claims;
+use crate::measure::stacks;
 use crate::{Case, Cause, Claim, Finding, Side, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -27,6 +28,14 @@ const PART: f64 = 0.1;
 /// Pages that one huge page is split into.
 const SMALL_PAGES: f64 = 512.0;
 
+const SECOND: f64 = 1e9;
+
+/// Where a fault of user code enters the kernel, on x86-64 and on arm64.
+const ENTRIES: &[&str] = &["asm_exc_page_fault", "exc_page_fault", "do_mem_abort"];
+
+/// Pages that the baseline must have got for the price of one to be known.
+const ENOUGH_PAGES: f64 = 10_000.0;
+
 /// First Linux that puts a huge page in the place of the huge zero page instead of splitting it.
 const NOT_SPLIT_SINCE: (u32, u32) = (6, 13);
 
@@ -36,6 +45,8 @@ struct Faults {
     all: f64,
     repeated: f64,
     splits: f64,
+    /// Pages that the application's threads got: their faults but those in vain.
+    served: f64,
     all_ns: f64,
     in_vain_ns: f64,
     /// The same of the collector's threads, which touch the heap when it grows.
@@ -47,7 +58,9 @@ impl Faults {
         let sum = |name: &str, instances: &[&str], of_collector: bool| per_second(side, name, instances, of_collector);
         let of_both = |name: &str, instances: &[&str]| sum(name, instances, true) + sum(name, instances, false);
         let splits = side.view.counter(counter::VMSTAT_COUNT, "thp_split_pmd");
+        let of_application = |instances: &[&str]| sum(counter::PAGE_FAULTS_COUNT, instances, false);
         let mut faults = Faults {
+            served: of_application(&["minor", "major"]) - of_application(&["repeated"]),
             all: of_both(counter::PAGE_FAULTS_COUNT, &["minor", "major"]),
             repeated: of_both(counter::PAGE_FAULTS_COUNT, &["repeated"]),
             splits: side.rise(&splits) / side.seconds(),
@@ -99,12 +112,17 @@ fn decide(case: &Case<'_>) -> Finding {
         }
         false => String::new(),
     };
+    let dearer_ns = dearer_ns(case, &slow, quiet.as_ref());
+    let dearer = match dearer_ns {
+        Some(ns) => format!("; as many pages cost {} per second less before", say::time(ns)),
+        None => String::new(),
+    };
     let text = format!(
-        "{says}: read first, then written{split}; {} per second in vain",
+        "{says}: read first, then written{split}; {} per second in vain{dearer}",
         say::time(slow.in_vain_ns + slow.of_collector_ns)
     );
     let mut finding = Finding::new(Standing::Seen, text).with_all(evidence);
-    finding.claims = claims(case, &slow, quiet.as_ref());
+    finding.claims = claims(case, &slow, quiet.as_ref(), dearer_ns);
     finding.actions = advice(case, &slow);
     finding.crowding(case)
 }
@@ -119,12 +137,30 @@ fn evidence(case: &Case<'_>, slow: &Faults, quiet: Option<&Faults>) -> Vec<Evide
     ]
 }
 
+/// By how much the application's faults became dearer for the pages that it got, per second. That is more than the
+/// faults in vain: to write to the zero page the kernel has to take it out of the tables of all CPUs first, and each fault
+/// has to enter and leave the kernel, which only samples show.
+fn dearer_ns(case: &Case<'_>, slow: &Faults, quiet: Option<&Faults>) -> Option<f64> {
+    // Split pages are not pages that were asked for.
+    let comparable = quiet.filter(|_| !slow.splits_pages());
+    let baseline = comparable.filter(|faults| faults.served * case.quiet.as_ref().map_or(0.0, Side::seconds) >= ENOUGH_PAGES)?;
+    let (slow_running, quiet_running) = case.excess().sums(|cell| matches!(cell, Cell::Running(_)));
+    let (slow_share, quiet_share) = stacks::below(case, ENTRIES).share;
+    let of_samples = |share: f64, running_ns: f64| share * running_ns / case.excess().slow_ns.max(1.0) * SECOND;
+    let more_pages = slow.served / baseline.served;
+    let dearer = |slow_ns: f64, quiet_ns: f64| slow_ns - quiet_ns * more_pages;
+    let ns = dearer(slow.all_ns, baseline.all_ns)
+        .max(dearer(of_samples(slow_share, slow_running), of_samples(quiet_share.unwrap_or(0.0), quiet_running)));
+    (ns > slow.in_vain_ns - baseline.in_vain_ns).then_some(ns)
+}
+
 /// Faults are CPU time of the thread that takes them; those of the collector's threads make its pauses longer, by
 /// the share of each of its workers.
-fn claims(case: &Case<'_>, slow: &Faults, quiet: Option<&Faults>) -> Vec<Claim> {
+fn claims(case: &Case<'_>, slow: &Faults, quiet: Option<&Faults>, dearer_ns: Option<f64>) -> Vec<Claim> {
     let grown =
         |measure: fn(&Faults) -> f64| (measure(slow) - quiet.map_or(0.0, measure)).max(0.0) * case.slow.seconds();
-    let mut claims = running_claims(case, grown(|faults| faults.in_vain_ns));
+    let of_application = dearer_ns.map(|ns| ns * case.slow.seconds());
+    let mut claims = running_claims(case, of_application.unwrap_or_else(|| grown(|faults| faults.in_vain_ns)));
     let workers = case.view().flag("ParallelGCThreads").unwrap_or(1.0).max(1.0);
     let mut left = grown(|faults| faults.of_collector_ns) / workers * case.excess().concurrency;
     for excess in &case.excess().cells {
