@@ -27,6 +27,7 @@ fn main() {
     }
     code += "];\n\npub(crate) static SHARED_SOURCES: &[Source] = &[\n";
     code += &embedded_sources(&here.join("java/fathomlab"));
+    code += &embedded_sources(&here.join("native"));
     code += "];\n";
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("run by cargo")).join("embedded.rs");
     fs::write(out, code).expect("OUT_DIR can be written");

@@ -307,7 +307,7 @@ mod tests {
 
     fn check_surroundings(lab: &Lab, variant: &Variant) {
         let is_phase = |name: &String| lab.phases.iter().any(|phase| phase.name == *name);
-        let has_source = |name: &str| lab.sources.iter().any(|source| source.name == name);
+        let has_source = |name: &str| SHARED_SOURCES.iter().chain(lab.sources).any(|source| source.name == name);
         let is_native = |name: &String| lab.native.iter().any(|native| native.output == *name);
         for companion in lab.companions(variant) {
             assert!(companion.phases.iter().all(is_phase), "{}: {companion:?}", lab.id);

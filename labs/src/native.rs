@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::declaration::{Lab, Variant};
+use crate::declaration::{Lab, SHARED_SOURCES, Variant};
 use crate::error::LabError;
 use crate::jdk::Jdk;
 use crate::needs;
@@ -26,7 +26,7 @@ pub(crate) fn compile(
         return Ok(());
     }
     fs::create_dir_all(folder).map_err(LabError::io("cannot make the folder", folder))?;
-    for source in lab.sources.iter().filter(|source| !source.name.ends_with(".java")) {
+    for source in SHARED_SOURCES.iter().chain(lab.sources).filter(|source| !source.name.ends_with(".java")) {
         let path = folder.join(source.name);
         fs::write(&path, source.text).map_err(LabError::io("cannot write", path))?;
     }

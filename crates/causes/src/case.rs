@@ -8,6 +8,7 @@ use fathom_timeline::{Analysis, BUCKET_NS, Cell, Excess, Intervals, Series, Sign
 use serde::de::DeserializeOwned;
 
 use crate::explanation::Evidence;
+use crate::measure::median;
 
 const SECOND: f64 = 1e9;
 
@@ -156,9 +157,7 @@ impl<'a> Case<'a> {
         let pain = &self.analysis.pain;
         let p99_ns = &self.analysis.account.requests.as_ref()?.p99_ns;
         let of = |index: usize| p99_ns.get(index).copied().flatten();
-        let mut before: Vec<f64> = pain.baseline_buckets().filter_map(of).collect();
-        before.sort_by(f64::total_cmp);
-        let usual_ns = before.get(before.len() / 2).copied().unwrap_or(0.0);
+        let usual_ns = median(pain.baseline_buckets().filter_map(of).collect()).unwrap_or(0.0);
         let late = |p99_ns: f64| (p99_ns - usual_ns).clamp(0.0, BUCKET_NS as f64);
         let is_told = pain.signals.contains(&SignalKind::RequestLatency);
         is_told.then(|| pain.slow_buckets().filter_map(of).map(late).sum())

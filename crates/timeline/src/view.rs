@@ -101,15 +101,15 @@ impl<'a> View<'a> {
     /// All instances of a counter with their thread, each as a series. Two sources may count the same
     /// thing: the numbers are those of the source that has most of them.
     pub fn counters(&self, name: &str) -> BTreeMap<(StrId, i64), Series> {
-        let mut found: HashMap<(StrId, i64), Series> = HashMap::new();
+        // In order, so that sums over them are the same to the last digit each time.
+        let mut found: BTreeMap<(StrId, i64), Series> = BTreeMap::new();
         let indexes = self.recording.strings.find(name).and_then(|name| self.counters_by_name.get(&name));
         for index in indexes.into_iter().flatten() {
             let row = self.recording.counters.row(*index as usize);
             found.entry((row.instance, row.tid)).or_default().0.push((row.time_ns, row.value));
         }
         found.values_mut().for_each(|series| series.0.sort_by_key(|point| point.0));
-        // In order, so that sums over them are the same to the last digit each time.
-        found.into_iter().collect()
+        found
     }
 
     /// Whether a counter was recorded.

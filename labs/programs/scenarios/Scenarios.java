@@ -1,4 +1,5 @@
 import fathomlab.Lab;
+import fathomlab.Loopback;
 import fathomlab.Work;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
@@ -32,7 +33,7 @@ public final class Scenarios {
         for (int i = 0; i < 5; i++) {
             System.gc();
         }
-        waitForServer(port);
+        Loopback.await(port);
         lab.note("lock_wait_ns", LOCK_NS);
         lab.note("downstream_wait_ns", DOWNSTREAM_NS);
         lab.onPhase("after", () -> goWrong(lab));
@@ -45,19 +46,6 @@ public final class Scenarios {
                 goThroughLock(lab);
             }
         });
-    }
-
-    private static void waitForServer(int port) throws Exception {
-        for (int attempt = 0; ; attempt++) {
-            try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
-                return;
-            } catch (IOException refused) {
-                if (attempt == 200) {
-                    throw refused;
-                }
-                TimeUnit.MILLISECONDS.sleep(50);
-            }
-        }
     }
 
     private static void askDownstream(int port, int delayMs, Lab lab) throws IOException {

@@ -39,10 +39,12 @@ fn decide(case: &Case<'_>) -> Finding {
 /// Only the time from the first request that was written down to the last one counts: a latency file may begin later than
 /// the recording, and seconds without any file are no seconds without requests.
 fn requests_per_second(side: &Side<'_>) -> Option<f64> {
-    let began = || side.view.spans(span::REQUEST).map(|request| request.time_ns);
-    let (first, last) = (began().min()?, began().max()?);
+    let mut requests = side.view.spans(span::REQUEST).map(|request| request.time_ns);
+    let gaps = requests.len().saturating_sub(1).max(1);
+    let first = requests.next()?;
+    let last = requests.last().unwrap_or(first);
     // The last one stands for as much time as the others.
-    let gap_ns = (last.saturating_sub(first) as f64 / (began().count() as f64 - 1.0).max(1.0)).round() as i64;
+    let gap_ns = (last.saturating_sub(first) as f64 / gaps as f64).round() as i64;
     let counted_s = side.time.within_ns(first, last.saturating_add(gap_ns)) as f64 / 1e9;
     (counted_s > 0.0).then(|| side.spans(span::REQUEST).count() as f64 / counted_s)
 }

@@ -85,8 +85,8 @@ fn observe(name: &'static str, observer: &mut dyn Observer, stop: &Stop, message
         }
         if now >= hand_over_at {
             hand_over_at = now + HAND_OVER;
-            let cpu_ns = thread_cpu_ns() + observer.own_threads_cpu_ns();
-            let message = Message::Found { name, found: Box::new(std::mem::take(&mut found)), cpu_ns };
+            let found = Box::new(std::mem::take(&mut found));
+            let message = Message::Found { name, found, cpu_ns: cpu_ns(observer) };
             if messages.send(message).is_err() {
                 return;
             }
@@ -101,7 +101,11 @@ fn observe(name: &'static str, observer: &mut dyn Observer, stop: &Stop, message
         );
         found.add_loss(name, loss::TICKS_MISSED, missed, &says);
     }
-    let cpu_ns = thread_cpu_ns() + observer.own_threads_cpu_ns();
     // The recorder may have given up waiting.
-    let _ = messages.send(Message::Found { name, found: Box::new(found), cpu_ns });
+    let _ = messages.send(Message::Found { name, found: Box::new(found), cpu_ns: cpu_ns(observer) });
+}
+
+/// What an observer, on whose thread this is called, has cost until now.
+fn cpu_ns(observer: &dyn Observer) -> i64 {
+    thread_cpu_ns() + observer.own_threads_cpu_ns()
 }

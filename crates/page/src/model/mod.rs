@@ -16,7 +16,7 @@ pub(crate) mod select;
 mod spans;
 mod stack;
 mod subsecond;
-mod table;
+pub(crate) mod table;
 
 pub(crate) mod compare;
 pub(crate) mod weights;

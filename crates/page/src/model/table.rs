@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use arrow_array::types::{Int32Type, Int64Type, UInt32Type};
-use fathom_evidence::StrId;
+use fathom_evidence::{StackId, StrId};
 use rustc_hash::FxHashMap;
 
 use super::Answer;
@@ -38,11 +38,12 @@ pub(super) fn answer(page: &Loaded, query: &Query) -> Result<Answer, Refused> {
     let total_ns: f64 = rows.iter().map(|row| duration(&page.recording, *row) as f64).sum();
     let total = rows.len();
     let shown = order.part(page, rows, offset, limit);
-    Answer::table(table(page, &shown).note("total", total).note("total_ns", total_ns))
+    let table = table(page, &shown, |stack| stack.0).numbers::<UInt32Type>("row", shown.iter().copied());
+    Answer::table(table.note("total", total).note("total_ns", total_ns))
 }
 
-/// Rows of the table of spans.
-pub(crate) fn table(page: &Loaded, rows: &[u32]) -> Columns {
+/// Rows of the table of spans; `stack` numbers their stacks.
+pub(crate) fn table(page: &Loaded, rows: &[u32], stack: impl Fn(StackId) -> u32) -> Columns {
     let spans = &page.recording.spans;
     let text = |id: StrId| page.recording.text(id);
     let at = |row: &u32| *row as usize;
@@ -52,9 +53,8 @@ pub(crate) fn table(page: &Loaded, rows: &[u32]) -> Columns {
         .numbers::<Int32Type>("thread", rows.iter().map(|row| page.threads.number(spans.tid[at(row)]) as i32))
         .words("kind", rows.iter().map(|row| text(spans.kind[at(row)])))
         .words("name", rows.iter().map(|row| text(spans.name[at(row)])))
-        .numbers::<UInt32Type>("row", rows.iter().copied())
-        .numbers::<UInt32Type>("stack", rows.iter().map(|row| spans.stack_id[at(row)].0))
-        .numbers::<UInt32Type>("kernel_stack", rows.iter().map(|row| spans.kernel_stack_id[at(row)].0))
+        .numbers::<UInt32Type>("stack", rows.iter().map(|row| stack(spans.stack_id[at(row)])))
+        .numbers::<UInt32Type>("kernel_stack", rows.iter().map(|row| stack(spans.kernel_stack_id[at(row)])))
         .words("detail", rows.iter().map(|row| text(spans.detail[at(row)])))
 }
 

@@ -2,15 +2,15 @@
 
 use std::cmp::Reverse;
 
-use arrow_array::types::{Float32Type, Int32Type, Int64Type, UInt8Type, UInt32Type};
-use fathom_evidence::{StackId, Table};
+use arrow_array::types::{Float32Type, Int32Type, UInt8Type, UInt32Type};
+use fathom_evidence::Table;
 
 use crate::columns::Columns;
 use crate::index::spans::duration;
 use crate::index::tree::Place;
 use crate::loaded::Loaded;
 use crate::model::select::Stretch;
-use crate::model::{counter, heat, log};
+use crate::model::{counter, heat, log, table};
 
 /// Times of samples are in this unit, in ns; in the next one if two are too far apart for it.
 const TIME_UNITS_NS: [i64; 2] = [1_000, 1_000_000];
@@ -52,7 +52,8 @@ pub(super) fn all(page: &Loaded, detail: Detail) -> (u32, Vec<(String, Columns)>
     let samples = Samples::choose(page, detail.samples);
     let (rows, total, total_ns) = spans(page, detail.spans);
     let nodes = Nodes::of(page, &samples, &rows);
-    parts.push(("spans".to_owned(), span_table(page, &rows, &nodes).note("total", total).note("total_ns", total_ns)));
+    let spans = table::table(page, &rows, |stack| nodes.row[page.node_of(stack) as usize]);
+    parts.push(("spans".to_owned(), spans.note("total", total).note("total_ns", total_ns)));
     parts.push(("samples".to_owned(), samples.table(page, &nodes)));
     parts.push(("stacks".to_owned(), nodes.table(page)));
     parts.push(("frames".to_owned(), frames(page)));
@@ -150,22 +151,6 @@ fn spans(page: &Loaded, max: usize) -> (Vec<u32>, usize, f64) {
     }
     kept.sort_by_key(|row| (page.recording.spans.time_ns[*row as usize], *row));
     (kept, total, total_ns)
-}
-
-fn span_table(page: &Loaded, rows: &[u32], nodes: &Nodes) -> Columns {
-    let spans = &page.recording.spans;
-    let text = |id| page.recording.text(id);
-    let at = |row: &u32| *row as usize;
-    let stack = |id: StackId| nodes.row[page.node_of(id) as usize];
-    Columns::default()
-        .numbers::<Int64Type>("t", rows.iter().map(|row| page.axis.at(spans.time_ns[at(row)])))
-        .numbers::<Int64Type>("duration", rows.iter().map(|row| duration(&page.recording, *row)))
-        .numbers::<Int32Type>("thread", rows.iter().map(|row| page.threads.number(spans.tid[at(row)]) as i32))
-        .words("kind", rows.iter().map(|row| text(spans.kind[at(row)])))
-        .words("name", rows.iter().map(|row| text(spans.name[at(row)])))
-        .numbers::<UInt32Type>("stack", rows.iter().map(|row| stack(spans.stack_id[at(row)])))
-        .numbers::<UInt32Type>("kernel_stack", rows.iter().map(|row| stack(spans.kernel_stack_id[at(row)])))
-        .words("detail", rows.iter().map(|row| text(spans.detail[at(row)])))
 }
 
 /// The nodes of the tree of stacks that something refers to, numbered anew in the same order.

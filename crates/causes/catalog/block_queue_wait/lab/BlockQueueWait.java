@@ -1,53 +1,10 @@
-import com.sun.nio.file.ExtendedOpenOption;
-import fathomlab.Lab;
-import fathomlab.Work;
-import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
-import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
-import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.atomic.LongAdder;
+import fathomlab.DirectReads;
 
-/** Reads a block of a file past the page cache for each request, as data bases do. */
+/** Reads a block of a file for each request. What happens to the device under it is the runner's doing. */
 public final class BlockQueueWait {
-    private static final int BLOCK_BYTES = 4096;
-
-    private final FileChannel file;
-    private final int blocks;
-    private final LongAdder reads = new LongAdder();
-    private final LongAdder readNs = new LongAdder();
-    private final ThreadLocal<ByteBuffer> buffer =
-            ThreadLocal.withInitial(() -> ByteBuffer.allocateDirect(2 * BLOCK_BYTES).alignedSlice(BLOCK_BYTES));
-
-    private BlockQueueWait(FileChannel file) throws IOException {
-        this.file = file;
-        blocks = (int) (file.size() / BLOCK_BYTES);
-    }
+    private BlockQueueWait() {}
 
     public static void main(String[] args) throws Exception {
-        Lab lab = Lab.of(args);
-        Path path = Path.of(lab.text("file"));
-        FileChannel file = FileChannel.open(path, StandardOpenOption.READ, ExtendedOpenOption.DIRECT);
-        BlockQueueWait service = new BlockQueueWait(file);
-        lab.onEnd(() -> {
-            lab.note("reads", service.reads.sum());
-            lab.note("read_ns", service.readNs.sum() / (double) Math.max(1, service.reads.sum()));
-        });
-        lab.run(request -> {
-            Work.spin(100_000, request);
-            service.read(lab.in("after"));
-        });
-    }
-
-    private void read(boolean counts) throws IOException {
-        long block = ThreadLocalRandom.current().nextInt(blocks);
-        ByteBuffer into = buffer.get().clear().limit(BLOCK_BYTES);
-        long from = System.nanoTime();
-        file.read(into, block * BLOCK_BYTES);
-        if (counts) {
-            reads.increment();
-            readNs.add(System.nanoTime() - from);
-        }
+        DirectReads.run(args);
     }
 }

@@ -1,4 +1,5 @@
 import fathomlab.Lab;
+import fathomlab.Loopback;
 import fathomlab.Work;
 import java.io.DataOutputStream;
 import java.io.IOException;
@@ -10,7 +11,6 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** Downloads objects of a fixed size from a server on the same machine, in one of several styles. */
@@ -35,25 +35,12 @@ public final class ChattySocketReads {
     public static void main(String[] args) throws Exception {
         Lab lab = Lab.of(args);
         ChattySocketReads client = new ChattySocketReads(lab);
-        waitForServer(client.port);
+        Loopback.await(client.port);
         lab.note("bytes_read", BYTES);
         lab.run(request -> {
             Work.spin(50_000, request);
             client.download(lab.in("after"));
         });
-    }
-
-    private static void waitForServer(int port) throws Exception {
-        for (int attempt = 0; ; attempt++) {
-            try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
-                return;
-            } catch (IOException refused) {
-                if (attempt == 200) {
-                    throw refused;
-                }
-                TimeUnit.MILLISECONDS.sleep(50);
-            }
-        }
     }
 
     private void download(boolean exposed) throws Exception {

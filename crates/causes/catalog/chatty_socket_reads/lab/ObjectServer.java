@@ -1,8 +1,7 @@
+import fathomlab.Loopback;
 import java.io.DataInputStream;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 
@@ -10,34 +9,25 @@ import java.nio.charset.StandardCharsets;
 public final class ObjectServer {
     private static final byte[] DATA = new byte[4 << 20];
 
-    public static void main(String[] args) throws Exception {
-        ServerSocket server = new ServerSocket(Integer.parseInt(args[0]), 100, InetAddress.getLoopbackAddress());
-        while (true) {
-            Socket client = server.accept();
-            client.setTcpNoDelay(true);
-            Thread thread = new Thread(() -> serve(client));
-            thread.setDaemon(true);
-            thread.start();
-        }
+    private ObjectServer() {}
+
+    public static void main(String[] args) throws IOException {
+        Loopback.serve(Integer.parseInt(args[0]), ObjectServer::send);
     }
 
-    private static void serve(Socket client) {
-        try (client) {
-            DataInputStream in = new DataInputStream(client.getInputStream());
-            OutputStream out = client.getOutputStream();
-            while (true) {
-                int word = in.readInt();
-                // "GET " as a number: no object is that large.
-                boolean isHttp = word == 0x47455420;
-                int size = isHttp ? sizeInRequest(in) : word;
-                if (isHttp) {
-                    String head = "HTTP/1.1 200 OK\r\nContent-Length: " + size + "\r\n\r\n";
-                    out.write(head.getBytes(StandardCharsets.ISO_8859_1));
-                }
-                out.write(DATA, 0, Math.min(size, DATA.length));
+    private static void send(Socket client) throws IOException {
+        DataInputStream in = new DataInputStream(client.getInputStream());
+        OutputStream out = client.getOutputStream();
+        while (true) {
+            int word = in.readInt();
+            // "GET " as a number: no object is that large.
+            boolean isHttp = word == 0x47455420;
+            int size = isHttp ? sizeInRequest(in) : word;
+            if (isHttp) {
+                String head = "HTTP/1.1 200 OK\r\nContent-Length: " + size + "\r\n\r\n";
+                out.write(head.getBytes(StandardCharsets.ISO_8859_1));
             }
-        } catch (IOException end) {
-            // The client hung up.
+            out.write(DATA, 0, Math.min(size, DATA.length));
         }
     }
 

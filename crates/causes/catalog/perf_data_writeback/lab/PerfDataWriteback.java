@@ -1,25 +1,10 @@
-import fathomlab.Lab;
-import fathomlab.Work;
-import java.util.concurrent.TimeUnit;
+import fathomlab.Garbage;
 
-/**
- * Makes garbage, so that the JVM stops for a young collection many times a second and writes its performance counters
- * each time. What happens to the disk that holds them is the runner's doing.
- */
+/** Has many young collections, each of which writes the performance counters. What happens to the disk below them is the runner's doing. */
 public final class PerfDataWriteback {
-    private static final int CHUNK_BYTES = 32 * 1024;
-
     private PerfDataWriteback() {}
 
     public static void main(String[] args) throws Exception {
-        Lab lab = Lab.of(args);
-        int chunks = (int) lab.number("garbage_kb_per_request") * 1024 / CHUNK_BYTES;
-        lab.run(request -> {
-            Work.spin(100_000, request);
-            for (int i = 0; i < chunks; i++) {
-                Work.fill(new byte[CHUNK_BYTES], request);
-            }
-            TimeUnit.MILLISECONDS.sleep(1);
-        });
+        Garbage.run(args);
     }
 }

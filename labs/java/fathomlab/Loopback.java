@@ -1,0 +1,53 @@
+package fathomlab;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.concurrent.TimeUnit;
+
+/** Servers on loopback that are a process of their own, and how others wait until they are there. */
+public final class Loopback {
+    private static final int ATTEMPTS = 200;
+
+    private Loopback() {}
+
+    /** What is done for one client, until it hangs up. */
+    public interface Session {
+        void serve(Socket client) throws IOException, InterruptedException;
+    }
+
+    /** Serves each client on a thread of its own, for ever. */
+    public static void serve(int port, Session session) throws IOException {
+        ServerSocket server = new ServerSocket(port, 100, InetAddress.getLoopbackAddress());
+        while (true) {
+            Socket client = server.accept();
+            client.setTcpNoDelay(true);
+            Thread thread = new Thread(() -> untilHungUp(session, client));
+            thread.setDaemon(true);
+            thread.start();
+        }
+    }
+
+    private static void untilHungUp(Session session, Socket client) {
+        try (client) {
+            session.serve(client);
+        } catch (IOException | InterruptedException end) {
+            // The client hung up.
+        }
+    }
+
+    /** Waits until somebody listens. */
+    public static void await(int port) throws IOException, InterruptedException {
+        for (int attempt = 0; ; attempt++) {
+            try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
+                return;
+            } catch (IOException refused) {
+                if (attempt == ATTEMPTS) {
+                    throw refused;
+                }
+                TimeUnit.MILLISECONDS.sleep(50);
+            }
+        }
+    }
+}
