@@ -12,6 +12,8 @@ const WAITS: u8 = 2;
 const WAITS_FOR_PEER: u8 = 4;
 /// On a file, a socket or a pipe alike: calls on sockets are counted apart.
 const ON_ANYTHING: u8 = 8;
+/// The thread ends in it.
+const NEVER_RETURNS: u8 = 16;
 
 /// Added to the number of such a call when it was on a socket.
 const ON_SOCKET: u32 = 1 << 16;
@@ -68,6 +70,7 @@ const KINDS: &[(u8, &[&str])] = &[
             "restart_syscall",
         ],
     ),
+    (NEVER_RETURNS, &["exit", "exit_group"]),
     (ON_ANYTHING, &["read", "readv", "write", "writev"]),
     (
         WAITS_FOR_PEER,

@@ -24,7 +24,7 @@ use crate::pace::Pace;
 use crate::symbols::Symbols;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use descriptors::Descriptors;
-use parse::{SlowCall, Sum, thread_and_call};
+use parse::{SlowCall, Sum, place, thread_and_call};
 
 const NAME: &str = "system_calls";
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/system_calls.bpf.o"));
@@ -60,6 +60,7 @@ impl Collector for SystemCalls {
         let observer = Observed {
             ring: Ring::new(&programs.map("slow")?)?,
             sums: Table::new(programs.map("sums")?),
+            places: Table::new(programs.map("sums_places")?),
             entered: Table::new(programs.map("entered")?),
             programs,
             calls,
@@ -92,6 +93,8 @@ struct Observed {
     programs: Programs,
     ring: Ring,
     sums: Table,
+    /// Where most sums are.
+    places: Table,
     entered: Table,
     calls: Calls,
     symbols: Symbols,
@@ -167,10 +170,11 @@ impl Observed {
     /// Writes the sums that changed.
     fn count(&mut self, found: &mut Recording) {
         self.counted.read(self.clock.now_ns());
+        self.places.read();
         self.sums.read();
-        for (key, value) in self.sums.rows() {
-            let (tid, number) = thread_and_call(key);
-            if let Some(rise) = self.counted.see((tid, number), Sum::parse(value)) {
+        let others = self.sums.rows().map(|(key, value)| (thread_and_call(key), Sum::parse(value)));
+        for ((tid, number), sum) in self.places.rows().filter_map(|(_, value)| place(value)).chain(others) {
+            if let Some(rise) = self.counted.see((tid, number), sum) {
                 add_sum(tid, &calls::counted_name(&self.calls, number), &rise, found);
             }
         }

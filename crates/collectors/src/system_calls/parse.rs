@@ -54,6 +54,13 @@ pub(super) fn thread_and_call(key: &[u8]) -> (u32, u32) {
     words(key).next().map(halves).unwrap_or_default()
 }
 
+/// A value of the map `sums_places`: whose sum it is, and the sum; `None` when nobody has come for the place.
+pub(super) fn place(value: &[u8]) -> Option<((u32, u32), Sum)> {
+    let (call, sum) = value.split_at_checked(8)?;
+    let (tid, number) = thread_and_call(call);
+    (tid != 0).then(|| ((tid, number), Sum::parse(sum)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,5 +94,14 @@ mod tests {
         assert_eq!(Sum::parse(&[]), Sum::default());
         assert_eq!(thread_and_call(&[7, 0, 0, 0, 8, 0, 0, 0]), (7, 8));
         assert_eq!(thread_and_call(&[7]), (0, 0));
+    }
+
+    #[test]
+    fn places_are_free_until_somebody_comes() {
+        let value = |tid: u8| [[tid, 0, 0, 0, 8, 0, 0, 0], [3, 0, 0, 0, 0, 0, 0, 0]].concat();
+        assert_eq!(place(&value(7)), Some(((7, 8), Sum { count: 3, ..Sum::default() })));
+        for nobody in [&value(0), &value(7)[..7], &[]] {
+            assert_eq!(place(nobody), None);
+        }
     }
 }

@@ -12,6 +12,7 @@
 #define WAITS 2
 #define WAITS_FOR_PEER 4
 #define ON_ANYTHING 8
+#define NEVER_RETURNS 16
 
 /* Added to the number of a call that may be on anything when it was on a socket. */
 #define ON_SOCKET (1 << 16)
@@ -33,7 +34,28 @@ struct {
 	__u64 over_budget;
 } losses SEC(".data.losses") = {};
 
-/* When each thread entered the call that it is in. */
+/*
+ * Each call of the target pays for what happens here, and looking into a hash map is the dearest part of it. So each
+ * map has an array before it, in which a thread (or one of its calls) has one place; who finds it taken by another
+ * goes to the hash map.
+ */
+#define PLACES 4096
+#define PLACES_OF_SUMS 2048
+
+/* When a thread entered the call that it is in; the place is free while its thread is in none. */
+struct inside {
+	__u32 tid;
+	__u32 reserved;
+	__u64 began_ns;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PLACES);
+	__type(key, __u32);
+	__type(value, struct inside);
+} entered_places SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
@@ -59,6 +81,19 @@ struct {
 	__type(key, struct call);
 	__type(value, struct sum);
 } sums SEC(".maps");
+
+/* A place belongs to the first call that comes for it; no thread is 0. */
+struct sum_place {
+	__u64 call;
+	struct sum sum;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PLACES_OF_SUMS);
+	__type(key, __u32);
+	__type(value, struct sum_place);
+} sums_places SEC(".maps");
 
 struct slow_call {
 	__u64 began_ns;
@@ -101,21 +136,60 @@ struct task_struct___files {
 	struct files_struct *files;
 } KERNEL_TYPE;
 
-SEC("tp_btf/sys_enter")
-int call_begins(arguments args)
+static __always_inline struct inside *place_of(__u32 tid)
 {
-	__u64 id = bpf_get_current_pid_tgid(), now, *when;
-	__u32 tid = id;
+	__u32 index = tid & (PLACES - 1);
 
-	if (id >> 32 != config.tgid)
-		return 0;
-	when = bpf_map_lookup_elem(&entered, &tid);
-	now = bpf_ktime_get_ns();
+	return bpf_map_lookup_elem(&entered_places, &index);
+}
+
+static __always_inline void enter_slowly(__u32 tid, __u64 now)
+{
+	__u64 *when = bpf_map_lookup_elem(&entered, &tid);
+
 	if (when)
 		*when = now;
 	else if (bpf_map_update_elem(&entered, &tid, &now, BPF_NOEXIST))
 		COUNT(losses.threads_full);
+}
+
+SEC("tp_btf/sys_enter")
+int call_begins(arguments args)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__s64 number = args[1];
+	__u32 tid = id;
+	struct inside *place;
+
+	if (id >> 32 != config.tgid)
+		return 0;
+	if (number >= 0 && number < CALLS && config.kinds[below(number, CALLS)] & NEVER_RETURNS)
+		return 0;
+	place = place_of(tid);
+	if (place && (place->tid == tid || !__sync_val_compare_and_swap(&place->tid, 0, tid)))
+		place->began_ns = bpf_ktime_get_ns();
+	else
+		enter_slowly(tid, bpf_ktime_get_ns());
 	return 0;
+}
+
+/* When the call began that ends now; 0 when that was not seen. */
+static __always_inline __u64 leave(__u32 tid)
+{
+	struct inside *place = place_of(tid);
+	__u64 began_ns, *when;
+
+	if (place && place->tid == tid) {
+		began_ns = place->began_ns;
+		place->tid = 0;
+		return began_ns;
+	}
+	when = bpf_map_lookup_elem(&entered, &tid);
+	if (!when)
+		return 0;
+	began_ns = *when;
+	*when = 0;
+	return began_ns;
 }
 
 static __always_inline void take_arguments(__u64 *into, struct pt_regs *registers)
@@ -143,13 +217,17 @@ static __always_inline void take_arguments(__u64 *into, struct pt_regs *register
 /* The type of file that a descriptor of the current process stands for; 0 when it is closed. */
 static __always_inline unsigned int type_of(__u64 descriptor)
 {
-	struct task_struct___files *task = (void *)bpf_get_current_task();
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct file **slots = BPF_CORE_READ(table, fd), *file = 0;
+	struct task_struct___files *task = (void *)bpf_get_current_task_btf();
+	struct files_struct *files = task->files;
+	struct fdtable *table;
+	struct file *file = 0;
 
-	if (descriptor >= BPF_CORE_READ(table, max_fds))
+	if (!files)
 		return 0;
-	bpf_probe_read_kernel(&file, sizeof(file), slots + descriptor);
+	table = files->fdt;
+	if (!table || descriptor >= table->max_fds)
+		return 0;
+	bpf_probe_read_kernel(&file, sizeof(file), table->fd + descriptor);
 	return BPF_CORE_READ(file, f_inode, i_mode) & 0170000;
 }
 
@@ -207,8 +285,15 @@ static __always_inline void send(arguments args, __u64 began_ns, __u64 duration_
 static __always_inline struct sum *sum_of(__u32 tid, __u32 number)
 {
 	struct call call = { .tid = tid, .number = number };
-	struct sum *sum = bpf_map_lookup_elem(&sums, &call);
+	/* Neighbouring threads and calls go to different places. */
+	__u32 index = (tid * 97 + number * 13 + (number >> 16)) & (PLACES_OF_SUMS - 1);
+	struct sum_place *place = bpf_map_lookup_elem(&sums_places, &index);
+	__u64 whose = (__u64)number << 32 | tid;
+	struct sum *sum;
 
+	if (place && (place->call == whose || !__sync_val_compare_and_swap(&place->call, 0, whose)))
+		return &place->sum;
+	sum = bpf_map_lookup_elem(&sums, &call);
 	if (sum)
 		return sum;
 	bpf_map_update_elem(&sums, &call, &no_sum, BPF_NOEXIST);
@@ -218,7 +303,7 @@ static __always_inline struct sum *sum_of(__u32 tid, __u32 number)
 SEC("tp_btf/sys_exit")
 int call_ends(arguments args)
 {
-	__u64 id = bpf_get_current_pid_tgid(), *when, began_ns, duration_ns;
+	__u64 id = bpf_get_current_pid_tgid(), began_ns, duration_ns;
 	__s64 result = args[1];
 	__u32 tid = id, number, on_socket = 0, type = 0;
 	struct sum *sum;
@@ -226,11 +311,9 @@ int call_ends(arguments args)
 
 	if (id >> 32 != config.tgid)
 		return 0;
-	when = bpf_map_lookup_elem(&entered, &tid);
-	if (!when || !*when)
+	began_ns = leave(tid);
+	if (!began_ns)
 		return 0;
-	began_ns = *when;
-	*when = 0;
 	duration_ns = bpf_ktime_get_ns() - began_ns;
 	number = system_call((struct pt_regs *)args[0]);
 	kind = number < CALLS ? config.kinds[below(number, CALLS)] : 0;

@@ -1,5 +1,6 @@
 //! Calls that this process makes itself, so that their number and length are known.
 
+use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::thread;
@@ -110,4 +111,44 @@ fn waiting_for_a_peer_has_no_stack_and_mere_waiting_is_not_told() {
     assert!(["read", "recvfrom"].contains(&told[0].0), "{told:?}");
     assert_eq!(told[0].1, StackId(0));
     assert!(seen.counted(counter::SYSTEM_CALLS_NS, "clock_nanosleep") >= 60e6);
+}
+
+/// More threads and calls than there are places for: the others are in the hash map, and none is counted twice or lost.
+#[test]
+fn sums_are_whole_when_their_places_are_taken() {
+    if !can_load("sums_are_whole_when_their_places_are_taken") {
+        return;
+    }
+    const THREADS: usize = 300;
+    const ROUNDS: usize = 10;
+    let calls = [
+        (libc::SYS_getpgid, "getpgid"),
+        (libc::SYS_getsid, "getsid"),
+        (libc::SYS_getpriority, "getpriority"),
+        (libc::SYS_sched_getscheduler, "sched_getscheduler"),
+        (libc::SYS_sched_get_priority_max, "sched_get_priority_max"),
+        (libc::SYS_sched_get_priority_min, "sched_get_priority_min"),
+        (libc::SYS_getgroups, "getgroups"),
+    ];
+    let seen = observed(&COLLECTOR, || {
+        thread::scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(|| {
+                    for (number, _) in calls.iter().cycle().take(calls.len() * ROUNDS) {
+                        // SAFETY: these calls only ask, and take numbers.
+                        unsafe { libc::syscall(*number, 0, 0) };
+                    }
+                });
+            }
+        });
+    });
+    for (_, call) in calls {
+        let mut by_thread = HashMap::new();
+        for row in seen.found.counters.rows() {
+            if seen.found.text(row.name) == counter::SYSTEM_CALLS_COUNT && seen.found.text(row.instance) == call {
+                by_thread.insert(row.tid, row.value);
+            }
+        }
+        assert_eq!(by_thread.values().sum::<f64>(), (THREADS * ROUNDS) as f64, "{call}");
+    }
 }
