@@ -83,7 +83,7 @@ fn pain(analysis: &Analysis<'_>, axis: &Axis) -> Vec<Lane> {
     let told = analysis.pain.told.iter().map(|told| Lane {
         id: format!("pain.{}", told.kind.name()),
         group: words::PAIN,
-        title: told.kind.name().replace('_', " "),
+        title: words::title(told.kind.name()),
         says: "The signal that tells slow seconds.".to_owned(),
         unit: told.kind.unit(),
         kind: LaneKind::Counter,

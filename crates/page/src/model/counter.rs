@@ -1,19 +1,23 @@
 //! One line of a lane, thinned to what a picture of some width can show.
 //!
-//! Each pixel has the least, the greatest and the last value that it covers, so that no spike is lost.
+//! Each pixel has the least, the greatest and the last value that it covers, so that no spike is lost. All lines of a
+//! lane come as one answer, if they are asked for by their numbers.
 
-use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::types::{Float64Type, Int64Type, UInt32Type};
 
 use super::Answer;
-use super::select::Stretch;
+use super::select::{self, Stretch};
 use crate::columns::Columns;
-use crate::index::lanes::Points;
+use crate::index::lanes::{Instance, Lane, Points};
 use crate::loaded::Loaded;
 use crate::query::Query;
 use crate::refused::Refused;
 
 const WIDTH: usize = 1_500;
 const WIDTH_MAX: usize = 16_384;
+
+/// More lines than this do not come together; their numbers may be repeated without end.
+const INSTANCES_MAX: usize = 256;
 
 /// What a pixel shows.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,11 +35,26 @@ pub(super) fn answer(page: &Loaded, query: &Query) -> Result<Answer, Refused> {
     let width = query.count("width", WIDTH, WIDTH_MAX, "a number of pixels up to 16384")?.max(1);
     let id = query.required("lane", "the id of a lane")?;
     let lane = page.lanes.iter().find(|lane| lane.id == id).ok_or_else(|| Refused::not_there("lane", id))?;
+    let count = lane.instances.len();
+    let Some(numbers) = select::numbers(query, "instances", count)? else {
+        return Answer::table(table(&thin(&instance(lane, query)?.points, stretch, width)));
+    };
+    let mut is_wanted = vec![false; count];
+    numbers.into_iter().flatten().take(INSTANCES_MAX).for_each(|number| is_wanted[number] = true);
+    let mut lines: Vec<(u32, Pixel)> = Vec::new();
+    for (number, instance) in (0..).zip(&lane.instances).filter(|(number, _)| is_wanted[*number as usize]) {
+        lines.extend(thin(&instance.points, stretch, width).into_iter().map(|pixel| (number, pixel)));
+    }
+    let pixels: Vec<Pixel> = lines.iter().map(|(_, pixel)| *pixel).collect();
+    Answer::table(table(&pixels).numbers::<UInt32Type>("instance", lines.iter().map(|(number, _)| *number)))
+}
+
+/// The one line that `instance` names.
+fn instance<'l>(lane: &'l Lane, query: &Query) -> Result<&'l Instance, Refused> {
     let name = query.text("instance").unwrap_or("");
     let named = lane.instances.iter().find(|instance| instance.name == name);
     let only = || lane.instances.first().filter(|_| name.is_empty() && lane.instances.len() == 1);
-    let instance = named.or_else(only).ok_or_else(|| Refused::not_there("instance", name))?;
-    Answer::table(table(&thin(&instance.points, stretch, width)))
+    named.or_else(only).ok_or_else(|| Refused::not_there("instance", name))
 }
 
 /// The pixels as a table.

@@ -1,4 +1,5 @@
-//! Threads over time: the samples of each thread in each column of a picture, or its state there.
+//! Threads over time: the samples of each thread in each column of a picture, or its state there; or both added up
+//! by role, which stays small however many threads there are.
 
 use arrow_array::types::{Float32Type, Int32Type, UInt8Type, UInt16Type};
 use fathom_timeline::Series;
@@ -19,6 +20,12 @@ const COLUMNS_MAX: usize = 8_192;
 
 /// A picture has no more cells than this, whatever the number of threads: its columns become fewer.
 const CELLS_MAX: usize = 8_000_000;
+
+/// Cells whose samples are looked at together: what is known of them fits into the cache of a processor.
+const CELLS_AT_ONCE: usize = 1 << 14;
+
+/// A picture is worked on in at least so many parts.
+const PARTS_MIN: usize = 16;
 
 /// Value of `state` where a cell has none.
 const NO_STATE: u8 = u8::MAX;
@@ -59,6 +66,11 @@ pub(super) fn answer(page: &Loaded, query: &Query) -> Result<Answer, Refused> {
     let wanted = query.count("columns", COLUMNS, COLUMNS_MAX, "a number of columns up to 8192")?.max(1);
     let count = threads.as_ref().map_or(page.threads.len(), |set| set.iter().count());
     let raster = Raster { stretch, columns: wanted.min(CELLS_MAX / count.max(1)).max(1) };
+    let is_by_role = match query.text("sum") {
+        None => false,
+        Some("role") => true,
+        Some(other) => return Err(Refused::parameter("sum", other, "role, or nothing")),
+    };
     let (cells, full) = match query.text("by").unwrap_or("samples") {
         "state" => (states(page, raster, threads.as_ref()), 1.0),
         "samples" => {
@@ -69,7 +81,8 @@ pub(super) fn answer(page: &Loaded, query: &Query) -> Result<Answer, Refused> {
         }
         other => return Err(Refused::parameter("by", other, "samples or state")),
     };
-    Answer::table(table(&cells, raster).note("full", full))
+    let columns = if is_by_role { by_role(page, &cells, raster) } else { table(&cells, raster) };
+    Answer::table(columns.note("full", full))
 }
 
 /// The weight of a cell whose thread was busy all the time, or the greatest where weights are no time.
@@ -82,11 +95,32 @@ fn full(event: Option<&Event>, raster: Raster, cells: &[Cell]) -> f64 {
 
 /// Cells as a table.
 pub(crate) fn table(cells: &[Cell], raster: Raster) -> Columns {
-    Columns::default()
+    let columns = Columns::default()
         .numbers::<Int32Type>("thread", cells.iter().map(|cell| cell.thread as i32))
         .numbers::<UInt16Type>("column", cells.iter().map(|cell| cell.column))
         .numbers::<Float32Type>("value", cells.iter().map(|cell| cell.value))
-        .numbers::<UInt8Type>("state", cells.iter().map(|cell| cell.state))
+        .numbers::<UInt8Type>("state", cells.iter().map(|cell| cell.state));
+    notes(columns, raster)
+}
+
+/// Cells added up by the role of their thread, but for those of threads that wait for work.
+fn by_role(page: &Loaded, cells: &[Cell], raster: Raster) -> Columns {
+    let mut sums = vec![0.0_f64; ROLES.len() * raster.columns];
+    for cell in cells.iter().filter(|cell| cell.state != State::Idle as u8) {
+        let role = usize::from(page.threads[cell.thread as usize].role);
+        sums[role * raster.columns + usize::from(cell.column)] += f64::from(cell.value);
+    }
+    let filled: Vec<(usize, f64)> = sums.into_iter().enumerate().filter(|(_, sum)| *sum > 0.0).collect();
+    let columns = Columns::default()
+        .numbers::<UInt8Type>("role", filled.iter().map(|(index, _)| (index / raster.columns) as u8))
+        .numbers::<UInt16Type>("column", filled.iter().map(|(index, _)| (index % raster.columns) as u16))
+        .numbers::<Float32Type>("value", filled.iter().map(|(_, sum)| *sum as f32));
+    notes(columns, raster)
+}
+
+/// What is said of a picture as a whole.
+fn notes(columns: Columns, raster: Raster) -> Columns {
+    columns
         .note("columns", raster.columns)
         .note("column_ns", raster.column_ns())
         .note("from", raster.stretch.from)
@@ -117,31 +151,46 @@ pub(crate) fn states(page: &Loaded, raster: Raster, threads: Option<&ThreadSet>)
     let numbers: Vec<u32> =
         (0..page.threads.len() as u32).filter(|n| threads.is_none_or(|set| set.contains(*n))).collect();
     let layers = Layers::new(page);
-    let of_column = |column: usize| {
-        let to = if column + 1 == raster.columns { raster.stretch.to } else { raster.begin(column + 1) };
-        let window = Window { from: raster.begin(column), to };
-        let seen = layers.seen(page, window);
-        let stops = window.stops(page);
-        let cell = |thread: u32| {
-            let of = Filled::new(page, thread, window, &stops, seen.as_deref());
-            let (state, part) = of.largest(window)?;
-            Some(Cell { thread, column: column as u16, value: part as f32, state: state as u8 })
-        };
-        numbers.iter().filter_map(|thread| cell(*thread)).collect::<Vec<Cell>>()
+    // A thread's segments are found once for a few columns; what its samples say of them stays in the cache.
+    let at_once = (CELLS_AT_ONCE / page.threads.len().max(1)).clamp(1, raster.columns.div_ceil(PARTS_MIN));
+    let of_columns = |first: usize| {
+        let windows: Vec<Window> =
+            (first..raster.columns.min(first + at_once)).map(|column| Window::of(page, raster, column)).collect();
+        let seen = layers.seen(page, &windows);
+        let mut cells = Vec::new();
+        numbers.iter().for_each(|thread| add_cells(page, *thread, first, &windows, &seen, &mut cells));
+        cells
     };
-    (0..raster.columns).into_par_iter().flat_map_iter(of_column).collect()
+    (0..raster.columns.div_ceil(at_once)).into_par_iter().flat_map_iter(|part| of_columns(part * at_once)).collect()
+}
+
+/// Adds the cells of one thread in some columns.
+fn add_cells(page: &Loaded, thread: u32, first: usize, windows: &[Window], seen: &Seen, cells: &mut Vec<Cell>) {
+    let mut segments = page.cover.threads[thread as usize].segments.as_slice();
+    if let Some(window) = windows.first() {
+        segments = &segments[segments.partition_point(|segment| segment.1 <= window.time.from)..];
+    }
+    for (number, window) in windows.iter().enumerate() {
+        let over = segments.iter().take_while(|segment| segment.1 <= window.time.from).count();
+        segments = &segments[over..];
+        let filled = Filled::new(page, thread, window, segments, seen.of(number, thread));
+        if let Some((state, part)) = filled.largest(window.time) {
+            let column = (first + number) as u16;
+            cells.push(Cell { thread, column, value: part as f32, state: state as u8 });
+        }
+    }
 }
 
 type Amounts = [f64; STATES.len()];
 
 /// The time of one column.
 #[derive(Debug, Clone, Copy)]
-struct Window {
+struct Time {
     from: i64,
     to: i64,
 }
 
-impl Window {
+impl Time {
     fn length(self) -> f64 {
         self.to.saturating_sub(self.from) as f64
     }
@@ -153,19 +202,32 @@ impl Window {
             && read(series.0.last()).is_some_and(|last| last >= self.to)
     }
 
-    /// Adds what `segments` have within this time.
+    /// Adds what `segments`, of which the first ends after the beginning of this time, have within it.
     fn add(self, segments: &[(i64, i64, State)], mut amount: impl FnMut(i64, i64, State)) {
-        let first = segments.partition_point(|segment| segment.1 <= self.from);
-        for (from, to, state) in segments[first..].iter().take_while(|segment| segment.0 < self.to) {
+        for (from, to, state) in segments.iter().take_while(|segment| segment.0 < self.to) {
             amount((*from).max(self.from), (*to).min(self.to), *state);
         }
     }
+}
 
+/// One column: its time, and what is the same for all threads in it.
+#[derive(Debug)]
+struct Window {
+    time: Time,
     /// How long the application was stopped, by reason.
-    fn stops(self, page: &Loaded) -> Amounts {
-        let mut amounts = [0.0; STATES.len()];
-        self.add(&page.cover.stops, |from, to, state| amounts[state as usize] += (to - from) as f64);
-        amounts
+    stops: Amounts,
+    stopped_ns: f64,
+}
+
+impl Window {
+    fn of(page: &Loaded, raster: Raster, column: usize) -> Window {
+        let to = if column + 1 == raster.columns { raster.stretch.to } else { raster.begin(column + 1) };
+        let time = Time { from: raster.begin(column), to };
+        let mut stops = [0.0; STATES.len()];
+        let told = &page.cover.stops;
+        let first = told.partition_point(|segment| segment.1 <= time.from);
+        time.add(&told[first..], |from, to, state| stops[state as usize] += (to - from) as f64);
+        Window { time, stops, stopped_ns: stops.iter().sum() }
     }
 }
 
@@ -183,21 +245,42 @@ impl<'p> Layers<'p> {
         Layers { event, of_place: page.tree.places.iter().map(state).collect() }
     }
 
-    /// Time that the samples of each thread stand for, by state.
-    fn seen(&self, page: &Loaded, window: Window) -> Option<Vec<Amounts>> {
-        let event = self.event?;
-        let range = event.within(window.from, window.to);
-        if range.is_empty() {
-            return None;
+    /// Time that the samples of each thread stand for in neighbouring columns.
+    fn seen(&self, page: &Loaded, windows: &[Window]) -> Seen {
+        let threads = page.threads.len();
+        let none = Seen { threads, amounts: Vec::new() };
+        let (Some(event), Some(first), Some(last)) = (self.event, windows.first(), windows.last()) else { return none };
+        if event.within(first.time.from, last.time.to).is_empty() {
+            return none;
         }
-        let mut seen = vec![[0.0; STATES.len()]; page.threads.len()];
-        for index in range {
-            if let Some(amounts) = seen.get_mut(event.thread[index] as usize) {
-                let state = self.of_place[page.tree.place[event.node[index] as usize] as usize];
-                amounts[state as usize] += event.weight(index);
+        let mut amounts = vec![[0.0; LAYERS]; windows.len() * threads];
+        for (window, amounts) in windows.iter().zip(amounts.chunks_mut(threads.max(1))) {
+            for index in event.within(window.time.from, window.time.to) {
+                if let Some(amounts) = amounts.get_mut(event.thread[index] as usize) {
+                    let state = self.of_place[page.tree.place[event.node[index] as usize] as usize];
+                    amounts[state as usize - FIRST_LAYER] += event.weight(index);
+                }
             }
         }
-        Some(seen)
+        Seen { threads, amounts }
+    }
+}
+
+/// The states of running that samples tell apart are neighbours.
+const FIRST_LAYER: usize = State::RunningJava as usize;
+const LAYERS: usize = State::RunningKernel as usize - FIRST_LAYER + 1;
+
+type OfLayers = [f64; LAYERS];
+
+/// Time that samples stand for, by column, thread and layer of code.
+struct Seen {
+    threads: usize,
+    amounts: Vec<OfLayers>,
+}
+
+impl Seen {
+    fn of(&self, number: usize, thread: u32) -> OfLayers {
+        self.amounts.get(number * self.threads + thread as usize).copied().unwrap_or_default()
     }
 }
 
@@ -205,74 +288,71 @@ impl<'p> Layers<'p> {
 struct Filled(Amounts);
 
 impl Filled {
-    fn new(page: &Loaded, thread: u32, window: Window, stops: &Amounts, seen: Option<&[Amounts]>) -> Filled {
+    fn new(page: &Loaded, thread: u32, window: &Window, segments: &[(i64, i64, State)], seen: OfLayers) -> Filled {
         let mut amounts = [0.0; STATES.len()];
-        let of = &page.cover.threads[thread as usize];
-        let role = ROLES[usize::from(page.threads[thread as usize].role)];
-        let own = cover::of_role(role);
+        let own = cover::of_role(ROLES[usize::from(page.threads[thread as usize].role)]);
         let stopped = &page.cover.stopped;
+        let is_stopped = own.is_none() && window.stopped_ns > 0.0;
         let mut idle_in_stops = 0.0;
-        window.add(&of.segments, |from, to, state| {
-            let in_stops = if own.is_none() { stopped.within_ns(from, to) as f64 } else { 0.0 };
+        window.time.add(segments, |from, to, state| {
+            let in_stops = if is_stopped { stopped.within_ns(from, to) as f64 } else { 0.0 };
             let is_idle = state == State::Idle;
             idle_in_stops += if is_idle { in_stops } else { 0.0 };
             amounts[state as usize] += (to - from) as f64 - if is_idle { 0.0 } else { in_stops };
         });
-        if own.is_none() {
-            add_stops(&mut amounts, stops, idle_in_stops);
+        if is_stopped {
+            add_stops(&mut amounts, window, idle_in_stops);
         }
         let mut filled = Filled(amounts);
-        filled.add_queue(page, thread, window);
-        filled.add_running(page, thread, window, own, seen.map(|seen| &seen[thread as usize]));
+        filled.add_queue(page, thread, window.time);
+        filled.add_running(page, thread, window.time, own, &seen);
         filled
     }
 
-    fn left(&self, window: Window) -> f64 {
-        (window.length() - self.0.iter().sum::<f64>()).max(0.0)
+    fn left(&self, time: Time) -> f64 {
+        (time.length() - self.0.iter().sum::<f64>()).max(0.0)
     }
 
     /// Waiting for CPUs that was counted beyond the waits that were told one by one.
-    fn add_queue(&mut self, page: &Loaded, thread: u32, window: Window) {
+    fn add_queue(&mut self, page: &Loaded, thread: u32, time: Time) {
         let Some(queue) = &page.cover.threads[thread as usize].queue else { return };
         let told = self.0[State::Runnable as usize];
-        let counted = queue.rise_within(window.from, window.to) - told;
-        self.0[State::Runnable as usize] += counted.clamp(0.0, self.left(window));
+        let counted = queue.rise_within(time.from, time.to) - told;
+        self.0[State::Runnable as usize] += counted.clamp(0.0, self.left(time));
     }
 
     /// Running fills what is left: as counted, else as sampled; samples say which code.
-    fn add_running(&mut self, page: &Loaded, thread: u32, window: Window, own: Option<State>, seen: Option<&Amounts>) {
-        let sampled: f64 = seen.map_or(0.0, |seen| seen.iter().sum());
+    fn add_running(&mut self, page: &Loaded, thread: u32, time: Time, own: Option<State>, seen: &OfLayers) {
+        let sampled: f64 = seen.iter().sum();
         let running = match &page.cover.threads[thread as usize].cpu {
-            Some(cpu) if window.is_within(cpu) => cpu.rise_within(window.from, window.to),
+            Some(cpu) if time.is_within(cpu) => cpu.rise_within(time.from, time.to),
             // Readings that begin or end within the column say too little of it.
-            Some(cpu) => cpu.rise_within(window.from, window.to).max(sampled),
+            Some(cpu) => cpu.rise_within(time.from, time.to).max(sampled),
             None => sampled,
         };
-        let running = running.clamp(0.0, self.left(window));
-        match (own, seen) {
-            (Some(own), _) => self.0[own as usize] += running,
-            (None, Some(seen)) if sampled > 0.0 => {
-                self.0.iter_mut().zip(seen).for_each(|(amount, seen)| *amount += running * seen / sampled);
+        let running = running.clamp(0.0, self.left(time));
+        match own {
+            Some(own) => self.0[own as usize] += running,
+            None if sampled > 0.0 => {
+                let layers = self.0[FIRST_LAYER..].iter_mut().zip(seen);
+                layers.for_each(|(amount, seen)| *amount += running * seen / sampled);
             }
-            (None, _) => self.0[State::Running as usize] += running,
+            None => self.0[State::Running as usize] += running,
         }
     }
 
     /// The state that has most of the column, with its part of it.
-    fn largest(&self, window: Window) -> Option<(State, f64)> {
+    fn largest(&self, time: Time) -> Option<(State, f64)> {
         let known = STATES.iter().zip(&self.0).filter(|(state, ns)| state.0 != State::Idle && **ns > 0.0);
         let found = known.max_by(|a, b| a.1.total_cmp(b.1)).map(|(state, ns)| (state.0, *ns));
         let idle = self.0[State::Idle as usize];
         let (state, ns) = found.or((idle > 0.0).then_some((State::Idle, idle)))?;
-        Some((state, (ns / window.length().max(1.0)).min(1.0)))
+        Some((state, (ns / time.length().max(1.0)).min(1.0)))
     }
 }
 
 /// Stops of the application, but for the time that the thread had nothing to do anyway.
-fn add_stops(amounts: &mut Amounts, stops: &Amounts, idle_ns: f64) {
-    let all: f64 = stops.iter().sum();
-    if all > 0.0 {
-        let part = ((all - idle_ns) / all).max(0.0);
-        amounts.iter_mut().zip(stops).for_each(|(amount, stop)| *amount += stop * part);
-    }
+fn add_stops(amounts: &mut Amounts, window: &Window, idle_ns: f64) {
+    let part = ((window.stopped_ns - idle_ns) / window.stopped_ns).max(0.0);
+    amounts.iter_mut().zip(&window.stops).for_each(|(amount, stop)| *amount += stop * part);
 }

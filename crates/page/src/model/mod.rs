@@ -31,8 +31,6 @@ use crate::loaded::Loaded;
 use crate::query::Query;
 use crate::refused::Refused;
 
-use overview::overview;
-
 /// Other recordings, for questions that compare.
 pub trait Others {
     /// The recording with a number, loaded.
@@ -75,7 +73,7 @@ impl Answer {
 /// The answer to the question `name` about a recording.
 pub fn answer(page: &Loaded, name: &str, query: &Query, others: &dyn Others) -> Result<Answer, Refused> {
     match name {
-        "overview" => Ok(Answer::json(&overview(page))),
+        "overview" => Ok(overview::answer(page)),
         "counter" => counter::answer(page, query),
         "spans" => spans::answer(page, query),
         "table" => table::answer(page, query),

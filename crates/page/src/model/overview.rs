@@ -7,6 +7,7 @@ use fathom_evidence::Table;
 use fathom_evidence::kinds::{counter, span};
 use serde::Serialize;
 
+use super::Answer;
 use super::pages::{Page, pages};
 use crate::index::cover::STATES;
 use crate::index::lanes::LaneKind;
@@ -150,6 +151,11 @@ struct Has {
     spans: bool,
     cover: bool,
     logs: bool,
+}
+
+/// Answers `overview`.
+pub(crate) fn answer(page: &Loaded) -> Answer {
+    Answer::json(&overview(page))
 }
 
 /// The overview of a recording.

@@ -1,12 +1,14 @@
 //! What part of a recording a question is about: time, threads, event.
 
+use std::ops::Range;
+
 use crate::index::samples::Event;
 use crate::index::threads::ThreadSet;
 use crate::loaded::Loaded;
 use crate::query::{Query, time_ns};
 use crate::refused::Refused;
 
-/// More ranges of threads than this are not read.
+/// More ranges of numbers than this are not read.
 const RANGES_MAX: usize = 10_000;
 
 /// A stretch of time, in ns since the origin; half-open.
@@ -51,17 +53,23 @@ impl Stretch {
 
 /// The threads of a question: `all`, or numbers and ranges of them such as `0-5,9`. `None` is all.
 pub(crate) fn threads(page: &Loaded, query: &Query) -> Result<Option<ThreadSet>, Refused> {
-    let Some(list) = query.list("threads") else { return Ok(None) };
-    let wrong = |item: &str| Refused::parameter("threads", item, "`all`, or numbers and ranges such as 0-5,9");
     let count = page.threads.len();
+    let Some(ranges) = numbers(query, "threads", count)? else { return Ok(None) };
     let mut set = ThreadSet::none_of(count);
-    for item in list.into_iter().take(RANGES_MAX) {
-        let (first, last) = item.split_once('-').unwrap_or((item, item));
-        let number = |text: &str| text.parse::<usize>().map_err(|_| wrong(item));
-        let (first, last) = (number(first)?, number(last)?);
-        (first..count.min(last.saturating_add(1))).for_each(|number| set.insert(number));
-    }
+    ranges.into_iter().flatten().for_each(|number| set.insert(number));
     Ok(Some(set))
+}
+
+/// Numbers below `count`, and ranges of them such as `0-5,9`; `None` for `all` and without the parameter.
+pub(crate) fn numbers(query: &Query, name: &'static str, count: usize) -> Result<Option<Vec<Range<usize>>>, Refused> {
+    let Some(list) = query.list(name) else { return Ok(None) };
+    let range = |item: &str| {
+        let wrong = || Refused::parameter(name, item, "`all`, or numbers and ranges such as 0-5,9");
+        let (first, last) = item.split_once('-').unwrap_or((item, item));
+        let number = |text: &str| text.parse::<usize>().map_err(|_| wrong());
+        Ok(number(first)?..count.min(number(last)?.saturating_add(1)))
+    };
+    list.into_iter().take(RANGES_MAX).map(range).collect::<Result<_, Refused>>().map(Some)
 }
 
 /// The event of a question; the first one of the recording without it.

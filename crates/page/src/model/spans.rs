@@ -56,6 +56,7 @@ pub(super) fn answer(page: &Loaded, query: &Query) -> Result<Answer, Refused> {
             .words("name", rows().map(|(_, bar)| name(bar)))
             .numbers::<UInt32Type>("row", rows().map(|(_, bar)| bar.row))
             .numbers::<UInt32Type>("merged", rows().map(|(_, bar)| bar.merged))
+            .numbers::<Int64Type>("longest", rows().map(|(_, bar)| bar.longest))
             .note("cut", cut),
     )
 }

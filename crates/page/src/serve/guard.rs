@@ -8,17 +8,25 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use crate::assets;
+
 /// Length of the token in bytes, written as twice as many digits.
 const TOKEN_BYTES: usize = 16;
 
-/// The page loads its own files only, runs no script that stands in it, and is shown in no other page.
+/// The page loads its own files only, runs no script but the one that it was built with, and is shown in no other page.
 const CONTENT_POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; \
     form-action 'none'; frame-ancestors 'none'";
+
+/// The policy with the hashes of the page's own script and style.
+fn content_policy() -> HeaderValue {
+    let own = assets::page_policy();
+    let whole = HeaderValue::try_from(format!("{CONTENT_POLICY}; {own}"));
+    whole.unwrap_or(HeaderValue::from_static(CONTENT_POLICY))
+}
 
 /// Headers of every response. The token is in the address, so the address is told to nobody.
 const HEADERS: &[(&str, &str)] = &[
     ("cache-control", "no-store"),
-    ("content-security-policy", CONTENT_POLICY),
     ("cross-origin-opener-policy", "same-origin"),
     ("cross-origin-resource-policy", "same-origin"),
     ("referrer-policy", "no-referrer"),
@@ -103,6 +111,7 @@ pub(super) async fn check(State(guard): State<Guard>, request: Request, next: Ne
     for (name, value) in HEADERS {
         response.headers_mut().insert(*name, HeaderValue::from_static(value));
     }
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, content_policy());
     response
 }
 

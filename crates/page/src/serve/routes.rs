@@ -6,12 +6,12 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::middleware;
-use axum::response::{IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Response};
 
 use super::guard::{self, Guard};
 use super::shelf::Shelf;
-use crate::assets;
-use crate::model::{self, Answer, Others, compare};
+use crate::assets::{self, MARKER};
+use crate::model::{self, Answer, Others, compare, overview};
 use crate::query::Query;
 use crate::refused::Refused;
 
@@ -24,7 +24,7 @@ async fn respond(State(shelf): State<Arc<Shelf>>, request: Request) -> Response 
     // The guard has let it pass, so that the first part is the token.
     let path = request.uri().path().trim_start_matches('/');
     let Some((_, path)) = path.split_once('/') else { return to_folder(request.uri().path()) };
-    let Some(question) = path.strip_prefix("api/") else { return file(path) };
+    let Some(question) = path.strip_prefix("api/") else { return file(path, shelf).await };
     let (question, query) = (question.to_owned(), Query::parse(request.uri().query().unwrap_or("")));
     // Questions work on all processors; the thread that waits for connections must not.
     let answered = tokio::task::spawn_blocking(move || answer(&shelf, &question, &query)).await;
@@ -40,12 +40,28 @@ fn to_folder(path: &str) -> Response {
     (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, format!("{path}/"))]).into_response()
 }
 
-fn file(path: &str) -> Response {
-    let name = if path.is_empty() { "index.html" } else { path };
-    match assets::served(name) {
+async fn file(path: &str, shelf: Arc<Shelf>) -> Response {
+    if path.is_empty() {
+        let made = tokio::task::spawn_blocking(move || page(&shelf)).await;
+        return Html(made.unwrap_or_else(|_| assets::page().to_owned())).into_response();
+    }
+    match assets::served(path) {
         Some((bytes, content_type)) => ([(header::CONTENT_TYPE, content_type)], bytes).into_response(),
         None => (StatusCode::NOT_FOUND, "not found\n").into_response(),
     }
+}
+
+/// The page. If the recording that it will ask for is known, its overview stands in the page, so that the first picture
+/// takes no further request.
+fn page(shelf: &Shelf) -> String {
+    let (Some((head, tail)), Some(loaded)) = (assets::page().split_once(MARKER), shelf.only()) else {
+        return assets::page().to_owned();
+    };
+    let overview = String::from_utf8(overview::answer(&loaded).bytes).unwrap_or_default();
+    // In JSON this letter stands in texts only; without it nothing ends the element or is taken for markup.
+    let data = overview.replace('<', "\\u003c");
+    let open = r#"<script type="application/json" id="fathom-overview">"#;
+    [head, open, &data, "</script>", tail].concat()
 }
 
 fn status(refused: &Refused) -> StatusCode {

@@ -108,6 +108,11 @@ impl Shelf {
         self.len() == 0
     }
 
+    /// The recording, if there is but one and it is in memory.
+    pub(super) fn only(&self) -> Option<Arc<Loaded>> {
+        (self.len() == 1).then(|| self.kept(0)).flatten()
+    }
+
     /// Looks into every recording that was not looked into yet, one after the other, so that the list can tell
     /// what each is about. `go_on` is asked before each.
     pub fn look_into_all(&self, go_on: impl Fn() -> bool) {

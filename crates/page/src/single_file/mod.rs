@@ -14,13 +14,10 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::assets;
+use crate::assets::{self, MARKER};
 use crate::loaded::Loaded;
 use crate::refused::Refused;
 use parts::Detail;
-
-/// Where the data go in the page.
-const MARKER: &str = "<!--FATHOM-DATA-->";
 
 /// The data are at most this part of the recording's size on disk.
 const PART_MAX: u64 = 6;

@@ -133,6 +133,9 @@ fn tables_and_bars_have_every_span_of_their_source() {
             let durations = rows.numbers::<Int64Type>("duration");
             assert!(durations.is_sorted_by(|a, b| a >= b), "{what}");
             let bars = table(&page, &format!("spans?kinds={kind}&from={from}&to={to}&width=200"));
+            let longest = bars.numbers::<Int64Type>("longest");
+            let within = longest.iter().zip(bars.numbers::<Int64Type>("duration")).all(|(one, bar)| *one <= bar);
+            assert!(within && longest.iter().max() == durations.first(), "{what}");
             let merged: u32 = bars.numbers::<UInt32Type>("merged").iter().sum();
             assert_eq!(merged as usize + bars.note("cut") as usize, count, "{what}");
             let each = table(&page, &format!("spans?kinds={kind}&from={from}&to={to}"));
@@ -234,6 +237,87 @@ fn states_fill_no_more_than_the_time() {
         cells.sort_unstable();
         cells.dedup();
         assert_eq!(cells.len(), count, "{name}: one state per cell");
+    }
+}
+
+/// Thread, state and value of the cells of each column.
+fn cells_by_column(heat: &Table) -> HashMap<u16, Vec<(i32, u8, f32)>> {
+    let mut columns: HashMap<u16, Vec<(i32, u8, f32)>> = HashMap::new();
+    let (threads, states) = (heat.numbers::<Int32Type>("thread"), heat.numbers::<UInt8Type>("state"));
+    let values = heat.numbers::<Float32Type>("value");
+    for (row, column) in heat.numbers::<UInt16Type>("column").into_iter().enumerate() {
+        columns.entry(column).or_default().push((threads[row], states[row], values[row]));
+    }
+    columns.values_mut().for_each(|cells| cells.sort_by_key(|cell| cell.0));
+    columns
+}
+
+#[test]
+fn a_column_is_the_same_whatever_stands_beside_it() {
+    for (name, recording) in recordings() {
+        let page = load(&recording);
+        let overview = json(&page, "overview");
+        let (from, to) = (overview["from"].as_i64().unwrap(), overview["to"].as_i64().unwrap());
+        // A damaged file may have one instant only.
+        let length = ((to - from) / 64).max(1);
+        for by in ["state", "samples"] {
+            let ask = |columns: i64, from: i64, to: i64| {
+                cells_by_column(&table(&page, &format!("heat?by={by}&columns={columns}&from={from}&to={to}")))
+            };
+            let mut together = ask(64, from, from + 64 * length);
+            for column in [0, 1, 2, 17, 31, 32, 62, 63] {
+                let begin = from + i64::from(column) * length;
+                let alone = ask(1, begin, begin + length).remove(&0);
+                assert_eq!(together.remove(&column), alone, "{name} {by} {column}");
+            }
+        }
+    }
+}
+
+#[test]
+fn roles_have_what_their_busy_threads_have() {
+    for (name, recording) in recordings() {
+        let page = load(&recording);
+        let overview = json(&page, "overview");
+        let idle = overview["states"].as_array().unwrap().iter().position(|state| state["color"] == "idle").unwrap();
+        let roles = overview["roles"].as_array().unwrap();
+        let role = |thread: i32| {
+            let role = &overview["threads"][thread as usize]["role"];
+            roles.iter().position(|known| known["id"] == *role).unwrap() as u8
+        };
+        for by in ["state", "samples"] {
+            let mut expected: HashMap<(u8, u16), f64> = HashMap::new();
+            for (column, cells) in cells_by_column(&table(&page, &format!("heat?by={by}&columns=50"))) {
+                for (thread, _, value) in cells.into_iter().filter(|cell| usize::from(cell.1) != idle) {
+                    *expected.entry((role(thread), column)).or_default() += f64::from(value);
+                }
+            }
+            let sums = table(&page, &format!("heat?by={by}&columns=50&sum=role"));
+            let places = sums.numbers::<UInt8Type>("role").into_iter().zip(sums.numbers::<UInt16Type>("column"));
+            let found: HashMap<(u8, u16), f32> = places.zip(sums.numbers::<Float32Type>("value")).collect();
+            assert_eq!(found.len(), expected.len(), "{name} {by}");
+            for (place, sum) in expected {
+                assert!(near(f64::from(found[&place]), sum, 1e-6), "{name} {by} {place:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn lines_that_come_together_are_those_that_come_alone() {
+    for (name, recording) in recordings() {
+        let page = load(&recording);
+        for lane in json(&page, "overview")["lanes"].as_array().unwrap().iter().filter(|lane| lane["kind"] != "spans") {
+            let id = lane["id"].as_str().unwrap();
+            let together = table(&page, &format!("counter?lane={id}&instances=0-9999&width=100"));
+            let (numbers, last) = (together.numbers::<UInt32Type>("instance"), together.floats("last"));
+            for (number, instance) in (0..).zip(lane["instances"].as_array().unwrap()) {
+                let encoded: String = form_urlencoded::byte_serialize(instance.as_str().unwrap().as_bytes()).collect();
+                let alone = table(&page, &format!("counter?lane={id}&instance={encoded}&width=100"));
+                let own = numbers.iter().zip(&last).filter(|(known, _)| **known == number).map(|(_, value)| *value);
+                assert_eq!(own.collect::<Vec<f64>>(), alone.floats("last"), "{name} {id} {instance}");
+            }
+        }
     }
 }
 

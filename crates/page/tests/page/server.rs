@@ -37,17 +37,37 @@ struct Running {
     thread: Option<thread::JoinHandle<()>>,
 }
 
+fn entry(name: &str) -> Entry {
+    Entry { name: name.to_owned(), size_bytes: 7 }
+}
+
+/// One recording with hostile names.
+struct One([Entry; 1]);
+
+impl Library for One {
+    fn entries(&self) -> &[Entry] {
+        &self.0
+    }
+
+    fn load(&self, _number: usize) -> Result<Loaded, LoadError> {
+        Ok(crate::world::load(&crate::hostile::recording()))
+    }
+}
+
 impl Running {
     fn new(kept: usize) -> Running {
         let loads = Arc::new(AtomicUsize::new(0));
-        let entry = |name: &str| Entry { name: name.to_owned(), size_bytes: 7 };
         let three = Three { entries: ["a", "b", "c"].map(entry).to_vec(), loads: loads.clone() };
+        Running::serving(Box::new(three), loads, kept)
+    }
+
+    fn serving(library: Box<dyn Library>, loads: Arc<AtomicUsize>, kept: usize) -> Running {
         let server = Server::bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let url = server.url();
         let (host, token) = url.trim_start_matches("http://").trim_end_matches('/').split_once('/').unwrap();
         let (address, token) = (host.parse().unwrap(), token.to_owned());
         let (end, ended) = tokio::sync::oneshot::channel::<()>();
-        let shelf = Arc::new(Shelf::new(Box::new(three), kept));
+        let shelf = Arc::new(Shelf::new(library, kept));
         let thread = thread::spawn(move || {
             server.serve(shelf, async { drop(ended.await) }).unwrap();
         });
@@ -174,4 +194,25 @@ fn recordings_are_loaded_when_asked_for_and_a_few_are_kept() {
     assert_eq!(listed[2]["error"], "not a recording");
     let overview: serde_json::Value = serde_json::from_slice(&server.get("api/r/1/overview").2).unwrap();
     assert_eq!(overview["id"], 1);
+}
+
+#[test]
+fn the_overview_of_the_only_recording_stands_in_the_page() {
+    let element = |page: &str| -> Option<String> {
+        let (_, rest) = page.split_once(r#"<script type="application/json" id="fathom-overview">"#)?;
+        Some(rest.split_once('<')?.0.to_owned())
+    };
+    let server = Running::serving(Box::new(One([entry("a")])), Arc::default(), 1);
+    let page = || String::from_utf8(server.get("").2).unwrap();
+    assert_eq!(element(&page()), None, "it is not known before it was loaded");
+    let asked: serde_json::Value = serde_json::from_slice(&server.get("api/r/0/overview").2).unwrap();
+    let found = element(&page()).unwrap();
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&found).unwrap(), asked, "no name ends the element");
+    let several = Running::new(2);
+    several.get("api/r/0/overview");
+    assert_eq!(
+        element(&String::from_utf8(several.get("").2).unwrap()),
+        None,
+        "which of them is asked for is not known"
+    );
 }
