@@ -1,11 +1,11 @@
 import { defineConfig } from "vitest/config";
 import { oneFile } from "./build/one_file.ts";
 
-// Two builds of the same sources: `dist/` is served (no inline script, relative addresses), and
-// `dist-single/index.html` holds everything, with a marker where a recording's data go.
+// Two builds of the same sources, each one file with everything in it and a marker where a recording's data go:
+// `dist/index.html` is served and asks its server, `dist-single/index.html` asks nobody.
 export default defineConfig(({ mode }) => ({
   base: "./",
-  plugins: mode === "single" ? [oneFile()] : [],
+  plugins: [oneFile(mode === "single" ? "file" : "served")],
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
     target: "es2022",

@@ -1,17 +1,20 @@
-// Puts the built script and style into the page itself, so that it opens from disk.
+// Puts the built script and style into the page itself: served, the first picture takes one request; as a file, it opens
+// from disk.
 //
-// * Nothing is fetched: the page's own policy forbids it, whatever a recording's names may contain.
+// * The page's policy names what stands in it by its hash. No other script runs, whatever a recording's names contain.
 // * The marker stands exactly once, before the script: data are there when it runs.
 
+import { createHash } from "node:crypto";
 import type { Plugin } from "vite";
 
-/** Where `fathom` puts the data of a recording. */
+/** Where `fathom` puts what it knows of a recording. */
 export const DATA_MARKER = "<!--FATHOM-DATA-->";
 
-const POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:";
+/** What else a page may do: the file nothing, the served page what the server's own policy allows. */
+const REST = { file: "; default-src 'none'; img-src data:", served: "" };
 
 /** Inlines scripts and styles into `index.html` and drops their files. */
-export function oneFile(): Plugin {
+export function oneFile(use: keyof typeof REST): Plugin {
   return {
     name: "one-file",
     enforce: "post",
@@ -25,18 +28,27 @@ export function oneFile(): Plugin {
         else if (name.endsWith(".css")) style += text(file.source);
         if (name !== "index.html") delete bundle[name];
       }
-      page.source = assemble(text(page.source), script, style);
+      page.source = assemble(text(page.source), script, style, REST[use]);
     },
   };
 }
 
-function assemble(page: string, script: string, style: string): string {
+function assemble(page: string, script: string, style: string, rest: string): string {
   const bare = page
     .replace(/<script\b[^>]*><\/script>/g, "")
     .replace(/<link\b[^>]*rel="(stylesheet|modulepreload)"[^>]*>/g, "");
-  const head = `<meta http-equiv="Content-Security-Policy" content="${POLICY}"><style>${style.replaceAll("</style", "<\\/style")}</style></head>`;
-  const body = `${DATA_MARKER}<script type="module">${script.replaceAll("</script", "<\\/script")}</script></body>`;
+  const [safeScript, safeStyle] = [
+    script.replaceAll("</script", "<\\/script"),
+    style.replaceAll("</style", "<\\/style"),
+  ];
+  const policy = `script-src ${hashOf(safeScript)}; style-src ${hashOf(safeStyle)}${rest}`;
+  const head = `<meta http-equiv="Content-Security-Policy" content="${policy}"><style>${safeStyle}</style></head>`;
+  const body = `${DATA_MARKER}<script type="module">${safeScript}</script></body>`;
   return bare.replace("</head>", () => head).replace("</body>", () => body);
+}
+
+function hashOf(content: string): string {
+  return `'sha256-${createHash("sha256").update(content, "utf8").digest("base64")}'`;
 }
 
 function text(source: string | Uint8Array): string {

@@ -3,6 +3,7 @@
 import { render } from "preact";
 import { FileLibrary } from "./data/file/index.ts";
 import { unpack } from "./data/file/pack.ts";
+import type { Overview } from "./data/overview.ts";
 import { ServedLibrary } from "./data/served.ts";
 import type { Library } from "./data/source.ts";
 import { App } from "./shell/app.tsx";
@@ -12,10 +13,16 @@ import "./style/page.css";
 
 async function findLibrary(): Promise<Library> {
   const data = document.getElementById("fathom-data");
-  if (!data) return new ServedLibrary();
+  if (!data) return new ServedLibrary("", overviewInPage());
   const packed = data.textContent ?? "";
   data.remove();
   return new FileLibrary(await unpack(packed));
+}
+
+/** A server that has one recording puts its overview into the page: the first picture takes no further request. */
+function overviewInPage(): Overview | null {
+  const text = document.getElementById("fathom-overview")?.textContent;
+  return text ? (JSON.parse(text) as Overview) : null;
 }
 
 const page = document.getElementById("page");

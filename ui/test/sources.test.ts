@@ -121,8 +121,8 @@ describe.runIf(isPossible)("served and in the file", () => {
   test("counters", async () => {
     const lane = overview.lanes.find(({ kind, instances }) => kind !== "spans" && instances.length === 1);
     if (!lane) throw new Error("the recording has no counters");
-    const query = { lane: lane.id, instance: lane.instances[0], from: overview.from, to: overview.to, width: 1_500 };
-    const [a, b] = [await served.counter(query), await file.counter(query)];
+    const query = { lane: lane.id, instances: [0], from: overview.from, to: overview.to, width: 1_500 };
+    const [[a], [b]] = [await served.counter(query), await file.counter(query)];
     expect(a.t.length).toBeGreaterThan(0);
     expect([...b.last].slice(0, 50)).toEqual([...a.last].slice(0, 50));
   });

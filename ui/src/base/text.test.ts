@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { clean, shorten } from "./text.ts";
+import { clean, counted, shorten } from "./text.ts";
 
 test.each([
   ["java.lang.String", "java.lang.String"],
@@ -12,8 +12,22 @@ test.each([
   ["tag\u{e0041}", "tag\\u{e0041}"],
   ["half \ud800 a pair", "half \\u{d800} a pair"],
   ["straße 東京 😀", "straße 東京 😀"],
+  ["soft\u00adhyphen, c1\u0085, arabic\u061cmark", "soft\\xadhyphen, c1\\x85, arabic\\u{61c}mark"],
+  ["5 µs → 3 × “x”…", "5 µs → 3 × “x”…"],
+  ["isolate\u2066d", "isolate\\u{2066}d"],
+  ["line\u2028feed", "line\\u{2028}feed"],
 ])("%j is shown as %j", (name, shown) => {
   expect(clean(name)).toBe(shown);
+});
+
+test.each([
+  [0, "0 samples"],
+  [1, "1 sample"],
+  [999, "999 samples"],
+  [1_000, "1,000 samples"],
+  [12_345_678, "12,345,678 samples"],
+])("%d is counted as %s", (count, expected) => {
+  expect(counted(count, "sample")).toBe(expected);
 });
 
 test("names keep both ends", () => {

@@ -12,7 +12,20 @@ const STEERS =
 /** One line in which nothing steers. */
 export function clean(text: string, longest = LONGEST_TEXT): string {
   const cut = text.length > longest ? `${text.slice(0, longest)}…` : text;
-  return cut.replace(STEERS, escaped);
+  return isPlain(cut) ? cut : cut.replace(STEERS, escaped);
+}
+
+/** Whether all letters are of the common ones, in which nothing steers: the expression takes its time to begin with. */
+function isPlain(text: string): boolean {
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    const isAscii = code >= 0x20 && code < 0x7f;
+    const isLatin = code > 0xad && code < 0x600;
+    // Dashes, quotes and the ellipsis; super- and subscripts, arrows and signs.
+    const isSign = (code >= 0x2010 && code < 0x2028) || (code >= 0x2070 && code < 0x2c00);
+    if (!isAscii && !isLatin && !isSign) return false;
+  }
+  return true;
 }
 
 function escaped(character: string): string {
@@ -31,9 +44,14 @@ export function shorten(name: string, longest: number): string {
   return `${safe.slice(0, Math.ceil(kept / 2))}…${end.slice(end.length - Math.floor(kept / 2))}`;
 }
 
+/** A whole number, thousands apart. By hand: a browser takes longer to load the rules of languages than to draw. */
+export function grouped(count: number): string {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
 /** `1 sample`, `2 samples`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`;
+  return `${grouped(count)} ${count === 1 ? one : many}`;
 }
 
 /** A word of the schema as people write it: `ruled_out` → `ruled out`. */

@@ -1,7 +1,7 @@
 // Rows of cells: one row is one thread, one cell a stretch of time, its strength how busy the thread was.
 
 import type { CssPixels, Interval } from "../base/quantities.ts";
-import type { Heat } from "../data/source.ts";
+import type { Heat, RoleHeat } from "../data/source.ts";
 import { css, type Hsl, type Palette } from "./palette.ts";
 import type { TimeScale } from "./scale.ts";
 
@@ -52,16 +52,11 @@ export function strengthOf(value: number, full: number): number {
   return 0.18 + 0.82 * Math.sqrt(Math.min(value / full, 1));
 }
 
-/** Sums per column over the threads of a role and the states that count as busy. */
-export function sumPerColumn(
-  heat: Heat,
-  threads: ReadonlySet<number>,
-  columns: number,
-  isBusy: (state: number) => boolean,
-): Float64Array {
+/** Sums per column of one role. */
+export function sumsOfRole(heat: RoleHeat, role: number, columns: number): Float64Array {
   const sums = new Float64Array(columns);
-  for (let cell = 0; cell < heat.thread.length; cell += 1) {
-    if (threads.has(heat.thread[cell]) && isBusy(heat.state[cell])) sums[heat.column[cell]] += heat.value[cell];
+  for (let cell = 0; cell < heat.role.length; cell += 1) {
+    if (heat.role[cell] === role) sums[heat.column[cell]] += heat.value[cell];
   }
   return sums;
 }

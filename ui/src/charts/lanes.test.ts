@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { CounterSeries, SpanMarks } from "../data/source.ts";
 import { topOf, valueAt } from "./counter_lane.ts";
-import { strengthOf, sumPerColumn } from "./heat_lane.ts";
+import { strengthOf, sumsOfRole } from "./heat_lane.ts";
 import { TimeScale } from "./scale.ts";
-import { markAt, namesByTime, rowsOf } from "./span_lane.ts";
+import { heightOf, longestOf, markAt, namesByTime, rowsOf } from "./span_lane.ts";
 import { stack, topOfStack } from "./stacked_lane.ts";
 
 /** A counter that is read at each of these times. */
@@ -43,15 +43,15 @@ test("parts of a whole stand on top of each other", () => {
   expect(topOfStack(tops)).toBe(4);
 });
 
-test("busy threads of a role are added up per column", () => {
+test("the columns of a role are its own", () => {
   const heat = {
-    thread: Int32Array.of(0, 1, 1, 2),
-    column: Int32Array.of(0, 0, 1, 1),
-    value: Float32Array.of(1, 0.5, 1, 9),
-    state: Uint8Array.of(1, 1, 0, 1),
+    role: Int32Array.of(0, 1, 1),
+    column: Int32Array.of(0, 0, 2),
+    value: Float32Array.of(1, 0.5, 9),
     full: 1,
   };
-  expect([...sumPerColumn(heat, new Set([0, 1]), 3, (state) => state === 1)]).toEqual([1.5, 0, 0]);
+  expect([...sumsOfRole(heat, 1, 3)]).toEqual([0.5, 0, 9]);
+  expect([...sumsOfRole(heat, -1, 2)]).toEqual([0, 0]);
   expect(strengthOf(0, 1)).toBe(0);
   expect(strengthOf(0.01, 1)).toBeGreaterThan(0.15);
   expect(strengthOf(5, 1)).toBe(1);
@@ -65,7 +65,19 @@ describe("spans", () => {
     kind: ["gc_pause", "gc_pause", "safepoint"],
     name: ["young", "full", "other"],
     merged: Float64Array.of(1, 1, 1),
+    longest: Float64Array.of(10, 1, 30),
   };
+  test("a narrow mark is as high as its longest span is long, a wide one fills its row", () => {
+    const short = { ...marks, merged: Float64Array.of(1, 1, 4), longest: Float64Array.of(10, 2.5, 0) };
+    expect(longestOf(short)).toBe(10);
+    const heights = [0, 1, 2].map((index) => heightOf(short, index, 0.1, 10));
+    [1, 0.65, 0.3].forEach((expected, index) => {
+      expect(heights[index]).toBeCloseTo(expected);
+    });
+    expect(heightOf(short, 1, 5, 10)).toBe(1);
+    expect(heightOf(short, 2, 5, 10)).toBeCloseTo(0.3);
+    expect(heightOf(short, 0, 0.1, 0)).toBe(1);
+  });
   test("kinds and names as they occur", () => {
     expect(rowsOf(marks, ["safepoint", "gc_phase", "gc_pause"])).toEqual(["safepoint", "gc_pause"]);
     expect(namesByTime(marks)).toEqual(["other", "young", "full"]);
@@ -78,7 +90,7 @@ describe("spans", () => {
     [70, 5, -1],
     [70, 15, 2],
   ])("under the pointer at %d, %d is mark %d", (x, y, mark) => {
-    const picture = { marks, kinds: ["gc_pause", "safepoint"], names: [] };
+    const picture = { marks, kinds: ["gc_pause", "safepoint"], names: [], longest: 30 };
     expect(markAt(picture, new TimeScale({ from: 0, to: 100 }, 100), x, y, 20)).toBe(mark);
   });
 });

@@ -10,6 +10,23 @@ export interface SpanPicture {
   kinds: readonly string[];
   /** Names in the order of their colours. */
   names: readonly string[];
+  /** The longest one of the whole recording. */
+  longest: Nanoseconds;
+}
+
+/** Narrower marks, and several drawn as one, do not show how long they are by their width: their height does. */
+const NARROW: CssPixels = 2;
+const LEAST_HEIGHT = 0.3;
+
+/** The longest span of all. */
+export function longestOf(marks: SpanMarks): Nanoseconds {
+  return marks.longest.reduce((most, one) => Math.max(most, one), 0);
+}
+
+/** Part of its row's height that a mark has. */
+export function heightOf(marks: SpanMarks, index: number, width: CssPixels, longest: Nanoseconds): number {
+  if ((width >= NARROW && marks.merged[index] === 1) || !(longest > 0)) return 1;
+  return LEAST_HEIGHT + (1 - LEAST_HEIGHT) * Math.sqrt(Math.min(marks.longest[index] / longest, 1));
 }
 
 /** The colours follow how much time each name has in sight of the whole recording. */
@@ -35,7 +52,7 @@ export function colourOf(name: string, names: readonly string[], palette: Palett
 
 export function drawSpans(
   context: CanvasRenderingContext2D,
-  { marks, kinds, names }: SpanPicture,
+  { marks, kinds, names, longest }: SpanPicture,
   scale: TimeScale,
   height: CssPixels,
   palette: Palette,
@@ -50,10 +67,12 @@ export function drawSpans(
     const at = row.get(marks.kind[index]);
     if (right < -1 || left > scale.width || at === undefined) continue;
     // Many short ones that touch are paler than a long one: a stall stands out among routine.
-    context.globalAlpha = marks.merged[index] > 1 ? 0.4 : 1;
+    context.globalAlpha = marks.merged[index] > 1 ? 0.55 : 1;
     context.fillStyle = colours.get(marks.name[index]) ?? palette.accent;
     const begin = Math.max(left, -1);
-    context.fillRect(begin, at * rowHeight + 2, Math.max(Math.min(right, scale.width + 1) - begin, 1.5), rowHeight - 3);
+    const high = (rowHeight - 3) * heightOf(marks, index, right - left, longest);
+    const bottom = (at + 1) * rowHeight - 1;
+    context.fillRect(begin, bottom - high, Math.max(Math.min(right, scale.width + 1) - begin, 1.5), high);
   }
   context.globalAlpha = 1;
 }

@@ -19,6 +19,7 @@ import type {
   Library,
   LogLine,
   LogQuery,
+  RoleHeat,
   SandwichQuery,
   Selection,
   Source,
@@ -29,7 +30,17 @@ import type {
   TableQuery,
   Threads,
 } from "./source.ts";
-import { flameRows, frameList, heatCells, logLines, series, spanMarks, spanTable, subsecondCells } from "./tables.ts";
+import {
+  flameRows,
+  frameList,
+  heatCells,
+  logLines,
+  roleCells,
+  seriesOf,
+  spanMarks,
+  spanTable,
+  subsecondCells,
+} from "./tables.ts";
 
 type Parameters = Record<string, string | number>;
 
@@ -37,9 +48,12 @@ type Parameters = Record<string, string | number>;
 export class ServedLibrary implements Library {
   readonly many = true;
   readonly #address: string;
+  readonly #known: Overview | null;
 
-  constructor(address = "") {
+  /** `known` is an overview that came with the page. */
+  constructor(address = "", known: Overview | null = null) {
     this.#address = address;
+    this.#known = known;
   }
 
   recordings(): Promise<RecordingLine[]> {
@@ -47,7 +61,7 @@ export class ServedLibrary implements Library {
   }
 
   open(id: number): Source {
-    return new ServedSource(`${this.#address}api/r/${id}`);
+    return new ServedSource(`${this.#address}api/r/${id}`, this.#known?.id === id ? this.#known : null);
   }
 
   compare(a: number, b: number): Promise<Comparison> {
@@ -57,17 +71,20 @@ export class ServedLibrary implements Library {
 
 class ServedSource implements Source {
   readonly #base: string;
+  readonly #known: Overview | null;
 
-  constructor(base: string) {
+  constructor(base: string, known: Overview | null) {
     this.#base = base;
+    this.#known = known;
   }
 
-  overview(): Promise<Overview> {
-    return json(`${this.#base}/overview`, {});
+  async overview(): Promise<Overview> {
+    return this.#known ?? json(`${this.#base}/overview`, {});
   }
 
-  async counter({ lane, instance, from, to, width }: CounterQuery, signal?: AbortSignal): Promise<CounterSeries> {
-    return series(await this.#table("counter", { lane, instance, ...range(from, to), width }, signal));
+  async counter({ lane, instances, from, to, width }: CounterQuery, signal?: AbortSignal): Promise<CounterSeries[]> {
+    const asked = { lane, instances: threadList(instances), ...range(from, to), width };
+    return seriesOf(await this.#table("counter", asked, signal), instances);
   }
 
   async spans({ kinds, width, threads, from, to }: SpansQuery, signal?: AbortSignal): Promise<SpanMarks> {
@@ -88,6 +105,14 @@ class ServedSource implements Source {
   async heat({ by, event, columns, threads, from, to }: HeatQuery, signal?: AbortSignal): Promise<Heat> {
     const asked = { by, event, columns, threads: threadList(threads), ...range(from, to) };
     return heatCells(await this.#table("heat", asked, signal));
+  }
+
+  async roleHeat(
+    { by, event, columns, from, to }: Omit<HeatQuery, "threads">,
+    signal?: AbortSignal,
+  ): Promise<RoleHeat> {
+    const asked = { by, event, columns, sum: "role", ...range(from, to) };
+    return roleCells(await this.#table("heat", asked, signal));
   }
 
   async subsecond(query: Selection & { rows: number }, signal?: AbortSignal): Promise<SubsecondHeat> {

@@ -25,8 +25,9 @@ export type Baseline =
 
 export interface CounterQuery extends Interval {
   lane: string;
-  instance: string;
-  /** No more than this many rows. */
+  /** Which of the lane's instances, by their places. */
+  instances: readonly number[];
+  /** No more than this many rows for each. */
   width: number;
 }
 
@@ -52,6 +53,8 @@ export interface SpanMarks {
   kind: string[];
   name: string[];
   merged: Float64Array;
+  /** The longest one of the mark. */
+  longest: Float64Array;
 }
 
 export interface TableQuery extends Interval {
@@ -102,6 +105,15 @@ export interface Heat {
   value: Float32Array;
   state: Uint8Array;
   /** The value of a cell that is busy all the time. */
+  full: number;
+}
+
+/** The same added up by role, without threads that wait for work. */
+export interface RoleHeat {
+  /** Index of the overview's roles. */
+  role: Int32Array;
+  column: Int32Array;
+  value: Float32Array;
   full: number;
 }
 
@@ -207,11 +219,13 @@ export interface Comparison {
 /** Answers about one recording. */
 export interface Source {
   overview(): Promise<Overview>;
-  counter(query: CounterQuery, signal?: AbortSignal): Promise<CounterSeries>;
+  /** One series for each instance that is asked for, in their order. */
+  counter(query: CounterQuery, signal?: AbortSignal): Promise<CounterSeries[]>;
   spans(query: SpansQuery, signal?: AbortSignal): Promise<SpanMarks>;
   table(query: TableQuery, signal?: AbortSignal): Promise<SpanTable>;
   stack(id: number, signal?: AbortSignal): Promise<Frame[]>;
   heat(query: HeatQuery, signal?: AbortSignal): Promise<Heat>;
+  roleHeat(query: Omit<HeatQuery, "threads">, signal?: AbortSignal): Promise<RoleHeat>;
   subsecond(query: Selection & { rows: number }, signal?: AbortSignal): Promise<SubsecondHeat>;
   flame(query: FlameQuery, signal?: AbortSignal): Promise<FlameRows>;
   frames(query: FramesQuery, signal?: AbortSignal): Promise<HottestFrames>;

@@ -7,6 +7,7 @@ import type {
   Heat,
   HottestFrames,
   LogLine,
+  RoleHeat,
   SpanMarks,
   SpanTable,
   SubsecondHeat,
@@ -16,6 +17,27 @@ export function series(table: Columns): CounterSeries {
   return { t: table.doubles("t"), min: table.doubles("min"), max: table.doubles("max"), last: table.doubles("last") };
 }
 
+/** Series of several instances that came as one table, one after the other. */
+export function seriesOf(table: Columns, instances: readonly number[]): CounterSeries[] {
+  const all = series(table);
+  const instance = table.integers("instance");
+  return instances.map((wanted) => {
+    const first = instance.indexOf(wanted);
+    const end = first < 0 ? first : instance.lastIndexOf(wanted) + 1;
+    const part = (column: Float64Array): Float64Array => column.subarray(Math.max(first, 0), Math.max(end, 0));
+    return { t: part(all.t), min: part(all.min), max: part(all.max), last: part(all.last) };
+  });
+}
+
+export function roleCells(table: Columns): RoleHeat {
+  return {
+    role: table.integers("role"),
+    column: table.integers("column"),
+    value: table.floats("value"),
+    full: table.meta("full", 1),
+  };
+}
+
 export function spanMarks(table: Columns): SpanMarks {
   return {
     t: table.doubles("t"),
@@ -23,7 +45,8 @@ export function spanMarks(table: Columns): SpanMarks {
     thread: table.integers("thread"),
     kind: table.texts("kind"),
     name: table.texts("name"),
-    merged: table.has("merged") ? table.doubles("merged") : new Float64Array(table.length).fill(1),
+    merged: table.doubles("merged"),
+    longest: table.doubles("longest"),
   };
 }
 

@@ -1,7 +1,7 @@
 // The page as a whole: what it is about on top, the answer at the side, time in the middle, details below.
 
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { failure, library, overview, update, view } from "../state/store.ts";
 import { viewsAt } from "../views/all.ts";
 import { Button, Note } from "../widgets/controls.tsx";
@@ -54,7 +54,11 @@ function Body(): JSX.Element {
   );
 }
 
+/** The answer is on the screen before lanes and stacks are asked for. */
 function Workbench(): JSX.Element {
+  const [isAnswered, setAnswered] = useState(false);
+  // Effects run after the frame has been drawn.
+  useEffect(() => setAnswered(true), []);
   return (
     <main class="workbench">
       <aside class="side" aria-label="Answer">
@@ -64,9 +68,13 @@ function Workbench(): JSX.Element {
           </Guarded>
         ))}
       </aside>
-      <div class="centre">
-        <TimePane />
-        <Details />
+      <div class="centre" aria-busy={!isAnswered}>
+        {isAnswered && (
+          <>
+            <TimePane />
+            <Details />
+          </>
+        )}
       </div>
     </main>
   );

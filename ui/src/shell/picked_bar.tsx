@@ -2,8 +2,8 @@
 
 import type { JSX } from "preact";
 import { duration } from "../base/numbers.ts";
-import { lengthOf } from "../base/quantities.ts";
-import { counted } from "../base/text.ts";
+import { lengthOf, sameInterval } from "../base/quantities.ts";
+import { counted, grouped } from "../base/text.ts";
 import { decimalsFor, timeOfDay } from "../base/time.ts";
 import { baselineText } from "../data/served.ts";
 import type { Baseline } from "../data/source.ts";
@@ -39,7 +39,9 @@ function Time(): JSX.Element {
   const decimals = decimalsFor(Math.max(lengthOf(selection.value) / 100, 1));
   const text = (at: number): string => timeOfDay(origin.value, at, zone.value, decimals);
   const isPicked = picked.value !== null;
-  const title = slow.value.length > 0 ? "slow time" : "all the time";
+  const isLongest = slow.value.length > 1 && slow.value.some((interval) => sameInterval(interval, selection.value));
+  const slowTitle = isLongest ? "longest slow time" : "slow time";
+  const title = slow.value.length > 0 ? slowTitle : "all the time";
   return (
     <span class="chip">
       <strong>{isPicked ? "picked" : title}</strong>{" "}
@@ -85,7 +87,7 @@ function Events(): JSX.Element | null {
   if (events.length === 0) return null;
   const choices = events.map(({ id, title, on_cpu, samples }) => {
     const where = on_cpu ? "on CPU" : "off CPU";
-    return [id, `${title} (${where}, ${samples.toLocaleString("en-US")})`] as const;
+    return [id, `${title} (${where}, ${grouped(samples)})`] as const;
   });
   return (
     <Select label="event" value={event.value?.id ?? ""} choices={choices} onChange={(id) => update({ event: id })} />
@@ -93,8 +95,9 @@ function Events(): JSX.Element | null {
 }
 
 /** The baseline of differential pictures: none, the quiet time, or a picked time that was kept. */
-function Against(): JSX.Element {
+function Against(): JSX.Element | null {
   const { baseline } = view.value;
+  if ((overview.value?.events ?? []).length === 0) return null;
   const kept: Baseline = { kind: "interval", from: selection.value.from, to: selection.value.to };
   const choices: (readonly [string, string])[] = [["none", "nothing"]];
   if ((overview.value?.baseline.length ?? 0) > 0 || overview.value?.baseline_recording != null) {

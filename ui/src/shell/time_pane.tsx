@@ -1,7 +1,8 @@
 // The time axis: everything on it has the same window, the same bands of slow time and the same picked time.
 
+import { computed } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Interval } from "../base/quantities.ts";
 import { decimalsFor, timeOfDay } from "../base/time.ts";
 import { origin, picked, plotWidth, pointed, shownWindow, slow, zone } from "../state/store.ts";
@@ -11,16 +12,20 @@ import { onPointerDown, onWheel } from "./gestures.ts";
 import { Ruler } from "./ruler.tsx";
 import { TimeControls } from "./time_controls.tsx";
 
+const isMeasured = computed(() => plotWidth.value > 0);
+
 export function TimePane(): JSX.Element {
   const pane = useRef<HTMLElement>(null);
   const plot = useRef<HTMLDivElement>(null);
   const box = (): DOMRect => plot.current?.getBoundingClientRect() ?? new DOMRect();
   useWheel(pane, box);
-  useEffect(() => {
-    const observer = new ResizeObserver(() => {
+  useLayoutEffect(() => {
+    const measure = (): void => {
       plotWidth.value = Math.max(plot.current?.clientWidth ?? 0, 1);
-    });
+    };
+    const observer = new ResizeObserver(measure);
     if (plot.current) observer.observe(plot.current);
+    measure();
     return () => observer.disconnect();
   }, []);
   return (
@@ -41,11 +46,13 @@ export function TimePane(): JSX.Element {
       </div>
       <div class="time-body" onPointerDown={(event) => isOnPlot(event) && onPointerDown(event, box())}>
         <div class="time-rows">
-          {viewsAt("time").map(({ id, title, Component }) => (
-            <Guarded key={id} title={title}>
-              <Component />
-            </Guarded>
-          ))}
+          {/* Lanes ask for as much as the width can show, so they wait for it. */}
+          {isMeasured.value &&
+            viewsAt("time").map(({ id, title, Component }) => (
+              <Guarded key={id} title={title}>
+                <Component />
+              </Guarded>
+            ))}
           <div class="overlay" aria-hidden="true">
             <Bands />
             <Picked />

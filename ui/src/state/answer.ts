@@ -13,8 +13,8 @@ export interface Answer<T> {
 }
 
 /**
- * Asks again whenever `question` changes, `delay_ms` after the last change. A question that is no longer wanted is
- * aborted. `null` asks nothing.
+ * Asks again whenever `question` changes, `delay_ms` after the last change; the first time at once. A question that is
+ * no longer wanted is aborted. `null` asks nothing.
  */
 export function useAnswer<T>(
   question: string | null,
@@ -29,6 +29,7 @@ export function useAnswer<T>(
   });
   const newest = useRef(ask);
   newest.current = ask;
+  const isFirst = useRef(true);
   useEffect(() => {
     if (question === null) return;
     const aborter = new AbortController();
@@ -42,7 +43,8 @@ export function useAnswer<T>(
         if (!signal.aborted) setAnswer({ value: null, answers: question, error: messageOf(error), waiting: false });
       }
     };
-    const timer = delay_ms > 0 ? setTimeout(run, delay_ms) : void run();
+    const timer = delay_ms > 0 && !isFirst.current ? setTimeout(run, delay_ms) : void run();
+    isFirst.current = false;
     return () => {
       clearTimeout(timer ?? undefined);
       aborter.abort();

@@ -2,11 +2,12 @@
 
 import { batch, computed, effect, signal } from "@preact/signals";
 import { type CssPixels, type Interval, type Nanoseconds, sameInterval } from "../base/quantities.ts";
+import { spaced } from "../base/text.ts";
 import { originOf, type Zone } from "../base/time.ts";
 import type { Overview, SampleEvent } from "../data/overview.ts";
 import type { Baseline, Library, Selection, Source, Threads } from "../data/source.ts";
 import { DEFAULTS, fromHash, threadsOf, toHash, type ViewState } from "./view_state.ts";
-import { around, coverFor, within } from "./window.ts";
+import { around, coverFor, mainStretch, within } from "./window.ts";
 
 /** What is shown; the address is its text. */
 export const view = signal<ViewState>(DEFAULTS);
@@ -15,8 +16,8 @@ export const source = signal<Source | null>(null);
 export const overview = signal<Overview | null>(null);
 /** Why the recording cannot be shown. */
 export const failure = signal("");
-/** How wide the lanes are drawn. */
-export const plotWidth = signal<CssPixels>(800);
+/** How wide the lanes are drawn; 0 until it was measured. */
+export const plotWidth = signal<CssPixels>(0);
 /** The instant under the pointer. */
 export const pointed = signal<Nanoseconds | null>(null);
 
@@ -62,18 +63,16 @@ export const event = computed<SampleEvent | null>(() => {
 export const heatOf = computed<"samples" | "state">(
   () => view.value.heat || (overview.value?.has?.cover ? "state" : "samples"),
 );
-/** Which samples the pictures below the lanes are made of: what was picked, or else the whole slow time, or all. */
+/** Which samples the pictures below the lanes are made of: what was picked, or else the slow time, or all. */
 export const selection = computed<Selection>(() => {
-  const time = picked.value ?? hull(slow.value) ?? limits.value;
+  const time = picked.value ?? mainStretch(slow.value) ?? limits.value;
   return { ...time, threads: chosenThreads.value, event: event.value?.id ?? "" };
 });
 
-function hull(intervals: readonly Interval[]): Interval | null {
-  if (intervals.length === 0) return null;
-  return {
-    from: Math.min(...intervals.map(({ from }) => from)),
-    to: Math.max(...intervals.map(({ to }) => to)),
-  };
+/** A kind of spans as its lane is called. */
+export function kindTitle(kind: string): string {
+  const lane = overview.value?.lanes.find((one) => one.kind === "spans" && one.kinds?.[0] === kind);
+  return lane?.title ?? spaced(kind);
 }
 
 /** An instant of the explanation on the page's axis. */

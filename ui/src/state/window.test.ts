@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { around, coverFor, moved, within, zoomed } from "./window.ts";
+import { around, coverFor, mainStretch, moved, within, zoomed } from "./window.ts";
 
 const LIMITS = { from: 0, to: 1_000_000 };
 
@@ -26,4 +26,27 @@ test("one question serves a window and its neighbours", () => {
   expect(asked.to).toBeGreaterThanOrEqual(450_000);
   expect(asked.to - asked.from).toBeLessThanOrEqual(500_000);
   expect(coverFor({ from: 310_000, to: 410_000 }, LIMITS)).toEqual(coverFor({ from: 305_000, to: 405_000 }, LIMITS));
+});
+
+test.each([
+  [[], null],
+  [[[5, 9]], [5, 9]],
+  [
+    [
+      [0, 4],
+      [5, 9],
+    ],
+    [0, 9],
+  ],
+  [
+    [
+      [0, 4],
+      [90, 97],
+      [99, 100],
+    ],
+    [90, 97],
+  ],
+])("the main stretch of %j is %j", (intervals, expected) => {
+  const found = mainStretch(intervals.map(([from, to]) => ({ from, to })));
+  expect(found && [found.from, found.to]).toEqual(expected);
 });

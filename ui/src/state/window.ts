@@ -30,6 +30,18 @@ export function around(interval: Interval, limits: Interval, room = 0.15): Inter
   return within({ from: interval.from - margin, to: interval.to + margin }, limits);
 }
 
+/** Intervals as one: from the first to the last if most of that belongs to them, else the longest. */
+export function mainStretch(intervals: readonly Interval[]): Interval | null {
+  if (intervals.length === 0) return null;
+  const hull = {
+    from: Math.min(...intervals.map(({ from }) => from)),
+    to: Math.max(...intervals.map(({ to }) => to)),
+  };
+  const together = intervals.reduce((sum, interval) => sum + lengthOf(interval), 0);
+  if (together >= lengthOf(hull) / 2) return hull;
+  return intervals.reduce((longest, interval) => (lengthOf(interval) > lengthOf(longest) ? interval : longest));
+}
+
 /**
  * The time to ask a source for so that a window can be moved and zoomed a little before anything has to be asked
  * again: whole steps around it, so that the same question serves many windows.

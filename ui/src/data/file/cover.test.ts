@@ -1,7 +1,7 @@
 import { tableFromArrays, tableToIPC } from "@uwdata/flechette";
 import { expect, test } from "vitest";
 import { Columns } from "../arrow.ts";
-import { stateHeat } from "./cover.ts";
+import { byRole, stateHeat } from "./cover.ts";
 
 // A grid of one cell per nanosecond: thread 0 is in state 1, then 2; thread 1 a quarter of each cell in state 3.
 const BYTES = tableToIPC(
@@ -40,6 +40,42 @@ test("a cell that is wider than a column fills all of them", () => {
     [0, 1, 1, 1],
     [0, 2, 2, 1],
     [0, 3, 2, 1],
+  ]);
+});
+
+test("busy threads of a role are added up per column", () => {
+  const heat = {
+    thread: Int32Array.of(0, 1, 1, 2),
+    column: Int32Array.of(0, 0, 1, 1),
+    value: Float32Array.of(1, 0.5, 1, 9),
+    state: Uint8Array.of(1, 1, 0, 1),
+    full: 1,
+  };
+  const roles = [
+    { id: "handler", title: "" },
+    { id: "gc", title: "" },
+  ];
+  const threads = ["handler", "handler", "gc"].map((role, index) => ({
+    index,
+    tid: index,
+    name: "",
+    role,
+    cpu_ns: 0,
+    samples: 0,
+  }));
+  const states = ["idle", "java"].map((color) => ({ id: color, title: "", color }));
+  const sums = (by: "state" | "samples"): number[][] => {
+    const { role, column, value } = byRole(heat, { roles, threads, states }, { by, columns: 2 });
+    return [...role].map((one, cell) => [one, column[cell], value[cell]]);
+  };
+  expect(sums("state")).toEqual([
+    [0, 0, 1.5],
+    [1, 1, 9],
+  ]);
+  expect(sums("samples")).toEqual([
+    [0, 0, 1.5],
+    [0, 1, 1],
+    [1, 1, 9],
   ]);
 });
 

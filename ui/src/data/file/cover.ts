@@ -1,7 +1,8 @@
 // States of threads of a file: a grid that was computed when the file was written.
 
 import type { Columns } from "../arrow.ts";
-import type { Heat, HeatQuery } from "../source.ts";
+import type { Overview } from "../overview.ts";
+import type { Heat, HeatQuery, RoleHeat } from "../source.ts";
 import { threadMask } from "./samples.ts";
 
 /** More states than there will ever be: they share a key with thread and column. */
@@ -21,6 +22,28 @@ export function stateHeat(table: Columns | null, query: HeatQuery): Heat {
     value: Float32Array.from(keys, (key) => best.get(key)?.value ?? 0),
     state: Uint8Array.from(keys, (key) => best.get(key)?.state ?? 0),
     full: 1,
+  };
+}
+
+/** Cells added up by role, but for those of threads that wait for work. */
+export function byRole(
+  heat: Heat,
+  { roles, threads, states }: Pick<Overview, "roles" | "threads" | "states">,
+  { by, columns }: Pick<HeatQuery, "by" | "columns">,
+): RoleHeat {
+  const places = new Map(roles.map(({ id }, place) => [id, place]));
+  const roleOf = threads.map(({ role }) => places.get(role) ?? 0);
+  const sums = new Float64Array(roles.length * columns);
+  for (let cell = 0; cell < heat.thread.length; cell += 1) {
+    if (by === "state" && states[heat.state[cell]]?.color === "idle") continue;
+    sums[roleOf[heat.thread[cell]] * columns + heat.column[cell]] += heat.value[cell];
+  }
+  const filled = Int32Array.from(sums.keys()).filter((index) => sums[index] > 0);
+  return {
+    role: filled.map((index) => Math.floor(index / columns)),
+    column: filled.map((index) => index % columns),
+    value: Float32Array.from(filled, (index) => sums[index]),
+    full: heat.full,
   };
 }
 

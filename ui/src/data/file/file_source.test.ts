@@ -175,6 +175,7 @@ test("seconds and their fractions", async () => {
 test("spans shorter than a pixel that touch are one mark", async () => {
   const query = { from: 0, to: 10e9, kinds: ["gc_pause"], threads: "all" as const };
   const far = await SOURCE.spans({ ...query, width: 100 });
+  expect([...far.longest]).toContain(1_000);
   expect([[...far.t], [...far.merged], [...far.thread]]).toEqual([
     [1e9, 5e9],
     [2, 1],
@@ -196,9 +197,9 @@ test("the table of spans is sorted, narrowed and cut", async () => {
 });
 
 test("a counter keeps the value that holds at the beginning", async () => {
-  const part = await SOURCE.counter({ lane: "heap", instance: "", from: 0.5e9, to: 1.5e9, width: 100 });
+  const [part] = await SOURCE.counter({ lane: "heap", instances: [0], from: 0.5e9, to: 1.5e9, width: 100 });
   expect([...part.last]).toEqual([1, 5, 3]);
-  const none = await SOURCE.counter({ lane: "no such lane", instance: "", from: 0, to: 1, width: 100 });
+  const [none] = await SOURCE.counter({ lane: "no such lane", instances: [0], from: 0, to: 1, width: 100 });
   expect(none.t).toHaveLength(0);
 });
 

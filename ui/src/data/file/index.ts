@@ -16,6 +16,7 @@ import type {
   Library,
   LogLine,
   LogQuery,
+  RoleHeat,
   SandwichQuery,
   Selection,
   Source,
@@ -28,7 +29,7 @@ import type {
 } from "../source.ts";
 import { logLines, series } from "../tables.ts";
 import { above, below, CallTree, inverted, onlyBelow, preorder, type Weighed } from "./calls.ts";
-import { stateHeat } from "./cover.ts";
+import { byRole, stateHeat } from "./cover.ts";
 import { hottest } from "./hottest.ts";
 import type { Pack } from "./pack.ts";
 import { eachSample, type Samples, sampleHeat, sampleSubsecond, samplesOf } from "./samples.ts";
@@ -73,11 +74,14 @@ export class FileSource implements Source {
     return this.#overview;
   }
 
-  async counter(query: CounterQuery, signal?: AbortSignal): Promise<CounterSeries> {
+  async counter(query: CounterQuery, signal?: AbortSignal): Promise<CounterSeries[]> {
     await turn(signal);
-    const table = this.#pack.part(`counter/${query.lane}/${query.instance}`);
+    const lane = this.#overview.lanes.find(({ id }) => id === query.lane);
     const none = new Float64Array();
-    return table ? clipped(series(table), query) : { t: none, min: none, max: none, last: none };
+    return query.instances.map((instance) => {
+      const table = this.#pack.part(`counter/${query.lane}/${lane?.instances[instance] ?? ""}`);
+      return table ? clipped(series(table), query) : { t: none, min: none, max: none, last: none };
+    });
   }
 
   async spans(query: SpansQuery, signal?: AbortSignal): Promise<SpanMarks> {
@@ -102,6 +106,11 @@ export class FileSource implements Source {
     await turn(signal);
     if (query.by === "state") return stateHeat(this.#pack.part("cover"), query);
     return sampleHeat(this.#allSamples(), this.#eventIndex(query.event), query, this.#unitOf(query.event) === "ns");
+  }
+
+  async roleHeat(query: Omit<HeatQuery, "threads">, signal?: AbortSignal): Promise<RoleHeat> {
+    const heat = await this.heat({ ...query, threads: "all" }, signal);
+    return byRole(heat, this.#overview, query);
   }
 
   async subsecond(query: Selection & { rows: number }, signal?: AbortSignal): Promise<SubsecondHeat> {

@@ -34,10 +34,18 @@ export function marks(rows: readonly SpanRow[], query: SpansQuery): SpanMarks {
     if (last && isSmall && last.small && row.t <= last.end + pixel) {
       last.end = Math.max(last.end, row.t + row.duration);
       last.merged += 1;
+      last.longest = Math.max(last.longest, row.duration);
       if (last.row.thread !== row.thread) last.thread = -1;
       continue;
     }
-    const mark = { row, end: row.t + row.duration, small: isSmall, merged: 1, thread: row.thread };
+    const mark = {
+      row,
+      end: row.t + row.duration,
+      small: isSmall,
+      merged: 1,
+      longest: row.duration,
+      thread: row.thread,
+    };
     if (isSmall) open.set(row.kind, mark);
     all.push(mark);
   }
@@ -49,6 +57,7 @@ interface Mark {
   end: number;
   small: boolean;
   merged: number;
+  longest: number;
   thread: number;
 }
 
@@ -60,6 +69,7 @@ function columns(all: readonly Mark[]): SpanMarks {
     kind: all.map((mark) => mark.row.kind),
     name: all.map((mark) => mark.row.name),
     merged: Float64Array.from(all, (mark) => mark.merged),
+    longest: Float64Array.from(all, (mark) => mark.longest),
   };
 }
 

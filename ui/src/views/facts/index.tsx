@@ -1,7 +1,7 @@
 // What is true of the whole recording: host, JVM, flags, limits.
 
 import type { JSX } from "preact";
-import { spaced } from "../../base/text.ts";
+import { grouped, spaced } from "../../base/text.ts";
 import type { Fact } from "../../data/overview.ts";
 import { overview, update, view } from "../../state/store.ts";
 import { Note, Search } from "../../widgets/controls.tsx";
@@ -23,7 +23,7 @@ function Facts(): JSX.Element {
       <div class="toolbar">
         <Search label="Find facts" value={view.value.find} onInput={(text) => update({ find: text })} />
         <span class="muted">
-          {found.length.toLocaleString("en-US")} of {facts.length.toLocaleString("en-US")}
+          {grouped(found.length)} of {grouped(facts.length)}
         </span>
       </div>
       {found.length === 0 && <Note>No such facts in this recording.</Note>}

@@ -1,18 +1,38 @@
 // Spans over time: one row per kind, the names in colours.
 
 import type { JSX } from "preact";
-import { useCallback, useMemo, useState } from "preact/hooks";
+import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { duration } from "../../base/numbers.ts";
-import { counted, shorten, spaced } from "../../base/text.ts";
+import { sameInterval } from "../../base/quantities.ts";
+import { counted, shorten } from "../../base/text.ts";
 import { decimalsFor, timeOfDay } from "../../base/time.ts";
 import { Canvas } from "../../charts/canvas.tsx";
 import { css, paletteFor } from "../../charts/palette.ts";
 import { TimeScale } from "../../charts/scale.ts";
-import { colourOf, drawSpans, markAt, namesByTime, rowsOf, type SpanPicture } from "../../charts/span_lane.ts";
+import {
+  colourOf,
+  drawSpans,
+  longestOf,
+  markAt,
+  namesByTime,
+  rowsOf,
+  type SpanPicture,
+} from "../../charts/span_lane.ts";
 import type { Lane } from "../../data/overview.ts";
+import type { SpanMarks } from "../../data/source.ts";
 import { useAnswer } from "../../state/answer.ts";
 import { isDark, safeColours } from "../../state/appearance.ts";
-import { askedWindow, limits, origin, overview, plotWidth, shownWindow, source, zone } from "../../state/store.ts";
+import {
+  askedWindow,
+  kindTitle,
+  limits,
+  origin,
+  overview,
+  plotWidth,
+  shownWindow,
+  source,
+  zone,
+} from "../../state/store.ts";
 import { Tip } from "../../widgets/controls.tsx";
 import { LaneLabel } from "./label.tsx";
 
@@ -40,9 +60,7 @@ export function SpanLane({ lane }: { lane: Lane }): JSX.Element {
   return (
     <div class="lane spans" data-lane={lane.id}>
       <LaneLabel lane={lane} id={lane.id}>
-        {picture && picture.kinds.length > 1 && (
-          <span class="faint">{picture.kinds.map((kind) => spaced(kind)).join(" · ")}</span>
-        )}
+        {picture && picture.kinds.length > 1 && <span class="faint">{picture.kinds.map(kindTitle).join(" · ")}</span>}
       </LaneLabel>
       <div class="plot" onPointerMove={onMove} onPointerLeave={() => hover(null)}>
         <Canvas draw={draw} height={height} label={`${lane.title} over time`} />
@@ -60,13 +78,20 @@ function usePicture(lane: Lane): SpanPicture | null {
   const kinds = lane.kinds ?? [];
   const ask = (time: { from: number; to: number }) => (signal: AbortSignal) =>
     from ? from.spans({ ...time, kinds, width, threads: "all" }, signal) : Promise.reject(new Error("no recording"));
-  const answer = useAnswer(from ? JSON.stringify([lane.id, window, width]) : null, ask(window), 60);
   // Rows and colours stay what they are while the window moves: they come from the whole recording.
-  const whole = useAnswer(from ? JSON.stringify([lane.id, limits.value]) : null, ask(limits.value));
+  const whole = useAnswer(from ? JSON.stringify([lane.id, limits.value, width]) : null, ask(limits.value));
+  const isWhole = sameInterval(window, limits.value);
+  const question = from && !isWhole ? JSON.stringify([lane.id, window, width]) : null;
+  const part = useAnswer(question, ask(window), 60);
+  const newest = useRef<SpanMarks | null>(null);
+  if (isWhole) newest.current = whole.value;
+  else if (part.answers === question) newest.current = part.value;
+  const marks = newest.current ?? whole.value;
   return useMemo(() => {
-    if (!answer.value || !whole.value) return null;
-    return { marks: answer.value, kinds: rowsOf(whole.value, kinds), names: namesByTime(whole.value) };
-  }, [answer.value, whole.value]);
+    if (!marks || !whole.value) return null;
+    const names = namesByTime(whole.value);
+    return { marks, kinds: rowsOf(whole.value, kinds), names, longest: longestOf(whole.value) };
+  }, [marks, whole.value]);
 }
 
 function Legend({ picture }: { picture: SpanPicture }): JSX.Element {
@@ -89,10 +114,11 @@ function MarkTip({ picture, mark, x, y }: { picture: SpanPicture; mark: number; 
   const decimals = decimalsFor(Math.max(marks.duration[mark] / 100, 1_000));
   return (
     <Tip x={x} y={y}>
-      <strong>{shorten(marks.name[mark] || spaced(marks.kind[mark]), 120)}</strong>
+      <strong>{shorten(marks.name[mark] || kindTitle(marks.kind[mark]), 120)}</strong>
       <br />
-      {spaced(marks.kind[mark])}, {duration(marks.duration[mark])}
-      {marks.merged[mark] > 1 && ` (${counted(marks.merged[mark], "span")})`}
+      {kindTitle(marks.kind[mark])}, {duration(marks.duration[mark])}
+      {marks.merged[mark] > 1 &&
+        ` (${counted(marks.merged[mark], "span")}, the longest ${duration(marks.longest[mark])})`}
       <br />
       <span class="faint">
         {timeOfDay(origin.value, marks.t[mark], zone.value, decimals)}

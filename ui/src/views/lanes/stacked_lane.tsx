@@ -49,10 +49,10 @@ function coloursOf(lane: Lane, palette: Palette): string[] {
   });
 }
 
-/** Under the pointer: the largest parts with their values. */
+/** The largest parts: with their values under the pointer, else of the whole time. */
 function Largest({ lane, series }: { lane: Lane; series: readonly CounterSeries[] }): JSX.Element | null {
   const at = pointed.value;
-  if (at === null) return null;
+  if (at === null) return <Parts parts={partsOf(lane, series).slice(0, 3)} />;
   const values = series.map((one, index) => ({
     name: lane.instances[index],
     value: valueAt(one, at, lane.kind === "rate") ?? 0,
@@ -69,11 +69,28 @@ function Largest({ lane, series }: { lane: Lane; series: readonly CounterSeries[
   );
 }
 
+interface Part {
+  name: string;
+  colour: string;
+}
+
+function Parts({ parts }: { parts: readonly Part[] }): JSX.Element {
+  return (
+    <ul class="parts">
+      {parts.map(({ name, colour }) => (
+        <li key={name}>
+          <i style={{ background: colour }} /> <span class="faint">{shorten(name, 40)}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 /** Only parts that occur; those with the most time first. */
-function Legend({ lane, series }: { lane: Lane; series: readonly CounterSeries[] }): JSX.Element {
+function partsOf(lane: Lane, series: readonly CounterSeries[]): Part[] {
   const palette = paletteFor(isDark.value, safeColours.value);
   const colours = coloursOf(lane, palette);
-  const parts = series
+  return series
     .map((one, index) => ({
       name: lane.instances[index],
       colour: colours[index],
@@ -81,14 +98,19 @@ function Legend({ lane, series }: { lane: Lane; series: readonly CounterSeries[]
     }))
     .filter(({ sum }) => sum > 0)
     .sort((a, b) => b.sum - a.sum);
+}
+
+function Legend({ lane, series }: { lane: Lane; series: readonly CounterSeries[] }): JSX.Element {
   return (
     <ul class="legend">
-      {parts.slice(0, 8).map(({ name, colour }) => (
-        <li key={name}>
-          <i style={{ background: colour }} />
-          {shorten(name, 34)}
-        </li>
-      ))}
+      {partsOf(lane, series)
+        .slice(0, 8)
+        .map(({ name, colour }) => (
+          <li key={name}>
+            <i style={{ background: colour }} />
+            {shorten(name, 34)}
+          </li>
+        ))}
     </ul>
   );
 }

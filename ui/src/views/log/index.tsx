@@ -1,7 +1,7 @@
 // Lines of logs in what was picked.
 
 import type { JSX } from "preact";
-import { spaced } from "../../base/text.ts";
+import { grouped, spaced } from "../../base/text.ts";
 import { decimalsFor, timeOfDay } from "../../base/time.ts";
 import { useAnswer } from "../../state/answer.ts";
 import { limits, origin, picked, source, update, view, zone } from "../../state/store.ts";
@@ -25,9 +25,7 @@ function Log(): JSX.Element {
       <div class="toolbar">
         <Search label="Find lines" value={query.find} onInput={(text) => update({ find: text })} />
         <span class="muted">
-          {lines.length === MOST_LINES
-            ? `the first ${MOST_LINES.toLocaleString("en-US")} lines`
-            : `${lines.length} lines`}
+          {lines.length === MOST_LINES ? `the first ${grouped(MOST_LINES)} lines` : `${lines.length} lines`}
         </span>
       </div>
       {answer.error && <Note>{answer.error}</Note>}

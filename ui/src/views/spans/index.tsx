@@ -3,11 +3,21 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { duration } from "../../base/numbers.ts";
-import { counted, spaced } from "../../base/text.ts";
+import { counted, grouped } from "../../base/text.ts";
 import type { Lane } from "../../data/overview.ts";
 import type { TableQuery } from "../../data/source.ts";
 import { useAnswer } from "../../state/answer.ts";
-import { chosenThreads, limits, overview, picked, source, toggled, update, view } from "../../state/store.ts";
+import {
+  chosenThreads,
+  kindTitle,
+  limits,
+  overview,
+  picked,
+  source,
+  toggled,
+  update,
+  view,
+} from "../../state/store.ts";
 import { Button, Note, Search } from "../../widgets/controls.tsx";
 import type { View } from "../view.ts";
 import { SpanTableView } from "./table.tsx";
@@ -47,9 +57,7 @@ function Spans(): JSX.Element {
       {found && found.rows.length > 0 && <SpanTableView rows={found.rows} sorting={sorting} sortBy={sortBy} />}
       {found?.rows.length === 0 && <Note>No such spans in what is picked.</Note>}
       {found && found.total > found.rows.length && (
-        <Button onClick={() => setLimit(limit + 5 * PAGE)}>
-          {(found.total - found.rows.length).toLocaleString("en-US")} more
-        </Button>
+        <Button onClick={() => setLimit(limit + 5 * PAGE)}>{grouped(found.total - found.rows.length)} more</Button>
       )}
     </div>
   );
@@ -80,7 +88,7 @@ function Kinds({ chosen }: { chosen: readonly string[] }): JSX.Element {
           aria-pressed={chosen.includes(kind)}
           onClick={() => update({ kinds: toggled(chosen, kind) })}
         >
-          {spaced(kind)}
+          {kindTitle(kind)}
         </button>
       ))}
       {chosen.length < kinds.length && (

@@ -7,7 +7,7 @@ import { spaced } from "../../base/text.ts";
 import { decimalsFor, timeOfDay } from "../../base/time.ts";
 import type { SpanRow, TableQuery } from "../../data/source.ts";
 import { useAnswer } from "../../state/answer.ts";
-import { origin, overview, pick, source, zone } from "../../state/store.ts";
+import { kindTitle, origin, overview, pick, source, zone } from "../../state/store.ts";
 import { Button, Note } from "../../widgets/controls.tsx";
 import { Name } from "../../widgets/text.tsx";
 import { detailsOf } from "./details.ts";
@@ -68,7 +68,7 @@ function Heading(properties: {
   return (
     <th
       scope="col"
-      class={sort === "duration" ? "number" : ""}
+      class={sort === "duration" || sort === "time" ? "number" : ""}
       aria-sort={isSorted ? (isDown ? "descending" : "ascending") : "none"}
     >
       <button type="button" class="row-button" onClick={turn}>
@@ -94,7 +94,7 @@ function SpanRowView(properties: { row: SpanRow; longest: number; isOpen: boolea
           {duration(row.duration)}
           <span class="bar" style={{ width: `${(row.duration / (longest || 1)) * 100}%` }} />
         </td>
-        <td class="muted">{spaced(row.kind)}</td>
+        <td class="muted">{kindTitle(row.kind)}</td>
         <td>
           <Name text={row.name} longest={70} />
         </td>

@@ -10,8 +10,8 @@ import { Tip } from "../../widgets/controls.tsx";
 import type { Row } from "./rows.ts";
 
 /** Cells, and to which question they were the answer. */
-export interface Answered extends Interval {
-  heat: Heat;
+export interface Answered<T> extends Interval {
+  heat: T;
   columns: number;
 }
 
@@ -36,7 +36,7 @@ export function notableStates(heat: Heat): Set<number> {
   return new Set([...sums].filter(([, sum]) => sum >= NOTABLE * whole).map(([state]) => state));
 }
 
-export function CellTip({ row, at, x, y, answered }: Hovered & { answered: Answered }): JSX.Element | null {
+export function CellTip({ row, at, x, y, answered }: Hovered & { answered: Answered<Heat> }): JSX.Element | null {
   if (row?.kind !== "thread") return null;
   const { heat, from, to, columns } = answered;
   const column = Math.floor(((at - from) / (to - from)) * columns);

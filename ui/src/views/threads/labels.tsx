@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { duration } from "../../base/numbers.ts";
+import { grouped } from "../../base/text.ts";
 import { chosenThreads, update, view } from "../../state/store.ts";
 import { Name } from "../../widgets/text.tsx";
 import type { Row } from "./rows.ts";
@@ -13,7 +14,7 @@ export function RowLabel(properties: { row: Row; top: number; onToggle: (role: s
   if (row.kind === "more") {
     return (
       <button type="button" class="thread-label more" style={style} onClick={() => onToggle(row.role)}>
-        {row.hidden > 0 ? `${row.hidden.toLocaleString("en-US")} more` : "fewer"}
+        {row.hidden > 0 ? `${grouped(row.hidden)} more` : "fewer"}
       </button>
     );
   }
@@ -29,7 +30,7 @@ export function RowLabel(properties: { row: Row; top: number; onToggle: (role: s
     >
       {row.kind === "role" ? (
         <>
-          <strong>{row.title}</strong> <span class="faint">{row.threads.length.toLocaleString("en-US")}</span>
+          <strong>{row.title}</strong> <span class="faint">{grouped(row.threads.length)}</span>
         </>
       ) : (
         <Name text={row.thread.name || `thread ${row.thread.tid}`} longest={30} />

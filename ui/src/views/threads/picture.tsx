@@ -3,10 +3,10 @@
 import type { JSX } from "preact";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { Canvas } from "../../charts/canvas.tsx";
-import { cellsByThread, drawHeatRow, drawSums, type HeatPicture, sumPerColumn } from "../../charts/heat_lane.ts";
+import { cellsByThread, drawHeatRow, drawSums, type HeatPicture, sumsOfRole } from "../../charts/heat_lane.ts";
 import { css, type Hsl, type Palette, paletteFor, stateColours } from "../../charts/palette.ts";
 import { TimeScale } from "../../charts/scale.ts";
-import type { HeatQuery, Threads } from "../../data/source.ts";
+import type { Heat, HeatQuery, RoleHeat, Source } from "../../data/source.ts";
 import { useAnswer } from "../../state/answer.ts";
 import { isDark, safeColours } from "../../state/appearance.ts";
 import {
@@ -45,7 +45,8 @@ export function RowsCanvas(properties: {
   const seen = shownWindow.value.to - shownWindow.value.from;
   const wanted = Math.ceil((plotWidth.value / CELL) * ((window.to - window.from) / seen));
   const cells = useHeat(threads, Math.min(quantised(wanted), MOST_COLUMNS));
-  const sums = useHeat("all", ROLE_COLUMNS);
+  const sums = useRoleHeat();
+  const rowsOfCells = useMemo(() => (cells ? cellsByThread(cells.heat) : null), [cells]);
   useEffect(() => onStates(cells ? notableStates(cells.heat) : new Set()), [cells]);
   const [hovered, hover] = useState<Hovered | null>(null);
   const height = all.tops[end] - all.tops[first];
@@ -55,7 +56,7 @@ export function RowsCanvas(properties: {
       const scale = new TimeScale(shownWindow.value, width);
       const picture = { all, first, end, palette, scale };
       if (sums) drawRoles(context, picture, sums);
-      if (cells) drawThreads(context, picture, cells);
+      if (cells && rowsOfCells) drawThreads(context, picture, cells, rowsOfCells);
     },
     [all, first, end, cells, sums],
   );
@@ -84,16 +85,29 @@ function quantised(columns: number): number {
   return Math.ceil(columns / 100) * 100;
 }
 
-function useHeat(threads: Threads, columns: number): Answered | null {
+function useHeat(threads: readonly number[], columns: number): Answered<Heat> | null {
+  return useQuery({ columns, threads }, threads.length > 0, (from, query, signal) => from.heat(query, signal));
+}
+
+function useRoleHeat(): Answered<RoleHeat> | null {
+  return useQuery({ columns: ROLE_COLUMNS }, true, (from, query, signal) => from.roleHeat(query, signal));
+}
+
+/** Asks for something of the time in sight, and keeps with the answer what it is of. */
+function useQuery<Q extends { columns: number }, T>(
+  asked: Q,
+  isWanted: boolean,
+  ask: (from: Source, query: Q & Omit<HeatQuery, "columns" | "threads">, signal: AbortSignal) => Promise<T>,
+): Answered<T> | null {
   const from = source.value;
   const window = askedWindow.value;
-  const query: HeatQuery = { ...window, by: heatOf.value, event: event.value?.id ?? "", columns, threads };
-  const isAsked = from !== null && threads.length > 0 && (query.by === "state" || query.event !== "");
-  const answer = useAnswer<Answered>(
+  const query = { ...window, by: heatOf.value, event: event.value?.id ?? "", ...asked };
+  const isAsked = from !== null && isWanted && (query.by === "state" || query.event !== "");
+  const answer = useAnswer<Answered<T>>(
     isAsked ? JSON.stringify(query) : null,
     async (signal) => {
       if (!from) throw new Error("no recording");
-      return { heat: await from.heat(query, signal), ...window, columns };
+      return { heat: await ask(from, query, signal), ...window, columns: query.columns };
     },
     60,
   );
@@ -112,8 +126,12 @@ function eachRow({ all, first, end }: Picture, visit: (row: Row, top: number) =>
   for (let index = first; index < end; index += 1) visit(all.rows[index], all.tops[index] - all.tops[first]);
 }
 
-function drawThreads(context: CanvasRenderingContext2D, picture: Picture, answered: Answered): void {
-  const rows = cellsByThread(answered.heat);
+function drawThreads(
+  context: CanvasRenderingContext2D,
+  picture: Picture,
+  answered: Answered<Heat>,
+  rows: ReadonlyMap<number, readonly number[]>,
+): void {
   const chosen = chosenThreads.value === "all" ? null : new Set(chosenThreads.value);
   eachRow(picture, (row, top) => {
     if (row.kind !== "thread") return;
@@ -126,22 +144,19 @@ function drawThreads(context: CanvasRenderingContext2D, picture: Picture, answer
   });
 }
 
-function drawRoles(context: CanvasRenderingContext2D, picture: Picture, answered: Answered): void {
+function drawRoles(context: CanvasRenderingContext2D, picture: Picture, answered: Answered<RoleHeat>): void {
   const { palette, scale } = picture;
+  const roles = overview.value?.roles ?? [];
   const column = (answered.to - answered.from) / answered.columns;
   eachRow(picture, (row, top) => {
     if (row.kind !== "role") return;
-    const sums = sumPerColumn(answered.heat, new Set(row.threads.map(({ index }) => index)), answered.columns, isBusy);
+    const place = roles.findIndex(({ id }) => id === row.id);
+    const sums = sumsOfRole(answered.heat, place, answered.columns);
     const isTime = answered.heat.full === column;
     const most = Math.max(...sums, isTime ? column : 0);
     const colour = css(roleColour(row.id, palette), palette, palette.dark ? 6 : 0, 0.75);
     if (most > 0) drawSums(context, sums, answered, scale, { top: top + 3, height: ROLE_HEIGHT - 6 }, most, colour);
   });
-}
-
-/** Waiting for work is not being busy; of samples each counts. */
-function isBusy(state: number): boolean {
-  return heatOf.value === "samples" || overview.value?.states[state]?.color !== "idle";
 }
 
 /** Colours of states; of samples, that of the role. */

@@ -1,12 +1,16 @@
 // The catalogue's page of a cause: how it works, what would rule it out, what to do.
 
 import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import { overview } from "../../state/store.ts";
 import { Markdown } from "../../widgets/text.tsx";
 
 export function CausePage({ id }: { id: string }): JSX.Element | null {
   const page = overview.value?.pages[id];
-  if (!page) return null;
+  const [isTime, setTime] = useState(false);
+  // It is folded, and longer than all the rest: the picture does not wait for it.
+  useEffect(() => setTime(true), []);
+  if (!page || !isTime) return null;
   return (
     <div class="cause-page">
       {page.sections.map(({ heading, text }) => (
