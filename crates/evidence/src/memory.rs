@@ -8,6 +8,12 @@
 /// Allocations from this size on are worth the system call, in bytes.
 const LARGE_BYTES: usize = 4 << 20;
 
+/// A huge page, in bytes, where the small ones have 4 KiB.
+const HUGE_PAGE_BYTES: usize = 2 << 20;
+
+/// What allocators put in front of an allocation, at most, in bytes.
+const HEADER_BYTES: usize = 64;
+
 /// A large vector becomes this many times as large when it must grow. Room that is not used yet takes no
 /// memory, only addresses, but each move takes time.
 const GROWTH: usize = 4;
@@ -34,21 +40,34 @@ fn grow<T>(vec: &mut Vec<T>, more: usize) {
 
 /// An empty vector with room for `room` values.
 pub fn with_capacity<T>(room: usize) -> Vec<T> {
-    let mut vec = Vec::with_capacity(room);
-    if room.saturating_mul(size_of::<T>()) >= LARGE_BYTES {
-        ask_for_huge_pages(&mut vec);
+    if room.saturating_mul(size_of::<T>()) < LARGE_BYTES {
+        return Vec::with_capacity(room);
     }
+    let mut vec = Vec::with_capacity(on_whole_pages::<T>(room));
+    ask_for_huge_pages(&mut vec);
     vec
 }
 
 /// A vector of `length` default values, which should be numbers.
 pub fn filled<T: Clone + Default>(length: usize) -> Vec<T> {
     // For numbers this is memory that the system hands out zeroed, not touched here.
-    let mut vec = vec![T::default(); length];
-    if length.saturating_mul(size_of::<T>()) >= LARGE_BYTES {
-        ask_for_huge_pages(&mut vec);
+    if length.saturating_mul(size_of::<T>()) < LARGE_BYTES {
+        return vec![T::default(); length];
     }
+    let mut vec = vec![T::default(); on_whole_pages::<T>(length)];
+    ask_for_huge_pages(&mut vec);
+    vec.truncate(length);
     vec
+}
+
+/// At least as many values, so that they and what the allocator adds fill whole huge pages: the kernel puts a
+/// mapping on the border of a huge page only if its size is a multiple of one.
+fn on_whole_pages<T>(length: usize) -> usize {
+    let bytes = length.saturating_mul(size_of::<T>()).saturating_add(HEADER_BYTES);
+    match bytes.checked_next_multiple_of(HUGE_PAGE_BYTES) {
+        Some(bytes) => length.max((bytes - HEADER_BYTES) / size_of::<T>()),
+        None => length,
+    }
 }
 
 /// Advice only: where it is refused, pages stay small.
@@ -59,12 +78,12 @@ fn ask_for_huge_pages<T>(vec: &mut Vec<T>) {
     let page = rustix::param::page_size();
     let start = vec.as_mut_ptr() as usize;
     let end = start + vec.capacity() * size_of::<T>();
-    let (first, last) = (start.next_multiple_of(page), end / page * page);
-    if first < last {
-        // SAFETY: the whole pages between `first` and `last` belong to the vector's own allocation, and the
-        // advice changes neither their content nor their access rights.
-        let _ = unsafe { madvise(first as *mut _, last - first, Advice::LinuxHugepage) };
-    }
+    // The last page is meant as well: without it the huge page there would not be a whole one. (The first huge page
+    // is none in any case, because the allocator has already written its header there.)
+    let (first, last) = (start / page * page, end.next_multiple_of(page));
+    // SAFETY: each page between `first` and `last` holds a part of the vector's own allocation, so that it is
+    // mapped, and the advice changes neither the content nor the access rights of any page.
+    let _ = unsafe { madvise(first as *mut _, last - first, Advice::LinuxHugepage) };
 }
 
 #[cfg(not(target_os = "linux"))]

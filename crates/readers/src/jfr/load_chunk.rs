@@ -7,11 +7,12 @@ use fathom_evidence::{Recording, StackId, StrId, Table};
 
 use super::load_gc::Collections;
 use super::load_handlers::{Bound, Handler, Handlers, MAX_SLOTS};
+use super::load_records::short_record;
 use super::load_resolve::Resolver;
 use super::load_safepoint::SafepointEvent;
 use super::load_settings::Profiler;
 use super::load_stacks::{KnownStacks, StackTable};
-use super::parse_chunk::{Chunk, HEADER_BYTES, record};
+use super::parse_chunk::{Chunk, HEADER_BYTES};
 use super::parse_pools::{Layout, Pool, Pools};
 use super::parse_stacks::STACK_TYPE;
 
@@ -159,23 +160,22 @@ impl<'p, 'a> Loader<'p, 'a> {
         }
     }
 
-    /// Makes room for all samples at once, by the share that they have in the first records.
+    /// Makes room for all samples at once, for twice the share that they have in the first chunk: room that is
+    /// not used takes no memory, but growing takes time.
     fn make_room(&mut self, chunk: &Chunk<'_>, handlers: &Handlers, left: usize) {
-        const LOOKED_AT_BYTES: usize = 1 << 20;
+        const WORTHWHILE_BYTES: usize = 1 << 20;
         const SMALLEST_SAMPLE_BYTES: usize = 16;
         let samples = &mut self.out.recording.samples;
-        if !samples.is_empty() || left < LOOKED_AT_BYTES {
+        if !samples.is_empty() || left < WORTHWHILE_BYTES {
             return;
         }
         let (mut at, mut found) = (HEADER_BYTES, 0);
-        while at < LOOKED_AT_BYTES
-            && let Some(record) = record(chunk.data, at)
-        {
+        while let Some(record) = short_record(chunk.data, at) {
             at = record.end;
             let handler = handlers.number(record.type_id).map(|number| &handlers.all()[number]);
             found += usize::from(handler.is_some_and(|handler| handler.sample.is_some()));
         }
-        samples.reserve((left / at * found).min(left / SMALLEST_SAMPLE_BYTES));
+        samples.reserve((left.div_ceil(at) * found * 2).min(left / SMALLEST_SAMPLE_BYTES));
     }
 
     pub(super) fn act_on(&mut self, handler: &Handler, slots: &[u64; MAX_SLOTS]) {
@@ -195,7 +195,7 @@ impl<'p, 'a> Loader<'p, 'a> {
         handler.time.map_or(self.start_ns, |slot| self.resolver.clock.time_ns(slots[slot]))
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn tid(&mut self, handler: &Handler, slots: &[u64]) -> i64 {
         let Some(slot) = handler.thread else { return 0 };
         let key = slots[slot];

@@ -62,7 +62,7 @@ impl Loader<'_, '_> {
 
 /// [`record`], quick for small ones.
 #[inline(always)]
-fn short_record(data: &[u8], at: usize) -> Option<Record> {
+pub(super) fn short_record(data: &[u8], at: usize) -> Option<Record> {
     let Some(&[size, low, high]) = data.get(at..).and_then(<[u8]>::first_chunk) else { return record(data, at) };
     let (type_id, payload) = match (low < 0x80, high < 0x80) {
         (true, _) => (u64::from(low), at + 2),
