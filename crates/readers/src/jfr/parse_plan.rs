@@ -6,7 +6,7 @@
 //! leaf field, whose positions the caller looked up once by name. Steps behind the last wanted field
 //! are left out.
 
-use super::parse_bytes::{Bits, Portable, skip_text, skip_varints, varint, varint_by};
+use super::parse_bytes::{Bits, Portable, skip_text, skip_varints, varint, varints_by};
 use super::parse_metadata::{Types, Unit};
 
 /// How deep structs may nest in place, and how many fields a type may have with those of its structs; real
@@ -157,21 +157,11 @@ impl Plan {
 
     /// [`Plan::run`] on a processor of a kind.
     #[inline(always)]
-    pub(super) fn run_by<B: Bits>(&self, data: &[u8], mut at: usize, slots: &mut [u64]) -> Option<usize> {
-        let mut next = 0;
-        for step in &self.steps {
-            if let Step::Varints(count) = step {
-                for slot in slots.get_mut(next..next + count)? {
-                    (*slot, at) = varint_by::<B>(data, at)?;
-                }
-                next += count;
-            } else {
-                let slot = slots.get_mut(next)?;
-                (*slot, at) = single(step, data, at)?;
-                next += 1;
-            }
+    pub(super) fn run_by<B: Bits>(&self, data: &[u8], at: usize, slots: &mut [u64]) -> Option<usize> {
+        match self.steps.as_slice() {
+            [Step::Varints(count)] => varints_by::<B>(data, at, slots.get_mut(..*count)?),
+            steps => run_steps(steps, data, at, slots),
         }
-        Some(at)
     }
 
     /// What a run on the value at `at` would put into `slot`.
@@ -224,6 +214,20 @@ pub(super) struct ArrayPlan {
     /// Of how many compressed integers an item consists, if of nothing else.
     pub(super) item_varints: Option<u32>,
     pub(super) after: Plan,
+}
+
+fn run_steps(steps: &[Step], data: &[u8], mut at: usize, slots: &mut [u64]) -> Option<usize> {
+    let mut next = 0;
+    for step in steps {
+        let count = if let Step::Varints(count) = step { *count } else { 1 };
+        let slots = slots.get_mut(next..next + count)?;
+        next += count;
+        match step {
+            Step::Varints(_) => at = varints_by::<Portable>(data, at, slots)?,
+            _ => (slots[0], at) = single(step, data, at)?,
+        }
+    }
+    Some(at)
 }
 
 fn single(step: &Step, data: &[u8], at: usize) -> Option<(u64, usize)> {

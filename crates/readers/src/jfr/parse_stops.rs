@@ -103,7 +103,7 @@ const fn positions() -> [[u8; 256]; 8] {
 /// The highest bit of each byte. Every x86-64 has this as an instruction.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn high_bits(bytes: &[u8; 16]) -> u16 {
+pub(super) fn high_bits(bytes: &[u8; 16]) -> u16 {
     use std::arch::x86_64::{_mm_movemask_epi8, _mm_set_epi64x};
 
     let bytes = u128::from_le_bytes(*bytes);
@@ -114,7 +114,7 @@ fn high_bits(bytes: &[u8; 16]) -> u16 {
 /// The highest bit of each byte, gathered from eight of them by one multiplication.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
-fn high_bits(bytes: &[u8; 16]) -> u16 {
+pub(super) fn high_bits(bytes: &[u8; 16]) -> u16 {
     let (words, _) = bytes.as_chunks::<8>();
     let [low, high] = [words[0], words[1]].map(|word| {
         let lowest = u64::from_le_bytes(word) >> 7 & ONES;
