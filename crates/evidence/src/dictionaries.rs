@@ -119,6 +119,11 @@ impl Stacks {
         self.stacks.intern(Stack { parent, frame })
     }
 
+    /// Brings stacks into the processor's caches that others are about to be put on top of. Changes nothing.
+    pub fn warm(&self, stacks: impl Iterator<Item = StackId> + Clone) {
+        self.stacks.warm(stacks);
+    }
+
     /// Interns a whole stack given from the root to the leaf.
     pub fn intern_from_root(&mut self, frames: impl IntoIterator<Item = FrameId>) -> StackId {
         frames.into_iter().fold(StackId(0), |parent, frame| self.intern(parent, frame))

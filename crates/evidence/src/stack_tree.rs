@@ -2,19 +2,21 @@
 //!
 //! Loading a recording is mostly this lookup, once for each frame of each stack, in a tree larger than the
 //! caches. What makes it fast is the shape of such trees: most stacks have exactly one other stack on top,
-//! entered right after them. So each node knows its first child, which is most often its neighbour in
-//! memory; only further children are in a hash table, and a node without a child needs no lookup at all.
+//! entered right after them, and most others have two. So each node knows its first two children, of which the
+//! first is most often its neighbour in memory; only further children are in a hash table, and a node without
+//! a child needs no lookup at all.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use crate::dictionaries::{FrameId, Stack, StackId};
 use crate::memory;
 
-/// A stack and the first one that was put on top of it; 0 where there is none.
+/// A stack and the first two that were put on top of it; 0 where there is none.
 #[derive(Debug, Default, Clone, Copy)]
 struct Node {
     stack: Stack,
     first_child: StackId,
+    second_child: StackId,
 }
 
 /// Stacks by id. Id 0 is the empty stack.
@@ -56,6 +58,15 @@ impl StackTree {
             return stack.parent;
         }
         let new = StackId(self.nodes.len() as u32);
+        let Some(parent) = self.nodes.get_mut(stack.parent.0 as usize) else { return StackId(0) };
+        let second = parent.second_child;
+        if second == StackId(0) {
+            parent.second_child = new;
+            return self.push(stack);
+        }
+        if self.get(second).is_some_and(|child| child.frame == stack.frame) {
+            return second;
+        }
         let id = self.others.find_or_insert(stack, &self.nodes);
         if id == new { self.push(stack) } else { id }
     }
@@ -63,8 +74,16 @@ impl StackTree {
     fn push(&mut self, stack: Stack) -> StackId {
         let id = StackId(self.nodes.len() as u32);
         memory::reserve(&mut self.nodes, 1);
-        self.nodes.push(Node { stack, first_child: StackId(0) });
+        self.nodes.push(Node { stack, ..Node::default() });
         id
+    }
+
+    /// Brings `ids` and their first children into the caches, waiting for many of them at once.
+    pub(crate) fn warm(&self, ids: impl Iterator<Item = StackId> + Clone) {
+        let node = |id: StackId| self.nodes.get(id.0 as usize).copied().unwrap_or_default();
+        let children = ids.clone().fold(0, |all, id| all ^ node(id).first_child.0);
+        let parents = ids.fold(0, |all, id| all ^ node(node(id).first_child).stack.parent.0);
+        std::hint::black_box((children, parents));
     }
 
     /// The stack `id`, if the tree has it.
@@ -83,14 +102,14 @@ impl StackTree {
 
     pub(crate) fn reserve(&mut self, more: usize) {
         memory::reserve(&mut self.nodes, more);
-        self.others.reserve(more / 2, &self.nodes);
+        self.others.reserve(more / 4, &self.nodes);
     }
 }
 
 /// Smallest table, as a power of two.
 const MIN_BITS: u32 = 8;
 
-/// All children but the first, by parent and frame. Slots are chosen by one multiplication with a random odd
+/// All children but the first two, by parent and frame. Slots are chosen by one multiplication with a random odd
 /// number, which no file can foresee. They hold ids only, to be small; the stack itself is in its node.
 #[derive(Debug, Clone)]
 struct Others {
@@ -152,13 +171,14 @@ impl Others {
         }
     }
 
-    /// Doubles the table and enters again every node that is not its parent's first child.
+    /// Doubles the table and enters again every node that is not one of its parent's first two children.
     #[cold]
     fn grow(&mut self, nodes: &[Node]) {
         self.bits += 1;
         self.slots = memory::filled(1 << self.bits);
         for (id, node) in (0..).zip(nodes).skip(1) {
-            if nodes[node.stack.parent.0 as usize].first_child != StackId(id) {
+            let parent = nodes[node.stack.parent.0 as usize];
+            if ![parent.first_child, parent.second_child].contains(&StackId(id)) {
                 let (at, tag) = self.slot(node.stack, nodes);
                 self.slots[at] = (tag, id);
             }

@@ -45,8 +45,7 @@ impl Loader<'_, '_> {
             }
             if let Some(sampler) = &mut samplers[number] {
                 if batch.len() == BATCH {
-                    self.out.recording.samples.extend(&batch);
-                    batch.clear();
+                    self.enter_samples(&mut batch);
                 }
                 let sample = self.sample(handler, sampler, &slots);
                 batch.push(sample);
@@ -55,7 +54,7 @@ impl Loader<'_, '_> {
                 self.act_on(handler, &slots);
             }
         }
-        self.out.recording.samples.extend(&batch);
+        self.enter_samples(&mut batch);
         self.out.damage.stopped_at = (at < data.len()).then_some(at);
     }
 }

@@ -7,7 +7,6 @@ use super::load_chunk::Loader;
 use super::load_handlers::{Bound, Handler, MAX_SLOTS};
 use super::load_map::{Event, Map, Weight};
 use super::load_settings::Profiler;
-use super::load_stacks::push_class;
 use super::parse_metadata::{Types, Unit};
 use super::parse_plan::{Kind, Plan};
 
@@ -70,6 +69,7 @@ impl Loader<'_, '_> {
         })
     }
 
+    /// The sample that an event is. Its time is still in ticks.
     #[inline(always)]
     pub(super) fn sample(&mut self, handler: &Handler, sampler: &mut Sampler, slots: &[u64; MAX_SLOTS]) -> Sample {
         let (weight_ns, size_bytes) = match &sampler.weight {
@@ -80,7 +80,7 @@ impl Loader<'_, '_> {
             BoundWeight::BytesOf(field) => (0, self.amount(field, slots)),
         };
         Sample {
-            time_ns: self.time_ns(handler, slots),
+            time_ns: handler.time.map_or(self.resolver.clock.start_ticks, |slot| slots[slot] as i64),
             tid: self.tid(handler, slots),
             cpu: -1,
             event: sampler.event,
@@ -91,12 +91,21 @@ impl Loader<'_, '_> {
         }
     }
 
+    /// Puts samples whose time is in ticks into their columns. Divisions take long, but many of them one after
+    /// the other do not wait for each other.
+    pub(super) fn enter_samples(&mut self, samples: &mut Vec<Sample>) {
+        let clock = self.resolver.clock;
+        samples.iter_mut().for_each(|sample| sample.time_ns = clock.time_ns(sample.time_ns as u64));
+        self.out.recording.samples.extend(samples);
+        samples.clear();
+    }
+
     #[inline]
     fn amount(&self, field: &Bound, slots: &[u64]) -> i64 {
         self.integer(field, slots).unwrap_or(0)
     }
 
-    #[inline]
+    #[inline(always)]
     fn sample_stack(&mut self, handler: &Handler, sampler: &Sampler, slots: &[u64]) -> StackId {
         let number = handler.stack.and_then(|slot| self.stack_number(slots[slot]));
         let Some(class) = &sampler.class else {
@@ -104,10 +113,8 @@ impl Loader<'_, '_> {
         };
         let (key, leaf) = (slots[class.slot], &class.leaf);
         let (resolver, recording) = (&mut self.resolver, &mut self.out.recording);
-        match number {
-            Some(number) => self.stacks.with_class(number, key, leaf, resolver, recording),
-            None => push_class(StackId(0), key, leaf, resolver, recording),
-        }
+        let last = number.and_then(|number| self.stacks.last_with_class(number, key));
+        last.unwrap_or_else(|| self.stacks.with_class(number, key, leaf, resolver, recording))
     }
 
     #[inline]

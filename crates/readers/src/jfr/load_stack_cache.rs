@@ -107,6 +107,18 @@ impl Groups {
         (id != 0).then_some(StackId(id))
     }
 
+    /// Brings what is looked up with `hash` into the caches; what it returns only keeps the compiler from leaving
+    /// that out.
+    #[inline(always)]
+    pub(super) fn warm(&self, hash: Hash) -> u64 {
+        self.slots[self.first_slot(hash)].0
+    }
+
+    #[inline(always)]
+    fn first_slot(&self, hash: Hash) -> usize {
+        (hash.first >> (u64::BITS - self.bits)) as usize & (self.slots.len() - 1)
+    }
+
     pub(super) fn insert(&mut self, hash: Hash, id: StackId) {
         let slot = self.find(hash);
         self.used += usize::from(self.slots[slot].2 == 0);
@@ -119,7 +131,7 @@ impl Groups {
     #[inline]
     fn find(&self, hash: Hash) -> usize {
         let mask = self.slots.len() - 1;
-        let mut slot = (hash.first >> (u64::BITS - self.bits)) as usize;
+        let mut slot = self.first_slot(hash);
         loop {
             let (first, second, id) = self.slots[slot & mask];
             if (first == hash.first && second == hash.second as u32) || id == 0 {

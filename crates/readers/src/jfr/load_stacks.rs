@@ -8,7 +8,8 @@ use fathom_evidence::{Frame, FrameId, Recording, StackId, StrId};
 use super::load_handlers::Bound;
 use super::load_methods::Methods;
 use super::load_resolve::Resolver;
-use super::load_stack_cache::{Hash, StackCache};
+use super::load_stack_cache::{Groups, Hash, StackCache};
+use super::parse_map::KeyMap;
 use super::parse_plan::{ArrayPlan, Kind, Leaf, Plan};
 use super::parse_stacks::{GROUP, RawStacks, STACK_TYPE};
 use super::parse_stops::Stops;
@@ -18,6 +19,7 @@ pub(super) struct StackTable {
     ids: Vec<StackId>,
     /// Of each entry the class that was last allocated there and the stack that this gave; empty until one is.
     classes: Vec<(u64, StackId)>,
+    class_frames: ClassFrames,
 }
 
 impl StackTable {
@@ -27,24 +29,28 @@ impl StackTable {
         self.ids[number]
     }
 
-    /// The stack of the entry `number` with the class of an allocated object on top.
-    #[inline]
+    /// The stack of the entry `number` with the class of an allocated object on top, if it was asked for last.
+    #[inline(always)]
+    pub(super) fn last_with_class(&self, number: usize, class: u64) -> Option<StackId> {
+        let (last, stack) = *self.classes.get(number)?;
+        (last == class && stack != StackId(0)).then_some(stack)
+    }
+
+    /// The stack of the entry `number`, or of none, with the class of an allocated object on top.
     pub(super) fn with_class(
         &mut self,
-        number: usize,
+        number: Option<usize>,
         class: u64,
         leaf: &Leaf,
         resolver: &mut Resolver<'_, '_>,
         recording: &mut Recording,
     ) -> StackId {
+        let frame = self.class_frames.get(class, leaf, resolver, recording);
+        let Some(number) = number else { return recording.stacks.intern(StackId(0), frame) };
         if self.classes.is_empty() {
             self.classes.resize(self.ids.len(), Default::default());
         }
-        let (last, stack) = self.classes[number];
-        if last == class && stack != StackId(0) {
-            return stack;
-        }
-        let stack = push_class(self.ids[number], class, leaf, resolver, recording);
+        let stack = recording.stacks.intern(self.ids[number], frame);
         self.classes[number] = (class, stack);
         stack
     }
@@ -58,7 +64,8 @@ impl StackTable {
         is_whole: bool,
     ) -> StackTable {
         let pools = resolver.pools;
-        let mut table = StackTable { ids: vec![StackId(0); resolver.pool(STACK_TYPE).len()], classes: Vec::new() };
+        let ids = vec![StackId(0); resolver.pool(STACK_TYPE).len()];
+        let mut table = StackTable { ids, classes: Vec::new(), class_frames: ClassFrames::new(resolver) };
         let Some(shape) = Shape::of(resolver) else { return table };
         if !is_whole || !known.agree(&shape, resolver) {
             *known = KnownStacks::default();
@@ -76,18 +83,32 @@ impl StackTable {
     }
 }
 
-/// The stack `parent` with the class of an object on top.
-pub(super) fn push_class(
-    parent: StackId,
-    class: u64,
-    leaf: &Leaf,
-    resolver: &mut Resolver<'_, '_>,
-    recording: &mut Recording,
-) -> StackId {
-    let symbol = resolver.text_id(&mut recording.strings, leaf, class);
-    let kind = recording.strings.intern(frame::CLASS);
-    let frame = recording.stacks.intern_frame(Frame { symbol, module: StrId(0), kind, line: 0 });
-    recording.stacks.intern(parent, frame)
+/// Frames that stand for the classes of allocated objects.
+struct ClassFrames {
+    /// Frame by the class's key in the pool of this type.
+    frames: KeyMap,
+    pool: Kind,
+}
+
+impl ClassFrames {
+    fn new(resolver: &Resolver<'_, '_>) -> ClassFrames {
+        let pool = Kind::Key(resolver.types.id_of("java.lang.Class").unwrap_or(u64::MAX));
+        ClassFrames { frames: KeyMap::with_room(0), pool }
+    }
+
+    fn get(&mut self, class: u64, leaf: &Leaf, resolver: &mut Resolver<'_, '_>, recording: &mut Recording) -> FrameId {
+        let known = if leaf.kind == self.pool { self.frames.get(class) } else { 0 };
+        if known != 0 {
+            return FrameId(known);
+        }
+        let symbol = resolver.text_id(&mut recording.strings, leaf, class);
+        let kind = recording.strings.intern(frame::CLASS);
+        let frame = recording.stacks.intern_frame(Frame { symbol, module: StrId(0), kind, line: 0 });
+        if leaf.kind == self.pool {
+            self.frames.insert(class, frame.0);
+        }
+        frame
+    }
 }
 
 /// Frames and stacks of earlier chunks, by their bytes, and what the bytes mean.
@@ -168,6 +189,9 @@ impl Batch<'_> {
     /// processor waits for many of them at once.
     const STACKS: usize = 32;
 
+    /// Groups from the leaf on that are looked up in most stacks.
+    const WARM_GROUPS: usize = 3;
+
     fn clear(&mut self) {
         self.stacks.clear();
         self.hashes.clear();
@@ -183,7 +207,9 @@ impl Builder<'_, '_, '_> {
         for ids in ids.chunks_mut(Batch::STACKS) {
             batch.clear();
             stacks.by_ref().take(ids.len()).for_each(|cuts| self.hash(cuts, &mut batch));
+            self.warm(&batch);
             self.find(&mut batch);
+            self.recording.stacks.warm(batch.found.iter().map(|found| found.1));
             let mut start = 0;
             for (id, ((cuts, end), found)) in ids.iter_mut().zip(batch.stacks.iter().zip(&batch.found)) {
                 *id = self.stack(cuts, &batch.hashes[start..*end], *found);
@@ -202,28 +228,48 @@ impl Builder<'_, '_, '_> {
         batch.stacks.push((cuts, batch.hashes.len()));
     }
 
-    /// Looks for whole stacks, and for those without the group of their leaf.
+    /// Brings into the caches what is looked up for most stacks. No branch depends on it, so that the processor
+    /// does not stop at the first one that it expected to be otherwise.
+    fn warm(&self, batch: &Batch<'_>) {
+        let (groups, mut start, mut all) = (&self.known.cache.groups, 0, 0);
+        for (_, end) in &batch.stacks {
+            let last = &batch.hashes[start.max(end.saturating_sub(Batch::WARM_GROUPS))..*end];
+            all = last.iter().fold(all, |all, hash| all ^ groups.warm(*hash));
+            start = *end;
+        }
+        std::hint::black_box(all);
+    }
+
+    /// Looks for the groups of all stacks: first for whole stacks, and for those without the group of their leaf;
+    /// then, down to the root, for those of stacks that are new.
     fn find(&self, batch: &mut Batch<'_>) {
+        let groups = &self.known.cache.groups;
+        let known = |groups: &Groups, (number, hash): (usize, &Hash)| Some((number + 1, groups.get(*hash)?));
         let mut start = 0;
         for (_, end) in &batch.stacks {
-            let hashes = &batch.hashes[start..*end];
-            let last = hashes.iter().enumerate().rev().take(2);
-            let mut known = last.filter_map(|(groups, hash)| Some((groups + 1, self.known.cache.groups.get(*hash)?)));
-            batch.found.push(known.next().unwrap_or_default());
+            let last = batch.hashes[start..*end].iter().enumerate().rev().take(2);
+            batch.found.push(last.filter_map(|hash| known(groups, hash)).next().unwrap_or_default());
+            start = *end;
+        }
+        let mut start = 0;
+        for ((_, end), found) in batch.stacks.iter().zip(&mut batch.found) {
+            if found.0 == 0 {
+                let others = batch.hashes[start..*end].iter().enumerate().rev().skip(2);
+                *found = others.filter_map(|hash| known(groups, hash)).next().unwrap_or_default();
+            }
             start = *end;
         }
     }
 
     /// The stack whose groups begin at `cuts`, leaf first, of which `known` groups from the root on are known.
     fn stack(&mut self, cuts: &[usize], hashes: &[Hash], known: (usize, StackId)) -> StackId {
-        let (mut groups, mut stack) = known;
-        if groups == 0 {
-            // Others of the batch may have entered more meanwhile.
-            let all = hashes.iter().enumerate().rev();
-            let mut all = all.filter_map(|(groups, hash)| Some((groups + 1, self.known.cache.groups.get(*hash)?)));
-            (groups, stack) = all.next().unwrap_or_default();
-        }
+        let (groups, mut stack) = known;
         for (group, hash) in hashes.iter().enumerate().skip(groups) {
+            // Others of the batch may have entered it meanwhile.
+            if let Some(entered) = self.known.cache.groups.get(*hash) {
+                stack = entered;
+                continue;
+            }
             let from = cuts.len() - 2 - group;
             stack = self.group(cuts[from], cuts[from + 1], stack);
             self.known.cache.groups.insert(*hash, stack);
@@ -232,14 +278,14 @@ impl Builder<'_, '_, '_> {
     }
 
     /// The stack that has the frames between `from` and `to` on top of `stack`.
-    fn group(&mut self, from: usize, to: usize, mut stack: StackId) -> StackId {
+    fn group(&mut self, from: usize, to: usize, stack: StackId) -> StackId {
         let mut cuts = [from; GROUP as usize + 1];
         let frames = self.frame_cuts(from, to, &mut cuts);
-        for frame in cuts[..=frames].windows(2).rev() {
-            let frame = self.frame(frame[0], frame[1]);
-            stack = self.recording.stacks.intern(stack, frame);
+        let mut ids = [FrameId(0); GROUP as usize];
+        for (id, frame) in ids.iter_mut().zip(cuts[..=frames].windows(2).rev()) {
+            *id = self.frame(frame[0], frame[1]);
         }
-        stack
+        ids[..frames].iter().fold(stack, |stack, id| self.recording.stacks.intern(stack, *id))
     }
 
     /// Where the frames of a group begin, and where the last one ends; returns how many there are.
