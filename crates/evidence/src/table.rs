@@ -7,6 +7,8 @@ use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Schema};
 
 use crate::dictionaries::{StackId, StrId, Strings};
+use crate::memory;
+use crate::values::Value;
 
 /// What one column means; `docs/schema.md` is printed from these.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +28,20 @@ pub(crate) const MIN_ROWS: usize = 64;
 pub struct Remap {
     pub(crate) strings: Vec<StrId>,
     pub(crate) stacks: Vec<StackId>,
+}
+
+/// A table of so many rows is taken over by all processors.
+pub(crate) const LARGE_ROWS: usize = 100_000;
+
+/// Puts the rows of another recording behind those of `column`.
+pub(crate) fn absorb_column<V: Value>(column: &mut Vec<V>, mut other: Vec<V>, remap: &Remap) {
+    V::remap(&mut other, remap);
+    if column.is_empty() {
+        *column = other;
+    } else {
+        memory::reserve(column, other.len());
+        column.append(&mut other);
+    }
 }
 
 /// A table of a recording.
@@ -168,16 +184,18 @@ macro_rules! table {
                 Ok(())
             }
 
-            fn absorb(&mut self, mut other: Self, remap: &$crate::table::Remap) {
-                use $crate::values::Value;
-                $(
-                    <$type>::remap(&mut other.$column, remap);
-                    if self.$column.is_empty() {
-                        self.$column = other.$column;
-                    } else {
-                        self.$column.append(&mut other.$column);
-                    }
-                )+
+            fn absorb(&mut self, other: Self, remap: &$crate::table::Remap) {
+                use $crate::table::absorb_column;
+                if $crate::Table::len(&other) < $crate::table::LARGE_ROWS {
+                    $( absorb_column(&mut self.$column, other.$column, remap); )+
+                    return;
+                }
+                rayon::scope(|scope| {
+                    $(
+                        let column = &mut self.$column;
+                        scope.spawn(move |_| absorb_column(column, other.$column, remap));
+                    )+
+                });
             }
         }
     };

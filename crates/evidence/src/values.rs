@@ -12,7 +12,7 @@ use crate::dictionaries::{StackId, StrId, Strings};
 use crate::table::Remap;
 
 /// A type that a column may have.
-pub(crate) trait Value: Copy + Default {
+pub(crate) trait Value: Copy + Default + Send {
     fn arrow_type() -> DataType;
     fn to_array(column: &[Self], strings: &Strings) -> ArrayRef;
     fn from_array(array: &dyn Array, strings: &mut Strings) -> Option<Vec<Self>>;
