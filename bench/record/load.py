@@ -36,11 +36,11 @@ class Seen:
 
 
 @contextmanager
-def server(home: Path, into: Path):
-    """The service; yields its pid and address."""
+def server(home: Path, into: Path, numbers: int = 400):
+    """The service, which sorts so many numbers for each request; yields its pid and address."""
     classes = compile_java(home, [Path(__file__).parent / "server" / "BenchServer.java"], into)
     # Head and body are written apart: without this the kernel would hold the body back until an acknowledgement.
-    command = [home / "bin" / "java", "-Dsun.net.httpserver.nodelay=true", "-Xmx512m", "-cp", classes, "BenchServer"]
+    command = [home / "bin" / "java", "-Dsun.net.httpserver.nodelay=true", "-Xmx512m", "-cp", classes, "BenchServer", numbers]
     with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True) as process:
         try:
             _, port, _, pid = process.stdout.readline().split()

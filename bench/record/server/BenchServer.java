@@ -10,9 +10,10 @@ import java.util.concurrent.ThreadLocalRandom;
 /** An ordinary small service: a request makes garbage, sorts a little, and answers with 2 KB. */
 public final class BenchServer {
     private static final int THREADS = 8;
-    private static final int NUMBERS = 400;
+    private static int numbers;
 
     public static void main(String[] args) throws IOException {
+        numbers = Integer.parseInt(args[0]);
         HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 256);
         server.setExecutor(Executors.newFixedThreadPool(THREADS));
         server.createContext("/", BenchServer::answer);
@@ -29,8 +30,8 @@ public final class BenchServer {
 
     private static String work() {
         ThreadLocalRandom random = ThreadLocalRandom.current();
-        String[] words = new String[NUMBERS];
-        for (int index = 0; index < NUMBERS; index++) {
+        String[] words = new String[numbers];
+        for (int index = 0; index < numbers; index++) {
             words[index] = Integer.toString(random.nextInt(10_000));
         }
         java.util.Arrays.sort(words);

@@ -143,7 +143,8 @@ fn evidence(case: &Case<'_>, slow: &Faults, quiet: Option<&Faults>) -> Vec<Evide
 fn dearer_ns(case: &Case<'_>, slow: &Faults, quiet: Option<&Faults>) -> Option<f64> {
     // Split pages are not pages that were asked for.
     let comparable = quiet.filter(|_| !slow.splits_pages());
-    let baseline = comparable.filter(|faults| faults.served * case.quiet.as_ref().map_or(0.0, Side::seconds) >= ENOUGH_PAGES)?;
+    let baseline =
+        comparable.filter(|faults| faults.served * case.quiet.as_ref().map_or(0.0, Side::seconds) >= ENOUGH_PAGES)?;
     let (slow_running, quiet_running) = case.excess().sums(|cell| matches!(cell, Cell::Running(_)));
     let (slow_share, quiet_share) = stacks::below(case, ENTRIES).share;
     let of_samples = |share: f64, running_ns: f64| share * running_ns / case.excess().slow_ns.max(1.0) * SECOND;
