@@ -6,6 +6,7 @@
 
 pub(crate) mod calls;
 mod events;
+mod places;
 mod rights;
 mod ring;
 mod rises;
@@ -25,6 +26,7 @@ use crate::Refusal;
 
 pub(crate) use calls::{CALLS, Calls};
 pub(crate) use events::{FaultEvent, online_cpus};
+pub(crate) use places::Places;
 pub(crate) use rights::look as may_load;
 pub(crate) use ring::Ring;
 pub(crate) use rises::{Part, Rise, Rises, counter as counter_of};

@@ -18,13 +18,13 @@ use fathom_evidence::kinds::{counter, loss, span};
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StackId};
 
-use crate::bpf::{Calls, Part, Programs, Recipe, Ring, Rise, Rises, Table, counter_of};
+use crate::bpf::{Calls, Part, Places, Programs, Recipe, Ring, Rise, Rises, Table, counter_of};
 use crate::clock::monotonic_ns;
 use crate::pace::Pace;
 use crate::symbols::Symbols;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use descriptors::Descriptors;
-use parse::{SlowCall, Sum, place, thread_and_call};
+use parse::{PLACE_WORDS, SlowCall, Sum, place, thread_and_call};
 
 const NAME: &str = "system_calls";
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/system_calls.bpf.o"));
@@ -60,7 +60,7 @@ impl Collector for SystemCalls {
         let observer = Observed {
             ring: Ring::new(&programs.map("slow")?)?,
             sums: Table::new(programs.map("sums")?),
-            places: Table::new(programs.map("sums_places")?),
+            places: Places::new(&programs.map("sums_places")?)?,
             entered: Table::new(programs.map("entered")?),
             programs,
             calls,
@@ -94,7 +94,7 @@ struct Observed {
     ring: Ring,
     sums: Table,
     /// Where most sums are.
-    places: Table,
+    places: Places<PLACE_WORDS>,
     entered: Table,
     calls: Calls,
     symbols: Symbols,
@@ -170,10 +170,9 @@ impl Observed {
     /// Writes the sums that changed.
     fn count(&mut self, found: &mut Recording) {
         self.counted.read(self.clock.now_ns());
-        self.places.read();
         self.sums.read();
         let others = self.sums.rows().map(|(key, value)| (thread_and_call(key), Sum::parse(value)));
-        for ((tid, number), sum) in self.places.rows().filter_map(|(_, value)| place(value)).chain(others) {
+        for ((tid, number), sum) in self.places.rows().filter_map(place).chain(others) {
             if let Some(rise) = self.counted.see((tid, number), sum) {
                 add_sum(tid, &calls::counted_name(&self.calls, number), &rise, found);
             }

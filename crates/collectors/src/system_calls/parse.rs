@@ -54,11 +54,13 @@ pub(super) fn thread_and_call(key: &[u8]) -> (u32, u32) {
     words(key).next().map(halves).unwrap_or_default()
 }
 
-/// A value of the map `sums_places`: whose sum it is, and the sum; `None` when nobody has come for the place.
-pub(super) fn place(value: &[u8]) -> Option<((u32, u32), Sum)> {
-    let (call, sum) = value.split_at_checked(8)?;
-    let (tid, number) = thread_and_call(call);
-    (tid != 0).then(|| ((tid, number), Sum::parse(sum)))
+/// Words of a value of the map `sums_places`.
+pub(super) const PLACE_WORDS: usize = 5;
+
+/// Whose sum a place has, and the sum; `None` when nobody has come for it.
+pub(super) fn place([call, count, time_ns, bytes, errors]: [u64; PLACE_WORDS]) -> Option<((u32, u32), Sum)> {
+    let (tid, number) = halves(call);
+    (tid != 0).then_some(((tid, number), Sum { count, time_ns, bytes, errors }))
 }
 
 #[cfg(test)]
@@ -98,10 +100,8 @@ mod tests {
 
     #[test]
     fn places_are_free_until_somebody_comes() {
-        let value = |tid: u8| [[tid, 0, 0, 0, 8, 0, 0, 0], [3, 0, 0, 0, 0, 0, 0, 0]].concat();
-        assert_eq!(place(&value(7)), Some(((7, 8), Sum { count: 3, ..Sum::default() })));
-        for nobody in [&value(0), &value(7)[..7], &[]] {
-            assert_eq!(place(nobody), None);
-        }
+        let sum = Sum { count: 3, time_ns: 4, bytes: 5, errors: 6 };
+        assert_eq!(place([8 << 32 | 7, 3, 4, 5, 6]), Some(((7, 8), sum)));
+        assert_eq!(place([0, 3, 4, 5, 6]), None);
     }
 }

@@ -90,6 +90,7 @@ struct sum_place {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, PLACES_OF_SUMS);
 	__type(key, __u32);
 	__type(value, struct sum_place);
