@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use fathom_evidence::detail::RunQueueWait;
 use fathom_evidence::kinds::span;
+use fathom_evidence::tables::Span;
 use fathom_timeline::Cell;
 
 use crate::{Case, Cause, Claim, Finding, Standing, say};
@@ -42,7 +43,7 @@ fn counted(case: &Case<'_>) -> Finding {
     if let Some((name, part)) = who_ran_instead(case) {
         text += &format!("; in {} of the time of the long waits {name} ran instead", say::percent(part));
     }
-    let standing = match too_short_for_the_requests(case) {
+    let standing = match too_short_for_the_requests(case).or_else(|| room_on_the_cpus(case)) {
         Some(says) => {
             text += &says;
             Standing::Faint
@@ -68,10 +69,34 @@ fn too_short_for_the_requests(case: &Case<'_>) -> Option<String> {
     })
 }
 
+/// Said when the CPUs were not full and the long waits make up little of the waiting: then threads that were let go at once,
+/// after a stop or by a lock, waited for each other for a moment, and a CPU more would have changed nothing.
+fn room_on_the_cpus(case: &Case<'_>) -> Option<String> {
+    let used = case.machine_use()?.0.max(own_use(case).unwrap_or(0.0));
+    let (waited_ns, _) = case.excess().sums(|cell| cell == Cell::Runnable);
+    let long_ns: f64 = long_waits(case).map(|wait| wait.duration_ns.max(0) as f64).sum();
+    (used < BUSY && 2.0 * long_ns < waited_ns).then(|| {
+        let (used, long) = (say::percent(used), say::percent(long_ns / waited_ns));
+        format!("; the CPUs had room ({used} in use), and long waits are {long} of it: threads that were released together waited for each other")
+    })
+}
+
+/// Use of the CPUs that the JVM may use, by itself.
+fn own_use(case: &Case<'_>) -> Option<f64> {
+    let account = &case.analysis.account;
+    let (row, cpus) = account.process_cpu_ns.as_ref().zip(account.cpus)?;
+    Some(case.mean(row).0 / fathom_timeline::BUCKET_NS as f64 / cpus)
+}
+
+/// Waits of the application's threads that were long enough to be told one by one.
+fn long_waits<'a>(case: &'a Case<'_>) -> impl Iterator<Item = Span> + 'a {
+    case.slow.spans(span::RUN_QUEUE_WAIT).filter(|wait| case.view().is_application(wait.tid))
+}
+
 /// Who ran most while threads of the application waited long, and its part of that time.
 fn who_ran_instead(case: &Case<'_>) -> Option<(String, f64)> {
     let mut by_name: HashMap<String, i64> = HashMap::new();
-    for wait in case.slow.spans(span::RUN_QUEUE_WAIT).filter(|wait| case.view().is_application(wait.tid)) {
+    for wait in long_waits(case) {
         let name = case.slow.detail::<RunQueueWait>(&wait).instead.filter(|name| !name.is_empty())?;
         let sum = by_name.entry(name).or_default();
         *sum = sum.saturating_add(wait.duration_ns.max(0));
@@ -83,10 +108,7 @@ fn who_ran_instead(case: &Case<'_>) -> Option<(String, f64)> {
 
 /// Only how busy the CPUs were is known.
 fn not_counted(case: &Case<'_>) -> Finding {
-    let account = &case.analysis.account;
-    let own = account.process_cpu_ns.as_ref().zip(account.cpus);
-    let own = own.map(|(row, cpus)| case.mean(row).0 / fathom_timeline::BUCKET_NS as f64 / cpus);
-    match (case.machine_use(), own) {
+    match (case.machine_use(), own_use(case)) {
         (Some((machine, _)), Some(own)) if machine >= BUSY => {
             let says = format!(
                 "the CPUs were {} in use, {} by this process: its threads may have waited for a CPU, which was not recorded",
