@@ -3,7 +3,7 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -75,13 +75,21 @@ impl Drop for Kept {
 pub(crate) struct Program {
     kept: Kept,
     lines: Receiver<String>,
+    /// The program may wait until this is closed.
+    input: Option<ChildStdin>,
 }
 
 impl Program {
     pub(crate) fn start(mut command: Command) -> io::Result<Self> {
-        let mut child = command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+        let mut child = command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let stdout = child.stdout.take().expect("it was piped");
-        Ok(Self { kept: Kept::new(child), lines: lines_of(stdout) })
+        let input = child.stdin.take();
+        Ok(Self { kept: Kept::new(child), lines: lines_of(stdout), input })
+    }
+
+    /// The program's standard input; it ends when this is dropped.
+    pub(crate) fn take_input(&mut self) -> Option<ChildStdin> {
+        self.input.take()
     }
 
     pub(crate) fn pid(&self) -> u32 {

@@ -4,9 +4,9 @@ use std::fmt;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::process::{ChildStdin, Command, Stdio};
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
@@ -54,9 +54,9 @@ pub enum Recorder<'a> {
 
 /// Records a JVM that runs.
 pub trait LiveRecorder: Sync + fmt::Debug {
-    /// Records the process into `folder` until it ends. Called when the program has begun to answer
-    /// requests; what goes wrong is told by [`LabError::NotRecorded`].
-    fn record(&self, pid: u32, folder: &Path) -> Result<(), String>;
+    /// Records the process into `folder` until it ends. Called when the program has printed its first line: it has begun to
+    /// answer requests, or waits until `has_begun` is called. What goes wrong is told by [`LabError::NotRecorded`].
+    fn record(&self, pid: u32, folder: &Path, has_begun: &(dyn Fn() + Sync)) -> Result<(), String>;
 }
 
 /// What JFR records.
@@ -162,10 +162,10 @@ impl Lab {
         let limit = PREPARATION + Duration::from_secs_f64(self.seconds() * options.time_scale);
         let started = Instant::now();
         around.companions.begin().map_err(LabError::io("cannot start the companions of", output.jdk.java()))?;
-        let program = Program::start(command).map_err(LabError::io("cannot start", output.jdk.java()))?;
+        let mut program = Program::start(command).map_err(LabError::io("cannot start", output.jdk.java()))?;
         let pid = program.pid();
         let end = thread::scope(|scope| {
-            let mut live = Live::new(scope, options.recorder, pid, &output.recording);
+            let mut live = Live::new(scope, options.recorder, program.take_input(), pid, &output.recording);
             let end = program.run(limit, &options.stop, |line| {
                 live.begin();
                 around.hear(line)?;
@@ -241,24 +241,36 @@ impl RunOutput {
 struct Live<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     recorder: Option<&'env dyn LiveRecorder>,
+    /// Dropped when the recorder has begun.
+    input: Option<ChildStdin>,
     pid: u32,
     folder: &'env Path,
     thread: Option<ScopedJoinHandle<'scope, Result<(), String>>>,
 }
 
 impl<'scope, 'env> Live<'scope, 'env> {
-    fn new(scope: &'scope Scope<'scope, 'env>, recorder: Recorder<'env>, pid: u32, folder: &'env Path) -> Self {
-        let recorder = match recorder {
-            Recorder::Live(recorder) => Some(recorder),
-            Recorder::Jfr(_) => None,
+    fn new(
+        scope: &'scope Scope<'scope, 'env>,
+        recorder: Recorder<'env>,
+        input: Option<ChildStdin>,
+        pid: u32,
+        folder: &'env Path,
+    ) -> Self {
+        let (recorder, input) = match recorder {
+            Recorder::Live(recorder) => (Some(recorder), input),
+            Recorder::Jfr(_) => (None, None),
         };
-        Self { scope, recorder, pid, folder, thread: None }
+        Self { scope, recorder, input, pid, folder, thread: None }
     }
 
     fn begin(&mut self) {
         if let Some(recorder) = self.recorder.take() {
-            let (pid, folder) = (self.pid, self.folder);
-            self.thread = Some(self.scope.spawn(move || recorder.record(pid, folder)));
+            let (pid, folder, input) = (self.pid, self.folder, Mutex::new(self.input.take()));
+            self.thread = Some(self.scope.spawn(move || {
+                // The program goes on in any case when this thread ends.
+                let let_go = || drop(input.lock().unwrap_or_else(PoisonError::into_inner).take());
+                recorder.record(pid, folder, &let_go)
+            }));
         }
     }
 

@@ -233,7 +233,7 @@ impl Session {
         let started = Instant::now();
         let mut write_at = started + WRITE_PERIOD;
         loop {
-            self.receive(LOOK_PERIOD);
+            self.receive(LOOK_PERIOD, watcher);
             watcher.passes(started.elapsed(), self.disk.written_bytes());
             if Instant::now() >= write_at {
                 self.write()?;
@@ -285,9 +285,12 @@ impl Session {
         Ok(())
     }
 
-    fn receive(&mut self, wait: Duration) {
+    fn receive(&mut self, wait: Duration, watcher: &mut dyn Watcher) {
         let until = Instant::now() + wait;
         while let Ok(message) = self.messages.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            if let Message::Started { name, refused } = &message {
+                watcher.started(name, refused.as_ref());
+            }
             self.take(message);
         }
     }

@@ -49,6 +49,17 @@ public final class Lab {
         return new Lab(new Settings(args));
     }
 
+    /**
+     * Waits until somebody records, for a program that makes ready before its first request: what a recorder starts in the
+     * JVM may throw away all compiled code.
+     */
+    public void awaitRecorder() throws IOException {
+        System.out.println("waits_for_recorder");
+        while (System.in.read() >= 0) {
+            // The input ends when the recorder has begun; nothing is written to it.
+        }
+    }
+
     public long number(String name) {
         return settings.number(name);
     }

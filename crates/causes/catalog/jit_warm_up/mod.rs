@@ -1,5 +1,7 @@
 //! The JVM runs new code: it interprets and compiles it, once.
 
+use fathom_evidence::kinds::{counter, span};
+use fathom_evidence::tables::Span;
 use fathom_timeline::{Cell, Layer};
 
 use crate::measure::code_cache::CodeCache;
@@ -29,7 +31,7 @@ fn decide(case: &Case<'_>) -> Finding {
     };
     let again = cache.most_compiled.as_ref().is_some_and(|(_, count)| *count > COMPILED_AT_MOST);
     let turned_over = cache.turnover.is_some_and(|turnover| turnover >= 1.0);
-    let compilations = case.evidence("compilations", (now, before), "1/s", "counters");
+    let compilations = case.evidence("compilations", (now, before), "1/s", "counters").of(&[counter::COMPILE_COUNT]);
     if again || turned_over {
         let text = "the same code is compiled again and again: no warm-up";
         return Finding::absent(text).with(compilers).with(compilations);
@@ -50,8 +52,24 @@ fn decide(case: &Case<'_>) -> Finding {
         say::percent(cache.interpreted.0),
         if in_startup >= 0.5 { "the JVM had just started" } else { "code that had not run before" }
     );
-    let finding = Finding::new(standing, says).with(compilers).with(compilations);
+    let finding = Finding::new(standing, says + own_start(case)).with(compilers).with(compilations);
     finding.claiming(case, |cell| matches!(cell, Cell::Compiler | Cell::Running(Layer::Interpreted)))
+}
+
+/// Said when this tool itself started Flight Recorder before or in the slow time: its first start makes JDK 17 throw away all
+/// compiled code, whatever is recorded (measured; JDK 25 does not).
+fn own_start(case: &Case<'_>) -> &'static str {
+    const LAST_AFFECTED: u32 = 24;
+    const AFTERMATH_NS: i64 = 60_000_000_000;
+    let (from_ns, to_ns) = case.slow_range();
+    let is_start = |action: &Span| case.recording().text(action.name).starts_with("JFR.start");
+    let mut starts = case.view().spans(span::OWN_ACTION).filter(is_start).map(|action| action.time_ns);
+    let is_affected = case.jdk().is_none_or(|jdk| jdk <= LAST_AFFECTED);
+    if is_affected && starts.any(|at| at <= to_ns && from_ns.saturating_sub(at) <= AFTERMATH_NS) {
+        "; Fathom had just started Flight Recorder, which makes JDK 17 (and perhaps later ones) compile everything anew: it goes on running, so record again"
+    } else {
+        ""
+    }
 }
 
 /// How much of the slow time lies in the JVM's start-up.

@@ -26,6 +26,7 @@ public final class CodeCacheChurn {
         long turnNs = lab.number("turn_ms") * 1_000_000;
         int orders = (int) lab.number("orders_per_request");
         Rules[] rules = generate(tenants);
+        lab.awaitRecorder();
         compileAll(Arrays.copyOf(rules, (int) lab.number("tenants_compiled_before")));
 
         lab.note("tenants", tenants);

@@ -98,12 +98,10 @@ mod tests {
         let evidence = Evidence {
             says: "time lost".to_owned(),
             value: 100.0,
-            baseline: None,
             unit: "ns/s".to_owned(),
             table: "spans".to_owned(),
-            from_ns: 0,
             to_ns: 1,
-            stack: String::new(),
+            ..Evidence::default()
         };
         CauseVerdict {
             id: id.to_owned(),

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, bail};
 use fathom_causes::explanation::Explanation;
-use fathom_collectors::{Target, Tier, collectors, recorder};
+use fathom_collectors::{Refusal, Target, Tier, collectors, recorder};
 use fathom_labs::{
     JdkWish, JfrSettings, Lab, LabError, LiveRecorder, PhaseLatency, PhaseRole, Progress, Recorder, Rights, RunOptions,
     RunOutput, Variant,
@@ -130,7 +130,7 @@ impl Runner {
 struct FromOutside(Rights);
 
 impl LiveRecorder for FromOutside {
-    fn record(&self, pid: u32, folder: &Path) -> std::result::Result<(), String> {
+    fn record(&self, pid: u32, folder: &Path, has_begun: &(dyn Fn() + Sync)) -> std::result::Result<(), String> {
         let record = || -> Result<()> {
             let never = AtomicBool::new(false);
             let mut plan = recorder::Plan::new(folder.to_owned());
@@ -138,15 +138,23 @@ impl LiveRecorder for FromOutside {
                 let privileged = collectors().iter().filter(|collector| collector.tier() > Tier::Process);
                 plan.without = privileged.map(|collector| collector.name().to_owned()).collect();
             }
-            recorder::record(&Target::of(pid)?, collectors(), &plan, &never, &mut Unwatched)?;
+            recorder::record(&Target::of(pid)?, collectors(), &plan, &never, &mut Beginning(has_begun))?;
             finish::finish(folder).map(drop)
         };
         record().map_err(|error| format!("{error:#}"))
     }
 }
 
-struct Unwatched;
-impl recorder::Watcher for Unwatched {}
+/// Waits for Flight Recorder: its first start throws away all code that JDK 17 has compiled.
+struct Beginning<'a>(&'a (dyn Fn() + Sync));
+
+impl recorder::Watcher for Beginning<'_> {
+    fn started(&mut self, name: &'static str, _refused: Option<&Refusal>) {
+        if name == "jfr" {
+            (self.0)();
+        }
+    }
+}
 
 /// Explains what the run left, from the files alone, like any other recording.
 fn page(output: &RunOutput, terminal: &Terminal) -> Result<Loaded> {
