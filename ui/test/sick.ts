@@ -1,6 +1,6 @@
 // A service that is slow from second 10 to 30 of 40 because its compilers are busy, with names that mean harm.
 
-import type { CauseVerdict, Explanation } from "../src/data/explanation.ts";
+import type { CauseVerdict, Evidence, Explanation } from "../src/data/explanation.ts";
 import type { Lane } from "../src/data/overview.ts";
 import { type Activity, overviewOf, type SpanOf, threadsOf, type World } from "./world.ts";
 
@@ -13,14 +13,26 @@ function cause(id: string, verdict: CauseVerdict["verdict"], share: number): Cau
   return { id, verdict, share, says, evidence: [], missing: [], chain: [], do: [], prove: "" };
 }
 
+const TIME = { from_ns: at(10), to_ns: at(30) };
+
+function measured(
+  says: string,
+  value: number,
+  baseline: number | null,
+  unit: string,
+  table: string,
+  of: string[],
+): Evidence {
+  return { says, value, baseline, unit, table, of, stack: "", ...TIME };
+}
+
 function explanation(): Explanation {
-  const time = { from_ns: at(10), to_ns: at(30) };
   const churn = cause("code_cache_churn", "shown", 0.71);
   churn.evidence = [
-    { says: "compiler threads", value: 0.61, baseline: 0.17, unit: "cores", table: "account", stack: "", ...time },
-    { says: "compilations", value: 139, baseline: 22.5, unit: "1/s", table: "counters", stack: "", ...time },
-    { says: "longest pause", value: 21e6, baseline: 4e6, unit: "ns", table: "spans", stack: "", ...time },
-    { says: HOSTILE, value: 0.2, baseline: null, unit: "ratio", table: "samples", stack: `${HOSTILE};run`, ...time },
+    measured("compiler threads", 0.61, 0.17, "cores", "account", ["compiler"]),
+    measured("compilations", 139, 22.5, "1/s", "counters", ["compile_count"]),
+    measured("longest pause", 21e6, 4e6, "ns", "spans", ["gc_pause"]),
+    { ...measured(HOSTILE, 0.2, null, "ratio", "samples", []), stack: `${HOSTILE};run` },
   ];
   churn.do = ["-XX:ReservedCodeCacheSize=240m"];
   churn.prove = "fathom lab run code_cache_churn";
@@ -39,11 +51,9 @@ function explanation(): Explanation {
       sources: ["jfr"],
       tier: 0,
     },
-    slow: [{ ...time, signal: "request_latency", says: "requests took up to 7.8 s" }],
+    slow: [{ ...TIME, signal: "request_latency", says: "requests took up to 7.8 s" }],
     baseline: { kind: "rest_of_recording", says: "the other 20 s of the recording", duration_ns: 20e9 },
-    figures: [
-      { says: "process CPU", value: 1.04, baseline: 0.17, unit: "cores", table: "counters", stack: "", ...time },
-    ],
+    figures: [measured("process CPU", 1.04, 0.17, "cores", "counters", ["cpu_process_ratio"])],
     causes: [churn, unknown, cause("lock_contention", "ruled_out", 0)],
     unexplained: { share: 0.29, says: "interpreted frames", stacks: [{ stack: `${HOSTILE};b`, share: 0.1 }] },
     losses: [{ source: "jfr", kind: "truncated", says: "the last second is missing" }],

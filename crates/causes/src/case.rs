@@ -1,5 +1,7 @@
 //! What a cause gets to see: the slow time and the quiet time of a recording, side by side.
 
+use std::collections::BTreeSet;
+
 use fathom_evidence::detail::{Gc, from_text};
 use fathom_evidence::kinds::{role, span, subject};
 use fathom_evidence::tables::{Sample, Span};
@@ -226,15 +228,17 @@ impl<'a> Case<'a> {
     pub fn evidence(&self, says: &str, (value, baseline): (f64, Option<f64>), unit: &str, table: &str) -> Evidence {
         let (from_ns, to_ns) = self.slow_range();
         let (says, unit, table) = (says.to_owned(), unit.to_owned(), table.to_owned());
-        Evidence { says, value, baseline, unit, table, from_ns, to_ns, stack: String::new() }
+        Evidence { says, value, baseline, unit, table, of: Vec::new(), from_ns, to_ns, stack: String::new() }
     }
 
     /// A kind of time as a measurement: average number of threads or cores.
     pub fn cell_evidence(&self, says: &str, unit: &str, select: impl Fn(Cell) -> bool) -> Evidence {
-        let (slow, quiet) = self.excess().sums(select);
+        let (slow, quiet) = self.excess().sums(&select);
+        let cells = self.excess().cells.iter().map(|excess| excess.cell).filter(|cell| select(*cell));
+        let roles: BTreeSet<&str> = cells.flat_map(roles_of).copied().collect();
         let length = self.excess().slow_ns.max(1.0);
         let baseline = self.quiet.as_ref().map(|_| quiet / length);
-        self.evidence(says, (slow / length, baseline), unit, "account")
+        self.evidence(says, (slow / length, baseline), unit, "account").of(&Vec::from_iter(roles))
     }
 
     /// A stack as text, leaf first, at most `depth` frames.
@@ -252,6 +256,16 @@ impl<'a> Case<'a> {
     /// Whether a thread is one of the JVM's compilers.
     pub fn is_compiler(&self, tid: i64) -> bool {
         self.view().role(tid) == role::COMPILER
+    }
+}
+
+/// Roles of the threads whose time a kind of time is.
+fn roles_of(cell: Cell) -> &'static [&'static str] {
+    match cell {
+        Cell::Compiler => &[role::COMPILER],
+        Cell::Collector(_) => &[role::GC],
+        Cell::Vm => &[role::VM],
+        _ => &[role::HANDLER, role::JAVA],
     }
 }
 

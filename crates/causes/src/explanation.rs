@@ -129,12 +129,24 @@ pub struct Evidence {
     pub unit: String,
     /// Table it was read from.
     pub table: String,
+    /// What it was read from there: names of counters, kinds of spans, events of samples, keys of facts; for `account` the
+    /// roles of the threads. Empty when that cannot be said.
+    pub of: Vec<String>,
     /// Beginning of the time it covers.
     pub from_ns: i64,
     /// End of the time it covers.
     pub to_ns: i64,
     /// Stack, leaf first, frames separated by `;`; empty when it has none.
     pub stack: String,
+}
+
+impl Evidence {
+    /// Says what it was read from.
+    #[must_use]
+    pub fn of(mut self, words: &[&str]) -> Evidence {
+        self.of = words.iter().map(|word| (*word).to_owned()).collect();
+        self
+    }
 }
 
 /// Evidence that is not there, and the command that records it.

@@ -52,6 +52,8 @@ export interface Evidence {
   baseline: number | null;
   unit: string;
   table: string;
+  /** Counters, kinds of spans, events of samples, keys of facts, or roles of threads that it was read from. */
+  of: string[];
   from_ns: number;
   to_ns: number;
   stack: string;

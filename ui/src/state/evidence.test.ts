@@ -35,8 +35,8 @@ function lane(id: string, kind: Lane["kind"], shown: boolean): Lane {
   return { id, group: "", title: id, unit: "", kind, instances: [""], words: [id], pain: false, shown };
 }
 
-function item(table: string, stack = ""): Evidence {
-  return { says: "", value: 1, baseline: null, unit: "count", table, from_ns: 0, to_ns: 1, stack };
+function item(table: string, stack = "", of: string[] = []): Evidence {
+  return { says: "", value: 1, baseline: null, unit: "count", table, of, from_ns: 0, to_ns: 1, stack };
 }
 
 test("the page of a cause names what it is judged by", () => {
@@ -57,4 +57,14 @@ test.each([
 ])("evidence of the table %s shows what it was read from", (table, shown) => {
   const evidence = item(table, table === "samples" ? "leaf;caller" : "");
   expect(showEvidence(evidence, tracesOf("churn", KNOWN), KNOWN, DEFAULTS)).toMatchObject(shown);
+});
+
+test.each([
+  ["spans", ["gc_phase"], { tab: "spans", kinds: ["gc_phase"], lanes: [] }],
+  ["account", ["gc"], { tab: "flame", threads: "" }],
+  ["account", ["compiler"], { tab: "flame", threads: "compiler" }],
+  ["facts", ["ReservedCodeCacheSize"], { tab: "facts", find: "ReservedCodeCacheSize" }],
+  ["counters", ["heap_used_bytes"], { lanes: [] }],
+])("evidence of the table %s that names %j shows that alone", (table, of, shown) => {
+  expect(showEvidence(item(table, "", of), tracesOf("churn", KNOWN), KNOWN, DEFAULTS)).toMatchObject(shown);
 });

@@ -1,5 +1,6 @@
-// From a claim to what it was read from. No cause is known here: the catalogue's own page names the counters, span
-// kinds and roles of threads that a cause is judged by, and the lanes of the recording say which of them are there.
+// From a claim to what it was read from. No cause is known here: a piece of evidence names its counters, span kinds or roles
+// of threads; where it names none, those of the catalogue's page are taken, by which the cause is judged. The lanes of the
+// recording say which of them are there.
 
 import { codeWords } from "../base/markdown.ts";
 import type { Evidence } from "../data/explanation.ts";
@@ -17,7 +18,10 @@ export interface Traces {
 /** What of a cause's evidence this recording can show. */
 export function tracesOf(cause: string, known: Overview): Traces {
   const section = known.pages[cause]?.sections.find(({ heading }) => heading === "Evidence");
-  const words = new Set(codeWords(section?.text ?? ""));
+  return tracesOfWords(new Set(codeWords(section?.text ?? "")), known);
+}
+
+function tracesOfWords(words: ReadonlySet<string>, known: Overview): Traces {
   const spans = known.lanes.filter(({ kind }) => kind === "spans");
   const roles = known.roles.filter(({ id }) => words.has(id) && known.threads.some(({ role }) => role === id));
   return {
@@ -28,7 +32,8 @@ export function tracesOf(cause: string, known: Overview): Traces {
 }
 
 /** What the page has to show for a piece of evidence, by the table that it was read from. */
-export function showEvidence(item: Evidence, traces: Traces, known: Overview, now: ViewState): Partial<ViewState> {
+export function showEvidence(item: Evidence, ofCause: Traces, known: Overview, now: ViewState): Partial<ViewState> {
+  const traces = item.of.length > 0 ? tracesOfWords(new Set(item.of), known) : ofCause;
   const lanes = withLanes(now.lanes, traces.lanes, known);
   const leaf = item.stack.split(";")[0] ?? "";
   switch (item.table) {
@@ -39,7 +44,7 @@ export function showEvidence(item: Evidence, traces: Traces, known: Overview, no
     case "account":
       return { tab: "flame", search: leaf, lanes, threads: traces.roles.join(",") };
     case "facts":
-      return { tab: "facts", find: "" };
+      return { tab: "facts", find: item.of[0] ?? "" };
     case "logs":
       return { tab: "log", find: "" };
     default:

@@ -122,9 +122,10 @@ fn says(case: &Case<'_>, (slow, quiet): (f64, Option<f64>), pauses: f64, stalls:
 
 fn evidence(case: &Case<'_>, rate: (f64, Option<f64>), pauses: (f64, Option<f64>), stalls: usize) -> Vec<Evidence> {
     vec![
-        case.evidence("allocation rate", rate, "bytes/s", "spans"),
-        case.evidence("pauses of ordinary collections", pauses, "1/s", "spans"),
-        case.evidence("waits of threads for memory", (stalls as f64, None), "count", "spans"),
+        case.evidence("allocation rate", rate, "bytes/s", "spans").of(&[span::GC_PAUSE]),
+        case.evidence("pauses of ordinary collections", pauses, "1/s", "spans").of(&[span::GC_PAUSE]),
+        case.evidence("waits of threads for memory", (stalls as f64, None), "count", "spans")
+            .of(&[span::ALLOCATION_STALL]),
         case.cell_evidence("time lost to ordinary collections", "threads", is_ours),
     ]
 }

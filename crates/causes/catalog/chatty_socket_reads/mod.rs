@@ -134,11 +134,16 @@ fn decide(case: &Case<'_>) -> Finding {
 fn evidence(case: &Case<'_>, slow: &Style, quiet: Option<&Style>) -> Vec<Evidence> {
     let both = |measure: fn(&Style) -> f64| (measure(slow), quiet.map(measure));
     vec![
-        case.evidence("reads from sockets", both(Style::reads_per_second), "1/s", "counters"),
-        case.evidence("bytes of a read", both(Style::bytes_per_read), "bytes", "counters"),
-        case.evidence("reads that had to wait", both(|style| style.waited / style.reads.max(1.0)), "ratio", "counters"),
-        case.evidence("CPU in reads and polls", both(|style| style.cpu_ns / style.seconds / 1e9), "cores", "counters"),
-        case.evidence("connections made", both(|style| style.connects / style.seconds), "1/s", "counters"),
+        case.evidence("reads from sockets", both(Style::reads_per_second), "1/s", "counters")
+            .of(&[counter::SYSTEM_CALLS_COUNT]),
+        case.evidence("bytes of a read", both(Style::bytes_per_read), "bytes", "counters")
+            .of(&[counter::SYSTEM_CALLS_BYTES]),
+        case.evidence("reads that had to wait", both(|style| style.waited / style.reads.max(1.0)), "ratio", "counters")
+            .of(&[counter::BLOCKED_COUNT]),
+        case.evidence("CPU in reads and polls", both(|style| style.cpu_ns / style.seconds / 1e9), "cores", "counters")
+            .of(&[counter::SYSTEM_CALLS_NS]),
+        case.evidence("connections made", both(|style| style.connects / style.seconds), "1/s", "counters")
+            .of(&[counter::SYSTEM_CALLS_COUNT]),
     ]
 }
 

@@ -5,6 +5,7 @@
 //! held back, and the application runs interpreted. Neither a high compiler share nor a warning in
 //! the log is needed.
 
+use fathom_evidence::kinds::{counter, event, span};
 use fathom_timeline::{Cell, Layer, Origin};
 
 use crate::measure::code_cache::CodeCache;
@@ -122,22 +123,35 @@ fn says(case: &Case<'_>, cache: &CodeCache, standing: Standing) -> String {
 fn evidence(case: &Case<'_>, cache: &CodeCache) -> Vec<Evidence> {
     let mut evidence = Vec::new();
     let compilers = case.cell_evidence("compiler threads", "cores", |cell| cell == Cell::Compiler);
-    let interpreted =
-        case.evidence("interpreted share of the application's code", cache.interpreted, "ratio", "samples");
-    let collections = case.evidence("collections to free code", cache.collections_per_second, "1/s", "spans");
+    let interpreted = case
+        .evidence("interpreted share of the application's code", cache.interpreted, "ratio", "samples")
+        .of(&[event::CPU, event::EXECUTION]);
+    let collections = case
+        .evidence("collections to free code", cache.collections_per_second, "1/s", "spans")
+        .of(&[span::GC_PAUSE, span::GC]);
     evidence.extend([compilers, interpreted, collections].into_iter().filter(|evidence| evidence.value > 0.0));
-    evidence.extend(cache.compilations_per_second.map(|rate| case.evidence("compilations", rate, "1/s", "counters")));
-    let mut add = |says: &str, value: Option<f64>, unit: &str, table: &str| {
-        evidence.extend(value.map(|value| case.evidence(says, (value, None), unit, table)));
+    evidence.extend(
+        cache
+            .compilations_per_second
+            .map(|rate| case.evidence("compilations", rate, "1/s", "counters").of(&[counter::COMPILE_COUNT])),
+    );
+    let mut add = |says: &str, value: Option<f64>, unit: &str, (table, word): (&str, &str)| {
+        evidence.extend(value.map(|value| case.evidence(says, (value, None), unit, table).of(&[word])));
     };
-    add("code made since start, in sizes of the cache", cache.turnover, "times", "counters");
-    add("code made in the recording, in sizes of the cache", cache.made, "times", "counters");
-    add("fullest segment", cache.fullest, "ratio", "counters");
-    add("size of the cache", cache.reserved_bytes, "bytes", "facts");
+    let (code, used) = (("counters", counter::COMPILE_CODE_BYTES), ("counters", counter::CODE_CACHE_USED_BYTES));
+    add("code made since start, in sizes of the cache", cache.turnover, "times", code);
+    add("code made in the recording, in sizes of the cache", cache.made, "times", code);
+    add("fullest segment", cache.fullest, "ratio", used);
+    add("size of the cache", cache.reserved_bytes, "bytes", ("facts", "ReservedCodeCacheSize"));
     let freed = cache.swing_bytes.map(|_| cache.freed_bytes);
-    add("code freed as seen by falling occupancy", freed, "bytes", "counters");
+    add("code freed as seen by falling occupancy", freed, "bytes", used);
     if let Some((method, count)) = &cache.most_compiled {
-        add(&format!("compilations of {method} at one level"), Some(*count as f64), "count", "spans");
+        add(
+            &format!("compilations of {method} at one level"),
+            Some(*count as f64),
+            "count",
+            ("spans", span::COMPILATION),
+        );
     }
     evidence
 }

@@ -1,6 +1,6 @@
 //! The code cache is full and the compiler is switched off: new hot code stays interpreted.
 
-use fathom_evidence::kinds::event;
+use fathom_evidence::kinds::{event, span};
 use fathom_timeline::{Cell, Layer};
 
 use crate::measure::code_cache::CodeCache;
@@ -43,8 +43,14 @@ fn decide(case: &Case<'_>) -> Finding {
         (_, None) => Finding::new(Standing::Indicated, says(&cache)),
     };
     let finding = finding
-        .with(case.evidence("failed allocations in the code cache", (cache.failures as f64, None), "count", "spans"))
-        .with(case.evidence("interpreted share of the application's code", cache.interpreted, "ratio", "samples"));
+        .with(
+            case.evidence("failed allocations in the code cache", (cache.failures as f64, None), "count", "spans")
+                .of(&[span::CODE_CACHE_FULL]),
+        )
+        .with(
+            case.evidence("interpreted share of the application's code", cache.interpreted, "ratio", "samples")
+                .of(&[event::CPU, event::EXECUTION]),
+        );
     finding.claiming(case, |cell| matches!(cell, Cell::Compiler | Cell::Running(Layer::Interpreted)))
 }
 

@@ -30,7 +30,9 @@ fn decide(case: &Case<'_>) -> Finding {
         return Finding::absent("the container was not throttled in the slow time");
     }
     let quiet = case.quiet.as_ref().map(|quiet| quiet.rise(&throttled) / quiet.seconds());
-    let share = case.evidence("throttled", (ns / case.slow.seconds(), quiet), "ns/s", "counters");
+    let share = case
+        .evidence("throttled", (ns / case.slow.seconds(), quiet), "ns/s", "counters")
+        .of(&[counter::CGROUP_THROTTLED_NS]);
     let Some(waiting) = case.excess().of(Cell::Runnable) else {
         let says =
             format!("throttled for {} in the slow time, but which threads lost it was not recorded", say::time(ns));

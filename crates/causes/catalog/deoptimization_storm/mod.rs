@@ -38,8 +38,9 @@ fn decide(case: &Case<'_>) -> Finding {
         };
     };
     let evidence = [
-        case.evidence("deoptimizations", rate, "1/s", "spans"),
-        case.evidence(&format!("the most frequent: {text}"), (count as f64, None), "count", "spans"),
+        case.evidence("deoptimizations", rate, "1/s", "spans").of(&[span::DEOPTIMIZATION]),
+        case.evidence(&format!("the most frequent: {text}"), (count as f64, None), "count", "spans")
+            .of(&[span::DEOPTIMIZATION]),
     ];
     let grew = rate.1.is_none_or(|quiet| rate.0 >= GREW * quiet);
     if count < AGAIN || !grew {

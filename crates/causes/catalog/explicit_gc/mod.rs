@@ -1,5 +1,6 @@
 //! Somebody asks for collections: `System.gc()`, a diagnostic command, a heap dump.
 
+use fathom_evidence::kinds::span;
 use fathom_timeline::{Cell, Collection, Origin};
 
 use crate::measure::collections::{collection_of, stops};
@@ -39,8 +40,11 @@ fn decide(case: &Case<'_>) -> Finding {
         say::time(longest as f64)
     );
     Finding::new(Standing::Seen, says)
-        .with(case.evidence("pauses of collections asked for", (stops.len() as f64, None), "count", "spans"))
-        .with(case.evidence("longest of them", (longest as f64, None), "ns", "spans"))
+        .with(
+            case.evidence("pauses of collections asked for", (stops.len() as f64, None), "count", "spans")
+                .of(&[span::GC_PAUSE]),
+        )
+        .with(case.evidence("longest of them", (longest as f64, None), "ns", "spans").of(&[span::GC_PAUSE]))
         .claiming(case, is_ours)
 }
 

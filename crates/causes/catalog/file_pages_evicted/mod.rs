@@ -30,7 +30,9 @@ fn decide(case: &Case<'_>) -> Finding {
     };
     let refaults = refaults(case);
     let again = case.both(|side| side.rise(&refaults) / side.seconds());
-    let evidence = case.evidence("pages read again", again, "1/s", "counters");
+    let evidence = case
+        .evidence("pages read again", again, "1/s", "counters")
+        .of(&[counter::VMSTAT_COUNT, counter::CGROUP_MEMORY_STAT_COUNT]);
     let found = match found.in_files_thrown_out(case) {
         Ok(thrown_out) => {
             let text = format!("{}; the same pages were waited for more than once", thrown_out.says(case));

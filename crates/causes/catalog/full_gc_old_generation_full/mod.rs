@@ -1,7 +1,7 @@
 //! Only full collections: the old generation is full of live data, or the collector believes that
 //! a young collection cannot succeed, so that every collection is a full one and frees little.
 
-use fathom_evidence::kinds::span;
+use fathom_evidence::kinds::{counter, span};
 use fathom_timeline::{Cell, Origin, Stop, Wait};
 
 use crate::measure::collections::{
@@ -44,12 +44,12 @@ fn decide(case: &Case<'_>) -> Finding {
         return Finding::absent(format!("{text}: the old generation is not full"));
     }
     let finding = Finding::new(standing, text)
-        .with(case.evidence("full collections", (full.len() as f64, None), "count", "spans"))
-        .with(case.evidence("full collections in a row", (row as f64, None), "count", "spans"))
+        .with(case.evidence("full collections", (full.len() as f64, None), "count", "spans").of(&[span::GC_PAUSE]))
+        .with(case.evidence("full collections in a row", (row as f64, None), "count", "spans").of(&[span::GC_PAUSE]))
         .with(case.cell_evidence("stopped by full collections", "threads", is_ours))
-        .with_all(
-            occupancy.map(|share| case.evidence("old generation in use after them", (share, None), "ratio", "spans")),
-        );
+        .with_all(occupancy.map(|share| {
+            case.evidence("old generation in use after them", (share, None), "ratio", "spans").of(&[span::GC_PAUSE])
+        }));
     finding.claiming(case, is_ours)
 }
 
@@ -70,8 +70,14 @@ fn without_pauses(case: &Case<'_>) -> Finding {
     );
     let standing = if stalls > 0 { Standing::Seen } else { Standing::Indicated };
     Finding::new(standing, text)
-        .with(case.evidence("waits of threads for memory", (stalls as f64, None), "count", "spans"))
-        .with(case.evidence("heap in use after collections", (share, None), "ratio", "counters"))
+        .with(
+            case.evidence("waits of threads for memory", (stalls as f64, None), "count", "spans")
+                .of(&[span::ALLOCATION_STALL]),
+        )
+        .with(
+            case.evidence("heap in use after collections", (share, None), "ratio", "counters")
+                .of(&[counter::HEAP_USED_BYTES]),
+        )
         .claiming(case, |cell| match cell {
             Cell::Collector(collection) | Cell::Stopped(Stop::Collection(collection)) => {
                 collection.origin == Origin::Allocation

@@ -43,7 +43,7 @@ fn decide(case: &Case<'_>) -> Finding {
     let standing = if is_log { Standing::Seen } else { Standing::Indicated };
     let mut finding = Finding::new(standing, text);
     let per_second = (total / case.slow.seconds(), None);
-    finding = finding.with(case.evidence("time in such writes", per_second, "ns/s", "spans"));
+    finding = finding.with(case.evidence("time in such writes", per_second, "ns/s", "spans").of(&[span::SYSTEM_CALL]));
     finding.claims = held_up::claims(case, writes.iter(), Cell::Blocked(Wait::File));
     finding
 }

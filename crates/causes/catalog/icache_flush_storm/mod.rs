@@ -1,6 +1,6 @@
 //! On some arm64 processors each flush of the instruction cache traps, and generational ZGC flushes once per barrier.
 
-use fathom_evidence::kinds::subject;
+use fathom_evidence::kinds::{event, subject};
 
 use crate::measure::arm::{self, CacheType, Midr};
 use crate::measure::stacks;
@@ -36,8 +36,9 @@ fn decide(case: &Case<'_>) -> Finding {
     }
     let known_here = (is_arm64 == Some(true)).then_some(&ANY_FLUSH);
     let below = stacks::below(case, &FLUSHES.iter().chain(known_here).copied().collect::<Vec<_>>());
-    let mut evidence =
-        case.evidence("application's CPU in flushes of the instruction cache", below.share, "ratio", "samples");
+    let mut evidence = case
+        .evidence("application's CPU in flushes of the instruction cache", below.share, "ratio", "samples")
+        .of(&[event::CPU]);
     evidence.stack = case.stack_text(below.stack, 12);
     let text =
         format!("flushes of the instruction cache take {} of the application's CPU", say::percent(below.share.0));

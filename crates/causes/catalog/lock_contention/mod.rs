@@ -94,6 +94,8 @@ fn says(waiting: &Evidence, class: &str, lock: &Lock) -> String {
 
 fn of_lock(case: &Case<'_>, class: &str, lock: &Lock) -> Evidence {
     let stack = case.stack_text(fathom_evidence::StackId(lock.stack), 12);
-    let waited = case.evidence(&format!("waits for {class}, in all"), (lock.total_ns as f64, None), "ns", "spans");
+    let waited = case
+        .evidence(&format!("waits for {class}, in all"), (lock.total_ns as f64, None), "ns", "spans")
+        .of(&[span::MONITOR_ENTER, span::PARK]);
     Evidence { stack, ..waited }
 }

@@ -123,7 +123,8 @@ struct Culprit {
 impl Culprit {
     fn evidence(self, case: &Case<'_>) -> Evidence {
         let says = format!("samples during the waits that are in thread {}", self.thread);
-        Evidence { stack: self.stack, ..case.evidence(&says, (self.share, None), "ratio", "samples") }
+        let share = case.evidence(&says, (self.share, None), "ratio", "samples");
+        Evidence { stack: self.stack, ..share.of(&[event::CPU, event::EXECUTION, event::WALL]) }
     }
 }
 
@@ -180,8 +181,9 @@ fn evidence(case: &Case<'_>, stalls: &[(i64, i64)]) -> Vec<Evidence> {
     let total: f64 = stalls.iter().map(|(from, to)| to.saturating_sub(*from) as f64).sum();
     let longest = stalls.iter().map(|(from, to)| to.saturating_sub(*from)).max().unwrap_or(0);
     vec![
-        case.evidence("waits for a safepoint of 10 ms and more", (stalls.len() as f64, None), "count", "spans"),
-        case.evidence("their sum", (total, None), "ns", "spans"),
-        case.evidence("the longest", (longest as f64, None), "ns", "spans"),
+        case.evidence("waits for a safepoint of 10 ms and more", (stalls.len() as f64, None), "count", "spans")
+            .of(&[span::TIME_TO_SAFEPOINT]),
+        case.evidence("their sum", (total, None), "ns", "spans").of(&[span::TIME_TO_SAFEPOINT]),
+        case.evidence("the longest", (longest as f64, None), "ns", "spans").of(&[span::TIME_TO_SAFEPOINT]),
     ]
 }

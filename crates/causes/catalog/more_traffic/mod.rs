@@ -51,7 +51,7 @@ fn requests_per_second(side: &Side<'_>) -> Option<f64> {
 
 fn by_requests(case: &Case<'_>, slow: f64, quiet: f64) -> Finding {
     let growth = slow / quiet;
-    let evidence = case.evidence("requests", (slow, Some(quiet)), "1/s", "spans");
+    let evidence = case.evidence("requests", (slow, Some(quiet)), "1/s", "spans").of(&[span::REQUEST]);
     if growth < GREW {
         let says = format!("{} requests per second, {} before", say::number(slow), say::number(quiet));
         return Finding::absent(says).with(evidence);
@@ -75,8 +75,10 @@ fn by_proportion(case: &Case<'_>) -> Finding {
     }
     let (cpu, allocation) = (running / running_before, allocated / allocated_before);
     let cpu_evidence = case.cell_evidence("CPU of the application", "cores", |cell| matches!(cell, Cell::Running(_)));
-    let evidence =
-        [cpu_evidence, case.evidence("allocation rate", (allocated, Some(allocated_before)), "bytes/s", "spans")];
+    let evidence = [
+        cpu_evidence,
+        case.evidence("allocation rate", (allocated, Some(allocated_before)), "bytes/s", "spans").of(&[span::GC_PAUSE]),
+    ];
     let alike = cpu.max(allocation) <= SAME * cpu.min(allocation);
     if cpu < GREW || allocation < GREW || !alike {
         let says = format!("CPU of the application × {}, allocation × {}", say::number(cpu), say::number(allocation));

@@ -1,6 +1,7 @@
 //! Collections arm the entry barriers of all compiled methods, and the application's threads pay for them when they
 //! enter the methods.
 
+use fathom_evidence::kinds::event;
 use fathom_timeline::{Cell, Origin};
 
 use crate::measure::stacks;
@@ -36,7 +37,8 @@ fn decide(case: &Case<'_>) -> Finding {
         );
     }
     let below = stacks::below(case, BARRIERS);
-    let mut evidence = case.evidence("application's CPU in nmethod entry barriers", below.share, "ratio", "samples");
+    let mut evidence =
+        case.evidence("application's CPU in nmethod entry barriers", below.share, "ratio", "samples").of(&[event::CPU]);
     evidence.stack = case.stack_text(below.stack, 12);
     if below.share.0 < USUAL {
         let text = format!("nmethod entry barriers take {} of the application's CPU", say::percent(below.share.0));

@@ -130,10 +130,13 @@ fn decide(case: &Case<'_>) -> Finding {
 fn evidence(case: &Case<'_>, slow: &Faults, quiet: Option<&Faults>) -> Vec<Evidence> {
     let both = |measure: fn(&Faults) -> f64| (measure(slow), quiet.map(measure));
     vec![
-        case.evidence("repeated page faults", both(|faults| faults.repeated), "1/s", "counters"),
-        case.evidence("page faults", both(|faults| faults.all), "1/s", "counters"),
-        case.evidence("faults in vain", both(|faults| faults.in_vain_ns + faults.of_collector_ns), "ns/s", "counters"),
-        case.evidence("huge pages split (machine)", both(|faults| faults.splits), "1/s", "counters"),
+        case.evidence("repeated page faults", both(|faults| faults.repeated), "1/s", "counters")
+            .of(&[counter::PAGE_FAULTS_COUNT]),
+        case.evidence("page faults", both(|faults| faults.all), "1/s", "counters").of(&[counter::PAGE_FAULTS_COUNT]),
+        case.evidence("faults in vain", both(|faults| faults.in_vain_ns + faults.of_collector_ns), "ns/s", "counters")
+            .of(&[counter::PAGE_FAULTS_NS]),
+        case.evidence("huge pages split (machine)", both(|faults| faults.splits), "1/s", "counters")
+            .of(&[counter::VMSTAT_COUNT]),
     ]
 }
 

@@ -53,12 +53,8 @@ fn decide(case: &Case<'_>) -> Finding {
         say::time(bursts.iter().map(|(from, to)| to.saturating_sub(from)).max().unwrap_or(0) as f64),
     );
     let quiet = case.quiet.as_ref().map(|quiet| lost_in(quiet) / quiet.seconds());
-    finding.with(case.evidence(
-        "datagrams lost",
-        (lost, quiet.map(|rate| rate * case.slow.seconds())),
-        "count",
-        "counters",
-    ))
+    let lost = (lost, quiet.map(|rate| rate * case.slow.seconds()));
+    finding.with(case.evidence("datagrams lost", lost, "count", "counters").of(&[counter::SOCKET_DROPS_COUNT]))
 }
 
 /// Whether anybody looked at the sockets.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use fathom_evidence::detail::RunQueueWait;
-use fathom_evidence::kinds::span;
+use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::tables::Span;
 use fathom_timeline::Cell;
 
@@ -52,7 +52,8 @@ fn counted(case: &Case<'_>) -> Finding {
     };
     let mut finding = Finding::new(standing, text).with(waiting);
     if let Some(machine) = case.machine_use() {
-        finding = finding.with(case.evidence("CPUs in use", machine, "ratio", "counters"));
+        finding =
+            finding.with(case.evidence("CPUs in use", machine, "ratio", "counters").of(&[counter::CPU_MACHINE_RATIO]));
     }
     finding.claims.push(Claim::all(Cell::Runnable));
     finding
@@ -115,7 +116,9 @@ fn not_counted(case: &Case<'_>) -> Finding {
                 say::percent(machine),
                 say::percent(own)
             );
-            Finding::needs_kernel(&says).with(case.evidence("CPUs in use", (machine, None), "ratio", "counters"))
+            Finding::needs_kernel(&says).with(
+                case.evidence("CPUs in use", (machine, None), "ratio", "counters").of(&[counter::CPU_MACHINE_RATIO]),
+            )
         }
         _ => Finding::needs_kernel("run-queue waits were not recorded"),
     }

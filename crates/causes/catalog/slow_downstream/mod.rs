@@ -47,7 +47,9 @@ fn decide(case: &Case<'_>) -> Finding {
         return absence::of_waits(case, "jdk.SocketRead", "reads from other services");
     };
     let before = case.quiet.as_ref().map(|quiet| peers_mean(quiet, peer));
-    let mean = case.evidence(&format!("mean read from {peer}"), (reads.mean_ns(), before), "ns", "spans");
+    let mean = case
+        .evidence(&format!("mean read from {peer}"), (reads.mean_ns(), before), "ns", "spans")
+        .of(&[span::SOCKET_READ]);
     let standing = match before {
         Some(before) if reads.mean_ns() < SLOWER * before => {
             if hides_short_reads(case) && has_more_reads(case, peer, reads) {
@@ -102,7 +104,8 @@ fn more_noted(case: &Case<'_>, peer: &str, reads: &Reads) -> Finding {
         say::number(rates.1.unwrap_or(0.0)),
         say::time(reads.mean_ns())
     );
-    Finding::new(Standing::Indicated, says).with(case.evidence("long reads", rates, "1/s", "spans"))
+    Finding::new(Standing::Indicated, says)
+        .with(case.evidence("long reads", rates, "1/s", "spans").of(&[span::SOCKET_READ]))
 }
 
 fn is_ours(cell: Cell) -> bool {

@@ -21,7 +21,8 @@ fn decide(case: &Case<'_>) -> Finding {
         return Finding::needs_kernel("the hypervisor's steal time was not recorded");
     }
     let per_second = case.both(|side| side.rise(&steal) / side.seconds());
-    let evidence = case.evidence("CPU time stolen, of all CPUs", per_second, "ns/s", "counters");
+    let evidence =
+        case.evidence("CPU time stolen, of all CPUs", per_second, "ns/s", "counters").of(&[counter::MACHINE_CPU_NS]);
     if per_second.0 <= 0.0 {
         return Finding::absent("the hypervisor reports no stolen time; not every one does").with(evidence);
     }

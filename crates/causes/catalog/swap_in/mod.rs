@@ -44,6 +44,7 @@ fn decide(case: &Case<'_>) -> Finding {
         }
     };
     let text = format!("{text} ({} pages per second): {}", say::number(pages.0), found.says(case));
-    let finding = Finding::new(standing, text).with(case.evidence("pages swapped in", pages, "1/s", "counters"));
+    let finding = Finding::new(standing, text)
+        .with(case.evidence("pages swapped in", pages, "1/s", "counters").of(&[counter::VMSTAT_COUNT]));
     found.explaining(finding, case)
 }

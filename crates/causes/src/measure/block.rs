@@ -140,7 +140,8 @@ pub fn decide(case: &Case<'_>, place: Place, words: &Words) -> Finding {
         None => Standing::Indicated,
     };
     let text = format!("{}: {}", words.waiting, says(&name, mean, quiet));
-    let evidence = case.evidence(words.mean, (mean.ns(), quiet.map(Mean::ns)), "ns", "spans");
+    let evidence =
+        case.evidence(words.mean, (mean.ns(), quiet.map(Mean::ns)), "ns", "spans").of(&[span::BLOCK_REQUEST]);
     Finding { claims, ..Finding::new(standing, text) }.with(evidence)
 }
 

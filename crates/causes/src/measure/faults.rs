@@ -229,10 +229,12 @@ impl Found {
             let before = quiet.as_ref().map(|(faults, seconds)| measure(faults) / seconds);
             (measure(&self.faults) / case.slow.seconds(), before)
         };
-        let mut time = case.evidence("time in such page faults", per_second(&total_ns), "ns/s", "spans");
+        let mut time =
+            case.evidence("time in such page faults", per_second(&total_ns), "ns/s", "spans").of(&[span::PAGE_FAULT]);
         time.stack = self.longest().map_or_else(String::new, |longest| case.stack_text(longest.span.stack_id, 16));
         let count = per_second(&|faults| faults.len() as f64);
-        let mut finding = finding.with(time).with(case.evidence("such page faults", count, "1/s", "spans"));
+        let mut finding =
+            finding.with(time).with(case.evidence("such page faults", count, "1/s", "spans").of(&[span::PAGE_FAULT]));
         let spans = self.faults.iter().map(|fault| &fault.span);
         finding.claims.extend(held_up::claims(case, spans, Cell::Blocked(Wait::PageFault)));
         finding
