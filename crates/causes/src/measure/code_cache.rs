@@ -172,8 +172,11 @@ fn failures(case: &Case<'_>) -> usize {
 fn compilations_after_full(case: &Case<'_>, compiled: &Series) -> Option<f64> {
     let (_, end) = case.slow_range();
     // The counter is read once a second: the step that contains the event belongs to before it.
-    let after_last = full_events(case).into_iter().max().map(|last| last.saturating_add(BUCKET_NS));
-    let from = after_last.or_else(|| (failures(case) > 0).then_some(case.view().grid.start_ns))?;
+    let events = full_events(case);
+    let after = |event: Option<&i64>| event.map(|at| at.saturating_add(BUCKET_NS));
+    // Where the last comes at the very end, what was compiled since the first says whether it was the end of compiling.
+    let since = after(events.iter().max()).filter(|last| *last < end).or(after(events.iter().min()));
+    let from = since.or_else(|| (failures(case) > 0).then_some(case.view().grid.start_ns))?;
     (compiled.0.len() > 1 && end > from).then(|| compiled.rise_within(from, end) / ((end - from) as f64 / 1e9))
 }
 
