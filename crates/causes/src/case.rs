@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use crate::explanation::Evidence;
 use crate::measure::median;
 
-const SECOND: f64 = 1e9;
+pub(crate) const SECOND: f64 = 1e9;
 
 /// One side of the comparison: some time of some recording.
 #[derive(Debug)]

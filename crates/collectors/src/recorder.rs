@@ -265,11 +265,10 @@ impl Session {
         while !waiting.is_empty() && Instant::now() < until {
             match self.messages.recv_timeout(LOOK_PERIOD) {
                 Ok(message) => {
-                    if let Message::Started { name, refused } = &message {
+                    if let Message::Started { name, .. } = &message {
                         waiting.retain(|other| other != name);
-                        watcher.started(name, refused.as_ref());
                     }
-                    self.take(message);
+                    self.hear(message, watcher);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -288,11 +287,16 @@ impl Session {
     fn receive(&mut self, wait: Duration, watcher: &mut dyn Watcher) {
         let until = Instant::now() + wait;
         while let Ok(message) = self.messages.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            if let Message::Started { name, refused } = &message {
-                watcher.started(name, refused.as_ref());
-            }
-            self.take(message);
+            self.hear(message, watcher);
         }
+    }
+
+    /// Takes a message while somebody watches.
+    fn hear(&mut self, message: Message, watcher: &mut dyn Watcher) {
+        if let Message::Started { name, refused } = &message {
+            watcher.started(name, refused.as_ref());
+        }
+        self.take(message);
     }
 
     fn take(&mut self, message: Message) {

@@ -5,7 +5,7 @@ use fathom_timeline::{Cell, Stop, Wait};
 
 use crate::case::Side;
 use crate::measure::code_cache::CodeCache;
-use crate::measure::collections::{allocation_rate, is_ordinary, stops};
+use crate::measure::collections::{allocation_evidence, allocation_rate, is_ordinary, stalls_evidence, stops};
 use crate::{Case, Cause, Evidence, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -122,10 +122,9 @@ fn says(case: &Case<'_>, (slow, quiet): (f64, Option<f64>), pauses: f64, stalls:
 
 fn evidence(case: &Case<'_>, rate: (f64, Option<f64>), pauses: (f64, Option<f64>), stalls: usize) -> Vec<Evidence> {
     vec![
-        case.evidence("allocation rate", rate, "bytes/s", "spans").of(&[span::GC_PAUSE]),
+        allocation_evidence(case, rate),
         case.evidence("pauses of ordinary collections", pauses, "1/s", "spans").of(&[span::GC_PAUSE]),
-        case.evidence("waits of threads for memory", (stalls as f64, None), "count", "spans")
-            .of(&[span::ALLOCATION_STALL]),
+        stalls_evidence(case, stalls),
         case.cell_evidence("time lost to ordinary collections", "threads", is_ours),
     ]
 }

@@ -5,7 +5,7 @@
 //! held back, and the application runs interpreted. Neither a high compiler share nor a warning in
 //! the log is needed.
 
-use fathom_evidence::kinds::{counter, event, span};
+use fathom_evidence::kinds::{counter, span};
 use fathom_timeline::{Cell, Layer, Origin};
 
 use crate::measure::code_cache::CodeCache;
@@ -123,18 +123,12 @@ fn says(case: &Case<'_>, cache: &CodeCache, standing: Standing) -> String {
 fn evidence(case: &Case<'_>, cache: &CodeCache) -> Vec<Evidence> {
     let mut evidence = Vec::new();
     let compilers = case.cell_evidence("compiler threads", "cores", |cell| cell == Cell::Compiler);
-    let interpreted = case
-        .evidence("interpreted share of the application's code", cache.interpreted, "ratio", "samples")
-        .of(&[event::CPU, event::EXECUTION]);
+    let interpreted = cache.interpreted_evidence(case);
     let collections = case
         .evidence("collections to free code", cache.collections_per_second, "1/s", "spans")
         .of(&[span::GC_PAUSE, span::GC]);
     evidence.extend([compilers, interpreted, collections].into_iter().filter(|evidence| evidence.value > 0.0));
-    evidence.extend(
-        cache
-            .compilations_per_second
-            .map(|rate| case.evidence("compilations", rate, "1/s", "counters").of(&[counter::COMPILE_COUNT])),
-    );
+    evidence.extend(cache.compilations_evidence(case));
     let mut add = |says: &str, value: Option<f64>, unit: &str, (table, word): (&str, &str)| {
         evidence.extend(value.map(|value| case.evidence(says, (value, None), unit, table).of(&[word])));
     };

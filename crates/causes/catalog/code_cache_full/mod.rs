@@ -47,10 +47,7 @@ fn decide(case: &Case<'_>) -> Finding {
             case.evidence("failed allocations in the code cache", (cache.failures as f64, None), "count", "spans")
                 .of(&[span::CODE_CACHE_FULL]),
         )
-        .with(
-            case.evidence("interpreted share of the application's code", cache.interpreted, "ratio", "samples")
-                .of(&[event::CPU, event::EXECUTION]),
-        );
+        .with(cache.interpreted_evidence(case));
     finding.claiming(case, |cell| matches!(cell, Cell::Compiler | Cell::Running(Layer::Interpreted)))
 }
 

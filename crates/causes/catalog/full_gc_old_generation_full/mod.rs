@@ -5,7 +5,7 @@ use fathom_evidence::kinds::{counter, span};
 use fathom_timeline::{Cell, Origin, Stop, Wait};
 
 use crate::measure::collections::{
-    collection_of, heap_occupancy_after, is_full, old_occupancy_after_full, room_to_promote, stops,
+    collection_of, heap_occupancy_after, is_full, old_occupancy_after_full, room_to_promote, stalls_evidence, stops,
 };
 use crate::{Case, Cause, Finding, Standing, say};
 
@@ -70,10 +70,7 @@ fn without_pauses(case: &Case<'_>) -> Finding {
     );
     let standing = if stalls > 0 { Standing::Seen } else { Standing::Indicated };
     Finding::new(standing, text)
-        .with(
-            case.evidence("waits of threads for memory", (stalls as f64, None), "count", "spans")
-                .of(&[span::ALLOCATION_STALL]),
-        )
+        .with(stalls_evidence(case, stalls))
         .with(
             case.evidence("heap in use after collections", (share, None), "ratio", "counters")
                 .of(&[counter::HEAP_USED_BYTES]),

@@ -1,6 +1,6 @@
 //! The JVM runs new code: it interprets and compiles it, once.
 
-use fathom_evidence::kinds::{counter, span};
+use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_timeline::{Cell, Layer};
 
@@ -26,12 +26,12 @@ const COMPILED_AT_MOST: usize = 5;
 fn decide(case: &Case<'_>) -> Finding {
     let cache = CodeCache::of(case);
     let compilers = case.cell_evidence("compiler threads", "cores", |cell| cell == Cell::Compiler);
-    let Some((now, before)) = cache.compilations_per_second else {
+    let (Some((now, before)), Some(compilations)) = (cache.compilations_per_second, cache.compilations_evidence(case))
+    else {
         return Finding::needs_jfr("the compilers were not recorded");
     };
     let again = cache.most_compiled.as_ref().is_some_and(|(_, count)| *count > COMPILED_AT_MOST);
     let turned_over = cache.turnover.is_some_and(|turnover| turnover >= 1.0);
-    let compilations = case.evidence("compilations", (now, before), "1/s", "counters").of(&[counter::COMPILE_COUNT]);
     if again || turned_over {
         let text = "the same code is compiled again and again: no warm-up";
         return Finding::absent(text).with(compilers).with(compilations);

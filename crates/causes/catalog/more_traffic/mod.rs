@@ -5,7 +5,7 @@ use fathom_timeline::{Cell, Stop};
 
 use crate::case::Side;
 use crate::cause::Claim;
-use crate::measure::collections::{allocation_rate, is_ordinary};
+use crate::measure::collections::{allocation_evidence, allocation_rate, is_ordinary};
 use crate::{Case, Cause, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -75,10 +75,7 @@ fn by_proportion(case: &Case<'_>) -> Finding {
     }
     let (cpu, allocation) = (running / running_before, allocated / allocated_before);
     let cpu_evidence = case.cell_evidence("CPU of the application", "cores", |cell| matches!(cell, Cell::Running(_)));
-    let evidence = [
-        cpu_evidence,
-        case.evidence("allocation rate", (allocated, Some(allocated_before)), "bytes/s", "spans").of(&[span::GC_PAUSE]),
-    ];
+    let evidence = [cpu_evidence, allocation_evidence(case, (allocated, Some(allocated_before)))];
     let alike = cpu.max(allocation) <= SAME * cpu.min(allocation);
     if cpu < GREW || allocation < GREW || !alike {
         let says = format!("CPU of the application × {}, allocation × {}", say::number(cpu), say::number(allocation));

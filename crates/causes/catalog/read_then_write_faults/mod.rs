@@ -4,6 +4,7 @@
 use fathom_evidence::kinds::{counter, role, subject};
 use fathom_timeline::{Cell, Series};
 
+use crate::case::SECOND;
 use crate::explanation::Evidence;
 use crate::measure::calls::running_claims;
 use crate::measure::stacks;
@@ -27,8 +28,6 @@ const PART: f64 = 0.1;
 
 /// Pages that one huge page is split into.
 const SMALL_PAGES: f64 = 512.0;
-
-const SECOND: f64 = 1e9;
 
 /// Where a fault of user code enters the kernel, on x86-64 and on arm64.
 const ENTRIES: &[&str] = &["asm_exc_page_fault", "exc_page_fault", "do_mem_abort"];

@@ -7,7 +7,7 @@ use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::tables::Span;
 use fathom_timeline::Cell;
 
-use crate::{Case, Cause, Claim, Finding, Standing, say};
+use crate::{Case, Cause, Claim, Evidence, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "run_queue_wait",
@@ -52,8 +52,7 @@ fn counted(case: &Case<'_>) -> Finding {
     };
     let mut finding = Finding::new(standing, text).with(waiting);
     if let Some(machine) = case.machine_use() {
-        finding =
-            finding.with(case.evidence("CPUs in use", machine, "ratio", "counters").of(&[counter::CPU_MACHINE_RATIO]));
+        finding = finding.with(cpus_in_use(case, machine));
     }
     finding.claims.push(Claim::all(Cell::Runnable));
     finding
@@ -80,6 +79,10 @@ fn room_on_the_cpus(case: &Case<'_>) -> Option<String> {
         let (used, long) = (say::percent(used), say::percent(long_ns / waited_ns));
         format!("; the CPUs had room ({used} in use), and long waits are {long} of it: threads that were released together waited for each other")
     })
+}
+
+fn cpus_in_use(case: &Case<'_>, used: (f64, Option<f64>)) -> Evidence {
+    case.evidence("CPUs in use", used, "ratio", "counters").of(&[counter::CPU_MACHINE_RATIO])
 }
 
 /// Use of the CPUs that the JVM may use, by itself.
@@ -116,9 +119,7 @@ fn not_counted(case: &Case<'_>) -> Finding {
                 say::percent(machine),
                 say::percent(own)
             );
-            Finding::needs_kernel(&says).with(
-                case.evidence("CPUs in use", (machine, None), "ratio", "counters").of(&[counter::CPU_MACHINE_RATIO]),
-            )
+            Finding::needs_kernel(&says).with(cpus_in_use(case, (machine, None)))
         }
         _ => Finding::needs_kernel("run-queue waits were not recorded"),
     }

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use fathom_evidence::detail::{CodeCache as Detail, Compilation, from_text};
-use fathom_evidence::kinds::{counter, span};
+use fathom_evidence::kinds::{counter, event, span};
 use fathom_timeline::{BUCKET_NS, Cell, Intervals, Layer, Origin, Series};
 
 use crate::case::{Case, Side};
+use crate::explanation::Evidence;
 
 /// Compilations per second below which the compiler is as good as off while code runs interpreted.
 const OFF_PER_SECOND: f64 = 0.5;
@@ -72,6 +73,18 @@ impl CodeCache {
             compilations_after_full_per_second: compilations_after_full(case, &compiled),
             interpreted: interpreted(case),
         }
+    }
+
+    /// How much of the application's code ran interpreted, as evidence.
+    pub fn interpreted_evidence(&self, case: &Case<'_>) -> Evidence {
+        let says = "interpreted share of the application's code";
+        case.evidence(says, self.interpreted, "ratio", "samples").of(&[event::CPU, event::EXECUTION])
+    }
+
+    /// How much was compiled, as evidence, if that was counted.
+    pub fn compilations_evidence(&self, case: &Case<'_>) -> Option<Evidence> {
+        let rate = self.compilations_per_second?;
+        Some(case.evidence("compilations", rate, "1/s", "counters").of(&[counter::COMPILE_COUNT]))
     }
 
     /// Whether the compiler was switched off for want of space and stayed off; unknown without events.

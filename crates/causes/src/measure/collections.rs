@@ -1,11 +1,12 @@
 //! Garbage collections: how many, what they found, how fast memory was allocated.
 
 use fathom_evidence::detail::Gc;
-use fathom_evidence::kinds::{counter, event};
+use fathom_evidence::kinds::{counter, event, span};
 use fathom_evidence::tables::Span;
 use fathom_timeline::{Cell, Collection, Origin, Scope, Series, Stop};
 
 use crate::case::{Case, Side};
+use crate::explanation::Evidence;
 use crate::measure::median;
 
 /// Pauses of one scope and origin on one side.
@@ -49,6 +50,17 @@ pub fn allocation_rate(side: &Side<'_>) -> Option<f64> {
     grown.or_else(|| sampled(side))
 }
 
+/// That rate as evidence.
+pub fn allocation_evidence(case: &Case<'_>, rate: (f64, Option<f64>)) -> Evidence {
+    case.evidence("allocation rate", rate, "bytes/s", "spans").of(&[span::GC_PAUSE])
+}
+
+/// How often threads had to wait for memory in the slow time, as evidence.
+pub fn stalls_evidence(case: &Case<'_>, stalls: usize) -> Evidence {
+    let says = "waits of threads for memory";
+    case.evidence(says, (stalls as f64, None), "count", "spans").of(&[span::ALLOCATION_STALL])
+}
+
 /// The heap grows evenly between two collections as far as one can tell: each side gets its part
 /// of the growth, wherever the pause falls that measures it.
 fn growth_between_collections(side: &Side<'_>) -> Option<f64> {
@@ -72,7 +84,7 @@ fn occupancies(side: &Side<'_>) -> Vec<(i64, Occupancy)> {
         let occupancy = Occupancy { before: detail.heap_before_bytes? as f64, after: detail.heap_after_bytes? as f64 };
         Some((pause.time_ns, occupancy))
     };
-    let told: Vec<_> = side.view.spans(fathom_evidence::kinds::span::GC_PAUSE).filter_map(of_pause).collect();
+    let told: Vec<_> = side.view.spans(span::GC_PAUSE).filter_map(of_pause).collect();
     if told.is_empty() { counted_occupancies(side) } else { told }
 }
 

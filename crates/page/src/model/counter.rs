@@ -41,12 +41,12 @@ pub(super) fn answer(page: &Loaded, query: &Query) -> Result<Answer, Refused> {
     };
     let mut is_wanted = vec![false; count];
     numbers.into_iter().flatten().take(INSTANCES_MAX).for_each(|number| is_wanted[number] = true);
-    let mut lines: Vec<(u32, Pixel)> = Vec::new();
-    for (number, instance) in (0..).zip(&lane.instances).filter(|(number, _)| is_wanted[*number as usize]) {
-        lines.extend(thin(&instance.points, stretch, width).into_iter().map(|pixel| (number, pixel)));
+    let (mut numbers, mut pixels) = (Vec::new(), Vec::new());
+    for (number, instance) in (0_u32..).zip(&lane.instances).filter(|(number, _)| is_wanted[*number as usize]) {
+        pixels.extend(thin(&instance.points, stretch, width));
+        numbers.resize(pixels.len(), number);
     }
-    let pixels: Vec<Pixel> = lines.iter().map(|(_, pixel)| *pixel).collect();
-    Answer::table(table(&pixels).numbers::<UInt32Type>("instance", lines.iter().map(|(number, _)| *number)))
+    Answer::table(table(&pixels).numbers::<UInt32Type>("instance", numbers))
 }
 
 /// The one line that `instance` names.

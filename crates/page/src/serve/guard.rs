@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::LazyLock;
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -17,12 +18,12 @@ const TOKEN_BYTES: usize = 16;
 const CONTENT_POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; \
     form-action 'none'; frame-ancestors 'none'";
 
-/// The policy with the hashes of the page's own script and style.
-fn content_policy() -> HeaderValue {
+/// The policy with the hashes of the page's own script and style, which are looked for in the page once.
+static WHOLE_POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
     let own = assets::page_policy();
     let whole = HeaderValue::try_from(format!("{CONTENT_POLICY}; {own}"));
     whole.unwrap_or(HeaderValue::from_static(CONTENT_POLICY))
-}
+});
 
 /// Headers of every response. The token is in the address, so the address is told to nobody.
 const HEADERS: &[(&str, &str)] = &[
@@ -111,7 +112,7 @@ pub(super) async fn check(State(guard): State<Guard>, request: Request, next: Ne
     for (name, value) in HEADERS {
         response.headers_mut().insert(*name, HeaderValue::from_static(value));
     }
-    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, content_policy());
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, WHOLE_POLICY.clone());
     response
 }
 

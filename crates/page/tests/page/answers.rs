@@ -8,6 +8,11 @@ use fathom_evidence::{Recording, StackId, Table as _};
 
 use crate::world::{Table, ask, json, load, near, recordings, table};
 
+/// The time of a recording, in ns since its origin.
+fn ends(overview: &serde_json::Value) -> (i64, i64) {
+    (overview["from"].as_i64().unwrap(), overview["to"].as_i64().unwrap())
+}
+
 /// Sum of the weights and number of the samples of an event within a time, straight from the table.
 fn counted(recording: &Recording, event: &str, unit: &str, from_ns: i64, to_ns: i64) -> (f64, u64) {
     let of_event = recording.samples.rows().filter(|sample| recording.text(sample.event) == event);
@@ -27,7 +32,7 @@ fn flames_heat_maps_and_frames_add_up_to_the_samples() {
     for (name, recording) in recordings() {
         let page = load(&recording);
         let overview = json(&page, "overview");
-        let (from, to) = (overview["from"].as_i64().unwrap(), overview["to"].as_i64().unwrap());
+        let (from, to) = ends(&overview);
         let origin: i64 = overview["origin_ns"].as_str().unwrap().parse().unwrap();
         let middle = from + (to - from) / 3;
         for event in overview["events"].as_array().unwrap() {
@@ -178,7 +183,7 @@ fn a_baseline_of_the_same_time_is_no_difference() {
     for (name, recording) in recordings().into_iter().filter(|(_, recording)| !recording.samples.is_empty()) {
         let page = load(&recording);
         let overview = json(&page, "overview");
-        let (from, to) = (overview["from"].as_i64().unwrap(), overview["to"].as_i64().unwrap());
+        let (from, to) = ends(&overview);
         for inverted in [0, 1] {
             let flame = table(&page, &format!("flame?min_share=0.001&inverted={inverted}&baseline={from}..{to}"));
             let pairs = [("total", "base_total"), ("self", "base_self")];
@@ -257,7 +262,7 @@ fn a_column_is_the_same_whatever_stands_beside_it() {
     for (name, recording) in recordings() {
         let page = load(&recording);
         let overview = json(&page, "overview");
-        let (from, to) = (overview["from"].as_i64().unwrap(), overview["to"].as_i64().unwrap());
+        let (from, to) = ends(&overview);
         // A damaged file may have one instant only.
         let length = ((to - from) / 64).max(1);
         for by in ["state", "samples"] {
