@@ -29,13 +29,12 @@ pub struct ExplainOptions<'a> {
     pub baseline: Option<&'a Recording>,
 }
 
+/// A cause that names a mechanism answers a suspicion when it explains this part of it.
+const ANSWERS_SUSPICION: f64 = 0.5;
+
 /// Explains a recording.
 pub fn explain(recording: &Recording, options: &ExplainOptions<'_>) -> Explanation {
-    let timeline_options = Options { slow: options.slow, baseline: options.baseline };
-    match analyse(recording, &timeline_options) {
-        Some(analysis) => explain_analysis(&analysis),
-        None => explain_nothing(recording),
-    }
+    investigate(recording, options).map_or_else(|| summary::of_nothing(recording), |(_, explanation)| explanation)
 }
 
 /// The answer for a recording without anything in it that has a time.
@@ -43,28 +42,77 @@ pub fn explain_nothing(recording: &Recording) -> Explanation {
     summary::of_nothing(recording)
 }
 
-/// Explains a recording whose account has been made.
-pub fn explain_analysis(analysis: &Analysis<'_>) -> Explanation {
-    let case = Case::new(analysis);
-    let lost_ns = case.excess().lost_ns();
-    let mut ledger = Ledger::new(&case);
-    let mut by_rank: Vec<&Cause> = catalog().to_vec();
-    by_rank.sort_by_key(|cause| (cause.rank, cause.id));
-    let mut judged: Vec<Judged> = by_rank.iter().map(|cause| judge(cause, &case, &mut ledger, lost_ns)).collect();
-    chains::complete(&mut judged);
-    judged.sort_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal));
-    let causes: Vec<CauseVerdict> = judged.into_iter().map(|one| one.verdict).collect();
-    let explained: f64 = causes.iter().map(|cause| cause.share).sum();
-    let rest = if lost_ns > 0.0 || !analysis.pain.intervals.is_empty() { (1.0 - explained).max(0.0) } else { 0.0 };
-    Explanation {
-        schema: SCHEMA,
-        recording: summary::recording(&case),
-        slow: summary::slow(&case),
-        baseline: summary::baseline(&case),
-        figures: summary::figures(&case),
-        unexplained: unexplained::of(&case, &ledger.left, rest),
-        causes,
-        losses: summary::losses(case.recording()),
+/// Explains a recording and gives the account that the explanation is about. `None` when nothing in
+/// the recording has a time.
+pub fn investigate<'a>(recording: &'a Recording, options: &ExplainOptions<'a>) -> Option<(Analysis<'a>, Explanation)> {
+    let mut analysis = analyse(recording, &Options { slow: options.slow, baseline: options.baseline })?;
+    let answer = Answer::new(&analysis);
+    // Who knows how long requests took knows whether it was slow.
+    let is_known = options.slow.is_some() || analysis.account.requests.is_some();
+    let is_settled = is_known || answer.names_a_cause();
+    let explanation = answer.explanation(&analysis);
+    let suspicion = if is_settled { None } else { analysis.suspicion() };
+    let Some((pain, excess)) = suspicion else { return Some((analysis, explanation)) };
+    let asked = (std::mem::replace(&mut analysis.pain, pain), std::mem::replace(&mut analysis.excess, excess));
+    let answer = Answer::new(&analysis);
+    if answer.explains_what_is_below_java() >= ANSWERS_SUSPICION {
+        let explanation = answer.explanation(&analysis);
+        return Some((analysis, explanation));
+    }
+    (analysis.pain, analysis.excess) = asked;
+    Some((analysis, explanation))
+}
+
+/// What the causes say about one choice of slow seconds.
+struct Answer {
+    judged: Vec<Judged>,
+    /// The lost time that nobody claimed.
+    left: BTreeMap<Cell, f64>,
+    lost_ns: f64,
+    below_java_ns: f64,
+}
+
+impl Answer {
+    fn new(analysis: &Analysis<'_>) -> Answer {
+        let case = Case::new(analysis);
+        let lost_ns = case.excess().lost_ns();
+        let mut ledger = Ledger::new(&case);
+        let below_java_ns = ledger.left.iter().filter(|(cell, _)| cell.is_below_java()).map(|(_, ns)| ns).sum();
+        let mut by_rank: Vec<&Cause> = catalog().to_vec();
+        by_rank.sort_by_key(|cause| (cause.rank, cause.id));
+        let mut judged: Vec<Judged> = by_rank.iter().map(|cause| judge(cause, &case, &mut ledger, lost_ns)).collect();
+        chains::complete(&mut judged);
+        judged.sort_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal));
+        Answer { judged, left: ledger.left, lost_ns, below_java_ns }
+    }
+
+    fn names_a_cause(&self) -> bool {
+        self.judged.iter().any(|judged| judged.verdict.verdict <= Verdict::Likely)
+    }
+
+    /// The part of the time below Java that causes explain whose mechanism was seen.
+    fn explains_what_is_below_java(&self) -> f64 {
+        let shown = self.judged.iter().filter(|judged| judged.verdict.verdict == Verdict::Shown);
+        let taken = shown.flat_map(|judged| &judged.taken).filter(|(cell, _)| cell.is_below_java());
+        taken.map(|(_, ns)| ns).sum::<f64>() / self.below_java_ns.max(f64::MIN_POSITIVE)
+    }
+
+    fn explanation(self, analysis: &Analysis<'_>) -> Explanation {
+        let case = Case::new(analysis);
+        let causes: Vec<CauseVerdict> = self.judged.into_iter().map(|one| one.verdict).collect();
+        let explained: f64 = causes.iter().map(|cause| cause.share).sum();
+        let is_slow = self.lost_ns > 0.0 || !analysis.pain.intervals.is_empty();
+        let rest = if is_slow { (1.0 - explained).max(0.0) } else { 0.0 };
+        Explanation {
+            schema: SCHEMA,
+            recording: summary::recording(&case),
+            slow: summary::slow(&case),
+            baseline: summary::baseline(&case),
+            figures: summary::figures(&case),
+            unexplained: unexplained::of(&case, &self.left, rest),
+            causes,
+            losses: summary::losses(case.recording()),
+        }
     }
 }
 

@@ -18,7 +18,7 @@ mod unexplained;
 
 pub use case::{Case, Side};
 pub use cause::{Cause, Claim, Finding, Harm, Standing};
-pub use engine::{ExplainOptions, explain, explain_analysis, explain_nothing};
+pub use engine::{ExplainOptions, explain, explain_nothing, investigate};
 pub(crate) use explanation::Evidence;
 
 include!(concat!(env!("OUT_DIR"), "/catalog.rs"));

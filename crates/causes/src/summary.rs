@@ -130,6 +130,9 @@ fn says(slow: &Slow) -> String {
         SignalKind::FreeingCode => format!("up to {} collections per second to free code", say::number(worst)),
         SignalKind::Collecting => format!("the collector took up to {} cores", say::number(worst)),
         SignalKind::Interpreting => format!("interpreted code took up to {} cores", say::number(worst)),
+        SignalKind::BelowJava => {
+            format!("the kernel and the JVM took up to {} cores on the application's threads", say::number(worst))
+        }
         SignalKind::Cpu => format!("the process used up to {} of the CPUs", say::percent(worst)),
     }
 }

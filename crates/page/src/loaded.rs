@@ -6,9 +6,10 @@
 use std::sync::{Arc, OnceLock};
 
 use fathom_causes::explanation::Explanation;
+use fathom_causes::{ExplainOptions, investigate};
 use fathom_evidence::tables::Counters;
 use fathom_evidence::{Recording, StackId};
-use fathom_timeline::{Analysis, Intervals, Options, analyse};
+use fathom_timeline::{Analysis, Intervals};
 
 use crate::axis::Axis;
 use crate::index::cover::Cover;
@@ -158,7 +159,7 @@ impl Loaded {
 fn prepare(recording: &Recording, about: &About) -> Prepared {
     let baseline = about.baseline.as_ref().map(|baseline| &baseline.recording);
     let extent = recording.time_range_ns();
-    let Some(analysis) = analyse(recording, &Options { slow: about.slow, baseline }) else {
+    let Some((analysis, explanation)) = investigate(recording, &ExplainOptions { slow: about.slow, baseline }) else {
         return nothing(recording, extent.unwrap_or_default());
     };
     let grid = analysis.view.grid;
@@ -167,7 +168,7 @@ fn prepare(recording: &Recording, about: &About) -> Prepared {
     let threads = Threads::new(recording, Some(&analysis.view));
     let (quiet, quiet_of_other) = quiet(&analysis, &axis);
     Prepared {
-        explanation: fathom_causes::explain_analysis(&analysis),
+        explanation,
         spans: Spans::new(&analysis.view),
         lanes: lanes::lanes(&analysis, &axis, &threads),
         cover: Cover::new(&analysis, &axis, &threads),

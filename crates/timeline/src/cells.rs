@@ -26,6 +26,13 @@ pub enum Cell {
     Vm,
 }
 
+impl Cell {
+    /// Whether the time is that of code below Java on the application's threads.
+    pub fn is_below_java(self) -> bool {
+        matches!(self, Cell::Running(Layer::Kernel | Layer::Vm))
+    }
+}
+
 /// Why the application stood still.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stop {

@@ -17,6 +17,7 @@ mod peers;
 mod signals;
 mod startup;
 mod stops;
+mod suspicion;
 mod view;
 mod waits;
 
@@ -81,6 +82,15 @@ impl<'a> Reference<'a> {
 }
 
 impl Analysis<'_> {
+    /// The question that is left when no signal leads to a cause: what more the code below Java did
+    /// in the seconds in which it used more CPU. `None` when there are none.
+    pub fn suspicion(&self) -> Option<(Pain, Excess)> {
+        let reference = self.reference.as_ref();
+        let pain = pain::suspect(&self.view, &self.account, reference.map(|other| (&other.view, &other.account)));
+        let excess = compare(&self.account, &pain, reference);
+        (!pain.intervals.is_empty()).then(|| (Pain { highest: self.pain.highest.clone(), ..pain }, excess))
+    }
+
     /// The slow time.
     pub fn slow_time(&self) -> Intervals {
         self.account.grid.marked(&self.pain.slow)
@@ -104,9 +114,13 @@ pub fn analyse<'a>(recording: &'a Recording, options: &Options<'a>) -> Option<An
     let reference = options.baseline.and_then(Reference::new);
     let pain_options = PainOptions { slow: options.slow, reference: reference.as_ref().map(|r| &r.account) };
     let pain = pain::find(&view, &account, &pain_options);
-    let excess = match &reference {
-        Some(reference) => excess::compare(&account, &pain, &reference.account, &reference.quiet),
-        None => excess::compare(&account, &pain, &account, &pain.baseline),
-    };
+    let excess = compare(&account, &pain, reference.as_ref());
     Some(Analysis { view, account, pain, excess, reference })
+}
+
+fn compare(account: &Account, pain: &Pain, reference: Option<&Reference<'_>>) -> Excess {
+    match reference {
+        Some(reference) => excess::compare(account, pain, &reference.account, &reference.quiet),
+        None => excess::compare(account, pain, account, &pain.baseline),
+    }
 }

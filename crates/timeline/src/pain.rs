@@ -5,6 +5,7 @@ use crate::cells::{Cell, Layer};
 use crate::intervals::SlowInterval;
 use crate::signals::{self, Signal, SignalKind, runs};
 use crate::startup::Startup;
+use crate::suspicion;
 use crate::view::View;
 
 /// Slow stretches closer than this belong together, in buckets.
@@ -67,7 +68,9 @@ impl Pain {
         let is_any_work = self.signals.iter().any(|signal| !signal.is_loss());
         let is_compiling =
             || self.signals.iter().any(|s| matches!(s, SignalKind::Recompiling | SignalKind::Interpreting));
+        let is_suspected = self.signals.contains(&SignalKind::BelowJava) && cell.is_below_java();
         match cell {
+            _ if is_suspected => true,
             Cell::Stopped(_) | Cell::Blocked(_) | Cell::Runnable | Cell::Stolen | Cell::Collector(_) => true,
             Cell::Compiler | Cell::Running(Layer::Interpreted) => is_any_work || is_compiling(),
             Cell::Running(_) | Cell::Vm => is_any_work,
@@ -98,8 +101,26 @@ pub(crate) fn find(view: &View<'_>, account: &Account, options: &PainOptions<'_>
     let highest = all.iter().map(|signal| (signal.kind, signal.highest())).collect();
     let told: Vec<Told> = match options.slow {
         Some(range) => vec![given(account, range)],
-        None => all.into_iter().map(|signal| tell(signal, account, options.reference)).collect(),
+        None => {
+            let tell = |signal: Signal| {
+                let quiet = reference_quiet(options, signal.kind);
+                tell(signal, account, quiet)
+            };
+            all.into_iter().map(tell).collect()
+        }
     };
+    Pain { highest, ..together(account, told) }
+}
+
+/// The seconds in which code below Java used more CPU than in others.
+pub(crate) fn suspect(view: &View<'_>, account: &Account, reference: Option<(&View<'_>, &Account)>) -> Pain {
+    let quiet = |(view, account)| Some(suspicion::signal(view, account)?.quiet(0));
+    let signal = suspicion::signal(view, account);
+    together(account, signal.map(|signal| tell(signal, account, reference.and_then(quiet))).into_iter().collect())
+}
+
+/// What the signals tell taken together.
+fn together(account: &Account, told: Vec<Told>) -> Pain {
     let told: Vec<Told> = told.into_iter().filter(|told| told.slow.contains(&true)).collect();
     let mut slow = vec![false; account.grid.len];
     for told in &told {
@@ -113,25 +134,23 @@ pub(crate) fn find(view: &View<'_>, account: &Account, options: &PainOptions<'_>
         slow,
         baseline,
         signals: told.iter().map(|t| t.signal.kind).collect(),
-        highest,
+        highest: Vec::new(),
         told: told.into_iter().map(ToldSeries::from).collect(),
     }
 }
 
-fn tell(signal: Signal, account: &Account, reference: Option<&Account>) -> Told {
-    let quiet = reference
-        .and_then(|other| quiet_in(other, signal.kind))
-        .unwrap_or_else(|| signal.quiet(account.startup.warm_up_buckets));
+fn tell(signal: Signal, account: &Account, known_quiet: Option<f64>) -> Told {
+    let quiet = known_quiet.unwrap_or_else(|| signal.quiet(account.startup.warm_up_buckets));
     let threshold = signal.threshold(quiet);
     let slow = signal.slow(threshold, quiet.min(threshold));
     Told { signal, slow, threshold }
 }
 
 /// The quiet level of the signals that can be compared between recordings.
-fn quiet_in(other: &Account, kind: SignalKind) -> Option<f64> {
+fn reference_quiet(options: &PainOptions<'_>, kind: SignalKind) -> Option<f64> {
     match kind {
         SignalKind::RequestLatency => {
-            let mut values: Vec<f64> = other.requests.as_ref()?.p99_ns.iter().flatten().copied().collect();
+            let mut values: Vec<f64> = options.reference?.requests.as_ref()?.p99_ns.iter().flatten().copied().collect();
             let middle = values.len() / 2;
             (!values.is_empty()).then(|| *values.select_nth_unstable_by(middle, f64::total_cmp).1)
         }
@@ -172,10 +191,20 @@ fn baseline(account: &Account, touched: &[bool], slow: &[bool]) -> Vec<bool> {
         marks.iter().enumerate().map(is_quiet).collect()
     };
     let Startup { boot_buckets, warm_up_buckets } = account.startup;
-    let candidates = [quiet(slow, warm_up_buckets), quiet(touched, warm_up_buckets), quiet(touched, boot_buckets)];
+    let candidates = [
+        quiet(&widened(slow), warm_up_buckets),
+        quiet(slow, warm_up_buckets),
+        quiet(touched, warm_up_buckets),
+        quiet(touched, boot_buckets),
+    ];
     let least = BASELINE_MIN_BUCKETS.max(slow.len() / 20);
     let enough = |marks: &Vec<bool>| marks.iter().filter(|is| **is).count() >= least;
     candidates.into_iter().find(enough).unwrap_or_else(|| vec![false; slow.len()])
+}
+
+/// The second in which it turned slow or well again is partly both.
+fn widened(slow: &[bool]) -> Vec<bool> {
+    (0..slow.len()).map(|index| slow[index.saturating_sub(1)..(index + 2).min(slow.len())].contains(&true)).collect()
 }
 
 fn intervals(account: &Account, slow: &[bool], told: &[Told]) -> Vec<SlowInterval> {

@@ -52,6 +52,9 @@ pub enum SignalKind {
     Interpreting,
     /// Share of the CPUs that the process uses, when they are nearly all in use.
     Cpu,
+    /// Cores used by the kernel and the JVM on the application's threads: only asked for when no
+    /// other signal leads to a cause.
+    BelowJava,
 }
 
 impl SignalKind {
@@ -74,6 +77,7 @@ impl SignalKind {
             SignalKind::Collecting => "collecting",
             SignalKind::Interpreting => "interpreting",
             SignalKind::Cpu => "cpu",
+            SignalKind::BelowJava => "below_java",
         }
     }
 
@@ -89,7 +93,9 @@ impl SignalKind {
             | SignalKind::RunQueue
             | SignalKind::PageFaults
             | SignalKind::AllocationStalls => "threads",
-            SignalKind::Recompiling | SignalKind::Collecting | SignalKind::Interpreting => "cores",
+            SignalKind::Recompiling | SignalKind::Collecting | SignalKind::Interpreting | SignalKind::BelowJava => {
+                "cores"
+            }
             SignalKind::FreeingCode | SignalKind::LostDatagrams => "1/s",
         }
     }
@@ -126,14 +132,14 @@ pub(crate) struct Signal {
     /// One value per bucket.
     pub(crate) values: Vec<f64>,
     /// Below this nobody is harmed.
-    floor: f64,
+    pub(crate) floor: f64,
     /// How many times worse than the quiet seconds a slow second is.
-    factor: f64,
+    pub(crate) factor: f64,
     /// From this value a single second counts; less has to last for `run` seconds.
-    alone: f64,
-    run: usize,
+    pub(crate) alone: f64,
+    pub(crate) run: usize,
     /// Whether a healthy program has (nearly) none of it.
-    ideal_is_zero: bool,
+    pub(crate) ideal_is_zero: bool,
 }
 
 impl Signal {
@@ -321,9 +327,13 @@ fn wasted_compiling(view: &View<'_>, account: &Account) -> Vec<bool> {
     let turned_over_ns = produced.0.iter().find(|(_, bytes)| *bytes >= reserved).map(|(time, _)| *time);
     let invalidated = view.counter(counter::COMPILE_INVALIDATED_COUNT, "");
     let compiled = view.counter(counter::COMPILE_COUNT, "");
+    let mut deoptimized = account.grid.zeros();
+    for deoptimization in view.spans(span::DEOPTIMIZATION) {
+        account.grid.spread(&mut deoptimized, deoptimization.time_ns, deoptimization.time_ns, 1.0);
+    }
     let is_wasted = |index: usize| {
         let (from, to) = (account.grid.start_of(index), account.grid.start_of(index + 1));
-        let thrown_away = invalidated.rise_within(from, to);
+        let thrown_away = invalidated.rise_within(from, to).max(deoptimized[index]);
         turned_over_ns.is_some_and(|time| time < to)
             || (thrown_away >= 5.0 && thrown_away >= 0.3 * compiled.rise_within(from, to))
     };

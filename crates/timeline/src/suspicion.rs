@@ -1,0 +1,34 @@
+//! Seconds in which something below Java may have been slow although nobody is known to have suffered.
+//!
+//! Without the latency of requests a program that does the same work at a higher price looks well: no
+//! thread waits, no CPU is short. What can be seen is that the kernel and the JVM use more CPU on the
+//! application's threads. That alone is no slowdown, since more traffic does the same, so it is a
+//! question to the causes and not an answer: only a mechanism that explains it makes it one.
+
+use fathom_evidence::kinds::event;
+
+use crate::account::Account;
+use crate::cells::Cell;
+use crate::grid::BUCKET_NS;
+use crate::signals::{Signal, SignalKind};
+use crate::view::View;
+
+/// CPU of the code below Java. `None` where no samples tell the layers.
+pub(crate) fn signal(view: &View<'_>, account: &Account) -> Option<Signal> {
+    view.samples(event::CPU).next()?;
+    let mut values: Vec<f64> = account.sum(Cell::is_below_java).into_iter().map(|ns| ns / BUCKET_NS as f64).collect();
+    let start = account.startup.warm_up_buckets.min(values.len());
+    values[..start].fill(f64::NAN);
+    for (value, _) in values.iter_mut().zip(&account.disturbed).filter(|(_, is)| **is) {
+        *value = f64::NAN;
+    }
+    Some(Signal {
+        kind: SignalKind::BelowJava,
+        values,
+        floor: 0.1,
+        factor: 1.5,
+        alone: f64::INFINITY,
+        run: 5,
+        ideal_is_zero: false,
+    })
+}
