@@ -145,7 +145,7 @@ impl Faults {
 
     fn add_slow_one(&mut self, fault: &SlowFault<'_>, found: &mut Recording) {
         let stack_id = self.symbols.user_stack(found, &fault.user.stack());
-        let being_bound = self.symbols.symbol_being_bound();
+        let bound = self.symbols.call_being_bound();
         let place = self.symbols.place(fault.address);
         let detail = PageFault {
             address: Some(fault.address),
@@ -158,7 +158,9 @@ impl Faults {
             major: Some(fault.major),
             in_kernel: fault.in_kernel.then_some(true),
             off_cpu_ns: Some(fault.off_cpu_ns),
-            being_bound,
+            being_bound: bound.as_ref().map(|call| call.function.clone()),
+            call_site: bound.as_ref().map(|call| call.call_site.clone()),
+            call_instruction: bound.map(|call| call.instruction),
         };
         let row = Span {
             time_ns: self.clock.wall_ns(fault.began_ns),
