@@ -23,9 +23,10 @@ use libbpf_rs::libbpf_sys::{bpf_obj_get_info_by_fd, bpf_prog_info};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject, PrintLevel, ProgramType};
 
 use crate::Refusal;
+use crate::perf::FaultEvent;
 
 pub(crate) use calls::{CALLS, Calls};
-pub(crate) use events::{FaultEvent, online_cpus};
+pub(crate) use events::online_cpus;
 pub(crate) use places::Places;
 pub(crate) use rights::look as may_load;
 pub(crate) use ring::Ring;

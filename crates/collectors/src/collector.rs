@@ -21,6 +21,17 @@ pub enum Tier {
     Bpf = 2,
 }
 
+/// How a collector observes that lacks rights for the better way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lesser {
+    /// What it still needs.
+    pub tier: Tier,
+    /// What it still sees.
+    pub sees: &'static str,
+    /// What stands in the way of the rest.
+    pub refusal: Refusal,
+}
+
 /// What the person who records wants.
 #[derive(Debug, Clone)]
 pub struct Order {
@@ -61,11 +72,17 @@ pub trait Collector: Sync {
     /// What it sees, in a few words.
     fn sees(&self) -> &'static str;
 
-    /// What it needs.
+    /// What it needs to see all of it.
     fn tier(&self) -> Tier;
 
     /// Whether it could observe `target` now. Tries what it needs and leaves no trace.
     fn check(&self, target: &Target) -> Result<(), Refusal>;
+
+    /// What it would see with the rights that there are, where [`Collector::check`] finds that it could observe but
+    /// not all that it could with more.
+    fn lesser(&self, _target: &Target) -> Option<Lesser> {
+        None
+    }
 
     /// Begins to observe.
     fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal>;
@@ -73,6 +90,11 @@ pub trait Collector: Sync {
 
 /// A collector at work. Dropping it takes back what it did to the machine.
 pub trait Observer: Send {
+    /// The tier in which it observes, if that is less than its collector's.
+    fn tier(&self) -> Option<Tier> {
+        None
+    }
+
     /// Time from one look to the next.
     fn period(&self) -> Duration;
 

@@ -20,6 +20,7 @@ mod mapped;
 mod mountinfo;
 mod numbers;
 mod pace;
+mod perf;
 mod pressure;
 mod procfs;
 pub mod recorder;
@@ -28,7 +29,7 @@ pub mod symbols;
 mod target;
 
 pub use clock::Clock;
-pub use collector::{Collector, Observer, Order, Tier};
+pub use collector::{Collector, Lesser, Observer, Order, Tier};
 pub use refusal::Refusal;
 pub use target::{Target, TargetError};
 

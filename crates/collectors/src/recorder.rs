@@ -97,7 +97,7 @@ pub enum End {
 pub struct Part {
     /// The collector's name.
     pub name: &'static str,
-    /// What it needs.
+    /// What it needs, or makes do with.
     pub tier: Tier,
     /// Why it does not take part, if so.
     pub refused: Option<Refusal>,
@@ -293,15 +293,15 @@ impl Session {
 
     /// Takes a message while somebody watches.
     fn hear(&mut self, message: Message, watcher: &mut dyn Watcher) {
-        if let Message::Started { name, refused } = &message {
-            watcher.started(name, refused.as_ref());
+        if let Message::Started { name, started } = &message {
+            watcher.started(name, started.as_ref().err());
         }
         self.take(message);
     }
 
     fn take(&mut self, message: Message) {
         match message {
-            Message::Started { name, refused } => self.started(name, refused),
+            Message::Started { name, started } => self.started(name, started),
             Message::Found { name, found, cpu_ns } => self.found(name, *found, cpu_ns),
             Message::Ended { name, files } => {
                 if let Some(part) = self.part(name) {
@@ -311,12 +311,15 @@ impl Session {
         }
     }
 
-    fn started(&mut self, name: &'static str, refused: Option<Refusal>) {
-        if let Some(refusal) = &refused {
+    fn started(&mut self, name: &'static str, started: Result<Tier, Refusal>) {
+        if let Err(refusal) = &started {
             self.pending.add_loss(name, loss::REFUSED, 0, &refusal.why);
         }
         if let Some(part) = self.part(name) {
-            part.refused = refused;
+            match started {
+                Ok(tier) => part.tier = tier,
+                Err(refusal) => part.refused = Some(refusal),
+            }
         }
     }
 

@@ -15,6 +15,7 @@ mod open;
 mod tests;
 
 use std::fs;
+use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 use fathom_evidence::kinds::frame;
@@ -41,10 +42,10 @@ const MOST_NAMES: usize = 1 << 18;
 const UNKNOWN: &str = "[unknown]";
 
 /// A thread as it was when it left user mode.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct UserStack<'a> {
-    /// The kernel's `struct pt_regs`; on arm64 x0…x30, sp, pc.
-    pub registers: &'a [u64],
+    /// Its registers.
+    pub registers: Registers,
     /// A copy of the stack, from the stack pointer on.
     pub stack: &'a [u8],
     /// The stack as the kernel follows it by frame pointers, leaf first; may be empty.
@@ -62,17 +63,6 @@ pub struct Place {
     pub section: Option<String>,
     /// Where in the file, in bytes.
     pub file_offset: Option<u64>,
-}
-
-/// A call of another file's function that is bound when it is made for the first time.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BoundCall {
-    /// The function that is called.
-    pub function: String,
-    /// Where the call stands: symbol, offset and file.
-    pub call_site: String,
-    /// The call, as assemblers write it.
-    pub instruction: String,
 }
 
 /// The name of an address.
@@ -120,8 +110,7 @@ impl Symbols {
     /// The stack of a thread in user mode.
     pub fn user_stack(&mut self, found: &mut Recording, user: &UserStack<'_>) -> StackId {
         self.take_new_code();
-        let registers = Registers::from_pt_regs(this_machine(), user.registers);
-        let walk = self.walk(&registers, user.stack);
+        let walk = self.walk(&user.registers, user.stack);
         let module = self.walked.last().map(|last| self.process.resolve(*last).module);
         self.counts.add_walk(walk.end, walk.guessed_from.is_some(), module);
         if walk.end != WalkEnd::Complete {
@@ -158,33 +147,20 @@ impl Symbols {
         found.stacks.intern_from_root(ids.into_iter().rev())
     }
 
-    /// The call that the dynamic linker was binding in the stack walked last: that which its innermost caller made
-    /// through the linkage table. `None` when it was not in the dynamic linker, or there because one of its own
-    /// functions was called.
-    pub fn call_being_bound(&self) -> Option<BoundCall> {
+    /// The function that the dynamic linker was looking up in the stack walked last: what its innermost
+    /// caller called through the linkage table. `None` when it was not in the dynamic linker, or there
+    /// because one of its own functions was called.
+    pub fn symbol_being_bound(&self) -> Option<String> {
         let is_linker =
             |place: &u64| self.process.mappings().find(*place).is_some_and(|m| m.file_name().starts_with("ld-"));
         let entered = self.walked.windows(2).find(|pair| is_linker(&pair[0]) && !is_linker(&pair[1]))?;
-        // Walked callers are one byte before their return address.
-        let (entry, returns_to) = (entered[0], entered[1] + 1);
-        let (image, address) = self.process.image_at(entered[1])?;
-        let code = open::code_before(&self.target, self.process.mappings(), returns_to)?;
-        let call = image.import_call(&code, address + 1)?;
-        let is_own = self.process.resolve(entry).name == call.name;
-        (!is_own).then(|| BoundCall {
-            function: call.name.to_owned(),
-            call_site: self.site(returns_to.saturating_sub(call.size_bytes)),
-            instruction: call.to_string(),
-        })
-    }
-
-    /// An address for people, as symbol and offset.
-    fn site(&self, address: u64) -> String {
-        let symbol = self.process.resolve(address);
-        match &*symbol.name {
-            "" => format!("{}+{:#x}", symbol.module, symbol.offset),
-            name => format!("{name}+{:#x} ({})", symbol.offset, symbol.module),
-        }
+        let [entry, caller] = [entered[0], entered[1]];
+        let (image, address) = self.process.image_at(caller)?;
+        let mut code = [0; 8];
+        let start = (caller + 1).checked_sub(code.len() as u64)?;
+        open::memory(&self.target)?.read_exact_at(&mut code, start).ok()?;
+        let called = image.imported_by_call(&code, address + 1)?;
+        (self.process.resolve(entry).name != called).then(|| called.to_owned())
     }
 
     /// What lies at `address`.
@@ -332,6 +308,7 @@ fn kind_of_memory(mapping: &Mapping) -> String {
     }
 }
 
-fn this_machine() -> Machine {
+/// The machine that this program was built for.
+pub(crate) fn this_machine() -> Machine {
     if cfg!(target_arch = "aarch64") { Machine::Aarch64 } else { Machine::X86_64 }
 }

@@ -43,11 +43,13 @@ pub struct CollectorLine {
     pub name: String,
     /// What it sees.
     pub sees: String,
-    /// The tier that it needs.
+    /// The tier that it needs; of one that sees less than it could, that in which it would observe.
     pub tier: &'static str,
     /// Why it cannot; null when it can.
     pub refused: Option<String>,
-    /// What would let it; null when nothing is needed or nothing helps.
+    /// Why it sees less than it could with more rights; null when it sees all.
+    pub lesser: Option<String>,
+    /// What would let it, or let it see all; null when nothing is needed or nothing helps.
     pub grant: Option<String>,
 }
 
@@ -114,11 +116,12 @@ fn host(doctor: &Doctor, sheet: &mut Sheet) {
 
 fn collectors(doctor: &Doctor, sheet: &mut Sheet) {
     for line in &doctor.collectors {
-        let Some(why) = &line.refused else {
-            sheet.labelled(0, HANG, piece(Tone::Good, &format!("sees    {}", line.name)), &line.sees);
-            continue;
+        let (tone, can, says) = match (&line.refused, &line.lesser) {
+            (Some(why), _) => (Tone::Bad, "cannot", why.clone()),
+            (None, Some(why)) => (Tone::Warn, "partly", format!("{} ({why})", line.sees)),
+            (None, None) => (Tone::Good, "sees", line.sees.clone()),
         };
-        sheet.labelled(0, HANG, piece(Tone::Bad, &format!("cannot  {}", line.name)), why);
+        sheet.labelled(0, HANG, piece(tone, &format!("{can:<8}{}", line.name)), &says);
         if let Some(grant) = &line.grant {
             sheet.labelled(HANG, HANG + 3, piece(Tone::Strong, "→"), grant);
         }

@@ -28,6 +28,11 @@ fn decide(case: &Case<'_>) -> Finding {
     let Some(found) = faults::find(case, Kind::File) else {
         return Finding::absent("no slow page fault in a library or mapped file");
     };
+    let Some(found) = found.in_files_read(case) else {
+        return Finding::needs_kernel(
+            "whether the slow page faults in mapped files waited for pages to be read or to be written was not recorded",
+        );
+    };
     let refaults = refaults(case);
     let again = case.both(|side| side.rise(&refaults) / side.seconds());
     let evidence = case
@@ -36,8 +41,7 @@ fn decide(case: &Case<'_>) -> Finding {
     let found = match found.in_files_thrown_out(case) {
         Ok(thrown_out) => {
             let text = format!("{}; the same pages were waited for more than once", thrown_out.says(case));
-            let finding = thrown_out.telling_shortage(Finding::new(Standing::Seen, text).with(evidence), case);
-            return thrown_out.explaining(finding, case);
+            return thrown_out.explaining(Finding::new(Standing::Seen, text).with(evidence), case);
         }
         Err(found) => found,
     };
@@ -50,10 +54,7 @@ fn decide(case: &Case<'_>) -> Finding {
         let text = "the kernel threw nothing out that was needed again just then: they were touched for the first time";
         (Standing::Faint, text.to_owned())
     };
-    let finding = Finding::new(standing, format!("{}; {text}", found.says(case))).with(evidence);
-    // Pages that are touched for the first time are read whether or not memory is short.
-    let finding = if standing == Standing::Faint { finding } else { found.telling_shortage(finding, case) };
-    found.explaining(finding, case)
+    found.explaining(Finding::new(standing, format!("{}; {text}", found.says(case))).with(evidence), case)
 }
 
 /// Pages of files that were read again after they had been thrown out: of the container where that is counted, else of

@@ -37,6 +37,9 @@ fn decide(case: &Case<'_>) -> Finding {
                     "the slow page faults in memory that belongs to no file did not wait for the swap",
                 );
             }
+            Some(found) if found.in_files_read(case).is_none() => {
+                return Finding::needs_kernel("what the slow page faults in memory waited for was not recorded");
+            }
             Some(_) if !is_counted => return Finding::needs_kernel("whether pages were swapped in was not recorded"),
             Some(found) => {
                 (Standing::Indicated, found, "pages were swapped in on the machine, and memory was waited for")

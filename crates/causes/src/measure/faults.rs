@@ -13,7 +13,7 @@ use fathom_timeline::{Cell, Intervals, Wait};
 
 use crate::case::{Case, Side};
 use crate::cause::Finding;
-use crate::measure::{held_up, shortage, stacks};
+use crate::measure::{held_up, stacks};
 use crate::say;
 
 /// Of the smallest page: a larger one is taken for several.
@@ -156,13 +156,28 @@ impl Fault {
         self.detail.being_bound.is_some() || stacks::is_below(case.recording(), self.span.stack_id, BINDERS)
     }
 
-    /// How long it took, in ns.
-    pub fn length_ns(&self) -> f64 {
+    /// Whether it is known that it waited for a page to be read: it was major, or the kernel's stack of the wait has
+    /// names and those are no others'. A page may also be there and not writable for the moment.
+    fn has_read(&self, recording: &Recording) -> bool {
+        self.detail.major != Some(false) || stacks::is_below(recording, self.span.kernel_stack_id, FAULTING)
+    }
+
+    fn length_ns(&self) -> f64 {
         self.span.duration_ns.max(0) as f64
     }
 }
 
 impl Found {
+    /// Those in files (or memory) of which something was read, as far as is known; `None` when that is known of none.
+    /// One of them may wait for what another one reads, and is no major one then.
+    pub fn in_files_read(&self, case: &Case<'_>) -> Option<Found> {
+        let known = self.faults.iter().filter(|fault| fault.has_read(case.recording()));
+        let read: HashSet<&Option<String>> = known.map(|fault| &fault.detail.path).collect();
+        let faults = self.faults.iter().filter(|fault| read.contains(&fault.detail.path));
+        let found = Found { faults: faults.cloned().collect(), kind: self.kind };
+        (!found.faults.is_empty()).then_some(found)
+    }
+
     /// Those in files of which a page was waited for again after it had been there: it was thrown out meanwhile. Two
     /// threads that wait for the same read are no proof.
     pub fn in_files_thrown_out(self, case: &Case<'_>) -> Result<Found, Found> {
@@ -172,7 +187,7 @@ impl Found {
         for span in case.view().spans(span::PAGE_FAULT) {
             let fault = Fault { span, detail: from_text(recording.text(span.detail)) };
             let (Some(path), Some(address)) = (&fault.detail.path, fault.detail.address) else { continue };
-            if kind_of(recording, &fault) != self.kind {
+            if kind_of(recording, &fault) != self.kind || !fault.has_read(recording) {
                 continue;
             }
             let end_ns = span.time_ns.saturating_add(span.duration_ns.max(0));
@@ -202,15 +217,6 @@ impl Found {
             (time_ns.saturating_sub(AROUND_NS), end_ns.saturating_add(AROUND_NS))
         };
         Intervals::union(self.faults.iter().map(around).collect())
-    }
-
-    /// Adds to a finding how long memory had been short at the first of them.
-    #[must_use]
-    pub fn telling_shortage(&self, finding: Finding, case: &Case<'_>) -> Finding {
-        match self.faults.first() {
-            Some(first) => shortage::tell(finding, case, first.span.time_ns),
-            None => finding,
-        }
     }
 
     fn longest(&self) -> Option<&Fault> {

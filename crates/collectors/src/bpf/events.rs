@@ -2,49 +2,18 @@
 
 use std::fs;
 use std::io;
-use std::mem::size_of;
-
-use libbpf_rs::libbpf_sys::{PERF_TYPE_SOFTWARE, perf_event_attr};
+use std::os::fd::IntoRawFd;
 
 use crate::Refusal;
-
-/// Of `perf_event_open`: programs that this one starts do not inherit the descriptor.
-const PERF_FLAG_FD_CLOEXEC: libc::c_ulong = 8;
-
-/// A software event that the kernel raises in the thread that faults.
-#[derive(Debug, Clone, Copy)]
-#[repr(u64)]
-pub(crate) enum FaultEvent {
-    /// A page fault begins.
-    Begins = 2,
-    /// A page fault has been served from memory.
-    ServedMinor = 5,
-    /// A page fault has been served and had to read.
-    ServedMajor = 6,
-}
+use crate::perf::{self, FaultEvent, Whom};
 
 /// Opens the event on one CPU, at each occurrence, in every process.
 pub(super) fn open(event: FaultEvent, cpu: u32) -> Result<i32, Refusal> {
-    let mut attributes = perf_event_attr {
-        type_: PERF_TYPE_SOFTWARE,
-        size: size_of::<perf_event_attr>() as u32,
-        config: event as u64,
-        ..perf_event_attr::default()
-    };
-    attributes.__bindgen_anon_1.sample_period = 1;
-    let every_process = -1;
-    // SAFETY: the attributes are valid for the call and their size is stated in them.
-    let opened = unsafe {
-        libc::syscall(libc::SYS_perf_event_open, &raw const attributes, every_process, cpu, -1, PERF_FLAG_FD_CLOEXEC)
-    };
-    if opened >= 0 {
-        return Ok(opened as i32);
-    }
-    let error = io::Error::last_os_error();
-    Err(Refusal::new(
-        format!("the page fault event {} could not be opened on CPU {cpu}: {error}", event as u64),
-        grant(&error),
-    ))
+    let opened = perf::open(&perf::attributes(event), Whom::Cpu(cpu));
+    opened.map(IntoRawFd::into_raw_fd).map_err(|error| {
+        let why = format!("the page fault event {} could not be opened on CPU {cpu}: {error}", event as u64);
+        Refusal::new(why, grant(&error))
+    })
 }
 
 fn grant(error: &io::Error) -> &'static str {

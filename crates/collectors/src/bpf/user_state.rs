@@ -1,7 +1,8 @@
 //! A thread as it was when it left user mode, as the programs send it.
 
 use super::words;
-use crate::symbols::UserStack;
+use crate::symbols::{UserStack, this_machine};
+use fathom_symbols::unwind::Registers;
 
 const REGISTERS: usize = 34;
 const FRAMES: usize = 64;
@@ -41,7 +42,8 @@ impl UserState<'_> {
 
     /// For the unwinder.
     pub(crate) fn stack(&self) -> UserStack<'_> {
-        UserStack { registers: &self.registers, stack: self.stack, frames: &self.frames }
+        let registers = Registers::from_pt_regs(this_machine(), &self.registers);
+        UserStack { registers, stack: self.stack, frames: &self.frames }
     }
 
     /// Where the thread was.

@@ -1,5 +1,6 @@
 //! What the programs send and keep, as bytes to structs. The layouts are those of `page_faults.bpf.c`.
 
+use super::Fault;
 use crate::bpf::{UserState, halves, words};
 
 const KERNEL_FRAMES: usize = 48;
@@ -25,6 +26,13 @@ pub(super) struct SlowFault<'a> {
 }
 
 impl SlowFault<'_> {
+    /// What everybody who sees a fault knows of it.
+    pub(super) fn fault(&self) -> Fault {
+        let SlowFault { began_ns, duration_ns, address, major, in_kernel, .. } = *self;
+        let (instruction, off_cpu_ns) = (Some(self.user.instruction()), Some(self.off_cpu_ns));
+        Fault { began_ns, duration_ns, address, instruction, in_kernel, major, off_cpu_ns }
+    }
+
     /// Reads one event of the ring; `None` when it is shorter than one.
     pub(super) fn parse(bytes: &[u8]) -> Option<SlowFault<'_>> {
         let user = UserState::parse(bytes.get(USER_AT..)?)?;

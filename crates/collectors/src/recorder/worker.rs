@@ -9,14 +9,14 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::loss;
 
 use crate::clock::thread_cpu_ns;
-use crate::{Collector, Observer, Order, Refusal, Target};
+use crate::{Collector, Observer, Order, Refusal, Target, Tier};
 
 /// What a collector found is handed over this often.
 const HAND_OVER: Duration = Duration::from_millis(500);
 
 /// What collectors tell the recorder.
 pub(super) enum Message {
-    Started { name: &'static str, refused: Option<Refusal> },
+    Started { name: &'static str, started: Result<Tier, Refusal> },
     Found { name: &'static str, found: Box<Recording>, cpu_ns: i64 },
     Ended { name: &'static str, files: Vec<PathBuf> },
 }
@@ -53,8 +53,11 @@ pub(super) fn work(
 ) {
     let name = collector.name();
     let started = collector.start(target, order);
-    let refused = started.as_ref().err().cloned();
-    let is_heard = messages.send(Message::Started { name, refused }).is_ok();
+    let tier = match &started {
+        Ok(observer) => Ok(observer.tier().unwrap_or(collector.tier())),
+        Err(refusal) => Err(refusal.clone()),
+    };
+    let is_heard = messages.send(Message::Started { name, started: tier }).is_ok();
     if let (Ok(mut observer), true) = (started, is_heard) {
         observe(name, observer.as_mut(), stop, messages);
         let mut last = Recording::default();

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use fathom_collectors::host::{Ability, abilities};
-use fathom_collectors::{Collector, Target, Tier, collectors};
+use fathom_collectors::{Collector, Lesser, Target, Tier, collectors};
 use fathom_report::doctor::{self, CollectorLine, Doctor, HostLine};
 use fathom_report::json;
 
@@ -52,6 +52,13 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
 
 fn collector_line(collector: &dyn Collector, target: &Target, is_jvm: bool) -> CollectorLine {
     let refusal = collector.check(target).err();
+    let (name, sees) = (collector.name().to_owned(), collector.sees().to_owned());
+    if refusal.is_none()
+        && let Some(Lesser { tier, sees, refusal }) = collector.lesser(target)
+    {
+        let (sees, grant) = (sees.to_owned(), Some(refusal.grant).filter(|grant| !grant.is_empty()));
+        return CollectorLine { name, sees, tier: tier_name(tier), refused: None, lesser: Some(refusal.why), grant };
+    }
     // Without a JVM what a collector misses in this very process tells nothing.
     let (refused, grant) = match (refusal, is_jvm) {
         (None, _) => (None, None),
@@ -61,8 +68,7 @@ fn collector_line(collector: &dyn Collector, target: &Target, is_jvm: bool) -> C
         }
         (Some(refusal), _) => (Some(refusal.why), Some(refusal.grant).filter(|grant| !grant.is_empty())),
     };
-    let (name, sees) = (collector.name().to_owned(), collector.sees().to_owned());
-    CollectorLine { name, sees, tier: tier_name(collector.tier()), refused, grant }
+    CollectorLine { name, sees, tier: tier_name(collector.tier()), refused, lesser: None, grant }
 }
 
 fn tier_name(tier: Tier) -> &'static str {

@@ -94,6 +94,14 @@ impl Registers {
         registers
     }
 
+    /// The registers that a perf sample is to have, one bit for each.
+    pub fn perf_mask(machine: Machine) -> u64 {
+        match machine {
+            Machine::X86_64 => X86_64_OF_PERF.iter().fold(0, |mask, (bit, _)| mask | 1 << bit),
+            Machine::Aarch64 => (1 << COUNT) - 1,
+        }
+    }
+
     /// From the registers of a perf sample: one value per bit of `mask`, lowest first.
     pub fn from_perf(machine: Machine, mask: u64, values: &[u64]) -> Registers {
         let mut registers = Registers::none(machine);
@@ -178,7 +186,7 @@ mod tests {
         for (index, register) in X86_64_OF_PT_REGS {
             pt_regs[index] = 100 + u64::from(register);
         }
-        let mask = X86_64_OF_PERF.iter().fold(0, |mask, (bit, _)| mask | 1 << bit);
+        let mask = Registers::perf_mask(Machine::X86_64);
         let perf: Vec<u64> = X86_64_OF_PERF.iter().map(|(_, register)| 100 + u64::from(*register)).collect();
         let registers = Registers::from_pt_regs(Machine::X86_64, &pt_regs);
         assert_eq!(registers, Registers::from_perf(Machine::X86_64, mask, &perf));

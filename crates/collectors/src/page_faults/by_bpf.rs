@@ -1,0 +1,145 @@
+//! Page faults seen by programs in the kernel: every one is counted there, and only slow ones leave it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use fathom_evidence::Recording;
+use fathom_evidence::kinds::loss;
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
+
+use super::parse::{SlowFault, ThreadFaults};
+use super::rows::Rows;
+use super::{COUNT_PERIOD, NAME};
+use crate::bpf::{Programs, Recipe, Ring, Table, words};
+use crate::clock::monotonic_ns;
+use crate::pace::Pace;
+use crate::perf::FaultEvent;
+use crate::{Observer, Order, Refusal, Target};
+
+const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/page_faults.bpf.o"));
+
+const PERIOD: Duration = Duration::from_millis(100);
+
+/// The programs at work.
+pub(super) fn attached(target: &Target, threshold_ns: i64) -> Result<Programs, Refusal> {
+    let mut config = threshold_ns.to_ne_bytes().to_vec();
+    config.extend(target.pid.to_ne_bytes());
+    config.extend([0; 4]);
+    let sizes = [("threads", room(target.thread_ids().len()))];
+    let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &sizes, without: &[] })?;
+    // Waits and ends first: a beginning that is seen must find its end.
+    programs.attach_tracepoints()?;
+    programs.attach_event("fault_served_major", FaultEvent::ServedMajor)?;
+    programs.attach_event("fault_served_minor", FaultEvent::ServedMinor)?;
+    programs.attach_event("fault_begins", FaultEvent::Begins)?;
+    Ok(programs)
+}
+
+/// Entries for a process with `threads` threads, which may have more later.
+fn room(threads: usize) -> u32 {
+    (threads * 2).next_power_of_two().clamp(2048, 1 << 16) as u32
+}
+
+/// Begins to observe.
+pub(super) fn start(target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
+    let programs = attached(target, order.page_fault_ns)?;
+    Ok(Box::new(ByBpf {
+        ring: Ring::new(&programs.map("slow")?)?,
+        threads: Table::new(programs.map("threads")?),
+        histogram: programs.map("histogram")?,
+        programs,
+        rows: Rows::new(target, order),
+        target: target.clone(),
+        pace: Pace::every(COUNT_PERIOD),
+    }))
+}
+
+struct ByBpf {
+    programs: Programs,
+    ring: Ring,
+    threads: Table,
+    histogram: MapHandle,
+    rows: Rows,
+    target: Target,
+    pace: Pace,
+}
+
+impl Observer for ByBpf {
+    fn period(&self) -> Duration {
+        PERIOD
+    }
+
+    fn look(&mut self, found: &mut Recording) {
+        self.take_slow_ones(found);
+        if let Some(reading) = self.pace.begin(monotonic_ns()) {
+            self.count(found);
+            self.pace.end(reading);
+        }
+    }
+
+    fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
+        self.take_slow_ones(found);
+        self.count(found);
+        self.tell_losses(found);
+        self.pace.tell(found, NAME, "the counts of all threads");
+        self.rows.symbols.tell_losses(found, NAME);
+        Vec::new()
+    }
+}
+
+impl ByBpf {
+    fn take_slow_ones(&mut self, found: &mut Recording) {
+        for event in self.ring.take() {
+            if let Some(slow) = SlowFault::parse(&event) {
+                self.rows.add(found, slow.tid, &slow.fault(), Some(&slow.user.stack()), &slow.kernel);
+            }
+        }
+    }
+
+    /// Writes the counts that changed.
+    fn count(&mut self, found: &mut Recording) {
+        self.threads.read();
+        self.rows.read();
+        for (key, value) in self.threads.rows() {
+            self.rows.count(found, tid(key), ThreadFaults::parse(value));
+        }
+        self.forget_ended_threads();
+        let histogram = &self.histogram;
+        self.rows.count_by_latency(found, |bucket| in_bucket(histogram, bucket));
+    }
+
+    /// Makes room when threads come and go.
+    fn forget_ended_threads(&mut self) {
+        if self.threads.is_filling() {
+            let alive = self.target.thread_ids();
+            self.threads.forget_ended(&alive);
+            self.rows.retain(|tid| alive.contains(tid));
+        }
+    }
+
+    fn tell_losses(&self, found: &mut Recording) {
+        let lost = [
+            (
+                loss::EVENTS_LOST,
+                "slow page faults came faster than they could be taken over: they are counted but are no spans",
+            ),
+            (loss::EVENTS_LOST, "page faults of threads beyond the number that is counted"),
+            (
+                loss::EVENTS_LOST,
+                "page faults whose beginning was not seen, mostly because they had begun before the recording",
+            ),
+        ];
+        self.programs.tell_losses(found, NAME, lost);
+    }
+}
+
+/// Faults of a power of two, over all CPUs.
+fn in_bucket(histogram: &MapHandle, bucket: u32) -> u64 {
+    let read = histogram.lookup_percpu(&bucket.to_ne_bytes(), MapFlags::ANY);
+    let per_cpu = read.ok().flatten().unwrap_or_default();
+    per_cpu.iter().filter_map(|value| words(value).next()).sum()
+}
+
+fn tid(key: &[u8]) -> u32 {
+    key.try_into().map_or(0, u32::from_ne_bytes)
+}

@@ -1,0 +1,150 @@
+//! Page faults seen by the kernel's events of each thread, for those who may not bring programs into the kernel: a
+//! process of one's own user needs no right at all for it (`perf_event_paranoid` up to 2).
+//!
+//! Each thread has a ring. A record says that a fault begins, another that it has been served; of major ones it has
+//! the registers and a piece of the stack, which would be too much for each of the many minor ones. What the thread
+//! waited for in the kernel is not to be had this way.
+
+mod threads;
+mod watched;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use fathom_evidence::Recording;
+use fathom_evidence::kinds::loss;
+
+use super::rows::Rows;
+use super::{BUCKETS, COUNT_PERIOD, NAME};
+use crate::clock::monotonic_ns;
+use crate::pace::Pace;
+use crate::symbols::UserStack;
+use crate::{Observer, Order, Refusal, Target, Tier};
+use threads::{Found, Threads};
+use watched::Opener;
+
+/// What it sees.
+pub(super) const SEES: &str =
+    "page faults with their latency, file and section, and the user stack of major ones; not what they waited for";
+
+/// Rings are emptied so often: a thread may have some ten thousand faults a second before one overflows.
+const PERIOD: Duration = Duration::from_millis(20);
+
+/// New threads are looked for so often.
+const NEW_THREADS_PERIOD: Duration = Duration::from_millis(100);
+
+/// Whether a thread of the target could be observed.
+pub(super) fn check(target: &Target) -> Result<(), Refusal> {
+    Opener::new(target).map(|_| ())
+}
+
+/// Begins to observe; `refusal` is why there is no better way.
+pub(super) fn start(target: &Target, order: &Order, refusal: &Refusal) -> Result<Box<dyn Observer>, Refusal> {
+    let mut observer = ByPerf {
+        threads: Threads::new(Opener::new(target)?),
+        threshold_ns: order.page_fault_ns,
+        histogram: [0; BUCKETS as usize],
+        rows: Rows::new(target, order),
+        target: target.clone(),
+        pace: Pace::every(COUNT_PERIOD),
+        pace_of_new: Pace::every(NEW_THREADS_PERIOD),
+        why: refusal.why.clone(),
+    };
+    observer.threads.follow(&target.thread_ids());
+    Ok(Box::new(observer))
+}
+
+struct ByPerf {
+    threads: Threads,
+    threshold_ns: i64,
+    /// Faults by power of two of their ns.
+    histogram: [u64; BUCKETS as usize],
+    rows: Rows,
+    target: Target,
+    pace: Pace,
+    pace_of_new: Pace,
+    /// Why there are no programs in the kernel.
+    why: String,
+}
+
+impl Observer for ByPerf {
+    fn tier(&self) -> Option<Tier> {
+        Some(Tier::Perf)
+    }
+
+    fn period(&self) -> Duration {
+        PERIOD
+    }
+
+    fn look(&mut self, found: &mut Recording) {
+        self.take(found);
+        if let Some(reading) = self.pace_of_new.begin(monotonic_ns()) {
+            self.follow_threads(found);
+            self.pace_of_new.end(reading);
+        }
+        if let Some(reading) = self.pace.begin(monotonic_ns()) {
+            self.count(found);
+            self.pace.end(reading);
+        }
+    }
+
+    fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
+        self.take(found);
+        self.count(found);
+        self.tell_losses(found);
+        self.pace.tell(found, NAME, "the counts of all threads");
+        self.pace_of_new.tell(found, NAME, "the list of threads");
+        self.rows.symbols.tell_losses(found, NAME);
+        Vec::new()
+    }
+}
+
+impl ByPerf {
+    /// Empties the rings.
+    fn take(&mut self, found: &mut Recording) {
+        let ByPerf { threads, rows, histogram, threshold_ns, .. } = self;
+        threads.take(histogram, |Found { tid, fault, user }| {
+            if fault.duration_ns >= *threshold_ns {
+                let user = user.map(|(registers, stack)| UserStack { registers, stack, frames: &[] });
+                rows.add(found, tid, &fault, user.as_ref(), &[]);
+            }
+        });
+    }
+
+    /// Lets go of threads that have ended, when their last faults are written, and takes up new ones.
+    fn follow_threads(&mut self, found: &mut Recording) {
+        let mut alive = self.target.thread_ids();
+        // The list may lack a thread while others come and go.
+        let missing: Vec<u32> = self.threads.ids().filter(|tid| !alive.contains(tid)).collect();
+        alive.extend(missing.into_iter().filter(|tid| self.target.proc(&format!("task/{tid}")).exists()));
+        if self.threads.ids().any(|tid| !alive.contains(&tid)) {
+            self.take(found);
+            self.count(found);
+            self.rows.retain(|tid| alive.contains(tid));
+        }
+        self.threads.follow(&alive);
+    }
+
+    /// Writes the counts that changed.
+    fn count(&mut self, found: &mut Recording) {
+        self.rows.read();
+        for (tid, faults) in self.threads.counts() {
+            self.rows.count(found, tid, faults);
+        }
+        let histogram = &self.histogram;
+        self.rows.count_by_latency(found, |bucket| histogram[bucket as usize]);
+    }
+
+    fn tell_losses(&self, found: &mut Recording) {
+        let says = format!(
+            "what page faults waited for in the kernel, the callers of minor ones and the first tenth of a second of new threads are not known: {}",
+            self.why
+        );
+        found.add_loss(NAME, loss::REFUSED, 0, &says);
+        for (kind, count, says) in self.threads.losses() {
+            if count > 0 {
+                found.add_loss(NAME, kind, count as i64, &says);
+            }
+        }
+    }
+}

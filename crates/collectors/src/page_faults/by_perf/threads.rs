@@ -1,0 +1,203 @@
+//! All threads of the target that are observed.
+
+use std::collections::{HashMap, HashSet};
+
+use fathom_evidence::kinds::loss;
+use fathom_symbols::unwind::Registers;
+
+use super::super::pairs::{Begun, Event};
+use super::super::parse::ThreadFaults;
+use super::super::{BUCKETS, Fault};
+use super::watched::{BEGINS_BYTES, MAJOR_HEAD_BYTES, MINOR_BYTES, Opener, Watched};
+use crate::bpf::words;
+use crate::clock::monotonic_ns;
+use crate::perf::records::{Record, UserSample, records};
+use crate::symbols::this_machine;
+
+/// From the reading of the clock for a record until it can be taken from the ring.
+const SLACK_NS: i64 = 1_000_000;
+
+/// A fault that was served.
+pub(super) struct Found<'a> {
+    pub(super) tid: u32,
+    pub(super) fault: Fault,
+    /// The thread as it then was, of major ones: its registers and a piece of its stack.
+    pub(super) user: Option<(Registers, &'a [u8])>,
+}
+
+/// The threads.
+pub(super) struct Threads {
+    opener: Opener,
+    watched: HashMap<u32, Watched>,
+    /// Those that cannot be observed, and what the system said of the last one.
+    unseen: HashSet<u32>,
+    said: String,
+    /// Records for which there was no room.
+    lost: u64,
+    /// Records with a time that cannot be.
+    of_other_clocks: u64,
+    /// When the rings were emptied last.
+    taken_ns: i64,
+    /// Of threads that have ended.
+    without_beginning: u64,
+}
+
+impl Threads {
+    pub(super) fn new(opener: Opener) -> Threads {
+        Threads {
+            opener,
+            watched: HashMap::new(),
+            unseen: HashSet::new(),
+            said: String::new(),
+            lost: 0,
+            of_other_clocks: 0,
+            taken_ns: monotonic_ns(),
+            without_beginning: 0,
+        }
+    }
+
+    /// Those that are observed.
+    pub(super) fn ids(&self) -> impl Iterator<Item = u32> {
+        self.watched.keys().copied()
+    }
+
+    /// Lets go of those that are not `alive`, and takes up the others.
+    pub(super) fn follow(&mut self, alive: &HashSet<u32>) {
+        for (_, ended) in self.watched.extract_if(|tid, _| !alive.contains(tid)) {
+            self.without_beginning += ended.pairs.without_beginning;
+        }
+        for tid in alive {
+            if self.watched.contains_key(tid) || self.unseen.contains(tid) {
+                continue;
+            }
+            match self.opener.open(*tid) {
+                Ok(watched) => {
+                    self.watched.insert(*tid, watched);
+                }
+                Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+                Err(error) => {
+                    self.unseen.insert(*tid);
+                    self.said = error.to_string();
+                }
+            }
+        }
+    }
+
+    /// Empties the rings: each fault goes into the histogram and to `tell`.
+    pub(super) fn take(&mut self, histogram: &mut [u64; BUCKETS as usize], mut tell: impl FnMut(Found<'_>)) {
+        let (began_ns, from_ns) = (monotonic_ns(), self.taken_ns - SLACK_NS);
+        for (tid, watched) in &mut self.watched {
+            let taken = watched.ring.take();
+            let to_ns = if taken.is_empty() { from_ns } else { monotonic_ns() };
+            for record in records(taken) {
+                if let Record::Lost(count) = record {
+                    self.lost += count;
+                }
+                let Some((mut event, user)) = event(record) else { continue };
+                if event.time_ns().is_some_and(|time_ns| !(from_ns..=to_ns).contains(&time_ns)) {
+                    self.of_other_clocks += 1;
+                    event = Event::Lost;
+                }
+                if let Some(mut fault) = watched.pairs.see(event, histogram) {
+                    let user = user.map(|user| (registers(&user), user.stack));
+                    // The kernel's own instruction tells nothing of the program.
+                    if fault.in_kernel {
+                        fault.instruction = user.as_ref().and_then(|(registers, _)| registers.instruction_pointer());
+                    }
+                    tell(Found { tid: *tid, fault, user });
+                }
+            }
+        }
+        self.taken_ns = began_ns;
+    }
+
+    /// What each has had so far.
+    pub(super) fn counts(&self) -> impl Iterator<Item = (u32, ThreadFaults)> {
+        self.watched.iter().map(|(tid, watched)| (*tid, watched.counts()))
+    }
+
+    /// What could not be seen: kind, number, words.
+    pub(super) fn losses(&self) -> [(&'static str, u64, String); 5] {
+        let now: u64 = self.watched.values().map(|watched| watched.pairs.without_beginning).sum();
+        [
+            (
+                loss::EVENTS_LOST,
+                self.lost,
+                "page faults came faster than they could be taken over: they are counted, but how long they took is not known"
+                    .to_owned(),
+            ),
+            (
+                loss::EVENTS_LOST,
+                self.without_beginning + now,
+                "page faults whose beginning was not seen, mostly because they had begun before the recording".to_owned(),
+            ),
+            (
+                loss::EVENTS_LOST,
+                self.of_other_clocks,
+                "events of page faults with the time of another clock: somebody else records them too, and Linux 6.2 and later confuse the two"
+                    .to_owned(),
+            ),
+            (
+                loss::LIMIT,
+                self.unseen.len() as u64,
+                format!("threads whose page faults could not be seen: {}", self.said),
+            ),
+            (
+                loss::REFUSED,
+                u64::from(!self.opener.sees_kernel),
+                "page faults that the kernel takes for a thread, in system calls: they need kernel.perf_event_paranoid=1 or CAP_PERFMON"
+                    .to_owned(),
+            ),
+        ]
+    }
+}
+
+/// What a record says, and the thread as it then was; `None` when it is none of ours.
+fn event(record: Record<'_>) -> Option<(Event, Option<UserSample<'_>>)> {
+    let Record::Sample { in_kernel, body } = record else { return Some((Event::Lost, None)) };
+    let mut all = words(body);
+    let mut next = || all.next().unwrap_or(0);
+    match body.len() {
+        MINOR_BYTES => Some((Event::Served { time_ns: next() as i64, major: false }, None)),
+        BEGINS_BYTES => {
+            let (instruction, time_ns, address) = (Some(next()), next() as i64, next());
+            Some((Event::Begins(Begun { time_ns, address, instruction, in_kernel }), None))
+        }
+        size if size > BEGINS_BYTES => {
+            let (_instruction, time_ns) = (next(), next() as i64);
+            let registers = Registers::perf_mask(this_machine()).count_ones() as usize;
+            let user = UserSample::parse(&body[MAJOR_HEAD_BYTES..], registers);
+            Some((Event::Served { time_ns, major: true }, user))
+        }
+        _ => None,
+    }
+}
+
+fn registers(user: &UserSample<'_>) -> Registers {
+    let values: Vec<u64> = words(user.registers).collect();
+    Registers::from_perf(this_machine(), Registers::perf_mask(this_machine()), &values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_are_told_by_their_length() {
+        let body = |words: &[u64]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
+        let begun = |in_kernel| Event::Begins(Begun { time_ns: 8, address: 9, instruction: Some(7), in_kernel });
+        for (bytes, expected) in [
+            (body(&[8]), Some(Event::Served { time_ns: 8, major: false })),
+            (body(&[7, 8, 9]), Some(begun(true))),
+            // A thread without registers and without a stack.
+            (body(&[7, 8, 0, 0]), Some(Event::Served { time_ns: 8, major: true })),
+            (body(&[7, 8, 2, 1]), Some(Event::Served { time_ns: 8, major: true })),
+            (body(&[]), None),
+            (body(&[7, 8]), None),
+        ] {
+            let found = event(Record::Sample { in_kernel: true, body: &bytes });
+            assert_eq!(found.map(|(event, _)| event), expected, "{bytes:?}");
+        }
+        assert_eq!(event(Record::Lost(3)), Some((Event::Lost, None)));
+    }
+}

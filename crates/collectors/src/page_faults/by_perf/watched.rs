@@ -1,0 +1,156 @@
+//! The events of one thread, and how they are opened.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use fathom_symbols::unwind::Registers;
+use libbpf_rs::libbpf_sys::{
+    PERF_SAMPLE_ADDR, PERF_SAMPLE_IP, PERF_SAMPLE_REGS_USER, PERF_SAMPLE_STACK_USER, PERF_SAMPLE_TIME, perf_event_attr,
+};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use super::super::pairs::Pairs;
+use super::super::parse::ThreadFaults;
+use crate::perf::{self, FaultEvent, Ring, Whom};
+use crate::symbols::this_machine;
+use crate::{Refusal, Target};
+
+/// Of a ring: the first choice, and the least with which it is worth while.
+const MOST_RING_BYTES: usize = 64 << 10;
+const LEAST_RING_BYTES: usize = 16 << 10;
+
+/// A thread that is observed.
+pub(super) struct Watched {
+    pub(super) ring: Ring,
+    pub(super) pairs: Pairs,
+    /// Has the ring, and lets it go when dropped.
+    _begins: OwnedFd,
+    minor: OwnedFd,
+    major: OwnedFd,
+}
+
+impl Watched {
+    /// The faults of the thread so far. Those served are counted also where a ring had no room.
+    pub(super) fn counts(&self) -> ThreadFaults {
+        let (minor, major) = (perf::count_of(self.minor.as_fd()), perf::count_of(self.major.as_fd()));
+        ThreadFaults { minor, major, ..self.pairs.sums }
+    }
+}
+
+/// What the bodies of records have of each event. They are told apart by how long they are: the number of an event,
+/// which they could carry, is another event's where somebody else (`perf record`) has opened the same one for the same
+/// thread (Linux 6.18).
+pub(super) const MINOR_BYTES: usize = 8;
+pub(super) const BEGINS_BYTES: usize = 24;
+/// Before the registers.
+pub(super) const MAJOR_HEAD_BYTES: usize = 16;
+
+/// Opens the events of threads.
+pub(super) struct Opener {
+    /// Whether faults that the kernel takes for the thread may be seen too.
+    pub(super) sees_kernel: bool,
+    /// Of the next ring. Memory for rings is limited per user.
+    ring_bytes: usize,
+}
+
+impl Opener {
+    /// Tries the first thread of `target`.
+    pub(super) fn new(target: &Target) -> Result<Opener, Refusal> {
+        raise_open_files();
+        let mut opener = Opener { sees_kernel: true, ring_bytes: MOST_RING_BYTES };
+        opener.open(target.pid).map(|_| opener).map_err(|error| refusal(&error))
+    }
+
+    /// Observes a thread from now on.
+    pub(super) fn open(&mut self, tid: u32) -> io::Result<Watched> {
+        let opened = self.open_once(tid);
+        let is_refused =
+            |error: &io::Error| error.raw_os_error().is_some_and(|n| n == libc::EACCES || n == libc::EPERM);
+        match opened {
+            Err(error) if is_refused(&error) && self.sees_kernel => {
+                self.sees_kernel = false;
+                self.open_once(tid).inspect_err(|_| self.sees_kernel = true)
+            }
+            opened => opened,
+        }
+    }
+
+    fn open_once(&mut self, tid: u32) -> io::Result<Watched> {
+        let whom = Whom::Thread(tid);
+        let begins = perf::open(&self.begins(), whom)?;
+        let ring = self.ring(&begins)?;
+        let minor = perf::open(&self.served_minor(), whom)?;
+        let major = perf::open(&self.served_major(), whom)?;
+        for served in [&minor, &major] {
+            perf::share_ring(served.as_fd(), begins.as_fd())?;
+        }
+        // Ends first: a beginning that is seen must find its end.
+        perf::enable(begins.as_fd())?;
+        Ok(Watched { ring, pairs: Pairs::default(), _begins: begins, minor, major })
+    }
+
+    /// As large as is allowed now.
+    fn ring(&mut self, event: &OwnedFd) -> io::Result<Ring> {
+        loop {
+            match Ring::of(event.as_fd(), self.ring_bytes) {
+                Err(error) if self.ring_bytes > LEAST_RING_BYTES && error.raw_os_error() == Some(libc::EPERM) => {
+                    self.ring_bytes /= 2;
+                }
+                ring => return ring,
+            }
+        }
+    }
+
+    fn begins(&self) -> perf_event_attr {
+        let fields = PERF_SAMPLE_IP | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR;
+        let mut attributes = self.attributes(FaultEvent::Begins, fields);
+        attributes.set_disabled(1);
+        attributes
+    }
+
+    fn served_minor(&self) -> perf_event_attr {
+        self.attributes(FaultEvent::ServedMinor, PERF_SAMPLE_TIME)
+    }
+
+    fn served_major(&self) -> perf_event_attr {
+        let fields = PERF_SAMPLE_IP | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+        let mut attributes = self.attributes(FaultEvent::ServedMajor, fields);
+        attributes.sample_regs_user = Registers::perf_mask(this_machine());
+        // Several have to fit into a ring.
+        attributes.sample_stack_user = (self.ring_bytes / 8) as u32;
+        attributes
+    }
+
+    fn attributes(&self, event: FaultEvent, fields: u32) -> perf_event_attr {
+        let mut attributes = perf::attributes(event);
+        attributes.sample_type = u64::from(fields);
+        attributes.set_use_clockid(1);
+        attributes.clockid = libc::CLOCK_MONOTONIC;
+        attributes.set_exclude_kernel(u64::from(!self.sees_kernel));
+        attributes.set_exclude_hv(1);
+        attributes
+    }
+}
+
+/// As many open files as this process may have: each thread takes three.
+fn raise_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current != limit.maximum {
+        // Where it is refused, fewer threads are seen, and that is told.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    }
+}
+
+fn refusal(error: &io::Error) -> Refusal {
+    let (why, grant) = match error.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM) => (
+            "perf events of the process are refused",
+            "be the user of the process with sysctl kernel.perf_event_paranoid=2 or less, or have CAP_PERFMON, and a seccomp profile that allows perf_event_open",
+        ),
+        Some(libc::EMFILE) => {
+            ("too few files may be open for perf events", "raise the limit of open files: ulimit -n 65536")
+        }
+        _ => ("perf events of the process could not be opened", ""),
+    };
+    Refusal::new(format!("{why}: {error}"), grant)
+}
