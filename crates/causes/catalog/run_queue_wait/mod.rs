@@ -20,6 +20,9 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
+/// What the evidence says of the CPU that other processes used.
+const OF_OTHERS: &str = "CPU of other processes";
+
 /// Use of all CPUs from which a thread that wants to run has to wait.
 const BUSY: f64 = 0.9;
 
@@ -53,6 +56,10 @@ fn counted(case: &Case<'_>) -> Finding {
     let mut finding = Finding::new(standing, text).with(waiting);
     if let Some(machine) = case.machine_use() {
         finding = finding.with(cpus_in_use(case, machine));
+    }
+    if let Some(cores) = case.cores_of_others() {
+        let of_others = case.evidence(OF_OTHERS, cores, "cores", "counters");
+        finding = finding.with(of_others.of(&[counter::CPU_MACHINE_RATIO]));
     }
     finding.claims.push(Claim::all(Cell::Runnable));
     finding

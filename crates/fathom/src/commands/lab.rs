@@ -244,5 +244,6 @@ fn verdict_line(run: &Run) -> String {
         problems => format!("NOT as expected: {}", problems.join("; ")),
     };
     let folder = run.folder.as_ref().map_or_else(String::new, |folder| format!("; kept in {}", clean::line(folder)));
-    format!("{} on JDK {}: {outcome} ({}){folder}\n", run.variant, run.jdk, run.wanted)
+    let remark = run.remark.map_or_else(String::new, |remark| format!("; {remark}"));
+    format!("{} on JDK {}: {outcome} ({}){remark}{folder}\n", run.variant, run.jdk, run.wanted)
 }

@@ -34,6 +34,9 @@ pub(super) struct Run {
     pub(super) as_expected: bool,
     /// In what it is not as expected.
     pub(super) problems: Vec<String>,
+    /// What a reader must know of the machine of this run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) remark: Option<&'static str>,
     /// What is expected, for people.
     #[serde(skip)]
     pub(super) wanted: String,
@@ -117,6 +120,7 @@ impl Runner {
             expected: variant.expects.cause(),
             as_expected: problems.is_empty(),
             problems,
+            remark: judge::remark(&variant.expects, &explanation),
             wanted: variant.expects.says(),
             phases: phases(output.phases),
             page: html,
