@@ -7,6 +7,7 @@ use fathom_evidence::detail::Deoptimization;
 use fathom_evidence::kinds::span;
 use fathom_timeline::{Cell, Layer};
 
+use crate::measure::code_cache::CodeCache;
 use crate::{Case, Cause, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -29,6 +30,9 @@ const AGAIN: usize = 20;
 /// Times more often than in the quiet time.
 const GREW: f64 = 5.0;
 
+/// What is given up is at most compiled again by both compilers, each as a method and as a loop that is running.
+const COMPILATIONS_EACH: f64 = 4.0;
+
 fn decide(case: &Case<'_>) -> Finding {
     let rate = case.both(|side| side.spans(span::DEOPTIMIZATION).count() as f64 / side.seconds());
     let Some((text, count, total)) = most_often(case) else {
@@ -49,8 +53,20 @@ fn decide(case: &Case<'_>) -> Finding {
         return Finding::absent(says).with_all(evidence);
     }
     let says = format!("{total} deoptimizations, {count} of them {text}");
-    let finding = Finding::new(Standing::Seen, says).with_all(evidence);
-    finding.claiming(case, |cell| matches!(cell, Cell::Compiler | Cell::Running(Layer::Interpreted)))
+    let mut finding = Finding::new(Standing::Seen, says).with_all(evidence);
+    finding = finding.claiming(case, |cell| matches!(cell, Cell::Compiler | Cell::Running(Layer::Interpreted)));
+    let part = part_of_compilations(case, rate.0);
+    for claim in &mut finding.claims {
+        let lost_ns = case.excess().of(claim.cell).map_or(0.0, |excess| excess.lost_ns());
+        claim.at_most_ns = part * claim.at_most_ns.min(lost_ns);
+    }
+    finding
+}
+
+/// The part of the compilations that so many deoptimizations per second can have; all where they were not counted.
+fn part_of_compilations(case: &Case<'_>, per_second: f64) -> f64 {
+    let counted = CodeCache::of(case).compilations_per_second.map(|(slow, _)| slow).filter(|slow| *slow > 0.0);
+    counted.map_or(1.0, |compilations| (COMPILATIONS_EACH * per_second / compilations).min(1.0))
 }
 
 /// The method and reason that occur most: text, how often, and how many there are in all.
