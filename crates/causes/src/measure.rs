@@ -8,6 +8,7 @@ pub mod code_cache;
 pub mod collections;
 pub mod faults;
 pub mod held_up;
+pub mod shortage;
 pub mod stacks;
 
 /// The middle value; none of no values.

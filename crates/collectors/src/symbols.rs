@@ -15,7 +15,6 @@ mod open;
 mod tests;
 
 use std::fs;
-use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 use fathom_evidence::kinds::frame;
@@ -63,6 +62,17 @@ pub struct Place {
     pub section: Option<String>,
     /// Where in the file, in bytes.
     pub file_offset: Option<u64>,
+}
+
+/// A call of another file's function that is bound when it is made for the first time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BoundCall {
+    /// The function that is called.
+    pub function: String,
+    /// Where the call stands: symbol, offset and file.
+    pub call_site: String,
+    /// The call, as assemblers write it.
+    pub instruction: String,
 }
 
 /// The name of an address.
@@ -147,20 +157,33 @@ impl Symbols {
         found.stacks.intern_from_root(ids.into_iter().rev())
     }
 
-    /// The function that the dynamic linker was looking up in the stack walked last: what its innermost
-    /// caller called through the linkage table. `None` when it was not in the dynamic linker, or there
-    /// because one of its own functions was called.
-    pub fn symbol_being_bound(&self) -> Option<String> {
+    /// The call that the dynamic linker was binding in the stack walked last: that which its innermost caller made
+    /// through the linkage table. `None` when it was not in the dynamic linker, or there because one of its own
+    /// functions was called.
+    pub fn call_being_bound(&self) -> Option<BoundCall> {
         let is_linker =
             |place: &u64| self.process.mappings().find(*place).is_some_and(|m| m.file_name().starts_with("ld-"));
         let entered = self.walked.windows(2).find(|pair| is_linker(&pair[0]) && !is_linker(&pair[1]))?;
-        let [entry, caller] = [entered[0], entered[1]];
-        let (image, address) = self.process.image_at(caller)?;
-        let mut code = [0; 8];
-        let start = (caller + 1).checked_sub(code.len() as u64)?;
-        open::memory(&self.target)?.read_exact_at(&mut code, start).ok()?;
-        let called = image.imported_by_call(&code, address + 1)?;
-        (self.process.resolve(entry).name != called).then(|| called.to_owned())
+        // Walked callers are one byte before their return address.
+        let (entry, returns_to) = (entered[0], entered[1] + 1);
+        let (image, address) = self.process.image_at(entered[1])?;
+        let code = open::code_before(&self.target, self.process.mappings(), returns_to)?;
+        let call = image.import_call(&code, address + 1)?;
+        let is_own = self.process.resolve(entry).name == call.name;
+        (!is_own).then(|| BoundCall {
+            function: call.name.to_owned(),
+            call_site: self.site(returns_to.saturating_sub(call.size_bytes)),
+            instruction: call.to_string(),
+        })
+    }
+
+    /// An address for people, as symbol and offset.
+    fn site(&self, address: u64) -> String {
+        let symbol = self.process.resolve(address);
+        match &*symbol.name {
+            "" => format!("{}+{:#x}", symbol.module, symbol.offset),
+            name => format!("{name}+{:#x} ({})", symbol.offset, symbol.module),
+        }
     }
 
     /// What lies at `address`.

@@ -180,6 +180,10 @@ details! {
         off_cpu_ns: i64,
         /// Function of another library that the dynamic linker was looking up for the thread.
         being_bound: String,
+        /// Where the call of that function stands, for example `Java_App_call+0x1d (libapp.so)`.
+        call_site: String,
+        /// The instruction there, as assemblers write it.
+        call_instruction: String,
     }
     /// Of `blocked`.
     Blocked {

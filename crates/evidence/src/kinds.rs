@@ -166,7 +166,7 @@ words! {
         CLASS_LOAD = "class_load";
         /// Compilation was switched off, or on again, because of the code cache, as a log tells (instant). Name: the segment.
         COMPILER_DISABLED = "compiler_disabled";
-        /// A page fault that took long, from its entry to its completion. Name: what was touched (file and section, or kind of memory). Detail: address, instruction, instruction_path, path, section, file_offset, major, in_kernel, off_cpu_ns, being_bound. The kernel stack is that of its longest time off the CPU.
+        /// A page fault that took long, from its entry to its completion. Name: what was touched (file and section, or kind of memory). Detail: address, instruction, instruction_path, path, section, file_offset, major, in_kernel, off_cpu_ns, being_bound, call_site, call_instruction. The kernel stack is that of its longest time off the CPU.
         PAGE_FAULT = "page_fault";
         /// Off the CPU, not runnable, for long. Name: the kind of wait (`page_fault`; `uninterruptible`: a disk, memory or a lock of the kernel; `futex`: a lock, a condition, or a sleep of Java; `poll`; `sleep`; `read_write`: a call that transfers, mostly on a socket or pipe; `other`). Detail: state, waker_tid (absent when an interrupt woke it on an idle CPU), system_call.
         BLOCKED = "blocked";
@@ -258,7 +258,7 @@ words! {
         CGROUP_THROTTLED_NS = "cgroup_throttled_ns";
         /// CPU time of the container since its start.
         CGROUP_CPU_NS = "cgroup_cpu_ns";
-        /// Memory of the container by kind (`current`: all that counts against the limit; `swap`, `anon`, `file`, `kernel`, `slab`, `shmem`, `file_mapped`, `file_dirty`, `file_writeback`, `anon_thp`), from `memory.current` and `memory.stat`.
+        /// Memory of the container by kind (`current`: all that counts against the limit; `limit`, while there is one; `swap`, `anon`, `file`, `kernel`, `slab`, `shmem`, `file_mapped`, `file_dirty`, `file_writeback`, `anon_thp`), from `memory.current`, `memory.max` and `memory.stat`.
         CGROUP_MEMORY_BYTES = "cgroup_memory_bytes";
         /// How often the container's memory came to a limit, since its start (`max`: at the limit; `high`: slowed down above it; `low`: reclaimed although protected; `oom`, `oom_kill`, ...), from `memory.events`, or `memory.failcnt` in version 1.
         CGROUP_MEMORY_EVENTS_COUNT = "cgroup_memory_events_count";
@@ -422,7 +422,7 @@ words! {
         PROPERTY = "property";
         /// An environment variable; secrets are masked.
         ENVIRONMENT = "environment";
-        /// The machine: os, cpu, cpus (count), memory_bytes, container; kernel, kernel_options, clocksource, cpu_microcode, cpu_midr and cpu_ctr_el0 (arm64), settings by their usual names such as `vm.swappiness` and `transparent_hugepage.enabled`.
+        /// The machine: os, cpu, cpus (count), memory_bytes, container; kernel, kernel_options, clocksource, cpu_microcode, cpu_midr and cpu_ctr_el0 (arm64), `memory_low_watermark_bytes` and `memory_high_watermark_bytes` (free memory below which the kernel begins to reclaim, and up to which it then does), settings by their usual names such as `vm.swappiness` and `transparent_hugepage.enabled`.
         HOST = "host";
         /// A setting of the profiler or recorder: key is `event#setting`.
         SETTING = "setting";

@@ -7,6 +7,7 @@
 //! [`LARGEST_PART_BYTES`] is read. Only 64-bit little-endian files are read; no JVM runs on others on
 //! the machines this is for.
 
+mod call;
 mod dynamic;
 pub(crate) mod headers;
 mod plt;
@@ -17,6 +18,7 @@ use std::borrow::Cow;
 
 use crate::unwind::CfiTable;
 
+pub use call::{ImportCall, LONGEST_CALL_BYTES};
 pub use dynamic::Binding;
 use dynamic::Dynamic;
 use headers::Headers;
@@ -185,11 +187,12 @@ impl Image {
         Some(ElfSymbol { name: self.symbols.name(name), offset, is_plt: true })
     }
 
-    /// The function of another library that a call means, given the code up to its return address
-    /// (before relocation). `None` for a call within the image.
-    pub fn imported_by_call(&self, code_before: &[u8], return_address: u64) -> Option<&str> {
-        let name = self.plt.called(self.headers.machine, code_before, return_address)?;
-        Some(self.symbols.name(name))
+    /// The call of another library's function that ends `code_before`, the code up to its return address (before
+    /// relocation). `None` for a call within the image, and for one through a register.
+    pub fn import_call(&self, code_before: &[u8], return_address: u64) -> Option<ImportCall<'_>> {
+        let machine = self.headers.machine;
+        let (name, call) = self.plt.called(machine, code_before, return_address)?;
+        Some(ImportCall::new(self.symbols.name(name), machine, call))
     }
 
     /// What unwinds through it.

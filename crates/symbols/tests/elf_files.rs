@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use common::{compile, image, output, system_files, without_section_headers};
-use fathom_symbols::elf::{Binding, ElfError, Image};
+use fathom_symbols::elf::{Binding, ElfError, Image, LONGEST_CALL_BYTES};
 
 /// Functions by address as `nm` lists them.
 fn functions_by_nm(path: &Path, which: &str) -> BTreeMap<u64, BTreeSet<String>> {
@@ -193,27 +193,53 @@ fn large_libraries_without_section_headers_keep_their_exports() {
 }
 
 #[test]
-fn calls_of_other_libraries_have_the_names_of_readelf() {
-    let folder = tempfile::tempdir().unwrap();
+fn calls_of_other_libraries_have_the_names_of_objdump() {
     for (index, flags) in
         [&["-Wl,-z,lazy"][..], &["-Wl,-z,lazy", "-fcf-protection=full"], &["-Wl,-z,now"]].iter().enumerate()
     {
+        let folder = tempfile::tempdir().unwrap();
         let flags = [&["-O1", "-shared", "-fPIC"][..], flags].concat();
         let library = compile(folder.path(), "library.c", &format!("{index}.so"), &flags);
-        let (image, bytes) = (image(&library), std::fs::read(&library).unwrap());
-        let code = output("objdump", &["-d", "--no-show-raw-insn", library.to_str().unwrap()]);
-        let lines: Vec<&str> = code.lines().collect();
-        let mut compared = BTreeSet::new();
-        for pair in lines.windows(2).filter(|pair| pair[0].contains("@plt>") && pair[0].contains("call")) {
-            let callee = pair[0].split(['<', '@']).nth(1).unwrap();
-            if callee == "__cxa_finalize" {
-                continue; // the compiler's own, bound when the file is loaded
-            }
-            let return_address = u64::from_str_radix(pair[1].trim().split(':').next().unwrap(), 16).unwrap();
-            let end = image.file_offset_of(return_address).unwrap() as usize;
-            assert_eq!(image.imported_by_call(&bytes[end - 8..end], return_address), Some(callee), "{pair:?}");
-            compared.insert(callee.to_owned());
-        }
-        assert!(compared.contains("getpid") && compared.contains("strtoul"), "{flags:?} {compared:?}\n{code}");
+        check_calls("objdump", &library);
     }
+}
+
+#[test]
+fn calls_of_arm64_libraries_have_the_names_of_objdump() {
+    const COMPILER: &str = "aarch64-linux-gnu-gcc";
+    if Command::new(COMPILER).arg("--version").output().is_err() {
+        println!("SKIPPED: calls_of_arm64_libraries_have_the_names_of_objdump: {COMPILER} is not installed");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/library.c");
+    let library = folder.path().join("library.so");
+    for protection in ["none", "bti"] {
+        let protection = format!("-mbranch-protection={protection}");
+        let paths = [source.to_str().unwrap(), "-o", library.to_str().unwrap()];
+        output(COMPILER, &[&paths[..], &["-O1", "-shared", "-fPIC", "-Wl,-z,lazy", &protection]].concat());
+        check_calls("aarch64-linux-gnu-objdump", &library);
+    }
+}
+
+/// Every call that a disassembler shows is read from its end: what it calls, and where it begins.
+fn check_calls(disassembler: &str, library: &Path) {
+    let (image, bytes) = (image(library), std::fs::read(library).unwrap());
+    let code = output(disassembler, &["-d", "--no-show-raw-insn", library.to_str().unwrap()]);
+    let lines: Vec<&str> = code.lines().collect();
+    let is_call = |line: &str| line.contains("@plt>") && (line.contains("call") || line.contains("\tbl\t"));
+    let address_of = |line: &str| u64::from_str_radix(line.trim().split(':').next().unwrap(), 16).unwrap();
+    let mut compared = BTreeSet::new();
+    for pair in lines.windows(2).filter(|pair| is_call(pair[0])) {
+        let callee = pair[0].split(['<', '@']).nth(1).unwrap();
+        if callee == "__cxa_finalize" {
+            continue; // the compiler's own, bound when the file is loaded
+        }
+        let return_address = address_of(pair[1]);
+        let end = image.file_offset_of(return_address).unwrap() as usize;
+        let call = image.import_call(&bytes[end - LONGEST_CALL_BYTES..end], return_address).expect(pair[0]);
+        assert_eq!((call.name, return_address - call.size_bytes), (callee, address_of(pair[0])), "{pair:?}");
+        compared.insert(callee.to_owned());
+    }
+    assert!(compared.contains("getpid") && compared.contains("strtoul"), "{compared:?}\n{code}");
 }

@@ -42,7 +42,7 @@ fn change(file: &mut [u8], changes: &[(f64, u8)]) {
 fn ask(image: &Image, address: u64) {
     image.resolve(address);
     image.section_at(address);
-    image.imported_by_call(&[0xe8, 1, 2, 3, 4], address);
+    image.import_call(&[0xe8, 1, 2, 3, 4], address);
     if let Some(offset) = image.file_offset_of(address) {
         image.address_of(offset);
     }

@@ -146,7 +146,7 @@ fn check_layers(process: &Process, frames: &[u64], how: &str) {
     if how == "late" {
         let (image, call) = process.image_at(frames[to]).unwrap();
         let code = memory_of_image(process, frames[to] + 1);
-        assert_eq!(image.imported_by_call(&code, call + 1), Some("chosen_late"));
+        assert_eq!(image.import_call(&code, call + 1).map(|call| call.name), Some("chosen_late"));
     }
 }
 

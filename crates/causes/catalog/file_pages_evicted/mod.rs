@@ -41,7 +41,8 @@ fn decide(case: &Case<'_>) -> Finding {
     let found = match found.in_files_thrown_out(case) {
         Ok(thrown_out) => {
             let text = format!("{}; the same pages were waited for more than once", thrown_out.says(case));
-            return thrown_out.explaining(Finding::new(Standing::Seen, text).with(evidence), case);
+            let finding = thrown_out.telling_shortage(Finding::new(Standing::Seen, text).with(evidence), case);
+            return thrown_out.explaining(finding, case);
         }
         Err(found) => found,
     };
@@ -54,7 +55,10 @@ fn decide(case: &Case<'_>) -> Finding {
         let text = "the kernel threw nothing out that was needed again just then: they were touched for the first time";
         (Standing::Faint, text.to_owned())
     };
-    found.explaining(Finding::new(standing, format!("{}; {text}", found.says(case))).with(evidence), case)
+    let finding = Finding::new(standing, format!("{}; {text}", found.says(case))).with(evidence);
+    // Pages that are touched for the first time are read whether or not memory is short.
+    let finding = if standing == Standing::Faint { finding } else { found.telling_shortage(finding, case) };
+    found.explaining(finding, case)
 }
 
 /// Pages of files that were read again after they had been thrown out: of the container where that is counted, else of

@@ -1,7 +1,11 @@
 //! A library function is called for the first time, and the loader waits for the pages that it reads to bind it.
 
+use std::collections::BTreeMap;
+
+use fathom_evidence::detail::PageFault;
+
 use crate::measure::faults::{self, Fault, Kind};
-use crate::{Case, Cause, Finding, Standing};
+use crate::{Case, Cause, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "lazy_symbol_binding",
@@ -22,17 +26,50 @@ fn decide(case: &Case<'_>) -> Finding {
     };
     let is_seen = found.faults.iter().any(|fault| fault.shows_binding(case));
     let mut text = format!("the loader bound functions at their first call: {}", found.says(case));
-    if let Some(function) = found.faults.iter().find_map(|fault| fault.detail.being_bound.as_deref()) {
-        text += &format!("; bound was {function}");
-    }
-    if let Some(caller) = found.faults.iter().find_map(|fault| caller(case, fault)) {
+    let calls = Calls::of(&found.faults);
+    text += &calls.says();
+    if let Some(caller) = found.faults.iter().find_map(|fault| caller(case, fault)).filter(|_| !calls.have_sites()) {
         text += &format!("; called by {caller}");
     }
     if !is_seen {
         text += "; the stack has no names, so that a library that was being loaded cannot be excluded";
     }
     let standing = if is_seen { Standing::Seen } else { Standing::Indicated };
-    found.explaining(Finding::new(standing, text), case)
+    found.explaining(found.telling_shortage(Finding::new(standing, text), case), case)
+}
+
+/// The calls that were bound, by function, call site and instruction, each with the time that was waited for it.
+struct Calls<'a>(BTreeMap<(&'a str, &'a str, &'a str), f64>);
+
+impl<'a> Calls<'a> {
+    fn of(faults: &'a [Fault]) -> Calls<'a> {
+        let mut calls = BTreeMap::new();
+        for fault in faults {
+            let PageFault { being_bound, call_site, call_instruction, .. } = &fault.detail;
+            let Some(function) = being_bound.as_deref() else { continue };
+            let [site, instruction] = [call_site, call_instruction].map(|text| text.as_deref().unwrap_or_default());
+            *calls.entry((function, site, instruction)).or_default() += fault.length_ns();
+        }
+        Calls(calls)
+    }
+
+    fn have_sites(&self) -> bool {
+        self.0.keys().any(|(_, site, _)| !site.is_empty())
+    }
+
+    /// Which one it was; of several, that which took longest.
+    fn says(&self) -> String {
+        let longest = self.0.iter().max_by(|one, other| one.1.total_cmp(other.1));
+        let Some(((function, site, instruction), length_ns)) = longest else { return String::new() };
+        let what = match self.0.len() {
+            1 => "bound was".to_owned(),
+            count => format!("{count} calls were bound, {} of it for", say::time(*length_ns)),
+        };
+        match site.is_empty() {
+            true => format!("; {what} {function}"),
+            false => format!("; {what} {function}, called at {site} by `{instruction}`"),
+        }
+    }
 }
 
 /// Who called the function that was bound: the first frame above the loader.

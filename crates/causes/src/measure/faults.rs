@@ -13,7 +13,7 @@ use fathom_timeline::{Cell, Intervals, Wait};
 
 use crate::case::{Case, Side};
 use crate::cause::Finding;
-use crate::measure::{held_up, stacks};
+use crate::measure::{held_up, shortage, stacks};
 use crate::say;
 
 /// Of the smallest page: a larger one is taken for several.
@@ -162,7 +162,8 @@ impl Fault {
         self.detail.major != Some(false) || stacks::is_below(recording, self.span.kernel_stack_id, FAULTING)
     }
 
-    fn length_ns(&self) -> f64 {
+    /// How long it took, in ns.
+    pub fn length_ns(&self) -> f64 {
         self.span.duration_ns.max(0) as f64
     }
 }
@@ -217,6 +218,15 @@ impl Found {
             (time_ns.saturating_sub(AROUND_NS), end_ns.saturating_add(AROUND_NS))
         };
         Intervals::union(self.faults.iter().map(around).collect())
+    }
+
+    /// Adds to a finding how long memory had been short at the first of them.
+    #[must_use]
+    pub fn telling_shortage(&self, finding: Finding, case: &Case<'_>) -> Finding {
+        match self.faults.first() {
+            Some(first) => shortage::tell(finding, case, first.span.time_ns),
+            None => finding,
+        }
     }
 
     fn longest(&self) -> Option<&Fault> {

@@ -27,8 +27,18 @@ const LIVE: &[&str] = &[
 ];
 
 /// Beginnings of the names of counters that only a recorder of the live machine reads.
-const LIVE_COUNTERS: &[&str] =
-    &["thread_", "vmstat_", "machine_cpu_", "system_calls_", "blocked_", "page_faults_", "socket_", "network_"];
+const LIVE_COUNTERS: &[&str] = &[
+    "thread_",
+    "vmstat_",
+    "meminfo_",
+    "cgroup_memory_",
+    "machine_cpu_",
+    "system_calls_",
+    "blocked_",
+    "page_faults_",
+    "socket_",
+    "network_",
+];
 
 /// Spans that only a collector's log has.
 const ONLY_LOGGED: &[&str] = &[span::COMPILER_DISABLED];

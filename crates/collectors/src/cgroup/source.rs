@@ -10,7 +10,7 @@ use super::place::Group;
 use crate::numbers::Numbers;
 use crate::pace::Pace;
 use crate::pressure;
-use crate::procfs::{ProcFile, named_numbers, number};
+use crate::procfs::{ProcFile, named_numbers, number, utf8};
 
 /// How the text of a file is to be understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub(super) enum Kind {
     CpuUsage,
     /// One number: bytes of this kind of memory.
     Memory(&'static str),
+    /// One number: bytes that the memory may have, or that there is no limit. It can be changed at any time.
+    Limit,
     /// `memory.events`.
     MemoryEvents,
     /// One number: how often the limit was hit.
@@ -57,6 +59,7 @@ const fn file(name: &'static str, kind: Kind, period: Duration, is_of_limits: bo
 pub(super) const UNIFIED: &[File] = &[
     file("cpu.stat", Kind::CpuStat, FAST, true),
     file("memory.current", Kind::Memory("current"), FAST, true),
+    file("memory.max", Kind::Limit, SLOW, true),
     file("memory.events", Kind::MemoryEvents, FAST, true),
     file("memory.swap.current", Kind::Memory("swap"), SLOW, false),
     file("memory.stat", Kind::MemoryStat(""), SLOW, false),
@@ -75,6 +78,7 @@ pub(super) const BY_CONTROLLER: &[(&str, &[File])] = &[
         "memory",
         &[
             file("memory.usage_in_bytes", Kind::Memory("current"), FAST, true),
+            file("memory.limit_in_bytes", Kind::Limit, SLOW, true),
             file("memory.failcnt", Kind::MemoryFailures, FAST, true),
             file("memory.stat", Kind::MemoryStat("total_"), SLOW, false),
         ],
@@ -190,6 +194,10 @@ fn take(kind: Kind, text: &[u8], taker: &mut Taker<'_>) {
         Kind::CpuStat => named_numbers(text).for_each(|(field, value)| take_cpu(field, value, taker)),
         Kind::CpuUsage => one().into_iter().for_each(|ns| taker.see(counter::CGROUP_CPU_NS, "", ns)),
         Kind::Memory(part) => one().into_iter().for_each(|bytes| taker.see(counter::CGROUP_MEMORY_BYTES, part, bytes)),
+        Kind::Limit => {
+            let limit = utf8(text).and_then(parse::limit);
+            limit.into_iter().for_each(|bytes| taker.see(counter::CGROUP_MEMORY_BYTES, "limit", bytes as f64));
+        }
         Kind::MemoryEvents => {
             let events = named_numbers(text);
             events.for_each(|(event, count)| taker.see(counter::CGROUP_MEMORY_EVENTS_COUNT, event, count as f64));
@@ -278,12 +286,20 @@ mod tests {
             (Kind::CpuStat, "nr_throttled 4", "/pods", "cgroup_throttled_count /pods 4"),
             (Kind::CpuUsage, "5\n", "", "cgroup_cpu_ns  5"),
             (Kind::Memory("current"), "6\n", "/pods", "cgroup_memory_bytes current /pods 6"),
+            (Kind::Limit, "9\n", "", "cgroup_memory_bytes limit 9"),
             (Kind::MemoryFailures, "6\n", "", "cgroup_memory_events_count max 6"),
             (Kind::MemoryEvents, "oom_kill 1\n", "/a b", "cgroup_memory_events_count oom_kill /a b 1"),
             (Kind::Tasks, "27\n", "", "cgroup_tasks_count  27"),
             (Kind::Pressure("io"), "full avg10=0.00 total=8\n", "", "cgroup_pressure_ns io full 8000"),
         ] {
             assert_eq!(numbers(kind, text, ancestor), [expected], "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn no_limit_is_no_number() {
+        for text in ["max\n", "9223372036854771712\n", "", "x\n"] {
+            assert!(numbers(Kind::Limit, text, "").is_empty(), "{text:?}");
         }
     }
 }

@@ -90,6 +90,16 @@ pub(super) fn note(sheet: &mut Sheet<'_>) {
     for (name, bytes) in parse::swaps(sheet.read("/proc/swaps", &mut buffer)) {
         sheet.add(subject::HOST, &format!("swap {name}"), &bytes.to_string());
     }
+    note_watermarks(sheet, &mut buffer);
+}
+
+fn note_watermarks(sheet: &mut Sheet<'_>, buffer: &mut Vec<u8>) {
+    let marks = parse::watermarks(sheet.read("/proc/zoneinfo", buffer));
+    let page_bytes = rustix::param::page_size() as u64;
+    for (key, pages) in [("memory_low_watermark_bytes", marks.low), ("memory_high_watermark_bytes", marks.high)] {
+        let bytes = pages.saturating_mul(page_bytes).to_string();
+        sheet.add_some(subject::HOST, key, (pages > 0).then_some(bytes));
+    }
 }
 
 fn note_cpus(sheet: &mut Sheet<'_>) {

@@ -60,6 +60,58 @@ pub(super) fn chosen(text: &str) -> &str {
     marked.map_or(text, |(chosen, _)| chosen)
 }
 
+/// How much memory is free when the kernel begins to reclaim and when it ceases, in pages.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Watermarks {
+    pub(super) low: u64,
+    pub(super) high: u64,
+}
+
+/// The watermarks of all zones together, from `/proc/zoneinfo`. Of a zone that is kept for those who can use no other,
+/// that part is added which ordinary memory does not get.
+pub(super) fn watermarks(text: &[u8]) -> Watermarks {
+    let mut all = Watermarks::default();
+    let mut zone = Zone::default();
+    for line in lines(text) {
+        let mut words = words(line);
+        let name = words.next().unwrap_or_default();
+        let mut value = || words.next().and_then(number).unwrap_or(0);
+        match name {
+            b"Node" => std::mem::take(&mut zone).add_to(&mut all),
+            b"low" => zone.low = value(),
+            b"high" => zone.high = value(),
+            b"managed" => zone.managed = value(),
+            b"protection:" => zone.kept = largest(words),
+            _ => {}
+        }
+    }
+    zone.add_to(&mut all);
+    all
+}
+
+/// Pages of one zone.
+#[derive(Debug, Default)]
+struct Zone {
+    low: u64,
+    high: u64,
+    managed: u64,
+    kept: u64,
+}
+
+impl Zone {
+    fn add_to(&self, all: &mut Watermarks) {
+        let at_most = |pages: u64| pages.saturating_add(self.kept).min(self.managed);
+        all.low = all.low.saturating_add(at_most(self.low));
+        all.high = all.high.saturating_add(at_most(self.high));
+    }
+}
+
+/// The largest of numbers in brackets, with commas between.
+fn largest<'a>(words: impl Iterator<Item = &'a [u8]>) -> u64 {
+    let digits = |word: &'a [u8]| word.split(|letter| !letter.is_ascii_digit()).find(|part| !part.is_empty());
+    words.filter_map(|word| number(digits(word)?)).max().unwrap_or(0)
+}
+
 /// What `/proc/cpuinfo` says of the CPUs.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Cpus {

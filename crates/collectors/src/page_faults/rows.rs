@@ -8,7 +8,7 @@ use fathom_evidence::tables::Span;
 use super::parse::ThreadFaults;
 use super::{BUCKETS, NAME};
 use crate::bpf::{Part, Rise, Rises, counter_of};
-use crate::symbols::{Symbols, UserStack};
+use crate::symbols::{BoundCall, Symbols, UserStack};
 use crate::{Clock, Order, Target};
 
 /// A fault that took long.
@@ -56,8 +56,8 @@ impl Rows {
         user: Option<&UserStack<'_>>,
         kernel: &[u64],
     ) {
-        let (stack_id, being_bound) = match user {
-            Some(user) => (self.symbols.user_stack(found, user), self.symbols.symbol_being_bound()),
+        let (stack_id, bound) = match user {
+            Some(user) => (self.symbols.user_stack(found, user), self.symbols.call_being_bound()),
             // Only the innermost function is known.
             None => (self.symbols.user_frames(found, fault.instruction.as_slice()), None),
         };
@@ -69,13 +69,13 @@ impl Rows {
             stack_id,
             kernel_stack_id: self.symbols.kernel_stack(found, kernel),
             source: found.strings.intern(NAME),
-            ..self.described(found, fault, being_bound)
+            ..self.described(found, fault, bound)
         };
         found.spans.push(row);
     }
 
     /// A row with the name and the detail of a fault.
-    fn described(&mut self, found: &mut Recording, fault: &Fault, being_bound: Option<String>) -> Span {
+    fn described(&mut self, found: &mut Recording, fault: &Fault, bound: Option<BoundCall>) -> Span {
         let place = self.symbols.place(fault.address);
         let detail = PageFault {
             address: Some(fault.address),
@@ -88,7 +88,9 @@ impl Rows {
             major: Some(fault.major),
             in_kernel: fault.in_kernel.then_some(true),
             off_cpu_ns: fault.off_cpu_ns,
-            being_bound,
+            being_bound: bound.as_ref().map(|call| call.function.clone()),
+            call_site: bound.as_ref().map(|call| call.call_site.clone()),
+            call_instruction: bound.map(|call| call.instruction),
         };
         let (name, detail) = (found.strings.intern(&place.name), found.strings.intern(&detail::to_text(&detail)));
         Span { name, detail, ..Span::default() }

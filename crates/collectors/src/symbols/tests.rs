@@ -1,6 +1,6 @@
 use std::fs;
 use std::io::Read;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::process::{Command, Stdio};
 
 use fathom_evidence::kinds::loss;
@@ -232,6 +232,37 @@ fn compile(folder: &std::path::Path, source: &str, target: &str, flags: &[&str])
     assert!(compiled.status().unwrap().success());
 }
 
+/// What a disassembler says that the instruction at an offset in a function calls; it is between `<` and `>`.
+fn call_of_objdump(program: &std::path::Path, function: &str, offset: u64) -> String {
+    let disassemble = format!("--disassemble={function}");
+    let said = Command::new("objdump").args(["-d", "--no-show-raw-insn", &disassemble]).arg(program).output().unwrap();
+    let text = String::from_utf8(said.stdout).unwrap();
+    let head = text.lines().find(|line| line.ends_with(&format!("<{function}>:"))).unwrap();
+    let start = u64::from_str_radix(head.split(' ').next().unwrap(), 16).unwrap();
+    let at = format!("{:x}:", start + offset);
+    let line = text.lines().find(|line| line.trim().starts_with(&at)).unwrap_or_else(|| panic!("{at} in {text}"));
+    line.split(['<', '>']).nth(1).unwrap_or(line).to_owned()
+}
+
+/// The file has what memory has; code that does not exist is not made up.
+#[test]
+fn code_before_an_address_is_of_its_mapping() {
+    let (target, symbols) = own();
+    let here = some_function as *const () as u64;
+    let mappings = symbols.process.mappings();
+    let mapping = mappings.find(here).unwrap();
+    let code = open::code_before(&target, mappings, here + 16).unwrap();
+    // SAFETY: reads code of this program.
+    let expected = unsafe { std::slice::from_raw_parts((here + 16 - code.len() as u64) as *const u8, code.len()) };
+    assert_eq!((code.len(), &*code), (fathom_symbols::elf::LONGEST_CALL_BYTES, expected));
+    let at_start = open::code_before(&target, mappings, mapping.addresses.start + 3).unwrap();
+    assert_eq!(at_start.len(), 3);
+    for nothing in [0, 1, mapping.addresses.start, (&raw const target) as u64] {
+        assert_eq!(open::code_before(&target, mappings, nothing), None, "{nothing:#x}");
+    }
+    assert_eq!(open::code_in_file(&target, mapping, here + 16 - code.len() as u64, code.len()), Some(code));
+}
+
 #[test]
 fn the_function_that_is_looked_up_is_told() {
     for (how, expected) in [("late", Some("chosen_late")), ("qsort", None)] {
@@ -240,7 +271,7 @@ fn the_function_that_is_looked_up_is_told() {
         compile(folder.path(), "deep.c", "deep", &["liblate.so", "-rdynamic", "-Wl,-rpath,$ORIGIN"]);
         let program = folder.path().join("deep");
         let mut child =
-            Command::new(program).arg(how).env_remove("LD_BIND_NOW").stdout(Stdio::piped()).spawn().unwrap();
+            Command::new(&program).arg(how).env_remove("LD_BIND_NOW").stdout(Stdio::piped()).spawn().unwrap();
         child.stdout.as_mut().unwrap().read_exact(&mut [0; 8]).unwrap();
         let registers = Registers::from_pt_regs(this_machine(), &stopped_registers(child.id() as i32));
         let target = Target::of(child.id()).unwrap();
@@ -251,9 +282,17 @@ fn the_function_that_is_looked_up_is_told() {
         let user = UserStack { registers, stack: &stack, frames: &[] };
         let mut found = Recording::default();
         let stack = symbols.user_stack(&mut found, &user);
-        let looked_up = symbols.symbol_being_bound();
+        let bound = symbols.call_being_bound();
         child.kill().unwrap();
         child.wait().unwrap();
-        assert_eq!(looked_up.as_deref(), expected, "{:?}", frames(&found, stack));
+        let function = bound.as_ref().map(|call| call.function.as_str());
+        assert_eq!(function, expected, "{:?}", frames(&found, stack));
+        if let Some(call) = bound {
+            let site = call.call_site.strip_prefix("first_use+0x").and_then(|rest| rest.strip_suffix(" (deep)"));
+            let offset = site.and_then(|offset| u64::from_str_radix(offset, 16).ok()).expect(&call.call_site);
+            assert_eq!(call_of_objdump(&program, "first_use", offset), "chosen_late@plt", "{call:?}");
+            let written = if cfg!(target_arch = "aarch64") { "bl chosen_late@plt" } else { "call chosen_late@plt" };
+            assert_eq!(call.instruction, written);
+        }
     }
 }

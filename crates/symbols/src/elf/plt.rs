@@ -9,6 +9,7 @@ use object::elf::{
 };
 use object::pod;
 
+use super::call::{self, Call, Callee, relative};
 use super::dynamic::Dynamic;
 use super::headers::{Headers, Section};
 use super::{Machine, ReadAt, read_part};
@@ -48,22 +49,14 @@ impl Plt {
         (offset < STUB_BYTES as u64).then_some((*name, offset))
     }
 
-    /// The name of what the call that ends `code` calls, if it is in another library.
-    pub(crate) fn called(&self, machine: Machine, code: &[u8], return_address: u64) -> Option<u32> {
-        match (machine, code) {
-            // call *slot(%rip), as compiled with -fno-plt
-            (Machine::X86_64, [.., 0xff, 0x15, a, b, c, d]) => self.slot(relative(return_address, [*a, *b, *c, *d])),
-            // call stub
-            (Machine::X86_64, [.., 0xe8, a, b, c, d]) => self.stub(relative(return_address, [*a, *b, *c, *d])),
-            // bl stub
-            (Machine::Aarch64, [.., a, b, c, d]) => {
-                let code = u32::from_le_bytes([*a, *b, *c, *d]);
-                let distance = i64::from((code << 6) as i32 >> 6) * 4;
-                let is_call = code >> 26 == 0b10_0101;
-                self.stub(return_address.wrapping_sub(4).wrapping_add_signed(distance)).filter(|_| is_call)
-            }
-            _ => None,
-        }
+    /// The name of what the call that ends `code` calls, if it is in another library, and how the call was read.
+    pub(crate) fn called(&self, machine: Machine, code: &[u8], return_address: u64) -> Option<(u32, Call)> {
+        let call = call::before(machine, code, return_address)?;
+        let name = match call.callee {
+            Callee::Slot(address) => name_at(&self.slots, address),
+            Callee::Code(address) => name_at(&self.stubs, address),
+        };
+        Some((name?, call))
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
@@ -72,10 +65,6 @@ impl Plt {
 
     fn slot(&self, address: u64) -> Option<u32> {
         name_at(&self.slots, address)
-    }
-
-    fn stub(&self, address: u64) -> Option<u32> {
-        name_at(&self.stubs, address)
     }
 
     fn add_stubs(&mut self, file: &dyn ReadAt, machine: Machine, section: &Section) {
@@ -113,10 +102,6 @@ fn read_slots(file: &dyn ReadAt, headers: &Headers, dynamic: &Dynamic, names: u3
 fn name_at(sorted: &[(u64, u32)], address: u64) -> Option<u32> {
     let index = sorted.binary_search_by_key(&address, |(start, _)| *start).ok()?;
     sorted.get(index).map(|(_, name)| *name)
-}
-
-fn relative(next: u64, distance: [u8; 4]) -> u64 {
-    next.wrapping_add_signed(i32::from_le_bytes(distance).into())
 }
 
 /// Stubs with their slots. `jmp *slot(%rip)`, behind `endbr64` or `bnd` where those are in use.
@@ -177,16 +162,21 @@ mod tests {
     #[test]
     fn calls_find_their_stub_or_slot() {
         let plt = Plt { slots: vec![(0x4000, 7)], stubs: vec![(0x1020, 9)] };
-        let cases: [(Machine, &[u8], u64, Option<u32>); 6] = [
-            (Machine::X86_64, &[0x90, 0xe8, 0x1b, 0, 0, 0], 0x1005, Some(9)),
-            (Machine::X86_64, &[0xff, 0x15, 0, 0x20, 0, 0], 0x2000, Some(7)),
+        let cases = [
+            (Machine::X86_64, &[0x90, 0xe8, 0x1b, 0, 0, 0][..], 0x1005, Some((9, 5))),
+            (Machine::X86_64, &[0xff, 0x15, 0, 0x20, 0, 0], 0x2000, Some((7, 6))),
+            // call *0x15(%rax,%rbp,8), whose end reads as a call that leads to no stub
+            (Machine::X86_64, &[0xff, 0x94, 0xe8, 0x15, 0, 0, 0], 0x2000, None),
             (Machine::X86_64, &[0xe8, 0, 0, 0, 0], 0x1005, None),
             (Machine::X86_64, &[0xff, 0xd0], 0x1005, None),
-            (Machine::Aarch64, &[0x08, 0, 0, 0x94], 0x1004, Some(9)),
-            (Machine::Aarch64, &[0xf8, 0xff, 0xff, 0x97], 0x1044, Some(9)),
+            (Machine::Aarch64, &[0x08, 0, 0, 0x94], 0x1004, Some((9, 4))),
+            (Machine::Aarch64, &[0xf8, 0xff, 0xff, 0x97], 0x1044, Some((9, 4))),
+            // The same distance in a plain branch, which returns nowhere.
+            (Machine::Aarch64, &[0x08, 0, 0, 0x14], 0x1004, None),
         ];
         for (machine, code, return_address, expected) in cases {
-            assert_eq!(plt.called(machine, code, return_address), expected, "{code:x?}");
+            let called = plt.called(machine, code, return_address).map(|(name, call)| (name, call.size_bytes));
+            assert_eq!(called, expected, "{code:x?}");
         }
     }
 }

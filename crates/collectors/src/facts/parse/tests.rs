@@ -12,6 +12,27 @@ fn only_options_about_speed_are_kept() {
 }
 
 #[test]
+fn watermarks_of_all_zones() {
+    let zone = |name: &str, low: u64, high: u64, managed: u64, protection: &str| {
+        format!(
+            "Node 0, zone {name:>8}\n  per-node stats\n      nr_zone_low 7\n  pages free     3840\n        boost    0\n        min      10\n        low      {low}\n        high     {high}\n        promo    19\n        managed  {managed}\n        cma      0\n        protection: ({protection})\n      nr_free_pages 3840\n  pagesets\n    cpu: 0\n              count:    1\n              high:     14\n              batch:    1\n"
+        )
+    };
+    // The first keeps more than it has; the second keeps a part; the last is there for everybody.
+    let text = zone("DMA", 13, 16, 3840, "0, 2991, 23889, 23889, 23889")
+        + &zone("DMA32", 2692, 3365, 768_000, "0, 0, 20898, 20898, 20898")
+        + &zone("Normal", 18_000, 22_000, 5_300_000, "0, 0, 0, 0, 0")
+        + &zone("Movable", 0, 0, 0, "0, 0, 0, 0, 0");
+    let expected = Watermarks { low: 3840 + 2692 + 20_898 + 18_000, high: 3840 + 3365 + 20_898 + 22_000 };
+    assert_eq!(watermarks(text.as_bytes()), expected);
+    for nothing in ["", "Node 0, zone DMA\n", "low x\nmanaged\nprotection: (,)\n"] {
+        assert_eq!(watermarks(nothing.as_bytes()), Watermarks::default(), "{nothing}");
+    }
+    let huge = "low 18446744073709551615\nmanaged 18446744073709551615\nNode\n".repeat(2);
+    assert_eq!(watermarks(huge.as_bytes()).low, u64::MAX);
+}
+
+#[test]
 fn cpus_of_two_architectures() {
     let x86 = "processor\t: 0\nvendor_id\t: AuthenticAMD\nmodel\t\t: 17\nmodel name\t: AMD EPYC\nmicrocode\t: 0x1000065\nflags\t\t: fpu hypervisor\n\n\
         processor\t: 1\nmodel name\t: AMD EPYC\nflags\t\t: fpu hypervisor\n";
@@ -86,9 +107,9 @@ fn descriptors_overlays_and_swap() {
 
 #[test]
 fn no_bytes_are_too_strange() {
-    proptest::proptest!(|(bytes: Vec<u8>, text: String, line in "(-Xlog:|CPU (part|variant|revision|implementer)|:|0x|[a-f0-9]|\"|\n|Max )*")| {
+    proptest::proptest!(|(bytes: Vec<u8>, text: String, line in "(-Xlog:|CPU (part|variant|revision|implementer)|:|0x|[a-f0-9]|\"|\n|Max |low |high |managed |protection: |Node )*")| {
         for bytes in [&bytes, text.as_bytes(), line.as_bytes()] {
-            let _ = (cpus(bytes), variables(bytes).count(), places(bytes).len(), is_written(bytes), swaps(bytes).count());
+            let _ = (cpus(bytes), watermarks(bytes), variables(bytes).count(), places(bytes).len(), is_written(bytes), swaps(bytes).count());
         }
         for text in [&text, &line] {
             let _ = (kernel_options(text), chosen(text).len(), limits(text).count(), upper_folder(text).is_some());

@@ -129,6 +129,10 @@ fn check(found: &Recording, took_ns: i64, library: &Path) {
         assert_eq!(detail.path.as_deref(), Some(&*library.to_string_lossy()), "{detail:?}");
         assert!(detail.off_cpu_ns > Some(0), "{detail:?}");
         assert_eq!(detail.being_bound.as_deref(), Some("rare_function"), "{detail:?}");
+        let is_site = |site: &str| site.starts_with("main+0x") && site.ends_with(" (main)");
+        assert!(detail.call_site.as_deref().is_some_and(is_site), "{detail:?}");
+        let instruction = detail.call_instruction.as_deref();
+        assert!(instruction.is_some_and(|call| call.ends_with(" rare_function@plt")), "{detail:?}");
         let user = functions(found, span.stack_id);
         assert_eq!(user.last().map(String::as_str), Some("_start"), "{user:?}");
         assert!(user.iter().any(|name| name == "main"), "{user:?}");
