@@ -20,8 +20,8 @@ pub(crate) enum Record<'a> {
         /// What its attributes asked for.
         body: &'a [u8],
     },
-    /// There was no room for so many events.
-    Lost(u64),
+    /// Here is where there was no room for some.
+    Lost,
 }
 
 /// Splits what came out of a ring. Ends at a header that cannot be one.
@@ -37,8 +37,7 @@ pub(crate) fn records(mut bytes: &[u8]) -> impl Iterator<Item = Record<'_>> {
             bytes = &bytes[size..];
             match kind {
                 SAMPLE => return Some(Record::Sample { in_kernel: misc & MODE_MASK == MODE_KERNEL, body }),
-                // The number of the event stands before the count.
-                LOST => return Some(Record::Lost(words(body).nth(1).unwrap_or(0))),
+                LOST => return Some(Record::Lost),
                 _ => {}
             }
         }
@@ -94,7 +93,7 @@ mod tests {
         .concat();
         let expected = [
             Record::Sample { in_kernel: false, body: &[1; 16] },
-            Record::Lost(41),
+            Record::Lost,
             Record::Sample { in_kernel: true, body: &[] },
         ];
         assert_eq!(records(&bytes).collect::<Vec<_>>(), expected);
@@ -111,7 +110,6 @@ mod tests {
         for len in 0..whole.len() {
             assert_eq!(records(&whole[..len]).count(), 0, "{len}");
         }
-        assert_eq!(records(&record(LOST, 0, &[])).collect::<Vec<_>>(), [Record::Lost(0)]);
     }
 
     #[test]

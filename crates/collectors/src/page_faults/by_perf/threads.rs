@@ -32,14 +32,12 @@ pub(super) struct Threads {
     /// Those that cannot be observed, and what the system said of the last one.
     unseen: HashSet<u32>,
     said: String,
-    /// Records for which there was no room.
-    lost: u64,
     /// Records with a time that cannot be.
     of_other_clocks: u64,
     /// When the rings were emptied last.
     taken_ns: i64,
-    /// Of threads that have ended.
-    without_beginning: u64,
+    /// Faults of threads that have ended of which it is not known how long they took.
+    untimed: u64,
 }
 
 impl Threads {
@@ -49,10 +47,9 @@ impl Threads {
             watched: HashMap::new(),
             unseen: HashSet::new(),
             said: String::new(),
-            lost: 0,
             of_other_clocks: 0,
             taken_ns: monotonic_ns(),
-            without_beginning: 0,
+            untimed: 0,
         }
     }
 
@@ -64,7 +61,7 @@ impl Threads {
     /// Lets go of those that are not `alive`, and takes up the others.
     pub(super) fn follow(&mut self, alive: &HashSet<u32>) {
         for (_, ended) in self.watched.extract_if(|tid, _| !alive.contains(tid)) {
-            self.without_beginning += ended.pairs.without_beginning;
+            self.untimed += ended.untimed();
         }
         for tid in alive {
             if self.watched.contains_key(tid) || self.unseen.contains(tid) {
@@ -90,9 +87,6 @@ impl Threads {
             let taken = watched.ring.take();
             let to_ns = if taken.is_empty() { from_ns } else { monotonic_ns() };
             for record in records(taken) {
-                if let Record::Lost(count) = record {
-                    self.lost += count;
-                }
                 let Some((mut event, user)) = event(record) else { continue };
                 if event.time_ns().is_some_and(|time_ns| !(from_ns..=to_ns).contains(&time_ns)) {
                     self.of_other_clocks += 1;
@@ -117,19 +111,14 @@ impl Threads {
     }
 
     /// What could not be seen: kind, number, words.
-    pub(super) fn losses(&self) -> [(&'static str, u64, String); 5] {
-        let now: u64 = self.watched.values().map(|watched| watched.pairs.without_beginning).sum();
+    pub(super) fn losses(&self) -> [(&'static str, u64, String); 4] {
+        let untimed: u64 = self.watched.values().map(Watched::untimed).sum();
         [
             (
                 loss::EVENTS_LOST,
-                self.lost,
-                "page faults came faster than they could be taken over: they are counted, but how long they took is not known"
+                self.untimed + untimed,
+                "page faults are counted of which it is not known how long they took: they came faster than they could be taken over, or had begun before"
                     .to_owned(),
-            ),
-            (
-                loss::EVENTS_LOST,
-                self.without_beginning + now,
-                "page faults whose beginning was not seen, mostly because they had begun before the recording".to_owned(),
             ),
             (
                 loss::EVENTS_LOST,
@@ -198,6 +187,6 @@ mod tests {
             let found = event(Record::Sample { in_kernel: true, body: &bytes });
             assert_eq!(found.map(|(event, _)| event), expected, "{bytes:?}");
         }
-        assert_eq!(event(Record::Lost(3)), Some((Event::Lost, None)));
+        assert_eq!(event(Record::Lost), Some((Event::Lost, None)));
     }
 }

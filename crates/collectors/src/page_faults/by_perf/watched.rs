@@ -35,6 +35,12 @@ impl Watched {
         let (minor, major) = (perf::count_of(self.minor.as_fd()), perf::count_of(self.major.as_fd()));
         ThreadFaults { minor, major, ..self.pairs.sums }
     }
+
+    /// How many were served of which it is not known how long they took.
+    pub(super) fn untimed(&self) -> u64 {
+        let ThreadFaults { minor, major, .. } = self.counts();
+        (minor + major).saturating_sub(self.pairs.timed)
+    }
 }
 
 /// What the bodies of records have of each event. They are told apart by how long they are: the number of an event,
