@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 const DECLARATION: &str = "lab.json";
 
 fn main() {
-    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("run by cargo"));
+    let here = fathom_scan::root();
     let catalog = here.join("../crates/causes/catalog");
     let of_causes = fathom_scan::folders(&catalog, &format!("lab/{DECLARATION}"));
     let mut labs: Vec<PathBuf> = of_causes.iter().map(|cause| cause.join("lab")).collect();

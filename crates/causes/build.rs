@@ -1,8 +1,5 @@
 //! Finds the causes: every folder of `catalog` with a `mod.rs`.
 
-use std::path::Path;
-
 fn main() {
-    let catalog = format!("{}/catalog", env!("CARGO_MANIFEST_DIR"));
-    fathom_scan::modules(Path::new(&catalog), "CAUSE", "crate::Cause", "catalog.rs");
+    fathom_scan::modules(&fathom_scan::root().join("catalog"), "CAUSE", "crate::Cause", "catalog.rs");
 }

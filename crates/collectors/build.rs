@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use libbpf_cargo::SkeletonBuilder;
 
 fn main() {
-    let sources = PathBuf::from(format!("{}/src", env!("CARGO_MANIFEST_DIR")));
+    let root = fathom_scan::root();
+    let sources = root.join("src");
     fathom_scan::modules(&sources, "COLLECTOR", "dyn crate::Collector", "collectors.rs");
     println!("cargo::rerun-if-changed={}", sources.join("bpf").display());
     for folder in fathom_scan::folders(&sources, "mod.rs") {
@@ -18,18 +19,17 @@ fn main() {
             compile(&source, name);
         }
     }
-    bundle_async_profiler();
+    bundle_async_profiler(&root);
 }
 
 /// Writes `async_profiler.rs`: the library for the machine that is built for, or none.
-fn bundle_async_profiler() {
+fn bundle_async_profiler(root: &Path) {
     let folder = match env::var("CARGO_CFG_TARGET_ARCH").as_deref() {
         Ok("x86_64") => "linux-x64",
         Ok("aarch64") => "linux-arm64",
         _ => "none",
     };
-    let target = PathBuf::from(format!("{}/../../target/async-profiler", env!("CARGO_MANIFEST_DIR")));
-    let library = target.join(folder).join("libasyncProfiler.so");
+    let library = root.join("../../target/async-profiler").join(folder).join("libasyncProfiler.so");
     println!("cargo::rerun-if-changed={}", library.display());
     let expression = match library.is_file() {
         true => format!("Some(include_bytes!({library:?}))"),

@@ -15,7 +15,7 @@ const NOT_BUILT: &str = "<!doctype html><meta charset=\"utf-8\"><title>Fathom</t
     <p>This fathom was built without its page: run <code>make build</code>.</p><!--FATHOM-DATA-->\n";
 
 fn main() -> io::Result<()> {
-    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+    let root = fathom_scan::root();
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     let fallback = out.join("not_built.html");
     fs::write(&fallback, NOT_BUILT)?;

@@ -1,12 +1,5 @@
 //! Finds the formats: every folder of `src` with a `mod.rs`.
 
-use std::path::Path;
-
 fn main() {
-    fathom_scan::modules(
-        Path::new(&format!("{}/src", env!("CARGO_MANIFEST_DIR"))),
-        "READER",
-        "dyn crate::Reader",
-        "readers.rs",
-    );
+    fathom_scan::modules(&fathom_scan::root().join("src"), "READER", "dyn crate::Reader", "readers.rs");
 }

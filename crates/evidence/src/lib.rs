@@ -29,3 +29,6 @@ mod values;
 pub use dictionaries::{Frame, FrameId, Stack, StackId, Stacks, StrId, Strings, Thread, Threads};
 pub use recording::Recording;
 pub use table::{ColumnDoc, Table};
+
+/// Makes cargo build this crate anew when another checkout uses the same target folder (`.cargo/config.toml`).
+const _: Option<&str> = option_env!("FATHOM_CHECKOUT");

@@ -18,3 +18,6 @@ pub use hash::Hash;
 pub use independence::Independence;
 pub use keys::{Keys, MAX_DISTINCT, field};
 pub use route::{MAX_NODES, Route, RouteError};
+
+/// Makes cargo build this crate anew when another checkout uses the same target folder (`.cargo/config.toml`).
+const _: Option<&str> = option_env!("FATHOM_CHECKOUT");

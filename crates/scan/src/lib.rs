@@ -6,6 +6,19 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// Makes cargo build this crate, and so all build scripts, anew when another checkout uses the same target folder.
+const _: Option<&str> = option_env!("FATHOM_CHECKOUT");
+
+/// The folder of the crate that is built. The build script is run again when another checkout uses the same target
+/// folder, as what it writes has paths of this one.
+///
+/// # Panics
+/// When it is not cargo that runs the build script.
+pub fn root() -> PathBuf {
+    println!("cargo::rerun-if-env-changed=FATHOM_CHECKOUT");
+    PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("run by cargo"))
+}
+
 /// Folders directly below `parent` that contain `marker`, sorted by name. The build script is run
 /// again when `parent` changes.
 ///

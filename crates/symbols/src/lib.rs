@@ -15,3 +15,6 @@ pub mod kernel;
 pub mod maps;
 pub mod process;
 pub mod unwind;
+
+/// Makes cargo build this crate anew when another checkout uses the same target folder (`.cargo/config.toml`).
+const _: Option<&str> = option_env!("FATHOM_CHECKOUT");
