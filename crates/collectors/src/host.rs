@@ -62,6 +62,8 @@ fn capabilities(status: &str) -> Ability {
 fn perf_event_paranoid(text: &str) -> Ability {
     let level: Option<i64> = text.parse().ok();
     let means = match level {
+        // Added by distributions.
+        Some(level) if level >= 3 => "without CAP_PERFMON no perf events at all",
         Some(level) if level >= 2 => "without CAP_PERFMON no kernel stacks and no tracepoints",
         None => "perf events are not in this kernel",
         Some(_) => "",
@@ -140,6 +142,7 @@ mod tests {
             (capabilities("CapEff:\t0000000000000000"), true),
             (capabilities("CapEff:\t000000c000000000"), false),
             (capabilities(""), true),
+            (perf_event_paranoid("4"), true),
             (perf_event_paranoid("2"), true),
             (perf_event_paranoid("-1"), false),
             (perf_event_paranoid(""), true),

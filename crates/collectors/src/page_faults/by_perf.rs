@@ -5,9 +5,11 @@
 //! the registers and a piece of the stack, which would be too much for each of the many minor ones. What the thread
 //! waited for in the kernel is not to be had this way.
 
+mod switches;
 mod threads;
 mod watched;
 
+use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -20,6 +22,7 @@ use crate::clock::monotonic_ns;
 use crate::pace::Pace;
 use crate::symbols::UserStack;
 use crate::{Observer, Order, Refusal, Target, Tier};
+use switches::Switches;
 use threads::{Found, Threads};
 use watched::Opener;
 
@@ -27,11 +30,14 @@ use watched::Opener;
 pub(super) const SEES: &str =
     "page faults with their latency, file and section, and the user stack of major ones; not what they waited for";
 
-/// Rings are emptied so often: a thread may have some ten thousand faults a second before one overflows.
+/// Rings that fill fast are emptied so often: a thread may have some ten thousand faults a second before one overflows.
 const PERIOD: Duration = Duration::from_millis(20);
 
+/// The others are emptied at each so many looks.
+const LOOKS: u32 = 5;
+
 /// New threads are looked for so often.
-const NEW_THREADS_PERIOD: Duration = Duration::from_millis(100);
+const THREADS_PERIOD: Duration = Duration::from_millis(100);
 
 /// Whether a thread of the target could be observed.
 pub(super) fn check(target: &Target) -> Result<(), Refusal> {
@@ -47,7 +53,9 @@ pub(super) fn start(target: &Target, order: &Order, refusal: &Refusal) -> Result
         rows: Rows::new(target, order),
         target: target.clone(),
         pace: Pace::every(COUNT_PERIOD),
-        pace_of_new: Pace::every(NEW_THREADS_PERIOD),
+        pace_of_threads: Pace::every(THREADS_PERIOD),
+        switches: Switches::default(),
+        looks: 0,
         why: refusal.why.clone(),
     };
     observer.threads.follow(&target.thread_ids());
@@ -62,7 +70,9 @@ struct ByPerf {
     rows: Rows,
     target: Target,
     pace: Pace,
-    pace_of_new: Pace,
+    pace_of_threads: Pace,
+    switches: Switches,
+    looks: u32,
     /// Why there are no programs in the kernel.
     why: String,
 }
@@ -77,33 +87,35 @@ impl Observer for ByPerf {
     }
 
     fn look(&mut self, found: &mut Recording) {
-        self.take(found);
-        if let Some(reading) = self.pace_of_new.begin(monotonic_ns()) {
+        self.looks = self.looks.wrapping_add(1);
+        self.take(!self.looks.is_multiple_of(LOOKS), found);
+        if let Some(reading) = self.pace_of_threads.begin(monotonic_ns()) {
             self.follow_threads(found);
-            self.pace_of_new.end(reading);
+            self.pace_of_threads.end(reading);
         }
         if let Some(reading) = self.pace.begin(monotonic_ns()) {
             self.count(found);
+            self.leave_the_busiest(found);
             self.pace.end(reading);
         }
     }
 
     fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
-        self.take(found);
+        self.take(false, found);
         self.count(found);
         self.tell_losses(found);
         self.pace.tell(found, NAME, "the counts of all threads");
-        self.pace_of_new.tell(found, NAME, "the list of threads");
+        self.pace_of_threads.tell(found, NAME, "the list of threads");
         self.rows.symbols.tell_losses(found, NAME);
         Vec::new()
     }
 }
 
 impl ByPerf {
-    /// Empties the rings.
-    fn take(&mut self, found: &mut Recording) {
+    /// Empties the rings, or only those that fill fast.
+    fn take(&mut self, only_busy: bool, found: &mut Recording) {
         let ByPerf { threads, rows, histogram, threshold_ns, .. } = self;
-        threads.take(histogram, |Found { tid, fault, user }| {
+        threads.take(only_busy, histogram, |Found { tid, fault, user }| {
             if fault.duration_ns >= *threshold_ns {
                 let user = user.map(|(registers, stack)| UserStack { registers, stack, frames: &[] });
                 rows.add(found, tid, &fault, user.as_ref(), &[]);
@@ -118,11 +130,23 @@ impl ByPerf {
         let missing: Vec<u32> = self.threads.ids().filter(|tid| !alive.contains(tid)).collect();
         alive.extend(missing.into_iter().filter(|tid| self.target.proc(&format!("task/{tid}")).exists()));
         if self.threads.ids().any(|tid| !alive.contains(&tid)) {
-            self.take(found);
+            self.take(false, found);
             self.count(found);
             self.rows.retain(|tid| alive.contains(tid));
         }
         self.threads.follow(&alive);
+    }
+
+    /// Leaves threads alone of which all switches would cost too much.
+    fn leave_the_busiest(&mut self, found: &mut Recording) {
+        let read = |tid: u32| fs::read_to_string(self.target.proc(&format!("task/{tid}/schedstat"))).ok();
+        let counts = self.threads.ids().filter_map(|tid| Some((tid, switches::parse(&read(tid)?)?))).collect();
+        let busiest = self.switches.too_many(monotonic_ns(), counts);
+        if !busiest.is_empty() {
+            self.take(false, found);
+            self.count(found);
+            busiest.into_iter().for_each(|tid| self.threads.leave(tid));
+        }
     }
 
     /// Writes the counts that changed.

@@ -17,6 +17,9 @@ use crate::symbols::this_machine;
 /// From the reading of the clock for a record until it can be taken from the ring.
 const SLACK_NS: i64 = 1_000_000;
 
+/// A ring in which there was more than this at a look fills fast.
+const BUSY_BYTES: usize = 1 << 10;
+
 /// A fault that was served.
 pub(super) struct Found<'a> {
     pub(super) tid: u32,
@@ -29,13 +32,13 @@ pub(super) struct Found<'a> {
 pub(super) struct Threads {
     opener: Opener,
     watched: HashMap<u32, Watched>,
-    /// Those that cannot be observed, and what the system said of the last one.
+    /// Those that are not observed, and what the system said of the last one that cannot be.
     unseen: HashSet<u32>,
+    /// How many of them are left alone although they could be.
+    left: u64,
     said: String,
     /// Records with a time that cannot be.
     of_other_clocks: u64,
-    /// When the rings were emptied last.
-    taken_ns: i64,
     /// Faults of threads that have ended of which it is not known how long they took.
     untimed: u64,
 }
@@ -46,9 +49,9 @@ impl Threads {
             opener,
             watched: HashMap::new(),
             unseen: HashSet::new(),
+            left: 0,
             said: String::new(),
             of_other_clocks: 0,
-            taken_ns: monotonic_ns(),
             untimed: 0,
         }
     }
@@ -80,11 +83,20 @@ impl Threads {
         }
     }
 
-    /// Empties the rings: each fault goes into the histogram and to `tell`.
-    pub(super) fn take(&mut self, histogram: &mut [u64; BUCKETS as usize], mut tell: impl FnMut(Found<'_>)) {
-        let (began_ns, from_ns) = (monotonic_ns(), self.taken_ns - SLACK_NS);
+    /// Empties the rings, or only those that fill fast: each fault goes into the histogram and to `tell`.
+    pub(super) fn take(
+        &mut self,
+        only_busy: bool,
+        histogram: &mut [u64; BUCKETS as usize],
+        mut tell: impl FnMut(Found<'_>),
+    ) {
         for (tid, watched) in &mut self.watched {
+            if only_busy && !watched.is_busy {
+                continue;
+            }
+            let (began_ns, from_ns) = (monotonic_ns(), watched.taken_ns - SLACK_NS);
             let taken = watched.ring.take();
+            (watched.taken_ns, watched.is_busy) = (began_ns, taken.len() > BUSY_BYTES);
             let to_ns = if taken.is_empty() { from_ns } else { monotonic_ns() };
             for record in records(taken) {
                 let Some((mut event, user)) = event(record) else { continue };
@@ -102,7 +114,15 @@ impl Threads {
                 }
             }
         }
-        self.taken_ns = began_ns;
+    }
+
+    /// Leaves a thread alone from now on.
+    pub(super) fn leave(&mut self, tid: u32) {
+        if let Some(watched) = self.watched.remove(&tid) {
+            self.untimed += watched.untimed();
+            self.left += 1;
+            self.unseen.insert(tid);
+        }
     }
 
     /// What each has had so far.
@@ -111,7 +131,7 @@ impl Threads {
     }
 
     /// What could not be seen: kind, number, words.
-    pub(super) fn losses(&self) -> [(&'static str, u64, String); 4] {
+    pub(super) fn losses(&self) -> [(&'static str, u64, String); 5] {
         let untimed: u64 = self.watched.values().map(Watched::untimed).sum();
         [
             (
@@ -128,8 +148,14 @@ impl Threads {
             ),
             (
                 loss::LIMIT,
-                self.unseen.len() as u64,
-                format!("threads whose page faults could not be seen: {}", self.said),
+                (self.unseen.len() as u64).saturating_sub(self.left),
+                format!("threads whose page faults could not be seen: {} (memory for rings: ulimit -l, kernel.perf_event_mlock_kb; open files: ulimit -n)", self.said),
+            ),
+            (
+                loss::LIMIT,
+                self.left,
+                "threads whose page faults were seen no more: they switch so often that to watch them costs too much"
+                    .to_owned(),
             ),
             (
                 loss::REFUSED,

@@ -1,5 +1,6 @@
 //! The events of one thread, and how they are opened.
 
+use std::fs;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -11,17 +12,30 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::super::pairs::Pairs;
 use super::super::parse::ThreadFaults;
+use crate::bpf::online_cpus;
+use crate::clock::monotonic_ns;
+use crate::host::effective_capabilities;
 use crate::perf::{self, FaultEvent, Ring, Whom};
 use crate::symbols::this_machine;
 use crate::{Refusal, Target};
 
-/// Of a ring: the first choice, and the least with which it is worth while.
+/// Of a ring: enough for a thousand faults, and the least with which it is worth while.
 const MOST_RING_BYTES: usize = 64 << 10;
-const LEAST_RING_BYTES: usize = 16 << 10;
+const LEAST_RING_BYTES: usize = 4 << 10;
+
+/// Of a stack, however small the ring is.
+const LEAST_STACK_BYTES: usize = 1 << 10;
+
+/// May lock as much memory as it wants.
+const CAP_IPC_LOCK: u32 = 14;
 
 /// A thread that is observed.
 pub(super) struct Watched {
     pub(super) ring: Ring,
+    /// When it was emptied last.
+    pub(super) taken_ns: i64,
+    /// Whether there were many records then.
+    pub(super) is_busy: bool,
     pub(super) pairs: Pairs,
     /// Has the ring, and lets it go when dropped.
     _begins: OwnedFd,
@@ -63,7 +77,8 @@ impl Opener {
     /// Tries the first thread of `target`.
     pub(super) fn new(target: &Target) -> Result<Opener, Refusal> {
         raise_open_files();
-        let mut opener = Opener { sees_kernel: true, ring_bytes: MOST_RING_BYTES };
+        let threads = target.thread_ids().len();
+        let mut opener = Opener { sees_kernel: true, ring_bytes: ring_bytes(threads, lockable_bytes()) };
         opener.open(target.pid).map(|_| opener).map_err(|error| refusal(&error))
     }
 
@@ -90,9 +105,10 @@ impl Opener {
         for served in [&minor, &major] {
             perf::share_ring(served.as_fd(), begins.as_fd())?;
         }
+        let (taken_ns, pairs) = (monotonic_ns(), Pairs::default());
         // Ends first: a beginning that is seen must find its end.
         perf::enable(begins.as_fd())?;
-        Ok(Watched { ring, pairs: Pairs::default(), _begins: begins, minor, major })
+        Ok(Watched { ring, taken_ns, is_busy: false, pairs, _begins: begins, minor, major })
     }
 
     /// As large as is allowed now.
@@ -123,7 +139,7 @@ impl Opener {
         let mut attributes = self.attributes(FaultEvent::ServedMajor, fields);
         attributes.sample_regs_user = Registers::perf_mask(this_machine());
         // Several have to fit into a ring.
-        attributes.sample_stack_user = (self.ring_bytes / 8) as u32;
+        attributes.sample_stack_user = (self.ring_bytes / 8).max(LEAST_STACK_BYTES) as u32;
         attributes
     }
 
@@ -136,6 +152,28 @@ impl Opener {
         attributes.set_exclude_hv(1);
         attributes
     }
+}
+
+/// What this process may lock for the rings of perf events, in bytes: of each user's allowance for them, and its own.
+fn lockable_bytes() -> u64 {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    if effective_capabilities(&read("/proc/self/status")) >> CAP_IPC_LOCK & 1 == 1 {
+        return u64::MAX;
+    }
+    let of_a_cpu_kb: u64 = read("/proc/sys/kernel/perf_event_mlock_kb").trim().parse().unwrap_or(0);
+    let own_bytes = getrlimit(Resource::Memlock).current.unwrap_or(u64::MAX);
+    own_bytes.saturating_add(of_a_cpu_kb.saturating_mul(1024).saturating_mul(online_cpus().len() as u64))
+}
+
+/// Rings so large that all threads have one, and as many that may come. Each has a page more, which tells its state.
+fn ring_bytes(threads: usize, lockable_bytes: u64) -> usize {
+    let page_bytes = rustix::param::page_size();
+    let all_take = |ring_bytes: usize| (2 * threads * (page_bytes + ring_bytes)) as u64;
+    let mut bytes = MOST_RING_BYTES;
+    while bytes > LEAST_RING_BYTES && all_take(bytes) > lockable_bytes {
+        bytes /= 2;
+    }
+    bytes
 }
 
 /// As many open files as this process may have: each thread takes three.
@@ -159,4 +197,25 @@ fn refusal(error: &io::Error) -> Refusal {
         _ => ("perf events of the process could not be opened", ""),
     };
     Refusal::new(format!("{why}: {error}"), grant)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rings_fit_into_what_may_be_locked() {
+        let page = rustix::param::page_size() as u64;
+        let all_with = |threads: u64, ring: u64| 2 * threads * (page + ring);
+        for (threads, lockable_bytes, expected) in [
+            (2_000, u64::MAX, MOST_RING_BYTES),
+            (0, 0, MOST_RING_BYTES),
+            (100, all_with(100, 64 << 10), MOST_RING_BYTES),
+            (100, all_with(100, 64 << 10) - 1, MOST_RING_BYTES / 2),
+            (1_000, all_with(1_000, 8 << 10), 8 << 10),
+            (1_000, 0, LEAST_RING_BYTES),
+        ] {
+            assert_eq!(ring_bytes(threads, lockable_bytes), expected, "{threads} {lockable_bytes}");
+        }
+    }
 }
