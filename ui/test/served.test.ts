@@ -106,6 +106,32 @@ describe.runIf(isPossible)("a folder of recordings", () => {
     expect(complaints).toEqual([]);
   });
 
+  test("an address that is set stays, even before it is read", async () => {
+    const { page } = shown;
+    // The browser tells of a new address a moment after it was set; here that moment is long.
+    await page.addInitScript(() => {
+      const held = (change: Event) => location.hash.includes("s=2") && change.stopImmediatePropagation();
+      window.addEventListener("hashchange", held);
+    });
+    await page.reload();
+    await open(SICK);
+    const addresses = await page.evaluate(async () => {
+      const wait = (ms: number) => new Promise((done) => setTimeout(done, ms));
+      const set = (from: number) => {
+        const parts = new URLSearchParams(location.hash.slice(1));
+        parts.set("s", `${from}..${from + 500_000_000}`);
+        location.hash = parts.toString();
+        return location.hash;
+      };
+      set(1_000_000_000);
+      await wait(50);
+      const wanted = set(2_000_000_000);
+      await wait(500);
+      return { wanted, found: location.hash };
+    });
+    expect(addresses.found).toBe(addresses.wanted);
+  });
+
   test("the answer as Markdown", async () => {
     const { page } = shown;
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);

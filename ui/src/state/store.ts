@@ -112,7 +112,9 @@ export function compareWith(baseline: Baseline): void {
 export function start(recordings: Library): void {
   library.value = recordings;
   view.value = fromHash(location.hash);
+  knownAddress = location.hash;
   window.addEventListener("hashchange", () => {
+    knownAddress = location.hash;
     if (location.hash.replace(/^#/, "") !== toHash(view.peek())) view.value = fromHash(location.hash);
   });
   effect(writeAddress);
@@ -122,11 +124,19 @@ export function start(recordings: Library): void {
 
 let addressTimer = 0;
 
+/** The part of the address that was read or written last. */
+let knownAddress = "";
+
 /** Writes the address a little later: while the lanes are moved it would change with every frame. */
 function writeAddress(): void {
   const hash = toHash(view.value);
   clearTimeout(addressTimer);
-  addressTimer = window.setTimeout(() => history.replaceState(null, "", `#${hash}`), 150);
+  addressTimer = window.setTimeout(() => {
+    // Somebody has just set another address, which is about to be read: it is newer than this state.
+    if (location.hash !== knownAddress) return;
+    history.replaceState(null, "", `#${hash}`);
+    knownAddress = location.hash;
+  }, 150);
 }
 
 async function load(recordings: Library, id: number | null): Promise<void> {

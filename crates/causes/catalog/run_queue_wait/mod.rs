@@ -77,14 +77,14 @@ fn too_short_for_the_requests(case: &Case<'_>) -> Option<String> {
 }
 
 /// Said when the CPUs were not full and the long waits make up little of the waiting: then threads that were let go at once,
-/// after a stop or by a lock, waited for each other for a moment, and a CPU more would have changed nothing.
+/// after a stop or by a lock, waited a moment for each other or for a neighbour, and a CPU more would have changed little.
 fn room_on_the_cpus(case: &Case<'_>) -> Option<String> {
     let used = case.machine_use()?.0.max(own_use(case).unwrap_or(0.0));
     let (waited_ns, _) = case.excess().sums(|cell| cell == Cell::Runnable);
     let long_ns: f64 = long_waits(case).map(|wait| wait.duration_ns.max(0) as f64).sum();
     (used < BUSY && 2.0 * long_ns < waited_ns).then(|| {
         let (used, long) = (say::percent(used), say::percent(long_ns / waited_ns));
-        format!("; the CPUs had room ({used} in use), and long waits are {long} of it: threads that were released together waited for each other")
+        format!("; the CPUs had room ({used} in use), and long waits are {long} of it: a CPU more would have changed little")
     })
 }
 
