@@ -84,7 +84,9 @@ fn room_on_the_cpus(case: &Case<'_>) -> Option<String> {
     let long_ns: f64 = long_waits(case).map(|wait| wait.duration_ns.max(0) as f64).sum();
     (used < BUSY && 2.0 * long_ns < waited_ns).then(|| {
         let (used, long) = (say::percent(used), say::percent(long_ns / waited_ns));
-        format!("; the CPUs had room ({used} in use), and long waits are {long} of it: a CPU more would have changed little")
+        format!(
+            "; the CPUs had room ({used} in use), and long waits are {long} of it: a CPU more would have changed little"
+        )
     })
 }
 
