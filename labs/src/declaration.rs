@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::error::LabError;
 pub use expectation::{Dose, Expectation, Found};
-pub(crate) use surroundings::{Companion, Content, Executable, Native, Needs, SlowDisk, Stage};
+pub(crate) use surroundings::{Companion, Content, Executable, Libraries, Native, Needs, SlowDisk, Stage};
 
 include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
@@ -59,6 +59,9 @@ pub struct Lab {
     /// Code in C that the program or its companions need.
     #[serde(default)]
     pub(crate) native: Vec<Native>,
+    /// Java libraries that variants use, by a name of their own.
+    #[serde(default)]
+    pub(crate) libraries: BTreeMap<String, Libraries>,
     /// What the machine must have besides what the other declarations imply.
     #[serde(default)]
     pub(crate) needs: Needs,
@@ -123,6 +126,9 @@ pub struct Variant {
     /// Environment of the program.
     #[serde(default)]
     pub(crate) env: BTreeMap<String, String>,
+    /// The Java libraries that it uses.
+    #[serde(default)]
+    pub(crate) libraries: Option<String>,
     /// Flags of the C compiler besides those of each piece of native code.
     #[serde(default)]
     native_flags: Vec<String>,
@@ -218,6 +224,21 @@ impl Lab {
 
     pub(crate) fn companions<'a>(&'a self, variant: &'a Variant) -> &'a [Companion] {
         variant.companions.as_deref().unwrap_or(&self.companions)
+    }
+
+    pub(crate) fn libraries(&self, variant: &Variant) -> Option<&Libraries> {
+        self.libraries.get(variant.libraries.as_ref()?)
+    }
+
+    /// The sources that a variant is compiled from: those that need other libraries are left out.
+    pub(crate) fn sources_of(&self, variant: &Variant) -> impl Iterator<Item = &'static Source> {
+        let of_libraries =
+            |libraries: &&Libraries, source: &Source| libraries.sources.iter().any(|it| it == source.name);
+        let own = self.libraries(variant);
+        let others: Vec<&Libraries> = self.libraries.values().collect();
+        self.sources.iter().filter(move |source| {
+            own.is_some_and(|own| of_libraries(&own, source)) || !others.iter().any(|other| of_libraries(other, source))
+        })
     }
 
     /// The flags with which a variant's native code is compiled.

@@ -12,6 +12,7 @@ mod entry;
 mod error;
 mod jdk;
 mod latency;
+mod libraries;
 mod native;
 mod needs;
 mod places;

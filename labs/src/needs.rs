@@ -6,6 +6,7 @@ use rustix::process::geteuid;
 
 use crate::declaration::{Lab, Variant};
 use crate::error::LabError;
+use crate::libraries;
 
 /// Where programs for root are, whether or not `PATH` says so.
 const SYSTEM: &[&str] = &["/usr/sbin", "/sbin"];
@@ -29,11 +30,14 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
 
 /// Refuses a variant that cannot be run here.
 pub(crate) fn check(lab: &Lab, variant: &Variant) -> Result<(), LabError> {
-    let missing = missing(lab, variant, &|name| program(name).is_some(), geteuid().is_root());
-    if missing.is_empty() {
-        return Ok(());
-    }
-    Err(LabError::Missing { lab: lab.id.clone(), variant: variant.name.clone(), says: missing.join(", ") })
+    let mut missing = missing(lab, variant, &|name| program(name).is_some(), geteuid().is_root());
+    missing.extend(libraries::find(lab, variant).err());
+    if missing.is_empty() { Ok(()) } else { Err(refusal(lab, variant, missing.join(", "))) }
+}
+
+/// A variant cannot be run here for want of this.
+pub(crate) fn refusal(lab: &Lab, variant: &Variant, says: String) -> LabError {
+    LabError::Missing { lab: lab.id.clone(), variant: variant.name.clone(), says }
 }
 
 fn missing(lab: &Lab, variant: &Variant, has: &dyn Fn(&str) -> bool, is_root: bool) -> Vec<String> {

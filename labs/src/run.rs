@@ -1,8 +1,11 @@
 //! One run of one variant: compile, start, follow, collect.
 
+use std::env;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, Write};
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::atomic::AtomicBool;
@@ -19,7 +22,7 @@ use crate::places::Places;
 use crate::process::{End, Program};
 use crate::progress::{Progress, Second, phase_that_begins};
 use crate::stage::Stage;
-use crate::{native, needs};
+use crate::{libraries, native, needs};
 
 /// The settings that Fathom records with.
 const FATHOM_SETTINGS: &str = include_str!("../../crates/collectors/src/jfr/fathom.jfc");
@@ -117,13 +120,15 @@ impl Lab {
         let line = command_line(self, variant, options.time_scale, settings.as_deref());
         let line = line.iter().map(|argument| places.fill(argument)).collect();
         let output = RunOutput::in_folder(folder, recording, jdk, line);
-        compile(self.sources, &output, scratch.path(), &options.stop)?;
+        let jars = libraries::find(self, variant).map_err(|says| needs::refusal(self, variant, says))?;
+        let classes = class_path(scratch.path(), &jars)?;
+        compile(self.sources_of(variant), &output, scratch.path(), &classes, &options.stop)?;
         native::compile(self, variant, &output.jdk, &places.native(), &options.stop)?;
         let stage = Stage::prepare(self.stage(variant), &places, &options.stop)?;
         let companions = self.companions(variant);
         let companions =
             Companions::new(companions, &places, scratch.path(), &output.jdk, &stage.entry(), &output.folder);
-        let mut command = java(&output, scratch.path())?;
+        let mut command = java(&output, &classes)?;
         command.envs(variant.env.iter().map(|(name, value)| (name, places.fill(value))));
         stage.entry().prepare(&mut command).map_err(LabError::io("cannot prepare", output.jdk.java()))?;
         self.follow(command, &output, Around { companions, stage }, options, progress)?;
@@ -211,7 +216,7 @@ impl Around<'_> {
 }
 
 /// The command of the program, without what surrounds it.
-fn java(output: &RunOutput, classes: &Path) -> Result<Command, LabError> {
+fn java(output: &RunOutput, classes: &OsStr) -> Result<Command, LabError> {
     let stderr = File::create(&output.stderr).map_err(LabError::io("cannot write", &output.stderr))?;
     let mut command = Command::new(output.jdk.java());
     // The user's environment could change the JVM (JAVA_TOOL_OPTIONS), and stock settings would record it, secrets and all.
@@ -335,12 +340,25 @@ fn prepare_folder(folder: &Path) -> Result<PathBuf, LabError> {
     folder.canonicalize().map_err(LabError::io("cannot find", folder))
 }
 
+/// The classes of the lab and those of libraries.
+fn class_path(classes: &Path, jars: &[PathBuf]) -> Result<OsString, LabError> {
+    let all = iter::once(classes).chain(jars.iter().map(PathBuf::as_path));
+    env::join_paths(all).map_err(io::Error::other).map_err(LabError::io("cannot make a class path of", classes))
+}
+
 /// Writes the Java sources into the scratch folder and compiles them there, for the oldest release that labs support.
-fn compile(sources: &[Source], output: &RunOutput, scratch: &Path, stop: &AtomicBool) -> Result<(), LabError> {
+fn compile(
+    sources: impl Iterator<Item = &'static Source>,
+    output: &RunOutput,
+    scratch: &Path,
+    classes: &OsStr,
+    stop: &AtomicBool,
+) -> Result<(), LabError> {
     let compiler = output.jdk.javac();
     let complaints = scratch.join("javac.log");
     let mut javac = Command::new(&compiler);
     javac.args(["--release", "11", "-Xstdout"]).arg(&complaints).arg("-d").arg(scratch).stderr(Stdio::null());
+    javac.arg("-classpath").arg(classes);
     for source in SHARED_SOURCES.iter().chain(sources).filter(|source| source.name.ends_with(".java")) {
         let path = scratch.join(source.name);
         fs::write(&path, source.text).map_err(LabError::io("cannot write", &path))?;

@@ -26,6 +26,7 @@ pub(crate) struct Stage {
     disk: Option<Disk>,
     groups: Vec<Group>,
     memory_left_mb: BTreeMap<String, i64>,
+    disk_reads_per_s: BTreeMap<String, u64>,
     bound: Option<(PathBuf, PathBuf)>,
 }
 
@@ -38,14 +39,19 @@ impl declaration::Stage {
 impl Stage {
     pub(crate) fn prepare(wanted: &declaration::Stage, places: &Places, stop: &AtomicBool) -> Result<Stage, LabError> {
         let memory_left_mb = wanted.memory_left_mb.clone();
-        let mut stage = Stage { disk: None, groups: Vec::new(), memory_left_mb, bound: None };
+        let disk_reads_per_s = wanted.disk_reads_per_s.clone();
+        let mut stage = Stage { disk: None, groups: Vec::new(), memory_left_mb, disk_reads_per_s, bound: None };
         let memory = wanted.memory_limit_mb.map(|mb| group::Limit::Memory(mb << 20));
         let cpu = wanted.cpu_limit.map(group::Limit::Cpu);
         for limit in memory.into_iter().chain(cpu) {
             stage.groups.push(Group::make(limit)?);
         }
         if let Some(disk) = &wanted.slow_disk {
-            stage.disk = Some(Disk::make(disk, wanted.perf_data_on_disk, places, stop)?);
+            let disk = Disk::make(disk, wanted.perf_data_on_disk, places, stop)?;
+            if !wanted.disk_reads_per_s.is_empty() {
+                stage.groups.push(Group::make(group::Limit::Disk(disk.number()?))?);
+            }
+            stage.disk = Some(disk);
         }
         if wanted.perf_data_on_disk {
             let (from, to) = (places.disk().join(disk::PERF_DATA), PathBuf::from(disk::PERF_DATA_OF_ROOT));
@@ -63,6 +69,9 @@ impl Stage {
     pub(crate) fn phase_begins(&self, phase: &str) -> std::io::Result<()> {
         if let Some(mb) = self.memory_left_mb.get(phase) {
             self.groups.iter().try_for_each(|group| group.leave(mb << 20))?;
+        }
+        if let Some(reads) = self.disk_reads_per_s.get(phase) {
+            self.groups.iter().try_for_each(|group| group.limit_reads(*reads))?;
         }
         self.disk.as_ref().map_or(Ok(()), |disk| disk.phase_begins(phase))
     }

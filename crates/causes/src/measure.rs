@@ -8,6 +8,7 @@ pub mod code_cache;
 pub mod collections;
 pub mod faults;
 pub mod held_up;
+pub mod io_limit;
 pub mod shortage;
 pub mod stacks;
 

@@ -268,6 +268,8 @@ words! {
         CGROUP_IO_BYTES = "cgroup_io_bytes";
         /// Requests of the container to disks since its start (instances as for `cgroup_io_bytes`).
         CGROUP_IO_COUNT = "cgroup_io_count";
+        /// How many bytes or requests per second the container may read and write, while there is a limit (`254:0 read bytes`, `254:0 write requests`: device, operation and what is limited; with the path for a group above the process's own).
+        CGROUP_IO_LIMIT = "cgroup_io_limit";
         /// Time since the container's start in which some or all of its tasks were short of something (instances as for `pressure_ns`).
         CGROUP_PRESSURE_NS = "cgroup_pressure_ns";
         /// Processes and threads in the container.

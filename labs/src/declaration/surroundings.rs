@@ -17,6 +17,18 @@ pub(crate) struct Native {
     pub(crate) flags: Vec<String>,
 }
 
+/// Java libraries that are not in the project. They are looked for in Maven's local repository.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Libraries {
+    /// What Maven is asked for, as `group:artifact:version`; the rest is what this one needs.
+    pub(crate) maven: String,
+    /// Sources of the lab that are compiled only with them.
+    pub(crate) sources: Vec<String>,
+    /// Every jar that is used, with its SHA-256.
+    pub(crate) jars: BTreeMap<String, String>,
+}
+
 /// What the machine must have. What native code and the stage need follows from them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -43,6 +55,9 @@ pub(crate) struct Stage {
     /// is left for the page cache. Less than nothing makes them swap.
     #[serde(default)]
     pub(crate) memory_left_mb: BTreeMap<String, i64>,
+    /// Reads of the slow disk that they may make per second together, from the beginning of a phase on, by phase.
+    #[serde(default)]
+    pub(crate) disk_reads_per_s: BTreeMap<String, u64>,
     /// CPUs that they may use together.
     #[serde(default)]
     pub(crate) cpu_limit: Option<f64>,

@@ -40,7 +40,7 @@ pub(super) struct Disk {
     rate: PathBuf,
     _mounted: Option<Mounted>,
     _swap: Option<Swap>,
-    _device: Loop,
+    device: Loop,
     _server: Server,
 }
 
@@ -67,7 +67,15 @@ impl Disk {
         let swap = wanted.swap.then(|| Swap::on(&device.0)).transpose()?;
         let mounted = (!wanted.swap).then(|| Mounted::at(&device.0, &places.disk())).transpose()?;
         let rates_kib_per_s = wanted.rates_kib_per_s.clone();
-        Ok(Disk { rates_kib_per_s, rate, _mounted: mounted, _swap: swap, _device: device, _server: server })
+        Ok(Disk { rates_kib_per_s, rate, _mounted: mounted, _swap: swap, device, _server: server })
+    }
+
+    /// Major and minor number of the block device.
+    pub(super) fn number(&self) -> Result<(u32, u32), LabError> {
+        let device = &self.device.0;
+        let found =
+            rustix::fs::stat(device).map_err(io::Error::from).map_err(LabError::io("cannot look at", device))?;
+        Ok((rustix::fs::major(found.st_rdev), rustix::fs::minor(found.st_rdev)))
     }
 
     pub(super) fn phase_begins(&self, phase: &str) -> io::Result<()> {

@@ -19,11 +19,15 @@ pub(super) enum Limit {
     Memory(u64),
     /// CPUs.
     Cpu(f64),
+    /// Nothing yet, of the block device with this major and minor number.
+    Disk((u32, u32)),
 }
 
 impl Limit {
-    fn controller(self) -> &'static str {
+    fn controller(self, unified: bool) -> &'static str {
         match self {
+            Limit::Disk(_) if unified => "io",
+            Limit::Disk(_) => "blkio",
             Limit::Memory(_) => "memory",
             Limit::Cpu(_) => "cpu",
         }
@@ -32,6 +36,7 @@ impl Limit {
     /// Files of the group and what is written into them.
     fn settings(self, unified: bool) -> Vec<(&'static str, String)> {
         match (self, unified) {
+            (Limit::Disk(_), _) => Vec::new(),
             (Limit::Memory(bytes), true) => vec![("memory.max", bytes.to_string())],
             (Limit::Memory(bytes), false) => vec![("memory.limit_in_bytes", bytes.to_string())],
             (Limit::Cpu(cpus), true) => vec![("cpu.max", format!("{:.0} {PERIOD_US:.0}", cpus * PERIOD_US))],
@@ -79,6 +84,16 @@ impl Group {
         fs::write(self.folder.join(limit), used.saturating_sub(cached).saturating_add_signed(bytes).to_string())
     }
 
+    /// Limits reads of the disk that the group is for.
+    pub(super) fn limit_reads(&self, per_second: u64) -> io::Result<()> {
+        let Limit::Disk((major, minor)) = self.limit else { return Ok(()) };
+        let (unified, device) = (self.folder.join("io.max"), format!("{major}:{minor}"));
+        match unified.exists() {
+            true => fs::write(unified, format!("{device} riops={per_second}")),
+            false => fs::write(self.folder.join("blkio.throttle.read_iops_device"), format!("{device} {per_second}")),
+        }
+    }
+
     pub(super) fn processes(&self) -> PathBuf {
         self.folder.join("cgroup.procs")
     }
@@ -105,7 +120,7 @@ fn page_cache(stat: &str) -> u64 {
 
 /// The folder for new groups with this limit.
 fn parent(limit: Limit, unified: bool) -> Result<PathBuf, LabError> {
-    let (root, controller) = (Path::new(ROOT), limit.controller());
+    let (root, controller) = (Path::new(ROOT), limit.controller(unified));
     if unified {
         let path = root.join("cgroup.subtree_control");
         let given = fs::read_to_string(&path).map_err(LabError::io("cannot read", &path))?;

@@ -63,6 +63,7 @@ fn a_stage_is_slow_as_told_and_undone() {
         memory_limit_mb: Some(64),
         memory_left_mb: BTreeMap::from([("after".to_owned(), 8)]),
         cpu_limit: Some(0.5),
+        disk_reads_per_s: BTreeMap::from([("after".to_owned(), 20)]),
         perf_data_on_disk: false,
     };
     let stage = Stage::prepare(&wanted, &places, &AtomicBool::new(false)).unwrap();

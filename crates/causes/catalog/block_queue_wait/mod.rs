@@ -1,6 +1,7 @@
 //! Threads wait for files, and their requests spend that time in the queue, before the device gets them.
 
 use crate::measure::block::{self, Place, Words};
+use crate::measure::io_limit;
 use crate::{Case, Cause, Finding};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -20,5 +21,6 @@ const WORDS: Words = Words {
 };
 
 fn decide(case: &Case<'_>) -> Finding {
-    block::decide(case, Place::Queue, &WORDS)
+    let held_back = block::is_recorded(case).then(|| io_limit::find(case)).flatten();
+    held_back.unwrap_or_else(|| block::decide(case, Place::Queue, &WORDS))
 }

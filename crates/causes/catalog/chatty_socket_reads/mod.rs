@@ -46,6 +46,8 @@ const READERS: &[&str] = &[
 /// How the application's threads took data from sockets in some time.
 #[derive(Debug, Clone, Copy)]
 struct Style {
+    /// System calls of any kind.
+    calls: f64,
     reads: f64,
     sends: f64,
     connects: f64,
@@ -59,13 +61,14 @@ struct Style {
 
 impl Style {
     fn of(case: &Case<'_>, side: &Side<'_>) -> Style {
-        let readers = calls::receivers(case);
+        let readers = calls::receivers_in(&case.slow);
         let sum = |name: &str, instances: &[&str]| {
             ByThread::of(side, name, instances).rise(side, |tid| readers.contains(&tid))
         };
         let both = [RECEIVE, POLL].concat();
         const WAITS: &[&str] = &["read_write", "poll"];
         Style {
+            calls: ByThread::of_all_calls(side).rise(side, |tid| readers.contains(&tid)),
             reads: sum(counter::SYSTEM_CALLS_COUNT, RECEIVE),
             sends: sum(counter::SYSTEM_CALLS_COUNT, SEND),
             connects: sum(counter::SYSTEM_CALLS_COUNT, &["connect"]),
@@ -81,7 +84,15 @@ impl Style {
     }
 
     fn reads_per_mb(&self) -> f64 {
-        self.reads / (self.bytes / 1_048_576.0).max(f64::MIN_POSITIVE)
+        self.per_mb(self.reads)
+    }
+
+    fn calls_per_mb(&self) -> f64 {
+        self.per_mb(self.calls)
+    }
+
+    fn per_mb(&self, count: f64) -> f64 {
+        count / (self.bytes / 1_048_576.0).max(f64::MIN_POSITIVE)
     }
 
     fn reads_per_second(&self) -> f64 {
@@ -135,6 +146,8 @@ fn evidence(case: &Case<'_>, slow: &Style, quiet: Option<&Style>) -> Vec<Evidenc
     let both = |measure: fn(&Style) -> f64| (measure(slow), quiet.map(measure));
     vec![
         case.evidence("reads from sockets", both(Style::reads_per_second), "1/s", "counters")
+            .of(&[counter::SYSTEM_CALLS_COUNT]),
+        case.evidence("system calls of those threads per MB received", both(Style::calls_per_mb), "count", "counters")
             .of(&[counter::SYSTEM_CALLS_COUNT]),
         case.evidence("bytes of a read", both(Style::bytes_per_read), "bytes", "counters")
             .of(&[counter::SYSTEM_CALLS_BYTES]),

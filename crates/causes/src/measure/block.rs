@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use fathom_evidence::detail::{BlockRequest, from_text};
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
-use fathom_timeline::{Cell, Intervals, Wait};
+use fathom_timeline::{Cell, Intervals, View, Wait};
 
 use crate::case::{Case, Side};
 use crate::cause::{Claim, Finding, Standing};
@@ -38,7 +38,7 @@ impl Mean {
 }
 
 /// Whether requests were recorded.
-fn is_recorded(case: &Case<'_>) -> bool {
+pub(crate) fn is_recorded(case: &Case<'_>) -> bool {
     case.has_source("block") || case.view().spans(span::BLOCK_REQUEST).len() > 0
 }
 
@@ -64,10 +64,8 @@ fn stage(request: &Span, detail: &BlockRequest, place: Place) -> (i64, i64) {
     }
 }
 
-/// How much of the application's waiting for files and pages in the slow time some request of the
-/// waiting thread, or, when it had none of its own, some write of anybody (a journal's, say) was at
-/// the place.
-fn claims(case: &Case<'_>, place: Place) -> Vec<Claim> {
+/// The application's waits for files and pages that begin in a side's time.
+pub(crate) fn victims<'a>(case: &'a Case<'_>, side: &'a Side<'_>) -> impl Iterator<Item = (Wait, Span)> + 'a {
     const WAITS: &[(&str, Wait)] = &[
         (span::FILE_READ, Wait::File),
         (span::FILE_WRITE, Wait::File),
@@ -75,18 +73,25 @@ fn claims(case: &Case<'_>, place: Place) -> Vec<Claim> {
         (span::SYSTEM_CALL, Wait::File),
         (span::PAGE_FAULT, Wait::PageFault),
     ];
-    let (own, writes) = requests(case, place);
+    let of_kind = move |(kind, wait): &(&str, Wait)| {
+        let wait = *wait;
+        side.spans(kind).filter(|span| is_victim(case, span)).map(move |span| (wait, span)).collect::<Vec<_>>()
+    };
+    WAITS.iter().flat_map(of_kind)
+}
+
+/// Claims for so much of each kind of wait.
+pub(crate) fn claims_of(waits: impl Iterator<Item = (Wait, i64)>) -> Vec<Claim> {
     let mut lost: HashMap<Wait, f64> = HashMap::new();
-    for (kind, wait) in WAITS {
-        for victim in case.slow.spans(kind).filter(|span| is_victim(case, span)) {
-            let (from, to) = (victim.time_ns, victim.time_ns.saturating_add(victim.duration_ns.max(0)));
-            let at_place = own.get(&victim.tid).map_or(0, |times| times.within_ns(from, to));
-            let at_place = if at_place > 0 { at_place } else { writes.within_ns(from, to) };
-            *lost.entry(*wait).or_default() += at_place as f64;
-        }
-    }
-    let claims = lost.into_iter().filter(|(_, ns)| *ns > 0.0);
-    claims.map(|(wait, at_most_ns)| Claim { cell: Cell::Blocked(wait), at_most_ns }).collect()
+    waits.for_each(|(wait, ns)| *lost.entry(wait).or_default() += ns as f64);
+    let lost = lost.into_iter().filter(|(_, ns)| *ns > 0.0);
+    lost.map(|(wait, at_most_ns)| Claim { cell: Cell::Blocked(wait), at_most_ns }).collect()
+}
+
+/// How much of the application's waiting for files and pages in the slow time some request was at the place.
+fn claims(case: &Case<'_>, place: Place) -> Vec<Claim> {
+    let lives = Lives::at(case.view(), Some(place));
+    claims_of(victims(case, &case.slow).map(|(wait, victim)| (wait, lives.within_ns(&victim))))
 }
 
 /// Whether the wait is one of the application for a file or a page; other system calls may wait for work.
@@ -95,24 +100,48 @@ fn is_victim(case: &Case<'_>, wait: &Span) -> bool {
     case.view().is_application(wait.tid) && (!is_call || case.view().is_of_a_file(wait))
 }
 
-/// When requests of each thread were at the place, and when any write was.
-fn requests(case: &Case<'_>, place: Place) -> (HashMap<i64, Intervals>, Intervals) {
-    let mut own: HashMap<i64, Vec<(i64, i64)>> = HashMap::new();
-    let mut writes = Vec::new();
-    for request in case.view().spans(span::BLOCK_REQUEST) {
-        let detail: BlockRequest = from_text(case.recording().text(request.detail));
-        let time = stage(&request, &detail, place);
-        own.entry(request.tid).or_default().push(time);
-        if detail.operation.is_some_and(|operation| !operation.starts_with("read")) {
-            writes.push(time);
-        }
+/// When requests of each thread were under way, and when any write was.
+#[derive(Debug)]
+pub(crate) struct Lives {
+    own: HashMap<i64, Intervals>,
+    writes: Intervals,
+}
+
+impl Lives {
+    /// From queueing to completion.
+    pub(crate) fn of(view: &View<'_>) -> Lives {
+        Lives::at(view, None)
     }
-    (own.into_iter().map(|(tid, times)| (tid, Intervals::union(times))).collect(), Intervals::union(writes))
+
+    /// At one place only.
+    fn at(view: &View<'_>, place: Option<Place>) -> Lives {
+        let mut own: HashMap<i64, Vec<(i64, i64)>> = HashMap::new();
+        let mut writes = Vec::new();
+        for request in view.spans(span::BLOCK_REQUEST) {
+            let detail: BlockRequest = from_text(view.recording.text(request.detail));
+            let whole = (request.time_ns, request.time_ns.saturating_add(request.duration_ns.max(0)));
+            let time = place.map_or(whole, |place| stage(&request, &detail, place));
+            own.entry(request.tid).or_default().push(time);
+            if detail.operation.is_some_and(|operation| !operation.starts_with("read")) {
+                writes.push(time);
+            }
+        }
+        let own = own.into_iter().map(|(tid, times)| (tid, Intervals::union(times))).collect();
+        Lives { own, writes: Intervals::union(writes) }
+    }
+
+    /// For how much of a wait some request of the waiting thread, or, when it had none of its own, some write of
+    /// anybody (a journal's, say) was under way.
+    pub(crate) fn within_ns(&self, wait: &Span) -> i64 {
+        let (from, to) = (wait.time_ns, wait.time_ns.saturating_add(wait.duration_ns.max(0)));
+        let own = self.own.get(&wait.tid).map_or(0, |times| times.within_ns(from, to));
+        if own > 0 { own } else { self.writes.within_ns(from, to) }
+    }
 }
 
 /// As many times longer than before a stage of a request takes when something is wrong with it; less is
 /// what a change of load does to any device.
-const LONGER: f64 = 2.0;
+pub(crate) const LONGER: f64 = 2.0;
 
 /// How a cause words what it finds.
 #[derive(Debug)]

@@ -29,10 +29,18 @@ pub struct ByThread(HashMap<i64, Vec<Series>>);
 impl ByThread {
     /// One of the counters `system_calls_*` or `blocked_*` for the instances of these names.
     pub fn of(side: &Side<'_>, name: &str, instances: &[&str]) -> ByThread {
+        ByThread::where_instance(side, name, |instance| instances.contains(&instance))
+    }
+
+    /// All calls.
+    pub fn of_all_calls(side: &Side<'_>) -> ByThread {
+        ByThread::where_instance(side, counter::SYSTEM_CALLS_COUNT, |_| true)
+    }
+
+    fn where_instance(side: &Side<'_>, name: &str, is_wanted: impl Fn(&str) -> bool) -> ByThread {
         let mut found = ByThread::default();
         for ((instance, tid), series) in side.view.counters(name) {
-            let is_one = instances.contains(&side.view.recording.text(instance));
-            if is_one && side.view.is_application(tid) {
+            if is_wanted(side.view.recording.text(instance)) && side.view.is_application(tid) {
                 found.0.entry(tid).or_default().push(series);
             }
         }
@@ -51,12 +59,24 @@ impl ByThread {
     }
 }
 
-/// Threads that take a good part of what the process receives: at least a tenth of the calls.
+/// Threads that take a good part of what the process receives in the recording: at least a tenth of the calls.
 pub fn receivers(case: &Case<'_>) -> HashSet<i64> {
-    const PART: f64 = 0.1;
     let calls = ByThread::of(&case.slow, counter::SYSTEM_CALLS_COUNT, RECEIVE);
-    let all: f64 = calls.0.keys().map(|tid| calls.total(*tid)).sum();
-    calls.0.keys().copied().filter(|tid| all > 0.0 && calls.total(*tid) >= PART * all).collect()
+    with_a_good_part(&calls, |tid| calls.total(tid))
+}
+
+/// The same of a side's time only. What others received before (one that loads everything at the start, say) does not
+/// count.
+pub fn receivers_in(side: &Side<'_>) -> HashSet<i64> {
+    let calls = ByThread::of(side, counter::SYSTEM_CALLS_COUNT, RECEIVE);
+    with_a_good_part(&calls, |tid| calls.rise(side, |one| one == tid))
+}
+
+fn with_a_good_part(calls: &ByThread, count: impl Fn(i64) -> f64) -> HashSet<i64> {
+    const PART: f64 = 0.1;
+    let counts: Vec<(i64, f64)> = calls.0.keys().map(|tid| (*tid, count(*tid))).collect();
+    let all: f64 = counts.iter().map(|(_, count)| count).sum();
+    counts.into_iter().filter(|(_, count)| all > 0.0 && *count >= PART * all).map(|(tid, _)| tid).collect()
 }
 
 /// Claims for CPU time of the application of which only the amount is known: from the kernel's part first,

@@ -32,6 +32,7 @@ const LIVE_COUNTERS: &[&str] = &[
     "vmstat_",
     "meminfo_",
     "cgroup_memory_",
+    "cgroup_io_",
     "machine_cpu_",
     "system_calls_",
     "blocked_",

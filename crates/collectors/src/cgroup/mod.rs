@@ -219,6 +219,10 @@ impl Observer for Watch {
         self.sources.iter_mut().for_each(|source| source.pace().due_now());
         self.look(found);
         self.numbers.close(found);
+        // The kernel takes a process that has ended out of its groups, which says nothing of their limits.
+        if !self.target.is_alive() {
+            return Vec::new();
+        }
         // A limit may have been changed meanwhile; the last fact is the one that holds.
         if let Ok((_, _, limits)) = open(&self.target)
             && limits != self.limits

@@ -132,6 +132,43 @@ pub(super) fn blkio(text: &[u8], is_bytes: bool) -> impl Iterator<Item = Io<'_>>
     })
 }
 
+/// What a device may do for the group per second.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct IoLimit<'a> {
+    /// `major:minor`.
+    pub(super) device: &'a str,
+    /// `read bytes`, `write requests` and so on.
+    pub(super) what: &'static str,
+    pub(super) per_second: u64,
+}
+
+/// Reads `io.max` of version 2; a field that says `max` is no limit.
+pub(super) fn io_max(text: &[u8]) -> impl Iterator<Item = IoLimit<'_>> {
+    lines(text).flat_map(|line| {
+        let mut fields = words(line);
+        let device = fields.next().and_then(utf8).unwrap_or_default();
+        fields.filter_map(move |field| {
+            let (key, value) = utf8(field)?.split_once('=')?;
+            let what = match key {
+                "rbps" => "read bytes",
+                "wbps" => "write bytes",
+                "riops" => "read requests",
+                "wiops" => "write requests",
+                _ => return None,
+            };
+            Some(IoLimit { device, what, per_second: number(value.as_bytes())? })
+        })
+    })
+}
+
+/// Reads one of `blkio.throttle.*_device` of version 1.
+pub(super) fn throttle<'a>(text: &'a [u8], what: &'static str) -> impl Iterator<Item = IoLimit<'a>> {
+    lines(text).filter_map(move |line| {
+        let mut fields = words(line);
+        Some(IoLimit { device: utf8(fields.next()?)?, what, per_second: number(fields.next()?)? })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -219,10 +256,21 @@ mod tests {
     }
 
     #[test]
+    fn limits_of_devices_of_both_versions() {
+        let says = |limit: IoLimit<'_>| format!("{} {} {}", limit.device, limit.what, limit.per_second);
+        let text = b"7:1 rbps=max wbps=5 riops=24 wiops=max\n254:0 rbps=1\nx\n";
+        let found: Vec<String> = io_max(text).map(says).collect();
+        assert_eq!(found, ["7:1 write bytes 5", "7:1 read requests 24", "254:0 read bytes 1"]);
+        let found: Vec<String> = throttle(b"7:1 24\n7:2\n7:3 x\n", "read requests").map(says).collect();
+        assert_eq!(found, ["7:1 read requests 24"]);
+    }
+
+    #[test]
     fn no_bytes_are_too_strange() {
         proptest::proptest!(|(bytes: Vec<u8>, text: String, line in "[0-9:/. a-z\\\\-]*\n")| {
             for bytes in [&bytes, text.as_bytes(), line.as_bytes()] {
                 let _ = (memberships(bytes), hierarchies(bytes), io_stat(bytes).count(), blkio(bytes, true).count());
+                let _ = (io_max(bytes).count(), throttle(bytes, "").count());
             }
             let _ = (below(&text, &line), CpuMax::read(&text), limit(&line));
         });

@@ -5,7 +5,7 @@ use std::time::Duration;
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::counter;
 
-use super::parse::{self, Io};
+use super::parse::{self, Io, IoLimit};
 use super::place::Group;
 use crate::numbers::Numbers;
 use crate::pace::Pace;
@@ -33,6 +33,10 @@ pub(super) enum Kind {
     IoStat,
     /// Bytes or requests per device of version 1.
     Blkio { is_bytes: bool },
+    /// `io.max`.
+    IoMax,
+    /// A limit per device of version 1, on this.
+    Throttle(&'static str),
     /// One number: processes and threads.
     Tasks,
     /// A pressure file about this resource.
@@ -64,6 +68,7 @@ pub(super) const UNIFIED: &[File] = &[
     file("memory.swap.current", Kind::Memory("swap"), SLOW, false),
     file("memory.stat", Kind::MemoryStat(""), SLOW, false),
     file("io.stat", Kind::IoStat, SLOW, false),
+    file("io.max", Kind::IoMax, SLOW, true),
     file("pids.current", Kind::Tasks, SLOW, false),
     file("cpu.pressure", Kind::Pressure("cpu"), FAST, false),
     file("memory.pressure", Kind::Pressure("memory"), FAST, false),
@@ -88,6 +93,10 @@ pub(super) const BY_CONTROLLER: &[(&str, &[File])] = &[
         &[
             file("blkio.throttle.io_service_bytes_recursive", Kind::Blkio { is_bytes: true }, SLOW, false),
             file("blkio.throttle.io_serviced_recursive", Kind::Blkio { is_bytes: false }, SLOW, false),
+            file("blkio.throttle.read_bps_device", Kind::Throttle("read bytes"), SLOW, false),
+            file("blkio.throttle.write_bps_device", Kind::Throttle("write bytes"), SLOW, false),
+            file("blkio.throttle.read_iops_device", Kind::Throttle("read requests"), SLOW, false),
+            file("blkio.throttle.write_iops_device", Kind::Throttle("write requests"), SLOW, false),
         ],
     ),
     ("pids", &[file("pids.current", Kind::Tasks, SLOW, false)]),
@@ -211,11 +220,17 @@ fn take(kind: Kind, text: &[u8], taker: &mut Taker<'_>) {
         }
         Kind::IoStat => parse::io_stat(text).for_each(|io| take_io(&io, taker)),
         Kind::Blkio { is_bytes } => parse::blkio(text, is_bytes).for_each(|io| take_io(&io, taker)),
+        Kind::IoMax => parse::io_max(text).for_each(|limit| take_limit(&limit, taker)),
+        Kind::Throttle(what) => parse::throttle(text, what).for_each(|limit| take_limit(&limit, taker)),
         Kind::Tasks => one().into_iter().for_each(|count| taker.see(counter::CGROUP_TASKS_COUNT, "", count)),
         Kind::Pressure(resource) => pressure::totals_us(text).for_each(|(share, us)| {
             taker.see(counter::CGROUP_PRESSURE_NS, &format!("{resource} {share}"), us as f64 * 1e3);
         }),
     }
+}
+
+fn take_limit(limit: &IoLimit<'_>, taker: &mut Taker<'_>) {
+    taker.see(counter::CGROUP_IO_LIMIT, &format!("{} {}", limit.device, limit.what), limit.per_second as f64);
 }
 
 fn take_cpu(field: &str, value: u64, taker: &mut Taker<'_>) {
@@ -287,6 +302,8 @@ mod tests {
             (Kind::CpuUsage, "5\n", "", "cgroup_cpu_ns  5"),
             (Kind::Memory("current"), "6\n", "/pods", "cgroup_memory_bytes current /pods 6"),
             (Kind::Limit, "9\n", "", "cgroup_memory_bytes limit 9"),
+            (Kind::IoMax, "7:1 rbps=max riops=24\n", "/pods", "cgroup_io_limit 7:1 read requests /pods 24"),
+            (Kind::Throttle("write bytes"), "7:1 24\n", "", "cgroup_io_limit 7:1 write bytes 24"),
             (Kind::MemoryFailures, "6\n", "", "cgroup_memory_events_count max 6"),
             (Kind::MemoryEvents, "oom_kill 1\n", "/a b", "cgroup_memory_events_count oom_kill /a b 1"),
             (Kind::Tasks, "27\n", "", "cgroup_tasks_count  27"),

@@ -90,3 +90,26 @@ fn a_quota_and_its_throttling_are_seen() {
     let seen = found.counters.rows().filter(|row| Some(row.name) == name).map(|row| row.value).fold(0.0, f64::max);
     assert!(seen >= 1.0 && seen <= count, "{seen} of {count}");
 }
+
+#[test]
+fn a_process_that_ends_was_not_moved_and_keeps_its_limits() {
+    let mut throttled = match Throttled::start() {
+        Ok(throttled) => throttled,
+        Err(error) => {
+            println!("SKIPPED: no control group with a quota can be made here: {error}");
+            return;
+        }
+    };
+    let target = Target::of(throttled.child.id()).unwrap();
+    let mut found = Recording::default();
+    let mut watch = Cgroup.start(&target, &crate::recorder::Plan::new(PathBuf::from("none")).order).unwrap();
+    watch.look(&mut found);
+    throttled.child.kill().unwrap();
+    let give_up = std::time::Instant::now() + Duration::from_secs(30);
+    while target.is_alive() && std::time::Instant::now() < give_up {
+        std::thread::yield_now();
+    }
+    watch.finish(&mut found);
+    assert_eq!(found.fact(subject::CGROUP, "cpu_limit"), Some("0.1"));
+    assert_eq!(found.losses.rows().count(), 0);
+}

@@ -1,9 +1,11 @@
+import com.sun.management.OperatingSystemMXBean;
 import fathomlab.Lab;
 import fathomlab.Loopback;
 import fathomlab.Work;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.lang.management.ManagementFactory;
 import java.net.HttpURLConnection;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -16,6 +18,7 @@ import java.util.concurrent.atomic.AtomicLong;
 /** Downloads objects of a fixed size from a server on the same machine, in one of several styles. */
 public final class ChattySocketReads {
     private static final int GOOD_BUFFER = 64 * 1024;
+    private static final int MAKE_READY = 2_000;
     private static final AtomicLong BYTES = new AtomicLong();
     private static final ThreadLocal<Socket> KEPT = new ThreadLocal<>();
 
@@ -23,48 +26,88 @@ public final class ChattySocketReads {
     private final int port;
     private final int objectBytes;
     private final int smallBuffer;
+    /** A client of some library; null when the style needs none. */
+    private final Download library;
+    private final AtomicLong downloads = new AtomicLong();
+    private final AtomicLong downloadingNs = new AtomicLong();
+    private final AtomicLong downloadedBytes = new AtomicLong();
+    private volatile long cpuBeforeNs;
     private final HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
-    private ChattySocketReads(Lab lab) {
+    private ChattySocketReads(Lab lab) throws Exception {
         style = lab.text("style");
         port = (int) lab.number("port");
         objectBytes = (int) lab.number("object_kb") << 10;
         smallBuffer = (int) lab.number("small_buffer");
+        library = style.endsWith("Download") ? Download.by(style, port, objectBytes) : null;
     }
 
     public static void main(String[] args) throws Exception {
         Lab lab = Lab.of(args);
         ChattySocketReads client = new ChattySocketReads(lab);
         Loopback.await(client.port);
+        client.compileLibrary(lab);
         lab.note("bytes_read", BYTES);
+        lab.onPhase("after", () -> client.cpuBeforeNs = cpuNs());
+        lab.onEnd(() -> client.note(lab));
         lab.run(request -> {
             Work.spin(50_000, request);
-            client.download(lab.in("after"));
+            boolean exposed = lab.in("after");
+            client.download(exposed ? client.style : "buffered", exposed);
         });
     }
 
-    private void download(boolean exposed) throws Exception {
-        switch (exposed ? style : "buffered") {
+    /** A large library takes its time to be compiled, which another lab is about. */
+    private void compileLibrary(Lab lab) throws Exception {
+        if (library != null) {
+            lab.awaitRecorder();
+            for (int i = 0; i < MAKE_READY; i++) {
+                library.get();
+            }
+        }
+    }
+
+    private void note(Lab lab) {
+        lab.note("exposed_downloads", downloads.get());
+        lab.note("exposed_bytes", downloadedBytes.get());
+        lab.note("exposed_downloading_ns", downloadingNs.get());
+        lab.note("exposed_process_cpu_ns", cpuNs() - cpuBeforeNs);
+    }
+
+    private static long cpuNs() {
+        return ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean()).getProcessCpuTime();
+    }
+
+    private void download(String how, boolean exposed) throws Exception {
+        long from = System.nanoTime();
+        long bytes = get(how);
+        BYTES.addAndGet(bytes);
+        if (exposed) {
+            downloads.incrementAndGet();
+            downloadedBytes.addAndGet(bytes);
+            downloadingNs.addAndGet(System.nanoTime() - from);
+        }
+    }
+
+    private long get(String how) throws Exception {
+        switch (how) {
             case "unbuffered":
-                ask(kept(0), smallBuffer);
-                break;
+                return ask(kept(0), smallBuffer);
             case "time_out":
-                ask(kept(10_000), GOOD_BUFFER);
-                break;
+                return ask(kept(10_000), GOOD_BUFFER);
             case "connection_per_object":
                 try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
-                    ask(socket, GOOD_BUFFER);
+                    return ask(socket, GOOD_BUFFER);
                 }
-                break;
             case "http_url_connection":
-                read(((HttpURLConnection) uri().toURL().openConnection()).getInputStream(), GOOD_BUFFER);
-                break;
+                return Download.drain(((HttpURLConnection) uri().toURL().openConnection()).getInputStream());
             case "http_client":
                 HttpRequest request = HttpRequest.newBuilder(uri()).build();
-                read(http.send(request, HttpResponse.BodyHandlers.ofInputStream()).body(), GOOD_BUFFER);
-                break;
+                return Download.drain(http.send(request, HttpResponse.BodyHandlers.ofInputStream()).body());
+            case "buffered":
+                return ask(kept(0), GOOD_BUFFER);
             default:
-                ask(kept(0), GOOD_BUFFER);
+                return library.get();
         }
     }
 
@@ -84,7 +127,7 @@ public final class ChattySocketReads {
     }
 
     /** The bare protocol: a size, and that many bytes. */
-    private void ask(Socket socket, int bufferBytes) throws IOException {
+    private long ask(Socket socket, int bufferBytes) throws IOException {
         DataOutputStream out = new DataOutputStream(socket.getOutputStream());
         out.writeInt(objectBytes);
         InputStream in = socket.getInputStream();
@@ -96,15 +139,6 @@ public final class ChattySocketReads {
             }
             left -= read;
         }
-        BYTES.addAndGet(objectBytes);
-    }
-
-    private static void read(InputStream body, int bufferBytes) throws IOException {
-        byte[] buffer = new byte[bufferBytes];
-        try (InputStream in = body) {
-            for (int read = in.read(buffer); read >= 0; read = in.read(buffer)) {
-                BYTES.addAndGet(read);
-            }
-        }
+        return objectBytes;
     }
 }

@@ -31,12 +31,13 @@ public final class ObjectServer {
         }
     }
 
-    /** The number in "/307200 HTTP/1.1", after which the rest of the head is skipped. */
+    /** The number at the end of the path in "/objects/307200?x=y HTTP/1.1"; the rest of the head is skipped. */
     private static int sizeInRequest(DataInputStream in) throws IOException {
         StringBuilder head = new StringBuilder();
         while (head.indexOf("\r\n\r\n") < 0) {
             head.append((char) in.readUnsignedByte());
         }
-        return Integer.parseInt(head.substring(1, head.indexOf(" ")));
+        String path = head.substring(0, head.indexOf(" ")).split("\\?")[0];
+        return Integer.parseInt(path.substring(path.lastIndexOf('/') + 1));
     }
 }

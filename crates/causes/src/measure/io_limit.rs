@@ -1,0 +1,153 @@
+//! Waits for files whose requests a control group holds back (`io.max`, `blkio.throttle`): that happens before the block
+//! layer queues them, so that its events show a quick device and nothing of the wait. What shows it is a thread that
+//! waits for a file while no request is under way, in a group that uses much of what it may.
+
+use fathom_evidence::kinds::{counter, span};
+use fathom_evidence::tables::Span;
+use fathom_timeline::Series;
+
+use crate::case::{Case, Side};
+use crate::cause::{Claim, Finding, Standing};
+use crate::explanation::Evidence;
+use crate::measure::block::{self, LONGER};
+use crate::say;
+
+/// Requests come at random: a limit of which less than half is used delays one by less than half its turn.
+const USED: f64 = 0.5;
+
+/// Most of the waiting has to be without a request, or the requests explain it.
+const MOST: f64 = 0.5;
+
+/// A limit and its use.
+#[derive(Debug, Clone, PartialEq)]
+struct Limit {
+    /// `major:minor`.
+    device: String,
+    /// `read requests`, `write bytes` and so on.
+    what: String,
+    per_second: f64,
+    used_per_second: f64,
+}
+
+impl Limit {
+    fn used(&self) -> f64 {
+        self.used_per_second / self.per_second
+    }
+
+    /// `22.9 of 24 read requests per second`.
+    fn says(&self) -> String {
+        let number = |value: f64| if self.what.ends_with("bytes") { say::bytes(value) } else { say::number(value) };
+        format!("{} of {} {} per second", number(self.used_per_second), number(self.per_second), self.what)
+    }
+}
+
+/// The waits of one side for files.
+#[derive(Debug, Default, Clone, Copy)]
+struct Waits {
+    count: usize,
+    all_ns: f64,
+    /// While no request of the waiting thread, nor when it had none anybody's write, was under way.
+    without_ns: f64,
+}
+
+impl Waits {
+    fn mean_ns(self) -> f64 {
+        self.without_ns / self.count.max(1) as f64
+    }
+}
+
+/// What a limit did; `None` when the waits have requests, or no limit is used much.
+pub fn find(case: &Case<'_>) -> Option<Finding> {
+    let waits = waits(case, &case.slow);
+    let limit = most_used(&case.slow).filter(|limit| limit.used() >= USED)?;
+    if waits.without_ns < MOST * waits.all_ns || waits.without_ns <= 0.0 {
+        return None;
+    }
+    let quiet = case.quiet.as_ref().map(|quiet| self::waits(case, quiet));
+    let standing = match quiet {
+        Some(quiet) if waits.mean_ns() < LONGER * quiet.mean_ns() => Standing::Faint,
+        Some(_) => Standing::Seen,
+        None => Standing::Indicated,
+    };
+    let mut finding = Finding::new(standing, says(&waits, &limit)).with_all(evidence(case, &waits, quiet, &limit));
+    finding.claims = claims(case);
+    finding
+        .actions
+        .push("more of the disk for the control group (io.max, blkio.throttle), or fewer requests".to_owned());
+    Some(finding)
+}
+
+fn says(waits: &Waits, limit: &Limit) -> String {
+    format!(
+        "threads wait for files before their requests are queued ({} of {}): the control group uses {} that it may on {}",
+        say::time(waits.without_ns),
+        say::time(waits.all_ns),
+        limit.says(),
+        limit.device
+    )
+}
+
+fn evidence(case: &Case<'_>, waits: &Waits, quiet: Option<Waits>, limit: &Limit) -> [Evidence; 2] {
+    let mean = (waits.mean_ns(), quiet.map(Waits::mean_ns));
+    let words = &[counter::CGROUP_IO_LIMIT, counter::CGROUP_IO_COUNT, counter::CGROUP_IO_BYTES];
+    [
+        case.evidence("mean wait for a file without a request", mean, "ns", "spans").of(&[
+            span::SYSTEM_CALL,
+            span::PAGE_FAULT,
+            span::BLOCK_REQUEST,
+        ]),
+        case.evidence("used of the limit of the control group", (limit.used(), None), "ratio", "counters").of(words),
+    ]
+}
+
+/// The limit of which most is used.
+fn most_used(side: &Side<'_>) -> Option<Limit> {
+    let limits = side.view.counters(counter::CGROUP_IO_LIMIT);
+    let limits = limits.iter().filter_map(|((instance, _), series)| {
+        let mut words = side.view.recording.text(*instance).splitn(4, ' ');
+        let (device, operation, unit) = (words.next()?, words.next()?, words.next()?);
+        // One that was set later did nothing before; the last one holds.
+        let end_ns = side.time.iter().last()?.1;
+        let per_second = series.0.iter().take_while(|(at_ns, _)| *at_ns < end_ns).last()?.1;
+        let used = if unit == "bytes" { counter::CGROUP_IO_BYTES } else { counter::CGROUP_IO_COUNT };
+        let used_per_second = side.rise(&of_device(side, used, &format!("{device} {operation}"))) / side.seconds();
+        let (device, what) = (device.to_owned(), format!("{operation} {unit}"));
+        (per_second > 0.0).then_some(Limit { device, what, per_second, used_per_second })
+    });
+    limits.max_by(|one, other| one.used().total_cmp(&other.used()))
+}
+
+/// What the group used of a device. Flight Recorder counts the same for all devices together, and more often, so that the
+/// view's choice of one source would leave nothing here.
+fn of_device(side: &Side<'_>, name: &str, instance: &str) -> Series {
+    let recording = side.view.recording;
+    let (Some(name), Some(instance)) = (recording.strings.find(name), recording.strings.find(instance)) else {
+        return Series::default();
+    };
+    let rows = recording.counters.rows().filter(|row| row.name == name && row.instance == instance);
+    let mut points: Vec<(i64, f64)> = rows.map(|row| (row.time_ns, row.value)).collect();
+    points.sort_by_key(|point| point.0);
+    Series(points)
+}
+
+fn waits(case: &Case<'_>, side: &Side<'_>) -> Waits {
+    let lives = block::Lives::of(side.view);
+    let mut waits = Waits::default();
+    // The JVM tells its reads and writes of files as well as the kernel does: what both saw counts once.
+    let is_of_kernel = |span: &Span| [span::SYSTEM_CALL, span::PAGE_FAULT].contains(&case.recording().text(span.kind));
+    let victims: Vec<Span> = block::victims(case, side).map(|(_, victim)| victim).collect();
+    let has_kernel = victims.iter().any(is_of_kernel);
+    for victim in victims.iter().filter(|victim| is_of_kernel(victim) || !has_kernel) {
+        let length_ns = victim.duration_ns.max(0) as f64;
+        waits.count += 1;
+        waits.all_ns += length_ns;
+        waits.without_ns += (length_ns - lives.within_ns(victim) as f64).max(0.0);
+    }
+    waits
+}
+
+fn claims(case: &Case<'_>) -> Vec<Claim> {
+    let lives = block::Lives::of(case.view());
+    let without = |victim: &Span| victim.duration_ns.max(0) - lives.within_ns(victim);
+    block::claims_of(block::victims(case, &case.slow).map(|(wait, victim)| (wait, without(&victim).max(0))))
+}
