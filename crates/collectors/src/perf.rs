@@ -2,6 +2,7 @@
 //! a record in a ring, which needs neither BPF nor, for a process of the same user, any right.
 
 mod attributes;
+mod clock;
 pub(crate) mod records;
 mod ring;
 
@@ -11,6 +12,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use libbpf_rs::libbpf_sys::perf_event_attr;
 
 pub(crate) use attributes::{FaultEvent, attributes};
+pub(crate) use clock::PerfClock;
 pub(crate) use ring::Ring;
 
 /// Of `perf_event_open`: programs that this one starts do not inherit the descriptor.
@@ -25,7 +27,7 @@ const PERF_EVENT_IOC_SET_OUTPUT: libc::Ioctl = 0x2405;
 pub(crate) enum Whom {
     /// Everybody on this CPU.
     Cpu(u32),
-    /// This thread, wherever it runs.
+    /// This thread, wherever it runs; 0 for the one that calls.
     Thread(u32),
 }
 

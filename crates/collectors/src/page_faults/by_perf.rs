@@ -20,6 +20,7 @@ use super::rows::Rows;
 use super::{BUCKETS, COUNT_PERIOD, NAME};
 use crate::clock::monotonic_ns;
 use crate::pace::Pace;
+use crate::perf::PerfClock;
 use crate::symbols::UserStack;
 use crate::{Observer, Order, Refusal, Target, Tier};
 use switches::Switches;
@@ -41,13 +42,19 @@ const THREADS_PERIOD: Duration = Duration::from_millis(100);
 
 /// Whether a thread of the target could be observed.
 pub(super) fn check(target: &Target) -> Result<(), Refusal> {
-    Opener::new(target).map(|_| ())
+    Opener::new(target)?;
+    clock().map(|_| ())
+}
+
+fn clock() -> Result<PerfClock, Refusal> {
+    let refusal = |error| Refusal::new(format!("the clock of perf events could not be read: {error}"), "");
+    PerfClock::new().map_err(refusal)
 }
 
 /// Begins to observe; `refusal` is why there is no better way.
 pub(super) fn start(target: &Target, order: &Order, refusal: &Refusal) -> Result<Box<dyn Observer>, Refusal> {
     let mut observer = ByPerf {
-        threads: Threads::new(Opener::new(target)?),
+        threads: Threads::new(Opener::new(target)?, clock()?),
         threshold_ns: order.page_fault_ns,
         histogram: [0; BUCKETS as usize],
         rows: Rows::new(target, order),
@@ -96,6 +103,7 @@ impl Observer for ByPerf {
         if let Some(reading) = self.pace.begin(monotonic_ns()) {
             self.count(found);
             self.leave_the_busiest(found);
+            self.threads.read_clock();
             self.pace.end(reading);
         }
     }

@@ -43,6 +43,11 @@ impl Ring {
         &self.taken
     }
 
+    /// What was taken last.
+    pub(crate) fn taken(&self) -> &[u8] {
+        &self.taken
+    }
+
     fn position(&self, at: usize) -> &AtomicU64 {
         // SAFETY: within the first page and aligned; both sides access these words atomically.
         unsafe { AtomicU64::from_ptr(self.pages.as_mut_ptr().add(at).cast()) }

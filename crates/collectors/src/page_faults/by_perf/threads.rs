@@ -11,11 +11,13 @@ use super::super::{BUCKETS, Fault};
 use super::watched::{BEGINS_BYTES, MAJOR_HEAD_BYTES, MINOR_BYTES, Opener, Watched};
 use crate::bpf::words;
 use crate::clock::monotonic_ns;
+use crate::perf::PerfClock;
 use crate::perf::records::{Record, UserSample, records};
 use crate::symbols::this_machine;
 
-/// From the reading of the clock for a record until it can be taken from the ring.
-const SLACK_NS: i64 = 1_000_000;
+/// After a time that cannot be, so long no fault is believed to have taken what it seems to: somebody else records the
+/// same events by another clock, and of some only the beginning, or only the end, has that clock's time.
+const DISTRUST_NS: i64 = 10_000_000_000;
 
 /// A ring in which there was more than this at a look fills fast.
 const BUSY_BYTES: usize = 1 << 10;
@@ -37,21 +39,25 @@ pub(super) struct Threads {
     /// How many of them are left alone although they could be.
     left: u64,
     said: String,
+    clock: PerfClock,
     /// Records with a time that cannot be.
     of_other_clocks: u64,
+    distrust_until_ns: i64,
     /// Faults of threads that have ended of which it is not known how long they took.
     untimed: u64,
 }
 
 impl Threads {
-    pub(super) fn new(opener: Opener) -> Threads {
+    pub(super) fn new(opener: Opener, clock: PerfClock) -> Threads {
         Threads {
             opener,
             watched: HashMap::new(),
             unseen: HashSet::new(),
             left: 0,
             said: String::new(),
+            clock,
             of_other_clocks: 0,
+            distrust_until_ns: i64::MIN,
             untimed: 0,
         }
     }
@@ -90,30 +96,39 @@ impl Threads {
         histogram: &mut [u64; BUCKETS as usize],
         mut tell: impl FnMut(Found<'_>),
     ) {
-        for (tid, watched) in &mut self.watched {
-            if only_busy && !watched.is_busy {
-                continue;
-            }
-            let (began_ns, from_ns) = (monotonic_ns(), watched.taken_ns - SLACK_NS);
-            let taken = watched.ring.take();
-            (watched.taken_ns, watched.is_busy) = (began_ns, taken.len() > BUSY_BYTES);
-            let to_ns = if taken.is_empty() { from_ns } else { monotonic_ns() };
-            for record in records(taken) {
-                let Some((mut event, user)) = event(record) else { continue };
-                if event.time_ns().is_some_and(|time_ns| !(from_ns..=to_ns).contains(&time_ns)) {
-                    self.of_other_clocks += 1;
-                    event = Event::Lost;
-                }
-                if let Some(mut fault) = watched.pairs.see(event, histogram) {
-                    let user = user.map(|user| (registers(&user), user.stack));
-                    // The kernel's own instruction tells nothing of the program.
-                    if fault.in_kernel {
-                        fault.instruction = user.as_ref().and_then(|(registers, _)| registers.instruction_pointer());
-                    }
-                    tell(Found { tid: *tid, fault, user });
-                }
-            }
+        let ahead_ns = self.clock.ahead_ns();
+        let chosen = |watched: &Watched| !only_busy || watched.is_busy;
+        let mut strange = 0;
+        for watched in self.watched.values_mut().filter(|watched| chosen(watched)) {
+            watched.take();
+            strange += watched.strange_times(ahead_ns);
         }
+        if strange > 0 {
+            self.of_other_clocks += strange;
+            self.distrust_until_ns = monotonic_ns() + DISTRUST_NS;
+        }
+        let is_distrusted = monotonic_ns() < self.distrust_until_ns;
+        for (tid, watched) in self.watched.iter_mut().filter(|(_, watched)| chosen(watched)) {
+            for record in records(watched.ring.taken()) {
+                let Some((event, user)) = event(record) else { continue };
+                let event = if is_distrusted { Event::Lost } else { event };
+                let Some(mut fault) = watched.pairs.see(event, histogram) else { continue };
+                fault.began_ns -= ahead_ns;
+                let user = user.map(|user| (registers(&user), user.stack));
+                // The kernel's own instruction tells nothing of the program.
+                if fault.in_kernel {
+                    fault.instruction = user.as_ref().and_then(|(registers, _)| registers.instruction_pointer());
+                }
+                tell(Found { tid: *tid, fault, user });
+            }
+            watched.is_busy = watched.ring.taken().len() > BUSY_BYTES;
+        }
+    }
+
+    /// Reads the clock of the events again, as clocks drift.
+    pub(super) fn read_clock(&mut self) {
+        // Where that fails the last reading is as good as any.
+        let _ = self.clock.read();
     }
 
     /// Leaves a thread alone from now on.
@@ -143,7 +158,7 @@ impl Threads {
             (
                 loss::EVENTS_LOST,
                 self.of_other_clocks,
-                "events of page faults with the time of another clock: somebody else records them too, and Linux 6.2 and later confuse the two"
+                "events of page faults with the time of another clock: somebody else records them too, and Linux 6.2 and later confuse the two; for ten seconds after each no page fault is a span"
                     .to_owned(),
             ),
             (
@@ -165,6 +180,11 @@ impl Threads {
             ),
         ]
     }
+}
+
+/// The time of a record.
+pub(super) fn time_of(record: Record<'_>) -> Option<i64> {
+    event(record)?.0.time_ns()
 }
 
 /// What a record says, and the thread as it then was; `None` when it is none of ours.

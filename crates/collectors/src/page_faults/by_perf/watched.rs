@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 
 use fathom_symbols::unwind::Registers;
@@ -12,9 +13,11 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::super::pairs::Pairs;
 use super::super::parse::ThreadFaults;
+use super::threads::time_of;
 use crate::bpf::online_cpus;
 use crate::clock::monotonic_ns;
 use crate::host::effective_capabilities;
+use crate::perf::records::records;
 use crate::perf::{self, FaultEvent, Ring, Whom};
 use crate::symbols::this_machine;
 use crate::{Refusal, Target};
@@ -26,14 +29,20 @@ const LEAST_RING_BYTES: usize = 4 << 10;
 /// Of a stack, however small the ring is.
 const LEAST_STACK_BYTES: usize = 1 << 10;
 
+/// The clock of the events is known, and goes alike on all CPUs, so well at least.
+const SLACK_NS: i64 = 1_000_000;
+
 /// May lock as much memory as it wants.
 const CAP_IPC_LOCK: u32 = 14;
 
 /// A thread that is observed.
 pub(super) struct Watched {
     pub(super) ring: Ring,
-    /// When it was emptied last.
-    pub(super) taken_ns: i64,
+    /// When what was taken last can have come, on the monotonic clock, and from when on what is taken next.
+    taken: Range<i64>,
+    next_ns: i64,
+    /// The time of its last record.
+    last_ns: i64,
     /// Whether there were many records then.
     pub(super) is_busy: bool,
     pub(super) pairs: Pairs,
@@ -44,6 +53,26 @@ pub(super) struct Watched {
 }
 
 impl Watched {
+    /// Empties the ring.
+    pub(super) fn take(&mut self) {
+        let began_ns = monotonic_ns();
+        self.ring.take();
+        self.taken = self.next_ns..monotonic_ns();
+        self.next_ns = began_ns;
+    }
+
+    /// How many of the records taken last have a time that cannot be: of before or after they came, or before that of
+    /// the record before. `ahead_ns` is what their clock is ahead of the monotonic one.
+    pub(super) fn strange_times(&mut self, ahead_ns: i64) -> u64 {
+        let possible = self.taken.start + ahead_ns - SLACK_NS..=self.taken.end + ahead_ns + SLACK_NS;
+        let mut strange = 0;
+        for time_ns in records(self.ring.taken()).filter_map(time_of) {
+            strange += u64::from(!possible.contains(&time_ns) || time_ns < self.last_ns - SLACK_NS);
+            self.last_ns = time_ns;
+        }
+        strange
+    }
+
     /// The faults of the thread so far. Those served are counted also where a ring had no room.
     pub(super) fn counts(&self) -> ThreadFaults {
         let (minor, major) = (perf::count_of(self.minor.as_fd()), perf::count_of(self.major.as_fd()));
@@ -105,10 +134,11 @@ impl Opener {
         for served in [&minor, &major] {
             perf::share_ring(served.as_fd(), begins.as_fd())?;
         }
-        let (taken_ns, pairs) = (monotonic_ns(), Pairs::default());
+        let (now_ns, pairs) = (monotonic_ns(), Pairs::default());
         // Ends first: a beginning that is seen must find its end.
         perf::enable(begins.as_fd())?;
-        Ok(Watched { ring, taken_ns, is_busy: false, pairs, _begins: begins, minor, major })
+        let taken = now_ns..now_ns;
+        Ok(Watched { ring, taken, next_ns: now_ns, last_ns: 0, is_busy: false, pairs, _begins: begins, minor, major })
     }
 
     /// As large as is allowed now.
@@ -146,8 +176,6 @@ impl Opener {
     fn attributes(&self, event: FaultEvent, fields: u32) -> perf_event_attr {
         let mut attributes = perf::attributes(event);
         attributes.sample_type = u64::from(fields);
-        attributes.set_use_clockid(1);
-        attributes.clockid = libc::CLOCK_MONOTONIC;
         attributes.set_exclude_kernel(u64::from(!self.sees_kernel));
         attributes.set_exclude_hv(1);
         attributes
