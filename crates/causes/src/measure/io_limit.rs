@@ -58,19 +58,20 @@ impl Waits {
 
 /// What a limit did; `None` when the waits have requests, or no limit is used much.
 pub fn find(case: &Case<'_>) -> Option<Finding> {
-    let waits = waits(case, &case.slow);
     let limit = most_used(&case.slow).filter(|limit| limit.used() >= USED)?;
+    let lives = block::Lives::of(case.view());
+    let waits = waits(case, &case.slow, &lives);
     if waits.without_ns < MOST * waits.all_ns || waits.without_ns <= 0.0 {
         return None;
     }
-    let quiet = case.quiet.as_ref().map(|quiet| self::waits(case, quiet));
+    let quiet = case.quiet.as_ref().map(|quiet| self::waits(case, quiet, &block::Lives::of(quiet.view)));
     let standing = match quiet {
         Some(quiet) if waits.mean_ns() < LONGER * quiet.mean_ns() => Standing::Faint,
         Some(_) => Standing::Seen,
         None => Standing::Indicated,
     };
     let mut finding = Finding::new(standing, says(&waits, &limit)).with_all(evidence(case, &waits, quiet, &limit));
-    finding.claims = claims(case);
+    finding.claims = claims(case, &lives);
     finding
         .actions
         .push("more of the disk for the control group (io.max, blkio.throttle), or fewer requests".to_owned());
@@ -130,8 +131,7 @@ fn of_device(side: &Side<'_>, name: &str, instance: &str) -> Series {
     Series(points)
 }
 
-fn waits(case: &Case<'_>, side: &Side<'_>) -> Waits {
-    let lives = block::Lives::of(side.view);
+fn waits(case: &Case<'_>, side: &Side<'_>, lives: &block::Lives) -> Waits {
     let mut waits = Waits::default();
     // The JVM tells its reads and writes of files as well as the kernel does: what both saw counts once.
     let is_of_kernel = |span: &Span| [span::SYSTEM_CALL, span::PAGE_FAULT].contains(&case.recording().text(span.kind));
@@ -146,8 +146,7 @@ fn waits(case: &Case<'_>, side: &Side<'_>) -> Waits {
     waits
 }
 
-fn claims(case: &Case<'_>) -> Vec<Claim> {
-    let lives = block::Lives::of(case.view());
+fn claims(case: &Case<'_>, lives: &block::Lives) -> Vec<Claim> {
     let without = |victim: &Span| victim.duration_ns.max(0) - lives.within_ns(victim);
     block::claims_of(block::victims(case, &case.slow).map(|(wait, victim)| (wait, without(&victim).max(0))))
 }
