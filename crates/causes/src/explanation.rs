@@ -141,6 +141,11 @@ pub struct Evidence {
 }
 
 impl Evidence {
+    /// What the measurement of the CPU that other processes used says of itself.
+    pub const CPU_OF_OTHERS: &str = "CPU of other processes";
+}
+
+impl Evidence {
     /// Says what it was read from.
     #[must_use]
     pub fn of(mut self, words: &[&str]) -> Evidence {

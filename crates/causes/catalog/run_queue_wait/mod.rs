@@ -20,9 +20,6 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
-/// What the evidence says of the CPU that other processes used.
-const OF_OTHERS: &str = "CPU of other processes";
-
 /// Use of all CPUs from which a thread that wants to run has to wait.
 const BUSY: f64 = 0.9;
 
@@ -58,7 +55,7 @@ fn counted(case: &Case<'_>) -> Finding {
         finding = finding.with(cpus_in_use(case, machine));
     }
     if let Some(cores) = case.cores_of_others() {
-        let of_others = case.evidence(OF_OTHERS, cores, "cores", "counters");
+        let of_others = case.evidence(Evidence::CPU_OF_OTHERS, cores, "cores", "counters");
         finding = finding.with(of_others.of(&[counter::CPU_MACHINE_RATIO]));
     }
     finding.claims.push(Claim::all(Cell::Runnable));

@@ -6,13 +6,12 @@ use serde_json::Value;
 
 /// In what an explanation is not as expected; nothing when it is. `dose` is what the program noted, as JSON.
 pub(super) fn problems(expected: &Expectation, explanation: &Explanation, dose: &str) -> Vec<String> {
-    let of_the_machine =
-        |id: &str| expected.cause() != Some(id) && busy_machine(explanation).is_some_and(|it| it.id == id);
-    let accused: Vec<&str> =
-        accused(explanation).map(|cause| cause.id.as_str()).filter(|id| !of_the_machine(id)).collect();
+    let of_the_machine = busy_machine(expected, explanation);
+    let of_the_lab = accused(explanation).map(|cause| cause.id.as_str()).filter(|id| Some(*id) != of_the_machine);
+    let accused: Vec<&str> = of_the_lab.collect();
     match expected {
         Expectation::Nothing(_) if explanation.slow.is_empty() => Vec::new(),
-        Expectation::Nothing(_) if accused.is_empty() && busy_machine(explanation).is_some() => Vec::new(),
+        Expectation::Nothing(_) if accused.is_empty() && of_the_machine.is_some() => Vec::new(),
         Expectation::Nothing(_) => vec![match accused.as_slice() {
             [] => "something was slow".to_owned(),
             accused => format!("something was slow, and {} accused", accused.join(", ")),
@@ -32,19 +31,21 @@ pub(super) fn accused(explanation: &Explanation) -> impl Iterator<Item = &CauseV
     explanation.causes.iter().filter(|cause| cause.verdict <= Verdict::Likely)
 }
 
-/// The verdict on a machine whose CPUs other processes took: it is true of the machine, whatever the lab is made for.
-fn busy_machine(explanation: &Explanation) -> Option<&CauseVerdict> {
+/// The cause that is accused because other processes took the CPUs, in a lab that is made for another: it is true of the
+/// machine.
+fn busy_machine(expected: &Expectation, explanation: &Explanation) -> Option<&'static str> {
+    const WAITING: &str = "run_queue_wait";
     /// What a machine at rest uses beside the lab is less.
     const AT_REST_CORES: f64 = 0.2;
-    let of_others = |evidence: &Evidence| evidence.says == "CPU of other processes" && evidence.value >= AT_REST_CORES;
-    accused(explanation).find(|cause| cause.id == "run_queue_wait" && cause.evidence.iter().any(of_others))
+    let of_others = |evidence: &Evidence| evidence.says == Evidence::CPU_OF_OTHERS && evidence.value >= AT_REST_CORES;
+    let mut waiting = accused(explanation).filter(|cause| cause.id == WAITING && expected.cause() != Some(WAITING));
+    waiting.any(|cause| cause.evidence.iter().any(of_others)).then_some(WAITING)
 }
 
 /// What a reader must know of a run that is as expected nevertheless.
 pub(super) fn remark(expected: &Expectation, explanation: &Explanation) -> Option<&'static str> {
-    let is_of_the_lab = expected.cause() == Some("run_queue_wait");
-    (!is_of_the_lab && busy_machine(explanation).is_some())
-        .then_some("other processes took the CPUs meanwhile, so the figures are not those of a quiet machine")
+    busy_machine(expected, explanation)
+        .map(|_| "other processes took the CPUs meanwhile, so the figures are not those of a quiet machine")
 }
 
 /// As JSON has it: `not_enough`.
