@@ -34,7 +34,7 @@ const ANSWERS_SUSPICION: f64 = 0.5;
 
 /// Explains a recording.
 pub fn explain(recording: &Recording, options: &ExplainOptions<'_>) -> Explanation {
-    investigate(recording, options).map_or_else(|| summary::of_nothing(recording), |(_, explanation)| explanation)
+    investigate(recording, options).map_or_else(|| explain_nothing(recording), |(_, explanation)| explanation)
 }
 
 /// The answer for a recording without anything in it that has a time.

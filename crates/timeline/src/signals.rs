@@ -219,10 +219,15 @@ pub(crate) fn all(view: &View<'_>, account: &Account) -> Vec<Signal> {
         if matches!(signal.kind, SignalKind::RunQueue | SignalKind::PageFaults) {
             forget_unobserved(&mut signal.values, &account.observed);
         }
-        let disturbed = signal.values.iter_mut().zip(&account.disturbed).filter(|(_, is)| **is);
-        disturbed.for_each(|(value, _)| *value = f64::NAN);
+        forget_disturbed(&mut signal.values, account);
     }
     signals
+}
+
+/// What Fathom itself disturbed is neither slow nor quiet.
+pub(crate) fn forget_disturbed(values: &mut [f64], account: &Account) {
+    let disturbed = values.iter_mut().zip(&account.disturbed).filter(|(_, is)| **is);
+    disturbed.for_each(|(value, _)| *value = f64::NAN);
 }
 
 /// Where nobody looked a signal is no number, so that it is neither slow nor quiet.

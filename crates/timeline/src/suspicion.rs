@@ -10,7 +10,7 @@ use fathom_evidence::kinds::event;
 use crate::account::Account;
 use crate::cells::Cell;
 use crate::grid::BUCKET_NS;
-use crate::signals::{Signal, SignalKind};
+use crate::signals::{Signal, SignalKind, forget_disturbed};
 use crate::view::View;
 
 /// CPU of the code below Java. `None` where no samples tell the layers.
@@ -19,9 +19,7 @@ pub(crate) fn signal(view: &View<'_>, account: &Account) -> Option<Signal> {
     let mut values: Vec<f64> = account.sum(Cell::is_below_java).into_iter().map(|ns| ns / BUCKET_NS as f64).collect();
     let start = account.startup.warm_up_buckets.min(values.len());
     values[..start].fill(f64::NAN);
-    for (value, _) in values.iter_mut().zip(&account.disturbed).filter(|(_, is)| **is) {
-        *value = f64::NAN;
-    }
+    forget_disturbed(&mut values, account);
     Some(Signal {
         kind: SignalKind::BelowJava,
         values,

@@ -10,7 +10,7 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use super::parse::{SlowFault, ThreadFaults};
 use super::rows::Rows;
 use super::{COUNT_PERIOD, NAME};
-use crate::bpf::{Programs, Recipe, Ring, Table, words};
+use crate::bpf::{Programs, Recipe, Ring, Table, tid_of, words};
 use crate::clock::monotonic_ns;
 use crate::pace::Pace;
 use crate::perf::FaultEvent;
@@ -101,7 +101,7 @@ impl ByBpf {
         self.threads.read();
         self.rows.read();
         for (key, value) in self.threads.rows() {
-            self.rows.count(found, tid(key), ThreadFaults::parse(value));
+            self.rows.count(found, tid_of(key), ThreadFaults::parse(value));
         }
         self.forget_ended_threads();
         let histogram = &self.histogram;
@@ -138,8 +138,4 @@ fn in_bucket(histogram: &MapHandle, bucket: u32) -> u64 {
     let read = histogram.lookup_percpu(&bucket.to_ne_bytes(), MapFlags::ANY);
     let per_cpu = read.ok().flatten().unwrap_or_default();
     per_cpu.iter().filter_map(|value| words(value).next()).sum()
-}
-
-fn tid(key: &[u8]) -> u32 {
-    key.try_into().map_or(0, u32::from_ne_bytes)
 }

@@ -22,7 +22,7 @@ use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StackId};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-use crate::bpf::{Calls, Programs, Recipe, Ring, Rise, Rises, Table, counter_of};
+use crate::bpf::{Calls, Programs, Recipe, Ring, Rise, Rises, Table, counter_of, tid_of};
 use crate::clock::monotonic_ns;
 use crate::pace::Pace;
 use crate::symbols::Symbols;
@@ -215,12 +215,12 @@ impl Observed {
         for (key, value) in self.threads.rows() {
             let waits = Waits::parse(value);
             let waits = until_ns.map_or(waits, |until_ns| waits.until(until_ns));
-            if let Some(rise) = self.counted.see(tid(key), waits.sums) {
-                add_waits(tid(key), &rise, found);
+            if let Some(rise) = self.counted.see(tid_of(key), waits.sums) {
+                add_waits(tid_of(key), &rise, found);
             }
             if waits.has_ended {
                 self.threads.remove(key);
-                self.counted.forget(&tid(key));
+                self.counted.forget(&tid_of(key));
             }
         }
     }
@@ -255,10 +255,6 @@ impl Observed {
         ];
         self.programs.tell_losses(found, NAME, lost);
     }
-}
-
-fn tid(key: &[u8]) -> u32 {
-    key.try_into().map_or(0, u32::from_ne_bytes)
 }
 
 /// The letter that `ps` shows.
