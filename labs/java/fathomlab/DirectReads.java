@@ -33,6 +33,7 @@ public final class DirectReads {
         DirectReads service = new DirectReads(file);
         lab.onEnd(() -> {
             lab.note("reads", service.reads.sum());
+            lab.note("reading_ns", service.readNs.sum());
             lab.note("read_ns", service.readNs.sum() / (double) Math.max(1, service.reads.sum()));
         });
         lab.run(request -> {

@@ -88,15 +88,18 @@ fn says(waits: &Waits, limit: &Limit) -> String {
     )
 }
 
-fn evidence(case: &Case<'_>, waits: &Waits, quiet: Option<Waits>, limit: &Limit) -> [Evidence; 2] {
+fn evidence(case: &Case<'_>, waits: &Waits, quiet: Option<Waits>, limit: &Limit) -> [Evidence; 3] {
     let mean = (waits.mean_ns(), quiet.map(Waits::mean_ns));
+    let total = (
+        waits.without_ns / case.slow.seconds(),
+        quiet.zip(case.quiet.as_ref()).map(|(waits, side)| waits.without_ns / side.seconds()),
+    );
+    // Short waits are not recorded: they would bring the mean down, but hardly add to the total.
+    let spans = &[span::SYSTEM_CALL, span::PAGE_FAULT, span::BLOCK_REQUEST];
     let words = &[counter::CGROUP_IO_LIMIT, counter::CGROUP_IO_COUNT, counter::CGROUP_IO_BYTES];
     [
-        case.evidence("mean wait for a file without a request", mean, "ns", "spans").of(&[
-            span::SYSTEM_CALL,
-            span::PAGE_FAULT,
-            span::BLOCK_REQUEST,
-        ]),
+        case.evidence("waited for files without a request", total, "ns/s", "spans").of(spans),
+        case.evidence("mean of these waits", mean, "ns", "spans").of(spans),
         case.evidence("used of the limit of the control group", (limit.used(), None), "ratio", "counters").of(words),
     ]
 }

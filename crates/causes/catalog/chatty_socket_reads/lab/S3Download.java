@@ -1,7 +1,3 @@
-import java.net.URI;
-import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
-import software.amazon.awssdk.auth.credentials.StaticCredentialsProvider;
-import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.services.s3.S3Client;
 import software.amazon.awssdk.services.s3.model.GetObjectRequest;
 
@@ -11,15 +7,8 @@ public final class S3Download implements Download {
     private final GetObjectRequest request;
 
     public S3Download(int port, int objectBytes) {
-        // Any key does: the server looks at none.
-        AwsBasicCredentials key = AwsBasicCredentials.create("nobody", "nothing");
-        client = S3Client.builder()
-            .endpointOverride(URI.create("http://127.0.0.1:" + port))
-            .forcePathStyle(true)
-            .region(Region.US_EAST_1)
-            .credentialsProvider(StaticCredentialsProvider.create(key))
-            .build();
-        request = GetObjectRequest.builder().bucket("objects").key(Integer.toString(objectBytes)).build();
+        client = S3.client(S3Client.builder(), port);
+        request = S3.object(objectBytes);
     }
 
     @Override
