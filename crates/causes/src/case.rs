@@ -1,5 +1,6 @@
 //! What a cause gets to see: the slow time and the quiet time of a recording, side by side.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use fathom_evidence::detail::{Gc, from_text};
@@ -10,6 +11,7 @@ use fathom_timeline::{Analysis, BUCKET_NS, Cell, Excess, Intervals, Series, Sign
 use serde::de::DeserializeOwned;
 
 use crate::explanation::Evidence;
+use crate::holders::Holders;
 use crate::measure::median;
 
 pub(crate) const SECOND: f64 = 1e9;
@@ -70,6 +72,7 @@ pub struct Case<'a> {
     pub slow: Side<'a>,
     /// The time it is compared with, if there is any.
     pub quiet: Option<Side<'a>>,
+    holders: OnceCell<Holders>,
 }
 
 impl<'a> Case<'a> {
@@ -82,7 +85,12 @@ impl<'a> Case<'a> {
         let whole = || Intervals::union(vec![(grid.start_ns, grid.end_ns())]);
         let slow = Side { view: &analysis.view, time: if is_slow { slow_time } else { whole() } };
         let quiet = analysis.quiet_time().map(|(view, time)| Side { view, time });
-        Case { analysis, slow, quiet }
+        Case { analysis, slow, quiet, holders: OnceCell::new() }
+    }
+
+    /// What the holders of locks did while threads of the application waited for the locks.
+    pub(crate) fn holders(&self) -> &Holders {
+        self.holders.get_or_init(|| Holders::of(self))
     }
 
     /// The recording in which it was slow.

@@ -6,10 +6,10 @@ use fathom_evidence::Recording;
 use fathom_timeline::{Analysis, Cell, Options, analyse};
 
 use crate::case::Case;
-use crate::cause::{Cause, Finding, Standing};
+use crate::cause::{Cause, Claim, Finding, Standing};
 use crate::chains::{self, Judged};
 use crate::explanation::{CauseVerdict, Explanation, SCHEMA, Verdict};
-use crate::{catalog, summary, unexplained};
+use crate::{catalog, say, summary, unexplained};
 
 /// A cause that explains less of the lost time than this is not worth acting on.
 const MINOR_SHARE: f64 = 0.10;
@@ -133,14 +133,27 @@ impl Ledger {
 
     /// Takes what a finding claims as far as it is left; gives the taken amounts.
     fn take(&mut self, finding: &Finding) -> Vec<(Cell, f64)> {
-        let mut taken = Vec::new();
-        for claim in &finding.claims {
-            let Some(left) = self.left.get_mut(&claim.cell) else { continue };
-            let ns = left.min(claim.at_most_ns).max(0.0);
-            *left -= ns;
-            taken.push((claim.cell, ns));
+        let taken = finding.claims.iter().map(|claim| (claim.cell, self.take_of(claim.cell, claim.at_most_ns)));
+        taken.collect()
+    }
+
+    /// The same of the waiting for locks that goes along with what a cause was given: others waited for threads that lost it.
+    fn take_along(&mut self, case: &Case<'_>, taken: &[(Cell, f64)]) -> Vec<(Cell, f64)> {
+        let mut along = Vec::new();
+        for (cell, ns) in taken {
+            let lost_ns = case.excess().of(*cell).map_or(0.0, |excess| excess.lost_ns());
+            for (waits, with_all_ns) in case.holders().along_with(case, *cell) {
+                along.push((waits, self.take_of(waits, with_all_ns * ns / lost_ns.max(1.0))));
+            }
         }
-        taken
+        along
+    }
+
+    fn take_of(&mut self, cell: Cell, at_most_ns: f64) -> f64 {
+        let Some(left) = self.left.get_mut(&cell) else { return 0.0 };
+        let ns = left.min(at_most_ns).max(0.0);
+        *left -= ns;
+        ns
     }
 
     fn give_back(&mut self, taken: &[(Cell, f64)]) {
@@ -152,7 +165,10 @@ impl Ledger {
 
 fn judge(cause: &Cause, case: &Case<'_>, ledger: &mut Ledger, lost_ns: f64) -> Judged {
     let finding = (cause.decide)(case);
-    let taken = ledger.take(&finding);
+    let mut taken = ledger.take(&finding);
+    let along = ledger.take_along(case, &taken);
+    let waited_along = along.iter().map(|(_, ns)| ns).sum::<f64>() / case.excess().slow_ns.max(1.0);
+    taken.extend(along);
     // The sum of nothing is minus zero; added to zero it is plain zero.
     let taken_ns = 0.0 + taken.iter().map(|(_, ns)| ns).sum::<f64>();
     let share = if lost_ns > 0.0 { (taken_ns / lost_ns).min(1.0) } else { 0.0 };
@@ -166,8 +182,15 @@ fn judge(cause: &Cause, case: &Case<'_>, ledger: &mut Ledger, lost_ns: f64) -> J
         ledger.give_back(&taken);
     }
     let says = match (finding.standing, counts) {
+        (_, true) if waited_along >= MATERIAL_THREADS => {
+            let waited = say::number(waited_along);
+            format!("{}; {waited} threads more waited for locks that such threads held meanwhile", finding.says)
+        }
         (Standing::Absent | Standing::Unknown, _) | (_, true) => finding.says,
         (_, false) if case.analysis.pain.intervals.is_empty() => "nothing was slow".to_owned(),
+        (_, false) if would_matter(case, &finding, lost_ns) => {
+            format!("other causes explain that time: {}", finding.says)
+        }
         (_, false) => format!("too little to matter here: {}", finding.says),
     };
     let mut actions = finding.actions;
@@ -184,6 +207,12 @@ fn judge(cause: &Cause, case: &Case<'_>, ledger: &mut Ledger, lost_ns: f64) -> J
         prove: if cause.has_lab { format!("fathom lab run {}", cause.id) } else { String::new() },
     };
     Judged { verdict, harm: finding.harm, when: finding.when, taken: if counts { taken } else { Vec::new() } }
+}
+
+/// Whether a cause would explain a part that counts, had no other cause come first.
+fn would_matter(case: &Case<'_>, finding: &Finding, lost_ns: f64) -> bool {
+    let of = |claim: &Claim| case.excess().of(claim.cell).map_or(0.0, |excess| excess.lost_ns()).min(claim.at_most_ns);
+    lost_ns > 0.0 && finding.claims.iter().map(of).sum::<f64>() >= NEGLIGIBLE_SHARE * lost_ns
 }
 
 /// How sure we are: how well the signature was seen, and whether it covers time that matters.

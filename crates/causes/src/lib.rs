@@ -11,6 +11,7 @@ mod cause;
 mod chains;
 mod engine;
 pub mod explanation;
+mod holders;
 pub mod measure;
 pub mod say;
 mod summary;

@@ -13,7 +13,8 @@ use crate::{Case, Cause, Evidence, Finding, Standing, say};
 pub(crate) static CAUSE: Cause = Cause {
     id: "lock_contention",
     readme: include_str!("README.md"),
-    rank: 40,
+    // After the causes of which the holders of locks suffer themselves.
+    rank: 48,
     has_lab: true,
     collectors: &["jfr"],
     actions: &["hold the lock for less, or split it; see the stack of the waits and the thread that held it"],
@@ -40,6 +41,10 @@ fn decide(case: &Case<'_>) -> Finding {
         return Finding::absent("no wait for a lock in the slow time").with(waiting);
     };
     let mut text = says(&waiting, class, lock);
+    let holder = of_the_holder(case);
+    if let Some((_, says)) = &holder {
+        text += says;
+    }
     let taken = case.taken_by_others();
     if let Some(used) = taken {
         text += &format!(
@@ -48,8 +53,27 @@ fn decide(case: &Case<'_>) -> Finding {
         );
     }
     let standing = if taken.is_some() { Standing::Faint } else { Standing::Seen };
-    let finding = Finding::new(standing, text).with(waiting).with(of_lock(case, class, lock));
+    let mut finding = Finding::new(standing, text).with(waiting).with(of_lock(case, class, lock));
+    if let Some((evidence, _)) = holder {
+        finding
+            .actions
+            .push("what the holder waits for comes first: make that quick, or do it without the lock".to_owned());
+        finding = finding.with(evidence);
+    }
     finding.claiming(case, is_ours)
+}
+
+/// A holder that waits itself for less than this part of the time has the lock for something else.
+const MUCH: f64 = 0.5;
+
+/// What the holders of the locks waited for themselves, if that is most of it: measured, and said.
+fn of_the_holder(case: &Case<'_>) -> Option<(Evidence, String)> {
+    let (doing, ns) = case.holders().most_waited_for()?;
+    let (all, _) = case.excess().sums(is_ours);
+    let part = ns / all.max(1.0);
+    let evidence = case.evidence("part of it in which the holder waited itself", (part, None), "ratio", "spans");
+    let says = format!("; in {} of that time the holder itself was {doing}", say::percent(part));
+    (part >= MUCH).then(|| (evidence.of(&[span::BLOCKED, span::SYSTEM_CALL, span::PAGE_FAULT]), says))
 }
 
 fn is_ours(cell: Cell) -> bool {
