@@ -25,7 +25,7 @@ public final class DirectReads {
         blocks = (int) (file.size() / BLOCK_BYTES);
     }
 
-    /** Runs a lab whose argument `file` names the file. */
+    /** Runs a lab whose argument `file` names the file; with `order` as `one_at_a_time` a lock lets only one thread read. */
     public static void run(String[] args) throws Exception {
         Lab lab = Lab.of(args);
         Path path = Path.of(lab.text("file"));
@@ -36,10 +36,19 @@ public final class DirectReads {
             lab.note("reading_ns", service.readNs.sum());
             lab.note("read_ns", service.readNs.sum() / (double) Math.max(1, service.reads.sum()));
         });
+        boolean isLocked = lab.text("order").equals("one_at_a_time");
         lab.run(request -> {
             Work.spin(100_000, request);
-            service.read(lab.in("after"));
+            if (isLocked) {
+                service.readAlone(lab.in("after"));
+            } else {
+                service.read(lab.in("after"));
+            }
         });
+    }
+
+    private synchronized void readAlone(boolean counts) throws IOException {
+        read(counts);
     }
 
     private void read(boolean counts) throws IOException {
