@@ -167,7 +167,7 @@ fn judge(cause: &Cause, case: &Case<'_>, ledger: &mut Ledger, lost_ns: f64) -> J
     let finding = (cause.decide)(case);
     let mut taken = ledger.take(&finding);
     let along = ledger.take_along(case, &taken);
-    let waited_along = along.iter().map(|(_, ns)| ns).sum::<f64>() / case.excess().slow_ns.max(1.0);
+    let along_ns: f64 = along.iter().map(|(_, ns)| ns).sum();
     taken.extend(along);
     // The sum of nothing is minus zero; added to zero it is plain zero.
     let taken_ns = 0.0 + taken.iter().map(|(_, ns)| ns).sum::<f64>();
@@ -181,17 +181,9 @@ fn judge(cause: &Cause, case: &Case<'_>, ledger: &mut Ledger, lost_ns: f64) -> J
     if !counts {
         ledger.give_back(&taken);
     }
-    let says = match (finding.standing, counts) {
-        (_, true) if waited_along >= MATERIAL_THREADS => {
-            let waited = say::number(waited_along);
-            format!("{}; {waited} threads more waited for locks that such threads held meanwhile", finding.says)
-        }
-        (Standing::Absent | Standing::Unknown, _) | (_, true) => finding.says,
-        (_, false) if case.analysis.pain.intervals.is_empty() => "nothing was slow".to_owned(),
-        (_, false) if would_matter(case, &finding, lost_ns) => {
-            format!("other causes explain that time: {}", finding.says)
-        }
-        (_, false) => format!("too little to matter here: {}", finding.says),
+    let says = match counts {
+        true => told(case, &finding, along_ns, taken_ns),
+        false => not_told(case, &finding, lost_ns),
     };
     let mut actions = finding.actions;
     actions.extend(cause.actions.iter().map(|action| (*action).to_owned()));
@@ -207,6 +199,25 @@ fn judge(cause: &Cause, case: &Case<'_>, ledger: &mut Ledger, lost_ns: f64) -> J
         prove: if cause.has_lab { format!("fathom lab run {}", cause.id) } else { String::new() },
     };
     Judged { verdict, harm: finding.harm, when: finding.when, taken: if counts { taken } else { Vec::new() } }
+}
+
+/// What is said of a cause that counts.
+fn told(case: &Case<'_>, finding: &Finding, along_ns: f64, taken_ns: f64) -> String {
+    if along_ns <= MINOR_SHARE * taken_ns {
+        return finding.says.clone();
+    }
+    let waited = say::number(along_ns / case.excess().slow_ns.max(1.0));
+    format!("{}; {waited} threads more waited for locks that such threads held meanwhile", finding.says)
+}
+
+/// What is said of one that does not.
+fn not_told(case: &Case<'_>, finding: &Finding, lost_ns: f64) -> String {
+    match finding.standing {
+        Standing::Absent | Standing::Unknown => finding.says.clone(),
+        _ if case.analysis.pain.intervals.is_empty() => "nothing was slow".to_owned(),
+        _ if would_matter(case, finding, lost_ns) => format!("other causes explain that time: {}", finding.says),
+        _ => format!("too little to matter here: {}", finding.says),
+    }
 }
 
 /// Whether a cause would explain a part that counts, had no other cause come first.
