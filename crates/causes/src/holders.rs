@@ -16,7 +16,7 @@ use fathom_evidence::detail::{Wait as Detail, from_text};
 use fathom_timeline::{Cell, Wait, WaitSpan};
 
 use crate::case::Case;
-use past::{Past, RUNNING, Wakers, end_of};
+use past::{Givers, Past, RUNNING};
 
 /// What a holder did.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,12 +58,12 @@ impl Holders {
         if locks.is_empty() {
             return holders;
         }
-        let (past, wakers) = (Past::new(view, &others), Wakers::new(view));
+        let (past, givers) = (Past::new(view, &others), Givers::new(view));
         let mut by_lock: BTreeMap<(StrId, u64), Vec<Turn>> = BTreeMap::new();
         for wait in locks {
             let detail: Detail = from_text(view.recording.text(wait.span.detail));
             let lock = (wait.span.name, detail.address.unwrap_or_default());
-            by_lock.entry(lock).or_default().push(Turn { wait: *wait, holder: wakers.holder(&wait.span, &detail) });
+            by_lock.entry(lock).or_default().push(Turn { wait: *wait, holder: givers.of(&wait.span, &detail) });
         }
         by_lock.into_values().for_each(|turns| holders.add(case, turns, &past));
         holders
@@ -129,7 +129,7 @@ struct Turn {
 
 impl Turn {
     fn to_ns(&self) -> i64 {
-        end_of(&self.wait.span)
+        self.wait.span.end_ns()
     }
 }
 

@@ -64,6 +64,14 @@ table! {
     }
 }
 
+impl Span {
+    /// When it ended; a damaged length is none.
+    #[must_use]
+    pub fn end_ns(&self) -> i64 {
+        self.time_ns.saturating_add(self.duration_ns.max(0))
+    }
+}
+
 table! {
     /// A number at an instant.
     Counters = "counters", row Counter {

@@ -68,7 +68,7 @@ impl Account {
         add_stops(grid, &mut cells, &stops);
         for wait in waits::find(view, &stopped) {
             let row = cells.entry(Cell::Blocked(wait.wait)).or_insert_with(|| grid.zeros());
-            let end = wait.span.time_ns.saturating_add(wait.span.duration_ns);
+            let end = wait.span.end_ns();
             grid.spread(row, wait.span.time_ns, end, wait.lost_ns);
         }
         let cpu = cpu::of(view);
@@ -150,7 +150,7 @@ fn add_stops(grid: Grid, cells: &mut BTreeMap<Cell, Vec<f64>>, stops: &[StopSpan
 fn disturbed(view: &View<'_>) -> Vec<bool> {
     let mut disturbed = vec![false; view.grid.len];
     for action in view.spans(span::OWN_ACTION) {
-        let end = action.time_ns.saturating_add(action.duration_ns.max(0));
+        let end = action.end_ns();
         let first = view.grid.bucket_of(action.time_ns);
         let last = view.grid.bucket_of(end).or(first.map(|_| view.grid.len - 1));
         if let (Some(first), Some(last)) = (first, last) {

@@ -69,7 +69,7 @@ impl PauseCpu {
         let detail: Gc = from_text(view.recording.text(pause.detail));
         let own = detail.user_ns.map(|user| user.saturating_add(detail.system_ns.unwrap_or(0)) as f64);
         own.or_else(|| {
-            let end = pause.time_ns.saturating_add(pause.duration_ns).saturating_add(REPORT_DELAY_NS);
+            let end = pause.end_ns().saturating_add(REPORT_DELAY_NS);
             let next = self.reported.partition_point(|(time, _)| *time < pause.time_ns);
             self.reported.get(next).filter(|(time, _)| *time <= end).map(|(_, ns)| *ns)
         })

@@ -211,7 +211,7 @@ fn told_by_the_compiler(view: &View<'_>, seen: &Seen) -> Vec<f64> {
         row.clone_from(&seen.compiler_ns);
     } else {
         for compilation in view.spans(span::COMPILATION) {
-            let end = compilation.time_ns.saturating_add(compilation.duration_ns);
+            let end = compilation.end_ns();
             view.grid.spread(&mut row, compilation.time_ns, end, compilation.duration_ns as f64);
         }
     }
@@ -232,7 +232,7 @@ fn collector(view: &View<'_>) -> BTreeMap<Cell, Vec<f64>> {
     let pause_cpu = PauseCpu::of(view);
     for pause in view.spans(span::GC_PAUSE) {
         let collection = causes.collection(view, &pause);
-        let end = pause.time_ns.saturating_add(pause.duration_ns);
+        let end = pause.end_ns();
         let ns = pause_cpu.ns(view, &pause).unwrap_or_else(|| pause.duration_ns as f64 * workers(view));
         charge(collection, pause.time_ns, end, ns.min(pause.duration_ns as f64 * 1_024.0));
     }
@@ -266,7 +266,7 @@ fn concurrent_phases(view: &View<'_>, causes: &Causes) -> BTreeMap<Origin, Inter
     let mut phases: BTreeMap<Origin, Vec<(i64, i64)>> = BTreeMap::new();
     for phase in view.spans(span::GC_CONCURRENT) {
         let origin = causes.collection(view, &phase).origin;
-        let end = phase.time_ns.saturating_add(phase.duration_ns);
+        let end = phase.end_ns();
         phases.entry(origin).or_default().push((phase.time_ns, end));
     }
     phases.into_iter().map(|(origin, spans)| (origin, Intervals::union(spans))).collect()

@@ -20,6 +20,7 @@ mod stops;
 mod suspicion;
 mod view;
 mod waits;
+mod wakers;
 
 pub use account::Account;
 pub use cells::{Cell, Collection, Layer, Origin, Scope, Stop, Wait};
@@ -32,6 +33,7 @@ pub use startup::Startup;
 pub use stops::StopSpan;
 pub use view::{Series, View};
 pub use waits::WaitSpan;
+pub use wakers::Wakers;
 
 use fathom_evidence::Recording;
 

@@ -7,7 +7,9 @@
 //!
 //! A program that also makes its own load is its own peer: such a wait is a request seen from
 //! outside, not a cause. Threads that serve clients call services; the threads that make the load
-//! serve nobody, and the clients that the serving threads see are on the same host.
+//! serve nobody, and the clients that the serving threads see are on the same host. Only where the
+//! thread that answers sleeps is there nothing in the program to be seen: it stands for a service
+//! that is slow, for as long as it sleeps.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,20 +18,71 @@ use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StrId};
 
+use crate::intervals::Intervals;
+use crate::wakers::Wakers;
+
 /// First port that Linux gives to clients by default.
 const FIRST_CLIENT_PORT: u32 = 32_768;
 
-/// The names (`host:port`) of the peers that are services.
-pub(crate) fn services(recording: &Recording) -> HashSet<StrId> {
-    let peers = peers(recording);
-    let is_service = |peer: &Peer| peer.has_service_port || peer.has_connections;
-    let (services, clients): (Vec<_>, Vec<_>) = peers.into_iter().partition(|(_, peer)| is_service(peer));
-    let is_local = |name: &StrId| is_loopback(recording.text(*name));
-    let local_clients = clients.iter().filter(|(name, _)| is_local(name));
-    let serving: HashSet<i64> = local_clients.flat_map(|(_, peer)| peer.threads.iter().copied()).collect();
-    let is_own =
-        |name: &StrId, peer: &Peer| is_local(name) && !serving.is_empty() && peer.threads.is_disjoint(&serving);
-    services.into_iter().filter(|(name, peer)| !is_own(name, peer)).map(|(name, _)| name).collect()
+/// The peers of a recording's sockets.
+#[derive(Debug, Default)]
+pub(crate) struct Peers {
+    /// Names (`host:port`) of those that are services.
+    services: HashSet<StrId>,
+    /// Names of those that are the program itself.
+    own: HashSet<StrId>,
+    wakers: Wakers,
+    /// When threads slept.
+    sleeps: HashMap<i64, Intervals>,
+}
+
+impl Peers {
+    pub(crate) fn of(recording: &Recording) -> Peers {
+        let is_service = |peer: &Peer| peer.has_service_port || peer.has_connections;
+        let (services, clients): (Vec<_>, Vec<_>) =
+            peers(recording).into_iter().partition(|(_, peer)| is_service(peer));
+        let is_local = |name: &StrId| is_loopback(recording.text(*name));
+        let local_clients = clients.iter().filter(|(name, _)| is_local(name));
+        let serving: HashSet<i64> = local_clients.flat_map(|(_, peer)| peer.threads.iter().copied()).collect();
+        let is_own =
+            |name: &StrId, peer: &Peer| is_local(name) && !serving.is_empty() && peer.threads.is_disjoint(&serving);
+        let (own, services): (Vec<_>, Vec<_>) = services.into_iter().partition(|(name, peer)| is_own(name, peer));
+        let names = |peers: Vec<(StrId, Peer)>| peers.into_iter().map(|(name, _)| name).collect();
+        let peers = Peers { services: names(services), own: names(own), ..Peers::default() };
+        if peers.own.is_empty() {
+            peers
+        } else {
+            Peers { wakers: Wakers::of(recording), sleeps: sleeps(recording), ..peers }
+        }
+    }
+
+    /// Whether the other side of a socket is a service, or stands for one during most of this wait.
+    pub(crate) fn is_service(&self, socket: &Span) -> bool {
+        self.services.contains(&socket.name) || self.slept_ns(socket) > socket.duration_ns / 2
+    }
+
+    /// For how long a service kept this wait waiting.
+    pub(crate) fn waited_ns(&self, socket: &Span) -> i64 {
+        if self.services.contains(&socket.name) { i64::MAX } else { self.slept_ns(socket) }
+    }
+
+    /// For how long the thread of this program that answered at last slept meanwhile.
+    fn slept_ns(&self, socket: &Span) -> i64 {
+        let answered_by = self.own.get(&socket.name).and_then(|_| self.wakers.of_wait(socket));
+        let sleeps = answered_by.and_then(|tid| self.sleeps.get(&tid));
+        sleeps.map_or(0, |sleeps| sleeps.within_ns(socket.time_ns, socket.end_ns()))
+    }
+}
+
+/// When each thread slept, as the JVM or the kernel saw it.
+fn sleeps(recording: &Recording) -> HashMap<i64, Intervals> {
+    let [sleep, blocked] = [span::SLEEP, span::BLOCKED].map(|kind| recording.strings.find(kind));
+    let is_sleep = |wait: &Span| Some(wait.kind) == sleep || Some(wait.kind) == blocked && Some(wait.name) == sleep;
+    let mut by_thread: HashMap<i64, Vec<(i64, i64)>> = HashMap::new();
+    for sleep in recording.spans.rows().filter(is_sleep) {
+        by_thread.entry(sleep.tid).or_default().push((sleep.time_ns, sleep.end_ns()));
+    }
+    by_thread.into_iter().map(|(tid, sleeps)| (tid, Intervals::union(sleeps))).collect()
 }
 
 /// Who talks to a peer.
@@ -66,7 +119,7 @@ fn peers(recording: &Recording) -> HashMap<StrId, Peer> {
         }
         peer.threads.insert(socket.tid);
         if Some(socket.kind) == read {
-            peer.read(socket.tid, socket.time_ns, socket.time_ns.saturating_add(socket.duration_ns));
+            peer.read(socket.tid, socket.time_ns, socket.end_ns());
         }
     }
     peers
@@ -95,7 +148,7 @@ mod tests {
             recording.add_span(*from, to - from, *tid, kind, peer, &format!("{{\"port\":{port}}}"), "jfr");
         }
         let mut names: Vec<String> =
-            services(&recording).into_iter().map(|name| recording.text(name).to_owned()).collect();
+            Peers::of(&recording).services.into_iter().map(|name| recording.text(name).to_owned()).collect();
         names.sort();
         names
     }

@@ -35,7 +35,7 @@ impl StopSpan {
     }
 
     fn new(span: &Span, stop: Stop) -> StopSpan {
-        StopSpan { from_ns: span.time_ns, to_ns: span.time_ns.saturating_add(span.duration_ns.max(0)), stop }
+        StopSpan { from_ns: span.time_ns, to_ns: span.end_ns(), stop }
     }
 }
 
@@ -79,7 +79,7 @@ fn waiting(view: &View<'_>) -> Vec<(i64, i64, f64)> {
     let long = view.spans(span::GC_PAUSE).filter(|pause| pause.duration_ns >= LONG_PAUSE_NS);
     let worked = long.filter_map(|pause| {
         let part = cpu.ns(view, &pause)? / pause.duration_ns as f64;
-        (part < WORKING).then_some((pause.time_ns, pause.time_ns.saturating_add(pause.duration_ns), part.max(0.0)))
+        (part < WORKING).then_some((pause.time_ns, pause.end_ns(), part.max(0.0)))
     });
     worked.collect()
 }

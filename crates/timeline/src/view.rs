@@ -1,7 +1,7 @@
 //! A recording as the account reads it: spans by kind from one source each, counters as series,
 //! and the range of time that the best source covers.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use fathom_evidence::detail::{PacketDrop, SystemCall, from_text};
@@ -10,7 +10,7 @@ use fathom_evidence::tables::{Sample, Span};
 use fathom_evidence::{Recording, StrId};
 
 use crate::grid::Grid;
-use crate::peers;
+use crate::peers::Peers;
 
 /// A counter over time, sorted by time.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -63,7 +63,7 @@ pub struct View<'a> {
     spans_by_kind: HashMap<StrId, Vec<u32>>,
     /// A live recording has millions of them, and each question is about one name.
     counters_by_name: HashMap<StrId, Vec<u32>>,
-    services: HashSet<StrId>,
+    peers: Peers,
 }
 
 impl<'a> View<'a> {
@@ -72,8 +72,8 @@ impl<'a> View<'a> {
         let (from_ns, to_ns) = accounted_range(recording)?;
         let spans_by_kind = choose_spans(recording);
         let counters_by_name = choose_counters(recording);
-        let services = peers::services(recording);
-        Some(View { recording, grid: Grid::covering(from_ns, to_ns), spans_by_kind, counters_by_name, services })
+        let peers = Peers::of(recording);
+        Some(View { recording, grid: Grid::covering(from_ns, to_ns), spans_by_kind, counters_by_name, peers })
     }
 
     /// Spans of a kind, in order of their beginning, from the source that covers most.
@@ -157,7 +157,12 @@ impl<'a> View<'a> {
     /// Whether the peer of a socket read or write is a service that we call, not a client whose
     /// next request we wait for.
     pub fn is_service(&self, socket: &Span) -> bool {
-        self.services.contains(&socket.name)
+        self.peers.is_service(socket)
+    }
+
+    /// For how long a socket read or write waited for a service; without end where all of it did.
+    pub(crate) fn waited_for_service_ns(&self, socket: &Span) -> i64 {
+        self.peers.waited_ns(socket)
     }
 
     /// Whether a system call is on a file: not on a socket, a pipe, or something without a name, whose
@@ -182,7 +187,7 @@ impl<'a> View<'a> {
     fn lost_in(&self, drop: &Span) -> Option<(i64, i64, f64)> {
         let is_datagram = self.recording.text(drop.name).starts_with("udp");
         let detail: PacketDrop = from_text(self.recording.text(drop.detail));
-        let end = drop.time_ns.saturating_add(drop.duration_ns.max(0));
+        let end = drop.end_ns();
         is_datagram.then(|| (drop.time_ns, end, detail.count.unwrap_or(1) as f64))
     }
 
@@ -242,7 +247,7 @@ fn range_of_jvm(recording: &Recording) -> Option<(i64, i64)> {
     let request = recording.strings.find(span::REQUEST)?;
     let own = || recording.spans.rows().filter(|span| span.kind != request);
     let from = own().map(|span| span.time_ns).min()?;
-    Some((from, own().map(|span| span.time_ns.saturating_add(span.duration_ns)).max()?))
+    Some((from, own().map(|span| span.end_ns()).max()?))
 }
 
 /// Two sources may report the same pause: of each kind only the spans of the source that covers

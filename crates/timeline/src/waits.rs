@@ -52,11 +52,14 @@ pub(crate) fn find(view: &View<'_>, stopped: &Intervals) -> Vec<WaitSpan> {
         let spans = view.spans(kind).filter(|span| !is_repeated && view.is_application(span.tid));
         waits.extend(spans.filter_map(|span| {
             let wait = refine(view, *wait, &span)?;
-            let end = span.time_ns.saturating_add(span.duration_ns.max(0));
+            let end = span.end_ns();
             let mut lost = span.duration_ns.max(0).saturating_sub(stopped.within_ns(span.time_ns, end));
             if wait != Wait::PageFault {
                 let known = elsewhere.get(&span.tid);
                 lost = lost.saturating_sub(known.map_or(0, |known| known.within_ns(span.time_ns, end)));
+            }
+            if wait == Wait::Socket {
+                lost = lost.min(view.waited_for_service_ns(&span));
             }
             Some(WaitSpan { span, wait, lost_ns: lost.max(0) as f64 })
         }));
@@ -69,7 +72,7 @@ pub(crate) fn find(view: &View<'_>, stopped: &Intervals) -> Vec<WaitSpan> {
 fn elsewhere_by_thread(view: &View<'_>) -> HashMap<i64, Intervals> {
     let mut by_thread: HashMap<i64, Vec<(i64, i64)>> = HashMap::new();
     for known in view.spans(span::PAGE_FAULT).chain(view.spans(span::RUN_QUEUE_WAIT)) {
-        let end = known.time_ns.saturating_add(known.duration_ns.max(0));
+        let end = known.end_ns();
         by_thread.entry(known.tid).or_default().push((known.time_ns, end));
     }
     by_thread.into_iter().map(|(tid, known)| (tid, Intervals::union(known))).collect()

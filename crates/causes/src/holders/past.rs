@@ -1,11 +1,11 @@
-//! What each thread waited for in the past, and who let it go on.
+//! What each thread waited for in the past, and who gave it its locks.
 
 use std::collections::HashMap;
 
 use fathom_evidence::detail::{Blocked, Wait as Detail, from_text};
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
-use fathom_timeline::{Cell, View, WaitSpan};
+use fathom_timeline::{Cell, View, WaitSpan, Wakers};
 
 use super::Doing;
 
@@ -17,10 +17,6 @@ pub(super) const RUNNING: Kind = 0;
 
 /// A thread has some twenty ways to wait; a damaged recording may have any number.
 const MOST_KINDS: usize = 64;
-
-pub(super) fn end_of(span: &Span) -> i64 {
-    span.time_ns.saturating_add(span.duration_ns.max(0))
-}
 
 /// From when to when a thread did something.
 type Piece = (i64, i64, Kind);
@@ -52,7 +48,7 @@ impl Past {
         let mut by_thread: HashMap<i64, Vec<Piece>> = HashMap::new();
         for (wait, doing) in waits {
             let kind = self.kind(doing);
-            by_thread.entry(wait.tid).or_default().push((wait.time_ns, end_of(&wait), kind));
+            by_thread.entry(wait.tid).or_default().push((wait.time_ns, wait.end_ns(), kind));
         }
         for (tid, mut pieces) in by_thread {
             pieces.sort_unstable();
@@ -119,37 +115,26 @@ fn minus(pieces: &[Piece], taken: &[Piece]) -> Vec<Piece> {
     left
 }
 
-/// Who let a waiting thread go on.
-pub(super) struct Wakers {
-    /// End of each wait and who ended it, by thread, in order.
-    by_thread: HashMap<i64, Vec<(i64, i64)>>,
+/// Who held a lock when a wait for it ended: who woke the waiting thread, or whom the JVM names.
+pub(super) struct Givers<'a> {
+    view: &'a View<'a>,
+    wakers: Wakers,
     /// Threads by name; none where several have the same.
-    by_name: HashMap<String, Option<i64>>,
+    by_name: HashMap<&'a str, Option<i64>>,
 }
 
-impl Wakers {
-    pub(super) fn new(view: &View<'_>) -> Wakers {
-        let mut by_thread: HashMap<i64, Vec<(i64, i64)>> = HashMap::new();
-        for wait in view.spans(span::BLOCKED) {
-            let detail: Blocked = from_text(view.recording.text(wait.detail));
-            if let Some(waker) = detail.waker_tid.filter(|waker| view.is_application(*waker)) {
-                by_thread.entry(wait.tid).or_default().push((end_of(&wait), waker));
-            }
-        }
-        by_thread.values_mut().for_each(|ends| ends.sort_unstable());
-        let mut by_name: HashMap<String, Option<i64>> = HashMap::new();
+impl<'a> Givers<'a> {
+    pub(super) fn new(view: &'a View<'a>) -> Givers<'a> {
+        let mut by_name: HashMap<&str, Option<i64>> = HashMap::new();
         for (tid, thread) in view.recording.threads.iter() {
-            let name = view.recording.text(thread.name).to_owned();
+            let name = view.recording.text(thread.name);
             by_name.entry(name).and_modify(|tid| *tid = None).or_insert(Some(tid));
         }
-        Wakers { by_thread, by_name }
+        Givers { view, wakers: Wakers::of(view.recording), by_name }
     }
 
-    /// Whoever held the lock when this wait for it ended: who woke the thread, or whom the JVM names.
-    pub(super) fn holder(&self, wait: &Span, detail: &Detail) -> Option<i64> {
-        let ends = self.by_thread.get(&wait.tid).map_or(&[][..], Vec::as_slice);
-        let last = ends[..ends.partition_point(|(end, _)| *end <= end_of(wait))].last();
-        let woken = last.filter(|(end, _)| *end > wait.time_ns).map(|(_, waker)| *waker);
+    pub(super) fn of(&self, wait: &Span, detail: &Detail) -> Option<i64> {
+        let woken = self.wakers.of_wait(wait).filter(|waker| self.view.is_application(*waker));
         let named = || *self.by_name.get(detail.previous_owner.as_deref()?)?;
         woken.or_else(named).filter(|holder| *holder != wait.tid)
     }

@@ -56,7 +56,7 @@ fn means(side: &Side<'_>, place: Place) -> HashMap<String, Mean> {
 
 /// From when to when a request was at a place.
 fn stage(request: &Span, detail: &BlockRequest, place: Place) -> (i64, i64) {
-    let end = request.time_ns.saturating_add(request.duration_ns.max(0));
+    let end = request.end_ns();
     let issued = end.saturating_sub(detail.d2c_ns.unwrap_or(0).max(0)).max(request.time_ns);
     match place {
         Place::Queue => (request.time_ns, issued),
@@ -119,7 +119,7 @@ impl Lives {
         let mut writes = Vec::new();
         for request in view.spans(span::BLOCK_REQUEST) {
             let detail: BlockRequest = from_text(view.recording.text(request.detail));
-            let whole = (request.time_ns, request.time_ns.saturating_add(request.duration_ns.max(0)));
+            let whole = (request.time_ns, request.end_ns());
             let time = place.map_or(whole, |place| stage(&request, &detail, place));
             own.entry(request.tid).or_default().push(time);
             if detail.operation.is_some_and(|operation| !operation.starts_with("read")) {
@@ -133,7 +133,7 @@ impl Lives {
     /// For how much of a wait some request of the waiting thread, or, when it had none of its own, some write of
     /// anybody (a journal's, say) was under way.
     pub(crate) fn within_ns(&self, wait: &Span) -> i64 {
-        let (from, to) = (wait.time_ns, wait.time_ns.saturating_add(wait.duration_ns.max(0)));
+        let (from, to) = (wait.time_ns, wait.end_ns());
         let own = self.own.get(&wait.tid).map_or(0, |times| times.within_ns(from, to));
         if own > 0 { own } else { self.writes.within_ns(from, to) }
     }

@@ -191,7 +191,7 @@ impl Found {
             if kind_of(recording, &fault) != self.kind || !fault.has_read(recording) {
                 continue;
             }
-            let end_ns = span.time_ns.saturating_add(span.duration_ns.max(0));
+            let end_ns = span.end_ns();
             let before = there_from_ns.insert((path.clone(), address / PAGE_BYTES), end_ns);
             if before.is_some_and(|there_from_ns| there_from_ns <= span.time_ns) {
                 thrown_out.insert(path.clone());

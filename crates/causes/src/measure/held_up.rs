@@ -16,7 +16,7 @@ pub fn claims<'s>(case: &Case<'_>, spans: impl Iterator<Item = &'s Span>, waitin
     let mut claims = Vec::new();
     let mut waiting_ns = 0.0;
     for span in spans {
-        let (from, to) = (span.time_ns, span.time_ns.saturating_add(span.duration_ns.max(0)));
+        let (from, to) = (span.time_ns, span.end_ns());
         if case.view().is_application(span.tid) {
             waiting_ns += to.saturating_sub(from).saturating_sub(account.stopped.within_ns(from, to)) as f64;
         }
@@ -57,7 +57,7 @@ pub fn by_cell(case: &Case<'_>, windows: &Intervals, is_held: impl Fn(i64) -> bo
     for (kind, cell) in WAITS {
         let waits = case.view().spans(kind).filter(|wait| is_held(wait.tid) && is_held_up(case, wait));
         claims.extend(waits.map(|wait| {
-            let (from, to) = (wait.time_ns, wait.time_ns.saturating_add(wait.duration_ns.max(0)));
+            let (from, to) = (wait.time_ns, wait.end_ns());
             let is_in_a_stop = 2 * stopped.within_ns(from, to) >= to.saturating_sub(from);
             let ns = if is_in_a_stop { 0 } else { windows.within_ns(from, to) };
             Claim { cell: *cell, at_most_ns: ns as f64 }
