@@ -18,6 +18,10 @@ const WAITING: usize = 4096;
 
 const SECOND_NS: i64 = 1_000_000_000;
 
+/// The account of waits for a CPU is read after a late beat, and after others as soon as their delays come to this: reading it
+/// takes a third as long as waking up. What a late beat is said to have waited for a CPU is too much by this at most.
+const UNREAD_MAX_NS: i64 = 1_000_000;
+
 /// What the thread says. Times are those of the monotonic clock.
 #[derive(Debug, Clone)]
 pub(super) enum Beat {
@@ -74,6 +78,8 @@ struct Beating {
     schedstat: Option<ProcFile>,
     buffer: Vec<u8>,
     waited_ns: Option<i64>,
+    /// Delays since that account was read.
+    unread_ns: i64,
     delays: Histogram,
     dropped: u64,
 }
@@ -87,6 +93,7 @@ impl Beating {
             schedstat: None,
             buffer: Vec::new(),
             waited_ns: None,
+            unread_ns: 0,
             delays: Histogram::default(),
             dropped: 0,
         }
@@ -117,9 +124,15 @@ impl Beating {
     fn woke_up(&mut self, due_ns: i64, now_ns: i64) {
         let delay_ns = (now_ns - due_ns).max(0);
         self.delays.add(delay_ns as u64);
+        self.unread_ns += delay_ns;
+        let is_late = delay_ns >= self.threshold_ns;
+        if !is_late && self.unread_ns < UNREAD_MAX_NS {
+            return;
+        }
         let before = self.waited_ns;
         self.waited_ns = self.read_waited_ns();
-        if delay_ns >= self.threshold_ns {
+        self.unread_ns = 0;
+        if is_late {
             let run_queue_ns = self.waited_ns.zip(before).map(|(now, before)| (now - before).clamp(0, delay_ns));
             self.say(Beat::Late { due_ns, delay_ns, run_queue_ns, cpu: sched_getcpu() });
         }

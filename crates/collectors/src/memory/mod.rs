@@ -26,6 +26,10 @@ const SOURCE: &str = "memory";
 /// Time from one look to the next.
 const PERIOD: Duration = Duration::from_millis(100);
 
+/// Time between two looks at `smaps_rollup`, which tells of huge pages and shared memory; how much is resident comes from
+/// `status` each second.
+const ROLLUP_PERIOD: Duration = Duration::from_secs(5);
+
 /// First kernel whose `smaps_rollup` lets others map memory while it walks.
 const ROLLUP_YIELDS_SINCE: (u32, u32) = (5, 10);
 
@@ -68,7 +72,10 @@ impl Collector for Memory {
             pressure: ["cpu", "memory", "io"].into_iter().filter_map(pressure).collect(),
             meminfo: Slow { file: ProcFile::open("/proc/meminfo").ok(), pace: second() },
             status: Slow { file: ProcFile::open(target.proc("status")).ok(), pace: second() },
-            rollup: Slow { file: ProcFile::open(target.proc("smaps_rollup")).ok(), pace: second() },
+            rollup: Slow {
+                file: ProcFile::open(target.proc("smaps_rollup")).ok(),
+                pace: Pace::every(ROLLUP_PERIOD),
+            },
             rollup_yields: kernel_is_since(ROLLUP_YIELDS_SINCE),
         }))
     }
@@ -86,7 +93,7 @@ fn kernel_is_since(version: (u32, u32)) -> bool {
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= version
 }
 
-/// A file that is read once a second, or more rarely when that is dear.
+/// A file that is read at a pace, or more rarely when that is dear.
 #[derive(Debug)]
 struct Slow {
     file: Option<ProcFile>,

@@ -224,32 +224,41 @@ static __always_inline void was_blocked(struct thread *thread, struct task_struc
 	bpf_ringbuf_submit(wait, 0);
 }
 
+/* A search, from the newest stint back, for who ran longest on a CPU between two instants. */
+struct search {
+	struct history *history;
+	struct stint *who;
+	__u64 from, end, longest;
+};
+
+/* One stint further back; 1 when no other one is asked for. A function of its own is verified once and not for each stint. */
+static long look_back(__u32 index, struct search *search)
+{
+	struct stint *stint = &search->history->stints[(search->history->next - 1 - index) & (STINTS - 1)];
+	__u64 begin = stint->since_ns > search->from ? stint->since_ns : search->from;
+
+	if (!stint->since_ns)
+		return 1;
+	if (search->end > begin && search->end - begin > search->longest) {
+		search->longest = search->end - begin;
+		search->who = stint;
+	}
+	search->end = stint->since_ns;
+	return stint->since_ns <= search->from;
+}
+
 /* Who ran longest on this CPU between two instants, as far back as is known. */
 static __always_inline void tell_who_ran(struct long_wait *wait, struct history *history, __u64 from, __u64 to)
 {
-	__u64 end = to, longest = 0;
-	struct stint *who = 0;
+	struct search search = { .history = history, .from = from, .end = to };
 
-	for (int back = 1; back <= STINTS; back++) {
-		struct stint *stint = &history->stints[(history->next - back) & (STINTS - 1)];
-		__u64 begin = stint->since_ns > from ? stint->since_ns : from;
-
-		if (!stint->since_ns)
-			break;
-		if (end > begin && end - begin > longest) {
-			longest = end - begin;
-			who = stint;
-		}
-		if (stint->since_ns <= from)
-			break;
-		end = stint->since_ns;
-	}
+	bpf_loop(STINTS, look_back, &search, 0);
 	wait->other_tid = 0;
-	if (!who)
+	if (!search.who)
 		return;
-	wait->other_tid = who->tid;
-	wait->other_tgid = who->tgid;
-	__builtin_memcpy(wait->other, who->name, sizeof(wait->other));
+	wait->other_tid = search.who->tid;
+	wait->other_tgid = search.who->tgid;
+	__builtin_memcpy(wait->other, search.who->name, sizeof(wait->other));
 }
 
 static __always_inline void was_runnable(struct thread *thread, struct task_struct *coming, struct history *history,
