@@ -38,6 +38,9 @@ const LOOK_PERIOD: Duration = Duration::from_millis(50);
 /// How long collectors may take to end before the recording is closed without them.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Texts that are kept for rows to come, which repeat most of them. Details of single events do not repeat.
+const TEXTS_MAX: usize = 1 << 14;
+
 /// What to record, and until when.
 #[derive(Debug, Clone)]
 pub struct Plan {
@@ -181,6 +184,8 @@ struct Session {
     writer: FolderWriter,
     /// Rows not yet written, and all dictionaries.
     pending: Recording,
+    /// When there are more texts than this, those of rows are forgotten.
+    forget_at: usize,
     parts: Vec<Part>,
     messages: Receiver<Message>,
     stop: Arc<Stop>,
@@ -219,7 +224,7 @@ impl Session {
         plan.order.clock.note(&mut pending);
         describe(target, plan, &mut pending);
         let clock = plan.order.clock;
-        Ok(Session { writer, pending, parts, messages, stop, disk, clock, began, started_in_ns: 0 })
+        Ok(Session { writer, pending, forget_at: TEXTS_MAX, parts, messages, stop, disk, clock, began, started_in_ns: 0 })
     }
 
     fn run(
@@ -339,7 +344,12 @@ impl Session {
 
     fn write(&mut self) -> Result<(), RecordError> {
         self.disk.measure();
-        Ok(self.writer.flush(&mut self.pending)?)
+        self.writer.flush(&mut self.pending)?;
+        if self.pending.strings.len() > self.forget_at {
+            self.pending.forget_texts_of_rows();
+            self.forget_at = TEXTS_MAX.max(2 * self.pending.strings.len());
+        }
+        Ok(())
     }
 
     /// Ends the collectors and writes what is left.

@@ -166,6 +166,14 @@ impl Stacks {
         self.stacks.reserve(stacks);
     }
 
+    /// Gives the texts of all frames other ids; different texts keep different ids.
+    pub(crate) fn renumber(&mut self, mut text: impl FnMut(StrId) -> StrId) {
+        let frames = std::mem::take(&mut self.frames).into_iter();
+        let renumbered =
+            frames.map(|f| Frame { symbol: text(f.symbol), module: text(f.module), kind: text(f.kind), line: f.line });
+        self.frames = renumbered.collect();
+    }
+
     pub(crate) fn absorb(&mut self, other: &Stacks, strings: &[StrId]) -> Vec<StackId> {
         let text = |id: StrId| strings.get(id.0 as usize).copied().unwrap_or_default();
         let frames: Vec<FrameId> = other
@@ -228,6 +236,13 @@ impl Threads {
     /// Whether no thread is known.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Gives the texts of all threads other ids.
+    pub(crate) fn renumber(&mut self, mut text: impl FnMut(StrId) -> StrId) {
+        for thread in self.0.values_mut() {
+            *thread = Thread { name: text(thread.name), role: text(thread.role) };
+        }
     }
 
     pub(crate) fn absorb(&mut self, other: &Threads, strings: &[StrId]) {

@@ -1,14 +1,19 @@
 //! A recording on disk: a folder `NAME.fathom/` of one file per table.
 //!
 //! While a recording is being written each table is an Arrow IPC stream that grows by whole
-//! batches, so that a killed writer loses at most what it had not yet flushed. Finishing turns the
+//! batches, so that a killed writer loses at most what it had not yet flushed. [`Finishing`] turns the
 //! streams into Parquet. Opening takes the Parquet file of a table or else its stream, up to the
 //! last whole batch.
 
+mod finishing;
+
+use std::collections::HashMap;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufReader};
+use std::marker::PhantomData;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamReader;
@@ -17,7 +22,6 @@ use arrow_schema::ArrowError;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
-use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
 use crate::dictionaries::{Frame, FrameId, Stack, StackId, Thread};
@@ -25,13 +29,18 @@ use crate::kinds::{loss, subject};
 use crate::recording::Recording;
 use crate::schema::SCHEMA_VERSION;
 use crate::table::Table;
-use crate::tables::{StoredFrame, StoredFrames, StoredStack, StoredStacks, StoredThread, StoredThreads};
+use crate::tables::{Samples, Spans, StoredFrame, StoredFrames, StoredStack, StoredStacks, StoredThread, StoredThreads};
+
+pub use finishing::{Finished, Finishing};
 
 /// Ending of a recording's folder.
 pub const EXTENSION: &str = "fathom";
 
 /// Rows per batch; bounds what a reader has to hold at once.
 const BATCH_ROWS: usize = 1 << 16;
+
+/// Rows that Parquet compresses together; bounds what a writer has to hold at once.
+const GROUP_ROWS: usize = 1 << 18;
 
 /// Why a folder could not be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -147,36 +156,12 @@ impl FolderWriter {
         };
         Ok(&mut self.streams[index].writer)
     }
-
-    /// Turns the streams into Parquet and removes them.
-    pub fn finish(self) -> Result<(), FolderError> {
-        let folder = self.folder.clone();
-        drop(self);
-        finish_folder(&folder)
-    }
 }
 
 /// Writes a whole recording at once.
 pub fn write(folder: &Path, recording: &Recording) -> Result<(), FolderError> {
     DirBuilder::new().mode(0o700).create(folder).map_err(|e| io_error(folder, e))?;
     write_tables(folder, recording)
-}
-
-/// Finishes a folder whose writer was killed: Parquet instead of streams.
-pub fn finish_folder(folder: &Path) -> Result<(), FolderError> {
-    finish_with(folder, &open(folder)?)
-}
-
-/// Finishes a folder with what was opened from it and added since.
-pub fn finish_with(folder: &Path, recording: &Recording) -> Result<(), FolderError> {
-    write_tables(folder, recording)?;
-    for entry in fs::read_dir(folder).map_err(|e| io_error(folder, e))? {
-        let path = entry.map_err(|e| io_error(folder, e))?.path();
-        if path.extension().is_some_and(|e| e == "arrows") {
-            fs::remove_file(&path).map_err(|e| io_error(&path, e))?;
-        }
-    }
-    Ok(())
 }
 
 /// Whether `path` is a folder that holds tables.
@@ -187,6 +172,22 @@ pub fn is_recording(path: &Path) -> bool {
 
 /// Reads a finished or unfinished recording.
 pub fn open(folder: &Path) -> Result<Recording, FolderError> {
+    let (mut recording, moved, mut cut) = open_dictionaries(folder)?;
+    macro_rules! read {
+        ($($table:ident),+) => {$(
+            cut.extend(read_table(folder, &mut recording.$table, &mut recording.strings)?);
+        )+};
+    }
+    read!(samples, spans, counters, logs, clocks);
+    moved.in_samples(&mut recording.samples);
+    moved.in_spans(&mut recording.spans);
+    add_cut(&mut recording, &cut);
+    Ok(recording)
+}
+
+/// What stays in memory of each recording: dictionaries, facts and losses. With it what became of the stacks' ids, and
+/// the tables that were cut.
+fn open_dictionaries(folder: &Path) -> Result<(Recording, MovedStacks, Vec<&'static str>), FolderError> {
     if !is_recording(folder) {
         return Err(FolderError::NotARecording(folder.to_owned()));
     }
@@ -199,16 +200,18 @@ pub fn open(folder: &Path) -> Result<Recording, FolderError> {
             cut.extend(read_table(folder, &mut $table, &mut recording.strings)?);
         )+};
     }
-    read!(threads, frames, stacks);
-    read!(recording.facts, recording.samples, recording.spans, recording.counters);
-    read!(recording.logs, recording.losses, recording.clocks);
+    read!(threads, frames, stacks, recording.facts, recording.losses);
     check_version(folder, &recording)?;
-    restore_dictionaries(&mut recording, &threads, &frames, &stacks);
+    let mut moved = restore_dictionaries(&mut recording, &threads, &frames, &stacks);
+    moved.some_are_lost = cut.contains(&StoredStacks::NAME);
+    Ok((recording, moved, cut))
+}
+
+fn add_cut(recording: &mut Recording, cut: &[&str]) {
     for name in cut {
         let says = format!("table {name} was cut in the middle of a batch; everything before it was read");
         recording.add_loss("recording", loss::TRUNCATED, 0, &says);
     }
-    Ok(recording)
 }
 
 fn check_version(folder: &Path, recording: &Recording) -> Result<(), FolderError> {
@@ -221,10 +224,7 @@ fn check_version(folder: &Path, recording: &Recording) -> Result<(), FolderError
 
 fn write_tables(folder: &Path, recording: &Recording) -> Result<(), FolderError> {
     let strings = &recording.strings;
-    let (threads, frames, stacks) = dictionary_tables(recording, &Written::default());
-    write_parquet(folder, &threads, strings)?;
-    write_parquet(folder, &frames, strings)?;
-    write_parquet(folder, &stacks, strings)?;
+    write_dictionaries(folder, recording)?;
     let mut stamped = Recording { strings: strings.clone(), facts: recording.facts.clone(), ..Recording::default() };
     stamped.add_fact(subject::RECORDING, "schema_version", &SCHEMA_VERSION.to_string(), "fathom");
     write_parquet(folder, &stamped.facts, &stamped.strings)?;
@@ -236,21 +236,58 @@ fn write_tables(folder: &Path, recording: &Recording) -> Result<(), FolderError>
     write_parquet(folder, &recording.clocks, strings)
 }
 
-/// Writes beside the old file and renames, so that a crash leaves one or the other whole.
+fn write_dictionaries(folder: &Path, recording: &Recording) -> Result<(), FolderError> {
+    let (threads, frames, stacks) = dictionary_tables(recording, &Written::default());
+    write_parquet(folder, &threads, &recording.strings)?;
+    write_parquet(folder, &frames, &recording.strings)?;
+    write_parquet(folder, &stacks, &recording.strings)
+}
+
 fn write_parquet<T: Table>(folder: &Path, table: &T, strings: &crate::Strings) -> Result<(), FolderError> {
-    let path = parquet_path(folder, T::NAME);
-    let unfinished = path.with_extension("unfinished");
-    let _ = fs::remove_file(&unfinished);
-    let file = create_file(&unfinished)?;
-    let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
-    let parquet_error = |e: ParquetError| format_error(&path, &e);
-    let schema = std::sync::Arc::new(T::arrow_schema());
-    let mut writer = ArrowWriter::try_new(file, schema, Some(properties)).map_err(parquet_error)?;
-    for batch in batches(table, strings) {
-        writer.write(&batch.map_err(|e| format_error(&path, &e))?).map_err(parquet_error)?;
+    let mut writer = TableWriter::<T>::create(folder)?;
+    writer.append(table, strings)?;
+    writer.close()
+}
+
+/// The Parquet file of a table, which has its name when it is whole: a crash leaves the old file or the new one.
+struct TableWriter<T> {
+    path: PathBuf,
+    writer: ArrowWriter<File>,
+    rows: usize,
+    table: PhantomData<T>,
+}
+
+impl<T: Table> TableWriter<T> {
+    fn create(folder: &Path) -> Result<TableWriter<T>, FolderError> {
+        let path = parquet_path(folder, T::NAME);
+        let unfinished = path.with_extension("unfinished");
+        let _ = fs::remove_file(&unfinished);
+        let file = create_file(&unfinished)?;
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_max_row_group_row_count(Some(GROUP_ROWS))
+            .build();
+        let writer = ArrowWriter::try_new(file, Arc::new(T::arrow_schema()), Some(properties));
+        let writer = writer.map_err(|e| format_error(&path, &e))?;
+        Ok(TableWriter { path, writer, rows: 0, table: PhantomData })
     }
-    writer.close().map_err(parquet_error)?;
-    fs::rename(&unfinished, &path).map_err(|e| io_error(&path, e))
+
+    fn append(&mut self, table: &T, strings: &crate::Strings) -> Result<(), FolderError> {
+        for batch in batches(table, strings) {
+            self.write(&batch.map_err(|e| format_error(&self.path, &e))?)?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, batch: &RecordBatch) -> Result<(), FolderError> {
+        self.rows += batch.num_rows();
+        self.writer.write(batch).map_err(|e| format_error(&self.path, &e))
+    }
+
+    fn close(self) -> Result<(), FolderError> {
+        self.writer.close().map_err(|e| format_error(&self.path, &e))?;
+        fs::rename(self.path.with_extension("unfinished"), &self.path).map_err(|e| io_error(&self.path, e))
+    }
 }
 
 fn batches<'a, T: Table>(
@@ -268,36 +305,39 @@ fn read_table<T: Table>(
     table: &mut T,
     strings: &mut crate::Strings,
 ) -> Result<Option<&'static str>, FolderError> {
-    let path = parquet_path(folder, T::NAME);
-    if path.is_file() {
-        return read_parquet(&path, table, strings).map(|()| None);
-    }
-    let path = stream_path(folder, T::NAME);
+    let path = stored_path(folder, T::NAME);
+    each_batch(folder, T::NAME, |batch| table.append_batch(&batch, strings).map_err(|e| format_error(&path, &e)))
+}
+
+/// Gives the batches of a stored table to `take`, one by one; answers with the table's name when it was cut.
+fn each_batch(
+    folder: &Path,
+    table: &'static str,
+    mut take: impl FnMut(RecordBatch) -> Result<(), FolderError>,
+) -> Result<Option<&'static str>, FolderError> {
+    let path = stored_path(folder, table);
     if !path.is_file() {
         return Ok(None);
     }
     let file = File::open(&path).map_err(|e| io_error(&path, e))?;
+    if path == parquet_path(folder, table) {
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file)
+            .and_then(|builder| builder.with_batch_size(BATCH_ROWS).build())
+            .map_err(|e| format_error(&path, &e))?;
+        for batch in reader {
+            take(batch.map_err(|e| format_error(&path, &e))?)?;
+        }
+        return Ok(None);
+    }
     // A stream that ends before its schema is complete holds nothing yet.
     let Ok(reader) = StreamReader::try_new(BufReader::new(file), None) else {
-        return Ok(Some(T::NAME));
+        return Ok(Some(table));
     };
     for batch in reader {
-        let Ok(batch) = batch else { return Ok(Some(T::NAME)) };
-        table.append_batch(&batch, strings).map_err(|e| format_error(&path, &e))?;
+        let Ok(batch) = batch else { return Ok(Some(table)) };
+        take(batch)?;
     }
     Ok(None)
-}
-
-fn read_parquet<T: Table>(path: &Path, table: &mut T, strings: &mut crate::Strings) -> Result<(), FolderError> {
-    let file = File::open(path).map_err(|e| io_error(path, e))?;
-    let reader = ParquetRecordBatchReaderBuilder::try_new(file)
-        .and_then(|builder| builder.with_batch_size(BATCH_ROWS).build())
-        .map_err(|e| format_error(path, &e))?;
-    for batch in reader {
-        let batch = batch.map_err(|e| format_error(path, &e))?;
-        table.append_batch(&batch, strings).map_err(|e| format_error(path, &e))?;
-    }
-    Ok(())
 }
 
 fn dictionary_tables(recording: &Recording, written: &Written) -> (StoredThreads, StoredFrames, StoredStacks) {
@@ -318,31 +358,69 @@ fn dictionary_tables(recording: &Recording, written: &Written) -> (StoredThreads
     (threads, frames, stacks)
 }
 
-/// Interns what was stored and renumbers the ids in the rows accordingly: a damaged or foreign
-/// dictionary may have gaps and repetitions.
+/// Interns what was stored. Stacks may have other ids then: a damaged or foreign dictionary may have gaps and repetitions.
 fn restore_dictionaries(
     recording: &mut Recording,
     threads: &StoredThreads,
     frames: &StoredFrames,
     stacks: &StoredStacks,
-) {
+) -> MovedStacks {
     for StoredThread { tid, name, role } in threads.rows() {
         recording.threads.insert(tid, Thread { name, role });
     }
-    let mut frame_of = std::collections::HashMap::new();
+    let mut frame_of = HashMap::new();
     for StoredFrame { frame_id, symbol, module, kind, line } in frames.rows() {
         frame_of.insert(frame_id, recording.stacks.intern_frame(Frame { symbol, module, kind, line }));
     }
-    let mut stack_of = std::collections::HashMap::new();
+    let mut moved = MovedStacks { known: recording.stacks.stack_count(), elsewhere: HashMap::new(), some_are_lost: false };
     for StoredStack { stack_id, parent_id, frame_id } in stacks.rows() {
-        let parent = stack_of.get(&StackId(parent_id)).copied().unwrap_or_default();
+        let parent = moved.now(StackId(parent_id));
         let frame = frame_of.get(&frame_id).copied().unwrap_or_default();
-        stack_of.insert(StackId(stack_id), recording.stacks.intern(parent, frame));
+        moved.note(StackId(stack_id), recording.stacks.intern(parent, frame));
     }
-    let translate = |id: &mut StackId| *id = stack_of.get(id).copied().unwrap_or_default();
-    recording.samples.stack_id.iter_mut().for_each(translate);
-    recording.spans.stack_id.iter_mut().for_each(translate);
-    recording.spans.kernel_stack_id.iter_mut().for_each(translate);
+    moved
+}
+
+/// The ids that stored stacks have now. Those of our own writers stay.
+struct MovedStacks {
+    /// Ids below this one are the same, unless they are elsewhere.
+    known: usize,
+    elsewhere: HashMap<StackId, StackId>,
+    /// Rows may name stacks that are nowhere.
+    some_are_lost: bool,
+}
+
+impl MovedStacks {
+    fn note(&mut self, stored: StackId, now: StackId) {
+        if stored == now && now.0 as usize == self.known {
+            self.known += 1;
+        } else {
+            self.elsewhere.insert(stored, now);
+        }
+    }
+
+    fn now(&self, stored: StackId) -> StackId {
+        let same = if (stored.0 as usize) < self.known { stored } else { StackId(0) };
+        if self.elsewhere.is_empty() { same } else { self.elsewhere.get(&stored).copied().unwrap_or(same) }
+    }
+
+    /// Whether no id of a row changes.
+    fn none(&self) -> bool {
+        self.elsewhere.is_empty() && !self.some_are_lost
+    }
+
+    fn in_samples(&self, samples: &mut Samples) {
+        self.renumber(&mut samples.stack_id);
+    }
+
+    fn in_spans(&self, spans: &mut Spans) {
+        self.renumber(&mut spans.stack_id);
+        self.renumber(&mut spans.kernel_stack_id);
+    }
+
+    fn renumber(&self, ids: &mut [StackId]) {
+        ids.iter_mut().for_each(|id| *id = self.now(*id));
+    }
 }
 
 fn create_file(path: &Path) -> Result<File, FolderError> {
@@ -351,6 +429,12 @@ fn create_file(path: &Path) -> Result<File, FolderError> {
 
 fn parquet_path(folder: &Path, table: &str) -> PathBuf {
     folder.join(format!("{table}.parquet"))
+}
+
+/// The Parquet file of a table or else its stream.
+fn stored_path(folder: &Path, table: &str) -> PathBuf {
+    let finished = parquet_path(folder, table);
+    if finished.is_file() { finished } else { stream_path(folder, table) }
 }
 
 fn stream_path(folder: &Path, table: &str) -> PathBuf {

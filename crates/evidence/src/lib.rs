@@ -27,7 +27,7 @@ pub mod tables;
 mod values;
 
 pub use dictionaries::{Frame, FrameId, Stack, StackId, Stacks, StrId, Strings, Thread, Threads};
-pub use recording::Recording;
+pub use recording::{Recording, RowCounts};
 pub use table::{ColumnDoc, Table};
 
 /// Makes cargo build this crate anew when another checkout uses the same target folder (`.cargo/config.toml`).

@@ -1,12 +1,28 @@
 //! A recording in memory.
 
-use crate::dictionaries::{Stacks, StrId, Strings, Thread, Threads};
+use crate::dictionaries::{StackId, Stacks, StrId, Strings, Thread, Threads};
 use crate::roles::role_of;
 use crate::table::{Remap, Table};
+use crate::values::Value;
 use crate::tables::{Clocks, Counter, Counters, Fact, Facts, Log, Logs, Loss, Losses, Samples, Span, Spans};
 
 /// Longest line that is kept of a log, in bytes.
 const LOG_TEXT_MAX_BYTES: usize = 1_000;
+
+/// Rows of each table of a recording.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct RowCounts {
+    /// What is true of the whole recording.
+    pub facts: usize,
+    /// Threads seen at instants.
+    pub samples: usize,
+    /// What has a beginning and an end.
+    pub spans: usize,
+    /// Numbers at instants.
+    pub counters: usize,
+    /// Lines of text.
+    pub logs: usize,
+}
 
 /// All that is known about one JVM over one stretch of time.
 #[derive(Debug, Default, Clone)]
@@ -41,10 +57,7 @@ impl Recording {
 
     /// Takes over everything of `other`, renumbering its ids. Rows keep their order, `other`'s last.
     pub fn absorb(&mut self, other: Recording) {
-        let strings = self.strings.absorb(&other.strings);
-        let stacks = self.stacks.absorb(&other.stacks, &strings);
-        self.threads.absorb(&other.threads, &strings);
-        let remap = Remap { strings, stacks };
+        let remap = self.absorb_dictionaries(&other);
         self.facts.absorb(other.facts, &remap);
         self.samples.absorb(other.samples, &remap);
         self.spans.absorb(other.spans, &remap);
@@ -52,6 +65,44 @@ impl Recording {
         self.logs.absorb(other.logs, &remap);
         self.losses.absorb(other.losses, &remap);
         self.clocks.absorb(other.clocks, &remap);
+    }
+
+    /// Takes over the dictionaries, facts and losses of `other`. Its other rows stay with it, their texts as well; the ids of
+    /// their stacks are then those of this recording.
+    pub(crate) fn absorb_but_large_tables(&mut self, other: &mut Recording) {
+        let remap = self.absorb_dictionaries(other);
+        self.facts.absorb(std::mem::take(&mut other.facts), &remap);
+        self.losses.absorb(std::mem::take(&mut other.losses), &remap);
+        StackId::remap(&mut other.samples.stack_id, &remap);
+        StackId::remap(&mut other.spans.stack_id, &remap);
+        StackId::remap(&mut other.spans.kernel_stack_id, &remap);
+    }
+
+    fn absorb_dictionaries(&mut self, other: &Recording) -> Remap {
+        let strings = self.strings.absorb(&other.strings);
+        let stacks = self.stacks.absorb(&other.stacks, &strings);
+        self.threads.absorb(&other.threads, &strings);
+        Remap { strings, stacks }
+    }
+
+    /// Forgets texts that are only in rows, which must be gone: those of threads and frames stay, as do the ids of frames and
+    /// stacks.
+    pub fn forget_texts_of_rows(&mut self) {
+        let old = std::mem::take(&mut self.strings);
+        let mut keep = |id: StrId| self.strings.intern(old.get(id));
+        self.threads.renumber(&mut keep);
+        self.stacks.renumber(&mut keep);
+    }
+
+    /// Rows of each table.
+    pub fn row_counts(&self) -> RowCounts {
+        RowCounts {
+            facts: self.facts.len(),
+            samples: self.samples.len(),
+            spans: self.spans.len(),
+            counters: self.counters.len(),
+            logs: self.logs.len(),
+        }
     }
 
     /// Takes over of `other` what is not here yet: two dumps of one recorder hold the same events as

@@ -5,9 +5,14 @@
 use std::fs;
 use std::path::Path;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt32Type;
+use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
 use fathom_evidence::kinds::{event, frame, loss};
 use fathom_evidence::tables::Sample;
 use fathom_evidence::{Frame, FrameId, Recording, StackId, Table, folder};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 fn sample_recording() -> Recording {
     let mut r = Recording::default();
@@ -88,7 +93,9 @@ fn grown_in_steps_read_unfinished_then_finished() {
     }
     writer.flush(&mut growing).unwrap();
     assert_eq!(says(&folder::open(&path).unwrap()), says(&whole), "unfinished");
-    writer.finish().unwrap();
+    drop(writer);
+    let finished = folder::Finishing::begin(&path).unwrap().end().unwrap();
+    assert_eq!(finished.rows, whole.row_counts());
     assert!(!has_streams(&path));
     assert_eq!(says(&folder::open(&path).unwrap()), says(&whole), "finished");
 }
@@ -112,6 +119,88 @@ fn a_stream_cut_anywhere_gives_what_is_whole_and_a_loss() {
         assert!(back.samples.is_empty() || back.samples.len() == 2, "cut at {cut}");
         assert_eq!(back.counters.len(), 1, "cut at {cut}");
     }
+}
+
+/// Ids in what a reader found and in what was written while recording name different things.
+#[test]
+fn what_readers_find_is_added_at_the_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.fathom");
+    let mut read = Recording::default();
+    push_sample(&mut read, 1, "other", "thing");
+    read.absorb(sample_recording());
+    let mut whole = sample_recording();
+    whole.absorb(read.clone());
+    let mut writer = folder::FolderWriter::create(&path).unwrap();
+    writer.flush(&mut sample_recording()).unwrap();
+    let mut finishing = folder::Finishing::begin(&path).unwrap();
+    finishing.add(read).unwrap();
+    assert!(has_streams(&path), "whole until the end");
+    let finished = finishing.end().unwrap();
+    assert_eq!(finished.rows, whole.row_counts());
+    assert_eq!(says(&folder::open(&path).unwrap()), says(&whole));
+}
+
+/// Other writers number their stacks as they like.
+#[test]
+fn stacks_with_gaps_and_repetitions_are_renumbered() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.fathom");
+    folder::write(&path, &sample_recording()).unwrap();
+    let expected = says(&folder::open(&path).unwrap());
+    for ids in [[1, 2, 3], [7, 2_000_000_000, 9], [3, 1, 2]] {
+        renumber_stacks(&path, &ids);
+        assert_eq!(says(&folder::open(&path).unwrap()), expected, "{ids:?}");
+        folder::Finishing::begin(&path).unwrap().end().unwrap();
+        assert_eq!(says(&folder::open(&path).unwrap()), expected, "{ids:?}, finished");
+    }
+}
+
+/// Stores the stacks 1, 2, ... under these ids.
+fn renumber_stacks(path: &Path, ids: &[u32]) {
+    let new = |old: u32| if old == 0 { 0 } else { ids[old as usize - 1] };
+    for (table, columns) in [("stacks", &["stack_id", "parent_id"][..]), ("samples", &["stack_id"])] {
+        let file = path.join(format!("{table}.parquet"));
+        let reader = ParquetRecordBatchReaderBuilder::try_new(fs::File::open(&file).unwrap()).unwrap().build().unwrap();
+        let batches: Vec<RecordBatch> = reader.map(|batch| renumbered(&batch.unwrap(), columns, new)).collect();
+        let mut writer = ArrowWriter::try_new(fs::File::create(&file).unwrap(), batches[0].schema(), None).unwrap();
+        batches.iter().for_each(|batch| writer.write(batch).unwrap());
+        writer.close().unwrap();
+    }
+}
+
+fn renumbered(batch: &RecordBatch, columns: &[&str], new: impl Fn(u32) -> u32) -> RecordBatch {
+    let schema = batch.schema();
+    let column = |(index, field): (usize, &std::sync::Arc<arrow_schema::Field>)| -> ArrayRef {
+        let array = batch.column(index);
+        if !columns.contains(&field.name().as_str()) {
+            return array.clone();
+        }
+        let ids = array.as_primitive::<UInt32Type>().values().iter().map(|id| new(*id));
+        std::sync::Arc::new(UInt32Array::from_iter_values(ids))
+    };
+    let columns = schema.fields().iter().enumerate().map(column).collect();
+    RecordBatch::try_new(schema.clone(), columns).unwrap()
+}
+
+#[test]
+fn texts_of_rows_are_forgotten_and_those_of_frames_and_threads_stay() {
+    let mut recording = sample_recording();
+    let (stacks, threads) = (stacks_of(&recording), recording.threads.len());
+    let mut writer_saw = recording.clone();
+    let dir = tempfile::tempdir().unwrap();
+    folder::FolderWriter::create(&dir.path().join("a.fathom")).unwrap().flush(&mut recording).unwrap();
+    assert!(recording.strings.find("söme line").is_some());
+    recording.forget_texts_of_rows();
+    assert_eq!(recording.strings.find("söme line"), None);
+    recording.samples = std::mem::take(&mut writer_saw.samples);
+    assert_eq!((stacks_of(&recording), recording.threads.len()), (stacks, threads));
+    assert_eq!(recording.threads.get(41).map(|thread| recording.text(thread.name)), Some("C2 CompilerThread0"));
+}
+
+fn stacks_of(r: &Recording) -> Vec<String> {
+    let stack = |id| r.stacks.leaf_to_root(id).map(|f| r.text(f.symbol)).collect::<Vec<_>>().join("<");
+    r.samples.rows().map(|s| stack(s.stack_id)).collect()
 }
 
 #[test]
@@ -140,12 +229,7 @@ fn merging_renumbers_ids() {
     push_sample(&mut left, 1, "other", "thing");
     left.absorb(sample_recording());
     assert_eq!(left.samples.len(), 3);
-    let stacks: Vec<String> = left
-        .samples
-        .rows()
-        .map(|s| left.stacks.leaf_to_root(s.stack_id).map(|f| left.text(f.symbol)).collect::<Vec<_>>().join("<"))
-        .collect();
-    assert_eq!(stacks, ["thing<other", "work<main", "wait<main"]);
+    assert_eq!(stacks_of(&left), ["thing<other", "work<main", "wait<main"]);
     assert_eq!(left.fact("jvm", "version"), Some("25.0.3"));
     assert_eq!(left.stacks.leaf_to_root(StackId(9_999)).count(), 0);
     assert_eq!(left.time_range_ns(), Some((1, 30)));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use fathom_evidence::kinds::{loss, subject};
-use fathom_evidence::{Recording, folder};
+use fathom_evidence::folder::{Finished, Finishing};
 use fathom_readers::LoadOptions;
 
 /// Fact that names a file of the `raw` folder that has been read.
@@ -13,20 +13,19 @@ const RAW_FILE: &str = "raw_file";
 
 /// Reads what the JVM and its agents left in the folder `raw` into the tables, and turns the
 /// streams into Parquet. The raw files stay, for other tools.
-pub(crate) fn finish(path: &Path) -> Result<Recording> {
-    let mut recording = folder::open(path)?;
+pub(crate) fn finish(path: &Path) -> Result<Finished> {
+    let mut finishing = Finishing::begin(path)?;
     for file in raw_files(path) {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         match fathom_readers::load_file(&file, &LoadOptions::default()) {
             Ok(read) => {
-                recording.absorb(read);
-                recording.add_fact(subject::RECORDING, RAW_FILE, &name, "fathom");
+                finishing.add(read)?;
+                finishing.add_fact(subject::RECORDING, RAW_FILE, &name, "fathom");
             }
-            Err(error) => recording.add_loss("fathom", loss::REFUSED, 0, &format!("raw/{error}")),
+            Err(error) => finishing.add_loss("fathom", loss::REFUSED, 0, &format!("raw/{error}")),
         }
     }
-    folder::finish_with(path, &recording)?;
-    Ok(recording)
+    Ok(finishing.end()?)
 }
 
 /// The files that readers have to read, by name. A folder without raw files is as good as one with.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fathom_causes::explanation::LossNote;
-use fathom_evidence::{Recording, Table};
+use fathom_evidence::{Recording, RowCounts};
 use serde::Serialize;
 
 use crate::sheet::{Sheet, Tone, piece};
@@ -22,7 +22,7 @@ pub struct Imported {
     /// What was read, in order.
     pub files: Vec<ImportedFile>,
     /// Rows of each table.
-    pub tables: Tables,
+    pub tables: RowCounts,
     /// What is missing.
     pub losses: Vec<LossNote>,
 }
@@ -38,37 +38,16 @@ pub struct ImportedFile {
     pub rows: usize,
 }
 
-/// Rows of each table.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct Tables {
-    /// What is true of the whole recording.
-    pub facts: usize,
-    /// Threads seen at instants.
-    pub samples: usize,
-    /// What has a beginning and an end.
-    pub spans: usize,
-    /// Numbers at instants.
-    pub counters: usize,
-    /// Lines of text.
-    pub logs: usize,
-}
-
 impl Imported {
-    /// Sums up a recording that was written to `folder` from `files`.
-    pub fn new(folder: &Path, files: Vec<ImportedFile>, recording: &Recording) -> Imported {
+    /// Sums up a recording that was written to `folder` from `files`, with so many rows and the losses of `recording`.
+    pub fn new(folder: &Path, files: Vec<ImportedFile>, rows: RowCounts, recording: &Recording) -> Imported {
         let losses = recording.losses.rows().map(|loss| LossNote {
             source: recording.text(loss.source).to_owned(),
             kind: recording.text(loss.kind).to_owned(),
             says: recording.text(loss.says).to_owned(),
         });
-        let tables = Tables {
-            facts: recording.facts.len(),
-            samples: recording.samples.len(),
-            spans: recording.spans.len(),
-            counters: recording.counters.len(),
-            logs: recording.logs.len(),
-        };
-        Imported { schema: SCHEMA, folder: folder.display().to_string(), files, tables, losses: losses.collect() }
+        let folder = folder.display().to_string();
+        Imported { schema: SCHEMA, folder, files, tables: rows, losses: losses.collect() }
     }
 }
 
@@ -90,7 +69,7 @@ pub fn text(imported: &Imported, options: &TextOptions) -> String {
 
 /// The folder and what is in it.
 pub(crate) fn written(imported: &Imported) -> String {
-    let Tables { facts, samples, spans, counters, logs } = imported.tables;
+    let RowCounts { facts, samples, spans, counters, logs } = imported.tables;
     let rows = [(facts, "facts"), (samples, "samples"), (spans, "spans"), (counters, "counters"), (logs, "log lines")];
     let rows: Vec<String> =
         rows.iter().map(|(rows, name)| format!("{} {name}", units::amount(*rows as f64, "count"))).collect();

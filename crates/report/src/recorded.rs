@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fathom_evidence::Recording;
+use fathom_evidence::folder::Finished;
 use serde::Serialize;
 
 use crate::imported::Imported;
@@ -56,7 +56,7 @@ impl Recorded {
         started_in_ns: i64,
         ended_because: Option<String>,
         collectors: Vec<RecordedPart>,
-        recording: &Recording,
+        finished: &Finished,
     ) -> Recorded {
         Recorded {
             schema: SCHEMA,
@@ -65,7 +65,7 @@ impl Recorded {
             started_in_ms: started_in_ns as f64 / 1e6,
             ended_because,
             collectors,
-            written: Imported::new(folder, Vec::new(), recording),
+            written: Imported::new(folder, Vec::new(), finished.rows, &finished.kept),
         }
     }
 }

@@ -66,8 +66,8 @@ fn finish(path: &Path) -> Result<Imported> {
     if !has_streams(path)? {
         bail!("{}: this recording is finished already", path.display());
     }
-    let recording = crate::finish::finish(path)?;
-    Ok(Imported::new(path, Vec::new(), &recording))
+    let finished = crate::finish::finish(path)?;
+    Ok(Imported::new(path, Vec::new(), finished.rows, &finished.kept))
 }
 
 /// Whether a table is still a stream.
@@ -90,7 +90,8 @@ fn import(args: &Args, terminal: &Terminal) -> Result<Imported> {
         format: source.format.to_owned(),
         rows: source.rows,
     });
-    Ok(Imported::new(&output, files.collect(), &service.recording))
+    let recording = &service.recording;
+    Ok(Imported::new(&output, files.collect(), recording.row_counts(), recording))
 }
 
 fn default_output(first: &Path) -> PathBuf {

@@ -170,7 +170,7 @@ pub(super) fn default_name(target: &Target, terminal: &Terminal) -> String {
 }
 
 fn sum_up(output: &Path, target: &Target, recorded: Recorded) -> Result<recorded::Recorded> {
-    let recording = finish::finish(output)?;
+    let finished = finish::finish(output)?;
     let observed = recorded.observed_ns.max(1) as f64;
     let parts = recorded.parts.into_iter().map(|part| RecordedPart {
         name: part.name.to_owned(),
@@ -187,7 +187,7 @@ fn sum_up(output: &Path, target: &Target, recorded: Recorded) -> Result<recorded
         recorded.started_in_ns,
         end,
         parts.collect(),
-        &recording,
+        &finished,
     ))
 }
 
