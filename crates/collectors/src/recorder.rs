@@ -224,7 +224,18 @@ impl Session {
         plan.order.clock.note(&mut pending);
         describe(target, plan, &mut pending);
         let clock = plan.order.clock;
-        Ok(Session { writer, pending, forget_at: TEXTS_MAX, parts, messages, stop, disk, clock, began, started_in_ns: 0 })
+        Ok(Session {
+            writer,
+            pending,
+            forget_at: TEXTS_MAX,
+            parts,
+            messages,
+            stop,
+            disk,
+            clock,
+            began,
+            started_in_ns: 0,
+        })
     }
 
     fn run(
@@ -389,6 +400,16 @@ impl End {
             End::Budget => "the recording reached its size limit",
             End::DiskFull => "the disk was nearly full",
         }
+    }
+}
+
+/// Gives the system back what collectors have freed: the C library keeps it for threads that have ended, and whoever finishes
+/// the recording needs memory of his own.
+pub fn give_back_memory() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: has no preconditions; it moves no memory that is in use.
+    unsafe {
+        libc::malloc_trim(0);
     }
 }
 

@@ -29,7 +29,9 @@ use crate::kinds::{loss, subject};
 use crate::recording::Recording;
 use crate::schema::SCHEMA_VERSION;
 use crate::table::Table;
-use crate::tables::{Samples, Spans, StoredFrame, StoredFrames, StoredStack, StoredStacks, StoredThread, StoredThreads};
+use crate::tables::{
+    Samples, Spans, StoredFrame, StoredFrames, StoredStack, StoredStacks, StoredThread, StoredThreads,
+};
 
 pub use finishing::{Finished, Finishing};
 
@@ -372,7 +374,8 @@ fn restore_dictionaries(
     for StoredFrame { frame_id, symbol, module, kind, line } in frames.rows() {
         frame_of.insert(frame_id, recording.stacks.intern_frame(Frame { symbol, module, kind, line }));
     }
-    let mut moved = MovedStacks { known: recording.stacks.stack_count(), elsewhere: HashMap::new(), some_are_lost: false };
+    let mut moved =
+        MovedStacks { known: recording.stacks.stack_count(), elsewhere: HashMap::new(), some_are_lost: false };
     for StoredStack { stack_id, parent_id, frame_id } in stacks.rows() {
         let parent = moved.now(StackId(parent_id));
         let frame = frame_of.get(&frame_id).copied().unwrap_or_default();

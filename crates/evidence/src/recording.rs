@@ -3,8 +3,8 @@
 use crate::dictionaries::{StackId, Stacks, StrId, Strings, Thread, Threads};
 use crate::roles::role_of;
 use crate::table::{Remap, Table};
-use crate::values::Value;
 use crate::tables::{Clocks, Counter, Counters, Fact, Facts, Log, Logs, Loss, Losses, Samples, Span, Spans};
+use crate::values::Value;
 
 /// Longest line that is kept of a log, in bytes.
 const LOG_TEXT_MAX_BYTES: usize = 1_000;

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use fathom_evidence::kinds::{loss, subject};
 use fathom_evidence::folder::{Finished, Finishing};
+use fathom_evidence::kinds::{loss, subject};
 use fathom_readers::LoadOptions;
 
 /// Fact that names a file of the `raw` folder that has been read.

@@ -72,10 +72,7 @@ impl Collector for Memory {
             pressure: ["cpu", "memory", "io"].into_iter().filter_map(pressure).collect(),
             meminfo: Slow { file: ProcFile::open("/proc/meminfo").ok(), pace: second() },
             status: Slow { file: ProcFile::open(target.proc("status")).ok(), pace: second() },
-            rollup: Slow {
-                file: ProcFile::open(target.proc("smaps_rollup")).ok(),
-                pace: Pace::every(ROLLUP_PERIOD),
-            },
+            rollup: Slow { file: ProcFile::open(target.proc("smaps_rollup")).ok(), pace: Pace::every(ROLLUP_PERIOD) },
             rollup_yields: kernel_is_since(ROLLUP_YIELDS_SINCE),
         }))
     }

@@ -111,7 +111,7 @@ struct slow_fault {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4 << 20);
+	__uint(max_entries, 2 << 20);
 } slow SEC(".maps");
 
 static const struct thread no_thread = {};

@@ -128,6 +128,8 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     let mut shown = Shown { progress: Progress::start(), duration: args.duration };
     let plan = plan(args, &output);
     let recorded = recorder::record(&target, collectors(), &plan, &interrupted, &mut shown)?;
+    drop(plan);
+    recorder::give_back_memory();
     shown.progress.says(&format!("finishing {}", output.display()));
     let answer = sum_up(&output, &target, recorded);
     owner::give_to_caller(&output)?;
