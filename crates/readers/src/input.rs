@@ -2,11 +2,13 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 use memmap2::Mmap;
+#[cfg(target_os = "linux")]
+use memmap2::{Advice, UncheckedAdvice};
 
 use crate::LoadError;
 
@@ -19,6 +21,10 @@ const READ_MAX_BYTES: u64 = 4 << 20;
 /// A gzip file unpacks to at most this many bytes; more is cut, so that a small hostile file
 /// cannot fill the memory.
 const UNPACKED_MAX_BYTES: u64 = 2 << 30;
+
+/// No more than this is brought into memory ahead, in bytes: what is read late must not push out what is read now.
+#[cfg(target_os = "linux")]
+const AHEAD_MAX_BYTES: usize = 256 << 20;
 
 /// The content of a file.
 #[derive(Debug)]
@@ -49,6 +55,30 @@ impl Input {
     /// Opens `path`, unpacking it if it is compressed.
     pub fn open(path: &Path) -> Result<Input, LoadError> {
         Self::open_io(path).map_err(|source| LoadError::Io { path: path.to_owned(), source })
+    }
+
+    /// Says that all of `bytes` is about to be read. Otherwise each few pages cost a page fault.
+    #[cfg_attr(not(target_os = "linux"), allow(unused_variables))]
+    pub(crate) fn will_read(&self, bytes: Range<usize>) {
+        #[cfg(target_os = "linux")]
+        if let Bytes::Mapped(map) = &self.bytes
+            && bytes.len() <= AHEAD_MAX_BYTES
+        {
+            // Older kernels do not know this, and then pages come when they are touched.
+            let _ = map.advise_range(Advice::PopulateRead, bytes.start, bytes.len());
+        }
+    }
+
+    /// Says that hardly any of `bytes` will be read again, so that a large file does not stay in the process's memory
+    /// up to the end. Reading them still gives the same.
+    #[cfg_attr(not(target_os = "linux"), allow(unused_variables))]
+    pub(crate) fn was_read(&self, bytes: Range<usize>) {
+        #[cfg(target_os = "linux")]
+        if let Bytes::Mapped(map) = &self.bytes {
+            // SAFETY: the map is of a file and never written to, so that a page that is dropped comes back from the
+            // file as it was.
+            let _ = unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, bytes.start, bytes.len()) };
+        }
     }
 
     fn open_io(path: &Path) -> io::Result<Input> {

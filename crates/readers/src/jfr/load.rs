@@ -17,10 +17,10 @@ use super::load_stacks::KnownStacks;
 use super::parse_chunk::{Chunk, split};
 use super::parse_metadata::KnownTypes;
 use super::parse_pools::{Layout, layout};
-use crate::LoadError;
+use crate::{Input, LoadError};
 
 /// Reads the content of the JFR file `path`.
-pub(super) fn load(file: &[u8], path: &Path) -> Result<Recording, LoadError> {
+pub(super) fn load(file: &Input, path: &Path) -> Result<Recording, LoadError> {
     let (chunks, gaps) = split(file);
     if chunks.is_empty() {
         let why = gaps.first().map_or("the file has no chunk", |gap| gap.why);
@@ -35,7 +35,7 @@ pub(super) fn load(file: &[u8], path: &Path) -> Result<Recording, LoadError> {
     let shares = shares(&opened).into_par_iter().enumerate();
     // The first share is what the rows of the others are put behind.
     let bytes = |number: usize, share: &[Opened<'_>]| if number == 0 { file.len() } else { bytes_of(share) };
-    let run = |(number, share)| Run::of(share, bytes(number, share), settings.as_ref());
+    let run = |(number, share)| Run::of(file, share, bytes(number, share), settings.as_ref());
     let runs: Vec<Run> = shares.map(run).collect();
     let mut all = runs.into_iter().reduce(Run::followed_by).unwrap_or_default();
     all.finish_jvm();
@@ -94,12 +94,15 @@ struct Run {
 
 impl Run {
     /// Reads `share` into a recording that is to take the rows of as many `bytes`.
-    fn of(share: &[Opened<'_>], bytes: usize, settings: Option<&Profiler>) -> Run {
+    fn of(file: &Input, share: &[Opened<'_>], bytes: usize, settings: Option<&Profiler>) -> Run {
         let (mut run, mut known) = (Run::default(), KnownStacks::default());
         let mut left = bytes;
         for opened in share {
+            let chunk = opened.chunk.offset..opened.chunk.offset + opened.chunk.data.len();
+            file.will_read(chunk.clone());
             run.add(opened, settings, left, &mut known);
-            left -= opened.chunk.data.len();
+            left -= chunk.len();
+            file.was_read(chunk);
         }
         run
     }
