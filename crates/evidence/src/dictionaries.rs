@@ -119,6 +119,12 @@ impl Stacks {
         self.stacks.intern(Stack { parent, frame })
     }
 
+    /// The stacks that `frames` give one after the other on top of `parent`, into `ids`.
+    #[inline]
+    pub fn intern_path(&mut self, parent: StackId, frames: &[FrameId], ids: &mut Vec<StackId>) {
+        self.stacks.intern_path(parent, frames, ids);
+    }
+
     /// Brings stacks into the processor's caches that others are about to be put on top of. Changes nothing.
     pub fn warm(&self, stacks: impl Iterator<Item = StackId> + Clone) {
         self.stacks.warm(stacks);

@@ -71,6 +71,38 @@ impl StackTree {
         if id == new { self.push(stack) } else { id }
     }
 
+    /// The ids of the stacks that `frames` give one after the other on top of `parent`, in place of what `ids` had.
+    pub(crate) fn intern_path(&mut self, parent: StackId, frames: &[FrameId], ids: &mut Vec<StackId>) {
+        ids.clear();
+        let (mut top, before) = (parent, self.nodes.len());
+        for (number, frame) in frames.iter().enumerate() {
+            top = self.intern(Stack { parent: top, frame: *frame });
+            ids.push(top);
+            // Nothing is on top of a new stack.
+            if self.nodes.len() > before {
+                return self.push_path(top, &frames[number + 1..], ids);
+            }
+        }
+    }
+
+    /// Enters the stacks that `frames` give on top of `leaf`, on which there is none.
+    fn push_path(&mut self, leaf: StackId, frames: &[FrameId], ids: &mut Vec<StackId>) {
+        memory::reserve(&mut self.nodes, frames.len());
+        let mut top = leaf;
+        for frame in frames {
+            if *frame != FrameId(0) {
+                let new = StackId(self.nodes.len() as u32);
+                // Until now this was the last one.
+                if let Some(node) = self.nodes.last_mut() {
+                    node.first_child = new;
+                }
+                self.nodes.push(Node { stack: Stack { parent: top, frame: *frame }, ..Node::default() });
+                top = new;
+            }
+            ids.push(top);
+        }
+    }
+
     fn push(&mut self, stack: Stack) -> StackId {
         let id = StackId(self.nodes.len() as u32);
         memory::reserve(&mut self.nodes, 1);
@@ -102,7 +134,7 @@ impl StackTree {
 
     pub(crate) fn reserve(&mut self, more: usize) {
         memory::reserve(&mut self.nodes, more);
-        self.others.reserve(more / 4, &self.nodes);
+        self.others.reserve(more / 16, &self.nodes);
     }
 }
 
@@ -205,6 +237,24 @@ mod tests {
         }
         assert_eq!(tree.len(), all.len() + 1);
         assert!(tree.iter().skip(1).eq(all));
+    }
+
+    #[test]
+    fn paths_are_their_stacks_one_by_one() {
+        let (mut tree, mut other) = (StackTree::default(), StackTree::default());
+        let mut ids = Vec::new();
+        for seed in 0..2_000_u32 {
+            let frames: Vec<FrameId> = (0..seed % 9).map(|n| FrameId((seed * 7 + n * n) % 11)).collect();
+            let parent = StackId(seed % tree.len() as u32);
+            tree.intern_path(parent, &frames, &mut ids);
+            let mut top = parent;
+            let mut put = |frame: &FrameId| {
+                top = other.intern(Stack { parent: top, frame: *frame });
+                top
+            };
+            assert_eq!(ids, frames.iter().map(&mut put).collect::<Vec<_>>(), "{seed}");
+        }
+        assert!(tree.iter().eq(other.iter()));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use fathom_evidence::tables::Sample;
 use super::load_chunk::Loader;
 use super::load_handlers::{Handlers, MAX_SLOTS};
 use super::load_samples::Sampler;
-use super::parse_bytes::{Bits, Portable};
+use super::parse_bits::{Bits, Work, on_this_processor};
 use super::parse_chunk::{Chunk, HEADER_BYTES, Record, record};
 
 /// Samples that are gathered before they go into their columns.
@@ -15,18 +15,7 @@ impl Loader<'_, '_> {
     /// Reads all records.
     pub(super) fn records(&mut self, chunk: &Chunk<'_>, handlers: &Handlers) {
         let mut samplers: Vec<_> = handlers.all().iter().map(|handler| self.sampler(handler)).collect();
-        #[cfg(target_arch = "x86_64")]
-        if super::parse_bytes::Bmi2::detect().is_some() {
-            // SAFETY: the processor has what the function needs.
-            return unsafe { self.records_with_bmi2(chunk, handlers, &mut samplers) };
-        }
-        self.each_record::<Portable>(chunk, handlers, &mut samplers);
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "bmi1,bmi2")]
-    fn records_with_bmi2(&mut self, chunk: &Chunk<'_>, handlers: &Handlers, samplers: &mut [Option<Sampler>]) {
-        self.each_record::<super::parse_bytes::Bmi2>(chunk, handlers, samplers);
+        on_this_processor(ReadRecords { loader: self, chunk, handlers, samplers: &mut samplers });
     }
 
     #[inline(always)]
@@ -56,6 +45,23 @@ impl Loader<'_, '_> {
         }
         self.enter_samples(&mut batch);
         self.out.damage.stopped_at = (at < data.len()).then_some(at);
+    }
+}
+
+/// The loop, see [`Loader::records`].
+struct ReadRecords<'r, 'p, 'a> {
+    loader: &'r mut Loader<'p, 'a>,
+    chunk: &'r Chunk<'r>,
+    handlers: &'r Handlers,
+    samplers: &'r mut [Option<Sampler>],
+}
+
+impl Work for ReadRecords<'_, '_, '_> {
+    type Result = ();
+
+    #[inline(always)]
+    fn run<B: Bits>(self) {
+        self.loader.each_record::<B>(self.chunk, self.handlers, self.samplers);
     }
 }
 

@@ -151,82 +151,81 @@ impl Groups {
     }
 }
 
-/// Frames by their bytes. Most have few bytes, and a table of small keys stays in the caches.
+/// Frames by their bytes.
 pub(super) struct Frames<'a> {
-    small: Table<u64>,
-    medium: Table<u128>,
+    /// Those of at most [`Key::BYTES`], which nearly all are: key and frame + 1; 0 where there is none.
+    slots: Vec<(Key, u32)>,
+    bits: u32,
+    used: usize,
+    factor: u64,
     large: FxHashMap<&'a [u8], FrameId>,
 }
 
-/// Bytes of a frame as a key.
-enum Key<'a> {
-    Small(u64),
-    Medium(u128),
-    Large(&'a [u8]),
+/// The bytes of a frame as a number. Frames with other bytes have other numbers: how long a frame is, its bytes tell
+/// themselves.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Key {
+    low: u64,
+    high: u32,
 }
 
-impl<'a> Key<'a> {
-    /// The bytes `data[from..to]`; as a number if they are few and the data go on far enough behind them. Frames
-    /// with other bytes have other numbers: how long a frame is, its bytes tell themselves.
+impl Key {
+    /// So that a slot has 16 bytes.
+    const BYTES: usize = 12;
+
+    /// The bytes `data[from..to]`, if they are not too many and the data go on far enough behind them.
     #[inline(always)]
-    fn of(data: &'a [u8], from: usize, to: usize) -> Key<'a> {
-        let length = to - from;
-        let unused = 8 * (16 - length.min(16));
-        match data[from..].first_chunk::<16>() {
-            Some(window) if (1..=8).contains(&length) => {
-                Key::Small(u128::from_le_bytes(*window) as u64 & u64::MAX >> (unused - 64))
-            }
-            Some(window) if (9..=16).contains(&length) => Key::Medium(u128::from_le_bytes(*window) << unused >> unused),
-            _ => Key::Large(&data[from..to]),
-        }
+    fn of(data: &[u8], from: usize, to: usize) -> Option<Key> {
+        let (low, high) = *KEY_BITS.get(to.wrapping_sub(from))?;
+        let window = data.get(from..)?.first_chunk::<16>()?;
+        let words = u128::from_le_bytes(*window);
+        Some(Key { low: words as u64 & low, high: (words >> 64) as u32 & high })
     }
 }
+
+/// The bits of a key of so many bytes.
+static KEY_BITS: [(u64, u32); Key::BYTES + 1] = {
+    let mut masks = [(u64::MAX, 0); Key::BYTES + 1];
+    let mut bytes = 0;
+    while bytes < 8 {
+        masks[bytes].0 = (1 << (8 * bytes)) - 1;
+        bytes += 1;
+    }
+    while bytes <= Key::BYTES {
+        masks[bytes].1 = ((1_u64 << (8 * (bytes - 8))) - 1) as u32;
+        bytes += 1;
+    }
+    masks
+};
 
 impl<'a> Frames<'a> {
     fn new(factor: u64) -> Frames<'a> {
-        let (small, medium) = (Table::new(MIN_FRAME_BITS, factor), Table::new(MIN_FRAME_BITS, factor));
-        Frames { small, medium, large: FxHashMap::default() }
+        let (bits, large) = (MIN_FRAME_BITS, FxHashMap::default());
+        Frames { slots: memory::filled(1 << bits), bits, used: 0, factor, large }
     }
 
     /// The frame whose bytes are `data[from..to]`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn get(&self, data: &'a [u8], from: usize, to: usize) -> Option<FrameId> {
         match Key::of(data, from, to) {
-            Key::Small(key) => self.small.get(key),
-            Key::Medium(key) => self.medium.get(key),
-            Key::Large(bytes) => self.large.get(bytes).copied(),
+            Some(key) => self.slots[self.find(key)].1.checked_sub(1).map(FrameId),
+            None => self.get_large(&data[from..to]),
         }
+    }
+
+    #[cold]
+    fn get_large(&self, bytes: &[u8]) -> Option<FrameId> {
+        self.large.get(bytes).copied()
     }
 
     pub(super) fn insert(&mut self, data: &'a [u8], from: usize, to: usize, frame: FrameId) {
         match Key::of(data, from, to) {
-            Key::Small(key) => self.small.insert(key, frame),
-            Key::Medium(key) => self.medium.insert(key, frame),
-            Key::Large(bytes) => drop(self.large.insert(bytes, frame)),
+            Some(key) => self.insert_key(key, frame),
+            None => drop(self.large.insert(&data[from..to], frame)),
         }
     }
-}
 
-/// Frames by numbers.
-struct Table<K> {
-    /// Key and frame + 1; 0 where there is none.
-    slots: Vec<(K, u32)>,
-    bits: u32,
-    used: usize,
-    factor: u64,
-}
-
-impl<K: Copy + Default + PartialEq + Into<u128>> Table<K> {
-    fn new(bits: u32, factor: u64) -> Table<K> {
-        Table { slots: memory::filled(1 << bits), bits, used: 0, factor }
-    }
-
-    #[inline(always)]
-    fn get(&self, key: K) -> Option<FrameId> {
-        self.slots[self.find(key)].1.checked_sub(1).map(FrameId)
-    }
-
-    fn insert(&mut self, key: K, frame: FrameId) {
+    fn insert_key(&mut self, key: Key, frame: FrameId) {
         let slot = self.find(key);
         self.used += usize::from(self.slots[slot].1 == 0);
         self.slots[slot] = (key, frame.0 + 1);
@@ -236,10 +235,9 @@ impl<K: Copy + Default + PartialEq + Into<u128>> Table<K> {
     }
 
     #[inline(always)]
-    fn find(&self, key: K) -> usize {
+    fn find(&self, key: Key) -> usize {
         let mask = self.slots.len() - 1;
-        let (low, high) = (key.into() as u64, (key.into() >> 64) as u64);
-        let mixed = (low.wrapping_mul(self.factor) ^ high).wrapping_mul(self.factor);
+        let mixed = (key.low.wrapping_mul(self.factor) ^ u64::from(key.high)).wrapping_mul(self.factor);
         let mut slot = (mixed >> (u64::BITS - self.bits)) as usize;
         while self.slots[slot & mask].0 != key && self.slots[slot & mask].1 != 0 {
             slot += 1;
@@ -249,11 +247,12 @@ impl<K: Copy + Default + PartialEq + Into<u128>> Table<K> {
 
     #[cold]
     fn grow(&mut self) {
-        let mut larger = Table::new(self.bits + 1, self.factor);
-        for (key, number) in self.slots.iter().filter(|slot| slot.1 != 0) {
-            larger.insert(*key, FrameId(number - 1));
+        self.bits += 1;
+        self.used = 0;
+        let old = std::mem::replace(&mut self.slots, memory::filled(1 << self.bits));
+        for (key, number) in old.iter().filter(|slot| slot.1 != 0) {
+            self.insert_key(*key, FrameId(number - 1));
         }
-        *self = larger;
     }
 }
 

@@ -3,37 +3,44 @@
 use rustc_hash::FxHashMap;
 
 use fathom_evidence::kinds::frame;
-use fathom_evidence::{Frame, FrameId, Recording, StackId, StrId};
+use fathom_evidence::{Frame, FrameId, Recording, StackId, StrId, Strings};
 
 use super::load_handlers::Bound;
 use super::load_methods::Methods;
 use super::load_resolve::Resolver;
-use super::load_stack_cache::{Groups, Hash, StackCache};
+use super::load_stack_builder::Builder;
+use super::load_stack_cache::StackCache;
 use super::parse_map::KeyMap;
 use super::parse_plan::{ArrayPlan, Kind, Leaf, Plan};
-use super::parse_stacks::{GROUP, RawStacks, STACK_TYPE};
-use super::parse_stops::Stops;
+use super::parse_stacks::STACK_TYPE;
 
 /// The stack of each entry of the pool of stacks.
 pub(super) struct StackTable {
-    ids: Vec<StackId>,
-    /// Of each entry the class that was last allocated there and the stack that this gave; empty until one is.
-    classes: Vec<(u64, StackId)>,
+    entries: Vec<Entry>,
     class_frames: ClassFrames,
+}
+
+/// An entry. What is asked for together stands together.
+#[derive(Debug, Clone, Copy, Default)]
+struct Entry {
+    /// The class that was last allocated there, and the stack that this gave; 0 until one is.
+    class: u64,
+    with_class: StackId,
+    stack: StackId,
 }
 
 impl StackTable {
     /// The stack of the entry `number`.
     #[inline]
     pub(super) fn get(&self, number: usize) -> StackId {
-        self.ids[number]
+        self.entries[number].stack
     }
 
     /// The stack of the entry `number` with the class of an allocated object on top, if it was asked for last.
     #[inline(always)]
     pub(super) fn last_with_class(&self, number: usize, class: u64) -> Option<StackId> {
-        let (last, stack) = *self.classes.get(number)?;
-        (last == class && stack != StackId(0)).then_some(stack)
+        let entry = self.entries.get(number)?;
+        (entry.class == class && entry.with_class != StackId(0)).then_some(entry.with_class)
     }
 
     /// The stack of the entry `number`, or of none, with the class of an allocated object on top.
@@ -47,34 +54,41 @@ impl StackTable {
     ) -> StackId {
         let frame = self.class_frames.get(class, leaf, resolver, recording);
         let Some(number) = number else { return recording.stacks.intern(StackId(0), frame) };
-        if self.classes.is_empty() {
-            self.classes.resize(self.ids.len(), Default::default());
-        }
-        let stack = recording.stacks.intern(self.ids[number], frame);
-        self.classes[number] = (class, stack);
-        stack
+        let entry = &mut self.entries[number];
+        entry.class = class;
+        entry.with_class = recording.stacks.intern(entry.stack, frame);
+        entry.with_class
     }
 
-    /// Interns every stack of the chunk. What earlier chunks had is found in `known` as far as this one, being
+    /// Interns every stack of the chunk, which is the first of so many parts of about its size. What earlier chunks had is found in `known` as far as this one, being
     /// whole, means the same by its keys.
     pub(super) fn load<'a>(
         resolver: &mut Resolver<'_, 'a>,
         recording: &mut Recording,
         known: &mut KnownStacks<'a>,
         is_whole: bool,
+        parts_left: usize,
     ) -> StackTable {
         let pools = resolver.pools;
-        let ids = vec![StackId(0); resolver.pool(STACK_TYPE).len()];
-        let mut table = StackTable { ids, classes: Vec::new(), class_frames: ClassFrames::new(resolver) };
+        let entries = vec![Entry::default(); resolver.pool(STACK_TYPE).len()];
+        let mut table = StackTable { entries, class_frames: ClassFrames::new(resolver) };
         let Some(shape) = Shape::of(resolver) else { return table };
         if !is_whole || !known.agree(&shape, resolver) {
             *known = KnownStacks::default();
             known.agree(&shape, resolver);
         }
         let unresolved = resolver.unresolved;
-        known.cache.groups.reserve(pools.stacks.groups());
-        recording.stacks.reserve(0, pools.stacks.groups());
-        Builder { shape, known, resolver, recording }.stacks(&pools.stacks, &mut table.ids);
+        if recording.stacks.stack_count() <= 1 {
+            // There are about as many stacks as groups, and most groups of later chunks are those of the first. Room
+            // that is not used takes no memory, but growing takes time.
+            known.cache.groups.reserve(pools.stacks.groups());
+            recording.stacks.reserve(0, pools.stacks.groups().saturating_mul(parts_left));
+        }
+        Builder::new(shape, known, resolver, recording).stacks(&pools.stacks, |number, stack| {
+            if let Some(entry) = table.entries.get_mut(number) {
+                entry.stack = stack;
+            }
+        });
         // What has no name here may have one in the next chunk.
         if !is_whole || resolver.unresolved != unresolved {
             *known = KnownStacks::default();
@@ -117,18 +131,27 @@ pub(super) struct KnownStacks<'a> {
     /// How the chunks lay out a frame, and whether async-profiler wrote them.
     layout: Option<(Plan, bool)>,
     /// Frame types by their key.
-    kinds: FxHashMap<u64, FrameKind>,
-    methods: Methods<'a>,
-    cache: StackCache<'a>,
+    pub(super) kinds: FxHashMap<u64, FrameKind>,
+    pub(super) methods: Methods<'a>,
+    pub(super) cache: StackCache<'a>,
 }
 
 /// A frame type.
-struct FrameKind {
+pub(super) struct FrameKind {
     /// As the recorder calls it.
     name: String,
-    kind: StrId,
+    pub(super) kind: StrId,
     /// Whether async-profiler gives it to native functions.
-    is_function: bool,
+    pub(super) is_function: bool,
+}
+
+impl FrameKind {
+    /// What the recorder calls `name`.
+    pub(super) fn new(name: String, is_profiler: bool, strings: &mut Strings) -> FrameKind {
+        let kind = frame_kind(&name);
+        let is_native = [frame::NATIVE, frame::VM, frame::KERNEL].contains(&kind);
+        FrameKind { kind: strings.intern(kind), is_function: is_native && is_profiler, name }
+    }
 }
 
 impl<'a> KnownStacks<'a> {
@@ -150,11 +173,11 @@ fn agree_on_kinds(kinds: &FxHashMap<u64, FrameKind>, leaf: &Leaf, resolver: &mut
 }
 
 /// Where the parts of a frame are.
-struct Shape {
-    plan: ArrayPlan,
-    method: Bound,
-    line: Option<usize>,
-    kind: Option<Bound>,
+pub(super) struct Shape {
+    pub(super) plan: ArrayPlan,
+    pub(super) method: Bound,
+    pub(super) line: Option<usize>,
+    pub(super) kind: Option<Bound>,
 }
 
 impl Shape {
@@ -162,203 +185,6 @@ impl Shape {
         let plan = Plan::around_array(resolver.types, resolver.types.id_of(STACK_TYPE)?, "frames")?;
         let [method, kind] = ["method", "type"].map(|field| Bound::of(&plan.item, field));
         Some(Shape { method: method?, line: plan.item.slot("lineNumber"), kind, plan })
-    }
-}
-
-/// Interns the stacks of a chunk.
-struct Builder<'b, 'p, 'a> {
-    shape: Shape,
-    known: &'b mut KnownStacks<'a>,
-    resolver: &'b mut Resolver<'p, 'a>,
-    recording: &'b mut Recording,
-}
-
-/// Some stacks that are looked up together.
-#[derive(Default)]
-struct Batch<'c> {
-    /// Where the groups of each stack begin, and the end of its hashes.
-    stacks: Vec<(&'c [usize], usize)>,
-    /// From the root up to the end of each group, for each stack.
-    hashes: Vec<Hash>,
-    /// Of each stack the number of groups that are known, and the stack that they are.
-    found: Vec<(usize, StackId)>,
-}
-
-impl Batch<'_> {
-    /// Lookups in a large table wait for memory. Those of a batch do not depend on each other, so that the
-    /// processor waits for many of them at once.
-    const STACKS: usize = 32;
-
-    /// Groups from the leaf on that are looked up in most stacks.
-    const WARM_GROUPS: usize = 3;
-
-    fn clear(&mut self) {
-        self.stacks.clear();
-        self.hashes.clear();
-        self.found.clear();
-    }
-}
-
-impl Builder<'_, '_, '_> {
-    /// Enters the stacks of a pool; `ids` is in the same order.
-    fn stacks(mut self, stacks: &RawStacks, ids: &mut [StackId]) {
-        let mut batch = Batch::default();
-        let mut stacks = stacks.iter();
-        for ids in ids.chunks_mut(Batch::STACKS) {
-            batch.clear();
-            stacks.by_ref().take(ids.len()).for_each(|cuts| self.hash(cuts, &mut batch));
-            self.warm(&batch);
-            self.find(&mut batch);
-            self.recording.stacks.warm(batch.found.iter().map(|found| found.1));
-            let mut start = 0;
-            for (id, ((cuts, end), found)) in ids.iter_mut().zip(batch.stacks.iter().zip(&batch.found)) {
-                *id = self.stack(cuts, &batch.hashes[start..*end], *found);
-                start = *end;
-            }
-        }
-    }
-
-    fn hash<'c>(&self, cuts: &'c [usize], batch: &mut Batch<'c>) {
-        let (data, secrets) = (self.resolver.data, &self.known.cache.secrets);
-        let mut hash = Hash::new(secrets);
-        for group in cuts.windows(2).rev() {
-            hash = hash.with(&data[group[0]..group[1]], secrets);
-            batch.hashes.push(hash);
-        }
-        batch.stacks.push((cuts, batch.hashes.len()));
-    }
-
-    /// Brings into the caches what is looked up for most stacks. No branch depends on it, so that the processor
-    /// does not stop at the first one that it expected to be otherwise.
-    fn warm(&self, batch: &Batch<'_>) {
-        let (groups, mut start, mut all) = (&self.known.cache.groups, 0, 0);
-        for (_, end) in &batch.stacks {
-            let last = &batch.hashes[start.max(end.saturating_sub(Batch::WARM_GROUPS))..*end];
-            all = last.iter().fold(all, |all, hash| all ^ groups.warm(*hash));
-            start = *end;
-        }
-        std::hint::black_box(all);
-    }
-
-    /// Looks for the groups of all stacks: first for whole stacks, and for those without the group of their leaf;
-    /// then, down to the root, for those of stacks that are new.
-    fn find(&self, batch: &mut Batch<'_>) {
-        let groups = &self.known.cache.groups;
-        let known = |groups: &Groups, (number, hash): (usize, &Hash)| Some((number + 1, groups.get(*hash)?));
-        let mut start = 0;
-        for (_, end) in &batch.stacks {
-            let last = batch.hashes[start..*end].iter().enumerate().rev().take(2);
-            batch.found.push(last.filter_map(|hash| known(groups, hash)).next().unwrap_or_default());
-            start = *end;
-        }
-        let mut start = 0;
-        for ((_, end), found) in batch.stacks.iter().zip(&mut batch.found) {
-            if found.0 == 0 {
-                let others = batch.hashes[start..*end].iter().enumerate().rev().skip(2);
-                *found = others.filter_map(|hash| known(groups, hash)).next().unwrap_or_default();
-            }
-            start = *end;
-        }
-    }
-
-    /// The stack whose groups begin at `cuts`, leaf first, of which `known` groups from the root on are known.
-    fn stack(&mut self, cuts: &[usize], hashes: &[Hash], known: (usize, StackId)) -> StackId {
-        let (groups, mut stack) = known;
-        for (group, hash) in hashes.iter().enumerate().skip(groups) {
-            // Others of the batch may have entered it meanwhile.
-            if let Some(entered) = self.known.cache.groups.get(*hash) {
-                stack = entered;
-                continue;
-            }
-            let from = cuts.len() - 2 - group;
-            stack = self.group(cuts[from], cuts[from + 1], stack);
-            self.known.cache.groups.insert(*hash, stack);
-        }
-        stack
-    }
-
-    /// The stack that has the frames between `from` and `to` on top of `stack`.
-    fn group(&mut self, from: usize, to: usize, stack: StackId) -> StackId {
-        let mut cuts = [from; GROUP as usize + 1];
-        let frames = self.frame_cuts(from, to, &mut cuts);
-        let mut ids = [FrameId(0); GROUP as usize];
-        for (id, frame) in ids.iter_mut().zip(cuts[..=frames].windows(2).rev()) {
-            *id = self.frame(frame[0], frame[1]);
-        }
-        ids[..frames].iter().fold(stack, |stack, id| self.recording.stacks.intern(stack, *id))
-    }
-
-    /// Where the frames of a group begin, and where the last one ends; returns how many there are.
-    fn frame_cuts(&self, from: usize, to: usize, cuts: &mut [usize; GROUP as usize + 1]) -> usize {
-        let data = self.resolver.data;
-        let stops = self.shape.plan.item_varints.and(Stops::at(data, from)).filter(|stops| !stops.may_be_nine(0));
-        let mut stops = stops.map_or(0, |stops| stops.0);
-        let varints = self.shape.plan.item_varints.unwrap_or(0);
-        let mut frames = 0;
-        let mut at = from;
-        while at < to && frames < GROUP as usize {
-            for _ in 1..varints {
-                stops &= stops.wrapping_sub(1);
-            }
-            at = match stops {
-                0 => self.shape.plan.skip_item(data, at).filter(|end| *end > at).unwrap_or(to),
-                stops => from + stops.trailing_zeros() as usize + 1,
-            };
-            stops &= stops.wrapping_sub(1);
-            frames += 1;
-            cuts[frames] = at;
-        }
-        frames
-    }
-
-    #[inline]
-    fn frame(&mut self, from: usize, to: usize) -> FrameId {
-        match self.known.cache.frames.get(self.resolver.data, from, to) {
-            Some(frame) => frame,
-            None => self.new_frame(from, to),
-        }
-    }
-
-    #[cold]
-    fn new_frame(&mut self, from: usize, to: usize) -> FrameId {
-        let data = self.resolver.data;
-        let mut slots = vec![0; self.shape.plan.item.slots()];
-        let decoded = self.shape.plan.item.run(data, from, &mut slots);
-        let frame = decoded.map_or(FrameId(0), |_| self.decoded_frame(&slots));
-        self.known.cache.frames.insert(data, from, to, frame);
-        frame
-    }
-
-    fn decoded_frame(&mut self, slots: &[u64]) -> FrameId {
-        let (kind, is_function) = self.kind(slots);
-        let (resolver, strings) = (&mut *self.resolver, &mut self.recording.strings);
-        let Bound { slot, leaf } = &self.shape.method;
-        let key = slots[*slot];
-        let build = || match is_function.then(|| resolver.function(leaf, key)).flatten() {
-            Some((module, symbol)) => (strings.intern(&module), strings.intern(&symbol)),
-            None => (StrId(0), resolver.text_id(strings, leaf, key)),
-        };
-        let (module, symbol) = self.known.methods.text(key, is_function, build);
-        let strings = &mut self.recording.strings;
-        let symbol = if symbol == StrId(0) { strings.intern("[unknown]") } else { symbol };
-        // Lines are positive; recorders write other numbers for code without lines.
-        let line = self.shape.line.map_or(0, |slot| slots[slot] as u32 as i32).max(0) as u32;
-        self.recording.stacks.intern_frame(Frame { symbol, module, kind, line })
-    }
-
-    /// The layer of a frame, and whether async-profiler wrote it as a native function, the class of which
-    /// is its library.
-    fn kind(&mut self, slots: &[u64]) -> (StrId, bool) {
-        let Some(Bound { slot, leaf }) = &self.shape.kind else { return (StrId(0), false) };
-        let (resolver, recording) = (&mut *self.resolver, &mut *self.recording);
-        let known = self.known.kinds.entry(slots[*slot]).or_insert_with(|| {
-            let name = resolver.text(leaf, slots[*slot]);
-            let kind = frame_kind(&name);
-            let is_native = [frame::NATIVE, frame::VM, frame::KERNEL].contains(&kind);
-            let kind = recording.strings.intern(kind);
-            FrameKind { kind, is_function: is_native && resolver.is_profiler, name }
-        });
-        (known.kind, known.is_function)
     }
 }
 

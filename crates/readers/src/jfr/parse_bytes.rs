@@ -6,51 +6,11 @@
 
 use std::borrow::Cow;
 
+use super::parse_bits::{Bits, Portable};
 use super::parse_stops::high_bits;
 
 /// High bit of every byte: set where a compressed integer goes on.
 const MORE: u64 = 0x8080_8080_8080_8080;
-
-/// How a processor takes the seven-bit groups of an integer together.
-pub(super) trait Bits {
-    /// The bits of `word` that are set in `mask`, side by side. The mask has the low seven bits of some bytes
-    /// from the lowest on.
-    fn pack(word: u64, mask: u64) -> u64;
-}
-
-/// Any processor.
-pub(super) struct Portable;
-
-impl Bits for Portable {
-    #[inline(always)]
-    fn pack(word: u64, mask: u64) -> u64 {
-        let word = word & mask;
-        let word = (word & 0x007f_007f_007f_007f) | ((word & 0x7f00_7f00_7f00_7f00) >> 1);
-        let word = (word & 0x0000_3fff_0000_3fff) | ((word & 0x3fff_0000_3fff_0000) >> 2);
-        (word & 0x0000_0000_0fff_ffff) | ((word & 0x0fff_ffff_0000_0000) >> 4)
-    }
-}
-
-/// A processor with BMI2, which has an instruction for it.
-#[cfg(target_arch = "x86_64")]
-pub(super) struct Bmi2(());
-
-#[cfg(target_arch = "x86_64")]
-impl Bmi2 {
-    /// Proof that this processor has BMI2.
-    pub(super) fn detect() -> Option<Bmi2> {
-        (is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2")).then_some(Bmi2(()))
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-impl Bits for Bmi2 {
-    #[inline(always)]
-    fn pack(word: u64, mask: u64) -> u64 {
-        // SAFETY: code for this type is only run where `Bmi2::detect` has found BMI2.
-        unsafe { std::arch::x86_64::_pext_u64(word, mask) }
-    }
-}
 
 /// Decodes the compressed integer at `at`; returns it and the offset behind it.
 #[inline(always)]
@@ -261,7 +221,19 @@ fn chars(data: &[u8], at: usize) -> Option<(Text<'_>, usize)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::parse_bits::{Work, on_this_processor};
     use super::*;
+
+    struct ReadMany<'a>(&'a [u8], &'a mut [u64]);
+
+    impl Work for ReadMany<'_> {
+        type Result = Option<usize>;
+
+        #[inline(always)]
+        fn run<B: Bits>(self) -> Option<usize> {
+            varints_by::<B>(self.0, 0, self.1)
+        }
+    }
 
     fn encode(value: u64) -> Vec<u8> {
         let mut rest = value;
@@ -311,11 +283,9 @@ mod tests {
             let mut check = |data: &[u8], expected: Option<usize>| {
                 assert_eq!(varints_by::<Portable>(data, 0, &mut slots), expected, "{count} {seed}");
                 assert!(expected.is_none() || slots == values, "{count} {seed}");
-                #[cfg(target_arch = "x86_64")]
-                if Bmi2::detect().is_some() {
-                    assert_eq!(varints_by::<Bmi2>(data, 0, &mut slots), expected, "{count} {seed}");
-                    assert!(expected.is_none() || slots == values, "{count} {seed}");
-                }
+                slots.fill(0);
+                assert_eq!(on_this_processor(ReadMany(data, &mut slots)), expected, "{count} {seed}");
+                assert!(expected.is_none() || slots == values, "{count} {seed}");
             };
             check(&data, Some(end));
             check(&data[..end.saturating_sub(1)], if count == 0 { Some(0) } else { None });

@@ -6,7 +6,8 @@
 //! leaf field, whose positions the caller looked up once by name. Steps behind the last wanted field
 //! are left out.
 
-use super::parse_bytes::{Bits, Portable, skip_text, skip_varints, varint, varints_by};
+use super::parse_bits::{Bits, Portable};
+use super::parse_bytes::{skip_text, skip_varints, varint, varints_by};
 use super::parse_metadata::{Types, Unit};
 
 /// How deep structs may nest in place, and how many fields a type may have with those of its structs; real

@@ -162,13 +162,12 @@ impl PoolReader<'_> {
         let plan = self.plans.entry(type_id).or_insert_with(|| Plan::compile(types, type_id)).as_ref()?;
         let entries = self.pools.entry(type_id).or_default();
         entries.reserve(count.min(RESERVE) as usize);
-        let mut stacks = self.stacks.as_mut().filter(|_| Some(type_id) == self.stack_type);
+        if let Some(stacks) = self.stacks.as_mut().filter(|_| Some(type_id) == self.stack_type) {
+            return stacks.stacks(data, at, count, |key, value| entries.push((key, value)));
+        }
         for _ in 0..count {
             let (key, value) = varint(data, at)?;
-            at = match &mut stacks {
-                Some(stacks) => stacks.stack(data, value)?,
-                None => plan.skip(data, value)?,
-            };
+            at = plan.skip(data, value)?;
             entries.push((key, value));
         }
         Some(at)

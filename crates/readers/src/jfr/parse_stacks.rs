@@ -5,6 +5,7 @@
 //! of [`GROUP`] frames, so that who reads it can recognise a group seen before by its bytes, and has
 //! to look into those only that are new.
 
+use super::parse_bits::{Bits, Work, on_this_processor};
 use super::parse_bytes::{skip_varints, varint};
 use super::parse_metadata::Types;
 use super::parse_plan::{ArrayPlan, Plan};
@@ -62,10 +63,22 @@ impl StackReader {
         Some(StackReader { plan, truncated, slots, raw: RawStacks::default() })
     }
 
-    /// Reads the stack at `at`; returns its end.
-    pub(super) fn stack(&mut self, data: &[u8], at: usize) -> Option<usize> {
+    /// Reads `count` stacks, each behind its key, from `at` on; `note` gets the key of each and where it starts.
+    /// Returns their end.
+    pub(super) fn stacks(
+        &mut self,
+        data: &[u8],
+        at: usize,
+        count: u64,
+        note: impl FnMut(u64, usize),
+    ) -> Option<usize> {
+        on_this_processor(ReadStacks { reader: self, data, at, count, note })
+    }
+
+    #[inline(always)]
+    fn stack<B: Bits>(&mut self, data: &[u8], at: usize) -> Option<usize> {
         let before = self.raw.cuts.len();
-        let end = self.cut(data, at);
+        let end = self.cut::<B>(data, at);
         if end.is_none() {
             self.raw.cuts.truncate(before);
             return None;
@@ -75,20 +88,22 @@ impl StackReader {
         end
     }
 
-    fn cut(&mut self, data: &[u8], at: usize) -> Option<usize> {
+    #[inline(always)]
+    fn cut<B: Bits>(&mut self, data: &[u8], at: usize) -> Option<usize> {
         let at = self.plan.before.run(data, at, &mut self.slots)?;
         let (count, at) = varint(data, at)?;
-        let end = if count == 0 { at } else { self.groups(data, at, count)? };
+        let end = if count == 0 { at } else { self.groups::<B>(data, at, count)? };
         self.plan.after.skip(data, end)
     }
 
     /// Cuts `count` frames at `at` into groups; returns their end.
-    fn groups(&mut self, data: &[u8], at: usize, count: u64) -> Option<usize> {
+    #[inline(always)]
+    fn groups<B: Bits>(&mut self, data: &[u8], at: usize, count: u64) -> Option<usize> {
         let first = (count - 1) % GROUP + 1;
         let before = self.raw.cuts.len();
         self.raw.cuts.push(at);
         if let Some(varints) = self.plan.item_varints
-            && let Some(end) = self.quick_groups(data, at, first, count.div_ceil(GROUP), u64::from(varints))
+            && let Some(end) = self.quick_groups::<B>(data, at, first, count.div_ceil(GROUP), u64::from(varints))
         {
             return Some(end);
         }
@@ -98,31 +113,22 @@ impl StackReader {
 
     /// Groups of frames that are `varints` integers each and nothing else; `None` where that is not enough
     /// to find their ends.
-    #[inline]
-    fn quick_groups(&mut self, data: &[u8], mut at: usize, first: u64, groups: u64, varints: u64) -> Option<usize> {
-        // Integers to go until the group ends.
-        let mut wanted = first.checked_mul(varints)?;
-        let mut left = groups;
-        let mut open = 0;
-        loop {
-            let stops = Stops::at(data, at)?;
-            if stops.may_be_nine(open) {
-                return None;
-            }
-            let counted = stops.counted();
-            while wanted <= counted.total() {
-                let end = at + counted.position(wanted) + 1;
-                self.raw.cuts.push(end);
-                left -= 1;
-                if left == 0 {
-                    return Some(end);
-                }
-                wanted += GROUP * varints;
-            }
-            wanted -= counted.total();
-            open = stops.open();
-            at += BLOCK_BYTES;
+    #[inline(always)]
+    fn quick_groups<B: Bits>(
+        &mut self,
+        data: &[u8],
+        mut at: usize,
+        first: u64,
+        groups: u64,
+        varints: u64,
+    ) -> Option<usize> {
+        let mut frames = first;
+        for _ in 0..groups {
+            at = end_of_varints::<B>(data, at, frames.checked_mul(varints)?)?;
+            self.raw.cuts.push(at);
+            frames = GROUP;
         }
+        Some(at)
     }
 
     /// Groups of frames of any kind.
@@ -148,6 +154,50 @@ impl ArrayPlan {
             Some(count) => skip_varints(data, at, u64::from(count)),
             None => self.item.skip(data, at),
         }
+    }
+}
+
+/// The end of the last of `wanted` integers that begin at `at`; `None` if it cannot be told from their ends, or
+/// stands in the last bytes of the data.
+#[inline(always)]
+fn end_of_varints<B: Bits>(data: &[u8], mut at: usize, mut wanted: u64) -> Option<usize> {
+    let mut open = 0;
+    loop {
+        let stops = Stops::at(data, at)?;
+        if stops.may_be_nine(open) {
+            return None;
+        }
+        let count = u64::from(stops.count());
+        if wanted <= count {
+            return Some(at + B::position(stops.0, wanted.saturating_sub(1) as u32) as usize + 1);
+        }
+        wanted -= count;
+        open = stops.open();
+        at += BLOCK_BYTES;
+    }
+}
+
+/// Stacks to be read, see [`StackReader::stacks`].
+struct ReadStacks<'r, 'a, N> {
+    reader: &'r mut StackReader,
+    data: &'a [u8],
+    at: usize,
+    count: u64,
+    note: N,
+}
+
+impl<N: FnMut(u64, usize)> Work for ReadStacks<'_, '_, N> {
+    type Result = Option<usize>;
+
+    #[inline(always)]
+    fn run<B: Bits>(self) -> Option<usize> {
+        let ReadStacks { reader, data, mut at, count, mut note } = self;
+        for _ in 0..count {
+            let (key, value) = varint(data, at)?;
+            at = reader.stack::<B>(data, value)?;
+            note(key, value);
+        }
+        Some(at)
     }
 }
 
@@ -178,9 +228,9 @@ mod tests {
         .collect()
     }
 
-    /// A stack of `frames` frames, whose integers have 1 to `longest` bytes, and where its frames begin and end.
+    /// A stack with the key 7, of `frames` frames, whose integers have 1 to `longest` bytes, and where its frames begin and end.
     fn stack(frames: usize, longest: usize) -> (Vec<u8>, Vec<usize>) {
-        let mut bytes = vec![u8::from(frames.is_multiple_of(2)), frames as u8 & 0x7f | 0x80, (frames >> 7) as u8];
+        let mut bytes = vec![7, u8::from(frames.is_multiple_of(2)), frames as u8 & 0x7f | 0x80, (frames >> 7) as u8];
         let mut bounds = vec![bytes.len()];
         for number in 0..frames * 4 {
             let length = 1 + number * number % longest;
@@ -203,7 +253,10 @@ mod tests {
             let end = data.len();
             data.resize(end + behind, 0x80);
             let mut reader = StackReader::new(&types()).expect("a plan");
-            assert_eq!(reader.stack(&data, 0), Some(end), "{frames} {longest}");
+            let mut noted = Vec::new();
+            let note = |key, at| noted.push((key, at));
+            assert_eq!(reader.stacks(&data, 0, 1, note), Some(end), "{frames} {longest}");
+            assert_eq!(noted, [(7, 1)]);
             let wanted: Vec<usize> = bounds
                 .iter()
                 .enumerate()
@@ -213,7 +266,7 @@ mod tests {
             assert_eq!(reader.raw.iter().collect::<Vec<_>>(), [&wanted[..]], "{frames} {longest}");
             assert_eq!(reader.raw.truncated, usize::from(frames.is_multiple_of(2)));
             assert_eq!(reader.raw.groups(), frames.div_ceil(GROUP as usize));
-            assert_eq!(reader.stack(&data[..end - 1], 0), None, "{frames} {longest}");
+            assert_eq!(reader.stacks(&data[..end - 1], 0, 1, |_, _| ()), None, "{frames} {longest}");
         }
     }
 }

@@ -7,10 +7,6 @@
 /// Bytes that one mask covers.
 pub(super) const BLOCK_BYTES: usize = 64;
 
-/// A number in each byte.
-const ONES: u64 = 0x0101_0101_0101_0101;
-const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
-
 /// The ends of integers within a block: bit `n` is set where byte `n` ends one.
 ///
 /// A nine-byte integer breaks the rule, because its ninth byte is raw. See [`Stops::may_be_nine`].
@@ -43,61 +39,11 @@ impl Stops {
         self.0.leading_zeros()
     }
 
-    /// Counts them so that any of them can be found.
+    /// How many there are.
     #[inline(always)]
-    pub(super) fn counted(self) -> Counted {
-        let pairs = self.0 - (self.0 >> 1 & 0x5555_5555_5555_5555);
-        let fours = (pairs & 0x3333_3333_3333_3333) + (pairs >> 2 & 0x3333_3333_3333_3333);
-        let bytes = (fours + (fours >> 4)) & 0x0f0f_0f0f_0f0f_0f0f;
-        Counted { stops: self.0, up_to: bytes.wrapping_mul(ONES) }
+    pub(super) fn count(self) -> u32 {
+        self.0.count_ones()
     }
-}
-
-/// The ends of integers within a block, counted.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Counted {
-    stops: u64,
-    /// In each byte, how many there are in the mask up to and with this byte.
-    up_to: u64,
-}
-
-impl Counted {
-    #[inline(always)]
-    pub(super) fn total(self) -> u64 {
-        self.up_to >> 56
-    }
-
-    /// Position of the `nth` end; `nth` is at least 1 and at most [`Counted::total`].
-    #[inline(always)]
-    pub(super) fn position(self, nth: u64) -> usize {
-        // The first byte of the mask up to which there are `nth` or more: no byte borrows from the next.
-        let reached = ((self.up_to | HIGH_BITS) - nth * ONES) & HIGH_BITS;
-        let shift = reached.trailing_zeros() & 56;
-        let before = self.up_to << 8 >> shift & 0xff;
-        let bits = self.stops >> shift & 0xff;
-        let within = POSITIONS[(nth - before - 1) as usize & 7][bits as usize];
-        shift as usize + usize::from(within)
-    }
-}
-
-/// Position of the set bit `rank` (from 0) in a byte.
-static POSITIONS: [[u8; 256]; 8] = positions();
-
-const fn positions() -> [[u8; 256]; 8] {
-    let mut table = [[0; 256]; 8];
-    let mut byte = 0;
-    while byte < 256 {
-        let (mut rank, mut bit) = (0, 0);
-        while bit < 8 {
-            if byte >> bit & 1 == 1 {
-                table[rank][byte] = bit;
-                rank += 1;
-            }
-            bit += 1;
-        }
-        byte += 1;
-    }
-    table
 }
 
 /// The highest bit of each byte. Every x86-64 has this as an instruction.
@@ -115,6 +61,8 @@ pub(super) fn high_bits(bytes: &[u8; 16]) -> u16 {
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 pub(super) fn high_bits(bytes: &[u8; 16]) -> u16 {
+    /// A number in each byte.
+    const ONES: u64 = 0x0101_0101_0101_0101;
     let (words, _) = bytes.as_chunks::<8>();
     let [low, high] = [words[0], words[1]].map(|word| {
         let lowest = u64::from_le_bytes(word) >> 7 & ONES;
@@ -127,27 +75,13 @@ pub(super) fn high_bits(bytes: &[u8; 16]) -> u16 {
 mod tests {
     use super::*;
 
-    /// Blocks of all densities.
-    fn blocks() -> impl Iterator<Item = [u8; BLOCK_BYTES]> {
-        (0..2_000_u64).map(|seed| {
-            let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-            std::array::from_fn(|_| {
-                state ^= state << 13;
-                state ^= state >> 7;
-                state ^= state << 17;
-                if (state >> 20) % 64 < seed % 65 { state as u8 & 0x7f } else { state as u8 | 0x80 }
-            })
-        })
-    }
-
     #[test]
-    fn each_end_is_found_by_its_number() {
-        for block in blocks() {
-            let ends: Vec<usize> = (0..BLOCK_BYTES).filter(|at| block[*at] < 0x80).collect();
-            let counted = Stops::at(&block, 0).expect("a whole block").counted();
-            assert_eq!(counted.total(), ends.len() as u64, "{block:?}");
-            let found: Vec<usize> = (1..=counted.total()).map(|nth| counted.position(nth)).collect();
-            assert_eq!(found, ends, "{block:?}");
+    fn each_end_is_a_bit() {
+        for period in 1..BLOCK_BYTES {
+            let block: [u8; BLOCK_BYTES] = std::array::from_fn(|at| if at % period == 0 { 0x7f } else { 0xff });
+            let stops = Stops::at(&block, 0).expect("a whole block");
+            let expected: u64 = (0..BLOCK_BYTES).step_by(period).fold(0, |all, at| all | 1 << at);
+            assert_eq!((stops.0, stops.count()), (expected, expected.count_ones()), "{period}");
         }
         assert!(Stops::at(&[0; 64], 1).is_none());
         assert!(Stops::at(&[0; 64], 65).is_none());
