@@ -7,6 +7,7 @@
 
 mod account;
 mod cells;
+mod clients;
 mod collections;
 mod cpu;
 mod excess;

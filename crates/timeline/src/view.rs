@@ -9,6 +9,7 @@ use fathom_evidence::kinds::{counter, role, span, subject};
 use fathom_evidence::tables::{Sample, Span};
 use fathom_evidence::{Recording, StrId};
 
+use crate::clients::Clients;
 use crate::grid::Grid;
 use crate::peers::Peers;
 
@@ -64,6 +65,7 @@ pub struct View<'a> {
     /// A live recording has millions of them, and each question is about one name.
     counters_by_name: HashMap<StrId, Vec<u32>>,
     peers: Peers,
+    clients: Clients,
 }
 
 impl<'a> View<'a> {
@@ -72,8 +74,11 @@ impl<'a> View<'a> {
         let (from_ns, to_ns) = accounted_range(recording)?;
         let spans_by_kind = choose_spans(recording);
         let counters_by_name = choose_counters(recording);
-        let peers = Peers::of(recording);
-        Some(View { recording, grid: Grid::covering(from_ns, to_ns), spans_by_kind, counters_by_name, peers })
+        let (peers, clients) = (Peers::of(recording), Clients::default());
+        let grid = Grid::covering(from_ns, to_ns);
+        let mut view = View { recording, grid, spans_by_kind, counters_by_name, peers, clients };
+        view.clients = Clients::of(recording, view.spans(span::PARK));
+        Some(view)
     }
 
     /// Spans of a kind, in order of their beginning, from the source that covers most.
@@ -158,6 +163,11 @@ impl<'a> View<'a> {
     /// next request we wait for.
     pub fn is_service(&self, socket: &Span) -> bool {
         self.peers.is_service(socket)
+    }
+
+    /// The call of a client library of the network whose result a parked thread waits for.
+    pub fn call_of_a_client(&self, park: &Span) -> Option<StrId> {
+        self.clients.call(self.recording, park)
     }
 
     /// For how long a socket read or write waited for a service; without end where all of it did.

@@ -58,7 +58,7 @@ pub(crate) fn find(view: &View<'_>, stopped: &Intervals) -> Vec<WaitSpan> {
                 let known = elsewhere.get(&span.tid);
                 lost = lost.saturating_sub(known.map_or(0, |known| known.within_ns(span.time_ns, end)));
             }
-            if wait == Wait::Socket {
+            if wait == Wait::Socket && *kind != span::PARK {
                 lost = lost.min(view.waited_for_service_ns(&span));
             }
             Some(WaitSpan { span, wait, lost_ns: lost.max(0) as f64 })
@@ -82,7 +82,9 @@ fn elsewhere_by_thread(view: &View<'_>) -> HashMap<i64, Intervals> {
 fn refine(view: &View<'_>, wait: Wait, span: &Span) -> Option<Wait> {
     let kind = view.recording.text(span.kind);
     match wait {
-        Wait::Lock if kind == span::PARK => parked_on(view.recording.text(span.name)),
+        Wait::Lock if kind == span::PARK => {
+            parked_on(view.recording.text(span.name)).or_else(|| view.call_of_a_client(span).map(|_| Wait::Socket))
+        }
         Wait::Socket => view.is_service(span).then_some(wait),
         Wait::File if kind == span::SYSTEM_CALL => view.is_of_a_file(span).then_some(wait),
         _ => Some(wait),

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use fathom_evidence::StackId;
 use fathom_evidence::kinds::{event, span};
-use fathom_timeline::{Cell, Intervals, Stop};
+use fathom_timeline::{Cell, Intervals, Layer, Stop};
 
 use crate::cause::Claim;
 use crate::{Case, Cause, Evidence, Finding, Standing, say};
@@ -49,7 +50,8 @@ fn decide(case: &Case<'_>) -> Finding {
     }
     let culprit = culprit(case, &stalls);
     let is_starved = case.machine_use().map(|(ratio, _)| ratio >= STARVED);
-    let had_cpu = was_running(case) || is_starved == Some(false);
+    let is_in_kernel = culprit.as_ref().is_some_and(|culprit| culprit.is_in_kernel);
+    let had_cpu = was_running(case) || (is_starved == Some(false) && !is_in_kernel);
     let standing = match (had_cpu, is_starved) {
         (true, _) => Standing::Seen,
         (false, None) => Standing::Indicated,
@@ -118,6 +120,8 @@ struct Culprit {
     thread: String,
     stack: String,
     share: f64,
+    /// A thread that is late for want of a poll runs Java; the kernel has one that waits for a page, or for a CPU.
+    is_in_kernel: bool,
 }
 
 impl Culprit {
@@ -149,8 +153,10 @@ fn culprit(case: &Case<'_>, stalls: &[(i64, i64)]) -> Option<Culprit> {
     let (tid, samples) = by_thread.into_iter().max_by_key(|(tid, count)| (*count, *tid))?;
     let own = counts.into_iter().filter(|((owner, _), _)| *owner == tid);
     let ((_, stack), _) = own.max_by_key(|((_, stack), count)| (*count, *stack))?;
-    let stack = case.stack_text(fathom_evidence::StackId(stack), 12);
-    Some(Culprit { thread: case.thread_name(tid).to_owned(), stack, share: samples as f64 / total as f64 })
+    let stack = StackId(stack);
+    let is_in_kernel = Layer::of_stack(case.recording(), stack) == Layer::Kernel;
+    let (thread, stack) = (case.thread_name(tid).to_owned(), case.stack_text(stack, 12));
+    Some(Culprit { thread, stack, share: samples as f64 / total as f64, is_in_kernel })
 }
 
 fn says(case: &Case<'_>, stalls: &[(i64, i64)], culprit: Option<&Culprit>, had_cpu: bool) -> String {
@@ -169,7 +175,7 @@ fn says(case: &Case<'_>, stalls: &[(i64, i64)], culprit: Option<&Culprit>, had_c
         text += &format!("; late: {} in {}", culprit.thread, culprit.stack.split(';').next().unwrap_or(""));
     }
     if !had_cpu {
-        text += "; a thread that waits for a CPU looks the same";
+        text += "; a thread that waits for a CPU, or for a page of memory, looks the same";
         text += &case
             .machine_use()
             .map_or(String::new(), |(ratio, _)| format!(", and the CPUs were {} in use", say::percent(ratio)));

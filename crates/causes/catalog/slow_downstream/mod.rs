@@ -1,8 +1,10 @@
 //! Threads wait for the answer of another service.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use fathom_evidence::kinds::span;
+use fathom_evidence::tables::Span;
 use fathom_timeline::{Cell, Wait};
 
 use crate::case::Side;
@@ -43,20 +45,19 @@ impl Reads {
 fn decide(case: &Case<'_>) -> Finding {
     let waiting = case.cell_evidence("threads waiting for other services", "threads", is_ours);
     let peers = peers(&case.slow);
-    let Some((peer, reads)) = peers.iter().max_by_key(|(peer, reads)| (reads.total_ns, peer.as_str())) else {
+    let Some((peer, reads)) = peers.iter().max_by_key(|(peer, reads)| (reads.total_ns, *peer)) else {
         return absence::of_waits(case, "jdk.SocketRead", "reads from other services");
     };
     let before = case.quiet.as_ref().map(|quiet| peers_mean(quiet, peer));
     let mean = case
-        .evidence(&format!("mean read from {peer}"), (reads.mean_ns(), before), "ns", "spans")
-        .of(&[span::SOCKET_READ]);
+        .evidence(&format!("mean {peer}"), (reads.mean_ns(), before), "ns", "spans")
+        .of(&[span::SOCKET_READ, span::PARK]);
     let standing = match before {
         Some(before) if reads.mean_ns() < SLOWER * before => {
             if hides_short_reads(case) && has_more_reads(case, peer, reads) {
                 return more_noted(case, peer, reads).with(waiting).with(mean).claiming(case, is_ours);
             }
-            let text =
-                format!("reads from {peer} take {} as before ({})", say::time(reads.mean_ns()), say::time(before));
+            let text = format!("a {peer} takes {} as before ({})", say::time(reads.mean_ns()), say::time(before));
             return Finding::absent(text).with(waiting).with(mean);
         }
         // The other side may be on this machine.
@@ -68,9 +69,9 @@ fn decide(case: &Case<'_>) -> Finding {
         .filter(|before| *before > 0.0)
         .map_or(String::new(), |before| format!(" instead of {}", say::time(before)));
     let says = format!(
-        "{} threads wait for other services on average; {} from {peer}, mean {}{usual}, longest {}",
+        "{} threads wait for other services on average; {}, mean {}{usual}, longest {}",
         say::number(waiting.value),
-        say::count(reads.count, "read"),
+        peer.count(reads.count),
         say::time(reads.mean_ns()),
         say::time(reads.longest_ns as f64)
     );
@@ -87,19 +88,19 @@ fn per_second(side: &Side<'_>, count: usize) -> f64 {
     count as f64 / side.seconds()
 }
 
-fn quiet_per_second(case: &Case<'_>, peer: &str) -> f64 {
+fn quiet_per_second(case: &Case<'_>, peer: &Peer) -> f64 {
     let of_peer = |quiet: &Side<'_>| per_second(quiet, peers(quiet).get(peer).map_or(0, |reads| reads.count));
     case.quiet.as_ref().map_or(0.0, of_peer)
 }
 
-fn has_more_reads(case: &Case<'_>, peer: &str, reads: &Reads) -> bool {
+fn has_more_reads(case: &Case<'_>, peer: &Peer, reads: &Reads) -> bool {
     per_second(&case.slow, reads.count) >= MORE * quiet_per_second(case, peer)
 }
 
-fn more_noted(case: &Case<'_>, peer: &str, reads: &Reads) -> Finding {
+fn more_noted(case: &Case<'_>, peer: &Peer, reads: &Reads) -> Finding {
     let rates = (per_second(&case.slow, reads.count), Some(quiet_per_second(case, peer)));
     let says = format!(
-        "{} reads from {peer} per second took long enough to be noted instead of {}, mean {}; shorter ones were not recorded",
+        "{} times per second a {peer} took long enough to be noted instead of {}, mean {}; shorter ones were not recorded",
         say::number(rates.0),
         say::number(rates.1.unwrap_or(0.0)),
         say::time(reads.mean_ns())
@@ -112,20 +113,57 @@ fn is_ours(cell: Cell) -> bool {
     cell == Cell::Blocked(Wait::Socket)
 }
 
-fn peers(side: &Side<'_>) -> HashMap<String, Reads> {
-    let mut peers: HashMap<String, Reads> = HashMap::new();
-    for read in
-        side.spans(span::SOCKET_READ).filter(|read| side.view.is_application(read.tid) && side.view.is_service(read))
-    {
-        let reads = peers.entry(side.view.recording.text(read.name).to_owned()).or_default();
+/// Waits for services by what they are: reads from a peer, or calls of a client library that reads elsewhere.
+fn peers(side: &Side<'_>) -> HashMap<Peer, Reads> {
+    let mut peers: HashMap<Peer, Reads> = HashMap::new();
+    let waits = side.spans(span::SOCKET_READ).chain(side.spans(span::PARK));
+    for wait in waits.filter(|wait| side.view.is_application(wait.tid)) {
+        let Some(peer) = Peer::of(side, &wait) else { continue };
+        let reads = peers.entry(peer).or_default();
         reads.count += 1;
-        reads.total_ns = reads.total_ns.saturating_add(read.duration_ns);
-        reads.longest_ns = reads.longest_ns.max(read.duration_ns);
+        reads.total_ns = reads.total_ns.saturating_add(wait.duration_ns);
+        reads.longest_ns = reads.longest_ns.max(wait.duration_ns);
     }
     peers
 }
 
+/// Who is waited for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Peer {
+    /// `host:port`.
+    Service(String),
+    /// The library's entry point.
+    Client(String),
+}
+
+impl Peer {
+    fn of(side: &Side<'_>, wait: &Span) -> Option<Peer> {
+        let recording = side.view.recording;
+        if recording.text(wait.kind) == span::SOCKET_READ {
+            return side.view.is_service(wait).then(|| Peer::Service(recording.text(wait.name).to_owned()));
+        }
+        side.view.call_of_a_client(wait).map(|call| Peer::Client(recording.text(call).to_owned()))
+    }
+
+    /// `3 reads from db:5432`.
+    fn count(&self, reads: usize) -> String {
+        match self {
+            Peer::Service(name) => format!("{} from {name}", say::count(reads, "read")),
+            Peer::Client(call) => format!("{} of {call}", say::count(reads, "call")),
+        }
+    }
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Peer::Service(name) => write!(f, "read from {name}"),
+            Peer::Client(call) => write!(f, "call of {call}"),
+        }
+    }
+}
+
 /// Mean read from `peer` in the quiet time; 0 when all were too short to be noted.
-fn peers_mean(quiet: &Side<'_>, peer: &str) -> f64 {
+fn peers_mean(quiet: &Side<'_>, peer: &Peer) -> f64 {
     peers(quiet).get(peer).map_or(0.0, Reads::mean_ns)
 }

@@ -94,7 +94,8 @@ pub(super) fn load<'a>(
     loaded.stacks = Stacks { all: pools.stacks.len(), truncated: pools.stacks.truncated };
     let mut resolver = Resolver::new(chunk.data, &layout.types, &pools, chunk.clock);
     let is_whole = chunk.complete && pools.damaged.is_empty();
-    let stacks = StackTable::load(&mut resolver, &mut loaded.recording, known, is_whole, left.div_ceil(chunk.data.len()));
+    let stacks =
+        StackTable::load(&mut resolver, &mut loaded.recording, known, is_whole, left.div_ceil(chunk.data.len()));
     let mut loader = Loader::new(resolver, loaded, stacks, chunk, profiler);
     let handlers = Handlers::of(&layout.types);
     loader.make_room(chunk, &handlers, left);

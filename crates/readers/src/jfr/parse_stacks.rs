@@ -65,13 +65,7 @@ impl StackReader {
 
     /// Reads `count` stacks, each behind its key, from `at` on; `note` gets the key of each and where it starts.
     /// Returns their end.
-    pub(super) fn stacks(
-        &mut self,
-        data: &[u8],
-        at: usize,
-        count: u64,
-        note: impl FnMut(u64, usize),
-    ) -> Option<usize> {
+    pub(super) fn stacks(&mut self, data: &[u8], at: usize, count: u64, note: impl FnMut(u64, usize)) -> Option<usize> {
         on_this_processor(ReadStacks { reader: self, data, at, count, note })
     }
 
