@@ -6,6 +6,7 @@
 
 pub(crate) mod calls;
 mod events;
+mod placed;
 mod places;
 mod rights;
 mod ring;
@@ -27,7 +28,8 @@ use crate::perf::FaultEvent;
 
 pub(crate) use calls::{CALLS, Calls};
 pub(crate) use events::online_cpus;
-pub(crate) use places::Places;
+pub(crate) use placed::Placed;
+use places::Places;
 pub(crate) use rights::look as may_load;
 pub(crate) use ring::Ring;
 pub(crate) use rises::{Part, Rise, Rises, counter as counter_of};

@@ -1,13 +1,14 @@
 //! Arrays that programs count in and that are mapped into this process: reading them is no system call and copies nothing.
 
 use std::os::fd::{AsFd, AsRawFd};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use libbpf_rs::{MapCore, MapHandle};
 use memmap2::{MmapOptions, MmapRaw};
 
 use crate::Refusal;
 
-/// An array whose values are `WORDS` words of 64 bits.
+/// An array whose values are `WORDS` words of 64 bits, the first of which is a key or 0.
 pub(crate) struct Places<const WORDS: usize> {
     memory: MmapRaw,
     len: usize,
@@ -21,17 +22,46 @@ impl<const WORDS: usize> Places<WORDS> {
         if map.value_size() as usize != WORDS * size_of::<u64>() {
             return Err(refused(&format!("values of {} bytes", map.value_size())));
         }
-        let mapped = MmapOptions::new().len(len * WORDS * size_of::<u64>()).map_raw_read_only(map.as_fd().as_raw_fd());
+        let mapped = MmapOptions::new().len(len * WORDS * size_of::<u64>()).map_raw(map.as_fd().as_raw_fd());
         Ok(Places { memory: mapped.map_err(|error| refused(&error))?, len })
     }
 
-    /// The values as they are now, word by word: words of one value may be of two moments.
+    /// How many places there are.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The values as they are now, word by word: words of one value may be of two moments. Of places that are free only the
+    /// first word is read.
     pub(crate) fn rows(&self) -> impl Iterator<Item = [u64; WORDS]> {
-        let words = self.memory.as_ptr().cast::<u64>();
-        (0..self.len).map(move |index| {
-            // SAFETY: the mapping holds `len` values of `WORDS` words and begins on a page. Others write to it: each word
-            // is read once, and any word is a number.
-            std::array::from_fn(|word| unsafe { words.add(index * WORDS + word).read_volatile() })
+        self.keys().enumerate().map(|(index, key)| {
+            std::array::from_fn(|word| match word {
+                0 => key,
+                _ if key == 0 => 0,
+                _ => self.word(index, word).load(Ordering::Relaxed),
+            })
         })
+    }
+
+    /// The first words of all values.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = u64> {
+        (0..self.len).map(|index| self.word(index, 0).load(Ordering::Acquire))
+    }
+
+    /// Frees the places of keys that no program uses any more. Whoever takes one finds it zero.
+    pub(crate) fn free(&self, is_unused: impl Fn(u64) -> bool) {
+        let unused = self.keys().enumerate().filter(|(_, key)| *key != 0 && is_unused(*key));
+        for (index, _) in unused {
+            (1..WORDS).for_each(|word| self.word(index, word).store(0, Ordering::Relaxed));
+            self.word(index, 0).store(0, Ordering::Release);
+        }
+    }
+
+    fn word(&self, index: usize, word: usize) -> &AtomicU64 {
+        assert!(index < self.len && word < WORDS);
+        let words = self.memory.as_mut_ptr().cast::<u64>();
+        // SAFETY: the mapping holds `len` values of `WORDS` words, begins on a page and lives as long as `self`. Programs of the
+        // kernel write to it as well, whole words at a time.
+        unsafe { AtomicU64::from_ptr(words.add(index * WORDS + word)) }
     }
 }

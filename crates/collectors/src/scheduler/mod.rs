@@ -22,13 +22,13 @@ use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StackId};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-use crate::bpf::{Calls, Programs, Recipe, Ring, Rise, Rises, Table, counter_of, tid_of};
+use crate::bpf::{Calls, Placed, Programs, Recipe, Ring, Rise, Rises, counter_of};
 use crate::clock::monotonic_ns;
 use crate::pace::Pace;
 use crate::symbols::Symbols;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use kinds::{CALLS_OF_KINDS, KINDS, Limit};
-use parse::{LongWait, Sums, Waits};
+use parse::{LongWait, Sums, THREAD_WORDS, Waits};
 
 const NAME: &str = "scheduler";
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/scheduler.bpf.o"));
@@ -69,7 +69,7 @@ impl Collector for Scheduler {
         let programs = attached(target, &calls, &limits)?;
         let observer = Observed {
             ring: Ring::new(&programs.map("long_waits")?)?,
-            threads: Table::new(programs.map("threads")?),
+            threads: Placed::new(&programs, "threads")?,
             limits_map: programs.map(".data.limits")?,
             programs,
             calls,
@@ -115,7 +115,7 @@ fn set_limits(map: &MapHandle, limits: &[Limit]) {
 struct Observed {
     programs: Programs,
     ring: Ring,
-    threads: Table,
+    threads: Placed<THREAD_WORDS>,
     limits_map: MapHandle,
     calls: Calls,
     limits: [Limit; LIMITS],
@@ -212,15 +212,16 @@ impl Observed {
     fn count(&mut self, found: &mut Recording, until_ns: Option<u64>) {
         self.counted.read(self.clock.now_ns());
         self.threads.read();
-        for (key, value) in self.threads.rows() {
-            let waits = Waits::parse(value);
+        for row in self.threads.rows() {
+            let tid = row[0] as u32;
+            let waits = Waits::parse(row);
             let waits = until_ns.map_or(waits, |until_ns| waits.until(until_ns));
-            if let Some(rise) = self.counted.see(tid_of(key), waits.sums) {
-                add_waits(tid_of(key), &rise, found);
+            if let Some(rise) = self.counted.see(tid, waits.sums) {
+                add_waits(tid, &rise, found);
             }
             if waits.has_ended {
-                self.threads.remove(key);
-                self.counted.forget(&tid_of(key));
+                self.threads.remove(row[0]);
+                self.counted.forget(&tid);
             }
         }
     }

@@ -83,10 +83,13 @@ pub(super) struct Waits {
     pub(super) sums: Sums,
 }
 
+/// Words of a row of the table `threads`: the thread, the wait in which it is, its sums.
+pub(super) const THREAD_WORDS: usize = 1 + 5 + 2 * SUMS;
+
 impl Waits {
-    /// Reads a value of the map `threads`.
-    pub(super) fn parse(value: &[u8]) -> Waits {
-        let mut all = words(value);
+    /// Reads a row of the table `threads`, whose key comes first.
+    pub(super) fn parse(row: [u64; THREAD_WORDS]) -> Waits {
+        let mut all = row.into_iter().skip(1);
         let mut next = || all.next().unwrap_or(0);
         let (left_ns, runnable_ns, _state, (kind, preempted)) = (next(), next(), next(), halves(next()));
         let (_waker, ended) = halves(next());
@@ -142,22 +145,19 @@ mod tests {
     #[test]
     fn waits_go_on_until_now() {
         let value = |left: u64, runnable: u64, kind: u32, preempted: u32| {
-            let mut value: Vec<u8> = [left, runnable, 0].into_iter().flat_map(u64::to_ne_bytes).collect();
-            value.extend([kind, preempted].into_iter().flat_map(u32::to_ne_bytes));
-            value.extend([0; 8]);
-            value.extend((1..=2 * SUMS as u64).flat_map(u64::to_ne_bytes));
-            value
+            let mut words = [7, left, runnable, 0].into_iter().chain([u64::from(preempted) << 32 | u64::from(kind), 0]);
+            let mut sums = 1..=2 * SUMS as u64;
+            std::array::from_fn(|_| words.next().or_else(|| sums.next()).unwrap())
         };
-        for (bytes, kind, time_ns) in [
+        for (row, kind, time_ns) in [
             (value(0, 0, 1, 0), 1, 4),
             (value(100, 0, 1, 0), 1, 54),
             (value(100, 120, 1, 0), 1, 4),
             (value(100, 100, 1, 1), 1, 4),
             (value(100, 0, 1000, 0), 1, 4),
             (value(200, 0, 1, 0), 1, 4),
-            (Vec::new(), 0, 0),
         ] {
-            assert_eq!(Waits::parse(&bytes).until(150).sums[kind].time_ns, time_ns, "{bytes:?}");
+            assert_eq!(Waits::parse(row).until(150).sums[kind].time_ns, time_ns, "{row:?}");
         }
     }
 }

@@ -4,7 +4,7 @@
  * stack of the wait, which is taken when the thread comes back (its stack has not moved), so that
  * short waits cost no stack.
  */
-#include "../bpf/fathom.bpf.h"
+#include "../bpf/placed.bpf.h"
 
 #define CALLS 512
 #define FRAMES 32
@@ -63,12 +63,7 @@ struct thread {
 	struct sum sums[KINDS + 1];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 4096);
-	__type(key, __u32);
-	__type(value, struct thread);
-} threads SEC(".maps");
+PLACED_TABLE(threads, struct thread, 1024)
 
 struct long_wait {
 	__u64 began_ns;
@@ -115,16 +110,10 @@ struct {
 	__type(value, struct history);
 } histories SEC(".maps");
 
-static const struct thread no_thread = {};
-
 static __always_inline struct thread *thread_of(__u32 tid)
 {
-	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
+	struct thread *thread = threads_make(tid, tid);
 
-	if (thread)
-		return thread;
-	bpf_map_update_elem(&threads, &tid, &no_thread, BPF_NOEXIST);
-	thread = bpf_map_lookup_elem(&threads, &tid);
 	if (!thread)
 		COUNT(losses.threads_full);
 	return thread;
@@ -279,7 +268,7 @@ static __always_inline void was_runnable(struct thread *thread, struct task_stru
 static __always_inline void comes_back(struct task_struct *coming, struct history *history, __u64 now)
 {
 	__u32 tid = coming->pid;
-	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
+	struct thread *thread = threads_find(tid, tid);
 	__u64 runnable;
 
 	if (!thread || !thread->left_ns)
@@ -331,7 +320,7 @@ int thread_wakes(arguments args)
 	if (woken->tgid != config.tgid)
 		return 0;
 	tid = woken->pid;
-	thread = bpf_map_lookup_elem(&threads, &tid);
+	thread = threads_find(tid, tid);
 	if (!thread || !thread->left_ns || thread->runnable_ns)
 		return 0;
 	thread->waker_tid = bpf_get_current_pid_tgid();

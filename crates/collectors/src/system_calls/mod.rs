@@ -18,13 +18,13 @@ use fathom_evidence::kinds::{counter, loss, span};
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StackId};
 
-use crate::bpf::{Calls, Part, Places, Programs, Recipe, Ring, Rise, Rises, Table, counter_of};
+use crate::bpf::{Calls, Part, Placed, Programs, Recipe, Ring, Rise, Rises, counter_of};
 use crate::clock::monotonic_ns;
 use crate::pace::Pace;
 use crate::symbols::Symbols;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use descriptors::Descriptors;
-use parse::{PLACE_WORDS, SlowCall, Sum, place, thread_and_call};
+use parse::{SUM_WORDS, SlowCall, Sum};
 
 const NAME: &str = "system_calls";
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/system_calls.bpf.o"));
@@ -59,9 +59,8 @@ impl Collector for SystemCalls {
         let programs = attached(target, order.system_call_ns, &calls)?;
         let observer = Observed {
             ring: Ring::new(&programs.map("slow")?)?,
-            sums: Table::new(programs.map("sums")?),
-            places: Places::new(&programs.map("sums_places")?)?,
-            entered: Table::new(programs.map("entered")?),
+            sums: Placed::new(&programs, "sums")?,
+            entered: Placed::new(&programs, "entered")?,
             programs,
             calls,
             symbols: Symbols::of(target, &order.images),
@@ -92,10 +91,8 @@ fn attached(target: &Target, threshold_ns: i64, calls: &Calls) -> Result<Program
 struct Observed {
     programs: Programs,
     ring: Ring,
-    sums: Table,
-    /// Where most sums are.
-    places: Places<PLACE_WORDS>,
-    entered: Table,
+    sums: Placed<SUM_WORDS>,
+    entered: Placed<2>,
     calls: Calls,
     symbols: Symbols,
     descriptors: Descriptors,
@@ -120,7 +117,7 @@ impl Observer for Observed {
         }
         self.looks += 1;
         if self.looks.is_multiple_of(LOOKS_PER_SECOND) {
-            self.forget_ended_threads();
+            self.forget_ended_threads(found);
         }
     }
 
@@ -171,8 +168,7 @@ impl Observed {
     fn count(&mut self, found: &mut Recording) {
         self.counted.read(self.clock.now_ns());
         self.sums.read();
-        let others = self.sums.rows().map(|(key, value)| (thread_and_call(key), Sum::parse(value)));
-        for ((tid, number), sum) in self.places.rows().filter_map(place).chain(others) {
+        for ((tid, number), sum) in self.sums.rows().map(parse::sum) {
             if let Some(rise) = self.counted.see((tid, number), sum) {
                 add_sum(tid, &calls::counted_name(&self.calls, number), &rise, found);
             }
@@ -180,12 +176,14 @@ impl Observed {
     }
 
     /// Makes room when threads come and go.
-    fn forget_ended_threads(&mut self) {
+    fn forget_ended_threads(&mut self, found: &mut Recording) {
         self.entered.read();
         if !self.entered.is_filling() && !self.sums.is_filling() {
             return;
         }
         let alive = self.target.thread_ids();
+        // What the others did until they ended.
+        self.count(found);
         self.entered.forget_ended(&alive);
         self.sums.forget_ended(&alive);
         self.counted.retain(|(tid, _)| alive.contains(tid));

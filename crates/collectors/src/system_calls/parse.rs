@@ -40,27 +40,12 @@ pub(super) struct Sum {
     pub(super) errors: u64,
 }
 
-impl Sum {
-    /// Reads a value of the map `sums`.
-    pub(super) fn parse(value: &[u8]) -> Sum {
-        let mut all = words(value);
-        let mut next = || all.next().unwrap_or(0);
-        Sum { count: next(), time_ns: next(), bytes: next(), errors: next() }
-    }
-}
+/// Words of a row of the table `sums`.
+pub(super) const SUM_WORDS: usize = 5;
 
-/// Thread and number of the call, from a key of the map `sums`.
-pub(super) fn thread_and_call(key: &[u8]) -> (u32, u32) {
-    words(key).next().map(halves).unwrap_or_default()
-}
-
-/// Words of a value of the map `sums_places`.
-pub(super) const PLACE_WORDS: usize = 5;
-
-/// Whose sum a place has, and the sum; `None` when nobody has come for it.
-pub(super) fn place([call, count, time_ns, bytes, errors]: [u64; PLACE_WORDS]) -> Option<((u32, u32), Sum)> {
-    let (tid, number) = halves(call);
-    (tid != 0).then_some(((tid, number), Sum { count, time_ns, bytes, errors }))
+/// Thread and number of the call, and their sum, from a row of the table `sums`.
+pub(super) fn sum([call, count, time_ns, bytes, errors]: [u64; SUM_WORDS]) -> ((u32, u32), Sum) {
+    (halves(call), Sum { count, time_ns, bytes, errors })
 }
 
 #[cfg(test)]
@@ -90,18 +75,8 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_read_and_short_ones_are_zero() {
-        let value: Vec<u8> = [1_u64, 2, 3, 4].into_iter().flat_map(u64::to_ne_bytes).collect();
-        assert_eq!(Sum::parse(&value), Sum { count: 1, time_ns: 2, bytes: 3, errors: 4 });
-        assert_eq!(Sum::parse(&[]), Sum::default());
-        assert_eq!(thread_and_call(&[7, 0, 0, 0, 8, 0, 0, 0]), (7, 8));
-        assert_eq!(thread_and_call(&[7]), (0, 0));
-    }
-
-    #[test]
-    fn places_are_free_until_somebody_comes() {
-        let sum = Sum { count: 3, time_ns: 4, bytes: 5, errors: 6 };
-        assert_eq!(place([8 << 32 | 7, 3, 4, 5, 6]), Some(((7, 8), sum)));
-        assert_eq!(place([0, 3, 4, 5, 6]), None);
+    fn sums_are_read() {
+        let expected = Sum { count: 3, time_ns: 4, bytes: 5, errors: 6 };
+        assert_eq!(sum([8 << 32 | 7, 3, 4, 5, 6]), ((7, 8), expected));
     }
 }

@@ -5,6 +5,7 @@
  * user space hands over a table.
  */
 #include "../bpf/budget.bpf.h"
+#include "../bpf/placed.bpf.h"
 #include "../bpf/user_state.bpf.h"
 
 #define CALLS 512
@@ -34,39 +35,13 @@ struct {
 	__u64 over_budget;
 } losses SEC(".data.losses") = {};
 
-/*
- * Each call of the target pays for what happens here, and looking into a hash map is the dearest part of it. So each
- * map has an array before it, in which a thread (or one of its calls) has one place; who finds it taken by another
- * goes to the hash map.
- */
-#define PLACES 4096
-#define PLACES_OF_SUMS 2048
-
-/* When a thread entered the call that it is in; the place is free while its thread is in none. */
+/* The call that a thread is in. */
 struct inside {
-	__u32 tid;
-	__u32 reserved;
+	/* 0 while it is in none. */
 	__u64 began_ns;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, PLACES);
-	__type(key, __u32);
-	__type(value, struct inside);
-} entered_places SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 4096);
-	__type(key, __u32);
-	__type(value, __u64);
-} entered SEC(".maps");
-
-struct call {
-	__u32 tid;
-	__u32 number;
-};
+PLACED_TABLE(entered, struct inside, 4096)
 
 struct sum {
 	__u64 count;
@@ -75,26 +50,8 @@ struct sum {
 	__u64 errors;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
-	__type(key, struct call);
-	__type(value, struct sum);
-} sums SEC(".maps");
-
-/* A place belongs to the first call that comes for it; no thread is 0. */
-struct sum_place {
-	__u64 call;
-	struct sum sum;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, PLACES_OF_SUMS);
-	__type(key, __u32);
-	__type(value, struct sum_place);
-} sums_places SEC(".maps");
+/* By thread and call. */
+PLACED_TABLE(sums, struct sum, 2048)
 
 struct slow_call {
 	__u64 began_ns;
@@ -118,8 +75,6 @@ struct {
 
 struct budget with_stack SEC(".data.budget") = {}, without_stack SEC(".data.budget") = {};
 
-static const struct sum no_sum = {};
-
 struct inode {
 	unsigned short i_mode;
 } KERNEL_TYPE;
@@ -137,21 +92,13 @@ struct task_struct___files {
 	struct files_struct *files;
 } KERNEL_TYPE;
 
-static __always_inline struct inside *place_of(__u32 tid)
+/* The thread ends: its place is for another one. */
+static __always_inline void leaves_for_good(__u32 tid)
 {
-	__u32 index = tid & (PLACES - 1);
+	struct entered_place *place = entered_place_at(tid);
 
-	return bpf_map_lookup_elem(&entered_places, &index);
-}
-
-static __always_inline void enter_slowly(__u32 tid, __u64 now)
-{
-	__u64 *when = bpf_map_lookup_elem(&entered, &tid);
-
-	if (when)
-		*when = now;
-	else if (bpf_map_update_elem(&entered, &tid, &now, BPF_NOEXIST))
-		COUNT(losses.threads_full);
+	if (place && place->key == tid)
+		place->key = 0;
 }
 
 SEC("tp_btf/sys_enter")
@@ -160,36 +107,32 @@ int call_begins(arguments args)
 	__u64 id = bpf_get_current_pid_tgid();
 	__s64 number = args[1];
 	__u32 tid = id;
-	struct inside *place;
+	struct inside *inside;
 
 	if (id >> 32 != config.tgid)
 		return 0;
-	if (number >= 0 && number < CALLS && config.kinds[below(number, CALLS)] & NEVER_RETURNS)
+	if (number >= 0 && number < CALLS && config.kinds[below(number, CALLS)] & NEVER_RETURNS) {
+		leaves_for_good(tid);
 		return 0;
-	place = place_of(tid);
-	if (place && (place->tid == tid || !__sync_val_compare_and_swap(&place->tid, 0, tid)))
-		place->began_ns = bpf_ktime_get_ns();
+	}
+	inside = entered_make(tid, tid);
+	if (inside)
+		inside->began_ns = bpf_ktime_get_ns();
 	else
-		enter_slowly(tid, bpf_ktime_get_ns());
+		COUNT(losses.threads_full);
 	return 0;
 }
 
 /* When the call began that ends now; 0 when that was not seen. */
 static __always_inline __u64 leave(__u32 tid)
 {
-	struct inside *place = place_of(tid);
-	__u64 began_ns, *when;
+	struct inside *inside = entered_find(tid, tid);
+	__u64 began_ns;
 
-	if (place && place->tid == tid) {
-		began_ns = place->began_ns;
-		place->tid = 0;
-		return began_ns;
-	}
-	when = bpf_map_lookup_elem(&entered, &tid);
-	if (!when)
+	if (!inside)
 		return 0;
-	began_ns = *when;
-	*when = 0;
+	began_ns = inside->began_ns;
+	inside->began_ns = 0;
 	return began_ns;
 }
 
@@ -285,20 +228,8 @@ static __always_inline void send(arguments args, __u64 began_ns, __u64 duration_
 
 static __always_inline struct sum *sum_of(__u32 tid, __u32 number)
 {
-	struct call call = { .tid = tid, .number = number };
 	/* Neighbouring threads and calls go to different places. */
-	__u32 index = (tid * 97 + number * 13 + (number >> 16)) & (PLACES_OF_SUMS - 1);
-	struct sum_place *place = bpf_map_lookup_elem(&sums_places, &index);
-	__u64 whose = (__u64)number << 32 | tid;
-	struct sum *sum;
-
-	if (place && (place->call == whose || !__sync_val_compare_and_swap(&place->call, 0, whose)))
-		return &place->sum;
-	sum = bpf_map_lookup_elem(&sums, &call);
-	if (sum)
-		return sum;
-	bpf_map_update_elem(&sums, &call, &no_sum, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&sums, &call);
+	return sums_make((__u64)number << 32 | tid, tid * 97 + number * 13 + (number >> 16));
 }
 
 SEC("tp_btf/sys_exit")
