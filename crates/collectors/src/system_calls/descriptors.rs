@@ -1,7 +1,7 @@
 //! Which file or socket a descriptor is, asked after the call: by then it may be another one, which is
 //! rare for calls long enough to be asked about.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -13,11 +13,18 @@ use crate::pace::Pace;
 /// How often the machine's sockets are read at most.
 const PERIOD: Duration = Duration::from_millis(100);
 
+/// A socket that no table had is not looked for again for this long: it is of another family, as that to which the JVM's tools
+/// attach, or not connected yet.
+const ABSENT_NS: i64 = 10_000_000_000;
+
 /// Names descriptors of one process.
 pub(super) struct Descriptors {
     target: Target,
     /// Sockets by inode, as last read: `remote` or, for those that listen, the local address.
     sockets: HashMap<u64, String>,
+    /// Sockets that were not in the tables, and until when that is believed.
+    absent: HashSet<u64>,
+    absent_until_ns: i64,
     /// The kernel walks its whole hash table for a reading, however few sockets there are.
     pace: Pace,
 }
@@ -25,7 +32,13 @@ pub(super) struct Descriptors {
 impl Descriptors {
     /// Of `target`.
     pub(super) fn of(target: &Target) -> Descriptors {
-        Descriptors { target: target.clone(), sockets: HashMap::new(), pace: Pace::every(PERIOD) }
+        Descriptors {
+            target: target.clone(),
+            sockets: HashMap::new(),
+            absent: HashSet::new(),
+            absent_until_ns: 0,
+            pace: Pace::every(PERIOD),
+        }
     }
 
     /// The file's path, `host:port` of a socket's peer, or what the kernel calls it; empty if it is closed.
@@ -37,13 +50,27 @@ impl Descriptors {
     }
 
     fn socket(&mut self, inode: u64) -> Option<String> {
-        if !self.sockets.contains_key(&inode)
-            && let Some(reading) = self.pace.begin(monotonic_ns())
-        {
-            self.read_sockets();
-            self.pace.end(reading);
+        if !self.sockets.contains_key(&inode) {
+            self.look_for(inode, monotonic_ns());
         }
         self.sockets.get(&inode).cloned()
+    }
+
+    /// Reads the tables, unless that was of no use a short while ago.
+    fn look_for(&mut self, inode: u64, now_ns: i64) {
+        if now_ns >= self.absent_until_ns {
+            self.absent.clear();
+            self.absent_until_ns = now_ns + ABSENT_NS;
+        }
+        if self.absent.contains(&inode) {
+            return;
+        }
+        let Some(reading) = self.pace.begin(now_ns) else { return };
+        self.read_sockets();
+        self.pace.end(reading);
+        if !self.sockets.contains_key(&inode) {
+            self.absent.insert(inode);
+        }
     }
 
     fn read_sockets(&mut self) {
@@ -113,5 +140,7 @@ mod tests {
         assert_eq!(descriptors.name(number(&listener)), format!("tcp {}", listener.local_addr().unwrap()));
         assert_eq!(descriptors.name(number(file.as_file())), file.path().to_string_lossy());
         assert_eq!(descriptors.name(u64::MAX), "");
+        let (local, _) = std::os::unix::net::UnixStream::pair().unwrap();
+        assert!(descriptors.name(number(&local)).starts_with("socket:["));
     }
 }
