@@ -207,11 +207,6 @@ fn tells(line: &str) -> bool {
     !line.is_empty() && !line.contains("BEGIN PROG LOAD LOG") && !line.contains("ulimit")
 }
 
-/// The thread that a row of a table by threads is about.
-pub(crate) fn tid_of(key: &[u8]) -> u32 {
-    key.try_into().map_or(0, u32::from_ne_bytes)
-}
-
 /// 64-bit numbers as programs write them.
 pub(crate) fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
     bytes.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().unwrap_or_default()))

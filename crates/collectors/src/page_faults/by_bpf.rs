@@ -7,10 +7,10 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::loss;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-use super::parse::{SlowFault, ThreadFaults};
+use super::parse::{SlowFault, THREAD_WORDS, ThreadFaults};
 use super::rows::Rows;
 use super::{COUNT_PERIOD, NAME};
-use crate::bpf::{Programs, Recipe, Ring, Table, tid_of, words};
+use crate::bpf::{Placed, Programs, Recipe, Ring, words};
 use crate::clock::monotonic_ns;
 use crate::pace::Pace;
 use crate::perf::FaultEvent;
@@ -45,7 +45,7 @@ pub(super) fn start(target: &Target, order: &Order) -> Result<Box<dyn Observer>,
     let programs = attached(target, order.page_fault_ns)?;
     Ok(Box::new(ByBpf {
         ring: Ring::new(&programs.map("slow")?)?,
-        threads: Table::new(programs.map("threads")?),
+        threads: Placed::new(&programs, "threads")?,
         histogram: programs.map("histogram")?,
         programs,
         rows: Rows::new(target, order),
@@ -57,7 +57,7 @@ pub(super) fn start(target: &Target, order: &Order) -> Result<Box<dyn Observer>,
 struct ByBpf {
     programs: Programs,
     ring: Ring,
-    threads: Table,
+    threads: Placed<THREAD_WORDS>,
     histogram: MapHandle,
     rows: Rows,
     target: Target,
@@ -96,25 +96,21 @@ impl ByBpf {
         }
     }
 
-    /// Writes the counts that changed.
+    /// Writes the counts that changed, and makes room when threads come and go.
     fn count(&mut self, found: &mut Recording) {
+        // Whoever has ended by now takes no more faults, so that its last counts are read before it is forgotten.
+        let alive = self.threads.is_filling().then(|| self.target.thread_ids());
         self.threads.read();
         self.rows.read();
-        for (key, value) in self.threads.rows() {
-            self.rows.count(found, tid_of(key), ThreadFaults::parse(value));
+        for row in self.threads.rows() {
+            self.rows.count(found, row[0] as u32, ThreadFaults::parse(row));
         }
-        self.forget_ended_threads();
-        let histogram = &self.histogram;
-        self.rows.count_by_latency(found, |bucket| in_bucket(histogram, bucket));
-    }
-
-    /// Makes room when threads come and go.
-    fn forget_ended_threads(&mut self) {
-        if self.threads.is_filling() {
-            let alive = self.target.thread_ids();
+        if let Some(alive) = alive {
             self.threads.forget_ended(&alive);
             self.rows.retain(|tid| alive.contains(tid));
         }
+        let histogram = &self.histogram;
+        self.rows.count_by_latency(found, |bucket| in_bucket(histogram, bucket));
     }
 
     fn tell_losses(&self, found: &mut Recording) {

@@ -9,6 +9,7 @@
  * belongs to that second fault, which would look short; what the handler touches comes in between, and
  * the handler's own time is no part of it.
  */
+#include "../bpf/placed.bpf.h"
 #include "../bpf/user_state.bpf.h"
 
 #define KERNEL_FRAMES 48
@@ -61,12 +62,7 @@ struct thread {
 	__u64 handled_ns;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 4096);
-	__type(key, __u32);
-	__type(value, struct thread);
-} threads SEC(".maps");
+PLACED_TABLE(threads, struct thread, 1024)
 
 /* Faults by log2 of their ns. */
 struct {
@@ -114,7 +110,6 @@ struct {
 	__uint(max_entries, 2 << 20);
 } slow SEC(".maps");
 
-static const struct thread no_thread = {};
 static const struct wait no_wait = {};
 
 /* What a program attached to a perf event gets. */
@@ -131,16 +126,6 @@ static __always_inline bool is_in_kernel(struct bpf_perf_event_data *event)
 #else
 	return (event->registers[33] & 0xf) != 0;
 #endif
-}
-
-static __always_inline struct thread *thread_of(__u32 tid)
-{
-	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
-
-	if (thread)
-		return thread;
-	bpf_map_update_elem(&threads, &tid, &no_thread, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&threads, &tid);
 }
 
 static __always_inline void forget_wait(struct thread *thread, __u32 tid)
@@ -188,7 +173,7 @@ int fault_begins(struct bpf_perf_event_data *event)
 
 	if (id >> 32 != config.tgid)
 		return 0;
-	thread = thread_of(tid);
+	thread = threads_make(tid, tid);
 	if (!thread) {
 		COUNT(losses.threads_full);
 		return 0;
@@ -264,7 +249,7 @@ static __always_inline int served(struct bpf_perf_event_data *event, bool major)
 
 	if (id >> 32 != config.tgid)
 		return 0;
-	thread = bpf_map_lookup_elem(&threads, &tid);
+	thread = threads_find(tid, tid);
 	if (!thread || !thread->began_ns) {
 		COUNT(losses.without_beginning);
 		return 0;
@@ -304,7 +289,7 @@ int fault_served_minor(struct bpf_perf_event_data *event)
 static __always_inline void leaves(struct task_struct *leaving)
 {
 	__u32 tid = leaving->pid;
-	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
+	struct thread *thread = threads_find(tid, tid);
 	struct wait *wait;
 
 	if (!thread || !thread->began_ns)
@@ -324,10 +309,14 @@ static __always_inline void leaves(struct task_struct *leaving)
 static __always_inline void comes_back(struct task_struct *coming)
 {
 	__u32 tid = coming->pid;
-	struct wait *wait = bpf_map_lookup_elem(&waits, &tid);
+	struct thread *thread = threads_find(tid, tid);
+	struct wait *wait;
 	__u64 gone_ns;
 	long bytes;
 
+	if (!thread || !thread->slept)
+		return;
+	wait = bpf_map_lookup_elem(&waits, &tid);
 	if (!wait || !wait->left_ns)
 		return;
 	wait->back_ns = bpf_ktime_get_ns();
