@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use fathom_evidence::StackId;
 use fathom_evidence::kinds::{event, span};
+use fathom_evidence::tables::Sample;
 use fathom_timeline::{Cell, Intervals, Layer, Stop};
 
 use crate::cause::Claim;
@@ -32,6 +33,9 @@ const STARVED: f64 = 0.9;
 /// thread did have a CPU.
 const RAN: f64 = 0.8;
 
+/// Part of the waits that samples of the CPU must stand for when a thread ran in them: most, but sampling has its gaps.
+const RAN_AT_LEAST: f64 = 0.5;
+
 /// Correlation, second by second, of waiting and running from which one follows the other.
 const FOLLOWS: f64 = 0.8;
 
@@ -50,8 +54,7 @@ fn decide(case: &Case<'_>) -> Finding {
     }
     let culprit = culprit(case, &stalls);
     let is_starved = case.machine_use().map(|(ratio, _)| ratio >= STARVED);
-    let is_in_kernel = culprit.as_ref().is_some_and(|culprit| culprit.is_in_kernel);
-    let had_cpu = was_running(case) || (is_starved == Some(false) && !is_in_kernel);
+    let had_cpu = was_running(case) || (is_starved == Some(false) && !was_off_the_cpu(case, &stalls));
     let standing = match (had_cpu, is_starved) {
         (true, _) => Standing::Seen,
         (false, None) => Standing::Indicated,
@@ -99,6 +102,23 @@ fn was_running(case: &Case<'_>) -> bool {
     ran >= RAN * waited && correlation(waits.get(skip..).unwrap_or(&[]), running.get(skip..).unwrap_or(&[])) >= FOLLOWS
 }
 
+/// Whether samples of the CPU say that the late thread did not run: one without a poll runs all the time, one that waits for a
+/// page or for a CPU is nowhere or in the kernel.
+fn was_off_the_cpu(case: &Case<'_>, stalls: &[(i64, i64)]) -> bool {
+    let during = Intervals::union(stalls.to_vec());
+    let is_running = |sample: &Sample| {
+        case.view().is_application(sample.tid) && Layer::of_stack(case.recording(), sample.stack_id) != Layer::Kernel
+    };
+    let (mut seen, mut ran_ns) = (false, 0.0);
+    for sample in case.slow.samples(event::CPU) {
+        seen = true;
+        if during.contains(sample.time_ns) && is_running(&sample) {
+            ran_ns += sample.weight_ns as f64;
+        }
+    }
+    seen && ran_ns < RAN_AT_LEAST * during.total_ns() as f64
+}
+
 /// Pearson's correlation; 0 when either does not vary.
 fn correlation(a: &[f64], b: &[f64]) -> f64 {
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
@@ -120,8 +140,6 @@ struct Culprit {
     thread: String,
     stack: String,
     share: f64,
-    /// A thread that is late for want of a poll runs Java; the kernel has one that waits for a page, or for a CPU.
-    is_in_kernel: bool,
 }
 
 impl Culprit {
@@ -153,10 +171,8 @@ fn culprit(case: &Case<'_>, stalls: &[(i64, i64)]) -> Option<Culprit> {
     let (tid, samples) = by_thread.into_iter().max_by_key(|(tid, count)| (*count, *tid))?;
     let own = counts.into_iter().filter(|((owner, _), _)| *owner == tid);
     let ((_, stack), _) = own.max_by_key(|((_, stack), count)| (*count, *stack))?;
-    let stack = StackId(stack);
-    let is_in_kernel = Layer::of_stack(case.recording(), stack) == Layer::Kernel;
-    let (thread, stack) = (case.thread_name(tid).to_owned(), case.stack_text(stack, 12));
-    Some(Culprit { thread, stack, share: samples as f64 / total as f64, is_in_kernel })
+    let (thread, stack) = (case.thread_name(tid).to_owned(), case.stack_text(StackId(stack), 12));
+    Some(Culprit { thread, stack, share: samples as f64 / total as f64 })
 }
 
 fn says(case: &Case<'_>, stalls: &[(i64, i64)], culprit: Option<&Culprit>, had_cpu: bool) -> String {
