@@ -2,7 +2,7 @@
 
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{loss, subject};
-use fathom_timeline::{BUCKET_NS, Cell, SignalKind, SlowInterval as Slow};
+use fathom_timeline::{BUCKET_NS, Cell, SignalKind, SlowInterval as Slow, Wait};
 
 use crate::case::{Case, major_version};
 use crate::catalog;
@@ -184,6 +184,8 @@ pub(crate) fn figures(case: &Case<'_>) -> Vec<Evidence> {
 /// The signals with their highest values, for a recording in which nothing was slow.
 fn highest(case: &Case<'_>) -> Vec<Evidence> {
     let grid = case.view().grid;
+    let account = &case.analysis.account;
+    let most = |select: fn(Cell) -> bool| account.sum(select).into_iter().fold(0.0, f64::max) / BUCKET_NS as f64;
     let figure = |(kind, value): &(SignalKind, f64)| {
         let (says, unit) = match kind {
             SignalKind::RequestLatency => ("highest request latency, p99 of a second", "ns"),
@@ -193,9 +195,15 @@ fn highest(case: &Case<'_>) -> Vec<Evidence> {
             SignalKind::Collecting => ("most cores used by the collector", "cores"),
             _ => return None,
         };
+        // A signal leaves out what is a small part of all; as a figure it counts.
+        let value = match kind {
+            SignalKind::Locks => most(|cell| cell == Cell::Blocked(Wait::Lock)),
+            SignalKind::Collecting => most(|cell| matches!(cell, Cell::Collector(_))),
+            _ => *value,
+        };
         let (says, unit) = (says.to_owned(), unit.to_owned());
         let (from_ns, to_ns) = (grid.start_ns, grid.end_ns());
-        Some(Evidence { says, unit, value: *value, table: "account".to_owned(), from_ns, to_ns, ..Evidence::default() })
+        Some(Evidence { says, unit, value, table: "account".to_owned(), from_ns, to_ns, ..Evidence::default() })
     };
     case.analysis.pain.highest.iter().filter_map(figure).collect()
 }
