@@ -50,14 +50,15 @@ pub(crate) struct Holders {
 
 impl Holders {
     pub(crate) fn of(case: &Case<'_>) -> Holders {
-        let view = case.view();
-        let waits = case.analysis.account.waits(view);
-        let is_lock = |wait: &&WaitSpan| matches!(wait.wait, Wait::Lock | Wait::Permit);
-        let (locks, others): (Vec<&WaitSpan>, Vec<&WaitSpan>) = waits.iter().partition(is_lock);
+        let is_lock = |wait: Wait| matches!(wait, Wait::Lock | Wait::Permit);
         let mut holders = Holders::default();
-        if locks.is_empty() {
+        let (waited_ns, _) = case.excess().sums(|cell| matches!(cell, Cell::Blocked(wait) if is_lock(wait)));
+        if waited_ns <= 0.0 {
             return holders;
         }
+        let view = case.view();
+        let waits = case.analysis.account.waits(view);
+        let (locks, others): (Vec<&WaitSpan>, Vec<&WaitSpan>) = waits.iter().partition(|wait| is_lock(wait.wait));
         let (past, givers) = (Past::new(view, &others), Givers::new(view));
         let mut by_lock: BTreeMap<(StrId, u64), Vec<Turn>> = BTreeMap::new();
         for wait in locks {
