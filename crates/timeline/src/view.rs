@@ -150,13 +150,12 @@ impl<'a> View<'a> {
 
     /// The role of a thread; the application's when unknown.
     pub fn role(&self, tid: i64) -> &str {
-        let role = self.recording.threads.get(tid).map_or("", |thread| self.recording.text(thread.role));
-        if role.is_empty() { role::JAVA } else { role }
+        role_of(self.recording, tid)
     }
 
     /// Whether a thread belongs to the application.
     pub fn is_application(&self, tid: i64) -> bool {
-        matches!(self.role(tid), role::JAVA | role::HANDLER | role::NATIVE)
+        is_application(self.recording, tid)
     }
 
     /// Whether the peer of a socket read or write is a service that we call, not a client whose
@@ -250,6 +249,16 @@ fn accounted_range(recording: &Recording) -> Option<(i64, i64)> {
         (Some(from), Some(to)) if to > from => Some((from.saturating_sub(1_000_000_000), *to)),
         _ => range_of_jvm(recording).or_else(|| recording.time_range_ns()),
     }
+}
+
+fn role_of(recording: &Recording, tid: i64) -> &str {
+    let role = recording.threads.get(tid).map_or("", |thread| recording.text(thread.role));
+    if role.is_empty() { role::JAVA } else { role }
+}
+
+/// Whether a thread belongs to the application.
+pub(crate) fn is_application(recording: &Recording, tid: i64) -> bool {
+    matches!(role_of(recording, tid), role::JAVA | role::HANDLER | role::NATIVE)
 }
 
 /// The time that spans of the JVM cover: requests may be known for days before and after.

@@ -7,7 +7,10 @@ use fathom_evidence::detail::{Blocked, from_text};
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 
-/// Who woke the threads of a recording, as far as the kernel was asked.
+use crate::view::is_application;
+
+/// Who woke the threads of a recording, as far as the kernel was asked. Threads of the JVM and its agents are not among them: a
+/// profiler's signal wakes a thread that goes on waiting.
 #[derive(Debug, Default)]
 pub struct Wakers {
     /// End of each wait and who ended it, by thread, in order.
@@ -21,7 +24,8 @@ impl Wakers {
         let blocked = recording.strings.find(span::BLOCKED);
         for wait in recording.spans.rows().filter(|span| Some(span.kind) == blocked) {
             let detail: Blocked = from_text(recording.text(wait.detail));
-            if let Some(waker) = detail.waker_tid.filter(|waker| *waker != wait.tid) {
+            let is_waker = |waker: &i64| *waker != wait.tid && is_application(recording, *waker);
+            if let Some(waker) = detail.waker_tid.filter(is_waker) {
                 by_thread.entry(wait.tid).or_default().push((wait.end_ns(), waker));
             }
         }

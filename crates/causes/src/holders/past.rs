@@ -117,7 +117,6 @@ fn minus(pieces: &[Piece], taken: &[Piece]) -> Vec<Piece> {
 
 /// Who held a lock when a wait for it ended: who woke the waiting thread, or whom the JVM names.
 pub(super) struct Givers<'a> {
-    view: &'a View<'a>,
     wakers: Wakers,
     /// Threads by name; none where several have the same.
     by_name: HashMap<&'a str, Option<i64>>,
@@ -130,13 +129,12 @@ impl<'a> Givers<'a> {
             let name = view.recording.text(thread.name);
             by_name.entry(name).and_modify(|tid| *tid = None).or_insert(Some(tid));
         }
-        Givers { view, wakers: Wakers::of(view.recording), by_name }
+        Givers { wakers: Wakers::of(view.recording), by_name }
     }
 
     pub(super) fn of(&self, wait: &Span, detail: &Detail) -> Option<i64> {
-        let woken = self.wakers.of_wait(wait).filter(|waker| self.view.is_application(*waker));
         let named = || *self.by_name.get(detail.previous_owner.as_deref()?)?;
-        woken.or_else(named).filter(|holder| *holder != wait.tid)
+        self.wakers.of_wait(wait).or_else(named).filter(|holder| *holder != wait.tid)
     }
 }
 
