@@ -10,6 +10,7 @@ mod commands;
 mod exit;
 mod finish;
 mod inputs;
+mod output;
 mod owner;
 mod page_file;
 mod progress;

@@ -104,11 +104,12 @@ fn a_file_is_for_its_owner_and_follows_no_link() {
     let victim = folder.path().join("victim");
     fs::write(&victim, "untouched").unwrap();
     symlink(&victim, folder.path().join("link.html")).unwrap();
-    for args in [
-        vec!["report", recording.as_str(), "--out", "page.html"],
-        vec!["report", recording.as_str(), "--out", "page.html"],
-        vec!["explain", recording.as_str(), "--html", "link.html"],
-    ] {
+    let refused = fathom(folder.path(), &["explain", &recording, "--html", "link.html"]);
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("a link, which is not followed"));
+    assert_eq!((refused.status.code(), refused.stdout.len()), (Some(1), 0));
+    for args in
+        [vec!["report", recording.as_str(), "-o", "page.html"], vec!["report", recording.as_str(), "-o", "page.html"]]
+    {
         let output = fathom(folder.path(), &args);
         assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
         let path = folder.path().join(args[3]);
@@ -122,6 +123,31 @@ fn a_file_is_for_its_owner_and_follows_no_link() {
 }
 
 #[test]
+fn standard_output_gets_the_page_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = testdata("jfr/jdk17_g1.jfr").display().to_string();
+    let page = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes);
+        text.starts_with("<!") && text.contains("id=\"fathom-data\"") && !text.contains("\nruled out  ")
+    };
+    for name in ["-", "/dev/stdout", "/dev/fd/1"] {
+        for args in [["explain", &recording, "--html", name], ["report", &recording, "-o", name]] {
+            let output = fathom(folder.path(), &args);
+            assert!(output.status.success() && page(&output.stdout), "{args:?}");
+            let file = fs::File::create(folder.path().join("file")).unwrap();
+            assert!(command(folder.path(), &args).stdout(file).status().unwrap().success(), "{args:?}");
+            assert!(page(&fs::read(folder.path().join("file")).unwrap()), "{args:?}");
+            let refused = fathom(folder.path(), &[&args[..], &["--json"]].concat());
+            assert_eq!((refused.status.code(), refused.stdout.len()), (Some(1), 0), "{args:?}");
+        }
+    }
+    for args in [["import", &recording, "-o", "-"], ["record", "--pid=1", "-o", "-"]] {
+        assert_eq!(fathom(folder.path(), &args).status.code(), Some(1), "{args:?}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no file is called so");
+}
+
+#[test]
 fn what_cannot_be_shown_is_one_line() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("garbage"), "no format").unwrap();
@@ -131,8 +157,8 @@ fn what_cannot_be_shown_is_one_line() {
         vec!["open", "garbage"],
         vec!["open", "nothing.fathom"],
         vec!["open", &jfr, "--listen", "192.0.2.1"],
-        vec!["report", &jfr, &other, "--out", "page.html"],
-        vec!["report", &jfr, "--out", "no/such/folder/page.html"],
+        vec!["report", &jfr, &other, "-o", "page.html"],
+        vec!["report", &jfr, "-o", "no/such/folder/page.html"],
         vec!["explain", &jfr, "--html", "."],
     ] {
         let output = fathom(folder.path(), &args);

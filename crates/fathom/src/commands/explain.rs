@@ -1,8 +1,8 @@
 //! `fathom explain`: why was it slow?
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use fathom_causes::ExplainOptions;
 use fathom_causes::explanation::Explanation;
 use fathom_evidence::Recording;
@@ -12,6 +12,7 @@ use super::Answer;
 use super::report::only_jvm;
 use crate::exit::complain;
 use crate::inputs::{self, Question, Service, library};
+use crate::output::Output;
 use crate::page_file;
 use crate::progress::Progress;
 use crate::terminal::Terminal;
@@ -27,7 +28,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 
-    /// Also write the page of it into this file, for a ticket
+    /// Also write the page of it into this file, for a ticket; - writes the page, and only it, to standard output
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
@@ -48,24 +49,32 @@ Examples:
       --latency-pattern '^\\S+ \\[(?<time>[^]]+)\\] .* (?<latency_us>\\d+)$'";
 
 pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
+    let html = args.html.as_deref().map(Output::at).transpose()?;
+    if args.json && html.as_ref().is_some_and(Output::is_standard) {
+        bail!("--json and the page cannot both go to standard output: name a file after --html");
+    }
     let services = args.question.services(terminal)?;
-    match &args.html {
+    match html {
         Some(html) => with_page(args, html, services, terminal),
         None => without_page(args, &services, terminal),
     }
 }
 
 /// Explains one JVM and writes its page.
-fn with_page(args: &Args, html: &Path, services: Vec<Service>, terminal: &Terminal) -> Result<Answer> {
+fn with_page(args: &Args, html: Output, services: Vec<Service>, terminal: &Terminal) -> Result<Answer> {
     let service = only_jvm(services)?;
     let baseline = library::baseline(&args.question, terminal)?;
     let progress = Progress::start();
     progress.says(&format!("explaining {}", service.paths[0].display()));
     let page = library::loaded(service, &args.question, baseline, terminal)?;
-    progress.says(&format!("writing {}", html.display()));
+    progress.says(&format!("writing {}", html.path().display()));
+    let is_all = html.is_standard();
     page_file::write(html, &page)?;
     drop(progress);
-    Ok(answer(args, &[page.into_explanation()], terminal))
+    match is_all {
+        true => Ok(Answer::done(String::new())),
+        false => Ok(answer(args, &[page.into_explanation()], terminal)),
+    }
 }
 
 fn without_page(args: &Args, services: &[Service], terminal: &Terminal) -> Result<Answer> {

@@ -10,6 +10,7 @@ use fathom_report::{imported, json};
 
 use super::Answer;
 use crate::inputs::{self, Hints, Service};
+use crate::output::is_a_folders_name;
 use crate::progress::Progress;
 use crate::terminal::Terminal;
 
@@ -78,6 +79,7 @@ fn has_streams(path: &Path) -> Result<bool> {
 
 fn import(args: &Args, terminal: &Terminal) -> Result<Imported> {
     let output = args.output.clone().unwrap_or_else(|| default_output(&args.paths[0]));
+    is_a_folders_name(&output)?;
     if output.symlink_metadata().is_ok() {
         bail!("{}: exists already; name another folder with -o", output.display());
     }

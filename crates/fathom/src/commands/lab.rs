@@ -73,8 +73,8 @@ struct RunArgs {
     jdk: Option<String>,
 
     /// Keep what is recorded in this folder
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    #[arg(short, long, value_name = "DIR", alias = "out")]
+    output: Option<PathBuf>,
 
     /// Keep what is recorded, in a temporary folder that is named at the end
     #[arg(long)]
@@ -97,7 +97,7 @@ const EXAMPLES: &str = "\
 Examples:
   fathom lab run code_cache_churn                 the disease
   fathom lab run code_cache_churn --both          the disease beside its cure
-  fathom lab run code_cache_churn --jdk 17 --out /tmp/churn
+  fathom lab run code_cache_churn --jdk 17 -o churn
   fathom lab run --all                            what this machine can prove, as a table";
 
 const SCHEMA: u32 = 1;
@@ -189,7 +189,7 @@ enum Place {
 
 impl Place {
     fn new(args: &RunArgs) -> Result<Place> {
-        if let Some(folder) = &args.out {
+        if let Some(folder) = &args.output {
             return Ok(Place::Kept(folder.clone()));
         }
         let temporary = tempfile::Builder::new().prefix("fathom-lab-").tempdir().context("no temporary folder")?;

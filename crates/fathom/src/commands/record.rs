@@ -12,6 +12,7 @@ use fathom_report::{json, units};
 
 use super::Answer;
 use crate::finish;
+use crate::output::is_a_folders_name;
 use crate::owner;
 use crate::progress::Progress;
 use crate::quantities;
@@ -116,6 +117,7 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     if let Some(unknown) = args.only.iter().chain(&args.without).find(known) {
         bail!("no collector is called {unknown}; there are {}", names());
     }
+    args.output.as_deref().map_or(Ok(()), is_a_folders_name)?;
     if args.all {
         return super::record_all::run(args);
     }

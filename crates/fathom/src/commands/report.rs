@@ -1,15 +1,15 @@
 //! `fathom report`: the page as one file.
 
-use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use fathom_report::{json, units};
 use serde::Serialize;
 
 use super::Answer;
 use crate::inputs::library::{baseline, loaded};
 use crate::inputs::{Question, Service};
+use crate::output::Output;
 use crate::page_file;
 use crate::progress::Progress;
 use crate::terminal::Terminal;
@@ -21,9 +21,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     question: Question,
 
-    /// The file to write
-    #[arg(short, long, value_name = "FILE")]
-    out: PathBuf,
+    /// The file to write; - is standard output
+    #[arg(short, long, value_name = "FILE", alias = "out")]
+    output: PathBuf,
 
     /// Print what was written as JSON (docs/json.md)
     #[arg(long)]
@@ -32,8 +32,8 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  fathom report incident.fathom --out incident.html
-  fathom report app.jfr gc.log --baseline sunday.jfr --out app.html";
+  fathom report incident.fathom -o incident.html
+  fathom report app.jfr gc.log --baseline sunday.jfr -o app.html";
 
 const SCHEMA: u32 = 1;
 
@@ -45,15 +45,20 @@ struct Written {
 }
 
 pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
+    let output = Output::at(&args.output)?;
+    if args.json && output.is_standard() {
+        bail!("--json and the page cannot both go to standard output: name a file after -o");
+    }
     let service = only_jvm(args.question.services(terminal)?)?;
     let baseline = baseline(&args.question, terminal)?;
     let progress = Progress::start();
-    progress.says(&format!("writing {}", args.out.display()));
-    page_file::write(&args.out, &loaded(service, &args.question, baseline, terminal)?)?;
-    let bytes = fs::metadata(&args.out).with_context(|| args.out.display().to_string())?.len();
-    let written = Written { schema: SCHEMA, path: args.out.display().to_string(), bytes };
+    progress.says(&format!("writing {}", args.output.display()));
+    let is_all = output.is_standard();
+    let bytes = page_file::write(output, &loaded(service, &args.question, baseline, terminal)?)?;
+    let written = Written { schema: SCHEMA, path: args.output.display().to_string(), bytes };
     Ok(Answer::done(match args.json {
         true => json::pretty(&written),
+        false if is_all => String::new(),
         false => format!("{} ({})\n", written.path, units::amount(bytes as f64, "bytes")),
     }))
 }

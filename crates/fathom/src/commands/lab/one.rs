@@ -19,6 +19,7 @@ use serde::Serialize;
 use super::{Place, RunArgs, judge};
 use crate::finish;
 use crate::inputs::{Question, library};
+use crate::output::Output;
 use crate::page_file;
 use crate::terminal::Terminal;
 
@@ -64,7 +65,7 @@ pub(super) struct Runner {
     from_files: bool,
     time_scale: f64,
     /// Where the first run's page goes, until it is written.
-    html: Cell<Option<PathBuf>>,
+    html: Cell<Option<Output>>,
     stop: Arc<AtomicBool>,
 }
 
@@ -72,7 +73,8 @@ impl Runner {
     pub(super) fn new(args: &RunArgs, time_scale: f64) -> Result<Runner> {
         let stop = fathom_labs::stop_on_signals().context("cannot listen for Ctrl-C")?;
         let jdk = args.jdk.as_deref().map(JdkWish::parse);
-        let (place, html) = (Place::new(args)?, Cell::new(args.html.clone()));
+        let html = args.html.as_deref().map(Output::beside_an_answer).transpose()?;
+        let (place, html) = (Place::new(args)?, Cell::new(html));
         Ok(Runner { place, jdk, from_files: args.from_files, time_scale, html, stop })
     }
 
@@ -107,7 +109,8 @@ impl Runner {
         };
         let page = page(&output, terminal)?;
         let html = self.html.take();
-        if let Some(html) = &html {
+        let written = html.as_ref().map(|html| html.path().to_owned());
+        if let Some(html) = html {
             page_file::write(html, &page)?;
         }
         let explanation = page.into_explanation();
@@ -123,7 +126,7 @@ impl Runner {
             remark: judge::remark(&variant.expects, &explanation),
             wanted: variant.expects.says(),
             phases: phases(output.phases),
-            page: html,
+            page: written,
             explanation,
         })
     }
