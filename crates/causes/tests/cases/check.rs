@@ -4,14 +4,15 @@ use fathom_causes::explanation::{CauseVerdict, Explanation, Verdict};
 use fathom_causes::{ExplainOptions, catalog, explain};
 
 use crate::expect::{Expectation, slow_failure};
-use crate::recorders::{BEGIN_NS, record};
+use crate::recorders::{BEGIN_NS, record, record_baseline};
 use crate::world::{View, World};
 
 /// What is wrong with the answers for one `seen by`, each failure with the whole answer.
 pub(crate) fn check(world: &World, view: &View) -> Vec<String> {
     let slow = world.slow.map(|(from, to)| (BEGIN_NS + from, BEGIN_NS + to));
-    let options = ExplainOptions { slow, baseline: None };
     let of_recorders = |recorders: &Vec<String>| {
+        let baseline = record_baseline(world, recorders);
+        let options = ExplainOptions { slow, baseline: baseline.as_ref() };
         let answer = explain(&record(world, recorders), &options);
         let failures = failures(&view.expectations, &answer);
         (!failures.is_empty())
@@ -21,28 +22,35 @@ pub(crate) fn check(world: &World, view: &View) -> Vec<String> {
 }
 
 fn failures(expectations: &[Expectation], answer: &Explanation) -> Vec<String> {
+    let json = serde_json::to_value(answer).expect("an answer is JSON");
     let of_line = |line: &Expectation| {
-        line.failure(answer).map(|failure| format!("  line {}: {}\n    {failure}\n", line.line, line.text))
+        line.failure(answer, &json).map(|failure| format!("  line {}: {}\n    {failure}\n", line.line, line.text))
     };
     let general = [slow_failure(expectations, answer), order(expectations, answer), accused(expectations, answer)];
     let general = general.into_iter().flatten().chain(broken_rules(answer)).map(|failure| format!("  {failure}\n"));
     expectations.iter().filter_map(of_line).chain(general).collect()
 }
 
+/// A mechanism that was seen is said to have been seen: with less than this of the lost time it is no accusation. (Harm that is
+/// no lost time has none of it.)
+const NEXT_TO_NOTHING: f64 = 0.03;
+
 fn is_accused(cause: &&CauseVerdict) -> bool {
-    matches!(cause.verdict, Verdict::Shown | Verdict::Likely)
+    let counts = cause.share >= NEXT_TO_NOTHING || cause.share == 0.0;
+    matches!(cause.verdict, Verdict::Shown | Verdict::Likely) && counts
 }
 
 /// The accused come in the order of their lines.
 fn order(expectations: &[Expectation], answer: &Explanation) -> Option<String> {
-    let line_of = |cause: &CauseVerdict| expectations.iter().position(|e| e.cause().is_some_and(|c| c.id == cause.id));
+    let line_of =
+        |cause: &CauseVerdict| expectations.iter().position(|e| e.accused().is_some_and(|c| c.id == cause.id));
     let lines: Vec<usize> = answer.causes.iter().filter(is_accused).filter_map(line_of).collect();
     (!lines.is_sorted()).then(|| "the causes found are not in the order of the lines".to_owned())
 }
 
 /// Nobody is accused of whom no line speaks.
 fn accused(expectations: &[Expectation], answer: &Explanation) -> Option<String> {
-    let is_named = |cause: &CauseVerdict| expectations.iter().any(|e| e.cause().is_some_and(|c| c.id == cause.id));
+    let is_named = |cause: &CauseVerdict| expectations.iter().any(|e| e.names(&cause.id));
     let others = answer.causes.iter().filter(is_accused).filter(|cause| !is_named(cause));
     let others: Vec<String> = others.map(|cause| format!("{} {:?}", cause.id, cause.verdict)).collect();
     (!others.is_empty()).then(|| format!("accused without reason: {}", others.join(", ")))

@@ -2,6 +2,8 @@
 
 use fathom_causes::explanation::{CauseVerdict, Explanation, SlowInterval, Verdict};
 
+use serde_json::Value;
+
 use crate::recorders::BEGIN_NS;
 use crate::text::{Words, quantity, range, time};
 
@@ -11,6 +13,9 @@ const SLOW_SLACK_NS: i64 = 2_000_000_000;
 
 /// Figures are doses: they come out as they were put in, but for rounding and the edges.
 const FIGURE_SLACK: f64 = 0.03;
+
+/// What is `minor` has no more than this of the lost time, unless the line says so.
+const MINOR_SHARE: f64 = 0.1;
 
 /// One `expect` line.
 #[derive(Debug)]
@@ -31,11 +36,29 @@ pub(crate) enum What {
     Unexplained(f64, f64),
     /// A cause and those behind it.
     Chain(String, Vec<String>),
+    /// The sum of the shares of causes, `unexplained` among them.
+    Together(Vec<String>, (f64, f64)),
+    /// A cause's share by another measure: `only` or `reach`.
+    Measure(String, String, (f64, f64)),
+    /// A cause's share in the explanation of the slow stretch at some time.
+    At((i64, i64), String, (f64, f64)),
+    /// Whether some text stands in a part of the answer.
+    Says(Part, String, bool),
+}
+
+/// A part of the answer that texts are looked for in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    Whole,
+    Headline,
+    Changed,
+    Figures,
 }
 
 #[derive(Debug)]
 pub(crate) struct Cause {
     pub(crate) id: String,
+    /// Empty for `minor`: any, with a small share.
     pub(crate) verdicts: Vec<Verdict>,
     pub(crate) share: Option<(f64, f64)>,
     pub(crate) texts: Vec<String>,
@@ -48,6 +71,19 @@ impl Expectation {
             "slow" => slow(words)?,
             "evidence" => evidence(words)?,
             "chain" => What::Chain(words.next("cause")?, words.rest()),
+            "together" => together(words)?,
+            measure @ ("only" | "reach") => {
+                let (id, share) = (words.next("cause")?, range(&words.next("share")?, quantity)?);
+                What::Measure(measure.to_owned(), id, share)
+            }
+            "at" => at(words)?,
+            "no" => {
+                let part = words.next("part of the answer")?;
+                What::Says(Part::parse(&part)?, words.next("text")?, false)
+            }
+            part @ ("headline" | "text" | "changed" | "figure") => {
+                What::Says(Part::parse(part)?, words.next("text")?, true)
+            }
             "unexplained" => range(&words.next("range")?, quantity).map(|(from, to)| What::Unexplained(from, to))?,
             id => What::Cause(Cause::parse(id, words)?),
         };
@@ -62,8 +98,23 @@ impl Expectation {
         }
     }
 
+    /// The cause that a line speaks of and that may be accused.
+    pub(crate) fn accused(&self) -> Option<&Cause> {
+        self.cause().filter(|cause| !cause.verdicts.is_empty())
+    }
+
+    /// Whether it says something of a cause.
+    pub(crate) fn names(&self, id: &str) -> bool {
+        match &self.what {
+            What::Cause(cause) => cause.id == id,
+            What::Together(ids, _) => ids.iter().any(|one| one == id),
+            What::At(_, one, _) => one == id,
+            _ => false,
+        }
+    }
+
     /// What is wrong; `None` when it holds. Slow stretches are compared all at once elsewhere.
-    pub(crate) fn failure(&self, answer: &Explanation) -> Option<String> {
+    pub(crate) fn failure(&self, answer: &Explanation, json: &Value) -> Option<String> {
         match &self.what {
             What::Slow(..) => None,
             What::NeverSlow => (!answer.slow.is_empty()).then(|| "it was slow".to_owned()),
@@ -77,7 +128,100 @@ impl Expectation {
                 let share = answer.unexplained.share;
                 (!(*from..=*to).contains(&share)).then(|| format!("unexplained is {share:.3}"))
             }
+            What::Together(ids, (from, to)) => {
+                let share = ids.iter().map(|id| share_of(answer, id)).sum::<f64>();
+                (!(*from..=*to).contains(&share)).then(|| format!("together they have {share:.3}"))
+            }
+            What::Measure(measure, id, share) => {
+                let cause = json["causes"].as_array()?.iter().find(|cause| cause["id"] == id.as_str());
+                not_within(cause.map_or(&Value::Null, |cause| &cause[measure]), *share)
+            }
+            What::At(when, id, share) => at_failure(json, *when, id, *share),
+            What::Says(part, text, expected) => {
+                let said = part.text(json);
+                // The answer itself is shown anyway, as far as a person wants to see it.
+                let shown = if *part == Part::Whole { "" } else { said.as_str() };
+                (said.contains(text.as_str()) != *expected).then(|| format!("it is: {shown}"))
+            }
         }
+    }
+}
+
+/// `CAUSE... RANGE`
+fn together(words: Words) -> Result<What, String> {
+    let mut ids = words.rest();
+    let share = ids.pop().ok_or("share is missing")?;
+    range(&share, quantity).map(|share| What::Together(ids, share))
+}
+
+/// `FROM..TO CAUSE RANGE`
+fn at(mut words: Words) -> Result<What, String> {
+    let (when, id) = (range(&words.next("range")?, time)?, words.next("cause")?);
+    let share = range(&words.next("share")?, quantity)?;
+    words.end().map(|()| What::At(when, id, share))
+}
+
+fn share_of(answer: &Explanation, id: &str) -> f64 {
+    let cause = answer.causes.iter().find(|cause| cause.id == id).map_or(0.0, |cause| cause.share);
+    if id == "unexplained" { answer.unexplained.share } else { cause }
+}
+
+fn not_within(found: &Value, (from, to): (f64, f64)) -> Option<String> {
+    let holds = found.as_f64().is_some_and(|share| (from..=to).contains(&share));
+    (!holds).then(|| format!("it is {found}"))
+}
+
+/// Looks for the slow stretch that has most of the given time.
+fn at_failure(json: &Value, (from, to): (i64, i64), id: &str, share: (f64, f64)) -> Option<String> {
+    let time = |slow: &Value, field: &str| slow[field].as_i64().unwrap_or(0) - BEGIN_NS;
+    let common = |slow: &&Value| time(slow, "to_ns").min(to) - time(slow, "from_ns").max(from);
+    let slow = json["slow"].as_array()?.iter().filter(|slow| common(slow) > 0).max_by_key(common);
+    let Some(slow) = slow else { return Some("it was not slow then".to_owned()) };
+    let causes = slow["causes"].as_array().map_or(&[][..], Vec::as_slice);
+    let cause = causes.iter().find(|cause| cause["id"] == id);
+    let nothing = Value::from(0.0);
+    match slow["causes"].is_array() {
+        true => not_within(cause.map_or(&nothing, |cause| &cause["share"]), share),
+        false => Some("the stretch has no causes of its own".to_owned()),
+    }
+}
+
+impl Part {
+    fn parse(word: &str) -> Result<Part, String> {
+        match word {
+            "text" => Ok(Part::Whole),
+            "headline" => Ok(Part::Headline),
+            "changed" => Ok(Part::Changed),
+            "figure" => Ok(Part::Figures),
+            _ => Err(format!("`{word}` is no part of an answer")),
+        }
+    }
+
+    /// All texts in it, one to a line.
+    fn text(self, json: &Value) -> String {
+        let part = match self {
+            Part::Whole => json,
+            Part::Headline => &json["headline"],
+            Part::Changed => &json["changed"],
+            Part::Figures => &json["figures"],
+        };
+        let was_slow = json["slow"].as_array().is_some_and(|slow| !slow.is_empty());
+        let mut texts = Vec::new();
+        match (self, part) {
+            // What the text report says where the answer has no headline.
+            (Part::Headline, Value::Null) if !was_slow => texts.push("nothing was slow"),
+            _ => collect(part, &mut texts),
+        }
+        texts.join("\n")
+    }
+}
+
+fn collect<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
+    match value {
+        Value::String(text) => texts.push(text),
+        Value::Array(values) => values.iter().for_each(|value| collect(value, texts)),
+        Value::Object(fields) => fields.values().for_each(|value| collect(value, texts)),
+        _ => {}
     }
 }
 
@@ -99,8 +243,11 @@ fn evidence(mut words: Words) -> Result<What, String> {
 
 impl Cause {
     fn parse(id: &str, mut words: Words) -> Result<Cause, String> {
-        let verdicts: Result<Vec<Verdict>, String> = words.next("verdict")?.split('|').map(verdict).collect();
-        let mut cause = Cause { id: id.to_owned(), verdicts: verdicts?, share: None, texts: Vec::new() };
+        let mut cause = Cause { id: id.to_owned(), verdicts: Vec::new(), share: None, texts: Vec::new() };
+        match words.next("verdict")?.as_str() {
+            "minor" => cause.share = Some((0.0, MINOR_SHARE)),
+            verdicts => cause.verdicts = verdicts.split('|').map(verdict).collect::<Result<_, _>>()?,
+        }
         if words.peek().is_some_and(|word| word.contains("..")) {
             cause.share = Some(range(&words.next("share")?, quantity)?);
         }
@@ -112,7 +259,7 @@ impl Cause {
         let Some(found) = answer.causes.iter().find(|cause| cause.id == self.id) else {
             return Some("there is no such cause".to_owned());
         };
-        if !self.verdicts.contains(&found.verdict) {
+        if !self.verdicts.is_empty() && !self.verdicts.contains(&found.verdict) {
             return Some(format!("it is {:?}: {}", found.verdict, found.says));
         }
         if self.share.is_some_and(|(from, to)| !(from..=to).contains(&found.share)) {

@@ -138,7 +138,7 @@ fn stack(words: &[String]) -> Result<Vec<(String, String)>, String> {
 /// One thing that happens.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Event {
-    Counter { name: String, instance: String, tid: i64, value: Value },
+    Counter { name: String, instance: String, tids: Vec<i64>, value: Value },
     Span { kind: String, duration_ns: i64, extra: Extra },
     Sample { event: String, extra: Extra },
     Collection(Collection),
@@ -184,9 +184,9 @@ fn counter(mut words: Words) -> Result<Event, String> {
     let name = words.next("counter")?;
     let is_instance = |word: &str| !matches!(word, "thread" | "rising" | "swinging") && quantity(word).is_err();
     let instance = if words.peek().is_some_and(is_instance) { words.next("instance")? } else { String::new() };
-    let tid = if words.skip("thread") { tids(&words.next("thread")?)?[0] } else { 0 };
+    let tids = if words.skip("thread") { tids(&words.next("thread")?)? } else { vec![0] };
     let value = Value::parse(&mut words)?;
-    words.end().map(|()| Event::Counter { name, instance, tid, value })
+    words.end().map(|()| Event::Counter { name, instance, tids, value })
 }
 
 fn collection(mut words: Words) -> Result<Collection, String> {

@@ -5,7 +5,7 @@ use fathom_evidence::kinds::{counter, frame, span, subject};
 use fathom_evidence::tables::{Counter, Sample, Span};
 use fathom_evidence::{Recording, StackId};
 
-use crate::happen::{Collection, Event, Extra, Value};
+use crate::happen::{Collection, Event, Extra, When};
 use crate::world::World;
 
 /// When every world begins, in ns since the Unix epoch.
@@ -24,6 +24,7 @@ const LIVE: &[&str] = &[
     span::PACKET_DROP,
     span::HOST_STALL,
     span::OWN_ACTION,
+    span::COLLECTOR_RUN,
 ];
 
 /// Beginnings of the names of counters that only a recorder of the live machine reads.
@@ -36,6 +37,10 @@ const LIVE_COUNTERS: &[&str] = &[
     "machine_cpu_",
     "system_calls_",
     "blocked_",
+    "run_queue_waits_",
+    "gc_runs_",
+    "gc_time_",
+    "safepoint",
     "page_faults_",
     "socket_",
     "network_",
@@ -58,8 +63,15 @@ const KEPT: &[(&str, &str)] = &[
 /// The recording that some recorders make together.
 pub(crate) fn record(world: &World, recorders: &[String]) -> Recording {
     let mut recording = Recording::default();
-    recorders.iter().for_each(|recorder| recording.absorb(Recorder::new(world, recorder).record()));
+    recorders.iter().for_each(|recorder| recording.absorb(Recorder::new(world, recorder).record(&world.events)));
     recording
+}
+
+/// The recording that they made when the service was well, if the world has one.
+pub(crate) fn record_baseline(world: &World, recorders: &[String]) -> Option<Recording> {
+    let mut recording = Recording::default();
+    recorders.iter().for_each(|recorder| recording.absorb(Recorder::new(world, recorder).record(&world.baseline)));
+    (!world.baseline.is_empty()).then_some(recording)
 }
 
 /// One recorder at work.
@@ -84,12 +96,11 @@ impl<'a> Recorder<'a> {
         self.source == "live"
     }
 
-    fn record(mut self) -> Recording {
+    fn record(mut self, events: &'a [(When, Event)]) -> Recording {
         self.identity();
-        let world = self.world;
         let of_line =
             |(when, event): &'a (_, Event)| instants(when).map(move |(nth, first, at)| (at, nth, first, event));
-        let mut all: Vec<_> = world.events.iter().flat_map(of_line).collect();
+        let mut all: Vec<_> = events.iter().flat_map(of_line).collect();
         all.sort_by_key(|(at, ..)| *at);
         for (at, nth, first, event) in all {
             self.event(event, BEGIN_NS + at, nth, at - first);
@@ -141,8 +152,8 @@ impl<'a> Recorder<'a> {
             Event::Span { kind, duration_ns, extra } if self.is_live() && LIVE.contains(&kind.as_str()) => {
                 self.span(kind, at_ns, *duration_ns, extra, nth);
             }
-            Event::Counter { name, instance, tid, value } if self.is_live() && is_live_counter(name) => {
-                self.counter(at_ns, name, instance, *tid, *value, after_ns);
+            Event::Counter { name, instance, tids, value } if self.is_live() && is_live_counter(name) => {
+                self.counter(at_ns, name, instance, tids, value.at(after_ns));
             }
             _ if self.is_live() => {}
             Event::Collection(collection) => self.collection(collection, at_ns),
@@ -153,8 +164,8 @@ impl<'a> Recorder<'a> {
             Event::Span { kind, duration_ns, extra } if self.records(kind) => {
                 self.span(kind, at_ns, *duration_ns, extra, nth);
             }
-            Event::Counter { name, instance, tid, value } if self.is_jfr() && !is_live_counter(name) => {
-                self.counter(at_ns, name, instance, *tid, *value, after_ns);
+            Event::Counter { name, instance, tids, value } if self.is_jfr() && !is_live_counter(name) => {
+                self.counter(at_ns, name, instance, tids, value.at(after_ns));
             }
             Event::Sample { event, extra } if self.is_jfr() => self.sample(event, at_ns, extra),
             _ => {}
@@ -220,10 +231,11 @@ impl<'a> Recorder<'a> {
         self.out.stacks.intern_from_root(frames)
     }
 
-    fn counter(&mut self, time_ns: i64, name: &str, instance: &str, tid: i64, value: Value, after_ns: i64) {
+    fn counter(&mut self, time_ns: i64, name: &str, instance: &str, tids: &[i64], value: f64) {
         let strings = &mut self.out.strings;
         let (name, instance, source) = (strings.intern(name), strings.intern(instance), strings.intern(self.source));
-        self.out.counters.push(Counter { time_ns, name, instance, tid, value: value.at(after_ns), source });
+        let rows = tids.iter().map(|tid| Counter { time_ns, name, instance, tid: *tid, value, source });
+        rows.for_each(|row| self.out.counters.push(row));
     }
 
     fn next_gc(&mut self) -> u64 {
@@ -338,7 +350,7 @@ fn collector(family: &str, scope: &str) -> &'static str {
 }
 
 /// Number, first instant and instant of each time a line happens.
-fn instants(when: &crate::happen::When) -> impl Iterator<Item = (usize, i64, i64)> + '_ {
+fn instants(when: &When) -> impl Iterator<Item = (usize, i64, i64)> + '_ {
     let first = when.0.first().copied().unwrap_or(0);
     when.0.iter().enumerate().map(move |(nth, at)| (nth, first, *at))
 }

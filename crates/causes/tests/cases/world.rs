@@ -24,6 +24,13 @@
 //! expect evidence lock_contention "waits for shop.Cart" 48s
 //! expect unexplained 0%..20%
 //! expect chain receive_queue_overflow explicit_gc   # what stands behind it, the nearest first
+//! expect together lock_contention slow_downstream unexplained 90%..100%   # the sum of their shares
+//! expect only lock_contention 60%..80% # what nobody else claims; `reach`: all that it claims
+//! expect at 24s..26s lock_contention 90%..100%   # in the explanation of the slow stretch at that time
+//! expect headline "no sign of slowness"          # what stands above all; or: expect no headline "nothing was slow"
+//! expect changed "handler-1"           # an entry of what changed has the text
+//! expect text "287 ms"                 # anywhere in the answer; or: expect no text "at 1970"
+//! expect no figure "longest stop"      # a figure of that name is not given
 //!
 //! seen by gc_log
 //! expect lock_contention not_enough "JFR.start"
@@ -37,11 +44,15 @@
 //! - The JVM's recorder has Fathom's settings; `fact setting jdk.JavaMonitorEnter#threshold "20 ms"`
 //!   or `fact setting jdk.SocketRead#enabled false` says otherwise, for the words of the recording
 //!   only: a world does not hold what was not kept.
-//! - `given slow FROM..TO` says what a person knew.
-//! - A verdict may have alternatives (`shown|likely`); texts must occur in what is said of the
+//! - `given slow FROM..TO` says what a person knew. A line that begins with `baseline` is of another recording of the
+//!   same service, in which it was well.
+//! - A verdict may have alternatives (`shown|likely`); `minor` is any of them with at most 10 % of the lost time (or what
+//!   the line says): what was seen but is small is not acquitted. Texts must occur in what is said of the
 //!   cause, what is missing for it or what to do. `not_enough` must name a command.
 //! - Causes that are `shown` or `likely` must come in the order of their lines. **A cause that no
-//!   line names must be neither**, in every case.
+//!   line names must be neither**, in every case, unless it is said to be next to nothing.
+//! - `headline`, `changed`, `slow[].causes`, `only` and `reach` are read from the JSON: until the answer has such a field a
+//!   line about it does not hold.
 
 use crate::expect::Expectation;
 use crate::happen::{Event, When};
@@ -55,6 +66,8 @@ pub(crate) struct World {
     pub(crate) facts: Vec<(String, String, String)>,
     pub(crate) threads: Vec<(i64, String)>,
     pub(crate) events: Vec<(When, Event)>,
+    /// What happened in another recording, when the service was well.
+    pub(crate) baseline: Vec<(When, Event)>,
     pub(crate) slow: Option<(i64, i64)>,
     pub(crate) views: Vec<View>,
 }
@@ -117,7 +130,8 @@ impl World {
                 let view = self.views.last_mut().ok_or("`expect` comes after `seen by`")?;
                 view.expectations.push(Expectation::parse(number, line.trim(), words)?);
             }
-            _ => self.event(line)?,
+            "baseline" => self.baseline.push(event(words)?),
+            _ => self.events.push(event(Words::of(line))?),
         }
         Ok(())
     }
@@ -128,13 +142,11 @@ impl World {
         self.threads.extend(named);
         words.end()
     }
+}
 
-    fn event(&mut self, line: &str) -> Result<(), String> {
-        let mut words = Words::of(line);
-        let when = When::parse(&mut words)?;
-        self.events.push((when, Event::parse(words)?));
-        Ok(())
-    }
+fn event(mut words: Words) -> Result<(When, Event), String> {
+    let when = When::parse(&mut words)?;
+    Ok((when, Event::parse(words)?))
 }
 
 impl View {
