@@ -7,8 +7,11 @@
 mod check;
 mod expect;
 mod happen;
+mod properties;
 mod recorders;
 mod text;
+mod told;
+mod transform;
 mod world;
 
 use std::collections::BTreeSet;
@@ -33,7 +36,14 @@ fn main() {
         });
     }
     assert!(pending.is_empty(), "no such worlds, but in PENDING: {pending:?}");
+    trials.extend(properties::trials(worlds()));
     libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// Every world that can be read, by name; the others fail on their own.
+fn worlds() -> Vec<(String, world::World)> {
+    let read = |path: &PathBuf| world::parse(&std::fs::read_to_string(path).ok()?).ok();
+    files().iter().filter_map(|path| Some((name(path), read(path)?))).collect()
 }
 
 /// What is pending has to fail: a file that cannot be read does not count.

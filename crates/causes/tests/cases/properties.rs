@@ -1,0 +1,207 @@
+//! What holds whatever the world: less evidence never turns an answer round, and what does not matter changes nothing.
+//!
+//! Each property is one test over all worlds. What is known to break one stands in [`BROKEN`], one
+//! `property: cause/world` to a line; what breaks no longer must not stand there. `FATHOM_BLESS=1` writes the list anew (it
+//! should only become shorter), `FATHOM_PENDING=1` shows what is wrong.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use fathom_causes::explanation::Explanation;
+use fathom_causes::{ExplainOptions, explain};
+use fathom_evidence::Recording;
+use libtest_mimic::{Failed, Trial};
+
+use crate::recorders::{BEGIN_NS, record, record_baseline};
+use crate::told::{SHARE_SLACK, contains_both, same, weaker};
+use crate::transform;
+use crate::world::World;
+
+/// Beside this file.
+const BROKEN: &str = "tests/cases/BROKEN";
+
+/// One world as some recorders saw it, and what was made of it.
+pub(crate) struct Scene {
+    /// `cause/world`
+    world: String,
+    recorders: Vec<String>,
+    /// What each recorder recorded, and all of it.
+    parts: Vec<Recording>,
+    recording: Recording,
+    baseline: Option<Recording>,
+    slow: Option<(i64, i64)>,
+    /// What of the JVM decides whether two worlds could be one.
+    jvm: String,
+    age_ns: i64,
+    answer: Explanation,
+}
+
+impl Scene {
+    fn explain(&self, recording: &Recording, shift_ns: i64) -> Explanation {
+        let slow = self.slow.map(|(from, to)| (from + shift_ns, to + shift_ns));
+        explain(recording, &ExplainOptions { slow, baseline: self.baseline.as_ref() })
+    }
+}
+
+/// Every world by every set of recorders that it speaks of.
+fn scenes(worlds: &[(String, World)]) -> Vec<Scene> {
+    let of_world = |(name, world): &(String, World)| {
+        let recorders = world.views.iter().flat_map(|view| view.recorders.clone());
+        recorders.map(|recorders| scene(name, world, recorders)).collect::<Vec<_>>()
+    };
+    worlds.iter().flat_map(of_world).collect()
+}
+
+fn scene(name: &str, world: &World, recorders: Vec<String>) -> Scene {
+    let recording = record(world, &recorders);
+    let baseline = record_baseline(world, &recorders);
+    let slow = world.slow.map(|(from, to)| (BEGIN_NS + from, BEGIN_NS + to));
+    let answer = explain(&recording, &ExplainOptions { slow, baseline: baseline.as_ref() });
+    let jvm = format!("{:?} {:?}", world.jvm, world.facts);
+    let parts = recorders.iter().map(|recorder| record(world, std::slice::from_ref(recorder))).collect();
+    Scene { world: name.to_owned(), recorders, parts, recording, baseline, slow, jvm, age_ns: world.jvm.age_ns, answer }
+}
+
+/// What is wrong with a scene; nothing when the property holds.
+type Property = fn(&[Scene], usize) -> Vec<String>;
+
+const PROPERTIES: &[(&str, Property)] = &[
+    ("a source less", a_source_less),
+    ("a collector less", a_collector_less),
+    ("a third of a second later", later),
+    ("an idle hour before", |scenes, index| idle_hour(&scenes[index], true)),
+    ("an idle hour after", |scenes, index| idle_hour(&scenes[index], false)),
+    ("idle threads beside", idle_threads),
+    ("twice as large", doubled),
+    ("two in one", two_in_one),
+];
+
+/// The properties as tests.
+pub(crate) fn trials(worlds: Vec<(String, World)>) -> Vec<Trial> {
+    let scenes: Arc<std::sync::OnceLock<Vec<Scene>>> = Arc::default();
+    let worlds = Arc::new(worlds);
+    let trial = |(name, property): &(&'static str, Property)| {
+        let (name, property, scenes, worlds) = (*name, *property, Arc::clone(&scenes), Arc::clone(&worlds));
+        let run = move || check(name, property, scenes.get_or_init(|| self::scenes(&worlds)));
+        Trial::test(format!("properties/{}", name.replace(' ', "_")), run)
+    };
+    PROPERTIES.iter().map(trial).collect()
+}
+
+/// Compares those that break a property with those that are known to.
+fn check(name: &str, property: Property, scenes: &[Scene]) -> Result<(), Failed> {
+    let mut broken: BTreeSet<String> = BTreeSet::new();
+    let mut text = String::new();
+    for (index, scene) in scenes.iter().enumerate() {
+        let failures = property(scenes, index);
+        if !failures.is_empty() {
+            text += &format!("{} seen by {}\n  {}\n", scene.world, scene.recorders.join(" "), failures.join("\n  "));
+            broken.insert(scene.world.clone());
+        }
+    }
+    if std::env::var_os("FATHOM_BLESS").is_some() {
+        return write_broken(name, &broken).map_err(Failed::from);
+    }
+    let list = std::fs::read_to_string(path())?;
+    let known: BTreeSet<String> = list.lines().filter_map(|line| of(line, name)).map(str::to_owned).collect();
+    let more: Vec<&String> = broken.difference(&known).collect();
+    let healed: Vec<&String> = known.difference(&broken).collect();
+    let shows = std::env::var_os("FATHOM_PENDING").is_some() && !broken.is_empty();
+    match more.is_empty() && healed.is_empty() && !shows {
+        true => Ok(()),
+        false => Err(format!("{text}\nnew: {more:#?}\nhold now, take them out of BROKEN: {healed:#?}").into()),
+    }
+}
+
+fn path() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(BROKEN)
+}
+
+/// The world of a line about a property.
+fn of<'a>(line: &'a str, property: &str) -> Option<&'a str> {
+    line.split_once(": ").filter(|(name, _)| *name == property).map(|(_, world)| world)
+}
+
+fn write_broken(property: &str, broken: &BTreeSet<String>) -> std::io::Result<()> {
+    // The tests run at once, and all write the same file.
+    static WRITING: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _alone = WRITING.lock();
+    let list = std::fs::read_to_string(path()).unwrap_or_default();
+    let others = list.lines().filter(|line| of(line, property).is_none()).map(str::to_owned);
+    let lines: BTreeSet<String> = others.chain(broken.iter().map(|world| format!("{property}: {world}"))).collect();
+    std::fs::write(path(), lines.iter().map(|line| format!("{line}\n")).collect::<String>())
+}
+
+fn a_source_less(scenes: &[Scene], index: usize) -> Vec<String> {
+    let scene = &scenes[index];
+    let without = |source: &String| {
+        let mut less = Recording::default();
+        let others = scene.recorders.iter().zip(&scene.parts).filter(|(other, _)| *other != source);
+        others.for_each(|(_, part)| less.absorb(part.clone()));
+        let failures = weaker(&scene.answer, &scene.explain(&less, 0));
+        failures.into_iter().map(|failure| format!("no {source}: {failure}")).collect::<Vec<_>>()
+    };
+    let has_others = scene.recorders.len() > 1;
+    scene.recorders.iter().filter(|_| has_others).flat_map(without).collect()
+}
+
+fn a_collector_less(scenes: &[Scene], index: usize) -> Vec<String> {
+    let scene = &scenes[index];
+    let without = |group: &transform::Group| {
+        let less = transform::without(&scene.recording, group);
+        let failures = less.map(|less| weaker(&scene.answer, &scene.explain(&less, 0))).unwrap_or_default();
+        failures.into_iter().map(|failure| format!("no {}: {failure}", group.name)).collect::<Vec<_>>()
+    };
+    transform::GROUPS.iter().flat_map(without).collect()
+}
+
+fn later(scenes: &[Scene], index: usize) -> Vec<String> {
+    const LATER_NS: i64 = 370_000_000;
+    let scene = &scenes[index];
+    let moved = transform::shifted(&scene.recording, LATER_NS);
+    let baseline = scene.baseline.as_ref().map(|baseline| transform::shifted(baseline, LATER_NS));
+    let slow = scene.slow.map(|(from, to)| (from + LATER_NS, to + LATER_NS));
+    same(&scene.answer, &explain(&moved, &ExplainOptions { slow, baseline: baseline.as_ref() }), SHARE_SLACK)
+}
+
+fn idle_hour(scene: &Scene, before: bool) -> Vec<String> {
+    // A JVM that has just started cannot have been idle for an hour.
+    const OLD_NS: i64 = 300_000_000_000;
+    if before && scene.age_ns < OLD_NS {
+        return Vec::new();
+    }
+    let more = transform::with_idle_hour(&scene.recording, &scene.recorders, before);
+    same(&scene.answer, &scene.explain(&more, 0), SHARE_SLACK)
+}
+
+fn idle_threads(scenes: &[Scene], index: usize) -> Vec<String> {
+    let scene = &scenes[index];
+    if !scene.recorders.iter().any(|recorder| recorder == "jfr") {
+        return Vec::new();
+    }
+    same(&scene.answer, &scene.explain(&transform::with_idle_threads(&scene.recording, 40), 0), SHARE_SLACK)
+}
+
+fn doubled(scenes: &[Scene], index: usize) -> Vec<String> {
+    // Compilers and collectors have no twin, so that their part of the whole becomes smaller.
+    const SLACK: f64 = 0.3;
+    let scene = &scenes[index];
+    same(&scene.answer, &scene.explain(&transform::doubled(&scene.recording), 0), SLACK)
+}
+
+/// With the next world of the same JVM and recorders, of another cause.
+fn two_in_one(scenes: &[Scene], index: usize) -> Vec<String> {
+    let first = &scenes[index];
+    let cause = |scene: &Scene| scene.world.split('/').next().map(str::to_owned);
+    let fits = |other: &&Scene| {
+        let known = other.slow.is_none() && other.baseline.is_none() && !other.answer.slow.is_empty();
+        known && other.jvm == first.jvm && other.recorders == first.recorders && cause(other) != cause(first)
+    };
+    let is_plain = first.slow.is_none() && first.baseline.is_none() && !first.answer.slow.is_empty();
+    let second = scenes[index + 1..].iter().find(fits).filter(|_| is_plain);
+    let both = second.and_then(|second| Some((second, transform::glued(&first.recording, &second.recording)?)));
+    let Some((second, both)) = both else { return Vec::new() };
+    let failures = contains_both(&first.answer, &second.answer, &first.explain(&both, 0));
+    failures.into_iter().map(|failure| format!("with {}: {failure}", second.world)).collect()
+}

@@ -1,0 +1,91 @@
+//! Two answers to the same truth compared.
+
+use fathom_causes::explanation::{CauseVerdict, Explanation, Verdict};
+use serde_json::Value;
+
+/// From this share of the lost time on a cause counts when two answers are compared: below it, edges of seconds decide.
+const COUNTS: f64 = 0.1;
+
+/// So much may a share differ between answers that should be the same.
+pub(crate) const SHARE_SLACK: f64 = 0.1;
+
+/// Slow time that may come or go at the edges, in ns.
+const EDGES_NS: i64 = 3_000_000_000;
+
+/// A cause that is no smaller part of one of two troubles has to be found when both are in one recording.
+const MAIN: f64 = 0.3;
+
+fn is_accused(cause: &CauseVerdict) -> bool {
+    // Harm that is no lost time has no share.
+    matches!(cause.verdict, Verdict::Shown | Verdict::Likely) && (cause.share >= COUNTS || cause.share == 0.0)
+}
+
+fn of<'a>(answer: &'a Explanation, id: &str) -> Option<&'a CauseVerdict> {
+    answer.causes.iter().find(|cause| cause.id == id)
+}
+
+/// Whether an answer says that nothing was slow, rather than that nothing is known of it.
+pub(crate) fn is_all_clear(answer: &Explanation) -> bool {
+    let json = serde_json::to_value(answer).unwrap_or_default();
+    let says_so = match &json["headline"] {
+        Value::String(headline) => headline.contains("nothing was slow"),
+        _ => true,
+    };
+    answer.slow.is_empty() && says_so
+}
+
+/// What `less` gets wrong that knows less than `full`: it may be less sure, and must not say the contrary.
+pub(crate) fn weaker(full: &Explanation, less: &Explanation) -> Vec<String> {
+    if less.slow.is_empty() {
+        let is_false = !full.slow.is_empty() && is_all_clear(less);
+        return is_false.then(|| "it says that nothing was slow".to_owned()).into_iter().collect();
+    }
+    let failure = |cause: &CauseVerdict| {
+        let other = of(less, &cause.id)?;
+        let turned = match (is_accused(cause), is_accused(other)) {
+            (true, _) if other.verdict == Verdict::RuledOut => "is acquitted",
+            (_, true) if cause.verdict >= Verdict::NotEnough => "is accused",
+            _ => return None,
+        };
+        Some(format!(
+            "{} {turned}: {:?} {:.2}, was {:?} {:.2}",
+            cause.id, other.verdict, other.share, cause.verdict, cause.share
+        ))
+    };
+    full.causes.iter().filter_map(failure).collect()
+}
+
+/// How two answers differ that should be the same.
+pub(crate) fn same(one: &Explanation, other: &Explanation, share_slack: f64) -> Vec<String> {
+    let slow_ns = |answer: &Explanation| answer.slow.iter().map(|slow| slow.to_ns - slow.from_ns).sum::<i64>();
+    let (one_ns, other_ns) = (slow_ns(one), slow_ns(other));
+    let slack = EDGES_NS.saturating_mul(one.slow.len().max(1) as i64);
+    if one.slow.is_empty() != other.slow.is_empty() || (one_ns - other_ns).abs() > slack {
+        return vec![format!("slow for {:.1} s, was {:.1} s", other_ns as f64 / 1e9, one_ns as f64 / 1e9)];
+    }
+    let differs = |cause: &CauseVerdict| {
+        let other = of(other, &cause.id)?;
+        let is_known = |cause: &CauseVerdict| cause.verdict <= Verdict::Possible;
+        let turned = is_accused(cause) && !is_known(other) || is_accused(other) && !is_known(cause);
+        let moved = (is_accused(cause) || is_accused(other)) && (cause.share - other.share).abs() > share_slack;
+        let text =
+            format!("{} {:?} {:.2}, was {:?} {:.2}", cause.id, other.verdict, other.share, cause.verdict, cause.share);
+        (turned || moved).then_some(text)
+    };
+    one.causes.iter().filter_map(differs).collect()
+}
+
+/// What is missing from the answer to two troubles in one recording, and who is accused of neither alone.
+pub(crate) fn contains_both(first: &Explanation, second: &Explanation, both: &Explanation) -> Vec<String> {
+    let is_main = |cause: &&CauseVerdict| is_accused(cause) && cause.share >= MAIN;
+    let lost = |cause: &CauseVerdict| {
+        let found = of(both, &cause.id).is_some_and(|cause| cause.verdict <= Verdict::Possible);
+        (!found).then(|| format!("{} is not found", cause.id))
+    };
+    let of_both = [first, second].into_iter().flat_map(|answer| answer.causes.iter().filter(is_main));
+    let is_known = |id: &str| {
+        [first, second].iter().any(|answer| of(answer, id).is_some_and(|cause| cause.verdict <= Verdict::Possible))
+    };
+    let new = both.causes.iter().filter(|cause| is_accused(cause) && !is_known(&cause.id));
+    of_both.filter_map(lost).chain(new.map(|cause| format!("{} is accused", cause.id))).collect()
+}

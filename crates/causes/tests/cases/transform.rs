@@ -1,0 +1,246 @@
+//! The same truth recorded otherwise: with less evidence, at another time, beside what does not matter.
+
+use fathom_evidence::detail::to_text;
+use fathom_evidence::kinds::{counter, event, role, span, subject};
+use fathom_evidence::tables::{Counters, Facts, Samples, Spans};
+use fathom_evidence::{Recording, StrId};
+use serde_json::Value;
+
+/// What one collector, or one kind of event of the JVM's recorder, adds to a recording.
+pub(crate) struct Group {
+    pub(crate) name: &'static str,
+    source: Source,
+    kinds: &'static [&'static str],
+    samples: &'static [&'static str],
+    /// Beginnings of counters' names.
+    counters: &'static [&'static str],
+    /// Events of the JVM's recorder, which its settings name.
+    events: &'static [&'static str],
+}
+
+#[derive(PartialEq)]
+enum Source {
+    /// The JVM's recorder.
+    Jfr,
+    /// A collector beside the JVM.
+    Other,
+}
+
+macro_rules! group {
+    ($name:literal, $source:ident, $kinds:expr, $samples:expr, $counters:expr, $events:expr) => {
+        Group {
+            name: $name,
+            source: Source::$source,
+            kinds: $kinds,
+            samples: $samples,
+            counters: $counters,
+            events: $events,
+        }
+    };
+}
+
+const PAUSES: &[&str] = &[span::GC, span::GC_PAUSE, span::GC_PHASE, span::GC_CONCURRENT];
+const FILES: &[&str] = &[span::FILE_READ, span::FILE_WRITE, span::FILE_FORCE];
+
+pub(crate) const GROUPS: &[Group] = &[
+    group!("monitors", Jfr, &[span::MONITOR_ENTER], &[], &[], &["jdk.JavaMonitorEnter"]),
+    group!("parks", Jfr, &[span::PARK], &[], &[], &["jdk.ThreadPark"]),
+    group!("sockets of Java", Jfr, &[span::SOCKET_READ, span::SOCKET_WRITE], &[], &[], &["jdk.SocketRead"]),
+    group!("files of Java", Jfr, FILES, &[], &[], &["jdk.FileRead", "jdk.FileWrite", "jdk.FileForce"]),
+    group!(
+        "samples",
+        Jfr,
+        &[],
+        &[event::CPU, event::EXECUTION, event::NATIVE, event::WALL],
+        &[],
+        &["jdk.ExecutionSample"]
+    ),
+    group!("deoptimizations", Jfr, &[span::DEOPTIMIZATION], &[], &[], &["jdk.Deoptimization"]),
+    group!("compilers", Jfr, &[span::COMPILATION], &[], &["compile_"], &["jdk.Compilation", "jdk.CompilerStatistics"]),
+    group!("code cache", Jfr, &[span::CODE_CACHE_FULL], &[], &["code_cache_", "code_sweeps_"], &["jdk.CodeCacheFull"]),
+    group!("collections", Jfr, PAUSES, &[], &["heap_", "old_", "gc_cpu_"], &["jdk.GarbageCollection"]),
+    group!("safepoints", Jfr, &[span::SAFEPOINT, span::TIME_TO_SAFEPOINT], &[], &[], &["jdk.SafepointBegin"]),
+    group!("load of the CPUs", Jfr, &[], &[], &["cpu_process_", "cpu_machine_"], &["jdk.CPULoad"]),
+    group!("threads", Other, &[], &[], &["thread_"], &[]),
+    group!("page faults", Other, &[span::PAGE_FAULT], &[], &["page_faults_"], &[]),
+    group!("scheduler", Other, &[span::RUN_QUEUE_WAIT, span::BLOCKED], &[], &["blocked_", "run_queue_waits_"], &[]),
+    group!("system calls", Other, &[span::SYSTEM_CALL], &[], &["system_calls_"], &[]),
+    group!("block requests", Other, &[span::BLOCK_REQUEST], &[], &["block_"], &[]),
+    group!("drops", Other, &[span::PACKET_DROP], &[], &["packets_"], &[]),
+    group!("sockets", Other, &[], &[], &["socket_", "sockets_", "network_"], &[]),
+    group!("memory", Other, &[], &[], &["meminfo_", "vmstat_", "process_memory_"], &[]),
+    group!("machine", Other, &[span::HOST_STALL], &[], &["machine_", "one_cpu_", "wakeup_"], &[]),
+    group!("control group", Other, &[], &[], &["cgroup_"], &[]),
+];
+
+/// The recording as it would be had nobody recorded `group`; nothing when nothing of it was recorded.
+pub(crate) fn without(recording: &Recording, group: &Group) -> Option<Recording> {
+    let text = |id: StrId| recording.text(id);
+    let is_jfr = |source: StrId| (text(source) == "jfr") == (group.source == Source::Jfr);
+    let is_of = |counter: &str| group.counters.iter().any(|beginning| counter.starts_with(beginning));
+    let mut less = recording.clone();
+    less.spans = Spans::default();
+    let is_span = |kind, source| group.kinds.contains(&text(kind)) && is_jfr(source);
+    recording.spans.rows().filter(|row| !is_span(row.kind, row.source)).for_each(|row| less.spans.push(row));
+    less.samples = Samples::default();
+    let others = recording.samples.rows().filter(|row| !group.samples.contains(&text(row.event)));
+    others.for_each(|row| less.samples.push(row));
+    less.counters = Counters::default();
+    let is_counter = |name, source| is_of(text(name)) && is_jfr(source);
+    recording.counters.rows().filter(|row| !is_counter(row.name, row.source)).for_each(|row| less.counters.push(row));
+    let rows = |of: &Recording| of.row_counts();
+    if rows(&less) == rows(recording) {
+        return None;
+    }
+    forget_facts(recording, group, &mut less);
+    Some(less)
+}
+
+/// What the facts say of the group: settings of its events, thresholds, the control group's limits.
+fn forget_facts(recording: &Recording, group: &Group, less: &mut Recording) {
+    let is_about = |about: &str, key: &str| match about {
+        subject::SETTING => group.events.iter().any(|event| key.split('#').next() == Some(event)),
+        subject::RECORDING => key == "page_fault_threshold_ns" && group.kinds.contains(&span::PAGE_FAULT),
+        subject::CGROUP => group.counters.contains(&"cgroup_"),
+        _ => false,
+    };
+    less.facts = Facts::default();
+    for fact in recording.facts.rows() {
+        if !is_about(recording.text(fact.subject), recording.text(fact.key)) {
+            less.facts.push(fact);
+        }
+    }
+    group.events.iter().for_each(|event| less.add_fact(subject::SETTING, &format!("{event}#enabled"), "false", "jfr"));
+}
+
+/// The same at another time.
+pub(crate) fn shifted(recording: &Recording, by_ns: i64) -> Recording {
+    let mut moved = recording.clone();
+    let columns = [
+        &mut moved.samples.time_ns,
+        &mut moved.spans.time_ns,
+        &mut moved.counters.time_ns,
+        &mut moved.logs.time_ns,
+        &mut moved.clocks.time_ns,
+    ];
+    columns.into_iter().flatten().for_each(|time| *time += by_ns);
+    // Losses that concern the whole source have no time.
+    let losses = moved.losses.from_ns.iter_mut().chain(&mut moved.losses.to_ns);
+    losses.filter(|time| **time != 0).for_each(|time| *time += by_ns);
+    with_facts(&mut moved, |key, value| {
+        let time = value.parse::<i64>().ok().filter(|_| key.ends_with("_at_ns") || key.ends_with("_from_ns"));
+        time.map(|time| (time + by_ns).to_string())
+    });
+    moved
+}
+
+/// Replaces the values of facts for which there is a new one.
+fn with_facts(recording: &mut Recording, new: impl Fn(&str, &str) -> Option<String>) {
+    for index in 0..recording.row_counts().facts {
+        let fact = recording.facts.row(index);
+        if let Some(value) = new(recording.text(fact.key), recording.text(fact.value)) {
+            recording.facts.value[index] = recording.strings.intern(&value);
+        }
+    }
+}
+
+/// Threads that have nothing to do with anything: workers of some pool that wait for tasks which never come.
+pub(crate) fn with_idle_threads(recording: &Recording, count: i64) -> Recording {
+    const CONDITION: &str = "java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject";
+    let mut more = recording.clone();
+    let Some((from_ns, to_ns)) = recording.time_range_ns() else { return more };
+    for tid in (0..count).map(|index| 900_000 + index) {
+        more.add_thread(tid, &format!("idle-pool-thread-{tid}"));
+        for time_ns in (from_ns..to_ns).step_by(5_000_000_000) {
+            more.add_span(time_ns, 5_000_000_000.min(to_ns - time_ns), tid, span::PARK, CONDITION, "", "jfr");
+        }
+    }
+    more
+}
+
+/// An hour in which the JVM had nothing to do, before `recording` or after it. Recorders say that they looked.
+pub(crate) fn with_idle_hour(recording: &Recording, sources: &[String], before: bool) -> Recording {
+    const HOUR_NS: i64 = 3_600_000_000_000;
+    let mut more = recording.clone();
+    let Some((from_ns, to_ns)) = recording.time_range_ns() else { return more };
+    let begin_ns = if before { from_ns - HOUR_NS } else { to_ns };
+    for time_ns in (begin_ns..begin_ns + HOUR_NS).step_by(10_000_000_000) {
+        for source in sources {
+            match source.as_str() {
+                "jfr" => more.add_counter(time_ns, counter::CPU_PROCESS_RATIO, "user", 0.001, "jfr"),
+                "live" => more.add_counter(time_ns, counter::MEMINFO_BYTES, "MemFree", 2e9, "live"),
+                "gc_log" => more.add_span(time_ns, 100_000, 0, span::SAFEPOINT, "Cleanup", "", "gc_log"),
+                _ => {}
+            }
+        }
+    }
+    if before {
+        with_facts(&mut more, |key, value| {
+            let time = value.parse::<i64>().ok().filter(|_| key == "started_at_ns");
+            time.map(|time| (time - HOUR_NS).to_string())
+        });
+    }
+    more
+}
+
+/// The same service twice as large: each thread of the application has a twin that does the same, on twice as many CPUs.
+pub(crate) fn doubled(recording: &Recording) -> Recording {
+    const TWIN: i64 = 500_000;
+    let twin = |tid: i64| if tid < 0 { tid - TWIN } else { tid + TWIN };
+    let is_application = |tid: i64| {
+        let known = recording.threads.get(tid).map(|thread| recording.text(thread.role));
+        tid != 0 && known.is_none_or(|known| matches!(known, role::JAVA | role::HANDLER))
+    };
+    let mut more = recording.clone();
+    for (tid, thread) in recording.threads.iter().filter(|(tid, _)| is_application(*tid)) {
+        more.threads.insert(twin(tid), thread);
+    }
+    for mut row in recording.spans.rows() {
+        if is_application(row.tid) || recording.text(row.kind) == span::REQUEST {
+            row.tid = if row.tid == 0 { 0 } else { twin(row.tid) };
+            let detail = twin_detail(recording.text(row.detail), &is_application, &twin);
+            row.detail = more.strings.intern(&detail);
+            more.spans.push(row);
+        }
+    }
+    for mut row in recording.samples.rows().filter(|row| is_application(row.tid)) {
+        row.tid = twin(row.tid);
+        more.samples.push(row);
+    }
+    for mut row in recording.counters.rows().filter(|row| is_application(row.tid)) {
+        row.tid = twin(row.tid);
+        more.counters.push(row);
+    }
+    with_facts(&mut more, |key, value| {
+        let cpus = value.parse::<u32>().ok().filter(|_| key == "cpus");
+        cpus.map(|cpus| (2 * cpus).to_string())
+    });
+    more
+}
+
+/// Who woke the twin, or ran in its place, is the other's twin.
+fn twin_detail(detail: &str, is_application: &impl Fn(i64) -> bool, twin: &impl Fn(i64) -> i64) -> String {
+    let Ok(Value::Object(mut fields)) = serde_json::from_str(detail) else { return detail.to_owned() };
+    for key in ["waker_tid", "instead_tid"] {
+        let tid = fields.get(key).and_then(Value::as_i64).filter(|tid| is_application(*tid));
+        if let Some(tid) = tid {
+            fields.insert(key.to_owned(), Value::from(twin(tid)));
+        }
+    }
+    // The twin has a lock of its own.
+    if let Some(address) = fields.get("address").and_then(Value::as_i64) {
+        fields.insert("address".to_owned(), Value::from(address + 1_000_000_007));
+    }
+    to_text(&Value::Object(fields))
+}
+
+/// Both recordings as one, `second` a minute after the end of `first`.
+pub(crate) fn glued(first: &Recording, second: &Recording) -> Option<Recording> {
+    let ((_, end_ns), (begin_ns, _)) = (first.time_range_ns()?, second.time_range_ns()?);
+    let mut both = first.clone();
+    let mut second = shifted(second, end_ns + 60_000_000_000 - begin_ns);
+    // One JVM started once, and before everything.
+    second.facts = Facts::default();
+    both.absorb(second);
+    Some(both)
+}
