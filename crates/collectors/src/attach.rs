@@ -28,11 +28,11 @@ use std::time::{Duration, Instant};
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::span;
 
-pub(crate) use folder::{PrivateFolder, copy};
+pub(crate) use folder::PrivateFolder;
 pub(crate) use identity::as_user_of;
 use protocol::{Reply, Version, fits_version_1};
 
-use crate::foreign::tmp_of;
+use crate::foreign::{look, tmp_of};
 use crate::{Clock, Refusal, Target};
 
 /// How long the JVM may take to begin to listen, and to answer an ordinary command.
@@ -156,12 +156,8 @@ impl Attach {
     pub fn check(target: &Target) -> Result<(), AttachError> {
         let tmp = tmp_of(target).map_err(|error| of_root(target, error))?;
         // An existing socket is not tried: connecting would occupy the JVM's only listener.
-        let is_listening = rustix::fs::statat(
-            &tmp,
-            format!(".java_pid{}", target.inner_pid).as_str(),
-            rustix::fs::AtFlags::SYMLINK_NOFOLLOW,
-        );
-        if is_listening.is_ok() { Ok(()) } else { listener::could_start(target) }
+        let is_listening = look(&tmp, &format!(".java_pid{}", target.inner_pid));
+        if matches!(is_listening, Ok(Some(_))) { Ok(()) } else { listener::could_start(target) }
     }
 
     /// The process.

@@ -1,6 +1,6 @@
 //! What this machine and this process's rights allow, for `fathom doctor`.
 
-use std::fs;
+use crate::procfs;
 use std::path::Path;
 
 /// One thing that decides what can be seen.
@@ -25,7 +25,7 @@ pub fn abilities() -> Vec<Ability> {
     all.push(lockdown(&read("/sys/kernel/security/lockdown")));
     all.push(btf(Path::new("/sys/kernel/btf/vmlinux").exists()));
     all.push(tracefs(
-        ["/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events"].iter().any(|p| fs::read_dir(p).is_ok()),
+        ["/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events"].iter().any(|p| procfs::file(p).is_ok()),
     ));
     all.push(kernel_symbols(&read("/proc/kallsyms")));
     all.push(ptrace_scope(&read("/proc/sys/kernel/yama/ptrace_scope")));
@@ -34,7 +34,7 @@ pub fn abilities() -> Vec<Ability> {
 
 fn read(path: &str) -> String {
     // What cannot be read is told as unknown.
-    fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default()
+    procfs::read_text(path).map(|text| text.trim().to_owned()).unwrap_or_default()
 }
 
 fn kernel() -> Ability {

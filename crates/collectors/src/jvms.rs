@@ -6,7 +6,6 @@
 
 mod command_line;
 
-use std::fs;
 use std::path::Path;
 
 use fathom_evidence::mask;
@@ -14,7 +13,10 @@ use regex::Regex;
 
 use crate::hsperfdata::Counters;
 use crate::mapped::Mapped;
-use crate::{Clock, Target};
+use crate::{Clock, Target, foreign, procfs};
+
+/// The file `release` of a JDK has some 2 KB.
+const RELEASE_MAX_BYTES: u64 = 64 << 10;
 
 /// A running JVM. What is not known is empty or `None`.
 #[derive(Debug, Clone)]
@@ -44,8 +46,7 @@ pub struct Jvm {
 /// All JVMs that the caller may look at, by process id. Others are left out silently: whether a
 /// process is a JVM is only visible to its user and to root.
 pub fn jvms() -> Vec<Jvm> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let pids = procfs::names("/proc").filter_map(|name| name.parse().ok());
     let mut found: Vec<Jvm> = pids.filter_map(|pid: u32| Jvm::of(&Target::of(pid).ok()?)).collect();
     found.sort_by_key(|jvm| jvm.target.pid);
     found
@@ -56,7 +57,7 @@ impl Jvm {
     pub fn of(target: &Target) -> Option<Jvm> {
         let mapped = Mapped::of(target).ok()?;
         let libjvm = mapped.libjvm.as_deref()?;
-        let arguments = command_line::arguments(&fs::read(target.proc("cmdline")).unwrap_or_default());
+        let arguments = command_line::arguments(&procfs::read(target.proc("cmdline")).unwrap_or_default());
         let counters = Counters::of(target, &mapped).ok();
         let said = counters.as_ref().map(Said::of).unwrap_or_default();
         let told = said.command_line.unwrap_or_else(|| command_line::from_main(&arguments));
@@ -142,7 +143,7 @@ fn heap_max_bytes(counters: &Counters, collector: Option<&str>) -> Option<u64> {
 fn user(target: &Target, mapped: &Mapped) -> String {
     let of_counters = || mapped.counters.as_ref()?.0.strip_prefix("hsperfdata_").map(str::to_owned);
     let listed = || {
-        let list = fs::read_to_string("/etc/passwd").ok()?;
+        let list = procfs::read_text("/etc/passwd").ok()?;
         let is_user = |line: &&str| line.split(':').nth(2).and_then(|uid| uid.parse().ok()) == Some(target.uid);
         list.lines().find(is_user)?.split(':').next().map(str::to_owned)
     };
@@ -152,7 +153,8 @@ fn user(target: &Target, mapped: &Mapped) -> String {
 /// Version of the JDK that libjvm belongs to, from the file beside its `lib`.
 fn release(target: &Target, libjvm: &str) -> Option<String> {
     let home = Path::new(libjvm).ancestors().nth(3)?;
-    let text = fs::read_to_string(target.path(home.join("release").to_str()?)).ok()?;
+    let bytes = foreign::small_file(target, home.join("release").to_str()?, RELEASE_MAX_BYTES).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
     let version = text.lines().find_map(|line| line.strip_prefix("JAVA_VERSION="))?;
     Some(version.trim_matches('"').to_owned())
 }
@@ -166,13 +168,13 @@ fn uptime_ns(target: &Target) -> i64 {
 
 /// A container has namespaces of its own; its id is what container engines call its control group.
 fn container(target: &Target) -> Option<String> {
-    let namespace = |folder: &Path, name: &str| fs::read_link(folder.join("ns").join(name)).ok();
+    let namespace = |folder: &Path, name: &str| procfs::link(folder.join("ns").join(name)).ok();
     let (own, its) = (Path::new("/proc/self"), target.proc(""));
     let differs = |name| matches!((namespace(own, name), namespace(&its, name)), (Some(a), Some(b)) if a != b);
     if !differs("pid") && !differs("mnt") {
         return None;
     }
-    let groups = fs::read_to_string(target.proc("cgroup")).unwrap_or_default();
+    let groups = procfs::read_text(target.proc("cgroup")).unwrap_or_default();
     Some(container_id(&groups).unwrap_or("own namespace").to_owned())
 }
 
@@ -185,7 +187,69 @@ fn container_id(groups: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::io::{Read, Write};
+    use std::os::unix::fs::symlink;
+    use std::path::PathBuf;
+    use std::process::{Child, Command, Stdio};
+
     use super::*;
+
+    /// A process that looks like a JVM: what it runs is called libjvm.so, in a folder of its own.
+    struct Impostor {
+        home: tempfile::TempDir,
+        process: Child,
+    }
+
+    impl Impostor {
+        fn new() -> Impostor {
+            let home = tempfile::tempdir().unwrap();
+            let libjvm = home.path().join("lib/server/libjvm.so");
+            fs::create_dir_all(libjvm.parent().unwrap()).unwrap();
+            fs::copy("/bin/cat", &libjvm).unwrap();
+            let mut process = Command::new(&libjvm).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+            // It is the program when it answers.
+            process.stdin.as_mut().unwrap().write_all(b"x").unwrap();
+            process.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+            Impostor { home, process }
+        }
+
+        fn release(&self) -> PathBuf {
+            self.home.path().join("release")
+        }
+
+        fn version(&self) -> String {
+            Jvm::of(&Target::of(self.process.id()).unwrap()).unwrap().version
+        }
+    }
+
+    impl Drop for Impostor {
+        fn drop(&mut self) {
+            let _ = self.process.kill();
+            let _ = self.process.wait();
+        }
+    }
+
+    #[test]
+    fn whatever_stands_in_place_of_release_neither_hangs_nor_fills_anybody() {
+        let impostor = Impostor::new();
+        let release = impostor.release();
+        fs::write(&release, "IMPLEMENTOR=\"x\"\nJAVA_VERSION=\"17.0.15\"\n").unwrap();
+        assert_eq!(impostor.version(), "17.0.15");
+        type Attack = (&'static str, fn(&Path));
+        let attacks: [Attack; 5] = [
+            ("a pipe", |path| rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RUSR).unwrap()),
+            ("a device without an end", |path| symlink("/dev/zero", path).unwrap()),
+            ("a file of others", |path| symlink("/etc/passwd", path).unwrap()),
+            ("itself", |path| symlink("release", path).unwrap()),
+            ("a terabyte", |path| fs::File::create(path).unwrap().set_len(1 << 40).unwrap()),
+        ];
+        for (what, attack) in attacks {
+            fs::remove_file(&release).unwrap();
+            attack(&release);
+            assert_eq!(impostor.version(), "", "{what}");
+        }
+    }
 
     #[test]
     fn containers() {

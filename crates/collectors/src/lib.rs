@@ -23,6 +23,7 @@ mod pace;
 mod perf;
 mod pressure;
 mod procfs;
+mod raw;
 pub mod recorder;
 mod refusal;
 pub mod symbols;

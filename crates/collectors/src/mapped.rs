@@ -1,10 +1,9 @@
 //! What a process has mapped that makes it a JVM: libjvm, and the file of its counters.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use crate::Target;
+use crate::{Target, procfs};
 
 /// Longest list of mappings that is read: over a million of them.
 const MAPS_MAX_BYTES: u64 = 128 << 20;
@@ -23,7 +22,7 @@ pub(crate) struct Mapped {
 impl Mapped {
     /// Reads the mappings of a process.
     pub(crate) fn of(target: &Target) -> io::Result<Mapped> {
-        Mapped::read(BufReader::new(File::open(target.proc("maps"))?.take(MAPS_MAX_BYTES)))
+        Mapped::read(BufReader::new(procfs::file(target.proc("maps"))?.take(MAPS_MAX_BYTES)))
     }
 
     fn read(maps: impl BufRead) -> io::Result<Mapped> {

@@ -1,18 +1,22 @@
 //! Reading procfs, sysfs and cgroupfs: each file opened once and read again by `pread` into a buffer
 //! that is kept; text taken apart as bytes, without allocating.
 //!
-//! Nothing of it is believed: a file may be longer than any memory, hold no line end, or any bytes.
+//! Nothing of it is believed: a file may be longer than any memory, hold no line end, or any bytes. Only what the kernel
+//! itself (or the administrator, as `/etc`) names is opened here; paths that a process chose are for `foreign`.
 
-use std::fs::File;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 
 /// More than this is not read of a file.
 pub(crate) const MAX_BYTES: usize = 16 << 20;
+
+/// More is not read of the lists that are longest: mappings of a heap of many pieces, and the kernel's functions.
+const LONG_BYTES: u64 = 64 << 20;
 
 /// Asked for at once; the kernel hands out most files in pieces of a page.
 const PIECE_BYTES: usize = 32 << 10;
@@ -64,6 +68,48 @@ impl ProcFile {
             }
         }
     }
+}
+
+/// A file or folder, open.
+pub(crate) fn file(path: impl AsRef<Path>) -> io::Result<File> {
+    File::open(path)
+}
+
+/// The bytes of a file that is read once.
+pub(crate) fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+    at_most(path.as_ref(), MAX_BYTES as u64)
+}
+
+/// The bytes of one of the longest lists.
+pub(crate) fn read_long(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+    at_most(path.as_ref(), LONG_BYTES)
+}
+
+fn at_most(path: &Path, bytes: u64) -> io::Result<Vec<u8>> {
+    let mut all = Vec::new();
+    File::open(path)?.take(bytes).read_to_end(&mut all)?;
+    Ok(all)
+}
+
+/// The text of a file that is read once, as it stands there.
+pub(crate) fn read_text(path: impl AsRef<Path>) -> io::Result<String> {
+    Ok(String::from_utf8_lossy(&read(path)?).into_owned())
+}
+
+/// Where a link leads, as the kernel writes it; nothing is opened.
+pub(crate) fn link(path: impl AsRef<Path>) -> io::Result<String> {
+    Ok(fs::read_link(path)?.to_string_lossy().into_owned())
+}
+
+/// The names in a folder; none when it cannot be read.
+pub(crate) fn names(path: impl AsRef<Path>) -> impl Iterator<Item = String> {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned())
+}
+
+/// The path without links; none when nothing is there.
+pub(crate) fn real(path: impl AsRef<Path>) -> Option<PathBuf> {
+    fs::canonicalize(path).ok()
 }
 
 /// The text of a small file that is read once, without blanks around it; `None` when it cannot be

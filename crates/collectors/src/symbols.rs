@@ -10,11 +10,10 @@
 mod code;
 mod counts;
 mod images;
-mod open;
+mod memory;
 #[cfg(test)]
 mod tests;
 
-use std::fs;
 use std::time::{Duration, Instant};
 
 use fathom_evidence::kinds::frame;
@@ -26,12 +25,12 @@ use fathom_symbols::process::{Layer, Process};
 use fathom_symbols::unwind::{Registers, StackCopy, Unwinder, Walk, WalkEnd};
 use rustc_hash::FxHashMap;
 
-use crate::Target;
+pub(crate) use crate::foreign::mapped as open_mapped;
+use crate::{Target, procfs};
 pub(crate) use code::Code;
 use counts::Counts;
 pub(crate) use images::Bytes;
 pub use images::Images;
-pub(crate) use open::mapped as open_mapped;
 
 /// The address space is read again at most this often.
 const REFRESH_PERIOD: Duration = Duration::from_millis(500);
@@ -167,7 +166,7 @@ impl Symbols {
         // Walked callers are one byte before their return address.
         let (entry, returns_to) = (entered[0], entered[1] + 1);
         let (image, address) = self.process.image_at(entered[1])?;
-        let code = open::code_before(&self.target, self.process.mappings(), returns_to)?;
+        let code = memory::code_before(&self.target, self.process.mappings(), returns_to)?;
         let call = image.import_call(&code, address + 1)?;
         let is_own = self.process.resolve(entry).name == call.name;
         (!is_own).then(|| BoundCall {
@@ -286,7 +285,7 @@ impl Symbols {
     /// Reads the address space, unless the process has ended.
     fn refresh(&mut self) {
         self.refreshed = Some(Instant::now());
-        let text = fs::read(self.target.proc("maps")).unwrap_or_default();
+        let text = procfs::read_long(self.target.proc("maps")).unwrap_or_default();
         let mappings = Mappings::parse(&text);
         if !mappings.is_empty() && self.target.is_alive() {
             self.forget_moved(&mappings);

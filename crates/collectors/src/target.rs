@@ -1,9 +1,10 @@
 //! The process that is observed.
 
 use std::collections::HashSet;
-use std::fs;
 use std::io;
 use std::path::PathBuf;
+
+use crate::procfs;
 
 /// Why a process cannot be observed at all.
 #[derive(Debug, thiserror::Error)]
@@ -41,7 +42,7 @@ impl Target {
     /// Looks at a process.
     pub fn of(pid: u32) -> Result<Target, TargetError> {
         let read = |name: &str| {
-            fs::read_to_string(format!("/proc/{pid}/{name}")).map_err(|source| match source.kind() {
+            procfs::read_text(format!("/proc/{pid}/{name}")).map_err(|source| match source.kind() {
                 io::ErrorKind::NotFound => TargetError::NoProcess(pid),
                 _ => TargetError::Io { pid, source },
             })
@@ -60,7 +61,7 @@ impl Target {
 
     /// Whether the same process is still there.
     pub fn is_alive(&self) -> bool {
-        let stat = fs::read_to_string(self.proc("stat")).unwrap_or_default();
+        let stat = procfs::read_text(self.proc("stat")).unwrap_or_default();
         start_ticks(&stat) == Some(self.start_ticks) && !is_zombie(&stat)
     }
 
@@ -71,13 +72,7 @@ impl Target {
 
     /// Its threads; none when it has ended.
     pub fn thread_ids(&self) -> HashSet<u32> {
-        let entries = fs::read_dir(self.proc("task")).into_iter().flatten().flatten();
-        entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
-    }
-
-    /// A path of the process (its mount namespace) as it can be opened from here.
-    pub fn path(&self, inner: &str) -> PathBuf {
-        self.proc("root").join(inner.trim_start_matches('/'))
+        procfs::names(self.proc("task")).filter_map(|name| name.parse().ok()).collect()
     }
 }
 

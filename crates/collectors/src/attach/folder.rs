@@ -3,20 +3,18 @@
 //! Nobody else can enter it, so nobody can put a link there. It is gone when the value is; one whose
 //! maker was killed is removed by the next that is made: the lock tells that its maker is gone.
 
-use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, flock, fstat, mkdirat, openat, unlinkat};
+use rustix::fs::{FlockOperation, flock, fstat};
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::identity::as_user_of;
-use crate::Target;
 use crate::clock::monotonic_ns;
-use crate::foreign::{open_file, open_folder, tmp_of};
+use crate::foreign::{create_file, create_folder, names, open_file, open_folder, remove_file, remove_folder, tmp_of};
+use crate::{Target, raw};
 
 /// What the names begin with.
 const PREFIX: &str = "fathom-";
@@ -42,7 +40,7 @@ impl PrivateFolder {
         let tmp = tmp_of(target)?;
         remove_left_behind(target, &tmp);
         let name = format!("{PREFIX}{}-{:x}", target.inner_pid, monotonic_ns());
-        as_user_of(target, || mkdirat(&tmp, name.as_str(), Mode::RWXU))??;
+        as_user_of(target, || create_folder(&tmp, &name))??;
         let folder = as_user_of(target, || open_folder(target, &tmp, &name))??;
         flock(&folder, FlockOperation::NonBlockingLockExclusive)?;
         Ok(PrivateFolder { target: target.clone(), tmp, folder, name })
@@ -55,28 +53,19 @@ impl PrivateFolder {
 
     /// Writes a file that the JVM will read.
     pub(crate) fn write(&self, file: &str, bytes: &[u8]) -> io::Result<()> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mode = Mode::RUSR | Mode::WUSR;
-        let made = as_user_of(&self.target, || openat(&self.folder, file, flags, mode))??;
-        File::from(made).write_all(bytes)
+        as_user_of(&self.target, || create_file(&self.folder, file))??.write_all(bytes)
     }
 
     /// Copies a file that the JVM has written to `to`, which must not exist, and is its owner's only.
     pub(crate) fn take(&self, file: &str, to: &Path) -> io::Result<()> {
         let from = as_user_of(&self.target, || open_file(&self.target, &self.folder, file))??;
-        copy(&mut from.take(FILE_MAX_BYTES), to)
+        raw::keep(&mut from.take(FILE_MAX_BYTES), to)
     }
 
     /// Removes a file; one that is not there is as good.
     pub(crate) fn remove(&self, file: &str) {
-        let _ = as_user_of(&self.target, || unlinkat(&self.folder, file, AtFlags::empty()));
+        let _ = as_user_of(&self.target, || remove_file(&self.folder, file));
     }
-}
-
-/// Writes a new file that only its owner can read.
-pub(crate) fn copy(from: &mut impl Read, to: &Path) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
-    io::copy(from, &mut file).map(|_| ())
 }
 
 impl Drop for PrivateFolder {
@@ -89,7 +78,7 @@ impl Drop for PrivateFolder {
 impl PrivateFolder {
     /// Whether no other recorder is at work in this process: none holds a folder.
     pub(crate) fn is_only(&self) -> bool {
-        let mut others = names(&self.tmp).filter(|name| *name != self.name);
+        let mut others = own_names(&self.tmp).filter(|name| *name != self.name);
         let start = format!("{PREFIX}{}-", self.target.inner_pid);
         !others.any(|name| name.starts_with(&start) && self.is_held(&name))
     }
@@ -103,28 +92,24 @@ impl PrivateFolder {
 
 /// Removes the folder with the files in it; folders in it are nobody's of ours, and stay.
 fn clear(tmp: &OwnedFd, folder: &OwnedFd, name: &str) -> io::Result<()> {
-    for entry in Dir::read_from(folder)?.flatten().take(ENTRIES_MAX) {
+    for entry in names(folder, ENTRIES_MAX) {
         // Also meets `.` and `..`, which are not removed because they are folders.
-        let _ = unlinkat(folder, entry.file_name(), AtFlags::empty());
+        let _ = remove_file(folder, &entry);
     }
-    Ok(unlinkat(tmp, name, AtFlags::REMOVEDIR)?)
+    remove_folder(tmp, name)
 }
 
 /// Folders of recorders that were killed.
 fn remove_left_behind(target: &Target, tmp: &OwnedFd) {
-    for name in names(tmp) {
+    for name in own_names(tmp) {
         // Removing as the target's user can harm nobody else.
         let _ = as_user_of(target, || remove_if_left_behind(target, tmp, &name));
     }
 }
 
 /// Names that look like those of our folders.
-fn names(tmp: &OwnedFd) -> impl Iterator<Item = String> + use<> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let entries = openat(tmp, ".", flags, Mode::empty()).and_then(Dir::new).into_iter();
-    let entries = entries.flat_map(Iterator::flatten).take(ENTRIES_MAX);
-    let names = entries.filter_map(|entry| entry.file_name().to_str().map(str::to_owned).ok());
-    names.filter(|name| name.starts_with(PREFIX))
+fn own_names(tmp: &OwnedFd) -> impl Iterator<Item = String> {
+    names(tmp, ENTRIES_MAX).filter(|name| name.starts_with(PREFIX))
 }
 
 fn remove_if_left_behind(target: &Target, tmp: &OwnedFd, name: &str) -> io::Result<()> {
@@ -144,7 +129,7 @@ fn remove_if_left_behind(target: &Target, tmp: &OwnedFd, name: &str) -> io::Resu
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::fs::{self, File};
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
     use std::path::PathBuf;
 

@@ -5,13 +5,11 @@
 //! this very process is a JVM, that it catches the signal, and that it will find the file; and never
 //! twice: a JVM that is stopped may still have the first signal before it.
 
-use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{AtFlags, Mode, OFlags, fstat, openat, unlinkat};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use rustix::time::{ClockId, clock_gettime};
@@ -20,8 +18,9 @@ use std::os::unix::net::UnixStream;
 use super::identity::as_user_of;
 use super::{AttachError, socket};
 use crate::Target;
-use crate::foreign::{belongs_to, working_folder_of};
+use crate::foreign::{belongs_to, create_file, look, remove_file, working_folder_of};
 use crate::mapped::Mapped;
+use crate::procfs;
 
 /// SIGQUIT in the masks of procfs.
 const SIGQUIT_BIT: u64 = 1 << 2;
@@ -88,7 +87,7 @@ fn may_be_signalled(target: &Target) -> Result<OwnedFd, AttachError> {
 /// command line has to do.
 fn is_forbidden(target: &Target, mapped: &Mapped) -> bool {
     let counted = crate::hsperfdata::can_attach(target, mapped);
-    counted.map_or_else(|| command_line_forbids(&fs::read(target.proc("cmdline")).unwrap_or_default()), |can| !can)
+    counted.map_or_else(|| command_line_forbids(&procfs::read(target.proc("cmdline")).unwrap_or_default()), |can| !can)
 }
 
 /// The last setting counts.
@@ -102,7 +101,7 @@ fn command_line_forbids(line: &[u8]) -> bool {
 }
 
 fn catches_quit(target: &Target) -> bool {
-    let status = fs::read_to_string(target.proc("status")).unwrap_or_default();
+    let status = procfs::read_text(target.proc("status")).unwrap_or_default();
     mask_has_quit(&status)
 }
 
@@ -145,19 +144,16 @@ impl<'a> Trigger<'a> {
     }
 
     fn make(&mut self) -> io::Result<()> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let name = self.name.as_str();
-        match as_user_of(self.target, || openat(&self.folder, name, flags, Mode::RUSR | Mode::WUSR))? {
+        match as_user_of(self.target, || create_file(&self.folder, &self.name))? {
             Ok(_) => Ok(()),
-            Err(Errno::EXIST) => self.take_over(),
-            Err(error) => Err(error.into()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => self.take_over(),
+            Err(error) => Err(error),
         }
     }
 
     /// Another client is at it, or gave up, or was killed: its file serves if the JVM will believe it.
     fn take_over(&mut self) -> io::Result<()> {
-        let look = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let there = fstat(openat(&self.folder, self.name.as_str(), look, Mode::empty())?)?;
+        let there = look(&self.folder, &self.name)?.ok_or(io::ErrorKind::NotFound)?;
         belongs_to(self.target, &there, &self.name)?;
         let age_s = clock_gettime(ClockId::Realtime).tv_sec.saturating_sub(there.st_mtime);
         self.is_new = !(0..=ANOTHER_MAX_AGE_S).contains(&age_s);
@@ -166,7 +162,7 @@ impl<'a> Trigger<'a> {
 
     fn remove(&self) {
         // One that cannot be removed is an empty file that means nothing to a JVM that listens.
-        let _ = as_user_of(self.target, || unlinkat(&self.folder, self.name.as_str(), AtFlags::empty()));
+        let _ = as_user_of(self.target, || remove_file(&self.folder, &self.name));
     }
 }
 

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FileType, Mode, OFlags, fstat, openat};
+use rustix::fs::{FileType, fstat};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
@@ -17,7 +17,7 @@ use super::AttachError;
 use super::identity::as_user_of;
 use super::protocol::Reply;
 use crate::Target;
-use crate::foreign::belongs_to;
+use crate::foreign::{belongs_to, pin};
 
 /// Longest answer that is read. The stacks of some thousands of threads fit.
 const ANSWER_MAX_BYTES: u64 = 32 << 20;
@@ -25,11 +25,10 @@ const ANSWER_MAX_BYTES: u64 = 32 << 20;
 /// An open connection; `None` when nobody listens.
 pub(super) fn open(target: &Target, tmp: &OwnedFd, until: Instant) -> Result<Option<UnixStream>, AttachError> {
     let name = format!(".java_pid{}", target.inner_pid);
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = match openat(tmp, name.as_str(), flags, Mode::empty()) {
+    let file = match pin(tmp, &name) {
         Ok(file) => file,
-        Err(Errno::NOENT) => return Ok(None),
-        Err(error) => return Err(AttachError::io("open the attach socket", error.into())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(AttachError::io("open the attach socket", error)),
     };
     let is = fstat(&file).map_err(|error| AttachError::io("look at the attach socket", error.into()))?;
     if FileType::from_raw_mode(is.st_mode) != FileType::Socket {

@@ -11,7 +11,6 @@
 mod parse;
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -20,6 +19,7 @@ use fathom_evidence::kinds::{counter, loss, role, span};
 use fathom_evidence::{Recording, Thread};
 
 use crate::bpf::{Programs, Recipe, Ring, Rise, Rises, Table, counter_of};
+use crate::procfs;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use parse::{Completed, STAGES, Sum, device_and_operation, operation};
 
@@ -142,8 +142,8 @@ impl Observed {
     fn device(&mut self, number: u32) -> String {
         let name = || {
             let numbers = format!("{}:{}", number >> 20, number & 0xf_ffff);
-            let link = fs::read_link(format!("/sys/dev/block/{numbers}")).ok();
-            let name = link.and_then(|link| Some(link.file_name()?.to_string_lossy().into_owned()));
+            let link = procfs::link(format!("/sys/dev/block/{numbers}")).ok();
+            let name = link.and_then(|link| Some(link.rsplit_once('/')?.1.to_owned()));
             name.unwrap_or(numbers)
         };
         self.devices.entry(number).or_insert_with(name).clone()

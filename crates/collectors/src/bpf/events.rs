@@ -1,11 +1,11 @@
 //! Software events of the kernel, opened so that a program runs at each of them.
 
-use std::fs;
 use std::io;
 use std::os::fd::IntoRawFd;
 
 use crate::Refusal;
 use crate::perf::{self, FaultEvent, Whom};
+use crate::procfs;
 
 /// Opens the event on one CPU, at each occurrence, in every process.
 pub(super) fn open(event: FaultEvent, cpu: u32) -> Result<i32, Refusal> {
@@ -26,7 +26,7 @@ fn grant(error: &io::Error) -> &'static str {
 
 /// The CPUs that run now.
 pub(crate) fn online_cpus() -> Vec<u32> {
-    let text = fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    let text = procfs::read_text("/sys/devices/system/cpu/online").unwrap_or_default();
     let cpus = parse_cpus(text.trim());
     if cpus.is_empty() { vec![0] } else { cpus }
 }

@@ -1,11 +1,11 @@
 //! Whether this process may load programs, found from facts rather than from an error number: the
 //! kernel answers every missing right with the same EPERM.
 
-use std::fs;
 use std::path::Path;
 
 use crate::Refusal;
 use crate::host::effective_capabilities;
+use crate::procfs;
 
 const CAP_SYS_ADMIN: u32 = 21;
 const CAP_PERFMON: u32 = 38;
@@ -16,8 +16,8 @@ const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
 
 /// What stands in the way of loading, if anything does.
 pub(crate) fn look() -> Result<(), Refusal> {
-    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-    let namespace = fs::read_link("/proc/self/ns/pid").map(|link| link.to_string_lossy().into_owned());
+    let read = |path: &str| procfs::read_text(path).unwrap_or_default();
+    let namespace = procfs::link("/proc/self/ns/pid");
     judge(&Facts {
         capabilities: effective_capabilities(&read("/proc/self/status")),
         has_btf: Path::new("/sys/kernel/btf/vmlinux").exists(),

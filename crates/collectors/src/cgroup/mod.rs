@@ -8,7 +8,6 @@ mod parse;
 mod place;
 mod source;
 
-use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,6 +15,7 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::{counter, loss, subject};
 
 use crate::numbers::Numbers;
+use crate::procfs;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use parse::CpuMax;
 use place::{Group, Line, Places};
@@ -108,7 +108,7 @@ fn open(target: &Target) -> Result<(Places, Vec<Source>, Vec<Limit>), Refusal> {
 
 /// The limits of one group, of either version.
 fn limits_of(group: &Group) -> Vec<Limit> {
-    let read = |name: &str| fs::read_to_string(group.folder.join(name)).ok();
+    let read = |name: &str| procfs::read_text(group.folder.join(name)).ok();
     let cpu = read("cpu.max")
         .or_else(|| Some(format!("{} {}", read("cpu.cfs_quota_us")?.trim(), read("cpu.cfs_period_us")?)));
     let cpu = cpu.and_then(|text| CpuMax::read(&text));

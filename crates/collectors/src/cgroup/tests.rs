@@ -1,5 +1,6 @@
 //! The control groups of this very process, and of a child in a group of its own where that is allowed.
 
+use std::fs;
 use std::path::Path;
 use std::process::{Child, Command};
 

@@ -14,11 +14,10 @@ use std::time::{Duration, Instant};
 
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::loss;
-use rustix::fs::{AtFlags, FileType, statat, unlinkat};
-use rustix::io::Errno;
+use rustix::fs::FileType;
 
 use crate::attach::{Attach, AttachError, PATIENCE, own_action};
-use crate::foreign::{open_file, tmp_of};
+use crate::foreign::{look, open_file, remove_file, tmp_of};
 use crate::{Collector, Observer, Order, Refusal, Target, Tier};
 
 const NAME: &str = "compiled_code";
@@ -131,12 +130,12 @@ impl MapFile {
     fn of(target: &Target) -> Result<MapFile, MapError> {
         let name = format!("perf-{}.map", target.inner_pid);
         let tmp = tmp_of(target).map_err(|source| MapError::File { name: name.clone(), source })?;
-        let before = statat(&tmp, name.as_str(), AtFlags::SYMLINK_NOFOLLOW);
-        let map = MapFile { tmp, name, is_old: before.is_ok() };
+        let before = look(&tmp, &name);
+        let map = MapFile { tmp, name, is_old: matches!(before, Ok(Some(_))) };
         match before {
-            Err(Errno::NOENT) => Ok(map),
-            Err(error) => Err(map.error(error.into())),
-            Ok(is) => {
+            Ok(None) => Ok(map),
+            Err(error) => Err(map.error(error)),
+            Ok(Some(is)) => {
                 let is_file = FileType::from_raw_mode(is.st_mode) == FileType::RegularFile && is.st_nlink == 1;
                 if is_file && is.st_uid == target.uid { Ok(map) } else { Err(MapError::InTheWay(map.name)) }
             }
@@ -147,7 +146,7 @@ impl MapFile {
     fn take(self, target: &Target) -> Result<Vec<u8>, MapError> {
         let text = open_file(target, &self.tmp, &self.name).and_then(|file| {
             if !self.is_old {
-                unlinkat(&self.tmp, self.name.as_str(), AtFlags::empty())?;
+                remove_file(&self.tmp, &self.name)?;
             }
             read(file)
         });

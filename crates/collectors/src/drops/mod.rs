@@ -8,7 +8,6 @@ mod ports;
 mod reasons;
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -17,6 +16,7 @@ use fathom_evidence::detail::{self, PacketDrop};
 use fathom_evidence::kinds::{counter, loss, span};
 
 use crate::bpf::{Programs, Recipe, Rises, Table, counter_of, halves, may_load, words};
+use crate::procfs;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use ports::Ports;
 use reasons::Reasons;
@@ -68,7 +68,7 @@ impl Collector for Drops {
 /// The programs at work.
 fn attached(target: &Target, reasons: &Reasons) -> Result<Programs, Refusal> {
     may_load()?;
-    let link = fs::read_link(target.proc("ns/net")).map(|link| link.to_string_lossy().into_owned());
+    let link = procfs::link(target.proc("ns/net"));
     let space = link.as_deref().ok().and_then(namespace).ok_or_else(|| {
         Refusal::new(
             "the target's network namespace cannot be read",

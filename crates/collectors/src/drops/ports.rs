@@ -1,10 +1,10 @@
 //! Whether a local port is one of the target's.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
 use std::time::{Duration, Instant};
 
 use crate::Target;
+use crate::procfs;
 
 /// An answer is believed for so long: sockets come and go.
 const BELIEVED: Duration = Duration::from_secs(10);
@@ -36,12 +36,11 @@ impl Ports {
 
     fn ask(&self, protocol: u16, port: u32) -> bool {
         let files: &[&str] = if i32::from(protocol) == libc::IPPROTO_UDP { &["udp", "udp6"] } else { &["tcp", "tcp6"] };
-        let texts = files.iter().map(|file| fs::read_to_string(self.target.proc(&format!("net/{file}"))));
+        let texts = files.iter().map(|file| procfs::read_text(self.target.proc(&format!("net/{file}"))));
         let inodes: HashSet<String> = texts.flat_map(|text| inodes(&text.unwrap_or_default(), port)).collect();
-        let descriptors = fs::read_dir(self.target.proc("fd")).into_iter().flatten().flatten();
-        let mut links = descriptors.filter_map(|descriptor| fs::read_link(descriptor.path()).ok());
+        let folder = self.target.proc("fd");
+        let mut links = procfs::names(&folder).filter_map(|descriptor| procfs::link(folder.join(descriptor)).ok());
         links.any(|link| {
-            let link = link.to_string_lossy();
             let inode = link.strip_prefix("socket:[").and_then(|rest| rest.strip_suffix(']'));
             inode.is_some_and(|inode| inodes.contains(inode))
         })

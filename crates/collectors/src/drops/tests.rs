@@ -1,5 +1,6 @@
 //! Datagrams that this process sends to itself and does not read.
 
+use std::fs;
 use std::net::UdpSocket;
 
 use fathom_evidence::detail::from_text;

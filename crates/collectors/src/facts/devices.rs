@@ -1,14 +1,13 @@
 //! Facts about block devices, told by what sysfs has of them and never by their numbers: the same
 //! number is a disk on one machine and a device-mapper volume on another.
 
-use std::fs;
 use std::path::Path;
 
 use fathom_evidence::kinds::subject;
 
 use super::parse;
 use super::sheet::Sheet;
-use crate::procfs::text_of;
+use crate::procfs::{self, text_of};
 
 /// More devices than this are not told.
 const MAX_DEVICES: usize = 500;
@@ -33,13 +32,12 @@ const SETTINGS: &[(&str, &str)] = &[
 
 /// Writes them.
 pub(super) fn note(sheet: &mut Sheet<'_>) {
-    let Ok(entries) = fs::read_dir("/sys/block") else { return };
-    for entry in entries.flatten().take(MAX_DEVICES) {
-        let folder = entry.path();
+    for entry in procfs::names("/sys/block").take(MAX_DEVICES) {
+        let folder = Path::new("/sys/block").join(&entry);
         let sectors = text_of(folder.join("size")).and_then(|text| text.parse::<u64>().ok());
         // Unused loop devices have no size.
         let Some(sectors) = sectors.filter(|sectors| *sectors > 0) else { continue };
-        let name = entry.file_name().to_string_lossy().replace('!', "/");
+        let name = entry.replace('!', "/");
         let mut add =
             |what: &str, value: Option<String>| sheet.add_some(subject::DISK, &format!("{name}.{what}"), value);
         add("kind", Some(kind(&folder).to_owned()));
@@ -65,26 +63,27 @@ fn kind(folder: &Path) -> &'static str {
 
 /// The devices that this one is made of.
 fn made_of(folder: &Path) -> Option<String> {
-    let parts = fs::read_dir(folder.join("slaves")).ok()?.flatten();
-    let mut names: Vec<String> = parts.map(|part| part.file_name().to_string_lossy().into_owned()).collect();
+    let slaves = folder.join("slaves");
+    let mut names: Vec<String> = procfs::names(&slaves).collect();
     names.sort();
-    Some(names.join(" "))
+    slaves.is_dir().then(|| names.join(" "))
 }
 
 /// The whole device that `device` (`major:minor`) is, or is a partition of; failing that, that of the
 /// device file a file system was mounted from, as some have numbers of their own.
 pub(super) fn name_of(device: &str, from: &str) -> Option<String> {
-    let by_number = fs::canonicalize(Path::new("/sys/dev/block").join(device));
-    let by_name =
-        || fs::canonicalize(Path::new("/sys/class/block").join(from.strip_prefix("/dev/")?.replace('/', "!"))).ok();
+    let by_number = procfs::real(Path::new("/sys/dev/block").join(device));
+    let by_name = || procfs::real(Path::new("/sys/class/block").join(from.strip_prefix("/dev/")?.replace('/', "!")));
     // What a file system was mounted from is any text: it may lead out of sysfs.
-    let found = by_number.ok().or_else(by_name).filter(|found| found.starts_with("/sys"))?;
+    let found = by_number.or_else(by_name).filter(|found| found.starts_with("/sys"))?;
     let whole = if found.join("partition").exists() { found.parent()?.to_owned() } else { found };
     Some(whole.file_name()?.to_string_lossy().replace('!', "/"))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

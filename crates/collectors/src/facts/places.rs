@@ -1,8 +1,7 @@
 //! Facts about the places of the target's files: which file system, which device.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fathom_evidence::kinds::subject;
 
@@ -11,7 +10,7 @@ use super::parse;
 use super::sheet::Sheet;
 use crate::Target;
 use crate::mountinfo::{Mount, mount_of, mounts};
-use crate::procfs::ProcFile;
+use crate::procfs::{self, ProcFile};
 
 /// Folders with files that the target has open for writing; more are not told.
 const MAX_WRITTEN_FOLDERS: usize = 16;
@@ -27,7 +26,7 @@ pub(super) fn note(target: &Target, sheet: &mut Sheet<'_>) {
     let mut buffer = Vec::new();
     let theirs = mounts(sheet.read(target.proc("mountinfo"), &mut buffer));
     let ours = mounts(sheet.read("/proc/self/mountinfo", &mut buffer));
-    let link = |name: &str| Some(fs::read_link(target.proc(name)).ok()?.to_string_lossy().into_owned());
+    let link = |name: &str| procfs::link(target.proc(name)).ok();
     let working = link("cwd");
     let mut places: Vec<(String, String)> = vec![("temporary_folder".into(), TEMPORARY_FOLDER.into())];
     places.extend(working.clone().map(|path| ("working_folder".into(), path)));
@@ -68,14 +67,13 @@ fn below_overlay<'a>(mount: &Mount, ours: &'a [Mount]) -> Option<&'a Mount> {
 fn written_folders(target: &Target) -> BTreeSet<String> {
     let mut folders = BTreeSet::new();
     let mut buffer = Vec::new();
-    let Ok(entries) = fs::read_dir(target.proc("fd")) else { return folders };
-    for entry in entries.flatten().take(MAX_DESCRIPTORS) {
-        let Ok(path) = fs::read_link(entry.path()) else { continue };
+    for descriptor in procfs::names(target.proc("fd")).take(MAX_DESCRIPTORS) {
+        let Ok(path) = procfs::link(target.proc("fd").join(&descriptor)).map(PathBuf::from) else { continue };
         let is_file = path.is_absolute() && !["/dev", "/proc", "/sys"].iter().any(|special| path.starts_with(special));
         if !is_file || folders.len() >= MAX_WRITTEN_FOLDERS {
             continue;
         }
-        let fdinfo = target.proc("fdinfo").join(entry.file_name());
+        let fdinfo = target.proc("fdinfo").join(&descriptor);
         let is_written = ProcFile::open(fdinfo).and_then(|file| file.read_short(&mut buffer).map(parse::is_written));
         if is_written.unwrap_or(false) {
             folders.extend(path.parent().map(|folder| folder.to_string_lossy().into_owned()));
@@ -86,6 +84,8 @@ fn written_folders(target: &Target) -> BTreeSet<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -23,6 +23,7 @@ use fathom_evidence::Recording;
 use fathom_evidence::detail::{self, HostStall};
 use fathom_evidence::kinds::{counter, loss, span, subject};
 
+use crate::procfs;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use beat::{Beat, Heart};
 
@@ -60,8 +61,8 @@ impl Collector for Heartbeat {
     fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
         let heart = Heart::start(SLEEP, THRESHOLD);
         let heart = heart.map_err(|error| Refusal::new(format!("no thread can be started: {error}"), ""))?;
-        let own = std::fs::read("/proc/self/cgroup").ok();
-        let shares_group = own.is_some() && own == std::fs::read(target.proc("cgroup")).ok();
+        let own = procfs::read("/proc/self/cgroup").ok();
+        let shares_group = own.is_some() && own == procfs::read(target.proc("cgroup")).ok();
         Ok(Box::new(Watch { clock: order.clock, heart, shares_group, dropped: 0, thread_cpu_ns: 0 }))
     }
 }

@@ -8,11 +8,9 @@ use std::io::{self, Read, Seek};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{Dir, Mode, OFlags, openat};
-
-use crate::Target;
-use crate::attach::{as_user_of, copy};
-use crate::foreign::{open_file, open_folder, tmp_of};
+use crate::attach::as_user_of;
+use crate::foreign::{names, open_file, open_folder, tmp_of};
+use crate::{Target, raw};
 
 /// Files that are held: enough for the recording's size limit at the recorder's usual 12 MB each.
 const FILES_MAX: usize = 6;
@@ -42,17 +40,14 @@ impl Repository {
 
     /// Opens files that are new and lets go of the oldest.
     pub(super) fn look(&mut self) {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         // The folder is gone when the JVM is.
-        let Ok(entries) = openat(&self.folder, ".", flags, Mode::empty()).and_then(Dir::new) else { return };
-        for entry in entries.flatten().take(ENTRIES_MAX) {
-            let Ok(name) = entry.file_name().to_str() else { continue };
-            if !name.ends_with(".jfr") || self.files.contains_key(name) {
+        for name in names(&self.folder, ENTRIES_MAX) {
+            if !name.ends_with(".jfr") || self.files.contains_key(&name) {
                 continue;
             }
-            let opened = as_user_of(&self.target, || open_file(&self.target, &self.folder, name));
+            let opened = as_user_of(&self.target, || open_file(&self.target, &self.folder, &name));
             if let Ok(Ok(file)) = opened {
-                self.files.insert(name.to_owned(), file);
+                self.files.insert(name, file);
             }
         }
         while self.files.len() > FILES_MAX {
@@ -71,7 +66,7 @@ impl Repository {
             all = Box::new(all.chain(file));
         }
         if has_any {
-            copy(&mut all, to)?;
+            raw::keep(&mut all, to)?;
         }
         Ok(has_any)
     }

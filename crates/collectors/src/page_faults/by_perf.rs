@@ -9,7 +9,6 @@ mod switches;
 mod threads;
 mod watched;
 
-use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -21,6 +20,7 @@ use super::{BUCKETS, COUNT_PERIOD, NAME};
 use crate::clock::monotonic_ns;
 use crate::pace::Pace;
 use crate::perf::PerfClock;
+use crate::procfs;
 use crate::symbols::UserStack;
 use crate::{Observer, Order, Refusal, Target, Tier};
 use switches::Switches;
@@ -147,7 +147,7 @@ impl ByPerf {
 
     /// Leaves threads alone of which all switches would cost too much.
     fn leave_the_busiest(&mut self, found: &mut Recording) {
-        let read = |tid: u32| fs::read_to_string(self.target.proc(&format!("task/{tid}/schedstat"))).ok();
+        let read = |tid: u32| procfs::read_text(self.target.proc(&format!("task/{tid}/schedstat"))).ok();
         let counts = self.threads.ids().filter_map(|tid| Some((tid, switches::parse(&read(tid)?)?))).collect();
         let busiest = self.switches.too_many(monotonic_ns(), counts);
         if !busiest.is_empty() {

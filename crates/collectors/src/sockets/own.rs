@@ -10,6 +10,7 @@ use rustix::fs::{Dir, readlinkat};
 use super::parse;
 use crate::Target;
 use crate::pace::Pace;
+use crate::procfs;
 
 /// Descriptors beyond this many are not looked at.
 const MAX_DESCRIPTORS: usize = 200_000;
@@ -27,7 +28,7 @@ pub(super) struct Own {
 impl Own {
     pub(super) fn of(target: &Target) -> Own {
         Own {
-            folder: File::open(target.proc("fd")),
+            folder: procfs::file(target.proc("fd")),
             uid: u64::from(target.uid),
             inodes: HashSet::new(),
             pace: Pace::every(Duration::from_secs(2)),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fathom_symbols::jit::JitMap;
 
-use super::open;
+use super::memory;
 use crate::Target;
 
 /// The newest list of compiled code, and whether somebody wants a newer one.
@@ -22,7 +22,7 @@ impl Code {
     /// How many pieces of code there are.
     pub(crate) fn read(&self, target: &Target, perf_map: &[u8]) -> usize {
         let mut code = JitMap::parse(perf_map);
-        if let Some(memory) = open::memory(target) {
+        if let Some(memory) = memory::of(target) {
             code.learn_frames(|address, bytes| memory.read_exact_at(bytes, address).is_ok());
         }
         let pieces = code.len();

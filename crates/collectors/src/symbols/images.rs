@@ -1,7 +1,7 @@
 //! The files of code that a recording has read, each once, and the kernel's functions.
 
 use std::borrow::Cow;
-use std::fs::{self, File};
+use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -12,8 +12,8 @@ use fathom_symbols::maps::{FileId, Mapping, MappingKind, Mappings};
 use rustc_hash::FxHashMap;
 use rustix::fs::Stat;
 
-use super::{Code, open};
-use crate::Target;
+use super::Code;
+use crate::{Target, foreign, procfs};
 
 /// What all images together may take. Those of a JVM take some 20 MB.
 const MOST_IMAGE_BYTES: usize = 128 << 20;
@@ -52,7 +52,7 @@ impl Images {
         if mapping.kind == MappingKind::Vdso {
             return self.0.vdso.get_or_init(own_vdso).clone();
         }
-        let opened = open::mapped(target, mapping);
+        let opened = foreign::mapped(target, mapping);
         let mut files = self.0.files.lock().unwrap_or_else(PoisonError::into_inner);
         let known = files.images.get(&mapping.file);
         let Some((file, stat)) = opened else { return known?.1.clone() };
@@ -69,7 +69,7 @@ impl Images {
 
     /// Reads the files of all code now, so that they need not be there later.
     pub(crate) fn load_all(&self, target: &Target) {
-        let text = fs::read(target.proc("maps")).unwrap_or_default();
+        let text = procfs::read_long(target.proc("maps")).unwrap_or_default();
         for mapping in Mappings::parse(&text).iter().filter(|mapping| mapping.is_executable && mapping.has_file()) {
             self.load(target, mapping);
         }
@@ -83,7 +83,7 @@ impl Images {
     /// The kernel's functions, read at the first call.
     pub(super) fn kernel(&self) -> Kernel {
         Arc::clone(self.0.kernel.get_or_init(|| {
-            let text = fs::read("/proc/kallsyms").unwrap_or_default();
+            let text = procfs::read_long("/proc/kallsyms").unwrap_or_default();
             Arc::new(KernelSymbols::parse(&text))
         }))
     }
@@ -114,15 +114,15 @@ fn debug_files(target: &Target, mapping: &Mapping, image: &Image) -> Vec<File> {
     let id: String = image.build_id().iter().map(|byte| format!("{byte:02x}")).collect();
     if let Some((first, rest)) = id.split_at_checked(2) {
         let path = format!("/usr/lib/debug/.build-id/{first}/{rest}.debug");
-        files.extend(open::by_own_name(&path));
-        files.extend(open::by_name(target, &path));
+        files.extend(foreign::by_own_name(&path));
+        files.extend(foreign::by_name(target, &path));
     }
     let folder = Path::new(&*mapping.path).parent().unwrap_or(Path::new("/")).to_string_lossy();
     if let Some(name) = image.debug_link() {
         for path in
             [format!("{folder}/{name}"), format!("{folder}/.debug/{name}"), format!("/usr/lib/debug{folder}/{name}")]
         {
-            files.extend(open::by_name(target, &path));
+            files.extend(foreign::by_name(target, &path));
         }
     }
     files
@@ -130,10 +130,10 @@ fn debug_files(target: &Target, mapping: &Mapping, image: &Image) -> Vec<File> {
 
 /// The kernel maps the same library into every process: ours can be read without any right.
 fn own_vdso() -> Option<Arc<Image>> {
-    let maps = Mappings::parse(&fs::read("/proc/self/maps").ok()?);
+    let maps = Mappings::parse(&procfs::read("/proc/self/maps").ok()?);
     let range = maps.iter().find(|mapping| mapping.kind == MappingKind::Vdso)?.addresses.clone();
     let mut bytes = vec![0; usize::try_from(range.end - range.start).ok()?];
-    File::open("/proc/self/mem").ok()?.read_exact_at(&mut bytes, range.start).ok()?;
+    procfs::file("/proc/self/mem").ok()?.read_exact_at(&mut bytes, range.start).ok()?;
     Image::read(&bytes).ok().map(Arc::new)
 }
 

@@ -116,14 +116,14 @@ fn a_file_is_opened_by_name_only_if_it_is_the_mapped_one() {
     let here = symbols.process.mappings().find(own as *const () as u64).unwrap().clone();
     // No mapping has this range, so that the way by name is taken.
     let elsewhere = Mapping { addresses: 0x1000..0x2000, ..here.clone() };
-    assert!(open::mapped(&target, &here).is_some());
-    assert!(open::mapped(&target, &elsewhere).is_some());
+    assert!(open_mapped(&target, &here).is_some());
+    assert!(open_mapped(&target, &elsewhere).is_some());
     let replaced = Mapping { file: FileId { inode: here.file.inode + 1, ..here.file }, ..elsewhere.clone() };
-    assert!(open::mapped(&target, &replaced).is_none());
+    assert!(open_mapped(&target, &replaced).is_none());
     for path in ["/dev/null", "/nowhere", "", "/tmp"] {
         let inode = fs::metadata(path).map_or(0, |file| file.ino());
         let odd = Mapping { path: path.into(), file: FileId { inode, ..here.file }, ..elsewhere.clone() };
-        assert!(open::mapped(&target, &odd).is_none(), "{path}");
+        assert!(open_mapped(&target, &odd).is_none(), "{path}");
     }
 }
 
@@ -251,16 +251,16 @@ fn code_before_an_address_is_of_its_mapping() {
     let here = some_function as *const () as u64;
     let mappings = symbols.process.mappings();
     let mapping = mappings.find(here).unwrap();
-    let code = open::code_before(&target, mappings, here + 16).unwrap();
+    let code = memory::code_before(&target, mappings, here + 16).unwrap();
     // SAFETY: reads code of this program.
     let expected = unsafe { std::slice::from_raw_parts((here + 16 - code.len() as u64) as *const u8, code.len()) };
     assert_eq!((code.len(), &*code), (fathom_symbols::elf::LONGEST_CALL_BYTES, expected));
-    let at_start = open::code_before(&target, mappings, mapping.addresses.start + 3).unwrap();
+    let at_start = memory::code_before(&target, mappings, mapping.addresses.start + 3).unwrap();
     assert_eq!(at_start.len(), 3);
     for nothing in [0, 1, mapping.addresses.start, (&raw const target) as u64] {
-        assert_eq!(open::code_before(&target, mappings, nothing), None, "{nothing:#x}");
+        assert_eq!(memory::code_before(&target, mappings, nothing), None, "{nothing:#x}");
     }
-    assert_eq!(open::code_in_file(&target, mapping, here + 16 - code.len() as u64, code.len()), Some(code));
+    assert_eq!(memory::code_in_file(&target, mapping, here + 16 - code.len() as u64, code.len()), Some(code));
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn the_function_that_is_looked_up_is_told() {
         let mut symbols = Symbols::of(&target, &Images::default());
         let top = registers.stack_pointer().unwrap();
         let mut stack = vec![0; 4096];
-        open::memory(&target).unwrap().read_exact_at(&mut stack, top).unwrap_or_default();
+        memory::of(&target).unwrap().read_exact_at(&mut stack, top).unwrap_or_default();
         let user = UserStack { registers, stack: &stack, frames: &[] };
         let mut found = Recording::default();
         let stack = symbols.user_stack(&mut found, &user);

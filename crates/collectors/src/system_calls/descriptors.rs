@@ -2,13 +2,13 @@
 //! rare for calls long enough to be asked about.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use crate::Target;
 use crate::clock::monotonic_ns;
 use crate::pace::Pace;
+use crate::procfs;
 
 /// How often the machine's sockets are read at most.
 const PERIOD: Duration = Duration::from_millis(100);
@@ -43,8 +43,8 @@ impl Descriptors {
 
     /// The file's path, `host:port` of a socket's peer, or what the kernel calls it; empty if it is closed.
     pub(super) fn name(&mut self, descriptor: u64) -> String {
-        let link = fs::read_link(self.target.proc(&format!("fd/{descriptor}")));
-        let name = link.map(|link| link.to_string_lossy().into_owned()).unwrap_or_default();
+        let link = procfs::link(self.target.proc(&format!("fd/{descriptor}")));
+        let name = link.unwrap_or_default();
         let inode = name.strip_prefix("socket:[").and_then(|rest| rest.strip_suffix(']')?.parse::<u64>().ok());
         inode.and_then(|inode| self.socket(inode)).unwrap_or(name)
     }
@@ -76,7 +76,7 @@ impl Descriptors {
     fn read_sockets(&mut self) {
         self.sockets.clear();
         for (file, protocol) in [("tcp", "tcp"), ("tcp6", "tcp"), ("udp", "udp"), ("udp6", "udp")] {
-            let text = fs::read_to_string(self.target.proc(&format!("net/{file}"))).unwrap_or_default();
+            let text = procfs::read_text(self.target.proc(&format!("net/{file}"))).unwrap_or_default();
             self.sockets.extend(text.lines().skip(1).filter_map(|line| parse_line(line, protocol)));
         }
     }

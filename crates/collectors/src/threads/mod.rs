@@ -13,7 +13,6 @@ mod parse;
 mod schedule;
 mod task;
 
-use std::fs::File;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -22,7 +21,7 @@ use fathom_evidence::kinds::{counter, loss};
 
 use crate::clock::thread_cpu_ns;
 use crate::numbers::Numbers;
-use crate::procfs::ProcFile;
+use crate::procfs::{self, ProcFile};
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use schedule::Schedule;
 use task::Reader;
@@ -81,7 +80,7 @@ fn open(target: &Target) -> Result<(ProcFile, Reader), Refusal> {
         Refusal::new(format!("{}: {error}", path.display()), grant)
     };
     let process = ProcFile::open(target.proc("stat")).map_err(|error| refusal(target.proc("stat"), error))?;
-    let folder = File::open(target.proc("task")).map_err(|error| refusal(target.proc("task"), error))?;
+    let folder = procfs::file(target.proc("task")).map_err(|error| refusal(target.proc("task"), error))?;
     let mut buffer = Vec::new();
     let schedstat =
         ProcFile::open(target.proc("schedstat")).and_then(|file| file.read_short(&mut buffer).map(parse::schedstat));

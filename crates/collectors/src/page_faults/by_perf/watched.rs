@@ -1,6 +1,5 @@
 //! The events of one thread, and how they are opened.
 
-use std::fs;
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
@@ -19,6 +18,7 @@ use crate::clock::monotonic_ns;
 use crate::host::effective_capabilities;
 use crate::perf::records::records;
 use crate::perf::{self, FaultEvent, Ring, Whom};
+use crate::procfs;
 use crate::symbols::this_machine;
 use crate::{Refusal, Target};
 
@@ -184,7 +184,7 @@ impl Opener {
 
 /// What this process may lock for the rings of perf events, in bytes: of each user's allowance for them, and its own.
 fn lockable_bytes() -> u64 {
-    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let read = |path: &str| procfs::read_text(path).unwrap_or_default();
     if effective_capabilities(&read("/proc/self/status")) >> CAP_IPC_LOCK & 1 == 1 {
         return u64::MAX;
     }
