@@ -16,9 +16,9 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fathom_evidence::folder::{FolderError, FolderWriter};
 use fathom_evidence::kinds::{counter, loss, subject};
 use fathom_evidence::{Recording, Table};
+use fathom_store::{FolderError, FolderWriter};
 
 use crate::attach::Shared;
 use crate::symbols::Images;

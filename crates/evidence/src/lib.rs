@@ -10,11 +10,11 @@
 //! * **Merging is the only way to combine.** Chunks, files and collectors each fill a recording of
 //!   their own and [`Recording::absorb`] renumbers the ids, so that they can work in parallel.
 //! * **Losses are rows.** What was lost, cut or refused is data like everything else.
-//! * **Readable by others.** On disk a recording is a folder of Parquet files (see [`folder`]).
+//! * **No files.** How a recording gets to the disk and back is known to the crate `store` alone, through
+//!   [`Table::values`]: who only thinks about recordings does not build Arrow and Parquet.
 
 pub mod detail;
 mod dictionaries;
-pub mod folder;
 pub mod kinds;
 pub mod mask;
 pub mod memory;
@@ -27,8 +27,9 @@ pub mod tables;
 mod values;
 
 pub use dictionaries::{Frame, FrameId, Stack, StackId, Stacks, StrId, Strings, Thread, Threads};
-pub use recording::{Recording, RowCounts};
+pub use recording::{Finished, Recording, RowCounts};
 pub use table::{ColumnDoc, Table};
+pub use values::{Column, ColumnMut, ColumnType};
 
 /// Makes cargo build this crate anew when another checkout uses the same target folder (`.cargo/config.toml`).
 const _: Option<&str> = option_env!("FATHOM_CHECKOUT");

@@ -24,6 +24,15 @@ pub struct RowCounts {
     pub logs: usize,
 }
 
+/// What a recording holds whose rows are on disk.
+#[derive(Debug)]
+pub struct Finished {
+    /// Rows of each table.
+    pub rows: RowCounts,
+    /// Its facts, losses and dictionaries; none of its other rows.
+    pub kept: Recording,
+}
+
 /// All that is known about one JVM over one stretch of time.
 #[derive(Debug, Default, Clone)]
 pub struct Recording {
@@ -69,7 +78,7 @@ impl Recording {
 
     /// Takes over the dictionaries, facts and losses of `other`. Its other rows stay with it, their texts as well; the ids of
     /// their stacks are then those of this recording.
-    pub(crate) fn absorb_but_large_tables(&mut self, other: &mut Recording) {
+    pub fn absorb_but_large_tables(&mut self, other: &mut Recording) {
         let remap = self.absorb_dictionaries(other);
         self.facts.absorb(std::mem::take(&mut other.facts), &remap);
         self.losses.absorb(std::mem::take(&mut other.losses), &remap);
@@ -266,5 +275,31 @@ mod tests {
             dumps.iter().for_each(|(from, to)| all.absorb_overlapping(dump(*from..*to)));
             assert_eq!((all.spans.len(), all.counters.len()), (2 * seconds, seconds), "{dumps:?}");
         }
+    }
+
+    /// A sample of a stack of two frames.
+    fn push_sample(recording: &mut Recording, time_ns: i64, root: &str, leaf: &str) {
+        let frames = [root, leaf].map(|name| {
+            let symbol = recording.strings.intern(name);
+            recording.stacks.intern_frame(crate::Frame { symbol, ..crate::Frame::default() })
+        });
+        let stack_id = recording.stacks.intern_from_root(frames);
+        recording.samples.push(crate::tables::Sample { time_ns, stack_id, ..Default::default() });
+    }
+
+    #[test]
+    fn merging_renumbers_ids() {
+        let (mut left, mut right) = (Recording::default(), Recording::default());
+        push_sample(&mut left, 1, "other", "thing");
+        right.add_fact("jvm", "version", "25.0.3", "test");
+        right.add_span(10, 20, 41, "compilation", "a.B.c", "", "test");
+        push_sample(&mut right, 11, "main", "work");
+        left.absorb(right);
+        let stack = |id| left.stacks.leaf_to_root(id).map(|f| left.text(f.symbol)).collect::<Vec<_>>().join("<");
+        let stacks: Vec<String> = left.samples.rows().map(|sample| stack(sample.stack_id)).collect();
+        assert_eq!(stacks, ["thing<other", "work<main"]);
+        assert_eq!(left.fact("jvm", "version"), Some("25.0.3"));
+        assert_eq!(left.stacks.leaf_to_root(StackId(9_999)).count(), 0);
+        assert_eq!(left.time_range_ns(), Some((1, 30)));
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::kinds::{self, Word};
-use crate::table::Table;
+use crate::table::{ColumnDoc, Table};
 use crate::tables::{Clocks, Counters, Facts, Logs, Losses, Samples, Spans, StoredFrames, StoredStacks, StoredThreads};
 
 /// Version of the tables. Raised with every change that an older reader would misread; each change has an entry here:
@@ -46,12 +46,8 @@ fn table<T: Table>(page: &mut String) {
         T::NAME,
         T::MEANING.trim()
     );
-    for (column, field) in T::columns().iter().zip(T::arrow_schema().fields()) {
-        let arrow = match field.data_type() {
-            arrow_schema::DataType::Dictionary(..) => "Utf8".to_owned(),
-            other => other.to_string(),
-        };
-        let _ = writeln!(page, "| `{}` | {arrow} | {} | {} |", column.name, column.unit, column.meaning.trim());
+    for ColumnDoc { name, column_type, unit, meaning } in T::columns() {
+        let _ = writeln!(page, "| `{name}` | {column_type} | {unit} | {} |", meaning.trim());
     }
 }
 

@@ -1,20 +1,17 @@
-//! The macro that makes a table: the struct of columns, its row, its documentation, and its way to
-//! and from Arrow, all from one declaration.
+//! The macro that makes a table: the struct of columns, its row, its documentation, and the view of
+//! its columns that files are written and read through, all from one declaration.
 
-use std::ops::Range;
-
-use arrow_array::RecordBatch;
-use arrow_schema::{ArrowError, Schema};
-
-use crate::dictionaries::{StackId, StrId, Strings};
+use crate::dictionaries::{StackId, StrId};
 use crate::memory;
-use crate::values::Value;
+use crate::values::{Column, ColumnMut, ColumnType, Value};
 
 /// What one column means; `docs/schema.md` is printed from these.
 #[derive(Debug, Clone, Copy)]
 pub struct ColumnDoc {
     /// Name of the column in memory and on disk.
     pub name: &'static str,
+    /// Type of its values.
+    pub column_type: ColumnType,
     /// Unit, or `text`, `id`.
     pub unit: &'static str,
     /// Meaning, and where it comes from.
@@ -51,10 +48,12 @@ pub trait Table: Default {
     /// What a row is.
     const MEANING: &'static str;
 
-    /// The columns with unit and meaning, in order.
+    /// The columns with type, unit and meaning, in order.
     fn columns() -> &'static [ColumnDoc];
-    /// Arrow types of the columns.
-    fn arrow_schema() -> Schema;
+    /// The values of each column, in the order of [`Table::columns`].
+    fn values(&self) -> Vec<Column<'_>>;
+    /// The same, to append to. All must gain the same number of values.
+    fn values_mut(&mut self) -> Vec<ColumnMut<'_>>;
     /// Number of rows.
     fn len(&self) -> usize;
     /// Whether there is no row.
@@ -65,10 +64,6 @@ pub trait Table: Default {
     fn clear(&mut self);
     /// Keeps the rows for which `keep` is true, in order.
     fn retain(&mut self, keep: &[bool]);
-    /// Rows as Arrow arrays, with text instead of string ids.
-    fn to_batch(&self, rows: Range<usize>, strings: &Strings) -> Result<RecordBatch, ArrowError>;
-    /// Appends the rows of a batch. Columns that are missing there (an older writer) are zero.
-    fn append_batch(&mut self, batch: &RecordBatch, strings: &mut Strings) -> Result<(), ArrowError>;
     /// Appends the rows of `other`, whose ids are translated.
     fn absorb(&mut self, other: Self, remap: &Remap);
 }
@@ -142,15 +137,18 @@ macro_rules! table {
             fn columns() -> &'static [$crate::ColumnDoc] {
                 &[$( $crate::ColumnDoc {
                     name: stringify!($column),
+                    column_type: <$type as $crate::values::Value>::TYPE,
                     unit: $unit,
                     meaning: concat!($($column_doc),+),
                 }, )+]
             }
 
-            fn arrow_schema() -> arrow_schema::Schema {
-                arrow_schema::Schema::new(vec![$( arrow_schema::Field::new(
-                    stringify!($column), <$type as $crate::values::Value>::arrow_type(), false,
-                ), )+])
+            fn values(&self) -> Vec<$crate::Column<'_>> {
+                vec![$( $crate::values::Value::column(&self.$column), )+]
+            }
+
+            fn values_mut(&mut self) -> Vec<$crate::ColumnMut<'_>> {
+                vec![$( $crate::values::Value::column_mut(&mut self.$column), )+]
             }
 
             fn len(&self) -> usize {
@@ -166,22 +164,6 @@ macro_rules! table {
                     let mut keep_row = keep.iter();
                     self.$column.retain(|_| keep_row.next() == Some(&true));
                 )+
-            }
-
-            fn to_batch(
-                &self, rows: std::ops::Range<usize>, strings: &$crate::Strings,
-            ) -> Result<arrow_array::RecordBatch, arrow_schema::ArrowError> {
-                use $crate::values::Value;
-                let columns = vec![$( <$type>::to_array(&self.$column[rows.clone()], strings), )+];
-                arrow_array::RecordBatch::try_new(std::sync::Arc::new(Self::arrow_schema()), columns)
-            }
-
-            fn append_batch(
-                &mut self, batch: &arrow_array::RecordBatch, strings: &mut $crate::Strings,
-            ) -> Result<(), arrow_schema::ArrowError> {
-                use $crate::values::append_column;
-                $( append_column(&mut self.$column, batch, stringify!($column), strings)?; )+
-                Ok(())
             }
 
             fn absorb(&mut self, other: Self, remap: &$crate::table::Remap) {

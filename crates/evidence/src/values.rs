@@ -1,120 +1,106 @@
-//! The types a column can have, and their way to and from Arrow.
+//! The types a column can have, and how a column is seen by those who do not know its table.
 
-use std::sync::Arc;
+use std::fmt;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int32Type, Int64Type, UInt32Type};
-use arrow_array::{Array, ArrayRef, DictionaryArray, PrimitiveArray, RecordBatch, StringArray, UInt32Array};
-use arrow_schema::{ArrowError, DataType};
-use rustc_hash::FxHashMap;
-
-use crate::dictionaries::{StackId, StrId, Strings};
+use crate::dictionaries::{StackId, StrId};
 use crate::table::Remap;
+
+/// Type of a column, named as Arrow names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ColumnType {
+    /// 64 bits, signed.
+    Int64,
+    /// 32 bits, signed.
+    Int32,
+    /// 32 bits, for ids that are never negative.
+    UInt32,
+    /// Double precision.
+    Float64,
+    /// Text: an id in memory, the text itself wherever else it goes.
+    Utf8,
+}
+
+impl fmt::Display for ColumnType {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        write!(out, "{self:?}")
+    }
+}
+
+/// Some type in the place of each column's vector or slice.
+macro_rules! columns {
+    ($(#[$doc:meta])+ $name:ident<$life:lifetime>, $($made:tt)+) => {
+        $(#[$doc])+
+        #[derive(Debug)]
+        pub enum $name<$life> {
+            /// Numbers of 64 bits.
+            Int64(columns!(@ $life i64 $($made)+)),
+            /// Numbers of 32 bits.
+            Int32(columns!(@ $life i32 $($made)+)),
+            /// Numbers that are never negative.
+            UInt32(columns!(@ $life u32 $($made)+)),
+            /// Numbers with fractions.
+            Float64(columns!(@ $life f64 $($made)+)),
+            /// Texts of the recording.
+            Text(columns!(@ $life StrId $($made)+)),
+            /// Stacks of the recording.
+            Stack(columns!(@ $life StackId $($made)+)),
+        }
+    };
+    (@ $life:lifetime $type:ident slice) => { &$life [$type] };
+    (@ $life:lifetime $type:ident vector) => { &$life mut Vec<$type> };
+}
+columns! {
+    /// The values of a column.
+    Column<'a>, slice
+}
+columns! {
+    /// A column that values are appended to.
+    ColumnMut<'a>, vector
+}
 
 /// A type that a column may have.
 pub(crate) trait Value: Copy + Default + Send {
-    fn arrow_type() -> DataType;
-    fn to_array(column: &[Self], strings: &Strings) -> ArrayRef;
-    fn from_array(array: &dyn Array, strings: &mut Strings) -> Option<Vec<Self>>;
+    const TYPE: ColumnType;
+    fn column(values: &[Self]) -> Column<'_>;
+    fn column_mut(values: &mut Vec<Self>) -> ColumnMut<'_>;
     fn remap(_column: &mut [Self], _remap: &Remap) {}
 }
 
-/// Appends the column `name` of `batch`; zeros when the batch has no such column.
-pub(crate) fn append_column<V: Value>(
-    column: &mut Vec<V>,
-    batch: &RecordBatch,
-    name: &str,
-    strings: &mut Strings,
-) -> Result<(), ArrowError> {
-    let Some(array) = batch.column_by_name(name) else {
-        column.resize(column.len() + batch.num_rows(), V::default());
-        return Ok(());
-    };
-    let mut values = V::from_array(array, strings).ok_or_else(|| {
-        ArrowError::SchemaError(format!("column {name} is {}, expected {}", array.data_type(), V::arrow_type()))
-    })?;
-    column.append(&mut values);
-    Ok(())
-}
-
-fn primitive<P: ArrowPrimitiveType>(array: &dyn Array) -> Option<Vec<P::Native>> {
-    let typed: &PrimitiveArray<P> = array.as_primitive_opt()?;
-    Some(typed.values().to_vec())
-}
-
-macro_rules! plain_value {
-    ($type:ty, $arrow:ty) => {
+macro_rules! value {
+    ($type:ty, $variant:ident, $column_type:ident $(, $remap:item)?) => {
         impl Value for $type {
-            fn arrow_type() -> DataType {
-                <$arrow>::DATA_TYPE
+            const TYPE: ColumnType = ColumnType::$column_type;
+            fn column(values: &[Self]) -> Column<'_> {
+                Column::$variant(values)
             }
-            fn to_array(column: &[Self], _: &Strings) -> ArrayRef {
-                Arc::new(PrimitiveArray::<$arrow>::from_iter_values(column.iter().copied()))
+            fn column_mut(values: &mut Vec<Self>) -> ColumnMut<'_> {
+                ColumnMut::$variant(values)
             }
-            fn from_array(array: &dyn Array, _: &mut Strings) -> Option<Vec<Self>> {
-                primitive::<$arrow>(array)
-            }
+            $($remap)?
         }
     };
 }
-plain_value!(i64, Int64Type);
-plain_value!(i32, Int32Type);
-plain_value!(u32, UInt32Type);
-plain_value!(f64, Float64Type);
-
-impl Value for StackId {
-    fn arrow_type() -> DataType {
-        DataType::UInt32
-    }
-
-    fn to_array(column: &[Self], _: &Strings) -> ArrayRef {
-        Arc::new(UInt32Array::from_iter_values(column.iter().map(|id| id.0)))
-    }
-
-    fn from_array(array: &dyn Array, _: &mut Strings) -> Option<Vec<Self>> {
-        Some(primitive::<UInt32Type>(array)?.into_iter().map(StackId).collect())
-    }
-
+value!(i64, Int64, Int64);
+value!(i32, Int32, Int32);
+value!(u32, UInt32, UInt32);
+value!(f64, Float64, Float64);
+value!(
+    StackId,
+    Stack,
+    UInt32,
     fn remap(column: &mut [Self], remap: &Remap) {
         for id in column {
             *id = remap.stacks.get(id.0 as usize).copied().unwrap_or_default();
         }
     }
-}
-
-impl Value for StrId {
-    fn arrow_type() -> DataType {
-        DataType::Dictionary(Box::new(DataType::UInt32), Box::new(DataType::Utf8))
-    }
-
-    fn to_array(column: &[Self], strings: &Strings) -> ArrayRef {
-        let mut used: Vec<StrId> = Vec::new();
-        let mut key_of: FxHashMap<StrId, u32> = FxHashMap::default();
-        let keys = column.iter().map(|id| {
-            *key_of.entry(*id).or_insert_with(|| {
-                used.push(*id);
-                used.len() as u32 - 1
-            })
-        });
-        let keys = UInt32Array::from_iter_values(keys.collect::<Vec<_>>());
-        let values = StringArray::from_iter_values(used.iter().map(|id| strings.get(*id)));
-        Arc::new(DictionaryArray::<UInt32Type>::new(keys, Arc::new(values)))
-    }
-
-    fn from_array(array: &dyn Array, strings: &mut Strings) -> Option<Vec<Self>> {
-        if let Some(plain) = array.as_string_opt::<i32>() {
-            return Some(plain.iter().map(|text| strings.intern(text.unwrap_or(""))).collect());
-        }
-        let dictionary = array.as_dictionary_opt::<UInt32Type>()?;
-        let values = dictionary.values().as_string_opt::<i32>()?;
-        let ids: Vec<StrId> = values.iter().map(|text| strings.intern(text.unwrap_or(""))).collect();
-        let keys = dictionary.keys().values().iter();
-        Some(keys.map(|key| ids.get(*key as usize).copied().unwrap_or_default()).collect())
-    }
-
+);
+value!(
+    StrId,
+    Text,
+    Utf8,
     fn remap(column: &mut [Self], remap: &Remap) {
         for id in column {
             *id = remap.strings.get(id.0 as usize).copied().unwrap_or_default();
         }
     }
-}
+);

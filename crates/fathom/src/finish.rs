@@ -4,9 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use fathom_evidence::folder::{Finished, Finishing};
+use fathom_evidence::Finished;
 use fathom_evidence::kinds::{loss, subject};
 use fathom_readers::LoadOptions;
+use fathom_store::Finishing;
 
 /// Fact that names a file of the `raw` folder that has been read.
 const RAW_FILE: &str = "raw_file";

@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use fathom_evidence::Recording;
 use fathom_evidence::kinds::{counter, span, subject};
-use fathom_evidence::{Recording, folder};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -40,7 +40,7 @@ fn write_recording(path: &Path, pid: i64) {
         recording.add_counter(time_ns, counter::CPU_PROCESS_RATIO, "user", 0.1, "test");
         recording.add_span(time_ns, 2_000_000, 0, span::GC_PAUSE, "G1 Young", "", "test");
     }
-    folder::write(path, &recording).expect("the folder can be written");
+    fathom_store::write(path, &recording).expect("the folder can be written");
 }
 
 /// A folder with inputs that can be read and inputs that cannot.
@@ -239,7 +239,7 @@ fn an_unfinished_recording_is_finished() {
     let path = folder.path().join("killed.fathom");
     let mut recording = Recording::default();
     recording.add_counter(START_NS, counter::CPU_PROCESS_RATIO, "user", 0.5, "test");
-    let mut writer = folder::FolderWriter::create(&path).unwrap();
+    let mut writer = fathom_store::FolderWriter::create(&path).unwrap();
     writer.flush(&mut recording).unwrap();
     drop(writer);
     assert!(path.join("counters.arrows").is_file());

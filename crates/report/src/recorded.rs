@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fathom_evidence::folder::Finished;
+use fathom_evidence::Finished;
 use serde::Serialize;
 
 use crate::imported::Imported;

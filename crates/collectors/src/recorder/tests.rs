@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use fathom_evidence::folder;
-
 use super::*;
 use crate::Observer;
 
@@ -81,7 +79,7 @@ fn one_refuses_and_the_rest_records() {
     let path = place.path().join("a.fathom");
     let recorded = record_this(&path, |_| {}).unwrap();
     assert_eq!(recorded.end, End::Duration);
-    let recording = folder::open(&path).unwrap();
+    let recording = fathom_store::open(&path).unwrap();
     let looks: usize = recording.fact(subject::RECORDING, "looks").unwrap().parse().unwrap();
     assert!(looks >= 1);
     let name = recording.strings.find("looks").unwrap();

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use fathom_collectors::recorder::{self, Plan, Recorded, Watcher};
 use fathom_collectors::{Target, collectors};
+use fathom_evidence::Recording;
 use fathom_evidence::kinds::span;
-use fathom_evidence::{Recording, folder};
 use tempfile::TempDir;
 
 struct Silent;
@@ -29,7 +29,7 @@ pub(crate) fn outcome(name: &str, target: &Target, change: impl FnOnce(&mut Plan
     plan.only = vec![name.to_owned()];
     change(&mut plan);
     let recorded = recorder::record(target, collectors(), &plan, &AtomicBool::new(false), &mut Silent).unwrap();
-    Outcome { recorded, seen: folder::open(&path).unwrap(), place }
+    Outcome { recorded, seen: fathom_store::open(&path).unwrap(), place }
 }
 
 /// The rows that a collector finds in a while.

@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use fathom_evidence::folder;
 use fathom_report::imported::{Imported, ImportedFile};
 use fathom_report::{imported, json};
 
@@ -56,7 +55,7 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
 /// The folder to finish in place, if that is what is asked for.
 fn unfinished(args: &Args) -> Option<&Path> {
     match args.paths.as_slice() {
-        [only] if args.output.is_none() && folder::is_recording(only) => Some(only),
+        [only] if args.output.is_none() && fathom_store::is_recording(only) => Some(only),
         _ => None,
     }
 }
@@ -99,7 +98,7 @@ fn import(args: &Args, terminal: &Terminal) -> Result<Imported> {
 fn default_output(first: &Path) -> PathBuf {
     let absolute = fs::canonicalize(first).unwrap_or_else(|_| first.to_owned());
     let stem = absolute.file_stem().map_or_else(|| "recording".into(), |stem| stem.to_owned());
-    PathBuf::from(stem).with_extension(folder::EXTENSION)
+    PathBuf::from(stem).with_extension(fathom_store::EXTENSION)
 }
 
 fn only_jvm(mut services: Vec<Service>) -> Result<Service> {
@@ -119,7 +118,7 @@ fn write_at_once(output: &Path, service: &Service) -> Result<()> {
     let mut name = output.file_name().context("-o has to name a folder")?.to_owned();
     name.push(format!(".{}.unfinished", std::process::id()));
     let beside = output.with_file_name(name);
-    let written = folder::write(&beside, &service.recording).map_err(anyhow::Error::from);
+    let written = fathom_store::write(&beside, &service.recording).map_err(anyhow::Error::from);
     let renamed = written.and_then(|()| fs::rename(&beside, output).with_context(|| output.display().to_string()));
     if renamed.is_err() {
         // What was written so far is of no use; that it cannot be removed would hide the real error.

@@ -6,7 +6,6 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use fathom_collectors::recorder::{self, End, Plan, Recorded, Watcher};
 use fathom_collectors::{Refusal, Target, collectors};
-use fathom_evidence::folder;
 use fathom_report::recorded::{self, RecordedPart};
 use fathom_report::{json, units};
 
@@ -170,7 +169,7 @@ pub(super) fn default_name(target: &Target, terminal: &Terminal) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
     let program: String = program.chars().take(40).map(plain).collect();
     let time = jiff::Zoned::now().with_time_zone(terminal.zone.clone()).strftime("%Y%m%d-%H%M%S");
-    format!("{}-{}-{time}.{}", program.trim_start_matches(['.', '-']), target.pid, folder::EXTENSION)
+    format!("{}-{}-{time}.{}", program.trim_start_matches(['.', '-']), target.pid, fathom_store::EXTENSION)
 }
 
 fn sum_up(output: &Path, target: &Target, recorded: Recorded) -> Result<recorded::Recorded> {

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fathom_evidence::folder;
 use fathom_readers::{LoadError, Reader};
 
 /// The name of Fathom's own format among the formats.
@@ -32,7 +31,7 @@ pub(super) enum Item {
 pub(super) fn find(paths: &[PathBuf]) -> Found {
     let mut found = Found::default();
     for path in paths {
-        if folder::is_recording(path) {
+        if fathom_store::is_recording(path) {
             found.add_recording(path);
         } else if path.is_dir() {
             found.add_folder(path);
@@ -82,7 +81,7 @@ impl Found {
     }
 
     fn add_entry(&mut self, entry: &Path, skipped: &mut Vec<String>) {
-        if folder::is_recording(entry) {
+        if fathom_store::is_recording(entry) {
             return self.add_recording(entry);
         }
         if entry.is_dir() || !self.is_new(entry) {

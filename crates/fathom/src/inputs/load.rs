@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use fathom_evidence::kinds::loss;
-use fathom_evidence::{Recording, Table, folder};
+use fathom_evidence::{Recording, Table};
 use fathom_readers::{LoadOptions, Reader};
 
 use super::Traits;
@@ -100,7 +100,7 @@ impl Job {
     fn run(self, options: &LoadOptions) -> Result<Source, String> {
         match self {
             Job::Recording(path) => {
-                let recording = folder::open(&path).map_err(|error| error.to_string())?;
+                let recording = fathom_store::open(&path).map_err(|error| error.to_string())?;
                 Ok(Source { paths: vec![path], format: RECORDING, recording })
             }
             Job::Files(reader, paths) => {

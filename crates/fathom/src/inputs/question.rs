@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use clap::error::ErrorKind;
-use fathom_evidence::{Recording, folder};
+use fathom_evidence::Recording;
 use fathom_report::units;
 
 use super::{Hints, Service, services};
@@ -81,7 +81,7 @@ impl Question {
 fn newest_recording() -> Result<PathBuf> {
     let written = |path: &PathBuf| fs::metadata(path).and_then(|data| data.modified()).ok();
     let entries = fs::read_dir(".").context("this folder")?.flatten().map(|entry| PathBuf::from(entry.file_name()));
-    let newest = entries.filter(|path| folder::is_recording(path)).max_by_key(written);
+    let newest = entries.filter(|path| fathom_store::is_recording(path)).max_by_key(written);
     newest.context("no recording in this folder: name a file or folder, or make one with fathom record")
 }
 

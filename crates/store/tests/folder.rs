@@ -4,15 +4,22 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::UInt32Type;
-use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
+use arrow_array::types::{Int32Type, UInt16Type, UInt32Type};
+use arrow_array::{
+    Array as _, ArrayRef, DictionaryArray, LargeStringArray, PrimitiveArray, RecordBatch, StringArray, StringViewArray,
+    UInt32Array,
+};
+use arrow_schema::DataType;
 use fathom_evidence::kinds::{event, frame, loss};
-use fathom_evidence::tables::Sample;
-use fathom_evidence::{Frame, FrameId, Recording, StackId, Table, folder};
+use fathom_evidence::tables::{Fact, Sample};
+use fathom_evidence::{Frame, FrameId, Recording, Table};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
 
 fn sample_recording() -> Recording {
     let mut r = Recording::default();
@@ -72,8 +79,8 @@ fn says(r: &Recording) -> Vec<String> {
 fn written_at_once_and_read_back() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.fathom");
-    folder::write(&path, &sample_recording()).unwrap();
-    let back = folder::open(&path).unwrap();
+    fathom_store::write(&path, &sample_recording()).unwrap();
+    let back = fathom_store::open(&path).unwrap();
     assert_eq!(says(&back), says(&sample_recording()));
     assert_eq!(back.fact("recording", "schema_version"), Some("1"));
 }
@@ -82,7 +89,7 @@ fn written_at_once_and_read_back() {
 fn grown_in_steps_read_unfinished_then_finished() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.fathom");
-    let mut writer = folder::FolderWriter::create(&path).unwrap();
+    let mut writer = fathom_store::FolderWriter::create(&path).unwrap();
     let mut growing = sample_recording();
     let mut whole = sample_recording();
     writer.flush(&mut growing).unwrap();
@@ -92,12 +99,12 @@ fn grown_in_steps_read_unfinished_then_finished() {
         push_sample(r, 13, "main", "late");
     }
     writer.flush(&mut growing).unwrap();
-    assert_eq!(says(&folder::open(&path).unwrap()), says(&whole), "unfinished");
+    assert_eq!(says(&fathom_store::open(&path).unwrap()), says(&whole), "unfinished");
     drop(writer);
-    let finished = folder::Finishing::begin(&path).unwrap().end().unwrap();
+    let finished = fathom_store::Finishing::begin(&path).unwrap().end().unwrap();
     assert_eq!(finished.rows, whole.row_counts());
     assert!(!has_streams(&path));
-    assert_eq!(says(&folder::open(&path).unwrap()), says(&whole), "finished");
+    assert_eq!(says(&fathom_store::open(&path).unwrap()), says(&whole), "finished");
 }
 
 fn has_streams(path: &Path) -> bool {
@@ -108,14 +115,14 @@ fn has_streams(path: &Path) -> bool {
 fn a_stream_cut_anywhere_gives_what_is_whole_and_a_loss() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.fathom");
-    let mut writer = folder::FolderWriter::create(&path).unwrap();
+    let mut writer = fathom_store::FolderWriter::create(&path).unwrap();
     writer.flush(&mut sample_recording()).unwrap();
     drop(writer);
     let stream = path.join("samples.arrows");
     let bytes = fs::read(&stream).unwrap();
     for cut in (0..bytes.len()).step_by(7) {
         fs::write(&stream, &bytes[..cut]).unwrap();
-        let back = folder::open(&path).unwrap();
+        let back = fathom_store::open(&path).unwrap();
         assert!(back.samples.is_empty() || back.samples.len() == 2, "cut at {cut}");
         assert_eq!(back.counters.len(), 1, "cut at {cut}");
     }
@@ -131,14 +138,14 @@ fn what_readers_find_is_added_at_the_end() {
     read.absorb(sample_recording());
     let mut whole = sample_recording();
     whole.absorb(read.clone());
-    let mut writer = folder::FolderWriter::create(&path).unwrap();
+    let mut writer = fathom_store::FolderWriter::create(&path).unwrap();
     writer.flush(&mut sample_recording()).unwrap();
-    let mut finishing = folder::Finishing::begin(&path).unwrap();
+    let mut finishing = fathom_store::Finishing::begin(&path).unwrap();
     finishing.add(read).unwrap();
     assert!(has_streams(&path), "whole until the end");
     let finished = finishing.end().unwrap();
     assert_eq!(finished.rows, whole.row_counts());
-    assert_eq!(says(&folder::open(&path).unwrap()), says(&whole));
+    assert_eq!(says(&fathom_store::open(&path).unwrap()), says(&whole));
 }
 
 /// Other writers number their stacks as they like.
@@ -146,13 +153,13 @@ fn what_readers_find_is_added_at_the_end() {
 fn stacks_with_gaps_and_repetitions_are_renumbered() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.fathom");
-    folder::write(&path, &sample_recording()).unwrap();
-    let expected = says(&folder::open(&path).unwrap());
+    fathom_store::write(&path, &sample_recording()).unwrap();
+    let expected = says(&fathom_store::open(&path).unwrap());
     for ids in [[1, 2, 3], [7, 2_000_000_000, 9], [3, 1, 2]] {
         renumber_stacks(&path, &ids);
-        assert_eq!(says(&folder::open(&path).unwrap()), expected, "{ids:?}");
-        folder::Finishing::begin(&path).unwrap().end().unwrap();
-        assert_eq!(says(&folder::open(&path).unwrap()), expected, "{ids:?}, finished");
+        assert_eq!(says(&fathom_store::open(&path).unwrap()), expected, "{ids:?}");
+        fathom_store::Finishing::begin(&path).unwrap().end().unwrap();
+        assert_eq!(says(&fathom_store::open(&path).unwrap()), expected, "{ids:?}, finished");
     }
 }
 
@@ -161,23 +168,32 @@ fn renumber_stacks(path: &Path, ids: &[u32]) {
     let new = |old: u32| if old == 0 { 0 } else { ids[old as usize - 1] };
     for (table, columns) in [("stacks", &["stack_id", "parent_id"][..]), ("samples", &["stack_id"])] {
         let file = path.join(format!("{table}.parquet"));
-        let reader = ParquetRecordBatchReaderBuilder::try_new(fs::File::open(&file).unwrap()).unwrap().build().unwrap();
-        let batches: Vec<RecordBatch> = reader.map(|batch| renumbered(&batch.unwrap(), columns, new)).collect();
-        let mut writer = ArrowWriter::try_new(fs::File::create(&file).unwrap(), batches[0].schema(), None).unwrap();
-        batches.iter().for_each(|batch| writer.write(batch).unwrap());
-        writer.close().unwrap();
+        let batches: Vec<RecordBatch> = read(&file).iter().map(|batch| renumbered(batch, columns, new)).collect();
+        write_as(&file, &batches, None);
     }
+}
+
+fn read(file: &Path) -> Vec<RecordBatch> {
+    let file = fs::File::open(file).unwrap();
+    ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap().map(Result::unwrap).collect()
+}
+
+fn write_as(file: &Path, batches: &[RecordBatch], properties: Option<WriterProperties>) {
+    let file = fs::File::create(file).unwrap();
+    let mut writer = ArrowWriter::try_new(file, batches[0].schema(), properties).unwrap();
+    batches.iter().for_each(|batch| writer.write(batch).unwrap());
+    writer.close().unwrap();
 }
 
 fn renumbered(batch: &RecordBatch, columns: &[&str], new: impl Fn(u32) -> u32) -> RecordBatch {
     let schema = batch.schema();
-    let column = |(index, field): (usize, &std::sync::Arc<arrow_schema::Field>)| -> ArrayRef {
+    let column = |(index, field): (usize, &Arc<arrow_schema::Field>)| -> ArrayRef {
         let array = batch.column(index);
         if !columns.contains(&field.name().as_str()) {
             return array.clone();
         }
         let ids = array.as_primitive::<UInt32Type>().values().iter().map(|id| new(*id));
-        std::sync::Arc::new(UInt32Array::from_iter_values(ids))
+        Arc::new(UInt32Array::from_iter_values(ids))
     };
     let columns = schema.fields().iter().enumerate().map(column).collect();
     RecordBatch::try_new(schema.clone(), columns).unwrap()
@@ -189,7 +205,7 @@ fn texts_of_rows_are_forgotten_and_those_of_frames_and_threads_stay() {
     let (stacks, threads) = (stacks_of(&recording), recording.threads.len());
     let mut writer_saw = recording.clone();
     let dir = tempfile::tempdir().unwrap();
-    folder::FolderWriter::create(&dir.path().join("a.fathom")).unwrap().flush(&mut recording).unwrap();
+    fathom_store::FolderWriter::create(&dir.path().join("a.fathom")).unwrap().flush(&mut recording).unwrap();
     assert!(recording.strings.find("söme line").is_some());
     recording.forget_texts_of_rows();
     assert_eq!(recording.strings.find("söme line"), None);
@@ -206,45 +222,93 @@ fn stacks_of(r: &Recording) -> Vec<String> {
 #[test]
 fn folders_that_are_no_recordings_are_refused_with_a_reason() {
     let dir = tempfile::tempdir().unwrap();
-    let message = folder::open(dir.path()).unwrap_err().to_string();
+    let message = fathom_store::open(dir.path()).unwrap_err().to_string();
     assert!(message.contains("no table of a recording"), "{message}");
 
     let newer = dir.path().join("new.fathom");
     let mut r = sample_recording();
-    folder::write(&newer, &r).unwrap();
+    fathom_store::write(&newer, &r).unwrap();
     r.add_fact("recording", "schema_version", "99", "test");
     fs::remove_dir_all(&newer).unwrap();
-    let mut writer = folder::FolderWriter::create(&newer).unwrap();
+    let mut writer = fathom_store::FolderWriter::create(&newer).unwrap();
     writer.flush(&mut r).unwrap();
-    let message = folder::open(&newer).unwrap_err().to_string();
+    let message = fathom_store::open(&newer).unwrap_err().to_string();
     assert!(message.contains("schema version 99"), "{message}");
 
     fs::write(newer.join("spans.parquet"), b"PAR1 nonsense").unwrap();
-    assert!(folder::open(&newer).is_err());
+    assert!(fathom_store::open(&newer).is_err());
 }
 
+/// Whoever reads a table with other tools and writes it back: compressed as pyarrow, DuckDB and Spark do it, texts in the forms
+/// that they and Polars choose.
 #[test]
-fn merging_renumbers_ids() {
-    let mut left = Recording::default();
-    push_sample(&mut left, 1, "other", "thing");
-    left.absorb(sample_recording());
-    assert_eq!(left.samples.len(), 3);
-    assert_eq!(stacks_of(&left), ["thing<other", "work<main", "wait<main"]);
-    assert_eq!(left.fact("jvm", "version"), Some("25.0.3"));
-    assert_eq!(left.stacks.leaf_to_root(StackId(9_999)).count(), 0);
-    assert_eq!(left.time_range_ns(), Some((1, 30)));
-}
-
-#[test]
-fn the_page_about_the_schema_is_current() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema.md");
-    let page = fathom_evidence::schema::page();
-    if std::env::var_os("FATHOM_BLESS").is_some() {
-        fs::write(path, &page).unwrap();
+fn tables_that_other_programs_wrote_are_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.fathom");
+    let mut recording = sample_recording();
+    recording.facts.push(Fact::default());
+    fathom_store::write(&path, &recording).unwrap();
+    let expected = says(&fathom_store::open(&path).unwrap());
+    let key = |index: DataType, text: DataType| DataType::Dictionary(Box::new(index), Box::new(text));
+    for text in [
+        DataType::Utf8,
+        DataType::LargeUtf8,
+        DataType::Utf8View,
+        key(DataType::Int32, DataType::Utf8),
+        key(DataType::UInt16, DataType::LargeUtf8),
+    ] {
+        for table in ["facts", "samples", "spans", "frames", "threads", "losses"] {
+            let file = path.join(format!("{table}.parquet"));
+            let batches: Vec<RecordBatch> = read(&file).iter().map(|batch| with_texts_as(batch, &text)).collect();
+            let snappy = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+            write_as(&file, &batches, Some(snappy));
+        }
+        assert_eq!(says(&fathom_store::open(&path).unwrap()), expected, "{text}");
     }
-    let committed = fs::read_to_string(path).unwrap_or_default();
-    assert!(
-        committed == page,
-        "docs/schema.md is not what the code says: run FATHOM_BLESS=1 cargo test -p fathom-evidence"
-    );
+}
+
+fn with_texts_as(batch: &RecordBatch, wanted: &DataType) -> RecordBatch {
+    let columns = batch.columns().iter().map(|array| match texts_of(array) {
+        Some(texts) => as_type(texts, wanted),
+        None => array.clone(),
+    });
+    let named = batch.schema().fields().iter().map(|field| field.name().clone()).zip(columns).collect::<Vec<_>>();
+    RecordBatch::try_from_iter_with_nullable(named.into_iter().map(|(name, array)| (name, array, true))).unwrap()
+}
+
+/// The texts of a column, none for an empty one.
+fn texts_of(array: &ArrayRef) -> Option<Vec<Option<String>>> {
+    let (keys, values) = match array.as_any_dictionary_opt() {
+        Some(dictionary) => (dictionary.normalized_keys(), dictionary.values().clone()),
+        None => ((0..array.len()).collect(), array.clone()),
+    };
+    let value = |row: usize| match values.data_type() {
+        DataType::Utf8 => values.as_string::<i32>().value(row),
+        DataType::LargeUtf8 => values.as_string::<i64>().value(row),
+        _ => values.as_string_view().value(row),
+    };
+    let is_text = matches!(values.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+    let text = |(row, key): (usize, &usize)| {
+        Some(*key).filter(|key| !array.is_null(row) && !values.is_null(*key)).map(&value).unwrap_or_default().to_owned()
+    };
+    let texts = || keys.iter().enumerate().map(text).map(|text| Some(text).filter(|text| !text.is_empty()));
+    is_text.then(|| texts().collect())
+}
+
+fn as_type(texts: Vec<Option<String>>, wanted: &DataType) -> ArrayRef {
+    match wanted {
+        DataType::Utf8 => Arc::new(StringArray::from(texts)),
+        DataType::LargeUtf8 => Arc::new(LargeStringArray::from(texts)),
+        DataType::Utf8View => Arc::new(StringViewArray::from_iter(texts)),
+        DataType::Dictionary(index, text) => {
+            let keys = texts.iter().enumerate().map(|(row, text)| text.is_some().then_some(row as u16));
+            let keys: PrimitiveArray<UInt16Type> = keys.collect();
+            let values = as_type(texts, text);
+            match index.as_ref() {
+                DataType::UInt16 => Arc::new(DictionaryArray::new(keys, values)),
+                _ => Arc::new(DictionaryArray::new(keys.unary::<_, Int32Type>(i32::from), values)),
+            }
+        }
+        other => panic!("{other} is no type of texts"),
+    }
 }

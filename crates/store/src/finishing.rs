@@ -9,16 +9,16 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
 
-use super::{
-    FolderError, MovedStacks, TableWriter, add_cut, each_batch, format_error, io_error, open_dictionaries,
-    write_dictionaries, write_parquet,
-};
-use crate::dictionaries::Strings;
-use crate::kinds::subject;
-use crate::recording::{Recording, RowCounts};
-use crate::schema::SCHEMA_VERSION;
-use crate::table::Table;
-use crate::tables::{Clocks, Counters, Logs, Samples, Spans};
+use fathom_evidence::kinds::subject;
+use fathom_evidence::schema::SCHEMA_VERSION;
+use fathom_evidence::tables::{Clocks, Counters, Logs, Samples, Spans};
+use fathom_evidence::{Finished, Recording, RowCounts, Strings, Table};
+
+use crate::batch::{append_batch, schema};
+use crate::dictionaries::MovedStacks;
+use crate::error::{FolderError, format_error, io_error};
+use crate::opened::{add_cut, each_batch, open_dictionaries};
+use crate::whole::{TableWriter, write_dictionaries, write_parquet};
 
 /// A recording that is being finished.
 pub struct Finishing {
@@ -30,15 +30,6 @@ pub struct Finishing {
     counters: TableWriter<Counters>,
     logs: TableWriter<Logs>,
     clocks: TableWriter<Clocks>,
-}
-
-/// What a recording that was finished holds.
-#[derive(Debug)]
-pub struct Finished {
-    /// Rows of each table.
-    pub rows: RowCounts,
-    /// Its facts, losses and dictionaries; none of its other rows.
-    pub kept: Recording,
 }
 
 impl Finishing {
@@ -115,7 +106,7 @@ fn copy<T: Table>(
     moved: &MovedStacks,
     renumber: impl Fn(&MovedStacks, &mut T),
 ) -> Result<Option<&'static str>, FolderError> {
-    let schema = T::arrow_schema();
+    let schema = schema::<T>();
     each_batch(folder, T::NAME, |batch| {
         // What this program wrote needs no change.
         if moved.none() && *batch.schema() == schema {
@@ -129,7 +120,7 @@ fn copy<T: Table>(
 
 fn read<T: Table>(batch: &RecordBatch) -> Result<(T, Strings), arrow_schema::ArrowError> {
     let (mut table, mut strings) = (T::default(), Strings::default());
-    table.append_batch(batch, &mut strings)?;
+    append_batch(&mut table, batch, &mut strings)?;
     Ok((table, strings))
 }
 

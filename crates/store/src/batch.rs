@@ -1,0 +1,146 @@
+//! Tables to Arrow and back. The columns of a table are those that it shows, and nothing here knows any of them by name.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int32Type, Int64Type, UInt32Type};
+use arrow_array::{Array, ArrayRef, DictionaryArray, PrimitiveArray, RecordBatch, StringArray, UInt32Array};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+use fathom_evidence::{Column, ColumnDoc, ColumnMut, ColumnType, StackId, StrId, Strings, Table};
+use rustc_hash::FxHashMap;
+
+/// Rows per batch; bounds what a reader has to hold at once.
+pub(crate) const BATCH_ROWS: usize = 1 << 16;
+
+/// Arrow types of a table's columns.
+pub(crate) fn schema<T: Table>() -> Schema {
+    let field = |column: &ColumnDoc| Field::new(column.name, data_type(column.column_type), false);
+    Schema::new(T::columns().iter().map(field).collect::<Vec<_>>())
+}
+
+fn data_type(column_type: ColumnType) -> DataType {
+    match column_type {
+        ColumnType::Int64 => DataType::Int64,
+        ColumnType::Int32 => DataType::Int32,
+        ColumnType::UInt32 => DataType::UInt32,
+        ColumnType::Float64 => DataType::Float64,
+        ColumnType::Utf8 => DataType::Dictionary(Box::new(DataType::UInt32), Box::new(DataType::Utf8)),
+    }
+}
+
+pub(crate) fn batches<'a, T: Table>(
+    table: &'a T,
+    strings: &'a Strings,
+) -> impl Iterator<Item = Result<RecordBatch, ArrowError>> + 'a {
+    (0..table.len())
+        .step_by(BATCH_ROWS)
+        .map(move |start| to_batch(table, start..table.len().min(start + BATCH_ROWS), strings))
+}
+
+/// Rows as Arrow arrays, with text instead of string ids.
+fn to_batch<T: Table>(table: &T, rows: Range<usize>, strings: &Strings) -> Result<RecordBatch, ArrowError> {
+    let columns = table.values().iter().map(|column| to_array(column, rows.clone(), strings)).collect();
+    RecordBatch::try_new(Arc::new(schema::<T>()), columns)
+}
+
+fn to_array(column: &Column, rows: Range<usize>, strings: &Strings) -> ArrayRef {
+    match column {
+        Column::Int64(values) => numbers::<Int64Type>(values[rows].iter().copied()),
+        Column::Int32(values) => numbers::<Int32Type>(values[rows].iter().copied()),
+        Column::UInt32(values) => numbers::<UInt32Type>(values[rows].iter().copied()),
+        Column::Float64(values) => numbers::<Float64Type>(values[rows].iter().copied()),
+        Column::Stack(values) => numbers::<UInt32Type>(values[rows].iter().map(|id| id.0)),
+        Column::Text(values) => texts(&values[rows], strings),
+    }
+}
+
+fn numbers<P: ArrowPrimitiveType>(values: impl Iterator<Item = P::Native>) -> ArrayRef {
+    Arc::new(PrimitiveArray::<P>::from_iter_values(values))
+}
+
+fn texts(column: &[StrId], strings: &Strings) -> ArrayRef {
+    let mut used: Vec<StrId> = Vec::new();
+    let mut key_of: FxHashMap<StrId, u32> = FxHashMap::default();
+    let keys = column.iter().map(|id| {
+        *key_of.entry(*id).or_insert_with(|| {
+            used.push(*id);
+            used.len() as u32 - 1
+        })
+    });
+    let keys = UInt32Array::from_iter_values(keys.collect::<Vec<_>>());
+    let values = StringArray::from_iter_values(used.iter().map(|id| strings.get(*id)));
+    Arc::new(DictionaryArray::<UInt32Type>::new(keys, Arc::new(values)))
+}
+
+/// Appends the rows of a batch. Columns that are missing there (an older writer) are zero.
+pub(crate) fn append_batch<T: Table>(
+    table: &mut T,
+    batch: &RecordBatch,
+    strings: &mut Strings,
+) -> Result<(), ArrowError> {
+    for (doc, mut column) in T::columns().iter().zip(table.values_mut()) {
+        match batch.column_by_name(doc.name) {
+            Some(array) => append_array(&mut column, array, strings).ok_or_else(|| foreign(doc, array))?,
+            None => append_zeros(&mut column, batch.num_rows()),
+        }
+    }
+    Ok(())
+}
+
+fn foreign(doc: &ColumnDoc, array: &ArrayRef) -> ArrowError {
+    ArrowError::SchemaError(format!("column {} is {}, expected {}", doc.name, array.data_type(), doc.column_type))
+}
+
+fn append_zeros(column: &mut ColumnMut, rows: usize) {
+    match column {
+        ColumnMut::Int64(values) => values.resize(values.len() + rows, 0),
+        ColumnMut::Int32(values) => values.resize(values.len() + rows, 0),
+        ColumnMut::UInt32(values) => values.resize(values.len() + rows, 0),
+        ColumnMut::Float64(values) => values.resize(values.len() + rows, 0.0),
+        ColumnMut::Stack(values) => values.resize(values.len() + rows, StackId(0)),
+        ColumnMut::Text(values) => values.resize(values.len() + rows, StrId(0)),
+    }
+}
+
+/// `None` when the array is of another type.
+fn append_array(column: &mut ColumnMut, array: &dyn Array, strings: &mut Strings) -> Option<()> {
+    match column {
+        ColumnMut::Int64(values) => values.extend_from_slice(array.as_primitive_opt::<Int64Type>()?.values()),
+        ColumnMut::Int32(values) => values.extend_from_slice(array.as_primitive_opt::<Int32Type>()?.values()),
+        ColumnMut::UInt32(values) => values.extend_from_slice(array.as_primitive_opt::<UInt32Type>()?.values()),
+        ColumnMut::Float64(values) => values.extend_from_slice(array.as_primitive_opt::<Float64Type>()?.values()),
+        ColumnMut::Stack(values) => {
+            values.extend(array.as_primitive_opt::<UInt32Type>()?.values().iter().map(|id| StackId(*id)));
+        }
+        ColumnMut::Text(values) => append_texts(values, array, strings)?,
+    }
+    Some(())
+}
+
+fn append_texts(column: &mut Vec<StrId>, array: &dyn Array, strings: &mut Strings) -> Option<()> {
+    let Some(dictionary) = array.as_any_dictionary_opt() else {
+        column.extend(plain_texts(array)?.map(|text| strings.intern(text)));
+        return Some(());
+    };
+    let ids: Vec<StrId> = plain_texts(dictionary.values().as_ref())?.map(|text| strings.intern(text)).collect();
+    // Without a text there is no key to normalize.
+    let keys = if ids.is_empty() { vec![0; array.len()] } else { dictionary.normalized_keys() };
+    let id_of = |(row, key): (usize, usize)| {
+        if array.is_null(row) { StrId(0) } else { ids.get(key).copied().unwrap_or_default() }
+    };
+    column.extend(keys.into_iter().enumerate().map(id_of));
+    Some(())
+}
+
+/// The texts of a column in one of the forms that other writers choose; none is the empty text.
+fn plain_texts(array: &dyn Array) -> Option<Box<dyn Iterator<Item = &str> + '_>> {
+    let texts: Box<dyn Iterator<Item = Option<&str>>> = if let Some(texts) = array.as_string_opt::<i32>() {
+        Box::new(texts.iter())
+    } else if let Some(texts) = array.as_string_opt::<i64>() {
+        Box::new(texts.iter())
+    } else {
+        Box::new(array.as_string_view_opt()?.iter())
+    };
+    Some(Box::new(texts.map(Option::unwrap_or_default)))
+}

@@ -1,0 +1,56 @@
+//! A recording on disk: a folder `NAME.fathom/` of one file per table.
+//!
+//! While a recording is being written each table is an Arrow IPC stream that grows by whole
+//! batches, so that a killed writer loses at most what it had not yet flushed. [`Finishing`] turns the
+//! streams into Parquet. Opening takes the Parquet file of a table or else its stream, up to the
+//! last whole batch. Constraints:
+//!
+//! * **One crate knows Arrow's and Parquet's tables.** Building them takes longer than all that thinks about recordings.
+//! * **No list of columns.** Tables show theirs ([`fathom_evidence::Table::values`]).
+//! * **Files of others.** A folder may be damaged, cut or made by another program; nothing in it is believed.
+
+mod batch;
+mod dictionaries;
+mod error;
+mod finishing;
+mod growing;
+mod opened;
+mod whole;
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+pub use error::FolderError;
+use error::io_error;
+pub use finishing::Finishing;
+pub use growing::FolderWriter;
+pub use opened::open;
+pub use whole::write;
+
+/// Ending of a recording's folder.
+pub const EXTENSION: &str = "fathom";
+
+/// Whether `path` is a folder that holds tables.
+pub fn is_recording(path: &Path) -> bool {
+    let has = |name: &str| parquet_path(path, name).is_file() || stream_path(path, name).is_file();
+    path.is_dir() && ["facts", "samples", "spans", "counters", "logs", "losses"].iter().any(|name| has(name))
+}
+
+fn create_file(path: &Path) -> Result<File, FolderError> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(|e| io_error(path, e))
+}
+
+fn parquet_path(folder: &Path, table: &str) -> PathBuf {
+    folder.join(format!("{table}.parquet"))
+}
+
+/// The Parquet file of a table or else its stream.
+fn stored_path(folder: &Path, table: &str) -> PathBuf {
+    let finished = parquet_path(folder, table);
+    if finished.is_file() { finished } else { stream_path(folder, table) }
+}
+
+fn stream_path(folder: &Path, table: &str) -> PathBuf {
+    folder.join(format!("{table}.arrows"))
+}

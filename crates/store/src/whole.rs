@@ -1,0 +1,97 @@
+//! Writing tables as Parquet, each at once or batch by batch.
+
+use std::fs::{self, DirBuilder, File};
+use std::marker::PhantomData;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use fathom_evidence::kinds::subject;
+use fathom_evidence::schema::SCHEMA_VERSION;
+use fathom_evidence::{Recording, Strings, Table};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::WriterProperties;
+
+use crate::batch::{batches, schema};
+use crate::dictionaries::{Written, dictionary_tables};
+use crate::error::{FolderError, format_error, io_error};
+use crate::{create_file, parquet_path};
+
+/// Rows that Parquet compresses together; bounds what a writer has to hold at once.
+const GROUP_ROWS: usize = 1 << 18;
+
+/// Writes a whole recording at once.
+pub fn write(folder: &Path, recording: &Recording) -> Result<(), FolderError> {
+    DirBuilder::new().mode(0o700).create(folder).map_err(|e| io_error(folder, e))?;
+    write_tables(folder, recording)
+}
+
+fn write_tables(folder: &Path, recording: &Recording) -> Result<(), FolderError> {
+    let strings = &recording.strings;
+    write_dictionaries(folder, recording)?;
+    let mut stamped = Recording { strings: strings.clone(), facts: recording.facts.clone(), ..Recording::default() };
+    stamped.add_fact(subject::RECORDING, "schema_version", &SCHEMA_VERSION.to_string(), "fathom");
+    write_parquet(folder, &stamped.facts, &stamped.strings)?;
+    write_parquet(folder, &recording.samples, strings)?;
+    write_parquet(folder, &recording.spans, strings)?;
+    write_parquet(folder, &recording.counters, strings)?;
+    write_parquet(folder, &recording.logs, strings)?;
+    write_parquet(folder, &recording.losses, strings)?;
+    write_parquet(folder, &recording.clocks, strings)
+}
+
+pub(crate) fn write_dictionaries(folder: &Path, recording: &Recording) -> Result<(), FolderError> {
+    let (threads, frames, stacks) = dictionary_tables(recording, &Written::default());
+    write_parquet(folder, &threads, &recording.strings)?;
+    write_parquet(folder, &frames, &recording.strings)?;
+    write_parquet(folder, &stacks, &recording.strings)
+}
+
+pub(crate) fn write_parquet<T: Table>(folder: &Path, table: &T, strings: &Strings) -> Result<(), FolderError> {
+    let mut writer = TableWriter::<T>::create(folder)?;
+    writer.append(table, strings)?;
+    writer.close()
+}
+
+/// The Parquet file of a table, which has its name when it is whole: a crash leaves the old file or the new one.
+pub(crate) struct TableWriter<T> {
+    pub(crate) path: PathBuf,
+    writer: ArrowWriter<File>,
+    pub(crate) rows: usize,
+    table: PhantomData<T>,
+}
+
+impl<T: Table> TableWriter<T> {
+    pub(crate) fn create(folder: &Path) -> Result<TableWriter<T>, FolderError> {
+        let path = parquet_path(folder, T::NAME);
+        let unfinished = path.with_extension("unfinished");
+        let _ = fs::remove_file(&unfinished);
+        let file = create_file(&unfinished)?;
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_max_row_group_row_count(Some(GROUP_ROWS))
+            .build();
+        let writer = ArrowWriter::try_new(file, Arc::new(schema::<T>()), Some(properties));
+        let writer = writer.map_err(|e| format_error(&path, &e))?;
+        Ok(TableWriter { path, writer, rows: 0, table: PhantomData })
+    }
+
+    pub(crate) fn append(&mut self, table: &T, strings: &Strings) -> Result<(), FolderError> {
+        for batch in batches(table, strings) {
+            self.write(&batch.map_err(|e| format_error(&self.path, &e))?)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<(), FolderError> {
+        self.rows += batch.num_rows();
+        self.writer.write(batch).map_err(|e| format_error(&self.path, &e))
+    }
+
+    pub(crate) fn close(self) -> Result<(), FolderError> {
+        self.writer.close().map_err(|e| format_error(&self.path, &e))?;
+        fs::rename(self.path.with_extension("unfinished"), &self.path).map_err(|e| io_error(&self.path, e))
+    }
+}
