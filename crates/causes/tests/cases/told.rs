@@ -25,13 +25,18 @@ fn of<'a>(answer: &'a Explanation, id: &str) -> Option<&'a CauseVerdict> {
 }
 
 /// Whether an answer says that nothing was slow, rather than that nothing is known of it.
-pub(crate) fn is_all_clear(answer: &Explanation) -> bool {
-    let json = serde_json::to_value(answer).unwrap_or_default();
+fn is_all_clear(answer: &Explanation) -> bool {
+    says_all_clear(&serde_json::to_value(answer).unwrap_or_default())
+}
+
+/// The same of an answer as JSON.
+pub(crate) fn says_all_clear(json: &Value) -> bool {
     let says_so = match &json["headline"] {
         Value::String(headline) => headline.contains("nothing was slow"),
         _ => true,
     };
-    answer.slow.is_empty() && says_so
+    let was_slow = json["slow"].as_array().is_some_and(|slow| !slow.is_empty());
+    !was_slow && says_so
 }
 
 /// What `less` gets wrong that knows less than `full`: it may be less sure, and must not say the contrary.
