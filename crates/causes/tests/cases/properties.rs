@@ -14,7 +14,7 @@ use fathom_evidence::Recording;
 use libtest_mimic::{Failed, Trial};
 
 use crate::recorders::{BEGIN_NS, record, record_baseline};
-use crate::told::{SHARE_SLACK, contains_both, same, weaker};
+use crate::told::{SHARE_SLACK, agree, contains_both, same, weaker};
 use crate::transform;
 use crate::world::World;
 
@@ -75,6 +75,7 @@ const PROPERTIES: &[(&str, Property)] = &[
     ("idle threads beside", idle_threads),
     ("twice as large", doubled),
     ("two in one", two_in_one),
+    ("asked about its middle", asked_about_its_middle),
 ];
 
 /// The properties as tests.
@@ -204,4 +205,18 @@ fn two_in_one(scenes: &[Scene], index: usize) -> Vec<String> {
     let Some((second, both)) = both else { return Vec::new() };
     let failures = contains_both(&first.answer, &second.answer, &first.explain(&both, 0));
     failures.into_iter().map(|failure| format!("with {}: {failure}", second.world)).collect()
+}
+
+/// A part of the only slow stretch has the same causes as all of it.
+fn asked_about_its_middle(scenes: &[Scene], index: usize) -> Vec<String> {
+    const LEAST_NS: i64 = 9_000_000_000;
+    let scene = &scenes[index];
+    let [slow] = scene.answer.slow.as_slice() else { return Vec::new() };
+    let (from, third) = (slow.from_ns, (slow.to_ns - slow.from_ns) / 3);
+    if 3 * third < LEAST_NS || scene.slow.is_some() {
+        return Vec::new();
+    }
+    let slow = Some((from + third, from + 2 * third));
+    let options = ExplainOptions { slow, baseline: scene.baseline.as_ref() };
+    agree(&scene.answer, &explain(&scene.recording, &options))
 }

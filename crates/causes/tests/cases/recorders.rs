@@ -98,6 +98,8 @@ impl<'a> Recorder<'a> {
 
     fn record(mut self, events: &'a [(When, Event)]) -> Recording {
         self.identity();
+        let lost = self.world.losses.iter().filter(|(recorder, ..)| recorder == self.source);
+        lost.for_each(|(recorder, kind, says)| self.out.add_loss(recorder, kind, 0, says));
         let of_line =
             |(when, event): &'a (_, Event)| instants(when).map(move |(nth, first, at)| (at, nth, first, event));
         let mut all: Vec<_> = events.iter().flat_map(of_line).collect();

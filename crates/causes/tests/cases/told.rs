@@ -80,6 +80,20 @@ pub(crate) fn same(one: &Explanation, other: &Explanation, share_slack: f64) -> 
     one.causes.iter().filter_map(differs).collect()
 }
 
+/// How the answers about a whole and about a part of it contradict each other.
+pub(crate) fn agree(whole: &Explanation, part: &Explanation) -> Vec<String> {
+    let is_main = |cause: &CauseVerdict| is_accused(cause) && cause.share >= MAIN;
+    let differs = |cause: &CauseVerdict| {
+        let other = of(part, &cause.id)?;
+        let is_acquitted = |cause: &CauseVerdict| cause.verdict == Verdict::RuledOut;
+        let turned = is_main(cause) && is_acquitted(other) || is_main(other) && cause.verdict >= Verdict::NotEnough;
+        turned.then(|| {
+            format!("{} {:?} {:.2}, was {:?} {:.2}", cause.id, other.verdict, other.share, cause.verdict, cause.share)
+        })
+    };
+    whole.causes.iter().filter_map(differs).collect()
+}
+
 /// What is missing from the answer to two troubles in one recording, and who is accused of neither alone.
 pub(crate) fn contains_both(first: &Explanation, second: &Explanation, both: &Explanation) -> Vec<String> {
     let is_main = |cause: &&CauseVerdict| is_accused(cause) && cause.share >= MAIN;

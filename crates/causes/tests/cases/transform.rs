@@ -8,6 +8,7 @@ use serde_json::Value;
 
 /// What one collector, or one kind of event of the JVM's recorder, adds to a recording.
 pub(crate) struct Group {
+    /// Of the collector, if it is one.
     pub(crate) name: &'static str,
     source: Source,
     kinds: &'static [&'static str],
@@ -62,15 +63,15 @@ pub(crate) const GROUPS: &[Group] = &[
     group!("safepoints", Jfr, &[span::SAFEPOINT, span::TIME_TO_SAFEPOINT], &[], &[], &["jdk.SafepointBegin"]),
     group!("load of the CPUs", Jfr, &[], &[], &["cpu_process_", "cpu_machine_"], &["jdk.CPULoad"]),
     group!("threads", Other, &[], &[], &["thread_"], &[]),
-    group!("page faults", Other, &[span::PAGE_FAULT], &[], &["page_faults_"], &[]),
+    group!("page_faults", Other, &[span::PAGE_FAULT], &[], &["page_faults_"], &[]),
     group!("scheduler", Other, &[span::RUN_QUEUE_WAIT, span::BLOCKED], &[], &["blocked_", "run_queue_waits_"], &[]),
-    group!("system calls", Other, &[span::SYSTEM_CALL], &[], &["system_calls_"], &[]),
-    group!("block requests", Other, &[span::BLOCK_REQUEST], &[], &["block_"], &[]),
+    group!("system_calls", Other, &[span::SYSTEM_CALL], &[], &["system_calls_"], &[]),
+    group!("block", Other, &[span::BLOCK_REQUEST], &[], &["block_"], &[]),
     group!("drops", Other, &[span::PACKET_DROP], &[], &["packets_"], &[]),
     group!("sockets", Other, &[], &[], &["socket_", "sockets_", "network_"], &[]),
     group!("memory", Other, &[], &[], &["meminfo_", "vmstat_", "process_memory_"], &[]),
     group!("machine", Other, &[span::HOST_STALL], &[], &["machine_", "one_cpu_", "wakeup_"], &[]),
-    group!("control group", Other, &[], &[], &["cgroup_"], &[]),
+    group!("cgroup", Other, &[], &[], &["cgroup_"], &[]),
 ];
 
 /// The recording as it would be had nobody recorded `group`; nothing when nothing of it was recorded.
@@ -106,7 +107,8 @@ fn forget_facts(recording: &Recording, group: &Group, less: &mut Recording) {
     };
     less.facts = Facts::default();
     for fact in recording.facts.rows() {
-        if !is_about(recording.text(fact.subject), recording.text(fact.key)) {
+        let is_its_own = group.source == Source::Other && recording.text(fact.source) == group.name;
+        if !is_its_own && !is_about(recording.text(fact.subject), recording.text(fact.key)) {
             less.facts.push(fact);
         }
     }

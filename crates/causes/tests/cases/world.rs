@@ -6,6 +6,7 @@
 //! flag ReservedCodeCacheSize 6MB
 //! fact host container docker           # subject, key, value of any other fact
 //! thread 11..14 handler-$n
+//! loss live refused "the JVM did not answer"   # recorder, kind, sentence
 //!
 //! 0s..60s every 1s counter cpu_process_ratio user 5%
 //! 0s..60s every 1s counter compile_code_bytes rising 3MB/s from 1MB
@@ -65,6 +66,8 @@ pub(crate) struct World {
     /// Subject, key, value.
     pub(crate) facts: Vec<(String, String, String)>,
     pub(crate) threads: Vec<(i64, String)>,
+    /// Recorder, kind, sentence.
+    pub(crate) losses: Vec<(String, String, String)>,
     pub(crate) events: Vec<(When, Event)>,
     /// What happened in another recording, when the service was well.
     pub(crate) baseline: Vec<(When, Event)>,
@@ -124,6 +127,7 @@ impl World {
             "flag" => self.facts.push(("flag".to_owned(), words.next("flag")?, plain(&words.next("value")?))),
             "fact" => self.facts.push((words.next("subject")?, words.next("key")?, words.next("value")?)),
             "thread" => self.threads(words)?,
+            "loss" => self.losses.push((words.next("recorder")?, words.next("kind")?, words.next("sentence")?)),
             "given" if words.skip("slow") => self.slow = Some(range(&words.next("range")?, time)?),
             "seen" if words.skip("by") => self.views.push(View::of(&words.rest())),
             "expect" => {

@@ -7,15 +7,21 @@
 //! open 1795160870..1795160880          # of which nothing is known
 //! ```
 //!
-//! Everything else in the folder is explained together, as the program does it: once without the files whose names begin
-//! with `latency`, and once with them.
+//! Everything else in the folder is one recording: recordings of `fathom record`, JFR files, GC logs. It is explained without
+//! the files whose names begin with `latency`, and with them; and once more without the JVM's recorder and each collector.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use serde_json::Value;
+use fathom_causes::explanation::Explanation;
+use fathom_causes::{ExplainOptions, explain};
+use fathom_evidence::kinds::event;
+use fathom_evidence::tables::{Counters, Facts, Samples, Spans};
+use fathom_evidence::{Recording, StrId};
+use fathom_readers::{LoadOptions, sniff};
 
 use crate::score::{Answer, Judged, Truth, judge};
+use crate::told::weaker;
+use crate::transform::{GROUPS, without};
 
 const TRUTH: &str = "TRUTH";
 
@@ -45,27 +51,65 @@ fn of_recording(set: &str, folder: &Path) -> Vec<Judged> {
     let (latencies, files): (Vec<PathBuf>, Vec<PathBuf>) = files.partition(|path| name(path).starts_with("latency"));
     let text = std::fs::read_to_string(folder.join(TRUTH)).unwrap_or_default();
     let truth = truth(&text).unwrap_or_else(|error| panic!("{}: {error}", folder.join(TRUTH).display()));
-    let mut mixes = vec![("recording", Vec::new())];
+    let recording = together(Recording::default(), &files);
+    let mut mixes = vec![("recording", recording.clone())];
     if !latencies.is_empty() {
-        mixes.push(("recording+latency", latencies));
+        mixes.push(("recording+latency", together(recording, &latencies)));
     }
-    let of_mix = |(mix, latencies): (&str, Vec<PathBuf>)| {
-        let answer = explained(&files, &latencies);
-        answer.map(|answer| judge(set, &name(folder), mix, &truth, &Answer::from(&answer), Vec::new()))
+    let of_mix = |(mix, recording): (&str, Recording)| {
+        let answer = told(&recording);
+        judge(set, &name(folder), mix, &truth, &Answer::from(&answer), turned(&recording, &answer))
     };
-    mixes.into_iter().filter_map(of_mix).collect()
+    mixes.into_iter().map(of_mix).collect()
 }
 
-/// What the program says; one that refuses says so itself.
-fn explained(files: &[PathBuf], latencies: &[PathBuf]) -> Option<Value> {
-    let mut program = Command::new(env!("CARGO_BIN_EXE_fathom"));
-    program.arg("explain").args(files).arg("--json");
-    latencies.iter().for_each(|file| {
-        program.arg("--latency").arg(file);
+fn together(recording: Recording, files: &[PathBuf]) -> Recording {
+    files.iter().fold(recording, |mut recording, file| {
+        match load(file) {
+            Ok(part) => recording.absorb(part),
+            Err(error) => eprintln!("{}: {error}", file.display()),
+        }
+        recording
+    })
+}
+
+fn load(path: &Path) -> Result<Recording, String> {
+    if fathom_store::is_recording(path) {
+        return fathom_store::open(path).map_err(|error| error.to_string());
+    }
+    let loaded = sniff(path).and_then(|reader| reader.load(&[path.to_owned()], &LoadOptions::default()));
+    loaded.map_err(|error| error.to_string())
+}
+
+fn told(recording: &Recording) -> Explanation {
+    explain(recording, &ExplainOptions::default())
+}
+
+fn turned(recording: &Recording, full: &Explanation) -> Vec<String> {
+    let groups = GROUPS.iter().filter_map(|group| Some((group.name, without(recording, group)?)));
+    let less = groups.chain([("the JVM's recorder", without_jfr(recording))]);
+    let failures = less.flat_map(|(name, less)| {
+        weaker(full, &told(&less)).into_iter().map(move |failure| format!("without {name} {failure}"))
     });
-    let output = program.output().ok()?;
-    eprint!("{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).ok()
+    failures.collect()
+}
+
+/// The recording as it would be had the JVM's recorder not run; its thread names stay, which are known otherwise.
+fn without_jfr(recording: &Recording) -> Recording {
+    let is_jfr = |source: StrId| recording.text(source) == "jfr";
+    let mut less = recording.clone();
+    less.spans = Spans::default();
+    recording.spans.rows().filter(|row| !is_jfr(row.source)).for_each(|row| less.spans.push(row));
+    less.counters = Counters::default();
+    recording.counters.rows().filter(|row| !is_jfr(row.source)).for_each(|row| less.counters.push(row));
+    less.facts = Facts::default();
+    recording.facts.rows().filter(|row| !is_jfr(row.source)).for_each(|row| less.facts.push(row));
+    // Samples do not say who took them: these are the events of the JVM's own recorder.
+    let of_jfr = [event::EXECUTION, event::NATIVE, event::ALLOCATION, event::ALLOCATION_SAMPLED];
+    less.samples = Samples::default();
+    let others = recording.samples.rows().filter(|row| !of_jfr.contains(&recording.text(row.event)));
+    others.for_each(|row| less.samples.push(row));
+    less
 }
 
 fn truth(text: &str) -> Result<Truth, String> {
