@@ -27,6 +27,7 @@ mod transform;
 #[allow(dead_code)]
 mod world;
 
+mod corpus;
 mod given;
 mod labs;
 mod score;
@@ -80,6 +81,7 @@ fn main() -> ExitCode {
     }
     let mut judged: Vec<Judged> = Vec::new();
     if !arguments.only_given {
+        judged.extend(corpus::judged());
         judged.extend(labs::judged());
         judged.extend(worlds::judged());
     }
