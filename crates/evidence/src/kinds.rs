@@ -1,9 +1,8 @@
 //! The words that columns of a recording use: sample events, span kinds, counters, roles, subjects.
 //!
-//! Readers write these constants and causes look for them, so that one thing has one name whatever
-//! its source. Each constant is listed with its meaning and source, and `docs/schema.md` is printed
-//! from the lists. Another word may appear in a column (another event of async-profiler, say);
-//! it is kept but no cause knows it.
+//! Readers write these constants and causes look for them, so that one thing has one name whatever its source. Each
+//! constant is listed with its meaning and source, and `docs/schema.md` is printed from the lists. Another word may
+//! appear in a column (another event of async-profiler, say); it is kept but no cause knows it.
 
 /// A word of a column and what it means.
 #[derive(Debug, Clone, Copy)]
@@ -406,6 +405,8 @@ words! {
         GC_POLICY = "gc_policy";
         /// CPU time of a group of the JVM's own threads since start (`gc_parallel_workers`, `gc_conc_mark`, `vm`).
         JVM_THREADS_CPU_NS = "jvm_threads_cpu_ns";
+        /// Lines of a log read so far, at its first and its last line with a time: the time that the log covers.
+        LOG_LINES_COUNT = "log_lines_count";
     }
 }
 

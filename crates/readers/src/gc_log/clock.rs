@@ -9,8 +9,8 @@ use crate::gc_log::event::Stamp;
 
 const MILLISECOND_NS: i64 = 1_000_000;
 
-/// Uptime that falls by more than this means another JVM; less is lines of two threads changing places.
-const RESTART_NS: i64 = 1_000 * MILLISECOND_NS;
+/// Time that is left before each pause of a log without any time.
+const UNDATED_GAP_NS: i64 = 1_000 * MILLISECOND_NS;
 
 /// A wall clock that is off by more than this from where uptime puts it was set meanwhile.
 const STEP_NS: i64 = 5 * MILLISECOND_NS;
@@ -32,20 +32,29 @@ pub(super) struct Clock {
     anchor: Anchor,
     /// Wall clock less uptime, from lines that have both.
     offset_ns: Option<i64>,
-    last_uptime_ns: i64,
-    /// What is added to the uptime because the JVM was started again.
-    restarts_ns: i64,
     /// Latest instant placed so far.
     pub(super) last_ns: Option<i64>,
-    /// How many times the JVM was started again.
-    pub(super) restarts: u64,
     /// How many instants were placed by the uptime and the anchor.
     pub(super) by_anchor: u64,
+    /// How many pauses have no time in the log.
+    pub(super) undated: u64,
+    /// End of the last of them.
+    undated_end_ns: Option<i64>,
+    /// Whether anything in the log has a time.
+    has_times: bool,
 }
 
 impl Clock {
     pub(super) fn new(anchor: Anchor) -> Clock {
-        Clock { anchor, offset_ns: None, last_uptime_ns: 0, restarts_ns: 0, last_ns: None, restarts: 0, by_anchor: 0 }
+        Clock {
+            anchor,
+            offset_ns: None,
+            last_ns: None,
+            by_anchor: 0,
+            undated: 0,
+            undated_end_ns: None,
+            has_times: false,
+        }
     }
 
     /// The instant of `at`, if the log says anything about it.
@@ -59,10 +68,11 @@ impl Clock {
             (None, Some(uptime)) => match (self.offset_ns, self.anchor, self.last_ns) {
                 // A line with the uptime alone among lines with the wall clock alone.
                 (None, Anchor::Relative, Some(last)) if self.by_anchor == 0 => last,
-                _ => self.by_uptime(uptime),
+                _ => self.by_uptime(at.earlier_runs_ns.saturating_add(uptime)),
             },
             (None, None) => return None,
         };
+        self.has_times = true;
         self.last_ns = Some(self.last_ns.map_or(ns, |last| last.max(ns)));
         Some(ns)
     }
@@ -86,23 +96,47 @@ impl Clock {
         if let Some(offset) = self.offset_ns {
             return offset.saturating_add(uptime_ns);
         }
-        if uptime_ns < self.last_uptime_ns.saturating_sub(RESTART_NS) {
-            self.restarts += 1;
-            self.restarts_ns = self.restarts_ns.saturating_add(self.last_uptime_ns);
-            self.last_uptime_ns = uptime_ns;
-        }
-        self.last_uptime_ns = self.last_uptime_ns.max(uptime_ns);
         self.by_anchor += 1;
-        let origin = match self.anchor {
+        self.origin_ns().saturating_add(uptime_ns)
+    }
+
+    fn origin_ns(&self) -> i64 {
+        match self.anchor {
             Anchor::StartedAt(ns) | Anchor::FileEnd(ns) => ns,
             Anchor::Relative => 0,
+        }
+    }
+
+    /// Where a pause goes whose lines have no time: after what was before it. In a log without any time a second is
+    /// left before each, so that each is seen by itself and many short ones do not look like one long one.
+    pub(super) fn place_undated(&mut self, duration_ns: i64) -> i64 {
+        let before = if self.has_times { 0 } else { UNDATED_GAP_NS };
+        let start = match (self.undated_end_ns, self.last_ns) {
+            (Some(end), Some(last)) => end.max(last).saturating_add(before),
+            (end, last) => end.or(last).unwrap_or_else(|| self.origin_ns()).saturating_add(before),
         };
-        origin.saturating_add(self.restarts_ns).saturating_add(uptime_ns)
+        self.undated += 1;
+        self.undated_end_ns = Some(start.saturating_add(duration_ns));
+        self.last_ns = Some(self.last_ns.map_or(start, |last| last.max(start)));
+        start
+    }
+
+    /// The end of all that was placed.
+    pub(super) fn end_ns(&self) -> Option<i64> {
+        self.last_ns.max(self.undated_end_ns)
+    }
+
+    /// Whether the log has pauses and no time at all, so that nothing in it tells how often they came.
+    pub(super) fn is_undated(&self) -> bool {
+        self.undated > 0 && !self.has_times
     }
 
     /// What has to be said about the times.
-    pub(super) fn losses(&self) -> Vec<(&'static str, i64, String)> {
+    pub(super) fn losses(&self, restarts: u64) -> Vec<(&'static str, i64, String)> {
         let mut found = Vec::new();
+        if self.undated > 0 {
+            found.push((loss::CLOCK_ESTIMATED, count(self.undated), self.says_undated()));
+        }
         if self.by_anchor > 0 && matches!(self.anchor, Anchor::FileEnd(_)) {
             found.push((
                 loss::CLOCK_ESTIMATED,
@@ -113,15 +147,31 @@ impl Clock {
                     .to_owned(),
             ));
         }
-        if self.restarts > 0 {
+        if restarts > 0 && self.by_anchor > 0 {
             let text = format!(
-                "the JVM's uptime falls back {} times: the log holds several runs without wall-clock time; each was put right after the one before",
-                self.restarts
+                "the JVM's uptime falls back {restarts} times: the log holds several runs without wall-clock time; each was put right after the one before",
             );
-            found.push((loss::CLOCK_ESTIMATED, i64::try_from(self.restarts).unwrap_or(i64::MAX), text));
+            found.push((loss::CLOCK_ESTIMATED, count(restarts), text));
         }
         found
     }
+
+    fn says_undated(&self) -> String {
+        let placed = match self.has_times {
+            true => "they were put after what stands before them",
+            false => {
+                "they were put one after the other with a second between them, so that their lengths are right and how often they came is not known"
+            }
+        };
+        format!(
+            "{} pauses have no time in the log: {placed}; log with -Xlog:gc*,safepoint:file=gc.log:time,uptime,level,tags (JDK 8: -XX:+PrintGCDateStamps)",
+            self.undated
+        )
+    }
+}
+
+fn count(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
@@ -133,6 +183,7 @@ mod tests {
             wall_ns: wall_ms.map(|ms| ms * MILLISECOND_NS),
             uptime_ns: uptime_us.map(|us| us * 1_000),
             is_fine: true,
+            ..Stamp::default()
         }
     }
 
@@ -156,8 +207,22 @@ mod tests {
 
     #[test]
     fn uptime_alone_needs_an_anchor_and_survives_restarts() {
-        let stamps = [stamp(None, Some(5_000_000)), stamp(None, Some(4_900_000)), stamp(None, Some(100))];
-        assert_eq!(place(Anchor::StartedAt(1_000_000), &stamps), [Some(5_001_000), Some(4_901_000), Some(5_001_100)]);
+        let again = Stamp { earlier_runs_ns: 5_000_000_000, ..stamp(None, Some(100)) };
+        let stamps = [stamp(None, Some(5_000_000)), stamp(None, Some(1_900_000)), again];
+        assert_eq!(place(Anchor::StartedAt(1_000_000), &stamps), [Some(5_001_000), Some(1_901_000), Some(5_001_100)]);
         assert_eq!(place(Anchor::Relative, &[stamp(None, None)]), [None]);
+    }
+
+    #[test]
+    fn pauses_without_a_time_follow_each_other() {
+        const S: i64 = 1_000_000_000;
+        let mut clock = Clock::new(Anchor::StartedAt(100 * S));
+        assert_eq!([15, 14, 15].map(|s| clock.place_undated(s * S) / S), [101, 117, 132]);
+        assert!(clock.is_undated() && clock.losses(0).len() == 1);
+        // Among others that have one they stay where they stand.
+        let mut clock = Clock::new(Anchor::StartedAt(0));
+        clock.place(stamp(None, Some(7_000_000)));
+        assert_eq!([2, 3].map(|s| clock.place_undated(s * S) / S), [7, 9]);
+        assert!(!clock.is_undated());
     }
 }

@@ -9,13 +9,15 @@ pub(crate) struct Stamp {
     pub(crate) uptime_ns: Option<i64>,
     /// Whether the uptime is finer than milliseconds, and so finer than the wall clock.
     pub(crate) is_fine: bool,
+    /// Length of the runs of the JVM that the log holds before the one that the uptime is of, as far as it tells.
+    pub(crate) earlier_runs_ns: i64,
 }
 
 impl Stamp {
     /// The instant `duration_ns` earlier.
     pub(crate) fn minus(self, duration_ns: i64) -> Stamp {
         let earlier = |ns: i64| ns.saturating_sub(duration_ns);
-        Stamp { wall_ns: self.wall_ns.map(earlier), uptime_ns: self.uptime_ns.map(earlier), is_fine: self.is_fine }
+        Stamp { wall_ns: self.wall_ns.map(earlier), uptime_ns: self.uptime_ns.map(earlier), ..self }
     }
 
     /// Whether the log says nothing about the time.

@@ -30,6 +30,8 @@ struct Sizes {
 pub(super) struct Gathered {
     /// As logged, with empty texts.
     pub(super) pause: Pause<'static>,
+    /// When it began, as placed when its line was read: those that are gathered are handed on later.
+    pub(super) start_ns: Option<i64>,
     pub(super) name: String,
     pub(super) cause: String,
     pub(super) trouble: String,
@@ -47,8 +49,8 @@ pub(super) struct Gather {
 }
 
 impl Gather {
-    /// Takes `event`, and returns a pause that is complete now.
-    pub(super) fn event(&mut self, event: &Event<'_>) -> Option<Gathered> {
+    /// Takes `event`, which began at `start_ns` if it is a pause, and returns a pause that is complete now.
+    pub(super) fn event(&mut self, event: &Event<'_>, start_ns: Option<i64>) -> Option<Gathered> {
         match event {
             Event::Collector(family) => self.family = Some(self.more_exact(*family)),
             Event::RegionSize(bytes) => self.region_bytes = Some(*bytes),
@@ -65,7 +67,7 @@ impl Gather {
             }
             Event::Pause(pause) => {
                 self.family = self.family.or(pause.family);
-                let gathered = self.join(pause);
+                let gathered = Gathered { start_ns, ..self.join(pause) };
                 self.cpu_id = pause.gc_id;
                 return self.untangle(gathered);
             }
@@ -137,6 +139,7 @@ impl Gather {
             name: text(pause.name),
             cause: text(pause.cause),
             trouble: text(pause.trouble),
+            start_ns: None,
         };
         if self.sizes.gc_id == pause.gc_id && pause.gc_id.is_some() {
             let sizes = std::mem::take(&mut self.sizes);

@@ -11,7 +11,7 @@ use fathom_evidence::tables::ClockPair;
 use crate::gc_log::clock::Clock;
 use crate::gc_log::collector::{collector, family_name, scope, whole_collection};
 use crate::gc_log::cycles::{Cycle, Cycles};
-use crate::gc_log::event::{Change, Event, Phase, Safepoint, Stamp};
+use crate::gc_log::event::{Change, Event, Pause, Phase, Safepoint, Stamp};
 use crate::gc_log::gather::{Gather, Gathered, SafepointGather};
 use crate::gc_log::parse::Tally;
 use crate::gc_log::setup;
@@ -59,7 +59,8 @@ impl Loader {
 
     /// Takes one event.
     pub(super) fn event(&mut self, event: &Event<'_>) {
-        if let Some(done) = self.gather.event(event) {
+        let start_ns = if let Event::Pause(pause) = event { self.place_pause(pause) } else { None };
+        if let Some(done) = self.gather.event(event, start_ns) {
             self.pause(&done);
         }
         match event {
@@ -97,6 +98,7 @@ impl Loader {
         for cycle in self.cycles.finish() {
             self.whole(&cycle);
         }
+        self.lines_read(tally);
         self.losses(tally);
         if let Some(family) = self.gather.family {
             self.recording.add_fact(subject::GC, "collector", family_name(family), SOURCE);
@@ -119,6 +121,15 @@ impl Loader {
         is_sane
     }
 
+    /// When a pause began; one without a time comes after what was before it.
+    fn place_pause(&mut self, pause: &Pause<'_>) -> Option<i64> {
+        if !pause.start.is_none() {
+            return self.place(pause.start);
+        }
+        let ns = self.clock.place_undated(pause.duration_ns.clamp(0, MAX_DURATION_NS));
+        self.believe(TIMES_NS.contains(&ns)).then_some(ns)
+    }
+
     /// As [`Self::place`], or the instant of the line before: for lines that the JVM writes without a time.
     fn place_or_borrow(&mut self, at: Stamp) -> Option<i64> {
         match (at.is_none(), self.clock.last_ns) {
@@ -137,7 +148,7 @@ impl Loader {
     fn pause(&mut self, gathered: &Gathered) {
         let pause = &gathered.pause;
         let Some(duration_ns) = self.duration(pause.duration_ns) else { return };
-        let Some(start_ns) = self.place(pause.start) else { return };
+        let Some(start_ns) = gathered.start_ns else { return };
         let end_ns = start_ns + duration_ns;
         let scope = scope(&gathered.name);
         let collector = collector(self.gather.family, scope);
@@ -318,6 +329,19 @@ impl Loader {
         self.recording.add_log(time_ns, SOURCE, level, class, &String::from_utf8_lossy(line));
     }
 
+    /// The time that the log covers, which is more than that of the collections in it.
+    fn lines_read(&mut self, tally: &Tally) {
+        for (at, lines) in [(tally.runs.first, 1), (tally.runs.last, tally.lines)] {
+            let placed = self.clock.place(at).filter(|ns| TIMES_NS.contains(ns));
+            if let Some(time_ns) = placed {
+                self.count(time_ns, counter::LOG_LINES_COUNT, "", lines);
+            }
+        }
+        if self.clock.is_undated() {
+            self.recording.add_fact(subject::GC, "times", "none", SOURCE);
+        }
+    }
+
     /// The JVM's start, for other sources of the same JVM that only know its uptime.
     fn started_at(&mut self) {
         let Some(started_at_ns) = self.clock.started_at_ns().filter(|ns| TIMES_NS.contains(ns)) else { return };
@@ -362,7 +386,7 @@ impl Loader {
             );
             self.recording.add_loss(SOURCE, loss::CLOCK_ESTIMATED, self.borrowed, &says);
         }
-        for (kind, count, says) in self.clock.losses() {
+        for (kind, count, says) in self.clock.losses(tally.runs.restarts) {
             self.recording.add_loss(SOURCE, kind, count, &says);
         }
         if let Some((at, name)) = self.begun.take().filter(|(at, _)| !at.is_none()) {

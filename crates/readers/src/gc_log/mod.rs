@@ -14,6 +14,7 @@ mod gather;
 mod legacy;
 mod load;
 pub(crate) mod parse;
+mod runs;
 mod setup;
 #[cfg(test)]
 mod show;
@@ -115,12 +116,16 @@ fn anchor(files: &[PathBuf], options: &LoadOptions) -> Result<Anchor, LoadError>
         feed(file, &mut parser, &mut |event| {
             let Some(at) = files::stamp_of(event) else { return };
             has_wall_clock |= at.wall_ns.is_some();
-            clock.place(at);
+            match event {
+                Event::Pause(pause) if at.is_none() => drop(clock.place_undated(pause.duration_ns)),
+                _ => drop(clock.place(at)),
+            }
         })?;
     }
+    clock.place(parser.runs().last);
     let known = given.filter(|_| !parser.is_origin_unknown());
     let changed = files.last().and_then(|file| files::changed_ns(file));
-    let by_file = changed.zip(clock.last_ns).filter(|_| !has_wall_clock);
+    let by_file = changed.zip(clock.end_ns()).filter(|_| !has_wall_clock);
     Ok(known
         .or(by_file.map(|(changed, last)| Anchor::FileEnd(changed.saturating_sub(last))))
         .unwrap_or(Anchor::Relative))

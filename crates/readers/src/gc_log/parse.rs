@@ -7,6 +7,7 @@
 use crate::gc_log::decorations::{self, Decorated, Topic};
 use crate::gc_log::event::{Event, Stamp};
 use crate::gc_log::legacy::{Legacy, Outcome, Sink};
+use crate::gc_log::runs::Runs;
 use crate::gc_log::unified::{Rules, is_unmistakable};
 use crate::lines;
 use crate::time::IsoTimes;
@@ -27,6 +28,8 @@ pub(crate) struct Tally {
     pub(crate) not_understood: u64,
     /// The first of these.
     pub(crate) shown: Vec<String>,
+    /// The time that the lines cover.
+    pub(crate) runs: Runs,
 }
 
 /// Reads a log line by line.
@@ -97,10 +100,16 @@ impl Parser {
         self.nanos == NanosClock::Other(None)
     }
 
+    /// What the stamps of the lines so far tell.
+    pub(crate) fn runs(&self) -> Runs {
+        self.tally.runs
+    }
+
     fn unified(&mut self, mut line: Decorated<'_>, sink: &mut Sink<'_>) -> bool {
         if let Some(nanos) = line.nanos {
             self.nanos.apply(nanos, &mut line.stamp);
         }
+        self.tally.runs.line(&mut line.stamp);
         let Some(event) = self.rules.read(&line) else { return false };
         if event != Event::Detail {
             sink(&event);
@@ -120,7 +129,7 @@ impl Parser {
             };
             return self.unified(bare, sink);
         }
-        self.legacy.line(line, &mut self.times, sink) == Outcome::Understood
+        self.legacy.line(line, &mut self.times, &mut self.tally.runs, sink) == Outcome::Understood
     }
 
     fn miss(&mut self, line: &[u8]) {

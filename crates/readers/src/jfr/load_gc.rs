@@ -64,6 +64,7 @@ impl Collections {
 
     /// Writes all spans, and what follows from several events together.
     pub(super) fn finish(mut self, recording: &mut Recording, source: &str) {
+        self.stand_in_for_pauses(recording, source);
         let mut ids: Vec<i64> = self.by_id.keys().copied().collect();
         ids.sort_unstable();
         for gc_id in ids {
@@ -78,7 +79,40 @@ impl Collections {
     }
 }
 
+impl Collections {
+    /// Recordings without `jdk.GCPhasePause` tell of the pauses of a collection only how long they were together, and
+    /// when the collection was.
+    fn stand_in_for_pauses(&mut self, recording: &mut Recording, source: &str) {
+        let wholes = self.spans.iter().filter(|span| span.kind == kinds::span::GC);
+        let missing: Vec<GcSpan> = wholes.filter_map(|whole| self.by_id.get(&whole.gc_id)?.only_pause(whole)).collect();
+        if missing.is_empty() {
+            return;
+        }
+        let says = format!(
+            "jdk.GCPhasePause was not recorded for {} collections: their pauses stand at the beginning of each, as long \
+             together as jdk.GarbageCollection says; record with settings=profile, or enable jdk.GCPhasePause",
+            missing.len()
+        );
+        recording.add_loss(source, kinds::loss::REFUSED, i64::try_from(missing.len()).unwrap_or(i64::MAX), &says);
+        for pause in missing {
+            let collection = self.entry(pause.gc_id);
+            // A collection that is one pause has the pause's heap; that of a concurrent one is not its pauses'.
+            collection.pauses = u32::from(matches!(collection.scope(""), "young" | "mixed" | "full"));
+            self.spans.push(pause);
+        }
+    }
+}
+
 impl Collection {
+    /// One pause for all those of a collection of which no pause was recorded.
+    fn only_pause(&self, whole: &GcSpan) -> Option<GcSpan> {
+        let sum_ns = i64::try_from(self.detail.sum_of_pauses_ns?).ok()?;
+        let is_missing = self.pauses == 0 && sum_ns > 0;
+        let name = self.detail.collector.clone().unwrap_or_default();
+        let duration_ns = sum_ns.min(whole.duration_ns);
+        is_missing.then(|| GcSpan { kind: kinds::span::GC_PAUSE, name, duration_ns, ..whole.clone() })
+    }
+
     fn absorb(&mut self, later: Collection) {
         let (mine, theirs) = (&mut self.detail, later.detail);
         macro_rules! keep_first { ($($field:ident)+) => { $( mine.$field = mine.$field.take().or(theirs.$field); )+ } }

@@ -79,6 +79,13 @@ const DETAILS: &[&[u8]] = &[
 
 const WARNINGS: [&[u8]; 2] = [b"OpenJDK 64-Bit Server VM warning: ", b"Java HotSpot(TM) 64-Bit Server VM warning: "];
 
+/// Whether `text`, a line without its stamps, is written when its stamps say: a collection, a phase, a stop. The rows of
+/// `PrintSafepointStatistics` have the times of their safepoints and are printed hundreds of them later.
+pub(super) fn is_written_at_its_time(text: &[u8]) -> bool {
+    let text = text.trim_ascii_start();
+    [&b"["[..], b"Total time for", b"Application time"].iter().any(|beginning| text.starts_with(beginning))
+}
+
 /// Says what `text`, a line without its stamps, is.
 pub(super) fn classify(at: Stamp, text: &[u8]) -> Line<'_> {
     let trimmed = trim(text);

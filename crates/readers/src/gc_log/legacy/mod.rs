@@ -10,6 +10,7 @@ mod record;
 
 use crate::cursor::Cursor;
 use crate::gc_log::event::{Change, Event, Family, Pause, Stamp};
+use crate::gc_log::runs::Runs;
 use crate::time::IsoTimes;
 use lines::Line;
 use record::Collected;
@@ -41,8 +42,12 @@ pub(crate) type Sink<'s> = dyn FnMut(&Event<'_>) + 's;
 
 impl Legacy {
     /// Reads one line.
-    pub(crate) fn line(&mut self, line: &[u8], times: &mut IsoTimes, sink: &mut Sink<'_>) -> Outcome {
-        let (at, text) = stamp(line, times);
+    pub(crate) fn line(&mut self, line: &[u8], times: &mut IsoTimes, runs: &mut Runs, sink: &mut Sink<'_>) -> Outcome {
+        let (mut at, text) = stamp(line, times);
+        match lines::is_written_at_its_time(text) {
+            true => runs.line(&mut at),
+            false => runs.within(&mut at),
+        }
         match lines::classify(at, text) {
             Line::Begins => {
                 let outcome = self.flush(times, sink);
@@ -181,13 +186,15 @@ mod tests {
     /// Logs of a few lines and what they say.
     fn read(log: &str) -> String {
         let (mut legacy, mut times, mut page) = (Legacy::default(), IsoTimes::default(), String::new());
+        let mut runs = Runs::default();
         let mut sink = |event: &Event<'_>| {
             page.push_str(&show::event(event));
             page.push('\n');
         };
         let mut missed = 0;
         for line in log.lines() {
-            missed += usize::from(legacy.line(line.as_bytes(), &mut times, &mut sink) == Outcome::NotUnderstood);
+            let outcome = legacy.line(line.as_bytes(), &mut times, &mut runs, &mut sink);
+            missed += usize::from(outcome == Outcome::NotUnderstood);
         }
         missed += usize::from(legacy.flush(&mut times, &mut sink) == Outcome::NotUnderstood);
         format!("{log}\n---- {missed} not understood\n{page}")

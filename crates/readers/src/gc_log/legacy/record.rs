@@ -265,7 +265,7 @@ fn skip_stamp(cursor: &mut Cursor<'_>, at: &mut Stamp, times: &mut IsoTimes) {
     let (found, rest) = stamp(cursor.0, times);
     match found.is_none() {
         true => drop(cursor.run(|byte| byte.is_ascii_alphanumeric() || byte == b'.')),
-        false => (*at, cursor.0) = (found, rest),
+        false => (*at, cursor.0) = (Stamp { earlier_runs_ns: at.earlier_runs_ns, ..found }, rest),
     }
 }
 
