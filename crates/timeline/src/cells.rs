@@ -78,31 +78,75 @@ pub enum Origin {
     Explicit,
     /// Metaspace reached its threshold.
     Metaspace,
+    /// The collector's own reasons, for which nobody was short of memory: a timer, warming up, a proactive cycle.
+    Timer,
+    /// A cause that is not known here.
+    Other,
 }
 
 impl Origin {
-    /// From the cause that the JVM gives.
+    /// From the cause that the JVM gives; a collection without one is for want of memory, as nearly all are.
     pub fn of_cause(cause: &str) -> Origin {
-        const EXPLICIT: &[&str] = &[
-            "System.gc()",
-            "Diagnostic Command",
-            "Heap Inspection",
-            "Heap Dump",
-            "JvmtiEnv",
-            "Full GC Alot",
-            "WhiteBox",
-        ];
+        let named = |list: &[&str]| list.iter().any(|name| cause.contains(name));
         if cause.contains("CodeCache GC") {
             Origin::CodeCache
-        } else if EXPLICIT.iter().any(|explicit| cause.contains(explicit)) {
+        } else if named(EXPLICIT) {
             Origin::Explicit
         } else if cause.starts_with("Metadata GC") || cause.starts_with("Last ditch") {
             Origin::Metaspace
-        } else {
+        } else if named(OWN_REASONS) {
+            Origin::Timer
+        } else if cause.is_empty() || named(FOR_MEMORY) {
             Origin::Allocation
+        } else {
+            Origin::Other
+        }
+    }
+
+    /// From the name of a pause or phase without a cause: most names say nothing of it.
+    pub(crate) fn of_name(name: &str) -> Origin {
+        match Origin::of_cause(name) {
+            Origin::Other => Origin::Allocation,
+            origin => origin,
         }
     }
 }
+
+/// Causes by which somebody asks for a collection.
+const EXPLICIT: &[&str] = &[
+    "System.gc()",
+    "Diagnostic Command",
+    "Heap Inspection",
+    "Heap Dump",
+    "JvmtiEnv",
+    "FullGCAlot",
+    "Full GC Alot",
+    "WhiteBox",
+    "Update Allocation Context Stats",
+];
+
+/// Causes by which the collector runs although there is room.
+const OWN_REASONS: &[&str] = &["Timer", "Warmup", "Proactive", "Periodic"];
+
+/// Causes by which the application needs memory, as the collectors of JDK 7-25 name them: parts of the names.
+const FOR_MEMORY: &[&str] = &[
+    "Allocation",
+    "Evacuation",
+    "Ergonomics",
+    "GCLocker",
+    "Adaptive Size",
+    "G1 Compaction",
+    "G1 Preventive",
+    "CMS",
+    "Generation",
+    "promotion fail",
+    "concurrent mode",
+    "to-space",
+    "No GC",
+    "High Usage",
+    "Upgrade To Full",
+    "Concurrent GC",
+];
 
 /// What a thread waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -191,6 +235,8 @@ impl fmt::Display for Collection {
             Origin::CodeCache => " for the code cache",
             Origin::Explicit => " asked for by name",
             Origin::Metaspace => " for metaspace",
+            Origin::Timer => " by the collector's own timer",
+            Origin::Other => " for another reason",
         })
     }
 }
@@ -211,9 +257,18 @@ mod tests {
             ("G1 Evacuation Pause", Origin::Allocation),
             ("Ergonomics", Origin::Allocation),
             ("Allocation Rate", Origin::Allocation),
+            ("Tenured Generation Full", Origin::Allocation),
+            ("GCLocker Initiated GC", Origin::Allocation),
+            ("Metadata GC Clear Soft References", Origin::Metaspace),
+            ("Timer", Origin::Timer),
+            ("Warmup", Origin::Timer),
+            ("Proactive", Origin::Timer),
+            ("G1 Periodic Collection", Origin::Timer),
+            ("a cause of tomorrow", Origin::Other),
             ("", Origin::Allocation),
         ] {
             assert_eq!(Origin::of_cause(cause), origin, "{cause}");
         }
+        assert_eq!(Origin::of_name("Pause Mark Start"), Origin::Allocation);
     }
 }

@@ -1,6 +1,6 @@
 //! What each collection is, from its name, its cause and its number.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use fathom_evidence::detail::{Gc, from_text};
 use fathom_evidence::kinds::{counter, span};
@@ -9,8 +9,13 @@ use fathom_evidence::tables::Span;
 use crate::cells::{Collection, Origin, Scope};
 use crate::view::View;
 
-/// Why each collection was started, by its number.
-pub(crate) struct Causes(HashMap<u64, Origin>);
+/// Why each collection was started.
+pub(crate) struct Causes {
+    /// By its number.
+    by_id: HashMap<u64, Origin>,
+    /// Beginnings of full collections of which the log gives no cause and that came by a clock.
+    by_clock: HashSet<i64>,
+}
 
 impl Causes {
     /// Reads them from everything that has both.
@@ -29,18 +34,67 @@ impl Causes {
         for (id, origin) in starts {
             causes.entry(id.saturating_add(1)).or_insert(origin);
         }
-        Causes(causes)
+        Causes { by_id: causes, by_clock: by_clock(&unexplained_full(view)) }
     }
 
     /// What the collection is that a pause or phase belongs to.
     pub(crate) fn collection(&self, view: &View<'_>, part: &Span) -> Collection {
         let detail: Gc = from_text(view.recording.text(part.detail));
         let name = view.recording.text(part.name);
-        let by_id = || detail.gc_id.and_then(|id| self.0.get(&id)).copied();
+        let by_id = || detail.gc_id.and_then(|id| self.by_id.get(&id)).copied();
+        let by_clock = || self.by_clock.contains(&part.time_ns).then_some(Origin::Explicit);
         let own = detail.cause.as_deref().map(Origin::of_cause);
-        let origin = own.or_else(by_id).unwrap_or_else(|| Origin::of_cause(name));
+        let origin = own.or_else(by_clock).or_else(by_id).unwrap_or_else(|| Origin::of_name(name));
         Collection { scope: scope_of(detail.scope.as_deref().unwrap_or(""), name), origin }
     }
+}
+
+/// Full collections of which nothing says why, and which the heap did not need: JDK 6 and 7 print no cause. In order.
+fn unexplained_full(view: &View<'_>) -> Vec<(i64, i64)> {
+    let is_unexplained = |pause: &Span| {
+        let detail: Gc = from_text(view.recording.text(pause.detail));
+        let is_full = scope_of(detail.scope.as_deref().unwrap_or(""), view.recording.text(pause.name)) == Scope::Full;
+        is_full && detail.cause.is_none() && had_room(&detail)
+    };
+    view.spans(span::GC_PAUSE).filter(is_unexplained).map(|pause| (pause.time_ns, pause.end_ns())).collect()
+}
+
+/// Whether there was plenty of room when a collection began.
+fn had_room(detail: &Gc) -> bool {
+    let of = |used: Option<u64>, size: Option<u64>| Some(used? as f64 / size.filter(|size| *size > 0)? as f64);
+    let old = of(detail.old_before_bytes, detail.old_capacity_bytes);
+    let used = old.or_else(|| of(detail.heap_before_bytes, detail.heap_committed_bytes));
+    used.is_some_and(|used| used < PLENTY_USED)
+}
+
+/// The part of the old generation in use below which no collector runs a full collection of its own accord.
+const PLENTY_USED: f64 = 0.6;
+
+/// RMI's distributed collector asks for a full collection when there was none for this long, in ns.
+const RMI_PERIOD_NS: i64 = 3_600_000_000_000;
+
+/// So many full collections that are equally far apart are no chance; of RMI's own period fewer will do.
+const GAPS_OF_A_CLOCK: usize = 4;
+const GAPS_OF_RMI: usize = 2;
+
+/// A clock of less than this cannot be told from work that comes again and again, in ns.
+const SHORTEST_PERIOD_NS: i64 = 30_000_000_000;
+
+/// Beginnings of those of `pauses` that came by a clock: as long after the end of the one before, or before the next,
+/// as most of them. Each sets the clock anew when it is over.
+fn by_clock(pauses: &[(i64, i64)]) -> HashSet<i64> {
+    let gaps: Vec<i64> = pauses.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].1)).collect();
+    let mut sorted = gaps.clone();
+    sorted.sort_unstable();
+    let median = sorted.get(sorted.len() / 2).copied().unwrap_or(0);
+    let is_near = |gap: i64, period: i64| gap.abs_diff(period) <= (period / 100).unsigned_abs();
+    let fits = |gap: &i64| is_near(*gap, median);
+    let needed = if is_near(median, RMI_PERIOD_NS) { GAPS_OF_RMI } else { GAPS_OF_A_CLOCK };
+    if median < SHORTEST_PERIOD_NS || gaps.iter().filter(|gap| fits(gap)).count() < needed {
+        return HashSet::new();
+    }
+    let beside = |(index, gap): (usize, &i64)| fits(gap).then(|| [pauses[index].0, pauses[index + 1].0]);
+    gaps.iter().enumerate().filter_map(beside).flatten().collect()
 }
 
 /// JFR reports the CPU time of a collection right after it, in ns.
@@ -76,13 +130,41 @@ impl PauseCpu {
     }
 }
 
-/// Scope of a pause from the reader's word for it, else from its name.
+/// Scope of a pause from the reader's word for it, else from its name. A degenerated cycle of Shenandoah finishes a
+/// concurrent one while the application stands still: the collector was too slow for the allocation, and nothing says
+/// that the whole heap is full.
 fn scope_of(scope: &str, name: &str) -> Scope {
     match scope {
         "young" | "mixed" => Scope::Young,
-        "full" | "degenerated" => Scope::Full,
+        "full" => Scope::Full,
         "" if name.contains("Full") => Scope::Full,
         "" if name.contains("Young") => Scope::Young,
         _ => Scope::Concurrent,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Beginnings in seconds; each takes two.
+    fn clocked(seconds: &[i64]) -> Vec<i64> {
+        let pauses: Vec<(i64, i64)> = seconds.iter().map(|at| (at * 1_000_000_000, (at + 2) * 1_000_000_000)).collect();
+        let mut found: Vec<i64> = by_clock(&pauses).into_iter().map(|ns| ns / 1_000_000_000).collect();
+        found.sort_unstable();
+        found
+    }
+
+    #[test]
+    fn collections_that_come_by_a_clock() {
+        assert_eq!(clocked(&[23, 3_625, 7_227, 10_829]), [23, 3_625, 7_227, 10_829]);
+        // One that came for another reason sets the clock anew.
+        assert_eq!(clocked(&[23, 3_625, 5_000, 8_602, 12_204]), [23, 3_625, 5_000, 8_602, 12_204]);
+        assert_eq!(clocked(&[10, 310, 610, 910, 1_210, 1_300]), [10, 310, 610, 910, 1_210]);
+        for by_chance in
+            [&[][..], &[5], &[5, 3_607], &[10, 310, 610], &[1, 4, 7, 10, 13, 16], &[10, 200, 900, 1_000, 1_700]]
+        {
+            assert!(clocked(by_chance).is_empty(), "{by_chance:?}");
+        }
     }
 }

@@ -1,11 +1,13 @@
 //! The application allocates more than before, so the collector has more to do.
 
-use fathom_evidence::kinds::span;
+use fathom_evidence::kinds::{span, subject};
 use fathom_timeline::{Cell, Stop, Wait};
 
 use crate::case::Side;
 use crate::measure::code_cache::CodeCache;
-use crate::measure::collections::{allocation_evidence, allocation_rate, is_ordinary, stalls_evidence, stops};
+use crate::measure::collections::{
+    Eras, allocation_evidence, allocation_rate, fills_heap_s, is_ordinary, stalls_evidence,
+};
 use crate::{Case, Cause, Evidence, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -37,33 +39,69 @@ const FREES_PER_SECOND: f64 = 0.5;
 /// Fewer pauses, or threads that waited for memory, than this are no rate.
 const SEVERAL: usize = 3;
 
+/// Time that a cycle from one collection to the next may take, in s, for the collector to be pressed: with more room
+/// than for this long the rate is no trouble, whatever each pause takes.
+const CYCLE_MAX_S: f64 = 5.0;
+
+/// A rate that would take longer than this to fill the whole heap, in s, is none that presses: if collections come often
+/// all the same, it is because the heap is full, and not because of the rate.
+const FILLS_HEAP_MAX_S: f64 = 30.0;
+
+/// Growth of the length of pauses against that of their number from which it is something else that makes them long.
+const LENGTHENED: f64 = 4.0;
+
 fn decide(case: &Case<'_>) -> Finding {
-    let slow = allocation_rate(&case.slow);
     let stalls = case.slow.spans(span::ALLOCATION_STALL).count();
-    let Some(slow) = slow else {
+    if stalls < SEVERAL && case.recording().fact(subject::GC, "times") == Some("none") {
+        let record_with = "-Xlog:gc*:file=gc.log:time,uptime,level,tags (JDK 8: -XX:+PrintGCDateStamps)";
+        return Finding::unknown("the log has no times, so that nothing tells how often collections came", record_with);
+    }
+    let eras = Eras::of(case);
+    let Some(slow) = allocation_rate(&eras.slow) else {
         return match case.has_collections() {
             true => Finding::absent("no collection in the slow time, so nothing was short of memory"),
             false => Finding::needs_gc_log(),
         };
     };
-    let quiet = case.quiet.as_ref().and_then(allocation_rate).filter(|rate| *rate > 0.0);
-    let pauses = case.both(|side| pauses(side) as f64 / side.seconds());
-    let count = stops(case, is_ordinary).len();
+    let quiet = eras.quiet.as_ref().and_then(allocation_rate).filter(|rate| *rate > 0.0);
+    let pauses = eras.both(|side| side.young_pauses().count() as f64 / side.seconds());
+    let count = eras.slow.young_pauses().count();
     let evidence = evidence(case, (slow, quiet), pauses, stalls);
-    let standing = match (quiet, pauses.1) {
+    let is_heavy = stopped_share(case, &eras.slow) >= HEAVY;
+    let grew = |(quiet, before): (f64, f64)| slow >= GREW * quiet && pauses.0 >= GREW * before;
+    let standing = match quiet.zip(pauses.1) {
         _ if stalls >= SEVERAL => Standing::Seen,
-        (Some(quiet), Some(before)) if slow >= GREW * quiet && count >= SEVERAL && pauses.0 >= GREW * before => {
-            if is_cheap(case) || frees_code(case) {
+        _ if count >= SEVERAL && !is_heavy && pauses.0 * CYCLE_MAX_S < 1.0 => {
+            return Finding::absent(rare(slow, pauses.0)).with_all(evidence);
+        }
+        _ if let Some(seconds) = fills_heap_s(&eras.slow, slow).filter(|seconds| *seconds > FILLS_HEAP_MAX_S) => {
+            let says =
+                format!("{}/s allocated would take {} to fill the heap", say::bytes(slow), say::time(seconds * 1e9));
+            return Finding::absent(says).with_all(evidence);
+        }
+        Some(before) if count >= SEVERAL && grew(before) => {
+            if is_cheap(case) || frees_code(case) || lengthened(&eras) >= LENGTHENED {
                 Standing::Faint
             } else {
                 Standing::Seen
             }
         }
-        (Some(quiet), _) => return Finding::absent(unchanged(slow, quiet, pauses)).with_all(evidence),
-        (None, _) if stopped_share(case) >= HEAVY && count >= SEVERAL => Standing::Indicated,
-        (None, _) => return Finding::absent("collections take little time").with_all(evidence),
+        Some((quiet, _)) => return Finding::absent(unchanged(slow, quiet, pauses)).with_all(evidence),
+        None if is_heavy && count >= SEVERAL => Standing::Indicated,
+        None => return Finding::absent("collections take little time").with_all(evidence),
     };
-    Finding::new(standing, says(case, (slow, quiet), pauses.0, stalls)).with_all(evidence).claiming(case, is_ours)
+    let says = says((slow, quiet), pauses.0, stopped_share(case, &eras.slow), stalls);
+    Finding::new(standing, says).with_all(evidence).claiming(case, is_ours)
+}
+
+/// By how much more the pauses grew in length than in number.
+fn lengthened(eras: &Eras<'_>) -> f64 {
+    let length = |side: &Side<'_>| side.young_pauses().map(|(pause, _)| pause.duration_ns as f64).sum::<f64>();
+    let mean = |side: &Side<'_>| length(side) / side.young_pauses().count().max(1) as f64;
+    let rate = |side: &Side<'_>| side.young_pauses().count() as f64 / side.seconds();
+    let growth =
+        |(slow, quiet): (f64, Option<f64>)| quiet.filter(|quiet| *quiet > 0.0).map_or(1.0, |quiet| slow / quiet);
+    growth(eras.both(mean)) / growth(eras.both(rate)).max(f64::MIN_POSITIVE)
 }
 
 fn is_cheap(case: &Case<'_>) -> bool {
@@ -76,11 +114,6 @@ fn frees_code(case: &Case<'_>) -> bool {
     CodeCache::of(case).collections_per_second.0 >= FREES_PER_SECOND
 }
 
-/// Pauses of ordinary collections.
-fn pauses(side: &Side<'_>) -> usize {
-    side.pauses().filter(|(_, detail)| detail.scope.as_deref() != Some("full")).count()
-}
-
 fn is_ours(cell: Cell) -> bool {
     match cell {
         Cell::Stopped(Stop::Collection(collection)) | Cell::Collector(collection) => is_ordinary(collection),
@@ -88,10 +121,23 @@ fn is_ours(cell: Cell) -> bool {
     }
 }
 
-fn stopped_share(case: &Case<'_>) -> f64 {
-    let stopped: f64 = stops(case, is_ordinary).iter().map(|(_, length)| *length as f64).sum();
+/// Share of the time that ordinary collections stopped the application, and threads of it waited for memory.
+fn stopped_share(case: &Case<'_>, era: &Side<'_>) -> f64 {
+    let stops = case.analysis.account.stops.iter();
+    let ordinary = stops.filter(|stop| matches!(stop.stop, Stop::Collection(collection) if is_ordinary(collection)));
+    let stopped_ns: f64 = ordinary.map(|stop| era.time.within_ns(stop.from_ns, stop.to_ns) as f64).sum();
     let stalled = case.excess_threads(|cell| cell == Cell::Blocked(Wait::AllocationStall));
-    stopped / case.excess().slow_ns.max(1.0) + stalled.max(0.0)
+    stopped_ns / 1e9 / era.seconds() + stalled.max(0.0)
+}
+
+/// What is said when there is plenty of time between two collections.
+fn rare(rate: f64, per_second: f64) -> String {
+    let cycle_ns = 1e9 / per_second.max(f64::MIN_POSITIVE);
+    format!(
+        "{}/s allocated: there was room for {} of it between two collections",
+        say::bytes(rate),
+        say::time(cycle_ns)
+    )
 }
 
 fn unchanged(slow: f64, quiet: f64, pauses: (f64, Option<f64>)) -> String {
@@ -106,7 +152,7 @@ fn unchanged(slow: f64, quiet: f64, pauses: (f64, Option<f64>)) -> String {
     )
 }
 
-fn says(case: &Case<'_>, (slow, quiet): (f64, Option<f64>), pauses: f64, stalls: usize) -> String {
+fn says((slow, quiet): (f64, Option<f64>), pauses: f64, stopped: f64, stalls: usize) -> String {
     let usual = quiet.map_or(String::new(), |quiet| format!(" instead of {}/s", say::bytes(quiet)));
     let waited = match stalls {
         0 => String::new(),
@@ -116,7 +162,7 @@ fn says(case: &Case<'_>, (slow, quiet): (f64, Option<f64>), pauses: f64, stalls:
         "{}/s allocated{usual}; {} pauses per second of ordinary collections, {} of the time{waited}",
         say::bytes(slow),
         say::number(pauses),
-        say::percent(stopped_share(case))
+        say::percent(stopped)
     )
 }
 

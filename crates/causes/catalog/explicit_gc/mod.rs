@@ -1,9 +1,13 @@
 //! Somebody asks for collections: `System.gc()`, a diagnostic command, a heap dump.
 
+use std::collections::BTreeSet;
+
+use fathom_evidence::detail::Gc;
 use fathom_evidence::kinds::span;
 use fathom_timeline::{Cell, Collection, Origin};
 
 use crate::measure::collections::{collection_of, stops};
+use crate::measure::median;
 use crate::{Case, Cause, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -34,10 +38,11 @@ fn decide(case: &Case<'_>) -> Finding {
     let total: f64 = stops.iter().map(|(_, length)| *length as f64).sum();
     let longest = stops.iter().map(|(_, length)| *length).max().unwrap_or(0);
     let says = format!(
-        "{} of collections that were asked for, {} in all, the longest {}",
+        "{} of collections that were asked for, {} in all, the longest {}{}",
         say::count(stops.len(), "pause"),
         say::time(total),
-        say::time(longest as f64)
+        say::time(longest as f64),
+        by_a_clock(case, &stops)
     );
     Finding::new(Standing::Seen, says)
         .with(
@@ -46,6 +51,20 @@ fn decide(case: &Case<'_>) -> Finding {
         )
         .with(case.evidence("longest of them", (longest as f64, None), "ns", "spans").of(&[span::GC_PAUSE]))
         .claiming(case, is_ours)
+}
+
+/// What is said of collections of which the log gives no cause: their clock tells that they were asked for.
+fn by_a_clock(case: &Case<'_>, stops: &[(i64, i64)]) -> String {
+    let is_unexplained = |gc: &Gc| gc.cause.is_none() && gc.scope.as_deref() == Some("full");
+    let starts: BTreeSet<i64> = stops.iter().map(|stop| stop.0).collect();
+    let clocked = case.slow.pauses().filter(|(pause, gc)| is_unexplained(gc) && starts.contains(&pause.time_ns));
+    let clocked: Vec<(i64, i64)> = clocked.map(|(pause, _)| (pause.time_ns, pause.end_ns())).collect();
+    let gaps = clocked.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].1) as f64).collect();
+    let period = median(gaps).map_or(String::new(), |ns| format!(", {} after the one before", say::time(ns)));
+    match clocked.len() {
+        0 => String::new(),
+        count => format!("; the log gives no cause of {count} of them, which came by a clock{period}"),
+    }
 }
 
 fn is_ours(cell: Cell) -> bool {

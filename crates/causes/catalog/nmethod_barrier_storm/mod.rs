@@ -60,14 +60,16 @@ fn armed_by(case: &Case<'_>) -> (Vec<&'static str>, String) {
         let (slow, _) = case.excess().sums(|cell| matches!(cell, Cell::Collector(c) if c.origin == origin));
         slow
     };
-    let most = [Origin::Explicit, Origin::CodeCache, Origin::Metaspace, Origin::Allocation]
+    let most = [Origin::Explicit, Origin::CodeCache, Origin::Metaspace, Origin::Allocation, Origin::Timer]
         .into_iter()
         .max_by(|a, b| of(*a).total_cmp(&of(*b)).then(std::cmp::Ordering::Greater));
     match most.filter(|origin| of(*origin) > 0.0) {
         Some(Origin::Explicit) => (vec!["explicit_gc"], "collections that were asked for".to_owned()),
         Some(Origin::CodeCache) => (vec!["code_cache_churn"], "collections that free code".to_owned()),
         Some(Origin::Metaspace) => (Vec::new(), "collections for metaspace".to_owned()),
-        Some(Origin::Allocation) => (Vec::new(), "the collector's ordinary cycles".to_owned()),
+        Some(Origin::Allocation | Origin::Timer | Origin::Other) => {
+            (Vec::new(), "the collector's ordinary cycles".to_owned())
+        }
         None => (Vec::new(), "collections that were not recorded".to_owned()),
     }
 }

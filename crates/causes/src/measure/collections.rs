@@ -3,7 +3,7 @@
 use fathom_evidence::detail::Gc;
 use fathom_evidence::kinds::{counter, event, span};
 use fathom_evidence::tables::Span;
-use fathom_timeline::{Cell, Collection, Origin, Scope, Series, Stop};
+use fathom_timeline::{Cell, Collection, Intervals, Origin, Scope, Series, Stop};
 
 use crate::case::{Case, Side};
 use crate::explanation::Evidence;
@@ -43,11 +43,80 @@ struct Occupancy {
     after: f64,
 }
 
+/// The time to count collections in. The slow seconds of a log are those that have a pause, so that counting in them
+/// finds more pauses than before whatever happens: seconds around them count too, so many that several collections
+/// come in them when nothing changes.
+#[derive(Debug)]
+pub struct Eras<'a> {
+    /// Around the slow time.
+    pub slow: Side<'a>,
+    /// What of the quiet time is apart from that, if that is enough to count in.
+    pub quiet: Option<Side<'a>>,
+}
+
+/// Collections that come in the time that is added on each side of a slow stretch.
+const CYCLES_AROUND: f64 = 5.0;
+
+/// No more than this is added, in ns: with less than one collection a minute nothing presses.
+const AROUND_MAX_NS: f64 = 300e9;
+
+/// As many pauses would have come in the quiet era, had they come as often as in the slow one: fewer of them are then a
+/// difference, and none is one too.
+const ENOUGH: f64 = 5.0;
+
+impl<'a> Eras<'a> {
+    /// The eras of a case.
+    pub fn of(case: &Case<'a>) -> Eras<'a> {
+        let view = case.view();
+        let grid = view.grid;
+        let whole = Side { view, time: Intervals::union(vec![(grid.start_ns, grid.end_ns())]) };
+        let starts: Vec<i64> = whole.young_pauses().map(|(pause, _)| pause.time_ns).collect();
+        let gaps = starts.windows(2).map(|pair| pair[1].saturating_sub(pair[0]) as f64).collect();
+        let around_ns = median(gaps).map_or(0.0, |gap| (gap * CYCLES_AROUND).min(AROUND_MAX_NS)) as i64;
+        let widen = |(from, to): (i64, i64)| {
+            (from.saturating_sub(around_ns).max(grid.start_ns), to.saturating_add(around_ns).min(grid.end_ns()))
+        };
+        let slow = Side { view, time: Intervals::union(case.slow.time.iter().map(widen).collect()) };
+        let quiet = case.quiet.as_ref().map(|quiet| match std::ptr::eq(quiet.view, view) {
+            true => Side { view, time: without(&quiet.time, &slow.time) },
+            false => Side { view: quiet.view, time: quiet.time.clone() },
+        });
+        let per_second = slow.young_pauses().count() as f64 / slow.seconds();
+        Eras { quiet: quiet.filter(|quiet| quiet.seconds() * per_second >= ENOUGH), slow }
+    }
+
+    /// A quantity of each era.
+    pub fn both(&self, measure: impl Fn(&Side<'_>) -> f64) -> (f64, Option<f64>) {
+        (measure(&self.slow), self.quiet.as_ref().map(measure))
+    }
+}
+
+/// What of `set` is not in `other`.
+fn without(set: &Intervals, other: &Intervals) -> Intervals {
+    let mut left = Vec::new();
+    for (from, to) in set.iter() {
+        let mut rest = from;
+        for (begin, end) in other.iter().filter(|(begin, end)| *begin < to && *end > from) {
+            left.push((rest, begin));
+            rest = rest.max(end);
+        }
+        left.push((rest, to));
+    }
+    Intervals::union(left)
+}
+
 /// Allocation rate on one side, in bytes per second: what the heap grew by between collections,
 /// else what the allocation samples stand for. `None` when neither was recorded.
 pub fn allocation_rate(side: &Side<'_>) -> Option<f64> {
     let grown = growth_between_collections(side);
     grown.or_else(|| sampled(side))
+}
+
+/// How long it would take to fill the whole heap at a rate, in s; `None` where its size was not recorded.
+pub fn fills_heap_s(side: &Side<'_>, bytes_per_second: f64) -> Option<f64> {
+    let sizes = side.pauses().filter_map(|(_, detail)| Some(detail.heap_committed_bytes? as f64));
+    let size = median(sizes.collect()).or_else(|| side.view.flag("MaxHeapSize"))?;
+    (bytes_per_second > 0.0).then(|| size / bytes_per_second)
 }
 
 /// That rate as evidence.
@@ -127,7 +196,12 @@ pub fn old_occupancy_after_full(case: &Case<'_>) -> Option<f64> {
 /// What the full collections of the slow time found and left.
 fn full_pauses<'c>(case: &'c Case<'_>) -> impl Iterator<Item = Gc> + use<'c> {
     let full = stops(case, is_full);
-    let pauses = case.slow.pauses().filter(move |(pause, _)| {
+    // A young pause may begin within the slack of a full one, and says nothing of what that left.
+    let is_of_a_full_one = |(pause, detail): &(Span, Gc)| match detail.scope.as_deref() {
+        Some(scope) => scope == "full",
+        None => case.recording().text(pause.name).contains("Full"),
+    };
+    let pauses = case.slow.pauses().filter(is_of_a_full_one).filter(move |(pause, _)| {
         let is_near = |(from, length): &(i64, i64)| {
             let to_ns = from.saturating_add(*length).saturating_add(SLACK_NS);
             (from.saturating_sub(SLACK_NS)..=to_ns).contains(&pause.time_ns)
