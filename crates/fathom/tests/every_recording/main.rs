@@ -3,6 +3,7 @@
 //! Each recording is explained by each of its files alone and by all of them together. The snapshot
 //! shows who was accused of what, so that a change of any cause shows its effect on all of them.
 
+mod corpus;
 mod labs;
 
 use std::path::{Path, PathBuf};
