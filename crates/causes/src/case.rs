@@ -1,17 +1,19 @@
 //! What a cause gets to see: the slow time and the quiet time of a recording, side by side.
 
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_evidence::detail::{Gc, from_text};
 use fathom_evidence::kinds::{role, span, subject};
 use fathom_evidence::tables::{Sample, Span};
-use fathom_evidence::{Recording, StackId};
-use fathom_timeline::{Analysis, BUCKET_NS, Cell, Excess, Intervals, Series, SignalKind, StopSpan, View};
+use fathom_evidence::{Recording, StackId, StrId};
+use fathom_timeline::{
+    Analysis, BUCKET_NS, Cell, Excess, Intervals, Pain, Piece as Waiting, Segment, Series, SignalKind, StopSpan, View,
+};
 use serde::de::DeserializeOwned;
 
+use crate::attribution::{self, Piece};
 use crate::explanation::Evidence;
-use crate::holders::Holders;
 use crate::measure::median;
 
 pub(crate) const SECOND: f64 = 1e9;
@@ -23,17 +25,25 @@ pub struct Side<'a> {
     pub view: &'a View<'a>,
     /// The time of it.
     pub time: Intervals,
+    /// The other side's time, if it is of the same recording: what lasts into it is not of this one.
+    pub except: Intervals,
 }
 
-impl Side<'_> {
+impl<'a> Side<'a> {
+    /// Some time of a recording, whatever else there is.
+    pub fn new(view: &'a View<'a>, time: Intervals) -> Side<'a> {
+        Side { view, time, except: Intervals::default() }
+    }
+
     /// Length in seconds.
     pub fn seconds(&self) -> f64 {
         (self.time.total_ns() as f64 / SECOND).max(f64::MIN_POSITIVE)
     }
 
-    /// Spans of a kind that begin in this time.
+    /// Spans of a kind that are in this time, at least in part.
     pub fn spans(&self, kind: &str) -> impl Iterator<Item = Span> + '_ {
-        self.view.spans(kind).filter(|span| self.time.contains(span.time_ns))
+        let is_elsewhere = |span: &Span| !self.except.is_empty() && self.except.touches(span.time_ns, span.end_ns());
+        self.view.spans_in(kind, &self.time).filter(move |span| !is_elsewhere(span))
     }
 
     /// Samples of an event in this time.
@@ -43,7 +53,7 @@ impl Side<'_> {
 
     /// By how much a growing counter rose in this time.
     pub fn rise(&self, series: &Series) -> f64 {
-        // The sum of nothing is minus zero; added to zero it is plain zero.
+        // `sum()` of an empty iterator of floats is -0.0.
         0.0 + self.time.iter().map(|(from, to)| series.rise_within(from, to)).sum::<f64>()
     }
 
@@ -73,29 +83,81 @@ impl Side<'_> {
 pub struct Case<'a> {
     /// The account of time.
     pub analysis: &'a Analysis<'a>,
+    /// What of it is slow in this case, and how that was found.
+    pub pain: Pain,
     /// The slow time.
     pub slow: Side<'a>,
     /// The time it is compared with, if there is any.
     pub quiet: Option<Side<'a>>,
-    holders: OnceCell<Holders>,
+    excess: Excess,
+    resolved: OnceCell<Vec<Waiting>>,
+    pieces: OnceCell<Vec<Piece>>,
 }
 
 impl<'a> Case<'a> {
-    /// The case of an analysis.
+    /// The case of all slow time of an analysis.
     pub fn new(analysis: &'a Analysis<'a>) -> Case<'a> {
-        let slow_time = analysis.slow_time();
-        // Where nothing was slow the measurements are of everything, to say how well it is.
-        let is_slow = slow_time.total_ns() > 0;
-        let grid = analysis.view.grid;
-        let whole = || Intervals::union(vec![(grid.start_ns, grid.end_ns())]);
-        let slow = Side { view: &analysis.view, time: if is_slow { slow_time } else { whole() } };
-        let quiet = analysis.quiet_time().map(|(view, time)| Side { view, time });
-        Case { analysis, slow, quiet, holders: OnceCell::new() }
+        Case::with(analysis, analysis.pain.clone(), analysis.excess.clone())
     }
 
-    /// What the holders of locks did while threads of the application waited for the locks.
-    pub(crate) fn holders(&self) -> &Holders {
-        self.holders.get_or_init(|| Holders::of(self))
+    /// The case of some of the slow time.
+    pub(crate) fn only(analysis: &'a Analysis<'a>, time: &Intervals) -> Case<'a> {
+        let (pain, excess) = analysis.only(time);
+        Case::with(analysis, pain, excess)
+    }
+
+    /// The case of time that is only suspected to be slow.
+    pub(crate) fn with(analysis: &'a Analysis<'a>, pain: Pain, excess: Excess) -> Case<'a> {
+        // Where nothing was slow the measurements are of everything, to say how well it is.
+        let grid = analysis.view.grid;
+        let whole = || Intervals::union(vec![(grid.start_ns, grid.end_ns())]);
+        let slow_time = if pain.time.is_empty() { whole() } else { pain.time.clone() };
+        let quiet = analysis.quiet_time(&pain).map(|(view, time)| {
+            let is_same = std::ptr::eq(view, &analysis.view);
+            let except = if is_same { analysis.pain.time.clone() } else { Intervals::default() };
+            Side { view, time, except }
+        });
+        let slow = Side::new(&analysis.view, slow_time);
+        Case { analysis, pain, slow, quiet, excess, resolved: OnceCell::new(), pieces: OnceCell::new() }
+    }
+
+    /// Whether anything was slow.
+    pub fn is_slow(&self) -> bool {
+        !self.pain.intervals.is_empty()
+    }
+
+    /// The lost time, piece by piece.
+    pub(crate) fn pieces(&self) -> &[Piece] {
+        self.pieces.get_or_init(|| attribution::pieces(self))
+    }
+
+    /// What the other sides did for which threads of the application waited in the slow time.
+    pub(crate) fn resolved(&self) -> &[Waiting] {
+        let resolve = || self.analysis.edges().resolve(&self.analysis.account.partition, &self.slow.time);
+        self.resolved.get_or_init(resolve)
+    }
+
+    /// Waits of the application's threads in the slow time: thread, segment, and the name of what was waited for.
+    pub(crate) fn slow_waits(&self) -> impl Iterator<Item = (i64, &Segment, StrId)> + '_ {
+        waits_in(self.analysis, &self.slow.time)
+    }
+
+    /// Waits of one kind by the name of what was waited for: how much there was in the slow time, and by how much that is
+    /// more than in the baseline, in ns.
+    pub(crate) fn grown_by_name(&self, cell: Cell) -> BTreeMap<StrId, (f64, f64)> {
+        // In order, so that sums over them are the same to the last digit each time.
+        let mut sums: BTreeMap<StrId, (f64, f64)> = BTreeMap::new();
+        for (_, segment, name) in self.slow_waits().filter(|(_, segment, _)| segment.state == cell) {
+            sums.entry(name).or_default().0 += segment.within_ns(&self.slow.time) as f64;
+        }
+        let same = self.quiet.as_ref().filter(|quiet| std::ptr::eq(quiet.view, self.slow.view));
+        if let Some(quiet) = same {
+            let scale = self.slow.seconds() / quiet.seconds();
+            for (_, segment, name) in waits_in(self.analysis, &quiet.time).filter(|(_, s, _)| s.state == cell) {
+                sums.entry(name).or_default().1 += segment.within_ns(&quiet.time) as f64 * scale;
+            }
+        }
+        sums.into_iter().map(|(name, (slow, quiet))| (name, (slow, (slow - quiet).max(0.0)))).collect()
     }
 
     /// The recording in which it was slow.
@@ -109,8 +171,8 @@ impl<'a> Case<'a> {
     }
 
     /// What the slow time has more of.
-    pub fn excess(&self) -> &'a Excess {
-        &self.analysis.excess
+    pub fn excess(&self) -> &Excess {
+        &self.excess
     }
 
     /// How long an event of JFR had to last to be recorded, in ns; `None` when it was not recorded
@@ -151,9 +213,10 @@ impl<'a> Case<'a> {
         (slow - quiet) / self.excess().slow_ns.max(1.0)
     }
 
-    /// Stops that begin in the slow time.
+    /// Stops in the slow time, at least in part.
     pub fn slow_stops(&self) -> impl Iterator<Item = &'a StopSpan> + '_ {
-        self.analysis.account.stops.iter().filter(|stop| self.slow.time.contains(stop.from_ns))
+        let is_slow = |stop: &&StopSpan| self.slow.time.touches(stop.from_ns, stop.to_ns);
+        self.analysis.account.stops.iter().filter(is_slow)
     }
 
     /// Mean of a row of the account over the slow seconds, and over the baseline's if there are any.
@@ -162,14 +225,14 @@ impl<'a> Case<'a> {
             let values: Vec<f64> = buckets.filter_map(|index| row.get(index).copied()).collect();
             (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
         };
-        let pain = &self.analysis.pain;
+        let pain = &self.pain;
         (mean(&mut pain.slow_buckets()).unwrap_or(0.0), mean(&mut pain.baseline_buckets()))
     }
 
     /// How long the slowest requests of each slow second (its 99th percentile) were later than usual, summed up; no
     /// second counts for more than itself, so that queues do not count. `None` if requests do not tell the slow time.
     pub fn requests_late_ns(&self) -> Option<f64> {
-        let pain = &self.analysis.pain;
+        let pain = &self.pain;
         let p99_ns = &self.analysis.account.requests.as_ref()?.p99_ns;
         let of = |index: usize| p99_ns.get(index).copied().flatten();
         let usual_ns = median(pain.baseline_buckets().filter_map(of).collect()).unwrap_or(0.0);
@@ -270,6 +333,18 @@ impl<'a> Case<'a> {
     pub fn is_compiler(&self, tid: i64) -> bool {
         self.view().role(tid) == role::COMPILER
     }
+}
+
+/// Waits of the application's threads that lie in some time, at least in part.
+fn waits_in<'v>(
+    analysis: &'v Analysis<'_>,
+    time: &'v Intervals,
+) -> impl Iterator<Item = (i64, &'v Segment, StrId)> + 'v {
+    let recording = analysis.view.recording;
+    let name = |segment: &Segment| segment.row.map_or(StrId(0), |row| recording.spans.name[row as usize]);
+    let waits = analysis.account.waits(&analysis.view);
+    let within = waits.filter(|(_, segment)| time.touches(segment.from_ns, segment.to_ns));
+    within.map(move |(tid, segment)| (tid, segment, name(segment)))
 }
 
 /// Roles of the threads whose time a kind of time is.

@@ -1,7 +1,10 @@
 //! What a cause is, and what it answers.
 
+use std::collections::BTreeMap;
+
 use fathom_timeline::{Cell, Intervals};
 
+use crate::attribution::Level;
 use crate::case::Case;
 use crate::explanation::{Evidence, Missing};
 
@@ -12,9 +15,8 @@ pub struct Cause {
     pub id: &'static str,
     /// Its page.
     pub readme: &'static str,
-    /// Who claims first where two causes explain the same time: the smaller number is the more
-    /// specific mechanism.
-    pub rank: u8,
+    /// Ids of causes whose time it explains more exactly: where both are seen equally well, it comes first.
+    pub refines: &'static [&'static str],
     /// Whether its folder has a lab.
     pub has_lab: bool,
     /// The collectors that record what shows it on a live JVM; none when no collector can.
@@ -33,8 +35,8 @@ impl Cause {
     }
 }
 
-/// How well the signature of a cause is seen. How much time it explains is another question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How well the signature of a cause is seen, the best first. How much time it explains is another question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
     /// The mechanism itself was seen.
     Seen,
@@ -48,19 +50,80 @@ pub enum Standing {
     Unknown,
 }
 
-/// Thread time that a cause explains.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// Some time of each of some threads; of the whole process under 0.
+pub type ThreadTime = BTreeMap<i64, Intervals>;
+
+/// Thread time that a cause explains: which time, not only how much, so that two causes are not paid for the same.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Claim {
     /// Which kind of time.
     pub cell: Cell,
-    /// How much of its excess at most, in ns; the engine gives what is left.
-    pub at_most_ns: f64,
+    /// Which of it.
+    pub extent: Extent,
+}
+
+/// Which part of a kind of time.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Extent {
+    /// All of it.
+    All,
+    /// So much of its excess, in ns: what was sampled or counted is known as an amount only.
+    Part(f64),
+    /// What lies in some time of some threads.
+    During(ThreadTime),
 }
 
 impl Claim {
     /// All of the excess of a kind of time.
     pub fn all(cell: Cell) -> Claim {
-        Claim { cell, at_most_ns: f64::INFINITY }
+        Claim { cell, extent: Extent::All }
+    }
+
+    /// At most so much of it, in ns.
+    pub fn part(cell: Cell, at_most_ns: f64) -> Claim {
+        Claim { cell, extent: Extent::Part(at_most_ns) }
+    }
+
+    /// What of it lies in some time of some threads.
+    pub fn during(cell: Cell, time: ThreadTime) -> Claim {
+        Claim { cell, extent: Extent::During(time) }
+    }
+
+    /// The part of a level of a piece of lost time that it claims.
+    pub(crate) fn part_of(&self, case: &Case<'_>, level: &Level) -> f64 {
+        match (&self.extent, level.when) {
+            (Extent::All, _) => 1.0,
+            (Extent::Part(_), _) => self.part_of_excess(case),
+            (Extent::During(time), Some((tid, from_ns, to_ns))) => {
+                let within_ns = time.get(&tid).map_or(0, |time| time.within_ns(from_ns, to_ns));
+                let part = within_ns as f64 / to_ns.saturating_sub(from_ns).max(1) as f64;
+                (part / level.grown.max(part)).min(1.0)
+            }
+            (Extent::During(_), None) => 0.0,
+        }
+    }
+
+    /// The part of the excess of its kind of time that it is, as far as that is an amount.
+    fn part_of_excess(&self, case: &Case<'_>) -> f64 {
+        let lost_ns = case.excess().of(self.cell).map_or(0.0, |excess| excess.excess_ns().max(0.0));
+        match self.extent {
+            Extent::All => 1.0,
+            Extent::Part(at_most_ns) if lost_ns > 0.0 => (at_most_ns / lost_ns).clamp(0.0, 1.0),
+            _ => 0.0,
+        }
+    }
+
+    /// How much of what grew it is, whether or not that counts as lost, in ns.
+    pub(crate) fn grown_ns(&self, case: &Case<'_>) -> f64 {
+        let Some(excess) = case.excess().of(self.cell) else { return 0.0 };
+        let grown_ns = excess.excess_ns().max(0.0);
+        match &self.extent {
+            Extent::During(time) => {
+                let within = |time: &Intervals| time.intersect(&case.slow.time).total_ns() as f64;
+                time.values().map(within).sum::<f64>().min(grown_ns)
+            }
+            _ => grown_ns * self.part_of_excess(case),
+        }
     }
 }
 
@@ -69,8 +132,8 @@ impl Claim {
 /// behind it.
 #[derive(Debug, Clone, Default)]
 pub struct Harm {
-    /// In which kinds of time it happened, and for how long in each.
-    pub happened_in: Vec<Claim>,
+    /// In which kinds of time it happened, and for how long in each, in ns.
+    pub happened_in: Vec<(Cell, f64)>,
     /// When it happened.
     pub when: Intervals,
 }
@@ -163,10 +226,8 @@ impl Finding {
     #[must_use]
     pub fn crowding(mut self, case: &Case<'_>) -> Finding {
         let running = self.claims.iter().filter(|claim| matches!(claim.cell, Cell::Running(_)));
-        let ns =
-            |claim: &Claim| claim.at_most_ns.min(case.excess().of(claim.cell).map_or(0.0, |excess| excess.lost_ns()));
-        let at_most_ns = case.crowding_of_ns(running.map(ns).sum());
-        self.claims.extend((at_most_ns > 0.0).then_some(Claim { cell: Cell::Runnable, at_most_ns }));
+        let at_most_ns = case.crowding_of_ns(running.map(|claim| claim.grown_ns(case)).sum());
+        self.claims.extend((at_most_ns > 0.0).then(|| Claim::part(Cell::Runnable, at_most_ns)));
         self
     }
 
@@ -176,8 +237,8 @@ impl Finding {
     pub fn claiming(mut self, case: &Case<'_>, select: impl Fn(Cell) -> bool) -> Finding {
         let cells = case.excess().cells.iter().map(|excess| excess.cell);
         self.claims.extend(cells.filter(|cell| select(*cell)).map(Claim::all));
-        let crowding = Claim { cell: Cell::Runnable, at_most_ns: case.crowding_ns(&select) };
-        self.claims.extend((crowding.at_most_ns > 0.0).then_some(crowding));
+        let at_most_ns = case.crowding_ns(&select);
+        self.claims.extend((at_most_ns > 0.0).then(|| Claim::part(Cell::Runnable, at_most_ns)));
         self
     }
 }

@@ -6,7 +6,7 @@
 
 use fathom_timeline::{Cell, Intervals};
 
-use crate::cause::{Claim, Harm};
+use crate::cause::{Cause, Harm};
 use crate::explanation::{CauseVerdict, Verdict};
 
 /// A cause behind less of the time than this is not told: something always happens at the same time. And it is
@@ -21,6 +21,13 @@ pub(crate) struct Judged {
     pub(crate) when: Option<Intervals>,
     /// The time that it was given.
     pub(crate) taken: Vec<(Cell, f64)>,
+}
+
+impl Judged {
+    /// A cause that nobody was asked about.
+    pub(crate) fn nothing(cause: &Cause) -> Judged {
+        Judged { verdict: CauseVerdict::nothing(cause.id), harm: None, when: None, taken: Vec::new() }
+    }
 }
 
 /// Completes all chains.
@@ -40,8 +47,8 @@ pub(crate) fn complete(judged: &mut [Judged]) {
 /// The cause that was given most of the time in which harm happened.
 fn behind(harm: Option<&Harm>, judged: &[Judged]) -> Option<String> {
     let harm = harm?;
-    let all: f64 = harm.happened_in.iter().map(|claim| claim.at_most_ns).sum();
-    let part = |one: &Judged| harm.happened_in.iter().map(|claim| part_of(one, claim, harm, judged)).sum::<f64>();
+    let all: f64 = harm.happened_in.iter().map(|(_, ns)| ns).sum();
+    let part = |one: &Judged| harm.happened_in.iter().map(|time| part_of(one, time, harm, judged)).sum::<f64>();
     let parts = judged.iter().map(|one| (part(one), one.verdict.id.as_str()));
     let largest = parts.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(a.1)));
     largest.filter(|(ns, _)| *ns > 0.0 && *ns >= PART * all).map(|(_, id)| id.to_owned())
@@ -49,16 +56,15 @@ fn behind(harm: Option<&Harm>, judged: &[Judged]) -> Option<String> {
 
 /// The part of a claim that belongs to a cause. Those that are known to have been at work just then come first, by
 /// how much of the harm's time they were; the rest goes to the others by what each was given of that kind of time.
-fn part_of(one: &Judged, claim: &Claim, harm: &Harm, judged: &[Judged]) -> f64 {
-    let taken =
-        |one: &Judged| -> f64 { one.taken.iter().filter(|(cell, _)| *cell == claim.cell).map(|(_, ns)| ns).sum() };
+fn part_of(one: &Judged, (cell, ns): &(Cell, f64), harm: &Harm, judged: &[Judged]) -> f64 {
+    let taken = |one: &Judged| -> f64 { one.taken.iter().filter(|(of, _)| of == cell).map(|(_, ns)| ns).sum() };
     let then = |one: &Judged| one.when.as_ref().filter(|_| taken(one) > 0.0).map(|when| overlap(when, &harm.when));
     let known: f64 = judged.iter().filter_map(then).sum();
     if let Some(part) = then(one) {
-        return claim.at_most_ns * part / known.max(1.0);
+        return ns * part / known.max(1.0);
     }
     let others: f64 = judged.iter().filter(|one| then(one).is_none()).map(taken).sum();
-    if others > 0.0 { claim.at_most_ns * (1.0 - known).max(0.0) * taken(one) / others } else { 0.0 }
+    if others > 0.0 { ns * (1.0 - known).max(0.0) * taken(one) / others } else { 0.0 }
 }
 
 /// The part of `harm` that lies in `when`.
@@ -94,23 +100,14 @@ mod tests {
     use super::*;
 
     fn judged(id: &str, verdict: Verdict, chain: &[&str], taken: &[(Cell, f64)], harm: &[(Cell, f64)]) -> Judged {
-        let claim = |(cell, ns): &(Cell, f64)| Claim { cell: *cell, at_most_ns: *ns };
         Judged {
             verdict: CauseVerdict {
-                id: id.to_owned(),
                 verdict,
-                share: 0.0,
-                says: String::new(),
-                evidence: Vec::new(),
-                missing: Vec::new(),
                 chain: chain.iter().map(|id| (*id).to_owned()).collect(),
-                actions: Vec::new(),
-                prove: String::new(),
+                ..CauseVerdict::nothing(id)
             },
-            harm: (!harm.is_empty()).then(|| Harm {
-                happened_in: harm.iter().map(claim).collect(),
-                when: Intervals::union(vec![(100, 200)]),
-            }),
+            harm: (!harm.is_empty())
+                .then(|| Harm { happened_in: harm.to_vec(), when: Intervals::union(vec![(100, 200)]) }),
             when: None,
             taken: taken.to_vec(),
         }

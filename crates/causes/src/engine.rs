@@ -1,15 +1,16 @@
-//! From findings to verdicts: hands out the lost time, once each, and says how sure we are.
+//! From findings to verdicts: each slow interval is explained for itself, and the answers are told together.
 
 use std::collections::BTreeMap;
 
 use fathom_evidence::Recording;
-use fathom_timeline::{Analysis, Cell, Options, analyse};
+use fathom_timeline::{Analysis, Cell, Intervals, Options, SlowInterval, Stop, analyse};
 
+use crate::attribution::{Claimant, Given, Left, attribute};
 use crate::case::Case;
-use crate::cause::{Cause, Claim, Finding, Standing};
+use crate::cause::{Cause, Finding, Standing};
 use crate::chains::{self, Judged};
-use crate::explanation::{CauseVerdict, Explanation, SCHEMA, Verdict};
-use crate::{catalog, say, summary, unexplained};
+use crate::explanation::{CauseVerdict, Explanation, IntervalCause, Missing, SCHEMA, Verdict};
+use crate::{catalog, changes, headline, say, summary, unexplained};
 
 /// A cause that explains less of the lost time than this is not worth acting on.
 const MINOR_SHARE: f64 = 0.10;
@@ -20,6 +21,9 @@ const NEGLIGIBLE_SHARE: f64 = 0.02;
 /// Lost time below this part of one thread is noise, whatever its share of the rest.
 pub(crate) const MATERIAL_THREADS: f64 = 0.01;
 
+/// A cause that names a mechanism answers a suspicion when it explains this part of it.
+const ANSWERS_SUSPICION: f64 = 0.5;
+
 /// What the caller knows.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct ExplainOptions<'a> {
@@ -28,9 +32,6 @@ pub struct ExplainOptions<'a> {
     /// A recording of the same service when it was well.
     pub baseline: Option<&'a Recording>,
 }
-
-/// A cause that names a mechanism answers a suspicion when it explains this part of it.
-const ANSWERS_SUSPICION: f64 = 0.5;
 
 /// Explains a recording.
 pub fn explain(recording: &Recording, options: &ExplainOptions<'_>) -> Explanation {
@@ -67,23 +68,26 @@ pub fn investigate<'a>(recording: &'a Recording, options: &ExplainOptions<'a>) -
 struct Answer {
     judged: Vec<Judged>,
     /// The lost time that nobody claimed.
-    left: BTreeMap<Cell, f64>,
+    left: Left,
     lost_ns: f64,
     below_java_ns: f64,
+    /// What was found in each slow interval.
+    by_interval: Vec<Vec<IntervalCause>>,
 }
 
 impl Answer {
     fn new(analysis: &Analysis<'_>) -> Answer {
-        let case = Case::new(analysis);
-        let lost_ns = case.excess().lost_ns();
-        let mut ledger = Ledger::new(&case);
-        let below_java_ns = ledger.left.iter().filter(|(cell, _)| cell.is_below_java()).map(|(_, ns)| ns).sum();
-        let mut by_rank: Vec<&Cause> = catalog().to_vec();
-        by_rank.sort_by_key(|cause| (cause.rank, cause.id));
-        let mut judged: Vec<Judged> = by_rank.iter().map(|cause| judge(cause, &case, &mut ledger, lost_ns)).collect();
+        let kinds = kinds_of_slowness(analysis);
+        let parts: Vec<Part> = kinds.iter().map(|time| Part::new(analysis, time)).collect();
+        let lost_ns = parts.iter().map(|part| part.lost_ns).sum();
+        let mut left = Left::default();
+        parts.iter().for_each(|part| left.add(&part.left));
+        let by_interval = by_interval(analysis, &kinds, &parts);
+        let below_java_ns = parts.iter().map(|part| part.below_java_ns).sum();
+        let mut judged = together(parts, lost_ns);
         chains::complete(&mut judged);
         judged.sort_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal));
-        Answer { judged, left: ledger.left, lost_ns, below_java_ns }
+        Answer { judged, left, lost_ns, below_java_ns, by_interval }
     }
 
     fn names_a_cause(&self) -> bool {
@@ -101,141 +105,251 @@ impl Answer {
         let case = Case::new(analysis);
         let causes: Vec<CauseVerdict> = self.judged.into_iter().map(|one| one.verdict).collect();
         let explained: f64 = causes.iter().map(|cause| cause.share).sum();
-        let is_slow = self.lost_ns > 0.0 || !analysis.pain.intervals.is_empty();
+        let is_slow = self.lost_ns > 0.0 || case.is_slow();
         let rest = if is_slow { (1.0 - explained).max(0.0) } else { 0.0 };
+        let losses = summary::losses(case.recording());
         Explanation {
             schema: SCHEMA,
             recording: summary::recording(&case),
-            slow: summary::slow(&case),
+            headline: headline::of(&case, &losses),
+            slow: summary::slow(&case, self.by_interval),
             baseline: summary::baseline(&case),
             figures: summary::figures(&case),
-            unexplained: unexplained::of(&case, &self.left, rest),
+            unexplained: unexplained::of(&case, &self.left, rest, self.lost_ns),
+            changed: changes::of(&case),
             causes,
-            losses: summary::losses(case.recording()),
+            losses,
         }
     }
 }
 
-/// Harm that was done comes before who lost time: its chain says how they belong together.
-fn order(judged: &Judged) -> (Verdict, bool, f64) {
-    (judged.verdict.verdict, judged.harm.is_none(), -judged.verdict.share)
-}
-
-/// The lost time that nobody has claimed yet.
-struct Ledger {
-    left: BTreeMap<Cell, f64>,
-}
-
-impl Ledger {
-    fn new(case: &Case<'_>) -> Ledger {
-        Ledger { left: case.excess().cells.iter().map(|excess| (excess.cell, excess.lost_ns())).collect() }
-    }
-
-    /// Takes what a finding claims as far as it is left; gives the taken amounts.
-    fn take(&mut self, finding: &Finding) -> Vec<(Cell, f64)> {
-        let taken = finding.claims.iter().map(|claim| (claim.cell, self.take_of(claim.cell, claim.at_most_ns)));
-        taken.collect()
-    }
-
-    /// The same of the waiting for locks that goes along with what a cause was given: others waited for threads that lost it.
-    fn take_along(&mut self, case: &Case<'_>, taken: &[(Cell, f64)]) -> Vec<(Cell, f64)> {
-        let mut along = Vec::new();
-        for (cell, ns) in taken {
-            let lost_ns = case.excess().of(*cell).map_or(0.0, |excess| excess.lost_ns());
-            for (waits, with_all_ns) in case.holders().along_with(case, *cell) {
-                along.push((waits, self.take_of(waits, with_all_ns * ns / lost_ns.max(1.0))));
-            }
-        }
-        along
-    }
-
-    fn take_of(&mut self, cell: Cell, at_most_ns: f64) -> f64 {
-        let Some(left) = self.left.get_mut(&cell) else { return 0.0 };
-        let ns = left.min(at_most_ns).max(0.0);
-        *left -= ns;
-        ns
-    }
-
-    fn give_back(&mut self, taken: &[(Cell, f64)]) {
-        for (cell, ns) in taken {
-            *self.left.entry(*cell).or_default() += ns;
-        }
-    }
-}
-
-fn judge(cause: &Cause, case: &Case<'_>, ledger: &mut Ledger, lost_ns: f64) -> Judged {
-    let finding = (cause.decide)(case);
-    let mut taken = ledger.take(&finding);
-    let along = ledger.take_along(case, &taken);
-    let along_ns: f64 = along.iter().map(|(_, ns)| ns).sum();
-    taken.extend(along);
-    // The sum of nothing is minus zero; added to zero it is plain zero.
-    let taken_ns = 0.0 + taken.iter().map(|(_, ns)| ns).sum::<f64>();
-    let share = if lost_ns > 0.0 { (taken_ns / lost_ns).min(1.0) } else { 0.0 };
-    let material = taken_ns >= MATERIAL_THREADS * case.excess().slow_ns && lost_ns > 0.0;
-    let verdict = match (&finding.harm, case.analysis.pain.intervals.is_empty()) {
-        (Some(_), false) => verdict(finding.standing, 1.0, true),
-        _ => verdict(finding.standing, share, material),
+/// The most important first: harm that was done before who lost time (its chain says how they belong together), then by
+/// what it cost; a cause that explains nothing comes after those that do.
+fn order(judged: &Judged) -> (u8, bool, f64, Verdict) {
+    let CauseVerdict { verdict, share, .. } = judged.verdict;
+    let class = match verdict {
+        Verdict::NotEnough => 2,
+        Verdict::RuledOut => 3,
+        _ if share > 0.0 || judged.harm.is_some() => 0,
+        _ => 1,
     };
-    let counts = verdict <= Verdict::Possible;
-    if !counts {
-        ledger.give_back(&taken);
+    (class, judged.harm.is_none(), -share, verdict)
+}
+
+/// The slow time by what was lost most in it: one set of time for each kind, each of which is explained for itself. A
+/// stall by a page fault does not vanish beside an hour of something else.
+fn kinds_of_slowness(analysis: &Analysis<'_>) -> Vec<Intervals> {
+    let mut kinds: BTreeMap<String, Vec<(i64, i64)>> = BTreeMap::new();
+    for interval in &analysis.pain.intervals {
+        let time = Intervals::union(vec![(interval.from_ns, interval.to_ns)]);
+        let (_, excess) = analysis.only(&time);
+        let lost = excess.cells.iter().filter(|excess| excess.lost_ns() > 0.0);
+        let most = lost.max_by(|a, b| a.lost_ns().total_cmp(&b.lost_ns()));
+        let kind = most.map_or_else(String::new, |excess| family(excess.cell));
+        kinds.entry(kind).or_default().push((interval.from_ns, interval.to_ns));
     }
-    let says = match counts {
-        true => told(case, &finding, along_ns, taken_ns),
-        false => not_told(case, &finding, lost_ns),
-    };
+    let kinds: Vec<Intervals> = kinds.into_values().map(Intervals::union).collect();
+    if kinds.len() > 1 { kinds } else { vec![analysis.pain.time.clone()] }
+}
+
+/// What kinds of time belong to one kind of slowness.
+fn family(cell: Cell) -> String {
+    match cell {
+        Cell::Stopped(Stop::Collection(of) | Stop::WaitingCollector(of)) | Cell::Collector(of) => format!("{of:?}"),
+        Cell::Stopped(stop) => format!("{stop:?}"),
+        Cell::Blocked(wait) => format!("{wait:?}"),
+        Cell::Running(_) | Cell::Compiler | Cell::Vm | Cell::Runnable | Cell::Stolen => "cpu".to_owned(),
+        Cell::Idle | Cell::Unknown => String::new(),
+    }
+}
+
+/// What the causes say about slow time of one kind.
+struct Part {
+    findings: Vec<(&'static Cause, Finding, Given, Outcome)>,
+    left: Left,
+    lost_ns: f64,
+    below_java_ns: f64,
+}
+
+/// How one cause came out.
+struct Outcome {
+    verdict: Verdict,
+    share: f64,
+    says: String,
+}
+
+impl Part {
+    fn new(analysis: &Analysis<'_>, time: &Intervals) -> Part {
+        let is_all = *time == analysis.pain.time;
+        let case = if is_all { Case::new(analysis) } else { Case::only(analysis, time) };
+        let mut findings: Vec<(&'static Cause, Finding)> =
+            catalog().iter().map(|cause| (*cause, (cause.decide)(&case))).collect();
+        findings.iter_mut().for_each(|(_, finding)| without_baseline(&case, finding));
+        let found = |finding: &Finding| !matches!(finding.standing, Standing::Absent | Standing::Unknown);
+        let claimants: Vec<Claimant<'_>> = findings
+            .iter()
+            .map(|(cause, finding)| Claimant {
+                cause,
+                standing: finding.standing,
+                claims: if found(finding) { &finding.claims } else { &[] },
+            })
+            .collect();
+        let (given, left) = attribute(&case, &claimants);
+        let lost_ns = case.excess().lost_ns();
+        let below_java = case.excess().cells.iter().filter(|excess| excess.cell.is_below_java());
+        let below_java_ns = below_java.map(|excess| excess.lost_ns()).sum();
+        let judged = findings.into_iter().zip(given).map(|((cause, finding), given)| {
+            let outcome = judge(&case, &finding, &given, lost_ns);
+            (cause, finding, given, outcome)
+        });
+        Part { findings: judged.collect(), left, lost_ns, below_java_ns }
+    }
+}
+
+/// Puts together what was said of each cause about each kind of slow time: its best verdict, in the words of the time in
+/// which it was given most, and the share of all that it was given.
+fn together(parts: Vec<Part>, lost_ns: f64) -> Vec<Judged> {
+    let mut by_cause: Vec<Vec<(Finding, Given, Outcome)>> = catalog().iter().map(|_| Vec::new()).collect();
+    for part in parts {
+        for (slot, (_, finding, given, outcome)) in by_cause.iter_mut().zip(part.findings) {
+            slot.push((finding, given, outcome));
+        }
+    }
+    catalog().iter().zip(by_cause).map(|(cause, answers)| judged(cause, answers, lost_ns)).collect()
+}
+
+fn judged(cause: &Cause, answers: Vec<(Finding, Given, Outcome)>, lost_ns: f64) -> Judged {
+    let mut total = Given::default();
+    answers.iter().filter(|(.., outcome)| outcome.counts()).for_each(|(_, given, _)| total.add(given));
+    let harm = answers.iter().find_map(|(finding, ..)| finding.harm.clone());
+    let when = answers.iter().filter_map(|(finding, ..)| finding.when.as_ref());
+    let when: Vec<(i64, i64)> = when.flat_map(Intervals::iter).collect();
+    let best = answers.into_iter().min_by(|a, b| {
+        let key = |(_, given, outcome): &(Finding, Given, Outcome)| (outcome.verdict, -given.total_ns());
+        key(a).partial_cmp(&key(b)).unwrap_or(std::cmp::Ordering::Equal)
+    });
+    let Some((finding, _, outcome)) = best else { return Judged::nothing(cause) };
+    let share_of = |ns: f64| if lost_ns > 0.0 { (ns / lost_ns).clamp(0.0, 1.0) } else { 0.0 };
     let mut actions = finding.actions;
     actions.extend(cause.actions.iter().map(|action| (*action).to_owned()));
     let verdict = CauseVerdict {
         id: cause.id.to_owned(),
-        verdict,
-        share: if counts { share } else { 0.0 },
-        says,
+        verdict: outcome.verdict,
+        share: share_of(total.total_ns()),
+        only: share_of(total.only_ns),
+        reach: share_of(total.reach_ns),
+        says: outcome.says,
         evidence: finding.evidence,
         missing: finding.missing,
         chain: finding.chain.iter().map(|id| (*id).to_owned()).collect(),
         actions,
         prove: if cause.has_lab { format!("fathom lab run {}", cause.id) } else { String::new() },
     };
-    Judged { verdict, harm: finding.harm, when: finding.when, taken: if counts { taken } else { Vec::new() } }
+    let when = (!when.is_empty()).then(|| Intervals::union(when));
+    Judged { verdict, harm, when, taken: total.taken.into_iter().collect() }
+}
+
+impl Outcome {
+    fn counts(&self) -> bool {
+        self.verdict <= Verdict::Possible
+    }
+}
+
+fn judge(case: &Case<'_>, finding: &Finding, given: &Given, lost_ns: f64) -> Outcome {
+    let taken_ns = given.total_ns();
+    let share = if lost_ns > 0.0 { (taken_ns / lost_ns).min(1.0) } else { 0.0 };
+    let least_ns = MATERIAL_THREADS * case.excess().slow_ns;
+    let grown_ns: f64 = finding.claims.iter().map(|claim| claim.grown_ns(case)).sum();
+    let is_there = case.is_slow() && grown_ns >= least_ns.max(NEGLIGIBLE_SHARE * lost_ns);
+    let verdict = match (&finding.harm, case.is_slow()) {
+        (Some(_), true) => verdict(finding.standing, 1.0, is_there),
+        _ => verdict(finding.standing, if taken_ns >= least_ns { share } else { 0.0 }, is_there),
+    };
+    let says = match verdict <= Verdict::Possible {
+        true => told(case, finding, given, share),
+        false => not_told(case, finding, given, lost_ns),
+    };
+    Outcome { verdict, share, says }
+}
+
+/// Where requests took long all the time nobody knows what is usual: what would explain it is told, and what would say whether
+/// it does.
+fn without_baseline(case: &Case<'_>, finding: &mut Finding) {
+    let is_open = !case.is_slow() && finding.standing < Standing::Absent && headline::is_long_throughout(case);
+    if is_open {
+        finding.standing = Standing::Unknown;
+        finding.missing.push(Missing {
+            says: "a time when requests were quick, to compare with".to_owned(),
+            record_with: "fathom explain … --baseline RECORDING".to_owned(),
+        });
+    }
 }
 
 /// What is said of a cause that counts.
-fn told(case: &Case<'_>, finding: &Finding, along_ns: f64, taken_ns: f64) -> String {
-    if along_ns <= MINOR_SHARE * taken_ns {
-        return finding.says.clone();
+fn told(case: &Case<'_>, finding: &Finding, given: &Given, share: f64) -> String {
+    let is_small = share < NEGLIGIBLE_SHARE && finding.harm.is_none() && finding.standing == Standing::Seen;
+    let text = match is_small {
+        true if given.reach_ns > 2.0 * given.total_ns() => {
+            format!("already attributed to other causes: {}", finding.says)
+        }
+        true => format!("also seen: {}", finding.says),
+        false => finding.says.clone(),
+    };
+    if given.along_ns <= MINOR_SHARE * given.total_ns() {
+        return text;
     }
-    let waited = say::number(along_ns / case.excess().slow_ns.max(1.0));
-    format!("{}; {waited} threads more waited for locks that such threads held meanwhile", finding.says)
+    let waited = say::number(given.along_ns / case.excess().slow_ns.max(1.0));
+    format!("{text}; a further {waited} threads waited for threads that were held up by this")
 }
 
 /// What is said of one that does not.
-fn not_told(case: &Case<'_>, finding: &Finding, lost_ns: f64) -> String {
+fn not_told(case: &Case<'_>, finding: &Finding, given: &Given, lost_ns: f64) -> String {
     match finding.standing {
         Standing::Absent | Standing::Unknown => finding.says.clone(),
-        _ if case.analysis.pain.intervals.is_empty() => "nothing was slow".to_owned(),
-        _ if would_matter(case, finding, lost_ns) => format!("other causes explain that time: {}", finding.says),
-        _ => format!("too little to matter here: {}", finding.says),
+        _ if !case.is_slow() => "nothing was slow".to_owned(),
+        _ if lost_ns > 0.0 && given.reach_ns >= NEGLIGIBLE_SHARE * lost_ns => {
+            format!("already attributed to other causes: {}", finding.says)
+        }
+        _ => format!("below 2 % of the lost time: {}", finding.says),
     }
 }
 
-/// Whether a cause would explain a part that counts, had no other cause come first.
-fn would_matter(case: &Case<'_>, finding: &Finding, lost_ns: f64) -> bool {
-    let of = |claim: &Claim| case.excess().of(claim.cell).map_or(0.0, |excess| excess.lost_ns()).min(claim.at_most_ns);
-    lost_ns > 0.0 && finding.claims.iter().map(of).sum::<f64>() >= NEGLIGIBLE_SHARE * lost_ns
-}
-
-/// How sure we are: how well the signature was seen, and whether it covers time that matters.
-fn verdict(standing: Standing, share: f64, material: bool) -> Verdict {
-    let share = if material { share } else { 0.0 };
+/// How sure we are: how well the signature was seen, and whether it covers time that matters. A mechanism that was seen, and
+/// more of it than usual, is never ruled out: it is said how little it cost.
+fn verdict(standing: Standing, share: f64, is_there: bool) -> Verdict {
     match standing {
         Standing::Unknown => Verdict::NotEnough,
         Standing::Absent => Verdict::RuledOut,
-        _ if share < NEGLIGIBLE_SHARE => Verdict::RuledOut,
         Standing::Seen if share >= MINOR_SHARE => Verdict::Shown,
         Standing::Indicated if share >= MINOR_SHARE => Verdict::Likely,
+        Standing::Seen if is_there => Verdict::Possible,
+        _ if share < NEGLIGIBLE_SHARE => Verdict::RuledOut,
         Standing::Seen | Standing::Indicated | Standing::Faint => Verdict::Possible,
+    }
+}
+
+/// For each slow interval, the causes that were found in slow time of its kind, by share.
+fn by_interval(analysis: &Analysis<'_>, kinds: &[Intervals], parts: &[Part]) -> Vec<Vec<IntervalCause>> {
+    let of = |interval: &SlowInterval| {
+        let is_in = |time: &&Intervals| time.touches(interval.from_ns, interval.to_ns);
+        let part = kinds.iter().position(|time| is_in(&time)).and_then(|kind| parts.get(kind));
+        let mut causes: Vec<IntervalCause> = part.map_or_else(Vec::new, Part::found);
+        causes.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.id.cmp(&b.id)));
+        causes
+    };
+    analysis.pain.intervals.iter().map(of).collect()
+}
+
+impl Part {
+    fn found(&self) -> Vec<IntervalCause> {
+        let found = self.findings.iter().filter(|(.., outcome)| outcome.verdict <= Verdict::Likely);
+        found
+            .map(|(cause, _, _, outcome)| IntervalCause {
+                id: cause.id.to_owned(),
+                verdict: outcome.verdict,
+                share: outcome.share,
+            })
+            .collect()
     }
 }
 
@@ -245,18 +359,19 @@ mod tests {
 
     #[test]
     fn verdicts_need_both_signature_and_time() {
-        for (standing, share, material, expected) in [
+        for (standing, share, is_there, expected) in [
             (Standing::Seen, 0.7, true, Verdict::Shown),
-            (Standing::Seen, 0.7, false, Verdict::RuledOut),
             (Standing::Seen, 0.05, true, Verdict::Possible),
-            (Standing::Seen, 0.01, true, Verdict::RuledOut),
+            (Standing::Seen, 0.0, true, Verdict::Possible),
+            (Standing::Seen, 0.0, false, Verdict::RuledOut),
             (Standing::Indicated, 0.7, true, Verdict::Likely),
             (Standing::Indicated, 0.05, true, Verdict::Possible),
+            (Standing::Indicated, 0.01, true, Verdict::RuledOut),
             (Standing::Faint, 0.9, true, Verdict::Possible),
             (Standing::Absent, 0.9, true, Verdict::RuledOut),
             (Standing::Unknown, 0.0, true, Verdict::NotEnough),
         ] {
-            assert_eq!(verdict(standing, share, material), expected, "{standing:?} {share} {material}");
+            assert_eq!(verdict(standing, share, is_there), expected, "{standing:?} {share} {is_there}");
         }
     }
 }

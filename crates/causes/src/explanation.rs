@@ -15,7 +15,9 @@ pub struct Explanation {
     pub schema: u32,
     /// What was looked at.
     pub recording: RecordingSummary,
-    /// When it was slow; empty when nothing was slow.
+    /// Whether anything was slow, in one sentence, with what could make that wrong.
+    pub headline: Headline,
+    /// When it was slow; empty when nothing was slow, or nobody can say.
     pub slow: Vec<SlowInterval>,
     /// What the slow time was compared with.
     pub baseline: Baseline,
@@ -25,8 +27,54 @@ pub struct Explanation {
     pub causes: Vec<CauseVerdict>,
     /// What no cause explains.
     pub unexplained: Unexplained,
+    /// What changed within the recording, the largest change first; told where nothing can be called slow.
+    pub changed: Vec<Change>,
     /// What is missing from the recording.
     pub losses: Vec<LossNote>,
+}
+
+/// What a person reads first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Headline {
+    /// What can be said about slowness.
+    pub kind: HeadlineKind,
+    /// One sentence.
+    pub says: String,
+    /// What is missing that could hide an answer, or a part of one: a sentence each.
+    pub but: Vec<String>,
+}
+
+/// What can be said about slowness.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HeadlineKind {
+    /// It was slow.
+    Slow,
+    /// It was not: how long requests took was seen, or everything that the JVM and the kernel can tell.
+    NothingSlow,
+    /// What was recorded shows nothing; how long requests took was not recorded.
+    NoSign,
+    /// Nothing that was recorded could have shown it.
+    CannotTell,
+}
+
+/// A lasting change of something that was measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Change {
+    /// What changed.
+    pub says: String,
+    /// When.
+    pub at_ns: i64,
+    /// Its mean before.
+    pub before: f64,
+    /// Its mean from then on.
+    pub after: f64,
+    /// Unit of both, as of [`Evidence::unit`].
+    pub unit: String,
+    /// Of a wait, the stack that waited most from then on, leaf first; else empty.
+    pub stack: String,
+    /// How likely so large a change is when nothing changed (Pettitt's test).
+    pub chance: f64,
 }
 
 /// Identity and extent of a recording.
@@ -53,16 +101,33 @@ pub struct RecordingSummary {
 }
 
 /// A stretch of time in which the service was slow.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct SlowInterval {
     /// Its beginning.
     pub from_ns: i64,
     /// Its end.
     pub to_ns: i64,
-    /// Which signal shows it: `request_latency`, `stopped`, `blocked`, `jvm_cpu`, `interpreted`, `cpu`, `given`.
+    /// Which signal shows it: `request_latency`, `stopped`, `full_collections`, `locks`, `permits`,
+    /// `input_output`, `run_queue`, `page_faults`, `lost_datagrams`, `allocation_stalls`, `recompiling`, `freeing_code`,
+    /// `collecting`, `interpreting`, `cpu`, `below_java`, `given`.
     pub signal: String,
     /// One sentence with figures.
     pub says: String,
+    /// What explains it, and other intervals of its kind: the causes that are shown or likely, by share.
+    pub causes: Vec<IntervalCause>,
+    /// The longest single stall or wait in it, with thread and instant; empty when none stands out.
+    pub worst: String,
+}
+
+/// A cause of one slow interval.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct IntervalCause {
+    /// Its id.
+    pub id: String,
+    /// How sure.
+    pub verdict: Verdict,
+    /// Part of the time lost in intervals of this kind, 0 to 1.
+    pub share: f64,
 }
 
 /// What the slow time was compared with.
@@ -101,6 +166,10 @@ pub struct CauseVerdict {
     pub verdict: Verdict,
     /// Part of the lost time that it explains, 0 to 1.
     pub share: f64,
+    /// What of that nobody else claims: at least so much is its, 0 to 1.
+    pub only: f64,
+    /// All that it claims, whoever was given it: at most so much is its, 0 to 1.
+    pub reach: f64,
     /// One or two sentences with figures, for a person.
     pub says: String,
     /// The measurements behind it.
@@ -114,6 +183,25 @@ pub struct CauseVerdict {
     pub actions: Vec<String>,
     /// The command that reproduces the mechanism; empty when there is no lab for it.
     pub prove: String,
+}
+
+impl CauseVerdict {
+    /// A cause of which nothing is known.
+    pub fn nothing(id: &str) -> CauseVerdict {
+        CauseVerdict {
+            id: id.to_owned(),
+            verdict: Verdict::NotEnough,
+            share: 0.0,
+            only: 0.0,
+            reach: 0.0,
+            says: String::new(),
+            evidence: Vec::new(),
+            missing: Vec::new(),
+            chain: Vec::new(),
+            actions: Vec::new(),
+            prove: String::new(),
+        }
+    }
 }
 
 /// A measurement.

@@ -6,19 +6,23 @@
 //! causes look, hands out the time so that no nanosecond is counted twice, and makes verdicts.
 //! Causes do no input or output and know nothing of each other.
 
+mod attribution;
 mod case;
 mod cause;
 mod chains;
+mod changes;
 mod engine;
 pub mod explanation;
-mod holders;
+mod headline;
 pub mod measure;
+mod owners;
 pub mod say;
 mod summary;
 mod unexplained;
+mod worst;
 
 pub use case::{Case, Side};
-pub use cause::{Cause, Claim, Finding, Harm, Standing};
+pub use cause::{Cause, Claim, Extent, Finding, Harm, Standing, ThreadTime};
 pub use engine::{ExplainOptions, explain, explain_nothing, investigate};
 pub(crate) use explanation::Evidence;
 

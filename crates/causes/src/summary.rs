@@ -7,30 +7,22 @@ use fathom_timeline::{BUCKET_NS, Cell, SignalKind, SlowInterval as Slow, Wait};
 use crate::case::{Case, major_version};
 use crate::catalog;
 use crate::explanation::{
-    Baseline, CauseVerdict, Evidence, Explanation, LossNote, RecordingSummary, SCHEMA, SlowInterval, Unexplained,
-    Verdict,
+    Baseline, CauseVerdict, Evidence, Explanation, Headline, HeadlineKind, IntervalCause, LossNote, RecordingSummary,
+    SCHEMA, SlowInterval, Unexplained,
 };
 use crate::measure::median;
-use crate::say;
+use crate::{say, worst};
 
 /// The answer for a recording without anything in it that has a time.
 pub(crate) fn of_nothing(recording: &Recording) -> Explanation {
     let says = "the recording holds nothing that has a time".to_owned();
-    let causes = catalog().iter().map(|cause| CauseVerdict {
-        id: cause.id.to_owned(),
-        verdict: Verdict::NotEnough,
-        share: 0.0,
-        says: says.clone(),
-        evidence: Vec::new(),
-        missing: Vec::new(),
-        chain: Vec::new(),
-        actions: Vec::new(),
-        prove: String::new(),
-    });
+    let causes = catalog().iter().map(|cause| CauseVerdict { says: says.clone(), ..CauseVerdict::nothing(cause.id) });
     Explanation {
         schema: SCHEMA,
         recording: identity(recording),
+        headline: Headline { kind: HeadlineKind::CannotTell, says: says.clone(), but: Vec::new() },
         slow: Vec::new(),
+        changed: Vec::new(),
         baseline: Baseline { kind: "none".to_owned(), says: says.clone(), duration_ns: 0 },
         figures: Vec::new(),
         causes: causes.collect(),
@@ -98,10 +90,12 @@ fn sources(recording: &Recording) -> Vec<String> {
 }
 
 /// The slow stretches.
-pub(crate) fn slow(case: &Case<'_>) -> Vec<SlowInterval> {
-    let intervals = case.analysis.pain.intervals.iter();
+pub(crate) fn slow(case: &Case<'_>, causes: Vec<Vec<IntervalCause>>) -> Vec<SlowInterval> {
+    let intervals = case.pain.intervals.iter().zip(causes);
     intervals
-        .map(|slow| SlowInterval {
+        .map(|(slow, causes)| SlowInterval {
+            causes,
+            worst: worst::of(case, slow),
             from_ns: slow.from_ns,
             to_ns: slow.to_ns,
             signal: slow.signal.name().to_owned(),
@@ -114,13 +108,18 @@ fn says(slow: &Slow) -> String {
     let worst = slow.worst;
     match slow.signal {
         SignalKind::Given => "as given".to_owned(),
+        SignalKind::MedianLatency => {
+            format!("half of the requests took up to {} or longer (median of a second)", say::time(worst))
+        }
         SignalKind::RequestLatency => format!("requests took up to {} (99th percentile of a second)", say::time(worst)),
         SignalKind::Stopped => format!("the application stood still for up to {} of a second", say::percent(worst)),
         SignalKind::FullCollections => {
             format!("full or explicit collections stopped everything for up to {} of a second", say::percent(worst))
         }
         SignalKind::Locks => format!("up to {} threads waited for locks", say::number(worst)),
-        SignalKind::Permits => format!("up to {} threads waited for permits of a semaphore", say::number(worst)),
+        SignalKind::Permits => {
+            format!("up to {} threads waited for permits of a semaphore or for objects of a pool", say::number(worst))
+        }
         SignalKind::InputOutput => format!("up to {} threads waited for other services or files", say::number(worst)),
         SignalKind::RunQueue => format!("up to {} threads waited for a CPU", say::number(worst)),
         SignalKind::PageFaults => format!("up to {} threads waited for pages of memory", say::number(worst)),
@@ -141,11 +140,9 @@ fn says(slow: &Slow) -> String {
 pub(crate) fn baseline(case: &Case<'_>) -> Baseline {
     let duration_ns = case.quiet.as_ref().map_or(0, |quiet| quiet.time.total_ns());
     let (kind, says) = match (&case.quiet, &case.analysis.reference) {
-        _ if case.analysis.pain.intervals.is_empty() => ("none", "nothing was slow".to_owned()),
+        _ if case.pain.intervals.is_empty() => ("none", "nothing was slow".to_owned()),
         (Some(_), Some(_)) => ("other_recording", format!("{} of the other recording", say::time(duration_ns as f64))),
-        (Some(_), None) => {
-            ("rest_of_recording", format!("the other {} of the recording", say::time(duration_ns as f64)))
-        }
+        (Some(_), None) => ("rest_of_recording", rest_of_recording(case, duration_ns)),
         (None, _) => (
             "none",
             "slow all the time: compared with no lost time at all; --baseline gives a better answer".to_owned(),
@@ -154,14 +151,26 @@ pub(crate) fn baseline(case: &Case<'_>) -> Baseline {
     Baseline { kind: kind.to_owned(), says, duration_ns }
 }
 
+/// `3 s of normal operation (7 s of start-up and transitions excluded)`.
+fn rest_of_recording(case: &Case<'_>, duration_ns: i64) -> String {
+    let grid = case.view().grid;
+    let all_ns = grid.end_ns().saturating_sub(grid.start_ns);
+    let excluded_ns = all_ns - duration_ns - case.analysis.pain.time.total_ns();
+    let excluded = match excluded_ns >= BUCKET_NS {
+        true => format!(" ({} of start-up and transitions excluded)", say::time(excluded_ns as f64)),
+        false => String::new(),
+    };
+    format!("{} of normal operation{excluded}", say::time(duration_ns as f64))
+}
+
 /// Latency, CPU and stops, slow against quiet; over everything when nothing was slow.
 pub(crate) fn figures(case: &Case<'_>) -> Vec<Evidence> {
-    if case.analysis.pain.intervals.is_empty() {
+    if case.pain.intervals.is_empty() {
         return highest(case);
     }
     let account = &case.analysis.account;
-    let slow: Vec<usize> = case.analysis.pain.slow_buckets().collect();
-    let quiet: Vec<usize> = case.analysis.pain.baseline_buckets().collect();
+    let slow: Vec<usize> = case.pain.slow_buckets().collect();
+    let quiet: Vec<usize> = case.pain.baseline_buckets().collect();
     let mean = |row: &[f64], buckets: &[usize]| -> Option<f64> {
         (!buckets.is_empty()).then(|| buckets.iter().map(|index| row[*index]).sum::<f64>() / buckets.len() as f64)
     };
@@ -186,26 +195,32 @@ fn highest(case: &Case<'_>) -> Vec<Evidence> {
     let grid = case.view().grid;
     let account = &case.analysis.account;
     let most = |select: fn(Cell) -> bool| account.sum(select).into_iter().fold(0.0, f64::max) / BUCKET_NS as f64;
+    let has_stops = case.has_collections() || case.is_recorded("jdk.SafepointBegin") || !account.stops.is_empty();
+    let has_locks = case.is_recorded("jdk.JavaMonitorEnter") || account.cells.contains_key(&Cell::Blocked(Wait::Lock));
+    let has_collectors = account.cells.keys().any(|cell| matches!(cell, Cell::Collector(_)));
+    // What nobody measured is no zero.
     let figure = |(kind, value): &(SignalKind, f64)| {
+        let value = *value;
         let (says, unit) = match kind {
             SignalKind::RequestLatency => ("highest request latency, p99 of a second", "ns"),
-            SignalKind::Stopped => ("longest stop in a second", "ratio"),
-            SignalKind::Cpu => ("highest use of the CPUs", "ratio"),
-            SignalKind::Locks => ("most threads waiting for locks", "threads"),
-            SignalKind::Collecting => ("most cores used by the collector", "cores"),
+            SignalKind::Stopped if has_stops => ("longest stop-the-world time in any second", "ns"),
+            SignalKind::Cpu => ("highest use of the CPUs by the process", "ratio"),
+            SignalKind::Locks if has_locks => ("most threads waiting for locks", "threads"),
+            SignalKind::Collecting if has_collectors => ("most cores used by the collector", "cores"),
             _ => return None,
         };
         // A signal leaves out what is a small part of all; as a figure it counts.
         let value = match kind {
+            SignalKind::Stopped => value * BUCKET_NS as f64,
             SignalKind::Locks => most(|cell| cell == Cell::Blocked(Wait::Lock)),
             SignalKind::Collecting => most(|cell| matches!(cell, Cell::Collector(_))),
-            _ => *value,
+            _ => value,
         };
         let (says, unit) = (says.to_owned(), unit.to_owned());
         let (from_ns, to_ns) = (grid.start_ns, grid.end_ns());
         Some(Evidence { says, unit, value, table: "account".to_owned(), from_ns, to_ns, ..Evidence::default() })
     };
-    case.analysis.pain.highest.iter().filter_map(figure).collect()
+    case.pain.highest.iter().filter_map(figure).collect()
 }
 
 /// What is missing from the recording; losses of one kind from one source that differ in their

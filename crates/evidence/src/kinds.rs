@@ -467,6 +467,10 @@ words! {
         STACKS_CUT = "stacks_cut";
         /// Addresses for which no name could be found.
         NAMES_MISSING = "names_missing";
+        /// The recorder was cut off: killed, or the machine went down.
+        CUT_OFF = "cut_off";
+        /// A table of the recording, or a part of one, is not there any more.
+        MISSING = "missing";
         /// A limit of Fathom's own was reached.
         LIMIT = "limit";
         /// Something could not be read or recorded at all.

@@ -198,7 +198,7 @@ type Ranges = Vec<Range>;
 /// The quiet time in this recording, and in the other one.
 fn quiet(analysis: &Analysis<'_>, axis: &Axis) -> (Ranges, Ranges) {
     let relative = |time: Intervals, axis: &Axis| time.iter().map(|(from, to)| (axis.at(from), axis.at(to))).collect();
-    match (&analysis.reference, analysis.quiet_time()) {
+    match (&analysis.reference, analysis.quiet_time(&analysis.pain)) {
         (_, None) => (Vec::new(), Vec::new()),
         (None, Some((_, time))) => (relative(time, axis), Vec::new()),
         (Some(reference), Some((view, time))) => {

@@ -42,7 +42,10 @@ fn write_all(text: &mut String, explanation: &Explanation) -> std::fmt::Result {
 
 fn write_slow(text: &mut String, explanation: &Explanation) -> std::fmt::Result {
     if explanation.slow.is_empty() {
-        writeln!(text, "**Nothing was slow.**\n")?;
+        writeln!(text, "**{}**\n", safe(&explanation.headline.says))?;
+    }
+    for but in &explanation.headline.but {
+        writeln!(text, "**{}**\n", safe(but))?;
     }
     for slow in &explanation.slow {
         let when = units::time_range(slow.from_ns, slow.to_ns, &TimeZone::UTC);

@@ -9,28 +9,23 @@ use crate::cells::{Cell, Wait};
 use crate::cpu;
 use crate::grid::{BUCKET_NS, Grid};
 use crate::intervals::Intervals;
+use crate::partition::{Partition, Segment};
+use crate::requests::{Lateness, Requests};
 use crate::startup::{self, Startup};
 use crate::stops::{self, StopSpan};
 use crate::view::View;
-use crate::waits::{self, WaitSpan};
-
-/// Requests of the service, from a latency file.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Requests {
-    /// Requests that began in each bucket.
-    pub count: Vec<f64>,
-    /// 99th percentile of their latency, in ns; `None` where there was no request.
-    pub p99_ns: Vec<Option<f64>>,
-}
 
 /// What the threads did, bucket by bucket.
 #[derive(Debug, Clone)]
 pub struct Account {
     /// The buckets.
     pub grid: Grid,
-    /// Thread time in ns per bucket. Stops count once here, however many threads they stopped.
+    /// Thread time in ns per bucket: sums of the partition, and amounts of which no more is known. Stops count once here,
+    /// however many threads they stopped.
     pub cells: BTreeMap<Cell, Vec<f64>>,
-    /// Every stop.
+    /// What each thread did when.
+    pub partition: Partition,
+    /// Every stop: disjoint, ascending.
     pub stops: Vec<StopSpan>,
     /// The same as a set of time.
     pub stopped: Intervals,
@@ -38,15 +33,21 @@ pub struct Account {
     pub process_cpu_ns: Option<Vec<f64>>,
     /// CPU of the machine as a share of all CPUs, if it was recorded.
     pub machine_ratio: Option<Vec<f64>>,
+    /// Threads of the application that the recording knows.
+    pub threads: usize,
     /// CPUs that the JVM may use.
     pub cpus: Option<f64>,
     /// Requests, if a latency file was given.
     pub requests: Option<Requests>,
+    /// By how much they were late, where that is known.
+    pub lateness: Option<Lateness>,
     /// Buckets in which a recorder looked at the running process.
     pub observed: Range<usize>,
     /// Buckets in which Fathom itself acted on the JVM (loaded an agent, started its recorder): what
     /// happened then is no disease of the service.
     pub(crate) disturbed: Vec<bool>,
+    /// Buckets in which the program had nothing to do: they say nothing about how it is when it has.
+    pub(crate) idle: Vec<bool>,
     /// Whether waits for files are those that the kernel saw.
     files_are_observed: bool,
     /// How much of the beginning belongs to the JVM's start.
@@ -54,22 +55,29 @@ pub struct Account {
 }
 
 impl Account {
-    /// The waits of the application's threads that the account is made of.
-    pub fn waits(&self, view: &View<'_>) -> Vec<WaitSpan> {
-        waits::find(view, &self.stopped)
+    /// The waits of the application's threads: what the account's waiting is the sum of.
+    pub fn waits<'v>(&'v self, view: &'v View<'_>) -> impl Iterator<Item = (i64, &'v Segment)> + 'v {
+        let own = self.partition.told().filter(|(tid, _)| view.is_application(*tid));
+        own.flat_map(|(tid, told)| told.iter().map(move |segment| (tid, segment)))
+            .filter(|(_, segment)| matches!(segment.state, Cell::Blocked(_)))
     }
 
     /// Makes the account of everything in the view.
     pub fn new(view: &View<'_>) -> Account {
         let grid = view.grid;
-        let stops = stops::find(view);
+        let stops = stops::disjoint(stops::find(view));
         let stopped = Intervals::union(stops.iter().map(|stop| (stop.from_ns, stop.to_ns)).collect());
+        let partition = Partition::new(view, &stops);
         let mut cells = BTreeMap::new();
-        add_stops(grid, &mut cells, &stops);
-        for wait in waits::find(view, &stopped) {
-            let row = cells.entry(Cell::Blocked(wait.wait)).or_insert_with(|| grid.zeros());
-            let end = wait.span.end_ns();
-            grid.spread(row, wait.span.time_ns, end, wait.lost_ns);
+        let mut add = |cell: Cell, from_ns: i64, to_ns: i64| {
+            let row: &mut Vec<f64> = cells.entry(cell).or_insert_with(|| grid.zeros());
+            grid.spread(row, from_ns, to_ns, to_ns.saturating_sub(from_ns) as f64);
+        };
+        stops.iter().for_each(|stop| add(Cell::Stopped(stop.stop), stop.from_ns, stop.to_ns));
+        for (tid, told) in partition.told().filter(|(tid, _)| view.is_application(*tid)) {
+            debug_assert!(tid != 0, "the process is no thread");
+            let waits = told.iter().filter(|segment| matches!(segment.state, Cell::Blocked(_)));
+            waits.for_each(|wait| add(wait.state, wait.from_ns, wait.to_ns));
         }
         let cpu = cpu::of(view);
         cells.extend(cpu.cells);
@@ -77,15 +85,21 @@ impl Account {
         let running = sum_of(grid, &cells, |cell| matches!(cell, Cell::Running(_)));
         cells.extend(cpu::stolen(view, &running).map(|row| (Cell::Stolen, row)));
         let startup = startup::find(view, cells.get(&Cell::Compiler));
+        let requests = Requests::of(view);
+        let idle = idle(grid, requests.as_ref(), &cells);
         Account {
             grid,
             cells,
+            partition,
             stops,
             stopped,
             process_cpu_ns: cpu.process_ns,
             machine_ratio: cpu.machine_ratio,
+            threads: view.recording.threads.iter().filter(|(tid, _)| *tid != 0 && view.is_application(*tid)).count(),
             cpus: view.cpus(),
-            requests: requests(view),
+            idle,
+            requests,
+            lateness: None,
             observed: view.observed(),
             disturbed: disturbed(view),
             files_are_observed: view.spans(span::SYSTEM_CALL).len() > 0,
@@ -113,9 +127,11 @@ impl Account {
     /// and outside stops; at least one. A stop costs each of them its length.
     pub fn concurrency(&self, buckets: impl Iterator<Item = usize> + Clone) -> f64 {
         let total = |row: &[f64]| buckets.clone().map(|index| row[index]).sum::<f64>();
-        let busy = total(
-            &self.sum(|cell| matches!(cell, Cell::Running(_) | Cell::Runnable | Cell::Stolen | Cell::Blocked(_))),
-        );
+        let busy = total(&self.sum(|cell| match cell {
+            Cell::Running(_) | Cell::Runnable | Cell::Stolen => true,
+            Cell::Blocked(wait) => wait != Wait::Unnamed,
+            _ => false,
+        }));
         let stopped = total(&self.sum(|cell| matches!(cell, Cell::Stopped(_))));
         let length = buckets.clone().count() as f64 * BUCKET_NS as f64;
         (busy / (length - stopped).max(length / 20.0)).max(1.0)
@@ -130,21 +146,19 @@ fn sum_of(grid: Grid, cells: &BTreeMap<Cell, Vec<f64>>, select: impl Fn(Cell) ->
     sum
 }
 
-fn add_stops(grid: Grid, cells: &mut BTreeMap<Cell, Vec<f64>>, stops: &[StopSpan]) {
-    for stop in stops {
-        let row = cells.entry(Cell::Stopped(stop.stop)).or_insert_with(|| grid.zeros());
-        grid.spread(row, stop.from_ns, stop.to_ns, stop.duration_ns() as f64);
-    }
-    // Reported stops may overlap by rounding; a second has no more than a second of them.
-    let whole = BUCKET_NS as f64;
-    for index in 0..grid.len {
-        let is_stop = |cell: &Cell| matches!(cell, Cell::Stopped(_));
-        let total: f64 = cells.iter().filter(|(cell, _)| is_stop(cell)).map(|(_, row)| row[index]).sum();
-        if total > whole {
-            let rows = cells.iter_mut().filter(|(cell, _)| is_stop(cell));
-            rows.for_each(|(_, row)| row[index] *= whole / total);
-        }
-    }
+/// Where a program does less than a fiftieth of what it does when it is busy (in the tenth busiest second) it is idle: no request
+/// comes, or, where those are not known, hardly any code runs.
+fn idle(grid: Grid, requests: Option<&Requests>, cells: &BTreeMap<Cell, Vec<f64>>) -> Vec<bool> {
+    const PART: f64 = 0.02;
+    const BUSIEST: usize = 10;
+    let work = match requests {
+        Some(requests) => requests.count.clone(),
+        None => sum_of(grid, cells, |cell| matches!(cell, Cell::Running(_))),
+    };
+    let mut sorted = work.clone();
+    sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+    let busy = sorted.get(BUSIEST.min(sorted.len().saturating_sub(1))).copied().unwrap_or(0.0);
+    work.iter().map(|work| *work < PART * busy).collect()
 }
 
 fn disturbed(view: &View<'_>) -> Vec<bool> {
@@ -158,24 +172,4 @@ fn disturbed(view: &View<'_>) -> Vec<bool> {
         }
     }
     disturbed
-}
-
-fn requests(view: &View<'_>) -> Option<Requests> {
-    let mut latencies: Vec<Vec<i64>> = vec![Vec::new(); view.grid.len];
-    for request in view.spans(span::REQUEST) {
-        if let Some(bucket) = view.grid.bucket_of(request.time_ns) {
-            latencies[bucket].push(request.duration_ns);
-        }
-    }
-    latencies.iter().any(|bucket| !bucket.is_empty()).then(|| Requests {
-        count: latencies.iter().map(|bucket| bucket.len() as f64).collect(),
-        p99_ns: latencies.iter_mut().map(|bucket| quantile(bucket, 0.99)).collect(),
-    })
-}
-
-/// The quantile of unsorted values.
-fn quantile(values: &mut [i64], q: f64) -> Option<f64> {
-    let last = values.len().checked_sub(1)?;
-    let index = (last as f64 * q).round() as usize;
-    Some(*values.select_nth_unstable(index).1 as f64)
 }

@@ -24,6 +24,10 @@ pub enum Cell {
     Collector(Collection),
     /// Other threads of the JVM ran.
     Vm,
+    /// A thread had nothing to do, for a reason that is known: its queue was empty, say.
+    Idle,
+    /// Nobody looked, or nobody can say what was waited for.
+    Unknown,
 }
 
 impl Cell {
@@ -163,6 +167,23 @@ pub enum Wait {
     AllocationStall,
     /// The kernel, for a page of memory that was touched.
     PageFault,
+    /// An object of a pool (a connection, say) that all others had taken.
+    Pool,
+    /// The result of work that another thread of the program does: a future, a latch.
+    Task,
+    /// The address of a host.
+    NameLookup,
+    /// A lock on a file.
+    FileLock,
+    /// Something that nobody can name. It stays in the total, and is explained by nobody.
+    Unnamed,
+}
+
+impl Wait {
+    /// Whether another thread of the program ends it, so that what that one does is what is waited for.
+    pub fn ends_by_a_thread(self) -> bool {
+        matches!(self, Wait::Lock | Wait::Permit | Wait::Pool | Wait::Task)
+    }
 }
 
 /// Which code ran.
@@ -209,6 +230,13 @@ impl fmt::Display for Cell {
             Cell::Blocked(Wait::File) => f.write_str("waiting for files"),
             Cell::Blocked(Wait::AllocationStall) => f.write_str("waiting for the collector to free memory"),
             Cell::Blocked(Wait::PageFault) => f.write_str("waiting for pages of memory"),
+            Cell::Blocked(Wait::Pool) => f.write_str("waiting for an object of a pool"),
+            Cell::Blocked(Wait::Task) => f.write_str("waiting for the result of another thread"),
+            Cell::Blocked(Wait::NameLookup) => f.write_str("waiting for the address of a host"),
+            Cell::Blocked(Wait::FileLock) => f.write_str("waiting for a lock on a file"),
+            Cell::Blocked(Wait::Unnamed) => f.write_str("waits that cannot be told from idleness"),
+            Cell::Idle => f.write_str("nothing to do"),
+            Cell::Unknown => f.write_str("time that nobody looked at"),
             Cell::Runnable => f.write_str("waiting for a CPU"),
             Cell::Stolen => f.write_str("CPU time stolen by the hypervisor"),
             Cell::Running(Layer::Interpreted) => f.write_str("interpreted Java of the application's threads"),

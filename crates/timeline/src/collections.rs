@@ -137,8 +137,8 @@ fn scope_of(scope: &str, name: &str) -> Scope {
     match scope {
         "young" | "mixed" => Scope::Young,
         "full" => Scope::Full,
-        "" if name.contains("Full") => Scope::Full,
-        "" if name.contains("Young") => Scope::Young,
+        "" if ["Full", "SerialOld", "ParallelOld", "MarkSweep"].iter().any(|full| name.contains(full)) => Scope::Full,
+        "" if ["Young", "DefNew", "ParNew", "Scavenge", "G1New"].iter().any(|young| name.contains(young)) => Scope::Young,
         _ => Scope::Concurrent,
     }
 }

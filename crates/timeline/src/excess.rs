@@ -1,7 +1,7 @@
 //! What the slow time has more of than the baseline.
 
 use crate::account::Account;
-use crate::cells::{Cell, Layer};
+use crate::cells::{Cell, Layer, Wait};
 use crate::grid::BUCKET_NS;
 use crate::pain::Pain;
 
@@ -16,6 +16,8 @@ pub struct CellExcess {
     pub baseline_ns: f64,
     /// Whether it is lost time in this slowdown.
     pub counts: bool,
+    /// More of it than this cannot be lost, in ns.
+    pub at_most_ns: f64,
 }
 
 impl CellExcess {
@@ -26,7 +28,7 @@ impl CellExcess {
 
     /// The part that is to be explained.
     pub fn lost_ns(&self) -> f64 {
-        if self.counts { self.excess_ns().max(0.0) } else { 0.0 }
+        if self.counts { self.excess_ns().max(0.0).min(self.at_most_ns) } else { 0.0 }
     }
 }
 
@@ -49,7 +51,7 @@ impl Excess {
         self.cells.iter().map(CellExcess::lost_ns).sum()
     }
 
-    /// The excess of one kind of time; zero when there was none of it.
+    /// The excess of one kind of time; none when there was none of it.
     pub fn of(&self, cell: Cell) -> Option<&CellExcess> {
         self.cells.iter().find(|excess| excess.cell == cell)
     }
@@ -61,45 +63,132 @@ impl Excess {
     }
 }
 
-/// Compares the slow seconds with quiet ones of the same or another recording. Where there are
-/// none the comparison is with no loss at all.
+/// Compares slow time with quiet seconds of the same or another recording. Where there are none the comparison is with
+/// no loss at all.
 pub(crate) fn compare(account: &Account, pain: &Pain, reference: &Account, baseline: &[bool]) -> Excess {
-    let slow_count = pain.slow_buckets().count() as f64;
-    if slow_count == 0.0 {
+    let slow_ns = pain.time.total_ns() as f64;
+    if slow_ns <= 0.0 {
         return Excess::default();
     }
     let quiet: Vec<usize> = baseline.iter().enumerate().filter(|(_, is)| **is).map(|(index, _)| index).collect();
-    let concurrency = account.concurrency(pain.slow_buckets());
+    let concurrency = account.concurrency(pain.slow_buckets()).max(late_at_once(account, pain));
+    let both = Both { account, pain, reference, quiet: &quiet, concurrency };
     let mut names: Vec<Cell> = account.cells.keys().chain(reference.cells.keys()).copied().collect();
     names.sort_unstable();
     names.dedup();
-    let cells = names.into_iter().map(|cell| {
-        let weight = if matches!(cell, Cell::Stopped(_)) { concurrency } else { 1.0 };
-        let known = |account: &Account, index: &usize| account.known(cell).contains(index);
-        let slow: Vec<usize> = pain.slow_buckets().filter(|index| known(account, index)).collect();
-        let quiet: Vec<usize> = quiet.iter().copied().filter(|index| known(reference, index)).collect();
-        let slow_ns = weight * total(account, cell, slow.iter().copied());
-        let baseline_ns = if quiet.is_empty() {
-            ideal(cell, slow_ns)
-        } else {
-            weight * total(reference, cell, quiet.iter().copied()) / quiet.len() as f64 * slow.len() as f64
+    let mut cells: Vec<CellExcess> = names.into_iter().map(|cell| both.of(cell)).collect();
+    both.add_lateness(&mut cells);
+    Excess { cells, slow_ns, baseline_ns: quiet.len() as f64 * BUCKET_NS as f64, concurrency }
+}
+
+/// Where requests wait for each other, one that is held up delays those behind it. In a service that is two thirds busy the
+/// delays add up to three times what held it up.
+const QUEUEING: f64 = 3.0;
+
+/// How many requests were late at once, on average over the time in which one was: a stop costs each of them its length. No
+/// more than there are threads of the application can have been at work.
+fn late_at_once(account: &Account, pain: &Pain) -> f64 {
+    let Some(late) = &account.lateness else { return 0.0 };
+    let sum = |row: &[f64]| pain.slow_buckets().map(|index| row[index]).sum::<f64>();
+    (sum(&late.all_ns) / sum(&late.any_ns).max(1.0)).min(account.threads as f64)
+}
+
+/// Slow and quiet time side by side.
+struct Both<'a> {
+    account: &'a Account,
+    pain: &'a Pain,
+    reference: &'a Account,
+    quiet: &'a [usize],
+    concurrency: f64,
+}
+
+impl Both<'_> {
+    fn weight(&self, cell: Cell) -> f64 {
+        if matches!(cell, Cell::Stopped(_)) { self.concurrency } else { 1.0 }
+    }
+
+    fn of(&self, cell: Cell) -> CellExcess {
+        let (known, known_before) = (self.account.known(cell), self.reference.known(cell));
+        let slow: Vec<(usize, f64)> =
+            self.pain.slow_parts(self.account.grid).filter(|(index, _)| known.contains(index)).collect();
+        let quiet: Vec<usize> = self.quiet.iter().copied().filter(|index| known_before.contains(index)).collect();
+        let row = self.account.cells.get(&cell);
+        let slow_ns =
+            self.weight(cell) * row.map_or(0.0, |row| slow.iter().map(|(index, part)| row[*index] * part).sum());
+        let length: f64 = slow.iter().map(|(_, part)| part).sum();
+        let baseline_ns = if quiet.is_empty() { ideal(cell, slow_ns) } else { self.usual(cell, &quiet) * length };
+        CellExcess { cell, slow_ns, baseline_ns, counts: self.pain.counts(cell), at_most_ns: f64::INFINITY }
+    }
+
+    /// What a quiet bucket has of a kind of time, in ns.
+    fn usual(&self, cell: Cell, quiet: &[usize]) -> f64 {
+        let total: f64 = self.reference.cells.get(&cell).map_or(0.0, |row| quiet.iter().map(|index| row[*index]).sum());
+        self.weight(cell) * total / quiet.len().max(1) as f64
+    }
+
+    /// Requests that were late say how much time was lost, whatever was recorded of it. Work, and waits that cannot be told
+    /// from idleness, are lost time as far as requests were late for longer than the losses account for: a thread that
+    /// serves no request may do both. And where a request was late while hardly anything that is known was lost, that
+    /// time is unknown and stays in the total; not for [`QUEUEING`] times as long as what is known: others may stand in
+    /// a queue behind it.
+    fn add_lateness(&self, cells: &mut Vec<CellExcess>) {
+        let Some(late) = &self.account.lateness else {
+            // A recorder leaves short waits out, so that a thread that is idle for longer seems to wait more.
+            let unnamed = cells.iter_mut().filter(|excess| excess.cell == Cell::Blocked(Wait::Unnamed));
+            return unnamed.for_each(|excess| excess.at_most_ns = 0.0);
         };
-        CellExcess { cell, slow_ns, baseline_ns, counts: pain.counts(cell) }
-    });
-    Excess {
-        cells: cells.collect(),
-        slow_ns: slow_count * BUCKET_NS as f64,
-        baseline_ns: quiet.len() as f64 * BUCKET_NS as f64,
-        concurrency,
+        let losses = self.lost_by_bucket(cells, |cell| !needs_lateness(cell));
+        let others = self.lost_by_bucket(cells, needs_lateness);
+        let (mut missing_ns, mut unknown_ns) = (0.0, 0.0);
+        for (index, part) in self.pain.slow_parts(self.account.grid) {
+            let missing = (late.all_ns[index] - losses[index]).max(0.0);
+            missing_ns += missing * part;
+            let known = losses[index] + others[index].min(missing);
+            unknown_ns += part * (late.any_ns[index] - QUEUEING * known).max(0.0);
+        }
+        let bounded = |excess: &&mut CellExcess| needs_lateness(excess.cell) && excess.lost_ns() > 0.0;
+        let all_ns: f64 = cells.iter().filter(|e| needs_lateness(e.cell)).map(CellExcess::lost_ns).sum();
+        for excess in cells.iter_mut().filter(bounded) {
+            excess.at_most_ns = missing_ns * excess.lost_ns() / all_ns;
+        }
+        if unknown_ns > 0.0 {
+            let (slow_ns, baseline_ns) = (unknown_ns, 0.0);
+            cells.push(CellExcess {
+                cell: Cell::Unknown,
+                slow_ns,
+                baseline_ns,
+                counts: true,
+                at_most_ns: f64::INFINITY,
+            });
+        }
+    }
+
+    /// For each bucket, how much more than usual was lost in the kinds of time that `select` chooses, in ns.
+    fn lost_by_bucket(&self, cells: &[CellExcess], select: impl Fn(Cell) -> bool) -> Vec<f64> {
+        let mut lost = vec![0.0; self.account.grid.len];
+        for excess in cells.iter().filter(|excess| select(excess.cell) && excess.lost_ns() > 0.0) {
+            let Some(row) = self.account.cells.get(&excess.cell) else { continue };
+            let usual = if self.quiet.is_empty() { 0.0 } else { self.usual(excess.cell, self.quiet) };
+            for (lost, ns) in lost.iter_mut().zip(row) {
+                *lost += (ns * self.weight(excess.cell) - usual).max(0.0);
+            }
+        }
+        lost
     }
 }
 
-fn total(account: &Account, cell: Cell, buckets: impl Iterator<Item = usize>) -> f64 {
-    account.cells.get(&cell).map_or(0.0, |row| buckets.map(|index| row[index]).sum())
+/// Whether time of this kind is lost only where requests were late. Code that runs interpreted is a loss wherever it grew.
+fn needs_lateness(cell: Cell) -> bool {
+    match cell {
+        Cell::Running(layer) => layer != Layer::Interpreted,
+        cell => matches!(cell, Cell::Vm | Cell::Blocked(Wait::Unnamed)),
+    }
 }
 
-/// Without a baseline: a loss should not be there at all, work is taken as it is.
+/// Without a baseline: a loss should not be there at all, work is taken as it is, and what cannot be told from idleness is
+/// taken for idleness.
 fn ideal(cell: Cell, slow_ns: f64) -> f64 {
     let is_work = matches!(cell, Cell::Running(layer) if layer != Layer::Interpreted);
-    if is_work || cell == Cell::Vm { slow_ns } else { 0.0 }
+    let is_idle = matches!(cell, Cell::Blocked(Wait::Unnamed | Wait::Task));
+    if is_work || is_idle || cell == Cell::Vm { slow_ns } else { 0.0 }
 }

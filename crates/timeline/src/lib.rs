@@ -10,11 +10,14 @@ mod cells;
 mod clients;
 mod collections;
 mod cpu;
+mod edges;
 mod excess;
 mod grid;
 mod intervals;
 mod pain;
+mod partition;
 mod peers;
+mod requests;
 mod signals;
 mod startup;
 mod stops;
@@ -25,16 +28,21 @@ mod wakers;
 
 pub use account::Account;
 pub use cells::{Cell, Collection, Layer, Origin, Scope, Stop, Wait};
+pub use edges::{Edges, Piece, Root};
 pub use excess::{CellExcess, Excess};
 pub use grid::{BUCKET_NS, Grid};
 pub use intervals::{Intervals, SlowInterval};
 pub use pain::{Pain, PainOptions, ToldSeries};
+pub use partition::{Partition, Segment};
+pub use requests::{Lateness, Requests};
 pub use signals::SignalKind;
 pub use startup::Startup;
 pub use stops::StopSpan;
 pub use view::{Series, View};
-pub use waits::WaitSpan;
+pub use waits::telling_frame;
 pub use wakers::Wakers;
+
+use std::cell::OnceCell;
 
 use fathom_evidence::Recording;
 
@@ -60,6 +68,7 @@ pub struct Analysis<'a> {
     pub excess: Excess,
     /// The other recording that the slow time is compared with, if there is one.
     pub reference: Option<Reference<'a>>,
+    edges: OnceCell<Edges>,
 }
 
 /// A recording of the same service when it was well.
@@ -71,6 +80,8 @@ pub struct Reference<'a> {
     pub account: Account,
     /// Its quiet seconds, after start-up.
     pub quiet: Vec<bool>,
+    /// How high each signal is in it as a rule.
+    levels: Vec<(SignalKind, f64)>,
 }
 
 impl<'a> Reference<'a> {
@@ -80,11 +91,24 @@ impl<'a> Reference<'a> {
         let slow = pain::find(&view, &account, &PainOptions::default()).slow;
         let quiet =
             slow.iter().enumerate().map(|(index, slow)| !slow && index >= account.startup.warm_up_buckets).collect();
-        Some(Reference { view, account, quiet })
+        let levels = pain::levels(&view, &account);
+        Some(Reference { view, account, quiet, levels })
     }
 }
 
 impl Analysis<'_> {
+    /// The same account with some of the slow time only.
+    pub fn only(&self, time: &Intervals) -> (Pain, Excess) {
+        let pain = self.pain.only(self.account.grid, time);
+        let excess = compare(&self.account, &pain, self.reference.as_ref());
+        (pain, excess)
+    }
+
+    /// Who waited for whom.
+    pub fn edges(&self) -> &Edges {
+        self.edges.get_or_init(|| Edges::new(&self.view, &self.account.partition))
+    }
+
     /// The question that is left when no signal leads to a cause: what more the code below Java did
     /// in the seconds in which it used more CPU. `None` when there are none.
     pub fn suspicion(&self) -> Option<(Pain, Excess)> {
@@ -94,17 +118,11 @@ impl Analysis<'_> {
         (!pain.intervals.is_empty()).then(|| (Pain { highest: self.pain.highest.clone(), ..pain }, excess))
     }
 
-    /// The slow time.
-    pub fn slow_time(&self) -> Intervals {
-        self.account.grid.marked(&self.pain.slow)
-    }
-
-    /// The time that the slow time is compared with, and the recording it is in. `None` when there
-    /// is no such time.
-    pub fn quiet_time(&self) -> Option<(&View<'_>, Intervals)> {
+    /// The time that some slow time is compared with, and the recording it is in. `None` when there is no such time.
+    pub fn quiet_time(&self, pain: &Pain) -> Option<(&View<'_>, Intervals)> {
         let (view, time) = match &self.reference {
             Some(reference) => (&reference.view, reference.account.grid.marked(&reference.quiet)),
-            None => (&self.view, self.account.grid.marked(&self.pain.baseline)),
+            None => (&self.view, self.account.grid.marked(&pain.baseline)),
         };
         (time.total_ns() > 0).then_some((view, time))
     }
@@ -113,12 +131,24 @@ impl Analysis<'_> {
 /// Makes the account of a recording. `None` when it holds nothing that has a time.
 pub fn analyse<'a>(recording: &'a Recording, options: &Options<'a>) -> Option<Analysis<'a>> {
     let view = View::new(recording)?;
-    let account = Account::new(&view);
+    let mut account = Account::new(&view);
     let reference = options.baseline.and_then(Reference::new);
-    let pain_options = PainOptions { slow: options.slow, reference: reference.as_ref().map(|r| &r.account) };
+    let levels = reference.as_ref().map_or(&[][..], |reference| &reference.levels);
+    let pain_options = PainOptions { slow: options.slow, levels };
     let pain = pain::find(&view, &account, &pain_options);
+    account.lateness = lateness(&view, &account, &pain, reference.as_ref());
     let excess = compare(&account, &pain, reference.as_ref());
-    Some(Analysis { view, account, pain, excess, reference })
+    Some(Analysis { view, account, pain, excess, reference, edges: OnceCell::new() })
+}
+
+/// By how much requests were late, against those of the baseline; none where either is not known.
+fn lateness(view: &View<'_>, account: &Account, pain: &Pain, reference: Option<&Reference<'_>>) -> Option<Lateness> {
+    let marked = |marks: &[bool]| (0..marks.len()).filter(|index| marks[*index]).collect::<Vec<_>>();
+    let usual_ns = match reference {
+        Some(reference) => reference.account.requests.as_ref()?.mean_ns(marked(&reference.quiet).into_iter()),
+        None => account.requests.as_ref()?.mean_ns(marked(&pain.baseline).into_iter()),
+    };
+    Some(Lateness::of(view, account.requests.as_ref()?, usual_ns?))
 }
 
 fn compare(account: &Account, pain: &Pain, reference: Option<&Reference<'_>>) -> Excess {

@@ -2,7 +2,8 @@
 
 use crate::account::Account;
 use crate::cells::{Cell, Layer};
-use crate::intervals::SlowInterval;
+use crate::grid::{BUCKET_NS, Grid};
+use crate::intervals::{Intervals, SlowInterval};
 use crate::signals::{self, Signal, SignalKind, runs};
 use crate::startup::Startup;
 use crate::suspicion;
@@ -19,8 +20,8 @@ const BASELINE_MIN_BUCKETS: usize = 3;
 pub struct PainOptions<'a> {
     /// When it was slow, if a person says so.
     pub slow: Option<(i64, i64)>,
-    /// The account of a recording in which the service was well.
-    pub reference: Option<&'a Account>,
+    /// How high each signal is as a rule in a recording in which the service was well.
+    pub levels: &'a [(SignalKind, f64)],
 }
 
 /// Slow and baseline time.
@@ -28,8 +29,10 @@ pub struct PainOptions<'a> {
 pub struct Pain {
     /// The slow stretches, in order.
     pub intervals: Vec<SlowInterval>,
-    /// Which buckets are slow.
+    /// Which buckets are slow, at least in part.
     pub slow: Vec<bool>,
+    /// The slow time itself: whole buckets where it was found, exactly what was said where a person said so.
+    pub time: Intervals,
     /// Which buckets are the baseline; none when everything was slow.
     pub baseline: Vec<bool>,
     /// Signals that told slow seconds.
@@ -57,6 +60,26 @@ impl Pain {
         marked(&self.slow)
     }
 
+    /// The slow buckets with the part of each that is slow.
+    pub(crate) fn slow_parts(&self, grid: Grid) -> impl Iterator<Item = (usize, f64)> + '_ {
+        self.slow_buckets().map(move |index| {
+            let slow_ns = self.time.within_ns(grid.start_of(index), grid.start_of(index + 1));
+            (index, slow_ns as f64 / BUCKET_NS as f64)
+        })
+    }
+
+    /// The same slowdown with some of its slow time only: one of its intervals, say.
+    #[must_use]
+    pub(crate) fn only(&self, grid: Grid, time: &Intervals) -> Pain {
+        let mut slow = vec![false; self.slow.len()];
+        for (index, is) in slow.iter_mut().enumerate() {
+            *is = self.slow[index] && time.within_ns(grid.start_of(index), grid.start_of(index + 1)) > 0;
+        }
+        let is_in = |interval: &&SlowInterval| time.touches(interval.from_ns, interval.to_ns);
+        let intervals = self.intervals.iter().filter(is_in).cloned().collect();
+        Pain { slow, time: self.time.intersect(time), intervals, ..self.clone() }
+    }
+
     /// Indexes of the baseline buckets.
     pub fn baseline_buckets(&self) -> impl Iterator<Item = usize> + Clone + '_ {
         marked(&self.baseline)
@@ -72,9 +95,24 @@ impl Pain {
         match cell {
             _ if is_suspected => true,
             Cell::Stopped(_) | Cell::Blocked(_) | Cell::Runnable | Cell::Stolen | Cell::Collector(_) => true,
+            Cell::Unknown => true,
+            Cell::Idle => false,
             Cell::Compiler | Cell::Running(Layer::Interpreted) => is_any_work || is_compiling(),
             Cell::Running(_) | Cell::Vm => is_any_work,
         }
+    }
+}
+
+impl Pain {
+    /// Slow from one time to another, which need not be those of buckets.
+    fn exactly(self, from_ns: i64, to_ns: i64) -> Pain {
+        let cut = |interval: &SlowInterval| SlowInterval {
+            from_ns: interval.from_ns.max(from_ns),
+            to_ns: interval.to_ns.min(to_ns),
+            ..interval.clone()
+        };
+        let intervals = self.intervals.iter().map(cut).collect();
+        Pain { time: self.time.clip(from_ns, to_ns), intervals, ..self }
     }
 }
 
@@ -103,18 +141,49 @@ pub(crate) fn find(view: &View<'_>, account: &Account, options: &PainOptions<'_>
         Some(range) => vec![given(account, range)],
         None => {
             let tell = |signal: Signal| {
-                let quiet = reference_quiet(options, signal.kind);
-                tell(signal, account, quiet)
+                let level = options.levels.iter().find(|(kind, _)| *kind == signal.kind).map(|(_, level)| *level);
+                tell(signal, account, level)
             };
-            all.into_iter().map(tell).collect()
+            as_requests_felt(account, all.into_iter().map(tell).collect())
         }
     };
-    Pain { highest, ..together(account, told) }
+    let pain = Pain { highest, ..together(account, told) };
+    match options.slow {
+        Some((from_ns, to_ns)) => pain.exactly(from_ns, to_ns),
+        None => pain,
+    }
 }
+
+/// Where it is known how long requests took, seconds in which they were no later than in others are not slow, whatever was lost
+/// in them: nobody felt it. Where there are hardly any others nobody can tell. What is lost for good (datagrams) is not made
+/// good by requests that are quick.
+fn as_requests_felt(account: &Account, mut told: Vec<Told>) -> Vec<Told> {
+    let Some(requests) = &account.requests else { return told };
+    let is_any_told: Vec<bool> = (0..account.grid.len).map(|index| told.iter().any(|told| told.slow[index])).collect();
+    let is_other = |index: usize| !is_any_told[index] && index >= account.startup.boot_buckets;
+    let others: Vec<usize> = (0..account.grid.len).filter(|index| is_other(*index)).collect();
+    let losses = told.iter_mut().filter(|told| told.signal.kind.is_loss());
+    for told in losses.filter(|told| told.signal.kind != SignalKind::LostDatagrams) {
+        let slow: Vec<usize> = marked(&told.slow).collect();
+        let are_many = others.len() >= BASELINE_MIN_BUCKETS.max(slow.len() / 10);
+        let is_felt = [&requests.longest_ns, &requests.p99_ns, &requests.p50_ns].into_iter().any(|latency| {
+            let of = |buckets: &[usize]| middle(buckets.iter().filter_map(|index| latency[*index]));
+            of(&slow).zip(of(&others)).is_none_or(|(slow, usual)| slow >= FELT * usual)
+        });
+        if are_many && !is_felt {
+            told.slow.fill(false);
+        }
+    }
+    told
+}
+
+/// The longest request of a second, its 99th percentile or its median is that many times as long, at the middle, when requests
+/// feel what is lost.
+const FELT: f64 = 1.3;
 
 /// The seconds in which code below Java used more CPU than in others.
 pub(crate) fn suspect(view: &View<'_>, account: &Account, reference: Option<(&View<'_>, &Account)>) -> Pain {
-    let quiet = |(view, account)| Some(suspicion::signal(view, account)?.quiet(0));
+    let quiet = |(view, account)| Some(suspicion::signal(view, account)?.quiet(0, &account.idle));
     let signal = suspicion::signal(view, account);
     together(account, signal.map(|signal| tell(signal, account, reference.and_then(quiet))).into_iter().collect())
 }
@@ -129,9 +198,11 @@ fn together(account: &Account, told: Vec<Told>) -> Pain {
     let touched = slow.clone();
     join(&mut slow);
     let baseline = baseline(account, &touched, &slow);
+    let time = account.grid.marked(&slow);
     Pain {
         intervals: intervals(account, &slow, &told),
         slow,
+        time,
         baseline,
         signals: told.iter().map(|t| t.signal.kind).collect(),
         highest: Vec::new(),
@@ -140,22 +211,29 @@ fn together(account: &Account, told: Vec<Told>) -> Pain {
 }
 
 fn tell(signal: Signal, account: &Account, known_quiet: Option<f64>) -> Told {
-    let quiet = known_quiet.unwrap_or_else(|| signal.quiet(account.startup.warm_up_buckets));
-    let threshold = signal.threshold(quiet);
-    let slow = signal.slow(threshold, quiet.min(threshold));
+    let quiet = known_quiet.unwrap_or_else(|| signal.quiet(account.startup.warm_up_buckets, &account.idle));
+    let threshold = signal.threshold(quiet).max(signal.spread_above(quiet, account.startup.warm_up_buckets));
+    let slow = signal.slow(threshold, quiet.min(threshold), account.startup.warm_up_buckets);
     Told { signal, slow, threshold }
 }
 
-/// The quiet level of the signals that can be compared between recordings.
-fn reference_quiet(options: &PainOptions<'_>, kind: SignalKind) -> Option<f64> {
-    match kind {
-        SignalKind::RequestLatency => {
-            let mut values: Vec<f64> = options.reference?.requests.as_ref()?.p99_ns.iter().flatten().copied().collect();
-            let middle = values.len() / 2;
-            (!values.is_empty()).then(|| *values.select_nth_unstable_by(middle, f64::total_cmp).1)
-        }
-        _ => None,
-    }
+/// How high each signal is as a rule in a recording of the service when it was well: the middle of its values. Use of the
+/// CPUs and what the JVM does at its start say nothing about another recording.
+pub(crate) fn levels(view: &View<'_>, account: &Account) -> Vec<(SignalKind, f64)> {
+    let is_comparable = |signal: &Signal| {
+        matches!(
+            signal.kind,
+            SignalKind::RequestLatency | SignalKind::MedianLatency | SignalKind::InputOutput | SignalKind::Permits
+        )
+    };
+    let level = |signal: Signal| Some((signal.kind, middle(signal.values.into_iter().filter(|v| v.is_finite()))?));
+    signals::all(view, account).into_iter().filter(is_comparable).filter_map(level).collect()
+}
+
+fn middle(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.collect();
+    let middle = values.len() / 2;
+    (!values.is_empty()).then(|| *values.select_nth_unstable_by(middle, f64::total_cmp).1)
 }
 
 fn given(account: &Account, (from_ns, to_ns): (i64, i64)) -> Told {
@@ -187,7 +265,8 @@ fn baseline(account: &Account, touched: &[bool], slow: &[bool]) -> Vec<bool> {
         return vec![false; slow.len()];
     }
     let quiet = |marks: &[bool], from: usize| -> Vec<bool> {
-        let is_quiet = |(index, is): (usize, &bool)| !is && index >= from && !account.disturbed[index];
+        let is_at_work = |index: usize| index >= from && !account.disturbed[index] && !account.idle[index];
+        let is_quiet = |(index, is): (usize, &bool)| !is && is_at_work(index);
         marks.iter().enumerate().map(is_quiet).collect()
     };
     let Startup { boot_buckets, warm_up_buckets } = account.startup;
@@ -216,7 +295,11 @@ fn interval(account: &Account, start: usize, end: usize, told: &[Told]) -> Optio
     let worst = |told: &Told| told.signal.values[start..end].iter().copied().fold(0.0, f64::max);
     // What users feel says more than what the JVM measures of itself.
     let rank = |told: &&Told| {
-        let is_direct = matches!(told.signal.kind, SignalKind::RequestLatency | SignalKind::Given);
+        let is_direct = match told.signal.kind {
+            SignalKind::RequestLatency | SignalKind::Given => 2,
+            SignalKind::MedianLatency => 1,
+            _ => 0,
+        };
         (is_direct, worst(told) / told.threshold.max(f64::MIN_POSITIVE))
     };
     let in_here = told.iter().filter(|told| told.slow[start..end].contains(&true));

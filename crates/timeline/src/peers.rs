@@ -56,6 +56,11 @@ impl Peers {
         }
     }
 
+    /// Whether the program is its own service.
+    pub(crate) fn has_own(&self) -> bool {
+        !self.own.is_empty()
+    }
+
     /// Whether the other side of a socket is a service, or stands for one during most of this wait.
     pub(crate) fn is_service(&self, socket: &Span) -> bool {
         self.services.contains(&socket.name) || self.slept_ns(socket) > socket.duration_ns / 2

@@ -23,6 +23,8 @@ pub enum SignalKind {
     Given,
     /// 99th percentile of the requests' latency, in ns.
     RequestLatency,
+    /// Median of the requests' latency, in ns.
+    MedianLatency,
     /// Share of time in which the whole application stood still.
     Stopped,
     /// Share of time in which full collections, or ones that were asked for, stopped everything:
@@ -30,7 +32,7 @@ pub enum SignalKind {
     FullCollections,
     /// Threads waiting for locks, on average.
     Locks,
-    /// Threads waiting for permits of semaphores, on average.
+    /// Threads waiting for permits of semaphores or for objects of a pool, on average.
     Permits,
     /// Threads waiting for other services or files, on average.
     InputOutput,
@@ -63,6 +65,7 @@ impl SignalKind {
         match self {
             SignalKind::Given => "given",
             SignalKind::RequestLatency => "request_latency",
+            SignalKind::MedianLatency => "request_latency",
             SignalKind::Stopped => "stopped",
             SignalKind::FullCollections => "full_collections",
             SignalKind::Locks => "locks",
@@ -85,7 +88,7 @@ impl SignalKind {
     pub fn unit(self) -> &'static str {
         match self {
             SignalKind::Given => "",
-            SignalKind::RequestLatency => "ns",
+            SignalKind::RequestLatency | SignalKind::MedianLatency => "ns",
             SignalKind::Stopped | SignalKind::FullCollections | SignalKind::Cpu => "ratio",
             SignalKind::Locks
             | SignalKind::Permits
@@ -103,7 +106,7 @@ impl SignalKind {
     /// For how many buckets at the beginning it says nothing, because a JVM that starts is so.
     fn ordinary_at_start(self, startup: Startup) -> usize {
         match self {
-            SignalKind::Given | SignalKind::RequestLatency => 0,
+            SignalKind::Given | SignalKind::RequestLatency | SignalKind::MedianLatency => 0,
             SignalKind::Recompiling
             | SignalKind::Interpreting
             | SignalKind::Collecting
@@ -121,7 +124,7 @@ impl SignalKind {
     /// Whether it measures time that is lost in itself. The others measure that something was
     /// too much without saying what, so that ordinary running counts as well.
     pub fn is_loss(self) -> bool {
-        !matches!(self, SignalKind::Given | SignalKind::RequestLatency | SignalKind::Cpu)
+        !matches!(self, SignalKind::Given | SignalKind::RequestLatency | SignalKind::MedianLatency | SignalKind::Cpu)
     }
 }
 
@@ -150,6 +153,15 @@ impl Signal {
 
     /// The value above which a second is slow, given how it is in quiet seconds.
     pub(crate) fn threshold(&self, quiet: f64) -> f64 {
+        let jitter = match self.kind {
+            SignalKind::RequestLatency => JITTER_P99_NS.min(quiet * 8.0),
+            SignalKind::MedianLatency => JITTER_P50_NS.min(quiet * 3.0),
+            _ => 0.0,
+        };
+        self.level(quiet).max(jitter)
+    }
+
+    fn level(&self, quiet: f64) -> f64 {
         if quiet < self.floor {
             self.floor.max(quiet * self.factor)
         } else if self.ideal_is_zero {
@@ -159,11 +171,55 @@ impl Signal {
         }
     }
 
-    /// The level of the quiet seconds: the value that a fifth of the seconds stay below.
-    pub(crate) fn quiet(&self, from_bucket: usize) -> f64 {
-        let mut values: Vec<f64> = self.values.iter().skip(from_bucket).copied().filter(|v| v.is_finite()).collect();
+    /// The level of the quiet seconds: the value that a fifth of the seconds stay below; of latency that of the best stretch
+    /// of the recording, start-up included when that is all there is.
+    pub(crate) fn quiet(&self, from_bucket: usize, idle: &[bool]) -> f64 {
+        if matches!(self.kind, SignalKind::RequestLatency | SignalKind::MedianLatency) {
+            return self.usual_latency(from_bucket).or_else(|| self.usual_latency(0)).unwrap_or(0.0);
+        }
+        let at_work =
+            self.values.iter().zip(idle).skip(from_bucket).filter(|(value, idle)| value.is_finite() && !**idle);
+        let mut values: Vec<f64> = at_work.map(|(value, _)| *value).collect();
         let index = values.len() / 5;
         if values.is_empty() { 0.0 } else { *values.select_nth_unstable_by(index, f64::total_cmp).1 }
+    }
+
+    /// The value that a third of the seconds stay below; where that is several times the best stretch, so that most of the
+    /// recording may be slow, that of the best stretch.
+    fn usual_latency(&self, from_bucket: usize) -> Option<f64> {
+        let mut values: Vec<f64> = self.values.iter().skip(from_bucket).copied().filter(|v| v.is_finite()).collect();
+        let best = self.best_stretch(from_bucket)?;
+        let third = values.len() / 3;
+        let usual = *values.select_nth_unstable_by(third, f64::total_cmp).1;
+        Some(if usual <= self.factor * best { usual } else { best })
+    }
+
+    /// The lowest middle value of any stretch of a twentieth of the recording (3 to 30 buckets).
+    fn best_stretch(&self, from_bucket: usize) -> Option<f64> {
+        let values: Vec<f64> = self.values.iter().skip(from_bucket).copied().filter(|v| v.is_finite()).collect();
+        let length = (values.len() / 20).clamp(3, 30);
+        let middle = |stretch: &[f64]| {
+            let mut stretch = stretch.to_vec();
+            *stretch.select_nth_unstable_by(length / 2, f64::total_cmp).1
+        };
+        values.windows(length).map(middle).min_by(f64::total_cmp)
+    }
+
+    /// Where a latency varies by itself, how far above its quiet level that goes: four times the spread (by the median of the
+    /// deviations, of the logarithms, of what is near that level), which a normal deviate exceeds once in thirty thousand.
+    pub(crate) fn spread_above(&self, quiet: f64, from_bucket: usize) -> f64 {
+        const DEVIATIONS: f64 = 4.0 * 1.4826;
+        if !matches!(self.kind, SignalKind::RequestLatency | SignalKind::MedianLatency) || quiet <= 0.0 {
+            return 0.0;
+        }
+        let is_near = |value: &&f64| value.is_finite() && **value > 0.0 && **value <= self.factor * quiet;
+        let mut logs: Vec<f64> =
+            self.values.iter().skip(from_bucket).filter(is_near).map(|value| (value / quiet).ln()).collect();
+        logs.sort_unstable_by(f64::total_cmp);
+        let Some(middle) = logs.get(logs.len() / 2).copied() else { return 0.0 };
+        let mut deviations: Vec<f64> = logs.iter().map(|log| (log - middle).abs()).collect();
+        deviations.sort_unstable_by(f64::total_cmp);
+        quiet * (deviations[deviations.len() / 2] * DEVIATIONS).exp()
     }
 
     /// Its highest value.
@@ -173,12 +229,19 @@ impl Signal {
 
     /// The slow buckets: those over the threshold for long enough, and the ones around them that
     /// are still closer to them than to the quiet seconds.
-    pub(crate) fn slow(&self, threshold: f64, quiet: f64) -> Vec<bool> {
-        let over: Vec<bool> = self.values.iter().map(|value| *value >= threshold && *value > 0.0).collect();
+    pub(crate) fn slow(&self, threshold: f64, quiet: f64, warm_up_buckets: usize) -> Vec<bool> {
+        // A JVM that starts runs interpreted code for a while: what is jitter later is nothing then.
+        let starting = if self.floor == UNNOTICED_NS { threshold.max(2.0 * JITTER_P99_NS) } else { threshold };
+        let limit = |index: usize| if index < warm_up_buckets { starting } else { threshold };
+        let is_over = |(index, value): (usize, &f64)| *value >= limit(index) && *value > 0.0;
+        let over: Vec<bool> = self.values.iter().enumerate().map(is_over).collect();
         let mut slow = vec![false; over.len()];
         for (start, end) in runs(&over) {
             let alone = self.values[start..end].iter().any(|value| *value >= self.alone);
-            slow[start..end].fill(end - start >= self.run || alone);
+            // A JVM that starts is slow for a few seconds: that is its start, and no slowdown.
+            let is_faint = self.floor == UNNOTICED_NS && self.values[start..end].iter().all(|value| *value < FAINT_NS);
+            let run = if end <= warm_up_buckets || is_faint { self.run.max(LONG_RUN) } else { self.run };
+            slow[start..end].fill(end - start >= run || alone && end > warm_up_buckets);
         }
         let near = quiet + (threshold - quiet) / 2.0;
         let is_near: Vec<bool> = self.values.iter().map(|value| *value >= near).collect();
@@ -189,6 +252,13 @@ impl Signal {
         slow
     }
 }
+
+/// While a JVM starts, slowness that lasts less than this is its start; and that of a few milliseconds is a neighbour's, in
+/// buckets.
+const LONG_RUN: usize = 5;
+
+/// A latency below this is a few milliseconds, in ns.
+const FAINT_NS: f64 = 20e6;
 
 /// Beginning and end of each stretch of marked buckets.
 pub(crate) fn runs(marks: &[bool]) -> Vec<(usize, usize)> {
@@ -211,7 +281,7 @@ pub(crate) fn all(view: &View<'_>, account: &Account) -> Vec<Signal> {
     signals.push(interpreting(account, &wasted, pinned_from_ns(view)));
     signals.push(freeing_code(account));
     signals.push(lost_datagrams(view, account));
-    signals.extend(request_latency(account));
+    signals.extend(latencies(account));
     signals.extend(cpu(account));
     for signal in &mut signals {
         let ordinary = signal.kind.ordinary_at_start(account.startup).min(signal.values.len());
@@ -238,7 +308,11 @@ fn forget_unobserved(values: &mut [f64], observed: &Range<usize>) {
 }
 
 fn losses(account: &Account) -> Vec<Signal> {
-    let busy = account.sum(|cell| matches!(cell, Cell::Running(_) | Cell::Runnable | Cell::Blocked(_)));
+    let busy = account.sum(|cell| match cell {
+        Cell::Running(_) | Cell::Runnable => true,
+        Cell::Blocked(wait) => wait != Wait::Unnamed,
+        _ => false,
+    });
     let per_second =
         |select: &dyn Fn(Cell) -> bool| -> Vec<f64> { account.sum(select).into_iter().map(|ns| ns / SECOND).collect() };
     // A wait matters when it is a good part of what the threads at work do.
@@ -256,8 +330,10 @@ fn losses(account: &Account) -> Vec<Signal> {
     };
     let full = per_second(&is_never_usual);
     let locks = part_of(per_second(&|cell| cell == Cell::Blocked(Wait::Lock)), &busy, 0.2);
-    let permits = part_of(per_second(&|cell| cell == Cell::Blocked(Wait::Permit)), &busy, 0.25);
-    let is_io = |cell: Cell| matches!(cell, Cell::Blocked(Wait::Socket | Wait::File));
+    let is_permit = |cell: Cell| matches!(cell, Cell::Blocked(Wait::Permit | Wait::Pool));
+    let permits = part_of(per_second(&is_permit), &busy, 0.25);
+    let is_io =
+        |cell: Cell| matches!(cell, Cell::Blocked(Wait::Socket | Wait::File | Wait::NameLookup | Wait::FileLock));
     let io = part_of(per_second(&is_io), &busy, 0.25);
     let run_queue = part_of(per_second(&|cell| cell == Cell::Runnable), &busy, 0.25);
     let faults = per_second(&|cell| cell == Cell::Blocked(Wait::PageFault));
@@ -377,27 +453,48 @@ fn lost_datagrams(view: &View<'_>, account: &Account) -> Signal {
     Signal { kind: SignalKind::LostDatagrams, values, floor: 1.0, factor: 1.0, alone: 1.0, run: 1, ideal_is_zero: true }
 }
 
-/// One slow request among a hundred makes a bad second of a good service: seconds count when most
-/// of those around them are bad too, or when one is very bad.
-fn request_latency(account: &Account) -> Option<Signal> {
-    const AROUND: usize = 2;
+/// Below this a 99th percentile varies several-fold by itself: a slice of the scheduler, a young collection, a timer are
+/// as long. So eight times the usual is asked for there, three times above, in ns.
+const JITTER_P99_NS: f64 = 5e6;
+
+/// The same of a median, which single requests do not move: three times below, twice above, in ns.
+const JITTER_P50_NS: f64 = 3e6;
+
+/// What nobody who waits for an answer notices, in ns.
+const UNNOTICED_NS: f64 = 1e6;
+
+/// How long requests took. One slow request among a hundred makes a bad second of a good service: a second counts when most
+/// of those around it are bad too, or when it is very bad.
+fn latencies(account: &Account) -> Vec<Signal> {
     const VERY_BAD_NS: f64 = 100e6;
-    let raw: Vec<f64> = account.requests.as_ref()?.p99_ns.iter().map(|p99| p99.unwrap_or(0.0)).collect();
-    let smooth = |(index, value): (usize, &f64)| {
-        let mut near = raw[index.saturating_sub(AROUND)..(index + AROUND + 1).min(raw.len())].to_vec();
+    let Some(requests) = &account.requests else { return Vec::new() };
+    let signal = |kind, values: &[Option<f64>], factor, run| Signal {
+        kind,
+        values: smooth(values, VERY_BAD_NS),
+        floor: UNNOTICED_NS,
+        factor,
+        alone: VERY_BAD_NS,
+        run,
+        ideal_is_zero: false,
+    };
+    vec![
+        signal(SignalKind::RequestLatency, &requests.p99_ns, 3.0, 3),
+        signal(SignalKind::MedianLatency, &requests.p50_ns, 2.0, 3),
+    ]
+}
+
+/// Each value as the middle one of those around it, unless it is very bad itself. A second without requests has none.
+fn smooth(values: &[Option<f64>], very_bad: f64) -> Vec<f64> {
+    const AROUND: usize = 1;
+    let of = |index: usize| {
+        let value = values[index]?;
+        let near = &values[index.saturating_sub(AROUND)..(index + AROUND + 1).min(values.len())];
+        let mut near: Vec<f64> = near.iter().flatten().copied().collect();
         let middle = near.len() / 2;
         let usual = *near.select_nth_unstable_by(middle, f64::total_cmp).1;
-        if *value >= VERY_BAD_NS { *value } else { usual.min(VERY_BAD_NS) }
+        Some(if value >= very_bad { value } else { usual.min(very_bad) })
     };
-    Some(Signal {
-        kind: SignalKind::RequestLatency,
-        values: raw.iter().enumerate().map(smooth).collect(),
-        floor: 5e6,
-        factor: 3.0,
-        alone: VERY_BAD_NS,
-        run: 5,
-        ideal_is_zero: false,
-    })
+    (0..values.len()).map(|index| of(index).unwrap_or(f64::NAN)).collect()
 }
 
 /// Running is not slowness, being out of CPU is: only seconds with nearly all CPUs in use count.

@@ -4,11 +4,11 @@
 //! of the VM thread, and with stock settings only some of these are recorded. Each stop is taken
 //! once: from its safepoint if that is known, else from what is.
 
-use fathom_evidence::detail::{Safepoint, VmOperation, from_text};
-use fathom_evidence::kinds::span;
+use fathom_evidence::detail::{Gc, Safepoint, VmOperation, from_text};
+use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::tables::Span;
 
-use crate::cells::Stop;
+use crate::cells::{Collection, Origin, Scope, Stop};
 use crate::collections::{Causes, PauseCpu};
 use crate::intervals::Intervals;
 use crate::view::View;
@@ -43,7 +43,13 @@ impl StopSpan {
 pub(crate) fn find(view: &View<'_>) -> Vec<StopSpan> {
     let causes = Causes::of(view);
     let of_pause = |pause: Span| StopSpan::new(&pause, Stop::Collection(causes.collection(view, &pause)));
-    let pauses: Vec<StopSpan> = view.spans(span::GC_PAUSE).map(of_pause).collect();
+    let mut pauses: Vec<StopSpan> = view.spans(span::GC_PAUSE).map(of_pause).collect();
+    if pauses.is_empty() {
+        pauses = of_whole_collections(view, &causes);
+    }
+    if pauses.is_empty() && view.spans(span::SAFEPOINT).len() == 0 {
+        pauses = counted(view);
+    }
     let waits: Vec<StopSpan> =
         view.spans(span::TIME_TO_SAFEPOINT).map(|wait| StopSpan::new(&wait, Stop::TimeToSafepoint)).collect();
     let mut stops = Vec::new();
@@ -65,6 +71,66 @@ pub(crate) fn find(view: &View<'_>) -> Vec<StopSpan> {
     let mut stops = split_waiting(stops, &waiting(view));
     stops.sort_by_key(|stop| (stop.from_ns, stop.to_ns));
     stops
+}
+
+/// Collections of which only the whole is recorded: each stopped the application for the sum of its pauses, as far as that
+/// can be placed from its beginning on.
+fn of_whole_collections(view: &View<'_>, causes: &Causes) -> Vec<StopSpan> {
+    let stop = |gc: Span| {
+        let detail: Gc = from_text(view.recording.text(gc.detail));
+        let paused_ns =
+            i64::try_from(detail.sum_of_pauses_ns.unwrap_or(0)).unwrap_or(i64::MAX).min(gc.duration_ns.max(0));
+        let to_ns = gc.time_ns.saturating_add(paused_ns);
+        StopSpan { from_ns: gc.time_ns, to_ns, stop: Stop::Collection(causes.collection(view, &gc)) }
+    };
+    view.spans(span::GC).map(stop).collect()
+}
+
+/// The time of collections as the JVM's performance counters tell it, which are read from outside: how much of each step
+/// between two readings was one.
+fn counted(view: &View<'_>) -> Vec<StopSpan> {
+    let runs: Vec<(i64, Origin)> =
+        view.spans(span::COLLECTOR_RUN).map(|run| (run.time_ns, origin_of(view, &run))).collect();
+    let mut stops = Vec::new();
+    for ((collector, _), series) in view.counters(counter::GC_TIME_NS) {
+        let Some(scope) = stopping_scope(view.recording.text(collector)) else { continue };
+        for (from, to, ns) in series.rises() {
+            let from_ns = to.saturating_sub(ns as i64).max(from);
+            let before = runs.partition_point(|(at, _)| *at < to).checked_sub(1);
+            let origin = before.map_or(Origin::Allocation, |run| runs[run].1);
+            stops.push(StopSpan { from_ns, to_ns: to, stop: Stop::Collection(Collection { scope, origin }) });
+        }
+    }
+    stops.sort_by_key(|stop| (stop.from_ns, stop.to_ns));
+    stops
+}
+
+fn origin_of(view: &View<'_>, run: &Span) -> Origin {
+    let detail: Gc = from_text(view.recording.text(run.detail));
+    Origin::of_cause(detail.cause.as_deref().unwrap_or(""))
+}
+
+/// What the pauses of a collector are by the name that its counters have; none of one that works beside the application.
+fn stopping_scope(collector: &str) -> Option<Scope> {
+    let is = |words: &[&str]| words.iter().any(|word| collector.contains(word));
+    if is(&["oncurrent", "CMS", "cycle"]) {
+        None
+    } else if is(&["Old", "Compact", "MarkSweep", "MSC", "full", "Full"]) {
+        Some(Scope::Full)
+    } else {
+        Some(Scope::Young)
+    }
+}
+
+/// Stops as they are reported may overlap by rounding: what began first keeps its time.
+pub(crate) fn disjoint(stops: Vec<StopSpan>) -> Vec<StopSpan> {
+    let mut end = i64::MIN;
+    let apart = stops.into_iter().filter_map(|stop| {
+        let from_ns = stop.from_ns.max(end);
+        end = end.max(stop.to_ns);
+        (from_ns < stop.to_ns).then_some(StopSpan { from_ns, ..stop })
+    });
+    apart.collect()
 }
 
 /// Pauses shorter than this are not judged by their CPU time: logs give it in steps of 10 ms.

@@ -11,6 +11,7 @@ use fathom_evidence::{Recording, StrId};
 
 use crate::clients::Clients;
 use crate::grid::Grid;
+use crate::intervals::Intervals;
 use crate::peers::Peers;
 
 /// A counter over time, sorted by time.
@@ -61,6 +62,8 @@ pub struct View<'a> {
     pub recording: &'a Recording,
     /// The time that is accounted for.
     pub grid: Grid,
+    /// From when to when anything in the recording is, the accounted time included, in ns.
+    pub extent_ns: (i64, i64),
     spans_by_kind: HashMap<StrId, Vec<u32>>,
     /// A live recording has millions of them, and each question is about one name.
     counters_by_name: HashMap<StrId, Vec<u32>>,
@@ -76,15 +79,30 @@ impl<'a> View<'a> {
         let counters_by_name = choose_counters(recording);
         let (peers, clients) = (Peers::of(recording), Clients::default());
         let grid = Grid::covering(from_ns, to_ns);
-        let mut view = View { recording, grid, spans_by_kind, counters_by_name, peers, clients };
+        let extent_ns = (grid.start_ns, grid.end_ns().max(to_ns));
+        let mut view = View { recording, grid, extent_ns, spans_by_kind, counters_by_name, peers, clients };
         view.clients = Clients::of(recording, view.spans(span::PARK));
         Some(view)
     }
 
     /// Spans of a kind, in order of their beginning, from the source that covers most.
     pub fn spans(&self, kind: &str) -> impl ExactSizeIterator<Item = Span> + '_ {
+        self.rows(kind).iter().map(|index| self.recording.spans.row(*index as usize))
+    }
+
+    /// Their rows in the table.
+    pub fn rows(&self, kind: &str) -> &[u32] {
         let indexes = self.recording.strings.find(kind).and_then(|kind| self.spans_by_kind.get(&kind));
-        indexes.map_or(&[][..], Vec::as_slice).iter().map(|index| self.recording.spans.row(*index as usize))
+        indexes.map_or(&[][..], Vec::as_slice)
+    }
+
+    /// Spans of a kind that overlap a set of time, in order of their beginning.
+    pub fn spans_in<'v>(&'v self, kind: &str, time: &'v Intervals) -> impl Iterator<Item = Span> + 'v {
+        let (first, last) = time.extent().unwrap_or((0, 0));
+        let rows = self.rows(kind);
+        let end = rows.partition_point(|row| self.recording.spans.time_ns[*row as usize] < last);
+        let spans = rows[..end].iter().map(|row| self.recording.spans.row(*row as usize));
+        spans.filter(move |span| span.end_ns() >= first && time.touches(span.time_ns, span.end_ns()))
     }
 
     /// Rows of the spans of each kind, likewise chosen and ordered.
@@ -162,6 +180,11 @@ impl<'a> View<'a> {
     /// next request we wait for.
     pub fn is_service(&self, socket: &Span) -> bool {
         self.peers.is_service(socket)
+    }
+
+    /// Whether threads of the program call a service that other threads of it are.
+    pub(crate) fn calls_itself(&self) -> bool {
+        self.peers.has_own()
     }
 
     /// The call of a client library of the network whose result a parked thread waits for.

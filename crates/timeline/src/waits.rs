@@ -1,103 +1,184 @@
-//! Threads of the application that waited for something other than work.
+//! What threads wait for: one table from what a wait looks like to what it is.
+//!
+//! A wait is told by the frames below which a thread waits, else by the class that it parked on. A wait is idle only for
+//! a reason that stands here; one that no row knows is [`Wait::Unnamed`] and stays in the total. **A new kind of wait is
+//! a row.**
 
 use std::collections::HashMap;
 
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
+use fathom_evidence::{Recording, StackId};
 
-use crate::cells::Wait;
-use crate::intervals::Intervals;
+use crate::cells::{Cell, Wait};
 use crate::view::View;
 
-/// Classes of `java.util.concurrent` that a thread parks on when another thread holds what it
-/// needs. Queues, conditions and futures are waiting for work and are not here.
-const PARKS: &[(&str, Wait)] = &[
-    ("ReentrantLock", Wait::Lock),
-    ("ReentrantReadWriteLock", Wait::Lock),
-    ("StampedLock", Wait::Lock),
-    ("Semaphore", Wait::Permit),
+const IDLE: Cell = Cell::Idle;
+const LOCK: Cell = Cell::Blocked(Wait::Lock);
+const PERMIT: Cell = Cell::Blocked(Wait::Permit);
+const POOL: Cell = Cell::Blocked(Wait::Pool);
+const TASK: Cell = Cell::Blocked(Wait::Task);
+const NAME_LOOKUP: Cell = Cell::Blocked(Wait::NameLookup);
+const UNNAMED: Cell = Cell::Blocked(Wait::Unnamed);
+
+/// Beginnings of frames, and what a thread that waits below one waits for. The innermost frame that a row knows decides;
+/// of two rows the first.
+const FRAMES: &[(&str, Cell)] = &[
+    // Pools of connections and other objects.
+    ("com.zaxxer.hikari.pool.HikariPool.getConnection", POOL),
+    ("com.zaxxer.hikari.util.ConcurrentBag.borrow", POOL),
+    ("org.apache.commons.pool2.impl.GenericObjectPool.borrowObject", POOL),
+    ("org.apache.commons.pool2.impl.GenericKeyedObjectPool.borrowObject", POOL),
+    ("org.apache.tomcat.jdbc.pool.ConnectionPool.borrowConnection", POOL),
+    ("org.apache.tomcat.jdbc.pool.ConnectionPool.getConnection", POOL),
+    ("io.agroal.pool.", POOL),
+    ("com.mchange.v2.resourcepool.BasicResourcePool.", POOL),
+    ("oracle.ucp.", POOL),
+    ("com.alibaba.druid.pool.DruidDataSource.", POOL),
+    ("org.apache.http.pool.AbstractConnPool.", POOL),
+    ("org.apache.http.impl.conn.PoolingHttpClientConnectionManager.", POOL),
+    ("org.apache.hc.core5.pool.", POOL),
+    ("org.apache.hc.client5.http.impl.io.PoolingHttpClientConnectionManager.", POOL),
+    // Names of hosts.
+    ("java.net.Inet4AddressImpl.lookupAllHostAddr", NAME_LOOKUP),
+    ("java.net.Inet6AddressImpl.lookupAllHostAddr", NAME_LOOKUP),
+    ("java.net.InetAddress$NameServiceAddresses.get", NAME_LOOKUP),
+    ("java.net.InetAddress.getAddressesFromNameService", NAME_LOOKUP),
+    ("getaddrinfo", NAME_LOOKUP),
+    // Workers whose queue is empty, timers, and other loops that wait for the next thing to do.
+    ("java.util.concurrent.ThreadPoolExecutor.getTask", IDLE),
+    ("java.util.concurrent.ForkJoinPool.awaitWork", IDLE),
+    ("java.util.concurrent.ForkJoinPool.runWorker", IDLE),
+    ("java.util.TimerThread.mainLoop", IDLE),
+    ("java.lang.ref.Reference", IDLE),
+    ("java.lang.ref.Finalizer", IDLE),
+    ("java.lang.ref.Cleaner", IDLE),
+    ("jdk.internal.ref.Cleaner", IDLE),
+    ("jdk.internal.misc.InnocuousThread", IDLE),
+    ("jdk.jfr.", IDLE),
+    ("sun.nio.ch.SelectorImpl.", IDLE),
+    ("sun.nio.ch.EPoll", IDLE),
+    ("io.netty.channel.epoll.Native.epollWait", IDLE),
+    ("io.netty.util.concurrent.SingleThreadEventExecutor.takeTask", IDLE),
+    ("io.netty.util.HashedWheelTimer", IDLE),
+    ("org.apache.tomcat.util.threads.TaskQueue.", IDLE),
+    ("org.apache.tomcat.util.net.", IDLE),
+    ("org.apache.catalina.core.ContainerBase", IDLE),
+    ("org.apache.catalina.core.StandardServer.await", IDLE),
+    ("org.eclipse.jetty.util.thread.QueuedThreadPool", IDLE),
+    ("org.eclipse.jetty.util.BlockingArrayQueue.", IDLE),
+    ("org.jboss.threads.EnhancedQueueExecutor", IDLE),
+    ("ch.qos.logback.core.AsyncAppenderBase$Worker", IDLE),
+    ("com.lmax.disruptor.BatchEventProcessor", IDLE),
+    ("kafka.server.KafkaRequestHandler.run", IDLE),
+    ("java.net.ServerSocket.", IDLE),
+    ("sun.nio.ch.ServerSocketChannelImpl.", IDLE),
+    // Results of work that another thread does.
+    ("java.util.concurrent.FutureTask.", TASK),
+    ("java.util.concurrent.CompletableFuture.", TASK),
+    ("java.util.concurrent.ForkJoinTask.", TASK),
+    ("java.util.concurrent.CountDownLatch.", TASK),
+    ("java.util.concurrent.CyclicBarrier.", TASK),
+    ("java.util.concurrent.Phaser.", TASK),
+    ("java.util.concurrent.AbstractExecutorService.invoke", TASK),
+    ("java.lang.Thread.join", TASK),
 ];
 
-/// One wait with the part of it that the application was not stopped anyway.
-#[derive(Debug, Clone, Copy)]
-pub struct WaitSpan {
-    /// The span that says so.
-    pub span: Span,
-    /// What was waited for.
-    pub wait: Wait,
-    /// Time of the wait outside stops, in ns.
-    pub lost_ns: f64,
+/// Classes that a thread parks on, by the beginning of their simple name, and what it waits for where no frame says more.
+const CLASSES: &[(&str, Cell)] = &[
+    ("ReentrantLock$", LOCK),
+    ("ReentrantReadWriteLock$", LOCK),
+    ("StampedLock", LOCK),
+    ("Semaphore$", PERMIT),
+    ("CompletableFuture$", TASK),
+    ("FutureTask", TASK),
+    ("CountDownLatch$", TASK),
+    ("ForkJoinPool", IDLE),
+];
+
+/// What the recording's waits are. Each stack is looked at once.
+pub(crate) struct Waits<'v, 'a> {
+    view: &'v View<'a>,
+    by_stack: HashMap<StackId, Option<Cell>>,
 }
 
-/// All waits of the application's threads.
-pub(crate) fn find(view: &View<'_>, stopped: &Intervals) -> Vec<WaitSpan> {
-    const KINDS: &[(&str, Wait)] = &[
-        (span::MONITOR_ENTER, Wait::Lock),
-        (span::PARK, Wait::Lock),
-        (span::SOCKET_READ, Wait::Socket),
-        (span::SOCKET_WRITE, Wait::Socket),
-        (span::FILE_READ, Wait::File),
-        (span::FILE_WRITE, Wait::File),
-        (span::FILE_FORCE, Wait::File),
-        (span::ALLOCATION_STALL, Wait::AllocationStall),
-        (span::SYSTEM_CALL, Wait::File),
-        (span::PAGE_FAULT, Wait::PageFault),
-    ];
-    // The kernel sees all calls, the JVM those of some classes.
-    let calls = view.spans(span::SYSTEM_CALL).len() > 0;
-    let elsewhere = elsewhere_by_thread(view);
-    let mut waits = Vec::new();
-    for (kind, wait) in KINDS {
-        let is_repeated = calls && matches!(*kind, span::FILE_READ | span::FILE_WRITE | span::FILE_FORCE);
-        let spans = view.spans(kind).filter(|span| !is_repeated && view.is_application(span.tid));
-        waits.extend(spans.filter_map(|span| {
-            let wait = refine(view, *wait, &span)?;
-            let end = span.end_ns();
-            let mut lost = span.duration_ns.max(0).saturating_sub(stopped.within_ns(span.time_ns, end));
-            if wait != Wait::PageFault {
-                let known = elsewhere.get(&span.tid);
-                lost = lost.saturating_sub(known.map_or(0, |known| known.within_ns(span.time_ns, end)));
-            }
-            if wait == Wait::Socket && *kind != span::PARK {
-                lost = lost.min(view.waited_for_service_ns(&span));
-            }
-            Some(WaitSpan { span, wait, lost_ns: lost.max(0) as f64 })
-        }));
+impl<'v, 'a> Waits<'v, 'a> {
+    pub(crate) fn new(view: &'v View<'a>) -> Waits<'v, 'a> {
+        Waits { view, by_stack: HashMap::new() }
     }
-    waits
-}
 
-/// Time of which the kernel knows better what a thread waits for: one that touches a page on its way waits for
-/// that, and one that could have run while the JVM's clock was ticking waits for a CPU.
-fn elsewhere_by_thread(view: &View<'_>) -> HashMap<i64, Intervals> {
-    let mut by_thread: HashMap<i64, Vec<(i64, i64)>> = HashMap::new();
-    for known in view.spans(span::PAGE_FAULT).chain(view.spans(span::RUN_QUEUE_WAIT)) {
-        let end = known.end_ns();
-        by_thread.entry(known.tid).or_default().push((known.time_ns, end));
-    }
-    by_thread.into_iter().map(|(tid, known)| (tid, Intervals::union(known))).collect()
-}
-
-/// What a wait is; nothing when the thread just has nothing to do.
-fn refine(view: &View<'_>, wait: Wait, span: &Span) -> Option<Wait> {
-    let kind = view.recording.text(span.kind);
-    match wait {
-        Wait::Lock if kind == span::PARK => {
-            parked_on(view.recording.text(span.name)).or_else(|| view.call_of_a_client(span).map(|_| Wait::Socket))
+    /// What a thread of the application that parked, slept or waited for a monitor's signal waited for.
+    pub(crate) fn of_park(&mut self, park: &Span) -> Cell {
+        let class = self.view.recording.text(park.name);
+        if self.view.call_of_a_client(park).is_some() {
+            return Cell::Blocked(Wait::Socket);
         }
-        Wait::Socket => view.is_service(span).then_some(wait),
-        Wait::File if kind == span::SYSTEM_CALL => view.is_of_a_file(span).then_some(wait),
-        _ => Some(wait),
+        let of_frames = self.of_frames(park.stack_id);
+        match of_class(class) {
+            // A lock is a lock whoever wants it, but a pool or a queue has locks of its own.
+            Some(cell @ Cell::Blocked(Wait::Lock)) if of_frames != Some(POOL) => cell,
+            of_class => of_frames.or(of_class).unwrap_or(UNNAMED),
+        }
+    }
+
+    /// What the frames say.
+    pub(crate) fn of_frames(&mut self, stack: StackId) -> Option<Cell> {
+        let recording = self.view.recording;
+        *self.by_stack.entry(stack).or_insert_with(|| of_frames(recording, stack))
     }
 }
 
-/// What a thread waits for that parked on an object of `class`.
-fn parked_on(class: &str) -> Option<Wait> {
+fn of_frames(recording: &Recording, stack: StackId) -> Option<Cell> {
+    let of_symbol = |symbol: &str| FRAMES.iter().find(|(begins, _)| symbol.starts_with(begins)).map(|row| row.1);
+    recording.stacks.leaf_to_root(stack).find_map(|frame| of_symbol(recording.text(frame.symbol)))
+}
+
+/// The frame that tells what a thread waits for: the innermost that a row knows, else the innermost of the application's.
+pub fn telling_frame(recording: &Recording, stack: StackId) -> Option<&str> {
+    const LIBRARY: &[&str] = &["java.", "jdk.", "sun.", "javax.", "com.sun."];
+    let frames = || recording.stacks.leaf_to_root(stack).map(|frame| recording.text(frame.symbol));
+    let is_known = |symbol: &&str| FRAMES.iter().any(|(begins, _)| symbol.starts_with(begins));
+    let is_own = |symbol: &&str| symbol.contains('.') && !LIBRARY.iter().any(|begins| symbol.starts_with(begins));
+    frames().find(is_known).or_else(|| frames().find(is_own))
+}
+
+fn of_class(class: &str) -> Option<Cell> {
     let simple = class.rsplit(['.', '/']).next().unwrap_or(class);
     let is_condition = simple.contains("Condition");
-    let found = PARKS.iter().find(|(name, _)| simple.starts_with(name) && !is_condition);
-    found.map(|(_, wait)| *wait)
+    CLASSES.iter().find(|(begins, _)| simple.starts_with(begins) && !is_condition).map(|row| row.1)
 }
+
+/// What a wait in the kernel is by its kind, where the JVM says nothing of it: a disk, or a page. Others end with work
+/// that comes, or not: nobody can say.
+pub(crate) fn of_kernel_wait(view: &View<'_>, blocked: &Span) -> Cell {
+    match view.recording.text(blocked.name) {
+        "page_fault" => Cell::Blocked(Wait::PageFault),
+        _ => Cell::Unknown,
+    }
+}
+
+/// What a long system call waited for. A call on a socket, a pipe or without a file may wait for work.
+pub(crate) fn of_call(view: &View<'_>, call: &Span, of_frames: Option<Cell>) -> Cell {
+    let name = view.recording.text(call.name);
+    match of_frames {
+        Some(cell @ (NAME_LOOKUP | POOL)) => cell,
+        _ if matches!(name, "flock" | "fcntl") && view.is_of_a_file(call) => Cell::Blocked(Wait::FileLock),
+        _ if view.is_of_a_file(call) => Cell::Blocked(Wait::File),
+        _ => Cell::Unknown,
+    }
+}
+
+/// Kinds of spans in which a thread waits as the JVM tells it, for what does not depend on more.
+pub(crate) const PLAIN: &[(&str, Cell)] = &[
+    (span::MONITOR_ENTER, LOCK),
+    (span::NATIVE_LOCK, LOCK),
+    (span::FILE_READ, Cell::Blocked(Wait::File)),
+    (span::FILE_WRITE, Cell::Blocked(Wait::File)),
+    (span::FILE_FORCE, Cell::Blocked(Wait::File)),
+    (span::ALLOCATION_STALL, Cell::Blocked(Wait::AllocationStall)),
+    (span::PAGE_FAULT, Cell::Blocked(Wait::PageFault)),
+    (span::RUN_QUEUE_WAIT, Cell::Runnable),
+];
 
 #[cfg(test)]
 mod tests {
@@ -106,17 +187,50 @@ mod tests {
     #[test]
     fn locks_are_told_from_queues() {
         for (class, expected) in [
-            ("java.util.concurrent.locks.ReentrantLock$NonfairSync", Some(Wait::Lock)),
-            ("java.util.concurrent.locks.ReentrantReadWriteLock$FairSync", Some(Wait::Lock)),
-            ("java.util.concurrent.Semaphore$NonfairSync", Some(Wait::Permit)),
-            ("java/util/concurrent/locks/ReentrantLock$FairSync", Some(Wait::Lock)),
+            ("java.util.concurrent.locks.ReentrantLock$NonfairSync", Some(LOCK)),
+            ("java.util.concurrent.locks.ReentrantReadWriteLock$FairSync", Some(LOCK)),
+            ("java.util.concurrent.Semaphore$NonfairSync", Some(PERMIT)),
+            ("java/util/concurrent/locks/ReentrantLock$FairSync", Some(LOCK)),
+            ("java.util.concurrent.CompletableFuture$Signaller", Some(TASK)),
             ("java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject", None),
             ("java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionNode", None),
             ("java.util.concurrent.SynchronousQueue$TransferStack", None),
-            ("java.util.concurrent.ForkJoinPool", None),
+            ("java.util.concurrent.ForkJoinPool", Some(IDLE)),
             ("", None),
         ] {
-            assert_eq!(parked_on(class), expected, "{class}");
+            assert_eq!(of_class(class), expected, "{class}");
+        }
+    }
+
+    #[test]
+    fn the_innermost_frame_that_is_known_decides() {
+        let mut recording = Recording::default();
+        for (frames, expected) in [
+            (
+                &["java.util.concurrent.SynchronousQueue.poll", "com.zaxxer.hikari.util.ConcurrentBag.borrow"][..],
+                Some(POOL),
+            ),
+            (
+                &["java.util.concurrent.LinkedBlockingQueue.take", "java.util.concurrent.ThreadPoolExecutor.getTask"],
+                Some(IDLE),
+            ),
+            (
+                &[
+                    "java.util.concurrent.FutureTask.awaitDone",
+                    "shop.Cart.total",
+                    "java.util.concurrent.ForkJoinPool.runWorker",
+                ],
+                Some(TASK),
+            ),
+            (&["java.util.concurrent.LinkedBlockingQueue.take", "shop.Cart.total"], None),
+            (&[], None),
+        ] {
+            let stack = frames.iter().rev().fold(StackId(0), |parent, symbol| {
+                let frame = fathom_evidence::Frame { symbol: recording.strings.intern(symbol), ..Default::default() };
+                let frame = recording.stacks.intern_frame(frame);
+                recording.stacks.intern(parent, frame)
+            });
+            assert_eq!(of_frames(&recording, stack), expected, "{frames:?}");
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::{Case, Cause, Evidence, Finding, Standing, say};
 pub(crate) static CAUSE: Cause = Cause {
     id: "allocation_pressure",
     readme: include_str!("README.md"),
-    rank: 60,
+    refines: &["run_queue_wait"],
     has_lab: true,
     collectors: &["jfr"],
     actions: &[

@@ -6,7 +6,7 @@ use crate::{Case, Cause, Finding};
 pub(crate) static CAUSE: Cause = Cause {
     id: "block_device_slow",
     readme: include_str!("README.md"),
-    rank: 46,
+    refines: &[],
     has_lab: true,
     collectors: &["block", "system_calls"],
     actions: &["fewer requests in flight, or a faster device"],

@@ -10,7 +10,7 @@ use crate::{Case, Cause, Claim, Finding, Side, Standing, say};
 pub(crate) static CAUSE: Cause = Cause {
     id: "chatty_socket_reads",
     readme: include_str!("README.md"),
-    rank: 5,
+    refines: &["run_queue_wait", "more_traffic"],
     has_lab: true,
     collectors: &["system_calls", "scheduler", "async_profiler"],
     actions: &["larger buffers (64-128 KB) that are drained, connections that are kept, no time-out per read"],
@@ -167,6 +167,6 @@ fn claims(case: &Case<'_>, slow: &Style, quiet: Option<&Style>) -> Vec<Claim> {
         let before = quiet.map_or(0.0, |quiet| quiet.cpu_ns / quiet.seconds * slow.seconds);
         return running_claims(case, (slow.cpu_ns - before).max(0.0) * slow.needless());
     }
-    let part = |claim: Claim| Claim { at_most_ns: claim.at_most_ns * slow.needless(), ..claim };
+    let part = |claim: Claim| Claim::part(claim.cell, claim.grown_ns(case) * slow.needless());
     sampled.claims.into_iter().map(part).collect()
 }

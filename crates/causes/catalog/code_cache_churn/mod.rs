@@ -15,7 +15,7 @@ use crate::{Case, Cause, Evidence, Finding, Standing, say};
 pub(crate) static CAUSE: Cause = Cause {
     id: "code_cache_churn",
     readme: include_str!("README.md"),
-    rank: 10,
+    refines: &["deoptimization_storm", "jit_warm_up", "run_queue_wait", "more_traffic"],
     has_lab: true,
     collectors: &["jfr"],
     actions: &[

@@ -9,7 +9,7 @@ use crate::{Case, Cause, Finding, Standing, say};
 pub(crate) static CAUSE: Cause = Cause {
     id: "code_cache_full",
     readme: include_str!("README.md"),
-    rank: 9,
+    refines: &["code_cache_churn", "deoptimization_storm", "jit_warm_up", "run_queue_wait", "more_traffic"],
     has_lab: true,
     collectors: &["jfr"],
     actions: &[

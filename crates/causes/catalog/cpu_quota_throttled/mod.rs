@@ -8,7 +8,20 @@ use crate::{Case, Cause, Claim, Finding, Standing, say};
 pub(crate) static CAUSE: Cause = Cause {
     id: "cpu_quota_throttled",
     readme: include_str!("README.md"),
-    rank: 5,
+    refines: &[
+        "run_queue_wait",
+        "nmethod_barrier_storm",
+        "chatty_socket_reads",
+        "read_then_write_faults",
+        "code_cache_churn",
+        "code_cache_full",
+        "deoptimization_storm",
+        "explicit_gc",
+        "full_gc_old_generation_full",
+        "long_time_to_safepoint",
+        "jit_warm_up",
+        "allocation_pressure",
+    ],
     has_lab: true,
     collectors: &["cgroup", "threads"],
     actions: &["a higher CPU limit, or fewer threads that run at once (collector and compiler threads count too)"],
@@ -44,7 +57,7 @@ fn decide(case: &Case<'_>) -> Finding {
         say::number(waiting.slow_ns / case.excess().slow_ns.max(1.0))
     );
     let mut finding = Finding::new(Standing::Seen, says).with(share);
-    finding.claims.push(Claim { cell: Cell::Runnable, at_most_ns: at_most_ns(case, ns) });
+    finding.claims.push(Claim::part(Cell::Runnable, at_most_ns(case, ns)));
     finding.when = when(&throttled);
     finding
 }

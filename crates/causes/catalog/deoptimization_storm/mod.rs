@@ -8,12 +8,12 @@ use fathom_evidence::kinds::span;
 use fathom_timeline::{Cell, Layer};
 
 use crate::measure::code_cache::CodeCache;
-use crate::{Case, Cause, Finding, Standing, say};
+use crate::{Case, Cause, Claim, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "deoptimization_storm",
     readme: include_str!("README.md"),
-    rank: 12,
+    refines: &["jit_warm_up", "run_queue_wait", "more_traffic"],
     has_lab: true,
     collectors: &["jfr"],
     actions: &[
@@ -57,8 +57,7 @@ fn decide(case: &Case<'_>) -> Finding {
     finding = finding.claiming(case, |cell| matches!(cell, Cell::Compiler | Cell::Running(Layer::Interpreted)));
     let part = part_of_compilations(case, rate.0);
     for claim in &mut finding.claims {
-        let lost_ns = case.excess().of(claim.cell).map_or(0.0, |excess| excess.lost_ns());
-        claim.at_most_ns = part * claim.at_most_ns.min(lost_ns);
+        *claim = Claim::part(claim.cell, part * claim.grown_ns(case));
     }
     finding
 }

@@ -13,7 +13,7 @@ use crate::{Case, Cause, Finding, Standing, say};
 pub(crate) static CAUSE: Cause = Cause {
     id: "explicit_gc",
     readme: include_str!("README.md"),
-    rank: 15,
+    refines: &["run_queue_wait", "more_traffic"],
     has_lab: true,
     collectors: &["jfr"],
     actions: &[

@@ -9,7 +9,15 @@ use crate::{Case, Cause, Finding, Standing, say};
 pub(crate) static CAUSE: Cause = Cause {
     id: "file_pages_evicted",
     readme: include_str!("README.md"),
-    rank: 6,
+    refines: &[
+        "allocation_pressure",
+        "full_gc_old_generation_full",
+        "explicit_gc",
+        "code_cache_churn",
+        "long_time_to_safepoint",
+        "block_device_slow",
+        "block_queue_wait",
+    ],
     has_lab: true,
     collectors: &["page_faults", "memory"],
     actions: &[

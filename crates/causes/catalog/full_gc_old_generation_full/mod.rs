@@ -12,7 +12,7 @@ use crate::{Case, Cause, Finding, Standing, say};
 pub(crate) static CAUSE: Cause = Cause {
     id: "full_gc_old_generation_full",
     readme: include_str!("README.md"),
-    rank: 20,
+    refines: &["allocation_pressure", "run_queue_wait", "more_traffic"],
     has_lab: true,
     collectors: &["jfr"],
     actions: &[
@@ -38,7 +38,7 @@ fn decide(case: &Case<'_>) -> Finding {
     let row = longest_row(case);
     // A row alone is no proof: something else may ask for full collections while there is plenty of room.
     let gave_up = row >= IN_A_ROW && room_to_promote(case).is_none_or(|room| room < 1.0);
-    let standing = standing(full.len(), occupancy, gave_up);
+    let standing = standing(in_recording(case), occupancy, gave_up);
     let text = says(&full, occupancy, row);
     if standing == Standing::Absent {
         return Finding::absent(format!("{text}: the old generation is not full"));
@@ -91,6 +91,12 @@ fn standing(count: usize, occupancy: Option<f64>, gave_up: bool) -> Standing {
         Some(_) => Standing::Absent,
         None => Standing::Faint,
     }
+}
+
+/// Full collections of the whole recording: a full old generation is a state, whichever of them is asked about.
+fn in_recording(case: &Case<'_>) -> usize {
+    let stops = case.analysis.account.stops.iter();
+    stops.filter(|stop| matches!(stop.stop, Stop::Collection(collection) if is_full(collection))).count()
 }
 
 /// The longest row of full collections without an ordinary one between them that has one in the

@@ -11,7 +11,15 @@ use crate::{Case, Cause, Finding, Standing, say};
 pub(crate) static CAUSE: Cause = Cause {
     id: "gc_log_blocked",
     readme: include_str!("README.md"),
-    rank: 4,
+    refines: &[
+        "allocation_pressure",
+        "full_gc_old_generation_full",
+        "explicit_gc",
+        "code_cache_churn",
+        "long_time_to_safepoint",
+        "block_device_slow",
+        "block_queue_wait",
+    ],
     has_lab: true,
     collectors: &["system_calls"],
     actions: &["-Xlog:async (JDK 17 and later), or the log on another disk or in memory"],

@@ -9,8 +9,7 @@ use crate::{Case, Cause, Finding, Standing, say};
 pub(crate) static CAUSE: Cause = Cause {
     id: "icache_flush_storm",
     readme: include_str!("README.md"),
-    // Before the barriers that flush: the flush is the more specific mechanism.
-    rank: 4,
+    refines: &["nmethod_barrier_storm", "run_queue_wait", "more_traffic"],
     has_lab: false,
     collectors: &["async_profiler"],
     actions: &["a JDK that flushes once per method (see the page), or a processor without the erratum"],

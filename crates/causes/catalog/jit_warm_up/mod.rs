@@ -10,7 +10,7 @@ use crate::{Case, Cause, Finding, Standing, say};
 pub(crate) static CAUSE: Cause = Cause {
     id: "jit_warm_up",
     readme: include_str!("README.md"),
-    rank: 35,
+    refines: &["run_queue_wait", "more_traffic"],
     has_lab: true,
     collectors: &["jfr"],
     actions: &[
@@ -75,6 +75,6 @@ fn own_start(case: &Case<'_>) -> &'static str {
 /// How much of the slow time lies in the JVM's start-up.
 fn startup_share(case: &Case<'_>) -> f64 {
     let startup = case.analysis.account.startup.warm_up_buckets;
-    let all = case.analysis.pain.slow_buckets().count().max(1);
-    case.analysis.pain.slow_buckets().filter(|index| *index < startup).count() as f64 / all as f64
+    let all = case.pain.slow_buckets().count().max(1);
+    case.pain.slow_buckets().filter(|index| *index < startup).count() as f64 / all as f64
 }

@@ -10,7 +10,7 @@ use crate::{Case, Cause, Finding, Standing, say};
 pub(crate) static CAUSE: Cause = Cause {
     id: "lazy_symbol_binding",
     readme: include_str!("README.md"),
-    rank: 3,
+    refines: &["file_pages_evicted", "swap_in", "block_device_slow", "block_queue_wait", "long_time_to_safepoint"],
     has_lab: true,
     collectors: &["page_faults"],
     actions: &["LD_BIND_NOW=1 in the environment of the service, or link its native libraries with -z now"],

@@ -8,13 +8,12 @@ use fathom_evidence::tables::Span;
 use fathom_timeline::{Cell, Wait};
 
 use crate::measure::absence;
-use crate::{Case, Cause, Evidence, Finding, Standing, say};
+use crate::{Case, Cause, Evidence, Finding, Standing, owners, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "lock_contention",
     readme: include_str!("README.md"),
-    // After the causes of which the holders of locks suffer themselves.
-    rank: 48,
+    refines: &[],
     has_lab: true,
     collectors: &["jfr"],
     actions: &["hold the lock for less, or split it; see the stack of the waits and the thread that held it"],
@@ -68,7 +67,7 @@ const MUCH: f64 = 0.5;
 
 /// What the holders of the locks waited for themselves, if that is most of it: measured, and said.
 fn of_the_holder(case: &Case<'_>) -> Option<(Evidence, String)> {
-    let (doing, ns) = case.holders().most_waited_for()?;
+    let (doing, ns) = owners::most_waited_for(case)?;
     let (all, _) = case.excess().sums(is_ours);
     let part = ns / all.max(1.0);
     let evidence = case.evidence("part of it in which the holder waited itself", (part, None), "ratio", "spans");

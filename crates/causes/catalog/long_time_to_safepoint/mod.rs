@@ -13,7 +13,7 @@ use crate::{Case, Cause, Evidence, Finding, Standing, say};
 pub(crate) static CAUSE: Cause = Cause {
     id: "long_time_to_safepoint",
     readme: include_str!("README.md"),
-    rank: 30,
+    refines: &["run_queue_wait", "more_traffic"],
     has_lab: true,
     collectors: &["jfr"],
     actions: &[
@@ -77,7 +77,7 @@ fn of_the_late_thread(case: &Case<'_>) -> Vec<Claim> {
     let running = case.excess().cells.iter().filter(|excess| matches!(excess.cell, Cell::Running(_)));
     let total_ns: f64 = running.clone().map(|excess| excess.lost_ns()).sum();
     let part = (at_most_ns / total_ns.max(f64::MIN_POSITIVE)).min(1.0);
-    running.map(|excess| Claim { cell: excess.cell, at_most_ns: excess.lost_ns() * part }).collect()
+    running.map(|excess| Claim::part(excess.cell, excess.lost_ns() * part)).collect()
 }
 
 fn waits(case: &Case<'_>) -> Vec<(i64, i64)> {

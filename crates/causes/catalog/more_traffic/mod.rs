@@ -11,7 +11,7 @@ use crate::{Case, Cause, Finding, Standing, say};
 pub(crate) static CAUSE: Cause = Cause {
     id: "more_traffic",
     readme: include_str!("README.md"),
-    rank: 50,
+    refines: &["allocation_pressure"],
     has_lab: true,
     collectors: &[],
     actions: &["more instances or admission control; nothing below the application is wrong"],
@@ -100,5 +100,5 @@ fn proportional(case: &Case<'_>, growth: f64) -> Vec<Claim> {
         _ => false,
     };
     let cells = case.excess().cells.iter().filter(|excess| grows(excess.cell));
-    cells.map(|excess| Claim { cell: excess.cell, at_most_ns: excess.baseline_ns * (growth - 1.0) }).collect()
+    cells.map(|excess| Claim::part(excess.cell, excess.baseline_ns * (growth - 1.0))).collect()
 }

@@ -10,7 +10,7 @@ use crate::{Case, Cause, Finding, Standing, say};
 pub(crate) static CAUSE: Cause = Cause {
     id: "nmethod_barrier_storm",
     readme: include_str!("README.md"),
-    rank: 5,
+    refines: &["run_queue_wait", "more_traffic"],
     has_lab: true,
     collectors: &["async_profiler"],
     actions: &[

@@ -6,7 +6,15 @@ use crate::{Case, Cause, Finding, Standing};
 pub(crate) static CAUSE: Cause = Cause {
     id: "perf_data_writeback",
     readme: include_str!("README.md"),
-    rank: 4,
+    refines: &[
+        "allocation_pressure",
+        "full_gc_old_generation_full",
+        "explicit_gc",
+        "code_cache_churn",
+        "long_time_to_safepoint",
+        "block_device_slow",
+        "block_queue_wait",
+    ],
     has_lab: true,
     collectors: &["page_faults"],
     actions: &[

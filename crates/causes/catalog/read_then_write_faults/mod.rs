@@ -13,7 +13,15 @@ use crate::{Case, Cause, Claim, Finding, Side, Standing, say};
 pub(crate) static CAUSE: Cause = Cause {
     id: "read_then_write_faults",
     readme: include_str!("README.md"),
-    rank: 5,
+    refines: &[
+        "allocation_pressure",
+        "full_gc_old_generation_full",
+        "explicit_gc",
+        "code_cache_churn",
+        "long_time_to_safepoint",
+        "run_queue_wait",
+        "more_traffic",
+    ],
     has_lab: true,
     collectors: &["page_faults", "memory"],
     actions: &[
@@ -169,7 +177,7 @@ fn claims(case: &Case<'_>, slow: &Faults, quiet: Option<&Faults>, dearer_ns: Opt
     for excess in &case.excess().cells {
         if matches!(excess.cell, Cell::Stopped(_)) && left > 0.0 {
             let at_most_ns = left.min(excess.lost_ns());
-            claims.push(Claim { cell: excess.cell, at_most_ns });
+            claims.push(Claim::part(excess.cell, at_most_ns));
             left -= at_most_ns;
         }
     }

@@ -4,16 +4,16 @@ use std::collections::HashSet;
 
 use fathom_evidence::detail::PacketDrop;
 use fathom_evidence::kinds::{counter, span};
-use fathom_timeline::{Intervals, Series};
+use fathom_timeline::{Cell, Intervals, Series};
 
 use crate::explanation::Missing;
 use crate::measure::{calls, held_up};
-use crate::{Case, Cause, Claim, Finding, Harm, Side, Standing, say};
+use crate::{Case, Cause, Finding, Harm, Side, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "receive_queue_overflow",
     readme: include_str!("README.md"),
-    rank: 5,
+    refines: &[],
     has_lab: true,
     collectors: &["sockets", "drops", "scheduler", "page_faults"],
     actions: &["remove what holds the reader up; a larger receive buffer only hides short stalls"],
@@ -87,7 +87,7 @@ fn why(case: &Case<'_>, bursts: &Intervals, lost: f64) -> (String, Finding) {
     let is_reader =
         |tid: i64| if readers.is_empty() { case.view().is_application(tid) } else { readers.contains(&tid) };
     let happened_in = held_up::by_cell(case, bursts, is_reader);
-    let held_ns: f64 = happened_in.iter().map(|claim| claim.at_most_ns).sum();
+    let held_ns: f64 = happened_in.iter().map(|(_, ns)| ns).sum();
     let extra = extra_arrivals(case, bursts);
     let mut finding = Finding::new(Standing::Seen, "");
     finding.harm = Some(Harm { when: bursts.clone(), ..Harm::default() });
@@ -111,12 +111,10 @@ fn why(case: &Case<'_>, bursts: &Intervals, lost: f64) -> (String, Finding) {
 }
 
 /// The kind of time in which most of it happened.
-fn told(happened_in: &[Claim]) -> String {
-    let total = |claim: &Claim| -> f64 {
-        happened_in.iter().filter(|other| other.cell == claim.cell).map(|other| other.at_most_ns).sum()
-    };
-    let most = happened_in.iter().max_by(|a, b| total(a).total_cmp(&total(b)));
-    most.map_or_else(String::new, |claim| format!("mostly {}", claim.cell))
+fn told(happened_in: &[(Cell, f64)]) -> String {
+    let total = |cell: Cell| -> f64 { happened_in.iter().filter(|(of, _)| *of == cell).map(|(_, ns)| ns).sum() };
+    let most = happened_in.iter().max_by(|a, b| total(a.0).total_cmp(&total(b.0)));
+    most.map_or_else(String::new, |(cell, _)| format!("mostly {cell}"))
 }
 
 fn reader_name(case: &Case<'_>, readers: &HashSet<i64>) -> String {

@@ -5,7 +5,7 @@ use crate::{Case, Cause, Finding};
 pub(crate) static CAUSE: Cause = Cause {
     id: "routing_skew",
     readme: include_str!("README.md"),
-    rank: 5,
+    refines: &[],
     has_lab: false,
     collectors: &[],
     actions: &["mix the second hash (murmur3 or xxh3 with the tier as seed), or rendezvous hashing"],

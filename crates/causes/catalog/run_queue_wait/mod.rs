@@ -12,8 +12,7 @@ use crate::{Case, Cause, Claim, Evidence, Finding, Standing, say};
 pub(crate) static CAUSE: Cause = Cause {
     id: "run_queue_wait",
     readme: include_str!("README.md"),
-    // After the causes whose own running crowds out the application: what they do not claim is here.
-    rank: 38,
+    refines: &[],
     has_lab: true,
     collectors: &["threads", "scheduler"],
     actions: &["fewer runnable threads or more CPUs; see who ran instead"],

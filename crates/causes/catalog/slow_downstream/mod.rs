@@ -5,7 +5,7 @@ use std::fmt;
 
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
-use fathom_timeline::{Cell, Wait};
+use fathom_timeline::{BUCKET_NS, Cell, Wait};
 
 use crate::case::Side;
 use crate::measure::absence;
@@ -14,7 +14,7 @@ use crate::{Case, Cause, Finding, Standing, say};
 pub(crate) static CAUSE: Cause = Cause {
     id: "slow_downstream",
     readme: include_str!("README.md"),
-    rank: 45,
+    refines: &[],
     has_lab: true,
     collectors: &["jfr"],
     actions: &["ask the other service; a time-out and a limit on calls in flight keep its trouble out of this one"],
@@ -46,8 +46,12 @@ fn decide(case: &Case<'_>) -> Finding {
     let waiting = case.cell_evidence("threads waiting for other services", "threads", is_ours);
     let peers = peers(&case.slow);
     let Some((peer, reads)) = peers.iter().max_by_key(|(peer, reads)| (reads.total_ns, *peer)) else {
-        return absence::of_waits(case, "jdk.SocketRead", "reads from other services");
+        return unnamed_waits(case)
+            .unwrap_or_else(|| absence::of_waits(case, "jdk.SocketRead", "reads from other services"));
     };
+    if let Some(finding) = busy_carriers(case) {
+        return finding.with(waiting);
+    }
     let before = case.quiet.as_ref().map(|quiet| peers_mean(quiet, peer));
     let mean = case
         .evidence(&format!("mean {peer}"), (reads.mean_ns(), before), "ns", "spans")
@@ -76,6 +80,44 @@ fn decide(case: &Case<'_>) -> Finding {
         say::time(reads.longest_ns as f64)
     );
     Finding::new(standing, says).with(waiting).with(mean).claiming(case, is_ours)
+}
+
+/// Waits that cannot be told from idleness may be calls of a service, in a way that no row of the table of waits knows: nobody has
+/// measured then that no service is slow.
+fn unnamed_waits(case: &Case<'_>) -> Option<Finding> {
+    const MATTERS: f64 = 0.1;
+    let cell = Cell::Blocked(Wait::Unnamed);
+    let slow_ns = case.slow.time.total_ns() as f64;
+    let waited_ns = match case.is_slow() {
+        true => case.excess().of(cell)?.excess_ns(),
+        false => case.analysis.account.cells.get(&cell)?.iter().sum(),
+    };
+    (waited_ns >= MATTERS * case.excess().lost_ns().max(slow_ns)).then(|| {
+        let threads = say::number(waited_ns / slow_ns.max(1.0));
+        let says = format!("{threads} threads wait for what cannot be named: it may be a service");
+        Finding::unknown(&says, "sudo fathom record --pid PID --for 60s")
+    })
+}
+
+/// A read of a virtual thread lasts until the thread is mounted again. Where the carriers were busy that is no measure of the
+/// service.
+fn busy_carriers(case: &Case<'_>) -> Option<Finding> {
+    const BUSY: f64 = 0.8;
+    let of = |is_virtual: bool| -> f64 {
+        let reads = case.slow.spans(span::SOCKET_READ).filter(|read| (read.tid < 0) == is_virtual);
+        reads.map(|read| read.duration_ns.max(0) as f64).sum()
+    };
+    let account = &case.analysis.account;
+    let (process, cpus) = (account.process_cpu_ns.as_ref()?, account.cpus?);
+    let busy = case.mean(process).0 / BUCKET_NS as f64 / cpus;
+    (of(true) > of(false) && busy >= BUSY).then(|| {
+        let says = format!(
+            "virtual threads read from services, but a read lasts until its thread is mounted again, and the process used {} of \
+             the CPUs: what part of it the services took was not recorded",
+            say::percent(busy)
+        );
+        Finding::unknown(&says, "sudo fathom record --pid PID --for 60s")
+    })
 }
 
 /// Whether the recorder left out reads that are short but long enough to matter. Then the mean of those

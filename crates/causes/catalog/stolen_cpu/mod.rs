@@ -8,7 +8,7 @@ use crate::{Case, Cause, Finding, Standing, say};
 pub(crate) static CAUSE: Cause = Cause {
     id: "stolen_cpu",
     readme: include_str!("README.md"),
-    rank: 7,
+    refines: &[],
     has_lab: false,
     collectors: &["machine"],
     actions: &["another host or instance size; nothing inside the guest helps"],

@@ -1,7 +1,7 @@
 //! How much of the time that threads wait for files goes to the queue of a block device, and how much
 //! to the device.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use fathom_evidence::detail::{BlockRequest, from_text};
 use fathom_evidence::kinds::span;
@@ -9,7 +9,7 @@ use fathom_evidence::tables::Span;
 use fathom_timeline::{Cell, Intervals, View, Wait};
 
 use crate::case::{Case, Side};
-use crate::cause::{Claim, Finding, Standing};
+use crate::cause::{Claim, Finding, Standing, ThreadTime};
 use crate::say;
 
 /// One of the two places where a request waits.
@@ -80,18 +80,23 @@ pub(crate) fn victims<'a>(case: &'a Case<'_>, side: &'a Side<'_>) -> impl Iterat
     WAITS.iter().flat_map(of_kind)
 }
 
-/// Claims for so much of each kind of wait.
-pub(crate) fn claims_of(waits: impl Iterator<Item = (Wait, i64)>) -> Vec<Claim> {
-    let mut lost: HashMap<Wait, f64> = HashMap::new();
-    waits.for_each(|(wait, ns)| *lost.entry(wait).or_default() += ns as f64);
-    let lost = lost.into_iter().filter(|(_, ns)| *ns > 0.0);
-    lost.map(|(wait, at_most_ns)| Claim { cell: Cell::Blocked(wait), at_most_ns }).collect()
+/// Claims for some time of each of some waits.
+pub(crate) fn claims_of(waits: impl Iterator<Item = (Wait, i64, Intervals)>) -> Vec<Claim> {
+    let mut times: BTreeMap<Wait, BTreeMap<i64, Vec<(i64, i64)>>> = BTreeMap::new();
+    for (wait, tid, time) in waits.filter(|(.., time)| !time.is_empty()) {
+        times.entry(wait).or_default().entry(tid).or_default().extend(time.iter());
+    }
+    let union = |times: BTreeMap<i64, Vec<(i64, i64)>>| {
+        times.into_iter().map(|(tid, times)| (tid, Intervals::union(times))).collect::<ThreadTime>()
+    };
+    times.into_iter().map(|(wait, times)| Claim::during(Cell::Blocked(wait), union(times))).collect()
 }
 
-/// How much of the application's waiting for files and pages in the slow time some request was at the place.
+/// The application's waiting for files and pages in the slow time while some request was at the place. What threads waited
+/// for that others held counts as well: a lock's owner may be waiting for a disk.
 fn claims(case: &Case<'_>, place: Place) -> Vec<Claim> {
     let lives = Lives::at(case.view(), Some(place));
-    claims_of(victims(case, &case.slow).map(|(wait, victim)| (wait, lives.within_ns(&victim))))
+    claims_of(victims(case, &case.slow).map(|(wait, victim)| (wait, victim.tid, lives.within(&victim))))
 }
 
 /// Whether the wait is one of the application for a file or a page; other system calls may wait for work.
@@ -130,18 +135,21 @@ impl Lives {
         Lives { own, writes: Intervals::union(writes) }
     }
 
-    /// For how much of a wait some request of the waiting thread, or, when it had none of its own, some write of
+    /// The part of a wait in which some request of the waiting thread, or, when it had none of its own, some write of
     /// anybody (a journal's, say) was under way.
-    pub(crate) fn within_ns(&self, wait: &Span) -> i64 {
+    pub(crate) fn within(&self, wait: &Span) -> Intervals {
         let (from, to) = (wait.time_ns, wait.end_ns());
-        let own = self.own.get(&wait.tid).map_or(0, |times| times.within_ns(from, to));
-        if own > 0 { own } else { self.writes.within_ns(from, to) }
+        let own = self.own.get(&wait.tid).map(|times| times.clip(from, to)).unwrap_or_default();
+        if own.is_empty() { self.writes.clip(from, to) } else { own }
     }
 }
 
 /// As many times longer than before a stage of a request takes when something is wrong with it; less is
 /// what a change of load does to any device.
 pub(crate) const LONGER: f64 = 2.0;
+
+/// Up to this multiple of its baseline a stage takes as long as before: means of a few hundred requests vary by as much.
+const SAME: f64 = 1.2;
 
 /// How a cause words what it finds.
 #[derive(Debug)]
@@ -163,6 +171,9 @@ pub fn decide(case: &Case<'_>, place: Place, words: &Words) -> Finding {
     let Some((name, mean, quiet)) = worst(case, place).filter(|_| !claims.is_empty()) else {
         return Finding::absent(words.absent);
     };
+    if let Some(quiet) = quiet.filter(|quiet| mean.ns() < SAME * quiet.ns()) {
+        return Finding::absent(format!("{}, as before ({})", says(&name, mean, None), say::time(quiet.ns())));
+    }
     let standing = match quiet {
         Some(quiet) if mean.ns() < LONGER * quiet.ns() => Standing::Faint,
         Some(_) => Standing::Seen,

@@ -90,7 +90,7 @@ pub fn running_claims(case: &Case<'_>, ns: f64) -> Vec<Claim> {
         let grown = case.excess().of(cell).map_or(0.0, |excess| excess.lost_ns());
         let at_most_ns = left.min(grown);
         if at_most_ns > 0.0 {
-            claims.push(Claim { cell, at_most_ns });
+            claims.push(Claim::part(cell, at_most_ns));
             left -= at_most_ns;
         }
     }

@@ -102,7 +102,7 @@ impl CodeCache {
 /// recording, whichever seconds of it were slow.
 fn so_far<'a>(case: &Case<'a>) -> Side<'a> {
     let (_, end) = case.slow_range();
-    Side { view: case.view(), time: Intervals::union(vec![(case.view().grid.start_ns, end)]) }
+    Side::new(case.view(), Intervals::union(vec![(case.view().grid.start_ns, end)]))
 }
 
 /// Segments fill up one by one, so the fullest counts.

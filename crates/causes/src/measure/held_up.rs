@@ -1,33 +1,36 @@
 //! Which lost time stretches of single threads account for: their own waiting, and the stops that had
 //! to wait for them.
 
+use std::collections::BTreeMap;
+
 use fathom_evidence::kinds::{role, span};
 use fathom_evidence::tables::Span;
 use fathom_timeline::{Cell, Intervals, Stop, StopSpan, Wait};
 
 use crate::case::Case;
-use crate::cause::Claim;
+use crate::cause::{Claim, ThreadTime};
 
 /// Claims for spans in which a thread could not go on. Of threads of the application it is that much
 /// of `waiting`; of any thread that a stop waited for, that much of the stop, once for each thread
 /// of the application that was at work.
 pub fn claims<'s>(case: &Case<'_>, spans: impl Iterator<Item = &'s Span>, waiting: Cell) -> Vec<Claim> {
-    let account = &case.analysis.account;
-    let mut claims = Vec::new();
-    let mut waiting_ns = 0.0;
+    let stops = &case.analysis.account.stops;
+    let mut own: BTreeMap<i64, Vec<(i64, i64)>> = BTreeMap::new();
+    let mut held: BTreeMap<Cell, Vec<(i64, i64)>> = BTreeMap::new();
     for span in spans {
         let (from, to) = (span.time_ns, span.end_ns());
-        if case.view().is_application(span.tid) {
-            waiting_ns += to.saturating_sub(from).saturating_sub(account.stopped.within_ns(from, to)) as f64;
+        own.entry(span.tid).or_default().push((from, to));
+        let first = stops.partition_point(|stop| stop.to_ns <= from);
+        for stop in stops[first..].iter().take_while(|stop| stop.from_ns < to) {
+            if holds_up(case, span.tid, stop) {
+                held.entry(Cell::Stopped(stop.stop)).or_default().push((stop.from_ns.max(from), stop.to_ns.min(to)));
+            }
         }
-        let overlaps = |stop: &&StopSpan| stop.from_ns < to && stop.to_ns > from;
-        let stops = account.stops.iter().filter(overlaps).filter(|stop| holds_up(case, span.tid, stop));
-        claims.extend(stops.map(|stop| {
-            let overlap = stop.to_ns.min(to).saturating_sub(stop.from_ns.max(from));
-            Claim { cell: Cell::Stopped(stop.stop), at_most_ns: overlap as f64 * case.excess().concurrency }
-        }));
     }
-    claims.push(Claim { cell: waiting, at_most_ns: waiting_ns });
+    let of_process = |times| ThreadTime::from([(0, Intervals::union(times))]);
+    let mut claims: Vec<Claim> = held.into_iter().map(|(cell, times)| Claim::during(cell, of_process(times))).collect();
+    let own = own.into_iter().map(|(tid, times)| (tid, Intervals::union(times)));
+    claims.push(Claim::during(waiting, own.collect()));
     claims
 }
 
@@ -49,22 +52,22 @@ pub fn works_in_stops(case: &Case<'_>, tid: i64) -> bool {
 
 /// In which kinds of time some windows lie, for the threads that `is_held` chooses: stops first, then what
 /// those threads waited for.
-pub fn by_cell(case: &Case<'_>, windows: &Intervals, is_held: impl Fn(i64) -> bool) -> Vec<Claim> {
+pub fn by_cell(case: &Case<'_>, windows: &Intervals, is_held: impl Fn(i64) -> bool) -> Vec<(Cell, f64)> {
     let stops = case.analysis.account.stops.iter();
     let stops = stops.map(|stop| (Cell::Stopped(stop.stop), windows.within_ns(stop.from_ns, stop.to_ns)));
-    let mut claims: Vec<Claim> = stops.map(|(cell, ns)| Claim { cell, at_most_ns: ns as f64 }).collect();
+    let mut held: Vec<(Cell, f64)> = stops.map(|(cell, ns)| (cell, ns as f64)).collect();
     let stopped = &case.analysis.account.stopped;
     for (kind, cell) in WAITS {
         let waits = case.view().spans(kind).filter(|wait| is_held(wait.tid) && is_held_up(case, wait));
-        claims.extend(waits.map(|wait| {
+        held.extend(waits.map(|wait| {
             let (from, to) = (wait.time_ns, wait.end_ns());
             let is_in_a_stop = 2 * stopped.within_ns(from, to) >= to.saturating_sub(from);
             let ns = if is_in_a_stop { 0 } else { windows.within_ns(from, to) };
-            Claim { cell: *cell, at_most_ns: ns as f64 }
+            (*cell, ns as f64)
         }));
     }
-    claims.retain(|claim| claim.at_most_ns > 0.0);
-    claims
+    held.retain(|(_, ns)| *ns > 0.0);
+    held
 }
 
 /// Spans in which a thread cannot go on, and where the account has that time.

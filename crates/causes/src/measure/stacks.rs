@@ -41,7 +41,7 @@ pub fn below(case: &Case<'_>, names: &[&str]) -> Below {
         let part = |seen: &Seen| seen.by_layer.get(layer).map_or(0.0, |(below, all)| below / all.max(1.0));
         let quiet_part = quiet.as_ref().map_or(0.0, part);
         let at_most_ns = part(&slow) * excess.slow_ns - quiet_part * excess.baseline_ns;
-        (at_most_ns > 0.0).then_some(Claim { cell: Cell::Running(*layer), at_most_ns })
+        (at_most_ns > 0.0).then(|| Claim::part(Cell::Running(*layer), at_most_ns))
     });
     Below { share: (slow.share(), quiet.as_ref().map(Seen::share)), stack: slow.most_seen(), claims: claims.collect() }
 }

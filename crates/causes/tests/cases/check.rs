@@ -70,7 +70,7 @@ fn broken_rules(answer: &Explanation) -> Vec<String> {
             (shares + answer.unexplained.share - whole).abs() <= 1e-3,
             "shares and unexplained do not make 1 (0 when nothing was slow)".to_owned(),
         ),
-        (answer.causes.is_sorted_by_key(|cause| cause.verdict), "causes are not sorted by verdict".to_owned()),
+        (is_sorted(answer), "causes are not sorted: those that explain something by share, then the rest".to_owned()),
         (
             ids.iter().copied().eq(catalog().iter().map(|cause| cause.id)),
             "not every cause is in the answer once".to_owned(),
@@ -83,6 +83,18 @@ fn broken_rules(answer: &Explanation) -> Vec<String> {
         ),
     ];
     rules.into_iter().filter(|(holds, _)| !holds).map(|(_, failure)| failure).collect()
+}
+
+/// Causes that explain something come first, those that explain more before others (harm before lost time); then those of
+/// which too little is known; then those that are ruled out.
+fn is_sorted(answer: &Explanation) -> bool {
+    let class = |cause: &CauseVerdict| match cause.verdict {
+        Verdict::NotEnough => 1,
+        Verdict::RuledOut => 2,
+        _ => 0,
+    };
+    let timed = answer.causes.iter().filter(|cause| class(cause) == 0 && cause.share > 0.0);
+    answer.causes.is_sorted_by_key(class) && timed.is_sorted_by(|a, b| a.share >= b.share)
 }
 
 /// The answer as a person debugging a case wants it.

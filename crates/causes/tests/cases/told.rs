@@ -32,7 +32,7 @@ fn is_all_clear(answer: &Explanation) -> bool {
 /// The same of an answer as JSON.
 pub(crate) fn says_all_clear(json: &Value) -> bool {
     let says_so = match &json["headline"] {
-        Value::String(headline) => headline.contains("nothing was slow"),
+        Value::Object(headline) => headline.get("kind").is_some_and(|kind| kind == "nothing_slow"),
         _ => true,
     };
     let was_slow = json["slow"].as_array().is_some_and(|slow| !slow.is_empty());

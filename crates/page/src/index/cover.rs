@@ -1,13 +1,11 @@
-//! The state of each thread at each instant, as far as it is known.
+//! The state of each thread at each instant: the account's partition of thread time, as the page draws it.
 //!
-//! Intervals that are known exactly (stops, waits, faults) are cut so that none overlaps another, the more specific
-//! one first. Running and waiting for a CPU are amounts between two readings of the kernel's counters, or what
-//! samples stand for; they fill what the intervals leave. The rest is unknown and stays so.
+//! Running and waiting for a CPU are amounts between two readings of the kernel's counters, or what samples stand for;
+//! they fill what the partition leaves unknown. The rest is unknown and stays so.
 
 use fathom_evidence::kinds::{counter, frame, role, span};
-use fathom_evidence::tables::Span;
-use fathom_timeline::{Analysis, Intervals, Series, Stop, View, Wait};
-use rustc_hash::{FxHashMap, FxHashSet};
+use fathom_timeline::{Analysis, Cell, Segment, Series, Stop, View, Wait};
+use rustc_hash::FxHashMap;
 
 use super::spans::extent;
 use super::threads::{ROLES, Threads};
@@ -20,8 +18,12 @@ pub(crate) enum State {
     PageFault,
     Lock,
     Permit,
+    Pool,
+    Task,
     Service,
+    NameLookup,
     File,
+    FileLock,
     AllocationStall,
     Kernel,
     Runnable,
@@ -45,8 +47,12 @@ pub(crate) const STATES: &[(State, &str, &str, &str)] = &[
     (State::PageFault, "page_fault", "waiting for a page of memory", "blocked"),
     (State::Lock, "lock", "waiting for a lock", "blocked"),
     (State::Permit, "permit", "waiting for a permit of a semaphore", "blocked"),
+    (State::Pool, "pool", "waiting for an object of a pool", "blocked"),
+    (State::Task, "task", "waiting for the result of another thread", "blocked"),
     (State::Service, "service", "waiting for another service", "blocked"),
+    (State::NameLookup, "name_lookup", "waiting for the address of a host", "blocked"),
     (State::File, "file", "waiting for a file", "blocked"),
+    (State::FileLock, "file_lock", "waiting for a lock on a file", "blocked"),
     (State::AllocationStall, "allocation_stall", "waiting for the collector to free memory", "blocked"),
     (State::Kernel, "kernel_wait", "in a wait of the kernel that nothing ends", "blocked"),
     (State::Runnable, "runnable", "waiting for a CPU", "runnable"),
@@ -68,8 +74,10 @@ pub(crate) const STATES: &[(State, &str, &str, &str)] = &[
 /// What is known of one thread.
 #[derive(Debug, Default)]
 pub(crate) struct OfThread {
-    /// Beginning, end and state; disjoint, ascending.
+    /// Beginning, end and state outside stops; disjoint, ascending.
     pub(crate) segments: Vec<(i64, i64, State)>,
+    /// From when to when it stands still when the application does; none of a thread of the JVM or of another program.
+    pub(crate) stops_within: Option<(i64, i64)>,
     /// CPU time since some beginning, if it was counted.
     pub(crate) cpu: Option<Series>,
     /// Time without a CPU since some beginning, if it was counted.
@@ -82,8 +90,6 @@ pub(crate) struct Cover {
     pub(crate) threads: Vec<OfThread>,
     /// Stops of the application: disjoint, ascending.
     pub(crate) stops: Vec<(i64, i64, State)>,
-    /// The same as a set of time.
-    pub(crate) stopped: Intervals,
 }
 
 impl Cover {
@@ -91,12 +97,8 @@ impl Cover {
         let view = &analysis.view;
         let mut of_threads: Vec<OfThread> = (0..threads.len()).map(|_| OfThread::default()).collect();
         add_counters(view, axis, threads, &mut of_threads);
-        let told = intervals(analysis, axis, threads, &of_threads);
-        for (number, told) in told {
-            if let Some(of) = of_threads.get_mut(number as usize) {
-                of.segments = disjoint(told);
-            }
-        }
+        add_partition(analysis, axis, threads, &mut of_threads);
+        add_compilations(view, axis, threads, &mut of_threads);
         let stops = analysis.account.stops.iter().map(|stop| {
             let state = match stop.stop {
                 Stop::TimeToSafepoint => State::ToSafepoint,
@@ -105,9 +107,7 @@ impl Cover {
             };
             (axis.at(stop.from_ns), axis.at(stop.to_ns), state)
         });
-        let stops = disjoint(stops.collect());
-        let stopped = Intervals::union(stops.iter().map(|(from, to, _)| (*from, *to)).collect());
-        Cover { threads: of_threads, stops, stopped }
+        Cover { threads: of_threads, stops: stops.collect() }
     }
 
     /// Whether any state is known.
@@ -155,72 +155,68 @@ fn add_shares(view: &View<'_>, axis: &Axis, threads: &Threads, of_threads: &mut 
     }
 }
 
-type Told = FxHashMap<u32, Vec<(i64, i64, State)>>;
-
-/// What spans say of single threads.
-fn intervals(analysis: &Analysis<'_>, axis: &Axis, threads: &Threads, of_threads: &[OfThread]) -> Told {
-    let view = &analysis.view;
-    let mut told = Told::default();
-    let mut seen: FxHashSet<(i64, i64, i64)> = FxHashSet::default();
-    let mut add = |span: &Span, state: State| {
-        let number = threads.number(span.tid);
-        let (from, to) = extent(axis, span);
-        if threads.get(number).is_some() && from < to {
-            told.entry(number).or_default().push((from, to, state));
-        }
-    };
-    for wait in analysis.account.waits(view) {
-        seen.insert((wait.span.tid, wait.span.time_ns, wait.span.duration_ns));
-        add(&wait.span, of_wait(wait.wait));
-    }
-    for (kind, state) in OTHERS {
-        for span in view.spans(kind).filter(|span| !seen.contains(&(span.tid, span.time_ns, span.duration_ns))) {
-            add(&span, *state);
+/// What the partition tells of each thread.
+fn add_partition(analysis: &Analysis<'_>, axis: &Axis, threads: &Threads, of_threads: &mut [OfThread]) {
+    let (view, partition) = (&analysis.view, &analysis.account.partition);
+    for (tid, told) in partition.told() {
+        let Some(of) = of_threads.get_mut(threads.number(tid) as usize) else { continue };
+        for segment in told {
+            extend(&mut of.segments, (axis.at(segment.from_ns), axis.at(segment.to_ns), of_segment(view, segment)));
         }
     }
-    for span in view.spans(span::BLOCKED) {
-        add(&span, of_blocked(view.recording.text(span.name)));
+    for thread in threads.iter() {
+        let number = threads.number(thread.tid) as usize;
+        let life = partition.life(thread.tid).unwrap_or(view.extent_ns);
+        let stops = matches!(view.role(thread.tid), role::JAVA | role::HANDLER);
+        of_threads[number].stops_within = stops.then_some((axis.at(life.0), axis.at(life.1)));
     }
-    let compilers = ROLES.iter().position(|known| *known == role::COMPILER);
-    for span in view.spans(span::COMPILATION) {
-        let number = threads.number(span.tid);
-        let thread = threads.get(number).filter(|thread| Some(usize::from(thread.role)) == compilers);
-        // Where CPU time was counted it says better how long the compiler ran.
-        if thread.is_some() && of_threads.get(number as usize).is_some_and(|of| of.cpu.is_none()) {
-            add(&span, State::Compiler);
-        }
-    }
-    told
 }
 
-/// Kinds of spans whose state does not depend on more.
-const OTHERS: &[(&str, State)] = &[
-    (span::PAGE_FAULT, State::PageFault),
-    (span::RUN_QUEUE_WAIT, State::Runnable),
-    (span::NATIVE_LOCK, State::Lock),
-    (span::PARK, State::Idle),
-    (span::MONITOR_WAIT, State::Idle),
-    (span::SLEEP, State::Idle),
-    (span::SOCKET_READ, State::Idle),
-    (span::SOCKET_WRITE, State::Idle),
-];
+/// Where CPU time was counted it says better how long a compiler ran.
+fn add_compilations(view: &View<'_>, axis: &Axis, threads: &Threads, of_threads: &mut [OfThread]) {
+    let compilers = ROLES.iter().position(|known| *known == role::COMPILER);
+    for compilation in view.spans(span::COMPILATION) {
+        let number = threads.number(compilation.tid);
+        let thread = threads.get(number).filter(|thread| Some(usize::from(thread.role)) == compilers);
+        let (from, to) = extent(axis, &compilation);
+        if let Some(of) = thread.and_then(|_| of_threads.get_mut(number as usize)).filter(|of| of.cpu.is_none()) {
+            let begin = of.segments.last().map_or(from, |last| last.1.max(from));
+            if begin < to {
+                extend(&mut of.segments, (begin, to, State::Compiler));
+            }
+        }
+    }
+}
+
+/// The state of a segment of the partition.
+fn of_segment(view: &View<'_>, segment: &Segment) -> State {
+    match segment.state {
+        Cell::Blocked(wait) => of_wait(wait),
+        Cell::Runnable => State::Runnable,
+        Cell::Unknown if is_uninterruptible(view, segment) => State::Kernel,
+        _ => State::Idle,
+    }
+}
+
+/// Whether it was in a wait of the kernel that no signal ends.
+fn is_uninterruptible(view: &View<'_>, segment: &Segment) -> bool {
+    let name = segment.row.map(|row| view.recording.text(view.recording.spans.name[row as usize]));
+    name == Some("uninterruptible")
+}
 
 fn of_wait(wait: Wait) -> State {
     match wait {
         Wait::Lock => State::Lock,
         Wait::Permit => State::Permit,
+        Wait::Pool => State::Pool,
+        Wait::Task => State::Task,
         Wait::Socket => State::Service,
+        Wait::NameLookup => State::NameLookup,
         Wait::File => State::File,
+        Wait::FileLock => State::FileLock,
         Wait::AllocationStall => State::AllocationStall,
         Wait::PageFault => State::PageFault,
-    }
-}
-
-fn of_blocked(kind_of_wait: &str) -> State {
-    match kind_of_wait {
-        "page_fault" => State::PageFault,
-        "uninterruptible" => State::Kernel,
-        _ => State::Idle,
+        Wait::Unnamed => State::Idle,
     }
 }
 
@@ -245,29 +241,6 @@ pub(crate) fn of_role(role: &str) -> Option<State> {
     }
 }
 
-/// Cuts intervals so that none overlaps another: of those told of an instant the first state is it.
-fn disjoint(told: Vec<(i64, i64, State)>) -> Vec<(i64, i64, State)> {
-    let mut edges: Vec<(i64, bool, State)> = Vec::with_capacity(told.len() * 2);
-    for (from, to, state) in told.into_iter().filter(|(from, to, _)| from < to) {
-        edges.push((from, true, state));
-        edges.push((to, false, state));
-    }
-    edges.sort_unstable_by_key(|edge| edge.0);
-    let mut open = vec![0_u32; STATES.len()];
-    let mut segments: Vec<(i64, i64, State)> = Vec::new();
-    let mut since = i64::MIN;
-    for (time, begins, state) in edges {
-        let now = open.iter().position(|count| *count > 0).map(|index| STATES[index].0);
-        if let Some(now) = now.filter(|_| since < time) {
-            extend(&mut segments, (since, time, now));
-        }
-        since = time;
-        let count = &mut open[state as usize];
-        *count = if begins { *count + 1 } else { count.saturating_sub(1) };
-    }
-    segments
-}
-
 /// Adds a segment, or makes the last one longer where it goes on.
 fn extend(segments: &mut Vec<(i64, i64, State)>, new: (i64, i64, State)) {
     match segments.last_mut() {
@@ -283,19 +256,5 @@ mod tests {
     #[test]
     fn states_are_numbered_as_they_stand() {
         assert!(STATES.iter().enumerate().all(|(number, state)| state.0 as usize == number));
-    }
-
-    #[test]
-    fn every_instant_has_one_state() {
-        use State::{Idle, Lock, PageFault};
-        for (told, expected) in [
-            (vec![], vec![]),
-            (vec![(0, 10, Idle), (3, 5, PageFault)], vec![(0, 3, Idle), (3, 5, PageFault), (5, 10, Idle)]),
-            (vec![(0, 4, Lock), (4, 8, Lock), (9, 9, Idle)], vec![(0, 8, Lock)]),
-            (vec![(0, 6, Lock), (2, 8, Lock), (1, 9, Idle)], vec![(0, 8, Lock), (8, 9, Idle)]),
-            (vec![(i64::MIN, i64::MAX, Idle)], vec![(i64::MIN, i64::MAX, Idle)]),
-        ] {
-            assert_eq!(disjoint(told), expected);
-        }
     }
 }

@@ -111,6 +111,7 @@ fn color(cell: Cell) -> &'static str {
         Cell::Stopped(_) => "stopped",
         Cell::Blocked(_) => "blocked",
         Cell::Runnable => "runnable",
+        Cell::Idle | Cell::Unknown => "idle",
         Cell::Stolen => "stolen",
         Cell::Running(Layer::Interpreted) => "interpreted",
         Cell::Running(Layer::Java) => "java",

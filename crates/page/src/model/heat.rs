@@ -202,6 +202,12 @@ impl Time {
             && read(series.0.last()).is_some_and(|last| last >= self.to)
     }
 
+    /// Adds the stops of the application within this time.
+    fn add_stops(self, stops: &[(i64, i64, State)], amounts: &mut Amounts) {
+        let first = stops.partition_point(|segment| segment.1 <= self.from);
+        self.add(&stops[first..], |from, to, state| amounts[state as usize] += to.saturating_sub(from).max(0) as f64);
+    }
+
     /// Adds what `segments`, of which the first ends after the beginning of this time, have within it.
     fn add(self, segments: &[(i64, i64, State)], mut amount: impl FnMut(i64, i64, State)) {
         for (from, to, state) in segments.iter().take_while(|segment| segment.0 < self.to) {
@@ -210,24 +216,20 @@ impl Time {
     }
 }
 
-/// One column: its time, and what is the same for all threads in it.
+/// One column: its time, and whether the application was stopped in it.
 #[derive(Debug)]
 struct Window {
     time: Time,
-    /// How long the application was stopped, by reason.
-    stops: Amounts,
-    stopped_ns: f64,
+    is_stopped: bool,
 }
 
 impl Window {
     fn of(page: &Loaded, raster: Raster, column: usize) -> Window {
         let to = if column + 1 == raster.columns { raster.stretch.to } else { raster.begin(column + 1) };
         let time = Time { from: raster.begin(column), to };
-        let mut stops = [0.0; STATES.len()];
-        let told = &page.cover.stops;
-        let first = told.partition_point(|segment| segment.1 <= time.from);
-        time.add(&told[first..], |from, to, state| stops[state as usize] += (to - from) as f64);
-        Window { time, stops, stopped_ns: stops.iter().sum() }
+        let first = page.cover.stops.partition_point(|segment| segment.1 <= time.from);
+        let is_stopped = page.cover.stops.get(first).is_some_and(|segment| segment.0 < time.to);
+        Window { time, is_stopped }
     }
 }
 
@@ -291,17 +293,10 @@ impl Filled {
     fn new(page: &Loaded, thread: u32, window: &Window, segments: &[(i64, i64, State)], seen: OfLayers) -> Filled {
         let mut amounts = [0.0; STATES.len()];
         let own = cover::of_role(ROLES[usize::from(page.threads[thread as usize].role)]);
-        let stopped = &page.cover.stopped;
-        let is_stopped = own.is_none() && window.stopped_ns > 0.0;
-        let mut idle_in_stops = 0.0;
-        window.time.add(segments, |from, to, state| {
-            let in_stops = if is_stopped { stopped.within_ns(from, to) as f64 } else { 0.0 };
-            let is_idle = state == State::Idle;
-            idle_in_stops += if is_idle { in_stops } else { 0.0 };
-            amounts[state as usize] += (to - from) as f64 - if is_idle { 0.0 } else { in_stops };
-        });
-        if is_stopped {
-            add_stops(&mut amounts, window, idle_in_stops);
+        window.time.add(segments, |from, to, state| amounts[state as usize] += (to - from) as f64);
+        if let Some((begin, end)) = page.cover.threads[thread as usize].stops_within.filter(|_| window.is_stopped) {
+            let lived = Time { from: window.time.from.max(begin), to: window.time.to.min(end) };
+            lived.add_stops(&page.cover.stops, &mut amounts);
         }
         let mut filled = Filled(amounts);
         filled.add_queue(page, thread, window.time);
@@ -349,10 +344,4 @@ impl Filled {
         let (state, ns) = found.or((idle > 0.0).then_some((State::Idle, idle)))?;
         Some((state, (ns / time.length().max(1.0)).min(1.0)))
     }
-}
-
-/// Stops of the application, but for the time that the thread had nothing to do anyway.
-fn add_stops(amounts: &mut Amounts, window: &Window, idle_ns: f64) {
-    let part = ((window.stopped_ns - idle_ns) / window.stopped_ns).max(0.0);
-    amounts.iter_mut().zip(&window.stops).for_each(|(amount, stop)| *amount += stop * part);
 }

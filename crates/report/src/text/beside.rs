@@ -1,6 +1,6 @@
 //! Several explanations of the same service in columns: sick beside fixed.
 
-use fathom_causes::explanation::{Evidence, Explanation, Verdict};
+use fathom_causes::explanation::{Evidence, Explanation, HeadlineKind, Verdict};
 
 use crate::clean::{line, shorten};
 use crate::sheet::{Sheet, Tone, columns, piece};
@@ -73,7 +73,8 @@ fn rows(variants: &[Variant]) -> Vec<Row> {
 fn slow(explanation: &Explanation) -> String {
     let lengths = explanation.slow.iter().map(|slow| slow.to_ns.saturating_sub(slow.from_ns));
     match explanation.slow.is_empty() {
-        true => "nothing was slow".to_owned(),
+        true if explanation.headline.kind == HeadlineKind::NothingSlow => "nothing was slow".to_owned(),
+        true => "no sign of it".to_owned(),
         false => units::duration(lengths.fold(0i64, i64::saturating_add)),
     }
 }

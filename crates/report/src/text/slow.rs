@@ -1,6 +1,6 @@
 //! How slow it was and when; or that it was not.
 
-use fathom_causes::explanation::{Evidence, Explanation, SlowInterval};
+use fathom_causes::explanation::{Evidence, Explanation, HeadlineKind, SlowInterval};
 
 use crate::sheet::{Piece, Sheet, Tone, piece};
 use crate::{TextOptions, units};
@@ -8,6 +8,9 @@ use crate::{TextOptions, units};
 /// Intervals and figures that are told without being asked.
 const SHOWN_INTERVALS: usize = 3;
 const SHOWN_FIGURES: usize = 4;
+
+/// Changes that are told without being asked.
+const SHOWN_CHANGES: usize = 3;
 
 /// Figures of a healthy recording: what was looked at is the whole answer.
 const SHOWN_LOOKED_AT: usize = 8;
@@ -17,8 +20,9 @@ pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, options: &Text
     let shown = if options.all { usize::MAX } else { SHOWN_FIGURES };
     items.extend(explanation.figures.iter().take(shown).map(headline_figure));
     sheet.items(2, items, "   ");
+    write_but(sheet, explanation);
     let shown = if options.all { usize::MAX } else { SHOWN_INTERVALS };
-    for interval in explanation.slow.iter().take(shown) {
+    for interval in worst_first(explanation).into_iter().take(shown) {
         write_interval(sheet, interval, options);
     }
     if let Some(hidden) = explanation.slow.len().checked_sub(shown).filter(|hidden| *hidden > 0) {
@@ -46,15 +50,45 @@ fn headline_figure(figure: &Evidence) -> Piece {
     piece(Tone::Plain, &format!("{} {value}", figure.says))
 }
 
+/// What is missing that could hide an answer stands right below the headline.
+fn write_but(sheet: &mut Sheet, explanation: &Explanation) {
+    for but in &explanation.headline.but {
+        sheet.paragraph(2, Tone::Bad, but);
+    }
+}
+
+/// The intervals that lasted longest first: of many few are shown.
+fn worst_first(explanation: &Explanation) -> Vec<&SlowInterval> {
+    let mut intervals: Vec<&SlowInterval> = explanation.slow.iter().collect();
+    if intervals.len() > SHOWN_INTERVALS {
+        intervals.sort_by_key(|interval| std::cmp::Reverse(interval.to_ns.saturating_sub(interval.from_ns)));
+    }
+    intervals
+}
+
+/// The cause of an interval where several intervals have different ones, and its longest single stall.
+fn interval_says(interval: &SlowInterval) -> String {
+    let mut says = interval.says.clone();
+    if let Some(cause) = interval.causes.first() {
+        says += &format!(" · {} {}", cause.id, units::amount(cause.share, "ratio"));
+    }
+    if !interval.worst.is_empty() {
+        says += &format!(" · longest: {}", interval.worst);
+    }
+    says
+}
+
 fn write_interval(sheet: &mut Sheet, interval: &SlowInterval, options: &TextOptions) {
     let from = units::time_of_day(interval.from_ns, &options.zone);
     let to = units::time_of_day(interval.to_ns, &options.zone);
     let when = if from == to { from } else { format!("{from}-{to}") };
-    sheet.labelled(2, 2 + "HH:MM:SS-HH:MM:SS".len() + 2, piece(Tone::Strong, &when), &interval.says);
+    sheet.labelled(2, 2 + "HH:MM:SS-HH:MM:SS".len() + 2, piece(Tone::Strong, &when), &interval_says(interval));
 }
 
 pub(super) fn write_healthy(sheet: &mut Sheet, explanation: &Explanation, options: &TextOptions) {
-    sheet.line(0, [piece(Tone::Good, "nothing was slow")]);
+    let is_well = explanation.headline.kind == HeadlineKind::NothingSlow;
+    sheet.paragraph(0, if is_well { Tone::Good } else { Tone::Strong }, &explanation.headline.says);
+    write_but(sheet, explanation);
     let shown = if options.all { usize::MAX } else { SHOWN_LOOKED_AT };
     let figures: Vec<(&str, String)> = explanation
         .figures
@@ -63,4 +97,12 @@ pub(super) fn write_healthy(sheet: &mut Sheet, explanation: &Explanation, option
         .map(|figure| (figure.says.as_str(), units::amount(figure.value, &figure.unit)))
         .collect();
     super::causes::write_figures(sheet, 2, &figures);
+    let shown = if options.all { usize::MAX } else { SHOWN_CHANGES };
+    for change in explanation.changed.iter().take(shown) {
+        let at = units::time_of_day(change.at_ns, &options.zone);
+        let leaf =
+            change.stack.split(';').find(|frame| !frame.is_empty()).map_or(String::new(), |leaf| format!(" in {leaf}"));
+        let values = units::change(change.before, change.after, &change.unit);
+        sheet.paragraph(2, Tone::Plain, &format!("changed at {at}: {}{leaf} {values}", change.says));
+    }
 }

@@ -1,8 +1,8 @@
 //! Explanations made by hand: what an engine may answer, figures invented.
 
 use fathom_causes::explanation::{
-    Baseline, CauseVerdict, Evidence, Explanation, LossNote, Missing, RecordingSummary, SCHEMA, SlowInterval,
-    StackShare, Unexplained, Verdict,
+    Baseline, CauseVerdict, Change, Evidence, Explanation, Headline, HeadlineKind, IntervalCause, LossNote, Missing,
+    RecordingSummary, SCHEMA, SlowInterval, StackShare, Unexplained, Verdict,
 };
 
 /// 2026-11-20 10:02:01 UTC.
@@ -24,6 +24,8 @@ pub(crate) fn healthy() -> Explanation {
             sources: vec!["jfr".into(), "gc_log".into()],
             tier: 0,
         },
+        headline: Headline { kind: HeadlineKind::NothingSlow, says: "nothing was slow".into(), but: vec![] },
+        changed: vec![],
         slow: vec![],
         baseline: Baseline {
             kind: "rest_of_recording".into(),
@@ -192,23 +194,25 @@ pub(crate) fn complete() -> Explanation {
     let mut answer = two_causes();
     answer.losses = losses().losses;
     answer.unexplained = one_cause().unexplained;
+    answer.headline.but = vec!["the recorder was killed: what it had not written is missing".into()];
+    answer.changed = vec![Change {
+        says: "waiting for files".into(),
+        at_ns: START_NS,
+        before: 0.1,
+        after: 2.4,
+        unit: "threads".into(),
+        stack: "a.B.c".into(),
+        chance: 0.0001,
+    }];
+    answer.slow[0].causes = vec![IntervalCause { id: "code_cache_churn".into(), verdict: Verdict::Shown, share: 0.7 }];
+    answer.slow[0].worst = "281 ms at second 4.1 on handler-1: waiting for files".into();
     answer.causes[0].evidence[0].stack = "a.B.c;d.E.f".into();
     answer.causes[0].missing = answer.causes[1].missing.clone();
     answer
 }
 
 fn cause(id: &str, verdict: Verdict, share: f64) -> CauseVerdict {
-    CauseVerdict {
-        id: id.into(),
-        verdict,
-        share,
-        says: String::new(),
-        evidence: vec![],
-        missing: vec![],
-        chain: vec![],
-        actions: vec![],
-        prove: String::new(),
-    }
+    CauseVerdict { verdict, share, ..CauseVerdict::nothing(id) }
 }
 
 fn ruled_out(id: &str, measured: &str, ratio: f64) -> CauseVerdict {
@@ -230,5 +234,6 @@ fn interval(from_s: i64, to_s: i64, signal: &str, says: &str) -> SlowInterval {
         to_ns: START_NS + to_s * SECOND_NS,
         signal: signal.into(),
         says: says.into(),
+        ..SlowInterval::default()
     }
 }

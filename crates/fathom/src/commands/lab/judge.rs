@@ -110,7 +110,7 @@ fn in_all(evidence: &Evidence, explanation: &Explanation) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use fathom_causes::explanation::{Baseline, SCHEMA, SlowInterval, Unexplained};
+    use fathom_causes::explanation::{Baseline, Headline, HeadlineKind, SCHEMA, SlowInterval, Unexplained};
 
     use super::*;
 
@@ -124,24 +124,21 @@ mod tests {
             ..Evidence::default()
         };
         CauseVerdict {
-            id: id.to_owned(),
             verdict,
             share,
-            says: String::new(),
             evidence: vec![evidence],
-            missing: Vec::new(),
             chain: chain.iter().map(|id| (*id).to_owned()).collect(),
-            actions: Vec::new(),
-            prove: String::new(),
+            ..CauseVerdict::nothing(id)
         }
     }
 
     fn explanation(slow: bool, causes: Vec<CauseVerdict>) -> Explanation {
-        let interval =
-            SlowInterval { from_ns: 0, to_ns: 2_000_000_000, signal: "given".to_owned(), says: String::new() };
+        let interval = SlowInterval { to_ns: 2_000_000_000, signal: "given".to_owned(), ..SlowInterval::default() };
         Explanation {
             schema: SCHEMA,
             recording: Default::default(),
+            headline: Headline { kind: HeadlineKind::NothingSlow, says: String::new(), but: Vec::new() },
+            changed: Vec::new(),
             slow: slow.then_some(interval).into_iter().collect(),
             baseline: Baseline { kind: "none".to_owned(), says: String::new(), duration_ns: 0 },
             figures: Vec::new(),

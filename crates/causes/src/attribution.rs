@@ -1,0 +1,315 @@
+//! Who is given which lost time.
+//!
+//! Lost time is a list of pieces, each with an identity: a wait of a thread from one time to another, a stop, or an amount
+//! of which only the kind is known. A cause claims parts of pieces. Of the claimants of a piece those that are supported
+//! best get it; where one of them refines another (is its more specific mechanism), it comes first; what several claim with
+//! equal right is divided equally. What was waited for at the end of a chain of waits comes before the waiting itself: a
+//! thread that waits for a lock loses its time to whatever holds the lock's owner up.
+
+use std::collections::BTreeMap;
+
+use fathom_evidence::{StackId, StrId};
+use fathom_timeline::{Cell, Root, Wait};
+
+use crate::case::Case;
+use crate::cause::{Cause, Claim, Standing};
+
+/// A piece of lost time.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Piece {
+    /// How much of it is lost, in ns of thread time.
+    pub(crate) lost_ns: f64,
+    /// What it is, the root of a chain of waits first.
+    pub(crate) levels: Vec<Level>,
+    /// Row of the span that says so, if it is a wait.
+    pub(crate) row: Option<u32>,
+}
+
+/// Lost time that nobody claims, in ns.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Left {
+    /// By kind of time.
+    pub(crate) by_cell: BTreeMap<Cell, f64>,
+    /// Of waits, by kind and by the stack of who waited.
+    pub(crate) by_stack: BTreeMap<(Cell, StackId), f64>,
+}
+
+impl Left {
+    fn add_piece(&mut self, case: &Case<'_>, piece: &Piece, ns: f64) {
+        let Some(own) = piece.levels.last().filter(|_| ns > 0.0) else { return };
+        *self.by_cell.entry(own.cell).or_default() += ns;
+        if let Some(row) = piece.row {
+            let stack = case.recording().spans.stack_id[row as usize];
+            *self.by_stack.entry((own.cell, stack)).or_default() += ns;
+        }
+    }
+
+    /// Takes over what was left in another part of the slow time.
+    pub(crate) fn add(&mut self, other: &Left) {
+        other.by_cell.iter().for_each(|(cell, ns)| *self.by_cell.entry(*cell).or_default() += ns);
+        other.by_stack.iter().for_each(|(key, ns)| *self.by_stack.entry(*key).or_default() += ns);
+    }
+}
+
+/// A kind of time, of a thread from one time to another where that is known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Level {
+    pub(crate) cell: Cell,
+    /// Thread (0: the process), beginning and end.
+    pub(crate) when: Option<(i64, i64, i64)>,
+    /// The part of that time that is lost: the rest is as usual. What a cause claims of the time explains the lost part first.
+    pub(crate) grown: f64,
+    /// The part of the piece that this is.
+    pub(crate) part: f64,
+}
+
+/// What a cause was given.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Given {
+    /// In ns, by kind of time.
+    pub(crate) taken: BTreeMap<Cell, f64>,
+    /// The part of it that threads waited for others which lost it, in ns.
+    pub(crate) along_ns: f64,
+    /// What nobody else claims, in ns.
+    pub(crate) only_ns: f64,
+    /// All that it claims, in ns.
+    pub(crate) reach_ns: f64,
+}
+
+impl Given {
+    /// All of it, in ns.
+    pub(crate) fn total_ns(&self) -> f64 {
+        // `sum()` of an empty iterator of floats is -0.0.
+        0.0 + self.taken.values().sum::<f64>()
+    }
+
+    /// Takes over what was given in another part of the slow time.
+    pub(crate) fn add(&mut self, other: &Given) {
+        other.taken.iter().for_each(|(cell, ns)| *self.taken.entry(*cell).or_default() += ns);
+        self.along_ns += other.along_ns;
+        self.only_ns += other.only_ns;
+        self.reach_ns += other.reach_ns;
+    }
+}
+
+/// A cause with how well it is supported and what it claims.
+pub(crate) struct Claimant<'c> {
+    pub(crate) cause: &'static Cause,
+    pub(crate) standing: Standing,
+    pub(crate) claims: &'c [Claim],
+}
+
+/// Hands out all pieces: what each claimant is given, and what nobody claims.
+pub(crate) fn attribute(case: &Case<'_>, claimants: &[Claimant<'_>]) -> (Vec<Given>, Left) {
+    let mut given = vec![Given::default(); claimants.len()];
+    let mut left = Left::default();
+    for piece in case.pieces() {
+        let rest = share_out(case, piece, claimants, &mut given);
+        left.add_piece(case, piece, piece.lost_ns * rest);
+    }
+    (given, left)
+}
+
+/// Shares out one piece, level by level; gives the part that is left.
+fn share_out(case: &Case<'_>, piece: &Piece, claimants: &[Claimant<'_>], given: &mut [Given]) -> f64 {
+    let mut left = 1.0;
+    let mut reach = vec![0.0; claimants.len()];
+    for (depth, level) in piece.levels.iter().enumerate() {
+        let mut claimed: Vec<(usize, f64)> = claimants
+            .iter()
+            .enumerate()
+            .map(|(index, claimant)| (index, level.part * claimant.part_of(case, level)))
+            .filter(|(_, part)| *part > 0.0)
+            .collect();
+        claimed.iter().for_each(|(index, part)| reach[*index] = f64::min(1.0, reach[*index] + part));
+        let most = level.part.min(left);
+        for (index, part) in divide(&mut claimed, claimants, most) {
+            let ns = piece.lost_ns * part;
+            *given[index].taken.entry(level.cell).or_default() += ns;
+            given[index].along_ns += if depth + 1 < piece.levels.len() { ns } else { 0.0 };
+            left -= part;
+        }
+    }
+    let others: f64 = reach.iter().sum();
+    for (given, reach) in given.iter_mut().zip(reach) {
+        given.reach_ns += piece.lost_ns * reach;
+        given.only_ns += piece.lost_ns * (reach - (others - reach)).clamp(0.0, reach);
+    }
+    left.max(0.0)
+}
+
+/// Divides a piece among those that claim parts of it: best supported first, the more specific mechanism first.
+fn divide(claimed: &mut Vec<(usize, f64)>, claimants: &[Claimant<'_>], most: f64) -> Vec<(usize, f64)> {
+    let mut given = Vec::new();
+    let mut left = most;
+    while left > 0.0 && !claimed.is_empty() {
+        let of = |index: usize| &claimants[index];
+        // A suspicion refines nothing that was seen.
+        let is_refined = |index: usize| {
+            let by = |other: usize| {
+                of(other).cause.refines.contains(&of(index).cause.id)
+                    && (of(other).standing < Standing::Faint || of(index).standing >= Standing::Faint)
+            };
+            claimed.iter().any(|(other, _)| by(*other))
+        };
+        let free: Vec<(usize, f64)> = claimed.iter().copied().filter(|(index, _)| !is_refined(*index)).collect();
+        let best = free.iter().map(|(index, _)| of(*index).standing).min();
+        let front: Vec<(usize, f64)> =
+            free.into_iter().filter(|(index, _)| Some(of(*index).standing) == best).collect();
+        // Refining has no circles; were there one, all of it would be equally specific.
+        let front = if front.is_empty() { claimed.clone() } else { front };
+        let total: f64 = front.iter().map(|(_, part)| part).sum();
+        let scale = (left / total).min(1.0);
+        given.extend(front.iter().map(|(index, part)| (*index, part * scale)));
+        left -= total * scale;
+        claimed.retain(|(index, _)| !front.iter().any(|(done, _)| done == index));
+        // What remains is claimed of the same time: a part that is given is not there any more.
+        for (_, part) in claimed.iter_mut() {
+            *part = part.min(left);
+        }
+    }
+    given
+}
+
+impl Claimant<'_> {
+    /// The part of a level that it claims.
+    fn part_of(&self, case: &Case<'_>, level: &Level) -> f64 {
+        let claims = self.claims.iter().filter(|claim| claim.cell == level.cell);
+        claims.map(|claim| claim.part_of(case, level)).sum::<f64>().min(1.0)
+    }
+}
+
+/// The pieces of a slowdown.
+pub(crate) fn pieces(case: &Case<'_>) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    for excess in case.excess().cells.iter().filter(|excess| excess.lost_ns() > 0.0) {
+        let grown = excess.lost_ns() / excess.slow_ns.max(1.0);
+        match excess.cell {
+            Cell::Stopped(_) => pieces.extend(stops(case, excess.cell, grown)),
+            Cell::Blocked(wait) if wait.ends_by_a_thread() => {}
+            Cell::Blocked(_) => pieces.extend(waits(case, excess.cell, excess.lost_ns())),
+            cell => pieces.push(Piece::of(excess.lost_ns(), Level { cell, when: None, grown: 1.0, part: 1.0 }, None)),
+        }
+    }
+    pieces.extend(waits_for_threads(case));
+    pieces
+}
+
+impl Piece {
+    fn of(lost_ns: f64, level: Level, row: Option<u32>) -> Piece {
+        Piece { lost_ns, levels: vec![level], row }
+    }
+}
+
+fn stops<'c>(case: &'c Case<'_>, cell: Cell, grown: f64) -> impl Iterator<Item = Piece> + 'c {
+    let stops = case.slow_stops().filter(move |stop| Cell::Stopped(stop.stop) == cell);
+    stops.map(move |stop| {
+        let ns = case.slow.time.within_ns(stop.from_ns, stop.to_ns) as f64;
+        let level = Level { cell, when: Some((0, stop.from_ns, stop.to_ns)), grown, part: 1.0 };
+        Piece::of(ns * case.excess().concurrency * grown, level, None)
+    })
+}
+
+/// Waits of one kind. What grew among them has a name (a peer, a file): each name has of the whole excess its part of what
+/// the names grew by.
+fn waits(case: &Case<'_>, cell: Cell, lost_ns: f64) -> Vec<Piece> {
+    let grown = case.grown_by_name(cell);
+    let all: f64 = grown.values().map(|(_, grown)| grown).sum();
+    let rate = |name: StrId| {
+        let (slow_ns, grown) = grown.get(&name).copied().unwrap_or_default();
+        if all > 0.0 { lost_ns * (grown / all) / slow_ns.max(1.0) } else { 0.0 }
+    };
+    let waits = case.slow_waits().filter(|(_, segment, _)| segment.state == cell);
+    waits
+        .map(|(tid, segment, name)| {
+            let ns = segment.within_ns(&case.slow.time) as f64;
+            let grown = rate(name);
+            let level = Level { cell, when: Some((tid, segment.from_ns, segment.to_ns)), grown, part: 1.0 };
+            Piece::of(ns * grown, level, segment.row)
+        })
+        .filter(|piece| piece.lost_ns > 0.0)
+        .collect()
+}
+
+/// Waits for other threads, with what those did.
+fn waits_for_threads(case: &Case<'_>) -> Vec<Piece> {
+    let by_wait = |wait: Wait| case.excess().of(Cell::Blocked(wait)).filter(|excess| excess.lost_ns() > 0.0);
+    if ![Wait::Lock, Wait::Permit, Wait::Pool, Wait::Task].into_iter().any(|wait| by_wait(wait).is_some()) {
+        return Vec::new();
+    }
+    let resolved = case.resolved();
+    let ran_ns: f64 =
+        resolved.iter().filter_map(|piece| piece.root).filter(Root::ran).map(|root| root.length_ns()).sum();
+    let pieces = resolved.iter().filter_map(|waiting| {
+        let excess = by_wait(waiting.wait)?;
+        let lost_ns = waiting.waiting_ns * excess.lost_ns() / excess.slow_ns.max(1.0);
+        let own = Level { cell: Cell::Blocked(waiting.wait), when: None, grown: 1.0, part: 1.0 };
+        let mut levels = waiting.root.map_or_else(Vec::new, |root| roots(case, &root, ran_ns));
+        levels.push(own);
+        Some(Piece { lost_ns, levels, row: waiting.row })
+    });
+    pieces.collect()
+}
+
+/// What the other side did. One that ran did what the application's running is made of; all of them together ran no more
+/// than the application did, since not every wait is recorded.
+fn roots(case: &Case<'_>, root: &Root, ran_ns: f64) -> Vec<Level> {
+    if !root.ran() {
+        let when = Some((root.tid, root.segment.from_ns, root.segment.to_ns));
+        return vec![Level { cell: root.segment.state, when, grown: 1.0, part: 1.0 }];
+    }
+    let (all, _) = case.excess().sums(|cell| matches!(cell, Cell::Running(_)));
+    let running = case.excess().cells.iter().filter(|excess| matches!(excess.cell, Cell::Running(_)));
+    let part = |slow_ns: f64| slow_ns / all.max(ran_ns).max(1.0);
+    running.map(|excess| Level { cell: excess.cell, when: None, grown: 1.0, part: part(excess.slow_ns) }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog;
+
+    fn claimant(id: &str, standing: Standing) -> Claimant<'static> {
+        let cause = catalog().iter().find(|cause| cause.id == id).unwrap();
+        Claimant { cause, standing, claims: &[] }
+    }
+
+    #[test]
+    fn support_comes_first_then_the_more_specific_mechanism_and_equals_share() {
+        use Standing::{Faint, Seen};
+        let names = ["lazy_symbol_binding", "block_device_slow", "file_pages_evicted", "slow_downstream"];
+        for (standings, claims, expected) in [
+            ([Seen, Seen, Seen, Seen], [1.0, 1.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0]),
+            ([Faint, Seen, Faint, Seen], [1.0, 1.0, 1.0, 0.0], [0.0, 1.0, 0.0, 0.0]),
+            ([Faint, Seen, Faint, Seen], [1.0, 0.4, 0.0, 0.0], [0.6, 0.4, 0.0, 0.0]),
+            ([Seen, Seen, Seen, Seen], [0.3, 1.0, 0.0, 0.0], [0.3, 0.7, 0.0, 0.0]),
+            ([Seen, Seen, Seen, Seen], [0.0, 1.0, 0.0, 1.0], [0.0, 0.5, 0.0, 0.5]),
+            ([Seen, Seen, Seen, Seen], [0.0, 0.2, 0.0, 0.2], [0.0, 0.2, 0.0, 0.2]),
+        ] {
+            let claimants: Vec<Claimant<'_>> =
+                names.iter().zip(standings).map(|(name, standing)| claimant(name, standing)).collect();
+            let mut claimed: Vec<(usize, f64)> =
+                claims.into_iter().enumerate().filter(|(_, part)| *part > 0.0).collect();
+            let mut parts = [0.0; 4];
+            divide(&mut claimed, &claimants, 1.0).iter().for_each(|(index, part)| parts[*index] += part);
+            for (part, expected) in parts.iter().zip(expected) {
+                assert!((part - expected).abs() < 1e-9, "{parts:?} instead of {expected:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn refining_has_no_circles_and_names_causes_that_exist() {
+        fn reaches(from: &str, to: &str, path: &mut Vec<String>) -> bool {
+            let Some(cause) = catalog().iter().find(|cause| cause.id == from) else { panic!("{from} is no cause") };
+            cause.refines.iter().any(|next| {
+                let seen = path.iter().any(|known| known == next);
+                path.push((*next).to_owned());
+                *next == to || (!seen && reaches(next, to, path))
+            })
+        }
+        for cause in catalog() {
+            assert!(!reaches(cause.id, cause.id, &mut Vec::new()), "{} refines itself", cause.id);
+        }
+    }
+}

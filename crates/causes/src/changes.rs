@@ -1,0 +1,151 @@
+//! What changed within a recording: a lasting step in something that was measured second by second.
+//!
+//! Pettitt's test finds the second at which what comes after differs most in rank from what was before, whatever the
+//! distribution, and gives the chance of so large a difference in a series in which nothing changed. With the level used
+//! here and some twenty series one recording in a hundred tells a change that is none.
+
+use std::collections::BTreeMap;
+
+use fathom_evidence::StackId;
+use fathom_timeline::{BUCKET_NS, Cell};
+
+use crate::case::Case;
+use crate::explanation::Change;
+
+/// Chance of a change of this size where nothing changed.
+const CHANCE: f64 = 0.0005;
+
+/// A change of less than this part of the mean before is not worth telling.
+const LEAST: f64 = 0.3;
+
+/// How many are told.
+const MOST: usize = 5;
+
+/// A series with what it is.
+struct Measured {
+    says: String,
+    unit: &'static str,
+    values: Vec<f64>,
+    /// Less than this is next to nothing.
+    least: f64,
+    /// Which kind of time it is.
+    cell: Option<Cell>,
+}
+
+/// The largest changes; none where the answer is what was slow.
+pub(crate) fn of(case: &Case<'_>) -> Vec<Change> {
+    if case.is_slow() {
+        return Vec::new();
+    }
+    let skip = case.analysis.account.startup.warm_up_buckets;
+    let mut changes: Vec<(f64, Change)> =
+        series(case).iter().filter_map(|measured| change(case, measured, skip)).collect();
+    changes.sort_by(|a, b| b.0.total_cmp(&a.0));
+    changes.into_iter().take(MOST).map(|(_, change)| change).collect()
+}
+
+fn series(case: &Case<'_>) -> Vec<Measured> {
+    let account = &case.analysis.account;
+    let of_cell = |(cell, row): (&Cell, &Vec<f64>)| Measured {
+        says: cell.to_string(),
+        unit: if matches!(cell, Cell::Blocked(_) | Cell::Runnable | Cell::Stopped(_)) { "threads" } else { "cores" },
+        values: row.iter().map(|ns| ns / BUCKET_NS as f64).collect(),
+        least: 0.02,
+        cell: Some(*cell),
+    };
+    let mut series: Vec<Measured> = account.cells.iter().map(of_cell).collect();
+    if let Some(requests) = &account.requests {
+        let p50: Vec<f64> = requests.p50_ns.iter().map(|p50| p50.unwrap_or(0.0)).collect();
+        series.push(Measured {
+            says: "median latency of requests".to_owned(),
+            unit: "ns",
+            values: p50,
+            least: 1e5,
+            cell: None,
+        });
+        let count = requests.count.clone();
+        series.push(Measured { says: "requests".to_owned(), unit: "1/s", values: count, least: 1.0, cell: None });
+    }
+    series
+}
+
+fn change(case: &Case<'_>, measured: &Measured, skip: usize) -> Option<(f64, Change)> {
+    let values = measured.values.get(skip..)?;
+    let (at, chance) = step(values).filter(|(_, chance)| *chance <= CHANCE)?;
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let (before, after) = (mean(&values[..at]), mean(&values[at..]));
+    let size = (after - before).abs() / before.max(after).max(f64::MIN_POSITIVE);
+    let is_worth_it = (after - before).abs() >= measured.least && size >= LEAST;
+    is_worth_it.then(|| {
+        let at_ns = case.view().grid.start_of(skip + at);
+        let (says, unit) = (measured.says.clone(), measured.unit.to_owned());
+        let stack = measured.cell.map_or_else(String::new, |cell| waiting_stack(case, cell, at_ns));
+        (size, Change { says, at_ns, before, after, unit, stack, chance })
+    })
+}
+
+/// The stack below which threads waited most from some time on.
+fn waiting_stack(case: &Case<'_>, cell: Cell, from_ns: i64) -> String {
+    let mut sums: BTreeMap<StackId, i64> = BTreeMap::new();
+    let waits = case.slow_waits().filter(|(_, segment, _)| segment.state == cell && segment.from_ns >= from_ns);
+    for (_, segment, _) in waits {
+        let stack = segment.row.map_or(StackId(0), |row| case.recording().spans.stack_id[row as usize]);
+        *sums.entry(stack).or_default() += segment.to_ns.saturating_sub(segment.from_ns);
+    }
+    let most = sums.into_iter().max_by_key(|(_, ns)| *ns);
+    most.map_or_else(String::new, |(stack, _)| case.stack_text(stack, 12))
+}
+
+/// Where a series changes most, and the chance of that where nothing changed.
+fn step(values: &[f64]) -> Option<(usize, f64)> {
+    const FEWEST: usize = 10;
+    let n = values.len();
+    if n < FEWEST {
+        return None;
+    }
+    let ranks = ranks(values);
+    let mut sum = 0.0;
+    let mut best = (0, 0.0_f64);
+    for (index, rank) in ranks.iter().enumerate().take(n - 1) {
+        sum += rank;
+        let statistic = (2.0 * sum - (index + 1) as f64 * (n + 1) as f64).abs();
+        if statistic > best.1 {
+            best = (index + 1, statistic);
+        }
+    }
+    let n = n as f64;
+    let chance = (2.0 * (-6.0 * best.1 * best.1 / (n.powi(3) + n.powi(2))).exp()).min(1.0);
+    (best.0 > 0).then_some((best.0, chance))
+}
+
+/// Ranks from 1; equal values share theirs.
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+    let mut ranks = vec![0.0; values.len()];
+    let mut from = 0;
+    while from < order.len() {
+        let same = order[from..].iter().take_while(|index| values[**index] == values[order[from]]).count();
+        let rank = from as f64 + (same + 1) as f64 / 2.0;
+        order[from..from + same].iter().for_each(|index| ranks[*index] = rank);
+        from += same;
+    }
+    ranks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_found_where_it_is() {
+        let noisy = |index: usize| (index * 7919 % 100) as f64 / 100.0;
+        let steady: Vec<f64> = (0..60).map(noisy).collect();
+        assert!(step(&steady).unwrap().1 > CHANCE);
+        let stepped: Vec<f64> = (0..60).map(|index| noisy(index) + if index < 25 { 0.0 } else { 2.0 }).collect();
+        let (at, chance) = step(&stepped).unwrap();
+        assert!(at == 25 && chance < CHANCE, "at {at} with {chance}");
+        assert!(step(&[1.0; 5]).is_none());
+        assert!(step(&[1.0; 50]).is_none());
+    }
+}

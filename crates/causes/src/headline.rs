@@ -1,0 +1,114 @@
+//! Whether anything was slow, in one sentence: "nothing was slow" only where it was seen.
+
+use fathom_evidence::kinds::{counter, event, loss, span, subject};
+
+use crate::case::Case;
+use crate::explanation::{Headline, HeadlineKind, LossNote};
+use crate::say;
+
+/// Part of the recording's seconds for which something has to be known before it counts as seen.
+const MOST: f64 = 0.9;
+
+/// What of the service somebody looked at.
+struct Seen {
+    latency: bool,
+    stops: bool,
+    code: bool,
+    kernel: bool,
+}
+
+/// Says it.
+pub(crate) fn of(case: &Case<'_>, losses: &[LossNote]) -> Headline {
+    let but = hidden(case, losses);
+    let seen = Seen::of(case);
+    let (kind, says) = if case.is_slow() {
+        (HeadlineKind::Slow, slow(case))
+    } else if seen.latency && but.is_empty() && !is_long_throughout(case) {
+        (HeadlineKind::NothingSlow, "nothing was slow".to_owned())
+    } else if seen.latency && is_long_throughout(case) {
+        (HeadlineKind::NoSign, throughout(case))
+    } else if seen.stops && seen.code && seen.kernel && but.is_empty() {
+        let says = "nothing was slow in the JVM and the kernel; how long requests took was not recorded";
+        (HeadlineKind::NothingSlow, says.to_owned())
+    } else if seen.latency || seen.stops || seen.code || seen.kernel {
+        (HeadlineKind::NoSign, seen.no_sign())
+    } else {
+        let says = "cannot tell: neither latency nor stops nor what threads did was recorded";
+        (HeadlineKind::CannotTell, says.to_owned())
+    };
+    Headline { kind, says, but }
+}
+
+fn slow(case: &Case<'_>) -> String {
+    let grid = case.view().grid;
+    let (slow_ns, all_ns) = (case.slow.time.total_ns(), grid.end_ns().saturating_sub(grid.start_ns));
+    let of = format!("slow for {} of {}", say::time(slow_ns as f64), say::time(all_ns as f64));
+    match case.quiet {
+        Some(_) => of,
+        None => format!("{of}: all of it, with nothing to compare it with (--baseline RECORDING)"),
+    }
+}
+
+impl Seen {
+    fn of(case: &Case<'_>) -> Seen {
+        let view = case.view();
+        let account = &case.analysis.account;
+        let with_requests =
+            account.requests.as_ref().map_or(0, |r| r.count.iter().filter(|count| **count > 0.0).count());
+        let has_spans = |kind: &str| view.spans(kind).len() > 0;
+        let stops = has_spans(span::SAFEPOINT) || has_spans(span::GC_PAUSE) || case.is_recorded("jdk.SafepointBegin");
+        Seen {
+            latency: with_requests as f64 >= MOST * view.grid.len as f64,
+            stops: stops || case.has_source("gc_log"),
+            code: [event::CPU, event::EXECUTION].iter().any(|event| view.samples(event).next().is_some()),
+            kernel: view.has_counter(counter::THREAD_RUN_QUEUE_NS) && case.has_source("page_faults"),
+        }
+    }
+
+    fn no_sign(&self) -> String {
+        let looked = [
+            (self.latency, "latency for part of the time"),
+            (self.stops, "stop-the-world pauses"),
+            (self.code, "samples of running code"),
+            (self.kernel, "the kernel"),
+        ];
+        let looked: Vec<&str> = looked.into_iter().filter(|(seen, _)| *seen).map(|(_, what)| what).collect();
+        format!(
+            "no sign of slowness in what was recorded ({}); how long requests took was not{}",
+            looked.join(", "),
+            if self.latency { " known all the time" } else { "" }
+        )
+    }
+}
+
+/// Whoever waits for so long notices it, in ns.
+const NOTICED_NS: f64 = 100e6;
+
+/// Whether half of the requests took long from the first to the last second: no slowdown that a recording can show by itself;
+/// nor is it known that they are well.
+pub(crate) fn is_long_throughout(case: &Case<'_>) -> bool {
+    usual_ns(case).is_some_and(|median_ns| median_ns >= NOTICED_NS)
+}
+
+fn usual_ns(case: &Case<'_>) -> Option<f64> {
+    crate::measure::median(case.analysis.account.requests.as_ref()?.p50_ns.iter().flatten().copied().collect())
+}
+
+fn throughout(case: &Case<'_>) -> String {
+    let median = say::time(usual_ns(case).unwrap_or(0.0));
+    format!(
+        "requests took {median} (median) all the time; nothing changed within the recording, so it cannot tell whether that is \
+         slow: --baseline RECORDING of a time when they were quick tells what is different"
+    )
+}
+
+/// What was lost that could hide a slowdown or its cause.
+fn hidden(case: &Case<'_>, losses: &[LossNote]) -> Vec<String> {
+    let matters = |note: &&LossNote| matches!(note.kind.as_str(), loss::CUT_OFF | loss::MISSING);
+    let mut hidden: Vec<String> = losses.iter().filter(matters).map(|note| note.says.clone()).collect();
+    let ended = case.recording().fact(subject::RECORDING, "ended_because").unwrap_or("");
+    if hidden.is_empty() && ended == "killed" {
+        hidden.push("the recorder was killed: what it had not written is missing".to_owned());
+    }
+    hidden
+}

@@ -1,0 +1,197 @@
+//! Who a thread waited for: the edges of the partition, and the critical path along them.
+//!
+//! A thread that waits for a lock, for an object of a pool or for a result waits for whatever the other side does
+//! meanwhile. Who that is is known at the end of the wait: the JVM names the last owner of a monitor, and the kernel the
+//! thread that woke another one. From one hand-over of a lock to the next it was held by the one who gave it away at the
+//! second. [`Edges::resolve`] follows them through any number of hops to what was really waited for.
+
+mod owners;
+mod turns;
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::cells::{Cell, Wait};
+use crate::intervals::Intervals;
+use crate::partition::{Partition, Segment};
+use crate::view::View;
+use owners::Owners;
+use turns::{Turn, Turns};
+
+/// A chain of waits longer than this is followed no further: it may be a circle.
+const MOST_HOPS: usize = 8;
+
+/// Calls of services that began longer ago than this are not looked for, in ns.
+const LONGEST_CALL_NS: i64 = 60_000_000_000;
+
+/// Waiting for one thing, with what the other side did.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Piece {
+    /// What was waited for.
+    pub wait: Wait,
+    /// Row of the span of one that waited for it.
+    pub row: Option<u32>,
+    /// The time of all threads that waited for it meanwhile, in ns.
+    pub waiting_ns: f64,
+    /// What the other side did, at the end of the chain of waits; none where nobody knows who it was.
+    pub root: Option<Root>,
+}
+
+/// What was really waited for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Root {
+    /// Who did it.
+    pub tid: i64,
+    /// What it did; where nothing is told of it, it ran.
+    pub segment: Segment,
+}
+
+impl Root {
+    /// Whether it ran, as far as anybody knows: nothing says that it waited.
+    pub fn ran(&self) -> bool {
+        self.segment.state == Cell::Unknown && self.segment.row.is_none()
+    }
+
+    /// For how long, in ns.
+    pub fn length_ns(&self) -> f64 {
+        self.segment.to_ns.saturating_sub(self.segment.from_ns) as f64
+    }
+}
+
+/// Everything that threads of the application waited for other threads for.
+#[derive(Debug, Default)]
+pub struct Edges {
+    things: Vec<Thing>,
+    /// Which thing the span in a row is a wait for.
+    by_row: HashMap<u32, usize>,
+    /// Waits of the application's threads for services, in order: what the objects of pools are mostly in use for.
+    calls: Vec<(i64, Segment)>,
+}
+
+/// Something that threads wait for, one after the other.
+#[derive(Debug)]
+struct Thing {
+    wait: Wait,
+    turns: Turns,
+}
+
+impl Edges {
+    /// Finds them.
+    pub fn new(view: &View<'_>, partition: &Partition) -> Edges {
+        let owners = Owners::new(view);
+        let mut by_thing: BTreeMap<owners::Key, (Wait, Vec<Segment>)> = BTreeMap::new();
+        for (tid, told) in partition.told().filter(|(tid, _)| view.is_application(*tid)) {
+            for segment in told {
+                let Cell::Blocked(wait) = segment.state else { continue };
+                if let Some(row) = segment.row.filter(|_| wait.ends_by_a_thread()) {
+                    by_thing.entry(owners.key(view, wait, row, tid)).or_insert((wait, Vec::new())).1.push(*segment);
+                }
+            }
+        }
+        let mut edges = Edges { calls: calls(view, partition), ..Edges::default() };
+        for (wait, waits) in by_thing.into_values() {
+            for row in waits.iter().filter_map(|segment| segment.row) {
+                edges.by_row.insert(row, edges.things.len());
+            }
+            let turns = Turns::new(&waits, |row| owners.of(view, row));
+            edges.things.push(Thing { wait, turns });
+        }
+        edges
+    }
+
+    /// Whether anybody waited for another thread.
+    pub fn is_empty(&self) -> bool {
+        self.things.is_empty()
+    }
+
+    /// The waiting in some time, divided by what the other sides did.
+    pub fn resolve(&self, partition: &Partition, time: &Intervals) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        for thing in &self.things {
+            for turn in thing.turns.within(time) {
+                self.add(partition, thing, &turn, &mut pieces);
+            }
+        }
+        pieces
+    }
+
+    fn add(&self, partition: &Partition, thing: &Thing, turn: &Turn, pieces: &mut Vec<Piece>) {
+        let (wait, row) = (thing.wait, Some(turn.row));
+        let mut roots = Vec::new();
+        match turn.owner {
+            Some(owner) => self.follow(partition, owner, turn.from_ns, turn.to_ns, &mut vec![owner], &mut roots),
+            None if wait == Wait::Pool => roots.extend(self.users_of_pools(turn)),
+            None => {}
+        }
+        let length = turn.to_ns.saturating_sub(turn.from_ns).max(1) as f64;
+        let mut known_ns = 0.0;
+        for root in roots {
+            let ns = root.segment.to_ns.saturating_sub(root.segment.from_ns) as f64;
+            known_ns += ns;
+            pieces.push(Piece { wait, row, waiting_ns: turn.waiting_ns * ns / length, root: Some(root) });
+        }
+        let rest = turn.waiting_ns * (1.0 - known_ns / length).max(0.0);
+        if rest > 0.0 {
+            pieces.push(Piece { wait, row, waiting_ns: rest, root: None });
+        }
+    }
+
+    /// Who has the objects of a pool nobody tells. Those of a pool of connections are in use by threads that wait for the
+    /// service behind them: one such wait after the other, for as long as there is one.
+    fn users_of_pools(&self, turn: &Turn) -> Vec<Root> {
+        let mut roots = Vec::new();
+        let mut at = turn.from_ns;
+        let first =
+            self.calls.partition_point(|(_, call)| call.from_ns.saturating_add(LONGEST_CALL_NS) <= turn.from_ns);
+        for (tid, call) in self.calls[first..].iter().take_while(|(_, call)| call.from_ns < turn.to_ns) {
+            let (from_ns, to_ns) = (call.from_ns.max(at), call.to_ns.min(turn.to_ns));
+            if from_ns < to_ns {
+                roots.push(Root { tid: *tid, segment: Segment { from_ns, to_ns, ..*call } });
+                at = to_ns;
+            }
+        }
+        roots
+    }
+
+    /// What a thread did, and those that it waited for itself.
+    fn follow(
+        &self,
+        partition: &Partition,
+        tid: i64,
+        from_ns: i64,
+        to_ns: i64,
+        path: &mut Vec<i64>,
+        roots: &mut Vec<Root>,
+    ) {
+        for segment in partition.segments(tid, from_ns, to_ns) {
+            let further = segment.row.and_then(|row| self.by_row.get(&row)).filter(|_| path.len() < MOST_HOPS);
+            let Some(thing) = further.map(|thing| &self.things[*thing]) else {
+                roots.push(Root { tid, segment });
+                continue;
+            };
+            let time = Intervals::union(vec![(segment.from_ns, segment.to_ns)]);
+            for turn in thing.turns.within(&time) {
+                let cut = Segment { from_ns: turn.from_ns, to_ns: turn.to_ns, ..segment };
+                match turn.owner.filter(|owner| !path.contains(owner)) {
+                    Some(owner) => {
+                        path.push(owner);
+                        self.follow(partition, owner, turn.from_ns, turn.to_ns, path, roots);
+                        path.pop();
+                    }
+                    None => roots.push(Root { tid, segment: cut }),
+                }
+            }
+        }
+    }
+}
+
+/// Waits of the application's threads for services, in order of their beginning.
+fn calls(view: &View<'_>, partition: &Partition) -> Vec<(i64, Segment)> {
+    let own = partition.told().filter(|(tid, _)| view.is_application(*tid));
+    let of_thread = |(tid, told): (i64, &[Segment])| {
+        let calls = told.iter().filter(|segment| segment.state == Cell::Blocked(Wait::Socket));
+        calls.map(|call| (tid, *call)).collect::<Vec<_>>()
+    };
+    let mut calls: Vec<(i64, Segment)> = own.flat_map(of_thread).collect();
+    calls.sort_by_key(|(tid, call)| (call.from_ns, *tid));
+    calls
+}

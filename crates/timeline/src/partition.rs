@@ -1,0 +1,209 @@
+//! Thread time as a partition: every instant of a thread's life is in exactly one state.
+//!
+//! What is known of a thread overlaps: it reads a socket, and touches a page on its way. Of all that is told of an
+//! instant one thing is it ([`Precedence`]): a thread that stands still with the whole application waits for nothing
+//! else, and what the kernel interrupted it with comes before what it was about to do. What nobody tells is
+//! [`Cell::Unknown`]: never spread, never left out. How much of it was running is known as an amount only, from counters
+//! and samples.
+
+mod sweep;
+mod told;
+
+use std::collections::BTreeMap;
+
+use fathom_evidence::kinds::{role, span};
+
+use crate::cells::Cell;
+use crate::intervals::Intervals;
+use crate::stops::StopSpan;
+use crate::view::View;
+
+/// A stretch of a thread's life in one state.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Segment {
+    /// Its beginning.
+    pub from_ns: i64,
+    /// Its end.
+    pub to_ns: i64,
+    /// What the thread did.
+    pub state: Cell,
+    /// Row of the table of spans that says so; none where the application stood still, or nobody looked.
+    pub row: Option<u32>,
+}
+
+impl Segment {
+    fn stopped(stop: &StopSpan) -> Segment {
+        Segment { from_ns: stop.from_ns, to_ns: stop.to_ns, state: Cell::Stopped(stop.stop), row: None }
+    }
+
+    /// Its length within a set of time, in ns.
+    pub fn within_ns(&self, time: &Intervals) -> i64 {
+        time.within_ns(self.from_ns, self.to_ns)
+    }
+}
+
+/// A thread from its beginning to its end.
+#[derive(Debug, Clone, Default)]
+struct Life {
+    from_ns: i64,
+    to_ns: i64,
+    /// Whether it stands still when the application does.
+    is_stopped: bool,
+    /// What is told of it, outside stops: disjoint, ascending.
+    told: Vec<Segment>,
+}
+
+/// The lives of all threads.
+#[derive(Debug, Clone, Default)]
+pub struct Partition {
+    lives: BTreeMap<i64, Life>,
+    /// When the application stood still: disjoint, ascending.
+    stops: Vec<Segment>,
+}
+
+impl Partition {
+    /// Divides the time of every thread that is known. The stops are disjoint and ascending.
+    pub(crate) fn new(view: &View<'_>, stops: &[StopSpan]) -> Partition {
+        let stops: Vec<Segment> = stops.iter().map(Segment::stopped).collect();
+        let stopped = Intervals::union(stops.iter().map(|stop| (stop.from_ns, stop.to_ns)).collect());
+        let mut told = told::of(view);
+        let mut lives = lives(view);
+        for tid in told.keys() {
+            lives.entry(*tid).or_insert_with(|| Life::whole(view, *tid));
+        }
+        for (tid, life) in &mut lives {
+            let told = told.remove(tid).unwrap_or_default();
+            let taken = if life.is_stopped { &stopped } else { &Intervals::default() };
+            life.told = sweep::disjoint(told, taken);
+            life.told.retain_mut(|segment| life_cut(segment, life.from_ns, life.to_ns));
+        }
+        Partition { lives, stops }
+    }
+
+    /// Every thread with what is told of it outside stops.
+    pub fn told(&self) -> impl Iterator<Item = (i64, &[Segment])> + '_ {
+        self.lives.iter().map(|(tid, life)| (*tid, life.told.as_slice()))
+    }
+
+    /// Every thread.
+    pub fn threads(&self) -> impl Iterator<Item = i64> + '_ {
+        self.lives.keys().copied()
+    }
+
+    /// From when to when a thread lived, as far as it is known.
+    pub fn life(&self, tid: i64) -> Option<(i64, i64)> {
+        self.lives.get(&tid).map(|life| (life.from_ns, life.to_ns))
+    }
+
+    /// What a thread did from one time to another: all of it, stops and unknown time included.
+    pub fn segments(&self, tid: i64, from_ns: i64, to_ns: i64) -> Vec<Segment> {
+        let Some(life) = self.lives.get(&tid) else { return fill(Vec::new(), from_ns, to_ns) };
+        let (from_ns, to_ns) = (from_ns.max(life.from_ns), to_ns.min(life.to_ns));
+        let mut known: Vec<Segment> = overlapping(&life.told, from_ns, to_ns).collect();
+        if life.is_stopped {
+            known.extend(overlapping(&self.stops, from_ns, to_ns));
+            known.sort_by_key(|segment| segment.from_ns);
+        }
+        fill(known, from_ns, to_ns)
+    }
+}
+
+/// The segments of a list (disjoint, ascending) that overlap a time, cut to it.
+fn overlapping(list: &[Segment], from_ns: i64, to_ns: i64) -> impl Iterator<Item = Segment> + '_ {
+    let first = list.partition_point(|segment| segment.to_ns <= from_ns);
+    let near = list[first..].iter().take_while(move |segment| segment.from_ns < to_ns);
+    near.map(move |segment| Segment {
+        from_ns: segment.from_ns.max(from_ns),
+        to_ns: segment.to_ns.min(to_ns),
+        ..*segment
+    })
+}
+
+/// Puts unknown time between segments.
+fn fill(known: Vec<Segment>, from_ns: i64, to_ns: i64) -> Vec<Segment> {
+    let mut all = Vec::with_capacity(known.len() * 2 + 1);
+    let mut at = from_ns;
+    let unknown = |from_ns, to_ns| Segment { from_ns, to_ns, state: Cell::Unknown, row: None };
+    for segment in known {
+        if at < segment.from_ns {
+            all.push(unknown(at, segment.from_ns));
+        }
+        at = segment.to_ns;
+        all.push(segment);
+    }
+    if at < to_ns {
+        all.push(unknown(at, to_ns));
+    }
+    all
+}
+
+/// Cuts a segment to a life; false when nothing of it is left.
+fn life_cut(segment: &mut Segment, from_ns: i64, to_ns: i64) -> bool {
+    segment.from_ns = segment.from_ns.max(from_ns);
+    segment.to_ns = segment.to_ns.min(to_ns);
+    segment.from_ns < segment.to_ns
+}
+
+/// The lives of the threads whose beginning or end was recorded.
+fn lives(view: &View<'_>) -> BTreeMap<i64, Life> {
+    let mut lives: BTreeMap<i64, Life> = BTreeMap::new();
+    for begin in view.spans(span::THREAD_START) {
+        let life = lives.entry(begin.tid).or_insert_with(|| Life::whole(view, begin.tid));
+        life.from_ns = begin.time_ns.min(life.to_ns);
+    }
+    for end in view.spans(span::THREAD_END) {
+        let life = lives.entry(end.tid).or_insert_with(|| Life::whole(view, end.tid));
+        // The number of a thread that has ended may be another one's later.
+        if end.time_ns > life.from_ns {
+            life.to_ns = end.time_ns;
+        }
+    }
+    lives.remove(&0);
+    lives
+}
+
+impl Life {
+    /// A thread that was there all the time, as far as anybody knows.
+    fn whole(view: &View<'_>, tid: i64) -> Life {
+        let is_stopped = matches!(view.role(tid), role::JAVA | role::HANDLER);
+        Life { from_ns: view.extent_ns.0, to_ns: view.extent_ns.1, is_stopped, told: Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_evidence::Recording;
+
+    use super::*;
+    use crate::cells::{Stop, Wait};
+
+    #[test]
+    fn every_instant_of_a_life_is_in_one_state() {
+        let mut recording = Recording::default();
+        recording.add_thread(7, "handler-1");
+        for (from, length, kind) in [
+            (1_000, 8_000, span::MONITOR_ENTER),
+            (3_000, 1_000, span::PAGE_FAULT),
+            (500, 0, span::THREAD_START),
+            (20_000, 0, span::THREAD_END),
+        ] {
+            recording.add_span(from, length, 7, kind, "", "", "jfr");
+        }
+        let view = View::new(&recording).unwrap();
+        let stop = StopSpan { from_ns: 5_000, to_ns: 6_000, stop: Stop::Operation };
+        let partition = Partition::new(&view, &[stop]);
+        let lock = Cell::Blocked(Wait::Lock);
+        let states: Vec<(i64, i64, Cell)> =
+            partition.segments(7, 0, i64::MAX).iter().map(|s| (s.from_ns, s.to_ns, s.state)).collect();
+        let expected = [
+            (500, 1_000, Cell::Unknown),
+            (1_000, 3_000, lock),
+            (3_000, 4_000, Cell::Blocked(Wait::PageFault)),
+            (4_000, 5_000, lock),
+            (5_000, 6_000, Cell::Stopped(Stop::Operation)),
+            (6_000, 9_000, lock),
+            (9_000, 20_000, Cell::Unknown),
+        ];
+        assert_eq!(states, expected);
+    }
+}

@@ -1,0 +1,113 @@
+//! From intervals that overlap to segments that do not.
+
+use std::collections::BTreeSet;
+
+use crate::cells::Cell;
+use crate::intervals::Intervals;
+
+use super::Segment;
+
+/// Of two that are told of the same instant the smaller is it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Precedence {
+    /// What the kernel interrupted the thread with: a page, or that it had no CPU.
+    Interruption,
+    /// What the thread waits for, as the JVM or the kernel names it.
+    Wait,
+    /// That it waited, for something that has no name, or that it had nothing to do.
+    Unnamed,
+    /// That it was off its CPU.
+    OffCpu,
+}
+
+/// Something that is told of a thread.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Told {
+    pub(crate) precedence: Precedence,
+    pub(crate) segment: Segment,
+}
+
+/// Cuts what is told so that nothing overlaps, nor lies in `taken`.
+pub(crate) fn disjoint(told: Vec<Told>, taken: &Intervals) -> Vec<Segment> {
+    let mut segments = Vec::with_capacity(told.len());
+    sweep(&told, |from_ns, to_ns, winner| {
+        for (from_ns, to_ns) in taken.gaps(from_ns, to_ns) {
+            extend(&mut segments, Segment { from_ns, to_ns, ..winner });
+        }
+    });
+    segments
+}
+
+/// Goes through all beginnings and ends and gives each stretch between two with the one that counts.
+fn sweep(told: &[Told], mut emit: impl FnMut(i64, i64, Segment)) {
+    let mut edges: Vec<(i64, bool, usize)> = Vec::with_capacity(told.len() * 2);
+    for (index, one) in told.iter().enumerate().filter(|(_, one)| one.segment.from_ns < one.segment.to_ns) {
+        edges.push((one.segment.from_ns, true, index));
+        edges.push((one.segment.to_ns, false, index));
+    }
+    edges.sort_unstable();
+    // Of two of the same precedence the one that began last: it happens within the other.
+    let key = |index: usize| (told[index].precedence, std::cmp::Reverse(told[index].segment.from_ns), index);
+    let mut open: BTreeSet<(Precedence, std::cmp::Reverse<i64>, usize)> = BTreeSet::new();
+    let mut since = i64::MIN;
+    for (time, begins, index) in edges {
+        if let Some((_, _, winner)) = open.first().filter(|_| since < time) {
+            emit(since, time, told[*winner].segment);
+        }
+        since = time;
+        if begins {
+            open.insert(key(index))
+        } else {
+            open.remove(&key(index))
+        };
+    }
+}
+
+/// Adds a segment, or makes the last one longer where it goes on.
+fn extend(segments: &mut Vec<Segment>, new: Segment) {
+    match segments.last_mut() {
+        Some(last) if last.to_ns == new.from_ns && (last.state, last.row) == (new.state, new.row) => {
+            last.to_ns = new.to_ns;
+        }
+        _ => segments.push(new),
+    }
+}
+
+/// The state of one that is told in one sentence, for tests and for tables of the same shape.
+impl Told {
+    pub(crate) fn new(precedence: Precedence, state: Cell, from_ns: i64, to_ns: i64, row: u32) -> Told {
+        Told { precedence, segment: Segment { from_ns, to_ns, state, row: Some(row) } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cells::Wait;
+
+    const FAULT: Cell = Cell::Blocked(Wait::PageFault);
+    const LOCK: Cell = Cell::Blocked(Wait::Lock);
+
+    #[test]
+    fn one_thing_is_it_at_a_time() {
+        use Precedence::{Interruption, Unnamed, Wait};
+        let none = Intervals::default();
+        let stop = Intervals::union(vec![(2, 4)]);
+        for (told, taken, expected) in [
+            (vec![], &none, vec![]),
+            (
+                vec![(Unnamed, Cell::Idle, 0, 10), (Interruption, FAULT, 3, 5)],
+                &none,
+                vec![(0, 3, Cell::Idle), (3, 5, FAULT), (5, 10, Cell::Idle)],
+            ),
+            (vec![(Wait, LOCK, 0, 9)], &stop, vec![(0, 2, LOCK), (4, 9, LOCK)]),
+            (vec![(Wait, LOCK, 9, 9)], &none, vec![]),
+            (vec![(Wait, LOCK, i64::MIN, i64::MAX)], &none, vec![(i64::MIN, i64::MAX, LOCK)]),
+        ] {
+            let told: Vec<Told> =
+                told.iter().map(|(p, state, from, to)| Told::new(*p, *state, *from, *to, 1)).collect();
+            let found: Vec<_> = disjoint(told, taken).iter().map(|s| (s.from_ns, s.to_ns, s.state)).collect();
+            assert_eq!(found, expected);
+        }
+    }
+}

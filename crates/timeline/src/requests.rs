@@ -1,0 +1,100 @@
+//! Requests of the service, second by second: how many, how long, and how many more at once than usual.
+
+use std::ops::Range;
+
+use fathom_evidence::kinds::span;
+use fathom_evidence::tables::Span;
+
+use crate::grid::Grid;
+use crate::intervals::Intervals;
+use crate::view::View;
+
+/// Requests, bucket by bucket.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Requests {
+    /// Requests that began.
+    pub count: Vec<f64>,
+    /// Median of their latency, in ns; `None` where there was no request.
+    pub p50_ns: Vec<Option<f64>>,
+    /// 99th percentile of their latency, in ns.
+    pub p99_ns: Vec<Option<f64>>,
+    /// The longest of those that were under way, in ns.
+    pub longest_ns: Vec<Option<f64>>,
+    /// Sum of their latency, in ns.
+    pub sum_ns: Vec<f64>,
+    /// The time of all requests that were under way, in ns: divided by the length of a bucket, how many at once.
+    pub under_way_ns: Vec<f64>,
+}
+
+impl Requests {
+    /// Those of a view, if it has any.
+    pub(crate) fn of(view: &View<'_>) -> Option<Requests> {
+        let grid = view.grid;
+        let mut latencies: Vec<Vec<i64>> = vec![Vec::new(); grid.len];
+        let mut under_way_ns = grid.zeros();
+        let mut longest_ns: Vec<Option<f64>> = vec![None; grid.len];
+        for request in view.spans(span::REQUEST) {
+            if let Some(bucket) = grid.bucket_of(request.time_ns) {
+                latencies[bucket].push(request.duration_ns);
+            }
+            for longest in &mut longest_ns[touched(grid, request.time_ns, request.end_ns())] {
+                *longest = Some(longest.unwrap_or(0.0).max(request.duration_ns as f64));
+            }
+            grid.spread(&mut under_way_ns, request.time_ns, request.end_ns(), request.duration_ns.max(0) as f64);
+        }
+        latencies.iter().any(|bucket| !bucket.is_empty()).then(|| Requests {
+            count: latencies.iter().map(|bucket| bucket.len() as f64).collect(),
+            sum_ns: latencies.iter().map(|bucket| bucket.iter().map(|ns| *ns as f64).sum()).collect(),
+            p50_ns: latencies.iter_mut().map(|bucket| quantile(bucket, 0.5)).collect(),
+            p99_ns: latencies.iter_mut().map(|bucket| quantile(bucket, 0.99)).collect(),
+            longest_ns,
+            under_way_ns,
+        })
+    }
+
+    /// The mean latency over some buckets, in ns; none without a request.
+    pub fn mean_ns(&self, buckets: impl Iterator<Item = usize>) -> Option<f64> {
+        let (sum, count) =
+            buckets.fold((0.0, 0.0), |total, index| (total.0 + self.sum_ns[index], total.1 + self.count[index]));
+        (count > 0.0).then(|| sum / count)
+    }
+}
+
+/// By how much requests were late, bucket by bucket.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Lateness {
+    /// All of them together, in ns: the time of those under way beyond what as many would usually take (Little's law).
+    pub all_ns: Vec<f64>,
+    /// The time in which at least one of them was, in ns.
+    pub any_ns: Vec<f64>,
+}
+
+impl Lateness {
+    /// Against a usual latency.
+    pub(crate) fn of(view: &View<'_>, requests: &Requests, usual_ns: f64) -> Lateness {
+        let late = |(under_way, count): (&f64, &f64)| (under_way - count * usual_ns).max(0.0);
+        let all_ns = requests.under_way_ns.iter().zip(&requests.count).map(late).collect();
+        // Twice the usual is within what a single request varies by.
+        let is_late = |request: &Span| request.duration_ns as f64 > 2.0 * usual_ns;
+        let beyond = |request: Span| (request.time_ns.saturating_add(usual_ns as i64), request.end_ns());
+        let any = Intervals::union(view.spans(span::REQUEST).filter(is_late).map(beyond).collect());
+        let mut any_ns = view.grid.zeros();
+        any.iter().for_each(|(from, to)| view.grid.spread(&mut any_ns, from, to, to.saturating_sub(from) as f64));
+        Lateness { all_ns, any_ns }
+    }
+}
+
+/// The buckets that a request touches. One of many buckets is late in all of them; a damaged one has no end.
+fn touched(grid: Grid, from_ns: i64, to_ns: i64) -> Range<usize> {
+    const MOST: usize = 3_600;
+    let first = grid.bucket_of(from_ns.max(grid.start_ns)).unwrap_or(grid.len);
+    let last = grid.bucket_of(to_ns.min(grid.end_ns().saturating_sub(1))).map_or(first, |last| last + 1);
+    first..last.clamp(first, first.saturating_add(MOST).min(grid.len))
+}
+
+/// The quantile of unsorted values.
+fn quantile(values: &mut [i64], q: f64) -> Option<f64> {
+    let last = values.len().checked_sub(1)?;
+    let index = (last as f64 * q).round() as usize;
+    Some(*values.select_nth_unstable(index).1 as f64)
+}
