@@ -138,7 +138,9 @@ fn scope_of(scope: &str, name: &str) -> Scope {
         "young" | "mixed" => Scope::Young,
         "full" => Scope::Full,
         "" if ["Full", "SerialOld", "ParallelOld", "MarkSweep"].iter().any(|full| name.contains(full)) => Scope::Full,
-        "" if ["Young", "DefNew", "ParNew", "Scavenge", "G1New"].iter().any(|young| name.contains(young)) => Scope::Young,
+        "" if ["Young", "DefNew", "ParNew", "Scavenge", "G1New"].iter().any(|young| name.contains(young)) => {
+            Scope::Young
+        }
         _ => Scope::Concurrent,
     }
 }

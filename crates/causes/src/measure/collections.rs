@@ -69,17 +69,17 @@ impl<'a> Eras<'a> {
     pub fn of(case: &Case<'a>) -> Eras<'a> {
         let view = case.view();
         let grid = view.grid;
-        let whole = Side { view, time: Intervals::union(vec![(grid.start_ns, grid.end_ns())]) };
+        let whole = Side::new(view, Intervals::union(vec![(grid.start_ns, grid.end_ns())]));
         let starts: Vec<i64> = whole.young_pauses().map(|(pause, _)| pause.time_ns).collect();
         let gaps = starts.windows(2).map(|pair| pair[1].saturating_sub(pair[0]) as f64).collect();
         let around_ns = median(gaps).map_or(0.0, |gap| (gap * CYCLES_AROUND).min(AROUND_MAX_NS)) as i64;
         let widen = |(from, to): (i64, i64)| {
             (from.saturating_sub(around_ns).max(grid.start_ns), to.saturating_add(around_ns).min(grid.end_ns()))
         };
-        let slow = Side { view, time: Intervals::union(case.slow.time.iter().map(widen).collect()) };
+        let slow = Side::new(view, Intervals::union(case.slow.time.iter().map(widen).collect()));
         let quiet = case.quiet.as_ref().map(|quiet| match std::ptr::eq(quiet.view, view) {
-            true => Side { view, time: without(&quiet.time, &slow.time) },
-            false => Side { view: quiet.view, time: quiet.time.clone() },
+            true => Side::new(view, quiet.time.subtract(&slow.time)),
+            false => Side::new(quiet.view, quiet.time.clone()),
         });
         let per_second = slow.young_pauses().count() as f64 / slow.seconds();
         Eras { quiet: quiet.filter(|quiet| quiet.seconds() * per_second >= ENOUGH), slow }
@@ -89,20 +89,6 @@ impl<'a> Eras<'a> {
     pub fn both(&self, measure: impl Fn(&Side<'_>) -> f64) -> (f64, Option<f64>) {
         (measure(&self.slow), self.quiet.as_ref().map(measure))
     }
-}
-
-/// What of `set` is not in `other`.
-fn without(set: &Intervals, other: &Intervals) -> Intervals {
-    let mut left = Vec::new();
-    for (from, to) in set.iter() {
-        let mut rest = from;
-        for (begin, end) in other.iter().filter(|(begin, end)| *begin < to && *end > from) {
-            left.push((rest, begin));
-            rest = rest.max(end);
-        }
-        left.push((rest, to));
-    }
-    Intervals::union(left)
 }
 
 /// Allocation rate on one side, in bytes per second: what the heap grew by between collections,
