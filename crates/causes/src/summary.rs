@@ -112,9 +112,9 @@ fn says(slow: &Slow) -> String {
             format!("half of the requests took up to {} or longer (median of a second)", say::time(worst))
         }
         SignalKind::RequestLatency => format!("requests took up to {} (99th percentile of a second)", say::time(worst)),
-        SignalKind::Stopped => format!("the application stood still for up to {} of a second", say::percent(worst)),
+        SignalKind::Stopped => format!("the application was stopped for up to {} of a second", say::percent(worst)),
         SignalKind::FullCollections => {
-            format!("full or explicit collections stopped everything for up to {} of a second", say::percent(worst))
+            format!("full or explicit GCs paused the application for up to {} of a second", say::percent(worst))
         }
         SignalKind::Locks => format!("up to {} threads waited for locks", say::number(worst)),
         SignalKind::Permits => {

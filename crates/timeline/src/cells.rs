@@ -219,11 +219,14 @@ impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Cell::Stopped(Stop::TimeToSafepoint) => f.write_str("waiting for threads to reach a safepoint"),
-            Cell::Stopped(Stop::Collection(collection)) => write!(f, "stopped by {collection}"),
+            Cell::Stopped(Stop::Collection(collection)) => write!(f, "paused for {collection}"),
             Cell::Stopped(Stop::WaitingCollector(collection)) => {
-                write!(f, "stopped by {collection} that waited themselves, for a CPU, swap or a disk")
+                write!(
+                    f,
+                    "paused for {collection} during which the GC threads were themselves blocked (CPU, swap or disk)"
+                )
             }
-            Cell::Stopped(Stop::Operation) => f.write_str("stopped by operations of the VM thread"),
+            Cell::Stopped(Stop::Operation) => f.write_str("stopped by VM operations"),
             Cell::Blocked(Wait::Lock) => f.write_str("waiting for locks"),
             Cell::Blocked(Wait::Permit) => f.write_str("waiting for permits of a semaphore"),
             Cell::Blocked(Wait::Socket) => f.write_str("waiting for other services"),
@@ -254,14 +257,14 @@ impl fmt::Display for Cell {
 impl fmt::Display for Collection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.scope {
-            Scope::Young => "young collections",
-            Scope::Full => "full collections",
-            Scope::Concurrent => "concurrent collections",
+            Scope::Young => "young GCs",
+            Scope::Full => "full GCs",
+            Scope::Concurrent => "concurrent GCs",
         })?;
         f.write_str(match self.origin {
             Origin::Allocation => "",
             Origin::CodeCache => " for the code cache",
-            Origin::Explicit => " asked for by name",
+            Origin::Explicit => " requested explicitly",
             Origin::Metaspace => " for metaspace",
             Origin::Timer => " by the collector's own timer",
             Origin::Other => " for another reason",

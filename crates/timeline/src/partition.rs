@@ -1,7 +1,7 @@
 //! Thread time as a partition: every instant of a thread's life is in exactly one state.
 //!
 //! What is known of a thread overlaps: it reads a socket, and touches a page on its way. Of all that is told of an
-//! instant one thing is it ([`Precedence`]): a thread that stands still with the whole application waits for nothing
+//! instant one thing is it (`Precedence`): a thread that stands still with the whole application waits for nothing
 //! else, and what the kernel interrupted it with comes before what it was about to do. What nobody tells is
 //! [`Cell::Unknown`]: never spread, never left out. How much of it was running is known as an amount only, from counters
 //! and samples.

@@ -4,6 +4,8 @@
 //! a second is slow when it is also several times worse than the quiet part of the recording, or,
 //! for signals that are zero in a healthy program, when the whole recording is above the floor.
 
+mod latency;
+
 use std::ops::Range;
 
 use fathom_evidence::kinds::{counter, span};
@@ -154,8 +156,8 @@ impl Signal {
     /// The value above which a second is slow, given how it is in quiet seconds.
     pub(crate) fn threshold(&self, quiet: f64) -> f64 {
         let jitter = match self.kind {
-            SignalKind::RequestLatency => JITTER_P99_NS.min(quiet * 8.0),
-            SignalKind::MedianLatency => JITTER_P50_NS.min(quiet * 3.0),
+            SignalKind::RequestLatency => latency::JITTER_P99_NS.min(quiet * 8.0),
+            SignalKind::MedianLatency => latency::JITTER_P50_NS.min(quiet * 3.0),
             _ => 0.0,
         };
         self.level(quiet).max(jitter)
@@ -184,44 +186,6 @@ impl Signal {
         if values.is_empty() { 0.0 } else { *values.select_nth_unstable_by(index, f64::total_cmp).1 }
     }
 
-    /// The value that a third of the seconds stay below; where that is several times the best stretch, so that most of the
-    /// recording may be slow, that of the best stretch.
-    fn usual_latency(&self, from_bucket: usize) -> Option<f64> {
-        let mut values: Vec<f64> = self.values.iter().skip(from_bucket).copied().filter(|v| v.is_finite()).collect();
-        let best = self.best_stretch(from_bucket)?;
-        let third = values.len() / 3;
-        let usual = *values.select_nth_unstable_by(third, f64::total_cmp).1;
-        Some(if usual <= self.factor * best { usual } else { best })
-    }
-
-    /// The lowest middle value of any stretch of a twentieth of the recording (3 to 30 buckets).
-    fn best_stretch(&self, from_bucket: usize) -> Option<f64> {
-        let values: Vec<f64> = self.values.iter().skip(from_bucket).copied().filter(|v| v.is_finite()).collect();
-        let length = (values.len() / 20).clamp(3, 30);
-        let middle = |stretch: &[f64]| {
-            let mut stretch = stretch.to_vec();
-            *stretch.select_nth_unstable_by(length / 2, f64::total_cmp).1
-        };
-        values.windows(length).map(middle).min_by(f64::total_cmp)
-    }
-
-    /// Where a latency varies by itself, how far above its quiet level that goes: four times the spread (by the median of the
-    /// deviations, of the logarithms, of what is near that level), which a normal deviate exceeds once in thirty thousand.
-    pub(crate) fn spread_above(&self, quiet: f64, from_bucket: usize) -> f64 {
-        const DEVIATIONS: f64 = 4.0 * 1.4826;
-        if !matches!(self.kind, SignalKind::RequestLatency | SignalKind::MedianLatency) || quiet <= 0.0 {
-            return 0.0;
-        }
-        let is_near = |value: &&f64| value.is_finite() && **value > 0.0 && **value <= self.factor * quiet;
-        let mut logs: Vec<f64> =
-            self.values.iter().skip(from_bucket).filter(is_near).map(|value| (value / quiet).ln()).collect();
-        logs.sort_unstable_by(f64::total_cmp);
-        let Some(middle) = logs.get(logs.len() / 2).copied() else { return 0.0 };
-        let mut deviations: Vec<f64> = logs.iter().map(|log| (log - middle).abs()).collect();
-        deviations.sort_unstable_by(f64::total_cmp);
-        quiet * (deviations[deviations.len() / 2] * DEVIATIONS).exp()
-    }
-
     /// Its highest value.
     pub(crate) fn highest(&self) -> f64 {
         self.values.iter().copied().fold(0.0, f64::max)
@@ -231,7 +195,8 @@ impl Signal {
     /// are still closer to them than to the quiet seconds.
     pub(crate) fn slow(&self, threshold: f64, quiet: f64, warm_up_buckets: usize) -> Vec<bool> {
         // A JVM that starts runs interpreted code for a while: what is jitter later is nothing then.
-        let starting = if self.floor == UNNOTICED_NS { threshold.max(2.0 * JITTER_P99_NS) } else { threshold };
+        let starting =
+            if self.floor == latency::UNNOTICED_NS { threshold.max(2.0 * latency::JITTER_P99_NS) } else { threshold };
         let limit = |index: usize| if index < warm_up_buckets { starting } else { threshold };
         let is_over = |(index, value): (usize, &f64)| *value >= limit(index) && *value > 0.0;
         let over: Vec<bool> = self.values.iter().enumerate().map(is_over).collect();
@@ -239,7 +204,8 @@ impl Signal {
         for (start, end) in runs(&over) {
             let alone = self.values[start..end].iter().any(|value| *value >= self.alone);
             // A JVM that starts is slow for a few seconds: that is its start, and no slowdown.
-            let is_faint = self.floor == UNNOTICED_NS && self.values[start..end].iter().all(|value| *value < FAINT_NS);
+            let is_faint =
+                self.floor == latency::UNNOTICED_NS && self.values[start..end].iter().all(|value| *value < FAINT_NS);
             let run = if end <= warm_up_buckets || is_faint { self.run.max(LONG_RUN) } else { self.run };
             slow[start..end].fill(end - start >= run || alone && end > warm_up_buckets);
         }
@@ -281,7 +247,7 @@ pub(crate) fn all(view: &View<'_>, account: &Account) -> Vec<Signal> {
     signals.push(interpreting(account, &wasted, pinned_from_ns(view)));
     signals.push(freeing_code(account));
     signals.push(lost_datagrams(view, account));
-    signals.extend(latencies(account));
+    signals.extend(latency::all(account));
     signals.extend(cpu(account));
     for signal in &mut signals {
         let ordinary = signal.kind.ordinary_at_start(account.startup).min(signal.values.len());
@@ -451,50 +417,6 @@ fn lost_datagrams(view: &View<'_>, account: &Account) -> Signal {
         account.grid.spread(&mut values, from_ns, to_ns, count);
     }
     Signal { kind: SignalKind::LostDatagrams, values, floor: 1.0, factor: 1.0, alone: 1.0, run: 1, ideal_is_zero: true }
-}
-
-/// Below this a 99th percentile varies several-fold by itself: a slice of the scheduler, a young collection, a timer are
-/// as long. So eight times the usual is asked for there, three times above, in ns.
-const JITTER_P99_NS: f64 = 5e6;
-
-/// The same of a median, which single requests do not move: three times below, twice above, in ns.
-const JITTER_P50_NS: f64 = 3e6;
-
-/// What nobody who waits for an answer notices, in ns.
-const UNNOTICED_NS: f64 = 1e6;
-
-/// How long requests took. One slow request among a hundred makes a bad second of a good service: a second counts when most
-/// of those around it are bad too, or when it is very bad.
-fn latencies(account: &Account) -> Vec<Signal> {
-    const VERY_BAD_NS: f64 = 100e6;
-    let Some(requests) = &account.requests else { return Vec::new() };
-    let signal = |kind, values: &[Option<f64>], factor, run| Signal {
-        kind,
-        values: smooth(values, VERY_BAD_NS),
-        floor: UNNOTICED_NS,
-        factor,
-        alone: VERY_BAD_NS,
-        run,
-        ideal_is_zero: false,
-    };
-    vec![
-        signal(SignalKind::RequestLatency, &requests.p99_ns, 3.0, 3),
-        signal(SignalKind::MedianLatency, &requests.p50_ns, 2.0, 3),
-    ]
-}
-
-/// Each value as the middle one of those around it, unless it is very bad itself. A second without requests has none.
-fn smooth(values: &[Option<f64>], very_bad: f64) -> Vec<f64> {
-    const AROUND: usize = 1;
-    let of = |index: usize| {
-        let value = values[index]?;
-        let near = &values[index.saturating_sub(AROUND)..(index + AROUND + 1).min(values.len())];
-        let mut near: Vec<f64> = near.iter().flatten().copied().collect();
-        let middle = near.len() / 2;
-        let usual = *near.select_nth_unstable_by(middle, f64::total_cmp).1;
-        Some(if value >= very_bad { value } else { usual.min(very_bad) })
-    };
-    (0..values.len()).map(|index| of(index).unwrap_or(f64::NAN)).collect()
 }
 
 /// Running is not slowness, being out of CPU is: only seconds with nearly all CPUs in use count.

@@ -171,6 +171,6 @@ fn evidence(case: &Case<'_>, rate: (f64, Option<f64>), pauses: (f64, Option<f64>
         allocation_evidence(case, rate),
         case.evidence("pauses of ordinary collections", pauses, "1/s", "spans").of(&[span::GC_PAUSE]),
         stalls_evidence(case, stalls),
-        case.cell_evidence("time lost to ordinary collections", "threads", is_ours),
+        case.cell_evidence("threads blocked by young and concurrent GC (average)", "threads", is_ours),
     ]
 }

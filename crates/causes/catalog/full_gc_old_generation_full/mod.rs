@@ -46,7 +46,7 @@ fn decide(case: &Case<'_>) -> Finding {
     let finding = Finding::new(standing, text)
         .with(case.evidence("full collections", (full.len() as f64, None), "count", "spans").of(&[span::GC_PAUSE]))
         .with(case.evidence("full collections in a row", (row as f64, None), "count", "spans").of(&[span::GC_PAUSE]))
-        .with(case.cell_evidence("stopped by full collections", "threads", is_ours))
+        .with(case.cell_evidence("threads paused for full GCs (average)", "threads", is_ours))
         .with_all(occupancy.map(|share| {
             case.evidence("old generation in use after them", (share, None), "ratio", "spans").of(&[span::GC_PAUSE])
         }));
@@ -61,7 +61,7 @@ fn without_pauses(case: &Case<'_>) -> Finding {
     }
     let stalls = case.slow.spans(span::ALLOCATION_STALL).count();
     let Some(share) = heap_occupancy_after(case).filter(|share| *share >= FULL) else {
-        return Finding::absent("no full collection for want of memory in the slow time");
+        return Finding::absent("no full GC caused by lack of memory in the slow period");
     };
     let text = format!(
         "heap {} in use after collections, which therefore follow each other; {} in the slow time",
@@ -128,8 +128,8 @@ fn says(full: &[(i64, i64)], occupancy: Option<f64>, row: usize) -> String {
     let total: f64 = full.iter().map(|(_, length)| *length as f64).sum();
     let longest = full.iter().map(|(_, length)| *length).max().unwrap_or(0);
     let mut text = format!(
-        "{} stopped everything for {} in all, the longest {}",
-        say::count(full.len(), "full collection"),
+        "{} paused the application for {} in all, the longest {}",
+        say::count(full.len(), "full GC"),
         say::time(total),
         say::time(longest as f64)
     );

@@ -12,9 +12,10 @@ pub const SHORT_NS: f64 = 5e6;
 /// have been recorded, unknown otherwise. `waits` names them: `waits for locks`.
 pub fn of_waits(case: &Case<'_>, event: &str, waits: &str) -> Finding {
     match case.recorded_from_ns(event) {
-        Some(from_ns) if from_ns <= SHORT_NS => {
-            Finding::absent(format!("no {waits} of {} or longer", say::time(from_ns.max(1.0))))
-        }
+        Some(from_ns) if from_ns <= SHORT_NS => Finding::absent(match from_ns > 1.0 {
+            true => format!("no {waits} of {} or longer", say::time(from_ns)),
+            false => format!("no {waits} recorded"),
+        }),
         Some(from_ns) => unknown(event, &format!("{waits} under {} were not recorded", say::time(from_ns))),
         None => unknown(event, &format!("{waits} were not recorded")),
     }

@@ -9,7 +9,7 @@ use fathom_report::json;
 use super::Answer;
 use crate::terminal::Terminal;
 
-/// Say what this machine lets fathom see, what each cause would lack, and how to grant it
+/// Say what this machine lets fathom see, what evidence each cause would be missing, and how to grant it
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -17,7 +17,7 @@ use crate::page_file;
 use crate::progress::Progress;
 use crate::terminal::Terminal;
 
-/// Say why a JVM was slow: ranked causes with their evidence, what is ruled out, what cannot be told
+/// Say why a JVM was slow: ranked causes with their evidence, what is ruled out, what could not be determined
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -43,8 +43,8 @@ pub(crate) struct Args {
 }
 
 const HELP: &str = "\
-Both tiers look perfectly even in normal operation. But the keys of a dead node are no random sample: they all
-have the same answer of the first function. Where the second function depends on it, they reach only some nodes.
+Both tiers look perfectly even in normal operation. But a failed node's keys are not a random sample: they all
+share one value of the first function. Where the second function depends on it, they reach only some nodes.
 
 A function is a hash, what it is taken of, and how it chooses a node:
   java-hash mod 8                    Math.floorMod(key.hashCode(), 8)

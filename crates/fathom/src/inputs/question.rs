@@ -22,7 +22,7 @@ pub(crate) struct Question {
     #[arg(value_name = "FILE")]
     paths: Vec<PathBuf>,
 
-    /// When it was slow, instead of finding it out: 10:02:21..10:02:51, +20s..+50s after the
+    /// Time range that was slow (default: detect it): 10:02:21..10:02:51, +20s..+50s after the
     /// beginning, or with date and zone
     #[arg(long, value_name = "FROM..TO")]
     slow: Option<TimeRange>,

@@ -134,10 +134,10 @@ fn public_files_are_told_as_they_were_read_by_hand() {
 
 /// Explains a log that is made here.
 fn answer_of(log: &str) -> Explanation {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a folder for the test");
     let path = folder.path().join("gc.log");
-    fs::write(&path, log).unwrap();
-    answer(&load(&path).unwrap())
+    fs::write(&path, log).expect("the log is written");
+    answer(&load(&path).expect("the log is read"))
 }
 
 /// The same pause of 120 ms after 1 to 19 s of the same 10 MB/s, for an hour: each second with a pause is slow, and nothing

@@ -360,7 +360,7 @@ impl Loader {
         let not_understood = i64::try_from(tally.not_understood).unwrap_or(i64::MAX);
         if not_understood > 0 {
             let says = format!(
-                "{not_understood} of {} lines are not of a collector's log that fathom knows; the first are kept in the table logs",
+                "{not_understood} of {} lines were not recognised as GC log output; the first are kept in the table logs",
                 tally.lines
             );
             self.recording.add_loss(SOURCE, loss::NOT_UNDERSTOOD, not_understood, &says);

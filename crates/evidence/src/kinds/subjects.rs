@@ -1,0 +1,41 @@
+//! What facts are about.
+
+use super::Word;
+
+words! {
+    /// What a fact is about.
+    subject {
+        /// The recording itself: schema_version, files, settings that Fathom chose.
+        RECORDING = "recording";
+        /// The JVM: name, version, pid, started_at_ns, arguments, java_arguments, collector names.
+        JVM = "jvm";
+        /// A flag of the JVM as it was at the end: key is the flag's name.
+        FLAG = "flag";
+        /// How a flag got its value: key is the flag's name, value for example `Command line`.
+        FLAG_ORIGIN = "flag_origin";
+        /// A system property; secrets are masked.
+        PROPERTY = "property";
+        /// An environment variable; secrets are masked.
+        ENVIRONMENT = "environment";
+        /// The machine: os, cpu, cpus (count), memory_bytes, container; kernel, kernel_options, clocksource, cpu_microcode, cpu_midr and cpu_ctr_el0 (arm64), `memory_low_watermark_bytes` and `memory_high_watermark_bytes` (free memory below which the kernel begins to reclaim, and up to which it then does), settings by their usual names such as `vm.swappiness` and `transparent_hugepage.enabled`.
+        HOST = "host";
+        /// A setting of the profiler or recorder: key is `event#setting`.
+        SETTING = "setting";
+        /// The container's limits: `cpu_limit` (CPUs; the tightest of the process's group and those above, or `none`), `memory_limit_bytes` (likewise), `path`, and each group's `cpu.max` (quota and period in µs), `memory.max`, `memory.high`, `pids.max`, `cpu.weight` or `cpu.shares`, `cpuset.cpus.effective`; the key ends with the path for a group above the process's own.
+        CGROUP = "cgroup";
+        /// A native library: key is the path.
+        LIBRARY = "library";
+        /// When a program or library of the process binds the calls to other libraries: key is the path, value `lazy` (each at its first call, unless `LD_BIND_NOW` is set), `now` (when it was loaded) or `none`.
+        LIBRARY_BINDING = "library_binding";
+        /// The process as the kernel has it: `limit.open_files` and other limits (soft and hard), `cpus_allowed`, `oom_score_adj`, `seccomp`, ...
+        PROCESS = "process";
+        /// Where files of the process are: `working_folder`, `program`, `temporary_folder` (the JVM's counters and sockets), `java_temporary_folder`, `gc_log`, `heap_dumps`, `written_folder_1` and so on (files open for writing), each with `.path`, `.mount`, `.file_system`, `.options`, `.device` (major:minor) and `.disk` (name of the whole device; for a container's overlay that of the folder that takes the writes).
+        PLACE = "place";
+        /// A block device, by its name: `vda.kind` (`disk`, `device_mapper`, `raid`, `loop`, `zram`, ...), `vda.scheduler`, `vda.nr_requests`, `vda.rotational`, `vda.made_of`, ..., from sysfs.
+        DISK = "disk";
+        /// The collector's configuration.
+        GC = "gc";
+        /// The code cache's configuration: initial_bytes, reserved_bytes, and the sizes of its segments.
+        CODE_CACHE = "code_cache";
+    }
+}

@@ -1,0 +1,88 @@
+//! How long requests took, as signals: what is usual is read from the recording itself, and how far that varies.
+
+use super::{Signal, SignalKind};
+use crate::account::Account;
+
+/// Below this a 99th percentile varies several-fold by itself: a slice of the scheduler, a young collection, a timer are
+/// as long. So eight times the usual is asked for there, three times above, in ns.
+pub(super) const JITTER_P99_NS: f64 = 5e6;
+
+/// The same of a median, which single requests do not move: three times below, twice above, in ns.
+pub(super) const JITTER_P50_NS: f64 = 3e6;
+
+/// What nobody who waits for an answer notices, in ns.
+pub(super) const UNNOTICED_NS: f64 = 1e6;
+
+/// How long requests took. One slow request among a hundred makes a bad second of a good service: a second counts when most
+/// of those around it are bad too, or when it is very bad.
+pub(super) fn all(account: &Account) -> Vec<Signal> {
+    const VERY_BAD_NS: f64 = 100e6;
+    let Some(requests) = &account.requests else { return Vec::new() };
+    let signal = |kind, values: &[Option<f64>], factor, run| Signal {
+        kind,
+        values: smooth(values, VERY_BAD_NS),
+        floor: UNNOTICED_NS,
+        factor,
+        alone: VERY_BAD_NS,
+        run,
+        ideal_is_zero: false,
+    };
+    vec![
+        signal(SignalKind::RequestLatency, &requests.p99_ns, 3.0, 3),
+        signal(SignalKind::MedianLatency, &requests.p50_ns, 2.0, 3),
+    ]
+}
+
+/// Each value as the middle one of those around it, unless it is very bad itself. A second without requests has none.
+fn smooth(values: &[Option<f64>], very_bad: f64) -> Vec<f64> {
+    const AROUND: usize = 1;
+    let of = |index: usize| {
+        let value = values[index]?;
+        let near = &values[index.saturating_sub(AROUND)..(index + AROUND + 1).min(values.len())];
+        let mut near: Vec<f64> = near.iter().flatten().copied().collect();
+        let middle = near.len() / 2;
+        let usual = *near.select_nth_unstable_by(middle, f64::total_cmp).1;
+        Some(if value >= very_bad { value } else { usual.min(very_bad) })
+    };
+    (0..values.len()).map(|index| of(index).unwrap_or(f64::NAN)).collect()
+}
+
+impl Signal {
+    /// The value that a third of the seconds stay below; where that is several times the best stretch, so that most of the
+    /// recording may be slow, that of the best stretch.
+    pub(super) fn usual_latency(&self, from_bucket: usize) -> Option<f64> {
+        let mut values: Vec<f64> = self.values.iter().skip(from_bucket).copied().filter(|v| v.is_finite()).collect();
+        let best = self.best_stretch(from_bucket)?;
+        let third = values.len() / 3;
+        let usual = *values.select_nth_unstable_by(third, f64::total_cmp).1;
+        Some(if usual <= self.factor * best { usual } else { best })
+    }
+
+    /// The lowest middle value of any stretch of a twentieth of the recording (3 to 30 buckets).
+    fn best_stretch(&self, from_bucket: usize) -> Option<f64> {
+        let values: Vec<f64> = self.values.iter().skip(from_bucket).copied().filter(|v| v.is_finite()).collect();
+        let length = (values.len() / 20).clamp(3, 30);
+        let middle = |stretch: &[f64]| {
+            let mut stretch = stretch.to_vec();
+            *stretch.select_nth_unstable_by(length / 2, f64::total_cmp).1
+        };
+        values.windows(length).map(middle).min_by(f64::total_cmp)
+    }
+
+    /// Where a latency varies by itself, how far above its quiet level that goes: four times the spread (by the median of the
+    /// deviations, of the logarithms, of what is near that level), which a normal deviate exceeds once in thirty thousand.
+    pub(crate) fn spread_above(&self, quiet: f64, from_bucket: usize) -> f64 {
+        const DEVIATIONS: f64 = 4.0 * 1.4826;
+        if !matches!(self.kind, SignalKind::RequestLatency | SignalKind::MedianLatency) || quiet <= 0.0 {
+            return 0.0;
+        }
+        let is_near = |value: &&f64| value.is_finite() && **value > 0.0 && **value <= self.factor * quiet;
+        let mut logs: Vec<f64> =
+            self.values.iter().skip(from_bucket).filter(is_near).map(|value| (value / quiet).ln()).collect();
+        logs.sort_unstable_by(f64::total_cmp);
+        let Some(middle) = logs.get(logs.len() / 2).copied() else { return 0.0 };
+        let mut deviations: Vec<f64> = logs.iter().map(|log| (log - middle).abs()).collect();
+        deviations.sort_unstable_by(f64::total_cmp);
+        quiet * (deviations[deviations.len() / 2] * DEVIATIONS).exp()
+    }
+}
