@@ -7,7 +7,7 @@ use fathom_timeline::{Analysis, Cell, Intervals, Options, SlowInterval, Stop, an
 
 use crate::attribution::{Claimant, Given, Left, attribute};
 use crate::case::Case;
-use crate::cause::{Cause, Finding, Standing};
+use crate::cause::{Cause, Claim, Finding, Standing};
 use crate::chains::{self, Judged};
 use crate::explanation::{CauseVerdict, Explanation, IntervalCause, Missing, SCHEMA, Verdict};
 use crate::{catalog, changes, headline, say, summary, unexplained};
@@ -184,7 +184,10 @@ impl Part {
         let case = if is_all { Case::new(analysis) } else { Case::only(analysis, time) };
         let mut findings: Vec<(&'static Cause, Finding)> =
             catalog().iter().map(|cause| (*cause, (cause.decide)(&case))).collect();
-        findings.iter_mut().for_each(|(_, finding)| without_baseline(&case, finding));
+        for (_, finding) in &mut findings {
+            without_baseline(&case, finding);
+            without_account(&case, finding);
+        }
         let found = |finding: &Finding| !matches!(finding.standing, Standing::Absent | Standing::Unknown);
         let claimants: Vec<Claimant<'_>> = findings
             .iter()
@@ -270,6 +273,20 @@ fn judge(case: &Case<'_>, finding: &Finding, given: &Given, lost_ns: f64) -> Out
         false => not_told(case, finding, given, lost_ns),
     };
     Outcome { verdict, share, says }
+}
+
+/// A mechanism that was seen where the time that it takes was not recorded: nobody knows what it cost.
+fn without_account(case: &Case<'_>, finding: &mut Finding) {
+    let is_known = |claim: &Claim| case.excess().of(claim.cell).is_some_and(|excess| excess.slow_ns > 0.0);
+    let is_open = case.is_slow() && finding.standing < Standing::Absent && finding.harm.is_none();
+    if is_open && !finding.claims.iter().any(is_known) {
+        finding.standing = Standing::Unknown;
+        finding.says = format!("seen, but what it cost was not recorded: {}", finding.says);
+        finding.missing.push(Missing {
+            says: "how much time threads spend in it".to_owned(),
+            record_with: "sudo fathom record --pid PID --for 60s".to_owned(),
+        });
+    }
 }
 
 /// Where requests took long all the time nobody knows what is usual: what would explain it is told, and what would say whether

@@ -276,7 +276,8 @@ fn baseline(account: &Account, touched: &[bool], slow: &[bool]) -> Vec<bool> {
         quiet(touched, warm_up_buckets),
         quiet(touched, boot_buckets),
     ];
-    let least = BASELINE_MIN_BUCKETS.max(slow.len() / 20);
+    let at_work = account.idle.iter().filter(|idle| !**idle).count();
+    let least = BASELINE_MIN_BUCKETS.max(at_work / 20);
     let enough = |marks: &Vec<bool>| marks.iter().filter(|is| **is).count() >= least;
     candidates.into_iter().find(enough).unwrap_or_else(|| vec![false; slow.len()])
 }

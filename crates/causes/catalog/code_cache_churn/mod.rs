@@ -46,7 +46,7 @@ fn decide(case: &Case<'_>) -> Finding {
         return unknown(case);
     }
     let standing = standing(&cache);
-    if standing == Standing::Absent && cache.made.is_none() && cache.fullest.is_none() {
+    if standing == Standing::Absent && (cache.made.is_none() || cache.fullest.is_none()) {
         // A few collections to free code say neither yes nor no.
         return Finding::needs_jfr("neither the code cache nor the compilers were recorded");
     }

@@ -40,7 +40,8 @@ fn decide(case: &Case<'_>) -> Finding {
             ));
         }
         (_, Some(true)) => Finding::new(Standing::Seen, says(&cache)),
-        (_, None) => Finding::new(Standing::Indicated, says(&cache)),
+        // The cache is full now and then where code is thrown away and made anew as well.
+        (_, None) => Finding::new(Standing::Faint, says(&cache)),
     };
     let finding = finding
         .with(
