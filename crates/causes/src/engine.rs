@@ -187,6 +187,7 @@ impl Part {
         for (_, finding) in &mut findings {
             without_baseline(&case, finding);
             without_account(&case, finding);
+            without_observation(&case, finding);
         }
         let found = |finding: &Finding| !matches!(finding.standing, Standing::Absent | Standing::Unknown);
         let claimants: Vec<Claimant<'_>> = findings
@@ -284,6 +285,21 @@ fn without_account(case: &Case<'_>, finding: &mut Finding) {
         finding.says = format!("seen, but what it cost was not recorded: {}", finding.says);
         finding.missing.push(Missing {
             says: "how much time threads spend in it".to_owned(),
+            record_with: "sudo fathom record --pid PID --for 60s".to_owned(),
+        });
+    }
+}
+
+/// Where requests were slow when nothing else was observed, nobody is acquitted by what was not seen then.
+fn without_observation(case: &Case<'_>, finding: &mut Finding) {
+    let (from_ns, to_ns) = case.view().observed_ns;
+    let seen_ns = case.slow.time.within_ns(from_ns, to_ns);
+    let is_unseen = case.is_slow() && 2 * seen_ns < case.slow.time.total_ns();
+    if is_unseen && finding.standing == Standing::Absent {
+        finding.standing = Standing::Unknown;
+        finding.says = "nothing but requests was recorded in the slow period".to_owned();
+        finding.missing.push(Missing {
+            says: "the slow period itself".to_owned(),
             record_with: "sudo fathom record --pid PID --for 60s".to_owned(),
         });
     }

@@ -104,7 +104,10 @@ fn throughout(case: &Case<'_>) -> String {
 
 /// What was lost that could hide a slowdown or its cause.
 fn hidden(case: &Case<'_>, losses: &[LossNote]) -> Vec<String> {
-    let matters = |note: &&LossNote| matches!(note.kind.as_str(), loss::CUT_OFF | loss::MISSING);
+    // The JVM's own events that are missing are refused by their name.
+    let is_of_jfr = |note: &LossNote| note.source == "jfr" && !note.says.starts_with("JFR does not");
+    let is_jvm = |note: &LossNote| note.kind == loss::REFUSED && (note.says.starts_with("jfr") || is_of_jfr(note));
+    let matters = |note: &&LossNote| matches!(note.kind.as_str(), loss::CUT_OFF | loss::MISSING) || is_jvm(note);
     let mut hidden: Vec<String> = losses.iter().filter(matters).map(|note| note.says.clone()).collect();
     let ended = case.recording().fact(subject::RECORDING, "ended_because").unwrap_or("");
     if hidden.is_empty() && ended == "killed" {

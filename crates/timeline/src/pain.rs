@@ -137,21 +137,18 @@ impl From<Told> for ToldSeries {
 pub(crate) fn find(view: &View<'_>, account: &Account, options: &PainOptions<'_>) -> Pain {
     let all: Vec<Signal> = signals::all(view, account);
     let highest = all.iter().map(|signal| (signal.kind, signal.highest())).collect();
-    let told: Vec<Told> = match options.slow {
-        Some(range) => vec![given(account, range)],
-        None => {
-            let tell = |signal: Signal| {
-                let level = options.levels.iter().find(|(kind, _)| *kind == signal.kind).map(|(_, level)| *level);
-                tell(signal, account, level)
-            };
-            as_requests_felt(account, all.into_iter().map(tell).collect())
-        }
-    };
-    let pain = Pain { highest, ..together(account, told) };
-    match options.slow {
-        Some((from_ns, to_ns)) => pain.exactly(from_ns, to_ns),
-        None => pain,
-    }
+    let found = as_requests_felt(account, all.into_iter().map(|signal| tell_by(signal, account, options)).collect());
+    let Some((from_ns, to_ns)) = options.slow else { return Pain { highest, ..together(account, found, &[]) } };
+    // What is slow by itself is no baseline for what a person asks about; nor is what may be.
+    let suspected = suspicion::signal(view, account).map(|signal| tell(signal, account, None));
+    let others: Vec<Told> = found.into_iter().chain(suspected).collect();
+    let pain = together(account, vec![given(account, (from_ns, to_ns))], &others);
+    Pain { highest, ..pain }.exactly(from_ns, to_ns)
+}
+
+fn tell_by(signal: Signal, account: &Account, options: &PainOptions<'_>) -> Told {
+    let level = options.levels.iter().find(|(kind, _)| *kind == signal.kind).map(|(_, level)| *level);
+    tell(signal, account, level)
 }
 
 /// Where it is known how long requests took, seconds in which they were no later than in others are not slow, whatever was lost
@@ -185,19 +182,25 @@ const FELT: f64 = 1.3;
 pub(crate) fn suspect(view: &View<'_>, account: &Account, reference: Option<(&View<'_>, &Account)>) -> Pain {
     let quiet = |(view, account)| Some(suspicion::signal(view, account)?.quiet(0, &account.idle));
     let signal = suspicion::signal(view, account);
-    together(account, signal.map(|signal| tell(signal, account, reference.and_then(quiet))).into_iter().collect())
+    let told = signal.map(|signal| tell(signal, account, reference.and_then(quiet)));
+    together(account, told.into_iter().collect(), &[])
 }
 
-/// What the signals tell taken together.
-fn together(account: &Account, told: Vec<Told>) -> Pain {
+/// What the signals tell taken together. What `others` tell is not slow here, but no baseline either.
+fn together(account: &Account, told: Vec<Told>, others: &[Told]) -> Pain {
     let told: Vec<Told> = told.into_iter().filter(|told| told.slow.contains(&true)).collect();
     let mut slow = vec![false; account.grid.len];
     for told in &told {
         slow.iter_mut().zip(&told.slow).for_each(|(slow, is)| *slow |= is);
     }
-    let touched = slow.clone();
+    let mut touched = slow.clone();
     join(&mut slow);
-    let baseline = baseline(account, &touched, &slow);
+    let mut around = slow.clone();
+    for other in others {
+        touched.iter_mut().zip(&other.slow).for_each(|(touched, is)| *touched |= is);
+        around.iter_mut().zip(&other.slow).for_each(|(around, is)| *around |= is);
+    }
+    let baseline = baseline(account, &touched, &around);
     let time = account.grid.marked(&slow);
     Pain {
         intervals: intervals(account, &slow, &told),

@@ -62,6 +62,8 @@ pub struct View<'a> {
     pub recording: &'a Recording,
     /// The time that is accounted for.
     pub grid: Grid,
+    /// From when to when anything but requests was observed, in ns.
+    pub observed_ns: (i64, i64),
     /// From when to when anything in the recording is, the accounted time included, in ns.
     pub extent_ns: (i64, i64),
     spans_by_kind: HashMap<StrId, Vec<u32>>,
@@ -80,7 +82,9 @@ impl<'a> View<'a> {
         let (peers, clients) = (Peers::of(recording), Clients::default());
         let grid = Grid::covering(from_ns, to_ns);
         let extent_ns = (grid.start_ns, grid.end_ns().max(to_ns));
-        let mut view = View { recording, grid, extent_ns, spans_by_kind, counters_by_name, peers, clients };
+        let observed_ns = observed_range(recording)?;
+        let mut view =
+            View { recording, grid, observed_ns, extent_ns, spans_by_kind, counters_by_name, peers, clients };
         view.clients = Clients::of(recording, view.spans(span::PARK));
         Some(view)
     }
@@ -258,20 +262,42 @@ impl<'a> View<'a> {
     }
 }
 
-/// The time that the account covers: that of the profiler's or recorder's own file where there is
-/// one (a GC log may cover days before it), else everything.
+/// The time that the account covers: that of whoever looked at the JVM while it ran (a profiler, a recorder, collectors) where
+/// there is one (a GC log may cover days before it), else everything that is not a request; with the requests around it, as far
+/// as they are not most of it.
 fn accounted_range(recording: &Recording) -> Option<(i64, i64)> {
-    let counters = recording.strings.find(counter::CPU_PROCESS_RATIO).map(|name| {
-        let rows = recording.counters.rows().filter(move |row| row.name == name);
-        rows.map(|row| row.time_ns).collect::<Vec<_>>()
-    });
-    let times = counters.unwrap_or_default();
-    let times = times.iter().chain(&recording.samples.time_ns);
-    match (times.clone().min(), times.max()) {
-        // A second of margin: a counter is read at the end of the second it speaks of.
-        (Some(from), Some(to)) if to > from => Some((from.saturating_sub(1_000_000_000), *to)),
-        _ => range_of_jvm(recording).or_else(|| recording.time_range_ns()),
-    }
+    let (from_ns, to_ns) = observed_range(recording)?;
+    let Some((first_ns, last_ns)) = range_of_requests(recording) else { return Some((from_ns, to_ns)) };
+    let around_ns = to_ns.saturating_sub(from_ns).saturating_mul(REQUESTS_AROUND);
+    let reach = |ns: i64| ns.clamp(from_ns.saturating_sub(around_ns), to_ns.saturating_add(around_ns));
+    Some((from_ns.min(reach(first_ns)), to_ns.max(reach(last_ns))))
+}
+
+/// The same without the requests.
+fn observed_range(recording: &Recording) -> Option<(i64, i64)> {
+    looked_range(recording).or_else(|| range_of_jvm(recording)).or_else(|| recording.time_range_ns())
+}
+
+/// Requests are looked at for as many times the length of the recording before and after it: a file of them may hold days.
+const REQUESTS_AROUND: i64 = 2;
+
+/// When somebody looked at the JVM while it ran: samples, and counters that are not read from a log.
+fn looked_range(recording: &Recording) -> Option<(i64, i64)> {
+    let log = recording.strings.find("gc_log");
+    let counters = recording.counters.rows().filter(|row| Some(row.source) != log).map(|row| row.time_ns);
+    let times = counters.chain(recording.samples.time_ns.iter().copied());
+    let (from, to) = times.fold((i64::MAX, i64::MIN), |(from, to), time| (from.min(time), to.max(time)));
+    // A second of margin: a counter is read at the end of the second it speaks of.
+    (to > from).then(|| (from.saturating_sub(1_000_000_000), to))
+}
+
+/// When requests were under way, if any are known.
+fn range_of_requests(recording: &Recording) -> Option<(i64, i64)> {
+    let kind = recording.strings.find(span::REQUEST)?;
+    let requests = recording.spans.rows().filter(|span| span.kind == kind);
+    let extent = requests
+        .fold((i64::MAX, i64::MIN), |(from, to), request| (from.min(request.time_ns), to.max(request.end_ns())));
+    (extent.0 < extent.1).then_some(extent)
 }
 
 fn role_of(recording: &Recording, tid: i64) -> &str {
