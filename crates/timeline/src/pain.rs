@@ -4,6 +4,7 @@ use crate::account::Account;
 use crate::cells::{Cell, Layer};
 use crate::grid::{BUCKET_NS, Grid};
 use crate::intervals::{Intervals, SlowInterval};
+use crate::requests::Requests;
 use crate::signals::{self, Signal, SignalKind, runs};
 use crate::startup::Startup;
 use crate::suspicion;
@@ -156,22 +157,37 @@ fn tell_by(signal: Signal, account: &Account, options: &PainOptions<'_>) -> Told
 /// good by requests that are quick.
 fn as_requests_felt(account: &Account, mut told: Vec<Told>) -> Vec<Told> {
     let Some(requests) = &account.requests else { return told };
+    let late = late_seconds(requests, &told);
     let is_any_told: Vec<bool> = (0..account.grid.len).map(|index| told.iter().any(|told| told.slow[index])).collect();
     let is_other = |index: usize| !is_any_told[index] && index >= account.startup.boot_buckets;
     let others: Vec<usize> = (0..account.grid.len).filter(|index| is_other(*index)).collect();
     let losses = told.iter_mut().filter(|told| told.signal.kind.is_loss());
     for told in losses.filter(|told| told.signal.kind != SignalKind::LostDatagrams) {
-        let slow: Vec<usize> = marked(&told.slow).collect();
-        let are_many = others.len() >= BASELINE_MIN_BUCKETS.max(slow.len() / 10);
-        let is_felt = [&requests.longest_ns, &requests.p99_ns, &requests.p50_ns].into_iter().any(|latency| {
-            let of = |buckets: &[usize]| middle(buckets.iter().filter_map(|index| latency[*index]));
-            of(&slow).zip(of(&others)).is_none_or(|(slow, usual)| slow >= FELT * usual)
-        });
-        if are_many && !is_felt {
-            told.slow.fill(false);
+        match &late {
+            Some(late) => told.slow.iter_mut().zip(late).for_each(|(slow, late)| *slow &= late),
+            None if !is_felt(requests, &marked(&told.slow).collect::<Vec<_>>(), &others) => told.slow.fill(false),
+            None => {}
         }
     }
     told
+}
+
+/// The seconds in which some request was late, where the requests themselves tell slow time; and those without any request.
+fn late_seconds(requests: &Requests, told: &[Told]) -> Option<Vec<bool>> {
+    let of_latency = |told: &&Told| told.signal.kind == SignalKind::RequestLatency;
+    let is_told = told.iter().any(|told| !told.signal.kind.is_loss() && told.slow.contains(&true));
+    let threshold = told.iter().find(of_latency).filter(|_| is_told)?.threshold;
+    Some(requests.longest_ns.iter().map(|longest| longest.is_none_or(|longest| longest >= threshold)).collect())
+}
+
+/// Whether requests were later in some seconds than in others.
+fn is_felt(requests: &Requests, slow: &[usize], others: &[usize]) -> bool {
+    let are_many = others.len() >= BASELINE_MIN_BUCKETS.max(slow.len() / 10);
+    let is_later = |latency: &Vec<Option<f64>>| {
+        let of = |buckets: &[usize]| middle(buckets.iter().filter_map(|index| latency[*index]));
+        of(slow).zip(of(others)).is_none_or(|(slow, usual)| slow >= FELT * usual)
+    };
+    !are_many || [&requests.longest_ns, &requests.p99_ns, &requests.p50_ns].into_iter().any(is_later)
 }
 
 /// The longest request of a second, its 99th percentile or its median is that many times as long, at the middle, when requests

@@ -49,10 +49,10 @@ fn smooth(values: &[Option<f64>], very_bad: f64) -> Vec<f64> {
 
 impl Signal {
     /// The value that a third of the seconds stay below; where that is several times the best stretch, so that most of the
-    /// recording may be slow, that of the best stretch.
+    /// recording may be slow, that of the best stretch, start-up included: what is slower than that is slow.
     pub(super) fn usual_latency(&self, from_bucket: usize) -> Option<f64> {
         let mut values: Vec<f64> = self.values.iter().skip(from_bucket).copied().filter(|v| v.is_finite()).collect();
-        let best = self.best_stretch(from_bucket)?;
+        let best = self.best_stretch(0)?;
         let third = values.len() / 3;
         let usual = *values.select_nth_unstable_by(third, f64::total_cmp).1;
         Some(if usual <= self.factor * best { usual } else { best })
