@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use fathom_evidence::detail::{Gc, from_text};
+use fathom_evidence::detail::{Gc, RunQueueWait, from_text};
 use fathom_evidence::kinds::{role, span, subject};
 use fathom_evidence::tables::{Sample, Span};
 use fathom_evidence::{Recording, StackId, StrId};
@@ -278,8 +278,29 @@ impl<'a> Case<'a> {
     pub fn crowding_of_ns(&self, running_ns: f64) -> f64 {
         let Some(waiting) = self.excess().of(Cell::Runnable) else { return 0.0 };
         let others = self.cores_of_others().map_or(0.0, |(slow, quiet)| (slow - quiet.unwrap_or(0.0)).max(0.0));
-        let all = self.grown_ns(|_| true) + others * self.excess().slow_ns;
-        if all > 0.0 { waiting.lost_ns() * (running_ns / all).min(1.0) } else { 0.0 }
+        let own = self.grown_ns(|_| true);
+        let all = own + others * self.excess().slow_ns;
+        if all <= 0.0 {
+            return 0.0;
+        }
+        // Where it was seen who ran instead, no more than that is this process's own.
+        let most = self.ran_instead_itself().map_or(1.0, |part| part * running_ns / own.max(running_ns).max(1.0));
+        waiting.lost_ns() * (running_ns / all).min(most)
+    }
+
+    /// The part of the application's long waits for a CPU in which another thread of this process ran instead; none where too
+    /// few waits were long enough to be told one by one.
+    fn ran_instead_itself(&self) -> Option<f64> {
+        const ENOUGH: f64 = 0.2;
+        let (mut all_ns, mut own_ns) = (0.0, 0.0);
+        for wait in self.slow.spans(span::RUN_QUEUE_WAIT).filter(|wait| self.view().is_application(wait.tid)) {
+            let detail: RunQueueWait = self.slow.detail(&wait);
+            let length_ns = wait.duration_ns.max(0) as f64;
+            all_ns += length_ns;
+            own_ns += if detail.own? { length_ns } else { 0.0 };
+        }
+        let waited_ns = self.excess().of(Cell::Runnable)?.slow_ns;
+        (all_ns >= ENOUGH * waited_ns && all_ns > 0.0).then(|| own_ns / all_ns)
     }
 
     /// By how much the kinds of running that `select` chooses grew, in ns.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use fathom_evidence::kinds::span;
+use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::tables::Span;
 use fathom_timeline::{BUCKET_NS, Cell, Wait};
 
@@ -49,7 +49,7 @@ fn decide(case: &Case<'_>) -> Finding {
         return unnamed_waits(case)
             .unwrap_or_else(|| absence::of_waits(case, "jdk.SocketRead", "reads from other services"));
     };
-    if let Some(finding) = busy_carriers(case) {
+    if let Some(finding) = busy_carriers(case).or_else(|| cpus_were_stolen(case)) {
         return finding.with(waiting);
     }
     let before = case.quiet.as_ref().map(|quiet| peers_mean(quiet, peer));
@@ -95,6 +95,23 @@ fn unnamed_waits(case: &Case<'_>) -> Option<Finding> {
     (waited_ns >= MATTERS * case.excess().lost_ns().max(slow_ns)).then(|| {
         let threads = say::number(waited_ns / slow_ns.max(1.0));
         let says = format!("{threads} threads wait for what cannot be named: it may be a service");
+        Finding::unknown(&says, "sudo fathom record --pid PID --for 60s")
+    })
+}
+
+/// Where the hypervisor takes the CPUs everything takes longer, also to wake up when an answer has come: that reads seem longer
+/// then is no measure of the service.
+fn cpus_were_stolen(case: &Case<'_>) -> Option<Finding> {
+    const MUCH: f64 = 0.15;
+    let steal = case.view().counter(counter::MACHINE_CPU_NS, "steal");
+    let (slow, quiet) = case.both(|side| side.rise(&steal) / side.seconds() / BUCKET_NS as f64);
+    let cpus = case.analysis.account.cpus?;
+    (slow - quiet.unwrap_or(0.0) >= MUCH * cpus).then(|| {
+        let says = format!(
+            "reads from services may seem longer because the hypervisor took {} of the CPUs: how long the services took was not \
+             recorded apart from that",
+            say::percent(slow / cpus)
+        );
         Finding::unknown(&says, "sudo fathom record --pid PID --for 60s")
     })
 }

@@ -96,7 +96,7 @@ pub(crate) fn claims_of(waits: impl Iterator<Item = (Wait, i64, Intervals)>) -> 
 /// for that others held counts as well: a lock's owner may be waiting for a disk.
 fn claims(case: &Case<'_>, place: Place) -> Vec<Claim> {
     let lives = Lives::at(case.view(), Some(place));
-    claims_of(victims(case, &case.slow).map(|(wait, victim)| (wait, victim.tid, lives.within(&victim))))
+    claims_of(victims(case, &case.slow).map(|(wait, victim)| (wait, victim.tid, lives.within(case.view(), &victim))))
 }
 
 /// Whether the wait is one of the application for a file or a page; other system calls may wait for work.
@@ -135,13 +135,23 @@ impl Lives {
         Lives { own, writes: Intervals::union(writes) }
     }
 
-    /// The part of a wait in which some request of the waiting thread, or, when it had none of its own, some write of
-    /// anybody (a journal's, say) was under way.
-    pub(crate) fn within(&self, wait: &Span) -> Intervals {
+    /// The part of a wait in which some request of the waiting thread, or, when it had none of its own or forced a file to
+    /// disk, some write of anybody (a journal's, say) was under way.
+    pub(crate) fn within(&self, view: &View<'_>, wait: &Span) -> Intervals {
         let (from, to) = (wait.time_ns, wait.end_ns());
         let own = self.own.get(&wait.tid).map(|times| times.clip(from, to)).unwrap_or_default();
-        if own.is_empty() { self.writes.clip(from, to) } else { own }
+        match own.is_empty() || is_force(view, wait) {
+            true => Intervals::union(own.iter().chain(self.writes.overlapping(from, to)).collect()),
+            false => own,
+        }
     }
+}
+
+/// Whether a thread waits until what was written is on the disk: others write for it.
+fn is_force(view: &View<'_>, wait: &Span) -> bool {
+    const FORCES: &[&str] = &["fsync", "fdatasync", "msync", "sync_file_range", "syncfs"];
+    let (kind, name) = (view.recording.text(wait.kind), view.recording.text(wait.name));
+    kind == span::FILE_FORCE || kind == span::SYSTEM_CALL && FORCES.contains(&name)
 }
 
 /// As many times longer than before a stage of a request takes when something is wrong with it; less is

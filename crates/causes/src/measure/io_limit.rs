@@ -144,12 +144,13 @@ fn waits(case: &Case<'_>, side: &Side<'_>, lives: &block::Lives) -> Waits {
         let length_ns = victim.duration_ns.max(0) as f64;
         waits.count += 1;
         waits.all_ns += length_ns;
-        waits.without_ns += (length_ns - lives.within(victim).total_ns() as f64).max(0.0);
+        waits.without_ns += (length_ns - lives.within(side.view, victim).total_ns() as f64).max(0.0);
     }
     waits
 }
 
 fn claims(case: &Case<'_>, lives: &block::Lives) -> Vec<Claim> {
-    let without = |victim: &Span| Intervals::union(lives.within(victim).gaps(victim.time_ns, victim.end_ns()));
+    let without =
+        |victim: &Span| Intervals::union(lives.within(case.view(), victim).gaps(victim.time_ns, victim.end_ns()));
     block::claims_of(block::victims(case, &case.slow).map(|(wait, victim)| (wait, victim.tid, without(&victim))))
 }
