@@ -19,6 +19,8 @@ pub(crate) enum TimePoint {
     Elapsed(SignedDuration),
 }
 
+const HOUR_NS: i64 = 3_600_000_000_000;
+
 /// From one point to another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct TimeRange {
@@ -101,7 +103,9 @@ impl TimeRange {
     /// The instants, for a recording of `start_ns..end_ns`.
     pub(crate) fn resolve_ns(self, start_ns: i64, end_ns: i64, zone: &TimeZone) -> Result<(i64, i64), TimeError> {
         let from_ns = self.from.resolve_ns(start_ns, start_ns, end_ns, zone)?;
-        let to_ns = self.to.resolve_ns(start_ns, from_ns, i64::MAX, zone)?;
+        // What ends a little after the recording may go over midnight; an end of the next day is a beginning and an end
+        // that changed places.
+        let to_ns = self.to.resolve_ns(start_ns, from_ns, end_ns.saturating_add(HOUR_NS), zone)?;
         if to_ns <= from_ns { Err(TimeError::Backwards) } else { Ok((from_ns, to_ns)) }
     }
 }
@@ -173,6 +177,7 @@ mod tests {
         check("+20..+30", not_a_time("+20"));
         check("25:00:00..26:00:00", not_a_time("25:00:00"));
         check("+20s..+10s", Err(TimeError::Backwards));
+        check("23:59:50..23:59:10", Err(TimeError::Backwards));
         check("+9000000h..+9000001h", Err(TimeError::OutOfRange));
         check("9999-01-01T00:00:00Z..9999-01-02T00:00:00Z", Err(TimeError::OutOfRange));
     }

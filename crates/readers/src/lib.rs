@@ -55,6 +55,11 @@ pub fn readers() -> &'static [&'static dyn Reader] {
     ALL
 }
 
+/// The reader of a format, by its name.
+pub fn reader(name: &str) -> Option<&'static dyn Reader> {
+    readers().iter().find(|reader| reader.name() == name).copied()
+}
+
 /// The reader for a file, by its content.
 pub fn sniff(path: &Path) -> Result<&'static dyn Reader, LoadError> {
     let head = input::head(path, SNIFF_BYTES)?;

@@ -209,7 +209,10 @@ fn logs_are_told_from_other_files() {
     for log in logs() {
         assert_eq!(fathom_readers::sniff(&log).unwrap().name(), "gc_log", "{}", log.display());
     }
-    let others: [&[u8]; 9] = [
+    let others: [&[u8]; 12] = [
+        b"4242:\n garbage-first heap   total 262144K, used 24576K [0x0000000710000000, 0x0000000800000000)\n  region size 2048K, 12 young (24576K), 0 survivors (0K)\n Metaspace       used 1024K\n",
+        b"4242:\nCodeCache: size=49152Kb used=2345Kb max_used=2345Kb free=46806Kb\n bounds [0x1, 0x2, 0x3]\n total_blobs=900\n",
+        b"4242:\nUsing G1\nHeap Region Size: 1M\n",
         b"",
         b"FLR\0\0\x02\0\0",
         b"time,latency_ms\n1795156200,3\n",

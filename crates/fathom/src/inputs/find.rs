@@ -6,8 +6,16 @@ use std::path::{Path, PathBuf};
 
 use fathom_readers::{LoadError, Reader};
 
+use super::archive::{self, Unpacked};
+
 /// The name of Fathom's own format among the formats.
 pub(crate) const RECORDING: &str = "recording";
+
+/// The name of the format of latencies.
+const LATENCY: &str = "latency";
+
+/// How deep folders of an archive may lie in each other.
+const FOLDERS_DEEP: usize = 16;
 
 /// What was found.
 #[derive(Default)]
@@ -16,6 +24,8 @@ pub(super) struct Found {
     pub(super) items: Vec<Item>,
     /// One line for each path that cannot be read.
     pub(super) refused: Vec<String>,
+    /// Where archives were unpacked, for as long as their files are wanted.
+    pub(super) unpacked: Vec<Unpacked>,
     seen: HashSet<PathBuf>,
 }
 
@@ -27,11 +37,17 @@ pub(super) enum Item {
     File(PathBuf, &'static dyn Reader),
 }
 
-/// Follows the paths. A folder stands for the recordings and recognisable files directly in it.
+/// Stands for standard input.
+const STANDARD_INPUT: &str = "-";
+
+/// Follows the paths. A folder stands for the recordings and recognisable files directly in it, an archive for all of
+/// those in it.
 pub(super) fn find(paths: &[PathBuf]) -> Found {
     let mut found = Found::default();
     for path in paths {
-        if fathom_store::is_recording(path) {
+        if is_standard_input(path) {
+            found.add_standard_input(Found::add_file);
+        } else if fathom_store::is_recording(path) {
             found.add_recording(path);
         } else if path.is_dir() {
             found.add_folder(path);
@@ -40,6 +56,30 @@ pub(super) fn find(paths: &[PathBuf]) -> Found {
         }
     }
     found
+}
+
+/// The same for files of which it is known that they hold latencies: what no reader recognises is read as lines, and with
+/// a pattern for lines nothing has to be recognised.
+pub(super) fn find_latencies(paths: &[PathBuf], has_pattern: bool) -> Found {
+    let mut found = Found::default();
+    for path in paths {
+        let add = |found: &mut Found, path: &Path| found.add_latencies(path, has_pattern);
+        match (is_standard_input(path), path.is_dir()) {
+            (true, _) => found.add_standard_input(add),
+            (false, true) => found.add_folder(path),
+            (false, false) => add(&mut found, path),
+        }
+    }
+    found
+}
+
+/// Whether each of `paths` can be looked at again: standard input is read once, and an archive is unpacked at a price.
+pub(super) fn are_plain(paths: &[PathBuf]) -> bool {
+    paths.iter().all(|path| !is_standard_input(path) && !archive::is_archive(path))
+}
+
+fn is_standard_input(path: &Path) -> bool {
+    path.as_os_str() == STANDARD_INPUT
 }
 
 impl Found {
@@ -55,10 +95,57 @@ impl Found {
     }
 
     fn add_file(&mut self, path: &Path) {
-        if self.is_new(path) {
-            match fathom_readers::sniff(path) {
-                Ok(reader) => self.items.push(Item::File(path.to_owned(), reader)),
-                Err(error) => self.refused.push(error.to_string()),
+        if !self.is_new(path) {
+            return;
+        }
+        match archive::unpack(path) {
+            Ok(Some(unpacked)) => return self.add_archive(path, unpacked),
+            Err(error) => return self.refused.push(format!("{}: {error}", path.display())),
+            Ok(None) => {}
+        }
+        match fathom_readers::sniff(path) {
+            Ok(reader) => self.items.push(Item::File(path.to_owned(), reader)),
+            Err(error) => self.refused.push(error.to_string()),
+        }
+    }
+
+    fn add_latencies(&mut self, path: &Path, has_pattern: bool) {
+        if !self.is_new(path) {
+            return;
+        }
+        let recognised = fathom_readers::sniff(path).ok().filter(|_| !has_pattern);
+        match recognised.or_else(|| fathom_readers::reader(LATENCY)) {
+            Some(reader) => self.items.push(Item::File(path.to_owned(), reader)),
+            None => self.refused.push(format!("{}: no latencies can be read", path.display())),
+        }
+    }
+
+    fn add_standard_input(&mut self, add: impl FnOnce(&mut Found, &Path)) {
+        match archive::standard_input() {
+            Ok((unpacked, path)) => {
+                self.unpacked.push(unpacked);
+                add(self, &path);
+            }
+            Err(error) => self.refused.push(format!("standard input: {error}")),
+        }
+    }
+
+    fn add_archive(&mut self, path: &Path, unpacked: Unpacked) {
+        let before = self.items.len();
+        let mut skipped = Vec::new();
+        let folder = unpacked.path().to_owned();
+        self.unpacked.push(unpacked);
+        self.add_all(&folder, &mut skipped, FOLDERS_DEEP);
+        self.tell_skipped(path, "archive", before, &skipped);
+    }
+
+    /// Everything in a folder and the folders in it.
+    fn add_all(&mut self, folder: &Path, skipped: &mut Vec<String>, deep: usize) {
+        for entry in entries(folder).unwrap_or_default() {
+            if entry.is_dir() && !fathom_store::is_recording(&entry) && deep > 0 {
+                self.add_all(&entry, skipped, deep - 1);
+            } else {
+                self.add_entry(&entry, skipped);
             }
         }
     }
@@ -70,9 +157,15 @@ impl Found {
             Ok(entries) => entries.iter().for_each(|entry| self.add_entry(entry, &mut skipped)),
             Err(error) => return self.refused.push(format!("{}: {error}", path.display())),
         }
-        let nothing = if self.items.len() == before { "nothing in this folder can be read" } else { "" };
-        let names = listed(&skipped);
-        match (nothing, names.as_str()) {
+        self.tell_skipped(path, "folder", before, &skipped);
+    }
+
+    /// Says what of a folder or archive could not be read; `before` it there were so many items.
+    fn tell_skipped(&mut self, path: &Path, kind: &str, before: usize, skipped: &[String]) {
+        let is_nothing = self.items.len() == before;
+        let nothing = if is_nothing { format!("nothing in this {kind} can be read") } else { String::new() };
+        let names = listed(skipped);
+        match (nothing.as_str(), names.as_str()) {
             ("", "") => {}
             ("", names) => self.refused.push(format!("{}: not read: {names}", path.display())),
             (nothing, "") => self.refused.push(format!("{}: {nothing}", path.display())),

@@ -4,8 +4,12 @@
 //! A wrong "same" mixes two JVMs into one account without a sign of it; a wrong "different" shows
 //! two accounts instead of one. So files are put together only for a reason.
 
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{span, subject};
+
+use super::align;
 
 /// Two sources that measure a JVM's start differ by less: one takes the first instruction of the
 /// JVM, the other the end of its initialisation.
@@ -13,7 +17,7 @@ const START_TOLERANCE_NS: i64 = 10_000_000_000;
 const MILLISECOND_NS: i64 = 1_000_000;
 
 /// What a source says of the JVM that it is about.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Traits {
     pub(super) pid: Option<i64>,
     pub(super) started_at_ns: Option<i64>,
@@ -23,6 +27,12 @@ pub(crate) struct Traits {
     pub(super) folder: usize,
     /// It is about the service as its callers see it, not about a JVM.
     pub(super) only_requests: bool,
+    /// Main class and host, as numbers that are equal when the texts are.
+    pub(super) marks: [Option<u64>; 2],
+    /// Whether the JVM's own recorder or log tells, and not a profiler beside it: the two read a JVM's start differently.
+    pub(super) is_by_jvm: bool,
+    /// Beginnings of collections, in order.
+    pub(super) collections_ns: Vec<i64>,
 }
 
 /// A JVM: process ids are used again, and every container has a process 1, so that the start
@@ -49,7 +59,36 @@ impl Traits {
             range_ns: recording.time_range_ns(),
             folder: 0,
             only_requests: only_requests(recording),
+            marks: marks(recording),
+            is_by_jvm: has_facts(recording, subject::GC),
+            collections_ns: align::collections(recording).iter().map(|pause| pause.0).collect(),
         }
+    }
+
+    /// Whether both say fully which JVM they are of, and it is the same: the same process with the same start, or with one
+    /// that another recorder read up to seconds away while their contents agree.
+    pub(super) fn is_of_same_jvm(&self, other: &Traits) -> bool {
+        let Some((own, others)) = self.identity().zip(other.identity()) else { return false };
+        let is_near = both(self.started_at_ns, other.started_at_ns)
+            .is_some_and(|(a, b)| a.abs_diff(b) <= START_TOLERANCE_NS.unsigned_abs());
+        let may_be = own.pid == others.pid && is_near && self.overlaps(other) && !self.contradicts(other);
+        own == others || (may_be && self.contents_agree(other))
+    }
+
+    /// Whether something that does not change in the life of a JVM is different.
+    fn contradicts(&self, other: &Traits) -> bool {
+        self.marks
+            .iter()
+            .zip(&other.marks)
+            .any(|(own, others)| own.zip(*others).is_some_and(|(own, others)| own != others))
+    }
+
+    /// Replicas of a service are all process 1 of their container and start within seconds: collections at the same
+    /// instants tell a JVM from its replica. Where only one of two recorders knows any, a profiler beside the JVM's own
+    /// recorder is of the same process; two of the same kind would have read the same start.
+    fn contents_agree(&self, other: &Traits) -> bool {
+        let same = align::share_of_same(&self.collections_ns, &other.collections_ns);
+        same.map_or(self.is_by_jvm != other.is_by_jvm, |share| share >= align::AGREES)
     }
 
     /// Which JVM it is, if the source says it fully.
@@ -81,6 +120,18 @@ impl Traits {
 
 fn both(a: Option<i64>, b: Option<i64>) -> Option<(i64, i64)> {
     Some((a?, b?))
+}
+
+/// What does not change in the life of a JVM.
+fn marks(recording: &Recording) -> [Option<u64>; 2] {
+    let hash = |text: &str| BuildHasherDefault::<DefaultHasher>::default().hash_one(text);
+    let main = recording.fact(subject::JVM, "java_arguments").and_then(|arguments| arguments.split(' ').next());
+    let host = recording.fact(subject::ENVIRONMENT, "HOSTNAME");
+    [main, host].map(|text| text.filter(|text| !text.is_empty()).map(hash))
+}
+
+fn has_facts(recording: &Recording, about: &str) -> bool {
+    recording.strings.find(about).is_some_and(|about| recording.facts.subject.contains(&about))
 }
 
 fn only_requests(recording: &Recording) -> bool {
@@ -123,15 +174,16 @@ fn indexes(sources: &[Traits], choose: impl Fn(&Traits) -> bool) -> Vec<usize> {
 }
 
 fn identified(sources: &[Traits]) -> Vec<Vec<usize>> {
-    let mut groups: Vec<(Identity, Vec<usize>)> = Vec::new();
-    for (index, source) in sources.iter().enumerate() {
-        let Some(identity) = source.identity() else { continue };
-        match groups.iter_mut().find(|(known, _)| *known == identity) {
-            Some((_, group)) => group.push(index),
-            None => groups.push((identity, vec![index])),
-        }
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for index in indexes(sources, Traits::is_identified) {
+        let is_same = |group: &Vec<usize>| group.iter().any(|member| sources[*member].is_of_same_jvm(&sources[index]));
+        let same: Vec<usize> = matching(&groups, is_same);
+        // One file may show that two others are of one JVM.
+        let mut joined: Vec<usize> = same.iter().rev().flat_map(|group| groups.remove(*group)).collect();
+        joined.push(index);
+        groups.push(joined);
     }
-    groups.into_iter().map(|(_, group)| group).collect()
+    groups
 }
 
 /// The JVM that a source without full identity belongs to, if it ran meanwhile: the only one that
@@ -177,8 +229,8 @@ mod tests {
     use super::*;
 
     /// A source from a drawing: `-` is time that it covers, one character is a minute. Then what it
-    /// is: `p` process id, `s` start in seconds, `f` folder,
-    /// `requests`.
+    /// is: `p` process id, `s` start in seconds, `f` folder, `m` main class, `jvm` for the JVM's own recorder, `g` collections
+    /// in seconds, `requests`.
     fn source(drawing: &str) -> Traits {
         let (time, words) = drawing.split_at(10);
         let at = |index: usize| index as i64 * 60_000_000_000;
@@ -190,6 +242,11 @@ mod tests {
             match word.split_at(1) {
                 ("p", pid) => traits.pid = Some(pid.parse().unwrap()),
                 ("f", folder) => traits.folder = folder.parse().unwrap(),
+                ("m", main) => traits.marks[0] = Some(main.parse().unwrap()),
+                ("j", "vm") => traits.is_by_jvm = true,
+                ("g", list) => {
+                    traits.collections_ns = list.split(',').map(|s| (s.parse::<f64>().unwrap() * 1e9) as i64).collect();
+                }
                 ("s", start) => traits.started_at_ns = Some((start.parse::<f64>().unwrap() * 1e9) as i64),
                 _ => traits.only_requests = true,
             }
@@ -207,7 +264,19 @@ mod tests {
         check(&[], &[]);
         check(&["----       p7 s100"], &[&[0]]);
         check(&["----       p7 s100", "    ----   p7 s100"], &[&[0, 1]]);
-        check(&["----       p7 s100", "----       p7 s100.4"], &[&[0], &[1]]);
+        // Two recorders of one kind read the same start; two replicas are process 1 each and start at nearly the same time.
+        check(&["----       p1 s100", "----       p1 s100.4"], &[&[0], &[1]]);
+        check(&["----       p1 s100 jvm", "----       p1 s100.4 jvm"], &[&[0], &[1]]);
+        // A profiler beside the JVM's recorder.
+        check(&["----       p7 s100 jvm", "----       p7 s100.4"], &[&[0, 1]]);
+        check(&["----       p7 s100 jvm", "----       p7 s103", "----       p7 s103"], &[&[0, 1, 2]]);
+        check(&["----       p7 s100 jvm", "----       p7 s130"], &[&[0], &[1]]);
+        check(&["----       p7 s100 jvm", "      ---- p7 s100.4"], &[&[0], &[1]]);
+        check(&["----       p7 s100 jvm m1", "----       p7 s100.4 m1"], &[&[0, 1]]);
+        check(&["----       p7 s100 jvm m1", "----       p7 s100.4 m2"], &[&[0], &[1]]);
+        // Collections decide.
+        check(&["----       p1 s100 jvm g1,2,3.5,9", "----       p1 s101 jvm g1.01,2.01,3.5,9"], &[&[0, 1]]);
+        check(&["----       p1 s100 jvm g1,2,3.5,5,6,9", "----       p1 s101 g1.3,2.6,3.9,5.5,7,8"], &[&[0], &[1]]);
         check(&["----       p1 s100", "----       p1 s200"], &[&[0], &[1]]);
         check(&["----       p1 s100", "----       p2 s100", "  ----     p1 s100"], &[&[0, 2], &[1]]);
     }

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use fathom_page::serve::{Entry, Library, LoadError};
 use fathom_page::{About, Baseline, Loaded};
 
-use super::{Question, Service, file_name, recordings_only, services};
+use super::{Question, Service, Unpacked, file_name, recordings_only, services};
 use crate::terminal::Terminal;
 
 /// Recordings that are kept in memory at once: as many as are compared, and one to come back to.
@@ -22,6 +22,8 @@ pub(crate) struct Services {
     entries: Vec<Entry>,
     /// The files of each.
     paths: Vec<Vec<PathBuf>>,
+    /// Where they are if they came in an archive.
+    _unpacked: Vec<Unpacked>,
     /// What had to be read to know what belongs together, until it is asked for.
     read: Mutex<Vec<Option<Service>>>,
 }
@@ -40,6 +42,7 @@ impl Services {
                 (paths, read)
             }
         };
+        let unpacked = read.iter().flatten().next().map_or_else(Vec::new, |service| service.unpacked.clone());
         let entry = |paths: &Vec<PathBuf>| Entry { name: name(paths), size_bytes: size_bytes(paths) };
         Ok(Services {
             question: question.clone(),
@@ -47,6 +50,7 @@ impl Services {
             baseline,
             entries: paths.iter().map(entry).collect(),
             paths,
+            _unpacked: unpacked,
             read: Mutex::new(read),
         })
     }

@@ -6,8 +6,8 @@ use fathom_evidence::kinds::loss;
 use fathom_evidence::{Recording, Table};
 use fathom_readers::{LoadOptions, Reader};
 
-use super::Traits;
 use super::find::{Found, Item, RECORDING};
+use super::{Traits, align};
 use crate::progress::Progress;
 
 /// A recording, with where it came from.
@@ -60,6 +60,7 @@ pub(super) fn load(found: Found, options: &LoadOptions, progress: &Progress) -> 
         }
     }
     place_by_uptime(&mut loaded.sources, &readers, options);
+    align::by_collections(&mut loaded.sources);
     loaded
 }
 
@@ -146,7 +147,7 @@ fn only_start(folder: usize, traits: &[Traits], sources: &[Source]) -> Option<(i
     let known = if near.is_empty() { known } else { near };
     let first = *known.first()?;
     let identity = traits[first].identity()?;
-    let agree = known.iter().all(|index| traits[*index].identity() == Some(identity));
+    let agree = known.iter().all(|index| traits[*index].is_of_same_jvm(&traits[first]));
     agree.then(|| (identity.started_at_ns(), super::file_name(&sources[first].paths[0])))
 }
 

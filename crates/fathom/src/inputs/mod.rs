@@ -1,14 +1,19 @@
 //! From the paths of a command line to recordings, one per JVM.
 //!
-//! [`find`] turns paths into files with their formats, [`load`] reads them, [`grouping`] decides
-//! which belong to the same JVM, and [`Service`] is the result. Formats are recognised, never asked
+//! [`find`] turns paths into files with their formats ([`archive`] unpacks those that are packed together), [`load`] reads
+//! them, [`align`] moves logs of other clocks to where their collections are, [`grouping`] decides which belong to the same
+//! JVM, and [`Service`] is the result. Formats are recognised, never asked
 //! for. What cannot be read does not keep the rest from being read; it is named on standard error.
 
+mod align;
+mod archive;
 mod find;
 mod grouping;
 pub(crate) mod library;
 mod load;
 mod question;
+mod tar;
+mod zip;
 
 use std::path::{Path, PathBuf};
 
@@ -23,6 +28,7 @@ use crate::progress::Progress;
 use crate::terminal::Terminal;
 use crate::times::{self, TimePoint};
 
+pub(crate) use archive::Unpacked;
 pub(crate) use grouping::Traits;
 pub(crate) use load::Source;
 pub(crate) use question::Question;
@@ -67,6 +73,8 @@ pub(crate) struct Service {
     pub(crate) sources: Vec<Summary>,
     /// All of it together.
     pub(crate) recording: Recording,
+    /// Where the files are if they came in an archive, for as long as they may be read again.
+    pub(crate) unpacked: Vec<Unpacked>,
 }
 
 /// What a file gave.
@@ -80,6 +88,9 @@ pub(crate) struct Summary {
 /// The recordings among `paths` and in folders of them, each for itself and without reading it; `None` when there
 /// are other files as well, which have to be read to know what belongs together.
 pub(crate) fn recordings_only(paths: &[PathBuf]) -> Option<Vec<PathBuf>> {
+    if !find::are_plain(paths) {
+        return None;
+    }
     let found = find::find(paths);
     let recordings = found.items.into_iter().map(|item| match item {
         find::Item::Recording(path) => Some(path),
@@ -95,7 +106,9 @@ pub(crate) fn recordings_only(paths: &[PathBuf]) -> Option<Vec<PathBuf>> {
 pub(crate) fn services(paths: &[PathBuf], hints: &Hints, terminal: &Terminal) -> Result<Vec<Service>> {
     let options = hints.options(terminal)?;
     let progress = Progress::start();
-    let mut loaded = load::load(find::find(paths), &options, &progress);
+    let found = find::find(paths);
+    let unpacked = found.unpacked.clone();
+    let mut loaded = load::load(found, &options, &progress);
     let latencies = load_latencies(&hints.latency, &options, &progress)?;
     if loaded.sources.is_empty() && latencies.is_empty() {
         let last = loaded.refused.pop();
@@ -106,12 +119,15 @@ pub(crate) fn services(paths: &[PathBuf], hints: &Hints, terminal: &Terminal) ->
     let traits = load::traits(&loaded.sources);
     let groups = grouping::group(&traits);
     tell_strays(&groups, &traits, &loaded.sources);
-    add_latencies(assemble(groups, loaded.sources), latencies)
+    let mut services = add_latencies(assemble(groups, loaded.sources), latencies)?;
+    services.iter_mut().for_each(|service| service.unpacked.clone_from(&unpacked));
+    Ok(services)
 }
 
 /// Latencies named with `--latency` are wanted, so that a failure to read them is final.
 fn load_latencies(files: &[PathBuf], options: &LoadOptions, progress: &Progress) -> Result<Vec<Source>> {
-    let mut loaded = load::load(find::find(files), options, progress);
+    let found = find::find_latencies(files, options.latency_pattern.is_some());
+    let mut loaded = load::load(found, options, progress);
     match loaded.refused.pop() {
         Some(refusal) => bail!(refusal),
         None => Ok(loaded.sources),
@@ -165,7 +181,8 @@ pub(crate) fn file_name(path: &Path) -> String {
 
 impl Service {
     fn from_sources(sources: Vec<Source>) -> Service {
-        let mut service = Service { paths: Vec::new(), sources: Vec::new(), recording: Recording::default() };
+        let mut service =
+            Service { paths: Vec::new(), sources: Vec::new(), recording: Recording::default(), unpacked: Vec::new() };
         sources.into_iter().for_each(|source| service.add(source));
         service
     }

@@ -56,23 +56,32 @@ impl Reader for GcLog {
     }
 }
 
-/// Whether `head` has a line that only a collector writes. Other lines may come first: the log may be
+/// Whether `head` has a line that only a collector's log has. Other lines may come first: the log may be
 /// the standard output of the whole application.
 fn sniff(head: &[u8]) -> bool {
     let mut parser = Parser::default();
     let mut is_gc_log = false;
     for line in head.split(|byte| *byte == b'\n') {
-        parser.line(line, &mut |event| is_gc_log |= is_characteristic(event));
+        let has_brackets = line.starts_with(b"[");
+        parser.line(line, &mut |event| is_gc_log |= is_characteristic(event, has_brackets));
         if is_gc_log {
             return true;
         }
     }
-    parser.finish(&mut |event| is_gc_log |= is_characteristic(event));
+    parser.finish(&mut |event| is_gc_log |= is_characteristic(event, false));
     is_gc_log
 }
 
-fn is_characteristic(event: &Event<'_>) -> bool {
-    !matches!(event, Event::Detail | Event::Fact { .. } | Event::Note { .. } | Event::SafepointName(_))
+/// Whether only a log has it. What a JVM says of itself when it is asked (`jcmd PID GC.heap_info`, `Compiler.codecache`,
+/// `VM.info`) has the words of a log, but without decorations, and stops nothing.
+fn is_characteristic(event: &Event<'_>, is_decorated: bool) -> bool {
+    match event {
+        Event::Detail | Event::Fact { .. } | Event::Note { .. } | Event::SafepointName(_) => false,
+        Event::Collector(_) | Event::RegionSize(_) | Event::CodeCache { .. } | Event::CodeCacheFull { .. } => {
+            is_decorated
+        }
+        _ => true,
+    }
 }
 
 fn load(files: &[PathBuf], options: &LoadOptions) -> Result<Recording, LoadError> {

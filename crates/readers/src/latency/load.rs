@@ -6,7 +6,7 @@ use fathom_evidence::kinds::{loss, span};
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StrId};
 
-use crate::latency::parse::{Format, recognise};
+use crate::latency::parse::{Format, Lacking, lacking, recognise};
 use crate::latency::parse_pattern::Pattern;
 use crate::lines::{self, Line};
 use crate::{LoadError, LoadOptions, SNIFF_BYTES, input};
@@ -42,11 +42,25 @@ fn format(file: &Path, options: &LoadOptions) -> Result<Format, LoadError> {
     if let Some(pattern) = &options.latency_pattern {
         return Ok(Format::Pattern(Box::new(Pattern::new(pattern).map_err(unusable)?)));
     }
-    recognise(&input::head(file, SNIFF_BYTES)?).ok_or_else(|| {
-        unusable("no latencies found: expected CSV with a heading such as time,latency_ms, or an access log that ends with %D; \
-                  for other logs give --latency-pattern"
-            .to_owned())
-    })
+    let head = input::head(file, SNIFF_BYTES)?;
+    recognise(&head).ok_or_else(|| unusable(what_to_add(lacking(&head)).to_owned()))
+}
+
+/// What makes a file readable that is not.
+fn what_to_add(lacking: Lacking) -> &'static str {
+    match lacking {
+        Lacking::TimeTaken => {
+            "an access log without the time that requests took: add $request_time (nginx) or %D (Apache, Tomcat) as the \
+             last field of its format; where it stands elsewhere give --latency-pattern"
+        }
+        Lacking::Pattern => {
+            r#"lines of JSON: say where time and latency stand, for example --latency-pattern '"time":"(?<time>[^"]+)".*"duration_ms":(?<latency_ms>[0-9.]+)'"#
+        }
+        Lacking::Format => {
+            "no latencies found: expected CSV with a heading such as time,latency_ms, or an access log that ends with %D; \
+             for other logs give --latency-pattern"
+        }
+    }
 }
 
 struct Loader {

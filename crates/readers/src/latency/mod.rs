@@ -29,7 +29,8 @@ impl Reader for Latency {
     }
 
     fn sniff(&self, head: &[u8], _: &Path) -> bool {
-        parse::recognise(head).is_some()
+        // An access log without latencies is refused with advice, which no other reader could give.
+        parse::recognise(head).is_some() || parse::lacking(head) == parse::Lacking::TimeTaken
     }
 
     fn load(&self, files: &[PathBuf], options: &LoadOptions) -> Result<Recording, LoadError> {

@@ -86,6 +86,30 @@ pub(super) fn recognise(head: &[u8]) -> Option<Format> {
     heading.or_else(|| std::iter::once(first).chain(lines).take(LINES_TO_RECOGNISE).find_map(access))
 }
 
+/// What a file that begins with `head` would have to have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lacking {
+    /// It is an access log without the time that requests took.
+    TimeTaken,
+    /// Its lines are JSON, whose keys are anybody's.
+    Pattern,
+    /// It is something else.
+    Format,
+}
+
+/// Why a file that begins with `head` and is not recognised is not.
+pub(super) fn lacking(head: &[u8]) -> Lacking {
+    let lines = head.split(|byte| *byte == b'\n').map(trim).filter(|line| !line.is_empty());
+    let lines: Vec<&[u8]> = lines.take(LINES_TO_RECOGNISE).collect();
+    if lines.iter().any(|line| AccessLog::default().lacks_latency(line)) {
+        return Lacking::TimeTaken;
+    }
+    match lines.first() {
+        Some([b'{', b'"', ..]) => Lacking::Pattern,
+        _ => Lacking::Format,
+    }
+}
+
 fn access(line: &[u8]) -> Option<Format> {
     let mut log = AccessLog::default();
     log.request(line)?;
@@ -175,6 +199,18 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(duration_ns(text.as_bytes(), Unit::Millisecond), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_lacking() {
+        for (head, expected) in [
+            ("h - - [20/Nov/2026:06:30:00 +0000] \"GET / HTTP/1.1\" 200 12 \"-\" \"curl\"\n", Lacking::TimeTaken),
+            ("{\"ts\":\"2026-11-20T06:30:00Z\",\"status\":200}\n", Lacking::Pattern),
+            ("time,value\n1,2\n", Lacking::Format),
+            ("", Lacking::Format),
+        ] {
+            assert_eq!(lacking(head.as_bytes()), expected, "{head}");
         }
     }
 

@@ -23,7 +23,7 @@ impl AccessLog {
         let time_ns = self.time_ns(cursor.until(b']')?)?;
         cursor.expect(b" \"")?;
         let asked = cursor.until(b'"')?;
-        let last = trim(&line[memrchr(b' ', trim(line))?..]);
+        let last = taken(trim(&line[memrchr(b' ', trim(line))?..]));
         // Status and size stand before it; a log without the time taken ends with one of them.
         let fields = cursor.0.split(|byte| *byte == b' ').filter(|field| !field.is_empty());
         (fields.count() >= 3 && last.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')).then_some(())?;
@@ -32,11 +32,29 @@ impl AccessLog {
         request(time_ns, time_is, duration_ns(last, unit)?, method_and_path(asked))
     }
 
+    /// Whether a line is of an access log that does not say how long the request took.
+    pub(super) fn lacks_latency(&mut self, line: &[u8]) -> bool {
+        let mut cursor = Cursor(line);
+        let Some(_) = cursor.until(b'[') else { return false };
+        let has_time = cursor.until(b']').and_then(|time| self.time_ns(time)).is_some();
+        let mut asked = || cursor.expect(b" \"").and_then(|()| cursor.until(b'"'));
+        let has_status = asked().is_some() && cursor.0.trim_ascii_start().first().is_some_and(u8::is_ascii_digit);
+        has_time && has_status && self.request(line).is_none()
+    }
+
     fn time_ns(&mut self, text: &[u8]) -> Option<i64> {
         let mut cursor = Cursor(text);
         let ns = self.times.read(&mut cursor).or_else(|| clf_time_ns(&mut cursor))?;
         cursor.is_done().then_some(ns)
     }
+}
+
+/// `0.012` of `rt=0.012`, `request_time=0.012` and `"0.012"`, as formats of nginx often have it.
+fn taken(field: &[u8]) -> &[u8] {
+    let bare = |text: &'_ [u8]| -> usize { text.iter().take_while(|byte| **byte == b'"').count() };
+    let value = memchr(b'=', field).map_or(field, |at| &field[at + 1..]);
+    let value = &value[bare(value)..];
+    value.strip_suffix(b"\"").unwrap_or(value)
 }
 
 /// `GET /path` of `GET /path?query HTTP/1.1`.
@@ -49,6 +67,19 @@ fn method_and_path(asked: &[u8]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_without_the_time_taken() {
+        for (line, lacks) in [
+            (r#"1.2.3.4 - - [20/Nov/2026:06:30:00 +0000] "GET / HTTP/1.1" 200 123 "-" "curl/8""#, true),
+            (r#"1.2.3.4 - - [20/Nov/2026:06:30:00 +0000] "GET / HTTP/1.1" 200 123"#, true),
+            (r#"1.2.3.4 - - [20/Nov/2026:06:30:00 +0000] "GET / HTTP/1.1" 200 123 45"#, false),
+            (r#"[2026-11-20T06:30:00Z] "x" is not one"#, false),
+            ("[0.005s][info][gc] Using G1", false),
+        ] {
+            assert_eq!(AccessLog::default().lacks_latency(line.as_bytes()), lacks, "{line}");
+        }
+    }
 
     #[test]
     fn lines_of_access_logs() {
@@ -67,6 +98,10 @@ mod tests {
                 Some((T, 1_000_000_000, "GET /")),
             ),
             (r#"h - - [20/Nov/2026:06:30:00 +0000] "-" 408 - 12"#, Some((T, 12_000, "-"))),
+            (
+                r#"h - - [20/Nov/2026:06:30:01 +0000] "GET / HTTP/1.1" 200 5 "-" "agent" rt=1.000"#,
+                Some((T, 1_000_000_000, "GET /")),
+            ),
             (r#"1.2.3.4 - - [20/Nov/2026:06:30:00 +0000] "GET / HTTP/1.1" 200 123"#, None),
             (r#"1.2.3.4 - - [20/Foo/2026:06:30:00 +0000] "GET / HTTP/1.1" 200 123 4"#, None),
             (r#"1.2.3.4 - - [20/Nov/2026:06:30:00 +0000] "GET / HTTP/1.1" 200 123 99999999999999999999"#, None),
