@@ -4,6 +4,7 @@
 //! otherwise, its address begins with a random token, and requests for another host's name or from another site's
 //! page are refused (a page of any site can make a browser ask 127.0.0.1). It only reads.
 
+mod connections;
 mod guard;
 mod routes;
 mod shelf;
@@ -14,7 +15,9 @@ use std::sync::Arc;
 
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
+use tokio::signal::unix::{SignalKind, signal};
 
+use connections::Limits;
 pub use shelf::{Entry, Library, LoadError, Shelf};
 
 /// Threads that wait for connections; the work is done by others.
@@ -53,11 +56,12 @@ impl Server {
             .enable_io()
             .enable_time()
             .build()?;
+        let limits = Limits::default();
         let router = routes::router(guard::Guard::new(self.address, self.token), shelf);
         runtime.block_on(async {
             let listener = TcpListener::from_std(self.listener)?;
             tokio::select! {
-                served = async { axum::serve(listener, router).await } => served,
+                served = connections::serve(listener, router, &limits) => served,
                 () = ended => Ok(()),
             }
         })?;
@@ -66,13 +70,21 @@ impl Server {
         Ok(())
     }
 
-    /// Serves until Ctrl-C.
+    /// Serves until Ctrl-C or SIGTERM.
     pub fn serve_until_interrupted(self, shelf: Arc<Shelf>) -> io::Result<()> {
         self.serve(shelf, async {
-            // If it cannot be listened for, the signal ends the program as it always does.
-            if tokio::signal::ctrl_c().await.is_err() {
-                std::future::pending::<()>().await;
+            tokio::select! {
+                () = asked_by(SignalKind::interrupt()) => {}
+                () = asked_by(SignalKind::terminate()) => {}
             }
         })
+    }
+}
+
+async fn asked_by(kind: SignalKind) {
+    match signal(kind) {
+        Ok(mut signal) => drop(signal.recv().await),
+        // One that cannot be listened for ends the program as it always does.
+        Err(_) => std::future::pending().await,
     }
 }
