@@ -11,6 +11,7 @@ pub mod held_up;
 pub mod io_limit;
 pub mod shortage;
 pub mod stacks;
+pub mod waits;
 
 /// The middle value; none of no values.
 pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {

@@ -148,11 +148,12 @@ fn of_class(class: &str) -> Option<Cell> {
     CLASSES.iter().find(|(begins, _)| simple.starts_with(begins) && !is_condition).map(|row| row.1)
 }
 
-/// What a wait in the kernel is by its kind, where the JVM says nothing of it: a disk, or a page. Others end with work
-/// that comes, or not: nobody can say.
-pub(crate) fn of_kernel_wait(view: &View<'_>, blocked: &Span) -> Cell {
-    match view.recording.text(blocked.name) {
-        "page_fault" => Cell::Blocked(Wait::PageFault),
+/// What a wait in the kernel is by its kind or its frames, where the JVM says nothing of it: a page, the resolver of names.
+/// Others end with work that comes, or not: nobody can say.
+pub(crate) fn of_kernel_wait(view: &View<'_>, blocked: &Span, of_frames: Option<Cell>) -> Cell {
+    match (view.recording.text(blocked.name), of_frames) {
+        ("page_fault", _) => Cell::Blocked(Wait::PageFault),
+        (_, Some(cell @ (NAME_LOOKUP | POOL))) => cell,
         _ => Cell::Unknown,
     }
 }

@@ -37,7 +37,10 @@ pub(crate) fn of(view: &View<'_>) -> ByThread {
         let of_frames = waits.of_frames(call.stack_id);
         add(&mut told, row, call, waits::of_call(view, call, of_frames));
     });
-    each(view, span::BLOCKED, |row, wait| add(&mut told, row, wait, waits::of_kernel_wait(view, wait)));
+    each(view, span::BLOCKED, |row, wait| {
+        let of_frames = waits.of_frames(wait.stack_id);
+        add(&mut told, row, wait, waits::of_kernel_wait(view, wait, of_frames));
+    });
     for kind in [span::SOCKET_READ, span::SOCKET_WRITE] {
         each(view, kind, |row, socket| add_socket(view, &mut told, row, socket));
     }

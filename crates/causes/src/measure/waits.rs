@@ -1,0 +1,61 @@
+//! Waits of the application's threads, by the frame that tells what they waited for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fathom_evidence::StackId;
+use fathom_timeline::{Cell, Intervals, Wait, telling_frame};
+
+use crate::case::Case;
+
+/// Waits for one thing.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Waits {
+    /// How many.
+    pub count: usize,
+    /// Their length in all, in ns.
+    pub total_ns: i64,
+    /// The longest of them, in ns.
+    pub longest_ns: i64,
+    /// Where the longest of them was.
+    pub stack: StackId,
+}
+
+impl Waits {
+    /// Their mean length, in ns.
+    pub fn mean_ns(&self) -> f64 {
+        self.total_ns as f64 / self.count.max(1) as f64
+    }
+}
+
+/// Waits of one kind that touch some time, by the frame that tells what was waited for. A wait that a stop cuts into two
+/// segments is one wait.
+pub fn by_frame(case: &Case<'_>, time: &Intervals, wait: Wait) -> BTreeMap<String, Waits> {
+    let recording = case.recording();
+    let within = |from_ns: i64, to_ns: i64| time.touches(from_ns, to_ns);
+    let waits = case.analysis.account.waits(case.view()).filter(|(_, segment)| segment.state == Cell::Blocked(wait));
+    let rows: BTreeSet<u32> =
+        waits.filter(|(_, s)| within(s.from_ns, s.to_ns)).filter_map(|(_, segment)| segment.row).collect();
+    let mut found: BTreeMap<String, Waits> = BTreeMap::new();
+    for span in rows.into_iter().map(|row| recording.spans.row(row as usize)) {
+        let frame = telling_frame(recording, span.stack_id).unwrap_or("");
+        let waits = found.entry(frame.to_owned()).or_default();
+        waits.count += 1;
+        waits.total_ns = waits.total_ns.saturating_add(span.duration_ns.max(0));
+        if span.duration_ns >= waits.longest_ns {
+            (waits.longest_ns, waits.stack) = (span.duration_ns, span.stack_id);
+        }
+    }
+    found
+}
+
+/// Those of the slow time that took longest in all, with the frame that tells what was waited for.
+pub fn most(case: &Case<'_>, wait: Wait) -> Option<(String, Waits)> {
+    by_frame(case, &case.slow.time, wait).into_iter().max_by_key(|(frame, waits)| (waits.total_ns, frame.clone()))
+}
+
+/// The mean length of such waits in the quiet time, in ns: 0 where all were too short to be recorded, none where there is no
+/// quiet time in this recording.
+pub fn mean_before_ns(case: &Case<'_>, wait: Wait, frame: &str) -> Option<f64> {
+    let quiet = case.quiet.as_ref().filter(|quiet| std::ptr::eq(quiet.view, case.slow.view))?;
+    Some(by_frame(case, &quiet.time, wait).get(frame).map_or(0.0, Waits::mean_ns))
+}
