@@ -1,0 +1,94 @@
+//! Threads wait for a connection (or another object) of a pool in which all are in use.
+
+use fathom_evidence::kinds::span;
+use fathom_timeline::{Cell, Root, Wait};
+
+use crate::measure::absence;
+use crate::measure::waits::{self, Waits};
+use crate::{Case, Cause, Evidence, Finding, Standing, say};
+
+pub(crate) static CAUSE: Cause = Cause {
+    id: "connection_pool_exhausted",
+    readme: include_str!("README.md"),
+    refines: &[],
+    has_lab: false,
+    collectors: &["jfr"],
+    actions: &[
+        "give connections back earlier: nothing slow, no call of another service and no page of results between taking one and \
+         giving it back",
+        "look for one that is never given back: HikariCP's leakDetectionThreshold, DBCP's logAbandoned",
+        "a larger pool (maximumPoolSize, maxTotal), if the server behind it has room for more at once",
+    ],
+    decide,
+};
+
+/// Those that have the connections wait themselves for this part of the time: then that comes first.
+const MUCH: f64 = 0.5;
+
+/// As many threads as this wait in a pool all the time only if it is too small all the time.
+const HALF_A_THREAD: f64 = 0.5;
+
+fn decide(case: &Case<'_>) -> Finding {
+    let waiting = case.cell_evidence("threads waiting for an object of a pool", "threads", is_ours);
+    let Some((pool, waits)) = waits::most(case, Wait::Pool) else {
+        return absence::of_waits(case, "jdk.ThreadPark", "waits for an object of a pool");
+    };
+    let before = waits::mean_before_ns(case, Wait::Pool, &pool);
+    let mean = mean(case, &pool, &waits, before);
+    let text = says(&waiting, &pool, &waits, before);
+    if waiting.baseline.is_some_and(|before| waiting.value <= before) {
+        let text = format!("{text}: no more than before");
+        // What it is compared with may have been as bad.
+        let finding = match waits.total_ns as f64 >= HALF_A_THREAD * case.slow.time.total_ns() as f64 && case.is_slow() {
+            true => Finding::unknown(&text, "fathom explain … --baseline RECORDING"),
+            false => Finding::absent(text),
+        };
+        return finding.with(waiting).with(mean);
+    }
+    let on_a_service = part_on_a_service(case);
+    let text = match on_a_service >= MUCH {
+        true => format!("{text}; in {} of that time users of connections waited for a service", say::percent(on_a_service)),
+        false => text,
+    };
+    // Whoever has the connections may have waited for a CPU.
+    let standing = if case.taken_by_others().is_some() { Standing::Faint } else { Standing::Seen };
+    let mut finding = Finding::new(standing, text).with(waiting).with(mean).claiming(case, is_ours);
+    if on_a_service >= MUCH {
+        finding.chain.push("slow_downstream");
+    }
+    finding
+}
+
+fn is_ours(cell: Cell) -> bool {
+    cell == Cell::Blocked(Wait::Pool)
+}
+
+/// The part of the waiting in which somebody waited for the service behind the pool.
+fn part_on_a_service(case: &Case<'_>) -> f64 {
+    let is_on_a_service = |root: &Root| root.segment.state == Cell::Blocked(Wait::Socket);
+    let waits = case.resolved().iter().filter(|piece| piece.wait == Wait::Pool);
+    let (on_a_service, all) = waits.fold((0.0, 0.0), |(part, all), piece| {
+        let is_one = piece.root.as_ref().is_some_and(is_on_a_service);
+        (part + if is_one { piece.waiting_ns } else { 0.0 }, all + piece.waiting_ns)
+    });
+    if all > 0.0 { on_a_service / all } else { 0.0 }
+}
+
+fn says(waiting: &Evidence, pool: &str, waits: &Waits, before: Option<f64>) -> String {
+    let earlier = waiting.baseline.map_or(String::new(), |before| format!(" (before: {})", say::number(before)));
+    let usual = before
+        .filter(|before| *before > 0.0)
+        .map_or(String::new(), |before| format!(" instead of {}", say::time(before)));
+    format!(
+        "{} threads wait for an object of a pool on average{earlier}; most in {pool}: {}, mean {}{usual}, longest {}",
+        say::number(waiting.value),
+        say::count(waits.count, "wait"),
+        say::time(waits.mean_ns()),
+        say::time(waits.longest_ns as f64)
+    )
+}
+
+fn mean(case: &Case<'_>, pool: &str, waits: &Waits, before: Option<f64>) -> Evidence {
+    let mean = case.evidence(&format!("mean wait in {pool}"), (waits.mean_ns(), before), "ns", "spans");
+    Evidence { stack: case.stack_text(waits.stack, 12), ..mean.of(&[span::PARK, span::MONITOR_WAIT]) }
+}
