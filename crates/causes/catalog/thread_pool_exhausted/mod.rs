@@ -1,0 +1,179 @@
+//! Threads wait for results of an executor whose workers are all busy, so that work stands in its queue.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fathom_evidence::kinds::{event, span};
+use fathom_evidence::StackId;
+use fathom_timeline::{Cell, Wait};
+
+use crate::case::Side;
+use crate::cause::Claim;
+use crate::measure::absence;
+use crate::measure::waits;
+use crate::{Case, Cause, Evidence, Finding, Standing, say};
+
+pub(crate) static CAUSE: Cause = Cause {
+    id: "thread_pool_exhausted",
+    readme: include_str!("README.md"),
+    refines: &[],
+    has_lab: false,
+    collectors: &["jfr"],
+    actions: &[
+        "shorten what the workers do: their stack is in the evidence",
+        "keep what waits (for services, locks, files) out of an executor of a few threads, or give it one of its own",
+        "more workers, if there are CPUs for them; a queue with a limit says no early instead of late",
+    ],
+    decide,
+};
+
+/// Workers that are at work for this part of the time have no room for more: by then what arrives mostly stands in line.
+const BUSY: f64 = 0.9;
+
+/// A worker that was seen at work for less than this part of the time may have been idle: too short parks are not recorded.
+const SEEN: f64 = 0.5;
+
+/// What a worker of an executor runs below.
+const WORKERS: &[&str] =
+    &["java.util.concurrent.ThreadPoolExecutor.runWorker", "java.util.concurrent.ForkJoinWorkerThread.run"];
+
+/// An executor with what its workers did in the slow time.
+struct Pool {
+    /// What the names of its threads begin with.
+    name: String,
+    workers: BTreeSet<i64>,
+    /// The part of the workers' time in which they were seen to run or to wait for something.
+    seen: f64,
+    /// The part of it in which they had nothing to do.
+    idle: f64,
+    /// Where they were seen most.
+    stack: StackId,
+}
+
+fn decide(case: &Case<'_>) -> Finding {
+    let waiting = case.cell_evidence("threads waiting for results of other threads", "threads", is_ours);
+    let Some((call, waits)) = waits::most(case, Wait::Task) else {
+        return absence::of_waits(case, "jdk.ThreadPark", "waits for results of other threads");
+    };
+    let pools = pools(case);
+    let is_full = |pool: &&Pool| pool.idle <= 1.0 - BUSY && pool.seen >= SEEN;
+    let Some(pool) = pools.iter().filter(is_full).max_by(|a, b| a.seen.total_cmp(&b.seen)) else {
+        return no_full_pool(&pools).with(waiting);
+    };
+    // Each worker serves one at a time: the others stand in line.
+    let workers = pool.workers.len() as f64;
+    let in_line = |threads: f64| (threads - workers).max(0.0);
+    let grown = in_line(waiting.value) - waiting.baseline.map_or(0.0, in_line);
+    if grown <= 0.0 {
+        let says = format!(
+            "{} threads wait for results of other threads, no more than {} has workers ({workers})",
+            say::number(waiting.value),
+            pool.name
+        );
+        return Finding::absent(says).with(waiting);
+    }
+    let text = format!(
+        "all {workers} workers of {} were busy ({} of their time seen at work), and {} threads waited for results on average, \
+         so that {} stood in line; most in {call}: {}, mean {}, longest {}",
+        pool.name,
+        say::percent(pool.seen),
+        say::number(waiting.value),
+        say::number(in_line(waiting.value)),
+        say::count(waits.count, "wait"),
+        say::time(waits.mean_ns()),
+        say::time(waits.longest_ns as f64)
+    );
+    // That the work that was waited for stood in the queue of just this executor nobody recorded.
+    let mut finding = Finding::new(Standing::Indicated, text).with(waiting).with(at_work(case, pool));
+    finding.claims.push(Claim::part(Cell::Blocked(Wait::Task), grown * case.excess().slow_ns));
+    finding
+}
+
+fn is_ours(cell: Cell) -> bool {
+    cell == Cell::Blocked(Wait::Task)
+}
+
+fn at_work(case: &Case<'_>, pool: &Pool) -> Evidence {
+    let says = format!("part of the time in which the workers of {} were seen at work", pool.name);
+    let evidence = case.evidence(&says, (pool.seen, None), "ratio", "samples");
+    Evidence { stack: case.stack_text(pool.stack, 12), ..evidence.of(&[event::CPU, event::EXECUTION]) }
+}
+
+/// Without a full executor: one with free workers excludes it, an unknown one does not.
+fn no_full_pool(pools: &[Pool]) -> Finding {
+    match pools.iter().min_by(|a, b| a.idle.total_cmp(&b.idle)).filter(|pool| pool.idle > 1.0 - BUSY) {
+        Some(pool) => Finding::absent(format!(
+            "the busiest executor, {}, had nothing to do for {} of its workers' time",
+            pool.name,
+            say::percent(pool.idle)
+        )),
+        None => Finding::needs_kernel("threads wait for results, but what the workers of executors did was not recorded"),
+    }
+}
+
+/// The executors of the recording: threads whose names differ in a number at their end only, and of which one was seen below
+/// the loop of a worker. Threads that wait for the results themselves are not who they wait for.
+fn pools(case: &Case<'_>) -> Vec<Pool> {
+    let mut names: BTreeMap<&str, BTreeSet<i64>> = BTreeMap::new();
+    for (tid, _) in case.recording().threads.iter() {
+        names.entry(stem(case.thread_name(tid))).or_default().insert(tid);
+    }
+    let workers = workers_seen(case);
+    let is_pool = |name: &str, tids: &BTreeSet<i64>| !name.is_empty() && tids.iter().any(|tid| workers.contains(tid));
+    let pools = names.into_iter().filter(|(name, tids)| is_pool(name, tids));
+    pools.map(|(name, workers)| Pool::of(case, name, workers)).collect()
+}
+
+/// A name without the number at its end.
+fn stem(name: &str) -> &str {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    if stem.len() == name.len() { "" } else { stem }
+}
+
+/// Threads that were seen below the loop of a worker, in samples or in their waits for work.
+fn workers_seen(case: &Case<'_>) -> BTreeSet<i64> {
+    let recording = case.recording();
+    let mut known: BTreeMap<StackId, bool> = BTreeMap::new();
+    let mut is_worker = |stack: StackId| {
+        let is_below = || crate::measure::stacks::is_below(recording, stack, WORKERS);
+        *known.entry(stack).or_insert_with(is_below)
+    };
+    let samples = [event::CPU, event::EXECUTION].into_iter().flat_map(|event| case.view().samples(event));
+    let mut found: BTreeSet<i64> = samples.filter(|s| is_worker(s.stack_id)).map(|sample| sample.tid).collect();
+    let parks = case.view().spans(span::PARK);
+    found.extend(parks.filter(|park| is_worker(park.stack_id)).map(|park| park.tid));
+    found
+}
+
+impl Pool {
+    fn of(case: &Case<'_>, name: &str, workers: BTreeSet<i64>) -> Pool {
+        let all_ns = case.slow.time.total_ns() as f64 * workers.len() as f64;
+        let (mut waited_ns, mut idle_ns) = (0.0, 0.0);
+        for (_, told) in case.analysis.account.partition.told().filter(|(tid, _)| workers.contains(tid)) {
+            for segment in told {
+                let ns = segment.within_ns(&case.slow.time) as f64;
+                match segment.state {
+                    // Whoever waits for a result himself is not who the others wait for.
+                    Cell::Idle | Cell::Unknown | Cell::Blocked(Wait::Unnamed | Wait::Task) => idle_ns += ns,
+                    _ => waited_ns += ns,
+                }
+            }
+        }
+        let (sampled_ns, stack) = sampled(&case.slow, &workers);
+        let part = |ns: f64| (ns / all_ns.max(1.0)).min(1.0);
+        Pool { name: format!("{name}N"), seen: part(waited_ns + sampled_ns), idle: part(idle_ns), workers, stack }
+    }
+}
+
+/// For how long threads ran, by the kind of samples that saw most of it, and where most.
+fn sampled(side: &Side<'_>, tids: &BTreeSet<i64>) -> (f64, StackId) {
+    let of = |event: &str| {
+        let mut stacks: BTreeMap<StackId, f64> = BTreeMap::new();
+        for sample in side.samples(event).filter(|sample| tids.contains(&sample.tid)) {
+            *stacks.entry(sample.stack_id).or_default() += sample.weight_ns.max(0) as f64;
+        }
+        let most = stacks.iter().max_by(|a, b| a.1.total_cmp(b.1)).map_or(StackId(0), |(stack, _)| *stack);
+        (0.0 + stacks.values().sum::<f64>(), most)
+    };
+    let (cpu, execution) = (of(event::CPU), of(event::EXECUTION));
+    if cpu.0 >= execution.0 { cpu } else { execution }
+}
