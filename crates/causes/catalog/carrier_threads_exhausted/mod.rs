@@ -1,0 +1,150 @@
+//! Virtual threads whose answers are there wait for a carrier: all of them are busy.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fathom_evidence::kinds::{event, span};
+use fathom_evidence::tables::Span;
+use fathom_evidence::{StackId, StrId};
+use fathom_timeline::{BUCKET_NS, Cell, Intervals, Wait};
+
+use crate::case::Side;
+use crate::cause::{Claim, ThreadTime};
+use crate::measure::{absence, stacks};
+use crate::{Case, Cause, Evidence, Finding, Standing, say};
+
+pub(crate) static CAUSE: Cause = Cause {
+    id: "carrier_threads_exhausted",
+    readme: include_str!("README.md"),
+    refines: &["slow_downstream"],
+    has_lab: false,
+    collectors: &["jfr"],
+    actions: &[
+        "move what computes for long to an executor of platform threads: its stack is in the evidence",
+        "up to JDK 23, replace synchronized around waits by a ReentrantLock: a thread that waits inside keeps its carrier",
+        "more carriers (-Djdk.virtualThreadScheduler.parallelism), if there are CPUs that nobody uses",
+    ],
+    decide,
+};
+
+/// Carriers that are busy for this part of the time have none free when one is wanted, mostly.
+const BUSY: f64 = 0.8;
+
+/// By so much more than before, or it is as usual.
+const MORE: f64 = 0.2;
+
+/// Below this a virtual thread runs.
+const MOUNTED: &[&str] = &["java.lang.VirtualThread.run"];
+
+fn decide(case: &Case<'_>) -> Finding {
+    let reads: Vec<Span> = reads(&case.slow).collect();
+    if reads.is_empty() {
+        return absence::of_waits(case, "jdk.SocketRead", "waits of virtual threads");
+    }
+    let Some((busy, before, stack)) = busy(case) else {
+        return Finding::needs_jfr("virtual threads wait, but how busy their carriers are was not recorded");
+    };
+    let evidence = case.evidence("part of the time in which the carriers were busy", (busy, before), "ratio", "samples");
+    let evidence = Evidence { stack: case.stack_text(stack, 12), ..evidence.of(&[event::CPU, event::EXECUTION]) };
+    if busy < BUSY {
+        let says = format!("carriers of virtual threads were busy for {} of the time", say::percent(busy));
+        return Finding::absent(says).with(evidence);
+    }
+    let usual = usual_ns(case);
+    let claims = late(&reads, &usual);
+    let late_ns: f64 = claims.values().map(|time| time.total_ns() as f64).sum();
+    let text = format!(
+        "carriers of virtual threads were busy for {} of the time{}, so that {} of virtual threads ended {} late on average, when a \
+         carrier was free",
+        say::percent(busy),
+        before.map_or(String::new(), |before| format!(" (before: {})", say::percent(before))),
+        say::count(reads.len(), "read"),
+        say::time(late_ns / reads.len() as f64),
+    );
+    let is_new = before.is_none_or(|before| busy >= before + MORE);
+    let mut finding =
+        Finding::new(if is_new { Standing::Indicated } else { Standing::Faint }, text).with(evidence);
+    finding.claims.push(Claim::during(Cell::Blocked(Wait::Socket), claims));
+    finding
+}
+
+/// Reads of virtual threads.
+fn reads<'a>(side: &'a Side<'_>) -> impl Iterator<Item = Span> + 'a {
+    side.spans(span::SOCKET_READ).filter(|read| read.tid < 0 && side.view.is_service(read))
+}
+
+/// How long a read from each service took before, in ns.
+fn usual_ns(case: &Case<'_>) -> BTreeMap<StrId, f64> {
+    // Names are numbers of one recording.
+    let same = case.quiet.as_ref().filter(|quiet| std::ptr::eq(quiet.view, case.slow.view));
+    let mut sums: BTreeMap<StrId, (f64, f64)> = BTreeMap::new();
+    for read in same.into_iter().flat_map(reads) {
+        let sum = sums.entry(read.name).or_default();
+        *sum = (sum.0 + read.duration_ns.max(0) as f64, sum.1 + 1.0);
+    }
+    sums.into_iter().map(|(name, (ns, count))| (name, ns / count)).collect()
+}
+
+/// The end of each read, beyond what the service usually takes.
+fn late(reads: &[Span], usual_ns: &BTreeMap<StrId, f64>) -> ThreadTime {
+    let mut late: BTreeMap<i64, Vec<(i64, i64)>> = BTreeMap::new();
+    for read in reads {
+        let from_ns = read.time_ns.saturating_add(usual_ns.get(&read.name).copied().unwrap_or(0.0) as i64);
+        if from_ns < read.end_ns() {
+            late.entry(read.tid).or_default().push((from_ns, read.end_ns()));
+        }
+    }
+    late.into_iter().map(|(tid, time)| (tid, Intervals::union(time))).collect()
+}
+
+/// How busy the carriers were, now and before, and with what most: by samples of what runs on them, else the whole process
+/// fills the CPUs.
+fn busy(case: &Case<'_>) -> Option<(f64, Option<f64>, StackId)> {
+    let slow = Mounted::of(case, &case.slow);
+    let quiet = case.quiet.as_ref().map(|quiet| Mounted::of(case, quiet).busy());
+    let account = &case.analysis.account;
+    let by_cpu = account.process_cpu_ns.as_ref().zip(account.cpus).map(|(process, cpus)| {
+        let (now, before) = case.mean(process);
+        let part = |ns: f64| ns / BUCKET_NS as f64 / cpus;
+        (part(now), before.map(part), slow.most)
+    });
+    let by_samples = (slow.ns > 0.0).then(|| (slow.busy(), quiet, slow.most));
+    match (by_samples, by_cpu) {
+        (Some(samples), Some(cpu)) => Some(if cpu.0 > samples.0 { cpu } else { samples }),
+        (samples, cpu) => samples.or(cpu),
+    }
+}
+
+/// What was seen of threads that run virtual ones.
+struct Mounted {
+    ns: f64,
+    carriers: usize,
+    seconds: f64,
+    most: StackId,
+}
+
+impl Mounted {
+    fn of(case: &Case<'_>, side: &Side<'_>) -> Mounted {
+        let mut known: BTreeMap<StackId, bool> = BTreeMap::new();
+        let mut weights: BTreeMap<StackId, f64> = BTreeMap::new();
+        let recording = side.view.recording;
+        let mut is_mounted = |stack: StackId| {
+            *known.entry(stack).or_insert_with(|| stacks::is_below(recording, stack, MOUNTED))
+        };
+        let mut carriers: BTreeSet<i64> = BTreeSet::new();
+        for sample in [event::CPU, event::EXECUTION].into_iter().flat_map(|event| side.samples(event)) {
+            if is_mounted(sample.stack_id) {
+                *weights.entry(sample.stack_id).or_default() += sample.weight_ns.max(0) as f64;
+                carriers.extend((sample.tid > 0).then_some(sample.tid));
+            }
+        }
+        let most = weights.iter().max_by(|a, b| a.1.total_cmp(b.1)).map_or(StackId(0), |(stack, _)| *stack);
+        // Samples of some recorders name the virtual thread: there are as many carriers as CPUs, then.
+        let cpus = case.analysis.account.cpus.unwrap_or(1.0) as usize;
+        let carriers = if carriers.is_empty() { cpus } else { carriers.len() };
+        Mounted { ns: 0.0 + weights.values().sum::<f64>(), carriers, seconds: side.seconds(), most }
+    }
+
+    fn busy(&self) -> f64 {
+        (self.ns / 1e9 / self.seconds / self.carriers.max(1) as f64).min(1.0)
+    }
+}
