@@ -6,7 +6,7 @@ use crate::{Case, Cause, Finding};
 pub(crate) static CAUSE: Cause = Cause {
     id: "block_device_slow",
     readme: include_str!("README.md"),
-    refines: &[],
+    refines: &["file_sync_slow"],
     has_lab: true,
     collectors: &["block", "system_calls"],
     actions: &["fewer requests in flight, or a faster device"],

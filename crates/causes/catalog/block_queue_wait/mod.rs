@@ -7,7 +7,7 @@ use crate::{Case, Cause, Finding};
 pub(crate) static CAUSE: Cause = Cause {
     id: "block_queue_wait",
     readme: include_str!("README.md"),
-    refines: &[],
+    refines: &["file_sync_slow"],
     has_lab: true,
     collectors: &["block", "system_calls"],
     actions: &["more request structures (nr_requests) or queue depth, another scheduler, fewer writers at once"],

@@ -1,0 +1,139 @@
+//! Threads wait until the kernel has written a file through to the disk: `fsync` and its like.
+
+use std::collections::BTreeMap;
+
+use fathom_evidence::kinds::span;
+use fathom_evidence::tables::Span;
+use fathom_timeline::{Intervals, Wait};
+
+use crate::case::Side;
+use crate::measure::{absence, block};
+use crate::{Case, Cause, Evidence, Finding, Standing, say};
+
+pub(crate) static CAUSE: Cause = Cause {
+    id: "file_sync_slow",
+    readme: include_str!("README.md"),
+    refines: &[],
+    has_lab: false,
+    collectors: &["jfr", "system_calls"],
+    actions: &[
+        "write through once for many requests (group commit), or after the answer where a loss can be borne",
+        "put files that are written through on a device of their own: others' writes to the same file system are waited for too",
+    ],
+    decide,
+};
+
+/// System calls that return when data is on the disk.
+const CALLS: &[&str] = &["fsync", "fdatasync", "msync", "sync_file_range", "syncfs", "sync"];
+
+/// Times more of it, in number or in length, than before: less is what a change of load does to any disk.
+const GREW: f64 = 1.5;
+
+/// What is known of such waits on one side.
+#[derive(Default)]
+struct Syncs {
+    waits: Vec<Span>,
+    seconds: f64,
+}
+
+impl Syncs {
+    fn of(case: &Case<'_>, side: &Side<'_>) -> Syncs {
+        let is_sync = |wait: &Span| match side.view.recording.text(wait.kind) {
+            span::FILE_FORCE => true,
+            span::SYSTEM_CALL => CALLS.contains(&side.view.recording.text(wait.name).split(' ').next().unwrap_or("")),
+            _ => false,
+        };
+        let waits: Vec<Span> = block::victims(case, side).map(|(_, wait)| wait).filter(is_sync).collect();
+        // The kernel sees all calls, the JVM some of the same: one of the two is enough.
+        let is_call = |wait: &Span| side.view.recording.text(wait.kind) == span::SYSTEM_CALL;
+        let has_calls = waits.iter().any(is_call);
+        let waits = waits.into_iter().filter(|wait| is_call(wait) == has_calls).collect();
+        Syncs { waits, seconds: side.seconds() }
+    }
+
+    fn total_ns(&self) -> f64 {
+        0.0 + self.waits.iter().map(|wait| wait.duration_ns.max(0) as f64).sum::<f64>()
+    }
+
+    fn mean_ns(&self) -> f64 {
+        self.total_ns() / self.waits.len().max(1) as f64
+    }
+
+    fn per_second(&self) -> f64 {
+        self.waits.len() as f64 / self.seconds
+    }
+}
+
+fn decide(case: &Case<'_>) -> Finding {
+    let slow = Syncs::of(case, &case.slow);
+    let Some(longest) = slow.waits.iter().max_by_key(|wait| wait.duration_ns) else {
+        return absence::of_waits(case, "jdk.FileForce", "waits for files to be written through");
+    };
+    let quiet = case.quiet.as_ref().map(|quiet| Syncs::of(case, quiet));
+    let evidence = evidence(case, &slow, quiet.as_ref(), longest);
+    let text = says(case, &slow, quiet.as_ref(), longest);
+    let (more, longer) = grown(&slow, quiet.as_ref());
+    if !more && !longer {
+        return Finding::absent(format!("{text}: no more than before")).with_all(evidence);
+    }
+    // Without any to compare with nobody knows that it is more than usual; the device's requests then say more.
+    let has_usual = quiet.as_ref().is_some_and(|quiet| !quiet.waits.is_empty() || !block::is_recorded(case));
+    let standing = if has_usual { Standing::Seen } else { Standing::Faint };
+    let mut finding = Finding::new(standing, text).with_all(evidence);
+    finding.claims = block::claims_of(slow.waits.iter().map(|wait| {
+        let time = Intervals::union(vec![(wait.time_ns, wait.end_ns())]);
+        (Wait::File, wait.tid, time)
+    }));
+    if longer && block::is_recorded(case) {
+        finding.chain.push("block_device_slow");
+    }
+    finding
+}
+
+/// Whether there are more of them than before, and whether each takes longer.
+fn grown(slow: &Syncs, quiet: Option<&Syncs>) -> (bool, bool) {
+    match quiet {
+        Some(quiet) if !quiet.waits.is_empty() => {
+            (slow.per_second() >= GREW * quiet.per_second(), slow.mean_ns() >= GREW * quiet.mean_ns())
+        }
+        // There were none, or none that was long enough to be recorded.
+        _ => (true, true),
+    }
+}
+
+fn says(case: &Case<'_>, slow: &Syncs, quiet: Option<&Syncs>, longest: &Span) -> String {
+    let quiet = quiet.filter(|quiet| !quiet.waits.is_empty());
+    let before = |value: &dyn Fn(&Syncs) -> String| quiet.map_or(String::new(), |quiet| format!(" ({} before)", value(quiet)));
+    format!(
+        "files were written through {} times per second{}, mean {}{}, longest {}{}",
+        say::number(slow.per_second()),
+        before(&|side| say::number(side.per_second())),
+        say::time(slow.mean_ns()),
+        before(&|side| say::time(side.mean_ns())),
+        say::time(longest.duration_ns as f64),
+        most(case, slow).map_or(String::new(), |name| format!("; most of it for {name}"))
+    )
+}
+
+/// The file that was waited for most, where the recorder names files.
+fn most(case: &Case<'_>, slow: &Syncs) -> Option<String> {
+    let mut files: BTreeMap<&str, i64> = BTreeMap::new();
+    for wait in &slow.waits {
+        let name = case.recording().text(wait.name);
+        let sum = files.entry(name).or_default();
+        *sum = sum.saturating_add(wait.duration_ns);
+    }
+    let most = files.into_iter().max_by_key(|(_, ns)| *ns).map(|(name, _)| name);
+    most.filter(|name| !name.is_empty()).map(str::to_owned)
+}
+
+fn evidence(case: &Case<'_>, slow: &Syncs, quiet: Option<&Syncs>, longest: &Span) -> Vec<Evidence> {
+    let kinds = &[span::FILE_FORCE, span::SYSTEM_CALL];
+    let rate = (slow.per_second(), quiet.map(Syncs::per_second));
+    let mean = (slow.mean_ns(), quiet.map(Syncs::mean_ns));
+    let mean = case.evidence("mean time to write a file through", mean, "ns", "spans").of(kinds);
+    vec![
+        case.evidence("files written through", rate, "1/s", "spans").of(kinds),
+        Evidence { stack: case.stack_text(longest.stack_id, 12), ..mean },
+    ]
+}
