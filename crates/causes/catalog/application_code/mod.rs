@@ -1,0 +1,178 @@
+//! The application's own code runs for longer: some of its methods take more of the CPU than before.
+
+use std::collections::BTreeMap;
+
+use fathom_evidence::kinds::{event, frame, span};
+use fathom_evidence::{Recording, StackId};
+use fathom_timeline::{Cell, Layer};
+
+use crate::case::Side;
+use crate::cause::Claim;
+use crate::{Case, Cause, Evidence, Finding, Standing, say};
+
+pub(crate) static CAUSE: Cause = Cause {
+    id: "application_code",
+    readme: include_str!("README.md"),
+    refines: &[],
+    has_lab: false,
+    collectors: &["async_profiler", "jfr"],
+    actions: &[
+        "look at the method that grew and its callers, and at what changed there: a larger input, a cache that misses, a loop in a \
+         loop",
+    ],
+    decide,
+};
+
+/// A method grew by itself when it takes as many times more than before as the rest of the code does, times this: less is
+/// within what samples vary by, or all of it grew alike.
+const MORE_THAN_THE_REST: f64 = 1.5;
+
+/// The rest has to be at least this part of what ran before to compare with.
+const REST: f64 = 0.1;
+
+/// Fewer samples than this tell nothing of a method.
+const FEWEST: usize = 20;
+
+/// Where the rest of the code grew by more than this and requests were not counted, there may be more of them.
+const TRAFFIC: f64 = 1.3;
+
+/// What ran besides compiled Java grew by more than this part of what that grew by: then it is not the code, but how it runs.
+const OTHERS: f64 = 0.5;
+
+/// CPU by method: those that were compiled by themselves, since which of those inlined into them ran is a guess.
+#[derive(Default)]
+struct Methods {
+    /// Cores, and samples, by method.
+    by_method: BTreeMap<String, (f64, usize)>,
+    /// The stack that was seen most, by method.
+    stacks: BTreeMap<String, BTreeMap<StackId, f64>>,
+    cores: f64,
+}
+
+impl Methods {
+    fn of(side: &Side<'_>, event: &str) -> Methods {
+        let mut methods = Methods::default();
+        for sample in side.samples(event).filter(|sample| side.view.is_application(sample.tid)) {
+            let cores = sample.weight_ns.max(0) as f64 / 1e9 / side.seconds();
+            let Some(method) = method(side.view.recording, sample.stack_id) else { continue };
+            methods.cores += cores;
+            let known = methods.by_method.entry(method.to_owned()).or_default();
+            *known = (known.0 + cores, known.1 + 1);
+            *methods.stacks.entry(method.to_owned()).or_default().entry(sample.stack_id).or_default() += cores;
+        }
+        methods
+    }
+
+    fn cores(&self, method: &str) -> f64 {
+        self.by_method.get(method).map_or(0.0, |(cores, _)| *cores)
+    }
+
+    fn stack(&self, method: &str) -> StackId {
+        let most = self.stacks.get(method).and_then(|stacks| stacks.iter().max_by(|a, b| a.1.total_cmp(b.1)));
+        most.map_or(StackId(0), |(stack, _)| *stack)
+    }
+}
+
+/// The innermost compiled method of a stack whose leaf is Java.
+fn method(recording: &Recording, stack: StackId) -> Option<&str> {
+    let mut frames = recording.stacks.leaf_to_root(stack).peekable();
+    let kind = |kind| recording.text(kind);
+    let is_java = |of: &str| matches!(of, frame::COMPILED | frame::C1 | frame::INLINED | "");
+    frames.peek().filter(|leaf| is_java(kind(leaf.kind)))?;
+    frames.find(|frame| kind(frame.kind) != frame::INLINED).map(|frame| recording.text(frame.symbol))
+}
+
+fn decide(case: &Case<'_>) -> Finding {
+    let Some(quiet) = &case.quiet else {
+        return Finding::unknown("no quiet time to compare what ran with", "fathom explain … --baseline RECORDING");
+    };
+    let event = if case.view().samples(event::CPU).next().is_some() { event::CPU } else { event::EXECUTION };
+    let (slow, before) = (Methods::of(&case.slow, event), Methods::of(quiet, event));
+    if slow.by_method.is_empty() || before.by_method.is_empty() {
+        return Finding::needs_jfr("what the application's own code did was not sampled, or not in quiet time");
+    }
+    let running = case.cell_evidence("compiled code of the application", "cores", |cell| cell == JAVA);
+    let (grown, rest) = divide(&slow, &before);
+    let Some((most, _)) = grown.first() else {
+        let says = format!(
+            "no method takes more of the CPU than before beyond what all do ({} cores instead of {})",
+            say::number(slow.cores),
+            say::number(before.cores)
+        );
+        return Finding::absent(says).with(running);
+    };
+    let cores: f64 = grown.iter().map(|(_, cores)| cores).sum();
+    let text = format!(
+        "{} takes {} cores instead of {}{}, the rest of the code {}",
+        most,
+        say::number(slow.cores(most)),
+        say::number(before.cores(most)),
+        others(grown.len()),
+        rest.map_or("was not seen".to_owned(), |times| format!("× {}", say::number(times)))
+    );
+    if others_grew(case) {
+        let says = format!("{text}, but JVM, interpreter or kernel took more with it: the same code runs in another way");
+        return Finding::absent(says).with(running);
+    }
+    let grew_too = rest.is_some_and(|times| times > TRAFFIC);
+    if grew_too && case.view().spans(span::REQUEST).len() == 0 {
+        return Finding::unknown(
+            &format!("{text}: it may be more requests, which were not recorded"),
+            "fathom explain … --latency access.csv",
+        );
+    }
+    // Samples show what ran. That requests waited for it, and not for something that was not recorded, they do not.
+    let mut finding = Finding::new(Standing::Faint, text).with(running).with(of_method(case, &slow, &before, most));
+    finding.claims.push(Claim::part(JAVA, cores * case.excess().slow_ns));
+    finding.crowding(case)
+}
+
+const JAVA: Cell = Cell::Running(Layer::Java);
+
+fn others(methods: usize) -> String {
+    match methods {
+        0 | 1 => String::new(),
+        more => format!(" (and {} grew with it)", say::count(more - 1, "other method")),
+    }
+}
+
+/// The methods that grew by more than the rest did, the most first, with the cores that they grew by; and how much the rest
+/// grew, if there was any to speak of.
+fn divide(slow: &Methods, before: &Methods) -> (Vec<(String, f64)>, Option<f64>) {
+    let mut order: Vec<(&String, f64)> =
+        slow.by_method.iter().map(|(method, (cores, _))| (method, cores - before.cores(method))).collect();
+    order.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    let (mut rest_slow, mut rest_before) = (slow.cores, before.cores);
+    let mut grown: Vec<(String, f64)> = Vec::new();
+    for (method, cores) in order {
+        let (own_slow, own_before) = (slow.cores(method), before.cores(method));
+        let without = (rest_slow - own_slow, rest_before - own_before);
+        let has_rest = without.1 >= REST * before.cores;
+        let rest = if has_rest { (without.0 / without.1).max(1.0) } else { 1.0 };
+        let is_seen = slow.by_method.get(method).is_some_and(|(_, samples)| *samples >= FEWEST);
+        if !is_seen || !has_rest || own_slow < MORE_THAN_THE_REST * rest * own_before {
+            break;
+        }
+        (rest_slow, rest_before) = without;
+        grown.push((method.clone(), cores));
+    }
+    let rest = (rest_before >= REST * before.cores).then(|| rest_slow / rest_before.max(f64::MIN_POSITIVE));
+    (grown, rest)
+}
+
+/// Whether the JVM or the kernel took about as much more for it: then the code runs in another way, and is not more.
+fn others_grew(case: &Case<'_>) -> bool {
+    let grown = |select: &dyn Fn(Cell) -> bool| case.excess_threads(select);
+    let others = |cell: Cell| match cell {
+        Cell::Running(layer) => layer != Layer::Java,
+        Cell::Compiler | Cell::Vm => true,
+        _ => false,
+    };
+    grown(&others) > OTHERS * grown(&|cell| cell == JAVA)
+}
+
+fn of_method(case: &Case<'_>, slow: &Methods, before: &Methods, method: &str) -> Evidence {
+    let cores = (slow.cores(method), Some(before.cores(method)));
+    let evidence = case.evidence(&format!("CPU of {method}"), cores, "cores", "samples");
+    Evidence { stack: case.stack_text(slow.stack(method), 12), ..evidence.of(&[event::CPU, event::EXECUTION]) }
+}
