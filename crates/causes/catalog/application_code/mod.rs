@@ -111,7 +111,8 @@ fn decide(case: &Case<'_>) -> Finding {
         rest.map_or("was not seen".to_owned(), |times| format!("× {}", say::number(times)))
     );
     if others_grew(case) {
-        let says = format!("{text}, but JVM, interpreter or kernel took more with it: the same code runs in another way");
+        let says =
+            format!("{text}, but JVM, interpreter or kernel took more with it: the same code runs in another way");
         return Finding::absent(says).with(running);
     }
     let grew_too = rest.is_some_and(|times| times > TRAFFIC);

@@ -43,7 +43,8 @@ fn decide(case: &Case<'_>) -> Finding {
     let Some((busy, before, stack)) = busy(case) else {
         return Finding::needs_jfr("virtual threads wait, but how busy their carriers are was not recorded");
     };
-    let evidence = case.evidence("part of the time in which the carriers were busy", (busy, before), "ratio", "samples");
+    let evidence =
+        case.evidence("part of the time in which the carriers were busy", (busy, before), "ratio", "samples");
     let evidence = Evidence { stack: case.stack_text(stack, 12), ..evidence.of(&[event::CPU, event::EXECUTION]) };
     if busy < BUSY {
         let says = format!("carriers of virtual threads were busy for {} of the time", say::percent(busy));
@@ -61,8 +62,7 @@ fn decide(case: &Case<'_>) -> Finding {
         say::time(late_ns / reads.len() as f64),
     );
     let is_new = before.is_none_or(|before| busy >= before + MORE);
-    let mut finding =
-        Finding::new(if is_new { Standing::Indicated } else { Standing::Faint }, text).with(evidence);
+    let mut finding = Finding::new(if is_new { Standing::Indicated } else { Standing::Faint }, text).with(evidence);
     finding.claims.push(Claim::during(Cell::Blocked(Wait::Socket), claims));
     finding
 }
@@ -127,9 +127,8 @@ impl Mounted {
         let mut known: BTreeMap<StackId, bool> = BTreeMap::new();
         let mut weights: BTreeMap<StackId, f64> = BTreeMap::new();
         let recording = side.view.recording;
-        let mut is_mounted = |stack: StackId| {
-            *known.entry(stack).or_insert_with(|| stacks::is_below(recording, stack, MOUNTED))
-        };
+        let mut is_mounted =
+            |stack: StackId| *known.entry(stack).or_insert_with(|| stacks::is_below(recording, stack, MOUNTED));
         let mut carriers: BTreeSet<i64> = BTreeSet::new();
         for sample in [event::CPU, event::EXECUTION].into_iter().flat_map(|event| side.samples(event)) {
             if is_mounted(sample.stack_id) {

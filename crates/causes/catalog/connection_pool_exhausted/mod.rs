@@ -39,7 +39,8 @@ fn decide(case: &Case<'_>) -> Finding {
     if waiting.baseline.is_some_and(|before| waiting.value <= before) {
         let text = format!("{text}: no more than before");
         // What it is compared with may have been as bad.
-        let finding = match waits.total_ns as f64 >= HALF_A_THREAD * case.slow.time.total_ns() as f64 && case.is_slow() {
+        let finding = match waits.total_ns as f64 >= HALF_A_THREAD * case.slow.time.total_ns() as f64 && case.is_slow()
+        {
             true => Finding::unknown(&text, "fathom explain … --baseline RECORDING"),
             false => Finding::absent(text),
         };
@@ -47,7 +48,9 @@ fn decide(case: &Case<'_>) -> Finding {
     }
     let on_a_service = part_on_a_service(case);
     let text = match on_a_service >= MUCH {
-        true => format!("{text}; in {} of that time users of connections waited for a service", say::percent(on_a_service)),
+        true => {
+            format!("{text}; in {} of that time users of connections waited for a service", say::percent(on_a_service))
+        }
         false => text,
     };
     // Whoever has the connections may have waited for a CPU.

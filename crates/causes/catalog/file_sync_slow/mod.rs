@@ -103,7 +103,8 @@ fn grown(slow: &Syncs, quiet: Option<&Syncs>) -> (bool, bool) {
 
 fn says(case: &Case<'_>, slow: &Syncs, quiet: Option<&Syncs>, longest: &Span) -> String {
     let quiet = quiet.filter(|quiet| !quiet.waits.is_empty());
-    let before = |value: &dyn Fn(&Syncs) -> String| quiet.map_or(String::new(), |quiet| format!(" ({} before)", value(quiet)));
+    let before =
+        |value: &dyn Fn(&Syncs) -> String| quiet.map_or(String::new(), |quiet| format!(" ({} before)", value(quiet)));
     format!(
         "files were written through {} times per second{}, mean {}{}, longest {}{}",
         say::number(slow.per_second()),

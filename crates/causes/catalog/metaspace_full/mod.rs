@@ -41,7 +41,8 @@ fn decide(case: &Case<'_>) -> Finding {
         .with(case.evidence("pauses because of metaspace", count, "count", "spans").of(&[span::GC_PAUSE]))
         .with(case.cell_evidence("stopped or busy with collections because of metaspace", "threads", is_of_metaspace))
         .with_all(metaspace_bytes(case).map(|bytes| {
-            case.evidence("metaspace in use at most", (bytes, None), "bytes", "counters").of(&[counter::METASPACE_USED_BYTES])
+            case.evidence("metaspace in use at most", (bytes, None), "bytes", "counters")
+                .of(&[counter::METASPACE_USED_BYTES])
         }))
         .claiming(case, is_of_metaspace)
 }

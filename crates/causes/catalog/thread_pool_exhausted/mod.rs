@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fathom_evidence::kinds::{event, span};
 use fathom_evidence::StackId;
+use fathom_evidence::kinds::{event, span};
 use fathom_timeline::{Cell, Wait};
 
 use crate::case::Side;
@@ -106,7 +106,9 @@ fn no_full_pool(pools: &[Pool]) -> Finding {
             pool.name,
             say::percent(pool.idle)
         )),
-        None => Finding::needs_kernel("threads wait for results, but what the workers of executors did was not recorded"),
+        None => {
+            Finding::needs_kernel("threads wait for results, but what the workers of executors did was not recorded")
+        }
     }
 }
 
