@@ -43,6 +43,8 @@ pub struct Account {
     pub lateness: Option<Lateness>,
     /// Buckets in which a recorder looked at the running process.
     pub observed: Range<usize>,
+    /// Buckets of which more than requests is recorded.
+    pub(crate) recorded: Range<usize>,
     /// Buckets in which Fathom itself acted on the JVM (loaded an agent, started its recorder): what
     /// happened then is no disease of the service.
     pub(crate) disturbed: Vec<bool>,
@@ -101,6 +103,7 @@ impl Account {
             requests,
             lateness: None,
             observed: view.observed(),
+            recorded: view.recorded(),
             disturbed: disturbed(view),
             files_are_observed: view.spans(span::SYSTEM_CALL).len() > 0,
             startup,
@@ -115,7 +118,7 @@ impl Account {
             Cell::Blocked(Wait::File) => self.files_are_observed,
             _ => false,
         };
-        if is_observed { self.observed.clone() } else { 0..self.grid.len }
+        if is_observed { self.observed.clone() } else { self.recorded.clone() }
     }
 
     /// Thread time of the cells that `select` chooses, per bucket, in ns.

@@ -146,7 +146,12 @@ fn lateness(view: &View<'_>, account: &Account, pain: &Pain, reference: Option<&
     let marked = |marks: &[bool]| (0..marks.len()).filter(|index| marks[*index]).collect::<Vec<_>>();
     let usual_ns = match reference {
         Some(reference) => reference.account.requests.as_ref()?.mean_ns(marked(&reference.quiet).into_iter()),
-        None => account.requests.as_ref()?.mean_ns(marked(&pain.baseline).into_iter()),
+        // Requests may be known of a time when nothing else was recorded.
+        None => {
+            let requests = account.requests.as_ref()?;
+            let others = (0..account.grid.len).filter(|index| !pain.slow.get(*index).copied().unwrap_or(false));
+            requests.mean_ns(marked(&pain.baseline).into_iter()).or_else(|| requests.mean_ns(others))
+        }
     };
     Some(Lateness::of(view, account.requests.as_ref()?, usual_ns?))
 }

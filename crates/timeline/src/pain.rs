@@ -284,7 +284,9 @@ fn baseline(account: &Account, touched: &[bool], slow: &[bool]) -> Vec<bool> {
         return vec![false; slow.len()];
     }
     let quiet = |marks: &[bool], from: usize| -> Vec<bool> {
-        let is_at_work = |index: usize| index >= from && !account.disturbed[index] && !account.idle[index];
+        let is_at_work = |index: usize| {
+            index >= from && account.recorded.contains(&index) && !account.disturbed[index] && !account.idle[index]
+        };
         let is_quiet = |(index, is): (usize, &bool)| !is && is_at_work(index);
         marks.iter().enumerate().map(is_quiet).collect()
     };

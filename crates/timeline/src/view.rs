@@ -250,6 +250,14 @@ impl<'a> View<'a> {
         first..end
     }
 
+    /// The buckets of which more than requests is recorded, those at the ends in part.
+    pub(crate) fn recorded(&self) -> Range<usize> {
+        let (from_ns, to_ns) = self.observed_ns;
+        let first = (0..self.grid.len).find(|index| self.grid.start_of(index + 1) > from_ns).unwrap_or(0);
+        let end = (first..self.grid.len).find(|index| self.grid.start_of(*index) >= to_ns).unwrap_or(self.grid.len);
+        first..end
+    }
+
     /// When the JVM started.
     pub fn jvm_started_at_ns(&self) -> Option<i64> {
         self.recording.fact(subject::JVM, "started_at_ns")?.parse().ok()

@@ -66,6 +66,7 @@ fn decide(case: &Case<'_>) -> Finding {
         }
         // The other side may be on this machine.
         Some(_) if case.taken_by_others().is_some() => Standing::Faint,
+        Some(before) if is_wake_up(case, reads.mean_ns() - before) => Standing::Faint,
         Some(_) => Standing::Seen,
         None => Standing::Indicated,
     };
@@ -97,6 +98,16 @@ fn unnamed_waits(case: &Case<'_>) -> Option<Finding> {
         let says = format!("{threads} threads wait for what cannot be named: it may be a service");
         Finding::unknown(&says, "sudo fathom record --pid PID --for 60s")
     })
+}
+
+/// Whether reads became longer by no more than threads wait for a CPU when they are woken, where they wait for CPUs more than for
+/// services: then that is when the answer was taken, and not when it came.
+fn is_wake_up(case: &Case<'_>, longer_ns: f64) -> bool {
+    let lost_ns = |cell: Cell| case.excess().of(cell).map_or(0.0, |excess| excess.lost_ns());
+    let waits = case.slow.spans(span::RUN_QUEUE_WAIT).filter(|wait| case.view().is_application(wait.tid));
+    let (count, total_ns) = waits.fold((0_u32, 0.0), |(count, sum), wait| (count + 1, sum + wait.duration_ns.max(0) as f64));
+    let mean_ns = total_ns / f64::from(count.max(1));
+    count > 0 && longer_ns <= 2.0 * mean_ns && lost_ns(Cell::Runnable) >= lost_ns(Cell::Blocked(Wait::Socket))
 }
 
 /// Where the hypervisor takes the CPUs everything takes longer, also to wake up when an answer has come: that reads seem longer
