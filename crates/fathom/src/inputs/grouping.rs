@@ -56,7 +56,8 @@ impl Traits {
         Traits {
             pid: number("pid"),
             started_at_ns: number("started_at_ns"),
-            range_ns: recording.time_range_ns(),
+            // The times of a log that has none are nobody's.
+            range_ns: recording.time_range_ns().filter(|_| recording.fact(subject::GC, "times") != Some("none")),
             folder: 0,
             only_requests: only_requests(recording),
             marks: marks(recording),
