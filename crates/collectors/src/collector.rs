@@ -88,10 +88,24 @@ pub trait Collector: Sync {
     fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal>;
 }
 
+/// Something that is fetched when a recording ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outstanding {
+    /// The file of the raw folder that will hold it.
+    pub file: &'static str,
+    /// What is missing while that is not there, and how to get it; one sentence.
+    pub says: String,
+}
+
 /// A collector at work. Dropping it takes back what it did to the machine.
 pub trait Observer: Send {
     /// The tier in which it observes, if that is less than its collector's.
     fn tier(&self) -> Option<Tier> {
+        None
+    }
+
+    /// What this observer would fetch at its end only, so that a recorder that is killed leaves it behind.
+    fn outstanding(&self) -> Option<Outstanding> {
         None
     }
 

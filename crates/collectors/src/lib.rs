@@ -30,7 +30,8 @@ pub mod symbols;
 mod target;
 
 pub use clock::Clock;
-pub use collector::{Collector, Lesser, Observer, Order, Tier};
+pub use collector::{Collector, Lesser, Observer, Order, Outstanding, Tier};
+pub use jfr::fetch_left as fetch_flight_recording;
 pub use refusal::Refusal;
 pub use target::{Target, TargetError};
 

@@ -16,13 +16,13 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fathom_evidence::kinds::{counter, loss, subject};
+use fathom_evidence::kinds::{counter, loss, recorded, subject};
 use fathom_evidence::{Recording, Table};
 use fathom_store::{FolderError, FolderWriter};
 
 use crate::attach::Shared;
 use crate::symbols::Images;
-use crate::{Clock, Collector, Order, Refusal, Target, Tier};
+use crate::{Clock, Collector, Order, Outstanding, Refusal, Target, Tier};
 use disk::Disk;
 use worker::{Message, Stop};
 
@@ -155,6 +155,16 @@ pub enum RecordError {
     NothingStarted(String),
 }
 
+impl RecordError {
+    /// Whether it is for want of room that something could not be written.
+    fn is_full_disk(&self) -> bool {
+        use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+
+        let RecordError::Folder(FolderError::Io { source, .. }) = self else { return false };
+        matches!(source.kind(), StorageFull | QuotaExceeded | FileTooLarge)
+    }
+}
+
 /// Tells what happens while a recording runs.
 pub trait Watcher {
     /// A collector has started (`None`) or was refused.
@@ -224,7 +234,7 @@ impl Session {
         plan.order.clock.note(&mut pending);
         describe(target, plan, &mut pending);
         let clock = plan.order.clock;
-        Ok(Session {
+        let mut session = Session {
             writer,
             pending,
             forget_at: TEXTS_MAX,
@@ -235,7 +245,10 @@ impl Session {
             clock,
             began,
             started_in_ns: 0,
-        })
+        };
+        // A recorder that is killed while its collectors start leaves a recording that says whose it was.
+        session.write()?;
+        Ok(session)
     }
 
     fn run(
@@ -246,13 +259,18 @@ impl Session {
         watcher: &mut dyn Watcher,
     ) -> Result<End, RecordError> {
         self.wait_for_starts(watcher)?;
+        self.note_tier();
+        self.write()?;
         let started = Instant::now();
         let mut write_at = started + WRITE_PERIOD;
         loop {
             self.receive(LOOK_PERIOD, watcher);
             watcher.passes(started.elapsed(), self.disk.written_bytes());
             if Instant::now() >= write_at {
-                self.write()?;
+                match self.write() {
+                    Err(error) if error.is_full_disk() => return Ok(End::DiskFull),
+                    written => written?,
+                }
                 write_at += WRITE_PERIOD;
             }
             if let Some(end) = self.ends(target, plan, interrupted, started) {
@@ -309,7 +327,7 @@ impl Session {
 
     /// Takes a message while somebody watches.
     fn hear(&mut self, message: Message, watcher: &mut dyn Watcher) {
-        if let Message::Started { name, started } = &message {
+        if let Message::Started { name, started, .. } = &message {
             watcher.started(name, started.as_ref().err());
         }
         self.take(message);
@@ -317,7 +335,13 @@ impl Session {
 
     fn take(&mut self, message: Message) {
         match message {
-            Message::Started { name, started } => self.started(name, started),
+            Message::Started { name, started, outstanding } => {
+                self.started(name, started);
+                if let Some(Outstanding { file, says }) = outstanding {
+                    let key = format!("{}{file}", recorded::OUTSTANDING);
+                    self.pending.add_fact(subject::RECORDING, &key, &says, name);
+                }
+            }
             Message::Found { name, found, cpu_ns } => self.found(name, *found, cpu_ns),
             Message::Ended { name, files } => {
                 if let Some(part) = self.part(name) {
@@ -337,6 +361,13 @@ impl Session {
                 Err(refusal) => part.refused = Some(refusal),
             }
         }
+    }
+
+    /// Notes how much could be observed, as far as collectors have answered.
+    fn note_tier(&mut self) {
+        let took_part = self.parts.iter().filter(|part| part.refused.is_none());
+        let tier = took_part.map(|part| part.tier).max().unwrap_or_default();
+        self.pending.add_fact(subject::RECORDING, "tier", &(tier as u8).to_string(), "fathom");
     }
 
     fn found(&mut self, name: &'static str, found: Recording, cpu_ns: i64) {
@@ -381,11 +412,13 @@ impl Session {
                 }
             }
         }
-        let took_part = self.parts.iter().filter(|part| part.refused.is_none());
-        let tier = took_part.map(|part| part.tier).max().unwrap_or_default();
-        self.pending.add_fact(subject::RECORDING, "tier", &(tier as u8).to_string(), "fathom");
-        self.pending.add_fact(subject::RECORDING, "ended_because", end.says(), "fathom");
-        self.write()?;
+        self.note_tier();
+        self.pending.add_fact(subject::RECORDING, recorded::ENDED_BECAUSE, end.says(), "fathom");
+        match self.write() {
+            // What was written before is whole.
+            Err(error) if end == End::DiskFull && error.is_full_disk() => {}
+            written => written?,
+        }
         Ok(Recorded { end, parts: self.parts, started_in_ns: self.started_in_ns, observed_ns })
     }
 }
@@ -417,6 +450,7 @@ pub fn give_back_memory() {
 fn describe(target: &Target, plan: &Plan, pending: &mut Recording) {
     let order = &plan.order;
     pending.add_fact(subject::JVM, "pid", &target.pid.to_string(), "fathom");
+    pending.add_fact(subject::PROCESS, "start_ticks", &target.start_ticks.to_string(), "fathom");
     for (key, value) in [
         ("page_fault_threshold_ns", order.page_fault_ns),
         ("blocked_threshold_ns", order.blocked_ns),

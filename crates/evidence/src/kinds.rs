@@ -432,38 +432,28 @@ words! {
         STACKS_CUT = "stacks_cut";
         /// Addresses for which no name could be found.
         NAMES_MISSING = "names_missing";
-        /// The recorder was cut off: killed, or the machine went down.
+        /// The recorder was cut off (killed, or the machine went down) or runs still: what it had not fetched or written is not there.
         CUT_OFF = "cut_off";
-        /// A table of the recording, or a part of one, is not there any more.
+        /// A table of the recording, or a part of one, is not there any more, damaged, or not the one that was written.
         MISSING = "missing";
         /// A limit of Fathom's own was reached.
         LIMIT = "limit";
         /// Something could not be read or recorded at all.
         REFUSED = "refused";
+        /// Rows that are far from all others in time; they were set aside.
+        FOREIGN_TIMES = "foreign_times";
     }
+}
+
+/// Facts of the recording itself that one part of the program writes and another reads.
+pub mod recorded {
+    /// Why it ended. A recording without this and without an end was cut off.
+    pub const ENDED_BECAUSE: &str = "ended_because";
+    /// In front of the name of a file that is fetched into `raw` at the end. The value says what is in it and how to get it.
+    pub const OUTSTANDING: &str = "outstanding.";
 }
 
 /// Whether a counter only grows, so that its rises are what happened: those that say since when they count.
 pub fn only_grows(counter: &str) -> bool {
     counter::ALL.iter().any(|word| word.word == counter && word.meaning.split_whitespace().any(|word| word == "since"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counters_that_grow_are_told_from_levels() {
-        for (word, grows) in [
-            (counter::COMPILE_COUNT, true),
-            (counter::SYSTEM_CALLS_NS, true),
-            (counter::BLOCK_STAGE_NS, true),
-            (counter::HEAP_USED_BYTES, false),
-            (counter::CPU_PROCESS_RATIO, false),
-            (counter::DISK_IN_FLIGHT_COUNT, false),
-            ("unheard_of", false),
-        ] {
-            assert_eq!(only_grows(word), grows, "{word}");
-        }
-    }
 }

@@ -15,6 +15,7 @@
 
 pub mod detail;
 mod dictionaries;
+mod foreign_times;
 pub mod kinds;
 pub mod mask;
 pub mod memory;

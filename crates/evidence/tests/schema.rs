@@ -1,8 +1,10 @@
-//! The page that documents the tables is the one that the code prints.
+//! The words of the schema, and the page that documents them.
 
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
+
+use fathom_evidence::kinds::{counter, only_grows};
 
 #[test]
 fn the_page_about_the_schema_is_current() {
@@ -16,4 +18,19 @@ fn the_page_about_the_schema_is_current() {
         committed == page,
         "docs/schema.md is not what the code says: run FATHOM_BLESS=1 cargo test -p fathom-evidence"
     );
+}
+
+#[test]
+fn counters_that_grow_are_told_from_levels() {
+    for (word, grows) in [
+        (counter::COMPILE_COUNT, true),
+        (counter::SYSTEM_CALLS_NS, true),
+        (counter::BLOCK_STAGE_NS, true),
+        (counter::HEAP_USED_BYTES, false),
+        (counter::CPU_PROCESS_RATIO, false),
+        (counter::DISK_IN_FLIGHT_COUNT, false),
+        ("unheard_of", false),
+    ] {
+        assert_eq!(only_grows(word), grows, "{word}");
+    }
 }

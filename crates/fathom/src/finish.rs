@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use fathom_evidence::Finished;
+use fathom_collectors::{Clock, Target, fetch_flight_recording};
 use fathom_evidence::kinds::{loss, subject};
+use fathom_evidence::{Finished, Recording};
 use fathom_readers::LoadOptions;
-use fathom_store::Finishing;
+use fathom_store::{Finishing, FolderError, State};
 
 /// Fact that names a file of the `raw` folder that has been read.
 const RAW_FILE: &str = "raw_file";
@@ -27,6 +28,53 @@ pub(crate) fn finish(path: &Path) -> Result<Finished> {
         }
     }
     Ok(finishing.end()?)
+}
+
+/// Reads a recording, with the files of its folder `raw` as far as they are not in the tables yet.
+pub(crate) fn open(path: &Path) -> Result<Recording, FolderError> {
+    let mut recording = fathom_store::open(path)?;
+    if fathom_store::state(path) == State::Finished {
+        return Ok(recording);
+    }
+    for file in raw_files(path).into_iter().filter(|file| !is_read(&recording, file)).collect::<Vec<_>>() {
+        match fathom_readers::load_file(&file, &LoadOptions::default()) {
+            Ok(read) => recording.absorb(read),
+            Err(error) => recording.add_loss("fathom", loss::REFUSED, 0, &format!("raw/{error}")),
+        }
+    }
+    Ok(recording)
+}
+
+fn is_read(recording: &Recording, file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    recording.facts.rows().any(|fact| {
+        (recording.text(fact.subject), recording.text(fact.key), recording.text(fact.value))
+            == (subject::RECORDING, RAW_FILE, name.as_ref())
+    })
+}
+
+/// Fetches what a recorder that was killed has left in the JVM, if that still lives. Otherwise the recording says that it is
+/// missing.
+pub(crate) fn fetch_left(path: &Path) -> Result<()> {
+    let recording = fathom_store::open(path)?;
+    let raw = path.join("raw");
+    let has_any = fs::metadata(raw.join("recording.jfr")).is_ok_and(|data| data.len() > 0);
+    if let (Some((target, from_ns)), false) = (same_jvm(&recording), has_any) {
+        let seconds = Clock::read().now_ns().saturating_sub(from_ns) / 1_000_000_000 + 60;
+        // Why it cannot be had makes no difference: that it is missing is told, and how to get it.
+        let _ = fetch_flight_recording(&target, &raw, seconds.unsigned_abs());
+    }
+    Ok(())
+}
+
+/// The JVM that was recorded, if it still lives, and since when it was.
+fn same_jvm(recording: &Recording) -> Option<(Target, i64)> {
+    let target = Target::of(recording.fact(subject::JVM, "pid")?.parse().ok()?).ok()?;
+    let is_same = recording.fact(subject::PROCESS, "start_ticks")? == target.start_ticks.to_string()
+        && recording.fact(subject::HOST, "boot_id")?
+            == fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?.trim();
+    let from_ns = recording.time_range_ns().map_or(0, |(first_ns, _)| first_ns);
+    is_same.then_some((target, from_ns))
 }
 
 /// The files that readers have to read, by name. A folder without raw files is as good as one with.

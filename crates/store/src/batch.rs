@@ -73,23 +73,41 @@ fn texts(column: &[StrId], strings: &Strings) -> ArrayRef {
     Arc::new(DictionaryArray::<UInt32Type>::new(keys, Arc::new(values)))
 }
 
-/// Appends the rows of a batch. Columns that are missing there (an older writer) are zero.
+/// What in a batch is not as the table's declaration has it.
+pub(crate) fn foreign<T: Table>(batch: &RecordBatch) -> Option<String> {
+    let is = |column: ColumnType, found: &DataType| match (column, found) {
+        (ColumnType::Utf8, DataType::Dictionary(_, texts)) => is_text(texts),
+        (ColumnType::Utf8, texts) => is_text(texts),
+        (number, found) => data_type(number) == *found,
+    };
+    let unlike = |column: &ColumnDoc| {
+        let found = batch.column_by_name(column.name)?.data_type();
+        let says = || format!("column {} is {found}, expected {}", column.name, column.column_type);
+        (!is(column.column_type, found)).then(says)
+    };
+    T::columns().iter().find_map(unlike)
+}
+
+fn is_text(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+}
+
+/// Appends the rows of a batch, or nothing. Columns that are missing there (an older writer) are zero.
 pub(crate) fn append_batch<T: Table>(
     table: &mut T,
     batch: &RecordBatch,
     strings: &mut Strings,
 ) -> Result<(), ArrowError> {
+    if let Some(says) = foreign::<T>(batch) {
+        return Err(ArrowError::SchemaError(says));
+    }
     for (doc, mut column) in T::columns().iter().zip(table.values_mut()) {
-        match batch.column_by_name(doc.name) {
-            Some(array) => append_array(&mut column, array, strings).ok_or_else(|| foreign(doc, array))?,
-            None => append_zeros(&mut column, batch.num_rows()),
+        let appended = batch.column_by_name(doc.name).and_then(|array| append_array(&mut column, array, strings));
+        if appended.is_none() {
+            append_zeros(&mut column, batch.num_rows());
         }
     }
     Ok(())
-}
-
-fn foreign(doc: &ColumnDoc, array: &ArrayRef) -> ArrowError {
-    ArrowError::SchemaError(format!("column {} is {}, expected {}", doc.name, array.data_type(), doc.column_type))
 }
 
 fn append_zeros(column: &mut ColumnMut, rows: usize) {

@@ -4,7 +4,7 @@
 //! Rows go from the streams into Parquet batch by batch. What readers find in other files is added file by file. Only the
 //! dictionaries, facts and losses stay. Until the end the streams are whole; a crash leaves them or what was made of them.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
@@ -17,7 +17,9 @@ use fathom_evidence::{Finished, Recording, RowCounts, Strings, Table};
 use crate::batch::{append_batch, schema};
 use crate::dictionaries::MovedStacks;
 use crate::error::{FolderError, format_error, io_error};
-use crate::opened::{add_cut, each_batch, open_dictionaries};
+use crate::journal::{self, Journal};
+use crate::manifest::Manifest;
+use crate::opened::Stored;
 use crate::whole::{TableWriter, write_dictionaries, write_parquet};
 
 /// A recording that is being finished.
@@ -30,12 +32,16 @@ pub struct Finishing {
     counters: TableWriter<Counters>,
     logs: TableWriter<Logs>,
     clocks: TableWriter<Clocks>,
+    /// Held until the end: to others the recording is not cut off.
+    _journal: Option<File>,
 }
 
 impl Finishing {
     /// Takes over what was written to `folder`, also by a writer that was killed.
     pub fn begin(folder: &Path) -> Result<Finishing, FolderError> {
-        let (kept, moved, mut cut) = open_dictionaries(folder)?;
+        let mut stored = Stored::of(folder)?;
+        let journal = Journal::take_over(folder);
+        let (kept, moved) = stored.dictionaries()?;
         let mut finishing = Finishing {
             folder: folder.to_owned(),
             kept,
@@ -44,13 +50,14 @@ impl Finishing {
             counters: TableWriter::create(folder)?,
             logs: TableWriter::create(folder)?,
             clocks: TableWriter::create(folder)?,
+            _journal: journal,
         };
-        cut.extend(copy(folder, &mut finishing.samples, &moved, MovedStacks::in_samples)?);
-        cut.extend(copy(folder, &mut finishing.spans, &moved, MovedStacks::in_spans)?);
-        cut.extend(copy(folder, &mut finishing.counters, &moved, |_, _| ())?);
-        cut.extend(copy(folder, &mut finishing.logs, &moved, |_, _| ())?);
-        cut.extend(copy(folder, &mut finishing.clocks, &moved, |_, _| ())?);
-        add_cut(&mut finishing.kept, &cut);
+        copy(&mut stored, &mut finishing.samples, &moved, MovedStacks::in_samples)?;
+        copy(&mut stored, &mut finishing.spans, &moved, MovedStacks::in_spans)?;
+        copy(&mut stored, &mut finishing.counters, &moved, |_, _| ())?;
+        copy(&mut stored, &mut finishing.logs, &moved, |_, _| ())?;
+        copy(&mut stored, &mut finishing.clocks, &moved, |_, _| ())?;
+        stored.tell_losses(true, &mut finishing.kept);
         Ok(finishing)
     }
 
@@ -76,7 +83,7 @@ impl Finishing {
 
     /// Gives the tables their names and removes the streams.
     pub fn end(self) -> Result<Finished, FolderError> {
-        let Finishing { folder, mut kept, samples, spans, counters, logs, clocks } = self;
+        let Finishing { folder, mut kept, samples, spans, counters, logs, clocks, _journal } = self;
         let rows = RowCounts {
             facts: kept.facts.len(),
             samples: samples.rows,
@@ -85,29 +92,31 @@ impl Finishing {
             logs: logs.rows,
         };
         kept.add_fact(subject::RECORDING, "schema_version", &SCHEMA_VERSION.to_string(), "fathom");
-        // Dictionaries first: ids of rows must not be unknown when this is interrupted.
-        write_dictionaries(&folder, &kept)?;
-        samples.close()?;
-        spans.close()?;
-        counters.close()?;
-        logs.close()?;
-        clocks.close()?;
-        write_parquet(&folder, &kept.losses, &kept.strings)?;
-        write_parquet(&folder, &kept.facts, &kept.strings)?;
+        let mut manifest = Manifest::default();
+        write_dictionaries(&folder, &kept, &mut manifest)?;
+        manifest.push(samples.close()?);
+        manifest.push(spans.close()?);
+        manifest.push(counters.close()?);
+        manifest.push(logs.close()?);
+        manifest.push(clocks.close()?);
+        manifest.push(write_parquet(&folder, &kept.losses, &kept.strings)?);
+        manifest.push(write_parquet(&folder, &kept.facts, &kept.strings)?);
+        // From here on the tables count, and until here the streams.
+        manifest.write(&folder)?;
         remove_streams(&folder)?;
         Ok(Finished { rows, kept })
     }
 }
 
-/// Copies a table's stored batches; answers with its name when it was cut.
+/// Copies a table's stored batches.
 fn copy<T: Table>(
-    folder: &Path,
+    stored: &mut Stored,
     writer: &mut TableWriter<T>,
     moved: &MovedStacks,
     renumber: impl Fn(&MovedStacks, &mut T),
-) -> Result<Option<&'static str>, FolderError> {
+) -> Result<(), FolderError> {
     let schema = schema::<T>();
-    each_batch(folder, T::NAME, |batch| {
+    stored.each_batch::<T>(|batch| {
         // What this program wrote needs no change.
         if moved.none() && *batch.schema() == schema {
             return writer.write(&batch);
@@ -131,5 +140,7 @@ fn remove_streams(folder: &Path) -> Result<(), FolderError> {
             fs::remove_file(&path).map_err(|e| io_error(&path, e))?;
         }
     }
+    // Recordings of before there was a journal have none.
+    let _ = fs::remove_file(journal::path(folder));
     Ok(())
 }

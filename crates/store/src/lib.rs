@@ -1,20 +1,25 @@
 //! A recording on disk: a folder `NAME.fathom/` of one file per table.
 //!
 //! While a recording is being written each table is an Arrow IPC stream that grows by whole
-//! batches, so that a killed writer loses at most what it had not yet flushed. [`Finishing`] turns the
-//! streams into Parquet. Opening takes the Parquet file of a table or else its stream, up to the
-//! last whole batch. Constraints:
+//! batches, so that a killed writer loses at most what it had not yet flushed; the file `journal` has the checksum of each, and
+//! is locked by the writer as long as that lives. [`Finishing`] turns the streams into Parquet, and `manifest.json`, which has
+//! the rows and checksums of all tables, makes the recording finished. Opening takes what counts, as far as it is what was
+//! written; the rest is told as losses. Constraints:
 //!
 //! * **One crate knows Arrow's and Parquet's tables.** Building them takes longer than all that thinks about recordings.
 //! * **No list of columns.** Tables show theirs ([`fathom_evidence::Table::values`]).
 //! * **Files of others.** A folder may be damaged, cut or made by another program; nothing in it is believed.
 
 mod batch;
+mod cut_off;
 mod dictionaries;
 mod error;
 mod finishing;
 mod growing;
+mod journal;
+mod manifest;
 mod opened;
+mod stream;
 mod whole;
 
 use std::fs::{File, OpenOptions};
@@ -25,6 +30,7 @@ pub use error::FolderError;
 use error::io_error;
 pub use finishing::Finishing;
 pub use growing::FolderWriter;
+pub use journal::{State, state};
 pub use opened::open;
 pub use whole::write;
 
@@ -34,7 +40,9 @@ pub const EXTENSION: &str = "fathom";
 /// Whether `path` is a folder that holds tables.
 pub fn is_recording(path: &Path) -> bool {
     let has = |name: &str| parquet_path(path, name).is_file() || stream_path(path, name).is_file();
-    path.is_dir() && ["facts", "samples", "spans", "counters", "logs", "losses"].iter().any(|name| has(name))
+    let is_begun = || journal::path(path).is_file() || manifest::path(path).is_file();
+    path.is_dir()
+        && (is_begun() || ["facts", "samples", "spans", "counters", "logs", "losses"].iter().any(|name| has(name)))
 }
 
 fn create_file(path: &Path) -> Result<File, FolderError> {
@@ -43,12 +51,6 @@ fn create_file(path: &Path) -> Result<File, FolderError> {
 
 fn parquet_path(folder: &Path, table: &str) -> PathBuf {
     folder.join(format!("{table}.parquet"))
-}
-
-/// The Parquet file of a table or else its stream.
-fn stored_path(folder: &Path, table: &str) -> PathBuf {
-    let finished = parquet_path(folder, table);
-    if finished.is_file() { finished } else { stream_path(folder, table) }
 }
 
 fn stream_path(folder: &Path, table: &str) -> PathBuf {

@@ -1,6 +1,6 @@
 //! Writing tables as Parquet, each at once or batch by batch.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder};
 use std::marker::PhantomData;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,7 @@ use parquet::file::properties::WriterProperties;
 use crate::batch::{batches, schema};
 use crate::dictionaries::{Written, dictionary_tables};
 use crate::error::{FolderError, format_error, io_error};
+use crate::manifest::{Entry, Hashed, Manifest};
 use crate::{create_file, parquet_path};
 
 /// Rows that Parquet compresses together; bounds what a writer has to hold at once.
@@ -30,26 +31,33 @@ pub fn write(folder: &Path, recording: &Recording) -> Result<(), FolderError> {
 
 fn write_tables(folder: &Path, recording: &Recording) -> Result<(), FolderError> {
     let strings = &recording.strings;
-    write_dictionaries(folder, recording)?;
+    let mut manifest = Manifest::default();
+    write_dictionaries(folder, recording, &mut manifest)?;
     let mut stamped = Recording { strings: strings.clone(), facts: recording.facts.clone(), ..Recording::default() };
     stamped.add_fact(subject::RECORDING, "schema_version", &SCHEMA_VERSION.to_string(), "fathom");
-    write_parquet(folder, &stamped.facts, &stamped.strings)?;
-    write_parquet(folder, &recording.samples, strings)?;
-    write_parquet(folder, &recording.spans, strings)?;
-    write_parquet(folder, &recording.counters, strings)?;
-    write_parquet(folder, &recording.logs, strings)?;
-    write_parquet(folder, &recording.losses, strings)?;
-    write_parquet(folder, &recording.clocks, strings)
+    manifest.push(write_parquet(folder, &stamped.facts, &stamped.strings)?);
+    manifest.push(write_parquet(folder, &recording.samples, strings)?);
+    manifest.push(write_parquet(folder, &recording.spans, strings)?);
+    manifest.push(write_parquet(folder, &recording.counters, strings)?);
+    manifest.push(write_parquet(folder, &recording.logs, strings)?);
+    manifest.push(write_parquet(folder, &recording.losses, strings)?);
+    manifest.push(write_parquet(folder, &recording.clocks, strings)?);
+    manifest.write(folder)
 }
 
-pub(crate) fn write_dictionaries(folder: &Path, recording: &Recording) -> Result<(), FolderError> {
+pub(crate) fn write_dictionaries(
+    folder: &Path,
+    recording: &Recording,
+    manifest: &mut Manifest,
+) -> Result<(), FolderError> {
     let (threads, frames, stacks) = dictionary_tables(recording, &Written::default());
-    write_parquet(folder, &threads, &recording.strings)?;
-    write_parquet(folder, &frames, &recording.strings)?;
-    write_parquet(folder, &stacks, &recording.strings)
+    manifest.push(write_parquet(folder, &threads, &recording.strings)?);
+    manifest.push(write_parquet(folder, &frames, &recording.strings)?);
+    manifest.push(write_parquet(folder, &stacks, &recording.strings)?);
+    Ok(())
 }
 
-pub(crate) fn write_parquet<T: Table>(folder: &Path, table: &T, strings: &Strings) -> Result<(), FolderError> {
+pub(crate) fn write_parquet<T: Table>(folder: &Path, table: &T, strings: &Strings) -> Result<Entry, FolderError> {
     let mut writer = TableWriter::<T>::create(folder)?;
     writer.append(table, strings)?;
     writer.close()
@@ -58,7 +66,7 @@ pub(crate) fn write_parquet<T: Table>(folder: &Path, table: &T, strings: &String
 /// The Parquet file of a table, which has its name when it is whole: a crash leaves the old file or the new one.
 pub(crate) struct TableWriter<T> {
     pub(crate) path: PathBuf,
-    writer: ArrowWriter<File>,
+    writer: ArrowWriter<Hashed>,
     pub(crate) rows: usize,
     table: PhantomData<T>,
 }
@@ -73,7 +81,7 @@ impl<T: Table> TableWriter<T> {
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
             .set_max_row_group_row_count(Some(GROUP_ROWS))
             .build();
-        let writer = ArrowWriter::try_new(file, Arc::new(schema::<T>()), Some(properties));
+        let writer = ArrowWriter::try_new(Hashed::new(file), Arc::new(schema::<T>()), Some(properties));
         let writer = writer.map_err(|e| format_error(&path, &e))?;
         Ok(TableWriter { path, writer, rows: 0, table: PhantomData })
     }
@@ -90,8 +98,10 @@ impl<T: Table> TableWriter<T> {
         self.writer.write(batch).map_err(|e| format_error(&self.path, &e))
     }
 
-    pub(crate) fn close(self) -> Result<(), FolderError> {
-        self.writer.close().map_err(|e| format_error(&self.path, &e))?;
-        fs::rename(self.path.with_extension("unfinished"), &self.path).map_err(|e| io_error(&self.path, e))
+    pub(crate) fn close(mut self) -> Result<Entry, FolderError> {
+        self.writer.finish().map_err(|e| format_error(&self.path, &e))?;
+        let entry = Entry::new(T::NAME, self.rows, self.writer.inner());
+        fs::rename(self.path.with_extension("unfinished"), &self.path).map_err(|e| io_error(&self.path, e))?;
+        Ok(entry)
     }
 }

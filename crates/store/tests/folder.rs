@@ -66,7 +66,8 @@ fn says(r: &Recording) -> Vec<String> {
     for l in r.logs.rows() {
         lines.push(format!("log {} {}", l.time_ns, r.text(l.text)));
     }
-    for l in r.losses.rows() {
+    // What is said of the folder itself is tested in damage.rs.
+    for l in r.losses.rows().filter(|l| r.text(l.source) != "recording") {
         lines.push(format!("loss {} {} {}", r.text(l.kind), l.count, r.text(l.says)));
     }
     for (tid, t) in r.threads.iter() {

@@ -18,7 +18,7 @@ use fathom_evidence::kinds::{loss, subject};
 
 use crate::attach::{Attach, PrivateFolder, own_action};
 use crate::mapped::Mapped;
-use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
+use crate::{Clock, Collector, Observer, Order, Outstanding, Refusal, Target, Tier};
 
 include!(concat!(env!("OUT_DIR"), "/async_profiler.rs"));
 
@@ -215,6 +215,14 @@ struct Profiling {
 }
 
 impl Observer for Profiling {
+    fn outstanding(&self) -> Option<Outstanding> {
+        let says = format!(
+            "the profiler's samples are missing, of the last {} s if it recorded for longer: record again to have them",
+            SEGMENT.as_secs()
+        );
+        Some(Outstanding { file: SAMPLES_FILE, says })
+    }
+
     fn period(&self) -> Duration {
         Duration::from_secs(1)
     }

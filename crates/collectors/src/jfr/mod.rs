@@ -8,14 +8,14 @@ mod parse;
 mod repository;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{loss, subject};
 
 use crate::attach::{Attach, AttachError, PATIENCE, PrivateFolder, own_action, properties};
-use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
+use crate::{Clock, Collector, Observer, Order, Outstanding, Refusal, Target, Tier};
 use parse::Check;
 use repository::Repository;
 
@@ -132,7 +132,36 @@ struct Running {
     first: Option<Recording>,
 }
 
+/// Fetches into the folder `raw` what our recording in `target` holds of the last `seconds`: a recorder that was killed has left
+/// it there. An error says why it cannot be had.
+pub fn fetch_left(target: &Target, raw: &Path, seconds: u64) -> Result<(), String> {
+    let attach = Attach::to(target, PATIENCE).map_err(|error| error.to_string())?;
+    match check(&attach).map_err(|error| error.to_string())? {
+        Check::Runs => dump(&attach, target, seconds, &raw.join(FILE)),
+        Check::Absent | Check::NoRecorder => Err(format!("no recording of the name {RECORDING} runs in it any more")),
+    }
+}
+
+/// Has the JVM write a copy of what was recorded in the last `seconds`.
+fn dump(attach: &Attach, target: &Target, seconds: u64, to: &Path) -> Result<(), String> {
+    let folder = PrivateFolder::make(target).map_err(|error| format!("the process's /tmp: {error}"))?;
+    let command = format!("JFR.dump name={RECORDING} begin=-{seconds}s filename={}", folder.inner_path(FILE));
+    let said = attach.diagnose(&command, DUMP_PATIENCE).map_err(|error| error.to_string())?;
+    parse::dumped(&said)?;
+    folder.take(FILE, to).map_err(|error| error.to_string())
+}
+
 impl Observer for Running {
+    fn outstanding(&self) -> Option<Outstanding> {
+        let (pid, file) = (self.target.pid, self.raw.join(FILE));
+        let says = format!(
+            "Flight Recorder's events are missing; as long as the JVM lives, fathom import fetches them, or jcmd {pid} \
+             JFR.dump name={RECORDING} filename={}",
+            file.display()
+        );
+        Some(Outstanding { file: FILE, says })
+    }
+
     fn period(&self) -> Duration {
         Duration::from_secs(1)
     }
@@ -172,16 +201,10 @@ fn lose(found: &mut Recording, why: &str) -> Vec<PathBuf> {
 }
 
 impl Running {
-    /// Has the JVM write a copy of what was recorded since the wanted time.
-    fn dump(&self, to: &std::path::Path) -> Result<(), String> {
+    fn dump(&self, to: &Path) -> Result<(), String> {
         if !self.target.is_alive() {
             return Err("the JVM has ended".to_owned());
         }
-        let folder = PrivateFolder::make(&self.target).map_err(|error| format!("the process's /tmp: {error}"))?;
-        let seconds = self.from.elapsed().as_secs() + 1;
-        let command = format!("JFR.dump name={RECORDING} begin=-{seconds}s filename={}", folder.inner_path(FILE));
-        let said = self.attach.diagnose(&command, DUMP_PATIENCE).map_err(|error| error.to_string())?;
-        parse::dumped(&said)?;
-        folder.take(FILE, to).map_err(|error| error.to_string())
+        dump(&self.attach, &self.target, self.from.elapsed().as_secs() + 1, to)
     }
 }

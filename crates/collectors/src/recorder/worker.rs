@@ -9,14 +9,14 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::loss;
 
 use crate::clock::thread_cpu_ns;
-use crate::{Collector, Observer, Order, Refusal, Target, Tier};
+use crate::{Collector, Observer, Order, Outstanding, Refusal, Target, Tier};
 
 /// What a collector found is handed over this often.
 const HAND_OVER: Duration = Duration::from_millis(500);
 
 /// What collectors tell the recorder.
 pub(super) enum Message {
-    Started { name: &'static str, started: Result<Tier, Refusal> },
+    Started { name: &'static str, started: Result<Tier, Refusal>, outstanding: Option<Outstanding> },
     Found { name: &'static str, found: Box<Recording>, cpu_ns: i64 },
     Ended { name: &'static str, files: Vec<PathBuf> },
 }
@@ -57,7 +57,8 @@ pub(super) fn work(
         Ok(observer) => Ok(observer.tier().unwrap_or(collector.tier())),
         Err(refusal) => Err(refusal.clone()),
     };
-    let is_heard = messages.send(Message::Started { name, started: tier }).is_ok();
+    let outstanding = started.as_ref().ok().and_then(|observer| observer.outstanding());
+    let is_heard = messages.send(Message::Started { name, started: tier, outstanding }).is_ok();
     if let (Ok(mut observer), true) = (started, is_heard) {
         observe(name, observer.as_mut(), stop, messages);
         let mut last = Recording::default();

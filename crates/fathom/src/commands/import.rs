@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use fathom_report::imported::{Imported, ImportedFile};
 use fathom_report::{imported, json};
+use fathom_store::State;
 
 use super::Answer;
 use crate::inputs::{self, Hints, Service};
@@ -63,17 +64,13 @@ fn unfinished(args: &Args) -> Option<&Path> {
 fn finish(path: &Path) -> Result<Imported> {
     let progress = Progress::start();
     progress.says(&format!("finishing {}", path.display()));
-    if !has_streams(path)? {
-        bail!("{}: this recording is finished already", path.display());
+    match fathom_store::state(path) {
+        State::Finished => bail!("{}: this recording is finished already", path.display()),
+        State::Running => bail!("{}: this recording goes on; end its recorder first (Ctrl-C)", path.display()),
+        State::CutOff => crate::finish::fetch_left(path)?,
     }
     let finished = crate::finish::finish(path)?;
     Ok(Imported::new(path, Vec::new(), finished.rows, &finished.kept))
-}
-
-/// Whether a table is still a stream.
-fn has_streams(path: &Path) -> Result<bool> {
-    let entries = fs::read_dir(path).with_context(|| path.display().to_string())?;
-    Ok(entries.flatten().any(|entry| entry.path().extension().is_some_and(|ending| ending == "arrows")))
 }
 
 fn import(args: &Args, terminal: &Terminal) -> Result<Imported> {

@@ -101,7 +101,7 @@ impl Job {
     fn run(self, options: &LoadOptions) -> Result<Source, String> {
         match self {
             Job::Recording(path) => {
-                let recording = fathom_store::open(&path).map_err(|error| error.to_string())?;
+                let recording = crate::finish::open(&path).map_err(|error| error.to_string())?;
                 Ok(Source { paths: vec![path], format: RECORDING, recording })
             }
             Job::Files(reader, paths) => {

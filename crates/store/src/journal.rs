@@ -1,0 +1,109 @@
+//! What state a recording is in, and what was written to its streams: the file `journal`.
+//!
+//! The writer holds a lock on it for as long as it lives, which ends with its process however that ends. One line for each
+//! batch tells how long it is and its checksum: what a power cut has left as zeros, or a disk has turned over, is not believed.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::error::{FolderError, io_error};
+use crate::{create_file, manifest};
+
+const NAME: &str = "journal";
+
+/// How far a recording has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Its writer is at work.
+    Running,
+    /// All that was to be in it is in it.
+    Finished,
+    /// Its writer is gone and has not finished it.
+    CutOff,
+}
+
+/// The state of the recording in `folder`.
+pub fn state(folder: &Path) -> State {
+    if manifest::path(folder).is_file() {
+        return State::Finished;
+    }
+    match File::open(path(folder)) {
+        Ok(journal) if is_locked(&journal) => State::Running,
+        Ok(_) => State::CutOff,
+        // Folders of before there was a journal: streams are removed when they have been made into Parquet.
+        Err(_) if has_streams(folder) => State::CutOff,
+        Err(_) => State::Finished,
+    }
+}
+
+fn is_locked(journal: &File) -> bool {
+    flock(journal, FlockOperation::NonBlockingLockShared).is_err_and(|error| error == rustix::io::Errno::WOULDBLOCK)
+}
+
+fn has_streams(folder: &Path) -> bool {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.into_iter().any(|entry| entry.path().extension().is_some_and(|ending| ending == "arrows"))
+}
+
+pub(crate) fn path(folder: &Path) -> PathBuf {
+    folder.join(NAME)
+}
+
+/// The journal of a recording that is being written.
+pub(crate) struct Journal {
+    path: PathBuf,
+    file: File,
+}
+
+impl Journal {
+    pub(crate) fn create(folder: &Path) -> Result<Journal, FolderError> {
+        let path = path(folder);
+        let file = create_file(&path)?;
+        // A file system without locks has recordings that look cut off while they run.
+        let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
+        Ok(Journal { path, file })
+    }
+
+    /// Whoever finishes the recording is its writer.
+    pub(crate) fn take_over(folder: &Path) -> Option<File> {
+        let file = File::open(path(folder)).ok()?;
+        let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
+        Some(file)
+    }
+
+    /// Notes that `bytes` were put behind what the table's stream held.
+    pub(crate) fn note(&mut self, table: &str, bytes: &[u8]) -> Result<(), FolderError> {
+        let line = format!("{table} {} {:016x}\n", bytes.len(), xxh3_64(bytes));
+        self.file.write_all(line.as_bytes()).map_err(|e: io::Error| io_error(&self.path, e))
+    }
+}
+
+/// A piece of a stream as its writer noted it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) length: u64,
+    checksum: u64,
+}
+
+impl Piece {
+    pub(crate) fn is(&self, bytes: &[u8]) -> bool {
+        bytes.len() as u64 == self.length && xxh3_64(bytes) == self.checksum
+    }
+}
+
+/// What was noted of a table's stream; `None` when there is no journal. A line that makes no sense ends it.
+pub(crate) fn pieces(folder: &Path, table: &str) -> Option<Vec<Piece>> {
+    let text = fs::read(path(folder)).ok()?;
+    let lines = text.split_inclusive(|byte| *byte == b'\n').map_while(|line| parse(line.strip_suffix(b"\n")?));
+    Some(lines.filter(|(name, _)| *name == table).map(|(_, piece)| piece).collect())
+}
+
+fn parse(line: &[u8]) -> Option<(&str, Piece)> {
+    let mut words = std::str::from_utf8(line).ok()?.split(' ');
+    let (table, length, checksum) = (words.next()?, words.next()?, words.next()?);
+    Some((table, Piece { length: length.parse().ok()?, checksum: u64::from_str_radix(checksum, 16).ok()? }))
+}

@@ -1,0 +1,122 @@
+//! What a finished recording consists of: the file `manifest.json`, written last.
+//!
+//! Tables without which a recording would look healthier than the service was are thereby missed.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::create_file;
+use crate::error::{FolderError, format_error, io_error};
+
+/// A manifest has ten lines.
+const MAX_BYTES: u64 = 1 << 16;
+
+/// The tables as they were when the recording was finished.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Manifest {
+    tables: Vec<Entry>,
+}
+
+/// One table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    table: String,
+    pub(crate) rows: u64,
+    bytes: u64,
+    xxh3: String,
+}
+
+pub(crate) fn path(folder: &Path) -> PathBuf {
+    folder.join("manifest.json")
+}
+
+impl Manifest {
+    pub(crate) fn push(&mut self, entry: Entry) {
+        self.tables.push(entry);
+    }
+
+    pub(crate) fn entry(&self, table: &str) -> Option<&Entry> {
+        self.tables.iter().find(|entry| entry.table == table)
+    }
+
+    /// Makes the recording finished.
+    pub(crate) fn write(&self, folder: &Path) -> Result<(), FolderError> {
+        let path = path(folder);
+        let unfinished = path.with_extension("unfinished");
+        let _ = fs::remove_file(&unfinished);
+        let mut text = serde_json::to_vec_pretty(self).map_err(|e| format_error(&path, &e))?;
+        text.push(b'\n');
+        create_file(&unfinished)?.write_all(&text).map_err(|e| io_error(&unfinished, e))?;
+        fs::rename(&unfinished, &path).map_err(|e| io_error(&path, e))
+    }
+
+    /// `None` without a manifest, as in older recordings; an empty one when it makes no sense: then each table is a stranger.
+    pub(crate) fn read(folder: &Path) -> Option<Manifest> {
+        let mut text = Vec::new();
+        File::open(path(folder)).ok()?.take(MAX_BYTES).read_to_end(&mut text).ok()?;
+        Some(serde_json::from_slice(&text).unwrap_or_default())
+    }
+}
+
+impl Entry {
+    pub(crate) fn new(table: &str, rows: usize, hashed: &Hashed) -> Entry {
+        let xxh3 = format!("{:016x}", hashed.hash.digest());
+        Entry { table: table.to_owned(), rows: rows as u64, bytes: hashed.bytes, xxh3 }
+    }
+
+    /// Whether the file is as long as the one that was written.
+    pub(crate) fn is_as_long_as(&self, file: &Path) -> bool {
+        fs::metadata(file).is_ok_and(|data| data.len() == self.bytes)
+    }
+
+    /// Whether the file is the one that was written.
+    pub(crate) fn is_of(&self, file: &Path) -> bool {
+        let Some(file) = self.is_as_long_as(file).then(|| File::open(file).ok()).flatten() else { return false };
+        let mut hash = Sum(Xxh3::new());
+        io::copy(&mut BufReader::with_capacity(1 << 16, file), &mut hash).is_ok()
+            && format!("{:016x}", hash.0.digest()) == self.xxh3
+    }
+}
+
+/// A file whose checksum is taken while it is written.
+pub(crate) struct Hashed {
+    file: File,
+    hash: Xxh3,
+    bytes: u64,
+}
+
+impl Hashed {
+    pub(crate) fn new(file: File) -> Hashed {
+        Hashed { file, hash: Xxh3::new(), bytes: 0 }
+    }
+}
+
+impl Write for Hashed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.hash.update(&bytes[..written]);
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+struct Sum(Xxh3);
+
+impl Write for Sum {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
