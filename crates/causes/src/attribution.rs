@@ -192,7 +192,21 @@ pub(crate) fn pieces(case: &Case<'_>) -> Vec<Piece> {
         }
     }
     pieces.extend(waits_for_threads(case));
+    for excess in &case.excess().cells {
+        no_more_than(excess.lost_ns(), excess.cell, &mut pieces);
+    }
     pieces
+}
+
+/// The pieces of a cell lie in all of the slow time, its excess is known from the recorded part of it: together they take no
+/// more than the excess.
+fn no_more_than(lost_ns: f64, cell: Cell, pieces: &mut [Piece]) {
+    let is_of_it = |piece: &Piece| piece.levels.last().is_some_and(|level| level.cell == cell);
+    let all: f64 = pieces.iter().filter(|piece| is_of_it(piece)).map(|piece| piece.lost_ns).sum();
+    if all > lost_ns {
+        let part = lost_ns.max(0.0) / all;
+        pieces.iter_mut().filter(|piece| is_of_it(piece)).for_each(|piece| piece.lost_ns *= part);
+    }
 }
 
 impl Piece {
