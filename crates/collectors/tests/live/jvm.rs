@@ -149,6 +149,16 @@ impl Jvm {
     pub(crate) fn signal(&self, name: &str) {
         let sent = Command::new("kill").arg(format!("-{name}")).arg(self.pid().to_string()).status();
         assert!(sent.unwrap().success());
+        // The kernel stops one thread after the other: a JVM that is still stopping would answer.
+        while name == "STOP" && !self.has_stopped() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    }
+
+    fn has_stopped(&self) -> bool {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.pid())).unwrap();
+        let stats = tasks.flatten().filter_map(|task| std::fs::read_to_string(task.path().join("stat")).ok());
+        stats.into_iter().all(|stat| stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('T')))
     }
 
     /// Ends it and gives what it printed after it was ready.
