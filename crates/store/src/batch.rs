@@ -46,16 +46,16 @@ fn to_batch<T: Table>(table: &T, rows: Range<usize>, strings: &Strings) -> Resul
 
 fn to_array(column: &Column, rows: Range<usize>, strings: &Strings) -> ArrayRef {
     match column {
-        Column::Int64(values) => numbers::<Int64Type>(values[rows].iter().copied()),
-        Column::Int32(values) => numbers::<Int32Type>(values[rows].iter().copied()),
-        Column::UInt32(values) => numbers::<UInt32Type>(values[rows].iter().copied()),
-        Column::Float64(values) => numbers::<Float64Type>(values[rows].iter().copied()),
-        Column::Stack(values) => numbers::<UInt32Type>(values[rows].iter().map(|id| id.0)),
+        Column::Int64(values) => primitive::<Int64Type>(values[rows].iter().copied()),
+        Column::Int32(values) => primitive::<Int32Type>(values[rows].iter().copied()),
+        Column::UInt32(values) => primitive::<UInt32Type>(values[rows].iter().copied()),
+        Column::Float64(values) => primitive::<Float64Type>(values[rows].iter().copied()),
+        Column::Stack(values) => primitive::<UInt32Type>(values[rows].iter().map(|id| id.0)),
         Column::Text(values) => texts(&values[rows], strings),
     }
 }
 
-fn numbers<P: ArrowPrimitiveType>(values: impl Iterator<Item = P::Native>) -> ArrayRef {
+pub(crate) fn primitive<P: ArrowPrimitiveType>(values: impl IntoIterator<Item = P::Native>) -> ArrayRef {
     Arc::new(PrimitiveArray::<P>::from_iter_values(values))
 }
 

@@ -63,9 +63,8 @@ impl Manifest {
 }
 
 impl Entry {
-    pub(crate) fn new(table: &str, rows: usize, hashed: &Hashed) -> Entry {
-        let xxh3 = format!("{:016x}", hashed.hash.digest());
-        Entry { table: table.to_owned(), rows: rows as u64, bytes: hashed.bytes, xxh3 }
+    pub(crate) fn new<W>(table: &str, rows: usize, hashed: &Hashed<W>) -> Entry {
+        Entry { table: table.to_owned(), rows: rows as u64, bytes: hashed.bytes, xxh3: hashed.checksum() }
     }
 
     /// Whether the file is as long as the one that was written.
@@ -76,47 +75,37 @@ impl Entry {
     /// Whether the file is the one that was written.
     pub(crate) fn is_of(&self, file: &Path) -> bool {
         let Some(file) = self.is_as_long_as(file).then(|| File::open(file).ok()).flatten() else { return false };
-        let mut hash = Sum(Xxh3::new());
-        io::copy(&mut BufReader::with_capacity(1 << 16, file), &mut hash).is_ok()
-            && format!("{:016x}", hash.0.digest()) == self.xxh3
+        let mut hashed = Hashed::new(io::sink());
+        io::copy(&mut BufReader::with_capacity(1 << 16, file), &mut hashed).is_ok() && hashed.checksum() == self.xxh3
     }
 }
 
-/// A file whose checksum is taken while it is written.
-pub(crate) struct Hashed {
-    file: File,
+/// What is written, with its checksum.
+pub(crate) struct Hashed<W> {
+    to: W,
     hash: Xxh3,
     bytes: u64,
 }
 
-impl Hashed {
-    pub(crate) fn new(file: File) -> Hashed {
-        Hashed { file, hash: Xxh3::new(), bytes: 0 }
+impl<W> Hashed<W> {
+    pub(crate) fn new(to: W) -> Hashed<W> {
+        Hashed { to, hash: Xxh3::new(), bytes: 0 }
+    }
+
+    fn checksum(&self) -> String {
+        format!("{:016x}", self.hash.digest())
     }
 }
 
-impl Write for Hashed {
+impl<W: Write> Write for Hashed<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.file.write(bytes)?;
+        let written = self.to.write(bytes)?;
         self.hash.update(&bytes[..written]);
         self.bytes += written as u64;
         Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
-}
-
-struct Sum(Xxh3);
-
-impl Write for Sum {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        self.to.flush()
     }
 }

@@ -8,10 +8,12 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::sync::Arc;
 
-use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int32Type, Int64Type, UInt32Type};
+use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt32Type};
 use arrow_array::{ArrayRef, DictionaryArray, PrimitiveArray, RecordBatch, StringArray};
 use arrow_ipc::{Buffer, FieldNode, Message, MessageHeader, Precision, Type, root_as_message};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+
+use crate::batch::primitive;
 
 /// In front of each message.
 const CONTINUATION: u32 = u32::MAX;
@@ -98,10 +100,10 @@ impl Decoder {
         let rows = columns.rows()?;
         let bytes = columns.buffer()?;
         Some(match data_type {
-            DataType::Int64 => array::<Int64Type>(numbers(bytes, rows, i64::from_le_bytes)?),
-            DataType::Int32 => array::<Int32Type>(numbers(bytes, rows, i32::from_le_bytes)?),
-            DataType::UInt32 => array::<UInt32Type>(numbers(bytes, rows, u32::from_le_bytes)?),
-            DataType::Float64 => array::<Float64Type>(numbers(bytes, rows, f64::from_le_bytes)?),
+            DataType::Int64 => primitive::<Int64Type>(numbers(bytes, rows, i64::from_le_bytes)?),
+            DataType::Int32 => primitive::<Int32Type>(numbers(bytes, rows, i32::from_le_bytes)?),
+            DataType::UInt32 => primitive::<UInt32Type>(numbers(bytes, rows, u32::from_le_bytes)?),
+            DataType::Float64 => primitive::<Float64Type>(numbers(bytes, rows, f64::from_le_bytes)?),
             _ => {
                 let keys = PrimitiveArray::<UInt32Type>::from_iter_values(numbers(bytes, rows, u32::from_le_bytes)?);
                 let texts = Arc::clone(self.dictionaries.get(&id)?);
@@ -137,10 +139,6 @@ impl<'a> Columns<'a> {
         let start = usize::try_from(buffer.offset()).ok()?;
         self.body.get(start..start.checked_add(usize::try_from(buffer.length()).ok()?)?)
     }
-}
-
-fn array<P: ArrowPrimitiveType>(values: Vec<P::Native>) -> ArrayRef {
-    Arc::new(PrimitiveArray::<P>::from_iter_values(values))
 }
 
 /// The first `count` numbers; `None` when there are fewer. Bytes need not be aligned.

@@ -1,6 +1,6 @@
 //! Writing tables as Parquet, each at once or batch by batch.
 
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, File};
 use std::marker::PhantomData;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -66,7 +66,7 @@ pub(crate) fn write_parquet<T: Table>(folder: &Path, table: &T, strings: &String
 /// The Parquet file of a table, which has its name when it is whole: a crash leaves the old file or the new one.
 pub(crate) struct TableWriter<T> {
     pub(crate) path: PathBuf,
-    writer: ArrowWriter<Hashed>,
+    writer: ArrowWriter<Hashed<File>>,
     pub(crate) rows: usize,
     table: PhantomData<T>,
 }
