@@ -90,7 +90,7 @@ fn waiting_stack(case: &Case<'_>, cell: Cell, from_ns: i64) -> String {
     let waits = case.slow_waits().filter(|(_, segment, _)| segment.state == cell && segment.from_ns >= from_ns);
     for (_, segment, _) in waits {
         let stack = segment.row.map_or(StackId(0), |row| case.recording().spans.stack_id[row as usize]);
-        *sums.entry(stack).or_default() += segment.to_ns.saturating_sub(segment.from_ns);
+        *sums.entry(stack).or_default() += segment.length_ns();
     }
     let most = sums.into_iter().max_by_key(|(_, ns)| *ns);
     most.map_or_else(String::new, |(stack, _)| case.stack_text(stack, 12))

@@ -13,8 +13,4 @@ pub mod shortage;
 pub mod stacks;
 pub mod waits;
 
-/// The middle value; none of no values.
-pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
-    let middle = values.len() / 2;
-    (!values.is_empty()).then(|| *values.select_nth_unstable_by(middle, f64::total_cmp).1)
-}
+pub(crate) use fathom_timeline::median;

@@ -16,9 +16,9 @@ pub(crate) fn of(case: &Case<'_>, interval: &SlowInterval) -> String {
     let stops = case.slow_stops().filter(|stop| is_in(stop.from_ns, stop.to_ns));
     let stop = stops.max_by_key(|stop| stop.duration_ns());
     let waits = case.slow_waits().filter(|(_, segment, _)| is_in(segment.from_ns, segment.to_ns) && is_told(segment));
-    let wait = waits.max_by_key(|(_, segment, _)| segment.to_ns.saturating_sub(segment.from_ns));
+    let wait = waits.max_by_key(|(_, segment, _)| segment.length_ns());
     let stopped_ns = stop.map_or(0, |stop| stop.duration_ns());
-    match wait.filter(|(_, segment, _)| segment.to_ns.saturating_sub(segment.from_ns) > stopped_ns) {
+    match wait.filter(|(_, segment, _)| segment.length_ns() > stopped_ns) {
         Some((tid, segment, _)) => of_wait(case, tid, segment),
         None => {
             stop.map_or_else(String::new, |stop| told(case, stop.from_ns, stop.duration_ns(), "", &of_stop(stop.stop)))
@@ -51,7 +51,7 @@ fn of_wait(case: &Case<'_>, tid: i64, segment: &Segment) -> String {
             None => {}
         }
     }
-    told(case, segment.from_ns, segment.to_ns.saturating_sub(segment.from_ns), case.thread_name(tid), &what)
+    told(case, segment.from_ns, segment.length_ns(), case.thread_name(tid), &what)
 }
 
 fn binding(fault: &PageFault) -> String {

@@ -53,7 +53,7 @@ impl Root {
 
     /// For how long, in ns.
     pub fn length_ns(&self) -> f64 {
-        self.segment.to_ns.saturating_sub(self.segment.from_ns) as f64
+        self.segment.length_ns() as f64
     }
 }
 
@@ -125,7 +125,7 @@ impl Edges {
         let length = turn.to_ns.saturating_sub(turn.from_ns).max(1) as f64;
         let mut known_ns = 0.0;
         for root in roots {
-            let ns = root.segment.to_ns.saturating_sub(root.segment.from_ns) as f64;
+            let ns = root.length_ns();
             known_ns += ns;
             pieces.push(Piece { wait, row, waiting_ns: turn.waiting_ns * ns / length, root: Some(root) });
         }

@@ -4,6 +4,7 @@ use crate::account::Account;
 use crate::cells::{Cell, Layer};
 use crate::grid::{BUCKET_NS, Grid};
 use crate::intervals::{Intervals, SlowInterval};
+use crate::median::median;
 use crate::requests::Requests;
 use crate::signals::{self, Signal, SignalKind, runs};
 use crate::startup::Startup;
@@ -184,7 +185,7 @@ fn late_seconds(requests: &Requests, told: &[Told]) -> Option<Vec<bool>> {
 fn is_felt(requests: &Requests, slow: &[usize], others: &[usize]) -> bool {
     let are_many = others.len() >= BASELINE_MIN_BUCKETS.max(slow.len() / 10);
     let is_later = |latency: &Vec<Option<f64>>| {
-        let of = |buckets: &[usize]| middle(buckets.iter().filter_map(|index| latency[*index]));
+        let of = |buckets: &[usize]| median(buckets.iter().filter_map(|index| latency[*index]).collect());
         of(slow).zip(of(others)).is_none_or(|(slow, usual)| slow >= FELT * usual)
     };
     !are_many || [&requests.longest_ns, &requests.p99_ns, &requests.p50_ns].into_iter().any(is_later)
@@ -245,14 +246,9 @@ pub(crate) fn levels(view: &View<'_>, account: &Account) -> Vec<(SignalKind, f64
             SignalKind::RequestLatency | SignalKind::MedianLatency | SignalKind::InputOutput | SignalKind::Permits
         )
     };
-    let level = |signal: Signal| Some((signal.kind, middle(signal.values.into_iter().filter(|v| v.is_finite()))?));
+    let level =
+        |signal: Signal| Some((signal.kind, median(signal.values.into_iter().filter(|v| v.is_finite()).collect())?));
     signals::all(view, account).into_iter().filter(is_comparable).filter_map(level).collect()
-}
-
-fn middle(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut values: Vec<f64> = values.collect();
-    let middle = values.len() / 2;
-    (!values.is_empty()).then(|| *values.select_nth_unstable_by(middle, f64::total_cmp).1)
 }
 
 fn given(account: &Account, (from_ns, to_ns): (i64, i64)) -> Told {

@@ -36,6 +36,11 @@ impl Segment {
         Segment { from_ns: stop.from_ns, to_ns: stop.to_ns, state: Cell::Stopped(stop.stop), row: None }
     }
 
+    /// Its length, in ns.
+    pub fn length_ns(&self) -> i64 {
+        self.to_ns.saturating_sub(self.from_ns)
+    }
+
     /// Its length within a set of time, in ns.
     pub fn within_ns(&self, time: &Intervals) -> i64 {
         time.within_ns(self.from_ns, self.to_ns)

@@ -45,8 +45,10 @@ impl<'a> Owners<'a> {
     /// The thread that let the wait in a row end, and was not the waiting one.
     pub(super) fn of(&self, view: &View<'_>, row: u32) -> Option<i64> {
         let wait = view.recording.spans.row(row as usize);
-        let detail: Detail = from_text(view.recording.text(wait.detail));
-        let named = || *self.by_name.get(detail.previous_owner.as_deref()?)?;
+        let named = || {
+            let detail: Detail = from_text(view.recording.text(wait.detail));
+            *self.by_name.get(detail.previous_owner.as_deref()?)?
+        };
         self.wakers.of_wait(&wait).or_else(named).filter(|owner| *owner != wait.tid)
     }
 }

@@ -27,6 +27,13 @@ pub(crate) struct Told {
     pub(crate) segment: Segment,
 }
 
+impl Told {
+    /// What the span in a row tells.
+    pub(crate) fn new(precedence: Precedence, state: Cell, from_ns: i64, to_ns: i64, row: u32) -> Told {
+        Told { precedence, segment: Segment { from_ns, to_ns, state, row: Some(row) } }
+    }
+}
+
 /// Cuts what is told so that nothing overlaps, nor lies in `taken`.
 pub(crate) fn disjoint(told: Vec<Told>, taken: &Intervals) -> Vec<Segment> {
     let mut segments = Vec::with_capacity(told.len());
@@ -70,13 +77,6 @@ fn extend(segments: &mut Vec<Segment>, new: Segment) {
             last.to_ns = new.to_ns;
         }
         _ => segments.push(new),
-    }
-}
-
-/// The state of one that is told in one sentence, for tests and for tables of the same shape.
-impl Told {
-    pub(crate) fn new(precedence: Precedence, state: Cell, from_ns: i64, to_ns: i64, row: u32) -> Told {
-        Told { precedence, segment: Segment { from_ns, to_ns, state, row: Some(row) } }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Signal, SignalKind};
 use crate::account::Account;
+use crate::median::median;
 
 /// Below this a 99th percentile varies several-fold by itself: a slice of the scheduler, a young collection, a timer are
 /// as long. So eight times the usual is asked for there, three times above, in ns.
@@ -39,9 +40,7 @@ fn smooth(values: &[Option<f64>], very_bad: f64) -> Vec<f64> {
     let of = |index: usize| {
         let value = values[index]?;
         let near = &values[index.saturating_sub(AROUND)..(index + AROUND + 1).min(values.len())];
-        let mut near: Vec<f64> = near.iter().flatten().copied().collect();
-        let middle = near.len() / 2;
-        let usual = *near.select_nth_unstable_by(middle, f64::total_cmp).1;
+        let usual = median(near.iter().flatten().copied().collect())?;
         Some(if value >= very_bad { value } else { usual.min(very_bad) })
     };
     (0..values.len()).map(|index| of(index).unwrap_or(f64::NAN)).collect()
@@ -52,21 +51,17 @@ impl Signal {
     /// recording may be slow, that of the best stretch, start-up included: what is slower than that is slow.
     pub(super) fn usual_latency(&self, from_bucket: usize) -> Option<f64> {
         let mut values: Vec<f64> = self.values.iter().skip(from_bucket).copied().filter(|v| v.is_finite()).collect();
-        let best = self.best_stretch(0)?;
+        let best = self.best_stretch()?;
         let third = values.len() / 3;
         let usual = *values.select_nth_unstable_by(third, f64::total_cmp).1;
         Some(if usual <= self.factor * best { usual } else { best })
     }
 
     /// The lowest middle value of any stretch of a twentieth of the recording (3 to 30 buckets).
-    fn best_stretch(&self, from_bucket: usize) -> Option<f64> {
-        let values: Vec<f64> = self.values.iter().skip(from_bucket).copied().filter(|v| v.is_finite()).collect();
+    fn best_stretch(&self) -> Option<f64> {
+        let values: Vec<f64> = self.values.iter().copied().filter(|v| v.is_finite()).collect();
         let length = (values.len() / 20).clamp(3, 30);
-        let middle = |stretch: &[f64]| {
-            let mut stretch = stretch.to_vec();
-            *stretch.select_nth_unstable_by(length / 2, f64::total_cmp).1
-        };
-        values.windows(length).map(middle).min_by(f64::total_cmp)
+        values.windows(length).filter_map(|stretch| median(stretch.to_vec())).min_by(f64::total_cmp)
     }
 
     /// Where a latency varies by itself, how far above its quiet level that goes: four times the spread (by the median of the
@@ -77,12 +72,10 @@ impl Signal {
             return 0.0;
         }
         let is_near = |value: &&f64| value.is_finite() && **value > 0.0 && **value <= self.factor * quiet;
-        let mut logs: Vec<f64> =
-            self.values.iter().skip(from_bucket).filter(is_near).map(|value| (value / quiet).ln()).collect();
-        logs.sort_unstable_by(f64::total_cmp);
-        let Some(middle) = logs.get(logs.len() / 2).copied() else { return 0.0 };
-        let mut deviations: Vec<f64> = logs.iter().map(|log| (log - middle).abs()).collect();
-        deviations.sort_unstable_by(f64::total_cmp);
-        quiet * (deviations[deviations.len() / 2] * DEVIATIONS).exp()
+        let near = self.values.iter().skip(from_bucket).filter(is_near);
+        let logs: Vec<f64> = near.map(|value| (value / quiet).ln()).collect();
+        let spread =
+            median(logs.clone()).and_then(|middle| median(logs.iter().map(|log| (log - middle).abs()).collect()));
+        spread.map_or(0.0, |spread| quiet * (spread * DEVIATIONS).exp())
     }
 }
