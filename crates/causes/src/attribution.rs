@@ -184,29 +184,24 @@ pub(crate) fn pieces(case: &Case<'_>) -> Vec<Piece> {
     let mut pieces = Vec::new();
     for excess in case.excess().cells.iter().filter(|excess| excess.lost_ns() > 0.0) {
         let grown = excess.lost_ns() / excess.slow_ns.max(1.0);
-        match excess.cell {
-            Cell::Stopped(_) => pieces.extend(stops(case, excess.cell, grown)),
-            Cell::Blocked(wait) if wait.ends_by_a_thread() => {}
-            Cell::Blocked(_) => pieces.extend(waits(case, excess.cell, excess.lost_ns())),
-            cell => pieces.push(Piece::of(excess.lost_ns(), Level { cell, when: None, grown: 1.0, part: 1.0 }, None)),
-        }
-    }
-    pieces.extend(waits_for_threads(case));
-    for excess in &case.excess().cells {
-        no_more_than(excess.lost_ns(), excess.cell, &mut pieces);
+        let of_cell = match excess.cell {
+            Cell::Stopped(_) => stops(case, excess.cell, grown),
+            Cell::Blocked(wait) if wait.ends_by_a_thread() => waits_for_threads(case, wait, grown),
+            Cell::Blocked(_) => waits(case, excess.cell, excess.lost_ns()),
+            cell => vec![Piece::of(excess.lost_ns(), Level { cell, when: None, grown: 1.0, part: 1.0 }, None)],
+        };
+        pieces.extend(no_more_than(excess.lost_ns(), of_cell));
     }
     pieces
 }
 
-/// The pieces of a cell lie in all of the slow time, its excess is known from the recorded part of it: together they take no
-/// more than the excess.
-fn no_more_than(lost_ns: f64, cell: Cell, pieces: &mut [Piece]) {
-    let is_of_it = |piece: &Piece| piece.levels.last().is_some_and(|level| level.cell == cell);
-    let all: f64 = pieces.iter().filter(|piece| is_of_it(piece)).map(|piece| piece.lost_ns).sum();
-    if all > lost_ns {
-        let part = lost_ns.max(0.0) / all;
-        pieces.iter_mut().filter(|piece| is_of_it(piece)).for_each(|piece| piece.lost_ns *= part);
-    }
+/// Pieces are measured from their beginning to their end in all of the slow time, the excess in parts of buckets and only in
+/// those that were recorded: together the pieces take no more than that.
+fn no_more_than(lost_ns: f64, mut pieces: Vec<Piece>) -> Vec<Piece> {
+    let all: f64 = pieces.iter().map(|piece| piece.lost_ns).sum();
+    let part = if all > lost_ns { lost_ns / all } else { 1.0 };
+    pieces.iter_mut().for_each(|piece| piece.lost_ns *= part);
+    pieces
 }
 
 impl Piece {
@@ -215,13 +210,14 @@ impl Piece {
     }
 }
 
-fn stops<'c>(case: &'c Case<'_>, cell: Cell, grown: f64) -> impl Iterator<Item = Piece> + 'c {
-    let stops = case.slow_stops().filter(move |stop| Cell::Stopped(stop.stop) == cell);
-    stops.map(move |stop| {
+fn stops(case: &Case<'_>, cell: Cell, grown: f64) -> Vec<Piece> {
+    let stops = case.slow_stops().filter(|stop| Cell::Stopped(stop.stop) == cell);
+    let pieces = stops.map(|stop| {
         let ns = case.slow.time.within_ns(stop.from_ns, stop.to_ns) as f64;
         let level = Level { cell, when: Some((0, stop.from_ns, stop.to_ns)), grown, part: 1.0 };
         Piece::of(ns * case.excess().concurrency * grown, level, None)
-    })
+    });
+    pieces.collect()
 }
 
 /// Waits of one kind. What grew among them has a name (a peer, a file): each name has of the whole excess its part of what
@@ -246,21 +242,16 @@ fn waits(case: &Case<'_>, cell: Cell, lost_ns: f64) -> Vec<Piece> {
 }
 
 /// Waits for other threads, with what those did.
-fn waits_for_threads(case: &Case<'_>) -> Vec<Piece> {
-    let by_wait = |wait: Wait| case.excess().of(Cell::Blocked(wait)).filter(|excess| excess.lost_ns() > 0.0);
-    if ![Wait::Lock, Wait::Permit, Wait::Pool, Wait::Task].into_iter().any(|wait| by_wait(wait).is_some()) {
-        return Vec::new();
-    }
+fn waits_for_threads(case: &Case<'_>, wait: Wait, grown: f64) -> Vec<Piece> {
     let resolved = case.resolved();
     let ran_ns: f64 =
         resolved.iter().filter_map(|piece| piece.root).filter(Root::ran).map(|root| root.length_ns()).sum();
-    let pieces = resolved.iter().filter_map(|waiting| {
-        let excess = by_wait(waiting.wait)?;
-        let lost_ns = waiting.waiting_ns * excess.lost_ns() / excess.slow_ns.max(1.0);
-        let own = Level { cell: Cell::Blocked(waiting.wait), when: None, grown: 1.0, part: 1.0 };
+    let waits = resolved.iter().filter(|waiting| waiting.wait == wait);
+    let pieces = waits.map(|waiting| {
+        let own = Level { cell: Cell::Blocked(wait), when: None, grown: 1.0, part: 1.0 };
         let mut levels = waiting.root.map_or_else(Vec::new, |root| roots(case, &root, ran_ns));
         levels.push(own);
-        Some(Piece { lost_ns, levels, row: waiting.row })
+        Piece { lost_ns: waiting.waiting_ns * grown, levels, row: waiting.row }
     });
     pieces.collect()
 }
