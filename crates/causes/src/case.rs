@@ -150,14 +150,18 @@ impl<'a> Case<'a> {
         for (_, segment, name) in self.slow_waits().filter(|(_, segment, _)| segment.state == cell) {
             sums.entry(name).or_default().0 += segment.within_ns(&self.slow.time) as f64;
         }
-        let same = self.quiet.as_ref().filter(|quiet| std::ptr::eq(quiet.view, self.slow.view));
-        if let Some(quiet) = same {
+        if let Some(quiet) = self.quiet_here() {
             let scale = self.slow.seconds() / quiet.seconds();
             for (_, segment, name) in waits_in(self.analysis, &quiet.time).filter(|(_, s, _)| s.state == cell) {
                 sums.entry(name).or_default().1 += segment.within_ns(&quiet.time) as f64 * scale;
             }
         }
         sums.into_iter().map(|(name, (slow, quiet))| (name, (slow, (slow - quiet).max(0.0)))).collect()
+    }
+
+    /// The quiet time, where it is of the same recording: ids of names and stacks mean the same there.
+    pub fn quiet_here(&self) -> Option<&Side<'a>> {
+        self.quiet.as_ref().filter(|quiet| std::ptr::eq(quiet.view, self.slow.view))
     }
 
     /// The recording in which it was slow.
@@ -256,6 +260,20 @@ impl<'a> Case<'a> {
         Some(self.mean(self.analysis.account.machine_ratio.as_ref()?))
     }
 
+    /// Use of the CPUs that the JVM may use, by itself: in the slow time and in the baseline.
+    pub fn process_use(&self) -> Option<(f64, Option<f64>)> {
+        let account = &self.analysis.account;
+        let (process, cpus) = account.process_cpu_ns.as_ref().zip(account.cpus)?;
+        let (slow, quiet) = self.mean(process);
+        let part = |ns: f64| ns / BUCKET_NS as f64 / cpus;
+        Some((part(slow), quiet.map(part)))
+    }
+
+    /// Waits of the application's threads for a CPU in the slow time that were long enough to be told one by one.
+    pub fn long_waits_for_cpu(&self) -> impl Iterator<Item = Span> + '_ {
+        self.slow.spans(span::RUN_QUEUE_WAIT).filter(|wait| self.view().is_application(wait.tid))
+    }
+
     /// Set when other processes took the CPUs in the slow time and did not before: the use of all
     /// CPUs. Whoever is waited for may then have waited for a CPU.
     pub fn taken_by_others(&self) -> Option<f64> {
@@ -293,7 +311,7 @@ impl<'a> Case<'a> {
     fn ran_instead_itself(&self) -> Option<f64> {
         const ENOUGH: f64 = 0.2;
         let (mut all_ns, mut own_ns) = (0.0, 0.0);
-        for wait in self.slow.spans(span::RUN_QUEUE_WAIT).filter(|wait| self.view().is_application(wait.tid)) {
+        for wait in self.long_waits_for_cpu() {
             let detail: RunQueueWait = self.slow.detail(&wait);
             let length_ns = wait.duration_ns.max(0) as f64;
             all_ns += length_ns;

@@ -52,8 +52,7 @@ fn waiting(case: &Case<'_>, left: &Left, lost_ns: f64) -> Vec<StackShare> {
 /// The stacks of the application that run more than before, with their share of the samples.
 fn hottest(case: &Case<'_>) -> Vec<StackShare> {
     let slow = weights(&case.slow);
-    let same_recording = case.quiet.as_ref().filter(|quiet| std::ptr::eq(quiet.view, case.slow.view));
-    let quiet = same_recording.map(weights).unwrap_or_default();
+    let quiet = case.quiet_here().map(weights).unwrap_or_default();
     let total: f64 = slow.values().sum();
     let mut grown: Vec<(StackId, f64, f64)> = slow
         .into_iter()

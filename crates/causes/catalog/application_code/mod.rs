@@ -8,6 +8,7 @@ use fathom_timeline::{Cell, Layer};
 
 use crate::case::Side;
 use crate::cause::Claim;
+use crate::measure::stacks;
 use crate::{Case, Cause, Evidence, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -68,8 +69,7 @@ impl Methods {
     }
 
     fn stack(&self, method: &str) -> StackId {
-        let most = self.stacks.get(method).and_then(|stacks| stacks.iter().max_by(|a, b| a.1.total_cmp(b.1)));
-        most.map_or(StackId(0), |(stack, _)| *stack)
+        self.stacks.get(method).map_or(StackId(0), stacks::most_seen)
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fathom_evidence::kinds::{event, span};
 use fathom_evidence::tables::Span;
 use fathom_evidence::{StackId, StrId};
-use fathom_timeline::{BUCKET_NS, Cell, Intervals, Wait};
+use fathom_timeline::{Cell, Intervals, Wait};
 
 use crate::case::Side;
 use crate::cause::{Claim, ThreadTime};
@@ -74,10 +74,8 @@ fn reads<'a>(side: &'a Side<'_>) -> impl Iterator<Item = Span> + 'a {
 
 /// How long a read from each service took before, in ns.
 fn usual_ns(case: &Case<'_>) -> BTreeMap<StrId, f64> {
-    // Names are numbers of one recording.
-    let same = case.quiet.as_ref().filter(|quiet| std::ptr::eq(quiet.view, case.slow.view));
     let mut sums: BTreeMap<StrId, (f64, f64)> = BTreeMap::new();
-    for read in same.into_iter().flat_map(reads) {
+    for read in case.quiet_here().into_iter().flat_map(reads) {
         let sum = sums.entry(read.name).or_default();
         *sum = (sum.0 + read.duration_ns.max(0) as f64, sum.1 + 1.0);
     }
@@ -101,12 +99,7 @@ fn late(reads: &[Span], usual_ns: &BTreeMap<StrId, f64>) -> ThreadTime {
 fn busy(case: &Case<'_>) -> Option<(f64, Option<f64>, StackId)> {
     let slow = Mounted::of(case, &case.slow);
     let quiet = case.quiet.as_ref().map(|quiet| Mounted::of(case, quiet).busy());
-    let account = &case.analysis.account;
-    let by_cpu = account.process_cpu_ns.as_ref().zip(account.cpus).map(|(process, cpus)| {
-        let (now, before) = case.mean(process);
-        let part = |ns: f64| ns / BUCKET_NS as f64 / cpus;
-        (part(now), before.map(part), slow.most)
-    });
+    let by_cpu = case.process_use().map(|(now, before)| (now, before, slow.most));
     let by_samples = (slow.ns > 0.0).then(|| (slow.busy(), quiet, slow.most));
     match (by_samples, by_cpu) {
         (Some(samples), Some(cpu)) => Some(if cpu.0 > samples.0 { cpu } else { samples }),
@@ -124,11 +117,8 @@ struct Mounted {
 
 impl Mounted {
     fn of(case: &Case<'_>, side: &Side<'_>) -> Mounted {
-        let mut known: BTreeMap<StackId, bool> = BTreeMap::new();
         let mut weights: BTreeMap<StackId, f64> = BTreeMap::new();
-        let recording = side.view.recording;
-        let mut is_mounted =
-            |stack: StackId| *known.entry(stack).or_insert_with(|| stacks::is_below(recording, stack, MOUNTED));
+        let mut is_mounted = stacks::are_below(side.view.recording, MOUNTED);
         let mut carriers: BTreeSet<i64> = BTreeSet::new();
         for sample in [event::CPU, event::EXECUTION].into_iter().flat_map(|event| side.samples(event)) {
             if is_mounted(sample.stack_id) {
@@ -136,7 +126,7 @@ impl Mounted {
                 carriers.extend((sample.tid > 0).then_some(sample.tid));
             }
         }
-        let most = weights.iter().max_by(|a, b| a.1.total_cmp(b.1)).map_or(StackId(0), |(stack, _)| *stack);
+        let most = stacks::most_seen(&weights);
         // Samples of some recorders name the virtual thread: there are as many carriers as CPUs, then.
         let cpus = case.analysis.account.cpus.unwrap_or(1.0) as usize;
         let carriers = if carriers.is_empty() { cpus } else { carriers.len() };

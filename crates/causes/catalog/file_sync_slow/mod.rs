@@ -23,9 +23,6 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
-/// System calls that return when data is on the disk.
-const CALLS: &[&str] = &["fsync", "fdatasync", "msync", "sync_file_range", "syncfs", "sync"];
-
 /// Times more of it, in number or in length, than before: less is what a change of load does to any disk.
 const GREW: f64 = 1.5;
 
@@ -38,11 +35,7 @@ struct Syncs {
 
 impl Syncs {
     fn of(case: &Case<'_>, side: &Side<'_>) -> Syncs {
-        let is_sync = |wait: &Span| match side.view.recording.text(wait.kind) {
-            span::FILE_FORCE => true,
-            span::SYSTEM_CALL => CALLS.contains(&side.view.recording.text(wait.name).split(' ').next().unwrap_or("")),
-            _ => false,
-        };
+        let is_sync = |wait: &Span| block::is_force(side.view, wait);
         let waits: Vec<Span> = block::victims(case, side).map(|(_, wait)| wait).filter(is_sync).collect();
         // The kernel sees all calls, the JVM some of the same: one of the two is enough.
         let is_call = |wait: &Span| side.view.recording.text(wait.kind) == span::SYSTEM_CALL;

@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use fathom_evidence::detail::RunQueueWait;
-use fathom_evidence::kinds::{counter, span};
-use fathom_evidence::tables::Span;
+use fathom_evidence::kinds::counter;
 use fathom_timeline::Cell;
 
 use crate::{Case, Cause, Claim, Evidence, Finding, Standing, say};
@@ -75,9 +74,10 @@ fn too_short_for_the_requests(case: &Case<'_>) -> Option<String> {
 /// Said when the CPUs were not full and the long waits make up little of the waiting: then threads that were let go at once,
 /// after a stop or by a lock, waited a moment for each other or for a neighbour, and a CPU more would have changed little.
 fn room_on_the_cpus(case: &Case<'_>) -> Option<String> {
-    let used = case.machine_use()?.0.max(own_use(case).unwrap_or(0.0));
+    let own = case.process_use().map_or(0.0, |(own, _)| own);
+    let used = case.machine_use()?.0.max(own);
     let (waited_ns, _) = case.excess().sums(|cell| cell == Cell::Runnable);
-    let long_ns: f64 = long_waits(case).map(|wait| wait.duration_ns.max(0) as f64).sum();
+    let long_ns: f64 = case.long_waits_for_cpu().map(|wait| wait.duration_ns.max(0) as f64).sum();
     (used < BUSY && 2.0 * long_ns < waited_ns).then(|| {
         let (used, long) = (say::percent(used), say::percent(long_ns / waited_ns));
         format!(
@@ -90,22 +90,10 @@ fn cpus_in_use(case: &Case<'_>, used: (f64, Option<f64>)) -> Evidence {
     case.evidence("CPUs in use", used, "ratio", "counters").of(&[counter::CPU_MACHINE_RATIO])
 }
 
-/// Use of the CPUs that the JVM may use, by itself.
-fn own_use(case: &Case<'_>) -> Option<f64> {
-    let account = &case.analysis.account;
-    let (row, cpus) = account.process_cpu_ns.as_ref().zip(account.cpus)?;
-    Some(case.mean(row).0 / fathom_timeline::BUCKET_NS as f64 / cpus)
-}
-
-/// Waits of the application's threads that were long enough to be told one by one.
-fn long_waits<'a>(case: &'a Case<'_>) -> impl Iterator<Item = Span> + 'a {
-    case.slow.spans(span::RUN_QUEUE_WAIT).filter(|wait| case.view().is_application(wait.tid))
-}
-
 /// Who ran most while threads of the application waited long, and its part of that time.
 fn who_ran_instead(case: &Case<'_>) -> Option<(String, f64)> {
     let mut by_name: HashMap<String, i64> = HashMap::new();
-    for wait in long_waits(case) {
+    for wait in case.long_waits_for_cpu() {
         let name = case.slow.detail::<RunQueueWait>(&wait).instead.filter(|name| !name.is_empty())?;
         let sum = by_name.entry(name).or_default();
         *sum = sum.saturating_add(wait.duration_ns.max(0));
@@ -117,8 +105,8 @@ fn who_ran_instead(case: &Case<'_>) -> Option<(String, f64)> {
 
 /// Only how busy the CPUs were is known.
 fn not_counted(case: &Case<'_>) -> Finding {
-    match (case.machine_use(), own_use(case)) {
-        (Some((machine, _)), Some(own)) if machine >= BUSY => {
+    match (case.machine_use(), case.process_use()) {
+        (Some((machine, _)), Some((own, _))) if machine >= BUSY => {
             let says = format!(
                 "the CPUs were {} in use, {} by this process: its threads may have waited for a CPU, which was not recorded",
                 say::percent(machine),

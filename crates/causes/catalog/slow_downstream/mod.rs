@@ -104,9 +104,8 @@ fn unnamed_waits(case: &Case<'_>) -> Option<Finding> {
 /// services: then that is when the answer was taken, and not when it came.
 fn is_wake_up(case: &Case<'_>, longer_ns: f64) -> bool {
     let lost_ns = |cell: Cell| case.excess().of(cell).map_or(0.0, |excess| excess.lost_ns());
-    let waits = case.slow.spans(span::RUN_QUEUE_WAIT).filter(|wait| case.view().is_application(wait.tid));
     let (count, total_ns) =
-        waits.fold((0_u32, 0.0), |(count, sum), wait| (count + 1, sum + wait.duration_ns.max(0) as f64));
+        case.long_waits_for_cpu().fold((0_u32, 0.0), |(count, sum), wait| (count + 1, sum + wait.duration_ns.max(0) as f64));
     let mean_ns = total_ns / f64::from(count.max(1));
     count > 0 && longer_ns <= 2.0 * mean_ns && lost_ns(Cell::Runnable) >= lost_ns(Cell::Blocked(Wait::Socket))
 }
@@ -136,9 +135,7 @@ fn busy_carriers(case: &Case<'_>) -> Option<Finding> {
         let reads = case.slow.spans(span::SOCKET_READ).filter(|read| (read.tid < 0) == is_virtual);
         reads.map(|read| read.duration_ns.max(0) as f64).sum()
     };
-    let account = &case.analysis.account;
-    let (process, cpus) = (account.process_cpu_ns.as_ref()?, account.cpus?);
-    let busy = case.mean(process).0 / BUCKET_NS as f64 / cpus;
+    let (busy, _) = case.process_use()?;
     (of(true) > of(false) && busy >= BUSY).then(|| {
         let says = format!(
             "virtual threads read from services, but a read lasts until its thread is mounted again, and the process used {} of \

@@ -8,8 +8,7 @@ use fathom_timeline::{Cell, Wait};
 
 use crate::case::Side;
 use crate::cause::Claim;
-use crate::measure::absence;
-use crate::measure::waits;
+use crate::measure::{absence, stacks, waits};
 use crate::{Case, Cause, Evidence, Finding, Standing, say};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -133,12 +132,7 @@ fn stem(name: &str) -> &str {
 
 /// Threads that were seen below the loop of a worker, in samples or in their waits for work.
 fn workers_seen(case: &Case<'_>) -> BTreeSet<i64> {
-    let recording = case.recording();
-    let mut known: BTreeMap<StackId, bool> = BTreeMap::new();
-    let mut is_worker = |stack: StackId| {
-        let is_below = || crate::measure::stacks::is_below(recording, stack, WORKERS);
-        *known.entry(stack).or_insert_with(is_below)
-    };
+    let mut is_worker = stacks::are_below(case.recording(), WORKERS);
     let samples = [event::CPU, event::EXECUTION].into_iter().flat_map(|event| case.view().samples(event));
     let mut found: BTreeSet<i64> = samples.filter(|s| is_worker(s.stack_id)).map(|sample| sample.tid).collect();
     let parks = case.view().spans(span::PARK);
@@ -169,12 +163,11 @@ impl Pool {
 /// For how long threads ran, by the kind of samples that saw most of it, and where most.
 fn sampled(side: &Side<'_>, tids: &BTreeSet<i64>) -> (f64, StackId) {
     let of = |event: &str| {
-        let mut stacks: BTreeMap<StackId, f64> = BTreeMap::new();
+        let mut weights: BTreeMap<StackId, f64> = BTreeMap::new();
         for sample in side.samples(event).filter(|sample| tids.contains(&sample.tid)) {
-            *stacks.entry(sample.stack_id).or_default() += sample.weight_ns.max(0) as f64;
+            *weights.entry(sample.stack_id).or_default() += sample.weight_ns.max(0) as f64;
         }
-        let most = stacks.iter().max_by(|a, b| a.1.total_cmp(b.1)).map_or(StackId(0), |(stack, _)| *stack);
-        (0.0 + stacks.values().sum::<f64>(), most)
+        (0.0 + weights.values().sum::<f64>(), stacks::most_seen(&weights))
     };
     let (cpu, execution) = (of(event::CPU), of(event::EXECUTION));
     if cpu.0 >= execution.0 { cpu } else { execution }

@@ -147,11 +147,17 @@ impl Lives {
     }
 }
 
+/// System calls that return when data is on the disk.
+const FORCES: &[&str] = &["fsync", "fdatasync", "msync", "sync_file_range", "syncfs", "sync"];
+
 /// Whether a thread waits until what was written is on the disk: others write for it.
-fn is_force(view: &View<'_>, wait: &Span) -> bool {
-    const FORCES: &[&str] = &["fsync", "fdatasync", "msync", "sync_file_range", "syncfs"];
-    let (kind, name) = (view.recording.text(wait.kind), view.recording.text(wait.name));
-    kind == span::FILE_FORCE || kind == span::SYSTEM_CALL && FORCES.contains(&name)
+pub(crate) fn is_force(view: &View<'_>, wait: &Span) -> bool {
+    let call = || view.recording.text(wait.name).split(' ').next().unwrap_or("");
+    match view.recording.text(wait.kind) {
+        span::FILE_FORCE => true,
+        span::SYSTEM_CALL => FORCES.contains(&call()),
+        _ => false,
+    }
 }
 
 /// As many times longer than before a stage of a request takes when something is wrong with it; less is

@@ -43,7 +43,11 @@ pub fn below(case: &Case<'_>, names: &[&str]) -> Below {
         let at_most_ns = part(&slow) * excess.slow_ns - quiet_part * excess.baseline_ns;
         (at_most_ns > 0.0).then(|| Claim::part(Cell::Running(*layer), at_most_ns))
     });
-    Below { share: (slow.share(), quiet.as_ref().map(Seen::share)), stack: slow.most_seen(), claims: claims.collect() }
+    Below {
+        share: (slow.share(), quiet.as_ref().map(Seen::share)),
+        stack: most_seen(&slow.stacks),
+        claims: claims.collect(),
+    }
 }
 
 /// Weights of samples of one side.
@@ -79,15 +83,22 @@ impl Seen {
         let (below, all) = self.by_layer.values().fold((0.0, 0.0), |sum, layer| (sum.0 + layer.0, sum.1 + layer.1));
         if all > 0.0 { below / all } else { 0.0 }
     }
+}
 
-    fn most_seen(&self) -> StackId {
-        let most = self.stacks.iter().max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(a.0)));
-        most.map_or(StackId(0), |(stack, _)| *stack)
-    }
+/// The stack with the largest weight.
+pub fn most_seen<'w>(weights: impl IntoIterator<Item = (&'w StackId, &'w f64)>) -> StackId {
+    let most = weights.into_iter().max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(a.0)));
+    most.map_or(StackId(0), |(stack, _)| *stack)
 }
 
 /// Whether a stack has a function whose name begins with one of `names`.
 pub fn is_below(recording: &Recording, stack: StackId, names: &[&str]) -> bool {
     let mut frames = recording.stacks.leaf_to_root(stack).map(|frame| recording.text(frame.symbol));
     frames.any(|symbol| names.iter().any(|name| symbol.starts_with(name)))
+}
+
+/// The same as a question about many stacks, each of which is looked at once.
+pub fn are_below<'r>(recording: &'r Recording, names: &'r [&'r str]) -> impl FnMut(StackId) -> bool + 'r {
+    let mut known: HashMap<StackId, bool> = HashMap::new();
+    move |stack| *known.entry(stack).or_insert_with(|| is_below(recording, stack, names))
 }

@@ -56,6 +56,6 @@ pub fn most(case: &Case<'_>, wait: Wait) -> Option<(String, Waits)> {
 /// The mean length of such waits in the quiet time, in ns: 0 where all were too short to be recorded, none where there is no
 /// quiet time in this recording.
 pub fn mean_before_ns(case: &Case<'_>, wait: Wait, frame: &str) -> Option<f64> {
-    let quiet = case.quiet.as_ref().filter(|quiet| std::ptr::eq(quiet.view, case.slow.view))?;
+    let quiet = case.quiet_here()?;
     Some(by_frame(case, &quiet.time, wait).get(frame).map_or(0.0, Waits::mean_ns))
 }
