@@ -5,7 +5,7 @@ use std::fs;
 
 use fathom_causes::explanation::{Explanation, Verdict};
 
-use crate::{answer, load, testdata};
+use crate::recordings::{answer, load, testdata};
 
 /// Who must come first.
 #[derive(Debug, Clone, Copy)]

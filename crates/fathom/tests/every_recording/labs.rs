@@ -3,22 +3,9 @@
 use std::fmt::Write;
 
 use fathom_causes::explanation::{Explanation, Verdict};
-use fathom_evidence::Recording;
 
-use crate::{answer, entries, load, name, row, testdata};
-
-/// Files of a lab's recording, and what to call them.
-const FILES: &[(&str, &str)] = &[("jfr", "recording.jfr.gz"), ("gc_log", "gc.log.gz"), ("latency", "latency.csv.gz")];
-
-/// Combinations of files that people have.
-const TOGETHER: &[&[&str]] = &[
-    &["jfr"],
-    &["gc_log"],
-    &["jfr", "gc_log"],
-    &["jfr", "latency"],
-    &["gc_log", "latency"],
-    &["jfr", "gc_log", "latency"],
-];
+use crate::recordings::{MIXES, answer, lab_parts, labs, name, together};
+use crate::row;
 
 /// Which files of a lab suffice to find its cause: one of these sets has to be there. From others
 /// nobody must be accused.
@@ -42,16 +29,10 @@ const SUFFICE: &[(&str, &[&[&str]])] = &[
 fn the_recordings_of_the_labs() {
     let mut table = String::new();
     let mut failures = String::new();
-    for folder in entries(&testdata().join("labs")).into_iter().filter(|path| path.is_dir()) {
-        let parts: Vec<(&str, Recording)> =
-            FILES.iter().map(|(what, file)| (*what, load(&folder.join(file)).unwrap())).collect();
-        for sources in TOGETHER {
-            let mut recording = Recording::default();
-            parts
-                .iter()
-                .filter(|(what, _)| sources.contains(what))
-                .for_each(|(_, part)| recording.absorb(part.clone()));
-            let answer = answer(&recording);
+    for folder in labs() {
+        let parts = lab_parts(&folder);
+        for sources in MIXES {
+            let answer = answer(&together(&parts, sources));
             table += &row(&name(&folder), &sources.join("+"), &answer);
             if let Some(failure) = failure(&name(&folder), sources, &answer) {
                 writeln!(failures, "{} by {}: {failure}", name(&folder), sources.join("+")).unwrap();

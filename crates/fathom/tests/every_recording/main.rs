@@ -5,39 +5,12 @@
 
 mod corpus;
 mod labs;
-
-use std::path::{Path, PathBuf};
+#[path = "../shared/recordings.rs"]
+mod recordings;
 
 use fathom_causes::explanation::{CauseVerdict, Explanation, Verdict};
-use fathom_causes::{ExplainOptions, explain};
-use fathom_evidence::Recording;
-use fathom_readers::{LoadError, LoadOptions, sniff};
 
-fn testdata() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata")
-}
-
-/// What is directly in a folder, sorted.
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let found = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut found: Vec<PathBuf> = found.collect();
-    found.sort();
-    found
-}
-
-fn name(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-/// Reads a file, or the parts of a log in a folder.
-fn load(path: &Path) -> Result<Recording, LoadError> {
-    let files = if path.is_dir() { entries(path) } else { vec![path.to_owned()] };
-    sniff(&files[0])?.load(&files, &LoadOptions::default())
-}
-
-fn answer(recording: &Recording) -> Explanation {
-    explain(recording, &ExplainOptions::default())
-}
+use recordings::{answer, entries, load, name, testdata};
 
 /// A line of the table: who is accused, the first one apart.
 fn row(recording: &str, sources: &str, answer: &Explanation) -> String {

@@ -1,9 +1,6 @@
 //! Public files of which the truth was read by hand (`testdata/corpus/ABOUT.md`), as far as they are there.
 
-use fathom_causes::{ExplainOptions, explain};
-use fathom_readers::{LoadOptions, sniff};
-
-use crate::repository;
+use crate::recordings::{answer, load, testdata};
 use crate::score::{Answer, Judged, Truth, judge};
 
 /// File, what it is a recording of, and who is to blame: one of these has to come first, or nobody may be accused.
@@ -22,16 +19,15 @@ pub(crate) fn judged() -> Vec<Judged> {
 }
 
 fn of_file(file: &str, mix: &str, first: &[&str]) -> Option<Judged> {
-    let path = repository().join("testdata/corpus").join(file);
+    let path = testdata().join("corpus").join(file);
     if !path.is_file() {
         return None;
     }
-    let reader = sniff(&path).unwrap_or_else(|error| panic!("{file}: {error}"));
-    let recording = reader.load(&[path], &LoadOptions::default()).unwrap_or_else(|error| panic!("{file}: {error}"));
+    let recording = load(&path).unwrap_or_else(|error| panic!("{file}: {error}"));
     let first: Vec<String> = first.iter().map(|id| (*id).to_owned()).collect();
     let suffered = !first.is_empty();
     let guilty = if first.len() == 1 { first.iter().cloned().collect() } else { Default::default() };
     let truth = Truth { first, guilty, suffered, ..Truth::default() };
-    let answer = explain(&recording, &ExplainOptions::default());
+    let answer = answer(&recording);
     Some(judge("corpus", file, mix, &truth, &Answer::from(&answer), Vec::new()))
 }

@@ -13,12 +13,11 @@
 use std::path::{Path, PathBuf};
 
 use fathom_causes::explanation::Explanation;
-use fathom_causes::{ExplainOptions, explain};
 use fathom_evidence::kinds::event;
 use fathom_evidence::tables::{Counters, Facts, Samples, Spans};
 use fathom_evidence::{Recording, StrId};
-use fathom_readers::{LoadOptions, sniff};
 
+use crate::recordings::{answer, entries, load, name};
 use crate::score::{Answer, Judged, Truth, judge};
 use crate::told::weaker;
 use crate::transform::{GROUPS, without};
@@ -35,17 +34,6 @@ pub(crate) fn judged(folder: &Path) -> Vec<Judged> {
     recordings.iter().flat_map(|recording| of_recording(&set, recording)).collect()
 }
 
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let found = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut found: Vec<PathBuf> = found.collect();
-    found.sort();
-    found
-}
-
-fn name(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
 fn of_recording(set: &str, folder: &Path) -> Vec<Judged> {
     let files = entries(folder).into_iter().filter(|path| name(path) != TRUTH);
     let (latencies, files): (Vec<PathBuf>, Vec<PathBuf>) = files.partition(|path| name(path).starts_with("latency"));
@@ -57,7 +45,7 @@ fn of_recording(set: &str, folder: &Path) -> Vec<Judged> {
         mixes.push(("recording+latency", together(recording, &latencies)));
     }
     let of_mix = |(mix, recording): (&str, Recording)| {
-        let answer = told(&recording);
+        let answer = answer(&recording);
         judge(set, &name(folder), mix, &truth, &Answer::from(&answer), turned(&recording, &answer))
     };
     mixes.into_iter().map(of_mix).collect()
@@ -65,7 +53,7 @@ fn of_recording(set: &str, folder: &Path) -> Vec<Judged> {
 
 fn together(recording: Recording, files: &[PathBuf]) -> Recording {
     files.iter().fold(recording, |mut recording, file| {
-        match load(file) {
+        match read(file) {
             Ok(part) => recording.absorb(part),
             Err(error) => eprintln!("{}: {error}", file.display()),
         }
@@ -73,23 +61,18 @@ fn together(recording: Recording, files: &[PathBuf]) -> Recording {
     })
 }
 
-fn load(path: &Path) -> Result<Recording, String> {
-    if fathom_store::is_recording(path) {
-        return fathom_store::open(path).map_err(|error| error.to_string());
+fn read(path: &Path) -> Result<Recording, String> {
+    match fathom_store::is_recording(path) {
+        true => fathom_store::open(path).map_err(|error| error.to_string()),
+        false => load(path).map_err(|error| error.to_string()),
     }
-    let loaded = sniff(path).and_then(|reader| reader.load(&[path.to_owned()], &LoadOptions::default()));
-    loaded.map_err(|error| error.to_string())
-}
-
-fn told(recording: &Recording) -> Explanation {
-    explain(recording, &ExplainOptions::default())
 }
 
 fn turned(recording: &Recording, full: &Explanation) -> Vec<String> {
     let groups = GROUPS.iter().filter_map(|group| Some((group.name, without(recording, group)?)));
     let less = groups.chain([("the JVM's recorder", without_jfr(recording))]);
     let failures = less.flat_map(|(name, less)| {
-        weaker(full, &told(&less)).into_iter().map(move |failure| format!("without {name} {failure}"))
+        weaker(full, &answer(&less)).into_iter().map(move |failure| format!("without {name} {failure}"))
     });
     failures.collect()
 }

@@ -1,47 +1,30 @@
 //! The kept recordings of labs: the folder's name says which lab and variant, `dose.json` when it was sick.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fathom_causes::explanation::Explanation;
-use fathom_causes::{ExplainOptions, explain};
 use fathom_evidence::Recording;
-use fathom_readers::{LoadOptions, sniff};
 use serde_json::Value;
 
+use crate::recordings::{MIXES, answer, lab_parts, labs, name, together};
 use crate::repository;
 use crate::score::{Answer, Judged, Truth, judge};
 use crate::told::{SHARE_SLACK, same, weaker};
 use crate::transform::{GROUPS, shifted, with_idle_hour, with_idle_threads, without};
 
-/// Files of a lab's recording, and what to call them.
-const FILES: &[(&str, &str)] = &[("jfr", "recording.jfr.gz"), ("gc_log", "gc.log.gz"), ("latency", "latency.csv.gz")];
-
-/// Combinations of files that people have; the last is all of them.
-const MIXES: &[&[&str]] = &[
-    &["jfr"],
-    &["gc_log"],
-    &["jfr", "gc_log"],
-    &["jfr", "latency"],
-    &["gc_log", "latency"],
-    &["jfr", "gc_log", "latency"],
-];
-
 pub(crate) fn judged() -> Vec<Judged> {
-    let found = std::fs::read_dir(repository().join("testdata/labs")).into_iter().flatten().flatten();
-    let mut folders: Vec<PathBuf> = found.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
-    folders.sort();
-    folders.iter().flat_map(|folder| of_folder(folder)).collect()
+    labs().flat_map(|folder| of_folder(&folder)).collect()
 }
 
 fn of_folder(folder: &Path) -> Vec<Judged> {
-    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = name(folder);
     let truth = truth(folder, &name);
-    let parts: Vec<(&str, Recording)> = FILES.iter().map(|(what, file)| (*what, load(&folder.join(file)))).collect();
+    let parts = lab_parts(folder);
     let answers: Vec<(&[&str], Recording, Explanation)> = MIXES
         .iter()
         .map(|mix| {
             let recording = together(&parts, mix);
-            let answer = told(&recording);
+            let answer = answer(&recording);
             (*mix, recording, answer)
         })
         .collect();
@@ -57,23 +40,6 @@ fn of_folder(folder: &Path) -> Vec<Judged> {
     judged.collect()
 }
 
-fn load(path: &Path) -> Recording {
-    let reader = sniff(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let loaded = reader.load(&[path.to_owned()], &LoadOptions::default());
-    loaded.unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-fn together(parts: &[(&str, Recording)], mix: &[&str]) -> Recording {
-    let mut recording = Recording::default();
-    let of_mix = parts.iter().filter(|(what, _)| mix.contains(what));
-    of_mix.for_each(|(_, part)| recording.absorb(part.clone()));
-    recording
-}
-
-fn told(recording: &Recording) -> Explanation {
-    explain(recording, &ExplainOptions::default())
-}
-
 /// How answers to a source less differ; those are other mixes.
 fn fewer_sources(mix: &[&str], full: &Explanation, answers: &[(&[&str], Recording, Explanation)]) -> Vec<String> {
     let is_less = |other: &[&str]| other.len() + 1 == mix.len() && other.iter().all(|source| mix.contains(source));
@@ -86,7 +52,7 @@ fn fewer_sources(mix: &[&str], full: &Explanation, answers: &[(&[&str], Recordin
 
 fn fewer_events(recording: &Recording, full: &Explanation) -> Vec<String> {
     let of_group = |group| {
-        let less = without(recording, group).map(|less| weaker(full, &told(&less)));
+        let less = without(recording, group).map(|less| weaker(full, &answer(&less)));
         let says = |failure: String| format!("without {} {failure}", group.name);
         less.unwrap_or_default().into_iter().map(says).collect::<Vec<_>>()
     };
@@ -94,7 +60,7 @@ fn fewer_events(recording: &Recording, full: &Explanation) -> Vec<String> {
 }
 
 /// What does not matter, and changes the answer.
-fn unchanged(mix: &[&str], recording: &Recording, answer: &Explanation) -> Vec<String> {
+fn unchanged(mix: &[&str], recording: &Recording, full: &Explanation) -> Vec<String> {
     const LATER_NS: i64 = 370_000_000;
     let sources: Vec<String> = mix.iter().map(|source| (*source).to_owned()).collect();
     let others = [
@@ -103,7 +69,7 @@ fn unchanged(mix: &[&str], recording: &Recording, answer: &Explanation) -> Vec<S
         ("before an idle hour", with_idle_hour(recording, &sources, false)),
     ];
     let differ = |(what, other): (&str, Recording)| {
-        let differences = same(answer, &told(&other), SHARE_SLACK);
+        let differences = same(full, &answer(&other), SHARE_SLACK);
         differences.into_iter().map(|difference| format!("{what}: {difference}")).collect::<Vec<_>>()
     };
     others.into_iter().flat_map(differ).collect()

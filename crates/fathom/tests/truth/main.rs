@@ -5,6 +5,9 @@
 //! that are given. Subjects are explained by each mix of sources that people have, and once more without each source and each
 //! kind of event: an answer that turns round then counts as turned.
 
+#[path = "../shared/recordings.rs"]
+mod recordings;
+
 #[path = "../../../causes/tests/cases/expect.rs"]
 #[allow(dead_code)]
 mod expect;

@@ -1,27 +1,22 @@
 //! The worlds of the catalogue: what they expect is the truth.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fathom_causes::explanation::Verdict;
 use fathom_causes::{ExplainOptions, explain};
 
 use crate::expect::{Cause, Part, What};
 use crate::recorders::{BEGIN_NS, record, record_baseline};
+use crate::recordings::entries;
 use crate::repository;
 use crate::score::{Answer, Judged, Truth, judge};
 use crate::world::{View, World, parse};
 
 pub(crate) fn judged() -> Vec<Judged> {
-    let mut files: Vec<PathBuf> = entries(&repository().join("crates/causes/catalog"))
-        .flat_map(|cause| entries(&cause.join("cases")).collect::<Vec<_>>())
-        .filter(|path| path.extension().is_some_and(|end| end == "world"))
-        .collect();
-    files.sort();
-    files.iter().flat_map(|file| of_file(file)).collect()
-}
-
-fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+    let causes = entries(&repository().join("crates/causes/catalog"));
+    let files = causes.iter().flat_map(|cause| entries(&cause.join("cases")));
+    let worlds = files.filter(|path| path.extension().is_some_and(|end| end == "world"));
+    worlds.flat_map(|file| of_file(&file)).collect()
 }
 
 /// A world that cannot be read fails its own test.
