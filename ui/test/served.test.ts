@@ -12,6 +12,10 @@ import { fathom, hasProgram, LABS, type Server, serve } from "./program.ts";
 const isPossible = hasBrowser() && hasProgram();
 const SICK = "code_cache_churn-sick-jdk17";
 const FIXED = "code_cache_churn-fixed-jdk17";
+/** Requests were recorded, and quick. */
+const HEALTHY = "healthy_server-healthy-jdk25";
+/** How long requests took was not recorded. */
+const UNSEEN = "code_cache_full-fixed-jdk17";
 
 describe.runIf(isPossible)("a folder of recordings", () => {
   let browser: Browser;
@@ -22,7 +26,8 @@ describe.runIf(isPossible)("a folder of recordings", () => {
   beforeAll(async () => {
     browser = await launch();
     folder = mkdtempSync(join(tmpdir(), "fathom-served-"));
-    for (const lab of [SICK, FIXED]) fathom("import", join(LABS, lab), "--output", join(folder, `${lab}.fathom`));
+    for (const lab of [SICK, FIXED, HEALTHY, UNSEEN])
+      fathom("import", join(LABS, lab), "--output", join(folder, `${lab}.fathom`));
     server = await serve(folder);
   });
   beforeEach(async () => {
@@ -43,11 +48,19 @@ describe.runIf(isPossible)("a folder of recordings", () => {
 
   test("a list, and one of them opened", async () => {
     const { page, complaints } = shown;
-    await page.waitForSelector("text=nothing was slow");
-    expect(await page.locator("tbody tr").count()).toBe(2);
-    expect(await page.locator("tbody tr", { hasText: SICK }).textContent()).toContain("code_cache_churn");
-    await open(FIXED);
+    const row = (recording: string) => page.locator("tbody tr", { hasText: recording }).textContent();
+    await page.waitForFunction(
+      () => !(document.querySelector("tbody")?.textContent?.includes("not opened yet") ?? true),
+    );
+    expect(await page.locator("tbody tr").count()).toBe(4);
+    expect(await row(SICK)).toContain("code_cache_churn");
+    expect(await row(HEALTHY)).toContain("nothing was slow");
+    expect(await row(UNSEEN)).toContain("no sign of slowness");
+    await open(HEALTHY);
     expect(await page.textContent(".headline h1")).toBe("Nothing was slow");
+    await page.click("text=Recordings");
+    await open(UNSEEN);
+    expect(await page.textContent(".headline h1")).toMatch(/^No sign of slowness in what was recorded .+ was not$/);
     await page.click("text=Recordings");
     await open(SICK);
     expect(await page.textContent(".cause h2")).toContain("code_cache_churn");

@@ -51,6 +51,7 @@ function explanation(): Explanation {
       sources: ["jfr"],
       tier: 0,
     },
+    headline: { kind: "slow", says: "slow for 20 s of 40 s", but: [] },
     slow: [{ ...TIME, signal: "request_latency", says: "requests took up to 7.8 s" }],
     baseline: { kind: "rest_of_recording", says: "the other 20 s of the recording", duration_ns: 20e9 },
     figures: [measured("process CPU", 1.04, 0.17, "cores", "counters", ["cpu_process_ratio"])],

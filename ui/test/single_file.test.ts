@@ -124,7 +124,8 @@ describe.runIf(isPossible)("a single file", () => {
   test("a healthy recording without samples, threads and lanes", async () => {
     const world = sickWorld();
     const { explanation } = world.overview;
-    const healthy = { ...explanation, slow: [], causes: explanation.causes.slice(1), losses: [] };
+    const headline = { kind: "nothing_slow", says: "nothing was slow", but: [] } as const;
+    const healthy = { ...explanation, headline, slow: [], causes: explanation.causes.slice(1), losses: [] };
     const bare = { ...world.overview, explanation: healthy, threads: [], roles: [], lanes: [], events: [] };
     const { page, complaints } = await opened({ overview: bare, activities: [], spans: [], counters: {} });
     expect(await page.textContent(".headline h1")).toBe("Nothing was slow");

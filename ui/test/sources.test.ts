@@ -13,9 +13,12 @@ import type { FlameRows, HottestFrames, Selection, Source } from "../src/data/so
 import { fathom, hasProgram, LABS, type Server, serve } from "./program.ts";
 
 const isPossible = hasProgram();
-const LAB = join(LABS, "code_cache_churn-sick-jdk17");
+// The one has a quiet time to compare with, the other was slow from the first second to the last.
+const QUIET_AT_FIRST = "code_cache_churn-sick-jdk25";
+const NEVER_QUIET = "code_cache_churn-sick-jdk17";
 
-describe.runIf(isPossible)("served and in the file", () => {
+describe.runIf(isPossible).each([QUIET_AT_FIRST, NEVER_QUIET])("served and in the file: %s", (name) => {
+  const lab = join(LABS, name);
   let server: Server;
   let served: Source;
   let file: Source;
@@ -23,9 +26,9 @@ describe.runIf(isPossible)("served and in the file", () => {
   let slow: Selection;
 
   beforeAll(async () => {
-    server = await serve(LAB);
+    server = await serve(lab);
     served = new ServedLibrary(server.url).open(0);
-    file = await openFile();
+    file = await openFile(lab);
     overview = await served.overview();
     const { from, to } = overview;
     const middle = { from: from + (to - from) * 0.4, to: from + (to - from) * 0.8 };
@@ -128,10 +131,10 @@ describe.runIf(isPossible)("served and in the file", () => {
   });
 });
 
-async function openFile(): Promise<Source> {
+async function openFile(lab: string): Promise<Source> {
   const folder = mkdtempSync(join(tmpdir(), "fathom-sources-"));
   const path = join(folder, "page.html");
-  fathom("explain", "--html", path, LAB);
+  fathom("explain", "--html", path, lab);
   const html = readFileSync(path, "utf8");
   rmSync(folder, { recursive: true });
   const data = /<script type="application\/octet-stream" id="fathom-data">([^<]*)<\/script>/.exec(html);

@@ -54,6 +54,11 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${grouped(count)} ${count === 1 ? one : many}`;
 }
 
+/** A sentence with its first letter large. */
+export function capitalised(sentence: string): string {
+  return sentence.charAt(0).toUpperCase() + sentence.slice(1);
+}
+
 /** A word of the schema as people write it: `ruled_out` → `ruled out`. */
 export function spaced(word: string): string {
   return word.replaceAll("_", " ");

@@ -7,6 +7,7 @@ export type Verdict = "shown" | "likely" | "possible" | "not_enough" | "ruled_ou
 export interface Explanation {
   schema: number;
   recording: RecordingSummary;
+  headline: Headline;
   slow: SlowInterval[];
   baseline: { kind: string; says: string; duration_ns: number };
   figures: Evidence[];
@@ -25,6 +26,14 @@ export interface RecordingSummary {
   to_ns: number;
   sources: string[];
   tier: number;
+}
+
+/** Whether anything was slow, in one sentence; where nobody looked, that nobody did. */
+export interface Headline {
+  kind: "slow" | "nothing_slow" | "no_sign" | "cannot_tell";
+  says: string;
+  /** What is missing that could hide a slowdown or its cause. */
+  but: readonly string[];
 }
 
 export interface SlowInterval {

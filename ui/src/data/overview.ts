@@ -1,7 +1,7 @@
 // What is known of a recording before anything of it is drawn.
 
 import type { Interval, Nanoseconds } from "../base/quantities.ts";
-import type { Explanation } from "./explanation.ts";
+import type { Explanation, Headline } from "./explanation.ts";
 
 export interface Overview {
   schema: number;
@@ -105,6 +105,7 @@ export interface RecordingLine {
   duration_ns: Nanoseconds | null;
   bytes: number;
   slow_ns: Nanoseconds | null;
+  headline: Headline | null;
   first_cause: string | null;
   verdict: string | null;
   share: number | null;

@@ -4,7 +4,7 @@
 // single file (`file/`). Views know neither. Answers are columns, because they are drawn by the thousand.
 
 import type { Interval, Nanoseconds, ThreadIndex } from "../base/quantities.ts";
-import type { CauseVerdict, Evidence, Explanation } from "./explanation.ts";
+import type { CauseVerdict, Evidence, Explanation, Headline } from "./explanation.ts";
 import type { Overview, RecordingLine } from "./overview.ts";
 
 /** Which threads: all, or these. */
@@ -200,6 +200,7 @@ export interface ComparedRecording {
   title: string;
   jvm: string;
   slow_ns: Nanoseconds;
+  headline: Headline;
   duration_ns: Nanoseconds;
   figures: Evidence[];
 }

@@ -1,6 +1,6 @@
 //! Two recordings side by side.
 
-use fathom_causes::explanation::{Evidence, Explanation, Verdict};
+use fathom_causes::explanation::{Evidence, Explanation, Headline, Verdict};
 use serde::Serialize;
 
 use super::Answer;
@@ -20,6 +20,7 @@ struct Side<'a> {
     title: &'a str,
     jvm: &'a str,
     slow_ns: i64,
+    headline: &'a Headline,
     duration_ns: i64,
     unexplained: f64,
     figures: &'a [Evidence],
@@ -47,6 +48,7 @@ fn side(page: &Loaded) -> Side<'_> {
         title: &explanation.recording.title,
         jvm: &explanation.recording.jvm,
         slow_ns: slow_ns(explanation),
+        headline: &explanation.headline,
         duration_ns: page.axis.to.saturating_sub(page.axis.from),
         unexplained: explanation.unexplained.share,
         figures: &explanation.figures,

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use fathom_causes::explanation::Verdict;
+use fathom_causes::explanation::{Headline, Verdict};
 use serde::Serialize;
 
 use crate::loaded::Loaded;
@@ -66,6 +66,7 @@ struct Summary {
     from_ns: Option<String>,
     duration_ns: Option<i64>,
     slow_ns: Option<i64>,
+    headline: Option<Headline>,
     first_cause: Option<String>,
     verdict: Option<Verdict>,
     share: Option<f64>,
@@ -211,6 +212,7 @@ fn summary(loaded: &Loaded) -> Summary {
         from_ns: Some(explanation.recording.from_ns.to_string()),
         duration_ns: Some(loaded.axis.to.saturating_sub(loaded.axis.from)),
         slow_ns: Some(slow_ns(explanation)),
+        headline: Some(explanation.headline.clone()),
         first_cause: first.map(|cause| cause.id.clone()),
         verdict: first.map(|cause| cause.verdict),
         share: first.map(|cause| cause.share),

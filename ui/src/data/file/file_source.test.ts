@@ -8,6 +8,7 @@ import { Pack, unpack } from "./pack.ts";
 const NOTHING: Explanation = {
   schema: 1,
   recording: { title: "", pid: null, jvm: "", collector: "", cpus: null, from_ns: 0, to_ns: 0, sources: [], tier: 0 },
+  headline: { kind: "nothing_slow", says: "nothing was slow", but: [] },
   slow: [],
   baseline: { kind: "none", says: "", duration_ns: 0 },
   figures: [],
@@ -112,6 +113,13 @@ describe("flame graphs", () => {
     const base = Object.fromEntries(rows.name.map((name, row) => [name, Math.round(rows.base[row] / 1e6)]));
     expect(base).toMatchObject({ all: 4_000, run: 4_000, parse: 2_000, loop: 0 });
     expect(rows.total[0]).toBeCloseTo(6e9, -3);
+  });
+
+  test("against a quiet time that there is not", async () => {
+    const unquiet = new FileSource(new Pack(packOf({ ...WORLD, overview: { ...WORLD.overview, baseline: [] } })));
+    const query = { ...ALL, baseline: { kind: "quiet" } as const };
+    expect((await unquiet.flame(query)).base).toHaveLength(0);
+    expect((await unquiet.frames({ ...query, sort: "self" })).frames[0].baseSelf).toBeNaN();
   });
 
   test("of nothing", async () => {

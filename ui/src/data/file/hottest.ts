@@ -14,10 +14,9 @@ interface Sums {
 export function hottest(
   tree: Weighed,
   places: Places,
-  { baseline, sort }: Pick<FramesQuery, "baseline" | "sort">,
+  { compared, sort }: Pick<FramesQuery, "sort"> & { compared: boolean },
   unit: string,
 ): HottestFrames {
-  const compared = baseline.kind !== "none";
   const now = sums(tree, tree.self, places.name.length);
   const before = sums(tree, tree.baseSelf, places.name.length);
   const order = Array.from(places.name.keys()).filter((place) => now.total[place] > 0 || before.total[place] > 0);

@@ -120,8 +120,7 @@ export class FileSource implements Source {
 
   async flame(query: FlameQuery, signal?: AbortSignal): Promise<FlameRows> {
     await turn(signal);
-    const { tree, samples } = this.#weigh(query, query.baseline);
-    const compared = query.baseline.kind !== "none";
+    const { tree, samples, compared } = this.#weigh(query, query.baseline);
     if (query.root === undefined)
       return this.#rows(query.inverted ? inverted(tree) : tree, compared, query.event, samples);
     const rows = this.#rows(onlyBelow(tree, query.root), compared, query.event, samples);
@@ -130,8 +129,8 @@ export class FileSource implements Source {
 
   async frames(query: FramesQuery, signal?: AbortSignal): Promise<HottestFrames> {
     await turn(signal);
-    const { tree } = this.#weigh(query, query.baseline);
-    return hottest(tree, this.#callTree().places, query, this.#unitOf(query.event));
+    const { tree, compared } = this.#weigh(query, query.baseline);
+    return hottest(tree, this.#callTree().places, { compared, sort: query.sort }, this.#unitOf(query.event));
   }
 
   async sandwich(query: SandwichQuery, signal?: AbortSignal): Promise<FlameRows> {
@@ -158,15 +157,15 @@ export class FileSource implements Source {
     return this.#pack.markdown;
   }
 
-  /** Weights of the selection, and of what it is compared with for the same length of time. */
-  #weigh(selection: Selection, baseline: Baseline): { tree: Weighed; samples: number } {
+  /** Weights of the selection, and of what it is compared with for the same length of time, if there is such a time. */
+  #weigh(selection: Selection, baseline: Baseline): { tree: Weighed; samples: number; compared: boolean } {
     const own = this.#sum(selection, [selection]);
     const quiet = this.#intervalsOf(baseline);
     const base = this.#sum(selection, quiet);
     const length = quiet.reduce((sum, { from, to }) => sum + to - from, 0);
     const scale = length > 0 ? (selection.to - selection.from) / length : 0;
     const tree = { calls: this.#callTree().calls, self: own.self, baseSelf: base.self.map((weight) => weight * scale) };
-    return { tree, samples: own.samples };
+    return { tree, samples: own.samples, compared: quiet.length > 0 };
   }
 
   #sum(

@@ -102,8 +102,8 @@ function Heading({ recording }: { recording: ComparedRecording }): JSX.Element {
   );
 }
 
-function slowText({ slow_ns, duration_ns }: ComparedRecording): string {
-  return slow_ns === 0 ? "nothing was slow" : `${duration(slow_ns)} of ${duration(duration_ns)}`;
+function slowText({ headline, slow_ns, duration_ns }: ComparedRecording): string {
+  return headline.kind !== "slow" ? headline.says : `${duration(slow_ns)} of ${duration(duration_ns)}`;
 }
 
 function figureText({ figures }: ComparedRecording, says: string): string {

@@ -1,7 +1,7 @@
 // The recordings of the folder that is served, the slow ones told at a glance.
 
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { amount, duration, share } from "../../base/numbers.ts";
 import { spaced } from "../../base/text.ts";
 import { day, originOf, timeOfDay } from "../../base/time.ts";
@@ -12,10 +12,21 @@ import { Note } from "../../widgets/controls.tsx";
 import { Name } from "../../widgets/text.tsx";
 import type { View } from "../view.ts";
 
+/** How often a list is asked for that is not complete yet. */
+const REFRESH_MS = 1_000;
+
 function Recordings(): JSX.Element {
   const recordings = library.value;
-  const answer = useAnswer(recordings ? "recordings" : null, () => recordings?.recordings() ?? Promise.resolve([]));
+  const [asked, setAsked] = useState(0);
+  const question = recordings ? `recordings ${asked}` : null;
+  const answer = useAnswer(question, () => recordings?.recordings() ?? Promise.resolve([]));
   const lines = answer.value ?? [];
+  // The server looks into one after the other; the list fills while it does.
+  useEffect(() => {
+    if (!answer.value?.some(isUnread)) return;
+    const timer = setTimeout(() => setAsked((times) => times + 1), REFRESH_MS);
+    return () => clearTimeout(timer);
+  }, [answer.value]);
   // With a single recording there is nothing to choose.
   const only = lines.length === 1 && lines[0].error === null ? lines[0].id : null;
   useEffect(() => {
@@ -87,14 +98,20 @@ function Line({ line }: { line: RecordingLine }): JSX.Element {
   );
 }
 
+/** Nobody has looked into it so far. */
+function isUnread({ headline, error }: RecordingLine): boolean {
+  return headline === null && error === null;
+}
+
 function began(from_ns: string): string {
   const origin = originOf(from_ns);
   return `${day(origin, 0, zone.value)} ${timeOfDay(origin, 0, zone.value)}`;
 }
 
 function Answer({ line }: { line: RecordingLine }): JSX.Element {
-  if (line.slow_ns === null) return <span class="muted">not opened yet</span>;
-  if (line.first_cause === null) return <span class="muted">nothing was slow</span>;
+  if (isUnread(line)) return <span class="muted">not opened yet</span>;
+  if (line.headline?.kind !== "slow") return <span class="muted">{line.headline?.says}</span>;
+  if (line.first_cause === null) return <span class="muted">no cause was found</span>;
   return (
     <>
       <code>{line.first_cause}</code>{" "}

@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { amount, change, duration, share, wholePercents } from "../../base/numbers.ts";
 import { lengthOf, sameInterval } from "../../base/quantities.ts";
-import { counted } from "../../base/text.ts";
+import { capitalised, counted } from "../../base/text.ts";
 import { timeOfDay } from "../../base/time.ts";
 import type { CauseVerdict, Evidence, Explanation } from "../../data/explanation.ts";
 import { origin, overview, pick, picked, relative, slow, zone } from "../../state/store.ts";
@@ -34,16 +34,21 @@ function withVerdict({ causes }: Explanation, verdict: CauseVerdict["verdict"]):
 }
 
 function Headline({ explanation }: { explanation: Explanation }): JSX.Element {
-  const { recording, baseline, figures } = explanation;
+  const { recording, headline, baseline, figures } = explanation;
   const slowTime = slow.value.reduce((sum, interval) => sum + lengthOf(interval), 0);
   const isHealthy = explanation.slow.length === 0;
   return (
     <header class="headline">
       <h1>
         {isHealthy
-          ? "Nothing was slow"
+          ? capitalised(headline.says)
           : `Slow ${duration(slowTime)} of ${duration(recording.to_ns - recording.from_ns)}`}
       </h1>
+      {headline.but.map((but) => (
+        <p class="but" key={but}>
+          <Sentence text={but} />
+        </p>
+      ))}
       <dl class="figures">
         {figures.slice(0, isHealthy ? 8 : 4).map((figure) => (
           <div key={figure.says}>
