@@ -104,8 +104,9 @@ fn unnamed_waits(case: &Case<'_>) -> Option<Finding> {
 /// services: then that is when the answer was taken, and not when it came.
 fn is_wake_up(case: &Case<'_>, longer_ns: f64) -> bool {
     let lost_ns = |cell: Cell| case.excess().of(cell).map_or(0.0, |excess| excess.lost_ns());
-    let (count, total_ns) =
-        case.long_waits_for_cpu().fold((0_u32, 0.0), |(count, sum), wait| (count + 1, sum + wait.duration_ns.max(0) as f64));
+    let (count, total_ns) = case
+        .long_waits_for_cpu()
+        .fold((0_u32, 0.0), |(count, sum), wait| (count + 1, sum + wait.duration_ns.max(0) as f64));
     let mean_ns = total_ns / f64::from(count.max(1));
     count > 0 && longer_ns <= 2.0 * mean_ns && lost_ns(Cell::Runnable) >= lost_ns(Cell::Blocked(Wait::Socket))
 }
