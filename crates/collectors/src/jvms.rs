@@ -60,11 +60,15 @@ impl Jvm {
         let arguments = command_line::arguments(&procfs::read(target.proc("cmdline")).unwrap_or_default());
         let counters = Counters::of(target, &mapped).ok();
         let said = counters.as_ref().map(Said::of).unwrap_or_default();
-        let told = said.command_line.unwrap_or_else(|| command_line::from_main(&arguments));
+        let of_main = command_line::from_main(&arguments);
+        let told = said.command_line.clone().unwrap_or_else(|| of_main.join(" "));
+        // Where an argument ends is known only of those that the kernel tells.
+        let masked =
+            said.command_line.map_or_else(|| mask::arguments(of_main), |line| mask::command_line(&line).into());
         Some(Jvm {
             user: user(target, &mapped),
             main: told.split_whitespace().next().unwrap_or_default().to_owned(),
-            command_line: mask::command_line(&told).into_owned(),
+            command_line: masked,
             version: said.version.or_else(|| release(target, libjvm)).unwrap_or_default(),
             collector: said.collector.or_else(|| command_line::collector(&arguments)).unwrap_or_default().to_owned(),
             uptime_ns: uptime_ns(target),

@@ -1,114 +1,109 @@
-//! Keeps secrets out of recordings: passwords, tokens and keys in properties and command lines.
+//! Keeps secrets out of recordings: passwords, tokens and keys in properties, variables and command lines.
+//!
+//! A secret is known by the name before it (`dbPwd=`, `--token X`, `"secret": "x"`, `Authorization: Bearer x`), by the place
+//! it stands in (`scheme://user:X@host`, `-u user:X`), by the form that its issuer gave it (AWS, JWT, PEM, GitHub), or because
+//! it looks like nothing that a person would write. What is masked too much costs a reader a word; what is masked too
+//! little is in a ticket for everybody to read. Of properties that are not the JDK's own only plain values are shown.
+
+mod forms;
+mod names;
+mod plain;
+mod words;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// What stands in place of a secret.
-const MASK: &str = "[masked]";
+pub const MASK: &str = "[masked]";
 
-/// Parts of names whose values are not for everybody.
-const SECRET: &[&str] = &[
-    "password",
-    "passwd",
-    "passphrase",
-    "secret",
-    "token",
-    "credential",
-    "apikey",
-    "api_key",
-    "api-key",
-    "api.key",
-    "privatekey",
-    "accesskey",
-    "authorization",
-];
-
-/// Whether the value of the property, variable or option `name` is a secret.
-fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    let last = name.rsplit(['.', '_', '-']).next().unwrap_or("");
-    matches!(last, "key" | "pwd" | "pass") || (0..name.len()).any(|at| is_secret_part(&name.as_bytes()[at..]))
-}
-
-/// Whether `rest` starts with a part of a secret's name. Recordings have thousands of names, so the first letter is
-/// looked at first.
-fn is_secret_part(rest: &[u8]) -> bool {
-    SECRET.iter().any(|part| rest[0] == part.as_bytes()[0] && rest.starts_with(part.as_bytes()))
+/// What follows a secret in a text without quotes may still be a part of it. How far it goes depends on the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Context {
+    /// Options only: each begins with a dash, and what does not belongs to the one before.
+    Options,
+    /// A main class and what is said to it, or any other text.
+    Text,
 }
 
 /// The value of the property or variable `name`, or the mask.
 pub fn value<'a>(name: &str, value: &'a str) -> Cow<'a, str> {
-    match value {
-        "" => Cow::Borrowed(""),
-        _ if is_secret(name) => Cow::Borrowed(MASK),
-        _ => command_line(value),
+    if value.is_empty() || names::is_harmless(value) {
+        return Cow::Borrowed(value);
+    }
+    match names::is_secret(name) || !(names::is_of_the_jdk(name) || plain::is_plain(value)) {
+        true => Cow::Borrowed(MASK),
+        false => command_line(value),
     }
 }
 
-/// A command line whose secrets are masked: `name=secret`, `--name secret`, `scheme://user:secret@host`.
+/// The value of a flag of the JVM: its names are known, its texts may be command lines.
+pub fn flag<'a>(name: &str, value: &'a str) -> Cow<'a, str> {
+    if names::is_secret(name) && !names::is_harmless(value) { Cow::Borrowed(MASK) } else { command_line(value) }
+}
+
+/// A command line, or any other text, whose secrets are masked.
 pub fn command_line(line: &str) -> Cow<'_, str> {
-    if !line.contains(['=', '-', '@']) {
-        return Cow::Borrowed(line);
-    }
-    let mut masked = String::with_capacity(line.len());
-    let mut next_is_secret = false;
-    for word in line.split_inclusive(char::is_whitespace) {
-        let bare = word.trim_end();
-        let space = &word[bare.len()..];
-        masked += &argument(bare, next_is_secret);
-        masked += space;
-        if !bare.is_empty() {
-            next_is_secret = bare.starts_with('-') && !bare.contains('=') && is_secret(bare);
-        }
-    }
-    Cow::Owned(masked)
+    masked(line, Context::Text)
 }
 
-fn argument(word: &str, is_secret_value: bool) -> Cow<'_, str> {
-    if is_secret_value && !word.is_empty() && !word.starts_with('-') {
-        return Cow::Borrowed(MASK);
-    }
-    if let Some((name, value)) = word.split_once('=')
-        && !value.is_empty()
-        && is_secret(name)
-    {
-        return Cow::Owned(format!("{name}={MASK}"));
-    }
-    url(word)
+/// Options of a JVM as it tells them itself, with blanks between them: a value that has blanks reaches to the next option.
+pub fn options(line: &str) -> Cow<'_, str> {
+    masked(line, Context::Options)
 }
 
-fn url(word: &str) -> Cow<'_, str> {
-    let credentials = || {
-        let (scheme, rest) = word.split_once("://")?;
-        let (login, host) = rest.split('/').next()?.rsplit_once('@')?;
-        let (user, _) = login.split_once(':')?;
-        let path = &rest[login.len() + 1 + host.len()..];
-        Some(format!("{scheme}://{user}:{MASK}@{host}{path}"))
-    };
-    credentials().map_or(Cow::Borrowed(word), Cow::Owned)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn secrets_are_masked_and_nothing_else() {
-        for (line, expected) in [
-            ("", ""),
-            ("-Xmx4g -Dserver.port=80 Main a b", "-Xmx4g -Dserver.port=80 Main a b"),
-            ("-Djavax.net.ssl.keyStorePassword=abc X", "-Djavax.net.ssl.keyStorePassword=[masked] X"),
-            ("--db-password  abc --x y", "--db-password  [masked] --x y"),
-            ("--token --x", "--token --x"),
-            ("API_KEY=abc", "API_KEY=[masked]"),
-            ("-Durl=jdbc:pg://me:abc@db/x?a=1", "-Durl=jdbc:pg://me:[masked]@db/x?a=1"),
-            ("-Dmonkey=1 -Dkeyboard=2", "-Dmonkey=1 -Dkeyboard=2"),
-        ] {
-            assert_eq!(command_line(line), expected);
-        }
-        for (name, secret) in
-            [("AWS_SECRET_ACCESS_KEY", true), ("user.home", false), ("java.vm.name", false), ("db.pwd", true)]
-        {
-            assert_eq!(value(name, "abc") == MASK, secret, "{name}");
+/// Arguments as they were given, one by one.
+pub fn arguments<T: AsRef<str>>(arguments: &[T]) -> String {
+    let mut line = String::new();
+    let mut is_secret_next = false;
+    for argument in arguments {
+        let argument = argument.as_ref();
+        let is_secret = is_secret_next && !argument.starts_with('-');
+        is_secret_next = words::announces_a_secret(argument);
+        line.push_str(if line.is_empty() { "" } else { " " });
+        // In an argument of its own a value ends where the argument does.
+        let whole =
+            names::assigned(argument).filter(|(name, value)| names::is_secret(name) && !names::is_harmless(value));
+        match whole {
+            _ if is_secret => line.push_str(MASK),
+            Some((name, _)) if !argument.contains("://") => line.extend([name, "=", MASK]),
+            _ => line.push_str(&command_line(argument)),
         }
     }
+    line
+}
+
+fn masked(text: &str, context: Context) -> Cow<'_, str> {
+    if !may_hold_a_secret(text) {
+        return Cow::Borrowed(text);
+    }
+    let mut secrets = forms::secrets(text);
+    secrets.extend(words::secrets(text, context));
+    match secrets.is_empty() {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(without(text, secrets)),
+    }
+}
+
+/// Recordings have thousands of texts: most are told by a glance.
+fn may_hold_a_secret(text: &str) -> bool {
+    const SHORTEST_WITHOUT_A_SIGN: usize = 16;
+    text.len() >= SHORTEST_WITHOUT_A_SIGN || text.contains(['=', '-', '@', ':', ' '])
+}
+
+/// The text with the mask in place of the ranges, which may overlap.
+fn without(text: &str, mut secrets: Vec<Range<usize>>) -> String {
+    secrets.sort_by_key(|secret| secret.start);
+    let mut masked = String::with_capacity(text.len());
+    let mut copied = 0;
+    for secret in secrets {
+        if secret.end <= copied {
+            continue;
+        }
+        if secret.start >= copied {
+            masked += &text[copied..secret.start];
+            masked += MASK;
+        }
+        copied = secret.end;
+    }
+    masked + &text[copied..]
 }

@@ -14,8 +14,9 @@ use fathom_store::{Finishing, FolderError, State};
 const RAW_FILE: &str = "raw_file";
 
 /// Reads what the JVM and its agents left in the folder `raw` into the tables, and turns the
-/// streams into Parquet. The raw files stay, for other tools.
-pub(crate) fn finish(path: &Path) -> Result<Finished> {
+/// streams into Parquet. The raw files stay, for other tools, without the secrets that they hold unless these are to be
+/// kept.
+pub(crate) fn finish(path: &Path, keep_secrets: bool) -> Result<Finished> {
     let mut finishing = Finishing::begin(path)?;
     for file in raw_files(path) {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -25,6 +26,10 @@ pub(crate) fn finish(path: &Path) -> Result<Finished> {
                 finishing.add_fact(subject::RECORDING, RAW_FILE, &name, "fathom");
             }
             Err(error) => finishing.add_loss("fathom", loss::REFUSED, 0, &format!("raw/{error}")),
+        }
+        if !keep_secrets && let Err(error) = fathom_readers::scrub(&file) {
+            let says = format!("raw/{name} may hold passwords, tokens and keys, which could not be taken out: {error}");
+            finishing.add_loss("fathom", loss::REFUSED, 0, &says);
         }
     }
     Ok(finishing.end()?)

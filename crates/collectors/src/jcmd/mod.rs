@@ -64,7 +64,7 @@ fn describe(attach: &Attach, found: &mut Recording) -> Result<(), AttachError> {
 
 fn add_flags(text: &str, found: &mut Recording) {
     for flag in parse::flags(text) {
-        found.add_fact(subject::FLAG, flag.name, &mask::value(flag.name, flag.value), SOURCE);
+        found.add_fact(subject::FLAG, flag.name, &mask::flag(flag.name, flag.value), SOURCE);
         found.add_fact(subject::FLAG_ORIGIN, flag.name, &capitalised(flag.origin), SOURCE);
     }
 }

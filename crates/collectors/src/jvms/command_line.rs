@@ -25,9 +25,9 @@ pub(super) fn arguments(bytes: &[u8]) -> Vec<String> {
 }
 
 /// Main class, module or jar and what follows it; everything when none can be told.
-pub(super) fn from_main(arguments: &[String]) -> String {
+pub(super) fn from_main(arguments: &[String]) -> &[String] {
     let at = main_at(arguments).unwrap_or(0);
-    arguments.get(at..).unwrap_or_default().join(" ")
+    arguments.get(at..).unwrap_or_default()
 }
 
 fn main_at(arguments: &[String]) -> Option<usize> {
@@ -73,7 +73,11 @@ mod tests {
             ("", "", None),
         ] {
             let arguments = arguments(line.as_bytes());
-            assert_eq!((from_main(&arguments).as_str(), collector(&arguments)), (main, collector_of), "{line:?}");
+            assert_eq!(
+                (from_main(&arguments).join(" ").as_str(), collector(&arguments)),
+                (main, collector_of),
+                "{line:?}"
+            );
         }
     }
 }

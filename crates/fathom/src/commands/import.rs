@@ -29,6 +29,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     hints: Hints,
 
+    /// Leave passwords, tokens and keys in the JVM's own files (the folder raw), for other tools; tables are masked in any case
+    #[arg(long)]
+    keep_secrets: bool,
+
     /// Print JSON (docs/json.md)
     #[arg(long)]
     json: bool,
@@ -44,7 +48,7 @@ A recording is a folder of Parquet files, described in docs/schema.md, that any 
 
 pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     let imported = match unfinished(args) {
-        Some(folder) => finish(folder)?,
+        Some(folder) => finish(folder, args.keep_secrets)?,
         None => import(args, terminal)?,
     };
     Ok(Answer::done(match args.json {
@@ -61,7 +65,7 @@ fn unfinished(args: &Args) -> Option<&Path> {
     }
 }
 
-fn finish(path: &Path) -> Result<Imported> {
+fn finish(path: &Path, keep_secrets: bool) -> Result<Imported> {
     let progress = Progress::start();
     progress.says(&format!("finishing {}", path.display()));
     match fathom_store::state(path) {
@@ -69,7 +73,7 @@ fn finish(path: &Path) -> Result<Imported> {
         State::Running => bail!("{}: this recording goes on; end its recorder first (Ctrl-C)", path.display()),
         State::CutOff => crate::finish::fetch_left(path)?,
     }
-    let finished = crate::finish::finish(path)?;
+    let finished = crate::finish::finish(path, keep_secrets)?;
     Ok(Imported::new(path, Vec::new(), finished.rows, &finished.kept))
 }
 

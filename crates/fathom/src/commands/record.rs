@@ -72,6 +72,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", default_value = "5ms", value_parser = quantities::duration)]
     system_call: Duration,
 
+    /// Leave passwords, tokens and keys in the JVM's own files (the folder raw), for other tools; tables are masked in any case
+    #[arg(long)]
+    keep_secrets: bool,
+
     /// Print JSON (docs/json.md)
     #[arg(long)]
     pub(super) json: bool,
@@ -95,6 +99,7 @@ impl Args {
         words.extend(names("only", &self.only));
         words.extend(names("without", &self.without));
         words.extend(self.no_agent.then(|| "--no-agent".to_owned()));
+        words.extend(self.keep_secrets.then(|| "--keep-secrets".to_owned()));
         words.extend(self.json.then(|| "--json".to_owned()));
         words
     }
@@ -132,7 +137,7 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     drop(plan);
     recorder::give_back_memory();
     shown.progress.says(&format!("finishing {}", output.display()));
-    let answer = sum_up(&output, &target, recorded);
+    let answer = sum_up(&output, &target, recorded, args.keep_secrets);
     owner::give_to_caller(&output)?;
     drop(shown);
     let answer = answer?;
@@ -172,8 +177,8 @@ pub(super) fn default_name(target: &Target, terminal: &Terminal) -> String {
     format!("{}-{}-{time}.{}", program.trim_start_matches(['.', '-']), target.pid, fathom_store::EXTENSION)
 }
 
-fn sum_up(output: &Path, target: &Target, recorded: Recorded) -> Result<recorded::Recorded> {
-    let finished = finish::finish(output)?;
+fn sum_up(output: &Path, target: &Target, recorded: Recorded, keep_secrets: bool) -> Result<recorded::Recorded> {
+    let finished = finish::finish(output, keep_secrets)?;
     let observed = recorded.observed_ns.max(1) as f64;
     let parts = recorded.parts.into_iter().map(|part| RecordedPart {
         name: part.name.to_owned(),

@@ -20,7 +20,8 @@ impl Loader<'_, '_> {
             Action::Counter { name, instance, value } => self.counter(head, name, instance, value, slots),
             Action::Fact { subject, key, value } => {
                 let text = self.text(value, slots);
-                self.fact(subject, key, &mask::command_line(&text));
+                let masked = if *key == "arguments" { mask::options(&text) } else { mask::command_line(&text) };
+                self.fact(subject, key, &masked);
             }
             Action::NamedFact { subject, key, value } => {
                 let (key, text) = (self.text(key, slots), self.text(value, slots));

@@ -44,6 +44,7 @@ mod parse_plan;
 mod parse_pools;
 mod parse_stacks;
 mod parse_stops;
+mod scrub;
 
 use std::path::{Path, PathBuf};
 
@@ -51,6 +52,7 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::loss;
 
 use crate::{Input, LoadError, LoadOptions, Reader};
+pub(crate) use scrub::scrub;
 
 pub(crate) static READER: JfrReader = JfrReader;
 

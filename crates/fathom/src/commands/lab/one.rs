@@ -146,7 +146,7 @@ impl LiveRecorder for FromOutside {
                 plan.without = privileged.map(|collector| collector.name().to_owned()).collect();
             }
             recorder::record(&Target::of(pid)?, collectors(), &plan, &never, &mut Beginning(has_begun))?;
-            finish::finish(folder).map(drop)
+            finish::finish(folder, false).map(drop)
         };
         record().map_err(|error| format!("{error:#}"))
     }

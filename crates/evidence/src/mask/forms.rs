@@ -1,0 +1,101 @@
+//! Secrets that are known by their own form, or by the place in which they stand.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::{Captures, Match, Regex};
+
+/// Each pattern has the secret in the group `s`, or `key` if it also has to look random.
+static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    [
+        // Keys in PEM, also cut off or with their line ends escaped.
+        r"(?s)(?P<s>-----BEGIN [A-Z0-9 ]+-----.*?(?:-----END [A-Z0-9 ]+-----|$))",
+        // Logins in addresses: user:SECRET@, and a key alone. Who only has a short name (git@) is no secret.
+        r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@?#]*:(?P<s>[^\s@/][^\s@]*(?:@[^\s@/]+)*)@",
+        r"(?i)\bhttps?://(?P<s>[^\s/:@?#]{8,})@",
+        r"(?i)jdbc:oracle:[a-z0-9]+:[^\s/@]+/(?P<s>[^\s@]+)@",
+        // Headers.
+        r"\b(?i:bearer|basic|digest|negotiate|apikey|splunk)\s+(?P<s>[a-z._~+/-]*[A-Z0-9][A-Za-z0-9._~+/-]{3,}=*|[a-z._~+/-]{16,})",
+        // Client options: -u user:SECRET.
+        r"(?:^|\s)(?:-u|-U|--user|--proxy-user|--login)[ =]?[^\s:/=]+:(?P<s>[^\s/]\S*)",
+        // Tokens as their issuers make them.
+        r"\b(?P<s>(?:AKIA|ASIA|AGPA|AIDA|AROA|ANPA)[A-Z0-9]{16})\b",
+        r"(?:^|[^\w/+.-])(?P<key>[A-Za-z0-9+][A-Za-z0-9/+]{39})(?:$|[^\w/+=.-])",
+        r"\b(?P<s>eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,4})",
+        r"\b(?P<s>gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{16,}|npm_[A-Za-z0-9]{20,})",
+        r"\b(?P<s>xox[a-z]-[A-Za-z0-9-]{8,}|[srp]k_(?:live|test)_[A-Za-z0-9]{8,}|AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{16,})",
+        r"\b(?P<s>hv[sb]\.[A-Za-z0-9_-]{16,}|SG\.[A-Za-z0-9_.-]{20,}|dop_v1_[a-f0-9]{32,}|sq0[a-z]{3}-[A-Za-z0-9_-]{16,})",
+        r"(?i)hooks\.slack\.com/services/(?P<s>[A-Za-z0-9/]+)",
+        r"\b(?P<s>\d{8,10}:[A-Za-z0-9_-]{35})\b",
+    ]
+    .iter()
+    .filter_map(|pattern| Regex::new(pattern).ok())
+    .collect()
+});
+
+/// Where such secrets are.
+pub(super) fn secrets(text: &str) -> Vec<Range<usize>> {
+    let of_form = |form: &Regex| -> Vec<Range<usize>> {
+        let found = form.captures_iter(text).filter_map(|found| found.name("s").or_else(|| key(&found)));
+        found.map(|secret| secret.range()).collect()
+    };
+    let mut found: Vec<Range<usize>> = FORMS.iter().flat_map(of_form).collect();
+    found.extend(random(text));
+    found
+}
+
+/// A key that has no form but its length.
+fn key<'t>(found: &Captures<'t>) -> Option<Match<'t>> {
+    found.name("key").filter(|key| is_random(key.as_str().as_bytes()))
+}
+
+/// Runs of letters and digits that no person would write.
+fn random(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let is_inside = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'_');
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let start = at + bytes[at.min(bytes.len())..].iter().position(|byte| is_inside(*byte))?;
+        let length = bytes[start..].iter().position(|byte| !is_inside(*byte)).unwrap_or(bytes.len() - start);
+        at = start + length;
+        Some(start..at)
+    })
+    .filter(|run| is_random(&bytes[run.clone()]) && !is_named(bytes, run.start))
+}
+
+/// Digests of images are no secrets; neither are the names of containers and objects in paths of files.
+fn is_named(bytes: &[u8], start: usize) -> bool {
+    let before = &bytes[..start];
+    let word = before.iter().rposition(u8::is_ascii_whitespace).map_or(0, |blank| blank + 1);
+    let word = &before[word..];
+    before.ends_with(b"sha256:") || word.ends_with(b"/") && !word.windows(3).any(|part| part == b"://")
+}
+
+/// Shortest run that is judged: below, names of people's own are as mixed.
+const SHORTEST: usize = 20;
+/// Digits and letters of one case only (hexadecimal among them) have to be longer.
+const SHORTEST_OF_ONE_CASE: usize = 24;
+
+/// Whether letters, capitals and digits follow each other as if thrown.
+fn is_random(run: &[u8]) -> bool {
+    let has = |test: fn(&u8) -> bool| run.iter().any(test);
+    let changes = run.windows(2).filter(|pair| class(pair[0]) != class(pair[1])).count();
+    let per_hundred = changes * 100 / run.len().max(1);
+    let has_digits = has(u8::is_ascii_digit);
+    match (has(u8::is_ascii_lowercase), has(u8::is_ascii_uppercase)) {
+        (true, true) => {
+            run.len() >= SHORTEST && per_hundred >= 38 && (has_digits || per_hundred >= 45 && run.len() >= 32)
+        }
+        (true, false) | (false, true) => run.len() >= SHORTEST_OF_ONE_CASE && has_digits && per_hundred >= 25,
+        (false, false) => false,
+    }
+}
+
+fn class(byte: u8) -> u8 {
+    match byte {
+        b'a'..=b'z' => 0,
+        b'A'..=b'Z' => 1,
+        b'0'..=b'9' => 2,
+        _ => 3,
+    }
+}

@@ -1,0 +1,135 @@
+//! Names whose values are not for everybody.
+
+/// Parts of such names.
+const SECRET: &[&str] = &[
+    "password",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "secret",
+    "token",
+    "credential",
+    "apikey",
+    "api_key",
+    "api-key",
+    "api.key",
+    "privatekey",
+    "private_key",
+    "private-key",
+    "accesskey",
+    "access_key",
+    "access-key",
+    "accountkey",
+    "sharedaccess",
+    "authorization",
+    "cookie",
+    "sessionid",
+    "bearer",
+];
+
+/// Last words of such names.
+const SECRET_LAST: &[&str] = &["key", "pwd", "pass", "pw", "psw", "auth", "sig", "signature", "dsn", "jwt", "pin"];
+
+/// Last words of names that tell of a secret without being one: where it is, how long it lives.
+const NO_SECRET_LAST: &[&str] = &[
+    "file",
+    "path",
+    "dir",
+    "folder",
+    "url",
+    "uri",
+    "endpoint",
+    "enabled",
+    "type",
+    "length",
+    "ttl",
+    "timeout",
+    "expiry",
+    "policy",
+    "provider",
+    "class",
+    "algorithm",
+    "location",
+    "count",
+    "size",
+    "seconds",
+    "ms",
+    "format",
+    "header",
+];
+
+/// Words that have such a part and are none.
+const NO_SECRET: &[&str] = &["tokeniz", "passwordless", "secretar", "cookiecutter"];
+
+/// Beginnings of names that the JDK gives itself, or that any documentation shows.
+const OF_THE_JDK: &[&str] = &[
+    "java.",
+    "jdk.",
+    "sun.",
+    "os.",
+    "user.",
+    "file.",
+    "path.",
+    "line.",
+    "native.",
+    "awt.",
+    "stdout.",
+    "stderr.",
+    "stdin.",
+    "com.sun.management.",
+    "javax.net.ssl.",
+    "http.",
+    "https.",
+    "ftp.",
+    "socksProxy",
+    "networkaddress.",
+];
+
+/// Whether the value of the property, variable or option `name` is a secret.
+pub(super) fn is_secret(name: &str) -> bool {
+    let last = last_word(name);
+    let name = name.to_ascii_lowercase();
+    let has_part = || {
+        (0..name.len()).any(|at| is_secret_part(&name.as_bytes()[at..]))
+            && !NO_SECRET.iter().any(|no| name.contains(no))
+    };
+    !NO_SECRET_LAST.contains(&last.as_str()) && (SECRET_LAST.contains(&last.as_str()) || has_part())
+}
+
+/// Whether a name is a secret's and nothing more: `password`, not `password-reset.jar`.
+pub(super) fn is_secret_word(name: &str) -> bool {
+    let last = last_word(name);
+    SECRET_LAST.contains(&last.as_str()) || SECRET.contains(&last.as_str())
+}
+
+/// Whether `rest` starts with a part of a secret's name. Recordings have thousands of names, so the first letter is
+/// looked at first.
+fn is_secret_part(rest: &[u8]) -> bool {
+    SECRET.iter().any(|part| rest[0] == part.as_bytes()[0] && rest.starts_with(part.as_bytes()))
+}
+
+/// What follows the last separator, or the last capital letter after a small one: `db.pwd`, `DB_PWD` and `dbPwd` end alike.
+fn last_word(name: &str) -> String {
+    let last = name.rsplit(['.', '_', '-', '$', ':']).next().unwrap_or("");
+    let bytes = last.as_bytes();
+    let capital =
+        (1..bytes.len()).rev().find(|at| bytes[*at].is_ascii_uppercase() && bytes[at - 1].is_ascii_lowercase());
+    last[capital.unwrap_or(0)..].to_ascii_lowercase()
+}
+
+/// Whether a name is the JDK's own.
+pub(super) fn is_of_the_jdk(name: &str) -> bool {
+    OF_THE_JDK.iter().any(|start| name.starts_with(start))
+}
+
+/// Whether a value says nothing, whatever its name.
+pub(super) fn is_harmless(value: &str) -> bool {
+    matches!(value, "" | "true" | "false" | "null" | "none" | "yes" | "no")
+}
+
+/// Name and value of an argument that is an assignment.
+pub(super) fn assigned(argument: &str) -> Option<(&str, &str)> {
+    let (name, value) = argument.split_once('=')?;
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '$');
+    name.chars().all(is_name).then_some((name, value))
+}
