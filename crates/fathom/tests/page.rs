@@ -123,6 +123,34 @@ fn a_file_is_for_its_owner_and_follows_no_link() {
 }
 
 #[test]
+fn a_browser_is_told_the_token_in_a_file_of_its_user() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let pipe = at("told");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
+    fs::create_dir(at("bin")).unwrap();
+    let script = "#!/bin/sh\n{ echo \"$#\"; echo \"$1\"; stat -c %a \"$1\"; cat \"$1\"; } > \"$TOLD\"\n";
+    fs::write(at("bin/xdg-open"), script).unwrap();
+    fs::set_permissions(at("bin/xdg-open"), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", at("bin").display());
+    let recording = testdata("jfr/jdk17_g1.jfr").display().to_string();
+    let mut command = command(folder.path(), &["open", &recording, "--browser"]);
+    command.env("PATH", path).env("TOLD", &pipe).env("XDG_RUNTIME_DIR", folder.path());
+    let mut child = command.spawn().unwrap();
+    let mut url = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
+    let told = fs::read_to_string(&pipe).unwrap();
+    let lines: Vec<&str> = told.lines().collect();
+    let token = url.trim().trim_end_matches('/').rsplit('/').next().unwrap();
+    assert!(token.len() == 32 && !lines[1].contains(token), "{lines:?}");
+    assert_eq!((lines[0], lines[2]), ("1", "600"), "{lines:?}");
+    assert!(lines[3].contains(&format!("0;url={}", url.trim())), "{lines:?}");
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::TERM).unwrap();
+    child.wait().unwrap();
+    assert!(!Path::new(lines[1]).exists(), "it is gone with the program");
+}
+
+#[test]
 fn standard_output_gets_the_page_alone() {
     let folder = tempfile::tempdir().unwrap();
     let recording = testdata("jfr/jdk17_g1.jfr").display().to_string();

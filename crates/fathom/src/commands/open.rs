@@ -1,7 +1,6 @@
 //! `fathom open`: the page, served on this machine.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
 
@@ -12,6 +11,7 @@ use fathom_report::json;
 use serde::Serialize;
 
 use super::Answer;
+use crate::browser;
 use crate::exit::complain;
 use crate::inputs::Question;
 use crate::inputs::library::{KEPT_MAX, Services};
@@ -75,8 +75,9 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     let url = server.url();
     let opened = Opened { schema: SCHEMA, url: &url, recordings: shelf.len() };
     terminal::print(&if args.json { json::pretty(&opened) } else { format!("{url}\n") })?;
-    if args.browser {
-        open_in_browser(&url);
+    let opened = args.browser.then(|| browser::open(&url)).transpose();
+    if let Err(error) = &opened {
+        complain(&format!("cannot open a browser (xdg-open: {error}): open the address yourself"));
     }
     let known = shelf.clone();
     // Ends with the program.
@@ -90,12 +91,4 @@ fn load(shelf: &Shelf) -> Result<()> {
     let progress = Progress::start();
     progress.says("reading and explaining the recording");
     shelf.recording(0).map(drop).map_err(|refused| anyhow!("{refused}"))
-}
-
-fn open_in_browser(url: &str) {
-    let quiet =
-        |command: &mut Command| command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-    if let Err(error) = quiet(Command::new("xdg-open").arg(url)) {
-        complain(&format!("cannot open a browser (xdg-open: {error}): open the address yourself"));
-    }
 }

@@ -1,0 +1,36 @@
+//! Opens the page in the desktop's browser without telling its token to the machine.
+//!
+//! Everybody can read command lines. So the browser is given a file that only its user can read, and that leads to the
+//! address; it is gone when the program ends.
+
+use std::env;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use tempfile::{Builder, NamedTempFile};
+
+/// Opens the address. The file has to stay until the browser has read it: as long as the value does.
+pub(crate) fn open(url: &str) -> io::Result<NamedTempFile> {
+    let mut file = Builder::new().prefix("fathom-").suffix(".html").tempfile_in(folder())?;
+    file.write_all(redirect(url).as_bytes())?;
+    file.flush()?;
+    let quiet =
+        |command: &mut Command| command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    quiet(Command::new("xdg-open").arg(file.path()))?;
+    Ok(file)
+}
+
+/// The session's own folder, which nobody else can enter, or the one for temporary files.
+fn folder() -> PathBuf {
+    let own = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|folder| folder.is_dir());
+    own.unwrap_or_else(env::temp_dir)
+}
+
+/// A page that leads on at once and tells nobody where it came from. The address is of digits, letters and `:/.[]`.
+fn redirect(url: &str) -> String {
+    format!(
+        "<!doctype html><meta charset=\"utf-8\"><meta name=\"referrer\" content=\"no-referrer\">\
+         <meta http-equiv=\"refresh\" content=\"0;url={url}\"><title>Fathom</title><a href=\"{url}\">the page</a>\n"
+    )
+}
