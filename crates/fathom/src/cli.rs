@@ -1,13 +1,22 @@
 //! The command line as a whole; each command declares its own arguments.
 
+use std::sync::LazyLock;
+
 use clap::{Parser, Subcommand};
+use fathom_evidence::schema::SCHEMA_VERSION;
 
 use crate::commands::{causes, doctor, explain, import, lab, open, probe, ps, record, report, routing};
 use crate::terminal::Color;
 
+/// What a report of a mistake has to say: the program, where it comes from, and what it reads and writes.
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let (version, commit) = (env!("CARGO_PKG_VERSION"), env!("FATHOM_COMMIT"));
+    format!("{version} (commit {commit}, recordings of schema {SCHEMA_VERSION})")
+});
+
 /// Finds out why a JVM service on Linux was slow when the cause lies below the Java code.
 #[derive(Debug, Parser)]
-#[command(name = "fathom", version, arg_required_else_help = true, after_help = EXAMPLES, max_term_width = 100)]
+#[command(name = "fathom", version = VERSION.as_str(), arg_required_else_help = true, after_help = EXAMPLES, max_term_width = 100)]
 pub(crate) struct Cli {
     /// What to do
     #[command(subcommand)]

@@ -35,11 +35,48 @@ fn refuse(error: &anyhow::Error) -> ExitCode {
     if let Some(usage) = error.downcast_ref::<clap::Error>() {
         usage.exit();
     }
-    complain(&format!("{error:#}"));
+    complain(&told(error));
     ExitCode::from(REFUSED)
+}
+
+/// An error with what caused it. Many errors say already what the system answered: nothing is said twice.
+pub(crate) fn told(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.ends_with(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
 }
 
 /// One line on standard error. Nothing can be done if that is closed.
 pub(crate) fn complain(what: &str) {
     let _ = writeln!(io::stderr(), "fathom: {}", clean::line(what));
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("x.json: {source}")]
+    struct OfFile {
+        source: io::Error,
+    }
+
+    #[test]
+    fn nothing_is_said_twice() {
+        let of_file = || OfFile { source: io::Error::other("no such file") };
+        for (error, expected) in [
+            (anyhow!(of_file()), "x.json: no such file"),
+            (anyhow!(of_file()).context("the lab"), "the lab: x.json: no such file"),
+            (anyhow!("inner").context("outer"), "outer: inner"),
+            (anyhow!("alone"), "alone"),
+        ] {
+            assert_eq!(told(&error), expected);
+        }
+    }
 }

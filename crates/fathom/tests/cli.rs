@@ -84,6 +84,10 @@ fn refusals_are_one_line_and_exit_code_1() {
         (vec!["import", "one.fathom", "-o", "two.fathom"], "exists already"),
         (vec!["import", "one.fathom", "-o", "no/such/folder.fathom"], "no/such"),
         (vec!["lab", "run", "no_such_lab"], "no_such_lab"),
+        (vec!["lab", "run", "./nothing"], "lab.json"),
+        (vec!["record", "--pid", "1", "-o", "nothing/such/x"], "nothing/such/x"),
+        (vec!["record", "--pid", "1", "-o", "nothing"], "exists already"),
+        (vec!["import", "one.fathom", "-o", "garbage/x"], "garbage/x"),
         (vec!["routing", "missing.txt", "--first", "xxh3 rendezvous 8"], "missing.txt"),
         (vec!["routing", "empty.jfr", "--first", "xxh3 rendezvous 8"], "empty.jfr: no keys"),
         (vec!["routing", "keys.csv", "--first", "java-hash mod 8"], "give --second"),
@@ -96,6 +100,7 @@ fn refusals_are_one_line_and_exit_code_1() {
         assert_eq!(output.status.code(), Some(1), "{args:?}: {line}");
         assert_eq!(line.lines().count(), 1, "{args:?}: {line}");
         assert!(line.starts_with("fathom: ") && line.contains(says), "{args:?}: {line}");
+        assert!(line.matches("(os error").count() <= 1, "{args:?}: said twice: {line}");
         assert!(!line.chars().any(|c| c.is_control() && c != '\n'), "{args:?}: {line:?}");
         assert_eq!(stdout(&output), "", "{args:?}");
     }
@@ -255,6 +260,15 @@ fn colour_is_for_terminals_or_on_request() {
     assert!(!has_color(&["explain", "one.fathom"]));
     assert!(!has_color(&["explain", "one.fathom", "--color", "never"]));
     assert!(has_color(&["explain", "one.fathom", "--color", "always"]));
+}
+
+#[test]
+fn the_version_says_where_it_comes_from() {
+    let folder = inputs();
+    let version = stdout(&fathom(folder.path(), &["--version"]));
+    assert!(version.starts_with("fathom ") && version.contains("(commit ") && version.contains("schema "), "{version}");
+    let meant = stderr(&fathom(folder.path(), &["causes", "code_cache_chrun"]));
+    assert!(meant.contains("did you mean code_cache_churn?"), "{meant}");
 }
 
 #[test]

@@ -75,8 +75,27 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
 
 fn find(id: &str) -> Result<&'static Cause, clap::Error> {
     let found = catalog().iter().copied().find(|cause| cause.id == id);
-    let unknown = || format!("no cause has the id {id:?}; fathom causes lists them\n");
-    found.ok_or_else(|| clap::Error::raw(ErrorKind::InvalidValue, unknown()))
+    found.ok_or_else(|| clap::Error::raw(ErrorKind::InvalidValue, unknown(id)))
+}
+
+fn unknown(id: &str) -> String {
+    let ids = catalog().iter().map(|cause| cause.id);
+    let meant = nearest(id, ids).map_or_else(String::new, |meant| format!("did you mean {meant}? "));
+    format!("no cause has the id {id:?}; {meant}fathom causes lists them\n")
+}
+
+/// Names that are less alike than this were not meant.
+const ALIKE_MIN: f64 = 0.5;
+
+/// The id that is most like what was typed: by its letters, or because it holds it.
+fn nearest<'a>(typed: &str, ids: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let typed = typed.to_ascii_lowercase().replace('-', "_");
+    let likeness = |id: &str| match !typed.is_empty() && id.contains(&typed) {
+        true => 1.0,
+        false => strsim::normalized_damerau_levenshtein(&typed, id),
+    };
+    let (likeness, id) = ids.map(|id| (likeness(id), id)).max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    (likeness >= ALIKE_MIN).then_some(id)
 }
 
 fn entry(cause: &Cause) -> Entry {
@@ -86,4 +105,25 @@ fn entry(cause: &Cause) -> Entry {
 /// The first paragraph of the page, on one line.
 fn title(cause: &Cause) -> String {
     cause.title().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_meant() {
+        for (typed, expected) in [
+            ("code_cache_chrun", Some("code_cache_churn")),
+            ("Code-Cache-Churn", Some("code_cache_churn")),
+            ("lock", Some("lock_contention")),
+            ("lok_contention", Some("lock_contention")),
+            ("safepoint", Some("long_time_to_safepoint")),
+            ("", None),
+            ("xyzzy", None),
+            ("\u{fc}\u{1f600}", None),
+        ] {
+            assert_eq!(nearest(typed, catalog().iter().map(|cause| cause.id)), expected, "{typed}");
+        }
+    }
 }

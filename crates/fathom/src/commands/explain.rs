@@ -10,7 +10,7 @@ use fathom_report::json;
 
 use super::Answer;
 use super::report::only_jvm;
-use crate::exit::complain;
+use crate::exit::{complain, told};
 use crate::inputs::{self, Question, Service, library};
 use crate::output::Output;
 use crate::page_file;
@@ -92,7 +92,7 @@ fn without_page(args: &Args, services: &[Service], terminal: &Terminal) -> Resul
     drop(progress);
     match refusals.pop() {
         Some(last) if explanations.is_empty() => return Err(last),
-        last => refusals.iter().chain(&last).for_each(|refusal| complain(&format!("{refusal:#}"))),
+        last => refusals.iter().chain(&last).for_each(|refusal| complain(&told(refusal))),
     }
     Ok(answer(args, &explanations, terminal))
 }

@@ -9,6 +9,7 @@ use fathom_page::serve::{Entry, Library, LoadError};
 use fathom_page::{About, Baseline, Loaded};
 
 use super::{Question, Service, Unpacked, file_name, recordings_only, services};
+use crate::exit::told;
 use crate::terminal::Terminal;
 
 /// Recordings that are kept in memory at once: as many as are compared, and one to come back to.
@@ -80,7 +81,7 @@ impl Library for Services {
             let service = self.service(number)?;
             loaded(service, &self.question, self.baseline.clone(), &self.terminal)
         };
-        load().map_err(|error| LoadError(format!("{error:#}")))
+        load().map_err(|error| LoadError(told(&error)))
     }
 }
 

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use super::one::{Run, Runner};
 use super::{Answer, RunArgs, SCHEMA, exit_code, judge};
+use crate::exit::told;
 use crate::terminal::Terminal;
 
 /// All runs together take less than this, in s.
@@ -99,7 +100,7 @@ fn row(lab: &'static Lab, variant: &'static Variant, runner: &Runner, terminal: 
         Err(error) if runner.is_stopped() => Err(error),
         Err(error) => match error.downcast_ref::<LabError>() {
             Some(says) if says.is_of_the_machine() => Ok(Row { skipped: Some(says.to_string()), ..row }),
-            _ => Ok(Row { as_expected: Some(false), problems: vec![format!("{error:#}")], ..row }),
+            _ => Ok(Row { as_expected: Some(false), problems: vec![told(&error)], ..row }),
         },
     }
 }

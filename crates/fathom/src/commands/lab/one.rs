@@ -17,6 +17,7 @@ use fathom_page::Loaded;
 use serde::Serialize;
 
 use super::{Place, RunArgs, judge};
+use crate::exit::told;
 use crate::finish;
 use crate::inputs::{Question, library};
 use crate::output::Output;
@@ -148,7 +149,7 @@ impl LiveRecorder for FromOutside {
             recorder::record(&Target::of(pid)?, collectors(), &plan, &never, &mut Beginning(has_begun))?;
             finish::finish(folder, false).map(drop)
         };
-        record().map_err(|error| format!("{error:#}"))
+        record().map_err(|error| told(&error))
     }
 }
 
