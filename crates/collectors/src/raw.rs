@@ -1,12 +1,71 @@
 //! Files of others that a recording keeps as they are, beside its tables.
+//!
+//! Their owner may make them as long as they like, without using any disk of their own (a file of holes). So a file has a
+//! bound, and none is copied until the disk is full.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Writes a new file that only its owner can read.
+/// Longest file that is kept: four times the bound of Fathom's own recording in the JVM, in bytes.
+const LONGEST_BYTES: u64 = 256 << 20;
+/// What must stay free on the disk, in bytes: other programs write there too.
+const KEEP_FREE_BYTES: u64 = 64 << 20;
+/// Copied from one look at the disk to the next, in bytes.
+const STEP_BYTES: u64 = 16 << 20;
+
+/// Writes a new file that only its owner can read. Of a file that is too long, or does not fit, the beginning is kept, and an
+/// error says so.
 pub(crate) fn keep(from: &mut impl Read, to: &Path) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
-    io::copy(from, &mut file).map(|_| ())
+    copy(from, &mut file, LONGEST_BYTES)
+}
+
+fn copy(mut from: &mut impl Read, to: &mut File, longest_bytes: u64) -> io::Result<()> {
+    let mut left = longest_bytes;
+    while left > 0 {
+        if free_bytes(to) < KEEP_FREE_BYTES + STEP_BYTES {
+            return Err(io::Error::other("the disk is nearly full: only the beginning was kept"));
+        }
+        let step = left.min(STEP_BYTES);
+        let copied = io::copy(&mut (&mut from).take(step), to)?;
+        left -= copied;
+        if copied < step {
+            return Ok(());
+        }
+    }
+    match from.read(&mut [0])? {
+        0 => Ok(()),
+        _ => Err(io::Error::other(format!("longer than {longest_bytes} bytes: only the beginning was kept"))),
+    }
+}
+
+/// A disk that does not tell is taken for roomy: writing to it will tell.
+fn free_bytes(file: &File) -> u64 {
+    rustix::fs::fstatvfs(file).map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_beginning_of_an_endless_file_is_kept() {
+        for (length, is_whole) in [(0, true), (99, true), (100, true), (101, false), (u64::MAX, false)] {
+            let mut file = tempfile::tempfile().unwrap();
+            let copied = copy(&mut io::repeat(b'x').take(length), &mut file, 100);
+            assert_eq!((copied.is_ok(), file.metadata().unwrap().len()), (is_whole, length.min(100)), "{copied:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_for_its_owner_and_replaces_none() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("x.jfr");
+        keep(&mut &b"x"[..], &path).unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(keep(&mut &b"y"[..], &path).is_err());
+    }
 }

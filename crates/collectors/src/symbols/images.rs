@@ -18,6 +18,10 @@ use crate::{Target, foreign, procfs};
 /// What all images together may take. Those of a JVM take some 20 MB.
 const MOST_IMAGE_BYTES: usize = 128 << 20;
 
+/// Files that are read, whatever they hold. A JVM has some hundred; a hostile one maps as many as it is allowed to, and each
+/// would be read in full to find nothing.
+const MOST_FILES: usize = 4_000;
+
 /// Images that the collectors of a recording share.
 #[derive(Debug, Clone, Default)]
 pub struct Images(Arc<Shared>);
@@ -60,7 +64,7 @@ impl Images {
         if let Some((_, image)) = known.filter(|(known, _)| *known == state) {
             return image.clone();
         }
-        let has_room = files.bytes < MOST_IMAGE_BYTES;
+        let has_room = files.bytes < MOST_IMAGE_BYTES && files.images.len() < MOST_FILES;
         let image = has_room.then(|| read_image(target, mapping, file)).flatten();
         files.bytes += image.as_ref().map_or(0, |image| image.memory_bytes());
         files.images.insert(mapping.file, (state, image.clone()));
