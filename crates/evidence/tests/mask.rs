@@ -255,3 +255,26 @@ fn no_text_is_too_strange() {
         }
     });
 }
+
+#[test]
+fn long_texts_come_to_an_end() {
+    const LENGTH: usize = 1 << 18;
+    for piece in [
+        "password=x ",
+        "password=x;",
+        "password=",
+        "-p \"x ",
+        "-p x ",
+        "password=\"x",
+        "/0123456789abcdef0123456789abcdef",
+        "://a:b",
+        "-----BEGIN A-----",
+        "--token ",
+        "Bearer A1",
+        "password: a b c ",
+    ] {
+        let text = piece.repeat(LENGTH / piece.len());
+        let masked = mask::command_line(&text);
+        assert!(masked.len() <= text.len() * MASK.len(), "{piece}");
+    }
+}

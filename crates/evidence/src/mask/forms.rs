@@ -65,11 +65,14 @@ fn random(text: &str) -> impl Iterator<Item = Range<usize>> {
 
 /// Digests of images are no secrets; neither are the names of containers and objects in paths of files.
 fn is_named(bytes: &[u8], start: usize) -> bool {
-    let before = &bytes[..start];
+    let before = &bytes[start.saturating_sub(LONGEST_PATH_BYTES)..start];
     let word = before.iter().rposition(u8::is_ascii_whitespace).map_or(0, |blank| blank + 1);
     let word = &before[word..];
     before.ends_with(b"sha256:") || word.ends_with(b"/") && !word.windows(3).any(|part| part == b"://")
 }
+
+/// No path is longer on Linux.
+const LONGEST_PATH_BYTES: usize = 4096;
 
 /// Shortest run that is judged: below, names of people's own are as mixed.
 const SHORTEST: usize = 20;

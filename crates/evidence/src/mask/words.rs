@@ -16,6 +16,9 @@ static ASSIGNMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// Where a value without quotes ends inside of a list of assignments.
 const ENDS: &[char] = &['&', ';', ',', '}', ')', ']', '"', '\'', '<', '>', '`'];
 
+/// A value with blanks in it, between semicolons, is no longer than this.
+const LONGEST_BYTES: usize = 512;
+
 /// Words that stand before a secret in its value.
 const SCHEMES: &[&str] = &["bearer", "basic", "digest", "token", "negotiate", "apikey", "splunk"];
 
@@ -67,7 +70,9 @@ fn length_of(text: &str, name: usize, from: usize, context: Context) -> usize {
     // The name may be that of an option: -Dname, --name, name.
     let is_own_word = text[..name].trim_end_matches('-').is_empty() || before.is_some_and(char::is_whitespace);
     let blank = rest.find(char::is_whitespace).unwrap_or(rest.len());
-    let end = rest.find(ENDS).unwrap_or(rest.len());
+    // Looked for no further than a value may be long: a text may be nothing but secrets.
+    let near = &rest[..rest.floor_char_boundary(rest.len().min(blank.max(LONGEST_BYTES)))];
+    let end = near.find(ENDS).unwrap_or(near.len());
     if before == Some(';') && end > blank && rest[end..].starts_with(';') && !rest[..end].contains('=') {
         return end;
     }
