@@ -25,7 +25,10 @@ impl Loader<'_, '_> {
             }
             Action::NamedFact { subject, key, value } => {
                 let (key, text) = (self.text(key, slots), self.text(value, slots));
-                self.fact(subject, &key, &mask::value(&key, &text));
+                // Of flags the JVM knows every name: all their values are shown, but for secrets.
+                let is_anybodys = [subject::PROPERTY, subject::ENVIRONMENT].contains(subject);
+                let masked = if is_anybodys { mask::value(&key, &text) } else { mask::flag(&key, &text) };
+                self.fact(subject, &key, &masked);
             }
             Action::Gc(part, fields) => self.gc(head, *part, fields, slots),
             Action::Safepoint(part, fields) => self.safepoint(head, *part, fields, slots),
