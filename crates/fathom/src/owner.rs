@@ -1,21 +1,69 @@
 //! Who a recording belongs to: the person who called, also under sudo.
+//!
+//! Root writes in a folder that somebody else may rename or exchange at any moment. So the recording's folder is made and
+//! opened once, it becomes the working folder, and everything is written and given away from there: never by a path
+//! that means something else by now.
 
 use std::env;
-use std::fs::{self, File};
+use std::ffi::OsString;
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{fchown, lchown};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::fchown;
 use std::path::Path;
 
-use anyhow::{Context, Result};
-use rustix::process::geteuid;
+use anyhow::{Context, Result, bail};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, Uid, chownat, fstat, mkdirat, openat, unlinkat};
+use rustix::io::Errno;
+use rustix::process::{fchdir, geteuid};
 
-/// Gives what was written under sudo to whoever called sudo.
-pub(crate) fn give_to_caller(path: &Path) -> Result<()> {
-    match caller() {
-        Some((uid, gid)) => {
-            give(path, uid, gid).with_context(|| format!("{}: cannot be given to user {uid}", path.display()))
+/// Folders in folders of a recording; ours have one.
+const DEPTH_MAX: usize = 3;
+
+/// A folder that was made for a recording, open.
+pub(crate) struct Place {
+    folder: OwnedFd,
+    parent: OwnedFd,
+    name: OsString,
+}
+
+impl Place {
+    /// Makes the folder, for its owner only.
+    pub(crate) fn make(path: &Path) -> Result<Place> {
+        let cannot = || format!("{}: cannot be made", path.display());
+        let name = path.file_name().with_context(|| format!("{}: -o has to name a folder", path.display()))?;
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let parent = openat(CWD, parent, OFlags::PATH | folder, Mode::empty()).with_context(cannot)?;
+        match mkdirat(&parent, name, Mode::RWXU) {
+            Err(Errno::EXIST) => bail!("{}: exists already; name another folder with -o", path.display()),
+            made => made.with_context(cannot)?,
         }
-        None => Ok(()),
+        let made =
+            openat(&parent, name, OFlags::RDONLY | OFlags::NOFOLLOW | folder, Mode::empty()).with_context(cannot)?;
+        let is = fstat(&made).with_context(cannot)?;
+        // Whoever was quicker put a folder of their own there.
+        if is.st_uid != geteuid().as_raw() || is.st_mode & 0o777 != 0o700 {
+            bail!("{}: somebody exchanged the folder that was made; write where only you can", path.display());
+        }
+        Ok(Place { folder: made, parent, name: name.to_owned() })
+    }
+
+    /// Makes it the working folder: from now on it is `.`, whatever becomes of its name.
+    pub(crate) fn enter(&self) -> Result<()> {
+        fchdir(&self.folder).context("cannot enter the recording's folder")
+    }
+
+    /// Takes the folder away if nothing was written into it.
+    pub(crate) fn remove_if_empty(&self) {
+        // One that is not empty refuses, and one that was exchanged is not ours.
+        let _ = unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR);
+    }
+
+    /// Gives what was written under sudo to whoever called sudo.
+    pub(crate) fn give_to_caller(&self) -> Result<()> {
+        let Some((uid, gid)) = caller() else { return Ok(()) };
+        give(&self.folder, uid, gid, DEPTH_MAX).with_context(|| format!("the recording cannot be given to user {uid}"))
     }
 }
 
@@ -35,12 +83,88 @@ fn caller() -> Option<(u32, u32)> {
     geteuid().is_root().then(|| id("SUDO_UID").zip(id("SUDO_GID"))).flatten()
 }
 
-/// Links are not followed: the folder is ours, but what is in it need not be.
-fn give(path: &Path, uid: u32, gid: u32) -> io::Result<()> {
-    if fs::symlink_metadata(path)?.is_dir() {
-        for entry in fs::read_dir(path)? {
-            give(&entry?.path(), uid, gid)?;
+/// Gives the files in an open folder, then the folder: until then nobody else can enter it.
+fn give(folder: impl AsFd, uid: u32, gid: u32, depth: usize) -> io::Result<()> {
+    let entries = Dir::read_from(&folder)?.collect::<Result<Vec<_>, _>>()?;
+    for entry in entries.iter().filter(|entry| !matches!(entry.file_name().to_bytes(), b"." | b"..")) {
+        let found =
+            openat(&folder, entry.file_name(), OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+        let is = fstat(&found)?;
+        match FileType::from_raw_mode(is.st_mode) {
+            FileType::Directory if depth > 0 => {
+                let inner = openat(&found, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+                give(inner, uid, gid, depth - 1)?;
+            }
+            // A file with another name elsewhere is not ours to give.
+            FileType::RegularFile if is.st_nlink == 1 => own(&found, uid, gid)?,
+            _ => {}
         }
     }
-    lchown(path, Some(uid), Some(gid))
+    own(folder, uid, gid)
+}
+
+fn own(found: impl AsFd, uid: u32, gid: u32) -> io::Result<()> {
+    Ok(chownat(found, "", Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)), AtFlags::EMPTY_PATH)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_folder_is_made_once_and_for_its_owner() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("a.fathom");
+        Place::make(&path).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
+        symlink("a.fathom", place.path().join("link")).unwrap();
+        for (name, says) in [
+            ("a.fathom", "exists already"),
+            ("link", "exists already"),
+            ("no/such", "No such file"),
+            ("..", "has to name"),
+        ] {
+            let error = Place::make(&place.path().join(name)).map(drop).unwrap_err();
+            assert!(format!("{error:#}").contains(says), "{name}: {error:#}");
+        }
+    }
+
+    #[test]
+    fn an_exchange_of_folders_gives_away_nothing_of_others() {
+        if !geteuid().is_root() {
+            println!("SKIPPED: only root can give files away");
+            return;
+        }
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        for folder in ["mine", "others", "others/a.fathom"] {
+            fs::create_dir(at(folder)).unwrap();
+        }
+        fs::write(at("others/a.fathom/shadow"), "root's").unwrap();
+        let made = Place::make(&at("mine/a.fathom")).unwrap();
+        fs::create_dir(at("mine/a.fathom/raw")).unwrap();
+        fs::write(at("mine/a.fathom/raw/x.jfr"), "x").unwrap();
+        fs::write(at("mine/a.fathom/facts.parquet"), "x").unwrap();
+        fs::hard_link(at("others/a.fathom/shadow"), at("mine/a.fathom/hard")).unwrap();
+        symlink(at("others/a.fathom/shadow"), at("mine/a.fathom/soft")).unwrap();
+        symlink(at("others"), at("mine/a.fathom/folder")).unwrap();
+        // The attack: the name now leads to what belongs to root.
+        fs::rename(at("mine"), at("moved")).unwrap();
+        symlink("others", at("mine")).unwrap();
+        give(&made.folder, 65_534, 65_534, DEPTH_MAX).unwrap();
+        for (name, owner) in [
+            ("moved/a.fathom", 65_534),
+            ("moved/a.fathom/facts.parquet", 65_534),
+            ("moved/a.fathom/raw", 65_534),
+            ("moved/a.fathom/raw/x.jfr", 65_534),
+            ("others", 0),
+            ("others/a.fathom", 0),
+            ("others/a.fathom/shadow", 0),
+        ] {
+            assert_eq!(fs::symlink_metadata(at(name)).unwrap().uid(), owner, "{name}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Writing a recording that grows: one Arrow IPC stream per table.
 
-use std::fs::{DirBuilder, File};
-use std::io::{Seek, SeekFrom, Write};
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
@@ -32,9 +32,9 @@ struct Stream {
 }
 
 impl FolderWriter {
-    /// Makes the folder, readable by its owner only. Refuses a folder that exists.
+    /// Makes the folder, readable by its owner only. One that exists is taken if nothing is in it.
     pub fn create(folder: &Path) -> Result<Self, FolderError> {
-        DirBuilder::new().mode(0o700).create(folder).map_err(|e| io_error(folder, e))?;
+        make_or_take(folder).map_err(|e| io_error(folder, e))?;
         let journal = Journal::create(folder)?;
         Ok(FolderWriter { folder: folder.to_owned(), journal, streams: Vec::new(), written: Written::default() })
     }
@@ -102,5 +102,15 @@ impl Stream {
         journal.note(self.name, bytes)?;
         bytes.clear();
         Ok(())
+    }
+}
+
+fn make_or_take(folder: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match fs::read_dir(folder)?.next() {
+            None => Ok(()),
+            Some(_) => Err(error),
+        },
+        made => made,
     }
 }

@@ -12,7 +12,7 @@ use fathom_report::{json, units};
 use super::Answer;
 use crate::finish;
 use crate::output::is_a_folders_name;
-use crate::owner;
+use crate::owner::Place;
 use crate::progress::Progress;
 use crate::quantities;
 use crate::terminal::Terminal;
@@ -128,17 +128,20 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     args.parent.map_or(Ok(()), super::record_all::end_with)?;
     let target = args.choice.one()?;
     let output = args.output.clone().unwrap_or_else(|| PathBuf::from(default_name(&target, terminal)));
+    let place = Place::make(&output)?;
+    place.enter()?;
     // The first Ctrl-C or SIGTERM ends the recording, the second one the program; what was written until then is
     // readable.
     let interrupted = fathom_labs::stop_on_signals().context("cannot listen for Ctrl-C")?;
     let mut shown = Shown { progress: Progress::start(), duration: args.duration };
-    let plan = plan(args, &output);
-    let recorded = recorder::record(&target, collectors(), &plan, &interrupted, &mut shown)?;
+    let plan = plan(args);
+    let recorded = recorder::record(&target, collectors(), &plan, &interrupted, &mut shown);
+    let recorded = recorded.inspect_err(|_| place.remove_if_empty()).with_context(|| output.display().to_string())?;
     drop(plan);
     recorder::give_back_memory();
     shown.progress.says(&format!("finishing {}", output.display()));
     let answer = sum_up(&output, &target, recorded, args.keep_secrets);
-    owner::give_to_caller(&output)?;
+    place.give_to_caller()?;
     drop(shown);
     let answer = answer?;
     Ok(Answer::done(match args.json {
@@ -151,9 +154,10 @@ fn names() -> String {
     collectors().iter().map(|collector| collector.name()).collect::<Vec<_>>().join(", ")
 }
 
-fn plan(args: &Args, output: &Path) -> Plan {
+/// The recording is made where this process is.
+fn plan(args: &Args) -> Plan {
     let ns = |duration: Duration| i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX);
-    let mut plan = Plan::new(output.to_owned());
+    let mut plan = Plan::new(PathBuf::from("."));
     plan.order.agent = !args.no_agent;
     plan.order.page_fault_ns = ns(args.page_fault);
     plan.order.blocked_ns = ns(args.blocked);
@@ -178,7 +182,7 @@ pub(super) fn default_name(target: &Target, terminal: &Terminal) -> String {
 }
 
 fn sum_up(output: &Path, target: &Target, recorded: Recorded, keep_secrets: bool) -> Result<recorded::Recorded> {
-    let finished = finish::finish(output, keep_secrets)?;
+    let finished = finish::finish(Path::new("."), keep_secrets)?;
     let observed = recorded.observed_ns.max(1) as f64;
     let parts = recorded.parts.into_iter().map(|part| RecordedPart {
         name: part.name.to_owned(),
