@@ -4,7 +4,7 @@
 //! Rows go from the streams into Parquet batch by batch. What readers find in other files is added file by file. Only the
 //! dictionaries, facts and losses stay. Until the end the streams are whole; a crash leaves them or what was made of them.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
@@ -17,7 +17,7 @@ use fathom_evidence::{Finished, Recording, RowCounts, Strings, Table};
 use crate::batch::{append_batch, schema};
 use crate::dictionaries::MovedStacks;
 use crate::error::{FolderError, format_error, io_error};
-use crate::journal::{self, Journal};
+use crate::journal::{self, Locked};
 use crate::manifest::Manifest;
 use crate::opened::Stored;
 use crate::whole::{TableWriter, write_dictionaries, write_parquet};
@@ -33,14 +33,14 @@ pub struct Finishing {
     logs: TableWriter<Logs>,
     clocks: TableWriter<Clocks>,
     /// Held until the end: to others the recording is not cut off.
-    _journal: Option<File>,
+    _journal: Option<Locked>,
 }
 
 impl Finishing {
     /// Takes over what was written to `folder`, also by a writer that was killed.
     pub fn begin(folder: &Path) -> Result<Finishing, FolderError> {
         let mut stored = Stored::of(folder)?;
-        let journal = Journal::take_over(folder);
+        let journal = Locked::take_over(folder);
         let (kept, moved) = stored.dictionaries()?;
         let mut finishing = Finishing {
             folder: folder.to_owned(),

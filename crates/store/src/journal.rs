@@ -53,32 +53,47 @@ pub(crate) fn path(folder: &Path) -> PathBuf {
     folder.join(NAME)
 }
 
+/// An open journal, locked by whoever writes the recording.
+pub(crate) struct Locked(File);
+
+impl Locked {
+    fn lock(file: File) -> Locked {
+        // A file system without locks has recordings that look cut off while they run.
+        let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
+        Locked(file)
+    }
+
+    /// Whoever finishes the recording is its writer.
+    pub(crate) fn take_over(folder: &Path) -> Option<Locked> {
+        File::open(path(folder)).ok().map(Locked::lock)
+    }
+}
+
+impl Drop for Locked {
+    /// To close the file is not enough: a process that another thread starts at this moment has it too, until it executes
+    /// something else, and the recording would seem to go on for so long.
+    fn drop(&mut self) {
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
+}
+
 /// The journal of a recording that is being written.
 pub(crate) struct Journal {
     path: PathBuf,
-    file: File,
+    locked: Locked,
 }
 
 impl Journal {
     pub(crate) fn create(folder: &Path) -> Result<Journal, FolderError> {
         let path = path(folder);
-        let file = create_file(&path)?;
-        // A file system without locks has recordings that look cut off while they run.
-        let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
-        Ok(Journal { path, file })
-    }
-
-    /// Whoever finishes the recording is its writer.
-    pub(crate) fn take_over(folder: &Path) -> Option<File> {
-        let file = File::open(path(folder)).ok()?;
-        let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
-        Some(file)
+        let locked = Locked::lock(create_file(&path)?);
+        Ok(Journal { path, locked })
     }
 
     /// Notes that `bytes` were put behind what the table's stream held.
     pub(crate) fn note(&mut self, table: &str, bytes: &[u8]) -> Result<(), FolderError> {
         let line = format!("{table} {} {:016x}\n", bytes.len(), xxh3_64(bytes));
-        self.file.write_all(line.as_bytes()).map_err(|e: io::Error| io_error(&self.path, e))
+        self.locked.0.write_all(line.as_bytes()).map_err(|e: io::Error| io_error(&self.path, e))
     }
 }
 
@@ -106,4 +121,21 @@ fn parse(line: &[u8]) -> Option<(&str, Piece)> {
     let mut words = std::str::from_utf8(line).ok()?.split(' ');
     let (table, length, checksum) = (words.next()?, words.next()?, words.next()?);
     Some((table, Piece { length: length.parse().ok()?, checksum: u64::from_str_radix(checksum, 16).ok()? }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_has_the_journal_open_besides_its_writer_does_not_make_the_recording_go_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = Journal::create(folder.path()).unwrap();
+        assert_eq!(state(folder.path()), State::Running);
+        // What a process that is being started has of the one that starts it.
+        let inherited = journal.locked.0.try_clone().unwrap();
+        drop(journal);
+        assert_eq!(state(folder.path()), State::CutOff);
+        drop(inherited);
+    }
 }
