@@ -110,24 +110,29 @@ pub(crate) fn attribute(case: &Case<'_>, claimants: &[Claimant<'_>]) -> (Vec<Giv
     (given, left)
 }
 
-/// Shares out one piece, level by level; gives the part that is left.
+/// Shares out one piece, level by level; gives the part that is left. A suspicion of what was waited for does not come before
+/// a mechanism that was seen, be it only that of the waiting.
 fn share_out(case: &Case<'_>, piece: &Piece, claimants: &[Claimant<'_>], given: &mut [Given]) -> f64 {
     let mut left = 1.0;
     let mut reach = vec![0.0; claimants.len()];
-    for (depth, level) in piece.levels.iter().enumerate() {
-        let mut claimed: Vec<(usize, f64)> = claimants
-            .iter()
-            .enumerate()
-            .map(|(index, claimant)| (index, level.part * claimant.part_of(case, level)))
-            .filter(|(_, part)| *part > 0.0)
-            .collect();
-        claimed.iter().for_each(|(index, part)| reach[*index] = f64::min(1.0, reach[*index] + part));
-        let most = level.part.min(left);
-        for (index, part) in divide(&mut claimed, claimants, most) {
-            let ns = piece.lost_ns * part;
-            *given[index].taken.entry(level.cell).or_default() += ns;
-            given[index].along_ns += if depth + 1 < piece.levels.len() { ns } else { 0.0 };
-            left -= part;
+    let mut of_level: Vec<f64> = piece.levels.iter().map(|level| level.part).collect();
+    for suspected in [false, true] {
+        for (depth, level) in piece.levels.iter().enumerate() {
+            let mut claimed: Vec<(usize, f64)> = claimants
+                .iter()
+                .enumerate()
+                .filter(|(_, claimant)| (claimant.standing >= Standing::Faint) == suspected)
+                .map(|(index, claimant)| (index, level.part * claimant.part_of(case, level)))
+                .filter(|(_, part)| *part > 0.0)
+                .collect();
+            claimed.iter().for_each(|(index, part)| reach[*index] = f64::min(1.0, reach[*index] + part));
+            for (index, part) in divide(&mut claimed, claimants, of_level[depth].min(left)) {
+                let ns = piece.lost_ns * part;
+                *given[index].taken.entry(level.cell).or_default() += ns;
+                given[index].along_ns += if depth + 1 < piece.levels.len() { ns } else { 0.0 };
+                of_level[depth] -= part;
+                left -= part;
+            }
         }
     }
     let others: f64 = reach.iter().sum();

@@ -262,12 +262,13 @@ impl Outcome {
 fn judge(case: &Case<'_>, finding: &Finding, given: &Given, lost_ns: f64) -> Outcome {
     let taken_ns = given.total_ns();
     let share = if lost_ns > 0.0 { (taken_ns / lost_ns).min(1.0) } else { 0.0 };
+    let reach = if lost_ns > 0.0 { given.reach_ns / lost_ns } else { 0.0 };
     let least_ns = MATERIAL_THREADS * case.excess().slow_ns;
     let grown_ns: f64 = finding.claims.iter().map(|claim| claim.grown_ns(case)).sum();
     let is_there = case.is_slow() && grown_ns >= least_ns.max(NEGLIGIBLE_SHARE * lost_ns);
     let verdict = match (&finding.harm, case.is_slow()) {
-        (Some(_), true) => verdict(finding.standing, 1.0, is_there),
-        _ => verdict(finding.standing, if taken_ns >= least_ns { share } else { 0.0 }, is_there),
+        (Some(_), true) => verdict(finding.standing, (1.0, 1.0), is_there),
+        _ => verdict(finding.standing, (if taken_ns >= least_ns { share } else { 0.0 }, reach), is_there),
     };
     let says = match verdict <= Verdict::Possible {
         true => told(case, finding, given, share),
@@ -320,12 +321,13 @@ fn without_baseline(case: &Case<'_>, finding: &mut Finding) {
 
 /// What is said of a cause that counts.
 fn told(case: &Case<'_>, finding: &Finding, given: &Given, share: f64) -> String {
-    let is_small = share < NEGLIGIBLE_SHARE && finding.harm.is_none() && finding.standing == Standing::Seen;
+    let is_small = share < NEGLIGIBLE_SHARE && finding.harm.is_none();
     let text = match is_small {
         true if given.reach_ns > 2.0 * given.total_ns() => {
             format!("already attributed to other causes: {}", finding.says)
         }
-        true => format!("also seen: {}", finding.says),
+        true if finding.standing == Standing::Seen => format!("also seen: {}", finding.says),
+        true => finding.says.clone(),
         false => finding.says.clone(),
     };
     if given.along_ns <= MINOR_SHARE * given.total_ns() {
@@ -348,15 +350,16 @@ fn not_told(case: &Case<'_>, finding: &Finding, given: &Given, lost_ns: f64) -> 
 }
 
 /// How sure we are: how well the signature was seen, and whether it covers time that matters. A mechanism that was seen, and
-/// more of it than usual, is never ruled out: it is said how little it cost.
-fn verdict(standing: Standing, share: f64, is_there: bool) -> Verdict {
+/// more of it than usual, is never ruled out: it is said how little it cost. Nor is a suspicion ruled out that could explain a
+/// good part of what better supported causes were given.
+fn verdict(standing: Standing, (share, reach): (f64, f64), is_there: bool) -> Verdict {
     match standing {
         Standing::Unknown => Verdict::NotEnough,
         Standing::Absent => Verdict::RuledOut,
         Standing::Seen if share >= MINOR_SHARE => Verdict::Shown,
         Standing::Indicated if share >= MINOR_SHARE => Verdict::Likely,
         Standing::Seen if is_there => Verdict::Possible,
-        _ if share < NEGLIGIBLE_SHARE => Verdict::RuledOut,
+        _ if share < NEGLIGIBLE_SHARE && reach < MINOR_SHARE => Verdict::RuledOut,
         Standing::Seen | Standing::Indicated | Standing::Faint => Verdict::Possible,
     }
 }
@@ -404,7 +407,10 @@ mod tests {
             (Standing::Absent, 0.9, true, Verdict::RuledOut),
             (Standing::Unknown, 0.0, true, Verdict::NotEnough),
         ] {
-            assert_eq!(verdict(standing, share, is_there), expected, "{standing:?} {share} {is_there}");
+            assert_eq!(verdict(standing, (share, share), is_there), expected, "{standing:?} {share} {is_there}");
         }
+        // Others were given it.
+        assert_eq!(verdict(Standing::Faint, (0.0, 0.5), true), Verdict::Possible);
+        assert_eq!(verdict(Standing::Absent, (0.0, 0.5), true), Verdict::RuledOut);
     }
 }

@@ -14,8 +14,12 @@ struct Seen {
     latency: bool,
     stops: bool,
     code: bool,
+    waits: bool,
     kernel: bool,
 }
+
+/// The JVM's events of threads that wait: for locks, for other threads, for other services.
+const WAITS: &[&str] = &["jdk.JavaMonitorEnter", "jdk.ThreadPark", "jdk.SocketRead"];
 
 /// Says it.
 pub(crate) fn of(case: &Case<'_>, losses: &[LossNote]) -> Headline {
@@ -27,10 +31,10 @@ pub(crate) fn of(case: &Case<'_>, losses: &[LossNote]) -> Headline {
         (HeadlineKind::NothingSlow, "nothing was slow".to_owned())
     } else if seen.latency && is_long_throughout(case) {
         (HeadlineKind::NoSign, throughout(case))
-    } else if seen.stops && seen.code && seen.kernel && but.is_empty() {
+    } else if seen.stops && seen.code && seen.waits && seen.kernel && but.is_empty() {
         let says = "nothing was slow in the JVM and the kernel; how long requests took was not recorded";
         (HeadlineKind::NothingSlow, says.to_owned())
-    } else if seen.latency || seen.stops || seen.code || seen.kernel {
+    } else if seen.latency || seen.stops || seen.code || seen.waits || seen.kernel {
         (HeadlineKind::NoSign, seen.no_sign())
     } else {
         let says = "cannot tell: neither latency nor stops nor what threads did was recorded";
@@ -61,7 +65,9 @@ impl Seen {
             latency: with_requests as f64 >= MOST * view.grid.len as f64,
             stops: stops || case.has_source("gc_log"),
             code: [event::CPU, event::EXECUTION].iter().any(|event| view.samples(event).next().is_some()),
-            kernel: view.has_counter(counter::THREAD_RUN_QUEUE_NS) && case.has_source("page_faults"),
+            waits: WAITS.iter().all(|event| case.is_recorded(event)),
+            kernel: view.has_counter(counter::THREAD_RUN_QUEUE_NS)
+                && ["page_faults", "scheduler"].iter().all(|source| case.has_source(source)),
         }
     }
 
@@ -70,6 +76,7 @@ impl Seen {
             (self.latency, "latency for part of the time"),
             (self.stops, "stop-the-world pauses"),
             (self.code, "samples of running code"),
+            (self.waits, "waits of Java"),
             (self.kernel, "the kernel"),
         ];
         let looked: Vec<&str> = looked.into_iter().filter(|(seen, _)| *seen).map(|(_, what)| what).collect();

@@ -129,6 +129,14 @@ struct Told {
     threshold: f64,
 }
 
+impl Told {
+    /// How many threads are lost in the slow seconds, in all; of what is not counted in threads none.
+    fn lost_threads(&self) -> f64 {
+        let slow = self.signal.values.iter().zip(&self.slow).filter(|(_, slow)| **slow);
+        if self.signal.unit_is_threads() { slow.map(|(value, _)| value).sum() } else { 0.0 }
+    }
+}
+
 impl From<Told> for ToldSeries {
     fn from(told: Told) -> ToldSeries {
         ToldSeries { kind: told.signal.kind, values: told.signal.values, threshold: told.threshold }
@@ -139,7 +147,8 @@ impl From<Told> for ToldSeries {
 pub(crate) fn find(view: &View<'_>, account: &Account, options: &PainOptions<'_>) -> Pain {
     let all: Vec<Signal> = signals::all(view, account);
     let highest = all.iter().map(|signal| (signal.kind, signal.highest())).collect();
-    let found = as_requests_felt(account, all.into_iter().map(|signal| tell_by(signal, account, options)).collect());
+    let told = all.into_iter().map(|signal| tell_by(signal, account, options)).collect();
+    let found = as_requests_felt(account, beside_larger_ones(account, told, options));
     let Some((from_ns, to_ns)) = options.slow else { return Pain { highest, ..together(account, found, &[]) } };
     // What is slow by itself is no baseline for what a person asks about; nor is what may be.
     let suspected = suspicion::signal(view, account).map(|signal| tell(signal, account, None));
@@ -151,6 +160,28 @@ pub(crate) fn find(view: &View<'_>, account: &Account, options: &PainOptions<'_>
 fn tell_by(signal: Signal, account: &Account, options: &PainOptions<'_>) -> Told {
     let level = options.levels.iter().find(|(kind, _)| *kind == signal.kind).map(|(_, level)| *level);
     tell(signal, account, level)
+}
+
+/// What a signal usually is nobody sees in seconds in which more is lost to something else: of threads that wait for one thing
+/// fewer wait for another. So the larger loss comes first, and what is less is compared with the other seconds, if there are enough.
+fn beside_larger_ones(account: &Account, mut told: Vec<Told>, options: &PainOptions<'_>) -> Vec<Told> {
+    told.sort_by(|a, b| b.lost_threads().total_cmp(&a.lost_threads()));
+    let mut taken = account.idle.clone();
+    let is_known = |kind| options.levels.iter().any(|(known, _)| *known == kind);
+    let mut beside = Vec::new();
+    for one in told {
+        let others = one.signal.in_work(account.startup, &taken).count();
+        let is_usual_unseen = one.signal.unit_is_threads() && !one.signal.ideal_is_zero && !is_known(one.signal.kind);
+        let one = if is_usual_unseen && one.slow.contains(&true) && others >= BASELINE_MIN_BUCKETS {
+            let quiet = one.signal.quiet(account.startup, &taken);
+            tell_above(one.signal, account, quiet)
+        } else {
+            one
+        };
+        taken.iter_mut().zip(&one.slow).for_each(|(taken, slow)| *taken |= one.signal.unit_is_threads() && *slow);
+        beside.push(one);
+    }
+    beside
 }
 
 /// Where it is known how long requests took, seconds in which they were no later than in others are not slow, whatever was lost
@@ -197,7 +228,7 @@ const FELT: f64 = 1.3;
 
 /// The seconds in which code below Java used more CPU than in others.
 pub(crate) fn suspect(view: &View<'_>, account: &Account, reference: Option<(&View<'_>, &Account)>) -> Pain {
-    let quiet = |(view, account)| Some(suspicion::signal(view, account)?.quiet(0, &account.idle));
+    let quiet = |(view, account)| Some(suspicion::signal(view, account)?.quiet(Startup::default(), &account.idle));
     let signal = suspicion::signal(view, account);
     let told = signal.map(|signal| tell(signal, account, reference.and_then(quiet)));
     together(account, told.into_iter().collect(), &[])
@@ -231,9 +262,14 @@ fn together(account: &Account, told: Vec<Told>, others: &[Told]) -> Pain {
 }
 
 fn tell(signal: Signal, account: &Account, known_quiet: Option<f64>) -> Told {
-    let quiet = known_quiet.unwrap_or_else(|| signal.quiet(account.startup.warm_up_buckets, &account.idle));
-    let threshold = signal.threshold(quiet).max(signal.spread_above(quiet, account.startup.warm_up_buckets));
-    let slow = signal.slow(threshold, quiet.min(threshold), account.startup.warm_up_buckets);
+    let quiet = known_quiet.unwrap_or_else(|| signal.quiet(account.startup, &account.idle));
+    tell_above(signal, account, quiet)
+}
+
+fn tell_above(signal: Signal, account: &Account, quiet: f64) -> Told {
+    let warm_up_buckets = account.startup.warm_up_buckets;
+    let threshold = signal.threshold(quiet).max(signal.spread_above(quiet, warm_up_buckets));
+    let slow = signal.slow(threshold, quiet.min(threshold), warm_up_buckets);
     Told { signal, slow, threshold }
 }
 

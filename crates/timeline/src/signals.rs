@@ -175,15 +175,25 @@ impl Signal {
 
     /// The level of the quiet seconds: the value that a fifth of the seconds stay below; of latency that of the best stretch
     /// of the recording, start-up included when that is all there is.
-    pub(crate) fn quiet(&self, from_bucket: usize, idle: &[bool]) -> f64 {
+    pub(crate) fn quiet(&self, startup: Startup, passed_over: &[bool]) -> f64 {
         if matches!(self.kind, SignalKind::RequestLatency | SignalKind::MedianLatency) {
-            return self.usual_latency(from_bucket).or_else(|| self.usual_latency(0)).unwrap_or(0.0);
+            return self.usual_latency(startup.warm_up_buckets).or_else(|| self.usual_latency(0)).unwrap_or(0.0);
         }
-        let at_work =
-            self.values.iter().zip(idle).skip(from_bucket).filter(|(value, idle)| value.is_finite() && !**idle);
-        let mut values: Vec<f64> = at_work.map(|(value, _)| *value).collect();
+        let mut values: Vec<f64> = self.in_work(startup, passed_over).collect();
         let index = values.len() / 5;
         if values.is_empty() { 0.0 } else { *values.select_nth_unstable_by(index, f64::total_cmp).1 }
+    }
+
+    /// Its values when it tells how the service usually is: known, of seconds that are not to be passed over, and not of those
+    /// in which a JVM that starts is always so.
+    pub(crate) fn in_work<'a>(&'a self, startup: Startup, passed_over: &'a [bool]) -> impl Iterator<Item = f64> + 'a {
+        let later = self.values.iter().zip(passed_over).skip(self.kind.ordinary_at_start(startup));
+        later.filter(|(value, passed_over)| value.is_finite() && !**passed_over).map(|(value, _)| *value)
+    }
+
+    /// Whether it counts threads that wait.
+    pub(crate) fn unit_is_threads(&self) -> bool {
+        self.kind.unit() == "threads"
     }
 
     /// Its highest value.

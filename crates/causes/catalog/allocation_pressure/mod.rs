@@ -6,7 +6,7 @@ use fathom_timeline::{Cell, Stop, Wait};
 use crate::case::Side;
 use crate::measure::code_cache::CodeCache;
 use crate::measure::collections::{
-    Eras, allocation_evidence, allocation_rate, fills_heap_s, is_ordinary, stalls_evidence,
+    Eras, HEAVY, allocation_evidence, allocation_rate, fills_heap_s, is_ordinary, ordinary_share, stalls_evidence,
 };
 use crate::{Case, Cause, Evidence, Finding, Standing, say};
 
@@ -26,9 +26,6 @@ pub(crate) static CAUSE: Cause = Cause {
 /// Growth of the allocation rate, and of the number of collections, that the collector feels. Less
 /// is within what load does by itself.
 const GREW: f64 = 1.5;
-
-/// Share of the time in collections that is too much whatever it was before.
-const HEAVY: f64 = 0.10;
 
 /// Threads lost to ordinary collections below which a higher rate costs nothing that anybody feels.
 const CHEAP: f64 = 0.03;
@@ -56,18 +53,18 @@ fn decide(case: &Case<'_>) -> Finding {
         let record_with = "-Xlog:gc*:file=gc.log:time,uptime,level,tags (JDK 8: -XX:+PrintGCDateStamps)";
         return Finding::unknown("the log has no times, so that nothing tells how often collections came", record_with);
     }
+    if !case.has_collections() {
+        return Finding::needs_gc_log();
+    }
     let eras = Eras::of(case);
     let Some(slow) = allocation_rate(&eras.slow) else {
-        return match case.has_collections() {
-            true => Finding::absent("no collection in the slow time, so nothing was short of memory"),
-            false => Finding::needs_gc_log(),
-        };
+        return Finding::absent("no collection in the slow time, so nothing was short of memory");
     };
     let quiet = eras.quiet.as_ref().and_then(allocation_rate).filter(|rate| *rate > 0.0);
     let pauses = eras.both(|side| side.young_pauses().count() as f64 / side.seconds());
     let count = eras.slow.young_pauses().count();
     let evidence = evidence(case, (slow, quiet), pauses, stalls);
-    let is_heavy = stopped_share(case, &eras.slow) >= HEAVY;
+    let is_heavy = ordinary_share(case, &eras.slow) >= HEAVY;
     let grew = |(quiet, before): (f64, f64)| slow >= GREW * quiet && pauses.0 >= GREW * before;
     let standing = match quiet.zip(pauses.1) {
         _ if stalls >= SEVERAL => Standing::Seen,
@@ -90,7 +87,7 @@ fn decide(case: &Case<'_>) -> Finding {
         None if is_heavy && count >= SEVERAL => Standing::Indicated,
         None => return Finding::absent("collections take little time").with_all(evidence),
     };
-    let says = says((slow, quiet), pauses.0, stopped_share(case, &eras.slow), stalls);
+    let says = says((slow, quiet), pauses.0, ordinary_share(case, &eras.slow), stalls);
     Finding::new(standing, says).with_all(evidence).claiming(case, is_ours)
 }
 
@@ -119,15 +116,6 @@ fn is_ours(cell: Cell) -> bool {
         Cell::Stopped(Stop::Collection(collection)) | Cell::Collector(collection) => is_ordinary(collection),
         cell => cell == Cell::Blocked(Wait::AllocationStall),
     }
-}
-
-/// Share of the time that ordinary collections stopped the application, and threads of it waited for memory.
-fn stopped_share(case: &Case<'_>, era: &Side<'_>) -> f64 {
-    let stops = case.analysis.account.stops.iter();
-    let ordinary = stops.filter(|stop| matches!(stop.stop, Stop::Collection(collection) if is_ordinary(collection)));
-    let stopped_ns: f64 = ordinary.map(|stop| era.time.within_ns(stop.from_ns, stop.to_ns) as f64).sum();
-    let stalled = case.excess_threads(|cell| cell == Cell::Blocked(Wait::AllocationStall));
-    stopped_ns / 1e9 / era.seconds() + stalled.max(0.0)
 }
 
 /// What is said when there is plenty of time between two collections.

@@ -41,6 +41,10 @@ fn counted(case: &Case<'_>) -> Finding {
     if let Some((name, part)) = who_ran_instead(case) {
         text += &format!("; in {} of the time of the long waits {name} ran instead", say::percent(part));
     }
+    if is_as_ever(case, &waiting) {
+        let says = format!("{text}: no more than before, which may have been as bad");
+        return Finding::unknown(&says, "fathom explain … --baseline RECORDING").with(waiting);
+    }
     let standing = match too_short_for_the_requests(case).or_else(|| room_on_the_cpus(case)) {
         Some(says) => {
             text += &says;
@@ -58,6 +62,15 @@ fn counted(case: &Case<'_>) -> Finding {
     }
     finding.claims.push(Claim::all(Cell::Runnable));
     finding
+}
+
+/// As many threads as this have no CPU all the time only if there is too little of it all the time.
+const HALF_A_THREAD: f64 = 0.5;
+
+/// Whether threads wait for CPUs a lot, and did so in the rest of the recording: that this is usual nobody knows.
+fn is_as_ever(case: &Case<'_>, waiting: &Evidence) -> bool {
+    let is_no_more = waiting.baseline.is_some_and(|before| waiting.value <= before);
+    is_no_more && waiting.value >= HALF_A_THREAD && case.is_slow() && case.analysis.reference.is_none()
 }
 
 /// Said when requests were late for more than twice as long as all threads together waited for CPUs longer than before:

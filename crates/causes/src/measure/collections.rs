@@ -3,7 +3,7 @@
 use fathom_evidence::detail::Gc;
 use fathom_evidence::kinds::{counter, event, span};
 use fathom_evidence::tables::Span;
-use fathom_timeline::{Cell, Collection, Intervals, Origin, Scope, Series, Stop};
+use fathom_timeline::{Cell, Collection, Intervals, Origin, Scope, Series, Stop, Wait};
 
 use crate::case::{Case, Side};
 use crate::explanation::Evidence;
@@ -34,6 +34,18 @@ pub fn collection_of(cell: Cell) -> Option<Collection> {
         | Cell::Collector(collection) => Some(collection),
         _ => None,
     }
+}
+
+/// Share of the time in ordinary collections that is too much whatever it was before.
+pub const HEAVY: f64 = 0.10;
+
+/// Share of the time that ordinary collections stopped the application, and threads of it waited for memory.
+pub fn ordinary_share(case: &Case<'_>, side: &Side<'_>) -> f64 {
+    let stops = case.analysis.account.stops.iter();
+    let ordinary = stops.filter(|stop| matches!(stop.stop, Stop::Collection(collection) if is_ordinary(collection)));
+    let stopped_ns: f64 = ordinary.map(|stop| side.time.within_ns(stop.from_ns, stop.to_ns) as f64).sum();
+    let stalled = case.excess_threads(|cell| cell == Cell::Blocked(Wait::AllocationStall));
+    stopped_ns / 1e9 / side.seconds() + stalled.max(0.0)
 }
 
 /// Heap occupancy around one pause, in bytes.

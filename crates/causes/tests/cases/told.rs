@@ -53,8 +53,8 @@ pub(crate) fn weaker(full: &Explanation, less: &Explanation) -> Vec<String> {
             _ => return None,
         };
         Some(format!(
-            "{} {turned}: {:?} {:.2}, was {:?} {:.2}",
-            cause.id, other.verdict, other.share, cause.verdict, cause.share
+            "{} {turned}: {:?} {:.2}, was {:?} {:.2}; it says {}",
+            cause.id, other.verdict, other.share, cause.verdict, cause.share, other.says
         ))
     };
     full.causes.iter().filter_map(failure).collect()

@@ -1,0 +1,140 @@
+//! Collections for want of memory that a larger heap would spare: full ones that free much, because what lives a little longer had
+//! no room; or ordinary ones that follow each other, because what lives leaves little room between them.
+
+use std::collections::BTreeMap;
+
+use fathom_evidence::kinds::span;
+use fathom_timeline::{Cell, Stop};
+
+use crate::measure::collections::{
+    Eras, HEAVY, allocation_rate, collection_of, heap_occupancy_after, is_full, is_ordinary, old_occupancy_after_full,
+    ordinary_share, stops,
+};
+use crate::measure::median;
+use crate::{Case, Cause, Finding, Standing, say};
+
+pub(crate) static CAUSE: Cause = Cause {
+    id: "heap_too_small",
+    readme: include_str!("README.md"),
+    refines: &["allocation_pressure", "more_traffic"],
+    has_lab: false,
+    collectors: &["jfr"],
+    actions: &[
+        "a larger heap (-Xmx), so that what lives for a while dies before the old generation is full",
+        "begin to collect earlier: -XX:InitiatingHeapOccupancyPercent of G1, CMSInitiatingOccupancyFraction of CMS",
+        "objects of half a region and more go straight to the old generation of G1: a larger -XX:G1HeapRegionSize",
+    ],
+    decide,
+};
+
+/// Whoever is collected for want of memory has this much of the heap, or of its old generation, in use before. With less in
+/// use it is not the room that was wanted.
+const FILLED: f64 = 0.7;
+
+/// With more than this in use after a full collection nothing is freed to speak of: that is another cause.
+const FULL: f64 = 0.85;
+
+fn decide(case: &Case<'_>) -> Finding {
+    let full = stops(case, is_full);
+    if full.is_empty() {
+        return if case.has_collections() { ordinary(case) } else { Finding::needs_gc_log() };
+    }
+    let total: f64 = full.iter().map(|(_, length)| *length as f64).sum();
+    let longest = full.iter().map(|(_, length)| *length).max().unwrap_or(0);
+    let text = format!(
+        "{} for want of memory ({}) stopped everything for {} in all, the longest {}",
+        say::count(full.len(), "full collection"),
+        causes(case),
+        say::time(total),
+        say::time(longest as f64)
+    );
+    let Some(share) = old_occupancy_after_full(case) else {
+        return Finding::unknown(
+            &format!("{text}; what was in use after them was not recorded"),
+            "-Xlog:gc*:file=gc.log:time,uptime,level,tags",
+        );
+    };
+    let text = format!("{text}; old generation {} in use after them", say::percent(share));
+    if share >= FULL {
+        return Finding::absent(format!("{text}: they free too little for a little more room to help"));
+    }
+    if filled_before(case).is_none_or(|share| share < FILLED) {
+        return Finding::absent(format!("{text}, and the heap was not full before them"));
+    }
+    // What lives for how long nobody recorded: the collections were seen, that more room would spare them is concluded.
+    Finding::new(Standing::Indicated, format!("{text}: what filled it had died"))
+        .with(case.evidence("full collections", (full.len() as f64, None), "count", "spans").of(&[span::GC_PAUSE]))
+        .with(case.evidence("old generation in use after them", (share, None), "ratio", "spans").of(&[span::GC_PAUSE]))
+        .with(case.cell_evidence("stopped by full collections", "threads", is_ours))
+        .claiming(case, is_ours)
+}
+
+/// With this much of the heap in use after collections, one that is twice as large leaves room for three times as much between
+/// two of them: it is the heap, and not the rate, that brings them.
+const CROWDED: f64 = 0.5;
+
+/// Growth of the allocation rate from which it is that what changed.
+const GREW: f64 = 1.5;
+
+/// Young and concurrent collections only: too many, in a heap that what lives nearly fills.
+fn ordinary(case: &Case<'_>) -> Finding {
+    let eras = Eras::of(case);
+    let stopped = ordinary_share(case, &eras.slow);
+    if stopped < HEAVY {
+        return Finding::absent("no full collection for want of memory in the slow time, and others take little of it");
+    }
+    let Some(occupied) = heap_occupancy_after(case) else {
+        let says = "what was in use after collections was not recorded";
+        return Finding::unknown(says, "-Xlog:gc*:file=gc.log:time,uptime,level,tags");
+    };
+    let text = format!(
+        "ordinary collections stopped everything for {} of the time; {} of the heap is in use after them",
+        say::percent(stopped),
+        say::percent(occupied)
+    );
+    if occupied < CROWDED {
+        return Finding::absent(format!("{text}: there is room"));
+    }
+    if occupied >= FULL {
+        return Finding::absent(format!("{text}: they free too little for a little more room to help"));
+    }
+    let rate = eras.both(|side| allocation_rate(side).unwrap_or(0.0));
+    let grew = rate.1.is_some_and(|quiet| quiet > 0.0 && rate.0 >= GREW * quiet);
+    let standing = if grew { Standing::Faint } else { Standing::Indicated };
+    Finding::new(standing, text)
+        .with(case.evidence("heap in use after collections", (occupied, None), "ratio", "spans").of(&[span::GC_PAUSE]))
+        .with(case.cell_evidence("threads blocked by young and concurrent GC (average)", "threads", is_of_ordinary))
+        .claiming(case, is_of_ordinary)
+}
+
+fn is_of_ordinary(cell: Cell) -> bool {
+    collection_of(cell).is_some_and(is_ordinary)
+}
+
+/// The work of full collections; a collector that waits for a CPU or a disk does so for another reason.
+fn is_ours(cell: Cell) -> bool {
+    matches!(cell, Cell::Stopped(Stop::Collection(collection)) | Cell::Collector(collection) if is_full(collection))
+}
+
+/// How full the heap, or its old generation, was before the full collections of the slow time: the fuller of both, and of
+/// these the middle.
+fn filled_before(case: &Case<'_>) -> Option<f64> {
+    let share = |used: Option<u64>, size: Option<u64>| Some(used? as f64 / size.filter(|size| *size > 0)? as f64);
+    let full = case.slow.pauses().filter(|(_, detail)| detail.scope.as_deref() == Some("full"));
+    let filled = full.filter_map(|(_, detail)| {
+        let heap = share(detail.heap_before_bytes, detail.heap_committed_bytes);
+        let old = share(detail.old_before_bytes, detail.old_capacity_bytes);
+        heap.into_iter().chain(old).max_by(f64::total_cmp)
+    });
+    median(filled.collect())
+}
+
+/// Why they came, in the collector's own words: the most frequent.
+fn causes(case: &Case<'_>) -> String {
+    let mut causes: BTreeMap<String, usize> = BTreeMap::new();
+    for (_, detail) in case.slow.pauses().filter(|(_, detail)| detail.scope.as_deref() == Some("full")) {
+        *causes.entry(detail.cause.unwrap_or_default()).or_default() += 1;
+    }
+    let most = causes.into_iter().filter(|(cause, _)| !cause.is_empty()).max_by_key(|(_, count)| *count);
+    most.map_or_else(|| "without a cause".to_owned(), |(cause, _)| cause)
+}
