@@ -38,7 +38,7 @@ const MOUNTED: &[&str] = &["java.lang.VirtualThread.run"];
 fn decide(case: &Case<'_>) -> Finding {
     let reads: Vec<Span> = reads(&case.slow).collect();
     if reads.is_empty() {
-        return absence::of_waits(case, "jdk.SocketRead", "waits of virtual threads");
+        return absence::of_waits(case, &["jdk.SocketRead"], "waits of virtual threads");
     }
     let Some((busy, before, stack)) = busy(case) else {
         return Finding::needs_jfr("virtual threads wait, but how busy their carriers are was not recorded");

@@ -31,7 +31,7 @@ const HALF_A_THREAD: f64 = 0.5;
 fn decide(case: &Case<'_>) -> Finding {
     let waiting = case.cell_evidence("threads waiting for an object of a pool", "threads", is_ours);
     let Some((pool, waits)) = waits::most(case, Wait::Pool) else {
-        return absence::of_waits(case, "jdk.ThreadPark", "waits for an object of a pool");
+        return absence::of_waits(case, &["jdk.ThreadPark"], "waits for an object of a pool");
     };
     let before = waits::mean_before_ns(case, Wait::Pool, &pool);
     let mean = mean(case, &pool, &waits, before);

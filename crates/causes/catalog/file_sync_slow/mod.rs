@@ -60,7 +60,7 @@ impl Syncs {
 fn decide(case: &Case<'_>) -> Finding {
     let slow = Syncs::of(case, &case.slow);
     let Some(longest) = slow.waits.iter().max_by_key(|wait| wait.duration_ns) else {
-        return absence::of_waits(case, "jdk.FileForce", "waits for files to be written through");
+        return absence::of_waits(case, &["jdk.FileForce"], "waits for files to be written through");
     };
     let quiet = case.quiet.as_ref().map(|quiet| Syncs::of(case, quiet));
     let evidence = evidence(case, &slow, quiet.as_ref(), longest);

@@ -33,7 +33,7 @@ struct Lock {
 fn decide(case: &Case<'_>) -> Finding {
     let waiting = case.cell_evidence("threads waiting for locks", "threads", is_ours);
     if waiting.value <= 0.0 {
-        return absence::of_waits(case, "jdk.JavaMonitorEnter", "waits for locks");
+        return absence::of_waits(case, &["jdk.JavaMonitorEnter", "jdk.ThreadPark"], "waits for locks");
     }
     let locks = locks(case);
     let Some((class, lock)) = locks.iter().max_by_key(|(class, lock)| (lock.total_ns, class.as_str())) else {

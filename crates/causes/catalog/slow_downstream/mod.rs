@@ -47,7 +47,7 @@ fn decide(case: &Case<'_>) -> Finding {
     let peers = peers(&case.slow);
     let Some((peer, reads)) = peers.iter().max_by_key(|(peer, reads)| (reads.total_ns, *peer)) else {
         return unnamed_waits(case)
-            .unwrap_or_else(|| absence::of_waits(case, "jdk.SocketRead", "reads from other services"));
+            .unwrap_or_else(|| absence::of_waits(case, &["jdk.SocketRead"], "reads from other services"));
     };
     if let Some(finding) = busy_carriers(case).or_else(|| cpus_were_stolen(case)) {
         return finding.with(waiting);

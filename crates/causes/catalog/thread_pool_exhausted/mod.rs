@@ -51,7 +51,7 @@ struct Pool {
 fn decide(case: &Case<'_>) -> Finding {
     let waiting = case.cell_evidence("threads waiting for results of other threads", "threads", is_ours);
     let Some((call, waits)) = waits::most(case, Wait::Task) else {
-        return absence::of_waits(case, "jdk.ThreadPark", "waits for results of other threads");
+        return absence::of_waits(case, &["jdk.ThreadPark"], "waits for results of other threads");
     };
     let pools = pools(case);
     let is_full = |pool: &&Pool| pool.idle <= 1.0 - BUSY && pool.seen >= SEEN;
