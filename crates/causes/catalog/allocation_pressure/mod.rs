@@ -6,7 +6,8 @@ use fathom_timeline::{Cell, Stop, Wait};
 use crate::case::Side;
 use crate::measure::code_cache::CodeCache;
 use crate::measure::collections::{
-    Eras, HEAVY, allocation_evidence, allocation_rate, fills_heap_s, is_ordinary, ordinary_share, stalls_evidence,
+    Eras, FILLS_HEAP_MAX_S, HEAVY, allocation_evidence, allocation_rate, fills_heap_s, is_ordinary, ordinary_share,
+    stalls_evidence,
 };
 use crate::{Case, Cause, Evidence, Finding, Standing, say};
 
@@ -39,10 +40,6 @@ const SEVERAL: usize = 3;
 /// Time that a cycle from one collection to the next may take, in s, for the collector to be pressed: with more room
 /// than for this long the rate is no trouble, whatever each pause takes.
 const CYCLE_MAX_S: f64 = 5.0;
-
-/// A rate that would take longer than this to fill the whole heap, in s, is none that presses: if collections come often
-/// all the same, it is because the heap is full, and not because of the rate.
-const FILLS_HEAP_MAX_S: f64 = 30.0;
 
 /// Growth of the length of pauses against that of their number from which it is something else that makes them long.
 const LENGTHENED: f64 = 4.0;

@@ -7,8 +7,8 @@ use fathom_evidence::kinds::span;
 use fathom_timeline::{Cell, Stop};
 
 use crate::measure::collections::{
-    Eras, HEAVY, allocation_rate, collection_of, heap_occupancy_after, is_full, is_ordinary, old_occupancy_after_full,
-    ordinary_share, stops,
+    Eras, FILLS_HEAP_MAX_S, HEAVY, allocation_rate, collection_of, fills_heap_s, heap_occupancy_after, is_full,
+    is_ordinary, old_occupancy_after_full, ordinary_share, stops,
 };
 use crate::measure::median;
 use crate::{Case, Cause, Finding, Standing, say};
@@ -62,11 +62,36 @@ fn decide(case: &Case<'_>) -> Finding {
         return Finding::absent(format!("{text}, and the heap was not full before them"));
     }
     // What lives for how long nobody recorded: the collections were seen, that more room would spare them is concluded.
-    Finding::new(Standing::Indicated, format!("{text}: what filled it had died"))
+    let (standing, often) = how_often(&full);
+    let others = ordinary(case);
+    let text = format!("{text}: what filled it had died{often}");
+    let mut finding = Finding::new(standing, text)
         .with(case.evidence("full collections", (full.len() as f64, None), "count", "spans").of(&[span::GC_PAUSE]))
         .with(case.evidence("old generation in use after them", (share, None), "ratio", "spans").of(&[span::GC_PAUSE]))
         .with(case.cell_evidence("stopped by full collections", "threads", is_ours))
-        .claiming(case, is_ours)
+        .claiming(case, is_ours);
+    if others.standing <= standing {
+        finding.says += &format!("; {}", others.says);
+        finding.claims.extend(others.claims);
+        finding = finding.with_all(others.evidence);
+    }
+    finding
+}
+
+/// Full collections that come once in this many ns, or fewer than [`SEVERAL`], may be those of an hour with more to do: more room
+/// would make them rarer still, and whether anybody lacks it they do not tell.
+const RARE_NS: f64 = 600e9;
+
+const SEVERAL: usize = 3;
+
+/// How sure full collections make it by how often they come, and what is said of that.
+fn how_often(full: &[(i64, i64)]) -> (Standing, String) {
+    let gaps = full.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].0) as f64).collect();
+    match median(gaps).filter(|_| full.len() >= SEVERAL) {
+        Some(gap_ns) if gap_ns < RARE_NS => (Standing::Indicated, format!(", one each {}", say::time(gap_ns))),
+        Some(gap_ns) => (Standing::Faint, format!("; they are rare, one each {}", say::time(gap_ns))),
+        None => (Standing::Faint, "; there were no more of them to tell how often they come".to_owned()),
+    }
 }
 
 /// With this much of the heap in use after collections, one that is twice as large leaves room for three times as much between
@@ -99,6 +124,12 @@ fn ordinary(case: &Case<'_>) -> Finding {
         return Finding::absent(format!("{text}: they free too little for a little more room to help"));
     }
     let rate = eras.both(|side| allocation_rate(side).unwrap_or(0.0));
+    if let Some(seconds) = fills_heap_s(&eras.slow, rate.0).filter(|seconds| *seconds > FILLS_HEAP_MAX_S) {
+        let filled = say::time(seconds * 1e9);
+        return Finding::absent(format!(
+            "{text}, but at the rate of allocation it would take {filled} to fill the heap"
+        ));
+    }
     let grew = rate.1.is_some_and(|quiet| quiet > 0.0 && rate.0 >= GREW * quiet);
     let standing = if grew { Standing::Faint } else { Standing::Indicated };
     Finding::new(standing, text)

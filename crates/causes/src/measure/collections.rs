@@ -36,6 +36,10 @@ pub fn collection_of(cell: Cell) -> Option<Collection> {
     }
 }
 
+/// A rate that would take longer than this to fill the whole heap, in s, is none that presses: if collections come often
+/// all the same, it is because the heap is full, and not because of the rate.
+pub const FILLS_HEAP_MAX_S: f64 = 30.0;
+
 /// Share of the time in ordinary collections that is too much whatever it was before.
 pub const HEAVY: f64 = 0.10;
 
