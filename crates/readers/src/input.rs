@@ -6,16 +6,15 @@ use std::ops::{Deref, Range};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
-use memmap2::Mmap;
 #[cfg(target_os = "linux")]
 use memmap2::{Advice, UncheckedAdvice};
 
 use crate::LoadError;
+use crate::mapped::Mapped;
 
 pub(crate) const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// Files up to this size are read rather than mapped: a map of a file that shrinks meanwhile would
-/// kill the process, and small files gain nothing from it.
+/// Files up to this size are read rather than mapped: small files gain nothing from it.
 const READ_MAX_BYTES: u64 = 4 << 20;
 
 /// A gzip file unpacks to at most this many bytes; more is cut, so that a small hostile file
@@ -31,12 +30,12 @@ const AHEAD_MAX_BYTES: usize = 256 << 20;
 pub struct Input {
     bytes: Bytes,
     /// Set when the content is not whole: one sentence that says why.
-    pub cut: Option<String>,
+    damage: Option<String>,
 }
 
 #[derive(Debug)]
 enum Bytes {
-    Mapped(Mmap),
+    Mapped(Mapped),
     Owned(Vec<u8>),
 }
 
@@ -57,6 +56,13 @@ impl Input {
         Self::open_io(path).map_err(|source| LoadError::Io { path: path.to_owned(), source })
     }
 
+    /// Why the content is not whole, if so. Asked when all was read: a file may be cut until then.
+    pub fn cut(&self) -> Option<&str> {
+        let is_gone = matches!(&self.bytes, Bytes::Mapped(mapped) if mapped.was_cut());
+        let gone = is_gone.then_some("somebody cut the file while it was read: its end is missing");
+        self.damage.as_deref().or(gone)
+    }
+
     /// Says that all of `bytes` is about to be read. Otherwise each few pages cost a page fault.
     #[cfg_attr(not(target_os = "linux"), allow(unused_variables))]
     pub(crate) fn will_read(&self, bytes: Range<usize>) {
@@ -65,7 +71,7 @@ impl Input {
             && bytes.len() <= AHEAD_MAX_BYTES
         {
             // Older kernels do not know this, and then pages come when they are touched.
-            let _ = map.advise_range(Advice::PopulateRead, bytes.start, bytes.len());
+            let _ = map.map().advise_range(Advice::PopulateRead, bytes.start, bytes.len());
         }
     }
 
@@ -76,23 +82,22 @@ impl Input {
         #[cfg(target_os = "linux")]
         if let Bytes::Mapped(map) = &self.bytes {
             // SAFETY: the map is of a file and never written to, so that a page that is dropped comes back from the
-            // file as it was.
-            let _ = unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, bytes.start, bytes.len()) };
+            // file as it was, or as zeros.
+            let _ = unsafe { map.map().unchecked_advise_range(UncheckedAdvice::DontNeed, bytes.start, bytes.len()) };
         }
     }
 
     fn open_io(path: &Path) -> io::Result<Input> {
         let mut file = open_regular(path)?;
         let length = file.metadata()?.len();
-        if length <= READ_MAX_BYTES {
-            let mut bytes = Vec::new();
-            file.by_ref().take(READ_MAX_BYTES).read_to_end(&mut bytes)?;
-            return Ok(unpack(Bytes::Owned(bytes)));
+        if length > READ_MAX_BYTES
+            && let Some(mapped) = Mapped::of(&file)?
+        {
+            return Ok(unpack(Bytes::Mapped(mapped)));
         }
-        // SAFETY: the map is only read. A file that is cut by somebody else while it is mapped can
-        // still end the process; recordings grow and are not cut while they are read.
-        let map = unsafe { Mmap::map(&file)? };
-        Ok(unpack(Bytes::Mapped(map)))
+        let mut bytes = Vec::new();
+        file.by_ref().take(length.max(READ_MAX_BYTES)).read_to_end(&mut bytes)?;
+        Ok(unpack(Bytes::Owned(bytes)))
     }
 }
 
@@ -120,12 +125,12 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
 }
 
 fn unpack(bytes: Bytes) -> Input {
-    let plain = Input { bytes, cut: None };
+    let plain = Input { bytes, damage: None };
     if !plain.starts_with(&GZIP_MAGIC) {
         return plain;
     }
     let (bytes, cut) = gunzip(&plain, UNPACKED_MAX_BYTES);
-    Input { bytes: Bytes::Owned(bytes), cut }
+    Input { bytes: Bytes::Owned(bytes), damage: cut }
 }
 
 /// Unpacks as much as is whole, and says what is missing.

@@ -8,6 +8,7 @@ mod cursor;
 mod error;
 mod input;
 mod lines;
+mod mapped;
 mod time;
 
 pub use error::LoadError;

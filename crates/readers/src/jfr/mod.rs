@@ -82,9 +82,12 @@ impl Reader for JfrReader {
 }
 
 fn load_path(path: &Path) -> Result<Recording, LoadError> {
-    let input = Input::open(path)?;
-    let mut recording = load::load(&input, path)?;
-    if let Some(cut) = &input.cut {
+    load_input(&Input::open(path)?, path)
+}
+
+fn load_input(input: &Input, path: &Path) -> Result<Recording, LoadError> {
+    let mut recording = load::load(input, path)?;
+    if let Some(cut) = input.cut() {
         recording.add_loss(
             &format!("jfr {}", path.display()),
             loss::TRUNCATED,
@@ -93,4 +96,25 @@ fn load_path(path: &Path) -> Result<Recording, LoadError> {
         );
     }
     Ok(recording)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_cut_while_it_is_read_gives_its_beginning_and_says_so() {
+        let one = fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/jfr/jdk17_g1.jfr")).unwrap();
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("growing.jfr");
+        // Large enough to be mapped.
+        fs::write(&path, one.repeat((5 << 20) / one.len() + 1)).unwrap();
+        let input = Input::open(&path).unwrap();
+        File::options().write(true).open(&path).unwrap().set_len(3 << 20).unwrap();
+        let recording = load_input(&input, &path).unwrap();
+        let mut says = recording.losses.rows().map(|row| recording.text(row.says));
+        assert!(says.any(|says| says.contains("somebody cut the file")) && recording.row_counts().spans > 0);
+    }
 }
