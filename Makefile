@@ -1,6 +1,6 @@
 # The front door: everything a developer or a continuous build does, in one word each. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: test-guest test-cross help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event bench-page bench-truth deps clean
+.PHONY: test-guest test-cross help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event bench-page bench-truth bench-kill deps clean
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
@@ -60,6 +60,9 @@ test-guest: ## the kernel collectors on Linux 6.1, in an emulated machine
 
 bench-truth: ## how often answers are true, on everything of which the truth is known
 	bench/truth/run
+
+bench-kill: build ## kills a recorder at random moments and looks at what is left
+	bench/kill/run
 
 deps: ## installs what build, test and bench need and this machine lacks
 	.ci/deps

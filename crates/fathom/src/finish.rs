@@ -50,6 +50,19 @@ pub(crate) fn open(path: &Path) -> Result<Recording, FolderError> {
     Ok(recording)
 }
 
+/// What to say of a recording whose writer has not come to its first write; `None` for any other folder.
+pub(crate) fn nothing_written(path: &Path) -> Option<&'static str> {
+    fathom_store::is_bare(path).then(|| nothing_written_by(fathom_store::state(path)))
+}
+
+/// The same for one in which nothing was found.
+pub(crate) fn nothing_written_by(state: State) -> &'static str {
+    match state {
+        State::Running => "nothing was written yet: its recorder has just begun",
+        _ => "nothing was written yet when its recorder was killed: record again",
+    }
+}
+
 fn is_read(recording: &Recording, file: &Path) -> bool {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     recording.facts.rows().any(|fact| {

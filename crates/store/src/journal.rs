@@ -11,7 +11,7 @@ use rustix::fs::{FlockOperation, flock};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{FolderError, io_error};
-use crate::{create_file, manifest};
+use crate::{EXTENSION, create_file, manifest};
 
 const NAME: &str = "journal";
 
@@ -37,6 +37,17 @@ pub fn state(folder: &Path) -> State {
         // Folders of before there was a journal: streams are removed when they have been made into Parquet.
         Err(_) if has_streams(folder) => State::CutOff,
         Err(_) => State::Finished,
+    }
+}
+
+/// Whether the writer of a recording has made its folder and not come to its first write.
+pub fn is_bare(folder: &Path) -> bool {
+    match fs::metadata(path(folder)) {
+        Ok(journal) => journal.len() == 0 && !manifest::path(folder).is_file(),
+        Err(_) => {
+            let is_named_so = folder.extension().is_some_and(|ending| ending == EXTENSION);
+            is_named_so && fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
+        }
     }
 }
 

@@ -30,7 +30,7 @@ pub use error::FolderError;
 use error::io_error;
 pub use finishing::Finishing;
 pub use growing::FolderWriter;
-pub use journal::{State, state};
+pub use journal::{State, is_bare, state};
 pub use opened::open;
 pub use whole::write;
 

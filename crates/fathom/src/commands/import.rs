@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use fathom_report::imported::{Imported, ImportedFile};
 use fathom_report::{imported, json};
-use fathom_store::State;
+use fathom_store::{FolderError, State};
 
 use super::Answer;
 use crate::inputs::{self, Hints, Service};
@@ -60,12 +60,19 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
 /// The folder to finish in place, if that is what is asked for.
 fn unfinished(args: &Args) -> Option<&Path> {
     match args.paths.as_slice() {
-        [only] if args.output.is_none() && fathom_store::is_recording(only) => Some(only),
+        [only] if args.output.is_none() && is_begun(only) => Some(only),
         _ => None,
     }
 }
 
+fn is_begun(path: &Path) -> bool {
+    fathom_store::is_recording(path) || fathom_store::is_bare(path)
+}
+
 fn finish(path: &Path, keep_secrets: bool) -> Result<Imported> {
+    if let Some(says) = crate::finish::nothing_written(path) {
+        bail!("{}: {says}", path.display());
+    }
     let progress = Progress::start();
     progress.says(&format!("finishing {}", path.display()));
     match fathom_store::state(path) {
@@ -119,7 +126,11 @@ fn write_at_once(output: &Path, service: &Service) -> Result<()> {
     let mut name = output.file_name().context("-o has to name a folder")?.to_owned();
     name.push(format!(".{}.unfinished", std::process::id()));
     let beside = output.with_file_name(name);
-    let written = fathom_store::write(&beside, &service.recording).map_err(anyhow::Error::from);
+    let written = fathom_store::write(&beside, &service.recording).map_err(|error| match error {
+        // The name beside it is nobody's business.
+        FolderError::Io { source, .. } => anyhow!("{}: cannot be written: {source}", output.display()),
+        other => other.into(),
+    });
     let renamed = written.and_then(|()| fs::rename(&beside, output).with_context(|| output.display().to_string()));
     if renamed.is_err() {
         // What was written so far is of no use; that it cannot be removed would hide the real error.

@@ -105,7 +105,7 @@ impl Found {
         }
         match fathom_readers::sniff(path) {
             Ok(reader) => self.items.push(Item::File(path.to_owned(), reader)),
-            Err(error) => self.refused.push(error.to_string()),
+            Err(error) => self.refused.push(recording_of(path).unwrap_or_else(|| error.to_string())),
         }
     }
 
@@ -153,7 +153,14 @@ impl Found {
     fn add_folder(&mut self, path: &Path) {
         let before = self.items.len();
         let mut skipped = Vec::new();
+        if let Some(says) = crate::finish::nothing_written(path) {
+            return self.refused.push(format!("{}: {says}", path.display()));
+        }
         match entries(path) {
+            Ok(entries) if entries.is_empty() => {
+                self.refused.push(format!("{}: there is nothing in this folder", path.display()));
+                return;
+            }
             Ok(entries) => entries.iter().for_each(|entry| self.add_entry(entry, &mut skipped)),
             Err(error) => return self.refused.push(format!("{}: {error}", path.display())),
         }
@@ -187,6 +194,12 @@ impl Found {
             Err(error) => self.refused.push(error.to_string()),
         }
     }
+}
+
+/// What to say of a file that is a part of a recording.
+fn recording_of(path: &Path) -> Option<String> {
+    let folder = path.parent().filter(|folder| fathom_store::is_recording(folder))?;
+    Some(format!("{}: a part of a recording: name its folder, {}", path.display(), folder.display()))
 }
 
 /// What is directly in a folder, by name, without hidden files.

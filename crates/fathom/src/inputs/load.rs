@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use fathom_evidence::kinds::loss;
 use fathom_evidence::{Recording, Table};
 use fathom_readers::{LoadOptions, Reader};
+use fathom_store::State;
 
 use super::find::{Found, Item, RECORDING};
 use super::{Traits, align};
@@ -50,7 +51,7 @@ pub(super) fn load(found: Found, options: &LoadOptions, progress: &Progress) -> 
         let reader = job.reader();
         match job.run(options) {
             Ok(source) if source.recording.is_empty() && source.rows() == 0 => {
-                loaded.refused.push(format!("{}: nothing in it can be used{}", first.display(), why_nothing(&source)));
+                loaded.refused.push(format!("{}: {}", first.display(), why_nothing(&source)));
             }
             Ok(source) => {
                 loaded.sources.push(source);
@@ -112,10 +113,19 @@ impl Job {
     }
 }
 
-/// The first loss of a source without content tells why.
+/// The first loss of a source without content tells why, and of which file.
 fn why_nothing(source: &Source) -> String {
-    let recording = &source.recording;
-    recording.losses.rows().next().map_or_else(String::new, |loss| format!(": {}", recording.text(loss.says)))
+    const NOTHING: &str = "nothing in it can be used";
+    let (recording, path) = (&source.recording, &source.paths[0]);
+    let state = if source.format == RECORDING { fathom_store::state(path) } else { State::Finished };
+    if state != State::Finished {
+        return crate::finish::nothing_written_by(state).to_owned();
+    }
+    let Some(loss) = recording.losses.rows().next() else { return NOTHING.to_owned() };
+    let says = recording.text(loss.says);
+    let of_file = [path.display().to_string(), super::file_name(path)];
+    let says = of_file.iter().find_map(|file| says.strip_prefix(file.as_str())?.strip_prefix(": ")).unwrap_or(says);
+    format!("{NOTHING}: {says}")
 }
 
 /// Reads files again whose times had to be estimated, now that another file tells when the JVM
