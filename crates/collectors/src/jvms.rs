@@ -52,6 +52,11 @@ pub fn jvms() -> Vec<Jvm> {
     found
 }
 
+/// Whether a process is seen to be no JVM, at this moment.
+pub fn is_no_jvm(target: &Target) -> bool {
+    Mapped::of(target).is_ok_and(|mapped| mapped.libjvm.is_none())
+}
+
 impl Jvm {
     /// What is known of a process; `None` when it is no JVM or cannot be looked at.
     pub fn of(target: &Target) -> Option<Jvm> {

@@ -141,10 +141,8 @@ pub enum RecordError {
         source: std::io::Error,
     },
     /// There is no room.
-    #[error("{}: {free_bytes} bytes are free on this disk, {wanted_bytes} are needed: free some, or write elsewhere with -o", path.display())]
+    #[error("{} MB are free on this disk, {} MB are needed: free some, or write elsewhere with -o", free_bytes >> 20, wanted_bytes >> 20)]
     NoRoom {
-        /// Where the recording was to go.
-        path: PathBuf,
         /// What is free.
         free_bytes: u64,
         /// What must be free.

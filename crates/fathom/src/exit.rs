@@ -52,7 +52,21 @@ pub(crate) fn told(error: &anyhow::Error) -> String {
 
 /// One line on standard error. Nothing can be done if that is closed.
 pub(crate) fn complain(what: &str) {
-    let _ = writeln!(io::stderr(), "fathom: {}", clean::line(what));
+    let _ = writeln!(io::stderr(), "fathom: {}", clean::line(&without_numbers(what)));
+}
+
+/// Texts of the system without the numbers that the library puts behind them, which say the same once more.
+fn without_numbers(text: &str) -> String {
+    const OPENS: &str = " (os error ";
+    let mut parts = text.split(OPENS);
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(')') {
+            Some((number, rest)) if number.parse::<i32>().is_ok() => plain.push_str(rest),
+            _ => plain.extend([OPENS, part]),
+        }
+    }
+    plain
 }
 
 #[cfg(test)]
@@ -65,6 +79,18 @@ mod tests {
     #[error("x.json: {source}")]
     struct OfFile {
         source: io::Error,
+    }
+
+    #[test]
+    fn numbers_of_errors_are_left_out() {
+        for (text, expected) in [
+            ("x: No such file (os error 2)", "x: No such file"),
+            ("x: full (os error 28): y (os error 2), z", "x: full: y, z"),
+            ("a file (os error that is none", "a file (os error that is none"),
+            ("a file (os error x)", "a file (os error x)"),
+        ] {
+            assert_eq!(without_numbers(text), expected);
+        }
     }
 
     #[test]

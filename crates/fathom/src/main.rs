@@ -21,6 +21,7 @@ mod times;
 
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::Parser;
 
 use cli::{Cli, Command};
@@ -48,6 +49,6 @@ fn run(command: &Command, terminal: &Terminal) -> anyhow::Result<ExitCode> {
         Command::Probe(args) => commands::probe::run(args, terminal)?,
         Command::Routing(args) => commands::routing::run(args, terminal)?,
     };
-    terminal::print(&text)?;
+    terminal::print(&text).context("standard output")?;
     Ok(code)
 }

@@ -148,8 +148,10 @@ fn to_stream(stream: &mut impl Write, bytes: &[u8]) -> Result<()> {
 fn to_file(folder: &OwnedFd, name: &OsStr, bytes: &[u8]) -> Result<()> {
     // This path leads to the folder that was opened, whatever its own path means by now.
     let folder_now = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
-    let mut beside = tempfile::Builder::new().prefix(".fathom-page-").tempfile_in(&folder_now)?;
-    beside.write_all(bytes)?;
+    let made = tempfile::Builder::new().prefix(".fathom-page-").tempfile_in(&folder_now);
+    // The library's errors name paths that nobody has given.
+    let beside = made.map_err(|error| io::Error::from(error.kind()))?;
+    beside.as_file().write_all(bytes)?;
     beside.as_file().sync_all()?;
     owner::give_file(beside.as_file())?;
     let path = folder_now.join(name);

@@ -3,12 +3,33 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
+use regex::Regex;
 
 /// `30s`, `5m`, `500ms`, `250us`, `1h30m`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let duration: Option<SignedDuration> = text.trim().parse().ok();
     let duration = duration.filter(SignedDuration::is_positive);
-    duration.map(|duration| duration.unsigned_abs()).ok_or("a time is written like 30s, 5m or 500ms".to_owned())
+    duration
+        .map(|duration| duration.unsigned_abs())
+        .ok_or("a time is written like 30s, 5m or 500ms, and longer than none".to_owned())
+}
+
+/// A number that the system gives to processes.
+pub(crate) fn pid(text: &str) -> Result<u32, String> {
+    text.trim()
+        .parse()
+        .ok()
+        .filter(|pid| *pid > 0)
+        .ok_or("a process id is a number: fathom ps lists the JVMs".to_owned())
+}
+
+/// A regular expression; what is wrong with one is told in one line.
+pub(crate) fn pattern(text: &str) -> Result<Regex, String> {
+    Regex::new(text).map_err(|error| {
+        let says = error.to_string();
+        let last = says.lines().last().unwrap_or_default();
+        format!("not a regular expression: {}", last.strip_prefix("error: ").unwrap_or(last))
+    })
 }
 
 /// `200M`, `2G`, `500K`; a K is 1,024 bytes.
@@ -45,6 +66,16 @@ mod tests {
         for text in ["", "s", "-1s", "5", "1d", "nans", "infs", "1e300h", "ä"] {
             assert!(duration(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn processes_and_patterns() {
+        assert_eq!(pid("4242"), Ok(4242));
+        for text in ["", "0", "-1", "x", "4294967296"] {
+            assert!(pid(text).unwrap_err().contains("fathom ps"), "{text}");
+        }
+        assert!(pattern("shop.*Server").unwrap().is_match("shop.Server"));
+        assert_eq!(pattern("([").unwrap_err(), "not a regular expression: unclosed character class");
     }
 
     #[test]

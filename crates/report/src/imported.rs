@@ -61,10 +61,16 @@ pub fn text(imported: &Imported, options: &TextOptions) -> String {
     }
     sheet.labelled(0, 7, piece(Tone::Strong, "wrote"), &written(imported));
     for loss in &imported.losses {
-        let what = format!("{}: {}", crate::text::spelled(&loss.source), loss.says);
-        sheet.labelled(0, 7, piece(Tone::Warn, "lost"), &what);
+        sheet.labelled(0, 7, piece(Tone::Warn, "lost"), &lost(loss));
     }
     sheet.render(options.color)
+}
+
+/// A loss with its source; many say already which file they are about.
+fn lost(loss: &LossNote) -> String {
+    let file = loss.says.split_once(": ").map_or("", |(file, _)| file);
+    let source = loss.source.strip_suffix(file).map_or(loss.source.as_str(), str::trim_end);
+    format!("{}: {}", crate::text::spelled(source), loss.says)
 }
 
 /// The folder and what is in it.

@@ -26,11 +26,7 @@ impl Disk {
     /// Refuses when the disk is too full to begin.
     pub(super) fn has_room_to_begin(&self) -> Result<(), RecordError> {
         match self.free_bytes < 2 * KEEP_FREE_BYTES {
-            true => Err(RecordError::NoRoom {
-                path: self.folder.clone(),
-                free_bytes: self.free_bytes,
-                wanted_bytes: 2 * KEEP_FREE_BYTES,
-            }),
+            true => Err(RecordError::NoRoom { free_bytes: self.free_bytes, wanted_bytes: 2 * KEEP_FREE_BYTES }),
             false => Ok(()),
         }
     }

@@ -7,6 +7,7 @@ use fathom_report::jvms::{JvmLine, Jvms, text};
 use regex::Regex;
 
 use super::Answer;
+use crate::quantities;
 use crate::terminal::Terminal;
 
 /// List the JVMs of this machine, those in containers included
@@ -14,7 +15,7 @@ use crate::terminal::Terminal;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Only JVMs whose main class or arguments match
-    #[arg(long = "match", value_name = "REGEX")]
+    #[arg(long = "match", value_name = "REGEX", value_parser = quantities::pattern)]
     pattern: Option<Regex>,
 
     /// Whole command lines

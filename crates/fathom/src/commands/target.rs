@@ -1,19 +1,28 @@
 //! Which JVM a command is about.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use anyhow::{Result, bail};
 use fathom_collectors::Target;
-use fathom_collectors::jvms::{Jvm, jvms};
+use fathom_collectors::jvms::{Jvm, is_no_jvm, jvms};
 use regex::Regex;
+use rustix::process::geteuid;
+
+use crate::quantities;
+
+/// How long a JVM that was started just now may take to load what makes it one.
+const STARTS: Duration = Duration::from_millis(500);
 
 /// How a JVM is named on the command line.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Choice {
     /// The JVM with this process id
-    #[arg(long, value_name = "PID", conflicts_with = "pattern")]
+    #[arg(long, value_name = "PID", conflicts_with = "pattern", value_parser = quantities::pid, allow_negative_numbers = true)]
     pid: Option<u32>,
 
     /// The JVM whose main class or arguments match (fathom ps lists them)
-    #[arg(long = "match", value_name = "REGEX")]
+    #[arg(long = "match", value_name = "REGEX", value_parser = quantities::pattern)]
     pattern: Option<Regex>,
 }
 
@@ -29,7 +38,7 @@ impl Choice {
     /// The one JVM that is meant.
     pub(crate) fn one(&self) -> Result<Target> {
         if let Some(pid) = self.pid {
-            return Ok(Target::of(pid)?);
+            return a_jvm(Target::of(pid)?);
         }
         match <[Jvm; 1]>::try_from(self.all()?) {
             Ok([jvm]) => Ok(jvm.target),
@@ -46,9 +55,26 @@ impl Choice {
             Some(pattern) => {
                 bail!("no JVM matches {:?}: fathom ps lists those that may be looked at", pattern.as_str())
             }
-            None => bail!("no JVM that may be looked at: root sees those of other users"),
+            None if geteuid().is_root() => bail!("no JVM runs on this machine: start one, then record it"),
+            None => bail!("no JVM of this user runs on this machine: those of others need sudo"),
         }
     }
+}
+
+/// Refuses what is seen to be no JVM. What may not be looked at may be one, and the kernel tells of it all the same.
+fn a_jvm(target: Target) -> Result<Target> {
+    let until = Instant::now() + STARTS;
+    while is_no_jvm(&target) {
+        if Instant::now() >= until {
+            bail!(
+                "process {} ({}) is no JVM: fathom ps lists those of this machine",
+                target.pid,
+                program_name(&target)
+            );
+        }
+        thread::sleep(STARTS / 25);
+    }
+    Ok(target)
 }
 
 /// As many as a line holds.
