@@ -145,7 +145,7 @@ pub(crate) fn baseline(case: &Case<'_>) -> Baseline {
         (Some(_), None) => ("rest_of_recording", rest_of_recording(case, duration_ns)),
         (None, _) => (
             "none",
-            "slow all the time: compared with no lost time at all; --baseline gives a better answer".to_owned(),
+            "no lost time at all, for want of quiet time; --baseline RECORDING gives a better answer".to_owned(),
         ),
     };
     Baseline { kind: kind.to_owned(), says, duration_ns }

@@ -162,10 +162,28 @@ impl Sheet {
 /// A space at which no line is broken.
 const NO_BREAK: &str = "\u{a0}";
 
+/// What stands behind a number and says what it counts.
+const UNITS: &[&str] = &["%", "ns", "µs", "ms", "s", "min", "h", "B", "KB", "MB", "GB", "TB", "/s", "MB/s", "×"];
+
+/// The text with no break between a number and its unit.
+fn with_units(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let is_unit = UNITS.contains(&word.trim_end_matches([',', ';', ':', '.', ')']));
+        let follows_number = kept.ends_with(|last: char| last.is_ascii_digit());
+        match kept.is_empty() {
+            true => {}
+            false => kept.push_str(if is_unit && follows_number { NO_BREAK } else { " " }),
+        }
+        kept.push_str(word);
+    }
+    kept
+}
+
 /// Breaks a text at spaces; a word that is wider than a line is shortened in its middle.
 fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
+    for word in with_units(text).split(' ').filter(|word| !word.is_empty()) {
         let word = fit(&word.replace(NO_BREAK, " "), width);
         let last = lines.last_mut().filter(|line| line.is_empty() || columns(line) + 1 + columns(&word) <= width);
         match last {
@@ -212,6 +230,14 @@ mod tests {
         let text = "the quick brown fox jumps over the lazy dog";
         for width in 6..60 {
             assert_eq!(wrap(text, width).join(" "), text);
+        }
+    }
+
+    #[test]
+    fn a_number_keeps_its_unit() {
+        for width in 8..30 {
+            let lines = wrap("paused for 22.7 ms, 92 % of it (3 MB).", width);
+            assert!(lines.iter().all(|line| !line.starts_with(['m', '%', 'M'])), "{lines:?}");
         }
     }
 
