@@ -11,6 +11,8 @@ const MOST: f64 = 0.9;
 
 /// What of the service somebody looked at.
 struct Seen {
+    /// Seconds in which requests were recorded, of all.
+    requests_s: (usize, usize),
     latency: bool,
     stops: bool,
     code: bool,
@@ -32,9 +34,8 @@ pub(crate) fn of(case: &Case<'_>, losses: &[LossNote]) -> Headline {
     } else if seen.latency && is_long_throughout(case) {
         (HeadlineKind::NoSign, throughout(case))
     } else if seen.stops && seen.code && seen.waits && seen.kernel && but.is_empty() {
-        let says = "nothing was slow in the JVM and the kernel; how long requests took was not recorded";
-        (HeadlineKind::NothingSlow, says.to_owned())
-    } else if seen.latency || seen.stops || seen.code || seen.waits || seen.kernel {
+        (HeadlineKind::NothingSlow, seen.nothing_below())
+    } else if seen.requests_s.0 > 0 || seen.stops || seen.code || seen.waits || seen.kernel {
         (HeadlineKind::NoSign, seen.no_sign())
     } else {
         let says = "cannot tell: neither latency nor stops nor what threads did was recorded";
@@ -62,6 +63,7 @@ impl Seen {
         let has_spans = |kind: &str| view.spans(kind).len() > 0;
         let stops = has_spans(span::SAFEPOINT) || has_spans(span::GC_PAUSE) || case.is_recorded("jdk.SafepointBegin");
         Seen {
+            requests_s: (with_requests, view.grid.len),
             latency: with_requests as f64 >= MOST * view.grid.len as f64,
             stops: stops || case.has_source("gc_log"),
             code: [event::CPU, event::EXECUTION].iter().any(|event| view.samples(event).next().is_some()),
@@ -71,20 +73,31 @@ impl Seen {
         }
     }
 
+    fn nothing_below(&self) -> String {
+        let latency = match self.requests_s {
+            (0, _) => "not recorded".to_owned(),
+            (known_s, all_s) => format!("recorded for {known_s} of {all_s} s only"),
+        };
+        format!("nothing was slow in the JVM and the kernel; how long requests took was {latency}")
+    }
+
     fn no_sign(&self) -> String {
         let looked = [
-            (self.latency, "latency for part of the time"),
             (self.stops, "stop-the-world pauses"),
             (self.code, "samples of running code"),
             (self.waits, "waits of Java"),
             (self.kernel, "the kernel"),
         ];
-        let looked: Vec<&str> = looked.into_iter().filter(|(seen, _)| *seen).map(|(_, what)| what).collect();
-        format!(
-            "no sign of slowness in what was recorded ({}); how long requests took was not{}",
-            looked.join(", "),
-            if self.latency { " known all the time" } else { "" }
-        )
+        let looked = looked.into_iter().filter(|(seen, _)| *seen).map(|(_, what)| what.to_owned());
+        let (known_s, all_s) = self.requests_s;
+        let latency = (known_s > 0).then(|| format!("requests in {known_s} of {all_s} s"));
+        let looked: Vec<String> = latency.into_iter().chain(looked).collect();
+        let rest = match (self.latency, known_s) {
+            (true, _) => "",
+            (false, 0) => "; how long requests took was not",
+            (false, _) => "; how long requests took in the rest of the time was not",
+        };
+        format!("no sign of slowness in what was recorded ({}){rest}", looked.join(", "))
     }
 }
 
