@@ -32,6 +32,8 @@ pub(crate) use folder::PrivateFolder;
 pub(crate) use identity::as_user_of;
 use protocol::{Reply, Version, fits_version_1};
 
+use rustix::fs::Stat;
+
 use crate::foreign::{look, tmp_of};
 use crate::{Clock, Refusal, Target};
 
@@ -157,7 +159,8 @@ impl Attach {
         let tmp = tmp_of(target).map_err(|error| of_root(target, error))?;
         // An existing socket is not tried: connecting would occupy the JVM's only listener.
         let is_listening = look(&tmp, &format!(".java_pid{}", target.inner_pid));
-        if matches!(is_listening, Ok(Some(_))) { Ok(()) } else { listener::could_start(target) }
+        let is_listening = is_listening.ok().flatten().is_some_and(|socket| is_younger(target, &socket));
+        if is_listening { Ok(()) } else { listener::could_start(target) }
     }
 
     /// The process.
@@ -192,6 +195,15 @@ impl Attach {
             _ => Err(AttachError::Failed { command: described(command, arguments), says: first_line(&reply) }),
         }
     }
+}
+
+/// Whether a file was made since the process began. In a container, where every JVM has the number 1, `/tmp` may still hold the
+/// socket of the one before.
+fn is_younger(target: &Target, file: &Stat) -> bool {
+    const SLACK_NS: i128 = 1_000_000_000;
+    let made_ns = i128::from(file.st_mtime) * 1_000_000_000 + i128::from(file.st_mtime_nsec);
+    let began_ns = i128::from(Clock::read().now_ns()) - i128::from(target.age_ns());
+    made_ns + SLACK_NS >= began_ns
 }
 
 /// A connection. Somebody may have tidied up `/tmp`: the JVM makes another socket when it is asked.

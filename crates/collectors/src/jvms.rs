@@ -13,7 +13,7 @@ use regex::Regex;
 
 use crate::hsperfdata::Counters;
 use crate::mapped::Mapped;
-use crate::{Clock, Target, foreign, procfs};
+use crate::{Target, foreign, procfs};
 
 /// The file `release` of a JDK has some 2 KB.
 const RELEASE_MAX_BYTES: u64 = 64 << 10;
@@ -76,7 +76,7 @@ impl Jvm {
             command_line: masked,
             version: said.version.or_else(|| release(target, libjvm)).unwrap_or_default(),
             collector: said.collector.or_else(|| command_line::collector(&arguments)).unwrap_or_default().to_owned(),
-            uptime_ns: uptime_ns(target),
+            uptime_ns: target.age_ns(),
             heap_used_bytes: said.heap_used_bytes,
             heap_max_bytes: said.heap_max_bytes,
             container: container(target),
@@ -166,13 +166,6 @@ fn release(target: &Target, libjvm: &str) -> Option<String> {
     let text = String::from_utf8_lossy(&bytes);
     let version = text.lines().find_map(|line| line.strip_prefix("JAVA_VERSION="))?;
     Some(version.trim_matches('"').to_owned())
-}
-
-fn uptime_ns(target: &Target) -> i64 {
-    let per_second = rustix::param::clock_ticks_per_second().max(1);
-    let began_ns = i128::from(target.start_ticks) * 1_000_000_000 / i128::from(per_second);
-    let began_ns = i64::try_from(began_ns).unwrap_or(i64::MAX);
-    Clock::since_boot_ns().saturating_sub(began_ns).max(0)
 }
 
 /// A container has namespaces of its own; its id is what container engines call its control group.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io;
 use std::path::PathBuf;
 
-use crate::procfs;
+use crate::{Clock, procfs};
 
 /// Why a process cannot be observed at all.
 #[derive(Debug, thiserror::Error)]
@@ -63,6 +63,14 @@ impl Target {
     pub fn is_alive(&self) -> bool {
         let stat = procfs::read_text(self.proc("stat")).unwrap_or_default();
         start_ticks(&stat) == Some(self.start_ticks) && !is_zombie(&stat)
+    }
+
+    /// For how long it has been there.
+    pub(crate) fn age_ns(&self) -> i64 {
+        let per_second = rustix::param::clock_ticks_per_second().max(1);
+        let began_ns = i128::from(self.start_ticks) * 1_000_000_000 / i128::from(per_second);
+        let began_ns = i64::try_from(began_ns).unwrap_or(i64::MAX);
+        Clock::since_boot_ns().saturating_sub(began_ns).max(0)
     }
 
     /// A file of the process's folder in procfs.

@@ -58,6 +58,14 @@ fn long_arguments_go_where_the_protocol_carries_them() {
     }
 }
 
+/// The socket of a process that had the same number an hour ago.
+fn left_by_one_before(jvm: &Jvm) -> PathBuf {
+    let path = PathBuf::from(format!("/tmp/.java_pid{}", jvm.pid()));
+    drop(UnixListener::bind(&path).unwrap());
+    assert!(Command::new("touch").args(["-d", "1 hour ago"]).arg(&path).status().unwrap().success());
+    path
+}
+
 #[test]
 fn a_jvm_that_must_not_be_signalled_is_not() {
     let Some(java) = javas().pop() else { return };
@@ -70,6 +78,9 @@ fn a_jvm_that_must_not_be_signalled_is_not() {
         let refused = Attach::to(&jvm.target(), SHORT);
         assert!(matches!(refused, Err(AttachError::Disabled(_))), "{options:?}: {refused:?}");
         assert!(Attach::check(&jvm.target()).is_err());
+        let left = left_by_one_before(&jvm);
+        assert!(Attach::check(&jvm.target()).is_err(), "{options:?}: nobody listens there any more");
+        fs::remove_file(left).unwrap();
         assert_eq!(jvm.end(), "", "{options:?}: neither ended nor printed its stacks");
     }
     // Such a JVM listens from its start, because it will not take the signal.
