@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -51,6 +52,8 @@ def server(home: Path, into: Path, numbers: int = 400):
 
 def load(address: str, seconds: float) -> Seen:
     """Eight connections, each sending its next request as soon as it has the answer."""
+    if not shutil.which("wrk"):
+        raise Refused("wrk is not installed: apt-get install wrk")
     command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds:g}s", "--latency", address]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     rate, p99 = RATE.search(printed), P99.search(printed)
