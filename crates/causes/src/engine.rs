@@ -322,13 +322,10 @@ fn without_baseline(case: &Case<'_>, finding: &mut Finding) {
 /// What is said of a cause that counts.
 fn told(case: &Case<'_>, finding: &Finding, given: &Given, share: f64) -> String {
     let is_small = share < NEGLIGIBLE_SHARE && finding.harm.is_none();
-    let text = match is_small {
-        true if given.reach_ns > 2.0 * given.total_ns() => {
-            format!("already attributed to other causes: {}", finding.says)
-        }
-        true if finding.standing == Standing::Seen => format!("also seen: {}", finding.says),
-        true => finding.says.clone(),
-        false => finding.says.clone(),
+    let text = match finding.standing {
+        _ if is_small && given.reach_ns > 2.0 * given.total_ns() => of_others(finding),
+        Standing::Seen if is_small => format!("also seen: {}", finding.says),
+        _ => finding.says.clone(),
     };
     if given.along_ns <= MINOR_SHARE * given.total_ns() {
         return text;
@@ -337,14 +334,17 @@ fn told(case: &Case<'_>, finding: &Finding, given: &Given, share: f64) -> String
     format!("{text}; a further {waited} threads waited for threads that were held up by this")
 }
 
+/// What is said of one whose time others were given.
+fn of_others(finding: &Finding) -> String {
+    format!("already attributed to other causes: {}", finding.says)
+}
+
 /// What is said of one that does not.
 fn not_told(case: &Case<'_>, finding: &Finding, given: &Given, lost_ns: f64) -> String {
     match finding.standing {
         Standing::Absent | Standing::Unknown => finding.says.clone(),
         _ if !case.is_slow() => "nothing was slow".to_owned(),
-        _ if lost_ns > 0.0 && given.reach_ns >= NEGLIGIBLE_SHARE * lost_ns => {
-            format!("already attributed to other causes: {}", finding.says)
-        }
+        _ if lost_ns > 0.0 && given.reach_ns >= NEGLIGIBLE_SHARE * lost_ns => of_others(finding),
         _ => format!("below 2 % of the lost time: {}", finding.says),
     }
 }

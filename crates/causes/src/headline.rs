@@ -13,7 +13,6 @@ const MOST: f64 = 0.9;
 struct Seen {
     /// Seconds in which requests were recorded, of all.
     requests_s: (usize, usize),
-    latency: bool,
     stops: bool,
     code: bool,
     waits: bool,
@@ -29,9 +28,9 @@ pub(crate) fn of(case: &Case<'_>, losses: &[LossNote]) -> Headline {
     let seen = Seen::of(case);
     let (kind, says) = if case.is_slow() {
         (HeadlineKind::Slow, slow(case))
-    } else if seen.latency && but.is_empty() && !is_long_throughout(case) {
+    } else if seen.has_latency() && but.is_empty() && !is_long_throughout(case) {
         (HeadlineKind::NothingSlow, "nothing was slow".to_owned())
-    } else if seen.latency && is_long_throughout(case) {
+    } else if seen.has_latency() && is_long_throughout(case) {
         (HeadlineKind::NoSign, throughout(case))
     } else if seen.stops && seen.code && seen.waits && seen.kernel && but.is_empty() {
         (HeadlineKind::NothingSlow, seen.nothing_below())
@@ -64,13 +63,17 @@ impl Seen {
         let stops = has_spans(span::SAFEPOINT) || has_spans(span::GC_PAUSE) || case.is_recorded("jdk.SafepointBegin");
         Seen {
             requests_s: (with_requests, view.grid.len),
-            latency: with_requests as f64 >= MOST * view.grid.len as f64,
             stops: stops || case.has_source("gc_log"),
             code: [event::CPU, event::EXECUTION].iter().any(|event| view.samples(event).next().is_some()),
             waits: WAITS.iter().all(|event| case.is_recorded(event)),
             kernel: view.has_counter(counter::THREAD_RUN_QUEUE_NS)
                 && ["page_faults", "scheduler"].iter().all(|source| case.has_source(source)),
         }
+    }
+
+    /// Whether it is known how long requests took, all the time or nearly so.
+    fn has_latency(&self) -> bool {
+        self.requests_s.0 as f64 >= MOST * self.requests_s.1 as f64
     }
 
     fn nothing_below(&self) -> String {
@@ -92,7 +95,7 @@ impl Seen {
         let (known_s, all_s) = self.requests_s;
         let latency = (known_s > 0).then(|| format!("requests in {known_s} of {all_s} s"));
         let looked: Vec<String> = latency.into_iter().chain(looked).collect();
-        let rest = match (self.latency, known_s) {
+        let rest = match (self.has_latency(), known_s) {
             (true, _) => "",
             (false, 0) => "; how long requests took was not",
             (false, _) => "; how long requests took in the rest of the time was not",

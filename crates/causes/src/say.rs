@@ -66,6 +66,11 @@ pub fn count(count: usize, what: &str) -> String {
     format!("{} {what}{plural}", number(count as f64))
 }
 
+/// What something was before, where that is known: ` (before: 0.2)`.
+pub fn before(value: Option<f64>, say: impl Fn(f64) -> String) -> String {
+    value.map_or(String::new(), |value| format!(" (before: {})", say(value)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

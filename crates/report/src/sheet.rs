@@ -171,9 +171,8 @@ fn with_units(text: &str) -> String {
     for word in text.split(' ').filter(|word| !word.is_empty()) {
         let is_unit = UNITS.contains(&word.trim_end_matches([',', ';', ':', '.', ')']));
         let follows_number = kept.ends_with(|last: char| last.is_ascii_digit());
-        match kept.is_empty() {
-            true => {}
-            false => kept.push_str(if is_unit && follows_number { NO_BREAK } else { " " }),
+        if !kept.is_empty() {
+            kept.push_str(if is_unit && follows_number { NO_BREAK } else { " " });
         }
         kept.push_str(word);
     }

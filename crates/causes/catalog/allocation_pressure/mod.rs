@@ -6,8 +6,8 @@ use fathom_timeline::{Cell, Stop, Wait};
 use crate::case::Side;
 use crate::measure::code_cache::CodeCache;
 use crate::measure::collections::{
-    Eras, FILLS_HEAP_MAX_S, HEAVY, allocation_evidence, allocation_rate, fills_heap_s, is_ordinary, ordinary_share,
-    stalls_evidence,
+    Eras, FILLS_HEAP_MAX_S, GREW, HEAVY, allocation_evidence, allocation_rate, fills_heap_s, is_ordinary,
+    ordinary_share, stalls_evidence,
 };
 use crate::{Case, Cause, Evidence, Finding, Standing, say};
 
@@ -23,10 +23,6 @@ pub(crate) static CAUSE: Cause = Cause {
     ],
     decide,
 };
-
-/// Growth of the allocation rate, and of the number of collections, that the collector feels. Less
-/// is within what load does by itself.
-const GREW: f64 = 1.5;
 
 /// Threads lost to ordinary collections below which a higher rate costs nothing that anybody feels.
 const CHEAP: f64 = 0.03;

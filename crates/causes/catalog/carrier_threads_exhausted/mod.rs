@@ -57,7 +57,7 @@ fn decide(case: &Case<'_>) -> Finding {
         "carriers of virtual threads were busy for {} of the time{}, so that {} of virtual threads ended {} late on average, when a \
          carrier was free",
         say::percent(busy),
-        before.map_or(String::new(), |before| format!(" (before: {})", say::percent(before))),
+        say::before(before, say::percent),
         say::count(reads.len(), "read"),
         say::time(late_ns / reads.len() as f64),
     );

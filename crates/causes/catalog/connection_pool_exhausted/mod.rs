@@ -78,16 +78,14 @@ fn part_on_a_service(case: &Case<'_>) -> f64 {
 }
 
 fn says(waiting: &Evidence, pool: &str, waits: &Waits, before: Option<f64>) -> String {
-    let earlier = waiting.baseline.map_or(String::new(), |before| format!(" (before: {})", say::number(before)));
+    let earlier = say::before(waiting.baseline, say::number);
     let usual = before
         .filter(|before| *before > 0.0)
         .map_or(String::new(), |before| format!(" instead of {}", say::time(before)));
     format!(
-        "{} threads wait for an object of a pool on average{earlier}; most in {pool}: {}, mean {}{usual}, longest {}",
+        "{} threads wait for an object of a pool on average{earlier}; most in {pool}: {}",
         say::number(waiting.value),
-        say::count(waits.count, "wait"),
-        say::time(waits.mean_ns()),
-        say::time(waits.longest_ns as f64)
+        waits.says(&usual)
     )
 }
 

@@ -48,13 +48,11 @@ fn none_seen(case: &Case<'_>) -> Finding {
 }
 
 fn says(waiting: &Evidence, waits: &Waits) -> String {
-    let before = waiting.baseline.map_or(String::new(), |before| format!(" (before: {})", say::number(before)));
+    let before = say::before(waiting.baseline, say::number);
     format!(
-        "{} threads wait for the resolver of names on average{before}: {}, mean {}, longest {}",
+        "{} threads wait for the resolver of names on average{before}: {}",
         say::number(waiting.value),
-        say::count(waits.count, "wait"),
-        say::time(waits.mean_ns()),
-        say::time(waits.longest_ns as f64)
+        waits.says("")
     )
 }
 

@@ -7,7 +7,7 @@ use fathom_evidence::kinds::span;
 use fathom_timeline::{Cell, Stop};
 
 use crate::measure::collections::{
-    Eras, FILLS_HEAP_MAX_S, HEAVY, allocation_rate, collection_of, fills_heap_s, heap_occupancy_after, is_full,
+    Eras, FILLS_HEAP_MAX_S, GREW, HEAVY, allocation_rate, collection_of, fills_heap_s, heap_occupancy_after, is_full,
     is_ordinary, old_occupancy_after_full, ordinary_share, stops,
 };
 use crate::measure::median;
@@ -97,9 +97,6 @@ fn how_often(full: &[(i64, i64)]) -> (Standing, String) {
 /// With this much of the heap in use after collections, one that is twice as large leaves room for three times as much between
 /// two of them: it is the heap, and not the rate, that brings them.
 const CROWDED: f64 = 0.5;
-
-/// Growth of the allocation rate from which it is that what changed.
-const GREW: f64 = 1.5;
 
 /// Young and concurrent collections only: too many, in a heap that what lives nearly fills.
 fn ordinary(case: &Case<'_>) -> Finding {

@@ -44,7 +44,7 @@ fn decide(case: &Case<'_>) -> Finding {
     if below.share.0 < USUAL {
         return Finding::absent(text).with(evidence);
     }
-    let before = below.share.1.map_or(String::new(), |share| format!(" (before: {})", say::percent(share)));
+    let before = say::before(below.share.1, say::percent);
     let (standing, processor) = processor(case);
     let finding = Finding::new(standing, text + &before + &processor).with(evidence);
     Finding { claims: below.claims, ..finding }.crowding(case)

@@ -104,7 +104,7 @@ impl Lock {
 }
 
 fn says(waiting: &Evidence, class: &str, lock: &Lock) -> String {
-    let before = waiting.baseline.map_or(String::new(), |before| format!(" (before: {})", say::number(before)));
+    let before = say::before(waiting.baseline, say::number);
     let owner = lock.owner.as_ref().map_or(String::new(), |owner| format!("; held by {owner} in the longest"));
     format!(
         "{} threads wait for locks on average{before}; most for {class}: {}, mean {}, longest {}{owner}",

@@ -44,7 +44,7 @@ fn decide(case: &Case<'_>) -> Finding {
         let text = format!("nmethod entry barriers take {} of the application's CPU", say::percent(below.share.0));
         return Finding::absent(text).with(evidence);
     }
-    let before = below.share.1.map_or(String::new(), |share| format!(" (before: {})", say::percent(share)));
+    let before = say::before(below.share.1, say::percent);
     let (chain, armed_by) = armed_by(case);
     let text = format!(
         "nmethod entry barriers take {} of the application's CPU{before}; armed by {armed_by}",

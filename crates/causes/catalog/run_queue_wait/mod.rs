@@ -32,7 +32,7 @@ fn decide(case: &Case<'_>) -> Finding {
 fn counted(case: &Case<'_>) -> Finding {
     let waiting =
         case.cell_evidence("threads of the application waiting for a CPU", "threads", |cell| cell == Cell::Runnable);
-    let before = waiting.baseline.map_or(String::new(), |before| format!(" (before: {})", say::number(before)));
+    let before = say::before(waiting.baseline, say::number);
     let mut text = format!("{} threads wait for a CPU on average{before}", say::number(waiting.value));
     if let Some((slow, quiet)) = case.cores_of_others() {
         let before = quiet.map_or(String::new(), |quiet| format!(", before: {}", say::number(quiet)));

@@ -26,7 +26,7 @@ fn decide(case: &Case<'_>) -> Finding {
     if per_second.0 <= 0.0 {
         return Finding::absent("the hypervisor reports no stolen time; not every one does").with(evidence);
     }
-    let before = per_second.1.map_or(String::new(), |before| format!(" (before: {})", say::time(before)));
+    let before = say::before(per_second.1, say::time);
     let says = format!("the hypervisor took {} of CPU time per second{before}", say::time(per_second.0));
     // That the CPU was taken is certain; how much of it the application would have used is a share.
     Finding::new(Standing::Indicated, says).with(evidence).claiming(case, |cell| cell == Cell::Stolen)

@@ -36,6 +36,10 @@ pub fn collection_of(cell: Cell) -> Option<Collection> {
     }
 }
 
+/// Growth of the allocation rate, and of the number of collections, that the collector feels. Less is within what load does by
+/// itself.
+pub const GREW: f64 = 1.5;
+
 /// A rate that would take longer than this to fill the whole heap, in s, is none that presses: if collections come often
 /// all the same, it is because the heap is full, and not because of the rate.
 pub const FILLS_HEAP_MAX_S: f64 = 30.0;

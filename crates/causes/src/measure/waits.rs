@@ -6,6 +6,7 @@ use fathom_evidence::StackId;
 use fathom_timeline::{Cell, Intervals, Wait, telling_frame};
 
 use crate::case::Case;
+use crate::say;
 
 /// Waits for one thing.
 #[derive(Debug, Default, Clone, Copy)]
@@ -21,6 +22,16 @@ pub struct Waits {
 }
 
 impl Waits {
+    /// How many, and how long: `3 waits, mean 2 ms, longest 3 ms`; `usual` follows the mean.
+    pub fn says(&self, usual: &str) -> String {
+        format!(
+            "{}, mean {}{usual}, longest {}",
+            say::count(self.count, "wait"),
+            say::time(self.mean_ns()),
+            say::time(self.longest_ns as f64)
+        )
+    }
+
     /// Their mean length, in ns.
     pub fn mean_ns(&self) -> f64 {
         self.total_ns as f64 / self.count.max(1) as f64
