@@ -40,8 +40,7 @@ fn none_seen(case: &Case<'_>) -> Finding {
     let kernel_waits = [span::BLOCKED, span::SYSTEM_CALL].into_iter().flat_map(|kind| case.slow.spans(kind));
     let (with_stack, all) = kernel_waits
         .fold((0_usize, 0_usize), |(with_stack, all), wait| (with_stack + usize::from(wait.stack_id.0 != 0), all + 1));
-    let is_none_long = all == 0 && case.has_source("scheduler");
-    if is_none_long || all > 0 && with_stack * 2 > all {
+    if all > 0 && with_stack * 2 > all {
         return Finding::absent("no wait in the resolver of names");
     }
     Finding::needs_kernel("waits in the resolver of names were not recorded: the JVM has no event for them")
