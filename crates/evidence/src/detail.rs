@@ -252,6 +252,50 @@ details! {
         /// Drops that this row stands for.
         count: u64,
     }
+    /// Of `request`, where it was measured at its socket.
+    Request {
+        /// Local port that it came to.
+        port: u32,
+        /// From its arrival to the first read, in ns; absent when nobody has read it.
+        unread_ns: i64,
+        /// From its arrival to the first byte of the answer, in ns; absent when there was none.
+        first_byte_ns: i64,
+        /// Thread that read it, if that is not the one that answered.
+        reader_tid: i64,
+        /// Bytes that were read until the answer began.
+        bytes_in: u64,
+        /// Bytes of the answer.
+        bytes_out: u64,
+        /// How many requests this row stands for: absent is 1. More than 1 for those picked at random from the ordinary ones.
+        stands_for: u64,
+        /// Whether requests overlap on its connection (HTTP/2, pipelining): the row is then a busy period of the connection.
+        overlapping: bool,
+        /// Whether it has no answer: the recording ended, or the connection was closed, before.
+        unanswered: bool,
+    }
+    /// Of `call`.
+    Call {
+        /// Address of the peer.
+        host: String,
+        /// Port of the peer.
+        port: u32,
+        /// From the first byte sent until an answer arrived, in ns; absent when none did.
+        peer_ns: i64,
+        /// From the arrival of the answer until the first of it was read, in ns; absent when nobody read it.
+        own_delay_ns: i64,
+        /// Thread that read the answer, if that is not the one that sent.
+        reader_tid: i64,
+        /// Bytes of the answer that were read.
+        bytes_in: u64,
+        /// Bytes that were sent until the answer began.
+        bytes_out: u64,
+        /// How many calls this row stands for: absent is 1. More than 1 for those picked at random from the ordinary ones.
+        stands_for: u64,
+        /// Whether calls overlap on its connection (HTTP/2, pipelining): the row is then a busy period of the connection.
+        overlapping: bool,
+        /// Whether it has no answer: the recording ended, or the connection was closed, before.
+        unanswered: bool,
+    }
     /// Of `host_stall`.
     HostStall {
         /// Part of the delay in which the thread was runnable and had no CPU, in ns.

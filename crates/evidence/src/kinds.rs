@@ -179,8 +179,10 @@ words! {
         PACKET_DROP = "packet_drop";
         /// A thread of Fathom that does nothing but sleep woke up late. Name: `machine stood still` (for most of the time no CPU took the timer's interrupt: stopped from below), `no CPU free` (it was runnable for most of the time), or `woken late` (this kernel does not account it). Detail: run_queue_ns, cpu.
         HOST_STALL = "host_stall";
-        /// One request of the service, from a latency file. Name: the kind of request if given.
+        /// One request of the service. From a latency file: name is the kind of request if given. Measured at its socket (source `requests`): from the arrival of its first byte until the last byte of the answer was handed to the kernel; the thread is the one that answered. Name: `:port` that it came to. Detail: port, unread_ns, first_byte_ns, reader_tid, bytes_in, bytes_out, stands_for, overlapping, unanswered.
         REQUEST = "request";
+        /// One call of another service, measured at its socket: from the first byte sent until the answer had been read; the thread is the one that sent. Name: `host:port` of the peer. Detail: host, port, peer_ns, own_delay_ns, reader_tid, bytes_in, bytes_out, stands_for, overlapping, unanswered.
+        CALL = "call";
         /// A run of a collector as the JVM's performance counters tell it, which keep the last one only: of runs that follow each other faster than the looks one is seen. Name: collector. Detail: cause.
         COLLECTOR_RUN = "collector_run";
         /// Something that Fathom itself did to the process. Name: the action.
@@ -371,6 +373,26 @@ words! {
         DISK_QUEUE_TIME_NS = "disk_queue_time_ns";
         /// Protocol events in the process's network namespace since its start (`Udp RcvbufErrors`, `Udp6 RcvbufErrors`, `Tcp RetransSegs`, `TcpExt ListenOverflows`, ...: protocol and field of `/proc/PID/net/snmp`, `snmp6`, `netstat`).
         NETWORK_COUNT = "network_count";
+        /// Requests that the service has answered since the recording began, counted at its sockets (`:port`).
+        REQUESTS_COUNT = "requests_count";
+        /// Sum of the times of those requests, each from its first byte to the last byte of its answer (`:port`).
+        REQUEST_TIME_NS = "request_time_ns";
+        /// Part of that time in which nobody had read the request (`:port`).
+        REQUEST_UNREAD_NS = "request_unread_ns";
+        /// Those requests that took at least as many ns as the instance says, and less than a quarter of its power of two more (`:port ns`); each second.
+        REQUESTS_BY_LATENCY_COUNT = "requests_by_latency_count";
+        /// Requests that have arrived and are not answered yet (`:port`).
+        REQUESTS_UNDER_WAY_COUNT = "requests_under_way_count";
+        /// Calls of other services that were answered since the recording began, counted at the sockets of the process (`host:port` of the peer).
+        CALLS_COUNT = "calls_count";
+        /// Sum of the times of those calls, each from its first byte until its answer had been read (`host:port`).
+        CALL_TIME_NS = "call_time_ns";
+        /// Part of that time in which an answer had arrived and nobody had read it (`host:port`).
+        CALL_UNREAD_NS = "call_unread_ns";
+        /// Those calls that took at least as many ns as the instance says, and less than a quarter of its power of two more (`host:port ns`); each second.
+        CALLS_BY_LATENCY_COUNT = "calls_by_latency_count";
+        /// Calls whose answer has not arrived yet (`host:port`).
+        CALLS_UNDER_WAY_COUNT = "calls_under_way_count";
         /// Bytes received that the process has not read (`udp 8125 #4711`: protocol, local port, inode, for each UDP socket; `tcp all`, `tcp fullest`: sum and maximum over its connections). For UDP it is the memory charged, which is several times the payload of small datagrams.
         SOCKET_RECEIVE_QUEUE_BYTES = "socket_receive_queue_bytes";
         /// Bytes that the process has sent and the peer has not acknowledged, or that have not left (instances as for `socket_receive_queue_bytes`).
