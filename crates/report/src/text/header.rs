@@ -1,7 +1,8 @@
 //! The first line: which JVM, when, seen by what, and whether anything is missing.
 
-use fathom_causes::explanation::{Explanation, RecordingSummary};
+use fathom_causes::explanation::{Explanation, LossNote, RecordingSummary};
 
+use super::losses::is_detail;
 use crate::clean::shorten;
 use crate::sheet::{Piece, Sheet, Tone, piece};
 use crate::{TextOptions, units};
@@ -16,7 +17,7 @@ pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, options: &Text
     let when = units::time_range(recording.from_ns, recording.to_ns, &options.zone);
     items.push(piece(Tone::Plain, &when));
     items.push(piece(Tone::Plain, &sources(recording)));
-    items.push(losses(explanation.losses.len()));
+    items.push(lost(&explanation.losses));
     sheet.items(2, items, " · ");
 }
 
@@ -49,10 +50,11 @@ pub(crate) fn spelled(source: &str) -> &str {
     }
 }
 
-fn losses(count: usize) -> Piece {
-    match count {
-        0 => piece(Tone::Good, "nothing lost"),
-        1 => piece(Tone::Warn, "1 loss, see below"),
-        _ => piece(Tone::Warn, &format!("{count} losses, see below")),
+fn lost(losses: &[LossNote]) -> Piece {
+    match losses {
+        [] => piece(Tone::Good, "nothing lost"),
+        all if all.iter().all(is_detail) => piece(Tone::Plain, "only details lost"),
+        [_] => piece(Tone::Warn, "1 loss, see below"),
+        all => piece(Tone::Warn, &format!("{} losses, see below", all.len())),
     }
 }

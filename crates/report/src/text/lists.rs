@@ -1,8 +1,8 @@
-//! What was ruled out, what could not be told, and what was lost.
+//! What was ruled out, and what could not be told.
 
 use fathom_causes::explanation::{CauseVerdict, Evidence, Explanation, Missing, Verdict};
 
-use super::{HANG, header, with_verdict};
+use super::{HANG, with_verdict};
 use crate::sheet::{Piece, Sheet, Tone, piece};
 use crate::{TextOptions, units};
 
@@ -12,7 +12,6 @@ const WITH_MEASUREMENT: usize = 4;
 const SHOWN_NAMES: usize = 8;
 /// A sentence up to this long goes into a list.
 const REASON_MAX_CHARS: usize = 60;
-const SHOWN_LOSSES: usize = 5;
 
 pub(super) fn write_ruled_out(sheet: &mut Sheet, explanation: &Explanation, options: &TextOptions) {
     let causes = with_verdict(explanation, Verdict::RuledOut);
@@ -126,21 +125,5 @@ fn write_missing(sheet: &mut Sheet, cause: &CauseVerdict) {
     for Missing { says, record_with } in &cause.missing {
         let command = sheet.unbroken(6, &format!("→ {record_with}"));
         sheet.paragraph(6, Tone::Faint, &format!("{says} {command}"));
-    }
-}
-
-pub(super) fn write_losses(sheet: &mut Sheet, explanation: &Explanation, options: &TextOptions) {
-    if explanation.losses.is_empty() {
-        return;
-    }
-    sheet.blank();
-    let shown = if options.all { usize::MAX } else { SHOWN_LOSSES };
-    let mut label = "lost";
-    for loss in explanation.losses.iter().take(shown) {
-        let text = format!("{}: {}", header::spelled(&loss.source), loss.says);
-        sheet.labelled(0, HANG, piece(Tone::Warn, std::mem::take(&mut label)), &text);
-    }
-    if let Some(hidden) = explanation.losses.len().checked_sub(shown).filter(|hidden| *hidden > 0) {
-        sheet.line(HANG, [piece(Tone::Faint, &format!("{hidden} more with --all"))]);
     }
 }

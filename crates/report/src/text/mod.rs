@@ -4,6 +4,7 @@ mod beside;
 mod causes;
 mod header;
 mod lists;
+mod losses;
 mod slow;
 
 pub use beside::{Variant, beside};
@@ -30,7 +31,7 @@ pub fn explanation(explanation: &Explanation, options: &TextOptions) -> String {
         lists::write_ruled_out(&mut sheet, explanation, options);
     }
     lists::write_cannot_tell(&mut sheet, explanation, options);
-    lists::write_losses(&mut sheet, explanation, options);
+    losses::write(&mut sheet, explanation, options);
     sheet.render(options.color)
 }
 

@@ -57,6 +57,18 @@ fn losses() {
 }
 
 #[test]
+fn losses_that_change_nothing() {
+    insta::assert_snapshot!(text(&answers::details(), &options(80)));
+}
+
+#[test]
+fn one_loss_that_matters_among_others() {
+    let mut answer = answers::details();
+    answer.losses.extend(answers::losses().losses.into_iter().take(1));
+    insta::assert_snapshot!(text(&answer, &options(80)));
+}
+
+#[test]
 fn hostile_names() {
     insta::assert_snapshot!(text(&answers::hostile(), &options(80)));
 }
