@@ -9,10 +9,10 @@
 use std::collections::BTreeMap;
 
 use fathom_evidence::{StackId, StrId};
-use fathom_timeline::{Cell, Root, Wait};
+use fathom_timeline::{Root, ThreadState, Wait};
 
-use crate::case::Case;
-use crate::cause::{Cause, Claim, Standing};
+use crate::cause::{Cause, Claim, Support};
+use crate::comparison::Comparison;
 
 /// A piece of lost time.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,24 +29,24 @@ pub(crate) struct Piece {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Left {
     /// By kind of time.
-    pub(crate) by_cell: BTreeMap<Cell, f64>,
+    pub(crate) by_cell: BTreeMap<ThreadState, f64>,
     /// Of waits, by kind and by the stack of who waited.
-    pub(crate) by_stack: BTreeMap<(Cell, StackId), f64>,
+    pub(crate) by_stack: BTreeMap<(ThreadState, StackId), f64>,
 }
 
 impl Left {
-    fn add_piece(&mut self, case: &Case<'_>, piece: &Piece, ns: f64) {
+    fn add_piece(&mut self, comparison: &Comparison<'_>, piece: &Piece, ns: f64) {
         let Some(own) = piece.levels.last().filter(|_| ns > 0.0) else { return };
-        *self.by_cell.entry(own.cell).or_default() += ns;
+        *self.by_cell.entry(own.state).or_default() += ns;
         if let Some(row) = piece.row {
-            let stack = case.recording().spans.stack_id[row as usize];
-            *self.by_stack.entry((own.cell, stack)).or_default() += ns;
+            let stack = comparison.recording().spans.stack_id[row as usize];
+            *self.by_stack.entry((own.state, stack)).or_default() += ns;
         }
     }
 
     /// Takes over what was left in another part of the slow time.
     pub(crate) fn add(&mut self, other: &Left) {
-        other.by_cell.iter().for_each(|(cell, ns)| *self.by_cell.entry(*cell).or_default() += ns);
+        other.by_cell.iter().for_each(|(state, ns)| *self.by_cell.entry(*state).or_default() += ns);
         other.by_stack.iter().for_each(|(key, ns)| *self.by_stack.entry(*key).or_default() += ns);
     }
 }
@@ -54,7 +54,7 @@ impl Left {
 /// A kind of time, of a thread from one time to another where that is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Level {
-    pub(crate) cell: Cell,
+    pub(crate) state: ThreadState,
     /// Thread (0: the process), beginning and end.
     pub(crate) when: Option<(i64, i64, i64)>,
     /// The part of that time that is lost: the rest is as usual. What a cause claims of the time explains the lost part first.
@@ -67,7 +67,7 @@ pub(crate) struct Level {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Given {
     /// In ns, by kind of time.
-    pub(crate) taken: BTreeMap<Cell, f64>,
+    pub(crate) taken: BTreeMap<ThreadState, f64>,
     /// The part of it that threads waited for others which lost it, in ns.
     pub(crate) along_ns: f64,
     /// What nobody else claims, in ns.
@@ -85,7 +85,7 @@ impl Given {
 
     /// Takes over what was given in another part of the slow time.
     pub(crate) fn add(&mut self, other: &Given) {
-        other.taken.iter().for_each(|(cell, ns)| *self.taken.entry(*cell).or_default() += ns);
+        other.taken.iter().for_each(|(state, ns)| *self.taken.entry(*state).or_default() += ns);
         self.along_ns += other.along_ns;
         self.only_ns += other.only_ns;
         self.reach_ns += other.reach_ns;
@@ -95,24 +95,24 @@ impl Given {
 /// A cause with how well it is supported and what it claims.
 pub(crate) struct Claimant<'c> {
     pub(crate) cause: &'static Cause,
-    pub(crate) standing: Standing,
+    pub(crate) support: Support,
     pub(crate) claims: &'c [Claim],
 }
 
 /// Hands out all pieces: what each claimant is given, and what nobody claims.
-pub(crate) fn attribute(case: &Case<'_>, claimants: &[Claimant<'_>]) -> (Vec<Given>, Left) {
+pub(crate) fn attribute(comparison: &Comparison<'_>, claimants: &[Claimant<'_>]) -> (Vec<Given>, Left) {
     let mut given = vec![Given::default(); claimants.len()];
     let mut left = Left::default();
-    for piece in case.pieces() {
-        let rest = share_out(case, piece, claimants, &mut given);
-        left.add_piece(case, piece, piece.lost_ns * rest);
+    for piece in comparison.pieces() {
+        let rest = share_out(comparison, piece, claimants, &mut given);
+        left.add_piece(comparison, piece, piece.lost_ns * rest);
     }
     (given, left)
 }
 
 /// Shares out one piece, level by level; gives the part that is left. A suspicion of what was waited for does not come before
 /// a mechanism that was seen, be it only that of the waiting.
-fn share_out(case: &Case<'_>, piece: &Piece, claimants: &[Claimant<'_>], given: &mut [Given]) -> f64 {
+fn share_out(comparison: &Comparison<'_>, piece: &Piece, claimants: &[Claimant<'_>], given: &mut [Given]) -> f64 {
     let mut left = 1.0;
     let mut reach = vec![0.0; claimants.len()];
     let mut of_level: Vec<f64> = piece.levels.iter().map(|level| level.part).collect();
@@ -121,14 +121,14 @@ fn share_out(case: &Case<'_>, piece: &Piece, claimants: &[Claimant<'_>], given: 
             let mut claimed: Vec<(usize, f64)> = claimants
                 .iter()
                 .enumerate()
-                .filter(|(_, claimant)| (claimant.standing >= Standing::Faint) == suspected)
-                .map(|(index, claimant)| (index, level.part * claimant.part_of(case, level)))
+                .filter(|(_, claimant)| (claimant.support >= Support::Weak) == suspected)
+                .map(|(index, claimant)| (index, level.part * claimant.part_of(comparison, level)))
                 .filter(|(_, part)| *part > 0.0)
                 .collect();
             claimed.iter().for_each(|(index, part)| reach[*index] = f64::min(1.0, reach[*index] + part));
             for (index, part) in divide(&mut claimed, claimants, of_level[depth].min(left)) {
                 let ns = piece.lost_ns * part;
-                *given[index].taken.entry(level.cell).or_default() += ns;
+                *given[index].taken.entry(level.state).or_default() += ns;
                 given[index].along_ns += if depth + 1 < piece.levels.len() { ns } else { 0.0 };
                 of_level[depth] -= part;
                 left -= part;
@@ -153,14 +153,13 @@ fn divide(claimed: &mut Vec<(usize, f64)>, claimants: &[Claimant<'_>], most: f64
         let is_refined = |index: usize| {
             let by = |other: usize| {
                 of(other).cause.refines.contains(&of(index).cause.id)
-                    && (of(other).standing < Standing::Faint || of(index).standing >= Standing::Faint)
+                    && (of(other).support < Support::Weak || of(index).support >= Support::Weak)
             };
             claimed.iter().any(|(other, _)| by(*other))
         };
         let free: Vec<(usize, f64)> = claimed.iter().copied().filter(|(index, _)| !is_refined(*index)).collect();
-        let best = free.iter().map(|(index, _)| of(*index).standing).min();
-        let front: Vec<(usize, f64)> =
-            free.into_iter().filter(|(index, _)| Some(of(*index).standing) == best).collect();
+        let best = free.iter().map(|(index, _)| of(*index).support).min();
+        let front: Vec<(usize, f64)> = free.into_iter().filter(|(index, _)| Some(of(*index).support) == best).collect();
         // Refining has no circles; were there one, all of it would be equally specific.
         let front = if front.is_empty() { claimed.clone() } else { front };
         let total: f64 = front.iter().map(|(_, part)| part).sum();
@@ -178,22 +177,22 @@ fn divide(claimed: &mut Vec<(usize, f64)>, claimants: &[Claimant<'_>], most: f64
 
 impl Claimant<'_> {
     /// The part of a level that it claims.
-    fn part_of(&self, case: &Case<'_>, level: &Level) -> f64 {
-        let claims = self.claims.iter().filter(|claim| claim.cell == level.cell);
-        claims.map(|claim| claim.part_of(case, level)).sum::<f64>().min(1.0)
+    fn part_of(&self, comparison: &Comparison<'_>, level: &Level) -> f64 {
+        let claims = self.claims.iter().filter(|claim| claim.state == level.state);
+        claims.map(|claim| claim.part_of(comparison, level)).sum::<f64>().min(1.0)
     }
 }
 
 /// The pieces of a slowdown.
-pub(crate) fn pieces(case: &Case<'_>) -> Vec<Piece> {
+pub(crate) fn pieces(comparison: &Comparison<'_>) -> Vec<Piece> {
     let mut pieces = Vec::new();
-    for excess in case.excess().cells.iter().filter(|excess| excess.lost_ns() > 0.0) {
+    for excess in comparison.excess().states.iter().filter(|excess| excess.lost_ns() > 0.0) {
         let grown = excess.lost_ns() / excess.slow_ns.max(1.0);
-        let of_cell = match excess.cell {
-            Cell::Stopped(_) => stops(case, excess.cell, grown),
-            Cell::Blocked(wait) if wait.ends_by_a_thread() => waits_for_threads(case, wait, grown),
-            Cell::Blocked(_) => waits(case, excess.cell, excess.lost_ns()),
-            cell => vec![Piece::of(excess.lost_ns(), Level { cell, when: None, grown: 1.0, part: 1.0 }, None)],
+        let of_cell = match excess.state {
+            ThreadState::Stopped(_) => stops(comparison, excess.state, grown),
+            ThreadState::Blocked(wait) if wait.ends_by_a_thread() => waits_for_threads(comparison, wait, grown),
+            ThreadState::Blocked(_) => waits(comparison, excess.state, excess.lost_ns()),
+            state => vec![Piece::of(excess.lost_ns(), Level { state, when: None, grown: 1.0, part: 1.0 }, None)],
         };
         pieces.extend(no_more_than(excess.lost_ns(), of_cell));
     }
@@ -215,31 +214,31 @@ impl Piece {
     }
 }
 
-fn stops(case: &Case<'_>, cell: Cell, grown: f64) -> Vec<Piece> {
-    let stops = case.slow_stops().filter(|stop| Cell::Stopped(stop.stop) == cell);
+fn stops(comparison: &Comparison<'_>, state: ThreadState, grown: f64) -> Vec<Piece> {
+    let stops = comparison.slow_stops().filter(|stop| ThreadState::Stopped(stop.stop) == state);
     let pieces = stops.map(|stop| {
-        let ns = case.slow.time.within_ns(stop.from_ns, stop.to_ns) as f64;
-        let level = Level { cell, when: Some((0, stop.from_ns, stop.to_ns)), grown, part: 1.0 };
-        Piece::of(ns * case.excess().concurrency * grown, level, None)
+        let ns = comparison.slow.time.within_ns(stop.from_ns, stop.to_ns) as f64;
+        let level = Level { state, when: Some((0, stop.from_ns, stop.to_ns)), grown, part: 1.0 };
+        Piece::of(ns * comparison.excess().concurrency * grown, level, None)
     });
     pieces.collect()
 }
 
 /// Waits of one kind. What grew among them has a name (a peer, a file): each name has of the whole excess its part of what
 /// the names grew by.
-fn waits(case: &Case<'_>, cell: Cell, lost_ns: f64) -> Vec<Piece> {
-    let grown = case.grown_by_name(cell);
+fn waits(comparison: &Comparison<'_>, state: ThreadState, lost_ns: f64) -> Vec<Piece> {
+    let grown = comparison.grown_by_name(state);
     let all: f64 = grown.values().map(|(_, grown)| grown).sum();
     let rate = |name: StrId| {
         let (slow_ns, grown) = grown.get(&name).copied().unwrap_or_default();
         if all > 0.0 { lost_ns * (grown / all) / slow_ns.max(1.0) } else { 0.0 }
     };
-    let waits = case.slow_waits().filter(|(_, segment, _)| segment.state == cell);
+    let waits = comparison.slow_waits().filter(|(_, segment, _)| segment.state == state);
     waits
         .map(|(tid, segment, name)| {
-            let ns = segment.within_ns(&case.slow.time) as f64;
+            let ns = segment.within_ns(&comparison.slow.time) as f64;
             let grown = rate(name);
-            let level = Level { cell, when: Some((tid, segment.from_ns, segment.to_ns)), grown, part: 1.0 };
+            let level = Level { state, when: Some((tid, segment.from_ns, segment.to_ns)), grown, part: 1.0 };
             Piece::of(ns * grown, level, segment.row)
         })
         .filter(|piece| piece.lost_ns > 0.0)
@@ -247,14 +246,14 @@ fn waits(case: &Case<'_>, cell: Cell, lost_ns: f64) -> Vec<Piece> {
 }
 
 /// Waits for other threads, with what those did.
-fn waits_for_threads(case: &Case<'_>, wait: Wait, grown: f64) -> Vec<Piece> {
-    let resolved = case.resolved();
+fn waits_for_threads(comparison: &Comparison<'_>, wait: Wait, grown: f64) -> Vec<Piece> {
+    let resolved = comparison.resolved();
     let ran_ns: f64 =
         resolved.iter().filter_map(|piece| piece.root).filter(Root::ran).map(|root| root.length_ns()).sum();
     let waits = resolved.iter().filter(|waiting| waiting.wait == wait);
     let pieces = waits.map(|waiting| {
-        let own = Level { cell: Cell::Blocked(wait), when: None, grown: 1.0, part: 1.0 };
-        let mut levels = waiting.root.map_or_else(Vec::new, |root| roots(case, &root, ran_ns));
+        let own = Level { state: ThreadState::Blocked(wait), when: None, grown: 1.0, part: 1.0 };
+        let mut levels = waiting.root.map_or_else(Vec::new, |root| roots(comparison, &root, ran_ns));
         levels.push(own);
         Piece { lost_ns: waiting.waiting_ns * grown, levels, row: waiting.row }
     });
@@ -263,15 +262,15 @@ fn waits_for_threads(case: &Case<'_>, wait: Wait, grown: f64) -> Vec<Piece> {
 
 /// What the other side did. One that ran did what the application's running is made of; all of them together ran no more
 /// than the application did, since not every wait is recorded.
-fn roots(case: &Case<'_>, root: &Root, ran_ns: f64) -> Vec<Level> {
+fn roots(comparison: &Comparison<'_>, root: &Root, ran_ns: f64) -> Vec<Level> {
     if !root.ran() {
         let when = Some((root.tid, root.segment.from_ns, root.segment.to_ns));
-        return vec![Level { cell: root.segment.state, when, grown: 1.0, part: 1.0 }];
+        return vec![Level { state: root.segment.state, when, grown: 1.0, part: 1.0 }];
     }
-    let (all, _) = case.excess().sums(|cell| matches!(cell, Cell::Running(_)));
-    let running = case.excess().cells.iter().filter(|excess| matches!(excess.cell, Cell::Running(_)));
+    let (all, _) = comparison.excess().sums(|state| matches!(state, ThreadState::Running(_)));
+    let running = comparison.excess().states.iter().filter(|excess| matches!(excess.state, ThreadState::Running(_)));
     let part = |slow_ns: f64| slow_ns / all.max(ran_ns).max(1.0);
-    running.map(|excess| Level { cell: excess.cell, when: None, grown: 1.0, part: part(excess.slow_ns) }).collect()
+    running.map(|excess| Level { state: excess.state, when: None, grown: 1.0, part: part(excess.slow_ns) }).collect()
 }
 
 #[cfg(test)]
@@ -279,25 +278,25 @@ mod tests {
     use super::*;
     use crate::catalog;
 
-    fn claimant(id: &str, standing: Standing) -> Claimant<'static> {
+    fn claimant(id: &str, support: Support) -> Claimant<'static> {
         let cause = catalog().iter().find(|cause| cause.id == id).unwrap();
-        Claimant { cause, standing, claims: &[] }
+        Claimant { cause, support, claims: &[] }
     }
 
     #[test]
     fn support_comes_first_then_the_more_specific_mechanism_and_equals_share() {
-        use Standing::{Faint, Seen};
+        use Support::{Observed, Weak};
         let names = ["lazy_symbol_binding", "block_device_slow", "file_pages_evicted", "slow_downstream"];
-        for (standings, claims, expected) in [
-            ([Seen, Seen, Seen, Seen], [1.0, 1.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0]),
-            ([Faint, Seen, Faint, Seen], [1.0, 1.0, 1.0, 0.0], [0.0, 1.0, 0.0, 0.0]),
-            ([Faint, Seen, Faint, Seen], [1.0, 0.4, 0.0, 0.0], [0.6, 0.4, 0.0, 0.0]),
-            ([Seen, Seen, Seen, Seen], [0.3, 1.0, 0.0, 0.0], [0.3, 0.7, 0.0, 0.0]),
-            ([Seen, Seen, Seen, Seen], [0.0, 1.0, 0.0, 1.0], [0.0, 0.5, 0.0, 0.5]),
-            ([Seen, Seen, Seen, Seen], [0.0, 0.2, 0.0, 0.2], [0.0, 0.2, 0.0, 0.2]),
+        for (supports, claims, expected) in [
+            ([Observed, Observed, Observed, Observed], [1.0, 1.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0]),
+            ([Weak, Observed, Weak, Observed], [1.0, 1.0, 1.0, 0.0], [0.0, 1.0, 0.0, 0.0]),
+            ([Weak, Observed, Weak, Observed], [1.0, 0.4, 0.0, 0.0], [0.6, 0.4, 0.0, 0.0]),
+            ([Observed, Observed, Observed, Observed], [0.3, 1.0, 0.0, 0.0], [0.3, 0.7, 0.0, 0.0]),
+            ([Observed, Observed, Observed, Observed], [0.0, 1.0, 0.0, 1.0], [0.0, 0.5, 0.0, 0.5]),
+            ([Observed, Observed, Observed, Observed], [0.0, 0.2, 0.0, 0.2], [0.0, 0.2, 0.0, 0.2]),
         ] {
             let claimants: Vec<Claimant<'_>> =
-                names.iter().zip(standings).map(|(name, standing)| claimant(name, standing)).collect();
+                names.iter().zip(supports).map(|(name, support)| claimant(name, support)).collect();
             let mut claimed: Vec<(usize, f64)> =
                 claims.into_iter().enumerate().filter(|(_, part)| *part > 0.0).collect();
             let mut parts = [0.0; 4];

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use fathom_timeline::{Cell, Intervals};
+use fathom_timeline::{Intervals, ThreadState};
 
 use crate::attribution::Level;
-use crate::case::Case;
+use crate::comparison::Comparison;
 use crate::explanation::{Evidence, Missing};
 
 /// A cause of slowness. One folder of the catalogue declares one as `pub(crate) static CAUSE`.
@@ -24,7 +24,7 @@ pub struct Cause {
     /// What to do about it, the most effective first.
     pub actions: &'static [&'static str],
     /// Looks for the cause.
-    pub decide: fn(&Case<'_>) -> Finding,
+    pub decide: fn(&Comparison<'_>) -> Finding,
 }
 
 impl Cause {
@@ -37,17 +37,17 @@ impl Cause {
 
 /// How well the signature of a cause is seen, the best first. How much time it explains is another question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
+pub enum Support {
     /// The mechanism itself was seen.
-    Seen,
+    Observed,
     /// All signs that there are fit, but the mechanism was not seen itself.
-    Indicated,
+    Consistent,
     /// Some signs fit.
-    Faint,
+    Weak,
     /// A measurement excludes it.
-    Absent,
+    Excluded,
     /// What would show it was not recorded.
-    Unknown,
+    NotMeasured,
 }
 
 /// Some time of each of some threads; of the whole process under 0.
@@ -57,7 +57,7 @@ pub type ThreadTime = BTreeMap<i64, Intervals>;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claim {
     /// Which kind of time.
-    pub cell: Cell,
+    pub state: ThreadState,
     /// Which of it.
     pub extent: Extent,
 }
@@ -75,25 +75,25 @@ pub enum Extent {
 
 impl Claim {
     /// All of the excess of a kind of time.
-    pub fn all(cell: Cell) -> Claim {
-        Claim { cell, extent: Extent::All }
+    pub fn all(state: ThreadState) -> Claim {
+        Claim { state, extent: Extent::All }
     }
 
     /// At most so much of it, in ns.
-    pub fn part(cell: Cell, at_most_ns: f64) -> Claim {
-        Claim { cell, extent: Extent::Part(at_most_ns) }
+    pub fn part(state: ThreadState, at_most_ns: f64) -> Claim {
+        Claim { state, extent: Extent::Part(at_most_ns) }
     }
 
     /// What of it lies in some time of some threads.
-    pub fn during(cell: Cell, time: ThreadTime) -> Claim {
-        Claim { cell, extent: Extent::During(time) }
+    pub fn during(state: ThreadState, time: ThreadTime) -> Claim {
+        Claim { state, extent: Extent::During(time) }
     }
 
     /// The part of a level of a piece of lost time that it claims.
-    pub(crate) fn part_of(&self, case: &Case<'_>, level: &Level) -> f64 {
+    pub(crate) fn part_of(&self, comparison: &Comparison<'_>, level: &Level) -> f64 {
         match (&self.extent, level.when) {
             (Extent::All, _) => 1.0,
-            (Extent::Part(_), _) => self.part_of_excess(case),
+            (Extent::Part(_), _) => self.part_of_excess(comparison),
             (Extent::During(time), Some((tid, from_ns, to_ns))) => {
                 let within_ns = time.get(&tid).map_or(0, |time| time.within_ns(from_ns, to_ns));
                 let part = within_ns as f64 / to_ns.saturating_sub(from_ns).max(1) as f64;
@@ -104,8 +104,8 @@ impl Claim {
     }
 
     /// The part of the excess of its kind of time that it is, as far as that is an amount.
-    fn part_of_excess(&self, case: &Case<'_>) -> f64 {
-        let lost_ns = case.excess().of(self.cell).map_or(0.0, |excess| excess.excess_ns().max(0.0));
+    fn part_of_excess(&self, comparison: &Comparison<'_>) -> f64 {
+        let lost_ns = comparison.excess().of(self.state).map_or(0.0, |excess| excess.excess_ns().max(0.0));
         match self.extent {
             Extent::All => 1.0,
             Extent::Part(at_most_ns) if lost_ns > 0.0 => (at_most_ns / lost_ns).clamp(0.0, 1.0),
@@ -114,15 +114,15 @@ impl Claim {
     }
 
     /// How much of what grew it is, whether or not that counts as lost, in ns.
-    pub(crate) fn grown_ns(&self, case: &Case<'_>) -> f64 {
-        let Some(excess) = case.excess().of(self.cell) else { return 0.0 };
+    pub(crate) fn grown_ns(&self, comparison: &Comparison<'_>) -> f64 {
+        let Some(excess) = comparison.excess().of(self.state) else { return 0.0 };
         let grown_ns = excess.excess_ns().max(0.0);
         match &self.extent {
             Extent::During(time) => {
-                let within = |time: &Intervals| time.intersect(&case.slow.time).total_ns() as f64;
+                let within = |time: &Intervals| time.intersect(&comparison.slow.time).total_ns() as f64;
                 time.values().map(within).sum::<f64>().min(grown_ns)
             }
-            _ => grown_ns * self.part_of_excess(case),
+            _ => grown_ns * self.part_of_excess(comparison),
         }
     }
 }
@@ -133,7 +133,7 @@ impl Claim {
 #[derive(Debug, Clone, Default)]
 pub struct Harm {
     /// In which kinds of time it happened, and for how long in each, in ns.
-    pub happened_in: Vec<(Cell, f64)>,
+    pub happened_in: Vec<(ThreadState, f64)>,
     /// When it happened.
     pub when: Intervals,
 }
@@ -142,7 +142,7 @@ pub struct Harm {
 #[derive(Debug, Clone)]
 pub struct Finding {
     /// How well its signature is seen.
-    pub standing: Standing,
+    pub support: Support,
     /// One or two sentences with figures.
     pub says: String,
     /// The measurements behind it.
@@ -164,10 +164,10 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// An answer with a standing and a sentence, to which the rest is added.
-    pub fn new(standing: Standing, says: impl Into<String>) -> Finding {
+    /// An answer with a support and a sentence, to which the rest is added.
+    pub fn new(support: Support, says: impl Into<String>) -> Finding {
         Finding {
-            standing,
+            support,
             says: says.into(),
             evidence: Vec::new(),
             claims: Vec::new(),
@@ -181,13 +181,13 @@ impl Finding {
 
     /// A measurement excludes the cause.
     pub fn absent(says: impl Into<String>) -> Finding {
-        Finding::new(Standing::Absent, says)
+        Finding::new(Support::Excluded, says)
     }
 
     /// What would show the cause was not recorded.
     pub fn unknown(says: &str, record_with: &str) -> Finding {
         let missing = Missing { says: says.to_owned(), record_with: record_with.to_owned() };
-        Finding { missing: vec![missing], ..Finding::new(Standing::Unknown, says) }
+        Finding { missing: vec![missing], ..Finding::new(Support::NotMeasured, says) }
     }
 
     /// The evidence that only the kernel has.
@@ -224,21 +224,21 @@ impl Finding {
 
     /// Claims what the application waited for CPUs because of the running that is claimed already.
     #[must_use]
-    pub fn crowding(mut self, case: &Case<'_>) -> Finding {
-        let running = self.claims.iter().filter(|claim| matches!(claim.cell, Cell::Running(_)));
-        let at_most_ns = case.crowding_of_ns(running.map(|claim| claim.grown_ns(case)).sum());
-        self.claims.extend((at_most_ns > 0.0).then(|| Claim::part(Cell::Runnable, at_most_ns)));
+    pub fn crowding(mut self, comparison: &Comparison<'_>) -> Finding {
+        let running = self.claims.iter().filter(|claim| matches!(claim.state, ThreadState::Running(_)));
+        let at_most_ns = comparison.crowding_of_ns(running.map(|claim| claim.grown_ns(comparison)).sum());
+        self.claims.extend((at_most_ns > 0.0).then(|| Claim::part(ThreadState::Runnable, at_most_ns)));
         self
     }
 
     /// Claims all excess of the kinds of time that `select` chooses, and what the application waited
     /// for CPUs because these ran.
     #[must_use]
-    pub fn claiming(mut self, case: &Case<'_>, select: impl Fn(Cell) -> bool) -> Finding {
-        let cells = case.excess().cells.iter().map(|excess| excess.cell);
-        self.claims.extend(cells.filter(|cell| select(*cell)).map(Claim::all));
-        let at_most_ns = case.crowding_ns(&select);
-        self.claims.extend((at_most_ns > 0.0).then(|| Claim::part(Cell::Runnable, at_most_ns)));
+    pub fn claiming(mut self, comparison: &Comparison<'_>, select: impl Fn(ThreadState) -> bool) -> Finding {
+        let states = comparison.excess().states.iter().map(|excess| excess.state);
+        self.claims.extend(states.filter(|state| select(*state)).map(Claim::all));
+        let at_most_ns = comparison.crowding_ns(&select);
+        self.claims.extend((at_most_ns > 0.0).then(|| Claim::part(ThreadState::Runnable, at_most_ns)));
         self
     }
 }

@@ -4,7 +4,7 @@
 //! which it happened; behind it stand the causes to which the engine gave that time. From each link the chain
 //! goes on with that cause's own chain, so that it ends where nothing more is known.
 
-use fathom_timeline::{Cell, Intervals};
+use fathom_timeline::{Intervals, ThreadState};
 
 use crate::cause::{Cause, Harm};
 use crate::explanation::{CauseVerdict, Verdict};
@@ -20,7 +20,7 @@ pub(crate) struct Judged {
     /// When it was at work, where that is known.
     pub(crate) when: Option<Intervals>,
     /// The time that it was given.
-    pub(crate) taken: Vec<(Cell, f64)>,
+    pub(crate) taken: Vec<(ThreadState, f64)>,
 }
 
 impl Judged {
@@ -56,8 +56,8 @@ fn behind(harm: Option<&Harm>, judged: &[Judged]) -> Option<String> {
 
 /// The part of a claim that belongs to a cause. Those that are known to have been at work just then come first, by
 /// how much of the harm's time they were; the rest goes to the others by what each was given of that kind of time.
-fn part_of(one: &Judged, (cell, ns): &(Cell, f64), harm: &Harm, judged: &[Judged]) -> f64 {
-    let taken = |one: &Judged| -> f64 { one.taken.iter().filter(|(of, _)| of == cell).map(|(_, ns)| ns).sum() };
+fn part_of(one: &Judged, (state, ns): &(ThreadState, f64), harm: &Harm, judged: &[Judged]) -> f64 {
+    let taken = |one: &Judged| -> f64 { one.taken.iter().filter(|(of, _)| of == state).map(|(_, ns)| ns).sum() };
     let then = |one: &Judged| one.when.as_ref().filter(|_| taken(one) > 0.0).map(|when| overlap(when, &harm.when));
     let known: f64 = judged.iter().filter_map(then).sum();
     if let Some(part) = then(one) {
@@ -99,7 +99,13 @@ mod tests {
 
     use super::*;
 
-    fn judged(id: &str, verdict: Verdict, chain: &[&str], taken: &[(Cell, f64)], harm: &[(Cell, f64)]) -> Judged {
+    fn judged(
+        id: &str,
+        verdict: Verdict,
+        chain: &[&str],
+        taken: &[(ThreadState, f64)],
+        harm: &[(ThreadState, f64)],
+    ) -> Judged {
         Judged {
             verdict: CauseVerdict {
                 verdict,
@@ -117,12 +123,12 @@ mod tests {
     fn who_was_at_work_just_then_comes_before_who_has_more_in_all() {
         for (when, expected) in [(vec![(90, 180)], "quota"), (vec![(500, 900)], "no_cpu"), (vec![(100, 130)], "no_cpu")]
         {
-            let mut quota = judged("quota", Verdict::Shown, &[], &[(Cell::Runnable, 200.0)], &[]);
+            let mut quota = judged("quota", Verdict::Shown, &[], &[(ThreadState::Runnable, 200.0)], &[]);
             quota.when = Some(Intervals::union(when));
             let mut all = vec![
-                judged("overflow", Verdict::Shown, &[], &[], &[(Cell::Runnable, 100.0)]),
+                judged("overflow", Verdict::Shown, &[], &[], &[(ThreadState::Runnable, 100.0)]),
                 quota,
-                judged("no_cpu", Verdict::Shown, &[], &[(Cell::Runnable, 700.0)], &[]),
+                judged("no_cpu", Verdict::Shown, &[], &[(ThreadState::Runnable, 700.0)], &[]),
             ];
             complete(&mut all);
             assert_eq!(all[0].verdict.chain, [expected]);
@@ -131,7 +137,7 @@ mod tests {
 
     #[test]
     fn chains_end_at_the_root() {
-        let (fault, cpu) = (Cell::Blocked(Wait::PageFault), Cell::Runnable);
+        let (fault, cpu) = (ThreadState::Blocked(Wait::PageFault), ThreadState::Runnable);
         let mut all = vec![
             judged("overflow", Verdict::Shown, &[], &[], &[(fault, 140.0), (cpu, 10.0)]),
             judged("binding", Verdict::Shown, &["evicted"], &[(fault, 300.0)], &[]),

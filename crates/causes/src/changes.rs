@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 
 use fathom_evidence::StackId;
-use fathom_timeline::{BUCKET_NS, Cell};
+use fathom_timeline::{BUCKET_NS, ThreadState};
 
-use crate::case::Case;
+use crate::comparison::Comparison;
 use crate::explanation::Change;
 
 /// Chance of a change of this size where nothing changed.
@@ -29,31 +29,35 @@ struct Measured {
     /// Less than this is next to nothing.
     least: f64,
     /// Which kind of time it is.
-    cell: Option<Cell>,
+    state: Option<ThreadState>,
 }
 
 /// The largest changes; none where the answer is what was slow.
-pub(crate) fn of(case: &Case<'_>) -> Vec<Change> {
-    if case.is_slow() {
+pub(crate) fn of(comparison: &Comparison<'_>) -> Vec<Change> {
+    if comparison.is_slow() {
         return Vec::new();
     }
-    let skip = case.analysis.account.startup.warm_up_buckets;
+    let skip = comparison.analysis.account.startup.warm_up_buckets;
     let mut changes: Vec<(f64, Change)> =
-        series(case).iter().filter_map(|measured| change(case, measured, skip)).collect();
+        series(comparison).iter().filter_map(|measured| change(comparison, measured, skip)).collect();
     changes.sort_by(|a, b| b.0.total_cmp(&a.0));
     changes.into_iter().take(MOST).map(|(_, change)| change).collect()
 }
 
-fn series(case: &Case<'_>) -> Vec<Measured> {
-    let account = &case.analysis.account;
-    let of_cell = |(cell, row): (&Cell, &Vec<f64>)| Measured {
-        says: cell.to_string(),
-        unit: if matches!(cell, Cell::Blocked(_) | Cell::Runnable | Cell::Stopped(_)) { "threads" } else { "cores" },
+fn series(comparison: &Comparison<'_>) -> Vec<Measured> {
+    let account = &comparison.analysis.account;
+    let of_cell = |(state, row): (&ThreadState, &Vec<f64>)| Measured {
+        says: state.to_string(),
+        unit: if matches!(state, ThreadState::Blocked(_) | ThreadState::Runnable | ThreadState::Stopped(_)) {
+            "threads"
+        } else {
+            "cores"
+        },
         values: row.iter().map(|ns| ns / BUCKET_NS as f64).collect(),
         least: 0.02,
-        cell: Some(*cell),
+        state: Some(*state),
     };
-    let mut series: Vec<Measured> = account.cells.iter().map(of_cell).collect();
+    let mut series: Vec<Measured> = account.states.iter().map(of_cell).collect();
     if let Some(requests) = &account.requests {
         let p50: Vec<f64> = requests.p50_ns.iter().map(|p50| p50.unwrap_or(0.0)).collect();
         series.push(Measured {
@@ -61,15 +65,15 @@ fn series(case: &Case<'_>) -> Vec<Measured> {
             unit: "ns",
             values: p50,
             least: 1e5,
-            cell: None,
+            state: None,
         });
         let count = requests.count.clone();
-        series.push(Measured { says: "requests".to_owned(), unit: "1/s", values: count, least: 1.0, cell: None });
+        series.push(Measured { says: "requests".to_owned(), unit: "1/s", values: count, least: 1.0, state: None });
     }
     series
 }
 
-fn change(case: &Case<'_>, measured: &Measured, skip: usize) -> Option<(f64, Change)> {
+fn change(comparison: &Comparison<'_>, measured: &Measured, skip: usize) -> Option<(f64, Change)> {
     let values = measured.values.get(skip..)?;
     let (at, chance) = step(values).filter(|(_, chance)| *chance <= CHANCE)?;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
@@ -77,23 +81,23 @@ fn change(case: &Case<'_>, measured: &Measured, skip: usize) -> Option<(f64, Cha
     let size = (after - before).abs() / before.max(after).max(f64::MIN_POSITIVE);
     let is_worth_it = (after - before).abs() >= measured.least && size >= LEAST;
     is_worth_it.then(|| {
-        let at_ns = case.view().grid.start_of(skip + at);
+        let at_ns = comparison.sources().grid.start_of(skip + at);
         let (says, unit) = (measured.says.clone(), measured.unit.to_owned());
-        let stack = measured.cell.map_or_else(String::new, |cell| waiting_stack(case, cell, at_ns));
+        let stack = measured.state.map_or_else(String::new, |state| waiting_stack(comparison, state, at_ns));
         (size, Change { says, at_ns, before, after, unit, stack, chance })
     })
 }
 
 /// The stack below which threads waited most from some time on.
-fn waiting_stack(case: &Case<'_>, cell: Cell, from_ns: i64) -> String {
+fn waiting_stack(comparison: &Comparison<'_>, state: ThreadState, from_ns: i64) -> String {
     let mut sums: BTreeMap<StackId, i64> = BTreeMap::new();
-    let waits = case.slow_waits().filter(|(_, segment, _)| segment.state == cell && segment.from_ns >= from_ns);
+    let waits = comparison.slow_waits().filter(|(_, segment, _)| segment.state == state && segment.from_ns >= from_ns);
     for (_, segment, _) in waits {
-        let stack = segment.row.map_or(StackId(0), |row| case.recording().spans.stack_id[row as usize]);
+        let stack = segment.row.map_or(StackId(0), |row| comparison.recording().spans.stack_id[row as usize]);
         *sums.entry(stack).or_default() += segment.length_ns();
     }
     let most = sums.into_iter().max_by_key(|(_, ns)| *ns);
-    most.map_or_else(String::new, |(stack, _)| case.stack_text(stack, 12))
+    most.map_or_else(String::new, |(stack, _)| comparison.stack_text(stack, 12))
 }
 
 /// Where a series changes most, and the chance of that where nothing changed.

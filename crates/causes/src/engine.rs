@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use fathom_evidence::Recording;
-use fathom_timeline::{Analysis, Cell, Intervals, Options, SlowInterval, Stop, analyse};
+use fathom_timeline::{Analysis, Intervals, Options, SlowInterval, Stop, ThreadState, analyse};
 
 use crate::attribution::{Claimant, Given, Left, attribute};
-use crate::case::Case;
-use crate::cause::{Cause, Claim, Finding, Standing};
+use crate::cause::{Cause, Claim, Finding, Support};
 use crate::chains::{self, Judged};
+use crate::comparison::Comparison;
 use crate::explanation::{CauseVerdict, Explanation, IntervalCause, Missing, SCHEMA, Verdict};
 use crate::{catalog, changes, headline, say, summary, unexplained};
 
@@ -53,14 +53,14 @@ pub fn investigate<'a>(recording: &'a Recording, options: &ExplainOptions<'a>) -
     let is_settled = is_known || answer.names_a_cause();
     let explanation = answer.explanation(&analysis);
     let suspicion = if is_settled { None } else { analysis.suspicion() };
-    let Some((pain, excess)) = suspicion else { return Some((analysis, explanation)) };
-    let asked = (std::mem::replace(&mut analysis.pain, pain), std::mem::replace(&mut analysis.excess, excess));
+    let Some((slowdown, excess)) = suspicion else { return Some((analysis, explanation)) };
+    let asked = (std::mem::replace(&mut analysis.slowdown, slowdown), std::mem::replace(&mut analysis.excess, excess));
     let answer = Answer::new(&analysis);
     if answer.explains_what_is_below_java() >= ANSWERS_SUSPICION {
         let explanation = answer.explanation(&analysis);
         return Some((analysis, explanation));
     }
-    (analysis.pain, analysis.excess) = asked;
+    (analysis.slowdown, analysis.excess) = asked;
     Some((analysis, explanation))
 }
 
@@ -97,26 +97,26 @@ impl Answer {
     /// The part of the time below Java that causes explain whose mechanism was seen.
     fn explains_what_is_below_java(&self) -> f64 {
         let shown = self.judged.iter().filter(|judged| judged.verdict.verdict == Verdict::Shown);
-        let taken = shown.flat_map(|judged| &judged.taken).filter(|(cell, _)| cell.is_below_java());
+        let taken = shown.flat_map(|judged| &judged.taken).filter(|(state, _)| state.is_below_java());
         taken.map(|(_, ns)| ns).sum::<f64>() / self.below_java_ns.max(f64::MIN_POSITIVE)
     }
 
     fn explanation(self, analysis: &Analysis<'_>) -> Explanation {
-        let case = Case::new(analysis);
+        let comparison = Comparison::new(analysis);
         let causes: Vec<CauseVerdict> = self.judged.into_iter().map(|one| one.verdict).collect();
         let explained: f64 = causes.iter().map(|cause| cause.share).sum();
-        let is_slow = self.lost_ns > 0.0 || case.is_slow();
+        let is_slow = self.lost_ns > 0.0 || comparison.is_slow();
         let rest = if is_slow { (1.0 - explained).max(0.0) } else { 0.0 };
-        let losses = summary::losses(case.recording());
+        let losses = summary::losses(comparison.recording());
         Explanation {
             schema: SCHEMA,
-            recording: summary::recording(&case),
-            headline: headline::of(&case, &losses),
-            slow: summary::slow(&case, self.by_interval),
-            baseline: summary::baseline(&case),
-            figures: summary::figures(&case),
-            unexplained: unexplained::of(&case, &self.left, rest, self.lost_ns),
-            changed: changes::of(&case),
+            recording: summary::recording(&comparison),
+            headline: headline::of(&comparison, &losses),
+            slow: summary::slow(&comparison, self.by_interval),
+            baseline: summary::baseline(&comparison),
+            figures: summary::figures(&comparison),
+            unexplained: unexplained::of(&comparison, &self.left, rest, self.lost_ns),
+            changed: changes::of(&comparison),
             causes,
             losses,
         }
@@ -140,26 +140,32 @@ fn order(judged: &Judged) -> (u8, bool, f64, Verdict) {
 /// stall by a page fault does not vanish beside an hour of something else.
 fn kinds_of_slowness(analysis: &Analysis<'_>) -> Vec<Intervals> {
     let mut kinds: BTreeMap<String, Vec<(i64, i64)>> = BTreeMap::new();
-    for interval in &analysis.pain.intervals {
+    for interval in &analysis.slowdown.intervals {
         let time = Intervals::union(vec![(interval.from_ns, interval.to_ns)]);
         let (_, excess) = analysis.only(&time);
-        let lost = excess.cells.iter().filter(|excess| excess.lost_ns() > 0.0);
+        let lost = excess.states.iter().filter(|excess| excess.lost_ns() > 0.0);
         let most = lost.max_by(|a, b| a.lost_ns().total_cmp(&b.lost_ns()));
-        let kind = most.map_or_else(String::new, |excess| family(excess.cell));
+        let kind = most.map_or_else(String::new, |excess| family(excess.state));
         kinds.entry(kind).or_default().push((interval.from_ns, interval.to_ns));
     }
     let kinds: Vec<Intervals> = kinds.into_values().map(Intervals::union).collect();
-    if kinds.len() > 1 { kinds } else { vec![analysis.pain.time.clone()] }
+    if kinds.len() > 1 { kinds } else { vec![analysis.slowdown.time.clone()] }
 }
 
 /// What kinds of time belong to one kind of slowness.
-fn family(cell: Cell) -> String {
-    match cell {
-        Cell::Stopped(Stop::Collection(of) | Stop::WaitingCollector(of)) | Cell::Collector(of) => format!("{of:?}"),
-        Cell::Stopped(stop) => format!("{stop:?}"),
-        Cell::Blocked(wait) => format!("{wait:?}"),
-        Cell::Running(_) | Cell::Compiler | Cell::Vm | Cell::Runnable | Cell::Stolen => "cpu".to_owned(),
-        Cell::Idle | Cell::Unknown => String::new(),
+fn family(state: ThreadState) -> String {
+    match state {
+        ThreadState::Stopped(Stop::Collection(of) | Stop::WaitingCollector(of)) | ThreadState::Collector(of) => {
+            format!("{of:?}")
+        }
+        ThreadState::Stopped(stop) => format!("{stop:?}"),
+        ThreadState::Blocked(wait) => format!("{wait:?}"),
+        ThreadState::Running(_)
+        | ThreadState::Compiler
+        | ThreadState::Vm
+        | ThreadState::Runnable
+        | ThreadState::Stolen => "cpu".to_owned(),
+        ThreadState::Idle | ThreadState::Unknown => String::new(),
     }
 }
 
@@ -180,30 +186,30 @@ struct Outcome {
 
 impl Part {
     fn new(analysis: &Analysis<'_>, time: &Intervals) -> Part {
-        let is_all = *time == analysis.pain.time;
-        let case = if is_all { Case::new(analysis) } else { Case::only(analysis, time) };
+        let is_all = *time == analysis.slowdown.time;
+        let comparison = if is_all { Comparison::new(analysis) } else { Comparison::only(analysis, time) };
         let mut findings: Vec<(&'static Cause, Finding)> =
-            catalog().iter().map(|cause| (*cause, (cause.decide)(&case))).collect();
+            catalog().iter().map(|cause| (*cause, (cause.decide)(&comparison))).collect();
         for (_, finding) in &mut findings {
-            without_baseline(&case, finding);
-            without_account(&case, finding);
-            without_observation(&case, finding);
+            without_baseline(&comparison, finding);
+            without_account(&comparison, finding);
+            without_observation(&comparison, finding);
         }
-        let found = |finding: &Finding| !matches!(finding.standing, Standing::Absent | Standing::Unknown);
+        let found = |finding: &Finding| !matches!(finding.support, Support::Excluded | Support::NotMeasured);
         let claimants: Vec<Claimant<'_>> = findings
             .iter()
             .map(|(cause, finding)| Claimant {
                 cause,
-                standing: finding.standing,
+                support: finding.support,
                 claims: if found(finding) { &finding.claims } else { &[] },
             })
             .collect();
-        let (given, left) = attribute(&case, &claimants);
-        let lost_ns = case.excess().lost_ns();
-        let below_java = case.excess().cells.iter().filter(|excess| excess.cell.is_below_java());
+        let (given, left) = attribute(&comparison, &claimants);
+        let lost_ns = comparison.excess().lost_ns();
+        let below_java = comparison.excess().states.iter().filter(|excess| excess.state.is_below_java());
         let below_java_ns = below_java.map(|excess| excess.lost_ns()).sum();
         let judged = findings.into_iter().zip(given).map(|((cause, finding), given)| {
-            let outcome = judge(&case, &finding, &given, lost_ns);
+            let outcome = judge(&comparison, &finding, &given, lost_ns);
             (cause, finding, given, outcome)
         });
         Part { findings: judged.collect(), left, lost_ns, below_java_ns }
@@ -259,30 +265,30 @@ impl Outcome {
     }
 }
 
-fn judge(case: &Case<'_>, finding: &Finding, given: &Given, lost_ns: f64) -> Outcome {
+fn judge(comparison: &Comparison<'_>, finding: &Finding, given: &Given, lost_ns: f64) -> Outcome {
     let taken_ns = given.total_ns();
     let share = if lost_ns > 0.0 { (taken_ns / lost_ns).min(1.0) } else { 0.0 };
     let reach = if lost_ns > 0.0 { given.reach_ns / lost_ns } else { 0.0 };
-    let least_ns = MATERIAL_THREADS * case.excess().slow_ns;
-    let grown_ns: f64 = finding.claims.iter().map(|claim| claim.grown_ns(case)).sum();
-    let is_there = case.is_slow() && grown_ns >= least_ns.max(NEGLIGIBLE_SHARE * lost_ns);
-    let verdict = match (&finding.harm, case.is_slow()) {
-        (Some(_), true) => verdict(finding.standing, (1.0, 1.0), is_there),
-        _ => verdict(finding.standing, (if taken_ns >= least_ns { share } else { 0.0 }, reach), is_there),
+    let least_ns = MATERIAL_THREADS * comparison.excess().slow_ns;
+    let grown_ns: f64 = finding.claims.iter().map(|claim| claim.grown_ns(comparison)).sum();
+    let is_there = comparison.is_slow() && grown_ns >= least_ns.max(NEGLIGIBLE_SHARE * lost_ns);
+    let verdict = match (&finding.harm, comparison.is_slow()) {
+        (Some(_), true) => verdict(finding.support, (1.0, 1.0), is_there),
+        _ => verdict(finding.support, (if taken_ns >= least_ns { share } else { 0.0 }, reach), is_there),
     };
     let says = match verdict <= Verdict::Possible {
-        true => told(case, finding, given, share),
-        false => not_told(case, finding, given, lost_ns),
+        true => told(comparison, finding, given, share),
+        false => not_told(comparison, finding, given, lost_ns),
     };
     Outcome { verdict, share, says }
 }
 
 /// A mechanism that was seen where the time that it takes was not recorded: nobody knows what it cost.
-fn without_account(case: &Case<'_>, finding: &mut Finding) {
-    let is_known = |claim: &Claim| case.excess().of(claim.cell).is_some_and(|excess| excess.slow_ns > 0.0);
-    let is_open = case.is_slow() && finding.standing < Standing::Absent && finding.harm.is_none();
+fn without_account(comparison: &Comparison<'_>, finding: &mut Finding) {
+    let is_known = |claim: &Claim| comparison.excess().of(claim.state).is_some_and(|excess| excess.slow_ns > 0.0);
+    let is_open = comparison.is_slow() && finding.support < Support::Excluded && finding.harm.is_none();
     if is_open && !finding.claims.iter().any(is_known) {
-        finding.standing = Standing::Unknown;
+        finding.support = Support::NotMeasured;
         finding.says = format!("seen, but what it cost was not recorded: {}", finding.says);
         finding.missing.push(Missing {
             says: "how much time threads spend in it".to_owned(),
@@ -292,12 +298,12 @@ fn without_account(case: &Case<'_>, finding: &mut Finding) {
 }
 
 /// Where requests were slow when nothing else was observed, nobody is acquitted by what was not seen then.
-fn without_observation(case: &Case<'_>, finding: &mut Finding) {
-    let (from_ns, to_ns) = case.view().observed_ns;
-    let seen_ns = case.slow.time.within_ns(from_ns, to_ns);
-    let is_unseen = case.is_slow() && 2 * seen_ns < case.slow.time.total_ns();
-    if is_unseen && finding.standing == Standing::Absent {
-        finding.standing = Standing::Unknown;
+fn without_observation(comparison: &Comparison<'_>, finding: &mut Finding) {
+    let (from_ns, to_ns) = comparison.sources().observed_ns;
+    let seen_ns = comparison.slow.time.within_ns(from_ns, to_ns);
+    let is_unseen = comparison.is_slow() && 2 * seen_ns < comparison.slow.time.total_ns();
+    if is_unseen && finding.support == Support::Excluded {
+        finding.support = Support::NotMeasured;
         finding.says = "nothing but requests was recorded in the slow period".to_owned();
         finding.missing.push(Missing {
             says: "the slow period itself".to_owned(),
@@ -308,10 +314,11 @@ fn without_observation(case: &Case<'_>, finding: &mut Finding) {
 
 /// Where requests took long all the time nobody knows what is usual: what would explain it is told, and what would say whether
 /// it does.
-fn without_baseline(case: &Case<'_>, finding: &mut Finding) {
-    let is_open = !case.is_slow() && finding.standing < Standing::Absent && headline::is_long_throughout(case);
+fn without_baseline(comparison: &Comparison<'_>, finding: &mut Finding) {
+    let is_open =
+        !comparison.is_slow() && finding.support < Support::Excluded && headline::is_long_throughout(comparison);
     if is_open {
-        finding.standing = Standing::Unknown;
+        finding.support = Support::NotMeasured;
         finding.missing.push(Missing {
             says: "a time when requests were quick, to compare with".to_owned(),
             record_with: "fathom explain … --baseline RECORDING".to_owned(),
@@ -320,17 +327,17 @@ fn without_baseline(case: &Case<'_>, finding: &mut Finding) {
 }
 
 /// What is said of a cause that counts.
-fn told(case: &Case<'_>, finding: &Finding, given: &Given, share: f64) -> String {
+fn told(comparison: &Comparison<'_>, finding: &Finding, given: &Given, share: f64) -> String {
     let is_small = share < NEGLIGIBLE_SHARE && finding.harm.is_none();
-    let text = match finding.standing {
+    let text = match finding.support {
         _ if is_small && given.reach_ns > 2.0 * given.total_ns() => of_others(finding),
-        Standing::Seen if is_small => format!("also seen: {}", finding.says),
+        Support::Observed if is_small => format!("also seen: {}", finding.says),
         _ => finding.says.clone(),
     };
     if given.along_ns <= MINOR_SHARE * given.total_ns() {
         return text;
     }
-    let waited = say::number(given.along_ns / case.excess().slow_ns.max(1.0));
+    let waited = say::number(given.along_ns / comparison.excess().slow_ns.max(1.0));
     format!("{text}; a further {waited} threads waited for threads that were held up by this")
 }
 
@@ -340,10 +347,10 @@ fn of_others(finding: &Finding) -> String {
 }
 
 /// What is said of one that does not.
-fn not_told(case: &Case<'_>, finding: &Finding, given: &Given, lost_ns: f64) -> String {
-    match finding.standing {
-        Standing::Absent | Standing::Unknown => finding.says.clone(),
-        _ if !case.is_slow() => "nothing was slow".to_owned(),
+fn not_told(comparison: &Comparison<'_>, finding: &Finding, given: &Given, lost_ns: f64) -> String {
+    match finding.support {
+        Support::Excluded | Support::NotMeasured => finding.says.clone(),
+        _ if !comparison.is_slow() => "nothing was slow".to_owned(),
         _ if lost_ns > 0.0 && given.reach_ns >= NEGLIGIBLE_SHARE * lost_ns => of_others(finding),
         _ => format!("below 2 % of the lost time: {}", finding.says),
     }
@@ -352,15 +359,15 @@ fn not_told(case: &Case<'_>, finding: &Finding, given: &Given, lost_ns: f64) -> 
 /// How sure we are: how well the signature was seen, and whether it covers time that matters. A mechanism that was seen, and
 /// more of it than usual, is never ruled out: it is said how little it cost. Nor is a suspicion ruled out that could explain a
 /// good part of what better supported causes were given.
-fn verdict(standing: Standing, (share, reach): (f64, f64), is_there: bool) -> Verdict {
-    match standing {
-        Standing::Unknown => Verdict::NotEnough,
-        Standing::Absent => Verdict::RuledOut,
-        Standing::Seen if share >= MINOR_SHARE => Verdict::Shown,
-        Standing::Indicated if share >= MINOR_SHARE => Verdict::Likely,
-        Standing::Seen if is_there => Verdict::Possible,
+fn verdict(support: Support, (share, reach): (f64, f64), is_there: bool) -> Verdict {
+    match support {
+        Support::NotMeasured => Verdict::NotEnough,
+        Support::Excluded => Verdict::RuledOut,
+        Support::Observed if share >= MINOR_SHARE => Verdict::Shown,
+        Support::Consistent if share >= MINOR_SHARE => Verdict::Likely,
+        Support::Observed if is_there => Verdict::Possible,
         _ if share < NEGLIGIBLE_SHARE && reach < MINOR_SHARE => Verdict::RuledOut,
-        Standing::Seen | Standing::Indicated | Standing::Faint => Verdict::Possible,
+        Support::Observed | Support::Consistent | Support::Weak => Verdict::Possible,
     }
 }
 
@@ -373,7 +380,7 @@ fn by_interval(analysis: &Analysis<'_>, kinds: &[Intervals], parts: &[Part]) -> 
         causes.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.id.cmp(&b.id)));
         causes
     };
-    analysis.pain.intervals.iter().map(of).collect()
+    analysis.slowdown.intervals.iter().map(of).collect()
 }
 
 impl Part {
@@ -395,22 +402,22 @@ mod tests {
 
     #[test]
     fn verdicts_need_both_signature_and_time() {
-        for (standing, share, is_there, expected) in [
-            (Standing::Seen, 0.7, true, Verdict::Shown),
-            (Standing::Seen, 0.05, true, Verdict::Possible),
-            (Standing::Seen, 0.0, true, Verdict::Possible),
-            (Standing::Seen, 0.0, false, Verdict::RuledOut),
-            (Standing::Indicated, 0.7, true, Verdict::Likely),
-            (Standing::Indicated, 0.05, true, Verdict::Possible),
-            (Standing::Indicated, 0.01, true, Verdict::RuledOut),
-            (Standing::Faint, 0.9, true, Verdict::Possible),
-            (Standing::Absent, 0.9, true, Verdict::RuledOut),
-            (Standing::Unknown, 0.0, true, Verdict::NotEnough),
+        for (support, share, is_there, expected) in [
+            (Support::Observed, 0.7, true, Verdict::Shown),
+            (Support::Observed, 0.05, true, Verdict::Possible),
+            (Support::Observed, 0.0, true, Verdict::Possible),
+            (Support::Observed, 0.0, false, Verdict::RuledOut),
+            (Support::Consistent, 0.7, true, Verdict::Likely),
+            (Support::Consistent, 0.05, true, Verdict::Possible),
+            (Support::Consistent, 0.01, true, Verdict::RuledOut),
+            (Support::Weak, 0.9, true, Verdict::Possible),
+            (Support::Excluded, 0.9, true, Verdict::RuledOut),
+            (Support::NotMeasured, 0.0, true, Verdict::NotEnough),
         ] {
-            assert_eq!(verdict(standing, (share, share), is_there), expected, "{standing:?} {share} {is_there}");
+            assert_eq!(verdict(support, (share, share), is_there), expected, "{support:?} {share} {is_there}");
         }
         // Others were given it.
-        assert_eq!(verdict(Standing::Faint, (0.0, 0.5), true), Verdict::Possible);
-        assert_eq!(verdict(Standing::Absent, (0.0, 0.5), true), Verdict::RuledOut);
+        assert_eq!(verdict(Support::Weak, (0.0, 0.5), true), Verdict::Possible);
+        assert_eq!(verdict(Support::Excluded, (0.0, 0.5), true), Verdict::RuledOut);
     }
 }

@@ -2,7 +2,7 @@
 
 use fathom_evidence::kinds::{counter, event, loss, span, subject};
 
-use crate::case::Case;
+use crate::comparison::Comparison;
 use crate::explanation::{Headline, HeadlineKind, LossNote};
 use crate::say;
 
@@ -23,15 +23,15 @@ struct Seen {
 const WAITS: &[&str] = &["jdk.JavaMonitorEnter", "jdk.ThreadPark", "jdk.SocketRead"];
 
 /// Says it.
-pub(crate) fn of(case: &Case<'_>, losses: &[LossNote]) -> Headline {
-    let but = hidden(case, losses);
-    let seen = Seen::of(case);
-    let (kind, says) = if case.is_slow() {
-        (HeadlineKind::Slow, slow(case))
-    } else if seen.has_latency() && but.is_empty() && !is_long_throughout(case) {
+pub(crate) fn of(comparison: &Comparison<'_>, losses: &[LossNote]) -> Headline {
+    let but = hidden(comparison, losses);
+    let seen = Seen::of(comparison);
+    let (kind, says) = if comparison.is_slow() {
+        (HeadlineKind::Slow, slow(comparison))
+    } else if seen.has_latency() && but.is_empty() && !is_long_throughout(comparison) {
         (HeadlineKind::NothingSlow, "nothing was slow".to_owned())
-    } else if seen.has_latency() && is_long_throughout(case) {
-        (HeadlineKind::NoSign, throughout(case))
+    } else if seen.has_latency() && is_long_throughout(comparison) {
+        (HeadlineKind::NoSign, throughout(comparison))
     } else if seen.stops && seen.code && seen.waits && seen.kernel && but.is_empty() {
         (HeadlineKind::NothingSlow, seen.nothing_below())
     } else if seen.requests_s.0 > 0 || seen.stops || seen.code || seen.waits || seen.kernel {
@@ -43,31 +43,32 @@ pub(crate) fn of(case: &Case<'_>, losses: &[LossNote]) -> Headline {
     Headline { kind, says, but }
 }
 
-fn slow(case: &Case<'_>) -> String {
-    let grid = case.view().grid;
-    let (slow_ns, all_ns) = (case.slow.time.total_ns(), grid.end_ns().saturating_sub(grid.start_ns));
+fn slow(comparison: &Comparison<'_>) -> String {
+    let grid = comparison.sources().grid;
+    let (slow_ns, all_ns) = (comparison.slow.time.total_ns(), grid.end_ns().saturating_sub(grid.start_ns));
     let of = format!("slow for {} of {}", say::time(slow_ns as f64), say::time(all_ns as f64));
-    match case.quiet {
+    match comparison.baseline {
         Some(_) => of,
         None => format!("{of}: all of it, with nothing to compare it with (--baseline RECORDING)"),
     }
 }
 
 impl Seen {
-    fn of(case: &Case<'_>) -> Seen {
-        let view = case.view();
-        let account = &case.analysis.account;
+    fn of(comparison: &Comparison<'_>) -> Seen {
+        let sources = comparison.sources();
+        let account = &comparison.analysis.account;
         let with_requests =
             account.requests.as_ref().map_or(0, |r| r.count.iter().filter(|count| **count > 0.0).count());
-        let has_spans = |kind: &str| view.spans(kind).len() > 0;
-        let stops = has_spans(span::SAFEPOINT) || has_spans(span::GC_PAUSE) || case.is_recorded("jdk.SafepointBegin");
+        let has_spans = |kind: &str| sources.spans(kind).len() > 0;
+        let stops =
+            has_spans(span::SAFEPOINT) || has_spans(span::GC_PAUSE) || comparison.is_recorded("jdk.SafepointBegin");
         Seen {
-            requests_s: (with_requests, view.grid.len),
-            stops: stops || case.has_source("gc_log"),
-            code: [event::CPU, event::EXECUTION].iter().any(|event| view.samples(event).next().is_some()),
-            waits: WAITS.iter().all(|event| case.is_recorded(event)),
-            kernel: view.has_counter(counter::THREAD_RUN_QUEUE_NS)
-                && ["page_faults", "scheduler"].iter().all(|source| case.has_source(source)),
+            requests_s: (with_requests, sources.grid.len),
+            stops: stops || comparison.has_source("gc_log"),
+            code: [event::CPU, event::EXECUTION].iter().any(|event| sources.samples(event).next().is_some()),
+            waits: WAITS.iter().all(|event| comparison.is_recorded(event)),
+            kernel: sources.has_counter(counter::THREAD_RUN_QUEUE_NS)
+                && ["page_faults", "scheduler"].iter().all(|source| comparison.has_source(source)),
         }
     }
 
@@ -109,16 +110,16 @@ const NOTICED_NS: f64 = 100e6;
 
 /// Whether half of the requests took long from the first to the last second: no slowdown that a recording can show by itself;
 /// nor is it known that they are well.
-pub(crate) fn is_long_throughout(case: &Case<'_>) -> bool {
-    usual_ns(case).is_some_and(|median_ns| median_ns >= NOTICED_NS)
+pub(crate) fn is_long_throughout(comparison: &Comparison<'_>) -> bool {
+    usual_ns(comparison).is_some_and(|median_ns| median_ns >= NOTICED_NS)
 }
 
-fn usual_ns(case: &Case<'_>) -> Option<f64> {
-    crate::measure::median(case.analysis.account.requests.as_ref()?.p50_ns.iter().flatten().copied().collect())
+fn usual_ns(comparison: &Comparison<'_>) -> Option<f64> {
+    crate::measure::median(comparison.analysis.account.requests.as_ref()?.p50_ns.iter().flatten().copied().collect())
 }
 
-fn throughout(case: &Case<'_>) -> String {
-    let median = say::time(usual_ns(case).unwrap_or(0.0));
+fn throughout(comparison: &Comparison<'_>) -> String {
+    let median = say::time(usual_ns(comparison).unwrap_or(0.0));
     format!(
         "requests took {median} (median) all the time; nothing changed within the recording, so it cannot tell whether that is \
          slow: --baseline RECORDING of a time when they were quick tells what is different"
@@ -126,13 +127,13 @@ fn throughout(case: &Case<'_>) -> String {
 }
 
 /// What was lost that could hide a slowdown or its cause.
-fn hidden(case: &Case<'_>, losses: &[LossNote]) -> Vec<String> {
+fn hidden(comparison: &Comparison<'_>, losses: &[LossNote]) -> Vec<String> {
     // The JVM's own events that are missing are refused by their name.
     let is_of_jfr = |note: &LossNote| note.source == "jfr" && !note.says.starts_with("JFR does not");
     let is_jvm = |note: &LossNote| note.kind == loss::REFUSED && (note.says.starts_with("jfr") || is_of_jfr(note));
     let matters = |note: &&LossNote| matches!(note.kind.as_str(), loss::CUT_OFF | loss::MISSING) || is_jvm(note);
     let mut hidden: Vec<String> = losses.iter().filter(matters).map(|note| note.says.clone()).collect();
-    let ended = case.recording().fact(subject::RECORDING, "ended_because").unwrap_or("");
+    let ended = comparison.recording().fact(subject::RECORDING, "ended_because").unwrap_or("");
     if hidden.is_empty() && ended == "killed" {
         hidden.push("the recorder was killed: what it had not written is missing".to_owned());
     }

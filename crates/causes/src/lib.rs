@@ -1,16 +1,16 @@
 //! Causes: who took the time.
 //!
 //! Each folder of `catalog/` is one cause and is found by the build script. A cause looks at the
-//! [`Case`] (the account of time with what was measured) and answers with a [`Finding`]: how well
+//! [`Comparison`] (the account of time with what was measured) and answers with a [`Finding`]: how well
 //! its own signature is seen, the measurements, and the thread time it claims. [`explain`] lets all
 //! causes look, hands out the time so that no nanosecond is counted twice, and makes verdicts.
 //! Causes do no input or output and know nothing of each other.
 
 mod attribution;
-mod case;
 mod cause;
 mod chains;
 mod changes;
+mod comparison;
 mod engine;
 pub mod explanation;
 mod headline;
@@ -21,8 +21,8 @@ mod summary;
 mod unexplained;
 mod worst;
 
-pub use case::{Case, Side};
-pub use cause::{Cause, Claim, Extent, Finding, Harm, Standing, ThreadTime};
+pub use cause::{Cause, Claim, Extent, Finding, Harm, Support, ThreadTime};
+pub use comparison::{Comparison, Period};
 pub use engine::{ExplainOptions, explain, explain_nothing, investigate};
 pub(crate) use explanation::Evidence;
 

@@ -2,10 +2,10 @@
 
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{loss, subject};
-use fathom_timeline::{BUCKET_NS, Cell, SignalKind, SlowInterval as Slow, Wait};
+use fathom_timeline::{BUCKET_NS, SignalKind, SlowInterval as Slow, ThreadState, Wait};
 
-use crate::case::{Case, major_version};
 use crate::catalog;
+use crate::comparison::{Comparison, major_version};
 use crate::explanation::{
     Baseline, CauseVerdict, Evidence, Explanation, Headline, HeadlineKind, IntervalCause, LossNote, RecordingSummary,
     SCHEMA, SlowInterval, Unexplained,
@@ -32,9 +32,9 @@ pub(crate) fn of_nothing(recording: &Recording) -> Explanation {
 }
 
 /// Identity and extent.
-pub(crate) fn recording(case: &Case<'_>) -> RecordingSummary {
-    let grid = case.view().grid;
-    RecordingSummary { from_ns: grid.start_ns, to_ns: grid.end_ns(), ..identity(case.recording()) }
+pub(crate) fn recording(comparison: &Comparison<'_>) -> RecordingSummary {
+    let grid = comparison.sources().grid;
+    RecordingSummary { from_ns: grid.start_ns, to_ns: grid.end_ns(), ..identity(comparison.recording()) }
 }
 
 fn identity(recording: &Recording) -> RecordingSummary {
@@ -90,12 +90,12 @@ fn sources(recording: &Recording) -> Vec<String> {
 }
 
 /// The slow stretches.
-pub(crate) fn slow(case: &Case<'_>, causes: Vec<Vec<IntervalCause>>) -> Vec<SlowInterval> {
-    let intervals = case.pain.intervals.iter().zip(causes);
+pub(crate) fn slow(comparison: &Comparison<'_>, causes: Vec<Vec<IntervalCause>>) -> Vec<SlowInterval> {
+    let intervals = comparison.slowdown.intervals.iter().zip(causes);
     intervals
         .map(|(slow, causes)| SlowInterval {
             causes,
-            worst: worst::of(case, slow),
+            worst: worst::of(comparison, slow),
             from_ns: slow.from_ns,
             to_ns: slow.to_ns,
             signal: slow.signal.name().to_owned(),
@@ -137,12 +137,12 @@ fn says(slow: &Slow) -> String {
 }
 
 /// What the slow time was compared with.
-pub(crate) fn baseline(case: &Case<'_>) -> Baseline {
-    let duration_ns = case.quiet.as_ref().map_or(0, |quiet| quiet.time.total_ns());
-    let (kind, says) = match (&case.quiet, &case.analysis.reference) {
-        _ if case.pain.intervals.is_empty() => ("none", "nothing was slow".to_owned()),
+pub(crate) fn baseline(comparison: &Comparison<'_>) -> Baseline {
+    let duration_ns = comparison.baseline.as_ref().map_or(0, |baseline| baseline.time.total_ns());
+    let (kind, says) = match (&comparison.baseline, &comparison.analysis.reference) {
+        _ if comparison.slowdown.intervals.is_empty() => ("none", "nothing was slow".to_owned()),
         (Some(_), Some(_)) => ("other_recording", format!("{} of the other recording", say::time(duration_ns as f64))),
-        (Some(_), None) => ("rest_of_recording", rest_of_recording(case, duration_ns)),
+        (Some(_), None) => ("rest_of_recording", rest_of_recording(comparison, duration_ns)),
         (None, _) => (
             "none",
             "no lost time at all, for want of quiet time; --baseline RECORDING gives a better answer".to_owned(),
@@ -152,10 +152,10 @@ pub(crate) fn baseline(case: &Case<'_>) -> Baseline {
 }
 
 /// `3 s of normal operation (7 s of start-up and transitions excluded)`.
-fn rest_of_recording(case: &Case<'_>, duration_ns: i64) -> String {
-    let grid = case.view().grid;
+fn rest_of_recording(comparison: &Comparison<'_>, duration_ns: i64) -> String {
+    let grid = comparison.sources().grid;
     let all_ns = grid.end_ns().saturating_sub(grid.start_ns);
-    let excluded_ns = all_ns - duration_ns - case.analysis.pain.time.total_ns();
+    let excluded_ns = all_ns - duration_ns - comparison.analysis.slowdown.time.total_ns();
     let excluded = match excluded_ns >= BUCKET_NS {
         true => format!(" ({} of start-up and transitions excluded)", say::time(excluded_ns as f64)),
         false => String::new(),
@@ -163,41 +163,48 @@ fn rest_of_recording(case: &Case<'_>, duration_ns: i64) -> String {
     format!("{} of normal operation{excluded}", say::time(duration_ns as f64))
 }
 
-/// Latency, CPU and stops, slow against quiet; over everything when nothing was slow.
-pub(crate) fn figures(case: &Case<'_>) -> Vec<Evidence> {
-    if case.pain.intervals.is_empty() {
-        return highest(case);
+/// Latency, CPU and stops, slow against baseline; over everything when nothing was slow.
+pub(crate) fn figures(comparison: &Comparison<'_>) -> Vec<Evidence> {
+    if comparison.slowdown.intervals.is_empty() {
+        return highest(comparison);
     }
-    let account = &case.analysis.account;
-    let slow: Vec<usize> = case.pain.slow_buckets().collect();
-    let quiet: Vec<usize> = case.pain.baseline_buckets().collect();
+    let account = &comparison.analysis.account;
+    let slow: Vec<usize> = comparison.slowdown.slow_buckets().collect();
+    let baseline: Vec<usize> = comparison.slowdown.baseline_buckets().collect();
     let mean = |row: &[f64], buckets: &[usize]| -> Option<f64> {
         (!buckets.is_empty()).then(|| buckets.iter().map(|index| row[*index]).sum::<f64>() / buckets.len() as f64)
     };
-    let both = |row: &[f64]| (mean(row, &slow).unwrap_or(0.0), mean(row, &quiet));
+    let both = |row: &[f64]| (mean(row, &slow).unwrap_or(0.0), mean(row, &baseline));
     let mut figures = Vec::new();
     if let Some(requests) = &account.requests {
         let p99 = |buckets: &[usize]| median(buckets.iter().filter_map(|index| requests.p99_ns[*index]).collect());
-        figures.push(case.evidence("request latency, p99", (p99(&slow).unwrap_or(0.0), p99(&quiet)), "ns", "spans"));
+        figures.push(comparison.evidence(
+            "request latency, p99",
+            (p99(&slow).unwrap_or(0.0), p99(&baseline)),
+            "ns",
+            "spans",
+        ));
     }
     if let Some(process) = &account.process_cpu_ns {
         let cores: Vec<f64> = process.iter().map(|ns| ns / BUCKET_NS as f64).collect();
-        figures.push(case.evidence("process CPU", both(&cores), "cores", "counters"));
+        figures.push(comparison.evidence("process CPU", both(&cores), "cores", "counters"));
     }
     let stopped: Vec<f64> =
-        account.sum(|cell| matches!(cell, Cell::Stopped(_))).iter().map(|ns| ns / BUCKET_NS as f64).collect();
-    figures.push(case.evidence("application stopped", both(&stopped), "ratio", "spans"));
+        account.sum(|state| matches!(state, ThreadState::Stopped(_))).iter().map(|ns| ns / BUCKET_NS as f64).collect();
+    figures.push(comparison.evidence("application stopped", both(&stopped), "ratio", "spans"));
     figures
 }
 
 /// The signals with their highest values, for a recording in which nothing was slow.
-fn highest(case: &Case<'_>) -> Vec<Evidence> {
-    let grid = case.view().grid;
-    let account = &case.analysis.account;
-    let most = |select: fn(Cell) -> bool| account.sum(select).into_iter().fold(0.0, f64::max) / BUCKET_NS as f64;
-    let has_stops = case.has_collections() || case.is_recorded("jdk.SafepointBegin") || !account.stops.is_empty();
-    let has_locks = case.is_recorded("jdk.JavaMonitorEnter") || account.cells.contains_key(&Cell::Blocked(Wait::Lock));
-    let has_collectors = account.cells.keys().any(|cell| matches!(cell, Cell::Collector(_)));
+fn highest(comparison: &Comparison<'_>) -> Vec<Evidence> {
+    let grid = comparison.sources().grid;
+    let account = &comparison.analysis.account;
+    let most = |select: fn(ThreadState) -> bool| account.sum(select).into_iter().fold(0.0, f64::max) / BUCKET_NS as f64;
+    let has_stops =
+        comparison.has_collections() || comparison.is_recorded("jdk.SafepointBegin") || !account.stops.is_empty();
+    let has_locks = comparison.is_recorded("jdk.JavaMonitorEnter")
+        || account.states.contains_key(&ThreadState::Blocked(Wait::Lock));
+    let has_collectors = account.states.keys().any(|state| matches!(state, ThreadState::Collector(_)));
     // What nobody measured is no zero.
     let figure = |(kind, value): &(SignalKind, f64)| {
         let value = *value;
@@ -212,15 +219,15 @@ fn highest(case: &Case<'_>) -> Vec<Evidence> {
         // A signal leaves out what is a small part of all; as a figure it counts.
         let value = match kind {
             SignalKind::Stopped => value * BUCKET_NS as f64,
-            SignalKind::Locks => most(|cell| cell == Cell::Blocked(Wait::Lock)),
-            SignalKind::Collecting => most(|cell| matches!(cell, Cell::Collector(_))),
+            SignalKind::Locks => most(|state| state == ThreadState::Blocked(Wait::Lock)),
+            SignalKind::Collecting => most(|state| matches!(state, ThreadState::Collector(_))),
             _ => value,
         };
         let (says, unit) = (says.to_owned(), unit.to_owned());
         let (from_ns, to_ns) = (grid.start_ns, grid.end_ns());
         Some(Evidence { says, unit, value, table: "account".to_owned(), from_ns, to_ns, ..Evidence::default() })
     };
-    case.pain.highest.iter().filter_map(figure).collect()
+    comparison.slowdown.highest.iter().filter_map(figure).collect()
 }
 
 /// What is missing from the recording; losses of one kind from one source that differ in their

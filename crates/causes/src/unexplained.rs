@@ -6,7 +6,7 @@ use fathom_evidence::StackId;
 use fathom_evidence::kinds::event;
 
 use crate::attribution::Left;
-use crate::case::{Case, Side};
+use crate::comparison::{Comparison, Period};
 use crate::engine::MATERIAL_THREADS;
 use crate::explanation::{StackShare, Unexplained};
 use crate::say;
@@ -18,57 +18,57 @@ const STACKS: usize = 3;
 const DEPTH: usize = 12;
 
 /// Describes what is left of the lost time.
-pub(crate) fn of(case: &Case<'_>, left: &Left, share: f64, lost_ns: f64) -> Unexplained {
-    let slow_ns = case.excess().slow_ns;
+pub(crate) fn of(comparison: &Comparison<'_>, left: &Left, share: f64, lost_ns: f64) -> Unexplained {
+    let slow_ns = comparison.excess().slow_ns;
     let hardly = left.by_cell.values().sum::<f64>() < MATERIAL_THREADS * slow_ns;
     let biggest = left.by_cell.iter().filter(|(_, ns)| **ns > 0.0).max_by(|a, b| a.1.total_cmp(b.1));
     let says = match biggest {
-        _ if !case.is_slow() => String::new(),
+        _ if !comparison.is_slow() => String::new(),
         _ if hardly && share > 0.0 => {
             "nothing that was recorded increased during the slow period; the cause is probably in something that was not recorded"
                 .to_owned()
         }
-        Some((cell, ns)) if slow_ns > 0.0 => {
-            format!("biggest part: {cell}, +{} threads on average", say::number(ns / slow_ns))
+        Some((state, ns)) if slow_ns > 0.0 => {
+            format!("biggest part: {state}, +{} threads on average", say::number(ns / slow_ns))
         }
         _ => String::new(),
     };
     let shows_stacks = share > 0.0 && !hardly;
-    let mut stacks = if shows_stacks { waiting(case, left, lost_ns) } else { Vec::new() };
-    stacks.extend(if shows_stacks { hottest(case) } else { Vec::new() });
+    let mut stacks = if shows_stacks { waiting(comparison, left, lost_ns) } else { Vec::new() };
+    stacks.extend(if shows_stacks { hottest(comparison) } else { Vec::new() });
     Unexplained { share, says, stacks }
 }
 
 /// The stacks below which threads waited for what nobody explains, with their part of the lost time.
-fn waiting(case: &Case<'_>, left: &Left, lost_ns: f64) -> Vec<StackShare> {
+fn waiting(comparison: &Comparison<'_>, left: &Left, lost_ns: f64) -> Vec<StackShare> {
     let known = left.by_stack.iter().filter(|((_, stack), ns)| *stack != StackId(0) && **ns > 0.0);
     let mut most: Vec<(StackId, f64)> = known.map(|((_, stack), ns)| (*stack, *ns)).collect();
     most.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     let share = |ns: f64| ns / lost_ns.max(1.0);
     let worth = most.into_iter().filter(|(_, ns)| share(*ns) >= 0.02).take(STACKS);
-    worth.map(|(stack, ns)| StackShare { stack: case.stack_text(stack, DEPTH), share: share(ns) }).collect()
+    worth.map(|(stack, ns)| StackShare { stack: comparison.stack_text(stack, DEPTH), share: share(ns) }).collect()
 }
 
 /// The stacks of the application that run more than before, with their share of the samples.
-fn hottest(case: &Case<'_>) -> Vec<StackShare> {
-    let slow = weights(&case.slow);
-    let quiet = case.quiet_here().map(weights).unwrap_or_default();
+fn hottest(comparison: &Comparison<'_>) -> Vec<StackShare> {
+    let slow = weights(&comparison.slow);
+    let baseline = comparison.baseline_here().map(weights).unwrap_or_default();
     let total: f64 = slow.values().sum();
     let mut grown: Vec<(StackId, f64, f64)> = slow
         .into_iter()
-        .map(|(stack, weight)| (stack, weight / total, weight - quiet.get(&stack).copied().unwrap_or(0.0)))
+        .map(|(stack, weight)| (stack, weight / total, weight - baseline.get(&stack).copied().unwrap_or(0.0)))
         .filter(|(_, share, growth)| *growth > 0.0 && *share > 0.0)
         .collect();
     grown.sort_by(|a, b| b.2.total_cmp(&a.2).then(a.0.cmp(&b.0)));
     let shown = grown.into_iter().take(STACKS);
-    shown.map(|(stack, share, _)| StackShare { stack: case.stack_text(stack, DEPTH), share }).collect()
+    shown.map(|(stack, share, _)| StackShare { stack: comparison.stack_text(stack, DEPTH), share }).collect()
 }
 
 /// Samples of each stack of the application, per second.
-fn weights(side: &Side<'_>) -> BTreeMap<StackId, f64> {
+fn weights(side: &Period<'_>) -> BTreeMap<StackId, f64> {
     let mut counts: BTreeMap<StackId, f64> = BTreeMap::new();
     for event in [event::CPU, event::EXECUTION] {
-        let samples = side.samples(event).filter(|sample| side.view.is_application(sample.tid));
+        let samples = side.samples(event).filter(|sample| side.sources.is_application(sample.tid));
         samples.for_each(|sample| *counts.entry(sample.stack_id).or_default() += 1.0 / side.seconds());
         if !counts.is_empty() {
             break;

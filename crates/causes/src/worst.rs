@@ -2,41 +2,42 @@
 
 use fathom_evidence::detail::{PageFault, from_text};
 use fathom_evidence::kinds::span;
-use fathom_timeline::{Cell, Segment, SlowInterval, Stop, Wait, telling_frame};
+use fathom_timeline::{Segment, SlowInterval, Stop, ThreadState, Wait, telling_frame};
 
-use crate::case::Case;
+use crate::comparison::Comparison;
 use crate::say;
 
 /// A stall shorter than this does not stand out, in ns.
 const STANDS_OUT_NS: i64 = 50_000_000;
 
 /// `281 ms at 06:20:43.600 on lbm-receiver: waiting for pages of memory, first call of rare_function_7 from Java_Mds+0x86`.
-pub(crate) fn of(case: &Case<'_>, interval: &SlowInterval) -> String {
+pub(crate) fn of(comparison: &Comparison<'_>, interval: &SlowInterval) -> String {
     let is_in = |from: i64, to: i64| from < interval.to_ns && to > interval.from_ns;
-    let stops = case.slow_stops().filter(|stop| is_in(stop.from_ns, stop.to_ns));
+    let stops = comparison.slow_stops().filter(|stop| is_in(stop.from_ns, stop.to_ns));
     let stop = stops.max_by_key(|stop| stop.duration_ns());
-    let waits = case.slow_waits().filter(|(_, segment, _)| is_in(segment.from_ns, segment.to_ns) && is_told(segment));
+    let waits =
+        comparison.slow_waits().filter(|(_, segment, _)| is_in(segment.from_ns, segment.to_ns) && is_told(segment));
     let wait = waits.max_by_key(|(_, segment, _)| segment.length_ns());
     let stopped_ns = stop.map_or(0, |stop| stop.duration_ns());
     match wait.filter(|(_, segment, _)| segment.length_ns() > stopped_ns) {
-        Some((tid, segment, _)) => of_wait(case, tid, segment),
-        None => {
-            stop.map_or_else(String::new, |stop| told(case, stop.from_ns, stop.duration_ns(), "", &of_stop(stop.stop)))
-        }
+        Some((tid, segment, _)) => of_wait(comparison, tid, segment),
+        None => stop.map_or_else(String::new, |stop| {
+            told(comparison, stop.from_ns, stop.duration_ns(), "", &of_stop(stop.stop))
+        }),
     }
 }
 
 /// A wait that cannot be told from idleness, or for a result that takes as long as it takes, is no stall.
 fn is_told(segment: &Segment) -> bool {
-    !matches!(segment.state, Cell::Blocked(Wait::Unnamed | Wait::Task))
+    !matches!(segment.state, ThreadState::Blocked(Wait::Unnamed | Wait::Task))
 }
 
 fn of_stop(stop: Stop) -> String {
-    Cell::Stopped(stop).to_string()
+    ThreadState::Stopped(stop).to_string()
 }
 
-fn of_wait(case: &Case<'_>, tid: i64, segment: &Segment) -> String {
-    let recording = case.recording();
+fn of_wait(comparison: &Comparison<'_>, tid: i64, segment: &Segment) -> String {
+    let recording = comparison.recording();
     let mut what = segment.state.to_string();
     if let Some(row) = segment.row {
         let wait = recording.spans.row(row as usize);
@@ -51,7 +52,7 @@ fn of_wait(case: &Case<'_>, tid: i64, segment: &Segment) -> String {
             None => {}
         }
     }
-    told(case, segment.from_ns, segment.length_ns(), case.thread_name(tid), &what)
+    told(comparison, segment.from_ns, segment.length_ns(), comparison.thread_name(tid), &what)
 }
 
 fn binding(fault: &PageFault) -> String {
@@ -60,11 +61,11 @@ fn binding(fault: &PageFault) -> String {
     format!(", first call of {function}{from}")
 }
 
-fn told(case: &Case<'_>, from_ns: i64, length_ns: i64, thread: &str, what: &str) -> String {
+fn told(comparison: &Comparison<'_>, from_ns: i64, length_ns: i64, thread: &str, what: &str) -> String {
     if length_ns < STANDS_OUT_NS {
         return String::new();
     }
-    let at_s = from_ns.saturating_sub(case.view().grid.start_ns) as f64 / 1e9;
+    let at_s = from_ns.saturating_sub(comparison.sources().grid.start_ns) as f64 / 1e9;
     let on = if thread.is_empty() { String::new() } else { format!(" on {thread}") };
     format!("{} at second {at_s:.1}{on}: {what}", say::time(length_ns as f64))
 }

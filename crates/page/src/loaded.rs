@@ -162,14 +162,14 @@ fn prepare(recording: &Recording, about: &About) -> Prepared {
     let Some((analysis, explanation)) = investigate(recording, &ExplainOptions { slow: about.slow, baseline }) else {
         return nothing(recording, extent.unwrap_or_default());
     };
-    let grid = analysis.view.grid;
+    let grid = analysis.sources.grid;
     let accounted = (grid.start_ns, grid.end_ns());
     let axis = Axis::new(accounted, extent.unwrap_or(accounted));
-    let threads = Threads::new(recording, Some(&analysis.view));
+    let threads = Threads::new(recording, Some(&analysis.sources));
     let (quiet, quiet_of_other) = quiet(&analysis, &axis);
     Prepared {
         explanation,
-        spans: Spans::new(&analysis.view),
+        spans: Spans::new(&analysis.sources),
         lanes: lanes::lanes(&analysis, &axis, &threads),
         cover: Cover::new(&analysis, &axis, &threads),
         axis,
@@ -198,7 +198,7 @@ type Ranges = Vec<Range>;
 /// The quiet time in this recording, and in the other one.
 fn quiet(analysis: &Analysis<'_>, axis: &Axis) -> (Ranges, Ranges) {
     let relative = |time: Intervals, axis: &Axis| time.iter().map(|(from, to)| (axis.at(from), axis.at(to))).collect();
-    match (&analysis.reference, analysis.quiet_time(&analysis.pain)) {
+    match (&analysis.reference, analysis.baseline_time(&analysis.slowdown)) {
         (_, None) => (Vec::new(), Vec::new()),
         (None, Some((_, time))) => (relative(time, axis), Vec::new()),
         (Some(reference), Some((view, time))) => {

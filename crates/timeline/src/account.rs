@@ -5,15 +5,15 @@ use std::ops::Range;
 
 use fathom_evidence::kinds::span;
 
-use crate::cells::{Cell, Wait};
 use crate::cpu;
 use crate::grid::{BUCKET_NS, Grid};
 use crate::intervals::Intervals;
 use crate::partition::{Partition, Segment};
 use crate::requests::{Lateness, Requests};
+use crate::sources::Sources;
 use crate::startup::{self, Startup};
+use crate::states::{ThreadState, Wait};
 use crate::stops::{self, StopSpan};
-use crate::view::View;
 
 /// What the threads did, bucket by bucket.
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ pub struct Account {
     pub grid: Grid,
     /// Thread time in ns per bucket: sums of the partition, and amounts of which no more is known. Stops count once here,
     /// however many threads they stopped.
-    pub cells: BTreeMap<Cell, Vec<f64>>,
+    pub states: BTreeMap<ThreadState, Vec<f64>>,
     /// What each thread did when.
     pub partition: Partition,
     /// Every stop: disjoint, ascending.
@@ -58,92 +58,97 @@ pub struct Account {
 
 impl Account {
     /// The waits of the application's threads: what the account's waiting is the sum of.
-    pub fn waits<'v>(&'v self, view: &'v View<'_>) -> impl Iterator<Item = (i64, &'v Segment)> + 'v {
-        let own = self.partition.told().filter(|(tid, _)| view.is_application(*tid));
-        own.flat_map(|(tid, told)| told.iter().map(move |segment| (tid, segment)))
-            .filter(|(_, segment)| matches!(segment.state, Cell::Blocked(_)))
+    pub fn waits<'v>(&'v self, sources: &'v Sources<'_>) -> impl Iterator<Item = (i64, &'v Segment)> + 'v {
+        let own = self.partition.recorded().filter(|(tid, _)| sources.is_application(*tid));
+        own.flat_map(|(tid, recorded)| recorded.iter().map(move |segment| (tid, segment)))
+            .filter(|(_, segment)| matches!(segment.state, ThreadState::Blocked(_)))
     }
 
-    /// Makes the account of everything in the view.
-    pub fn new(view: &View<'_>) -> Account {
-        let grid = view.grid;
-        let stops = stops::disjoint(stops::find(view));
+    /// Makes the account of all its sources.
+    pub fn new(sources: &Sources<'_>) -> Account {
+        let grid = sources.grid;
+        let stops = stops::disjoint(stops::find(sources));
         let stopped = Intervals::union(stops.iter().map(|stop| (stop.from_ns, stop.to_ns)).collect());
-        let partition = Partition::new(view, &stops);
-        let mut cells = BTreeMap::new();
-        let mut add = |cell: Cell, from_ns: i64, to_ns: i64| {
-            let row: &mut Vec<f64> = cells.entry(cell).or_insert_with(|| grid.zeros());
+        let partition = Partition::new(sources, &stops);
+        let mut states = BTreeMap::new();
+        let mut add = |state: ThreadState, from_ns: i64, to_ns: i64| {
+            let row: &mut Vec<f64> = states.entry(state).or_insert_with(|| grid.zeros());
             grid.spread(row, from_ns, to_ns, to_ns.saturating_sub(from_ns) as f64);
         };
-        stops.iter().for_each(|stop| add(Cell::Stopped(stop.stop), stop.from_ns, stop.to_ns));
-        for (tid, told) in partition.told().filter(|(tid, _)| view.is_application(*tid)) {
+        stops.iter().for_each(|stop| add(ThreadState::Stopped(stop.stop), stop.from_ns, stop.to_ns));
+        for (tid, recorded) in partition.recorded().filter(|(tid, _)| sources.is_application(*tid)) {
             debug_assert!(tid != 0, "the process is no thread");
-            let waits = told.iter().filter(|segment| matches!(segment.state, Cell::Blocked(_)));
+            let waits = recorded.iter().filter(|segment| matches!(segment.state, ThreadState::Blocked(_)));
             waits.for_each(|wait| add(wait.state, wait.from_ns, wait.to_ns));
         }
-        let cpu = cpu::of(view);
-        cells.extend(cpu.cells);
-        cells.extend(cpu::runnable(view).map(|row| (Cell::Runnable, row)));
-        let running = sum_of(grid, &cells, |cell| matches!(cell, Cell::Running(_)));
-        cells.extend(cpu::stolen(view, &running).map(|row| (Cell::Stolen, row)));
-        let startup = startup::find(view, cells.get(&Cell::Compiler));
-        let requests = Requests::of(view);
-        let idle = idle(grid, requests.as_ref(), &cells);
+        let cpu = cpu::of(sources);
+        states.extend(cpu.states);
+        states.extend(cpu::runnable(sources).map(|row| (ThreadState::Runnable, row)));
+        let running = sum_of(grid, &states, |state| matches!(state, ThreadState::Running(_)));
+        states.extend(cpu::stolen(sources, &running).map(|row| (ThreadState::Stolen, row)));
+        let startup = startup::find(sources, states.get(&ThreadState::Compiler));
+        let requests = Requests::of(sources);
+        let idle = idle(grid, requests.as_ref(), &states);
         Account {
             grid,
-            cells,
+            states,
             partition,
             stops,
             stopped,
             process_cpu_ns: cpu.process_ns,
             machine_ratio: cpu.machine_ratio,
-            threads: view.recording.threads.iter().filter(|(tid, _)| *tid != 0 && view.is_application(*tid)).count(),
-            cpus: view.cpus(),
+            threads: sources
+                .recording
+                .threads
+                .iter()
+                .filter(|(tid, _)| *tid != 0 && sources.is_application(*tid))
+                .count(),
+            cpus: sources.cpus(),
             idle,
             requests,
             lateness: None,
-            observed: view.observed(),
-            recorded: view.recorded(),
-            disturbed: disturbed(view),
-            files_are_observed: view.spans(span::SYSTEM_CALL).len() > 0,
+            observed: sources.observed(),
+            recorded: sources.recorded(),
+            disturbed: disturbed(sources),
+            files_are_observed: sources.spans(span::SYSTEM_CALL).len() > 0,
             startup,
         }
     }
 
     /// The buckets for which a kind of time is known: what only the kernel sees is known while
     /// somebody looked, everything else for as long as the JVM kept it.
-    pub(crate) fn known(&self, cell: Cell) -> Range<usize> {
-        let is_observed = match cell {
-            Cell::Runnable | Cell::Stolen | Cell::Blocked(Wait::PageFault) => true,
-            Cell::Blocked(Wait::File) => self.files_are_observed,
+    pub(crate) fn known(&self, state: ThreadState) -> Range<usize> {
+        let is_observed = match state {
+            ThreadState::Runnable | ThreadState::Stolen | ThreadState::Blocked(Wait::PageFault) => true,
+            ThreadState::Blocked(Wait::File) => self.files_are_observed,
             _ => false,
         };
         if is_observed { self.observed.clone() } else { self.recorded.clone() }
     }
 
-    /// Thread time of the cells that `select` chooses, per bucket, in ns.
-    pub fn sum(&self, select: impl Fn(Cell) -> bool) -> Vec<f64> {
-        sum_of(self.grid, &self.cells, select)
+    /// Thread time of the states that `select` chooses, per bucket, in ns.
+    pub fn sum(&self, select: impl Fn(ThreadState) -> bool) -> Vec<f64> {
+        sum_of(self.grid, &self.states, select)
     }
 
     /// How many threads of the application were at work at once, on average over some buckets
     /// and outside stops; at least one. A stop costs each of them its length.
     pub fn concurrency(&self, buckets: impl Iterator<Item = usize> + Clone) -> f64 {
         let total = |row: &[f64]| buckets.clone().map(|index| row[index]).sum::<f64>();
-        let busy = total(&self.sum(|cell| match cell {
-            Cell::Running(_) | Cell::Runnable | Cell::Stolen => true,
-            Cell::Blocked(wait) => wait != Wait::Unnamed,
+        let busy = total(&self.sum(|state| match state {
+            ThreadState::Running(_) | ThreadState::Runnable | ThreadState::Stolen => true,
+            ThreadState::Blocked(wait) => wait != Wait::Unnamed,
             _ => false,
         }));
-        let stopped = total(&self.sum(|cell| matches!(cell, Cell::Stopped(_))));
+        let stopped = total(&self.sum(|state| matches!(state, ThreadState::Stopped(_))));
         let length = buckets.clone().count() as f64 * BUCKET_NS as f64;
         (busy / (length - stopped).max(length / 20.0)).max(1.0)
     }
 }
 
-fn sum_of(grid: Grid, cells: &BTreeMap<Cell, Vec<f64>>, select: impl Fn(Cell) -> bool) -> Vec<f64> {
+fn sum_of(grid: Grid, states: &BTreeMap<ThreadState, Vec<f64>>, select: impl Fn(ThreadState) -> bool) -> Vec<f64> {
     let mut sum = grid.zeros();
-    for row in cells.iter().filter(|(cell, _)| select(**cell)).map(|(_, row)| row) {
+    for row in states.iter().filter(|(state, _)| select(**state)).map(|(_, row)| row) {
         sum.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
     }
     sum
@@ -151,12 +156,12 @@ fn sum_of(grid: Grid, cells: &BTreeMap<Cell, Vec<f64>>, select: impl Fn(Cell) ->
 
 /// Where a program does less than a fiftieth of what it does when it is busy (in the tenth busiest second) it is idle: no request
 /// comes, or, where those are not known, hardly any code runs.
-fn idle(grid: Grid, requests: Option<&Requests>, cells: &BTreeMap<Cell, Vec<f64>>) -> Vec<bool> {
+fn idle(grid: Grid, requests: Option<&Requests>, states: &BTreeMap<ThreadState, Vec<f64>>) -> Vec<bool> {
     const PART: f64 = 0.02;
     const BUSIEST: usize = 10;
     let work = match requests {
         Some(requests) => requests.count.clone(),
-        None => sum_of(grid, cells, |cell| matches!(cell, Cell::Running(_))),
+        None => sum_of(grid, states, |state| matches!(state, ThreadState::Running(_))),
     };
     let mut sorted = work.clone();
     sorted.sort_unstable_by(|a, b| b.total_cmp(a));
@@ -164,12 +169,12 @@ fn idle(grid: Grid, requests: Option<&Requests>, cells: &BTreeMap<Cell, Vec<f64>
     work.iter().map(|work| *work < PART * busy).collect()
 }
 
-fn disturbed(view: &View<'_>) -> Vec<bool> {
-    let mut disturbed = vec![false; view.grid.len];
-    for action in view.spans(span::OWN_ACTION) {
+fn disturbed(sources: &Sources<'_>) -> Vec<bool> {
+    let mut disturbed = vec![false; sources.grid.len];
+    for action in sources.spans(span::OWN_ACTION) {
         let end = action.end_ns();
-        let first = view.grid.bucket_of(action.time_ns);
-        let last = view.grid.bucket_of(end).or(first.map(|_| view.grid.len - 1));
+        let first = sources.grid.bucket_of(action.time_ns);
+        let last = sources.grid.bucket_of(end).or(first.map(|_| sources.grid.len - 1));
         if let (Some(first), Some(last)) = (first, last) {
             disturbed[first..=last].fill(true);
         }

@@ -6,8 +6,8 @@ use fathom_evidence::detail::{Gc, from_text};
 use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::tables::Span;
 
-use crate::cells::{Collection, Origin, Scope};
-use crate::view::View;
+use crate::sources::Sources;
+use crate::states::{Collection, Origin, Scope};
 
 /// Why each collection was started.
 pub(crate) struct Causes {
@@ -19,11 +19,11 @@ pub(crate) struct Causes {
 
 impl Causes {
     /// Reads them from everything that has both.
-    pub(crate) fn of(view: &View<'_>) -> Causes {
+    pub(crate) fn of(sources: &Sources<'_>) -> Causes {
         let mut causes = HashMap::new();
         for kind in [span::GC, span::GC_PAUSE] {
-            for gc in view.spans(kind) {
-                let detail: Gc = from_text(view.recording.text(gc.detail));
+            for gc in sources.spans(kind) {
+                let detail: Gc = from_text(sources.recording.text(gc.detail));
                 if let (Some(id), Some(cause)) = (detail.gc_id, &detail.cause) {
                     causes.insert(id, Origin::of_cause(cause));
                 }
@@ -34,13 +34,13 @@ impl Causes {
         for (id, origin) in starts {
             causes.entry(id.saturating_add(1)).or_insert(origin);
         }
-        Causes { by_id: causes, by_clock: by_clock(&unexplained_full(view)) }
+        Causes { by_id: causes, by_clock: by_clock(&unexplained_full(sources)) }
     }
 
     /// What the collection is that a pause or phase belongs to.
-    pub(crate) fn collection(&self, view: &View<'_>, part: &Span) -> Collection {
-        let detail: Gc = from_text(view.recording.text(part.detail));
-        let name = view.recording.text(part.name);
+    pub(crate) fn collection(&self, sources: &Sources<'_>, part: &Span) -> Collection {
+        let detail: Gc = from_text(sources.recording.text(part.detail));
+        let name = sources.recording.text(part.name);
         let by_id = || detail.gc_id.and_then(|id| self.by_id.get(&id)).copied();
         let by_clock = || self.by_clock.contains(&part.time_ns).then_some(Origin::Explicit);
         let own = detail.cause.as_deref().map(Origin::of_cause);
@@ -50,13 +50,14 @@ impl Causes {
 }
 
 /// Full collections of which nothing says why, and which the heap did not need: JDK 6 and 7 print no cause. In order.
-fn unexplained_full(view: &View<'_>) -> Vec<(i64, i64)> {
+fn unexplained_full(sources: &Sources<'_>) -> Vec<(i64, i64)> {
     let is_unexplained = |pause: &Span| {
-        let detail: Gc = from_text(view.recording.text(pause.detail));
-        let is_full = scope_of(detail.scope.as_deref().unwrap_or(""), view.recording.text(pause.name)) == Scope::Full;
+        let detail: Gc = from_text(sources.recording.text(pause.detail));
+        let is_full =
+            scope_of(detail.scope.as_deref().unwrap_or(""), sources.recording.text(pause.name)) == Scope::Full;
         is_full && detail.cause.is_none() && had_room(&detail)
     };
-    view.spans(span::GC_PAUSE).filter(is_unexplained).map(|pause| (pause.time_ns, pause.end_ns())).collect()
+    sources.spans(span::GC_PAUSE).filter(is_unexplained).map(|pause| (pause.time_ns, pause.end_ns())).collect()
 }
 
 /// Whether there was plenty of room when a collection began.
@@ -108,9 +109,9 @@ pub(crate) struct PauseCpu {
 
 impl PauseCpu {
     /// Reads what there is.
-    pub(crate) fn of(view: &View<'_>) -> PauseCpu {
+    pub(crate) fn of(sources: &Sources<'_>) -> PauseCpu {
         let mut sums: BTreeMap<i64, f64> = BTreeMap::new();
-        for series in view.counters(counter::GC_CPU_NS).into_values() {
+        for series in sources.counters(counter::GC_CPU_NS).into_values() {
             for (time, ns) in series.0 {
                 *sums.entry(time).or_default() += ns;
             }
@@ -119,8 +120,8 @@ impl PauseCpu {
     }
 
     /// CPU time of all the collector's threads in one pause, in ns, if it is known.
-    pub(crate) fn ns(&self, view: &View<'_>, pause: &Span) -> Option<f64> {
-        let detail: Gc = from_text(view.recording.text(pause.detail));
+    pub(crate) fn ns(&self, sources: &Sources<'_>, pause: &Span) -> Option<f64> {
+        let detail: Gc = from_text(sources.recording.text(pause.detail));
         let own = detail.user_ns.map(|user| user.saturating_add(detail.system_ns.unwrap_or(0)) as f64);
         own.or_else(|| {
             let end = pause.end_ns().saturating_add(REPORT_DELAY_NS);

@@ -9,35 +9,35 @@ use std::ops::Range;
 use fathom_evidence::StackId;
 use fathom_evidence::kinds::{counter, event, role, span};
 
-use crate::cells::{Cell, Collection, Layer, Origin, Scope};
 use crate::collections::{Causes, PauseCpu};
 use crate::grid::{BUCKET_NS, Grid};
 use crate::intervals::Intervals;
-use crate::view::{Series, View};
+use crate::sources::{Series, Sources};
+use crate::states::{Collection, Layer, Origin, Scope, ThreadState};
 
 /// Readings further apart than this say too little about a second, in ns.
 const DENSE_NS: i64 = 2_500_000_000;
 
-/// CPU time by cell.
+/// CPU time by state.
 pub(crate) struct Cpu {
-    pub(crate) cells: BTreeMap<Cell, Vec<f64>>,
+    pub(crate) states: BTreeMap<ThreadState, Vec<f64>>,
     pub(crate) process_ns: Option<Vec<f64>>,
     pub(crate) machine_ratio: Option<Vec<f64>>,
 }
 
 /// Makes the account of CPU time.
-pub(crate) fn of(view: &View<'_>) -> Cpu {
-    let grid = view.grid;
-    let seen = Seen::new(view);
-    let threads = Threads::of(view);
-    let process_ns = process(view, &threads);
-    let compiler = compiler(view, &threads, &seen);
-    let mut cells = collector(view);
+pub(crate) fn of(sources: &Sources<'_>) -> Cpu {
+    let grid = sources.grid;
+    let seen = Seen::new(sources);
+    let threads = Threads::of(sources);
+    let process_ns = process(sources, &threads);
+    let compiler = compiler(sources, &threads, &seen);
+    let mut states = collector(sources);
     if let Some((measured, known)) = threads.role(role::GC) {
-        fit(grid, &mut cells, &measured[..known.end], known.start);
+        fit(grid, &mut states, &measured[..known.end], known.start);
     }
     let mut known = compiler.clone();
-    for row in cells.values() {
+    for row in states.values() {
         add(&mut known, row, 1.0);
     }
     let running = match &process_ns {
@@ -46,12 +46,12 @@ pub(crate) fn of(view: &View<'_>) -> Cpu {
     };
     let (application, vm) = split_vm(running, &threads);
     for (layer, row) in seen.split(grid, &application) {
-        cells.insert(Cell::Running(layer), row);
+        states.insert(ThreadState::Running(layer), row);
     }
-    cells.insert(Cell::Compiler, compiler);
-    cells.insert(Cell::Vm, vm);
-    cells.retain(|_, row| row.iter().any(|value| *value > 0.0));
-    Cpu { cells, process_ns, machine_ratio: machine(view) }
+    states.insert(ThreadState::Compiler, compiler);
+    states.insert(ThreadState::Vm, vm);
+    states.retain(|_, row| row.iter().any(|value| *value > 0.0));
+    Cpu { states, process_ns, machine_ratio: machine(sources) }
 }
 
 fn add(sum: &mut [f64], row: &[f64], factor: f64) {
@@ -79,35 +79,35 @@ fn typical_step(series: &Series) -> i64 {
 }
 
 /// CPU of the whole process: as the JVM reads it, or the sum over the threads that were looked at.
-fn process(view: &View<'_>, threads: &Threads) -> Option<Vec<f64>> {
-    let counters = view.counters(counter::CPU_PROCESS_RATIO);
-    let mut row = view.grid.zeros();
-    let Some(cpus) = view.cpus().filter(|_| !counters.is_empty()) else {
-        let is_counted = !threads.by_role.is_empty() && !view.counters(counter::THREAD_CPU_NS).is_empty();
+fn process(sources: &Sources<'_>, threads: &Threads) -> Option<Vec<f64>> {
+    let counters = sources.counters(counter::CPU_PROCESS_RATIO);
+    let mut row = sources.grid.zeros();
+    let Some(cpus) = sources.cpus().filter(|_| !counters.is_empty()) else {
+        let is_counted = !threads.by_role.is_empty() && !sources.counters(counter::THREAD_CPU_NS).is_empty();
         threads.by_role.values().for_each(|role| add(&mut row, role, 1.0));
         return is_counted.then_some(row);
     };
-    counters.values().for_each(|series| spread_averages(view.grid, series, cpus, &mut row));
+    counters.values().for_each(|series| spread_averages(sources.grid, series, cpus, &mut row));
     Some(row)
 }
 
 /// Use of the machine's CPUs: as the JVM reads it, or as the kernel counts it.
-fn machine(view: &View<'_>) -> Option<Vec<f64>> {
-    let counters = view.counters(counter::CPU_MACHINE_RATIO);
-    let Some(series) = counters.values().next() else { return machine_counted(view) };
-    let mut row = view.grid.zeros();
-    spread_averages(view.grid, series, 1.0 / BUCKET_NS as f64, &mut row);
+fn machine(sources: &Sources<'_>) -> Option<Vec<f64>> {
+    let counters = sources.counters(counter::CPU_MACHINE_RATIO);
+    let Some(series) = counters.values().next() else { return machine_counted(sources) };
+    let mut row = sources.grid.zeros();
+    spread_averages(sources.grid, series, 1.0 / BUCKET_NS as f64, &mut row);
     Some(row)
 }
 
 /// CPU time of the machine in the modes that `select` chooses, as the kernel counts it. What guests use
 /// stands under `user` as well and is left out.
-fn in_modes(view: &View<'_>, select: impl Fn(&str) -> bool) -> Vec<f64> {
-    let mut row = view.grid.zeros();
-    for ((mode, _), series) in view.counters(counter::MACHINE_CPU_NS) {
-        let mode = view.recording.text(mode);
+fn in_modes(sources: &Sources<'_>, select: impl Fn(&str) -> bool) -> Vec<f64> {
+    let mut row = sources.grid.zeros();
+    for ((mode, _), series) in sources.counters(counter::MACHINE_CPU_NS) {
+        let mode = sources.recording.text(mode);
         if !mode.starts_with("guest") && select(mode) {
-            spread_rises(view.grid, &series, &mut row);
+            spread_rises(sources.grid, &series, &mut row);
         }
     }
     row
@@ -118,19 +118,19 @@ fn is_unused(mode: &str) -> bool {
     matches!(mode, "idle" | "iowait" | "steal")
 }
 
-fn machine_counted(view: &View<'_>) -> Option<Vec<f64>> {
-    let (all, used) = (in_modes(view, |_| true), in_modes(view, |mode| !is_unused(mode)));
+fn machine_counted(sources: &Sources<'_>) -> Option<Vec<f64>> {
+    let (all, used) = (in_modes(sources, |_| true), in_modes(sources, |mode| !is_unused(mode)));
     let ratios = used.iter().zip(&all).map(|(used, all)| if *all > 0.0 { used / all } else { 0.0 });
     all.iter().any(|ns| *ns > 0.0).then(|| ratios.collect())
 }
 
 /// Time that the hypervisor took from CPUs while the application had them: the stolen time in the
 /// part that the application has of what the CPUs did. `None` where the kernel's count was not read.
-pub(crate) fn stolen(view: &View<'_>, application_ns: &[f64]) -> Option<Vec<f64>> {
-    if view.counters(counter::MACHINE_CPU_NS).is_empty() {
+pub(crate) fn stolen(sources: &Sources<'_>, application_ns: &[f64]) -> Option<Vec<f64>> {
+    if sources.counters(counter::MACHINE_CPU_NS).is_empty() {
         return None;
     }
-    let (stolen, used) = (in_modes(view, |mode| mode == "steal"), in_modes(view, |mode| !is_unused(mode)));
+    let (stolen, used) = (in_modes(sources, |mode| mode == "steal"), in_modes(sources, |mode| !is_unused(mode)));
     let parts = stolen.iter().zip(&used).zip(application_ns);
     let share = |used: f64, own: f64| if used > 0.0 { (own / used).min(1.0) } else { 0.0 };
     Some(parts.map(|((stolen, used), own)| stolen * share(*used, *own)).collect())
@@ -144,15 +144,15 @@ struct Threads {
 
 impl Threads {
     /// As the kernel counts it, or as the JVM does.
-    fn of(view: &View<'_>) -> Threads {
-        let counted = by_role(view, counter::THREAD_CPU_NS, |series, row| spread_rises(view.grid, series, row));
+    fn of(sources: &Sources<'_>) -> Threads {
+        let counted = by_role(sources, counter::THREAD_CPU_NS, |series, row| spread_rises(sources.grid, series, row));
         if !counted.is_empty() {
-            return Threads { by_role: counted, known: view.observed() };
+            return Threads { by_role: counted, known: sources.observed() };
         }
-        let known = 0..view.grid.len;
-        let Some(cpus) = view.cpus() else { return Threads { by_role: counted, known } };
-        let spread = |series: &Series, row: &mut [f64]| spread_averages(view.grid, series, cpus, row);
-        Threads { by_role: by_role(view, counter::CPU_THREAD_RATIO, spread), known }
+        let known = 0..sources.grid.len;
+        let Some(cpus) = sources.cpus() else { return Threads { by_role: counted, known } };
+        let spread = |series: &Series, row: &mut [f64]| spread_averages(sources.grid, series, cpus, row);
+        Threads { by_role: by_role(sources, counter::CPU_THREAD_RATIO, spread), known }
     }
 
     /// The CPU of a role with the buckets for which it holds.
@@ -162,21 +162,25 @@ impl Threads {
 }
 
 /// Sums a counter of threads over the threads of each role, if it was read often enough.
-fn by_role(view: &View<'_>, name: &str, spread: impl Fn(&Series, &mut [f64])) -> BTreeMap<&'static str, Vec<f64>> {
+fn by_role(
+    sources: &Sources<'_>,
+    name: &str,
+    spread: impl Fn(&Series, &mut [f64]),
+) -> BTreeMap<&'static str, Vec<f64>> {
     let mut by_role: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
-    let counters = view.counters(name);
+    let counters = sources.counters(name);
     let dense = counters.values().filter(|series| series.0.len() > 2).map(typical_step).min();
     if dense.is_none_or(|step| step > DENSE_NS) {
         return by_role;
     }
     for ((_, tid), series) in counters {
-        let role = match view.role(tid) {
+        let role = match sources.role(tid) {
             role::COMPILER => role::COMPILER,
             role::GC => role::GC,
             role::VM => role::VM,
             _ => role::JAVA,
         };
-        spread(&series, by_role.entry(role).or_insert_with(|| view.grid.zeros()));
+        spread(&series, by_role.entry(role).or_insert_with(|| sources.grid.zeros()));
     }
     by_role
 }
@@ -187,14 +191,15 @@ fn spread_rises(grid: Grid, series: &Series, row: &mut [f64]) {
 
 /// Time for which threads of the application could have run but had no CPU, if the kernel's count
 /// of it was read.
-pub(crate) fn runnable(view: &View<'_>) -> Option<Vec<f64>> {
-    let mut waits = by_role(view, counter::THREAD_RUN_QUEUE_NS, |series, row| spread_rises(view.grid, series, row));
+pub(crate) fn runnable(sources: &Sources<'_>) -> Option<Vec<f64>> {
+    let mut waits =
+        by_role(sources, counter::THREAD_RUN_QUEUE_NS, |series, row| spread_rises(sources.grid, series, row));
     waits.remove(role::JAVA)
 }
 
 /// CPU of the compiler threads.
-fn compiler(view: &View<'_>, threads: &Threads, seen: &Seen) -> Vec<f64> {
-    let mut row = told_by_the_compiler(view, seen);
+fn compiler(sources: &Sources<'_>, threads: &Threads, seen: &Seen) -> Vec<f64> {
+    let mut row = told_by_the_compiler(sources, seen);
     if let Some((measured, known)) = threads.role(role::COMPILER) {
         row[known.clone()].copy_from_slice(&measured[known]);
     }
@@ -202,17 +207,17 @@ fn compiler(view: &View<'_>, threads: &Threads, seen: &Seen) -> Vec<f64> {
 }
 
 /// The same without the counters of its threads.
-fn told_by_the_compiler(view: &View<'_>, seen: &Seen) -> Vec<f64> {
-    let mut row = view.grid.zeros();
-    let compiling = view.counter(counter::COMPILE_TIME_NS, "");
+fn told_by_the_compiler(sources: &Sources<'_>, seen: &Seen) -> Vec<f64> {
+    let mut row = sources.grid.zeros();
+    let compiling = sources.counter(counter::COMPILE_TIME_NS, "");
     if compiling.0.len() > 1 {
-        compiling.rises().for_each(|(from, to, rise)| view.grid.spread(&mut row, from, to, rise));
+        compiling.rises().for_each(|(from, to, rise)| sources.grid.spread(&mut row, from, to, rise));
     } else if seen.compiler_ns.iter().any(|ns| *ns > 0.0) {
         row.clone_from(&seen.compiler_ns);
     } else {
-        for compilation in view.spans(span::COMPILATION) {
+        for compilation in sources.spans(span::COMPILATION) {
             let end = compilation.end_ns();
-            view.grid.spread(&mut row, compilation.time_ns, end, compilation.duration_ns as f64);
+            sources.grid.spread(&mut row, compilation.time_ns, end, compilation.duration_ns as f64);
         }
     }
     row
@@ -221,51 +226,51 @@ fn told_by_the_compiler(view: &View<'_>, seen: &Seen) -> Vec<f64> {
 /// CPU of the collector's threads by kind of collection: in pauses as reported or, failing that,
 /// all its workers for the whole pause; beside the application one thread per concurrent phase,
 /// which is a lower bound.
-fn collector(view: &View<'_>) -> BTreeMap<Cell, Vec<f64>> {
-    let grid = view.grid;
-    let mut cells: BTreeMap<Cell, Vec<f64>> = BTreeMap::new();
+fn collector(sources: &Sources<'_>) -> BTreeMap<ThreadState, Vec<f64>> {
+    let grid = sources.grid;
+    let mut states: BTreeMap<ThreadState, Vec<f64>> = BTreeMap::new();
     let mut charge = |collection: Collection, from: i64, to: i64, ns: f64| {
-        let row = cells.entry(Cell::Collector(collection)).or_insert_with(|| grid.zeros());
+        let row = states.entry(ThreadState::Collector(collection)).or_insert_with(|| grid.zeros());
         grid.spread(row, from, to, ns);
     };
-    let causes = Causes::of(view);
-    let pause_cpu = PauseCpu::of(view);
-    for pause in view.spans(span::GC_PAUSE) {
-        let collection = causes.collection(view, &pause);
+    let causes = Causes::of(sources);
+    let pause_cpu = PauseCpu::of(sources);
+    for pause in sources.spans(span::GC_PAUSE) {
+        let collection = causes.collection(sources, &pause);
         let end = pause.end_ns();
-        let ns = pause_cpu.ns(view, &pause).unwrap_or_else(|| pause.duration_ns as f64 * workers(view));
+        let ns = pause_cpu.ns(sources, &pause).unwrap_or_else(|| pause.duration_ns as f64 * workers(sources));
         charge(collection, pause.time_ns, end, ns.min(pause.duration_ns as f64 * 1_024.0));
     }
-    for (origin, phases) in concurrent_phases(view, &causes) {
+    for (origin, phases) in concurrent_phases(sources, &causes) {
         for (from, to) in phases.iter() {
             charge(Collection { scope: Scope::Concurrent, origin }, from, to, to.saturating_sub(from) as f64);
         }
     }
-    cells
+    states
 }
 
-/// Brings the collector's cells to what its threads really used; what was used while no collection
+/// Brings the collector's states to what its threads really used; what was used while no collection
 /// was reported is upkeep beside the application.
-fn fit(grid: Grid, cells: &mut BTreeMap<Cell, Vec<f64>>, measured: &[f64], from_bucket: usize) {
-    let upkeep = Cell::Collector(Collection { scope: Scope::Concurrent, origin: Origin::Allocation });
+fn fit(grid: Grid, states: &mut BTreeMap<ThreadState, Vec<f64>>, measured: &[f64], from_bucket: usize) {
+    let upkeep = ThreadState::Collector(Collection { scope: Scope::Concurrent, origin: Origin::Allocation });
     for (index, measured) in measured.iter().enumerate().skip(from_bucket) {
-        let told: f64 = cells.values().map(|row| row[index]).sum();
+        let told: f64 = states.values().map(|row| row[index]).sum();
         match told > 0.0 {
-            true => cells.values_mut().for_each(|row| row[index] *= measured / told),
-            false => cells.entry(upkeep).or_insert_with(|| grid.zeros())[index] = *measured,
+            true => states.values_mut().for_each(|row| row[index] *= measured / told),
+            false => states.entry(upkeep).or_insert_with(|| grid.zeros())[index] = *measured,
         }
     }
 }
 
-fn workers(view: &View<'_>) -> f64 {
-    let serial = view.flag("ParallelGCThreads").filter(|threads| *threads >= 1.0);
-    serial.unwrap_or(1.0).min(view.cpus().unwrap_or(1.0))
+fn workers(sources: &Sources<'_>) -> f64 {
+    let serial = sources.flag("ParallelGCThreads").filter(|threads| *threads >= 1.0);
+    serial.unwrap_or(1.0).min(sources.cpus().unwrap_or(1.0))
 }
 
-fn concurrent_phases(view: &View<'_>, causes: &Causes) -> BTreeMap<Origin, Intervals> {
+fn concurrent_phases(sources: &Sources<'_>, causes: &Causes) -> BTreeMap<Origin, Intervals> {
     let mut phases: BTreeMap<Origin, Vec<(i64, i64)>> = BTreeMap::new();
-    for phase in view.spans(span::GC_CONCURRENT) {
-        let origin = causes.collection(view, &phase).origin;
+    for phase in sources.spans(span::GC_CONCURRENT) {
+        let origin = causes.collection(sources, &phase).origin;
         let end = phase.end_ns();
         phases.entry(origin).or_default().push((phase.time_ns, end));
     }
@@ -302,22 +307,22 @@ const THREADS_PER_PERIOD: f64 = 5.0;
 
 impl Seen {
     /// CPU samples where there are any; else the samples of executing Java threads.
-    fn new(view: &View<'_>) -> Seen {
-        let is_fair = view.samples(event::CPU).next().is_some();
+    fn new(sources: &Sources<'_>) -> Seen {
+        let is_fair = sources.samples(event::CPU).next().is_some();
         let event = if is_fair { event::CPU } else { event::EXECUTION };
-        let zeros = || view.grid.zeros();
+        let zeros = || sources.grid.zeros();
         let mut seen = Seen { layers: BTreeMap::new(), application_ns: zeros(), compiler_ns: zeros(), is_fair };
         let mut layer_of: HashMap<StackId, Layer> = HashMap::new();
-        for sample in view.samples(event) {
-            let Some(bucket) = view.grid.bucket_of(sample.time_ns) else { continue };
+        for sample in sources.samples(event) {
+            let Some(bucket) = sources.grid.bucket_of(sample.time_ns) else { continue };
             let weight = sample.weight_ns.max(0) as f64;
-            if view.is_application(sample.tid) {
+            if sources.is_application(sample.tid) {
                 let layer = *layer_of
                     .entry(sample.stack_id)
-                    .or_insert_with(|| Layer::of_stack(view.recording, sample.stack_id));
+                    .or_insert_with(|| Layer::of_stack(sources.recording, sample.stack_id));
                 seen.layers.entry(layer).or_insert_with(zeros)[bucket] += weight;
                 seen.application_ns[bucket] += weight;
-            } else if view.role(sample.tid) == role::COMPILER {
+            } else if sources.role(sample.tid) == role::COMPILER {
                 seen.compiler_ns[bucket] += weight;
             }
         }

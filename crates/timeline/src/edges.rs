@@ -10,10 +10,10 @@ mod turns;
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::cells::{Cell, Wait};
 use crate::intervals::Intervals;
 use crate::partition::{Partition, Segment};
-use crate::view::View;
+use crate::sources::Sources;
+use crate::states::{ThreadState, Wait};
 use owners::Owners;
 use turns::{Turn, Turns};
 
@@ -48,7 +48,7 @@ pub struct Root {
 impl Root {
     /// Whether it ran, as far as anybody knows: nothing says that it waited.
     pub fn ran(&self) -> bool {
-        self.segment.state == Cell::Unknown && self.segment.row.is_none()
+        self.segment.state == ThreadState::Unknown && self.segment.row.is_none()
     }
 
     /// For how long, in ns.
@@ -76,23 +76,23 @@ struct Thing {
 
 impl Edges {
     /// Finds them.
-    pub fn new(view: &View<'_>, partition: &Partition) -> Edges {
-        let owners = Owners::new(view);
+    pub fn new(sources: &Sources<'_>, partition: &Partition) -> Edges {
+        let owners = Owners::new(sources);
         let mut by_thing: BTreeMap<owners::Key, (Wait, Vec<Segment>)> = BTreeMap::new();
-        for (tid, told) in partition.told().filter(|(tid, _)| view.is_application(*tid)) {
-            for segment in told {
-                let Cell::Blocked(wait) = segment.state else { continue };
+        for (tid, recorded) in partition.recorded().filter(|(tid, _)| sources.is_application(*tid)) {
+            for segment in recorded {
+                let ThreadState::Blocked(wait) = segment.state else { continue };
                 if let Some(row) = segment.row.filter(|_| wait.ends_by_a_thread()) {
-                    by_thing.entry(owners.key(view, wait, row, tid)).or_insert((wait, Vec::new())).1.push(*segment);
+                    by_thing.entry(owners.key(sources, wait, row, tid)).or_insert((wait, Vec::new())).1.push(*segment);
                 }
             }
         }
-        let mut edges = Edges { calls: calls(view, partition), ..Edges::default() };
+        let mut edges = Edges { calls: calls(sources, partition), ..Edges::default() };
         for (wait, waits) in by_thing.into_values() {
             for row in waits.iter().filter_map(|segment| segment.row) {
                 edges.by_row.insert(row, edges.things.len());
             }
-            let turns = Turns::new(&waits, |row| owners.of(view, row));
+            let turns = Turns::new(&waits, |row| owners.of(sources, row));
             edges.things.push(Thing { wait, turns });
         }
         edges
@@ -185,10 +185,10 @@ impl Edges {
 }
 
 /// Waits of the application's threads for services, in order of their beginning.
-fn calls(view: &View<'_>, partition: &Partition) -> Vec<(i64, Segment)> {
-    let own = partition.told().filter(|(tid, _)| view.is_application(*tid));
-    let of_thread = |(tid, told): (i64, &[Segment])| {
-        let calls = told.iter().filter(|segment| segment.state == Cell::Blocked(Wait::Socket));
+fn calls(sources: &Sources<'_>, partition: &Partition) -> Vec<(i64, Segment)> {
+    let own = partition.recorded().filter(|(tid, _)| sources.is_application(*tid));
+    let of_thread = |(tid, recorded): (i64, &[Segment])| {
+        let calls = recorded.iter().filter(|segment| segment.state == ThreadState::Blocked(Wait::Socket));
         calls.map(|call| (tid, *call)).collect::<Vec<_>>()
     };
     let mut calls: Vec<(i64, Segment)> = own.flat_map(of_thread).collect();

@@ -1,15 +1,15 @@
 //! What the slow time has more of than the baseline.
 
 use crate::account::Account;
-use crate::cells::{Cell, Layer, Wait};
 use crate::grid::BUCKET_NS;
-use crate::pain::Pain;
+use crate::slowdown::Slowdown;
+use crate::states::{Layer, ThreadState, Wait};
 
 /// One kind of thread time, slow against baseline.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CellExcess {
+pub struct StateExcess {
     /// Which kind.
-    pub cell: Cell,
+    pub state: ThreadState,
     /// In the slow time, in ns of thread time.
     pub slow_ns: f64,
     /// What the baseline has in as much time, in ns.
@@ -20,7 +20,7 @@ pub struct CellExcess {
     pub at_most_ns: f64,
 }
 
-impl CellExcess {
+impl StateExcess {
     /// By how much it grew; negative when it shrank.
     pub fn excess_ns(&self) -> f64 {
         self.slow_ns - self.baseline_ns
@@ -36,7 +36,7 @@ impl CellExcess {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Excess {
     /// Every kind of thread time.
-    pub cells: Vec<CellExcess>,
+    pub states: Vec<StateExcess>,
     /// Length of the slow time, in ns.
     pub slow_ns: f64,
     /// Length of the baseline, in ns; 0 when there is none.
@@ -48,37 +48,37 @@ pub struct Excess {
 impl Excess {
     /// All that is to be explained, in ns of thread time.
     pub fn lost_ns(&self) -> f64 {
-        self.cells.iter().map(CellExcess::lost_ns).sum()
+        self.states.iter().map(StateExcess::lost_ns).sum()
     }
 
     /// The excess of one kind of time; none when there was none of it.
-    pub fn of(&self, cell: Cell) -> Option<&CellExcess> {
-        self.cells.iter().find(|excess| excess.cell == cell)
+    pub fn of(&self, state: ThreadState) -> Option<&StateExcess> {
+        self.states.iter().find(|excess| excess.state == state)
     }
 
     /// Sums over the kinds that `select` chooses: slow, baseline.
-    pub fn sums(&self, select: impl Fn(Cell) -> bool) -> (f64, f64) {
-        let chosen = self.cells.iter().filter(|excess| select(excess.cell));
+    pub fn sums(&self, select: impl Fn(ThreadState) -> bool) -> (f64, f64) {
+        let chosen = self.states.iter().filter(|excess| select(excess.state));
         chosen.fold((0.0, 0.0), |sum, excess| (sum.0 + excess.slow_ns, sum.1 + excess.baseline_ns))
     }
 }
 
 /// Compares slow time with quiet seconds of the same or another recording. Where there are none the comparison is with
 /// no loss at all.
-pub(crate) fn compare(account: &Account, pain: &Pain, reference: &Account, baseline: &[bool]) -> Excess {
-    let slow_ns = pain.time.total_ns() as f64;
+pub(crate) fn compare(account: &Account, slowdown: &Slowdown, reference: &Account, baseline: &[bool]) -> Excess {
+    let slow_ns = slowdown.time.total_ns() as f64;
     if slow_ns <= 0.0 {
         return Excess::default();
     }
     let quiet: Vec<usize> = baseline.iter().enumerate().filter(|(_, is)| **is).map(|(index, _)| index).collect();
-    let concurrency = account.concurrency(pain.slow_buckets()).max(late_at_once(account, pain));
-    let both = Both { account, pain, reference, quiet: &quiet, concurrency };
-    let mut names: Vec<Cell> = account.cells.keys().chain(reference.cells.keys()).copied().collect();
+    let concurrency = account.concurrency(slowdown.slow_buckets()).max(late_at_once(account, slowdown));
+    let both = Both { account, slowdown, reference, quiet: &quiet, concurrency };
+    let mut names: Vec<ThreadState> = account.states.keys().chain(reference.states.keys()).copied().collect();
     names.sort_unstable();
     names.dedup();
-    let mut cells: Vec<CellExcess> = names.into_iter().map(|cell| both.of(cell)).collect();
-    both.add_lateness(&mut cells);
-    Excess { cells, slow_ns, baseline_ns: quiet.len() as f64 * BUCKET_NS as f64, concurrency }
+    let mut states: Vec<StateExcess> = names.into_iter().map(|state| both.of(state)).collect();
+    both.add_lateness(&mut states);
+    Excess { states, slow_ns, baseline_ns: quiet.len() as f64 * BUCKET_NS as f64, concurrency }
 }
 
 /// Where requests wait for each other, one that is held up delays those behind it. In a service that is two thirds busy the
@@ -87,43 +87,44 @@ const QUEUEING: f64 = 3.0;
 
 /// How many requests were late at once, on average over the time in which one was: a stop costs each of them its length. No
 /// more than there are threads of the application can have been at work.
-fn late_at_once(account: &Account, pain: &Pain) -> f64 {
+fn late_at_once(account: &Account, slowdown: &Slowdown) -> f64 {
     let Some(late) = &account.lateness else { return 0.0 };
-    let sum = |row: &[f64]| pain.slow_buckets().map(|index| row[index]).sum::<f64>();
+    let sum = |row: &[f64]| slowdown.slow_buckets().map(|index| row[index]).sum::<f64>();
     (sum(&late.all_ns) / sum(&late.any_ns).max(1.0)).min(account.threads as f64)
 }
 
 /// Slow and quiet time side by side.
 struct Both<'a> {
     account: &'a Account,
-    pain: &'a Pain,
+    slowdown: &'a Slowdown,
     reference: &'a Account,
     quiet: &'a [usize],
     concurrency: f64,
 }
 
 impl Both<'_> {
-    fn weight(&self, cell: Cell) -> f64 {
-        if matches!(cell, Cell::Stopped(_)) { self.concurrency } else { 1.0 }
+    fn weight(&self, state: ThreadState) -> f64 {
+        if matches!(state, ThreadState::Stopped(_)) { self.concurrency } else { 1.0 }
     }
 
-    fn of(&self, cell: Cell) -> CellExcess {
-        let (known, known_before) = (self.account.known(cell), self.reference.known(cell));
+    fn of(&self, state: ThreadState) -> StateExcess {
+        let (known, known_before) = (self.account.known(state), self.reference.known(state));
         let slow: Vec<(usize, f64)> =
-            self.pain.slow_parts(self.account.grid).filter(|(index, _)| known.contains(index)).collect();
+            self.slowdown.slow_parts(self.account.grid).filter(|(index, _)| known.contains(index)).collect();
         let quiet: Vec<usize> = self.quiet.iter().copied().filter(|index| known_before.contains(index)).collect();
-        let row = self.account.cells.get(&cell);
+        let row = self.account.states.get(&state);
         let slow_ns =
-            self.weight(cell) * row.map_or(0.0, |row| slow.iter().map(|(index, part)| row[*index] * part).sum());
+            self.weight(state) * row.map_or(0.0, |row| slow.iter().map(|(index, part)| row[*index] * part).sum());
         let length: f64 = slow.iter().map(|(_, part)| part).sum();
-        let baseline_ns = if quiet.is_empty() { ideal(cell, slow_ns) } else { self.usual(cell, &quiet) * length };
-        CellExcess { cell, slow_ns, baseline_ns, counts: self.pain.counts(cell), at_most_ns: f64::INFINITY }
+        let baseline_ns = if quiet.is_empty() { ideal(state, slow_ns) } else { self.usual(state, &quiet) * length };
+        StateExcess { state, slow_ns, baseline_ns, counts: self.slowdown.counts(state), at_most_ns: f64::INFINITY }
     }
 
     /// What a quiet bucket has of a kind of time, in ns.
-    fn usual(&self, cell: Cell, quiet: &[usize]) -> f64 {
-        let total: f64 = self.reference.cells.get(&cell).map_or(0.0, |row| quiet.iter().map(|index| row[*index]).sum());
-        self.weight(cell) * total / quiet.len().max(1) as f64
+    fn usual(&self, state: ThreadState, quiet: &[usize]) -> f64 {
+        let total: f64 =
+            self.reference.states.get(&state).map_or(0.0, |row| quiet.iter().map(|index| row[*index]).sum());
+        self.weight(state) * total / quiet.len().max(1) as f64
     }
 
     /// Requests that were late say how much time was lost, whatever was recorded of it. Work, and waits that cannot be told
@@ -131,30 +132,30 @@ impl Both<'_> {
     /// serves no request may do both. And where a request was late while hardly anything that is known was lost, that
     /// time is unknown and stays in the total; not for [`QUEUEING`] times as long as what is known: others may stand in
     /// a queue behind it.
-    fn add_lateness(&self, cells: &mut Vec<CellExcess>) {
+    fn add_lateness(&self, states: &mut Vec<StateExcess>) {
         let Some(late) = &self.account.lateness else {
             // A recorder leaves short waits out, so that a thread that is idle for longer seems to wait more.
-            let unnamed = cells.iter_mut().filter(|excess| excess.cell == Cell::Blocked(Wait::Unnamed));
+            let unnamed = states.iter_mut().filter(|excess| excess.state == ThreadState::Blocked(Wait::Unnamed));
             return unnamed.for_each(|excess| excess.at_most_ns = 0.0);
         };
-        let losses = self.lost_by_bucket(cells, |cell| !needs_lateness(cell));
-        let others = self.lost_by_bucket(cells, needs_lateness);
+        let losses = self.lost_by_bucket(states, |state| !needs_lateness(state));
+        let others = self.lost_by_bucket(states, needs_lateness);
         let (mut missing_ns, mut unknown_ns) = (0.0, 0.0);
-        for (index, part) in self.pain.slow_parts(self.account.grid) {
+        for (index, part) in self.slowdown.slow_parts(self.account.grid) {
             let missing = (late.all_ns[index] - losses[index]).max(0.0);
             missing_ns += missing * part;
             let known = losses[index] + others[index].min(missing);
             unknown_ns += part * (late.any_ns[index] - QUEUEING * known).max(0.0);
         }
-        let bounded = |excess: &&mut CellExcess| needs_lateness(excess.cell) && excess.lost_ns() > 0.0;
-        let all_ns: f64 = cells.iter().filter(|e| needs_lateness(e.cell)).map(CellExcess::lost_ns).sum();
-        for excess in cells.iter_mut().filter(bounded) {
+        let bounded = |excess: &&mut StateExcess| needs_lateness(excess.state) && excess.lost_ns() > 0.0;
+        let all_ns: f64 = states.iter().filter(|e| needs_lateness(e.state)).map(StateExcess::lost_ns).sum();
+        for excess in states.iter_mut().filter(bounded) {
             excess.at_most_ns = missing_ns * excess.lost_ns() / all_ns;
         }
         if unknown_ns > 0.0 {
             let (slow_ns, baseline_ns) = (unknown_ns, 0.0);
-            cells.push(CellExcess {
-                cell: Cell::Unknown,
+            states.push(StateExcess {
+                state: ThreadState::Unknown,
                 slow_ns,
                 baseline_ns,
                 counts: true,
@@ -164,13 +165,13 @@ impl Both<'_> {
     }
 
     /// For each bucket, how much more than usual was lost in the kinds of time that `select` chooses, in ns.
-    fn lost_by_bucket(&self, cells: &[CellExcess], select: impl Fn(Cell) -> bool) -> Vec<f64> {
+    fn lost_by_bucket(&self, states: &[StateExcess], select: impl Fn(ThreadState) -> bool) -> Vec<f64> {
         let mut lost = vec![0.0; self.account.grid.len];
-        for excess in cells.iter().filter(|excess| select(excess.cell) && excess.lost_ns() > 0.0) {
-            let Some(row) = self.account.cells.get(&excess.cell) else { continue };
-            let usual = if self.quiet.is_empty() { 0.0 } else { self.usual(excess.cell, self.quiet) };
+        for excess in states.iter().filter(|excess| select(excess.state) && excess.lost_ns() > 0.0) {
+            let Some(row) = self.account.states.get(&excess.state) else { continue };
+            let usual = if self.quiet.is_empty() { 0.0 } else { self.usual(excess.state, self.quiet) };
             for (lost, ns) in lost.iter_mut().zip(row) {
-                *lost += (ns * self.weight(excess.cell) - usual).max(0.0);
+                *lost += (ns * self.weight(excess.state) - usual).max(0.0);
             }
         }
         lost
@@ -178,17 +179,17 @@ impl Both<'_> {
 }
 
 /// Whether time of this kind is lost only where requests were late. Code that runs interpreted is a loss wherever it grew.
-fn needs_lateness(cell: Cell) -> bool {
-    match cell {
-        Cell::Running(layer) => layer != Layer::Interpreted,
-        cell => matches!(cell, Cell::Vm | Cell::Blocked(Wait::Unnamed)),
+fn needs_lateness(state: ThreadState) -> bool {
+    match state {
+        ThreadState::Running(layer) => layer != Layer::Interpreted,
+        state => matches!(state, ThreadState::Vm | ThreadState::Blocked(Wait::Unnamed)),
     }
 }
 
 /// Without a baseline: a loss should not be there at all, work is taken as it is, and what cannot be told from idleness is
 /// taken for idleness.
-fn ideal(cell: Cell, slow_ns: f64) -> f64 {
-    let is_work = matches!(cell, Cell::Running(layer) if layer != Layer::Interpreted);
-    let is_idle = matches!(cell, Cell::Blocked(Wait::Unnamed | Wait::Task));
-    if is_work || is_idle || cell == Cell::Vm { slow_ns } else { 0.0 }
+fn ideal(state: ThreadState, slow_ns: f64) -> f64 {
+    let is_work = matches!(state, ThreadState::Running(layer) if layer != Layer::Interpreted);
+    let is_idle = matches!(state, ThreadState::Blocked(Wait::Unnamed | Wait::Task));
+    if is_work || is_idle || state == ThreadState::Vm { slow_ns } else { 0.0 }
 }

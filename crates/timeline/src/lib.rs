@@ -1,12 +1,11 @@
 //! The account of time: when it was slow, what the threads did then, and what they did otherwise.
 //!
 //! [`analyse`] goes from a recording to an [`Analysis`] in one direction:
-//! [`View`] (the recording with sources chosen) → [`Account`] (thread time per state and second) →
-//! [`Pain`] (slow and baseline seconds) → [`Excess`] (what the slow seconds have more of). No cause
+//! [`Sources`] (the recording with sources chosen) → [`Account`] (thread time per state and second) →
+//! [`Slowdown`] (slow and baseline seconds) → [`Excess`] (what the slow seconds have more of). No cause
 //! is known here; causes claim parts of the excess later.
 
 mod account;
-mod cells;
 mod clients;
 mod collections;
 mod cpu;
@@ -15,32 +14,33 @@ mod excess;
 mod grid;
 mod intervals;
 mod median;
-mod pain;
 mod partition;
 mod peers;
 mod requests;
 mod signals;
+mod slowdown;
+mod sources;
 mod startup;
+mod states;
 mod stops;
 mod suspicion;
-mod view;
 mod waits;
 mod wakers;
 
 pub use account::Account;
-pub use cells::{Cell, Collection, Layer, Origin, Scope, Stop, Wait};
 pub use edges::{Edges, Piece, Root};
-pub use excess::{CellExcess, Excess};
+pub use excess::{Excess, StateExcess};
 pub use grid::{BUCKET_NS, Grid};
 pub use intervals::{Intervals, SlowInterval};
 pub use median::median;
-pub use pain::{Pain, PainOptions, ToldSeries};
 pub use partition::{Partition, Segment};
 pub use requests::{Lateness, Requests};
 pub use signals::SignalKind;
+pub use slowdown::{Slowdown, SlowdownOptions, TriggeredSignal};
+pub use sources::{Series, Sources};
 pub use startup::Startup;
+pub use states::{Collection, Layer, Origin, Scope, Stop, ThreadState, Wait};
 pub use stops::StopSpan;
-pub use view::{Series, View};
 pub use waits::telling_frame;
 pub use wakers::Wakers;
 
@@ -61,11 +61,11 @@ pub struct Options<'a> {
 #[derive(Debug)]
 pub struct Analysis<'a> {
     /// The recording with its sources chosen.
-    pub view: View<'a>,
+    pub sources: Sources<'a>,
     /// Thread time by state and second.
     pub account: Account,
     /// Slow and baseline seconds.
-    pub pain: Pain,
+    pub slowdown: Slowdown,
     /// What the slow seconds have more of; empty when nothing was slow.
     pub excess: Excess,
     /// The other recording that the slow time is compared with, if there is one.
@@ -77,7 +77,7 @@ pub struct Analysis<'a> {
 #[derive(Debug)]
 pub struct Reference<'a> {
     /// The recording with its sources chosen.
-    pub view: View<'a>,
+    pub sources: Sources<'a>,
     /// Its thread time by state and second.
     pub account: Account,
     /// Its quiet seconds, after start-up.
@@ -88,79 +88,86 @@ pub struct Reference<'a> {
 
 impl<'a> Reference<'a> {
     fn new(recording: &'a Recording) -> Option<Reference<'a>> {
-        let view = View::new(recording)?;
-        let account = Account::new(&view);
-        let slow = pain::find(&view, &account, &PainOptions::default()).slow;
+        let sources = Sources::new(recording)?;
+        let account = Account::new(&sources);
+        let slow = slowdown::find(&sources, &account, &SlowdownOptions::default()).slow;
         let quiet =
             slow.iter().enumerate().map(|(index, slow)| !slow && index >= account.startup.warm_up_buckets).collect();
-        let levels = pain::levels(&view, &account);
-        Some(Reference { view, account, quiet, levels })
+        let levels = slowdown::levels(&sources, &account);
+        Some(Reference { sources, account, quiet, levels })
     }
 }
 
 impl Analysis<'_> {
     /// The same account with some of the slow time only.
-    pub fn only(&self, time: &Intervals) -> (Pain, Excess) {
-        let pain = self.pain.only(self.account.grid, time);
-        let excess = compare(&self.account, &pain, self.reference.as_ref());
-        (pain, excess)
+    pub fn only(&self, time: &Intervals) -> (Slowdown, Excess) {
+        let slowdown = self.slowdown.only(self.account.grid, time);
+        let excess = compare(&self.account, &slowdown, self.reference.as_ref());
+        (slowdown, excess)
     }
 
     /// Who waited for whom.
     pub fn edges(&self) -> &Edges {
-        self.edges.get_or_init(|| Edges::new(&self.view, &self.account.partition))
+        self.edges.get_or_init(|| Edges::new(&self.sources, &self.account.partition))
     }
 
     /// The question that is left when no signal leads to a cause: what more the code below Java did
     /// in the seconds in which it used more CPU. `None` when there are none.
-    pub fn suspicion(&self) -> Option<(Pain, Excess)> {
+    pub fn suspicion(&self) -> Option<(Slowdown, Excess)> {
         let reference = self.reference.as_ref();
-        let pain = pain::suspect(&self.view, &self.account, reference.map(|other| (&other.view, &other.account)));
-        let excess = compare(&self.account, &pain, reference);
-        (!pain.intervals.is_empty()).then(|| (Pain { highest: self.pain.highest.clone(), ..pain }, excess))
+        let slowdown =
+            slowdown::suspect(&self.sources, &self.account, reference.map(|other| (&other.sources, &other.account)));
+        let excess = compare(&self.account, &slowdown, reference);
+        (!slowdown.intervals.is_empty())
+            .then(|| (Slowdown { highest: self.slowdown.highest.clone(), ..slowdown }, excess))
     }
 
     /// The time that some slow time is compared with, and the recording it is in. `None` when there is no such time.
-    pub fn quiet_time(&self, pain: &Pain) -> Option<(&View<'_>, Intervals)> {
-        let (view, time) = match &self.reference {
-            Some(reference) => (&reference.view, reference.account.grid.marked(&reference.quiet)),
-            None => (&self.view, self.account.grid.marked(&pain.baseline)),
+    pub fn baseline_time(&self, slowdown: &Slowdown) -> Option<(&Sources<'_>, Intervals)> {
+        let (sources, time) = match &self.reference {
+            Some(reference) => (&reference.sources, reference.account.grid.marked(&reference.quiet)),
+            None => (&self.sources, self.account.grid.marked(&slowdown.baseline)),
         };
-        (time.total_ns() > 0).then_some((view, time))
+        (time.total_ns() > 0).then_some((sources, time))
     }
 }
 
 /// Makes the account of a recording. `None` when it holds nothing that has a time.
 pub fn analyse<'a>(recording: &'a Recording, options: &Options<'a>) -> Option<Analysis<'a>> {
-    let view = View::new(recording)?;
-    let mut account = Account::new(&view);
+    let sources = Sources::new(recording)?;
+    let mut account = Account::new(&sources);
     let reference = options.baseline.and_then(Reference::new);
     let levels = reference.as_ref().map_or(&[][..], |reference| &reference.levels);
-    let pain_options = PainOptions { slow: options.slow, levels };
-    let pain = pain::find(&view, &account, &pain_options);
-    account.lateness = lateness(&view, &account, &pain, reference.as_ref());
-    let excess = compare(&account, &pain, reference.as_ref());
-    Some(Analysis { view, account, pain, excess, reference, edges: OnceCell::new() })
+    let options = SlowdownOptions { slow: options.slow, levels };
+    let slowdown = slowdown::find(&sources, &account, &options);
+    account.lateness = lateness(&sources, &account, &slowdown, reference.as_ref());
+    let excess = compare(&account, &slowdown, reference.as_ref());
+    Some(Analysis { sources, account, slowdown, excess, reference, edges: OnceCell::new() })
 }
 
 /// By how much requests were late, against those of the baseline; none where either is not known.
-fn lateness(view: &View<'_>, account: &Account, pain: &Pain, reference: Option<&Reference<'_>>) -> Option<Lateness> {
+fn lateness(
+    sources: &Sources<'_>,
+    account: &Account,
+    slowdown: &Slowdown,
+    reference: Option<&Reference<'_>>,
+) -> Option<Lateness> {
     let marked = |marks: &[bool]| (0..marks.len()).filter(|index| marks[*index]).collect::<Vec<_>>();
     let usual_ns = match reference {
         Some(reference) => reference.account.requests.as_ref()?.mean_ns(marked(&reference.quiet).into_iter()),
         // Requests may be known of a time when nothing else was recorded.
         None => {
             let requests = account.requests.as_ref()?;
-            let others = (0..account.grid.len).filter(|index| !pain.slow.get(*index).copied().unwrap_or(false));
-            requests.mean_ns(marked(&pain.baseline).into_iter()).or_else(|| requests.mean_ns(others))
+            let others = (0..account.grid.len).filter(|index| !slowdown.slow.get(*index).copied().unwrap_or(false));
+            requests.mean_ns(marked(&slowdown.baseline).into_iter()).or_else(|| requests.mean_ns(others))
         }
     };
-    Some(Lateness::of(view, account.requests.as_ref()?, usual_ns?))
+    Some(Lateness::of(sources, account.requests.as_ref()?, usual_ns?))
 }
 
-fn compare(account: &Account, pain: &Pain, reference: Option<&Reference<'_>>) -> Excess {
+fn compare(account: &Account, slowdown: &Slowdown, reference: Option<&Reference<'_>>) -> Excess {
     match reference {
-        Some(reference) => excess::compare(account, pain, &reference.account, &reference.quiet),
-        None => excess::compare(account, pain, account, &pain.baseline),
+        Some(reference) => excess::compare(account, slowdown, &reference.account, &reference.quiet),
+        None => excess::compare(account, slowdown, account, &slowdown.baseline),
     }
 }

@@ -1,22 +1,22 @@
 //! Thread time as a partition: every instant of a thread's life is in exactly one state.
 //!
-//! What is known of a thread overlaps: it reads a socket, and touches a page on its way. Of all that is told of an
+//! What is known of a thread overlaps: it reads a socket, and touches a page on its way. Of all that is recorded of an
 //! instant one thing is it (`Precedence`): a thread that stands still with the whole application waits for nothing
 //! else, and what the kernel interrupted it with comes before what it was about to do. What nobody tells is
-//! [`Cell::Unknown`]: never spread, never left out. How much of it was running is known as an amount only, from counters
+//! [`ThreadState::Unknown`]: never spread, never left out. How much of it was running is known as an amount only, from counters
 //! and samples.
 
+mod recorded;
 mod sweep;
-mod told;
 
 use std::collections::BTreeMap;
 
 use fathom_evidence::kinds::{role, span};
 
-use crate::cells::Cell;
 use crate::intervals::Intervals;
+use crate::sources::Sources;
+use crate::states::ThreadState;
 use crate::stops::StopSpan;
-use crate::view::View;
 
 /// A stretch of a thread's life in one state.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,14 +26,14 @@ pub struct Segment {
     /// Its end.
     pub to_ns: i64,
     /// What the thread did.
-    pub state: Cell,
+    pub state: ThreadState,
     /// Row of the table of spans that says so; none where the application stood still, or nobody looked.
     pub row: Option<u32>,
 }
 
 impl Segment {
     fn stopped(stop: &StopSpan) -> Segment {
-        Segment { from_ns: stop.from_ns, to_ns: stop.to_ns, state: Cell::Stopped(stop.stop), row: None }
+        Segment { from_ns: stop.from_ns, to_ns: stop.to_ns, state: ThreadState::Stopped(stop.stop), row: None }
     }
 
     /// Its length, in ns.
@@ -54,8 +54,8 @@ struct Life {
     to_ns: i64,
     /// Whether it stands still when the application does.
     is_stopped: bool,
-    /// What is told of it, outside stops: disjoint, ascending.
-    told: Vec<Segment>,
+    /// What is recorded of it, outside stops: disjoint, ascending.
+    recorded: Vec<Segment>,
 }
 
 /// The lives of all threads.
@@ -68,26 +68,26 @@ pub struct Partition {
 
 impl Partition {
     /// Divides the time of every thread that is known. The stops are disjoint and ascending.
-    pub(crate) fn new(view: &View<'_>, stops: &[StopSpan]) -> Partition {
+    pub(crate) fn new(sources: &Sources<'_>, stops: &[StopSpan]) -> Partition {
         let stops: Vec<Segment> = stops.iter().map(Segment::stopped).collect();
         let stopped = Intervals::union(stops.iter().map(|stop| (stop.from_ns, stop.to_ns)).collect());
-        let mut told = told::of(view);
-        let mut lives = lives(view);
-        for tid in told.keys() {
-            lives.entry(*tid).or_insert_with(|| Life::whole(view, *tid));
+        let mut recorded = recorded::of(sources);
+        let mut lives = lives(sources);
+        for tid in recorded.keys() {
+            lives.entry(*tid).or_insert_with(|| Life::whole(sources, *tid));
         }
         for (tid, life) in &mut lives {
-            let told = told.remove(tid).unwrap_or_default();
+            let recorded = recorded.remove(tid).unwrap_or_default();
             let taken = if life.is_stopped { &stopped } else { &Intervals::default() };
-            life.told = sweep::disjoint(told, taken);
-            life.told.retain_mut(|segment| life_cut(segment, life.from_ns, life.to_ns));
+            life.recorded = sweep::disjoint(recorded, taken);
+            life.recorded.retain_mut(|segment| life_cut(segment, life.from_ns, life.to_ns));
         }
         Partition { lives, stops }
     }
 
-    /// Every thread with what is told of it outside stops.
-    pub fn told(&self) -> impl Iterator<Item = (i64, &[Segment])> + '_ {
-        self.lives.iter().map(|(tid, life)| (*tid, life.told.as_slice()))
+    /// Every thread with what is recorded of it outside stops.
+    pub fn recorded(&self) -> impl Iterator<Item = (i64, &[Segment])> + '_ {
+        self.lives.iter().map(|(tid, life)| (*tid, life.recorded.as_slice()))
     }
 
     /// Every thread.
@@ -104,7 +104,7 @@ impl Partition {
     pub fn segments(&self, tid: i64, from_ns: i64, to_ns: i64) -> Vec<Segment> {
         let Some(life) = self.lives.get(&tid) else { return fill(Vec::new(), from_ns, to_ns) };
         let (from_ns, to_ns) = (from_ns.max(life.from_ns), to_ns.min(life.to_ns));
-        let mut known: Vec<Segment> = overlapping(&life.told, from_ns, to_ns).collect();
+        let mut known: Vec<Segment> = overlapping(&life.recorded, from_ns, to_ns).collect();
         if life.is_stopped {
             known.extend(overlapping(&self.stops, from_ns, to_ns));
             known.sort_by_key(|segment| segment.from_ns);
@@ -128,7 +128,7 @@ fn overlapping(list: &[Segment], from_ns: i64, to_ns: i64) -> impl Iterator<Item
 fn fill(known: Vec<Segment>, from_ns: i64, to_ns: i64) -> Vec<Segment> {
     let mut all = Vec::with_capacity(known.len() * 2 + 1);
     let mut at = from_ns;
-    let unknown = |from_ns, to_ns| Segment { from_ns, to_ns, state: Cell::Unknown, row: None };
+    let unknown = |from_ns, to_ns| Segment { from_ns, to_ns, state: ThreadState::Unknown, row: None };
     for segment in known {
         if at < segment.from_ns {
             all.push(unknown(at, segment.from_ns));
@@ -150,14 +150,14 @@ fn life_cut(segment: &mut Segment, from_ns: i64, to_ns: i64) -> bool {
 }
 
 /// The lives of the threads whose beginning or end was recorded.
-fn lives(view: &View<'_>) -> BTreeMap<i64, Life> {
+fn lives(sources: &Sources<'_>) -> BTreeMap<i64, Life> {
     let mut lives: BTreeMap<i64, Life> = BTreeMap::new();
-    for begin in view.spans(span::THREAD_START) {
-        let life = lives.entry(begin.tid).or_insert_with(|| Life::whole(view, begin.tid));
+    for begin in sources.spans(span::THREAD_START) {
+        let life = lives.entry(begin.tid).or_insert_with(|| Life::whole(sources, begin.tid));
         life.from_ns = begin.time_ns.min(life.to_ns);
     }
-    for end in view.spans(span::THREAD_END) {
-        let life = lives.entry(end.tid).or_insert_with(|| Life::whole(view, end.tid));
+    for end in sources.spans(span::THREAD_END) {
+        let life = lives.entry(end.tid).or_insert_with(|| Life::whole(sources, end.tid));
         // The number of a thread that has ended may be another one's later.
         if end.time_ns > life.from_ns {
             life.to_ns = end.time_ns;
@@ -169,9 +169,9 @@ fn lives(view: &View<'_>) -> BTreeMap<i64, Life> {
 
 impl Life {
     /// A thread that was there all the time, as far as anybody knows.
-    fn whole(view: &View<'_>, tid: i64) -> Life {
-        let is_stopped = matches!(view.role(tid), role::JAVA | role::HANDLER);
-        Life { from_ns: view.extent_ns.0, to_ns: view.extent_ns.1, is_stopped, told: Vec::new() }
+    fn whole(sources: &Sources<'_>, tid: i64) -> Life {
+        let is_stopped = matches!(sources.role(tid), role::JAVA | role::HANDLER);
+        Life { from_ns: sources.extent_ns.0, to_ns: sources.extent_ns.1, is_stopped, recorded: Vec::new() }
     }
 }
 
@@ -180,7 +180,7 @@ mod tests {
     use fathom_evidence::Recording;
 
     use super::*;
-    use crate::cells::{Stop, Wait};
+    use crate::states::{Stop, Wait};
 
     #[test]
     fn every_instant_of_a_life_is_in_one_state() {
@@ -194,20 +194,20 @@ mod tests {
         ] {
             recording.add_span(from, length, 7, kind, "", "", "jfr");
         }
-        let view = View::new(&recording).unwrap();
+        let sources = Sources::new(&recording).unwrap();
         let stop = StopSpan { from_ns: 5_000, to_ns: 6_000, stop: Stop::Operation };
-        let partition = Partition::new(&view, &[stop]);
-        let lock = Cell::Blocked(Wait::Lock);
-        let states: Vec<(i64, i64, Cell)> =
+        let partition = Partition::new(&sources, &[stop]);
+        let lock = ThreadState::Blocked(Wait::Lock);
+        let states: Vec<(i64, i64, ThreadState)> =
             partition.segments(7, 0, i64::MAX).iter().map(|s| (s.from_ns, s.to_ns, s.state)).collect();
         let expected = [
-            (500, 1_000, Cell::Unknown),
+            (500, 1_000, ThreadState::Unknown),
             (1_000, 3_000, lock),
-            (3_000, 4_000, Cell::Blocked(Wait::PageFault)),
+            (3_000, 4_000, ThreadState::Blocked(Wait::PageFault)),
             (4_000, 5_000, lock),
-            (5_000, 6_000, Cell::Stopped(Stop::Operation)),
+            (5_000, 6_000, ThreadState::Stopped(Stop::Operation)),
             (6_000, 9_000, lock),
-            (9_000, 20_000, Cell::Unknown),
+            (9_000, 20_000, ThreadState::Unknown),
         ];
         assert_eq!(states, expected);
     }

@@ -7,7 +7,7 @@ use fathom_evidence::tables::Span;
 
 use crate::grid::Grid;
 use crate::intervals::Intervals;
-use crate::view::View;
+use crate::sources::Sources;
 
 /// Requests, bucket by bucket.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,13 +27,13 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Those of a view, if it has any.
-    pub(crate) fn of(view: &View<'_>) -> Option<Requests> {
-        let grid = view.grid;
+    /// Those of a recording, if it has any.
+    pub(crate) fn of(sources: &Sources<'_>) -> Option<Requests> {
+        let grid = sources.grid;
         let mut latencies: Vec<Vec<i64>> = vec![Vec::new(); grid.len];
         let mut under_way_ns = grid.zeros();
         let mut longest_ns: Vec<Option<f64>> = vec![None; grid.len];
-        for request in view.spans(span::REQUEST) {
+        for request in sources.spans(span::REQUEST) {
             if let Some(bucket) = grid.bucket_of(request.time_ns) {
                 latencies[bucket].push(request.duration_ns);
             }
@@ -71,15 +71,15 @@ pub struct Lateness {
 
 impl Lateness {
     /// Against a usual latency.
-    pub(crate) fn of(view: &View<'_>, requests: &Requests, usual_ns: f64) -> Lateness {
+    pub(crate) fn of(sources: &Sources<'_>, requests: &Requests, usual_ns: f64) -> Lateness {
         let late = |(under_way, count): (&f64, &f64)| (under_way - count * usual_ns).max(0.0);
         let all_ns = requests.under_way_ns.iter().zip(&requests.count).map(late).collect();
         // Twice the usual is within what a single request varies by.
         let is_late = |request: &Span| request.duration_ns as f64 > 2.0 * usual_ns;
         let beyond = |request: Span| (request.time_ns.saturating_add(usual_ns as i64), request.end_ns());
-        let any = Intervals::union(view.spans(span::REQUEST).filter(is_late).map(beyond).collect());
-        let mut any_ns = view.grid.zeros();
-        any.iter().for_each(|(from, to)| view.grid.spread(&mut any_ns, from, to, to.saturating_sub(from) as f64));
+        let any = Intervals::union(sources.spans(span::REQUEST).filter(is_late).map(beyond).collect());
+        let mut any_ns = sources.grid.zeros();
+        any.iter().for_each(|(from, to)| sources.grid.spread(&mut any_ns, from, to, to.saturating_sub(from) as f64));
         Lateness { all_ns, any_ns }
     }
 }

@@ -11,10 +11,10 @@ use std::ops::Range;
 use fathom_evidence::kinds::{counter, span};
 
 use crate::account::Account;
-use crate::cells::{Cell, Collection, Layer, Origin, Scope, Stop, Wait};
 use crate::grid::BUCKET_NS;
+use crate::sources::{Series, Sources};
 use crate::startup::Startup;
-use crate::view::{Series, View};
+use crate::states::{Collection, Layer, Origin, Scope, Stop, ThreadState, Wait};
 
 const SECOND: f64 = BUCKET_NS as f64;
 
@@ -250,13 +250,13 @@ pub(crate) fn runs(marks: &[bool]) -> Vec<(usize, usize)> {
 }
 
 /// All signals that the account allows.
-pub(crate) fn all(view: &View<'_>, account: &Account) -> Vec<Signal> {
+pub(crate) fn all(sources: &Sources<'_>, account: &Account) -> Vec<Signal> {
     let mut signals = losses(account);
-    let wasted = wasted_compiling(view, account);
+    let wasted = wasted_compiling(sources, account);
     signals.push(recompiling(account, &wasted));
-    signals.push(interpreting(account, &wasted, pinned_from_ns(view)));
+    signals.push(interpreting(account, &wasted, pinned_from_ns(sources)));
     signals.push(freeing_code(account));
-    signals.push(lost_datagrams(view, account));
+    signals.push(lost_datagrams(sources, account));
     signals.extend(latency::all(account));
     signals.extend(cpu(account));
     for signal in &mut signals {
@@ -284,37 +284,39 @@ fn forget_unobserved(values: &mut [f64], observed: &Range<usize>) {
 }
 
 fn losses(account: &Account) -> Vec<Signal> {
-    let busy = account.sum(|cell| match cell {
-        Cell::Running(_) | Cell::Runnable => true,
-        Cell::Blocked(wait) => wait != Wait::Unnamed,
+    let busy = account.sum(|state| match state {
+        ThreadState::Running(_) | ThreadState::Runnable => true,
+        ThreadState::Blocked(wait) => wait != Wait::Unnamed,
         _ => false,
     });
-    let per_second =
-        |select: &dyn Fn(Cell) -> bool| -> Vec<f64> { account.sum(select).into_iter().map(|ns| ns / SECOND).collect() };
+    let per_second = |select: &dyn Fn(ThreadState) -> bool| -> Vec<f64> {
+        account.sum(select).into_iter().map(|ns| ns / SECOND).collect()
+    };
     // A wait matters when it is a good part of what the threads at work do.
     let part_of = |values: Vec<f64>, whole: &[f64], least: f64| -> Vec<f64> {
         let keep = |(value, whole): (f64, &f64)| if value * SECOND >= least * whole { value } else { 0.0 };
         values.into_iter().zip(whole).map(keep).collect()
     };
     let process = account.process_cpu_ns.clone().unwrap_or_else(|| account.grid.zeros());
-    let stopped = per_second(&|cell| matches!(cell, Cell::Stopped(_)));
-    let is_never_usual = |cell: Cell| match cell {
-        Cell::Stopped(Stop::Collection(collection)) => {
+    let stopped = per_second(&|state| matches!(state, ThreadState::Stopped(_)));
+    let is_never_usual = |state: ThreadState| match state {
+        ThreadState::Stopped(Stop::Collection(collection)) => {
             collection.scope == Scope::Full || collection.origin == Origin::Explicit
         }
         _ => false,
     };
     let full = per_second(&is_never_usual);
-    let locks = part_of(per_second(&|cell| cell == Cell::Blocked(Wait::Lock)), &busy, 0.2);
-    let is_permit = |cell: Cell| matches!(cell, Cell::Blocked(Wait::Permit | Wait::Pool));
+    let locks = part_of(per_second(&|state| state == ThreadState::Blocked(Wait::Lock)), &busy, 0.2);
+    let is_permit = |state: ThreadState| matches!(state, ThreadState::Blocked(Wait::Permit | Wait::Pool));
     let permits = part_of(per_second(&is_permit), &busy, 0.25);
-    let is_io =
-        |cell: Cell| matches!(cell, Cell::Blocked(Wait::Socket | Wait::File | Wait::NameLookup | Wait::FileLock));
+    let is_io = |state: ThreadState| {
+        matches!(state, ThreadState::Blocked(Wait::Socket | Wait::File | Wait::NameLookup | Wait::FileLock))
+    };
     let io = part_of(per_second(&is_io), &busy, 0.25);
-    let run_queue = part_of(per_second(&|cell| cell == Cell::Runnable), &busy, 0.25);
-    let faults = per_second(&|cell| cell == Cell::Blocked(Wait::PageFault));
-    let stalls = per_second(&|cell| cell == Cell::Blocked(Wait::AllocationStall));
-    let collecting = part_of(per_second(&|cell| matches!(cell, Cell::Collector(_))), &process, 0.25);
+    let run_queue = part_of(per_second(&|state| state == ThreadState::Runnable), &busy, 0.25);
+    let faults = per_second(&|state| state == ThreadState::Blocked(Wait::PageFault));
+    let stalls = per_second(&|state| state == ThreadState::Blocked(Wait::AllocationStall));
+    let collecting = part_of(per_second(&|state| matches!(state, ThreadState::Collector(_))), &process, 0.25);
     let signal = |kind, values, floor, factor, alone, run, ideal_is_zero| Signal {
         kind,
         values,
@@ -340,7 +342,7 @@ fn losses(account: &Account) -> Vec<Signal> {
 /// Compiling counts as lost when it compiles again what was compiled before: when more has been
 /// compiled than the code cache holds, or when much of it is thrown away at once.
 fn recompiling(account: &Account, wasted: &[bool]) -> Signal {
-    let compiler = account.sum(|cell| cell == Cell::Compiler);
+    let compiler = account.sum(|state| state == ThreadState::Compiler);
     let process = account.process_cpu_ns.clone().unwrap_or_else(|| account.grid.zeros());
     let value = |index: usize| {
         let counts = wasted[index] && compiler[index] >= 0.2 * process[index];
@@ -353,8 +355,8 @@ fn recompiling(account: &Account, wasted: &[bool]) -> Signal {
 /// Outer loops of threads are interpreted all their life, and a sampler that looks at returns sees
 /// them often. Interpreting is a loss only where something keeps the compiler from hot code.
 fn interpreting(account: &Account, wasted: &[bool], pinned_from_ns: Option<i64>) -> Signal {
-    let interpreted = account.sum(|cell| cell == Cell::Running(Layer::Interpreted));
-    let running = account.sum(|cell| matches!(cell, Cell::Running(_)));
+    let interpreted = account.sum(|state| state == ThreadState::Running(Layer::Interpreted));
+    let running = account.sum(|state| matches!(state, ThreadState::Running(_)));
     let value = |index: usize| {
         let is_pinned = pinned_from_ns.is_some_and(|from| from < account.grid.start_of(index + 1));
         let counts = (wasted[index] || is_pinned) && interpreted[index] >= 0.3 * running[index];
@@ -365,27 +367,27 @@ fn interpreting(account: &Account, wasted: &[bool], pinned_from_ns: Option<i64>)
 }
 
 /// From when on the code cache had no room: it was reported full, or a segment of it was nearly so.
-fn pinned_from_ns(view: &View<'_>) -> Option<i64> {
+fn pinned_from_ns(sources: &Sources<'_>) -> Option<i64> {
     const PINNED: f64 = 0.9;
     let events =
-        view.spans(span::CODE_CACHE_FULL).chain(view.spans(span::COMPILER_DISABLED)).map(|event| event.time_ns);
-    let limits = view.counters(counter::CODE_CACHE_RESERVED_BYTES);
-    let segments = view.counters(counter::CODE_CACHE_USED_BYTES);
+        sources.spans(span::CODE_CACHE_FULL).chain(sources.spans(span::COMPILER_DISABLED)).map(|event| event.time_ns);
+    let limits = sources.counters(counter::CODE_CACHE_RESERVED_BYTES);
+    let segments = sources.counters(counter::CODE_CACHE_USED_BYTES);
     let nearly_full = segments.iter().filter_map(|(key, used)| {
-        let limit = limits.get(key).and_then(Series::last).or_else(|| view.code_cache_reserved_bytes())?;
+        let limit = limits.get(key).and_then(Series::last).or_else(|| sources.code_cache_reserved_bytes())?;
         used.0.iter().find(|(_, bytes)| *bytes >= PINNED * limit).map(|(time, _)| *time)
     });
     events.chain(nearly_full).min()
 }
 
-fn wasted_compiling(view: &View<'_>, account: &Account) -> Vec<bool> {
-    let produced = view.counter(counter::COMPILE_CODE_BYTES, "");
-    let reserved = view.code_cache_reserved_bytes().unwrap_or(f64::INFINITY);
+fn wasted_compiling(sources: &Sources<'_>, account: &Account) -> Vec<bool> {
+    let produced = sources.counter(counter::COMPILE_CODE_BYTES, "");
+    let reserved = sources.code_cache_reserved_bytes().unwrap_or(f64::INFINITY);
     let turned_over_ns = produced.0.iter().find(|(_, bytes)| *bytes >= reserved).map(|(time, _)| *time);
-    let invalidated = view.counter(counter::COMPILE_INVALIDATED_COUNT, "");
-    let compiled = view.counter(counter::COMPILE_COUNT, "");
+    let invalidated = sources.counter(counter::COMPILE_INVALIDATED_COUNT, "");
+    let compiled = sources.counter(counter::COMPILE_COUNT, "");
     let mut deoptimized = account.grid.zeros();
-    for deoptimization in view.spans(span::DEOPTIMIZATION) {
+    for deoptimization in sources.spans(span::DEOPTIMIZATION) {
         account.grid.spread(&mut deoptimized, deoptimization.time_ns, deoptimization.time_ns, 1.0);
     }
     let is_wasted = |index: usize| {
@@ -421,9 +423,9 @@ fn freeing_code(account: &Account) -> Signal {
 }
 
 /// A datagram that is lost never comes again: one is enough.
-fn lost_datagrams(view: &View<'_>, account: &Account) -> Signal {
+fn lost_datagrams(sources: &Sources<'_>, account: &Account) -> Signal {
     let mut values = account.grid.zeros();
-    for (from_ns, to_ns, count) in view.lost_datagrams() {
+    for (from_ns, to_ns, count) in sources.lost_datagrams() {
         account.grid.spread(&mut values, from_ns, to_ns, count);
     }
     Signal { kind: SignalKind::LostDatagrams, values, floor: 1.0, factor: 1.0, alone: 1.0, run: 1, ideal_is_zero: true }

@@ -8,7 +8,7 @@
 use fathom_evidence::kinds::counter;
 
 use crate::grid::BUCKET_NS;
-use crate::view::View;
+use crate::sources::Sources;
 
 /// Start-up lasts no longer than this, in buckets.
 const MAX_BUCKETS: usize = 120;
@@ -32,15 +32,15 @@ pub struct Startup {
 }
 
 /// Finds the start of the JVM in the grid.
-pub(crate) fn find(view: &View<'_>, compiler_ns: Option<&Vec<f64>>) -> Startup {
-    let grid = view.grid;
-    let Some(started_ns) = view.jvm_started_at_ns() else { return Startup::default() };
+pub(crate) fn find(sources: &Sources<'_>, compiler_ns: Option<&Vec<f64>>) -> Startup {
+    let grid = sources.grid;
+    let Some(started_ns) = sources.jvm_started_at_ns() else { return Startup::default() };
     let age_ns = grid.start_ns.saturating_sub(started_ns);
     if age_ns > MAX_BUCKETS as i64 * BUCKET_NS {
         return Startup::default();
     }
     let least = LEAST_NS.saturating_sub(age_ns).max(0).unsigned_abs().div_ceil(BUCKET_NS.unsigned_abs()) as usize;
-    let limit = MAX_BUCKETS.min(grid.len).min(full_turnover(view));
+    let limit = MAX_BUCKETS.min(grid.len).min(full_turnover(sources));
     let boot_buckets = least.min(limit);
     let quiet = compiler_ns.map(|ns| (boot_buckets..limit).find(|index| is_quiet(ns, *index)).unwrap_or(limit));
     Startup { boot_buckets, warm_up_buckets: quiet.unwrap_or(boot_buckets) }
@@ -52,9 +52,9 @@ fn is_quiet(compiler_ns: &[f64], index: usize) -> bool {
 }
 
 /// The bucket by which as much code has been compiled as the code cache can hold.
-fn full_turnover(view: &View<'_>) -> usize {
-    let Some(reserved) = view.code_cache_reserved_bytes() else { return usize::MAX };
-    let produced = view.counter(counter::COMPILE_CODE_BYTES, "");
+fn full_turnover(sources: &Sources<'_>) -> usize {
+    let Some(reserved) = sources.code_cache_reserved_bytes() else { return usize::MAX };
+    let produced = sources.counter(counter::COMPILE_CODE_BYTES, "");
     let reached = produced.0.iter().find(|(_, bytes)| *bytes >= reserved);
-    reached.map_or(usize::MAX, |(time, _)| view.grid.bucket_of(*time).unwrap_or(0))
+    reached.map_or(usize::MAX, |(time, _)| sources.grid.bucket_of(*time).unwrap_or(0))
 }

@@ -8,10 +8,10 @@ use fathom_evidence::detail::{Gc, Safepoint, VmOperation, from_text};
 use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::tables::Span;
 
-use crate::cells::{Collection, Origin, Scope, Stop};
 use crate::collections::{Causes, PauseCpu};
 use crate::intervals::Intervals;
-use crate::view::View;
+use crate::sources::Sources;
+use crate::states::{Collection, Origin, Scope, Stop};
 
 /// Clocks of two logs of the same JVM agree to about this much: a pause this close to a
 /// safepoint belongs to it.
@@ -40,24 +40,24 @@ impl StopSpan {
 }
 
 /// All stops, in order of their beginning.
-pub(crate) fn find(view: &View<'_>) -> Vec<StopSpan> {
-    let causes = Causes::of(view);
-    let of_pause = |pause: Span| StopSpan::new(&pause, Stop::Collection(causes.collection(view, &pause)));
-    let mut pauses: Vec<StopSpan> = view.spans(span::GC_PAUSE).map(of_pause).collect();
+pub(crate) fn find(sources: &Sources<'_>) -> Vec<StopSpan> {
+    let causes = Causes::of(sources);
+    let of_pause = |pause: Span| StopSpan::new(&pause, Stop::Collection(causes.collection(sources, &pause)));
+    let mut pauses: Vec<StopSpan> = sources.spans(span::GC_PAUSE).map(of_pause).collect();
     if pauses.is_empty() {
-        pauses = of_whole_collections(view, &causes);
+        pauses = of_whole_collections(sources, &causes);
     }
-    if pauses.is_empty() && view.spans(span::SAFEPOINT).len() == 0 {
-        pauses = counted(view);
+    if pauses.is_empty() && sources.spans(span::SAFEPOINT).len() == 0 {
+        pauses = counted(sources);
     }
     let waits: Vec<StopSpan> =
-        view.spans(span::TIME_TO_SAFEPOINT).map(|wait| StopSpan::new(&wait, Stop::TimeToSafepoint)).collect();
+        sources.spans(span::TIME_TO_SAFEPOINT).map(|wait| StopSpan::new(&wait, Stop::TimeToSafepoint)).collect();
     let mut stops = Vec::new();
     let mut whole = Vec::new();
-    for safepoint in view.spans(span::SAFEPOINT) {
+    for safepoint in sources.spans(span::SAFEPOINT) {
         let stop = StopSpan::new(&safepoint, Stop::Operation);
         whole.push((stop.from_ns, stop.to_ns));
-        stops.extend(parts(view, &safepoint, &pauses, &waits));
+        stops.extend(parts(sources, &safepoint, &pauses, &waits));
     }
     let known = Intervals::union(whole.clone());
     let new = |stop: &&StopSpan| !touches(&known, stop);
@@ -65,35 +65,35 @@ pub(crate) fn find(view: &View<'_>) -> Vec<StopSpan> {
     stops.extend(waits.iter().filter(new));
     whole.extend(pauses.iter().chain(&waits).map(|stop| (stop.from_ns, stop.to_ns)));
     let known = Intervals::union(whole);
-    let operations = view.spans(span::VM_OPERATION).filter(|operation| at_safepoint(view, operation));
+    let operations = sources.spans(span::VM_OPERATION).filter(|operation| at_safepoint(sources, operation));
     let operations = operations.map(|operation| StopSpan::new(&operation, Stop::Operation));
     stops.extend(operations.filter(|operation| !touches(&known, operation)));
-    let mut stops = split_waiting(stops, &waiting(view));
+    let mut stops = split_waiting(stops, &waiting(sources));
     stops.sort_by_key(|stop| (stop.from_ns, stop.to_ns));
     stops
 }
 
 /// Collections of which only the whole is recorded: each stopped the application for the sum of its pauses, as far as that
 /// can be placed from its beginning on.
-fn of_whole_collections(view: &View<'_>, causes: &Causes) -> Vec<StopSpan> {
+fn of_whole_collections(sources: &Sources<'_>, causes: &Causes) -> Vec<StopSpan> {
     let stop = |gc: Span| {
-        let detail: Gc = from_text(view.recording.text(gc.detail));
+        let detail: Gc = from_text(sources.recording.text(gc.detail));
         let paused_ns =
             i64::try_from(detail.sum_of_pauses_ns.unwrap_or(0)).unwrap_or(i64::MAX).min(gc.duration_ns.max(0));
         let to_ns = gc.time_ns.saturating_add(paused_ns);
-        StopSpan { from_ns: gc.time_ns, to_ns, stop: Stop::Collection(causes.collection(view, &gc)) }
+        StopSpan { from_ns: gc.time_ns, to_ns, stop: Stop::Collection(causes.collection(sources, &gc)) }
     };
-    view.spans(span::GC).map(stop).collect()
+    sources.spans(span::GC).map(stop).collect()
 }
 
 /// The time of collections as the JVM's performance counters tell it, which are read from outside: how much of each step
 /// between two readings was one.
-fn counted(view: &View<'_>) -> Vec<StopSpan> {
+fn counted(sources: &Sources<'_>) -> Vec<StopSpan> {
     let runs: Vec<(i64, Origin)> =
-        view.spans(span::COLLECTOR_RUN).map(|run| (run.time_ns, origin_of(view, &run))).collect();
+        sources.spans(span::COLLECTOR_RUN).map(|run| (run.time_ns, origin_of(sources, &run))).collect();
     let mut stops = Vec::new();
-    for ((collector, _), series) in view.counters(counter::GC_TIME_NS) {
-        let Some(scope) = stopping_scope(view.recording.text(collector)) else { continue };
+    for ((collector, _), series) in sources.counters(counter::GC_TIME_NS) {
+        let Some(scope) = stopping_scope(sources.recording.text(collector)) else { continue };
         for (from, to, ns) in series.rises() {
             let from_ns = to.saturating_sub(ns as i64).max(from);
             let before = runs.partition_point(|(at, _)| *at < to).checked_sub(1);
@@ -105,8 +105,8 @@ fn counted(view: &View<'_>) -> Vec<StopSpan> {
     stops
 }
 
-fn origin_of(view: &View<'_>, run: &Span) -> Origin {
-    let detail: Gc = from_text(view.recording.text(run.detail));
+fn origin_of(sources: &Sources<'_>, run: &Span) -> Origin {
+    let detail: Gc = from_text(sources.recording.text(run.detail));
     Origin::of_cause(detail.cause.as_deref().unwrap_or(""))
 }
 
@@ -140,11 +140,11 @@ const LONG_PAUSE_NS: i64 = 50_000_000;
 const WORKING: f64 = 0.5;
 
 /// Long pauses in which the collector mostly waited, with the part of their time that it worked.
-fn waiting(view: &View<'_>) -> Vec<(i64, i64, f64)> {
-    let cpu = PauseCpu::of(view);
-    let long = view.spans(span::GC_PAUSE).filter(|pause| pause.duration_ns >= LONG_PAUSE_NS);
+fn waiting(sources: &Sources<'_>) -> Vec<(i64, i64, f64)> {
+    let cpu = PauseCpu::of(sources);
+    let long = sources.spans(span::GC_PAUSE).filter(|pause| pause.duration_ns >= LONG_PAUSE_NS);
     let worked = long.filter_map(|pause| {
-        let part = cpu.ns(view, &pause)? / pause.duration_ns as f64;
+        let part = cpu.ns(sources, &pause)? / pause.duration_ns as f64;
         (part < WORKING).then_some((pause.time_ns, pause.end_ns(), part.max(0.0)))
     });
     worked.collect()
@@ -169,9 +169,9 @@ fn split_waiting(stops: Vec<StopSpan>, waiting: &[(i64, i64, f64)]) -> Vec<StopS
 }
 
 /// The time to reach a safepoint, and what was done at it.
-fn parts(view: &View<'_>, safepoint: &Span, pauses: &[StopSpan], waits: &[StopSpan]) -> [StopSpan; 2] {
+fn parts(sources: &Sources<'_>, safepoint: &Span, pauses: &[StopSpan], waits: &[StopSpan]) -> [StopSpan; 2] {
     let whole = StopSpan::new(safepoint, Stop::Operation);
-    let detail: Safepoint = from_text(view.recording.text(safepoint.detail));
+    let detail: Safepoint = from_text(sources.recording.text(safepoint.detail));
     let logged_ns = detail.time_to_safepoint_ns.and_then(|ns| i64::try_from(ns).ok());
     let wait_ns = logged_ns.or_else(|| overlapping(waits, &whole).map(|wait| wait.duration_ns()));
     let reached_ns = whole.from_ns.saturating_add(wait_ns.unwrap_or(0)).clamp(whole.from_ns, whole.to_ns);
@@ -182,8 +182,8 @@ fn parts(view: &View<'_>, safepoint: &Span, pauses: &[StopSpan], waits: &[StopSp
     ]
 }
 
-fn at_safepoint(view: &View<'_>, operation: &Span) -> bool {
-    let detail: VmOperation = from_text(view.recording.text(operation.detail));
+fn at_safepoint(sources: &Sources<'_>, operation: &Span) -> bool {
+    let detail: VmOperation = from_text(sources.recording.text(operation.detail));
     detail.safepoint == Some(true)
 }
 

@@ -8,15 +8,16 @@
 use fathom_evidence::kinds::event;
 
 use crate::account::Account;
-use crate::cells::Cell;
 use crate::grid::BUCKET_NS;
 use crate::signals::{Signal, SignalKind, forget_disturbed};
-use crate::view::View;
+use crate::sources::Sources;
+use crate::states::ThreadState;
 
 /// CPU of the code below Java. `None` where no samples tell the layers.
-pub(crate) fn signal(view: &View<'_>, account: &Account) -> Option<Signal> {
-    view.samples(event::CPU).next()?;
-    let mut values: Vec<f64> = account.sum(Cell::is_below_java).into_iter().map(|ns| ns / BUCKET_NS as f64).collect();
+pub(crate) fn signal(sources: &Sources<'_>, account: &Account) -> Option<Signal> {
+    sources.samples(event::CPU).next()?;
+    let mut values: Vec<f64> =
+        account.sum(ThreadState::is_below_java).into_iter().map(|ns| ns / BUCKET_NS as f64).collect();
     let start = account.startup.warm_up_buckets.min(values.len());
     values[..start].fill(f64::NAN);
     forget_disturbed(&mut values, account);

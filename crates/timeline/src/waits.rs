@@ -10,20 +10,20 @@ use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StackId};
 
-use crate::cells::{Cell, Wait};
-use crate::view::View;
+use crate::sources::Sources;
+use crate::states::{ThreadState, Wait};
 
-const IDLE: Cell = Cell::Idle;
-const LOCK: Cell = Cell::Blocked(Wait::Lock);
-const PERMIT: Cell = Cell::Blocked(Wait::Permit);
-const POOL: Cell = Cell::Blocked(Wait::Pool);
-const TASK: Cell = Cell::Blocked(Wait::Task);
-const NAME_LOOKUP: Cell = Cell::Blocked(Wait::NameLookup);
-const UNNAMED: Cell = Cell::Blocked(Wait::Unnamed);
+const IDLE: ThreadState = ThreadState::Idle;
+const LOCK: ThreadState = ThreadState::Blocked(Wait::Lock);
+const PERMIT: ThreadState = ThreadState::Blocked(Wait::Permit);
+const POOL: ThreadState = ThreadState::Blocked(Wait::Pool);
+const TASK: ThreadState = ThreadState::Blocked(Wait::Task);
+const NAME_LOOKUP: ThreadState = ThreadState::Blocked(Wait::NameLookup);
+const UNNAMED: ThreadState = ThreadState::Blocked(Wait::Unnamed);
 
 /// Beginnings of frames, and what a thread that waits below one waits for. The innermost frame that a row knows decides;
 /// of two rows the first.
-const FRAMES: &[(&str, Cell)] = &[
+const FRAMES: &[(&str, ThreadState)] = &[
     // Pools of connections and other objects.
     ("com.zaxxer.hikari.pool.HikariPool.getConnection", POOL),
     ("com.zaxxer.hikari.util.ConcurrentBag.borrow", POOL),
@@ -85,7 +85,7 @@ const FRAMES: &[(&str, Cell)] = &[
 ];
 
 /// Classes that a thread parks on, by the beginning of their simple name, and what it waits for where no frame says more.
-const CLASSES: &[(&str, Cell)] = &[
+const CLASSES: &[(&str, ThreadState)] = &[
     ("ReentrantLock$", LOCK),
     ("ReentrantReadWriteLock$", LOCK),
     ("StampedLock", LOCK),
@@ -98,37 +98,37 @@ const CLASSES: &[(&str, Cell)] = &[
 
 /// What the recording's waits are. Each stack is looked at once.
 pub(crate) struct Waits<'v, 'a> {
-    view: &'v View<'a>,
-    by_stack: HashMap<StackId, Option<Cell>>,
+    sources: &'v Sources<'a>,
+    by_stack: HashMap<StackId, Option<ThreadState>>,
 }
 
 impl<'v, 'a> Waits<'v, 'a> {
-    pub(crate) fn new(view: &'v View<'a>) -> Waits<'v, 'a> {
-        Waits { view, by_stack: HashMap::new() }
+    pub(crate) fn new(sources: &'v Sources<'a>) -> Waits<'v, 'a> {
+        Waits { sources, by_stack: HashMap::new() }
     }
 
     /// What a thread of the application that parked, slept or waited for a monitor's signal waited for.
-    pub(crate) fn of_park(&mut self, park: &Span) -> Cell {
-        let class = self.view.recording.text(park.name);
-        if self.view.call_of_a_client(park).is_some() {
-            return Cell::Blocked(Wait::Socket);
+    pub(crate) fn of_park(&mut self, park: &Span) -> ThreadState {
+        let class = self.sources.recording.text(park.name);
+        if self.sources.call_of_a_client(park).is_some() {
+            return ThreadState::Blocked(Wait::Socket);
         }
         let of_frames = self.of_frames(park.stack_id);
         match of_class(class) {
             // A lock is a lock whoever wants it, but a pool or a queue has locks of its own.
-            Some(cell @ Cell::Blocked(Wait::Lock)) if of_frames != Some(POOL) => cell,
+            Some(state @ ThreadState::Blocked(Wait::Lock)) if of_frames != Some(POOL) => state,
             of_class => of_frames.or(of_class).unwrap_or(UNNAMED),
         }
     }
 
     /// What the frames say.
-    pub(crate) fn of_frames(&mut self, stack: StackId) -> Option<Cell> {
-        let recording = self.view.recording;
+    pub(crate) fn of_frames(&mut self, stack: StackId) -> Option<ThreadState> {
+        let recording = self.sources.recording;
         *self.by_stack.entry(stack).or_insert_with(|| of_frames(recording, stack))
     }
 }
 
-fn of_frames(recording: &Recording, stack: StackId) -> Option<Cell> {
+fn of_frames(recording: &Recording, stack: StackId) -> Option<ThreadState> {
     let of_symbol = |symbol: &str| FRAMES.iter().find(|(begins, _)| symbol.starts_with(begins)).map(|row| row.1);
     recording.stacks.leaf_to_root(stack).find_map(|frame| of_symbol(recording.text(frame.symbol)))
 }
@@ -142,7 +142,7 @@ pub fn telling_frame(recording: &Recording, stack: StackId) -> Option<&str> {
     frames().find(is_known).or_else(|| frames().find(is_own))
 }
 
-fn of_class(class: &str) -> Option<Cell> {
+fn of_class(class: &str) -> Option<ThreadState> {
     let simple = class.rsplit(['.', '/']).next().unwrap_or(class);
     let is_condition = simple.contains("Condition");
     CLASSES.iter().find(|(begins, _)| simple.starts_with(begins) && !is_condition).map(|row| row.1)
@@ -150,35 +150,35 @@ fn of_class(class: &str) -> Option<Cell> {
 
 /// What a wait in the kernel is by its kind or its frames, where the JVM says nothing of it: a page, the resolver of names.
 /// Others end with work that comes, or not: nobody can say.
-pub(crate) fn of_kernel_wait(view: &View<'_>, blocked: &Span, of_frames: Option<Cell>) -> Cell {
-    match (view.recording.text(blocked.name), of_frames) {
-        ("page_fault", _) => Cell::Blocked(Wait::PageFault),
-        (_, Some(cell @ (NAME_LOOKUP | POOL))) => cell,
-        _ => Cell::Unknown,
+pub(crate) fn of_kernel_wait(sources: &Sources<'_>, blocked: &Span, of_frames: Option<ThreadState>) -> ThreadState {
+    match (sources.recording.text(blocked.name), of_frames) {
+        ("page_fault", _) => ThreadState::Blocked(Wait::PageFault),
+        (_, Some(state @ (NAME_LOOKUP | POOL))) => state,
+        _ => ThreadState::Unknown,
     }
 }
 
 /// What a long system call waited for. A call on a socket, a pipe or without a file may wait for work.
-pub(crate) fn of_call(view: &View<'_>, call: &Span, of_frames: Option<Cell>) -> Cell {
-    let name = view.recording.text(call.name);
+pub(crate) fn of_call(sources: &Sources<'_>, call: &Span, of_frames: Option<ThreadState>) -> ThreadState {
+    let name = sources.recording.text(call.name);
     match of_frames {
-        Some(cell @ (NAME_LOOKUP | POOL)) => cell,
-        _ if matches!(name, "flock" | "fcntl") && view.is_of_a_file(call) => Cell::Blocked(Wait::FileLock),
-        _ if view.is_of_a_file(call) => Cell::Blocked(Wait::File),
-        _ => Cell::Unknown,
+        Some(state @ (NAME_LOOKUP | POOL)) => state,
+        _ if matches!(name, "flock" | "fcntl") && sources.is_of_a_file(call) => ThreadState::Blocked(Wait::FileLock),
+        _ if sources.is_of_a_file(call) => ThreadState::Blocked(Wait::File),
+        _ => ThreadState::Unknown,
     }
 }
 
 /// Kinds of spans in which a thread waits as the JVM tells it, for what does not depend on more.
-pub(crate) const PLAIN: &[(&str, Cell)] = &[
+pub(crate) const PLAIN: &[(&str, ThreadState)] = &[
     (span::MONITOR_ENTER, LOCK),
     (span::NATIVE_LOCK, LOCK),
-    (span::FILE_READ, Cell::Blocked(Wait::File)),
-    (span::FILE_WRITE, Cell::Blocked(Wait::File)),
-    (span::FILE_FORCE, Cell::Blocked(Wait::File)),
-    (span::ALLOCATION_STALL, Cell::Blocked(Wait::AllocationStall)),
-    (span::PAGE_FAULT, Cell::Blocked(Wait::PageFault)),
-    (span::RUN_QUEUE_WAIT, Cell::Runnable),
+    (span::FILE_READ, ThreadState::Blocked(Wait::File)),
+    (span::FILE_WRITE, ThreadState::Blocked(Wait::File)),
+    (span::FILE_FORCE, ThreadState::Blocked(Wait::File)),
+    (span::ALLOCATION_STALL, ThreadState::Blocked(Wait::AllocationStall)),
+    (span::PAGE_FAULT, ThreadState::Blocked(Wait::PageFault)),
+    (span::RUN_QUEUE_WAIT, ThreadState::Runnable),
 ];
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
 //! The application allocates more than before, so the collector has more to do.
 
 use fathom_evidence::kinds::{span, subject};
-use fathom_timeline::{Cell, Stop, Wait};
+use fathom_timeline::{ThreadState, Stop, Wait};
 
-use crate::case::Side;
+use crate::comparison::Period;
 use crate::measure::code_cache::CodeCache;
 use crate::measure::collections::{
     Eras, FILLS_HEAP_MAX_S, GREW, HEAVY, allocation_evidence, allocation_rate, fills_heap_s, is_ordinary,
     ordinary_share, stalls_evidence,
 };
-use crate::{Case, Cause, Evidence, Finding, Standing, say};
+use crate::{Comparison, Cause, Evidence, Finding, Support, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "allocation_pressure",
@@ -40,27 +40,27 @@ const CYCLE_MAX_S: f64 = 5.0;
 /// Growth of the length of pauses against that of their number from which it is something else that makes them long.
 const LENGTHENED: f64 = 4.0;
 
-fn decide(case: &Case<'_>) -> Finding {
-    let stalls = case.slow.spans(span::ALLOCATION_STALL).count();
-    if stalls < SEVERAL && case.recording().fact(subject::GC, "times") == Some("none") {
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let stalls = comparison.slow.spans(span::ALLOCATION_STALL).count();
+    if stalls < SEVERAL && comparison.recording().fact(subject::GC, "times") == Some("none") {
         let record_with = "-Xlog:gc*:file=gc.log:time,uptime,level,tags (JDK 8: -XX:+PrintGCDateStamps)";
         return Finding::unknown("the log has no times, so that nothing tells how often collections came", record_with);
     }
-    if !case.has_collections() {
+    if !comparison.has_collections() {
         return Finding::needs_gc_log();
     }
-    let eras = Eras::of(case);
+    let eras = Eras::of(comparison);
     let Some(slow) = allocation_rate(&eras.slow) else {
         return Finding::absent("no collection in the slow time, so nothing was short of memory");
     };
-    let quiet = eras.quiet.as_ref().and_then(allocation_rate).filter(|rate| *rate > 0.0);
+    let baseline = eras.baseline.as_ref().and_then(allocation_rate).filter(|rate| *rate > 0.0);
     let pauses = eras.both(|side| side.young_pauses().count() as f64 / side.seconds());
     let count = eras.slow.young_pauses().count();
-    let evidence = evidence(case, (slow, quiet), pauses, stalls);
-    let is_heavy = ordinary_share(case, &eras.slow) >= HEAVY;
-    let grew = |(quiet, before): (f64, f64)| slow >= GREW * quiet && pauses.0 >= GREW * before;
-    let standing = match quiet.zip(pauses.1) {
-        _ if stalls >= SEVERAL => Standing::Seen,
+    let evidence = evidence(comparison, (slow, baseline), pauses, stalls);
+    let is_heavy = ordinary_share(comparison, &eras.slow) >= HEAVY;
+    let grew = |(baseline, before): (f64, f64)| slow >= GREW * baseline && pauses.0 >= GREW * before;
+    let support = match baseline.zip(pauses.1) {
+        _ if stalls >= SEVERAL => Support::Observed,
         _ if count >= SEVERAL && !is_heavy && pauses.0 * CYCLE_MAX_S < 1.0 => {
             return Finding::absent(rare(slow, pauses.0)).with_all(evidence);
         }
@@ -70,44 +70,44 @@ fn decide(case: &Case<'_>) -> Finding {
             return Finding::absent(says).with_all(evidence);
         }
         Some(before) if count >= SEVERAL && grew(before) => {
-            if is_cheap(case) || frees_code(case) || lengthened(&eras) >= LENGTHENED {
-                Standing::Faint
+            if is_cheap(comparison) || frees_code(comparison) || lengthened(&eras) >= LENGTHENED {
+                Support::Weak
             } else {
-                Standing::Seen
+                Support::Observed
             }
         }
-        Some((quiet, _)) => return Finding::absent(unchanged(slow, quiet, pauses)).with_all(evidence),
-        None if is_heavy && count >= SEVERAL => Standing::Indicated,
+        Some((baseline, _)) => return Finding::absent(unchanged(slow, baseline, pauses)).with_all(evidence),
+        None if is_heavy && count >= SEVERAL => Support::Consistent,
         None => return Finding::absent("collections take little time").with_all(evidence),
     };
-    let says = says((slow, quiet), pauses.0, ordinary_share(case, &eras.slow), stalls);
-    Finding::new(standing, says).with_all(evidence).claiming(case, is_ours)
+    let says = says((slow, baseline), pauses.0, ordinary_share(comparison, &eras.slow), stalls);
+    Finding::new(support, says).with_all(evidence).claiming(comparison, is_ours)
 }
 
 /// By how much more the pauses grew in length than in number.
 fn lengthened(eras: &Eras<'_>) -> f64 {
-    let length = |side: &Side<'_>| side.young_pauses().map(|(pause, _)| pause.duration_ns as f64).sum::<f64>();
-    let mean = |side: &Side<'_>| length(side) / side.young_pauses().count().max(1) as f64;
-    let rate = |side: &Side<'_>| side.young_pauses().count() as f64 / side.seconds();
+    let length = |side: &Period<'_>| side.young_pauses().map(|(pause, _)| pause.duration_ns as f64).sum::<f64>();
+    let mean = |side: &Period<'_>| length(side) / side.young_pauses().count().max(1) as f64;
+    let rate = |side: &Period<'_>| side.young_pauses().count() as f64 / side.seconds();
     let growth =
-        |(slow, quiet): (f64, Option<f64>)| quiet.filter(|quiet| *quiet > 0.0).map_or(1.0, |quiet| slow / quiet);
+        |(slow, baseline): (f64, Option<f64>)| baseline.filter(|baseline| *baseline > 0.0).map_or(1.0, |baseline| slow / baseline);
     growth(eras.both(mean)) / growth(eras.both(rate)).max(f64::MIN_POSITIVE)
 }
 
-fn is_cheap(case: &Case<'_>) -> bool {
-    case.excess_threads(is_ours) < CHEAP
+fn is_cheap(comparison: &Comparison<'_>) -> bool {
+    comparison.excess_threads(is_ours) < CHEAP
 }
 
 /// Whether code is thrown away all the time. What runs interpreted meanwhile allocates what compiled
 /// code does not (escape analysis), so that the rate rises without the application's doing.
-fn frees_code(case: &Case<'_>) -> bool {
-    CodeCache::of(case).collections_per_second.0 >= FREES_PER_SECOND
+fn frees_code(comparison: &Comparison<'_>) -> bool {
+    CodeCache::of(comparison).collections_per_second.0 >= FREES_PER_SECOND
 }
 
-fn is_ours(cell: Cell) -> bool {
-    match cell {
-        Cell::Stopped(Stop::Collection(collection)) | Cell::Collector(collection) => is_ordinary(collection),
-        cell => cell == Cell::Blocked(Wait::AllocationStall),
+fn is_ours(state: ThreadState) -> bool {
+    match state {
+        ThreadState::Stopped(Stop::Collection(collection)) | ThreadState::Collector(collection) => is_ordinary(collection),
+        state => state == ThreadState::Blocked(Wait::AllocationStall),
     }
 }
 
@@ -121,8 +121,8 @@ fn rare(rate: f64, per_second: f64) -> String {
     )
 }
 
-fn unchanged(slow: f64, quiet: f64, pauses: (f64, Option<f64>)) -> String {
-    let percent = (slow / quiet - 1.0) * 100.0;
+fn unchanged(slow: f64, baseline: f64, pauses: (f64, Option<f64>)) -> String {
+    let percent = (slow / baseline - 1.0) * 100.0;
     format!(
         "allocation rate {}/s, {}{} % against the quiet time; {} pauses per second, {} before",
         say::bytes(slow),
@@ -133,8 +133,8 @@ fn unchanged(slow: f64, quiet: f64, pauses: (f64, Option<f64>)) -> String {
     )
 }
 
-fn says((slow, quiet): (f64, Option<f64>), pauses: f64, stopped: f64, stalls: usize) -> String {
-    let usual = quiet.map_or(String::new(), |quiet| format!(" instead of {}/s", say::bytes(quiet)));
+fn says((slow, baseline): (f64, Option<f64>), pauses: f64, stopped: f64, stalls: usize) -> String {
+    let usual = baseline.map_or(String::new(), |baseline| format!(" instead of {}/s", say::bytes(baseline)));
     let waited = match stalls {
         0 => String::new(),
         _ => format!("; the collector could not keep up: {}", say::count(stalls, "allocation stall")),
@@ -147,11 +147,11 @@ fn says((slow, quiet): (f64, Option<f64>), pauses: f64, stopped: f64, stalls: us
     )
 }
 
-fn evidence(case: &Case<'_>, rate: (f64, Option<f64>), pauses: (f64, Option<f64>), stalls: usize) -> Vec<Evidence> {
+fn evidence(comparison: &Comparison<'_>, rate: (f64, Option<f64>), pauses: (f64, Option<f64>), stalls: usize) -> Vec<Evidence> {
     vec![
-        allocation_evidence(case, rate),
-        case.evidence("pauses of ordinary collections", pauses, "1/s", "spans").of(&[span::GC_PAUSE]),
-        stalls_evidence(case, stalls),
-        case.cell_evidence("threads blocked by young and concurrent GC (average)", "threads", is_ours),
+        allocation_evidence(comparison, rate),
+        comparison.evidence("pauses of ordinary collections", pauses, "1/s", "spans").of(&[span::GC_PAUSE]),
+        stalls_evidence(comparison, stalls),
+        comparison.cell_evidence("threads blocked by young and concurrent GC (average)", "threads", is_ours),
     ]
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use fathom_evidence::kinds::{event, frame, span};
 use fathom_evidence::{Recording, StackId};
-use fathom_timeline::{Cell, Layer};
+use fathom_timeline::{ThreadState, Layer};
 
-use crate::case::Side;
+use crate::comparison::Period;
 use crate::cause::Claim;
 use crate::measure::stacks;
-use crate::{Case, Cause, Evidence, Finding, Standing, say};
+use crate::{Comparison, Cause, Evidence, Finding, Support, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "application_code",
@@ -51,11 +51,11 @@ struct Methods {
 }
 
 impl Methods {
-    fn of(side: &Side<'_>, event: &str) -> Methods {
+    fn of(side: &Period<'_>, event: &str) -> Methods {
         let mut methods = Methods::default();
-        for sample in side.samples(event).filter(|sample| side.view.is_application(sample.tid)) {
+        for sample in side.samples(event).filter(|sample| side.sources.is_application(sample.tid)) {
             let cores = sample.weight_ns.max(0) as f64 / 1e9 / side.seconds();
-            let Some(method) = method(side.view.recording, sample.stack_id) else { continue };
+            let Some(method) = method(side.sources.recording, sample.stack_id) else { continue };
             methods.cores += cores;
             let known = methods.by_method.entry(method.to_owned()).or_default();
             *known = (known.0 + cores, known.1 + 1);
@@ -82,16 +82,16 @@ fn method(recording: &Recording, stack: StackId) -> Option<&str> {
     frames.find(|frame| kind(frame.kind) != frame::INLINED).map(|frame| recording.text(frame.symbol))
 }
 
-fn decide(case: &Case<'_>) -> Finding {
-    let Some(quiet) = &case.quiet else {
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let Some(baseline) = &comparison.baseline else {
         return Finding::unknown("no quiet time to compare what ran with", "fathom explain … --baseline RECORDING");
     };
-    let event = if case.view().samples(event::CPU).next().is_some() { event::CPU } else { event::EXECUTION };
-    let (slow, before) = (Methods::of(&case.slow, event), Methods::of(quiet, event));
+    let event = if comparison.sources().samples(event::CPU).next().is_some() { event::CPU } else { event::EXECUTION };
+    let (slow, before) = (Methods::of(&comparison.slow, event), Methods::of(baseline, event));
     if slow.by_method.is_empty() || before.by_method.is_empty() {
         return Finding::needs_jfr("what the application's own code did was not sampled, or not in quiet time");
     }
-    let running = case.cell_evidence("compiled code of the application", "cores", |cell| cell == JAVA);
+    let running = comparison.cell_evidence("compiled code of the application", "cores", |state| state == JAVA);
     let (grown, rest) = divide(&slow, &before);
     let Some((most, _)) = grown.first() else {
         let says = format!(
@@ -110,25 +110,25 @@ fn decide(case: &Case<'_>) -> Finding {
         others(grown.len()),
         rest.map_or("was not seen".to_owned(), |times| format!("× {}", say::number(times)))
     );
-    if others_grew(case) {
+    if others_grew(comparison) {
         let says =
             format!("{text}, but JVM, interpreter or kernel took more with it: the same code runs in another way");
         return Finding::absent(says).with(running);
     }
     let grew_too = rest.is_some_and(|times| times > TRAFFIC);
-    if grew_too && case.view().spans(span::REQUEST).len() == 0 {
+    if grew_too && comparison.sources().spans(span::REQUEST).len() == 0 {
         return Finding::unknown(
             &format!("{text}: it may be more requests, which were not recorded"),
             "fathom explain … --latency access.csv",
         );
     }
     // Samples show what ran. That requests waited for it, and not for something that was not recorded, they do not.
-    let mut finding = Finding::new(Standing::Faint, text).with(running).with(of_method(case, &slow, &before, most));
-    finding.claims.push(Claim::part(JAVA, cores * case.excess().slow_ns));
-    finding.crowding(case)
+    let mut finding = Finding::new(Support::Weak, text).with(running).with(of_method(comparison, &slow, &before, most));
+    finding.claims.push(Claim::part(JAVA, cores * comparison.excess().slow_ns));
+    finding.crowding(comparison)
 }
 
-const JAVA: Cell = Cell::Running(Layer::Java);
+const JAVA: ThreadState = ThreadState::Running(Layer::Java);
 
 fn others(methods: usize) -> String {
     match methods {
@@ -162,18 +162,18 @@ fn divide(slow: &Methods, before: &Methods) -> (Vec<(String, f64)>, Option<f64>)
 }
 
 /// Whether the JVM or the kernel took about as much more for it: then the code runs in another way, and is not more.
-fn others_grew(case: &Case<'_>) -> bool {
-    let grown = |select: &dyn Fn(Cell) -> bool| case.excess_threads(select);
-    let others = |cell: Cell| match cell {
-        Cell::Running(layer) => layer != Layer::Java,
-        Cell::Compiler | Cell::Vm => true,
+fn others_grew(comparison: &Comparison<'_>) -> bool {
+    let grown = |select: &dyn Fn(ThreadState) -> bool| comparison.excess_threads(select);
+    let others = |state: ThreadState| match state {
+        ThreadState::Running(layer) => layer != Layer::Java,
+        ThreadState::Compiler | ThreadState::Vm => true,
         _ => false,
     };
-    grown(&others) > OTHERS * grown(&|cell| cell == JAVA)
+    grown(&others) > OTHERS * grown(&|state| state == JAVA)
 }
 
-fn of_method(case: &Case<'_>, slow: &Methods, before: &Methods, method: &str) -> Evidence {
+fn of_method(comparison: &Comparison<'_>, slow: &Methods, before: &Methods, method: &str) -> Evidence {
     let cores = (slow.cores(method), Some(before.cores(method)));
-    let evidence = case.evidence(&format!("CPU of {method}"), cores, "cores", "samples");
-    Evidence { stack: case.stack_text(slow.stack(method), 12), ..evidence.of(&[event::CPU, event::EXECUTION]) }
+    let evidence = comparison.evidence(&format!("CPU of {method}"), cores, "cores", "samples");
+    Evidence { stack: comparison.stack_text(slow.stack(method), 12), ..evidence.of(&[event::CPU, event::EXECUTION]) }
 }

@@ -1,7 +1,7 @@
 //! Threads wait for files, and their requests spend that time in the driver and device.
 
 use crate::measure::block::{self, Place, Words};
-use crate::{Case, Cause, Finding};
+use crate::{Comparison, Cause, Finding};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "block_device_slow",
@@ -19,6 +19,6 @@ const WORDS: Words = Words {
     mean: "mean time from the issue of a request to its completion (D2C)",
 };
 
-fn decide(case: &Case<'_>) -> Finding {
-    block::decide(case, Place::Device, &WORDS)
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    block::decide(comparison, Place::Device, &WORDS)
 }

@@ -2,7 +2,7 @@
 
 use crate::measure::block::{self, Place, Words};
 use crate::measure::io_limit;
-use crate::{Case, Cause, Finding};
+use crate::{Comparison, Cause, Finding};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "block_queue_wait",
@@ -20,7 +20,7 @@ const WORDS: Words = Words {
     mean: "mean time from queueing a request to its issue (Q2D)",
 };
 
-fn decide(case: &Case<'_>) -> Finding {
-    let held_back = block::is_recorded(case).then(|| io_limit::find(case)).flatten();
-    held_back.unwrap_or_else(|| block::decide(case, Place::Queue, &WORDS))
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let held_back = block::is_recorded(comparison).then(|| io_limit::find(comparison)).flatten();
+    held_back.unwrap_or_else(|| block::decide(comparison, Place::Queue, &WORDS))
 }

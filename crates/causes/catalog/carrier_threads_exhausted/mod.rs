@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use fathom_evidence::kinds::{event, span};
 use fathom_evidence::tables::Span;
 use fathom_evidence::{StackId, StrId};
-use fathom_timeline::{Cell, Intervals, Wait};
+use fathom_timeline::{ThreadState, Intervals, Wait};
 
-use crate::case::Side;
+use crate::comparison::Period;
 use crate::cause::{Claim, ThreadTime};
 use crate::measure::{absence, stacks};
-use crate::{Case, Cause, Evidence, Finding, Standing, say};
+use crate::{Comparison, Cause, Evidence, Finding, Support, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "carrier_threads_exhausted",
@@ -35,22 +35,22 @@ const MORE: f64 = 0.2;
 /// Below this a virtual thread runs.
 const MOUNTED: &[&str] = &["java.lang.VirtualThread.run"];
 
-fn decide(case: &Case<'_>) -> Finding {
-    let reads: Vec<Span> = reads(&case.slow).collect();
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let reads: Vec<Span> = reads(&comparison.slow).collect();
     if reads.is_empty() {
-        return absence::of_waits(case, &["jdk.SocketRead"], "waits of virtual threads");
+        return absence::of_waits(comparison, &["jdk.SocketRead"], "waits of virtual threads");
     }
-    let Some((busy, before, stack)) = busy(case) else {
+    let Some((busy, before, stack)) = busy(comparison) else {
         return Finding::needs_jfr("virtual threads wait, but how busy their carriers are was not recorded");
     };
     let evidence =
-        case.evidence("part of the time in which the carriers were busy", (busy, before), "ratio", "samples");
-    let evidence = Evidence { stack: case.stack_text(stack, 12), ..evidence.of(&[event::CPU, event::EXECUTION]) };
+        comparison.evidence("part of the time in which the carriers were busy", (busy, before), "ratio", "samples");
+    let evidence = Evidence { stack: comparison.stack_text(stack, 12), ..evidence.of(&[event::CPU, event::EXECUTION]) };
     if busy < BUSY {
         let says = format!("carriers of virtual threads were busy for {} of the time", say::percent(busy));
         return Finding::absent(says).with(evidence);
     }
-    let usual = usual_ns(case);
+    let usual = usual_ns(comparison);
     let claims = late(&reads, &usual);
     let late_ns: f64 = claims.values().map(|time| time.total_ns() as f64).sum();
     let text = format!(
@@ -62,20 +62,20 @@ fn decide(case: &Case<'_>) -> Finding {
         say::time(late_ns / reads.len() as f64),
     );
     let is_new = before.is_none_or(|before| busy >= before + MORE);
-    let mut finding = Finding::new(if is_new { Standing::Indicated } else { Standing::Faint }, text).with(evidence);
-    finding.claims.push(Claim::during(Cell::Blocked(Wait::Socket), claims));
+    let mut finding = Finding::new(if is_new { Support::Consistent } else { Support::Weak }, text).with(evidence);
+    finding.claims.push(Claim::during(ThreadState::Blocked(Wait::Socket), claims));
     finding
 }
 
 /// Reads of virtual threads.
-fn reads<'a>(side: &'a Side<'_>) -> impl Iterator<Item = Span> + 'a {
-    side.spans(span::SOCKET_READ).filter(|read| read.tid < 0 && side.view.is_service(read))
+fn reads<'a>(side: &'a Period<'_>) -> impl Iterator<Item = Span> + 'a {
+    side.spans(span::SOCKET_READ).filter(|read| read.tid < 0 && side.sources.is_service(read))
 }
 
 /// How long a read from each service took before, in ns.
-fn usual_ns(case: &Case<'_>) -> BTreeMap<StrId, f64> {
+fn usual_ns(comparison: &Comparison<'_>) -> BTreeMap<StrId, f64> {
     let mut sums: BTreeMap<StrId, (f64, f64)> = BTreeMap::new();
-    for read in case.quiet_here().into_iter().flat_map(reads) {
+    for read in comparison.baseline_here().into_iter().flat_map(reads) {
         let sum = sums.entry(read.name).or_default();
         *sum = (sum.0 + read.duration_ns.max(0) as f64, sum.1 + 1.0);
     }
@@ -96,11 +96,11 @@ fn late(reads: &[Span], usual_ns: &BTreeMap<StrId, f64>) -> ThreadTime {
 
 /// How busy the carriers were, now and before, and with what most: by samples of what runs on them, else the whole process
 /// fills the CPUs.
-fn busy(case: &Case<'_>) -> Option<(f64, Option<f64>, StackId)> {
-    let slow = Mounted::of(case, &case.slow);
-    let quiet = case.quiet.as_ref().map(|quiet| Mounted::of(case, quiet).busy());
-    let by_cpu = case.process_use().map(|(now, before)| (now, before, slow.most));
-    let by_samples = (slow.ns > 0.0).then(|| (slow.busy(), quiet, slow.most));
+fn busy(comparison: &Comparison<'_>) -> Option<(f64, Option<f64>, StackId)> {
+    let slow = Mounted::of(comparison, &comparison.slow);
+    let baseline = comparison.baseline.as_ref().map(|baseline| Mounted::of(comparison, baseline).busy());
+    let by_cpu = comparison.process_use().map(|(now, before)| (now, before, slow.most));
+    let by_samples = (slow.ns > 0.0).then(|| (slow.busy(), baseline, slow.most));
     match (by_samples, by_cpu) {
         (Some(samples), Some(cpu)) => Some(if cpu.0 > samples.0 { cpu } else { samples }),
         (samples, cpu) => samples.or(cpu),
@@ -116,9 +116,9 @@ struct Mounted {
 }
 
 impl Mounted {
-    fn of(case: &Case<'_>, side: &Side<'_>) -> Mounted {
+    fn of(comparison: &Comparison<'_>, side: &Period<'_>) -> Mounted {
         let mut weights: BTreeMap<StackId, f64> = BTreeMap::new();
-        let mut is_mounted = stacks::are_below(side.view.recording, MOUNTED);
+        let mut is_mounted = stacks::are_below(side.sources.recording, MOUNTED);
         let mut carriers: BTreeSet<i64> = BTreeSet::new();
         for sample in [event::CPU, event::EXECUTION].into_iter().flat_map(|event| side.samples(event)) {
             if is_mounted(sample.stack_id) {
@@ -128,7 +128,7 @@ impl Mounted {
         }
         let most = stacks::most_seen(&weights);
         // Samples of some recorders name the virtual thread: there are as many carriers as CPUs, then.
-        let cpus = case.analysis.account.cpus.unwrap_or(1.0) as usize;
+        let cpus = comparison.analysis.account.cpus.unwrap_or(1.0) as usize;
         let carriers = if carriers.is_empty() { cpus } else { carriers.len() };
         Mounted { ns: 0.0 + weights.values().sum::<f64>(), carriers, seconds: side.seconds(), most }
     }

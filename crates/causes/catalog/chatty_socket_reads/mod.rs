@@ -5,7 +5,7 @@ use fathom_evidence::kinds::counter;
 use crate::explanation::Evidence;
 use crate::measure::calls::{self, ByThread, POLL, RECEIVE, SEND, running_claims};
 use crate::measure::stacks;
-use crate::{Case, Cause, Claim, Finding, Side, Standing, say};
+use crate::{Comparison, Cause, Claim, Finding, Period, Support, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "chatty_socket_reads",
@@ -60,8 +60,8 @@ struct Style {
 }
 
 impl Style {
-    fn of(case: &Case<'_>, side: &Side<'_>) -> Style {
-        let readers = calls::receivers_in(&case.slow);
+    fn of(comparison: &Comparison<'_>, side: &Period<'_>) -> Style {
+        let readers = calls::receivers_in(&comparison.slow);
         let sum = |name: &str, instances: &[&str]| {
             ByThread::of(side, name, instances).rise(side, |tid| readers.contains(&tid))
         };
@@ -105,12 +105,12 @@ impl Style {
     }
 }
 
-fn decide(case: &Case<'_>) -> Finding {
-    if !calls::are_recorded(case) {
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    if !calls::are_recorded(comparison) {
         return Finding::needs_kernel("system calls of each thread were not recorded");
     }
-    let slow = Style::of(case, &case.slow);
-    let quiet = case.quiet.as_ref().map(|quiet| Style::of(case, quiet));
+    let slow = Style::of(comparison, &comparison.slow);
+    let baseline = comparison.baseline.as_ref().map(|baseline| Style::of(comparison, baseline));
     if slow.reads < 1.0 || slow.bytes < 1.0 {
         return Finding::absent("hardly anything was read from sockets");
     }
@@ -120,53 +120,53 @@ fn decide(case: &Case<'_>) -> Finding {
         say::bytes(slow.bytes_per_read()),
         say::number(slow.reads / slow.sends.max(1.0))
     );
-    let evidence = evidence(case, &slow, quiet.as_ref());
+    let evidence = evidence(comparison, &slow, baseline.as_ref());
     if slow.bytes_per_read() >= SMALL_BYTES || slow.reads < READS_PER_SEND * slow.sends {
         return Finding::absent(says).with_all(evidence);
     }
-    let has_grown = quiet.as_ref().is_none_or(|quiet| slow.reads_per_second() >= MORE * quiet.reads_per_second());
+    let has_grown = baseline.as_ref().is_none_or(|baseline| slow.reads_per_second() >= MORE * baseline.reads_per_second());
     if !has_grown {
         return Finding::absent(format!("{says}; as before")).with_all(evidence);
     }
     let mut finding = match slow.waited > WAITED * slow.reads {
         true => Finding::new(
-            Standing::Faint,
+            Support::Weak,
             format!("{says}; but most had to wait for their data: the sender sets the pace"),
         ),
-        false => Finding::new(Standing::Seen, format!("{says}; the data were there already")),
+        false => Finding::new(Support::Observed, format!("{says}; the data were there already")),
     };
     if slow.connects >= slow.sends / READS_PER_SEND && slow.connects >= 1.0 {
         finding.actions.push("keep connections: hardly anything is asked for on each".to_owned());
     }
-    finding.claims = claims(case, &slow, quiet.as_ref());
-    finding.with_all(evidence).crowding(case)
+    finding.claims = claims(comparison, &slow, baseline.as_ref());
+    finding.with_all(evidence).crowding(comparison)
 }
 
-fn evidence(case: &Case<'_>, slow: &Style, quiet: Option<&Style>) -> Vec<Evidence> {
-    let both = |measure: fn(&Style) -> f64| (measure(slow), quiet.map(measure));
+fn evidence(comparison: &Comparison<'_>, slow: &Style, baseline: Option<&Style>) -> Vec<Evidence> {
+    let both = |measure: fn(&Style) -> f64| (measure(slow), baseline.map(measure));
     vec![
-        case.evidence("reads from sockets", both(Style::reads_per_second), "1/s", "counters")
+        comparison.evidence("reads from sockets", both(Style::reads_per_second), "1/s", "counters")
             .of(&[counter::SYSTEM_CALLS_COUNT]),
-        case.evidence("system calls of those threads per MB received", both(Style::calls_per_mb), "count", "counters")
+        comparison.evidence("system calls of those threads per MB received", both(Style::calls_per_mb), "count", "counters")
             .of(&[counter::SYSTEM_CALLS_COUNT]),
-        case.evidence("bytes of a read", both(Style::bytes_per_read), "bytes", "counters")
+        comparison.evidence("bytes of a read", both(Style::bytes_per_read), "bytes", "counters")
             .of(&[counter::SYSTEM_CALLS_BYTES]),
-        case.evidence("reads that had to wait", both(|style| style.waited / style.reads.max(1.0)), "ratio", "counters")
+        comparison.evidence("reads that had to wait", both(|style| style.waited / style.reads.max(1.0)), "ratio", "counters")
             .of(&[counter::BLOCKED_COUNT]),
-        case.evidence("CPU in reads and polls", both(|style| style.cpu_ns / style.seconds / 1e9), "cores", "counters")
+        comparison.evidence("CPU in reads and polls", both(|style| style.cpu_ns / style.seconds / 1e9), "cores", "counters")
             .of(&[counter::SYSTEM_CALLS_NS]),
-        case.evidence("connections made", both(|style| style.connects / style.seconds), "1/s", "counters")
+        comparison.evidence("connections made", both(|style| style.connects / style.seconds), "1/s", "counters")
             .of(&[counter::SYSTEM_CALLS_COUNT]),
     ]
 }
 
 /// CPU samples see the whole way of a read, the kernel's counters only its part of it.
-fn claims(case: &Case<'_>, slow: &Style, quiet: Option<&Style>) -> Vec<Claim> {
-    let sampled = stacks::below(case, READERS);
+fn claims(comparison: &Comparison<'_>, slow: &Style, baseline: Option<&Style>) -> Vec<Claim> {
+    let sampled = stacks::below(comparison, READERS);
     if sampled.claims.is_empty() {
-        let before = quiet.map_or(0.0, |quiet| quiet.cpu_ns / quiet.seconds * slow.seconds);
-        return running_claims(case, (slow.cpu_ns - before).max(0.0) * slow.needless());
+        let before = baseline.map_or(0.0, |baseline| baseline.cpu_ns / baseline.seconds * slow.seconds);
+        return running_claims(comparison, (slow.cpu_ns - before).max(0.0) * slow.needless());
     }
-    let part = |claim: Claim| Claim::part(claim.cell, claim.grown_ns(case) * slow.needless());
+    let part = |claim: Claim| Claim::part(claim.state, claim.grown_ns(comparison) * slow.needless());
     sampled.claims.into_iter().map(part).collect()
 }

@@ -6,11 +6,11 @@
 //! the log is needed.
 
 use fathom_evidence::kinds::{counter, span};
-use fathom_timeline::{Cell, Layer, Origin};
+use fathom_timeline::{ThreadState, Layer, Origin};
 
 use crate::measure::code_cache::CodeCache;
 use crate::measure::collections::collection_of;
-use crate::{Case, Cause, Evidence, Finding, Standing, say};
+use crate::{Comparison, Cause, Evidence, Finding, Support, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "code_cache_churn",
@@ -40,32 +40,32 @@ const PINNED: f64 = 0.9;
 /// Share of interpreted code that shows that hot methods have no compiled code.
 const INTERPRETED: f64 = 0.2;
 
-fn decide(case: &Case<'_>) -> Finding {
-    let cache = CodeCache::of(case);
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let cache = CodeCache::of(comparison);
     if !cache.is_known() {
-        return unknown(case);
+        return unknown(comparison);
     }
-    let standing = standing(&cache);
-    if standing == Standing::Absent && (cache.made.is_none() || cache.fullest.is_none()) {
+    let support = support(&cache);
+    if support == Support::Excluded && (cache.made.is_none() || cache.fullest.is_none()) {
         // A few collections to free code say neither yes nor no.
         return Finding::needs_jfr("neither the code cache nor the compilers were recorded");
     }
-    let finding = Finding::new(standing, says(case, &cache, standing)).with_all(evidence(case, &cache));
-    match standing {
-        Standing::Absent => finding,
-        _ => finding.claiming(case, is_ours),
+    let finding = Finding::new(support, says(comparison, &cache, support)).with_all(evidence(comparison, &cache));
+    match support {
+        Support::Excluded => finding,
+        _ => finding.claiming(comparison, is_ours),
     }
 }
 
-fn unknown(case: &Case<'_>) -> Finding {
+fn unknown(comparison: &Comparison<'_>) -> Finding {
     // Since JDK 20 it is the collector that frees code, and says so.
-    match case.jdk() {
-        Some(jdk) if jdk >= 20 && case.has_collections() => Finding::absent("no collection was started to free code"),
+    match comparison.jdk() {
+        Some(jdk) if jdk >= 20 && comparison.has_collections() => Finding::absent("no collection was started to free code"),
         _ => Finding::needs_jfr("neither the code cache nor the compilers were recorded"),
     }
 }
 
-fn standing(cache: &CodeCache) -> Standing {
+fn support(cache: &CodeCache) -> Support {
     let made = cache.made.is_some_and(|made| made >= TURNED);
     let freed_share = cache.reserved_bytes.map_or(0.0, |reserved| cache.freed_bytes / reserved);
     let frees = cache.collections >= COLLECTIONS || freed_share >= TURNED || cache.swept_methods > 0;
@@ -75,36 +75,36 @@ fn standing(cache: &CodeCache) -> Standing {
         && cache.compilations_per_second.is_some_and(|(now, _)| now > 0.0)
         && cache.compiler_is_off() != Some(true);
     match (made && turned_over, frees) {
-        (true, true) => Standing::Seen,
+        (true, true) => Support::Observed,
         // Without counters of the compiler, that the JVM keeps freeing code is all there is to see.
-        (_, true) if cache.made.is_none() && cache.collections >= COLLECTIONS => Standing::Seen,
+        (_, true) if cache.made.is_none() && cache.collections >= COLLECTIONS => Support::Observed,
         // More was made than fits, so code was freed; only how was not recorded.
-        (true, false) => Standing::Indicated,
-        _ if starved => Standing::Seen,
+        (true, false) => Support::Consistent,
+        _ if starved => Support::Observed,
         // Stops for the code cache are its own, however few.
-        _ if cache.collections_per_second.0 > 0.0 => Standing::Faint,
-        _ => Standing::Absent,
+        _ if cache.collections_per_second.0 > 0.0 => Support::Weak,
+        _ => Support::Excluded,
     }
 }
 
-fn is_ours(cell: Cell) -> bool {
-    let frees_code = collection_of(cell).is_some_and(|collection| collection.origin == Origin::CodeCache);
-    frees_code || matches!(cell, Cell::Compiler | Cell::Running(Layer::Interpreted))
+fn is_ours(state: ThreadState) -> bool {
+    let frees_code = collection_of(state).is_some_and(|collection| collection.origin == Origin::CodeCache);
+    frees_code || matches!(state, ThreadState::Compiler | ThreadState::Running(Layer::Interpreted))
 }
 
-fn says(case: &Case<'_>, cache: &CodeCache, standing: Standing) -> String {
+fn says(comparison: &Comparison<'_>, cache: &CodeCache, support: Support) -> String {
     let mut parts = Vec::new();
     if let (Some(turnover), Some(reserved)) = (cache.turnover, cache.reserved_bytes) {
         parts.push(format!("code made since start is {} × the {} cache", say::number(turnover), say::bytes(reserved)));
     }
-    if standing == Standing::Absent {
+    if support == Support::Excluded {
         if let Some(fullest) = cache.fullest {
             parts.push(format!("at most {} full", say::percent(fullest)));
         }
         parts.push(format!("{} to free code", say::count(cache.collections, "collection")));
         return parts.join(", ");
     }
-    let compilers = case.excess_threads(|cell| cell == Cell::Compiler);
+    let compilers = comparison.excess_threads(|state| state == ThreadState::Compiler);
     if compilers >= 0.01 {
         parts.insert(0, format!("compiler threads +{} of a core", say::percent(compilers)));
     }
@@ -120,17 +120,17 @@ fn says(case: &Case<'_>, cache: &CodeCache, standing: Standing) -> String {
     parts.join("; ")
 }
 
-fn evidence(case: &Case<'_>, cache: &CodeCache) -> Vec<Evidence> {
+fn evidence(comparison: &Comparison<'_>, cache: &CodeCache) -> Vec<Evidence> {
     let mut evidence = Vec::new();
-    let compilers = case.cell_evidence("compiler threads", "cores", |cell| cell == Cell::Compiler);
-    let interpreted = cache.interpreted_evidence(case);
-    let collections = case
+    let compilers = comparison.cell_evidence("compiler threads", "cores", |state| state == ThreadState::Compiler);
+    let interpreted = cache.interpreted_evidence(comparison);
+    let collections = comparison
         .evidence("collections to free code", cache.collections_per_second, "1/s", "spans")
         .of(&[span::GC_PAUSE, span::GC]);
     evidence.extend([compilers, interpreted, collections].into_iter().filter(|evidence| evidence.value > 0.0));
-    evidence.extend(cache.compilations_evidence(case));
+    evidence.extend(cache.compilations_evidence(comparison));
     let mut add = |says: &str, value: Option<f64>, unit: &str, (table, word): (&str, &str)| {
-        evidence.extend(value.map(|value| case.evidence(says, (value, None), unit, table).of(&[word])));
+        evidence.extend(value.map(|value| comparison.evidence(says, (value, None), unit, table).of(&[word])));
     };
     let (code, used) = (("counters", counter::COMPILE_CODE_BYTES), ("counters", counter::CODE_CACHE_USED_BYTES));
     add("code made since start, in sizes of the cache", cache.turnover, "times", code);

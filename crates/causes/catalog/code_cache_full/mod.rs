@@ -1,10 +1,10 @@
 //! The code cache is full and the compiler is switched off: new hot code stays interpreted.
 
 use fathom_evidence::kinds::{event, span};
-use fathom_timeline::{Cell, Layer};
+use fathom_timeline::{ThreadState, Layer};
 
 use crate::measure::code_cache::CodeCache;
-use crate::{Case, Cause, Finding, Standing, say};
+use crate::{Comparison, Cause, Finding, Support, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "code_cache_full",
@@ -19,14 +19,14 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
-fn decide(case: &Case<'_>) -> Finding {
-    let cache = CodeCache::of(case);
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let cache = CodeCache::of(comparison);
     let finding = match (cache.failures, cache.compiler_is_off()) {
         (0, _) if !cache.is_known() => {
             return Finding::needs_jfr("neither the code cache nor the compilers were recorded");
         }
         (0, _) => return Finding::absent(format!("no allocation in the code cache failed{}", fullest(&cache))),
-        _ if !is_sampled(case) => {
+        _ if !is_sampled(comparison) => {
             let says = format!(
                 "the code cache was full {}; what ran interpreted since was not sampled",
                 say::count(cache.failures, "time")
@@ -39,22 +39,22 @@ fn decide(case: &Case<'_>) -> Finding {
                 say::count(cache.failures, "time")
             ));
         }
-        (_, Some(true)) => Finding::new(Standing::Seen, says(&cache)),
+        (_, Some(true)) => Finding::new(Support::Observed, says(&cache)),
         // The cache is full now and then where code is thrown away and made anew as well.
-        (_, None) => Finding::new(Standing::Faint, says(&cache)),
+        (_, None) => Finding::new(Support::Weak, says(&cache)),
     };
     let finding = finding
         .with(
-            case.evidence("failed allocations in the code cache", (cache.failures as f64, None), "count", "spans")
+            comparison.evidence("failed allocations in the code cache", (cache.failures as f64, None), "count", "spans")
                 .of(&[span::CODE_CACHE_FULL]),
         )
-        .with(cache.interpreted_evidence(case));
-    finding.claiming(case, |cell| matches!(cell, Cell::Compiler | Cell::Running(Layer::Interpreted)))
+        .with(cache.interpreted_evidence(comparison));
+    finding.claiming(comparison, |state| matches!(state, ThreadState::Compiler | ThreadState::Running(Layer::Interpreted)))
 }
 
 /// Whether it is known which code the application ran.
-fn is_sampled(case: &Case<'_>) -> bool {
-    [event::CPU, event::EXECUTION].iter().any(|event| case.view().samples(event).next().is_some())
+fn is_sampled(comparison: &Comparison<'_>) -> bool {
+    [event::CPU, event::EXECUTION].iter().any(|event| comparison.sources().samples(event).next().is_some())
 }
 
 fn fullest(cache: &CodeCache) -> String {

@@ -1,11 +1,11 @@
 //! Threads wait for a connection (or another object) of a pool in which all are in use.
 
 use fathom_evidence::kinds::span;
-use fathom_timeline::{Cell, Root, Wait};
+use fathom_timeline::{ThreadState, Root, Wait};
 
 use crate::measure::absence;
 use crate::measure::waits::{self, Waits};
-use crate::{Case, Cause, Evidence, Finding, Standing, say};
+use crate::{Comparison, Cause, Evidence, Finding, Support, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "connection_pool_exhausted",
@@ -28,25 +28,25 @@ const MUCH: f64 = 0.5;
 /// As many threads as this wait in a pool all the time only if it is too small all the time.
 const HALF_A_THREAD: f64 = 0.5;
 
-fn decide(case: &Case<'_>) -> Finding {
-    let waiting = case.cell_evidence("threads waiting for an object of a pool", "threads", is_ours);
-    let Some((pool, waits)) = waits::most(case, Wait::Pool) else {
-        return absence::of_waits(case, &["jdk.ThreadPark"], "waits for an object of a pool");
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let waiting = comparison.cell_evidence("threads waiting for an object of a pool", "threads", is_ours);
+    let Some((pool, waits)) = waits::most(comparison, Wait::Pool) else {
+        return absence::of_waits(comparison, &["jdk.ThreadPark"], "waits for an object of a pool");
     };
-    let before = waits::mean_before_ns(case, Wait::Pool, &pool);
-    let mean = mean(case, &pool, &waits, before);
+    let before = waits::mean_before_ns(comparison, Wait::Pool, &pool);
+    let mean = mean(comparison, &pool, &waits, before);
     let text = says(&waiting, &pool, &waits, before);
     if waiting.baseline.is_some_and(|before| waiting.value <= before) {
         let text = format!("{text}: no more than before");
         // What it is compared with may have been as bad.
-        let finding = match waits.total_ns as f64 >= HALF_A_THREAD * case.slow.time.total_ns() as f64 && case.is_slow()
+        let finding = match waits.total_ns as f64 >= HALF_A_THREAD * comparison.slow.time.total_ns() as f64 && comparison.is_slow()
         {
             true => Finding::unknown(&text, "fathom explain … --baseline RECORDING"),
             false => Finding::absent(text),
         };
         return finding.with(waiting).with(mean);
     }
-    let on_a_service = part_on_a_service(case);
+    let on_a_service = part_on_a_service(comparison);
     let text = match on_a_service >= MUCH {
         true => {
             format!("{text}; in {} of that time users of connections waited for a service", say::percent(on_a_service))
@@ -54,22 +54,22 @@ fn decide(case: &Case<'_>) -> Finding {
         false => text,
     };
     // Whoever has the connections may have waited for a CPU.
-    let standing = if case.taken_by_others().is_some() { Standing::Faint } else { Standing::Seen };
-    let mut finding = Finding::new(standing, text).with(waiting).with(mean).claiming(case, is_ours);
+    let support = if comparison.taken_by_others().is_some() { Support::Weak } else { Support::Observed };
+    let mut finding = Finding::new(support, text).with(waiting).with(mean).claiming(comparison, is_ours);
     if on_a_service >= MUCH {
         finding.chain.push("slow_downstream");
     }
     finding
 }
 
-fn is_ours(cell: Cell) -> bool {
-    cell == Cell::Blocked(Wait::Pool)
+fn is_ours(state: ThreadState) -> bool {
+    state == ThreadState::Blocked(Wait::Pool)
 }
 
 /// The part of the waiting in which somebody waited for the service behind the pool.
-fn part_on_a_service(case: &Case<'_>) -> f64 {
-    let is_on_a_service = |root: &Root| root.segment.state == Cell::Blocked(Wait::Socket);
-    let waits = case.resolved().iter().filter(|piece| piece.wait == Wait::Pool);
+fn part_on_a_service(comparison: &Comparison<'_>) -> f64 {
+    let is_on_a_service = |root: &Root| root.segment.state == ThreadState::Blocked(Wait::Socket);
+    let waits = comparison.resolved().iter().filter(|piece| piece.wait == Wait::Pool);
     let (on_a_service, all) = waits.fold((0.0, 0.0), |(part, all), piece| {
         let is_one = piece.root.as_ref().is_some_and(is_on_a_service);
         (part + if is_one { piece.waiting_ns } else { 0.0 }, all + piece.waiting_ns)
@@ -89,7 +89,7 @@ fn says(waiting: &Evidence, pool: &str, waits: &Waits, before: Option<f64>) -> S
     )
 }
 
-fn mean(case: &Case<'_>, pool: &str, waits: &Waits, before: Option<f64>) -> Evidence {
-    let mean = case.evidence(&format!("mean wait in {pool}"), (waits.mean_ns(), before), "ns", "spans");
-    Evidence { stack: case.stack_text(waits.stack, 12), ..mean.of(&[span::PARK, span::MONITOR_WAIT]) }
+fn mean(comparison: &Comparison<'_>, pool: &str, waits: &Waits, before: Option<f64>) -> Evidence {
+    let mean = comparison.evidence(&format!("mean wait in {pool}"), (waits.mean_ns(), before), "ns", "spans");
+    Evidence { stack: comparison.stack_text(waits.stack, 12), ..mean.of(&[span::PARK, span::MONITOR_WAIT]) }
 }

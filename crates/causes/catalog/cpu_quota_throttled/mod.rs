@@ -1,9 +1,9 @@
 //! The container used up its CPU quota and was stopped until the next period.
 
 use fathom_evidence::kinds::counter;
-use fathom_timeline::{Cell, Intervals, Series};
+use fathom_timeline::{ThreadState, Intervals, Series};
 
-use crate::{Case, Cause, Claim, Finding, Standing, say};
+use crate::{Comparison, Cause, Claim, Finding, Support, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "cpu_quota_throttled",
@@ -33,31 +33,31 @@ const BUSY: f64 = 0.9;
 
 /// How long the container was throttled is known from the JVM or the kernel; that its threads lost
 /// that time is known only where the kernel counted their waits.
-fn decide(case: &Case<'_>) -> Finding {
-    let throttled = case.view().counter_sum(counter::CGROUP_THROTTLED_NS);
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let throttled = comparison.sources().counter_sum(counter::CGROUP_THROTTLED_NS);
     if throttled.0.len() < 2 {
         return Finding::needs_kernel("throttling of the container was not recorded");
     }
-    let ns = case.slow.rise(&throttled);
+    let ns = comparison.slow.rise(&throttled);
     if ns <= 0.0 {
         return Finding::absent("the container was not throttled in the slow time");
     }
-    let quiet = case.quiet.as_ref().map(|quiet| quiet.rise(&throttled) / quiet.seconds());
-    let share = case
-        .evidence("throttled", (ns / case.slow.seconds(), quiet), "ns/s", "counters")
+    let baseline = comparison.baseline.as_ref().map(|baseline| baseline.rise(&throttled) / baseline.seconds());
+    let share = comparison
+        .evidence("throttled", (ns / comparison.slow.seconds(), baseline), "ns/s", "counters")
         .of(&[counter::CGROUP_THROTTLED_NS]);
-    let Some(waiting) = case.excess().of(Cell::Runnable) else {
+    let Some(waiting) = comparison.excess().of(ThreadState::Runnable) else {
         let says =
             format!("throttled for {} in the slow time, but which threads lost it was not recorded", say::time(ns));
         return Finding::needs_kernel(&says).with(share);
     };
     let says = format!(
         "the container was throttled for {} per second; its threads could have run but waited: {} threads on average",
-        say::time(ns / case.slow.seconds()),
-        say::number(waiting.slow_ns / case.excess().slow_ns.max(1.0))
+        say::time(ns / comparison.slow.seconds()),
+        say::number(waiting.slow_ns / comparison.excess().slow_ns.max(1.0))
     );
-    let mut finding = Finding::new(Standing::Seen, says).with(share);
-    finding.claims.push(Claim::part(Cell::Runnable, at_most_ns(case, ns)));
+    let mut finding = Finding::new(Support::Observed, says).with(share);
+    finding.claims.push(Claim::part(ThreadState::Runnable, at_most_ns(comparison, ns)));
     finding.when = when(&throttled);
     finding
 }
@@ -75,7 +75,7 @@ fn when(throttled: &Series) -> Option<Intervals> {
 
 /// While other processes leave a CPU free nothing but the quota makes a thread wait. On full CPUs it
 /// accounts for its own length, once for each thread that is at work.
-fn at_most_ns(case: &Case<'_>, throttled_ns: f64) -> f64 {
-    let is_full = case.machine_use().is_none_or(|(machine, _)| machine >= BUSY);
-    if is_full { throttled_ns * case.excess().concurrency } else { f64::INFINITY }
+fn at_most_ns(comparison: &Comparison<'_>, throttled_ns: f64) -> f64 {
+    let is_full = comparison.machine_use().is_none_or(|(machine, _)| machine >= BUSY);
+    if is_full { throttled_ns * comparison.excess().concurrency } else { f64::INFINITY }
 }

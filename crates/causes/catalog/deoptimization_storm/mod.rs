@@ -5,10 +5,10 @@ use std::collections::HashMap;
 
 use fathom_evidence::detail::Deoptimization;
 use fathom_evidence::kinds::span;
-use fathom_timeline::{Cell, Layer};
+use fathom_timeline::{ThreadState, Layer};
 
 use crate::measure::code_cache::CodeCache;
-use crate::{Case, Cause, Claim, Finding, Standing, say};
+use crate::{Comparison, Cause, Claim, Finding, Support, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "deoptimization_storm",
@@ -27,57 +27,57 @@ pub(crate) static CAUSE: Cause = Cause {
 /// holds. Many more for the same method and reason is a loop.
 const AGAIN: usize = 20;
 
-/// Times more often than in the quiet time.
+/// Times more often than in the baseline.
 const GREW: f64 = 5.0;
 
 /// What is given up is at most compiled again by both compilers, each as a method and as a loop that is running.
 const COMPILATIONS_EACH: f64 = 4.0;
 
-fn decide(case: &Case<'_>) -> Finding {
-    let rate = case.both(|side| side.spans(span::DEOPTIMIZATION).count() as f64 / side.seconds());
-    let Some((text, count, total)) = most_often(case) else {
-        return match case.is_recorded("jdk.Deoptimization") {
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let rate = comparison.both(|side| side.spans(span::DEOPTIMIZATION).count() as f64 / side.seconds());
+    let Some((text, count, total)) = most_often(comparison) else {
+        return match comparison.is_recorded("jdk.Deoptimization") {
             true => Finding::absent("no deoptimization in the slow time"),
             false => Finding::needs_jfr("deoptimizations were not recorded (JFR has them since JDK 14)"),
         };
     };
     let evidence = [
-        case.evidence("deoptimizations", rate, "1/s", "spans").of(&[span::DEOPTIMIZATION]),
-        case.evidence(&format!("the most frequent: {text}"), (count as f64, None), "count", "spans")
+        comparison.evidence("deoptimizations", rate, "1/s", "spans").of(&[span::DEOPTIMIZATION]),
+        comparison.evidence(&format!("the most frequent: {text}"), (count as f64, None), "count", "spans")
             .of(&[span::DEOPTIMIZATION]),
     ];
-    let grew = rate.1.is_none_or(|quiet| rate.0 >= GREW * quiet);
+    let grew = rate.1.is_none_or(|baseline| rate.0 >= GREW * baseline);
     if count < AGAIN || !grew {
         let says =
             format!("{} per second, {} of the most frequent", say::number(rate.0), say::count(count, "repetition"));
         return Finding::absent(says).with_all(evidence);
     }
     let says = format!("{total} deoptimizations, {count} of them {text}");
-    let mut finding = Finding::new(Standing::Seen, says).with_all(evidence);
-    finding = finding.claiming(case, |cell| matches!(cell, Cell::Compiler | Cell::Running(Layer::Interpreted)));
-    let part = part_of_compilations(case, rate.0);
+    let mut finding = Finding::new(Support::Observed, says).with_all(evidence);
+    finding = finding.claiming(comparison, |state| matches!(state, ThreadState::Compiler | ThreadState::Running(Layer::Interpreted)));
+    let part = part_of_compilations(comparison, rate.0);
     for claim in &mut finding.claims {
-        *claim = Claim::part(claim.cell, part * claim.grown_ns(case));
+        *claim = Claim::part(claim.state, part * claim.grown_ns(comparison));
     }
     finding
 }
 
 /// The part of the compilations that so many deoptimizations per second can have; all where they were not counted.
-fn part_of_compilations(case: &Case<'_>, per_second: f64) -> f64 {
-    let counted = CodeCache::of(case).compilations_per_second.map(|(slow, _)| slow).filter(|slow| *slow > 0.0);
+fn part_of_compilations(comparison: &Comparison<'_>, per_second: f64) -> f64 {
+    let counted = CodeCache::of(comparison).compilations_per_second.map(|(slow, _)| slow).filter(|slow| *slow > 0.0);
     counted.map_or(1.0, |compilations| (COMPILATIONS_EACH * per_second / compilations).min(1.0))
 }
 
 /// The method and reason that occur most: text, how often, and how many there are in all.
-fn most_often(case: &Case<'_>) -> Option<(String, usize, usize)> {
+fn most_often(comparison: &Comparison<'_>) -> Option<(String, usize, usize)> {
     let mut counts: HashMap<(u32, String), usize> = HashMap::new();
     let mut total = 0;
-    for mark in case.slow.spans(span::DEOPTIMIZATION) {
-        let detail: Deoptimization = case.slow.detail(&mark);
+    for mark in comparison.slow.spans(span::DEOPTIMIZATION) {
+        let detail: Deoptimization = comparison.slow.detail(&mark);
         *counts.entry((mark.name.0, detail.reason.unwrap_or_default())).or_default() += 1;
         total += 1;
     }
     let ((name, reason), count) = counts.into_iter().max_by_key(|(key, count)| (*count, key.clone()))?;
-    let method = case.recording().text(fathom_evidence::StrId(name));
+    let method = comparison.recording().text(fathom_evidence::StrId(name));
     Some((format!("{reason} in {method}"), count, total))
 }

@@ -1,10 +1,10 @@
 //! Threads wait until the name of a host is resolved.
 
 use fathom_evidence::kinds::span;
-use fathom_timeline::{Cell, Wait};
+use fathom_timeline::{ThreadState, Wait};
 
 use crate::measure::waits::{self, Waits};
-use crate::{Case, Cause, Evidence, Finding, Standing, say};
+use crate::{Comparison, Cause, Evidence, Finding, Support, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "dns_slow",
@@ -21,23 +21,23 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
-fn decide(case: &Case<'_>) -> Finding {
-    let waiting = case.cell_evidence("threads waiting for names of hosts", "threads", is_ours);
-    let Some((_, waits)) = waits::most(case, Wait::NameLookup) else { return none_seen(case) };
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let waiting = comparison.cell_evidence("threads waiting for names of hosts", "threads", is_ours);
+    let Some((_, waits)) = waits::most(comparison, Wait::NameLookup) else { return none_seen(comparison) };
     let text = says(&waiting, &waits);
     if waiting.baseline.is_some_and(|before| waiting.value <= before) {
         return Finding::absent(format!("{text}: no more than before")).with(waiting);
     }
-    Finding::new(Standing::Seen, text).with(waiting).with(longest(case, &waits)).claiming(case, is_ours)
+    Finding::new(Support::Observed, text).with(waiting).with(longest(comparison, &waits)).claiming(comparison, is_ours)
 }
 
-fn is_ours(cell: Cell) -> bool {
-    cell == Cell::Blocked(Wait::NameLookup)
+fn is_ours(state: ThreadState) -> bool {
+    state == ThreadState::Blocked(Wait::NameLookup)
 }
 
 /// The JVM notes no look-up: only where the kernel's waits of threads have stacks is none a measurement.
-fn none_seen(case: &Case<'_>) -> Finding {
-    let kernel_waits = [span::BLOCKED, span::SYSTEM_CALL].into_iter().flat_map(|kind| case.slow.spans(kind));
+fn none_seen(comparison: &Comparison<'_>) -> Finding {
+    let kernel_waits = [span::BLOCKED, span::SYSTEM_CALL].into_iter().flat_map(|kind| comparison.slow.spans(kind));
     let (with_stack, all) = kernel_waits
         .fold((0_usize, 0_usize), |(with_stack, all), wait| (with_stack + usize::from(wait.stack_id.0 != 0), all + 1));
     if all > 0 && with_stack * 2 > all {
@@ -55,7 +55,7 @@ fn says(waiting: &Evidence, waits: &Waits) -> String {
     )
 }
 
-fn longest(case: &Case<'_>, waits: &Waits) -> Evidence {
-    let longest = case.evidence("longest wait in the resolver", (waits.longest_ns as f64, None), "ns", "spans");
-    Evidence { stack: case.stack_text(waits.stack, 12), ..longest.of(&[span::BLOCKED, span::SYSTEM_CALL]) }
+fn longest(comparison: &Comparison<'_>, waits: &Waits) -> Evidence {
+    let longest = comparison.evidence("longest wait in the resolver", (waits.longest_ns as f64, None), "ns", "spans");
+    Evidence { stack: comparison.stack_text(waits.stack, 12), ..longest.of(&[span::BLOCKED, span::SYSTEM_CALL]) }
 }

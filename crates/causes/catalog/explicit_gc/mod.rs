@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use fathom_evidence::detail::Gc;
 use fathom_evidence::kinds::span;
-use fathom_timeline::{Cell, Collection, Origin};
+use fathom_timeline::{ThreadState, Collection, Origin};
 
 use crate::measure::collections::{collection_of, stops};
 use crate::measure::median;
-use crate::{Case, Cause, Finding, Standing, say};
+use crate::{Comparison, Cause, Finding, Support, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "explicit_gc",
@@ -26,11 +26,11 @@ fn is_explicit(collection: Collection) -> bool {
     collection.origin == Origin::Explicit
 }
 
-fn decide(case: &Case<'_>) -> Finding {
-    let stops = stops(case, is_explicit);
-    let busy = case.excess_threads(is_ours);
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let stops = stops(comparison, is_explicit);
+    let busy = comparison.excess_threads(is_ours);
     if stops.is_empty() && busy <= 0.0 {
-        return match case.has_collections() {
+        return match comparison.has_collections() {
             true => Finding::absent("no collection was asked for"),
             false => Finding::needs_gc_log(),
         };
@@ -42,22 +42,22 @@ fn decide(case: &Case<'_>) -> Finding {
         say::count(stops.len(), "pause"),
         say::time(total),
         say::time(longest as f64),
-        by_a_clock(case, &stops)
+        by_a_clock(comparison, &stops)
     );
-    Finding::new(Standing::Seen, says)
+    Finding::new(Support::Observed, says)
         .with(
-            case.evidence("pauses of collections asked for", (stops.len() as f64, None), "count", "spans")
+            comparison.evidence("pauses of collections asked for", (stops.len() as f64, None), "count", "spans")
                 .of(&[span::GC_PAUSE]),
         )
-        .with(case.evidence("longest of them", (longest as f64, None), "ns", "spans").of(&[span::GC_PAUSE]))
-        .claiming(case, is_ours)
+        .with(comparison.evidence("longest of them", (longest as f64, None), "ns", "spans").of(&[span::GC_PAUSE]))
+        .claiming(comparison, is_ours)
 }
 
 /// What is said of collections of which the log gives no cause: their clock tells that they were asked for.
-fn by_a_clock(case: &Case<'_>, stops: &[(i64, i64)]) -> String {
+fn by_a_clock(comparison: &Comparison<'_>, stops: &[(i64, i64)]) -> String {
     let is_unexplained = |gc: &Gc| gc.cause.is_none() && gc.scope.as_deref() == Some("full");
     let starts: BTreeSet<i64> = stops.iter().map(|stop| stop.0).collect();
-    let clocked = case.slow.pauses().filter(|(pause, gc)| is_unexplained(gc) && starts.contains(&pause.time_ns));
+    let clocked = comparison.slow.pauses().filter(|(pause, gc)| is_unexplained(gc) && starts.contains(&pause.time_ns));
     let clocked: Vec<(i64, i64)> = clocked.map(|(pause, _)| (pause.time_ns, pause.end_ns())).collect();
     let gaps = clocked.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].1) as f64).collect();
     let period = median(gaps).map_or(String::new(), |ns| format!(", {} after the one before", say::time(ns)));
@@ -67,6 +67,6 @@ fn by_a_clock(case: &Case<'_>, stops: &[(i64, i64)]) -> String {
     }
 }
 
-fn is_ours(cell: Cell) -> bool {
-    collection_of(cell).is_some_and(is_explicit)
+fn is_ours(state: ThreadState) -> bool {
+    collection_of(state).is_some_and(is_explicit)
 }

@@ -4,7 +4,7 @@ use fathom_evidence::kinds::counter;
 use fathom_timeline::Series;
 
 use crate::measure::faults::{self, Found, Kind};
-use crate::{Case, Cause, Finding, Standing, say};
+use crate::{Comparison, Cause, Finding, Support, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "file_pages_evicted",
@@ -26,60 +26,60 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
-/// As many times more pages than in quiet time are read again when memory is short; every machine reads some again.
+/// As many times more pages than in the baseline are read again when memory is short; every machine reads some again.
 const MORE: f64 = 2.0;
 
-fn decide(case: &Case<'_>) -> Finding {
-    if !faults::are_recorded(case) {
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    if !faults::are_recorded(comparison) {
         return Finding::needs_kernel("page faults with their duration and place were not recorded");
     }
-    let Some(found) = faults::find(case, Kind::File) else {
+    let Some(found) = faults::find(comparison, Kind::File) else {
         return Finding::absent("no slow page fault in a library or mapped file");
     };
-    let Some(found) = found.in_files_read(case) else {
+    let Some(found) = found.in_files_read(comparison) else {
         return Finding::needs_kernel(
             "whether the slow page faults in mapped files waited for pages to be read or to be written was not recorded",
         );
     };
-    let refaults = refaults(case);
-    let again = case.both(|side| side.rise(&refaults) / side.seconds());
-    let evidence = case
+    let refaults = refaults(comparison);
+    let again = comparison.both(|side| side.rise(&refaults) / side.seconds());
+    let evidence = comparison
         .evidence("pages read again", again, "1/s", "counters")
         .of(&[counter::VMSTAT_COUNT, counter::CGROUP_MEMORY_STAT_COUNT]);
-    let found = match found.in_files_thrown_out(case) {
+    let found = match found.in_files_thrown_out(comparison) {
         Ok(thrown_out) => {
-            let text = format!("{}; the same pages were waited for more than once", thrown_out.says(case));
-            let finding = thrown_out.telling_shortage(Finding::new(Standing::Seen, text).with(evidence), case);
-            return thrown_out.explaining(finding, case);
+            let text = format!("{}; the same pages were waited for more than once", thrown_out.says(comparison));
+            let finding = thrown_out.telling_shortage(Finding::new(Support::Observed, text).with(evidence), comparison);
+            return thrown_out.explaining(finding, comparison);
         }
         Err(found) => found,
     };
-    let (standing, text) = if refaults.0.len() < 2 {
-        (Standing::Indicated, "whether they had been in memory before was not recorded".to_owned())
-    } else if go_together(case, &found, &refaults) {
+    let (support, text) = if refaults.0.len() < 2 {
+        (Support::Consistent, "whether they had been in memory before was not recorded".to_owned())
+    } else if go_together(comparison, &found, &refaults) {
         let text = format!("{} pages per second were read again at that time, of whatever file", say::number(again.0));
-        (Standing::Indicated, text)
+        (Support::Consistent, text)
     } else {
         let text = "the kernel threw nothing out that was needed again just then: they were touched for the first time";
-        (Standing::Faint, text.to_owned())
+        (Support::Weak, text.to_owned())
     };
-    let finding = Finding::new(standing, format!("{}; {text}", found.says(case))).with(evidence);
+    let finding = Finding::new(support, format!("{}; {text}", found.says(comparison))).with(evidence);
     // Pages that are touched for the first time are read whether or not memory is short.
-    let finding = if standing == Standing::Faint { finding } else { found.telling_shortage(finding, case) };
-    found.explaining(finding, case)
+    let finding = if support == Support::Weak { finding } else { found.telling_shortage(finding, comparison) };
+    found.explaining(finding, comparison)
 }
 
 /// Pages of files that were read again after they had been thrown out: of the container where that is counted, else of
 /// the whole machine.
-fn refaults(case: &Case<'_>) -> Series {
+fn refaults(comparison: &Comparison<'_>) -> Series {
     const NAME: &str = "workingset_refault_file";
-    let container = case.view().counter(counter::CGROUP_MEMORY_STAT_COUNT, NAME);
-    if container.0.len() >= 2 { container } else { case.view().counter(counter::VMSTAT_COUNT, NAME) }
+    let container = comparison.sources().counter(counter::CGROUP_MEMORY_STAT_COUNT, NAME);
+    if container.0.len() >= 2 { container } else { comparison.sources().counter(counter::VMSTAT_COUNT, NAME) }
 }
 
-/// Whether pages were read again when the faults were, at least one for each, and more than in quiet time.
-fn go_together(case: &Case<'_>, found: &Found, refaults: &Series) -> bool {
+/// Whether pages were read again when the faults were, at least one for each, and more than in the baseline.
+fn go_together(comparison: &Comparison<'_>, found: &Found, refaults: &Series) -> bool {
     let during: f64 = found.around().iter().map(|(from, to)| refaults.rise_within(from, to)).sum();
-    let (slow, quiet) = case.both(|side| side.rise(refaults) / side.seconds());
-    during >= found.faults.len() as f64 && quiet.is_none_or(|quiet| slow >= MORE * quiet)
+    let (slow, baseline) = comparison.both(|side| side.rise(refaults) / side.seconds());
+    during >= found.faults.len() as f64 && baseline.is_none_or(|baseline| slow >= MORE * baseline)
 }

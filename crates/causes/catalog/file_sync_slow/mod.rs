@@ -6,9 +6,9 @@ use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_timeline::{Intervals, Wait};
 
-use crate::case::Side;
+use crate::comparison::Period;
 use crate::measure::{absence, block};
-use crate::{Case, Cause, Evidence, Finding, Standing, say};
+use crate::{Comparison, Cause, Evidence, Finding, Support, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "file_sync_slow",
@@ -34,11 +34,11 @@ struct Syncs {
 }
 
 impl Syncs {
-    fn of(case: &Case<'_>, side: &Side<'_>) -> Syncs {
-        let is_sync = |wait: &Span| block::is_force(side.view, wait);
-        let waits: Vec<Span> = block::victims(case, side).map(|(_, wait)| wait).filter(is_sync).collect();
+    fn of(comparison: &Comparison<'_>, side: &Period<'_>) -> Syncs {
+        let is_sync = |wait: &Span| block::is_force(side.sources, wait);
+        let waits: Vec<Span> = block::victims(comparison, side).map(|(_, wait)| wait).filter(is_sync).collect();
         // The kernel sees all calls, the JVM some of the same: one of the two is enough.
-        let is_call = |wait: &Span| side.view.recording.text(wait.kind) == span::SYSTEM_CALL;
+        let is_call = |wait: &Span| side.sources.recording.text(wait.kind) == span::SYSTEM_CALL;
         let has_calls = waits.iter().any(is_call);
         let waits = waits.into_iter().filter(|wait| is_call(wait) == has_calls).collect();
         Syncs { waits, seconds: side.seconds() }
@@ -57,47 +57,47 @@ impl Syncs {
     }
 }
 
-fn decide(case: &Case<'_>) -> Finding {
-    let slow = Syncs::of(case, &case.slow);
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let slow = Syncs::of(comparison, &comparison.slow);
     let Some(longest) = slow.waits.iter().max_by_key(|wait| wait.duration_ns) else {
-        return absence::of_waits(case, &["jdk.FileForce"], "waits for files to be written through");
+        return absence::of_waits(comparison, &["jdk.FileForce"], "waits for files to be written through");
     };
-    let quiet = case.quiet.as_ref().map(|quiet| Syncs::of(case, quiet));
-    let evidence = evidence(case, &slow, quiet.as_ref(), longest);
-    let text = says(case, &slow, quiet.as_ref(), longest);
-    let (more, longer) = grown(&slow, quiet.as_ref());
+    let baseline = comparison.baseline.as_ref().map(|baseline| Syncs::of(comparison, baseline));
+    let evidence = evidence(comparison, &slow, baseline.as_ref(), longest);
+    let text = says(comparison, &slow, baseline.as_ref(), longest);
+    let (more, longer) = grown(&slow, baseline.as_ref());
     if !more && !longer {
         return Finding::absent(format!("{text}: no more than before")).with_all(evidence);
     }
     // Without any to compare with nobody knows that it is more than usual; the device's requests then say more.
-    let has_usual = quiet.as_ref().is_some_and(|quiet| !quiet.waits.is_empty() || !block::is_recorded(case));
-    let standing = if has_usual { Standing::Seen } else { Standing::Faint };
-    let mut finding = Finding::new(standing, text).with_all(evidence);
+    let has_usual = baseline.as_ref().is_some_and(|baseline| !baseline.waits.is_empty() || !block::is_recorded(comparison));
+    let support = if has_usual { Support::Observed } else { Support::Weak };
+    let mut finding = Finding::new(support, text).with_all(evidence);
     finding.claims = block::claims_of(slow.waits.iter().map(|wait| {
         let time = Intervals::union(vec![(wait.time_ns, wait.end_ns())]);
         (Wait::File, wait.tid, time)
     }));
-    if longer && block::is_recorded(case) {
+    if longer && block::is_recorded(comparison) {
         finding.chain.push("block_device_slow");
     }
     finding
 }
 
 /// Whether there are more of them than before, and whether each takes longer.
-fn grown(slow: &Syncs, quiet: Option<&Syncs>) -> (bool, bool) {
-    match quiet {
-        Some(quiet) if !quiet.waits.is_empty() => {
-            (slow.per_second() >= GREW * quiet.per_second(), slow.mean_ns() >= GREW * quiet.mean_ns())
+fn grown(slow: &Syncs, baseline: Option<&Syncs>) -> (bool, bool) {
+    match baseline {
+        Some(baseline) if !baseline.waits.is_empty() => {
+            (slow.per_second() >= GREW * baseline.per_second(), slow.mean_ns() >= GREW * baseline.mean_ns())
         }
         // There were none, or none that was long enough to be recorded.
         _ => (true, true),
     }
 }
 
-fn says(case: &Case<'_>, slow: &Syncs, quiet: Option<&Syncs>, longest: &Span) -> String {
-    let quiet = quiet.filter(|quiet| !quiet.waits.is_empty());
+fn says(comparison: &Comparison<'_>, slow: &Syncs, baseline: Option<&Syncs>, longest: &Span) -> String {
+    let baseline = baseline.filter(|baseline| !baseline.waits.is_empty());
     let before =
-        |value: &dyn Fn(&Syncs) -> String| quiet.map_or(String::new(), |quiet| format!(" ({} before)", value(quiet)));
+        |value: &dyn Fn(&Syncs) -> String| baseline.map_or(String::new(), |baseline| format!(" ({} before)", value(baseline)));
     format!(
         "files were written through {} times per second{}, mean {}{}, longest {}{}",
         say::number(slow.per_second()),
@@ -105,15 +105,15 @@ fn says(case: &Case<'_>, slow: &Syncs, quiet: Option<&Syncs>, longest: &Span) ->
         say::time(slow.mean_ns()),
         before(&|side| say::time(side.mean_ns())),
         say::time(longest.duration_ns as f64),
-        most(case, slow).map_or(String::new(), |name| format!("; most of it for {name}"))
+        most(comparison, slow).map_or(String::new(), |name| format!("; most of it for {name}"))
     )
 }
 
 /// The file that was waited for most, where the recorder names files.
-fn most(case: &Case<'_>, slow: &Syncs) -> Option<String> {
+fn most(comparison: &Comparison<'_>, slow: &Syncs) -> Option<String> {
     let mut files: BTreeMap<&str, i64> = BTreeMap::new();
     for wait in &slow.waits {
-        let name = case.recording().text(wait.name);
+        let name = comparison.recording().text(wait.name);
         let sum = files.entry(name).or_default();
         *sum = sum.saturating_add(wait.duration_ns);
     }
@@ -121,13 +121,13 @@ fn most(case: &Case<'_>, slow: &Syncs) -> Option<String> {
     most.filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
-fn evidence(case: &Case<'_>, slow: &Syncs, quiet: Option<&Syncs>, longest: &Span) -> Vec<Evidence> {
+fn evidence(comparison: &Comparison<'_>, slow: &Syncs, baseline: Option<&Syncs>, longest: &Span) -> Vec<Evidence> {
     let kinds = &[span::FILE_FORCE, span::SYSTEM_CALL];
-    let rate = (slow.per_second(), quiet.map(Syncs::per_second));
-    let mean = (slow.mean_ns(), quiet.map(Syncs::mean_ns));
-    let mean = case.evidence("mean time to write a file through", mean, "ns", "spans").of(kinds);
+    let rate = (slow.per_second(), baseline.map(Syncs::per_second));
+    let mean = (slow.mean_ns(), baseline.map(Syncs::mean_ns));
+    let mean = comparison.evidence("mean time to write a file through", mean, "ns", "spans").of(kinds);
     vec![
-        case.evidence("files written through", rate, "1/s", "spans").of(kinds),
-        Evidence { stack: case.stack_text(longest.stack_id, 12), ..mean },
+        comparison.evidence("files written through", rate, "1/s", "spans").of(kinds),
+        Evidence { stack: comparison.stack_text(longest.stack_id, 12), ..mean },
     ]
 }

@@ -2,12 +2,12 @@
 //! a young collection cannot succeed, so that every collection is a full one and frees little.
 
 use fathom_evidence::kinds::{counter, span};
-use fathom_timeline::{Cell, Origin, Stop, Wait};
+use fathom_timeline::{ThreadState, Origin, Stop, Wait};
 
 use crate::measure::collections::{
     collection_of, heap_occupancy_after, is_full, old_occupancy_after_full, room_to_promote, stalls_evidence, stops,
 };
-use crate::{Case, Cause, Finding, Standing, say};
+use crate::{Comparison, Cause, Finding, Support, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "full_gc_old_generation_full",
@@ -29,38 +29,38 @@ const FULL: f64 = 0.85;
 /// given up on young collections.
 const IN_A_ROW: usize = 4;
 
-fn decide(case: &Case<'_>) -> Finding {
-    let full = stops(case, is_full);
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let full = stops(comparison, is_full);
     if full.is_empty() {
-        return without_pauses(case);
+        return without_pauses(comparison);
     }
-    let occupancy = old_occupancy_after_full(case);
-    let row = longest_row(case);
+    let occupancy = old_occupancy_after_full(comparison);
+    let row = longest_row(comparison);
     // A row alone is no proof: something else may ask for full collections while there is plenty of room.
-    let gave_up = row >= IN_A_ROW && room_to_promote(case).is_none_or(|room| room < 1.0);
-    let standing = standing(in_recording(case), occupancy, gave_up);
+    let gave_up = row >= IN_A_ROW && room_to_promote(comparison).is_none_or(|room| room < 1.0);
+    let support = support(in_recording(comparison), occupancy, gave_up);
     let text = says(&full, occupancy, row);
-    if standing == Standing::Absent {
+    if support == Support::Excluded {
         return Finding::absent(format!("{text}: the old generation is not full"));
     }
-    let finding = Finding::new(standing, text)
-        .with(case.evidence("full collections", (full.len() as f64, None), "count", "spans").of(&[span::GC_PAUSE]))
-        .with(case.evidence("full collections in a row", (row as f64, None), "count", "spans").of(&[span::GC_PAUSE]))
-        .with(case.cell_evidence("threads paused for full GCs (average)", "threads", is_ours))
+    let finding = Finding::new(support, text)
+        .with(comparison.evidence("full collections", (full.len() as f64, None), "count", "spans").of(&[span::GC_PAUSE]))
+        .with(comparison.evidence("full collections in a row", (row as f64, None), "count", "spans").of(&[span::GC_PAUSE]))
+        .with(comparison.cell_evidence("threads paused for full GCs (average)", "threads", is_ours))
         .with_all(occupancy.map(|share| {
-            case.evidence("old generation in use after them", (share, None), "ratio", "spans").of(&[span::GC_PAUSE])
+            comparison.evidence("old generation in use after them", (share, None), "ratio", "spans").of(&[span::GC_PAUSE])
         }));
-    finding.claiming(case, is_ours)
+    finding.claiming(comparison, is_ours)
 }
 
 /// Collectors that work beside the application do not stop it for a full collection: when the heap
 /// is full of live data, threads wait for memory instead.
-fn without_pauses(case: &Case<'_>) -> Finding {
-    if !case.has_collections() {
+fn without_pauses(comparison: &Comparison<'_>) -> Finding {
+    if !comparison.has_collections() {
         return Finding::needs_gc_log();
     }
-    let stalls = case.slow.spans(span::ALLOCATION_STALL).count();
-    let Some(share) = heap_occupancy_after(case).filter(|share| *share >= FULL) else {
+    let stalls = comparison.slow.spans(span::ALLOCATION_STALL).count();
+    let Some(share) = heap_occupancy_after(comparison).filter(|share| *share >= FULL) else {
         return Finding::absent("no full GC caused by lack of memory in the slow period");
     };
     let text = format!(
@@ -68,49 +68,49 @@ fn without_pauses(case: &Case<'_>) -> Finding {
         say::percent(share),
         say::count(stalls, "allocation stall")
     );
-    let standing = if stalls > 0 { Standing::Seen } else { Standing::Indicated };
-    Finding::new(standing, text)
-        .with(stalls_evidence(case, stalls))
+    let support = if stalls > 0 { Support::Observed } else { Support::Consistent };
+    Finding::new(support, text)
+        .with(stalls_evidence(comparison, stalls))
         .with(
-            case.evidence("heap in use after collections", (share, None), "ratio", "counters")
+            comparison.evidence("heap in use after collections", (share, None), "ratio", "counters")
                 .of(&[counter::HEAP_USED_BYTES]),
         )
-        .claiming(case, |cell| match cell {
-            Cell::Collector(collection) | Cell::Stopped(Stop::Collection(collection)) => {
+        .claiming(comparison, |state| match state {
+            ThreadState::Collector(collection) | ThreadState::Stopped(Stop::Collection(collection)) => {
                 collection.origin == Origin::Allocation
             }
-            cell => cell == Cell::Blocked(Wait::AllocationStall),
+            state => state == ThreadState::Blocked(Wait::AllocationStall),
         })
 }
 
-fn standing(count: usize, occupancy: Option<f64>, gave_up: bool) -> Standing {
+fn support(count: usize, occupancy: Option<f64>, gave_up: bool) -> Support {
     match occupancy {
-        Some(share) if share >= FULL && count > 1 => Standing::Seen,
-        _ if gave_up => Standing::Seen,
-        Some(share) if share >= FULL => Standing::Indicated,
-        Some(_) => Standing::Absent,
-        None => Standing::Faint,
+        Some(share) if share >= FULL && count > 1 => Support::Observed,
+        _ if gave_up => Support::Observed,
+        Some(share) if share >= FULL => Support::Consistent,
+        Some(_) => Support::Excluded,
+        None => Support::Weak,
     }
 }
 
 /// Full collections of the whole recording: a full old generation is a state, whichever of them is asked about.
-fn in_recording(case: &Case<'_>) -> usize {
-    let stops = case.analysis.account.stops.iter();
+fn in_recording(comparison: &Comparison<'_>) -> usize {
+    let stops = comparison.analysis.account.stops.iter();
     stops.filter(|stop| matches!(stop.stop, Stop::Collection(collection) if is_full(collection))).count()
 }
 
 /// The longest row of full collections without an ordinary one between them that has one in the
 /// slow time. That the collector has given up on young collections is a state of the recording,
 /// whichever seconds of it were slow.
-fn longest_row(case: &Case<'_>) -> usize {
+fn longest_row(comparison: &Comparison<'_>) -> usize {
     let mut longest = 0;
     let mut row = 0;
     let mut is_slow = false;
-    for stop in &case.analysis.account.stops {
+    for stop in &comparison.analysis.account.stops {
         match stop.stop {
             Stop::Collection(collection) if is_full(collection) => {
                 row += 1;
-                is_slow |= case.slow.time.contains(stop.from_ns);
+                is_slow |= comparison.slow.time.contains(stop.from_ns);
             }
             Stop::Collection(_) => (row, is_slow) = (0, false),
             _ => {}
@@ -120,8 +120,8 @@ fn longest_row(case: &Case<'_>) -> usize {
     longest
 }
 
-fn is_ours(cell: Cell) -> bool {
-    collection_of(cell).is_some_and(is_full)
+fn is_ours(state: ThreadState) -> bool {
+    collection_of(state).is_some_and(is_full)
 }
 
 fn says(full: &[(i64, i64)], occupancy: Option<f64>, row: usize) -> String {

@@ -3,10 +3,10 @@
 use fathom_evidence::detail::SystemCall;
 use fathom_evidence::kinds::{span, subject};
 use fathom_evidence::tables::Span;
-use fathom_timeline::{Cell, Wait};
+use fathom_timeline::{ThreadState, Wait};
 
 use crate::measure::held_up;
-use crate::{Case, Cause, Finding, Standing, say};
+use crate::{Comparison, Cause, Finding, Support, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "gc_log_blocked",
@@ -29,49 +29,49 @@ pub(crate) static CAUSE: Cause = Cause {
 /// Calls that write.
 const WRITES: &[&str] = &["write", "writev", "pwrite64", "pwritev", "pwritev2", "fsync", "fdatasync"];
 
-fn decide(case: &Case<'_>) -> Finding {
-    if !case.has_source("system_calls") && case.view().spans(span::SYSTEM_CALL).len() == 0 {
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    if !comparison.has_source("system_calls") && comparison.sources().spans(span::SYSTEM_CALL).len() == 0 {
         return Finding::needs_kernel("system calls were not recorded");
     }
-    let writes: Vec<Span> = writes(case);
+    let writes: Vec<Span> = writes(comparison);
     let Some(longest) = writes.iter().max_by_key(|call| call.duration_ns) else {
         return Finding::absent("no slow write by the VM thread or the collector");
     };
-    let path = path(case, longest);
-    let is_log = is_log(case, &path);
+    let path = path(comparison, longest);
+    let is_log = is_log(comparison, &path);
     let total: f64 = writes.iter().map(|call| call.duration_ns.max(0) as f64).sum();
     let text = format!(
         "the {} waited in {}, {} in all, the longest {} for {path}{}",
-        case.thread_name(longest.tid),
+        comparison.thread_name(longest.tid),
         say::count(writes.len(), "slow write"),
         say::time(total),
         say::time(longest.duration_ns as f64),
         if is_log { "" } else { ", which need not be its log" }
     );
-    let standing = if is_log { Standing::Seen } else { Standing::Indicated };
-    let mut finding = Finding::new(standing, text);
-    let per_second = (total / case.slow.seconds(), None);
-    finding = finding.with(case.evidence("time in such writes", per_second, "ns/s", "spans").of(&[span::SYSTEM_CALL]));
-    finding.claims = held_up::claims(case, writes.iter(), Cell::Blocked(Wait::File));
+    let support = if is_log { Support::Observed } else { Support::Consistent };
+    let mut finding = Finding::new(support, text);
+    let per_second = (total / comparison.slow.seconds(), None);
+    finding = finding.with(comparison.evidence("time in such writes", per_second, "ns/s", "spans").of(&[span::SYSTEM_CALL]));
+    finding.claims = held_up::claims(comparison, writes.iter(), ThreadState::Blocked(Wait::File));
     finding
 }
 
 /// Slow writes of the threads that do the work of stops.
-fn writes(case: &Case<'_>) -> Vec<Span> {
-    let is_write = |call: &Span| WRITES.contains(&case.recording().text(call.name));
-    case.slow
+fn writes(comparison: &Comparison<'_>) -> Vec<Span> {
+    let is_write = |call: &Span| WRITES.contains(&comparison.recording().text(call.name));
+    comparison.slow
         .spans(span::SYSTEM_CALL)
-        .filter(|call| is_write(call) && held_up::works_in_stops(case, call.tid))
+        .filter(|call| is_write(call) && held_up::works_in_stops(comparison, call.tid))
         .collect()
 }
 
-fn path(case: &Case<'_>, call: &Span) -> String {
-    case.slow.detail::<SystemCall>(call).path.unwrap_or_else(|| "an unknown file".to_owned())
+fn path(comparison: &Comparison<'_>, call: &Span) -> String {
+    comparison.slow.detail::<SystemCall>(call).path.unwrap_or_else(|| "an unknown file".to_owned())
 }
 
 /// Whether the JVM was told to log there. Its output counts as well when the log goes there.
-fn is_log(case: &Case<'_>, path: &str) -> bool {
-    let arguments = case.recording().fact(subject::JVM, "arguments").unwrap_or("");
+fn is_log(comparison: &Comparison<'_>, path: &str) -> bool {
+    let arguments = comparison.recording().fact(subject::JVM, "arguments").unwrap_or("");
     let logs = arguments
         .split_whitespace()
         .filter(|argument| argument.starts_with("-Xlog") || argument.starts_with("-Xloggc"));

@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 
 use fathom_evidence::kinds::span;
-use fathom_timeline::{Cell, Stop};
+use fathom_timeline::{ThreadState, Stop};
 
 use crate::measure::collections::{
     Eras, FILLS_HEAP_MAX_S, GREW, HEAVY, allocation_rate, collection_of, fills_heap_s, heap_occupancy_after, is_full,
     is_ordinary, old_occupancy_after_full, ordinary_share, stops,
 };
 use crate::measure::median;
-use crate::{Case, Cause, Finding, Standing, say};
+use crate::{Comparison, Cause, Finding, Support, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "heap_too_small",
@@ -34,21 +34,21 @@ const FILLED: f64 = 0.7;
 /// With more than this in use after a full collection nothing is freed to speak of: that is another cause.
 const FULL: f64 = 0.85;
 
-fn decide(case: &Case<'_>) -> Finding {
-    let full = stops(case, is_full);
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let full = stops(comparison, is_full);
     if full.is_empty() {
-        return if case.has_collections() { ordinary(case) } else { Finding::needs_gc_log() };
+        return if comparison.has_collections() { ordinary(comparison) } else { Finding::needs_gc_log() };
     }
     let total: f64 = full.iter().map(|(_, length)| *length as f64).sum();
     let longest = full.iter().map(|(_, length)| *length).max().unwrap_or(0);
     let text = format!(
         "{} for want of memory ({}) stopped everything for {} in all, the longest {}",
         say::count(full.len(), "full collection"),
-        causes(case),
+        causes(comparison),
         say::time(total),
         say::time(longest as f64)
     );
-    let Some(share) = old_occupancy_after_full(case) else {
+    let Some(share) = old_occupancy_after_full(comparison) else {
         return Finding::unknown(
             &format!("{text}; what was in use after them was not recorded"),
             "-Xlog:gc*:file=gc.log:time,uptime,level,tags",
@@ -58,19 +58,19 @@ fn decide(case: &Case<'_>) -> Finding {
     if share >= FULL {
         return Finding::absent(format!("{text}: they free too little for a little more room to help"));
     }
-    if filled_before(case).is_none_or(|share| share < FILLED) {
+    if filled_before(comparison).is_none_or(|share| share < FILLED) {
         return Finding::absent(format!("{text}, and the heap was not full before them"));
     }
     // What lives for how long nobody recorded: the collections were seen, that more room would spare them is concluded.
-    let (standing, often) = how_often(&full);
-    let others = ordinary(case);
+    let (support, often) = how_often(&full);
+    let others = ordinary(comparison);
     let text = format!("{text}: what filled it had died{often}");
-    let mut finding = Finding::new(standing, text)
-        .with(case.evidence("full collections", (full.len() as f64, None), "count", "spans").of(&[span::GC_PAUSE]))
-        .with(case.evidence("old generation in use after them", (share, None), "ratio", "spans").of(&[span::GC_PAUSE]))
-        .with(case.cell_evidence("stopped by full collections", "threads", is_ours))
-        .claiming(case, is_ours);
-    if others.standing <= standing {
+    let mut finding = Finding::new(support, text)
+        .with(comparison.evidence("full collections", (full.len() as f64, None), "count", "spans").of(&[span::GC_PAUSE]))
+        .with(comparison.evidence("old generation in use after them", (share, None), "ratio", "spans").of(&[span::GC_PAUSE]))
+        .with(comparison.cell_evidence("stopped by full collections", "threads", is_ours))
+        .claiming(comparison, is_ours);
+    if others.support <= support {
         finding.says += &format!("; {}", others.says);
         finding.claims.extend(others.claims);
         finding = finding.with_all(others.evidence);
@@ -85,12 +85,12 @@ const RARE_NS: f64 = 600e9;
 const SEVERAL: usize = 3;
 
 /// How sure full collections make it by how often they come, and what is said of that.
-fn how_often(full: &[(i64, i64)]) -> (Standing, String) {
+fn how_often(full: &[(i64, i64)]) -> (Support, String) {
     let gaps = full.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].0) as f64).collect();
     match median(gaps).filter(|_| full.len() >= SEVERAL) {
-        Some(gap_ns) if gap_ns < RARE_NS => (Standing::Indicated, format!(", one each {}", say::time(gap_ns))),
-        Some(gap_ns) => (Standing::Faint, format!("; they are rare, one each {}", say::time(gap_ns))),
-        None => (Standing::Faint, "; there were no more of them to tell how often they come".to_owned()),
+        Some(gap_ns) if gap_ns < RARE_NS => (Support::Consistent, format!(", one each {}", say::time(gap_ns))),
+        Some(gap_ns) => (Support::Weak, format!("; they are rare, one each {}", say::time(gap_ns))),
+        None => (Support::Weak, "; there were no more of them to tell how often they come".to_owned()),
     }
 }
 
@@ -99,13 +99,13 @@ fn how_often(full: &[(i64, i64)]) -> (Standing, String) {
 const CROWDED: f64 = 0.5;
 
 /// Young and concurrent collections only: too many, in a heap that what lives nearly fills.
-fn ordinary(case: &Case<'_>) -> Finding {
-    let eras = Eras::of(case);
-    let stopped = ordinary_share(case, &eras.slow);
+fn ordinary(comparison: &Comparison<'_>) -> Finding {
+    let eras = Eras::of(comparison);
+    let stopped = ordinary_share(comparison, &eras.slow);
     if stopped < HEAVY {
         return Finding::absent("no full collection for want of memory in the slow time, and others take little of it");
     }
-    let Some(occupied) = heap_occupancy_after(case) else {
+    let Some(occupied) = heap_occupancy_after(comparison) else {
         let says = "what was in use after collections was not recorded";
         return Finding::unknown(says, "-Xlog:gc*:file=gc.log:time,uptime,level,tags");
     };
@@ -127,28 +127,28 @@ fn ordinary(case: &Case<'_>) -> Finding {
             "{text}, but at the rate of allocation it would take {filled} to fill the heap"
         ));
     }
-    let grew = rate.1.is_some_and(|quiet| quiet > 0.0 && rate.0 >= GREW * quiet);
-    let standing = if grew { Standing::Faint } else { Standing::Indicated };
-    Finding::new(standing, text)
-        .with(case.evidence("heap in use after collections", (occupied, None), "ratio", "spans").of(&[span::GC_PAUSE]))
-        .with(case.cell_evidence("threads blocked by young and concurrent GC (average)", "threads", is_of_ordinary))
-        .claiming(case, is_of_ordinary)
+    let grew = rate.1.is_some_and(|baseline| baseline > 0.0 && rate.0 >= GREW * baseline);
+    let support = if grew { Support::Weak } else { Support::Consistent };
+    Finding::new(support, text)
+        .with(comparison.evidence("heap in use after collections", (occupied, None), "ratio", "spans").of(&[span::GC_PAUSE]))
+        .with(comparison.cell_evidence("threads blocked by young and concurrent GC (average)", "threads", is_of_ordinary))
+        .claiming(comparison, is_of_ordinary)
 }
 
-fn is_of_ordinary(cell: Cell) -> bool {
-    collection_of(cell).is_some_and(is_ordinary)
+fn is_of_ordinary(state: ThreadState) -> bool {
+    collection_of(state).is_some_and(is_ordinary)
 }
 
 /// The work of full collections; a collector that waits for a CPU or a disk does so for another reason.
-fn is_ours(cell: Cell) -> bool {
-    matches!(cell, Cell::Stopped(Stop::Collection(collection)) | Cell::Collector(collection) if is_full(collection))
+fn is_ours(state: ThreadState) -> bool {
+    matches!(state, ThreadState::Stopped(Stop::Collection(collection)) | ThreadState::Collector(collection) if is_full(collection))
 }
 
 /// How full the heap, or its old generation, was before the full collections of the slow time: the fuller of both, and of
 /// these the middle.
-fn filled_before(case: &Case<'_>) -> Option<f64> {
+fn filled_before(comparison: &Comparison<'_>) -> Option<f64> {
     let share = |used: Option<u64>, size: Option<u64>| Some(used? as f64 / size.filter(|size| *size > 0)? as f64);
-    let full = case.slow.pauses().filter(|(_, detail)| detail.scope.as_deref() == Some("full"));
+    let full = comparison.slow.pauses().filter(|(_, detail)| detail.scope.as_deref() == Some("full"));
     let filled = full.filter_map(|(_, detail)| {
         let heap = share(detail.heap_before_bytes, detail.heap_committed_bytes);
         let old = share(detail.old_before_bytes, detail.old_capacity_bytes);
@@ -158,9 +158,9 @@ fn filled_before(case: &Case<'_>) -> Option<f64> {
 }
 
 /// Why they came, in the collector's own words: the most frequent.
-fn causes(case: &Case<'_>) -> String {
+fn causes(comparison: &Comparison<'_>) -> String {
     let mut causes: BTreeMap<String, usize> = BTreeMap::new();
-    for (_, detail) in case.slow.pauses().filter(|(_, detail)| detail.scope.as_deref() == Some("full")) {
+    for (_, detail) in comparison.slow.pauses().filter(|(_, detail)| detail.scope.as_deref() == Some("full")) {
         *causes.entry(detail.cause.unwrap_or_default()).or_default() += 1;
     }
     let most = causes.into_iter().filter(|(cause, _)| !cause.is_empty()).max_by_key(|(_, count)| *count);

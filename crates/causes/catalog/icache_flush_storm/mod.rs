@@ -4,7 +4,7 @@ use fathom_evidence::kinds::{event, subject};
 
 use crate::measure::arm::{self, CacheType, Midr};
 use crate::measure::stacks;
-use crate::{Case, Cause, Finding, Standing, say};
+use crate::{Comparison, Cause, Finding, Support, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "icache_flush_storm",
@@ -25,52 +25,52 @@ const ANY_FLUSH: &str = "__clear_cache";
 /// Less of the application's CPU than this is what patching code costs on a processor that is well.
 const USUAL: f64 = 0.02;
 
-fn decide(case: &Case<'_>) -> Finding {
-    let is_arm64 = is_arm64(case);
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let is_arm64 = is_arm64(comparison);
     if is_arm64 == Some(false) {
         return Finding::absent("not an arm64 processor: nothing there flushes the instruction cache");
     }
-    if !stacks::has_native_frames(case) {
+    if !stacks::has_native_frames(comparison) {
         return Finding::needs_kernel("native frames of the application's threads were not recorded");
     }
     let known_here = (is_arm64 == Some(true)).then_some(&ANY_FLUSH);
-    let below = stacks::below(case, &FLUSHES.iter().chain(known_here).copied().collect::<Vec<_>>());
-    let mut evidence = case
+    let below = stacks::below(comparison, &FLUSHES.iter().chain(known_here).copied().collect::<Vec<_>>());
+    let mut evidence = comparison
         .evidence("application's CPU in flushes of the instruction cache", below.share, "ratio", "samples")
         .of(&[event::CPU]);
-    evidence.stack = case.stack_text(below.stack, 12);
+    evidence.stack = comparison.stack_text(below.stack, 12);
     let text =
         format!("flushes of the instruction cache take {} of the application's CPU", say::percent(below.share.0));
     if below.share.0 < USUAL {
         return Finding::absent(text).with(evidence);
     }
     let before = say::before(below.share.1, say::percent);
-    let (standing, processor) = processor(case);
-    let finding = Finding::new(standing, text + &before + &processor).with(evidence);
-    Finding { claims: below.claims, ..finding }.crowding(case)
+    let (support, processor) = processor(comparison);
+    let finding = Finding::new(support, text + &before + &processor).with(evidence);
+    Finding { claims: below.claims, ..finding }.crowding(comparison)
 }
 
 /// What the processor has to do with it: the samples show the flushes whatever it is, but that they are dear
 /// was seen on processors with the erratum only.
-fn processor(case: &Case<'_>) -> (Standing, String) {
-    let fact = |key: &str| case.recording().fact(subject::HOST, key);
+fn processor(comparison: &Comparison<'_>) -> (Support, String) {
+    let fact = |key: &str| comparison.recording().fact(subject::HOST, key);
     let cores: Vec<Midr> =
         fact("cpu_midr").unwrap_or("").split_whitespace().filter_map(arm::register).map(Midr::of).collect();
     let Some(core) = cores.iter().find(|core| core.has_erratum_1542419()).or(cores.first()) else {
-        return (Standing::Seen, String::new());
+        return (Support::Observed, String::new());
     };
     let cache = fact("cpu_ctr_el0").and_then(arm::register).map(CacheType::of);
     match (core.has_erratum_1542419(), cache.is_some_and(|cache| cache.needs_no_invalidation)) {
-        (true, false) => (Standing::Seen, format!("; {core} has erratum 1542419: each flush traps")),
-        (true, true) => (Standing::Indicated, format!("; {core} has erratum 1542419, but needs no flush (DIC)")),
-        (false, _) => (Standing::Indicated, format!("; erratum 1542419 does not name {core}")),
+        (true, false) => (Support::Observed, format!("; {core} has erratum 1542419: each flush traps")),
+        (true, true) => (Support::Consistent, format!("; {core} has erratum 1542419, but needs no flush (DIC)")),
+        (false, _) => (Support::Consistent, format!("; erratum 1542419 does not name {core}")),
     }
 }
 
 /// Whether the machine is an arm64 one, if the recording says.
-fn is_arm64(case: &Case<'_>) -> Option<bool> {
+fn is_arm64(comparison: &Comparison<'_>) -> Option<bool> {
     let keys = ["architecture", "machine", "cpu", "os"];
-    let facts: Vec<&str> = keys.iter().filter_map(|key| case.recording().fact(subject::HOST, key)).collect();
+    let facts: Vec<&str> = keys.iter().filter_map(|key| comparison.recording().fact(subject::HOST, key)).collect();
     let says =
         |words: &[&str]| facts.iter().any(|fact| words.iter().any(|word| fact.to_ascii_lowercase().contains(word)));
     if says(&["aarch64", "arm64", "neoverse"]) {

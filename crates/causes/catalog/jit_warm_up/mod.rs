@@ -2,10 +2,10 @@
 
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
-use fathom_timeline::{Cell, Layer};
+use fathom_timeline::{ThreadState, Layer};
 
 use crate::measure::code_cache::CodeCache;
-use crate::{Case, Cause, Finding, Standing, say};
+use crate::{Comparison, Cause, Finding, Support, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "jit_warm_up",
@@ -23,10 +23,10 @@ pub(crate) static CAUSE: Cause = Cause {
 /// The JVM compiles a method a few times as it gets hotter; more often than this it is no warm-up.
 const COMPILED_AT_MOST: usize = 5;
 
-fn decide(case: &Case<'_>) -> Finding {
-    let cache = CodeCache::of(case);
-    let compilers = case.cell_evidence("compiler threads", "cores", |cell| cell == Cell::Compiler);
-    let (Some((now, before)), Some(compilations)) = (cache.compilations_per_second, cache.compilations_evidence(case))
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let cache = CodeCache::of(comparison);
+    let compilers = comparison.cell_evidence("compiler threads", "cores", |state| state == ThreadState::Compiler);
+    let (Some((now, before)), Some(compilations)) = (cache.compilations_per_second, cache.compilations_evidence(comparison))
     else {
         return Finding::needs_jfr("the compilers were not recorded");
     };
@@ -36,10 +36,10 @@ fn decide(case: &Case<'_>) -> Finding {
         let text = "the same code is compiled again and again: no warm-up";
         return Finding::absent(text).with(compilers).with(compilations);
     }
-    let in_startup = startup_share(case);
-    let standing = match (in_startup >= 0.5, before.is_some_and(|before| now >= 3.0 * before.max(1.0))) {
-        (true, _) => Standing::Seen,
-        (false, true) => Standing::Indicated,
+    let in_startup = startup_share(comparison);
+    let support = match (in_startup >= 0.5, before.is_some_and(|before| now >= 3.0 * before.max(1.0))) {
+        (true, _) => Support::Observed,
+        (false, true) => Support::Consistent,
         (false, false) => {
             let text = format!("{} compilations per second, nothing new to compile", say::number(now));
             return Finding::absent(text).with(compilers).with(compilations);
@@ -52,19 +52,19 @@ fn decide(case: &Case<'_>) -> Finding {
         say::percent(cache.interpreted.0),
         if in_startup >= 0.5 { "the JVM had just started" } else { "code that had not run before" }
     );
-    let finding = Finding::new(standing, says + own_start(case)).with(compilers).with(compilations);
-    finding.claiming(case, |cell| matches!(cell, Cell::Compiler | Cell::Running(Layer::Interpreted)))
+    let finding = Finding::new(support, says + own_start(comparison)).with(compilers).with(compilations);
+    finding.claiming(comparison, |state| matches!(state, ThreadState::Compiler | ThreadState::Running(Layer::Interpreted)))
 }
 
 /// Said when this tool itself started Flight Recorder before or in the slow time: its first start makes JDK 17 throw away all
 /// compiled code, whatever is recorded (measured; JDK 25 does not).
-fn own_start(case: &Case<'_>) -> &'static str {
+fn own_start(comparison: &Comparison<'_>) -> &'static str {
     const LAST_AFFECTED: u32 = 24;
     const AFTERMATH_NS: i64 = 60_000_000_000;
-    let (from_ns, to_ns) = case.slow_range();
-    let is_start = |action: &Span| case.recording().text(action.name).starts_with("JFR.start");
-    let mut starts = case.view().spans(span::OWN_ACTION).filter(is_start).map(|action| action.time_ns);
-    let is_affected = case.jdk().is_none_or(|jdk| jdk <= LAST_AFFECTED);
+    let (from_ns, to_ns) = comparison.slow_range();
+    let is_start = |action: &Span| comparison.recording().text(action.name).starts_with("JFR.start");
+    let mut starts = comparison.sources().spans(span::OWN_ACTION).filter(is_start).map(|action| action.time_ns);
+    let is_affected = comparison.jdk().is_none_or(|jdk| jdk <= LAST_AFFECTED);
     if is_affected && starts.any(|at| at <= to_ns && from_ns.saturating_sub(at) <= AFTERMATH_NS) {
         "; Fathom had just started Flight Recorder, which makes JDK 17 (and perhaps later ones) compile everything anew: it goes on running, so record again"
     } else {
@@ -73,8 +73,8 @@ fn own_start(case: &Case<'_>) -> &'static str {
 }
 
 /// How much of the slow time lies in the JVM's start-up.
-fn startup_share(case: &Case<'_>) -> f64 {
-    let startup = case.analysis.account.startup.warm_up_buckets;
-    let all = case.pain.slow_buckets().count().max(1);
-    case.pain.slow_buckets().filter(|index| *index < startup).count() as f64 / all as f64
+fn startup_share(comparison: &Comparison<'_>) -> f64 {
+    let startup = comparison.analysis.account.startup.warm_up_buckets;
+    let all = comparison.slowdown.slow_buckets().count().max(1);
+    comparison.slowdown.slow_buckets().filter(|index| *index < startup).count() as f64 / all as f64
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fathom_evidence::detail::PageFault;
 
 use crate::measure::faults::{self, Fault, Kind};
-use crate::{Case, Cause, Finding, Standing, say};
+use crate::{Comparison, Cause, Finding, Support, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "lazy_symbol_binding",
@@ -17,25 +17,25 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
-fn decide(case: &Case<'_>) -> Finding {
-    if !faults::are_recorded(case) {
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    if !faults::are_recorded(comparison) {
         return Finding::needs_kernel("page faults with their duration and place were not recorded");
     }
-    let Some(found) = faults::find(case, Kind::Binding) else {
+    let Some(found) = faults::find(comparison, Kind::Binding) else {
         return Finding::absent("no slow page fault of the loader in the symbols of a library");
     };
-    let is_seen = found.faults.iter().any(|fault| fault.shows_binding(case));
-    let mut text = format!("the loader bound functions at their first call: {}", found.says(case));
+    let is_seen = found.faults.iter().any(|fault| fault.shows_binding(comparison));
+    let mut text = format!("the loader bound functions at their first call: {}", found.says(comparison));
     let calls = Calls::of(&found.faults);
     text += &calls.says();
-    if let Some(caller) = found.faults.iter().find_map(|fault| caller(case, fault)).filter(|_| !calls.have_sites()) {
+    if let Some(caller) = found.faults.iter().find_map(|fault| caller(comparison, fault)).filter(|_| !calls.have_sites()) {
         text += &format!("; called by {caller}");
     }
     if !is_seen {
         text += "; the stack has no names, so that a library that was being loaded cannot be excluded";
     }
-    let standing = if is_seen { Standing::Seen } else { Standing::Indicated };
-    found.explaining(found.telling_shortage(Finding::new(standing, text), case), case)
+    let support = if is_seen { Support::Observed } else { Support::Consistent };
+    found.explaining(found.telling_shortage(Finding::new(support, text), comparison), comparison)
 }
 
 /// The calls that were bound, by function, call site and instruction, each with the time that was waited for it.
@@ -73,8 +73,8 @@ impl<'a> Calls<'a> {
 }
 
 /// Who called the function that was bound: the first frame above the loader.
-fn caller(case: &Case<'_>, fault: &Fault) -> Option<String> {
-    let recording = case.recording();
+fn caller(comparison: &Comparison<'_>, fault: &Fault) -> Option<String> {
+    let recording = comparison.recording();
     let mut frames = recording.stacks.leaf_to_root(fault.span.stack_id).map(|frame| recording.text(frame.symbol));
     frames.find(|frame| frame.starts_with("_dl_runtime_resolve"))?;
     frames.next().map(str::to_owned)

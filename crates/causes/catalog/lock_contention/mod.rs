@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use fathom_evidence::detail::Wait as Detail;
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
-use fathom_timeline::{Cell, Wait};
+use fathom_timeline::{ThreadState, Wait};
 
 use crate::measure::absence;
-use crate::{Case, Cause, Evidence, Finding, Standing, owners, say};
+use crate::{Comparison, Cause, Evidence, Finding, Support, owners, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "lock_contention",
@@ -30,75 +30,75 @@ struct Lock {
     owner: Option<String>,
 }
 
-fn decide(case: &Case<'_>) -> Finding {
-    let waiting = case.cell_evidence("threads waiting for locks", "threads", is_ours);
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let waiting = comparison.cell_evidence("threads waiting for locks", "threads", is_ours);
     if waiting.value <= 0.0 {
-        return absence::of_waits(case, &["jdk.JavaMonitorEnter", "jdk.ThreadPark"], "waits for locks");
+        return absence::of_waits(comparison, &["jdk.JavaMonitorEnter", "jdk.ThreadPark"], "waits for locks");
     }
-    let locks = locks(case);
+    let locks = locks(comparison);
     let Some((class, lock)) = locks.iter().max_by_key(|(class, lock)| (lock.total_ns, class.as_str())) else {
         return Finding::absent("no wait for a lock in the slow time").with(waiting);
     };
     let mut text = says(&waiting, class, lock);
-    let holder = of_the_holder(case);
+    let holder = of_the_holder(comparison);
     if let Some((_, says)) = &holder {
         text += says;
     }
-    let taken = case.taken_by_others();
+    let taken = comparison.taken_by_others();
     if let Some(used) = taken {
         text += &format!(
             "; other processes had taken the CPUs ({} in use): the holder may have waited for one",
             say::percent(used)
         );
     }
-    let standing = if taken.is_some() { Standing::Faint } else { Standing::Seen };
-    let mut finding = Finding::new(standing, text).with(waiting).with(of_lock(case, class, lock));
+    let support = if taken.is_some() { Support::Weak } else { Support::Observed };
+    let mut finding = Finding::new(support, text).with(waiting).with(of_lock(comparison, class, lock));
     if let Some((evidence, _)) = holder {
         finding
             .actions
             .push("what the holder waits for comes first: make that quick, or do it without the lock".to_owned());
         finding = finding.with(evidence);
     }
-    finding.claiming(case, is_ours)
+    finding.claiming(comparison, is_ours)
 }
 
 /// A holder that waits itself for less than this part of the time has the lock for something else.
 const MUCH: f64 = 0.5;
 
 /// What the holders of the locks waited for themselves, if that is most of it: measured, and said.
-fn of_the_holder(case: &Case<'_>) -> Option<(Evidence, String)> {
-    let (doing, ns) = owners::most_waited_for(case)?;
-    let (all, _) = case.excess().sums(is_ours);
+fn of_the_holder(comparison: &Comparison<'_>) -> Option<(Evidence, String)> {
+    let (doing, ns) = owners::most_waited_for(comparison)?;
+    let (all, _) = comparison.excess().sums(is_ours);
     let part = ns / all.max(1.0);
-    let evidence = case.evidence("part of it in which the holder waited itself", (part, None), "ratio", "spans");
+    let evidence = comparison.evidence("part of it in which the holder waited itself", (part, None), "ratio", "spans");
     let says = format!("; in {} of that time the holder itself was {doing}", say::percent(part));
     (part >= MUCH).then(|| (evidence.of(&[span::BLOCKED, span::SYSTEM_CALL, span::PAGE_FAULT]), says))
 }
 
-fn is_ours(cell: Cell) -> bool {
-    matches!(cell, Cell::Blocked(Wait::Lock | Wait::Permit))
+fn is_ours(state: ThreadState) -> bool {
+    matches!(state, ThreadState::Blocked(Wait::Lock | Wait::Permit))
 }
 
-fn locks(case: &Case<'_>) -> HashMap<String, Lock> {
+fn locks(comparison: &Comparison<'_>) -> HashMap<String, Lock> {
     let mut locks: HashMap<String, Lock> = HashMap::new();
     let is_lock =
-        |park: &Span| ["Lock", "Semaphore"].iter().any(|name| case.recording().text(park.name).contains(name));
-    let parks = case.slow.spans(span::PARK).filter(is_lock);
-    for wait in case.slow.spans(span::MONITOR_ENTER).chain(parks).filter(|wait| case.view().is_application(wait.tid)) {
-        let class = case.recording().text(wait.name).to_owned();
-        locks.entry(class).or_default().add(case, &wait);
+        |park: &Span| ["Lock", "Semaphore"].iter().any(|name| comparison.recording().text(park.name).contains(name));
+    let parks = comparison.slow.spans(span::PARK).filter(is_lock);
+    for wait in comparison.slow.spans(span::MONITOR_ENTER).chain(parks).filter(|wait| comparison.sources().is_application(wait.tid)) {
+        let class = comparison.recording().text(wait.name).to_owned();
+        locks.entry(class).or_default().add(comparison, &wait);
     }
     locks
 }
 
 impl Lock {
-    fn add(&mut self, case: &Case<'_>, wait: &Span) {
+    fn add(&mut self, comparison: &Comparison<'_>, wait: &Span) {
         self.waits += 1;
         self.total_ns = self.total_ns.saturating_add(wait.duration_ns);
         if wait.duration_ns > self.longest_ns {
             self.longest_ns = wait.duration_ns;
             self.stack = wait.stack_id.0;
-            self.owner = case.slow.detail::<Detail>(wait).previous_owner.or(self.owner.take());
+            self.owner = comparison.slow.detail::<Detail>(wait).previous_owner.or(self.owner.take());
         }
     }
 }
@@ -115,9 +115,9 @@ fn says(waiting: &Evidence, class: &str, lock: &Lock) -> String {
     )
 }
 
-fn of_lock(case: &Case<'_>, class: &str, lock: &Lock) -> Evidence {
-    let stack = case.stack_text(fathom_evidence::StackId(lock.stack), 12);
-    let waited = case
+fn of_lock(comparison: &Comparison<'_>, class: &str, lock: &Lock) -> Evidence {
+    let stack = comparison.stack_text(fathom_evidence::StackId(lock.stack), 12);
+    let waited = comparison
         .evidence(&format!("waits for {class}, in all"), (lock.total_ns as f64, None), "ns", "spans")
         .of(&[span::MONITOR_ENTER, span::PARK]);
     Evidence { stack, ..waited }

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use fathom_evidence::StackId;
 use fathom_evidence::kinds::{event, span};
 use fathom_evidence::tables::Sample;
-use fathom_timeline::{Cell, Intervals, Layer, Stop};
+use fathom_timeline::{ThreadState, Intervals, Layer, Stop};
 
 use crate::cause::Claim;
-use crate::{Case, Cause, Evidence, Finding, Standing, say};
+use crate::{Comparison, Cause, Evidence, Finding, Support, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "long_time_to_safepoint",
@@ -39,10 +39,10 @@ const RAN_AT_LEAST: f64 = 0.5;
 /// Correlation, second by second, of waiting and running from which one follows the other.
 const FOLLOWS: f64 = 0.8;
 
-fn decide(case: &Case<'_>) -> Finding {
-    let waits = waits(case);
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let waits = waits(comparison);
     let longest = waits.iter().map(|(from, to)| to.saturating_sub(*from)).max().unwrap_or(0);
-    if !is_recorded(case) {
+    if !is_recorded(comparison) {
         return Finding::unknown("safepoints were not recorded", "-Xlog:safepoint*:file=gc.log:time,uptime,level,tags");
     }
     let stalls: Vec<(i64, i64)> = waits.into_iter().filter(|(from, to)| to.saturating_sub(*from) >= STALL_NS).collect();
@@ -52,65 +52,65 @@ fn decide(case: &Case<'_>) -> Finding {
             _ => format!("longest wait for a safepoint {}", say::time(longest as f64)),
         });
     }
-    let culprit = culprit(case, &stalls);
-    let is_starved = case.machine_use().map(|(ratio, _)| ratio >= STARVED);
-    let had_cpu = was_running(case) || (is_starved == Some(false) && !was_off_the_cpu(case, &stalls));
-    let standing = match (had_cpu, is_starved) {
-        (true, _) => Standing::Seen,
-        (false, None) => Standing::Indicated,
-        (false, Some(_)) => Standing::Faint,
+    let culprit = culprit(comparison, &stalls);
+    let is_starved = comparison.machine_use().map(|(ratio, _)| ratio >= STARVED);
+    let had_cpu = was_running(comparison) || (is_starved == Some(false) && !was_off_the_cpu(comparison, &stalls));
+    let support = match (had_cpu, is_starved) {
+        (true, _) => Support::Observed,
+        (false, None) => Support::Consistent,
+        (false, Some(_)) => Support::Weak,
     };
     let mut finding =
-        Finding::new(standing, says(case, &stalls, culprit.as_ref(), had_cpu)).with_all(evidence(case, &stalls));
-    finding.evidence.extend(culprit.map(|culprit| culprit.evidence(case)));
-    let mut finding = finding.claiming(case, is_ours);
-    if was_running(case) {
-        finding.claims.extend(of_the_late_thread(case));
+        Finding::new(support, says(comparison, &stalls, culprit.as_ref(), had_cpu)).with_all(evidence(comparison, &stalls));
+    finding.evidence.extend(culprit.map(|culprit| culprit.evidence(comparison)));
+    let mut finding = finding.claiming(comparison, is_ours);
+    if was_running(comparison) {
+        finding.claims.extend(of_the_late_thread(comparison));
     }
     finding
 }
 
 /// While the others waited the late thread ran: as much running as there was waiting is its.
-fn of_the_late_thread(case: &Case<'_>) -> Vec<Claim> {
-    let (waited_ns, _) = case.excess().sums(is_ours);
-    let at_most_ns = waited_ns / case.excess().concurrency.max(1.0);
-    let running = case.excess().cells.iter().filter(|excess| matches!(excess.cell, Cell::Running(_)));
+fn of_the_late_thread(comparison: &Comparison<'_>) -> Vec<Claim> {
+    let (waited_ns, _) = comparison.excess().sums(is_ours);
+    let at_most_ns = waited_ns / comparison.excess().concurrency.max(1.0);
+    let running = comparison.excess().states.iter().filter(|excess| matches!(excess.state, ThreadState::Running(_)));
     let total_ns: f64 = running.clone().map(|excess| excess.lost_ns()).sum();
     let part = (at_most_ns / total_ns.max(f64::MIN_POSITIVE)).min(1.0);
-    running.map(|excess| Claim::part(excess.cell, excess.lost_ns() * part)).collect()
+    running.map(|excess| Claim::part(excess.state, excess.lost_ns() * part)).collect()
 }
 
-fn waits(case: &Case<'_>) -> Vec<(i64, i64)> {
-    let waits = case.slow_stops().filter(|stop| stop.stop == Stop::TimeToSafepoint);
+fn waits(comparison: &Comparison<'_>) -> Vec<(i64, i64)> {
+    let waits = comparison.slow_stops().filter(|stop| stop.stop == Stop::TimeToSafepoint);
     waits.map(|stop| (stop.from_ns, stop.to_ns)).collect()
 }
 
-fn is_recorded(case: &Case<'_>) -> bool {
+fn is_recorded(comparison: &Comparison<'_>) -> bool {
     let kinds = [span::SAFEPOINT, span::TIME_TO_SAFEPOINT];
-    kinds.iter().any(|kind| case.view().spans(kind).len() > 0) || case.is_recorded("jdk.SafepointBegin")
+    kinds.iter().any(|kind| comparison.sources().spans(kind).len() > 0) || comparison.is_recorded("jdk.SafepointBegin")
 }
 
 /// Whether the late thread had a CPU: the application used about as much more CPU as it waited,
 /// and in the seconds in which it waited. A load that just varies does not follow the waits.
-fn was_running(case: &Case<'_>) -> bool {
-    let account = &case.analysis.account;
-    let waited = case.excess_threads(is_ours) / case.excess().concurrency.max(1.0);
-    let ran = case.excess_threads(|cell| matches!(cell, Cell::Running(_)));
+fn was_running(comparison: &Comparison<'_>) -> bool {
+    let account = &comparison.analysis.account;
+    let waited = comparison.excess_threads(is_ours) / comparison.excess().concurrency.max(1.0);
+    let ran = comparison.excess_threads(|state| matches!(state, ThreadState::Running(_)));
     let skip = account.startup.warm_up_buckets;
     let waits = account.sum(is_ours);
-    let running = account.sum(|cell| matches!(cell, Cell::Running(_)));
+    let running = account.sum(|state| matches!(state, ThreadState::Running(_)));
     ran >= RAN * waited && correlation(waits.get(skip..).unwrap_or(&[]), running.get(skip..).unwrap_or(&[])) >= FOLLOWS
 }
 
 /// Whether samples of the CPU say that the late thread did not run: one without a poll runs all the time, one that waits for a
 /// page or for a CPU is nowhere or in the kernel.
-fn was_off_the_cpu(case: &Case<'_>, stalls: &[(i64, i64)]) -> bool {
+fn was_off_the_cpu(comparison: &Comparison<'_>, stalls: &[(i64, i64)]) -> bool {
     let during = Intervals::union(stalls.to_vec());
     let is_running = |sample: &Sample| {
-        case.view().is_application(sample.tid) && Layer::of_stack(case.recording(), sample.stack_id) != Layer::Kernel
+        comparison.sources().is_application(sample.tid) && Layer::of_stack(comparison.recording(), sample.stack_id) != Layer::Kernel
     };
     let (mut seen, mut ran_ns) = (false, 0.0);
-    for sample in case.slow.samples(event::CPU) {
+    for sample in comparison.slow.samples(event::CPU) {
         seen = true;
         if during.contains(sample.time_ns) && is_running(&sample) {
             ran_ns += sample.weight_ns as f64;
@@ -131,8 +131,8 @@ fn correlation(a: &[f64], b: &[f64]) -> f64 {
     if sums.1 > 0.0 && sums.2 > 0.0 { sums.0 / (sums.1 * sums.2).sqrt() } else { 0.0 }
 }
 
-fn is_ours(cell: Cell) -> bool {
-    cell == Cell::Stopped(Stop::TimeToSafepoint)
+fn is_ours(state: ThreadState) -> bool {
+    state == ThreadState::Stopped(Stop::TimeToSafepoint)
 }
 
 /// What ran while all others waited.
@@ -143,21 +143,21 @@ struct Culprit {
 }
 
 impl Culprit {
-    fn evidence(self, case: &Case<'_>) -> Evidence {
+    fn evidence(self, comparison: &Comparison<'_>) -> Evidence {
         let says = format!("samples during the waits that are in thread {}", self.thread);
-        let share = case.evidence(&says, (self.share, None), "ratio", "samples");
+        let share = comparison.evidence(&says, (self.share, None), "ratio", "samples");
         Evidence { stack: self.stack, ..share.of(&[event::CPU, event::EXECUTION, event::WALL]) }
     }
 }
 
 /// The thread and stack most often sampled while the others already stood still.
-fn culprit(case: &Case<'_>, stalls: &[(i64, i64)]) -> Option<Culprit> {
+fn culprit(comparison: &Comparison<'_>, stalls: &[(i64, i64)]) -> Option<Culprit> {
     let during = Intervals::union(stalls.to_vec());
     let mut counts: HashMap<(i64, u32), usize> = HashMap::new();
     let mut total = 0;
     for kind in [event::CPU, event::EXECUTION, event::WALL] {
         for sample in
-            case.slow.samples(kind).filter(|s| during.contains(s.time_ns) && case.view().is_application(s.tid))
+            comparison.slow.samples(kind).filter(|s| during.contains(s.time_ns) && comparison.sources().is_application(s.tid))
         {
             *counts.entry((sample.tid, sample.stack_id.0)).or_default() += 1;
             total += 1;
@@ -171,15 +171,15 @@ fn culprit(case: &Case<'_>, stalls: &[(i64, i64)]) -> Option<Culprit> {
     let (tid, samples) = by_thread.into_iter().max_by_key(|(tid, count)| (*count, *tid))?;
     let own = counts.into_iter().filter(|((owner, _), _)| *owner == tid);
     let ((_, stack), _) = own.max_by_key(|((_, stack), count)| (*count, *stack))?;
-    let (thread, stack) = (case.thread_name(tid).to_owned(), case.stack_text(StackId(stack), 12));
+    let (thread, stack) = (comparison.thread_name(tid).to_owned(), comparison.stack_text(StackId(stack), 12));
     Some(Culprit { thread, stack, share: samples as f64 / total as f64 })
 }
 
-fn says(case: &Case<'_>, stalls: &[(i64, i64)], culprit: Option<&Culprit>, had_cpu: bool) -> String {
+fn says(comparison: &Comparison<'_>, stalls: &[(i64, i64)], culprit: Option<&Culprit>, had_cpu: bool) -> String {
     let total: f64 = stalls.iter().map(|(from, to)| to.saturating_sub(*from) as f64).sum();
     let longest = stalls.iter().map(|(from, to)| to.saturating_sub(*from)).max().unwrap_or(0);
     let operations =
-        case.slow_stops().filter(|stop| stop.stop != Stop::TimeToSafepoint).map(|stop| stop.duration_ns()).max();
+        comparison.slow_stops().filter(|stop| stop.stop != Stop::TimeToSafepoint).map(|stop| stop.duration_ns()).max();
     let mut text = format!(
         "{} of {} on average (longest {}) before the last thread stopped; what was done then took at most {}",
         say::count(stalls.len(), "stall"),
@@ -192,20 +192,20 @@ fn says(case: &Case<'_>, stalls: &[(i64, i64)], culprit: Option<&Culprit>, had_c
     }
     if !had_cpu {
         text += "; a thread that waits for a CPU, or for a page of memory, looks the same";
-        text += &case
+        text += &comparison
             .machine_use()
             .map_or(String::new(), |(ratio, _)| format!(", and the CPUs were {} in use", say::percent(ratio)));
     }
     text
 }
 
-fn evidence(case: &Case<'_>, stalls: &[(i64, i64)]) -> Vec<Evidence> {
+fn evidence(comparison: &Comparison<'_>, stalls: &[(i64, i64)]) -> Vec<Evidence> {
     let total: f64 = stalls.iter().map(|(from, to)| to.saturating_sub(*from) as f64).sum();
     let longest = stalls.iter().map(|(from, to)| to.saturating_sub(*from)).max().unwrap_or(0);
     vec![
-        case.evidence("waits for a safepoint of 10 ms and more", (stalls.len() as f64, None), "count", "spans")
+        comparison.evidence("waits for a safepoint of 10 ms and more", (stalls.len() as f64, None), "count", "spans")
             .of(&[span::TIME_TO_SAFEPOINT]),
-        case.evidence("their sum", (total, None), "ns", "spans").of(&[span::TIME_TO_SAFEPOINT]),
-        case.evidence("the longest", (longest as f64, None), "ns", "spans").of(&[span::TIME_TO_SAFEPOINT]),
+        comparison.evidence("their sum", (total, None), "ns", "spans").of(&[span::TIME_TO_SAFEPOINT]),
+        comparison.evidence("the longest", (longest as f64, None), "ns", "spans").of(&[span::TIME_TO_SAFEPOINT]),
     ]
 }

@@ -1,10 +1,10 @@
 //! Collections because metaspace reached its threshold or its limit: classes are loaded, and hardly any go.
 
 use fathom_evidence::kinds::{counter, span};
-use fathom_timeline::{Cell, Collection, Origin};
+use fathom_timeline::{ThreadState, Collection, Origin};
 
 use crate::measure::collections::{collection_of, stops};
-use crate::{Case, Cause, Finding, Standing, say};
+use crate::{Comparison, Cause, Finding, Support, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "metaspace_full",
@@ -20,10 +20,10 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
-fn decide(case: &Case<'_>) -> Finding {
-    let collections = stops(case, is_ours);
-    if collections.is_empty() && !case.excess().cells.iter().any(|excess| is_of_metaspace(excess.cell)) {
-        return match case.has_collections() {
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let collections = stops(comparison, is_ours);
+    if collections.is_empty() && !comparison.excess().states.iter().any(|excess| is_of_metaspace(excess.state)) {
+        return match comparison.has_collections() {
             true => Finding::absent("no collection because of metaspace in the slow time"),
             false => Finding::needs_gc_log(),
         };
@@ -37,24 +37,24 @@ fn decide(case: &Case<'_>) -> Finding {
         say::time(longest as f64)
     );
     let count = (collections.len() as f64, None);
-    Finding::new(Standing::Seen, text)
-        .with(case.evidence("pauses because of metaspace", count, "count", "spans").of(&[span::GC_PAUSE]))
-        .with(case.cell_evidence("stopped or busy with collections because of metaspace", "threads", is_of_metaspace))
-        .with_all(metaspace_bytes(case).map(|bytes| {
-            case.evidence("metaspace in use at most", (bytes, None), "bytes", "counters")
+    Finding::new(Support::Observed, text)
+        .with(comparison.evidence("pauses because of metaspace", count, "count", "spans").of(&[span::GC_PAUSE]))
+        .with(comparison.cell_evidence("stopped or busy with collections because of metaspace", "threads", is_of_metaspace))
+        .with_all(metaspace_bytes(comparison).map(|bytes| {
+            comparison.evidence("metaspace in use at most", (bytes, None), "bytes", "counters")
                 .of(&[counter::METASPACE_USED_BYTES])
         }))
-        .claiming(case, is_of_metaspace)
+        .claiming(comparison, is_of_metaspace)
 }
 
 fn is_ours(collection: Collection) -> bool {
     collection.origin == Origin::Metaspace
 }
 
-fn is_of_metaspace(cell: Cell) -> bool {
-    collection_of(cell).is_some_and(is_ours)
+fn is_of_metaspace(state: ThreadState) -> bool {
+    collection_of(state).is_some_and(is_ours)
 }
 
-fn metaspace_bytes(case: &Case<'_>) -> Option<f64> {
-    case.slow.max(&case.view().counter_sum(counter::METASPACE_USED_BYTES))
+fn metaspace_bytes(comparison: &Comparison<'_>) -> Option<f64> {
+    comparison.slow.max(&comparison.sources().counter_sum(counter::METASPACE_USED_BYTES))
 }

@@ -1,12 +1,12 @@
 //! More requests arrive: everything grows in the same proportion.
 
 use fathom_evidence::kinds::span;
-use fathom_timeline::{Cell, Stop};
+use fathom_timeline::{ThreadState, Stop};
 
-use crate::case::Side;
+use crate::comparison::Period;
 use crate::cause::Claim;
 use crate::measure::collections::{allocation_evidence, allocation_rate, is_ordinary};
-use crate::{Case, Cause, Finding, Standing, say};
+use crate::{Comparison, Cause, Finding, Support, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "more_traffic",
@@ -24,22 +24,22 @@ const GREW: f64 = 1.3;
 /// How far apart two growth factors may be and still be the same proportion.
 const SAME: f64 = 1.4;
 
-fn decide(case: &Case<'_>) -> Finding {
-    let has_requests = case.view().spans(span::REQUEST).len() > 0;
-    match (has_requests, requests_per_second(&case.slow), case.quiet.as_ref().and_then(requests_per_second)) {
-        (true, Some(slow), Some(quiet)) if quiet > 0.0 => by_requests(case, slow, quiet),
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let has_requests = comparison.sources().spans(span::REQUEST).len() > 0;
+    match (has_requests, requests_per_second(&comparison.slow), comparison.baseline.as_ref().and_then(requests_per_second)) {
+        (true, Some(slow), Some(baseline)) if baseline > 0.0 => by_requests(comparison, slow, baseline),
         (true, ..) => Finding::unknown(
             "no quiet time to compare the number of requests with",
             "fathom explain … --baseline RECORDING",
         ),
-        (false, ..) => by_proportion(case),
+        (false, ..) => by_proportion(comparison),
     }
 }
 
 /// Only the time from the first request that was written down to the last one counts: a latency file may begin later than
 /// the recording, and seconds without any file are no seconds without requests.
-fn requests_per_second(side: &Side<'_>) -> Option<f64> {
-    let mut requests = side.view.spans(span::REQUEST).map(|request| request.time_ns);
+fn requests_per_second(side: &Period<'_>) -> Option<f64> {
+    let mut requests = side.sources.spans(span::REQUEST).map(|request| request.time_ns);
     let gaps = requests.len().saturating_sub(1).max(1);
     let first = requests.next()?;
     let last = requests.last().unwrap_or(first);
@@ -49,33 +49,33 @@ fn requests_per_second(side: &Side<'_>) -> Option<f64> {
     (counted_s > 0.0).then(|| side.spans(span::REQUEST).count() as f64 / counted_s)
 }
 
-fn by_requests(case: &Case<'_>, slow: f64, quiet: f64) -> Finding {
-    let growth = slow / quiet;
-    let evidence = case.evidence("requests", (slow, Some(quiet)), "1/s", "spans").of(&[span::REQUEST]);
+fn by_requests(comparison: &Comparison<'_>, slow: f64, baseline: f64) -> Finding {
+    let growth = slow / baseline;
+    let evidence = comparison.evidence("requests", (slow, Some(baseline)), "1/s", "spans").of(&[span::REQUEST]);
     if growth < GREW {
-        let says = format!("{} requests per second, {} before", say::number(slow), say::number(quiet));
+        let says = format!("{} requests per second, {} before", say::number(slow), say::number(baseline));
         return Finding::absent(says).with(evidence);
     }
-    let says = format!("{} requests per second instead of {}", say::number(slow), say::number(quiet));
-    let mut finding = Finding::new(Standing::Seen, says).with(evidence);
-    finding.claims = proportional(case, growth);
+    let says = format!("{} requests per second instead of {}", say::number(slow), say::number(baseline));
+    let mut finding = Finding::new(Support::Observed, says).with(evidence);
+    finding.claims = proportional(comparison, growth);
     finding
 }
 
 /// Without requests: CPU and allocation of the application that grow alike are what more work of
 /// the same kind looks like.
-fn by_proportion(case: &Case<'_>) -> Finding {
+fn by_proportion(comparison: &Comparison<'_>) -> Finding {
     let unknown =
         || Finding::unknown("the number of requests was not recorded", "fathom explain … --latency access.csv");
-    let (running, running_before) = case.excess().sums(|cell| matches!(cell, Cell::Running(_)));
-    let allocated = allocation_rate(&case.slow).zip(case.quiet.as_ref().and_then(allocation_rate));
+    let (running, running_before) = comparison.excess().sums(|state| matches!(state, ThreadState::Running(_)));
+    let allocated = allocation_rate(&comparison.slow).zip(comparison.baseline.as_ref().and_then(allocation_rate));
     let Some((allocated, allocated_before)) = allocated.filter(|(_, before)| *before > 0.0) else { return unknown() };
     if running_before <= 0.0 {
         return unknown();
     }
     let (cpu, allocation) = (running / running_before, allocated / allocated_before);
-    let cpu_evidence = case.cell_evidence("CPU of the application", "cores", |cell| matches!(cell, Cell::Running(_)));
-    let evidence = [cpu_evidence, allocation_evidence(case, (allocated, Some(allocated_before)))];
+    let cpu_evidence = comparison.cell_evidence("CPU of the application", "cores", |state| matches!(state, ThreadState::Running(_)));
+    let evidence = [cpu_evidence, allocation_evidence(comparison, (allocated, Some(allocated_before)))];
     let alike = cpu.max(allocation) <= SAME * cpu.min(allocation);
     if cpu < GREW || allocation < GREW || !alike {
         let says = format!("CPU of the application × {}, allocation × {}", say::number(cpu), say::number(allocation));
@@ -90,19 +90,19 @@ fn by_proportion(case: &Case<'_>) -> Finding {
         say::number(cpu),
         say::number(allocation)
     );
-    let mut finding = Finding::new(Standing::Indicated, says).with_all(evidence);
+    let mut finding = Finding::new(Support::Consistent, says).with_all(evidence);
     finding.missing = unknown().missing;
-    finding.claims = proportional(case, cpu.min(allocation));
+    finding.claims = proportional(comparison, cpu.min(allocation));
     finding
 }
 
 /// What grows with the number of requests, by as much as that explains.
-fn proportional(case: &Case<'_>, growth: f64) -> Vec<Claim> {
-    let grows = |cell: Cell| match cell {
-        Cell::Running(_) | Cell::Vm => true,
-        Cell::Stopped(Stop::Collection(collection)) | Cell::Collector(collection) => is_ordinary(collection),
+fn proportional(comparison: &Comparison<'_>, growth: f64) -> Vec<Claim> {
+    let grows = |state: ThreadState| match state {
+        ThreadState::Running(_) | ThreadState::Vm => true,
+        ThreadState::Stopped(Stop::Collection(collection)) | ThreadState::Collector(collection) => is_ordinary(collection),
         _ => false,
     };
-    let cells = case.excess().cells.iter().filter(|excess| grows(excess.cell));
-    cells.map(|excess| Claim::part(excess.cell, excess.baseline_ns * (growth - 1.0))).collect()
+    let states = comparison.excess().states.iter().filter(|excess| grows(excess.state));
+    states.map(|excess| Claim::part(excess.state, excess.baseline_ns * (growth - 1.0))).collect()
 }

@@ -2,10 +2,10 @@
 //! enter the methods.
 
 use fathom_evidence::kinds::event;
-use fathom_timeline::{Cell, Origin};
+use fathom_timeline::{ThreadState, Origin};
 
 use crate::measure::stacks;
-use crate::{Case, Cause, Finding, Standing, say};
+use crate::{Comparison, Cause, Finding, Support, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "nmethod_barrier_storm",
@@ -30,34 +30,34 @@ const BARRIERS: &[&str] = &[
 /// Less of the application's CPU than this is what every cycle of every collector costs.
 const USUAL: f64 = 0.02;
 
-fn decide(case: &Case<'_>) -> Finding {
-    if !stacks::has_native_frames(case) {
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    if !stacks::has_native_frames(comparison) {
         return Finding::needs_kernel(
             "JVM frames of the application's threads (nmethod entry barriers) were not recorded",
         );
     }
-    let below = stacks::below(case, BARRIERS);
+    let below = stacks::below(comparison, BARRIERS);
     let mut evidence =
-        case.evidence("application's CPU in nmethod entry barriers", below.share, "ratio", "samples").of(&[event::CPU]);
-    evidence.stack = case.stack_text(below.stack, 12);
+        comparison.evidence("application's CPU in nmethod entry barriers", below.share, "ratio", "samples").of(&[event::CPU]);
+    evidence.stack = comparison.stack_text(below.stack, 12);
     if below.share.0 < USUAL {
         let text = format!("nmethod entry barriers take {} of the application's CPU", say::percent(below.share.0));
         return Finding::absent(text).with(evidence);
     }
     let before = say::before(below.share.1, say::percent);
-    let (chain, armed_by) = armed_by(case);
+    let (chain, armed_by) = armed_by(comparison);
     let text = format!(
         "nmethod entry barriers take {} of the application's CPU{before}; armed by {armed_by}",
         say::percent(below.share.0)
     );
-    let finding = Finding::new(Standing::Seen, text).with(evidence);
-    Finding { claims: below.claims, chain, ..finding }.crowding(case)
+    let finding = Finding::new(Support::Observed, text).with(evidence);
+    Finding { claims: below.claims, chain, ..finding }.crowding(comparison)
 }
 
 /// Which collections arm most, as a chain of causes and in words.
-fn armed_by(case: &Case<'_>) -> (Vec<&'static str>, String) {
+fn armed_by(comparison: &Comparison<'_>) -> (Vec<&'static str>, String) {
     let of = |origin: Origin| {
-        let (slow, _) = case.excess().sums(|cell| matches!(cell, Cell::Collector(c) if c.origin == origin));
+        let (slow, _) = comparison.excess().sums(|state| matches!(state, ThreadState::Collector(c) if c.origin == origin));
         slow
     };
     let most = [Origin::Explicit, Origin::CodeCache, Origin::Metaspace, Origin::Allocation, Origin::Timer]

@@ -1,7 +1,7 @@
 //! The JVM writes a performance counter into a page that the kernel is writing to disk, and waits for it.
 
 use crate::measure::faults::{self, Kind};
-use crate::{Case, Cause, Finding, Standing};
+use crate::{Comparison, Cause, Finding, Support};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "perf_data_writeback",
@@ -23,13 +23,13 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
-fn decide(case: &Case<'_>) -> Finding {
-    if !faults::are_recorded(case) {
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    if !faults::are_recorded(comparison) {
         return Finding::needs_kernel("page faults with their duration and place were not recorded");
     }
-    let Some(found) = faults::find(case, Kind::PerfData) else {
+    let Some(found) = faults::find(comparison, Kind::PerfData) else {
         return Finding::absent("no slow page fault in the file of the performance counters");
     };
-    let text = format!("the JVM waited to write its performance counters: {}", found.says(case));
-    found.explaining(Finding::new(Standing::Seen, text), case)
+    let text = format!("the JVM waited to write its performance counters: {}", found.says(comparison));
+    found.explaining(Finding::new(Support::Observed, text), comparison)
 }

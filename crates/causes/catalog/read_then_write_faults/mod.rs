@@ -2,13 +2,13 @@
 //! times.
 
 use fathom_evidence::kinds::{counter, role, subject};
-use fathom_timeline::{Cell, Series};
+use fathom_timeline::{ThreadState, Series};
 
-use crate::case::SECOND;
+use crate::comparison::SECOND;
 use crate::explanation::Evidence;
 use crate::measure::calls::running_claims;
 use crate::measure::stacks;
-use crate::{Case, Cause, Claim, Finding, Side, Standing, say};
+use crate::{Comparison, Cause, Claim, Finding, Period, Support, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "read_then_write_faults",
@@ -61,10 +61,10 @@ struct Faults {
 }
 
 impl Faults {
-    fn of(side: &Side<'_>) -> Faults {
+    fn of(side: &Period<'_>) -> Faults {
         let sum = |name: &str, instances: &[&str], of_collector: bool| per_second(side, name, instances, of_collector);
         let of_both = |name: &str, instances: &[&str]| sum(name, instances, true) + sum(name, instances, false);
-        let splits = side.view.counter(counter::VMSTAT_COUNT, "thp_split_pmd");
+        let splits = side.sources.counter(counter::VMSTAT_COUNT, "thp_split_pmd");
         let of_application = |instances: &[&str]| sum(counter::PAGE_FAULTS_COUNT, instances, false);
         let mut faults = Faults {
             served: of_application(&["minor", "major"]) - of_application(&["repeated"]),
@@ -88,23 +88,23 @@ impl Faults {
     }
 }
 
-fn per_second(side: &Side<'_>, name: &str, instances: &[&str], of_collector: bool) -> f64 {
-    let counters = side.view.counters(name);
+fn per_second(side: &Period<'_>, name: &str, instances: &[&str], of_collector: bool) -> f64 {
+    let counters = side.sources.counters(name);
     let chosen = counters.iter().filter(|((instance, tid), _)| {
-        let is_collector = side.view.role(*tid) == role::GC;
-        instances.contains(&side.view.recording.text(*instance)) && is_collector == of_collector
+        let is_collector = side.sources.role(*tid) == role::GC;
+        instances.contains(&side.sources.recording.text(*instance)) && is_collector == of_collector
     });
     let sum: f64 = chosen.map(|(_, series): (_, &Series)| side.rise(series)).sum();
     0.0 + sum / side.seconds()
 }
 
-fn decide(case: &Case<'_>) -> Finding {
-    if !case.view().has_counter(counter::PAGE_FAULTS_COUNT) {
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    if !comparison.sources().has_counter(counter::PAGE_FAULTS_COUNT) {
         return Finding::needs_kernel("page faults of each thread were not recorded");
     }
-    let slow = Faults::of(&case.slow);
-    let quiet = case.quiet.as_ref().map(Faults::of);
-    let evidence = evidence(case, &slow, quiet.as_ref());
+    let slow = Faults::of(&comparison.slow);
+    let baseline = comparison.baseline.as_ref().map(Faults::of);
+    let evidence = evidence(comparison, &slow, baseline.as_ref());
     let says = format!(
         "{} of {} page faults per second were repeated at the same page",
         say::number(slow.repeated),
@@ -115,11 +115,11 @@ fn decide(case: &Case<'_>) -> Finding {
     }
     let split = match slow.splits_pages() {
         true => {
-            format!("; {} huge pages per second were split by it{}", say::number(slow.splits), splitting_kernel(case))
+            format!("; {} huge pages per second were split by it{}", say::number(slow.splits), splitting_kernel(comparison))
         }
         false => String::new(),
     };
-    let dearer_ns = dearer_ns(case, &slow, quiet.as_ref());
+    let dearer_ns = dearer_ns(comparison, &slow, baseline.as_ref());
     let dearer = match dearer_ns {
         Some(ns) => format!("; as many pages cost {} per second less before", say::time(ns)),
         None => String::new(),
@@ -128,21 +128,21 @@ fn decide(case: &Case<'_>) -> Finding {
         "{says}: read first, then written{split}; {} per second in vain{dearer}",
         say::time(slow.in_vain_ns + slow.of_collector_ns)
     );
-    let mut finding = Finding::new(Standing::Seen, text).with_all(evidence);
-    finding.claims = claims(case, &slow, quiet.as_ref(), dearer_ns);
-    finding.actions = advice(case, &slow);
-    finding.crowding(case)
+    let mut finding = Finding::new(Support::Observed, text).with_all(evidence);
+    finding.claims = claims(comparison, &slow, baseline.as_ref(), dearer_ns);
+    finding.actions = advice(comparison, &slow);
+    finding.crowding(comparison)
 }
 
-fn evidence(case: &Case<'_>, slow: &Faults, quiet: Option<&Faults>) -> Vec<Evidence> {
-    let both = |measure: fn(&Faults) -> f64| (measure(slow), quiet.map(measure));
+fn evidence(comparison: &Comparison<'_>, slow: &Faults, baseline: Option<&Faults>) -> Vec<Evidence> {
+    let both = |measure: fn(&Faults) -> f64| (measure(slow), baseline.map(measure));
     vec![
-        case.evidence("repeated page faults", both(|faults| faults.repeated), "1/s", "counters")
+        comparison.evidence("repeated page faults", both(|faults| faults.repeated), "1/s", "counters")
             .of(&[counter::PAGE_FAULTS_COUNT]),
-        case.evidence("page faults", both(|faults| faults.all), "1/s", "counters").of(&[counter::PAGE_FAULTS_COUNT]),
-        case.evidence("faults in vain", both(|faults| faults.in_vain_ns + faults.of_collector_ns), "ns/s", "counters")
+        comparison.evidence("page faults", both(|faults| faults.all), "1/s", "counters").of(&[counter::PAGE_FAULTS_COUNT]),
+        comparison.evidence("faults in vain", both(|faults| faults.in_vain_ns + faults.of_collector_ns), "ns/s", "counters")
             .of(&[counter::PAGE_FAULTS_NS]),
-        case.evidence("huge pages split (machine)", both(|faults| faults.splits), "1/s", "counters")
+        comparison.evidence("huge pages split (machine)", both(|faults| faults.splits), "1/s", "counters")
             .of(&[counter::VMSTAT_COUNT]),
     ]
 }
@@ -150,14 +150,14 @@ fn evidence(case: &Case<'_>, slow: &Faults, quiet: Option<&Faults>) -> Vec<Evide
 /// By how much the application's faults became dearer for the pages that it got, per second. That is more than the
 /// faults in vain: to write to the zero page the kernel has to take it out of the tables of all CPUs first, and each fault
 /// has to enter and leave the kernel, which only samples show.
-fn dearer_ns(case: &Case<'_>, slow: &Faults, quiet: Option<&Faults>) -> Option<f64> {
+fn dearer_ns(comparison: &Comparison<'_>, slow: &Faults, baseline: Option<&Faults>) -> Option<f64> {
     // Split pages are not pages that were asked for.
-    let comparable = quiet.filter(|_| !slow.splits_pages());
+    let comparable = baseline.filter(|_| !slow.splits_pages());
     let baseline =
-        comparable.filter(|faults| faults.served * case.quiet.as_ref().map_or(0.0, Side::seconds) >= ENOUGH_PAGES)?;
-    let (slow_running, quiet_running) = case.excess().sums(|cell| matches!(cell, Cell::Running(_)));
-    let (slow_share, quiet_share) = stacks::below(case, ENTRIES).share;
-    let of_samples = |share: f64, running_ns: f64| share * running_ns / case.excess().slow_ns.max(1.0) * SECOND;
+        comparable.filter(|faults| faults.served * comparison.baseline.as_ref().map_or(0.0, Period::seconds) >= ENOUGH_PAGES)?;
+    let (slow_running, quiet_running) = comparison.excess().sums(|state| matches!(state, ThreadState::Running(_)));
+    let (slow_share, quiet_share) = stacks::below(comparison, ENTRIES).share;
+    let of_samples = |share: f64, running_ns: f64| share * running_ns / comparison.excess().slow_ns.max(1.0) * SECOND;
     let more_pages = slow.served / baseline.served;
     let dearer = |slow_ns: f64, quiet_ns: f64| slow_ns - quiet_ns * more_pages;
     let ns = dearer(slow.all_ns, baseline.all_ns)
@@ -167,17 +167,17 @@ fn dearer_ns(case: &Case<'_>, slow: &Faults, quiet: Option<&Faults>) -> Option<f
 
 /// Faults are CPU time of the thread that takes them; those of the collector's threads make its pauses longer, by
 /// the share of each of its workers.
-fn claims(case: &Case<'_>, slow: &Faults, quiet: Option<&Faults>, dearer_ns: Option<f64>) -> Vec<Claim> {
+fn claims(comparison: &Comparison<'_>, slow: &Faults, baseline: Option<&Faults>, dearer_ns: Option<f64>) -> Vec<Claim> {
     let grown =
-        |measure: fn(&Faults) -> f64| (measure(slow) - quiet.map_or(0.0, measure)).max(0.0) * case.slow.seconds();
-    let of_application = dearer_ns.map(|ns| ns * case.slow.seconds());
-    let mut claims = running_claims(case, of_application.unwrap_or_else(|| grown(|faults| faults.in_vain_ns)));
-    let workers = case.view().flag("ParallelGCThreads").unwrap_or(1.0).max(1.0);
-    let mut left = grown(|faults| faults.of_collector_ns) / workers * case.excess().concurrency;
-    for excess in &case.excess().cells {
-        if matches!(excess.cell, Cell::Stopped(_)) && left > 0.0 {
+        |measure: fn(&Faults) -> f64| (measure(slow) - baseline.map_or(0.0, measure)).max(0.0) * comparison.slow.seconds();
+    let of_application = dearer_ns.map(|ns| ns * comparison.slow.seconds());
+    let mut claims = running_claims(comparison, of_application.unwrap_or_else(|| grown(|faults| faults.in_vain_ns)));
+    let workers = comparison.sources().flag("ParallelGCThreads").unwrap_or(1.0).max(1.0);
+    let mut left = grown(|faults| faults.of_collector_ns) / workers * comparison.excess().concurrency;
+    for excess in &comparison.excess().states {
+        if matches!(excess.state, ThreadState::Stopped(_)) && left > 0.0 {
             let at_most_ns = left.min(excess.lost_ns());
-            claims.push(Claim::part(excess.cell, at_most_ns));
+            claims.push(Claim::part(excess.state, at_most_ns));
             left -= at_most_ns;
         }
     }
@@ -185,10 +185,10 @@ fn claims(case: &Case<'_>, slow: &Faults, quiet: Option<&Faults>, dearer_ns: Opt
 }
 
 /// What depends on the JVM and the kernel.
-fn advice(case: &Case<'_>, slow: &Faults) -> Vec<String> {
-    let pretouches = case.recording().fact(subject::FLAG, "AlwaysPreTouch") == Some("true");
+fn advice(comparison: &Comparison<'_>, slow: &Faults) -> Vec<String> {
+    let pretouches = comparison.recording().fact(subject::FLAG, "AlwaysPreTouch") == Some("true");
     let mut advice = Vec::new();
-    if let Some(jdk) = case.jdk().filter(|jdk| pretouches && touches_by_adding(*jdk, case)) {
+    if let Some(jdk) = comparison.jdk().filter(|jdk| pretouches && touches_by_adding(*jdk, comparison)) {
         advice.push(format!("JDK {jdk} touches the heap by atomic additions of 0: JDK 22, or 21.0.5, does not"));
     }
     if slow.splits_pages() {
@@ -198,15 +198,15 @@ fn advice(case: &Case<'_>, slow: &Faults) -> Vec<String> {
 }
 
 /// OpenJDK 18 to 21.0.4 touch by an atomic addition, which arm64 takes for a read first.
-fn touches_by_adding(jdk: u32, case: &Case<'_>) -> bool {
-    let version = case.recording().fact(subject::JVM, "version").unwrap_or("");
+fn touches_by_adding(jdk: u32, comparison: &Comparison<'_>) -> bool {
+    let version = comparison.recording().fact(subject::JVM, "version").unwrap_or("");
     let is_early_21 = || (0..=4).any(|update| version.contains(&format!("21.0.{update}+")));
     (18..=20).contains(&jdk) || jdk == 21 && is_early_21()
 }
 
 /// Whether the kernel is known to split, for people.
-fn splitting_kernel(case: &Case<'_>) -> String {
-    let kernel = case.recording().fact(subject::HOST, "kernel").unwrap_or("");
+fn splitting_kernel(comparison: &Comparison<'_>) -> String {
+    let kernel = comparison.recording().fact(subject::HOST, "kernel").unwrap_or("");
     let mut numbers = kernel.split(['.', '-', ' ']).filter_map(|part| part.parse::<u32>().ok());
     match (numbers.next(), numbers.next()) {
         (Some(major), Some(minor)) if (major, minor) < NOT_SPLIT_SINCE => format!(", as Linux {major}.{minor} does"),

@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use fathom_evidence::detail::PacketDrop;
 use fathom_evidence::kinds::{counter, span};
-use fathom_timeline::{Cell, Intervals, Series};
+use fathom_timeline::{ThreadState, Intervals, Series};
 
 use crate::explanation::Missing;
 use crate::measure::{calls, held_up};
-use crate::{Case, Cause, Finding, Harm, Side, Standing, say};
+use crate::{Comparison, Cause, Finding, Harm, Period, Support, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "receive_queue_overflow",
@@ -33,42 +33,42 @@ const AROUND_NS: i64 = 200_000_000;
 /// Datagrams that the kernel counts when a reader takes them, and when it drops them at a full queue.
 const ARRIVALS: [&str; 4] = ["Udp InDatagrams", "Udp RcvbufErrors", "Udp6 InDatagrams", "Udp6 RcvbufErrors"];
 
-fn decide(case: &Case<'_>) -> Finding {
+fn decide(comparison: &Comparison<'_>) -> Finding {
     let losses: Vec<(i64, i64, f64)> =
-        case.view().lost_datagrams().into_iter().filter(|loss| is_slow(case, loss)).collect();
+        comparison.sources().lost_datagrams().into_iter().filter(|loss| is_slow(comparison, loss)).collect();
     let lost: f64 = losses.iter().map(|loss| loss.2).sum();
     if lost < 1.0 {
-        return match is_recorded(case) {
+        return match is_recorded(comparison) {
             true => Finding::absent("no datagram was lost at a socket of the process"),
             false => Finding::needs_kernel("queues and drops of the process's sockets were not recorded"),
         };
     }
     let bursts = bursts(&losses);
-    let (why, mut finding) = why(case, &bursts, lost);
+    let (why, mut finding) = why(comparison, &bursts, lost);
     finding.says = format!(
         "{} lost{} in {}, the longest {}: {why}",
         say::count(lost.round() as usize, "datagram"),
-        at_ports(case),
+        at_ports(comparison),
         say::count(bursts.iter().count(), "burst"),
         say::time(bursts.iter().map(|(from, to)| to.saturating_sub(from)).max().unwrap_or(0) as f64),
     );
-    let quiet = case.quiet.as_ref().map(|quiet| lost_in(quiet) / quiet.seconds());
-    let lost = (lost, quiet.map(|rate| rate * case.slow.seconds()));
-    finding.with(case.evidence("datagrams lost", lost, "count", "counters").of(&[counter::SOCKET_DROPS_COUNT]))
+    let baseline = comparison.baseline.as_ref().map(|baseline| lost_in(baseline) / baseline.seconds());
+    let lost = (lost, baseline.map(|rate| rate * comparison.slow.seconds()));
+    finding.with(comparison.evidence("datagrams lost", lost, "count", "counters").of(&[counter::SOCKET_DROPS_COUNT]))
 }
 
 /// Whether anybody looked at the sockets.
-fn is_recorded(case: &Case<'_>) -> bool {
-    case.view().has_counter(counter::NETWORK_COUNT) || case.view().spans(span::PACKET_DROP).len() > 0
+fn is_recorded(comparison: &Comparison<'_>) -> bool {
+    comparison.sources().has_counter(counter::NETWORK_COUNT) || comparison.sources().spans(span::PACKET_DROP).len() > 0
 }
 
 /// Counters are read after the fact, so that a loss may end after the slow second that it is in.
-fn is_slow(case: &Case<'_>, (from, to, _): &(i64, i64, f64)) -> bool {
-    case.slow.time.contains(*from) || case.slow.time.contains(*to) || case.slow.time.within_ns(*from, *to) > 0
+fn is_slow(comparison: &Comparison<'_>, (from, to, _): &(i64, i64, f64)) -> bool {
+    comparison.slow.time.contains(*from) || comparison.slow.time.contains(*to) || comparison.slow.time.within_ns(*from, *to) > 0
 }
 
-fn lost_in(side: &Side<'_>) -> f64 {
-    let losses = side.view.lost_datagrams();
+fn lost_in(side: &Period<'_>) -> f64 {
+    let losses = side.sources.lost_datagrams();
     0.0 + losses.iter().filter(|(from, ..)| side.time.contains(*from)).map(|loss| loss.2).sum::<f64>()
 }
 
@@ -82,24 +82,24 @@ fn bursts(losses: &[(i64, i64, f64)]) -> Intervals {
 }
 
 /// Why the queue was not emptied in time, with what that adds to the finding.
-fn why(case: &Case<'_>, bursts: &Intervals, lost: f64) -> (String, Finding) {
-    let readers = calls::receivers(case);
+fn why(comparison: &Comparison<'_>, bursts: &Intervals, lost: f64) -> (String, Finding) {
+    let readers = calls::receivers(comparison);
     let is_reader =
-        |tid: i64| if readers.is_empty() { case.view().is_application(tid) } else { readers.contains(&tid) };
-    let happened_in = held_up::by_cell(case, bursts, is_reader);
+        |tid: i64| if readers.is_empty() { comparison.sources().is_application(tid) } else { readers.contains(&tid) };
+    let happened_in = held_up::by_cell(comparison, bursts, is_reader);
     let held_ns: f64 = happened_in.iter().map(|(_, ns)| ns).sum();
-    let extra = extra_arrivals(case, bursts);
-    let mut finding = Finding::new(Standing::Seen, "");
+    let extra = extra_arrivals(comparison, bursts);
+    let mut finding = Finding::new(Support::Observed, "");
     finding.harm = Some(Harm { when: bursts.clone(), ..Harm::default() });
     let why = if held_ns >= MOST * bursts.total_ns() as f64 {
-        let reader = reader_name(case, &readers);
+        let reader = reader_name(comparison, &readers);
         let says = format!("{reader} was held up for {} of that time, {}", say::time(held_ns), told(&happened_in));
         finding.harm = Some(Harm { happened_in, when: bursts.clone() });
         says
     } else if extra.is_some_and(|extra| extra >= MOST * lost) {
         finding.chain = vec!["more_traffic"];
         format!("{} more came than in as much time before", say::number(extra.unwrap_or(0.0)))
-    } else if knows_waits(case) {
+    } else if knows_waits(comparison) {
         "its reader was not held up, and no more came than before: it takes them too slowly".to_owned()
     } else {
         let says = "what held the reader up (page faults, waits for a CPU) was not recorded";
@@ -111,43 +111,43 @@ fn why(case: &Case<'_>, bursts: &Intervals, lost: f64) -> (String, Finding) {
 }
 
 /// The kind of time in which most of it happened.
-fn told(happened_in: &[(Cell, f64)]) -> String {
-    let total = |cell: Cell| -> f64 { happened_in.iter().filter(|(of, _)| *of == cell).map(|(_, ns)| ns).sum() };
+fn told(happened_in: &[(ThreadState, f64)]) -> String {
+    let total = |state: ThreadState| -> f64 { happened_in.iter().filter(|(of, _)| *of == state).map(|(_, ns)| ns).sum() };
     let most = happened_in.iter().max_by(|a, b| total(a.0).total_cmp(&total(b.0)));
-    most.map_or_else(String::new, |(cell, _)| format!("mostly {cell}"))
+    most.map_or_else(String::new, |(state, _)| format!("mostly {state}"))
 }
 
-fn reader_name(case: &Case<'_>, readers: &HashSet<i64>) -> String {
+fn reader_name(comparison: &Comparison<'_>, readers: &HashSet<i64>) -> String {
     match readers.iter().collect::<Vec<_>>().as_slice() {
-        [only] if !case.thread_name(**only).is_empty() => format!("its reader {}", case.thread_name(**only)),
+        [only] if !comparison.thread_name(**only).is_empty() => format!("its reader {}", comparison.thread_name(**only)),
         _ => "its reader".to_owned(),
     }
 }
 
 /// Whether waits of single threads were recorded.
-fn knows_waits(case: &Case<'_>) -> bool {
-    case.view().has_counter(counter::RUN_QUEUE_WAITS_NS) || case.view().spans(span::RUN_QUEUE_WAIT).len() > 0
+fn knows_waits(comparison: &Comparison<'_>) -> bool {
+    comparison.sources().has_counter(counter::RUN_QUEUE_WAITS_NS) || comparison.sources().spans(span::RUN_QUEUE_WAIT).len() > 0
 }
 
 /// How many datagrams came around the bursts beyond what is usual in as much time.
-fn extra_arrivals(case: &Case<'_>, bursts: &Intervals) -> Option<f64> {
-    let quiet = case.quiet.as_ref()?;
-    let series: Vec<Series> = ARRIVALS.iter().map(|name| case.view().counter(counter::NETWORK_COUNT, name)).collect();
-    let usual = |side: &Side<'_>| -> f64 {
-        ARRIVALS.iter().map(|name| side.rise(&side.view.counter(counter::NETWORK_COUNT, name))).sum::<f64>()
+fn extra_arrivals(comparison: &Comparison<'_>, bursts: &Intervals) -> Option<f64> {
+    let baseline = comparison.baseline.as_ref()?;
+    let series: Vec<Series> = ARRIVALS.iter().map(|name| comparison.sources().counter(counter::NETWORK_COUNT, name)).collect();
+    let usual = |side: &Period<'_>| -> f64 {
+        ARRIVALS.iter().map(|name| side.rise(&side.sources.counter(counter::NETWORK_COUNT, name))).sum::<f64>()
             / side.seconds()
     };
     let around = bursts.iter().map(|(from, to)| (from.saturating_sub(AROUND_NS), to.saturating_add(AROUND_NS)));
     let around = Intervals::union(around.collect());
     let came: f64 =
         around.iter().flat_map(|(from, to)| series.iter().map(move |series| series.rise_within(from, to))).sum();
-    Some(came - usual(quiet) * around.total_ns() as f64 / 1e9)
+    Some(came - usual(baseline) * around.total_ns() as f64 / 1e9)
 }
 
 /// ` at port 8125`, when it is known.
-fn at_ports(case: &Case<'_>) -> String {
-    let drops = case.slow.spans(span::PACKET_DROP);
-    let mut ports: Vec<u32> = drops.filter_map(|drop| case.slow.detail::<PacketDrop>(&drop).port).collect();
+fn at_ports(comparison: &Comparison<'_>) -> String {
+    let drops = comparison.slow.spans(span::PACKET_DROP);
+    let mut ports: Vec<u32> = drops.filter_map(|drop| comparison.slow.detail::<PacketDrop>(&drop).port).collect();
     ports.sort_unstable();
     ports.dedup();
     match ports.as_slice() {

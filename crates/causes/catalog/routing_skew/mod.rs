@@ -1,6 +1,6 @@
 //! Decided by counters per node; one JVM's recording does not show it.
 
-use crate::{Case, Cause, Finding};
+use crate::{Comparison, Cause, Finding};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "routing_skew",
@@ -12,7 +12,7 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
-fn decide(_: &Case<'_>) -> Finding {
+fn decide(_: &Comparison<'_>) -> Finding {
     Finding::unknown(
         "load per node and the keys were not recorded",
         "fathom routing KEYS --first 'java-hash mod 8' --second 'java-hash mod 4'",

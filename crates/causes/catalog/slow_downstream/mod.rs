@@ -5,11 +5,11 @@ use std::fmt;
 
 use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::tables::Span;
-use fathom_timeline::{BUCKET_NS, Cell, Wait};
+use fathom_timeline::{BUCKET_NS, ThreadState, Wait};
 
-use crate::case::Side;
+use crate::comparison::Period;
 use crate::measure::absence;
-use crate::{Case, Cause, Finding, Standing, say};
+use crate::{Comparison, Cause, Finding, Support, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "slow_downstream",
@@ -21,10 +21,10 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
-/// Times longer than in the quiet time before the other side counts as slower.
+/// Times longer than in the baseline before the other side counts as slower.
 const SLOWER: f64 = 1.5;
 
-/// Times as many long reads as in the quiet time, where the short ones are not known: more than traffic
+/// Times as many long reads as in the baseline, where the short ones are not known: more than traffic
 /// grows from one minute to the next.
 const MORE: f64 = 3.0;
 
@@ -42,33 +42,33 @@ impl Reads {
     }
 }
 
-fn decide(case: &Case<'_>) -> Finding {
-    let waiting = case.cell_evidence("threads waiting for other services", "threads", is_ours);
-    let peers = peers(&case.slow);
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let waiting = comparison.cell_evidence("threads waiting for other services", "threads", is_ours);
+    let peers = peers(&comparison.slow);
     let Some((peer, reads)) = peers.iter().max_by_key(|(peer, reads)| (reads.total_ns, *peer)) else {
-        return unnamed_waits(case)
-            .unwrap_or_else(|| absence::of_waits(case, &["jdk.SocketRead"], "reads from other services"));
+        return unnamed_waits(comparison)
+            .unwrap_or_else(|| absence::of_waits(comparison, &["jdk.SocketRead"], "reads from other services"));
     };
-    if let Some(finding) = busy_carriers(case).or_else(|| cpus_were_stolen(case)) {
+    if let Some(finding) = busy_carriers(comparison).or_else(|| cpus_were_stolen(comparison)) {
         return finding.with(waiting);
     }
-    let before = case.quiet.as_ref().map(|quiet| peers_mean(quiet, peer));
-    let mean = case
+    let before = comparison.baseline.as_ref().map(|baseline| peers_mean(baseline, peer));
+    let mean = comparison
         .evidence(&format!("mean {peer}"), (reads.mean_ns(), before), "ns", "spans")
         .of(&[span::SOCKET_READ, span::PARK]);
-    let standing = match before {
+    let support = match before {
         Some(before) if reads.mean_ns() < SLOWER * before => {
-            if hides_short_reads(case) && has_more_reads(case, peer, reads) {
-                return more_noted(case, peer, reads).with(waiting).with(mean).claiming(case, is_ours);
+            if hides_short_reads(comparison) && has_more_reads(comparison, peer, reads) {
+                return more_noted(comparison, peer, reads).with(waiting).with(mean).claiming(comparison, is_ours);
             }
             let text = format!("a {peer} takes {} as before ({})", say::time(reads.mean_ns()), say::time(before));
             return Finding::absent(text).with(waiting).with(mean);
         }
         // The other side may be on this machine.
-        Some(_) if case.taken_by_others().is_some() => Standing::Faint,
-        Some(before) if is_wake_up(case, reads.mean_ns() - before) => Standing::Faint,
-        Some(_) => Standing::Seen,
-        None => Standing::Indicated,
+        Some(_) if comparison.taken_by_others().is_some() => Support::Weak,
+        Some(before) if is_wake_up(comparison, reads.mean_ns() - before) => Support::Weak,
+        Some(_) => Support::Observed,
+        None => Support::Consistent,
     };
     let usual = before
         .filter(|before| *before > 0.0)
@@ -80,20 +80,20 @@ fn decide(case: &Case<'_>) -> Finding {
         say::time(reads.mean_ns()),
         say::time(reads.longest_ns as f64)
     );
-    Finding::new(standing, says).with(waiting).with(mean).claiming(case, is_ours)
+    Finding::new(support, says).with(waiting).with(mean).claiming(comparison, is_ours)
 }
 
 /// Waits that cannot be told from idleness may be calls of a service, in a way that no row of the table of waits knows: nobody has
 /// measured then that no service is slow.
-fn unnamed_waits(case: &Case<'_>) -> Option<Finding> {
+fn unnamed_waits(comparison: &Comparison<'_>) -> Option<Finding> {
     const MATTERS: f64 = 0.1;
-    let cell = Cell::Blocked(Wait::Unnamed);
-    let slow_ns = case.slow.time.total_ns() as f64;
-    let waited_ns = match case.is_slow() {
-        true => case.excess().of(cell)?.excess_ns(),
-        false => case.analysis.account.cells.get(&cell)?.iter().sum(),
+    let state = ThreadState::Blocked(Wait::Unnamed);
+    let slow_ns = comparison.slow.time.total_ns() as f64;
+    let waited_ns = match comparison.is_slow() {
+        true => comparison.excess().of(state)?.excess_ns(),
+        false => comparison.analysis.account.states.get(&state)?.iter().sum(),
     };
-    (waited_ns >= MATTERS * case.excess().lost_ns().max(slow_ns)).then(|| {
+    (waited_ns >= MATTERS * comparison.excess().lost_ns().max(slow_ns)).then(|| {
         let threads = say::number(waited_ns / slow_ns.max(1.0));
         let says = format!("{threads} threads wait for what cannot be named: it may be a service");
         Finding::unknown(&says, "sudo fathom record --pid PID --for 60s")
@@ -102,23 +102,23 @@ fn unnamed_waits(case: &Case<'_>) -> Option<Finding> {
 
 /// Whether reads became longer by no more than threads wait for a CPU when they are woken, where they wait for CPUs more than for
 /// services: then that is when the answer was taken, and not when it came.
-fn is_wake_up(case: &Case<'_>, longer_ns: f64) -> bool {
-    let lost_ns = |cell: Cell| case.excess().of(cell).map_or(0.0, |excess| excess.lost_ns());
-    let (count, total_ns) = case
+fn is_wake_up(comparison: &Comparison<'_>, longer_ns: f64) -> bool {
+    let lost_ns = |state: ThreadState| comparison.excess().of(state).map_or(0.0, |excess| excess.lost_ns());
+    let (count, total_ns) = comparison
         .long_waits_for_cpu()
         .fold((0_u32, 0.0), |(count, sum), wait| (count + 1, sum + wait.duration_ns.max(0) as f64));
     let mean_ns = total_ns / f64::from(count.max(1));
-    count > 0 && longer_ns <= 2.0 * mean_ns && lost_ns(Cell::Runnable) >= lost_ns(Cell::Blocked(Wait::Socket))
+    count > 0 && longer_ns <= 2.0 * mean_ns && lost_ns(ThreadState::Runnable) >= lost_ns(ThreadState::Blocked(Wait::Socket))
 }
 
 /// Where the hypervisor takes the CPUs everything takes longer, also to wake up when an answer has come: that reads seem longer
 /// then is no measure of the service.
-fn cpus_were_stolen(case: &Case<'_>) -> Option<Finding> {
+fn cpus_were_stolen(comparison: &Comparison<'_>) -> Option<Finding> {
     const MUCH: f64 = 0.15;
-    let steal = case.view().counter(counter::MACHINE_CPU_NS, "steal");
-    let (slow, quiet) = case.both(|side| side.rise(&steal) / side.seconds() / BUCKET_NS as f64);
-    let cpus = case.analysis.account.cpus?;
-    (slow - quiet.unwrap_or(0.0) >= MUCH * cpus).then(|| {
+    let steal = comparison.sources().counter(counter::MACHINE_CPU_NS, "steal");
+    let (slow, baseline) = comparison.both(|side| side.rise(&steal) / side.seconds() / BUCKET_NS as f64);
+    let cpus = comparison.analysis.account.cpus?;
+    (slow - baseline.unwrap_or(0.0) >= MUCH * cpus).then(|| {
         let says = format!(
             "reads from services may seem longer because the hypervisor took {} of the CPUs: how long the services took was not \
              recorded apart from that",
@@ -130,13 +130,13 @@ fn cpus_were_stolen(case: &Case<'_>) -> Option<Finding> {
 
 /// A read of a virtual thread lasts until the thread is mounted again. Where the carriers were busy that is no measure of the
 /// service.
-fn busy_carriers(case: &Case<'_>) -> Option<Finding> {
+fn busy_carriers(comparison: &Comparison<'_>) -> Option<Finding> {
     const BUSY: f64 = 0.8;
     let of = |is_virtual: bool| -> f64 {
-        let reads = case.slow.spans(span::SOCKET_READ).filter(|read| (read.tid < 0) == is_virtual);
+        let reads = comparison.slow.spans(span::SOCKET_READ).filter(|read| (read.tid < 0) == is_virtual);
         reads.map(|read| read.duration_ns.max(0) as f64).sum()
     };
-    let (busy, _) = case.process_use()?;
+    let (busy, _) = comparison.process_use()?;
     (of(true) > of(false) && busy >= BUSY).then(|| {
         let says = format!(
             "virtual threads read from services, but a read lasts until its thread is mounted again, and the process used {} of \
@@ -149,44 +149,44 @@ fn busy_carriers(case: &Case<'_>) -> Option<Finding> {
 
 /// Whether the recorder left out reads that are short but long enough to matter. Then the mean of those
 /// that it kept says little: that there are more of them says that more became long.
-fn hides_short_reads(case: &Case<'_>) -> bool {
-    case.recorded_from_ns("jdk.SocketRead").is_none_or(|from_ns| from_ns > absence::SHORT_NS)
+fn hides_short_reads(comparison: &Comparison<'_>) -> bool {
+    comparison.recorded_from_ns("jdk.SocketRead").is_none_or(|from_ns| from_ns > absence::SHORT_NS)
 }
 
-fn per_second(side: &Side<'_>, count: usize) -> f64 {
+fn per_second(side: &Period<'_>, count: usize) -> f64 {
     count as f64 / side.seconds()
 }
 
-fn quiet_per_second(case: &Case<'_>, peer: &Peer) -> f64 {
-    let of_peer = |quiet: &Side<'_>| per_second(quiet, peers(quiet).get(peer).map_or(0, |reads| reads.count));
-    case.quiet.as_ref().map_or(0.0, of_peer)
+fn quiet_per_second(comparison: &Comparison<'_>, peer: &Peer) -> f64 {
+    let of_peer = |baseline: &Period<'_>| per_second(baseline, peers(baseline).get(peer).map_or(0, |reads| reads.count));
+    comparison.baseline.as_ref().map_or(0.0, of_peer)
 }
 
-fn has_more_reads(case: &Case<'_>, peer: &Peer, reads: &Reads) -> bool {
-    per_second(&case.slow, reads.count) >= MORE * quiet_per_second(case, peer)
+fn has_more_reads(comparison: &Comparison<'_>, peer: &Peer, reads: &Reads) -> bool {
+    per_second(&comparison.slow, reads.count) >= MORE * quiet_per_second(comparison, peer)
 }
 
-fn more_noted(case: &Case<'_>, peer: &Peer, reads: &Reads) -> Finding {
-    let rates = (per_second(&case.slow, reads.count), Some(quiet_per_second(case, peer)));
+fn more_noted(comparison: &Comparison<'_>, peer: &Peer, reads: &Reads) -> Finding {
+    let rates = (per_second(&comparison.slow, reads.count), Some(quiet_per_second(comparison, peer)));
     let says = format!(
         "{} times per second a {peer} took long enough to be noted instead of {}, mean {}; shorter ones were not recorded",
         say::number(rates.0),
         say::number(rates.1.unwrap_or(0.0)),
         say::time(reads.mean_ns())
     );
-    Finding::new(Standing::Indicated, says)
-        .with(case.evidence("long reads", rates, "1/s", "spans").of(&[span::SOCKET_READ]))
+    Finding::new(Support::Consistent, says)
+        .with(comparison.evidence("long reads", rates, "1/s", "spans").of(&[span::SOCKET_READ]))
 }
 
-fn is_ours(cell: Cell) -> bool {
-    cell == Cell::Blocked(Wait::Socket)
+fn is_ours(state: ThreadState) -> bool {
+    state == ThreadState::Blocked(Wait::Socket)
 }
 
 /// Waits for services by what they are: reads from a peer, or calls of a client library that reads elsewhere.
-fn peers(side: &Side<'_>) -> HashMap<Peer, Reads> {
+fn peers(side: &Period<'_>) -> HashMap<Peer, Reads> {
     let mut peers: HashMap<Peer, Reads> = HashMap::new();
     let waits = side.spans(span::SOCKET_READ).chain(side.spans(span::PARK));
-    for wait in waits.filter(|wait| side.view.is_application(wait.tid)) {
+    for wait in waits.filter(|wait| side.sources.is_application(wait.tid)) {
         let Some(peer) = Peer::of(side, &wait) else { continue };
         let reads = peers.entry(peer).or_default();
         reads.count += 1;
@@ -206,12 +206,12 @@ enum Peer {
 }
 
 impl Peer {
-    fn of(side: &Side<'_>, wait: &Span) -> Option<Peer> {
-        let recording = side.view.recording;
+    fn of(side: &Period<'_>, wait: &Span) -> Option<Peer> {
+        let recording = side.sources.recording;
         if recording.text(wait.kind) == span::SOCKET_READ {
-            return side.view.is_service(wait).then(|| Peer::Service(recording.text(wait.name).to_owned()));
+            return side.sources.is_service(wait).then(|| Peer::Service(recording.text(wait.name).to_owned()));
         }
-        side.view.call_of_a_client(wait).map(|call| Peer::Client(recording.text(call).to_owned()))
+        side.sources.call_of_a_client(wait).map(|call| Peer::Client(recording.text(call).to_owned()))
     }
 
     /// `3 reads from db:5432`.
@@ -232,7 +232,7 @@ impl fmt::Display for Peer {
     }
 }
 
-/// Mean read from `peer` in the quiet time; 0 when all were too short to be noted.
-fn peers_mean(quiet: &Side<'_>, peer: &Peer) -> f64 {
-    peers(quiet).get(peer).map_or(0.0, Reads::mean_ns)
+/// Mean read from `peer` in the baseline; 0 when all were too short to be noted.
+fn peers_mean(baseline: &Period<'_>, peer: &Peer) -> f64 {
+    peers(baseline).get(peer).map_or(0.0, Reads::mean_ns)
 }

@@ -1,9 +1,9 @@
 //! The hypervisor gave the CPUs of this machine to others.
 
 use fathom_evidence::kinds::counter;
-use fathom_timeline::Cell;
+use fathom_timeline::ThreadState;
 
-use crate::{Case, Cause, Finding, Standing, say};
+use crate::{Comparison, Cause, Finding, Support, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "stolen_cpu",
@@ -15,19 +15,19 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
-fn decide(case: &Case<'_>) -> Finding {
-    let steal = case.view().counter(counter::MACHINE_CPU_NS, "steal");
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let steal = comparison.sources().counter(counter::MACHINE_CPU_NS, "steal");
     if steal.0.len() < 2 {
         return Finding::needs_kernel("the hypervisor's steal time was not recorded");
     }
-    let per_second = case.both(|side| side.rise(&steal) / side.seconds());
+    let per_second = comparison.both(|side| side.rise(&steal) / side.seconds());
     let evidence =
-        case.evidence("CPU time stolen, of all CPUs", per_second, "ns/s", "counters").of(&[counter::MACHINE_CPU_NS]);
+        comparison.evidence("CPU time stolen, of all CPUs", per_second, "ns/s", "counters").of(&[counter::MACHINE_CPU_NS]);
     if per_second.0 <= 0.0 {
         return Finding::absent("the hypervisor reports no stolen time; not every one does").with(evidence);
     }
     let before = say::before(per_second.1, say::time);
     let says = format!("the hypervisor took {} of CPU time per second{before}", say::time(per_second.0));
     // That the CPU was taken is certain; how much of it the application would have used is a share.
-    Finding::new(Standing::Indicated, says).with(evidence).claiming(case, |cell| cell == Cell::Stolen)
+    Finding::new(Support::Consistent, says).with(evidence).claiming(comparison, |state| state == ThreadState::Stolen)
 }

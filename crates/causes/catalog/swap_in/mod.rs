@@ -3,7 +3,7 @@
 use fathom_evidence::kinds::counter;
 
 use crate::measure::faults::{self, Kind};
-use crate::{Case, Cause, Finding, Standing, say};
+use crate::{Comparison, Cause, Finding, Support, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "swap_in",
@@ -26,37 +26,37 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
-fn decide(case: &Case<'_>) -> Finding {
-    let swapped_in = case.view().counter(counter::VMSTAT_COUNT, "pswpin");
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let swapped_in = comparison.sources().counter(counter::VMSTAT_COUNT, "pswpin");
     let is_counted = swapped_in.0.len() >= 2;
-    if is_counted && case.slow.rise(&swapped_in) <= 0.0 {
+    if is_counted && comparison.slow.rise(&swapped_in) <= 0.0 {
         return Finding::absent("nothing was swapped in in the slow time");
     }
-    if !faults::are_recorded(case) {
+    if !faults::are_recorded(comparison) {
         return Finding::needs_kernel("page faults with their duration and place, and swapping, were not recorded");
     }
-    let pages = case.both(|side| side.rise(&swapped_in) / side.seconds());
-    let (standing, found, text) = if let Some(found) = faults::find(case, Kind::Swapped) {
-        (Standing::Seen, found, "memory was read back from the swap")
+    let pages = comparison.both(|side| side.rise(&swapped_in) / side.seconds());
+    let (support, found, text) = if let Some(found) = faults::find(comparison, Kind::Swapped) {
+        (Support::Observed, found, "memory was read back from the swap")
     } else {
-        match faults::find(case, Kind::Anonymous) {
+        match faults::find(comparison, Kind::Anonymous) {
             None => return Finding::absent("no slow page fault in memory that belongs to no file"),
-            Some(found) if found.has_kernel_stacks(case) => {
+            Some(found) if found.has_kernel_stacks(comparison) => {
                 return Finding::absent(
                     "the slow page faults in memory that belongs to no file did not wait for the swap",
                 );
             }
-            Some(found) if found.in_files_read(case).is_none() => {
+            Some(found) if found.in_files_read(comparison).is_none() => {
                 return Finding::needs_kernel("what the slow page faults in memory waited for was not recorded");
             }
             Some(_) if !is_counted => return Finding::needs_kernel("whether pages were swapped in was not recorded"),
             Some(found) => {
-                (Standing::Indicated, found, "pages were swapped in on the machine, and memory was waited for")
+                (Support::Consistent, found, "pages were swapped in on the machine, and memory was waited for")
             }
         }
     };
-    let text = format!("{text} ({} pages per second): {}", say::number(pages.0), found.says(case));
-    let finding = Finding::new(standing, text)
-        .with(case.evidence("pages swapped in", pages, "1/s", "counters").of(&[counter::VMSTAT_COUNT]));
-    found.explaining(finding, case)
+    let text = format!("{text} ({} pages per second): {}", say::number(pages.0), found.says(comparison));
+    let finding = Finding::new(support, text)
+        .with(comparison.evidence("pages swapped in", pages, "1/s", "counters").of(&[counter::VMSTAT_COUNT]));
+    found.explaining(finding, comparison)
 }

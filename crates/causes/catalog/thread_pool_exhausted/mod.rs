@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_evidence::StackId;
 use fathom_evidence::kinds::{event, span};
-use fathom_timeline::{Cell, Wait};
+use fathom_timeline::{ThreadState, Wait};
 
-use crate::case::Side;
+use crate::comparison::Period;
 use crate::cause::Claim;
 use crate::measure::{absence, stacks, waits};
-use crate::{Case, Cause, Evidence, Finding, Standing, say};
+use crate::{Comparison, Cause, Evidence, Finding, Support, say};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "thread_pool_exhausted",
@@ -48,12 +48,12 @@ struct Pool {
     stack: StackId,
 }
 
-fn decide(case: &Case<'_>) -> Finding {
-    let waiting = case.cell_evidence("threads waiting for results of other threads", "threads", is_ours);
-    let Some((call, waits)) = waits::most(case, Wait::Task) else {
-        return absence::of_waits(case, &["jdk.ThreadPark"], "waits for results of other threads");
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let waiting = comparison.cell_evidence("threads waiting for results of other threads", "threads", is_ours);
+    let Some((call, waits)) = waits::most(comparison, Wait::Task) else {
+        return absence::of_waits(comparison, &["jdk.ThreadPark"], "waits for results of other threads");
     };
-    let pools = pools(case);
+    let pools = pools(comparison);
     let is_full = |pool: &&Pool| pool.idle <= 1.0 - BUSY && pool.seen >= SEEN;
     let Some(pool) = pools.iter().filter(is_full).max_by(|a, b| a.seen.total_cmp(&b.seen)) else {
         return no_full_pool(&pools).with(waiting);
@@ -82,19 +82,19 @@ fn decide(case: &Case<'_>) -> Finding {
         say::time(waits.longest_ns as f64)
     );
     // That the work that was waited for stood in the queue of just this executor nobody recorded.
-    let mut finding = Finding::new(Standing::Indicated, text).with(waiting).with(at_work(case, pool));
-    finding.claims.push(Claim::part(Cell::Blocked(Wait::Task), grown * case.excess().slow_ns));
+    let mut finding = Finding::new(Support::Consistent, text).with(waiting).with(at_work(comparison, pool));
+    finding.claims.push(Claim::part(ThreadState::Blocked(Wait::Task), grown * comparison.excess().slow_ns));
     finding
 }
 
-fn is_ours(cell: Cell) -> bool {
-    cell == Cell::Blocked(Wait::Task)
+fn is_ours(state: ThreadState) -> bool {
+    state == ThreadState::Blocked(Wait::Task)
 }
 
-fn at_work(case: &Case<'_>, pool: &Pool) -> Evidence {
+fn at_work(comparison: &Comparison<'_>, pool: &Pool) -> Evidence {
     let says = format!("part of the time in which the workers of {} were seen at work", pool.name);
-    let evidence = case.evidence(&says, (pool.seen, None), "ratio", "samples");
-    Evidence { stack: case.stack_text(pool.stack, 12), ..evidence.of(&[event::CPU, event::EXECUTION]) }
+    let evidence = comparison.evidence(&says, (pool.seen, None), "ratio", "samples");
+    Evidence { stack: comparison.stack_text(pool.stack, 12), ..evidence.of(&[event::CPU, event::EXECUTION]) }
 }
 
 /// Without a full executor: one with free workers excludes it, an unknown one does not.
@@ -113,15 +113,15 @@ fn no_full_pool(pools: &[Pool]) -> Finding {
 
 /// The executors of the recording: threads whose names differ in a number at their end only, and of which one was seen below
 /// the loop of a worker. Threads that wait for the results themselves are not who they wait for.
-fn pools(case: &Case<'_>) -> Vec<Pool> {
+fn pools(comparison: &Comparison<'_>) -> Vec<Pool> {
     let mut names: BTreeMap<&str, BTreeSet<i64>> = BTreeMap::new();
-    for (tid, _) in case.recording().threads.iter() {
-        names.entry(stem(case.thread_name(tid))).or_default().insert(tid);
+    for (tid, _) in comparison.recording().threads.iter() {
+        names.entry(stem(comparison.thread_name(tid))).or_default().insert(tid);
     }
-    let workers = workers_seen(case);
+    let workers = workers_seen(comparison);
     let is_pool = |name: &str, tids: &BTreeSet<i64>| !name.is_empty() && tids.iter().any(|tid| workers.contains(tid));
     let pools = names.into_iter().filter(|(name, tids)| is_pool(name, tids));
-    pools.map(|(name, workers)| Pool::of(case, name, workers)).collect()
+    pools.map(|(name, workers)| Pool::of(comparison, name, workers)).collect()
 }
 
 /// A name without the number at its end.
@@ -131,37 +131,37 @@ fn stem(name: &str) -> &str {
 }
 
 /// Threads that were seen below the loop of a worker, in samples or in their waits for work.
-fn workers_seen(case: &Case<'_>) -> BTreeSet<i64> {
-    let mut is_worker = stacks::are_below(case.recording(), WORKERS);
-    let samples = [event::CPU, event::EXECUTION].into_iter().flat_map(|event| case.view().samples(event));
+fn workers_seen(comparison: &Comparison<'_>) -> BTreeSet<i64> {
+    let mut is_worker = stacks::are_below(comparison.recording(), WORKERS);
+    let samples = [event::CPU, event::EXECUTION].into_iter().flat_map(|event| comparison.sources().samples(event));
     let mut found: BTreeSet<i64> = samples.filter(|s| is_worker(s.stack_id)).map(|sample| sample.tid).collect();
-    let parks = case.view().spans(span::PARK);
+    let parks = comparison.sources().spans(span::PARK);
     found.extend(parks.filter(|park| is_worker(park.stack_id)).map(|park| park.tid));
     found
 }
 
 impl Pool {
-    fn of(case: &Case<'_>, name: &str, workers: BTreeSet<i64>) -> Pool {
-        let all_ns = case.slow.time.total_ns() as f64 * workers.len() as f64;
+    fn of(comparison: &Comparison<'_>, name: &str, workers: BTreeSet<i64>) -> Pool {
+        let all_ns = comparison.slow.time.total_ns() as f64 * workers.len() as f64;
         let (mut waited_ns, mut idle_ns) = (0.0, 0.0);
-        for (_, told) in case.analysis.account.partition.told().filter(|(tid, _)| workers.contains(tid)) {
-            for segment in told {
-                let ns = segment.within_ns(&case.slow.time) as f64;
+        for (_, recorded) in comparison.analysis.account.partition.recorded().filter(|(tid, _)| workers.contains(tid)) {
+            for segment in recorded {
+                let ns = segment.within_ns(&comparison.slow.time) as f64;
                 match segment.state {
                     // Whoever waits for a result himself is not who the others wait for.
-                    Cell::Idle | Cell::Unknown | Cell::Blocked(Wait::Unnamed | Wait::Task) => idle_ns += ns,
+                    ThreadState::Idle | ThreadState::Unknown | ThreadState::Blocked(Wait::Unnamed | Wait::Task) => idle_ns += ns,
                     _ => waited_ns += ns,
                 }
             }
         }
-        let (sampled_ns, stack) = sampled(&case.slow, &workers);
+        let (sampled_ns, stack) = sampled(&comparison.slow, &workers);
         let part = |ns: f64| (ns / all_ns.max(1.0)).min(1.0);
         Pool { name: format!("{name}N"), seen: part(waited_ns + sampled_ns), idle: part(idle_ns), workers, stack }
     }
 }
 
 /// For how long threads ran, by the kind of samples that saw most of it, and where most.
-fn sampled(side: &Side<'_>, tids: &BTreeSet<i64>) -> (f64, StackId) {
+fn sampled(side: &Period<'_>, tids: &BTreeSet<i64>) -> (f64, StackId) {
     let of = |event: &str| {
         let mut weights: BTreeMap<StackId, f64> = BTreeMap::new();
         for sample in side.samples(event).filter(|sample| tids.contains(&sample.tid)) {

@@ -1,7 +1,7 @@
 //! What it means that an event of JFR does not occur.
 
-use crate::case::Case;
 use crate::cause::Finding;
+use crate::comparison::Comparison;
 use crate::say;
 
 /// Many short waits slow a service down as well as few long ones: they have to be recorded from
@@ -10,12 +10,12 @@ pub const SHORT_NS: f64 = 5e6;
 
 /// The answer when there is no wait of a kind in the slow time: excluded if even short ones would
 /// have been recorded, unknown otherwise. `waits` names them: `waits for locks`; `events` are those that tell of some of them.
-pub fn of_waits(case: &Case<'_>, events: &[&'static str], waits: &str) -> Finding {
-    let from_ns = |event: &&str| case.recorded_from_ns(event).unwrap_or(f64::INFINITY);
+pub fn of_waits(comparison: &Comparison<'_>, events: &[&'static str], waits: &str) -> Finding {
+    let from_ns = |event: &&str| comparison.recorded_from_ns(event).unwrap_or(f64::INFINITY);
     let Some(event) = events.iter().max_by(|a, b| from_ns(a).total_cmp(&from_ns(b))) else {
         return Finding::absent(waits);
     };
-    match case.recorded_from_ns(event) {
+    match comparison.recorded_from_ns(event) {
         Some(from_ns) if from_ns <= SHORT_NS => Finding::absent(match from_ns > 1.0 {
             true => format!("no {waits} of {} or longer", say::time(from_ns)),
             false => format!("no {waits} recorded"),

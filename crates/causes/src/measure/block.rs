@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, HashMap};
 use fathom_evidence::detail::{BlockRequest, from_text};
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
-use fathom_timeline::{Cell, Intervals, View, Wait};
+use fathom_timeline::{Intervals, Sources, ThreadState, Wait};
 
-use crate::case::{Case, Side};
-use crate::cause::{Claim, Finding, Standing, ThreadTime};
+use crate::cause::{Claim, Finding, Support, ThreadTime};
+use crate::comparison::{Comparison, Period};
 use crate::say;
 
 /// One of the two places where a request waits.
@@ -38,16 +38,16 @@ impl Mean {
 }
 
 /// Whether requests were recorded.
-pub(crate) fn is_recorded(case: &Case<'_>) -> bool {
-    case.has_source("block") || case.view().spans(span::BLOCK_REQUEST).len() > 0
+pub(crate) fn is_recorded(comparison: &Comparison<'_>) -> bool {
+    comparison.has_source("block") || comparison.sources().spans(span::BLOCK_REQUEST).len() > 0
 }
 
 /// Time of a place for each device, over the requests that began in a side.
-fn means(side: &Side<'_>, place: Place) -> HashMap<String, Mean> {
+fn means(side: &Period<'_>, place: Place) -> HashMap<String, Mean> {
     let mut means: HashMap<String, Mean> = HashMap::new();
     for request in side.spans(span::BLOCK_REQUEST) {
         let (from, to) = stage(&request, &side.detail(&request), place);
-        let mean = means.entry(side.view.recording.text(request.name).to_owned()).or_default();
+        let mean = means.entry(side.sources.recording.text(request.name).to_owned()).or_default();
         mean.count += 1;
         mean.total_ns += to.saturating_sub(from).max(0) as f64;
     }
@@ -65,7 +65,10 @@ fn stage(request: &Span, detail: &BlockRequest, place: Place) -> (i64, i64) {
 }
 
 /// The application's waits for files and pages that begin in a side's time.
-pub(crate) fn victims<'a>(case: &'a Case<'_>, side: &'a Side<'_>) -> impl Iterator<Item = (Wait, Span)> + 'a {
+pub(crate) fn victims<'a>(
+    comparison: &'a Comparison<'_>,
+    side: &'a Period<'_>,
+) -> impl Iterator<Item = (Wait, Span)> + 'a {
     const WAITS: &[(&str, Wait)] = &[
         (span::FILE_READ, Wait::File),
         (span::FILE_WRITE, Wait::File),
@@ -75,7 +78,7 @@ pub(crate) fn victims<'a>(case: &'a Case<'_>, side: &'a Side<'_>) -> impl Iterat
     ];
     let of_kind = move |(kind, wait): &(&str, Wait)| {
         let wait = *wait;
-        side.spans(kind).filter(|span| is_victim(case, span)).map(move |span| (wait, span)).collect::<Vec<_>>()
+        side.spans(kind).filter(|span| is_victim(comparison, span)).map(move |span| (wait, span)).collect::<Vec<_>>()
     };
     WAITS.iter().flat_map(of_kind)
 }
@@ -89,20 +92,23 @@ pub(crate) fn claims_of(waits: impl Iterator<Item = (Wait, i64, Intervals)>) -> 
     let union = |times: BTreeMap<i64, Vec<(i64, i64)>>| {
         times.into_iter().map(|(tid, times)| (tid, Intervals::union(times))).collect::<ThreadTime>()
     };
-    times.into_iter().map(|(wait, times)| Claim::during(Cell::Blocked(wait), union(times))).collect()
+    times.into_iter().map(|(wait, times)| Claim::during(ThreadState::Blocked(wait), union(times))).collect()
 }
 
 /// The application's waiting for files and pages in the slow time while some request was at the place. What threads waited
 /// for that others held counts as well: a lock's owner may be waiting for a disk.
-fn claims(case: &Case<'_>, place: Place) -> Vec<Claim> {
-    let lives = Lives::at(case.view(), Some(place));
-    claims_of(victims(case, &case.slow).map(|(wait, victim)| (wait, victim.tid, lives.within(case.view(), &victim))))
+fn claims(comparison: &Comparison<'_>, place: Place) -> Vec<Claim> {
+    let lives = Lives::at(comparison.sources(), Some(place));
+    claims_of(
+        victims(comparison, &comparison.slow)
+            .map(|(wait, victim)| (wait, victim.tid, lives.within(comparison.sources(), &victim))),
+    )
 }
 
 /// Whether the wait is one of the application for a file or a page; other system calls may wait for work.
-fn is_victim(case: &Case<'_>, wait: &Span) -> bool {
-    let is_call = case.recording().text(wait.kind) == span::SYSTEM_CALL;
-    case.view().is_application(wait.tid) && (!is_call || case.view().is_of_a_file(wait))
+fn is_victim(comparison: &Comparison<'_>, wait: &Span) -> bool {
+    let is_call = comparison.recording().text(wait.kind) == span::SYSTEM_CALL;
+    comparison.sources().is_application(wait.tid) && (!is_call || comparison.sources().is_of_a_file(wait))
 }
 
 /// When requests of each thread were under way, and when any write was.
@@ -114,16 +120,16 @@ pub(crate) struct Lives {
 
 impl Lives {
     /// From queueing to completion.
-    pub(crate) fn of(view: &View<'_>) -> Lives {
-        Lives::at(view, None)
+    pub(crate) fn of(sources: &Sources<'_>) -> Lives {
+        Lives::at(sources, None)
     }
 
     /// At one place only.
-    fn at(view: &View<'_>, place: Option<Place>) -> Lives {
+    fn at(sources: &Sources<'_>, place: Option<Place>) -> Lives {
         let mut own: HashMap<i64, Vec<(i64, i64)>> = HashMap::new();
         let mut writes = Vec::new();
-        for request in view.spans(span::BLOCK_REQUEST) {
-            let detail: BlockRequest = from_text(view.recording.text(request.detail));
+        for request in sources.spans(span::BLOCK_REQUEST) {
+            let detail: BlockRequest = from_text(sources.recording.text(request.detail));
             let whole = (request.time_ns, request.end_ns());
             let time = place.map_or(whole, |place| stage(&request, &detail, place));
             own.entry(request.tid).or_default().push(time);
@@ -137,10 +143,10 @@ impl Lives {
 
     /// The part of a wait in which some request of the waiting thread, or, when it had none of its own or forced a file to
     /// disk, some write of anybody (a journal's, say) was under way.
-    pub(crate) fn within(&self, view: &View<'_>, wait: &Span) -> Intervals {
+    pub(crate) fn within(&self, sources: &Sources<'_>, wait: &Span) -> Intervals {
         let (from, to) = (wait.time_ns, wait.end_ns());
         let own = self.own.get(&wait.tid).map(|times| times.clip(from, to)).unwrap_or_default();
-        match own.is_empty() || is_force(view, wait) {
+        match own.is_empty() || is_force(sources, wait) {
             true => Intervals::union(own.iter().chain(self.writes.overlapping(from, to)).collect()),
             false => own,
         }
@@ -151,9 +157,9 @@ impl Lives {
 const FORCES: &[&str] = &["fsync", "fdatasync", "msync", "sync_file_range", "syncfs", "sync"];
 
 /// Whether a thread waits until what was written is on the disk: others write for it.
-pub(crate) fn is_force(view: &View<'_>, wait: &Span) -> bool {
-    let call = || view.recording.text(wait.name).split(' ').next().unwrap_or("");
-    match view.recording.text(wait.kind) {
+pub(crate) fn is_force(sources: &Sources<'_>, wait: &Span) -> bool {
+    let call = || sources.recording.text(wait.name).split(' ').next().unwrap_or("");
+    match sources.recording.text(wait.kind) {
         span::FILE_FORCE => true,
         span::SYSTEM_CALL => FORCES.contains(&call()),
         _ => false,
@@ -179,38 +185,38 @@ pub struct Words {
 }
 
 /// Looks for time that threads lost while their requests were at a place.
-pub fn decide(case: &Case<'_>, place: Place, words: &Words) -> Finding {
-    if !is_recorded(case) {
+pub fn decide(comparison: &Comparison<'_>, place: Place, words: &Words) -> Finding {
+    if !is_recorded(comparison) {
         return Finding::needs_kernel("block requests were not recorded");
     }
-    let claims = claims(case, place);
-    let Some((name, mean, quiet)) = worst(case, place).filter(|_| !claims.is_empty()) else {
+    let claims = claims(comparison, place);
+    let Some((name, mean, baseline)) = worst(comparison, place).filter(|_| !claims.is_empty()) else {
         return Finding::absent(words.absent);
     };
-    if let Some(quiet) = quiet.filter(|quiet| mean.ns() < SAME * quiet.ns()) {
-        return Finding::absent(format!("{}, as before ({})", says(&name, mean, None), say::time(quiet.ns())));
+    if let Some(baseline) = baseline.filter(|baseline| mean.ns() < SAME * baseline.ns()) {
+        return Finding::absent(format!("{}, as before ({})", says(&name, mean, None), say::time(baseline.ns())));
     }
-    let standing = match quiet {
-        Some(quiet) if mean.ns() < LONGER * quiet.ns() => Standing::Faint,
-        Some(_) => Standing::Seen,
-        None => Standing::Indicated,
+    let support = match baseline {
+        Some(baseline) if mean.ns() < LONGER * baseline.ns() => Support::Weak,
+        Some(_) => Support::Observed,
+        None => Support::Consistent,
     };
-    let text = format!("{}: {}", words.waiting, says(&name, mean, quiet));
+    let text = format!("{}: {}", words.waiting, says(&name, mean, baseline));
     let evidence =
-        case.evidence(words.mean, (mean.ns(), quiet.map(Mean::ns)), "ns", "spans").of(&[span::BLOCK_REQUEST]);
-    Finding { claims, ..Finding::new(standing, text) }.with(evidence)
+        comparison.evidence(words.mean, (mean.ns(), baseline.map(Mean::ns)), "ns", "spans").of(&[span::BLOCK_REQUEST]);
+    Finding { claims, ..Finding::new(support, text) }.with(evidence)
 }
 
 /// The device whose requests lost most time at the place in the slow time, told with its baseline.
-fn worst(case: &Case<'_>, place: Place) -> Option<(String, Mean, Option<Mean>)> {
-    let slow = means(&case.slow, place);
+fn worst(comparison: &Comparison<'_>, place: Place) -> Option<(String, Mean, Option<Mean>)> {
+    let slow = means(&comparison.slow, place);
     let (name, mean) = slow.into_iter().max_by(|a, b| a.1.total_ns.total_cmp(&b.1.total_ns).then(b.0.cmp(&a.0)))?;
-    let quiet = case.quiet.as_ref().and_then(|quiet| means(quiet, place).remove(&name));
-    Some((name, mean, quiet))
+    let baseline = comparison.baseline.as_ref().and_then(|baseline| means(baseline, place).remove(&name));
+    Some((name, mean, baseline))
 }
 
 /// `4,096 requests to vda, 41 ms each instead of 2 ms`.
-fn says(name: &str, mean: Mean, quiet: Option<Mean>) -> String {
-    let before = quiet.map_or(String::new(), |quiet| format!(" instead of {}", say::time(quiet.ns())));
+fn says(name: &str, mean: Mean, baseline: Option<Mean>) -> String {
+    let before = baseline.map_or(String::new(), |baseline| format!(" instead of {}", say::time(baseline.ns())));
     format!("{} to {name}, {} each{before}", say::count(mean.count, "request"), say::time(mean.ns()))
 }

@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use fathom_evidence::kinds::counter;
-use fathom_timeline::{Cell, Layer, Series};
+use fathom_timeline::{Layer, Series, ThreadState};
 
-use crate::case::{Case, Side};
 use crate::cause::Claim;
+use crate::comparison::{Comparison, Period};
 
 /// Calls that take from a socket.
 pub const RECEIVE: &[&str] = &["recvfrom", "recvmsg", "recvmmsg", "read socket", "readv socket"];
@@ -18,8 +18,8 @@ pub const SEND: &[&str] = &["sendto", "sendmsg", "sendmmsg", "write socket", "wr
 pub const POLL: &[&str] = &["poll", "ppoll", "epoll_wait", "epoll_pwait", "select", "pselect6"];
 
 /// Whether calls were counted.
-pub fn are_recorded(case: &Case<'_>) -> bool {
-    case.view().has_counter(counter::SYSTEM_CALLS_COUNT)
+pub fn are_recorded(comparison: &Comparison<'_>) -> bool {
+    comparison.sources().has_counter(counter::SYSTEM_CALLS_COUNT)
 }
 
 /// A counter of calls by thread, over the calls of some names.
@@ -28,19 +28,19 @@ pub struct ByThread(HashMap<i64, Vec<Series>>);
 
 impl ByThread {
     /// One of the counters `system_calls_*` or `blocked_*` for the instances of these names.
-    pub fn of(side: &Side<'_>, name: &str, instances: &[&str]) -> ByThread {
+    pub fn of(side: &Period<'_>, name: &str, instances: &[&str]) -> ByThread {
         ByThread::where_instance(side, name, |instance| instances.contains(&instance))
     }
 
     /// All calls.
-    pub fn of_all_calls(side: &Side<'_>) -> ByThread {
+    pub fn of_all_calls(side: &Period<'_>) -> ByThread {
         ByThread::where_instance(side, counter::SYSTEM_CALLS_COUNT, |_| true)
     }
 
-    fn where_instance(side: &Side<'_>, name: &str, is_wanted: impl Fn(&str) -> bool) -> ByThread {
+    fn where_instance(side: &Period<'_>, name: &str, is_wanted: impl Fn(&str) -> bool) -> ByThread {
         let mut found = ByThread::default();
-        for ((instance, tid), series) in side.view.counters(name) {
-            if is_wanted(side.view.recording.text(instance)) && side.view.is_application(tid) {
+        for ((instance, tid), series) in side.sources.counters(name) {
+            if is_wanted(side.sources.recording.text(instance)) && side.sources.is_application(tid) {
                 found.0.entry(tid).or_default().push(series);
             }
         }
@@ -48,7 +48,7 @@ impl ByThread {
     }
 
     /// By how much it rose in the time of a side, over the threads that `select` chooses.
-    pub fn rise(&self, side: &Side<'_>, select: impl Fn(i64) -> bool) -> f64 {
+    pub fn rise(&self, side: &Period<'_>, select: impl Fn(i64) -> bool) -> f64 {
         let series = self.0.iter().filter(|(tid, _)| select(**tid)).flat_map(|(_, series)| series);
         0.0 + series.map(|series| side.rise(series)).sum::<f64>()
     }
@@ -60,14 +60,14 @@ impl ByThread {
 }
 
 /// Threads that take a good part of what the process receives in the recording: at least a tenth of the calls.
-pub fn receivers(case: &Case<'_>) -> HashSet<i64> {
-    let calls = ByThread::of(&case.slow, counter::SYSTEM_CALLS_COUNT, RECEIVE);
+pub fn receivers(comparison: &Comparison<'_>) -> HashSet<i64> {
+    let calls = ByThread::of(&comparison.slow, counter::SYSTEM_CALLS_COUNT, RECEIVE);
     with_a_good_part(&calls, |tid| calls.total(tid))
 }
 
 /// The same of a side's time only. What others received before (one that loads everything at the start, say) does not
 /// count.
-pub fn receivers_in(side: &Side<'_>) -> HashSet<i64> {
+pub fn receivers_in(side: &Period<'_>) -> HashSet<i64> {
     let calls = ByThread::of(side, counter::SYSTEM_CALLS_COUNT, RECEIVE);
     with_a_good_part(&calls, |tid| calls.rise(side, |one| one == tid))
 }
@@ -81,16 +81,16 @@ fn with_a_good_part(calls: &ByThread, count: impl Fn(i64) -> f64) -> HashSet<i64
 
 /// Claims for CPU time of the application of which only the amount is known: from the kernel's part first,
 /// then from the others, as far as each grew.
-pub fn running_claims(case: &Case<'_>, ns: f64) -> Vec<Claim> {
+pub fn running_claims(comparison: &Comparison<'_>, ns: f64) -> Vec<Claim> {
     const ORDER: [Layer; 5] = [Layer::Kernel, Layer::Native, Layer::Vm, Layer::Java, Layer::Interpreted];
     let mut left = ns;
     let mut claims = Vec::new();
     for layer in ORDER {
-        let cell = Cell::Running(layer);
-        let grown = case.excess().of(cell).map_or(0.0, |excess| excess.lost_ns());
+        let state = ThreadState::Running(layer);
+        let grown = comparison.excess().of(state).map_or(0.0, |excess| excess.lost_ns());
         let at_most_ns = left.min(grown);
         if at_most_ns > 0.0 {
-            claims.push(Claim::part(cell, at_most_ns));
+            claims.push(Claim::part(state, at_most_ns));
             left -= at_most_ns;
         }
     }

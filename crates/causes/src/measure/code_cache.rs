@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use fathom_evidence::detail::{CodeCache as Detail, Compilation, from_text};
 use fathom_evidence::kinds::{counter, event, span};
-use fathom_timeline::{BUCKET_NS, Cell, Intervals, Layer, Origin, Series};
+use fathom_timeline::{BUCKET_NS, Intervals, Layer, Origin, Series, ThreadState};
 
-use crate::case::{Case, Side};
+use crate::comparison::{Comparison, Period};
 use crate::explanation::Evidence;
 
 /// Compilations per second below which the compiler is as good as off while code runs interpreted.
@@ -29,11 +29,11 @@ pub struct CodeCache {
     pub made: Option<f64>,
     /// Methods that the sweeper removed up to the end of the slow time.
     pub swept_methods: u64,
-    /// Collections that were started to free code, per second: slow, quiet.
+    /// Collections that were started to free code, per second: slow, baseline.
     pub collections_per_second: (f64, Option<f64>),
     /// How many there were up to the end of the slow time.
     pub collections: usize,
-    /// Compilations per second: slow, quiet.
+    /// Compilations per second: slow, baseline.
     pub compilations_per_second: Option<(f64, Option<f64>)>,
     /// How often the method that was compiled most was compiled at one level, with its name.
     pub most_compiled: Option<(String, usize)>,
@@ -42,49 +42,50 @@ pub struct CodeCache {
     pub failures: usize,
     /// Compilations per second after the last of those until the end of the slow time.
     pub compilations_after_full_per_second: Option<f64>,
-    /// Share of interpreted code in what the application's threads ran: slow, quiet.
+    /// Share of interpreted code in what the application's threads ran: slow, baseline.
     pub interpreted: (f64, Option<f64>),
 }
 
 impl CodeCache {
     /// Measures it.
-    pub fn of(case: &Case<'_>) -> CodeCache {
-        let so_far = so_far(case);
-        let reserved_bytes = case.view().code_cache_reserved_bytes();
-        let produced = case.view().counter(counter::COMPILE_CODE_BYTES, "");
-        let used = case.view().counter_sum(counter::CODE_CACHE_USED_BYTES);
-        let compiled = case.view().counter(counter::COMPILE_COUNT, "");
+    pub fn of(comparison: &Comparison<'_>) -> CodeCache {
+        let so_far = so_far(comparison);
+        let reserved_bytes = comparison.sources().code_cache_reserved_bytes();
+        let produced = comparison.sources().counter(counter::COMPILE_CODE_BYTES, "");
+        let used = comparison.sources().counter_sum(counter::CODE_CACHE_USED_BYTES);
+        let compiled = comparison.sources().counter(counter::COMPILE_COUNT, "");
         let multiple = |bytes: f64| reserved_bytes.map(|reserved| bytes / reserved);
         let known = |series: &Series| series.0.len() > 1;
-        let per_second = |side: &Side<'_>| side.rise(&side.view.counter(counter::COMPILE_COUNT, "")) / side.seconds();
+        let per_second =
+            |side: &Period<'_>| side.rise(&side.sources.counter(counter::COMPILE_COUNT, "")) / side.seconds();
         CodeCache {
             reserved_bytes,
-            fullest: fullest(case, &used, reserved_bytes),
-            swing_bytes: swing(case, &used),
+            fullest: fullest(comparison, &used, reserved_bytes),
+            swing_bytes: swing(comparison, &used),
             freed_bytes: freed(&so_far, &used),
-            turnover: case.slow.max(&produced).or(produced.last()).and_then(multiple),
+            turnover: comparison.slow.max(&produced).or(produced.last()).and_then(multiple),
             made: known(&produced).then(|| so_far.rise(&produced)).and_then(multiple),
             swept_methods: swept(&so_far),
-            collections_per_second: case.both(|side| collections(side) as f64 / side.seconds()),
+            collections_per_second: comparison.both(|side| collections(side) as f64 / side.seconds()),
             collections: collections(&so_far),
-            compilations_per_second: known(&compiled).then(|| case.both(per_second)),
-            most_compiled: most_compiled(case),
-            failures: failures(case),
-            compilations_after_full_per_second: compilations_after_full(case, &compiled),
-            interpreted: interpreted(case),
+            compilations_per_second: known(&compiled).then(|| comparison.both(per_second)),
+            most_compiled: most_compiled(comparison),
+            failures: failures(comparison),
+            compilations_after_full_per_second: compilations_after_full(comparison, &compiled),
+            interpreted: interpreted(comparison),
         }
     }
 
     /// How much of the application's code ran interpreted, as evidence.
-    pub fn interpreted_evidence(&self, case: &Case<'_>) -> Evidence {
+    pub fn interpreted_evidence(&self, comparison: &Comparison<'_>) -> Evidence {
         let says = "interpreted share of the application's code";
-        case.evidence(says, self.interpreted, "ratio", "samples").of(&[event::CPU, event::EXECUTION])
+        comparison.evidence(says, self.interpreted, "ratio", "samples").of(&[event::CPU, event::EXECUTION])
     }
 
     /// How much was compiled, as evidence, if that was counted.
-    pub fn compilations_evidence(&self, case: &Case<'_>) -> Option<Evidence> {
+    pub fn compilations_evidence(&self, comparison: &Comparison<'_>) -> Option<Evidence> {
         let rate = self.compilations_per_second?;
-        Some(case.evidence("compilations", rate, "1/s", "counters").of(&[counter::COMPILE_COUNT]))
+        Some(comparison.evidence("compilations", rate, "1/s", "counters").of(&[counter::COMPILE_COUNT]))
     }
 
     /// Whether the compiler was switched off for want of space and stayed off; unknown without events.
@@ -100,41 +101,41 @@ impl CodeCache {
 
 /// Too small a cache is a state, not an event: its signs count from the beginning of the
 /// recording, whichever seconds of it were slow.
-fn so_far<'a>(case: &Case<'a>) -> Side<'a> {
-    let (_, end) = case.slow_range();
-    Side::new(case.view(), Intervals::union(vec![(case.view().grid.start_ns, end)]))
+fn so_far<'a>(comparison: &Comparison<'a>) -> Period<'a> {
+    let (_, end) = comparison.slow_range();
+    Period::new(comparison.sources(), Intervals::union(vec![(comparison.sources().grid.start_ns, end)]))
 }
 
 /// Segments fill up one by one, so the fullest counts.
-fn fullest(case: &Case<'_>, used: &Series, reserved_bytes: Option<f64>) -> Option<f64> {
-    let limits = case.view().counters(counter::CODE_CACHE_RESERVED_BYTES);
-    let segments = case.view().counters(counter::CODE_CACHE_USED_BYTES);
+fn fullest(comparison: &Comparison<'_>, used: &Series, reserved_bytes: Option<f64>) -> Option<f64> {
+    let limits = comparison.sources().counters(counter::CODE_CACHE_RESERVED_BYTES);
+    let segments = comparison.sources().counters(counter::CODE_CACHE_USED_BYTES);
     let of_segment = segments.iter().filter_map(|(key, series)| {
         let limit = limits.get(key).and_then(Series::last).filter(|limit| *limit > 0.0)?;
-        Some(case.slow.max(series)? / limit)
+        Some(comparison.slow.max(series)? / limit)
     });
-    let whole = reserved_bytes.and_then(|reserved| Some(case.slow.max(used)? / reserved));
+    let whole = reserved_bytes.and_then(|reserved| Some(comparison.slow.max(used)? / reserved));
     of_segment.chain(whole).max_by(f64::total_cmp)
 }
 
-fn swing(case: &Case<'_>, used: &Series) -> Option<(f64, f64)> {
-    let within = used.0.iter().filter(|(time, _)| case.slow.time.contains(*time)).map(|(_, bytes)| *bytes);
+fn swing(comparison: &Comparison<'_>, used: &Series) -> Option<(f64, f64)> {
+    let within = used.0.iter().filter(|(time, _)| comparison.slow.time.contains(*time)).map(|(_, bytes)| *bytes);
     let lowest = within.clone().min_by(f64::total_cmp)?;
     Some((lowest, within.max_by(f64::total_cmp)?))
 }
 
-fn freed(side: &Side<'_>, used: &Series) -> f64 {
+fn freed(side: &Period<'_>, used: &Series) -> f64 {
     let steps = used.0.windows(2).filter(|pair| side.time.contains(pair[1].0));
     steps.map(|pair| (pair[0].1 - pair[1].1).max(0.0)).sum()
 }
 
-fn swept(side: &Side<'_>) -> u64 {
+fn swept(side: &Period<'_>) -> u64 {
     let sweeps = side.spans(span::CODE_CACHE_SWEEP);
     sweeps.map(|sweep| side.detail::<Detail>(&sweep).flushed.unwrap_or(0)).fold(0, u64::saturating_add)
 }
 
 /// Collections for the code cache: each has one or more pauses or a span of its own.
-fn collections(side: &Side<'_>) -> usize {
+fn collections(side: &Period<'_>) -> usize {
     let mut ids: Vec<u64> = Vec::new();
     let mut without_id = 0;
     for gc in side.spans(span::GC_PAUSE).chain(side.spans(span::GC)) {
@@ -153,21 +154,21 @@ fn collections(side: &Side<'_>) -> usize {
 }
 
 /// The most compilations of one method at one level, loops apart. The JVM makes a few anyway.
-fn most_compiled(case: &Case<'_>) -> Option<(String, usize)> {
+fn most_compiled(comparison: &Comparison<'_>) -> Option<(String, usize)> {
     let mut counts: HashMap<(u32, Option<u32>, Option<bool>), usize> = HashMap::new();
-    for compilation in case.view().spans(span::COMPILATION) {
-        let detail: Compilation = from_text(case.recording().text(compilation.detail));
+    for compilation in comparison.sources().spans(span::COMPILATION) {
+        let detail: Compilation = from_text(comparison.recording().text(compilation.detail));
         *counts.entry((compilation.name.0, detail.level, detail.osr)).or_default() += 1;
     }
     let ((name, _, _), count) = counts.into_iter().max_by_key(|(key, count)| (*count, *key))?;
-    Some((case.recording().text(fathom_evidence::StrId(name)).to_owned(), count))
+    Some((comparison.recording().text(fathom_evidence::StrId(name)).to_owned(), count))
 }
 
 /// When allocations in the code cache failed. A log tells it once, as the compiler being switched off.
-fn full_events(case: &Case<'_>) -> Vec<i64> {
-    let (_, end) = case.slow_range();
+fn full_events(comparison: &Comparison<'_>) -> Vec<i64> {
+    let (_, end) = comparison.slow_range();
     let times = |kind| -> Vec<i64> {
-        let events = case.view().spans(kind).map(|event| event.time_ns);
+        let events = comparison.sources().spans(kind).map(|event| event.time_ns);
         events.filter(|time| *time <= end).collect()
     };
     let failed = times(span::CODE_CACHE_FULL);
@@ -176,26 +177,28 @@ fn full_events(case: &Case<'_>) -> Vec<i64> {
 
 /// The events of the recording; where there are none the JVM's count since its start, which also
 /// tells of what came before the recording.
-fn failures(case: &Case<'_>) -> usize {
-    let counted = || case.slow.max(&case.view().counter_sum(counter::CODE_CACHE_FULL_COUNT)).unwrap_or(0.0) as usize;
-    let events = full_events(case).len();
+fn failures(comparison: &Comparison<'_>) -> usize {
+    let counted = || {
+        comparison.slow.max(&comparison.sources().counter_sum(counter::CODE_CACHE_FULL_COUNT)).unwrap_or(0.0) as usize
+    };
+    let events = full_events(comparison).len();
     if events > 0 { events } else { counted() }
 }
 
-fn compilations_after_full(case: &Case<'_>, compiled: &Series) -> Option<f64> {
-    let (_, end) = case.slow_range();
+fn compilations_after_full(comparison: &Comparison<'_>, compiled: &Series) -> Option<f64> {
+    let (_, end) = comparison.slow_range();
     // The counter is read once a second: the step that contains the event belongs to before it.
-    let events = full_events(case);
+    let events = full_events(comparison);
     let after = |event: Option<&i64>| event.map(|at| at.saturating_add(BUCKET_NS));
     // Where the last comes at the very end, what was compiled since the first says whether it was the end of compiling.
     let since = after(events.iter().max()).filter(|last| *last < end).or(after(events.iter().min()));
-    let from = since.or_else(|| (failures(case) > 0).then_some(case.view().grid.start_ns))?;
+    let from = since.or_else(|| (failures(comparison) > 0).then_some(comparison.sources().grid.start_ns))?;
     (compiled.0.len() > 1 && end > from).then(|| compiled.rise_within(from, end) / ((end - from) as f64 / 1e9))
 }
 
-fn interpreted(case: &Case<'_>) -> (f64, Option<f64>) {
-    let (slow, quiet) = case.excess().sums(|cell| cell == Cell::Running(Layer::Interpreted));
-    let (all_slow, all_quiet) = case.excess().sums(|cell| matches!(cell, Cell::Running(_)));
+fn interpreted(comparison: &Comparison<'_>) -> (f64, Option<f64>) {
+    let (slow, baseline) = comparison.excess().sums(|state| state == ThreadState::Running(Layer::Interpreted));
+    let (all_slow, all_baseline) = comparison.excess().sums(|state| matches!(state, ThreadState::Running(_)));
     let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
-    (share(slow, all_slow), case.quiet.as_ref().map(|_| share(quiet, all_quiet)))
+    (share(slow, all_slow), comparison.baseline.as_ref().map(|_| share(baseline, all_baseline)))
 }

@@ -3,15 +3,15 @@
 use fathom_evidence::detail::Gc;
 use fathom_evidence::kinds::{counter, event, span};
 use fathom_evidence::tables::Span;
-use fathom_timeline::{Cell, Collection, Intervals, Origin, Scope, Series, Stop, Wait};
+use fathom_timeline::{Collection, Intervals, Origin, Scope, Series, Stop, ThreadState, Wait};
 
-use crate::case::{Case, Side};
+use crate::comparison::{Comparison, Period};
 use crate::explanation::Evidence;
 use crate::measure::median;
 
 /// Pauses of one scope and origin on one side.
-pub fn stops(case: &Case<'_>, select: impl Fn(Collection) -> bool) -> Vec<(i64, i64)> {
-    let chosen = case.slow_stops().filter(|stop| matches!(stop.stop, Stop::Collection(c) if select(c)));
+pub fn stops(comparison: &Comparison<'_>, select: impl Fn(Collection) -> bool) -> Vec<(i64, i64)> {
+    let chosen = comparison.slow_stops().filter(|stop| matches!(stop.stop, Stop::Collection(c) if select(c)));
     chosen.map(|stop| (stop.from_ns, stop.duration_ns())).collect()
 }
 
@@ -28,10 +28,10 @@ pub fn is_full(collection: Collection) -> bool {
 /// The collection that a kind of time belongs to, whether the collector worked or waited in it. For
 /// causes that are about there being such collections at all; one that is about their work takes
 /// the working part only.
-pub fn collection_of(cell: Cell) -> Option<Collection> {
-    match cell {
-        Cell::Stopped(Stop::Collection(collection) | Stop::WaitingCollector(collection))
-        | Cell::Collector(collection) => Some(collection),
+pub fn collection_of(state: ThreadState) -> Option<Collection> {
+    match state {
+        ThreadState::Stopped(Stop::Collection(collection) | Stop::WaitingCollector(collection))
+        | ThreadState::Collector(collection) => Some(collection),
         _ => None,
     }
 }
@@ -48,11 +48,11 @@ pub const FILLS_HEAP_MAX_S: f64 = 30.0;
 pub const HEAVY: f64 = 0.10;
 
 /// Share of the time that ordinary collections stopped the application, and threads of it waited for memory.
-pub fn ordinary_share(case: &Case<'_>, side: &Side<'_>) -> f64 {
-    let stops = case.analysis.account.stops.iter();
+pub fn ordinary_share(comparison: &Comparison<'_>, side: &Period<'_>) -> f64 {
+    let stops = comparison.analysis.account.stops.iter();
     let ordinary = stops.filter(|stop| matches!(stop.stop, Stop::Collection(collection) if is_ordinary(collection)));
     let stopped_ns: f64 = ordinary.map(|stop| side.time.within_ns(stop.from_ns, stop.to_ns) as f64).sum();
-    let stalled = case.excess_threads(|cell| cell == Cell::Blocked(Wait::AllocationStall));
+    let stalled = comparison.excess_threads(|state| state == ThreadState::Blocked(Wait::AllocationStall));
     stopped_ns / 1e9 / side.seconds() + stalled.max(0.0)
 }
 
@@ -69,9 +69,9 @@ struct Occupancy {
 #[derive(Debug)]
 pub struct Eras<'a> {
     /// Around the slow time.
-    pub slow: Side<'a>,
-    /// What of the quiet time is apart from that, if that is enough to count in.
-    pub quiet: Option<Side<'a>>,
+    pub slow: Period<'a>,
+    /// What of the baseline is apart from that, if that is enough to count in.
+    pub baseline: Option<Period<'a>>,
 }
 
 /// Collections that come in the time that is added on each side of a slow stretch.
@@ -80,65 +80,65 @@ const CYCLES_AROUND: f64 = 5.0;
 /// No more than this is added, in ns: with less than one collection a minute nothing presses.
 const AROUND_MAX_NS: f64 = 300e9;
 
-/// As many pauses would have come in the quiet era, had they come as often as in the slow one: fewer of them are then a
+/// As many pauses would have come in the baseline era, had they come as often as in the slow one: fewer of them are then a
 /// difference, and none is one too.
 const ENOUGH: f64 = 5.0;
 
 impl<'a> Eras<'a> {
-    /// The eras of a case.
-    pub fn of(case: &Case<'a>) -> Eras<'a> {
-        let view = case.view();
-        let grid = view.grid;
-        let whole = Side::new(view, Intervals::union(vec![(grid.start_ns, grid.end_ns())]));
+    /// The eras of a comparison.
+    pub fn of(comparison: &Comparison<'a>) -> Eras<'a> {
+        let sources = comparison.sources();
+        let grid = sources.grid;
+        let whole = Period::new(sources, Intervals::union(vec![(grid.start_ns, grid.end_ns())]));
         let starts: Vec<i64> = whole.young_pauses().map(|(pause, _)| pause.time_ns).collect();
         let gaps = starts.windows(2).map(|pair| pair[1].saturating_sub(pair[0]) as f64).collect();
         let around_ns = median(gaps).map_or(0.0, |gap| (gap * CYCLES_AROUND).min(AROUND_MAX_NS)) as i64;
         let widen = |(from, to): (i64, i64)| {
             (from.saturating_sub(around_ns).max(grid.start_ns), to.saturating_add(around_ns).min(grid.end_ns()))
         };
-        let slow = Side::new(view, Intervals::union(case.slow.time.iter().map(widen).collect()));
-        let quiet = case.quiet.as_ref().map(|quiet| match std::ptr::eq(quiet.view, view) {
-            true => Side::new(view, quiet.time.subtract(&slow.time)),
-            false => Side::new(quiet.view, quiet.time.clone()),
+        let slow = Period::new(sources, Intervals::union(comparison.slow.time.iter().map(widen).collect()));
+        let baseline = comparison.baseline.as_ref().map(|baseline| match std::ptr::eq(baseline.sources, sources) {
+            true => Period::new(sources, baseline.time.subtract(&slow.time)),
+            false => Period::new(baseline.sources, baseline.time.clone()),
         });
         let per_second = slow.young_pauses().count() as f64 / slow.seconds();
-        Eras { quiet: quiet.filter(|quiet| quiet.seconds() * per_second >= ENOUGH), slow }
+        Eras { baseline: baseline.filter(|baseline| baseline.seconds() * per_second >= ENOUGH), slow }
     }
 
     /// A quantity of each era.
-    pub fn both(&self, measure: impl Fn(&Side<'_>) -> f64) -> (f64, Option<f64>) {
-        (measure(&self.slow), self.quiet.as_ref().map(measure))
+    pub fn both(&self, measure: impl Fn(&Period<'_>) -> f64) -> (f64, Option<f64>) {
+        (measure(&self.slow), self.baseline.as_ref().map(measure))
     }
 }
 
 /// Allocation rate on one side, in bytes per second: what the heap grew by between collections,
 /// else what the allocation samples stand for. `None` when neither was recorded.
-pub fn allocation_rate(side: &Side<'_>) -> Option<f64> {
+pub fn allocation_rate(side: &Period<'_>) -> Option<f64> {
     let grown = growth_between_collections(side);
     grown.or_else(|| sampled(side))
 }
 
 /// How long it would take to fill the whole heap at a rate, in s; `None` where its size was not recorded.
-pub fn fills_heap_s(side: &Side<'_>, bytes_per_second: f64) -> Option<f64> {
+pub fn fills_heap_s(side: &Period<'_>, bytes_per_second: f64) -> Option<f64> {
     let sizes = side.pauses().filter_map(|(_, detail)| Some(detail.heap_committed_bytes? as f64));
-    let size = median(sizes.collect()).or_else(|| side.view.flag("MaxHeapSize"))?;
+    let size = median(sizes.collect()).or_else(|| side.sources.flag("MaxHeapSize"))?;
     (bytes_per_second > 0.0).then(|| size / bytes_per_second)
 }
 
 /// That rate as evidence.
-pub fn allocation_evidence(case: &Case<'_>, rate: (f64, Option<f64>)) -> Evidence {
-    case.evidence("allocation rate", rate, "bytes/s", "spans").of(&[span::GC_PAUSE])
+pub fn allocation_evidence(comparison: &Comparison<'_>, rate: (f64, Option<f64>)) -> Evidence {
+    comparison.evidence("allocation rate", rate, "bytes/s", "spans").of(&[span::GC_PAUSE])
 }
 
 /// How often threads had to wait for memory in the slow time, as evidence.
-pub fn stalls_evidence(case: &Case<'_>, stalls: usize) -> Evidence {
+pub fn stalls_evidence(comparison: &Comparison<'_>, stalls: usize) -> Evidence {
     let says = "waits of threads for memory";
-    case.evidence(says, (stalls as f64, None), "count", "spans").of(&[span::ALLOCATION_STALL])
+    comparison.evidence(says, (stalls as f64, None), "count", "spans").of(&[span::ALLOCATION_STALL])
 }
 
 /// The heap grows evenly between two collections as far as one can tell: each side gets its part
 /// of the growth, wherever the pause falls that measures it.
-fn growth_between_collections(side: &Side<'_>) -> Option<f64> {
+fn growth_between_collections(side: &Period<'_>) -> Option<f64> {
     let pauses = occupancies(side);
     let mut bytes = 0.0;
     let mut covered_ns = 0;
@@ -153,20 +153,20 @@ fn growth_between_collections(side: &Side<'_>) -> Option<f64> {
 }
 
 /// Occupancy around each pause of the whole recording, in order.
-fn occupancies(side: &Side<'_>) -> Vec<(i64, Occupancy)> {
+fn occupancies(side: &Period<'_>) -> Vec<(i64, Occupancy)> {
     let of_pause = |pause: Span| {
         let detail: Gc = side.detail(&pause);
         let occupancy = Occupancy { before: detail.heap_before_bytes? as f64, after: detail.heap_after_bytes? as f64 };
         Some((pause.time_ns, occupancy))
     };
-    let told: Vec<_> = side.view.spans(span::GC_PAUSE).filter_map(of_pause).collect();
+    let told: Vec<_> = side.sources.spans(span::GC_PAUSE).filter_map(of_pause).collect();
     if told.is_empty() { counted_occupancies(side) } else { told }
 }
 
 /// The same from the counters that some sources have instead.
-fn counted_occupancies(side: &Side<'_>) -> Vec<(i64, Occupancy)> {
-    let before = side.view.counter(counter::HEAP_USED_BYTES, "before_gc").0;
-    let after = side.view.counter(counter::HEAP_USED_BYTES, "after_gc").0;
+fn counted_occupancies(side: &Period<'_>) -> Vec<(i64, Occupancy)> {
+    let before = side.sources.counter(counter::HEAP_USED_BYTES, "before_gc").0;
+    let after = side.sources.counter(counter::HEAP_USED_BYTES, "after_gc").0;
     let mut next = after.iter().peekable();
     let mut pairs = Vec::new();
     for (time, before) in before {
@@ -178,36 +178,36 @@ fn counted_occupancies(side: &Side<'_>) -> Vec<(i64, Occupancy)> {
     pairs
 }
 
-fn sampled(side: &Side<'_>) -> Option<f64> {
-    side.view.samples(event::ALLOCATION).next()?;
+fn sampled(side: &Period<'_>) -> Option<f64> {
+    side.sources.samples(event::ALLOCATION).next()?;
     let bytes: f64 = side.samples(event::ALLOCATION).map(|sample| sample.size_bytes.max(0) as f64).sum();
     Some(bytes / side.seconds())
 }
 
 /// Occupancy of the old generation after the full collections of the slow time, as a share of its
 /// size; of the whole heap where the source does not tell them apart. The median of all.
-pub fn old_occupancy_after_full(case: &Case<'_>) -> Option<f64> {
-    let mut shares: Vec<f64> = full_pauses(case)
+pub fn old_occupancy_after_full(comparison: &Comparison<'_>) -> Option<f64> {
+    let mut shares: Vec<f64> = full_pauses(comparison)
         .filter_map(|detail| {
             let old = share(detail.old_after_bytes, detail.old_capacity_bytes);
-            old.or_else(|| share(detail.heap_after_bytes, largest_heap(case, &detail)))
+            old.or_else(|| share(detail.heap_after_bytes, largest_heap(comparison, &detail)))
         })
         .collect();
     if shares.is_empty() {
-        shares = counted_old_occupancy(case);
+        shares = counted_old_occupancy(comparison);
     }
     median(shares)
 }
 
 /// What the full collections of the slow time found and left.
-fn full_pauses<'c>(case: &'c Case<'_>) -> impl Iterator<Item = Gc> + use<'c> {
-    let full = stops(case, is_full);
+fn full_pauses<'c>(comparison: &'c Comparison<'_>) -> impl Iterator<Item = Gc> + use<'c> {
+    let full = stops(comparison, is_full);
     // A young pause may begin within the slack of a full one, and says nothing of what that left.
     let is_of_a_full_one = |(pause, detail): &(Span, Gc)| match detail.scope.as_deref() {
         Some(scope) => scope == "full",
-        None => case.recording().text(pause.name).contains("Full"),
+        None => comparison.recording().text(pause.name).contains("Full"),
     };
-    let pauses = case.slow.pauses().filter(is_of_a_full_one).filter(move |(pause, _)| {
+    let pauses = comparison.slow.pauses().filter(is_of_a_full_one).filter(move |(pause, _)| {
         let is_near = |(from, length): &(i64, i64)| {
             let to_ns = from.saturating_add(*length).saturating_add(SLACK_NS);
             (from.saturating_sub(SLACK_NS)..=to_ns).contains(&pause.time_ns)
@@ -220,8 +220,8 @@ fn full_pauses<'c>(case: &'c Case<'_>) -> impl Iterator<Item = Gc> + use<'c> {
 /// Room in the old generation after the full collections of the slow time for what a young
 /// collection might have to move there, as a multiple of it: the median. Below 1 a young
 /// collection may not be tried at all.
-pub fn room_to_promote(case: &Case<'_>) -> Option<f64> {
-    let room = full_pauses(case).filter_map(|detail| {
+pub fn room_to_promote(comparison: &Comparison<'_>) -> Option<f64> {
+    let room = full_pauses(comparison).filter_map(|detail| {
         let free = detail.old_capacity_bytes?.saturating_sub(detail.old_after_bytes?);
         let young = detail.heap_before_bytes?.saturating_sub(detail.old_before_bytes?);
         (young > 0).then(|| free as f64 / young as f64)
@@ -238,37 +238,40 @@ fn share(part: Option<u64>, whole: Option<u64>) -> Option<f64> {
 }
 
 /// The heap may still grow: its limit counts, where it is known.
-fn largest_heap(case: &Case<'_>, detail: &Gc) -> Option<u64> {
-    let limit = case.view().flag("MaxHeapSize").map(|bytes| bytes as u64);
+fn largest_heap(comparison: &Comparison<'_>, detail: &Gc) -> Option<u64> {
+    let limit = comparison.sources().flag("MaxHeapSize").map(|bytes| bytes as u64);
     limit.max(detail.heap_committed_bytes)
 }
 
-fn counted_old_occupancy(case: &Case<'_>) -> Vec<f64> {
-    let view = case.view();
-    let used = view.counter(counter::OLD_USED_BYTES, "after_gc");
-    let size = view.counter(counter::OLD_CAPACITY_BYTES, "after_gc").last().filter(|size| *size > 0.0);
+fn counted_old_occupancy(comparison: &Comparison<'_>) -> Vec<f64> {
+    let sources = comparison.sources();
+    let used = sources.counter(counter::OLD_USED_BYTES, "after_gc");
+    let size = sources.counter(counter::OLD_CAPACITY_BYTES, "after_gc").last().filter(|size| *size > 0.0);
     match size {
-        Some(size) if !used.0.is_empty() => shares_in_slow_time(case, &used, size),
-        _ => counted_heap_occupancy(case),
+        Some(size) if !used.0.is_empty() => shares_in_slow_time(comparison, &used, size),
+        _ => counted_heap_occupancy(comparison),
     }
 }
 
-fn heap_shares(case: &Case<'_>) -> Vec<f64> {
-    let told = case.slow.pauses().filter_map(|(_, detail)| share(detail.heap_after_bytes, largest_heap(case, &detail)));
+fn heap_shares(comparison: &Comparison<'_>) -> Vec<f64> {
+    let told = comparison
+        .slow
+        .pauses()
+        .filter_map(|(_, detail)| share(detail.heap_after_bytes, largest_heap(comparison, &detail)));
     let told: Vec<f64> = told.collect();
-    if told.is_empty() { counted_heap_occupancy(case) } else { told }
+    if told.is_empty() { counted_heap_occupancy(comparison) } else { told }
 }
 
-fn counted_heap_occupancy(case: &Case<'_>) -> Vec<f64> {
-    let Some(limit) = case.view().flag("MaxHeapSize").filter(|limit| *limit > 0.0) else { return Vec::new() };
-    shares_in_slow_time(case, &case.view().counter(counter::HEAP_USED_BYTES, "after_gc"), limit)
+fn counted_heap_occupancy(comparison: &Comparison<'_>) -> Vec<f64> {
+    let Some(limit) = comparison.sources().flag("MaxHeapSize").filter(|limit| *limit > 0.0) else { return Vec::new() };
+    shares_in_slow_time(comparison, &comparison.sources().counter(counter::HEAP_USED_BYTES, "after_gc"), limit)
 }
 
-fn shares_in_slow_time(case: &Case<'_>, used: &Series, size: f64) -> Vec<f64> {
-    used.0.iter().filter(|(time, _)| case.slow.time.contains(*time)).map(|(_, bytes)| bytes / size).collect()
+fn shares_in_slow_time(comparison: &Comparison<'_>, used: &Series, size: f64) -> Vec<f64> {
+    used.0.iter().filter(|(time, _)| comparison.slow.time.contains(*time)).map(|(_, bytes)| bytes / size).collect()
 }
 
 /// Occupancy of the heap after the collections of the slow time, as a share of its limit: the median.
-pub fn heap_occupancy_after(case: &Case<'_>) -> Option<f64> {
-    median(heap_shares(case))
+pub fn heap_occupancy_after(comparison: &Comparison<'_>) -> Option<f64> {
+    median(heap_shares(comparison))
 }

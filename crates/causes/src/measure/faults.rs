@@ -9,10 +9,10 @@ use fathom_evidence::Recording;
 use fathom_evidence::detail::{PageFault, from_text};
 use fathom_evidence::kinds::{span, subject};
 use fathom_evidence::tables::Span;
-use fathom_timeline::{Cell, Intervals, Wait};
+use fathom_timeline::{Intervals, ThreadState, Wait};
 
-use crate::case::{Case, Side};
 use crate::cause::Finding;
+use crate::comparison::{Comparison, Period};
 use crate::measure::{held_up, shortage, stacks};
 use crate::say;
 
@@ -89,9 +89,10 @@ const LOADERS: &[&str] = &[
 ];
 
 /// Whether page faults were recorded with their latency.
-pub fn are_recorded(case: &Case<'_>) -> bool {
-    case.recording().fact(subject::RECORDING, "page_fault_threshold_ns").is_some() && case.has_source("page_faults")
-        || case.view().spans(span::PAGE_FAULT).len() > 0
+pub fn are_recorded(comparison: &Comparison<'_>) -> bool {
+    comparison.recording().fact(subject::RECORDING, "page_fault_threshold_ns").is_some()
+        && comparison.has_source("page_faults")
+        || comparison.sources().spans(span::PAGE_FAULT).len() > 0
 }
 
 /// The slow faults of one kind, at least one of them.
@@ -103,13 +104,13 @@ pub struct Found {
 }
 
 /// The slow faults of a kind in the slow time; `None` when there was none.
-pub fn find(case: &Case<'_>, kind: Kind) -> Option<Found> {
-    let faults = of(&case.slow, kind);
+pub fn find(comparison: &Comparison<'_>, kind: Kind) -> Option<Found> {
+    let faults = of(&comparison.slow, kind);
     (!faults.is_empty()).then_some(Found { faults, kind })
 }
 
-fn of(side: &Side<'_>, kind: Kind) -> Vec<Fault> {
-    let recording = side.view.recording;
+fn of(side: &Period<'_>, kind: Kind) -> Vec<Fault> {
+    let recording = side.sources.recording;
     let faults = side.spans(span::PAGE_FAULT).map(|span| Fault { span, detail: side.detail(&span) });
     faults.filter(|fault| kind_of(recording, fault) == kind).collect()
 }
@@ -152,8 +153,8 @@ fn is_binding(recording: &Recording, fault: &Fault, section: &str) -> bool {
 impl Fault {
     /// Whether it is certain that a function was being bound: the loader's stack says so, or its
     /// registers told which one.
-    pub fn shows_binding(&self, case: &Case<'_>) -> bool {
-        self.detail.being_bound.is_some() || stacks::is_below(case.recording(), self.span.stack_id, BINDERS)
+    pub fn shows_binding(&self, comparison: &Comparison<'_>) -> bool {
+        self.detail.being_bound.is_some() || stacks::is_below(comparison.recording(), self.span.stack_id, BINDERS)
     }
 
     /// Whether it is known that it waited for a page to be read: it was major, or the kernel's stack of the wait has
@@ -171,8 +172,8 @@ impl Fault {
 impl Found {
     /// Those in files (or memory) of which something was read, as far as is known; `None` when that is known of none.
     /// One of them may wait for what another one reads, and is no major one then.
-    pub fn in_files_read(&self, case: &Case<'_>) -> Option<Found> {
-        let known = self.faults.iter().filter(|fault| fault.has_read(case.recording()));
+    pub fn in_files_read(&self, comparison: &Comparison<'_>) -> Option<Found> {
+        let known = self.faults.iter().filter(|fault| fault.has_read(comparison.recording()));
         let read: HashSet<&Option<String>> = known.map(|fault| &fault.detail.path).collect();
         let faults = self.faults.iter().filter(|fault| read.contains(&fault.detail.path));
         let found = Found { faults: faults.cloned().collect(), kind: self.kind };
@@ -181,11 +182,11 @@ impl Found {
 
     /// Those in files of which a page was waited for again after it had been there: it was thrown out meanwhile. Two
     /// threads that wait for the same read are no proof.
-    pub fn in_files_thrown_out(self, case: &Case<'_>) -> Result<Found, Found> {
-        let recording = case.recording();
+    pub fn in_files_thrown_out(self, comparison: &Comparison<'_>) -> Result<Found, Found> {
+        let recording = comparison.recording();
         let mut there_from_ns: HashMap<(String, u64), i64> = HashMap::new();
         let mut thrown_out: HashSet<String> = HashSet::new();
-        for span in case.view().spans(span::PAGE_FAULT) {
+        for span in comparison.sources().spans(span::PAGE_FAULT) {
             let fault = Fault { span, detail: from_text(recording.text(span.detail)) };
             let (Some(path), Some(address)) = (&fault.detail.path, fault.detail.address) else { continue };
             if kind_of(recording, &fault) != self.kind || !fault.has_read(recording) {
@@ -203,8 +204,8 @@ impl Found {
     }
 
     /// Whether it is known what the kernel did for most of the time: the stacks of the waits have names.
-    pub fn has_kernel_stacks(&self, case: &Case<'_>) -> bool {
-        let has_stack = |fault: &&Fault| stacks::is_below(case.recording(), fault.span.kernel_stack_id, FAULTING);
+    pub fn has_kernel_stacks(&self, comparison: &Comparison<'_>) -> bool {
+        let has_stack = |fault: &&Fault| stacks::is_below(comparison.recording(), fault.span.kernel_stack_id, FAULTING);
         let known: f64 = self.faults.iter().filter(has_stack).map(Fault::length_ns).sum();
         known > total_ns(&self.faults) / 2.0
     }
@@ -222,9 +223,9 @@ impl Found {
 
     /// Adds to a finding how long memory had been short at the first of them.
     #[must_use]
-    pub fn telling_shortage(&self, finding: Finding, case: &Case<'_>) -> Finding {
+    pub fn telling_shortage(&self, finding: Finding, comparison: &Comparison<'_>) -> Finding {
         match self.faults.first() {
-            Some(first) => shortage::tell(finding, case, first.span.time_ns),
+            Some(first) => shortage::tell(finding, comparison, first.span.time_ns),
             None => finding,
         }
     }
@@ -234,9 +235,9 @@ impl Found {
     }
 
     /// `3 page faults, 352 ms in all, the longest 198 ms in .dynstr of librare.so on handler-2`.
-    pub fn says(&self, case: &Case<'_>) -> String {
+    pub fn says(&self, comparison: &Comparison<'_>) -> String {
         let Some(longest) = self.longest() else { return "no such page fault".to_owned() };
-        let thread = case.thread_name(longest.span.tid);
+        let thread = comparison.thread_name(longest.span.tid);
         format!(
             "{}, {} in all, the longest {} in {} on {}",
             say::count(self.faults.len(), "slow page fault"),
@@ -249,20 +250,23 @@ impl Found {
 
     /// Adds the measurements to a finding, and the time that the faults account for.
     #[must_use]
-    pub fn explaining(&self, finding: Finding, case: &Case<'_>) -> Finding {
-        let quiet = case.quiet.as_ref().map(|side| (of(side, self.kind), side.seconds()));
+    pub fn explaining(&self, finding: Finding, comparison: &Comparison<'_>) -> Finding {
+        let baseline = comparison.baseline.as_ref().map(|side| (of(side, self.kind), side.seconds()));
         let per_second = |measure: &dyn Fn(&[Fault]) -> f64| {
-            let before = quiet.as_ref().map(|(faults, seconds)| measure(faults) / seconds);
-            (measure(&self.faults) / case.slow.seconds(), before)
+            let before = baseline.as_ref().map(|(faults, seconds)| measure(faults) / seconds);
+            (measure(&self.faults) / comparison.slow.seconds(), before)
         };
-        let mut time =
-            case.evidence("time in such page faults", per_second(&total_ns), "ns/s", "spans").of(&[span::PAGE_FAULT]);
-        time.stack = self.longest().map_or_else(String::new, |longest| case.stack_text(longest.span.stack_id, 16));
+        let mut time = comparison
+            .evidence("time in such page faults", per_second(&total_ns), "ns/s", "spans")
+            .of(&[span::PAGE_FAULT]);
+        time.stack =
+            self.longest().map_or_else(String::new, |longest| comparison.stack_text(longest.span.stack_id, 16));
         let count = per_second(&|faults| faults.len() as f64);
-        let mut finding =
-            finding.with(time).with(case.evidence("such page faults", count, "1/s", "spans").of(&[span::PAGE_FAULT]));
+        let mut finding = finding
+            .with(time)
+            .with(comparison.evidence("such page faults", count, "1/s", "spans").of(&[span::PAGE_FAULT]));
         let spans = self.faults.iter().map(|fault| &fault.span);
-        finding.claims.extend(held_up::claims(case, spans, Cell::Blocked(Wait::PageFault)));
+        finding.claims.extend(held_up::claims(comparison, spans, ThreadState::Blocked(Wait::PageFault)));
         finding
     }
 }

@@ -5,30 +5,37 @@ use std::collections::BTreeMap;
 
 use fathom_evidence::kinds::{role, span};
 use fathom_evidence::tables::Span;
-use fathom_timeline::{Cell, Intervals, Stop, StopSpan, Wait};
+use fathom_timeline::{Intervals, Stop, StopSpan, ThreadState, Wait};
 
-use crate::case::Case;
 use crate::cause::{Claim, ThreadTime};
+use crate::comparison::Comparison;
 
 /// Claims for spans in which a thread could not go on. Of threads of the application it is that much
 /// of `waiting`; of any thread that a stop waited for, that much of the stop, once for each thread
 /// of the application that was at work.
-pub fn claims<'s>(case: &Case<'_>, spans: impl Iterator<Item = &'s Span>, waiting: Cell) -> Vec<Claim> {
-    let stops = &case.analysis.account.stops;
+pub fn claims<'s>(
+    comparison: &Comparison<'_>,
+    spans: impl Iterator<Item = &'s Span>,
+    waiting: ThreadState,
+) -> Vec<Claim> {
+    let stops = &comparison.analysis.account.stops;
     let mut own: BTreeMap<i64, Vec<(i64, i64)>> = BTreeMap::new();
-    let mut held: BTreeMap<Cell, Vec<(i64, i64)>> = BTreeMap::new();
+    let mut held: BTreeMap<ThreadState, Vec<(i64, i64)>> = BTreeMap::new();
     for span in spans {
         let (from, to) = (span.time_ns, span.end_ns());
         own.entry(span.tid).or_default().push((from, to));
         let first = stops.partition_point(|stop| stop.to_ns <= from);
         for stop in stops[first..].iter().take_while(|stop| stop.from_ns < to) {
-            if holds_up(case, span.tid, stop) {
-                held.entry(Cell::Stopped(stop.stop)).or_default().push((stop.from_ns.max(from), stop.to_ns.min(to)));
+            if holds_up(comparison, span.tid, stop) {
+                held.entry(ThreadState::Stopped(stop.stop))
+                    .or_default()
+                    .push((stop.from_ns.max(from), stop.to_ns.min(to)));
             }
         }
     }
     let of_process = |times| ThreadTime::from([(0, Intervals::union(times))]);
-    let mut claims: Vec<Claim> = held.into_iter().map(|(cell, times)| Claim::during(cell, of_process(times))).collect();
+    let mut claims: Vec<Claim> =
+        held.into_iter().map(|(state, times)| Claim::during(state, of_process(times))).collect();
     let own = own.into_iter().map(|(tid, times)| (tid, Intervals::union(times)));
     claims.push(Claim::during(waiting, own.collect()));
     claims
@@ -36,9 +43,9 @@ pub fn claims<'s>(case: &Case<'_>, spans: impl Iterator<Item = &'s Span>, waitin
 
 /// Whether a stop lasts longer because a thread cannot go on: the VM thread and the collector's do the
 /// work of a stop, and a thread of Java is late at the safepoint.
-fn holds_up(case: &Case<'_>, tid: i64, stop: &StopSpan) -> bool {
-    match case.view().role(tid) {
-        role::VM => case.thread_name(tid) == "VM Thread",
+fn holds_up(comparison: &Comparison<'_>, tid: i64, stop: &StopSpan) -> bool {
+    match comparison.sources().role(tid) {
+        role::VM => comparison.thread_name(tid) == "VM Thread",
         role::GC => stop.stop != Stop::TimeToSafepoint,
         role::COMPILER => false,
         _ => stop.stop == Stop::TimeToSafepoint,
@@ -46,24 +53,28 @@ fn holds_up(case: &Case<'_>, tid: i64, stop: &StopSpan) -> bool {
 }
 
 /// Whether a thread does the work of stops.
-pub fn works_in_stops(case: &Case<'_>, tid: i64) -> bool {
-    case.view().role(tid) == role::GC || case.thread_name(tid) == "VM Thread"
+pub fn works_in_stops(comparison: &Comparison<'_>, tid: i64) -> bool {
+    comparison.sources().role(tid) == role::GC || comparison.thread_name(tid) == "VM Thread"
 }
 
 /// In which kinds of time some windows lie, for the threads that `is_held` chooses: stops first, then what
 /// those threads waited for.
-pub fn by_cell(case: &Case<'_>, windows: &Intervals, is_held: impl Fn(i64) -> bool) -> Vec<(Cell, f64)> {
-    let stops = case.analysis.account.stops.iter();
-    let stops = stops.map(|stop| (Cell::Stopped(stop.stop), windows.within_ns(stop.from_ns, stop.to_ns)));
-    let mut held: Vec<(Cell, f64)> = stops.map(|(cell, ns)| (cell, ns as f64)).collect();
-    let stopped = &case.analysis.account.stopped;
-    for (kind, cell) in WAITS {
-        let waits = case.view().spans(kind).filter(|wait| is_held(wait.tid) && is_held_up(case, wait));
+pub fn by_cell(
+    comparison: &Comparison<'_>,
+    windows: &Intervals,
+    is_held: impl Fn(i64) -> bool,
+) -> Vec<(ThreadState, f64)> {
+    let stops = comparison.analysis.account.stops.iter();
+    let stops = stops.map(|stop| (ThreadState::Stopped(stop.stop), windows.within_ns(stop.from_ns, stop.to_ns)));
+    let mut held: Vec<(ThreadState, f64)> = stops.map(|(state, ns)| (state, ns as f64)).collect();
+    let stopped = &comparison.analysis.account.stopped;
+    for (kind, state) in WAITS {
+        let waits = comparison.sources().spans(kind).filter(|wait| is_held(wait.tid) && is_held_up(comparison, wait));
         held.extend(waits.map(|wait| {
             let (from, to) = (wait.time_ns, wait.end_ns());
             let is_in_a_stop = 2 * stopped.within_ns(from, to) >= to.saturating_sub(from);
             let ns = if is_in_a_stop { 0 } else { windows.within_ns(from, to) };
-            (*cell, ns as f64)
+            (*state, ns as f64)
         }));
     }
     held.retain(|(_, ns)| *ns > 0.0);
@@ -71,15 +82,15 @@ pub fn by_cell(case: &Case<'_>, windows: &Intervals, is_held: impl Fn(i64) -> bo
 }
 
 /// Spans in which a thread cannot go on, and where the account has that time.
-const WAITS: &[(&str, Cell)] = &[
-    (span::PAGE_FAULT, Cell::Blocked(Wait::PageFault)),
-    (span::RUN_QUEUE_WAIT, Cell::Runnable),
-    (span::SYSTEM_CALL, Cell::Blocked(Wait::File)),
-    (span::MONITOR_ENTER, Cell::Blocked(Wait::Lock)),
-    (span::ALLOCATION_STALL, Cell::Blocked(Wait::AllocationStall)),
+const WAITS: &[(&str, ThreadState)] = &[
+    (span::PAGE_FAULT, ThreadState::Blocked(Wait::PageFault)),
+    (span::RUN_QUEUE_WAIT, ThreadState::Runnable),
+    (span::SYSTEM_CALL, ThreadState::Blocked(Wait::File)),
+    (span::MONITOR_ENTER, ThreadState::Blocked(Wait::Lock)),
+    (span::ALLOCATION_STALL, ThreadState::Blocked(Wait::AllocationStall)),
 ];
 
 /// A system call on something else than a file waits for work.
-fn is_held_up(case: &Case<'_>, wait: &Span) -> bool {
-    case.recording().text(wait.kind) != span::SYSTEM_CALL || case.view().is_of_a_file(wait)
+fn is_held_up(comparison: &Comparison<'_>, wait: &Span) -> bool {
+    comparison.recording().text(wait.kind) != span::SYSTEM_CALL || comparison.sources().is_of_a_file(wait)
 }

@@ -6,8 +6,8 @@ use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::tables::Span;
 use fathom_timeline::{Intervals, Series};
 
-use crate::case::{Case, Side};
-use crate::cause::{Claim, Finding, Standing};
+use crate::cause::{Claim, Finding, Support};
+use crate::comparison::{Comparison, Period};
 use crate::explanation::Evidence;
 use crate::measure::block::{self, LONGER};
 use crate::say;
@@ -57,21 +57,25 @@ impl Waits {
 }
 
 /// What a limit did; `None` when the waits have requests, or no limit is used much.
-pub fn find(case: &Case<'_>) -> Option<Finding> {
-    let limit = most_used(&case.slow).filter(|limit| limit.used() >= USED)?;
-    let lives = block::Lives::of(case.view());
-    let waits = waits(case, &case.slow, &lives);
+pub fn find(comparison: &Comparison<'_>) -> Option<Finding> {
+    let limit = most_used(&comparison.slow).filter(|limit| limit.used() >= USED)?;
+    let lives = block::Lives::of(comparison.sources());
+    let waits = waits(comparison, &comparison.slow, &lives);
     if waits.without_ns < MOST * waits.all_ns || waits.without_ns <= 0.0 {
         return None;
     }
-    let quiet = case.quiet.as_ref().map(|quiet| self::waits(case, quiet, &block::Lives::of(quiet.view)));
-    let standing = match quiet {
-        Some(quiet) if waits.mean_ns() < LONGER * quiet.mean_ns() => Standing::Faint,
-        Some(_) => Standing::Seen,
-        None => Standing::Indicated,
+    let baseline = comparison
+        .baseline
+        .as_ref()
+        .map(|baseline| self::waits(comparison, baseline, &block::Lives::of(baseline.sources)));
+    let support = match baseline {
+        Some(baseline) if waits.mean_ns() < LONGER * baseline.mean_ns() => Support::Weak,
+        Some(_) => Support::Observed,
+        None => Support::Consistent,
     };
-    let mut finding = Finding::new(standing, says(&waits, &limit)).with_all(evidence(case, &waits, quiet, &limit));
-    finding.claims = claims(case, &lives);
+    let mut finding =
+        Finding::new(support, says(&waits, &limit)).with_all(evidence(comparison, &waits, baseline, &limit));
+    finding.claims = claims(comparison, &lives);
     finding
         .actions
         .push("more of the disk for the control group (io.max, blkio.throttle), or fewer requests".to_owned());
@@ -88,27 +92,29 @@ fn says(waits: &Waits, limit: &Limit) -> String {
     )
 }
 
-fn evidence(case: &Case<'_>, waits: &Waits, quiet: Option<Waits>, limit: &Limit) -> [Evidence; 3] {
-    let mean = (waits.mean_ns(), quiet.map(Waits::mean_ns));
+fn evidence(comparison: &Comparison<'_>, waits: &Waits, baseline: Option<Waits>, limit: &Limit) -> [Evidence; 3] {
+    let mean = (waits.mean_ns(), baseline.map(Waits::mean_ns));
     let total = (
-        waits.without_ns / case.slow.seconds(),
-        quiet.zip(case.quiet.as_ref()).map(|(waits, side)| waits.without_ns / side.seconds()),
+        waits.without_ns / comparison.slow.seconds(),
+        baseline.zip(comparison.baseline.as_ref()).map(|(waits, side)| waits.without_ns / side.seconds()),
     );
     // Short waits are not recorded: they would bring the mean down, but hardly add to the total.
     let spans = &[span::SYSTEM_CALL, span::PAGE_FAULT, span::BLOCK_REQUEST];
     let words = &[counter::CGROUP_IO_LIMIT, counter::CGROUP_IO_COUNT, counter::CGROUP_IO_BYTES];
     [
-        case.evidence("waited for files without a request", total, "ns/s", "spans").of(spans),
-        case.evidence("mean of these waits", mean, "ns", "spans").of(spans),
-        case.evidence("used of the limit of the control group", (limit.used(), None), "ratio", "counters").of(words),
+        comparison.evidence("waited for files without a request", total, "ns/s", "spans").of(spans),
+        comparison.evidence("mean of these waits", mean, "ns", "spans").of(spans),
+        comparison
+            .evidence("used of the limit of the control group", (limit.used(), None), "ratio", "counters")
+            .of(words),
     ]
 }
 
 /// The limit of which most is used.
-fn most_used(side: &Side<'_>) -> Option<Limit> {
-    let limits = side.view.counters(counter::CGROUP_IO_LIMIT);
+fn most_used(side: &Period<'_>) -> Option<Limit> {
+    let limits = side.sources.counters(counter::CGROUP_IO_LIMIT);
     let limits = limits.iter().filter_map(|((instance, _), series)| {
-        let mut words = side.view.recording.text(*instance).splitn(4, ' ');
+        let mut words = side.sources.recording.text(*instance).splitn(4, ' ');
         let (device, operation, unit) = (words.next()?, words.next()?, words.next()?);
         // One that was set later did nothing before; the last one holds.
         let end_ns = side.time.iter().last()?.1;
@@ -122,9 +128,9 @@ fn most_used(side: &Side<'_>) -> Option<Limit> {
 }
 
 /// What the group used of a device. Flight Recorder counts the same for all devices together, and more often, so that the
-/// view's choice of one source would leave nothing here.
-fn of_device(side: &Side<'_>, name: &str, instance: &str) -> Series {
-    let recording = side.view.recording;
+/// The choice of one source would leave nothing here.
+fn of_device(side: &Period<'_>, name: &str, instance: &str) -> Series {
+    let recording = side.sources.recording;
     let (Some(name), Some(instance)) = (recording.strings.find(name), recording.strings.find(instance)) else {
         return Series::default();
     };
@@ -134,23 +140,27 @@ fn of_device(side: &Side<'_>, name: &str, instance: &str) -> Series {
     Series(points)
 }
 
-fn waits(case: &Case<'_>, side: &Side<'_>, lives: &block::Lives) -> Waits {
+fn waits(comparison: &Comparison<'_>, side: &Period<'_>, lives: &block::Lives) -> Waits {
     let mut waits = Waits::default();
     // The JVM tells its reads and writes of files as well as the kernel does: what both saw counts once.
-    let is_of_kernel = |span: &Span| [span::SYSTEM_CALL, span::PAGE_FAULT].contains(&case.recording().text(span.kind));
-    let victims: Vec<Span> = block::victims(case, side).map(|(_, victim)| victim).collect();
+    let is_of_kernel =
+        |span: &Span| [span::SYSTEM_CALL, span::PAGE_FAULT].contains(&comparison.recording().text(span.kind));
+    let victims: Vec<Span> = block::victims(comparison, side).map(|(_, victim)| victim).collect();
     let has_kernel = victims.iter().any(is_of_kernel);
     for victim in victims.iter().filter(|victim| is_of_kernel(victim) || !has_kernel) {
         let length_ns = victim.duration_ns.max(0) as f64;
         waits.count += 1;
         waits.all_ns += length_ns;
-        waits.without_ns += (length_ns - lives.within(side.view, victim).total_ns() as f64).max(0.0);
+        waits.without_ns += (length_ns - lives.within(side.sources, victim).total_ns() as f64).max(0.0);
     }
     waits
 }
 
-fn claims(case: &Case<'_>, lives: &block::Lives) -> Vec<Claim> {
-    let without =
-        |victim: &Span| Intervals::union(lives.within(case.view(), victim).gaps(victim.time_ns, victim.end_ns()));
-    block::claims_of(block::victims(case, &case.slow).map(|(wait, victim)| (wait, victim.tid, without(&victim))))
+fn claims(comparison: &Comparison<'_>, lives: &block::Lives) -> Vec<Claim> {
+    let without = |victim: &Span| {
+        Intervals::union(lives.within(comparison.sources(), victim).gaps(victim.time_ns, victim.end_ns()))
+    };
+    block::claims_of(
+        block::victims(comparison, &comparison.slow).map(|(wait, victim)| (wait, victim.tid, without(&victim))),
+    )
 }

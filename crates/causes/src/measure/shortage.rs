@@ -5,8 +5,8 @@
 use fathom_evidence::kinds::{counter, subject};
 use fathom_timeline::{Intervals, Series};
 
-use crate::case::Case;
 use crate::cause::Finding;
+use crate::comparison::Comparison;
 use crate::explanation::Evidence;
 use crate::say;
 
@@ -37,29 +37,29 @@ enum Memory {
 
 /// Adds to a finding how long memory had been short when it began, as far as that was measured.
 #[must_use]
-pub fn tell(mut finding: Finding, case: &Case<'_>, at_ns: i64) -> Finding {
-    for shortage in at(case, at_ns) {
-        finding.says += &format!("; {}", shortage.says(case, at_ns));
-        finding = finding.with(shortage.evidence(case, at_ns));
+pub fn tell(mut finding: Finding, comparison: &Comparison<'_>, at_ns: i64) -> Finding {
+    for shortage in at(comparison, at_ns) {
+        finding.says += &format!("; {}", shortage.says(comparison, at_ns));
+        finding = finding.with(shortage.evidence(comparison, at_ns));
     }
     finding
 }
 
 /// The shortages at an instant, as far as they were measured.
-fn at(case: &Case<'_>, at_ns: i64) -> Vec<Shortage> {
-    [of_container(case, at_ns), of_machine(case, at_ns)].into_iter().flatten().collect()
+fn at(comparison: &Comparison<'_>, at_ns: i64) -> Vec<Shortage> {
+    [of_container(comparison, at_ns), of_machine(comparison, at_ns)].into_iter().flatten().collect()
 }
 
 /// Of the groups that limit the process, that which had been at its limit for longest.
-fn of_container(case: &Case<'_>, at_ns: i64) -> Option<Shortage> {
-    let recording = case.recording();
-    let events = case.view().counters(counter::CGROUP_MEMORY_EVENTS_COUNT);
+fn of_container(comparison: &Comparison<'_>, at_ns: i64) -> Option<Shortage> {
+    let recording = comparison.recording();
+    let events = comparison.sources().counters(counter::CGROUP_MEMORY_EVENTS_COUNT);
     let shortage = |((instance, _), series): (&(_, i64), &Series)| {
         let (event, group) = split(recording.text(*instance));
         let times = series.rises().map(|(from_ns, to_ns, _)| (from_ns, to_ns)).collect();
         let since_ns = LIMITS.contains(&event).then(|| run_up_to(at_ns, times))??;
         let is_since_start = series.0.first().is_some_and(|(first_ns, _)| since_ns <= *first_ns);
-        let bytes = limit_before(case, group, at_ns).filter(|_| event == "max");
+        let bytes = limit_before(comparison, group, at_ns).filter(|_| event == "max");
         Some(Shortage { since_ns, is_since_start, bytes, of: Memory::Container })
     };
     events.iter().filter_map(shortage).min_by_key(|shortage| shortage.since_ns)
@@ -71,16 +71,18 @@ fn split(instance: &str) -> (&str, &str) {
 }
 
 /// The limit that a group had last; as a fact where it was not read again and again.
-fn limit_before(case: &Case<'_>, group: &str, at_ns: i64) -> Option<f64> {
-    let series = case.view().counter(counter::CGROUP_MEMORY_BYTES, format!("limit {group}").trim_end());
+fn limit_before(comparison: &Comparison<'_>, group: &str, at_ns: i64) -> Option<f64> {
+    let series = comparison.sources().counter(counter::CGROUP_MEMORY_BYTES, format!("limit {group}").trim_end());
     let last = series.0.iter().take_while(|(time_ns, _)| *time_ns <= at_ns).last().map(|(_, bytes)| *bytes);
-    last.or_else(|| case.recording().fact(subject::CGROUP, format!("memory.max {group}").trim_end())?.parse().ok())
+    last.or_else(|| {
+        comparison.recording().fact(subject::CGROUP, format!("memory.max {group}").trim_end())?.parse().ok()
+    })
 }
 
-fn of_machine(case: &Case<'_>, at_ns: i64) -> Option<Shortage> {
-    let mark = |key: &str| case.recording().fact(subject::HOST, key)?.parse::<f64>().ok();
+fn of_machine(comparison: &Comparison<'_>, at_ns: i64) -> Option<Shortage> {
+    let mark = |key: &str| comparison.recording().fact(subject::HOST, key)?.parse::<f64>().ok();
     let (low, high) = (mark("memory_low_watermark_bytes")?, mark("memory_high_watermark_bytes")?);
-    let free = case.view().counter(counter::MEMINFO_BYTES, "MemFree");
+    let free = comparison.sources().counter(counter::MEMINFO_BYTES, "MemFree");
     // A number holds until the next row, which is written when it changes.
     let short = free.0.windows(2).filter(|pair| pair[0].1 <= high).map(|pair| (pair[0].0, pair[1].0));
     let since_ns = run_up_to(at_ns, short.collect())?;
@@ -102,13 +104,13 @@ fn run_up_to(at_ns: i64, times: Vec<(i64, i64)>) -> Option<i64> {
 
 impl Shortage {
     /// `the container's memory had been at its limit of 185 MB for 0.3 s, since second 15.1 of the recording`.
-    fn says(&self, case: &Case<'_>, at_ns: i64) -> String {
+    fn says(&self, comparison: &Comparison<'_>, at_ns: i64) -> String {
         let size = self.bytes.map_or(String::new(), |bytes| format!(" of {}", say::bytes(bytes)));
         let what = match self.of {
             Memory::Container => format!("the container's memory had been at its limit{size}"),
             Memory::Machine => format!("the machine's free memory had been at its low watermark{size}"),
         };
-        let since_s = self.since_ns.saturating_sub(case.view().grid.start_ns) as f64 / 1e9;
+        let since_s = self.since_ns.saturating_sub(comparison.sources().grid.start_ns) as f64 / 1e9;
         let length = say::time(at_ns.saturating_sub(self.since_ns).max(0) as f64);
         match self.is_since_start {
             true => format!("{what} since before anybody looked"),
@@ -117,7 +119,7 @@ impl Shortage {
     }
 
     /// How long it had lasted.
-    fn evidence(&self, case: &Case<'_>, at_ns: i64) -> Evidence {
+    fn evidence(&self, comparison: &Comparison<'_>, at_ns: i64) -> Evidence {
         let length_ns = at_ns.saturating_sub(self.since_ns).max(0) as f64;
         let (says, of): (_, &[&str]) = match self.of {
             Memory::Container => (
@@ -128,7 +130,7 @@ impl Shortage {
                 ("free memory at its low watermark before", &[counter::MEMINFO_BYTES, "memory_low_watermark_bytes"])
             }
         };
-        let evidence = case.evidence(says, (length_ns, None), "ns", "counters").of(of);
+        let evidence = comparison.evidence(says, (length_ns, None), "ns", "counters").of(of);
         Evidence { from_ns: self.since_ns, to_ns: at_ns, ..evidence }
     }
 }

@@ -4,21 +4,21 @@ use std::collections::{BTreeMap, HashMap};
 
 use fathom_evidence::kinds::{event, frame};
 use fathom_evidence::{Recording, StackId};
-use fathom_timeline::{Cell, Layer};
+use fathom_timeline::{Layer, ThreadState};
 
-use crate::case::{Case, Side};
 use crate::cause::Claim;
+use crate::comparison::{Comparison, Period};
 
 /// Whether CPU was sampled with the frames of the JVM and of libraries, as JFR's own samples are not.
-pub fn has_native_frames(case: &Case<'_>) -> bool {
-    let recording = case.recording();
+pub fn has_native_frames(comparison: &Comparison<'_>) -> bool {
+    let recording = comparison.recording();
     let is_below_java = |stack: StackId| {
         recording
             .stacks
             .leaf_to_root(stack)
             .any(|f| matches!(recording.text(f.kind), frame::VM | frame::NATIVE | frame::KERNEL))
     };
-    case.view().samples(event::CPU).take(10_000).any(|sample| is_below_java(sample.stack_id))
+    comparison.sources().samples(event::CPU).take(10_000).any(|sample| is_below_java(sample.stack_id))
 }
 
 /// Which part of the application's CPU is below a function.
@@ -33,18 +33,18 @@ pub struct Below {
 }
 
 /// Measures what is below a function whose name begins with one of `names`.
-pub fn below(case: &Case<'_>, names: &[&str]) -> Below {
-    let slow = Seen::of(case, &case.slow, names);
-    let quiet = case.quiet.as_ref().map(|quiet| Seen::of(case, quiet, names));
+pub fn below(comparison: &Comparison<'_>, names: &[&str]) -> Below {
+    let slow = Seen::of(comparison, &comparison.slow, names);
+    let baseline = comparison.baseline.as_ref().map(|baseline| Seen::of(comparison, baseline, names));
     let claims = slow.by_layer.keys().filter_map(|layer| {
-        let excess = case.excess().of(Cell::Running(*layer))?;
+        let excess = comparison.excess().of(ThreadState::Running(*layer))?;
         let part = |seen: &Seen| seen.by_layer.get(layer).map_or(0.0, |(below, all)| below / all.max(1.0));
-        let quiet_part = quiet.as_ref().map_or(0.0, part);
+        let quiet_part = baseline.as_ref().map_or(0.0, part);
         let at_most_ns = part(&slow) * excess.slow_ns - quiet_part * excess.baseline_ns;
-        (at_most_ns > 0.0).then(|| Claim::part(Cell::Running(*layer), at_most_ns))
+        (at_most_ns > 0.0).then(|| Claim::part(ThreadState::Running(*layer), at_most_ns))
     });
     Below {
-        share: (slow.share(), quiet.as_ref().map(Seen::share)),
+        share: (slow.share(), baseline.as_ref().map(Seen::share)),
         stack: most_seen(&slow.stacks),
         claims: claims.collect(),
     }
@@ -60,11 +60,11 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(case: &Case<'_>, side: &Side<'_>, names: &[&str]) -> Seen {
-        let recording = side.view.recording;
+    fn of(comparison: &Comparison<'_>, side: &Period<'_>, names: &[&str]) -> Seen {
+        let recording = side.sources.recording;
         let mut kinds: HashMap<StackId, (Layer, bool)> = HashMap::new();
         let mut seen = Seen::default();
-        for sample in side.samples(event::CPU).filter(|sample| case.view().is_application(sample.tid)) {
+        for sample in side.samples(event::CPU).filter(|sample| comparison.sources().is_application(sample.tid)) {
             let (layer, is_below) = *kinds.entry(sample.stack_id).or_insert_with(|| {
                 (Layer::of_stack(recording, sample.stack_id), is_below(recording, sample.stack_id, names))
             });

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_evidence::StackId;
-use fathom_timeline::{Cell, Intervals, Wait, telling_frame};
+use fathom_timeline::{Intervals, ThreadState, Wait, telling_frame};
 
-use crate::case::Case;
+use crate::comparison::Comparison;
 use crate::say;
 
 /// Waits for one thing.
@@ -40,10 +40,14 @@ impl Waits {
 
 /// Waits of one kind that touch some time, by the frame that tells what was waited for. A wait that a stop cuts into two
 /// segments is one wait.
-pub fn by_frame(case: &Case<'_>, time: &Intervals, wait: Wait) -> BTreeMap<String, Waits> {
-    let recording = case.recording();
+pub fn by_frame(comparison: &Comparison<'_>, time: &Intervals, wait: Wait) -> BTreeMap<String, Waits> {
+    let recording = comparison.recording();
     let within = |from_ns: i64, to_ns: i64| time.touches(from_ns, to_ns);
-    let waits = case.analysis.account.waits(case.view()).filter(|(_, segment)| segment.state == Cell::Blocked(wait));
+    let waits = comparison
+        .analysis
+        .account
+        .waits(comparison.sources())
+        .filter(|(_, segment)| segment.state == ThreadState::Blocked(wait));
     let rows: BTreeSet<u32> =
         waits.filter(|(_, s)| within(s.from_ns, s.to_ns)).filter_map(|(_, segment)| segment.row).collect();
     let mut found: BTreeMap<String, Waits> = BTreeMap::new();
@@ -60,13 +64,15 @@ pub fn by_frame(case: &Case<'_>, time: &Intervals, wait: Wait) -> BTreeMap<Strin
 }
 
 /// Those of the slow time that took longest in all, with the frame that tells what was waited for.
-pub fn most(case: &Case<'_>, wait: Wait) -> Option<(String, Waits)> {
-    by_frame(case, &case.slow.time, wait).into_iter().max_by_key(|(frame, waits)| (waits.total_ns, frame.clone()))
+pub fn most(comparison: &Comparison<'_>, wait: Wait) -> Option<(String, Waits)> {
+    by_frame(comparison, &comparison.slow.time, wait)
+        .into_iter()
+        .max_by_key(|(frame, waits)| (waits.total_ns, frame.clone()))
 }
 
-/// The mean length of such waits in the quiet time, in ns: 0 where all were too short to be recorded, none where there is no
-/// quiet time in this recording.
-pub fn mean_before_ns(case: &Case<'_>, wait: Wait, frame: &str) -> Option<f64> {
-    let quiet = case.quiet_here()?;
-    Some(by_frame(case, &quiet.time, wait).get(frame).map_or(0.0, Waits::mean_ns))
+/// The mean length of such waits in the baseline, in ns: 0 where all were too short to be recorded, none where there is no
+/// baseline in this recording.
+pub fn mean_before_ns(comparison: &Comparison<'_>, wait: Wait, frame: &str) -> Option<f64> {
+    let baseline = comparison.baseline_here()?;
+    Some(by_frame(comparison, &baseline.time, wait).get(frame).map_or(0.0, Waits::mean_ns))
 }

@@ -4,7 +4,7 @@
 //! they fill what the partition leaves unknown. The rest is unknown and stays so.
 
 use fathom_evidence::kinds::{counter, frame, role, span};
-use fathom_timeline::{Analysis, Cell, Segment, Series, Stop, View, Wait};
+use fathom_timeline::{Analysis, Segment, Series, Sources, Stop, ThreadState, Wait};
 use rustc_hash::FxHashMap;
 
 use super::spans::extent;
@@ -94,7 +94,7 @@ pub(crate) struct Cover {
 
 impl Cover {
     pub(crate) fn new(analysis: &Analysis<'_>, axis: &Axis, threads: &Threads) -> Cover {
-        let view = &analysis.view;
+        let view = &analysis.sources;
         let mut of_threads: Vec<OfThread> = (0..threads.len()).map(|_| OfThread::default()).collect();
         add_counters(view, axis, threads, &mut of_threads);
         add_partition(analysis, axis, threads, &mut of_threads);
@@ -118,7 +118,7 @@ impl Cover {
 }
 
 /// CPU time and waiting for CPUs as they were counted.
-fn add_counters(view: &View<'_>, axis: &Axis, threads: &Threads, of_threads: &mut [OfThread]) {
+fn add_counters(view: &Sources<'_>, axis: &Axis, threads: &Threads, of_threads: &mut [OfThread]) {
     let relative = |series: Series| Series(series.0.into_iter().map(|(time, value)| (axis.at(time), value)).collect());
     let mut each = |name: &str, put: &dyn Fn(&mut OfThread, Series)| {
         for ((_, tid), series) in view.counters(name) {
@@ -135,7 +135,7 @@ fn add_counters(view: &View<'_>, axis: &Axis, threads: &Threads, of_threads: &mu
 }
 
 /// CPU time of threads as the JVM tells it: shares of all CPUs, for user and system time apart.
-fn add_shares(view: &View<'_>, axis: &Axis, threads: &Threads, of_threads: &mut [OfThread]) {
+fn add_shares(view: &Sources<'_>, axis: &Axis, threads: &Threads, of_threads: &mut [OfThread]) {
     let Some(cpus) = view.cpus() else { return };
     let mut by_thread: FxHashMap<i64, Vec<(i64, i64, f64)>> = FxHashMap::default();
     for ((_, tid), series) in view.counters(counter::CPU_THREAD_RATIO) {
@@ -157,10 +157,10 @@ fn add_shares(view: &View<'_>, axis: &Axis, threads: &Threads, of_threads: &mut 
 
 /// What the partition tells of each thread.
 fn add_partition(analysis: &Analysis<'_>, axis: &Axis, threads: &Threads, of_threads: &mut [OfThread]) {
-    let (view, partition) = (&analysis.view, &analysis.account.partition);
-    for (tid, told) in partition.told() {
+    let (view, partition) = (&analysis.sources, &analysis.account.partition);
+    for (tid, recorded) in partition.recorded() {
         let Some(of) = of_threads.get_mut(threads.number(tid) as usize) else { continue };
-        for segment in told {
+        for segment in recorded {
             extend(&mut of.segments, (axis.at(segment.from_ns), axis.at(segment.to_ns), of_segment(view, segment)));
         }
     }
@@ -173,7 +173,7 @@ fn add_partition(analysis: &Analysis<'_>, axis: &Axis, threads: &Threads, of_thr
 }
 
 /// Where CPU time was counted it says better how long a compiler ran.
-fn add_compilations(view: &View<'_>, axis: &Axis, threads: &Threads, of_threads: &mut [OfThread]) {
+fn add_compilations(view: &Sources<'_>, axis: &Axis, threads: &Threads, of_threads: &mut [OfThread]) {
     let compilers = ROLES.iter().position(|known| *known == role::COMPILER);
     for compilation in view.spans(span::COMPILATION) {
         let number = threads.number(compilation.tid);
@@ -189,17 +189,17 @@ fn add_compilations(view: &View<'_>, axis: &Axis, threads: &Threads, of_threads:
 }
 
 /// The state of a segment of the partition.
-fn of_segment(view: &View<'_>, segment: &Segment) -> State {
+fn of_segment(view: &Sources<'_>, segment: &Segment) -> State {
     match segment.state {
-        Cell::Blocked(wait) => of_wait(wait),
-        Cell::Runnable => State::Runnable,
-        Cell::Unknown if is_uninterruptible(view, segment) => State::Kernel,
+        ThreadState::Blocked(wait) => of_wait(wait),
+        ThreadState::Runnable => State::Runnable,
+        ThreadState::Unknown if is_uninterruptible(view, segment) => State::Kernel,
         _ => State::Idle,
     }
 }
 
 /// Whether it was in a wait of the kernel that no signal ends.
-fn is_uninterruptible(view: &View<'_>, segment: &Segment) -> bool {
+fn is_uninterruptible(view: &Sources<'_>, segment: &Segment) -> bool {
     let name = segment.row.map(|row| view.recording.text(view.recording.spans.name[row as usize]));
     name == Some("uninterruptible")
 }

@@ -5,7 +5,7 @@
 
 use fathom_evidence::kinds::{counter, only_grows};
 use fathom_evidence::{Recording, StrId};
-use fathom_timeline::{Analysis, BUCKET_NS, Cell, Layer, Series};
+use fathom_timeline::{Analysis, BUCKET_NS, Layer, Series, ThreadState};
 use rustc_hash::FxHashMap;
 
 use super::threads::{ROLES, Threads};
@@ -67,10 +67,10 @@ pub(crate) struct Lane {
 
 /// All lanes of a recording, in the order of the page.
 pub(crate) fn lanes(analysis: &Analysis<'_>, axis: &Axis, threads: &Threads) -> Vec<Lane> {
-    let recording = analysis.view.recording;
-    let mut lanes = pain(analysis, axis);
+    let recording = analysis.sources.recording;
+    let mut lanes = slow_signals(analysis, axis);
     lanes.extend(account(analysis, axis));
-    let counters = analysis.view.counter_rows();
+    let counters = analysis.sources.counter_rows();
     let mut of_counters: Vec<Lane> =
         counters.filter_map(|(word, rows)| of_counter(recording, axis, threads, word, rows)).collect();
     of_counters.sort_by_key(|lane| (words::group_rank(lane.group), words::counter_rank(&lane.id)));
@@ -79,9 +79,9 @@ pub(crate) fn lanes(analysis: &Analysis<'_>, axis: &Axis, threads: &Threads) -> 
 }
 
 /// The signals that told slow seconds.
-fn pain(analysis: &Analysis<'_>, axis: &Axis) -> Vec<Lane> {
-    let told = analysis.pain.told.iter().map(|told| Lane {
-        id: format!("pain.{}", told.kind.name()),
+fn slow_signals(analysis: &Analysis<'_>, axis: &Axis) -> Vec<Lane> {
+    let told = analysis.slowdown.detected.iter().map(|told| Lane {
+        id: format!("slowdown.{}", told.kind.name()),
         group: words::PAIN,
         title: words::title(told.kind.name()),
         says: "The signal that tells slow seconds.".to_owned(),
@@ -106,31 +106,31 @@ fn per_second(analysis: &Analysis<'_>, axis: &Axis, values: &[f64]) -> Points {
 }
 
 /// The colour of a kind of thread time.
-fn color(cell: Cell) -> &'static str {
+fn color(cell: ThreadState) -> &'static str {
     match cell {
-        Cell::Stopped(_) => "stopped",
-        Cell::Blocked(_) => "blocked",
-        Cell::Runnable => "runnable",
-        Cell::Idle | Cell::Unknown => "idle",
-        Cell::Stolen => "stolen",
-        Cell::Running(Layer::Interpreted) => "interpreted",
-        Cell::Running(Layer::Java) => "java",
-        Cell::Running(Layer::Native) => "native",
-        Cell::Running(Layer::Vm) | Cell::Vm => "vm",
-        Cell::Running(Layer::Kernel) => "kernel",
-        Cell::Compiler => "compiler",
-        Cell::Collector(_) => "gc",
+        ThreadState::Stopped(_) => "stopped",
+        ThreadState::Blocked(_) => "blocked",
+        ThreadState::Runnable => "runnable",
+        ThreadState::Idle | ThreadState::Unknown => "idle",
+        ThreadState::Stolen => "stolen",
+        ThreadState::Running(Layer::Interpreted) => "interpreted",
+        ThreadState::Running(Layer::Java) => "java",
+        ThreadState::Running(Layer::Native) => "native",
+        ThreadState::Running(Layer::Vm) | ThreadState::Vm => "vm",
+        ThreadState::Running(Layer::Kernel) => "kernel",
+        ThreadState::Compiler => "compiler",
+        ThreadState::Collector(_) => "gc",
     }
 }
 
 /// Thread time by state, as the number of threads on average.
 fn account(analysis: &Analysis<'_>, axis: &Axis) -> Option<Lane> {
-    let cells = analysis.account.cells.iter().filter(|(_, row)| row.iter().any(|ns| *ns > 0.0));
-    let instances: Vec<Instance> = cells
-        .map(|(cell, row)| {
+    let states = analysis.account.states.iter().filter(|(_, row)| row.iter().any(|ns| *ns > 0.0));
+    let instances: Vec<Instance> = states
+        .map(|(state, row)| {
             let threads: Vec<f64> = row.iter().map(|ns| ns / BUCKET_NS as f64).collect();
             let points = per_second(analysis, axis, &threads);
-            Instance { name: cell.to_string(), color: Some(color(*cell)), points }
+            Instance { name: state.to_string(), color: Some(color(*state)), points }
         })
         .collect();
     (!instances.is_empty()).then(|| Lane {

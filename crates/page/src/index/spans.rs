@@ -2,7 +2,7 @@
 
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StrId};
-use fathom_timeline::View;
+use fathom_timeline::Sources;
 
 use crate::axis::Axis;
 
@@ -23,7 +23,7 @@ pub(crate) struct Spans {
 }
 
 impl Spans {
-    pub(crate) fn new(view: &View<'_>) -> Spans {
+    pub(crate) fn new(view: &Sources<'_>) -> Spans {
         let recording = view.recording;
         let longest = |rows: &[u32]| rows.iter().map(|row| duration(recording, *row)).max().unwrap_or(0);
         let kind = |(word, rows): (StrId, &[u32])| Kind {

@@ -4,7 +4,7 @@ use std::ops::Index;
 
 use fathom_evidence::kinds::{counter, role};
 use fathom_evidence::{Recording, StrId};
-use fathom_timeline::View;
+use fathom_timeline::Sources;
 use rustc_hash::FxHashMap;
 
 /// Roles in the order of the page.
@@ -36,7 +36,7 @@ pub(crate) struct Threads {
 
 impl Threads {
     /// Those that the recording names, and those that only rows know.
-    pub(crate) fn new(recording: &Recording, view: Option<&View<'_>>) -> Threads {
+    pub(crate) fn new(recording: &Recording, view: Option<&Sources<'_>>) -> Threads {
         let mut found: FxHashMap<i64, Thread> = FxHashMap::default();
         for (tid, thread) in recording.threads.iter().filter(|(tid, _)| *tid != 0) {
             let known = ROLES.iter().position(|role| *role == recording.text(thread.role));
@@ -121,7 +121,7 @@ fn count_samples(recording: &Recording, found: &mut FxHashMap<i64, Thread>) {
 }
 
 /// CPU time as the kernel counts it, or as the JVM does.
-fn count_cpu(view: &View<'_>, found: &mut FxHashMap<i64, Thread>) {
+fn count_cpu(view: &Sources<'_>, found: &mut FxHashMap<i64, Thread>) {
     let mut add = |tid: i64, ns: f64| {
         if let Some(thread) = found.get_mut(&tid) {
             thread.cpu_ns += ns.max(0.0);

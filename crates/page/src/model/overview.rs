@@ -112,7 +112,7 @@ struct Lane<'a> {
     instances: Vec<&'a str>,
     kinds: Vec<&'a str>,
     words: Vec<&'a str>,
-    pain: bool,
+    slowdown: bool,
     /// Whether the instances are parts of a whole, each with its colour.
     stacked: bool,
     colors: Vec<&'static str>,
@@ -237,7 +237,7 @@ fn lanes(page: &Loaded) -> Vec<Lane<'_>> {
         instances: lane.instances.iter().map(|instance| instance.name.as_str()).collect(),
         kinds: Vec::new(),
         words: lane.words.iter().map(String::as_str).collect(),
-        pain: lane.threshold.is_some(),
+        slowdown: lane.threshold.is_some(),
         stacked: lane.instances.iter().any(|instance| instance.color.is_some()),
         colors: lane.instances.iter().filter_map(|instance| instance.color).collect(),
         shown: lane.words.is_empty() || SHOWN_COUNTERS.contains(&lane.id.as_str()),
@@ -255,14 +255,14 @@ fn lanes(page: &Loaded) -> Vec<Lane<'_>> {
         instances: Vec::new(),
         kinds: vec![kind],
         words: vec![kind],
-        pain: false,
+        slowdown: false,
         stacked: false,
         colors: Vec::new(),
         shown: SHOWN_SPANS.contains(&kind),
         threshold: None,
     });
     let mut lanes: Vec<Lane<'_>> = spans.chain(numbers).collect();
-    lanes.sort_by_key(|lane| (words::group_rank(lane.group), !lane.pain));
+    lanes.sort_by_key(|lane| (words::group_rank(lane.group), !lane.slowdown));
     lanes
 }
 

@@ -128,7 +128,7 @@ fn tables_and_bars_have_every_span_of_their_source() {
         let origin: i64 = overview["origin_ns"].as_str().unwrap().parse().unwrap();
         let extent = &overview["extent"];
         let (from, to) = (extent["from"].as_i64().unwrap(), extent["to"].as_i64().unwrap() + 1);
-        let view = fathom_timeline::View::new(&recording);
+        let view = fathom_timeline::Sources::new(&recording);
         for lane in overview["lanes"].as_array().unwrap().iter().filter(|lane| lane["kind"] == "spans") {
             let kind = lane["id"].as_str().unwrap();
             let what = format!("{name} {kind}");

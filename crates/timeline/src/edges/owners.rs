@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use fathom_evidence::StrId;
 use fathom_evidence::detail::{Wait as Detail, from_text};
 
-use crate::cells::Wait;
-use crate::view::View;
+use crate::sources::Sources;
+use crate::states::Wait;
 use crate::wakers::Wakers;
 
 /// Identity of something that is waited for.
@@ -26,27 +26,27 @@ pub(super) struct Owners<'a> {
 }
 
 impl<'a> Owners<'a> {
-    pub(super) fn new(view: &'a View<'_>) -> Owners<'a> {
+    pub(super) fn new(sources: &'a Sources<'_>) -> Owners<'a> {
         let mut by_name: HashMap<&str, Option<i64>> = HashMap::new();
-        for (tid, thread) in view.recording.threads.iter() {
-            let name = view.recording.text(thread.name);
+        for (tid, thread) in sources.recording.threads.iter() {
+            let name = sources.recording.text(thread.name);
             by_name.entry(name).and_modify(|tid| *tid = None).or_insert(Some(tid));
         }
-        Owners { wakers: Wakers::of(view.recording), by_name }
+        Owners { wakers: Wakers::of(sources.recording), by_name }
     }
 
-    pub(super) fn key(&self, view: &View<'_>, wait: Wait, row: u32, tid: i64) -> Key {
-        let span = view.recording.spans.row(row as usize);
-        let detail: Detail = from_text(view.recording.text(span.detail));
+    pub(super) fn key(&self, sources: &Sources<'_>, wait: Wait, row: u32, tid: i64) -> Key {
+        let span = sources.recording.spans.row(row as usize);
+        let detail: Detail = from_text(sources.recording.text(span.detail));
         let own = if matches!(wait, Wait::Lock | Wait::Permit) { (0, 0) } else { (tid, row) };
         Key { name: span.name, address: detail.address.unwrap_or_default(), own }
     }
 
     /// The thread that let the wait in a row end, and was not the waiting one.
-    pub(super) fn of(&self, view: &View<'_>, row: u32) -> Option<i64> {
-        let wait = view.recording.spans.row(row as usize);
+    pub(super) fn of(&self, sources: &Sources<'_>, row: u32) -> Option<i64> {
+        let wait = sources.recording.spans.row(row as usize);
         let named = || {
-            let detail: Detail = from_text(view.recording.text(wait.detail));
+            let detail: Detail = from_text(sources.recording.text(wait.detail));
             *self.by_name.get(detail.previous_owner.as_deref()?)?
         };
         self.wakers.of_wait(&wait).or_else(named).filter(|owner| *owner != wait.tid)

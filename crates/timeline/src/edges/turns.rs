@@ -97,10 +97,10 @@ fn sums(waits: &[Segment]) -> Vec<(i64, f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cells::{Cell, Wait};
+    use crate::states::{ThreadState, Wait};
 
     fn wait(from_ns: i64, to_ns: i64, row: u32) -> Segment {
-        Segment { from_ns, to_ns, state: Cell::Blocked(Wait::Lock), row: Some(row) }
+        Segment { from_ns, to_ns, state: ThreadState::Blocked(Wait::Lock), row: Some(row) }
     }
 
     #[test]

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::cells::Cell;
 use crate::intervals::Intervals;
+use crate::states::ThreadState;
 
 use super::Segment;
 
-/// Of two that are told of the same instant the smaller is it.
+/// Of two candidates for the same instant the smaller wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Precedence {
     /// What the kernel interrupted the thread with: a page, or that it had no CPU.
@@ -20,24 +20,24 @@ pub(crate) enum Precedence {
     OffCpu,
 }
 
-/// Something that is told of a thread.
+/// A state that some row says a thread was in.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Told {
+pub(crate) struct Candidate {
     pub(crate) precedence: Precedence,
     pub(crate) segment: Segment,
 }
 
-impl Told {
+impl Candidate {
     /// What the span in a row tells.
-    pub(crate) fn new(precedence: Precedence, state: Cell, from_ns: i64, to_ns: i64, row: u32) -> Told {
-        Told { precedence, segment: Segment { from_ns, to_ns, state, row: Some(row) } }
+    pub(crate) fn new(precedence: Precedence, state: ThreadState, from_ns: i64, to_ns: i64, row: u32) -> Candidate {
+        Candidate { precedence, segment: Segment { from_ns, to_ns, state, row: Some(row) } }
     }
 }
 
-/// Cuts what is told so that nothing overlaps, nor lies in `taken`.
-pub(crate) fn disjoint(told: Vec<Told>, taken: &Intervals) -> Vec<Segment> {
-    let mut segments = Vec::with_capacity(told.len());
-    sweep(&told, |from_ns, to_ns, winner| {
+/// Cuts candidates so that nothing overlaps, nor lies in `taken`.
+pub(crate) fn disjoint(candidates: Vec<Candidate>, taken: &Intervals) -> Vec<Segment> {
+    let mut segments = Vec::with_capacity(candidates.len());
+    sweep(&candidates, |from_ns, to_ns, winner| {
         for (from_ns, to_ns) in taken.gaps(from_ns, to_ns) {
             extend(&mut segments, Segment { from_ns, to_ns, ..winner });
         }
@@ -46,20 +46,21 @@ pub(crate) fn disjoint(told: Vec<Told>, taken: &Intervals) -> Vec<Segment> {
 }
 
 /// Goes through all beginnings and ends and gives each stretch between two with the one that counts.
-fn sweep(told: &[Told], mut emit: impl FnMut(i64, i64, Segment)) {
-    let mut edges: Vec<(i64, bool, usize)> = Vec::with_capacity(told.len() * 2);
-    for (index, one) in told.iter().enumerate().filter(|(_, one)| one.segment.from_ns < one.segment.to_ns) {
+fn sweep(candidates: &[Candidate], mut emit: impl FnMut(i64, i64, Segment)) {
+    let mut edges: Vec<(i64, bool, usize)> = Vec::with_capacity(candidates.len() * 2);
+    for (index, one) in candidates.iter().enumerate().filter(|(_, one)| one.segment.from_ns < one.segment.to_ns) {
         edges.push((one.segment.from_ns, true, index));
         edges.push((one.segment.to_ns, false, index));
     }
     edges.sort_unstable();
     // Of two of the same precedence the one that began last: it happens within the other.
-    let key = |index: usize| (told[index].precedence, std::cmp::Reverse(told[index].segment.from_ns), index);
+    let key =
+        |index: usize| (candidates[index].precedence, std::cmp::Reverse(candidates[index].segment.from_ns), index);
     let mut open: BTreeSet<(Precedence, std::cmp::Reverse<i64>, usize)> = BTreeSet::new();
     let mut since = i64::MIN;
     for (time, begins, index) in edges {
         if let Some((_, _, winner)) = open.first().filter(|_| since < time) {
-            emit(since, time, told[*winner].segment);
+            emit(since, time, candidates[*winner].segment);
         }
         since = time;
         if begins {
@@ -83,30 +84,30 @@ fn extend(segments: &mut Vec<Segment>, new: Segment) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cells::Wait;
+    use crate::states::Wait;
 
-    const FAULT: Cell = Cell::Blocked(Wait::PageFault);
-    const LOCK: Cell = Cell::Blocked(Wait::Lock);
+    const FAULT: ThreadState = ThreadState::Blocked(Wait::PageFault);
+    const LOCK: ThreadState = ThreadState::Blocked(Wait::Lock);
 
     #[test]
     fn one_thing_is_it_at_a_time() {
         use Precedence::{Interruption, Unnamed, Wait};
         let none = Intervals::default();
         let stop = Intervals::union(vec![(2, 4)]);
-        for (told, taken, expected) in [
+        for (candidates, taken, expected) in [
             (vec![], &none, vec![]),
             (
-                vec![(Unnamed, Cell::Idle, 0, 10), (Interruption, FAULT, 3, 5)],
+                vec![(Unnamed, ThreadState::Idle, 0, 10), (Interruption, FAULT, 3, 5)],
                 &none,
-                vec![(0, 3, Cell::Idle), (3, 5, FAULT), (5, 10, Cell::Idle)],
+                vec![(0, 3, ThreadState::Idle), (3, 5, FAULT), (5, 10, ThreadState::Idle)],
             ),
             (vec![(Wait, LOCK, 0, 9)], &stop, vec![(0, 2, LOCK), (4, 9, LOCK)]),
             (vec![(Wait, LOCK, 9, 9)], &none, vec![]),
             (vec![(Wait, LOCK, i64::MIN, i64::MAX)], &none, vec![(i64::MIN, i64::MAX, LOCK)]),
         ] {
-            let told: Vec<Told> =
-                told.iter().map(|(p, state, from, to)| Told::new(*p, *state, *from, *to, 1)).collect();
-            let found: Vec<_> = disjoint(told, taken).iter().map(|s| (s.from_ns, s.to_ns, s.state)).collect();
+            let candidates: Vec<Candidate> =
+                candidates.iter().map(|(p, state, from, to)| Candidate::new(*p, *state, *from, *to, 1)).collect();
+            let found: Vec<_> = disjoint(candidates, taken).iter().map(|s| (s.from_ns, s.to_ns, s.state)).collect();
             assert_eq!(found, expected);
         }
     }

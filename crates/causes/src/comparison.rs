@@ -1,4 +1,4 @@
-//! What a cause gets to see: the slow time and the quiet time of a recording, side by side.
+//! What a cause gets to see: the slow time and the baseline of a recording, side by side.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,8 @@ use fathom_evidence::kinds::{role, span, subject};
 use fathom_evidence::tables::{Sample, Span};
 use fathom_evidence::{Recording, StackId, StrId};
 use fathom_timeline::{
-    Analysis, BUCKET_NS, Cell, Excess, Intervals, Pain, Piece as Waiting, Segment, Series, SignalKind, StopSpan, View,
+    Analysis, BUCKET_NS, Excess, Intervals, Piece as Waiting, Segment, Series, SignalKind, Slowdown, Sources, StopSpan,
+    ThreadState,
 };
 use serde::de::DeserializeOwned;
 
@@ -20,19 +21,19 @@ pub(crate) const SECOND: f64 = 1e9;
 
 /// One side of the comparison: some time of some recording.
 #[derive(Debug)]
-pub struct Side<'a> {
+pub struct Period<'a> {
     /// The recording.
-    pub view: &'a View<'a>,
+    pub sources: &'a Sources<'a>,
     /// The time of it.
     pub time: Intervals,
     /// The other side's time, if it is of the same recording: what lasts into it is not of this one.
     pub except: Intervals,
 }
 
-impl<'a> Side<'a> {
+impl<'a> Period<'a> {
     /// Some time of a recording, whatever else there is.
-    pub fn new(view: &'a View<'a>, time: Intervals) -> Side<'a> {
-        Side { view, time, except: Intervals::default() }
+    pub fn new(sources: &'a Sources<'a>, time: Intervals) -> Period<'a> {
+        Period { sources, time, except: Intervals::default() }
     }
 
     /// Length in seconds.
@@ -43,12 +44,12 @@ impl<'a> Side<'a> {
     /// Spans of a kind that are in this time, at least in part.
     pub fn spans(&self, kind: &str) -> impl Iterator<Item = Span> + '_ {
         let is_elsewhere = |span: &Span| !self.except.is_empty() && self.except.touches(span.time_ns, span.end_ns());
-        self.view.spans_in(kind, &self.time).filter(move |span| !is_elsewhere(span))
+        self.sources.spans_in(kind, &self.time).filter(move |span| !is_elsewhere(span))
     }
 
     /// Samples of an event in this time.
     pub fn samples(&self, event: &str) -> impl Iterator<Item = Sample> + '_ {
-        self.view.samples(event).filter(|sample| self.time.contains(sample.time_ns))
+        self.sources.samples(event).filter(|sample| self.time.contains(sample.time_ns))
     }
 
     /// By how much a growing counter rose in this time.
@@ -64,7 +65,7 @@ impl<'a> Side<'a> {
 
     /// The detail of a span.
     pub fn detail<T: DeserializeOwned + Default>(&self, span: &Span) -> T {
-        from_text(self.view.recording.text(span.detail))
+        from_text(self.sources.recording.text(span.detail))
     }
 
     /// Those of collections of the young generation or beside the application, whyever they came.
@@ -80,50 +81,50 @@ impl<'a> Side<'a> {
 
 /// A slowdown to be explained.
 #[derive(Debug)]
-pub struct Case<'a> {
+pub struct Comparison<'a> {
     /// The account of time.
     pub analysis: &'a Analysis<'a>,
-    /// What of it is slow in this case, and how that was found.
-    pub pain: Pain,
+    /// What of it is slow in this comparison, and how that was found.
+    pub slowdown: Slowdown,
     /// The slow time.
-    pub slow: Side<'a>,
+    pub slow: Period<'a>,
     /// The time it is compared with, if there is any.
-    pub quiet: Option<Side<'a>>,
+    pub baseline: Option<Period<'a>>,
     excess: Excess,
     resolved: OnceCell<Vec<Waiting>>,
     pieces: OnceCell<Vec<Piece>>,
 }
 
-impl<'a> Case<'a> {
+impl<'a> Comparison<'a> {
     /// The case of all slow time of an analysis.
-    pub fn new(analysis: &'a Analysis<'a>) -> Case<'a> {
-        Case::with(analysis, analysis.pain.clone(), analysis.excess.clone())
+    pub fn new(analysis: &'a Analysis<'a>) -> Comparison<'a> {
+        Comparison::with(analysis, analysis.slowdown.clone(), analysis.excess.clone())
     }
 
     /// The case of some of the slow time.
-    pub(crate) fn only(analysis: &'a Analysis<'a>, time: &Intervals) -> Case<'a> {
-        let (pain, excess) = analysis.only(time);
-        Case::with(analysis, pain, excess)
+    pub(crate) fn only(analysis: &'a Analysis<'a>, time: &Intervals) -> Comparison<'a> {
+        let (slowdown, excess) = analysis.only(time);
+        Comparison::with(analysis, slowdown, excess)
     }
 
     /// The case of time that is only suspected to be slow.
-    pub(crate) fn with(analysis: &'a Analysis<'a>, pain: Pain, excess: Excess) -> Case<'a> {
+    pub(crate) fn with(analysis: &'a Analysis<'a>, slowdown: Slowdown, excess: Excess) -> Comparison<'a> {
         // Where nothing was slow the measurements are of everything, to say how well it is.
-        let grid = analysis.view.grid;
+        let grid = analysis.sources.grid;
         let whole = || Intervals::union(vec![(grid.start_ns, grid.end_ns())]);
-        let slow_time = if pain.time.is_empty() { whole() } else { pain.time.clone() };
-        let quiet = analysis.quiet_time(&pain).map(|(view, time)| {
-            let is_same = std::ptr::eq(view, &analysis.view);
-            let except = if is_same { analysis.pain.time.clone() } else { Intervals::default() };
-            Side { view, time, except }
+        let slow_time = if slowdown.time.is_empty() { whole() } else { slowdown.time.clone() };
+        let baseline = analysis.baseline_time(&slowdown).map(|(sources, time)| {
+            let is_same = std::ptr::eq(sources, &analysis.sources);
+            let except = if is_same { analysis.slowdown.time.clone() } else { Intervals::default() };
+            Period { sources, time, except }
         });
-        let slow = Side::new(&analysis.view, slow_time);
-        Case { analysis, pain, slow, quiet, excess, resolved: OnceCell::new(), pieces: OnceCell::new() }
+        let slow = Period::new(&analysis.sources, slow_time);
+        Comparison { analysis, slowdown, slow, baseline, excess, resolved: OnceCell::new(), pieces: OnceCell::new() }
     }
 
     /// Whether anything was slow.
     pub fn is_slow(&self) -> bool {
-        !self.pain.intervals.is_empty()
+        !self.slowdown.intervals.is_empty()
     }
 
     /// The lost time, piece by piece.
@@ -144,34 +145,34 @@ impl<'a> Case<'a> {
 
     /// Waits of one kind by the name of what was waited for: how much there was in the slow time, and by how much that is
     /// more than in the baseline, in ns.
-    pub(crate) fn grown_by_name(&self, cell: Cell) -> BTreeMap<StrId, (f64, f64)> {
+    pub(crate) fn grown_by_name(&self, state: ThreadState) -> BTreeMap<StrId, (f64, f64)> {
         // In order, so that sums over them are the same to the last digit each time.
         let mut sums: BTreeMap<StrId, (f64, f64)> = BTreeMap::new();
-        for (_, segment, name) in self.slow_waits().filter(|(_, segment, _)| segment.state == cell) {
+        for (_, segment, name) in self.slow_waits().filter(|(_, segment, _)| segment.state == state) {
             sums.entry(name).or_default().0 += segment.within_ns(&self.slow.time) as f64;
         }
-        if let Some(quiet) = self.quiet_here() {
-            let scale = self.slow.seconds() / quiet.seconds();
-            for (_, segment, name) in waits_in(self.analysis, &quiet.time).filter(|(_, s, _)| s.state == cell) {
-                sums.entry(name).or_default().1 += segment.within_ns(&quiet.time) as f64 * scale;
+        if let Some(baseline) = self.baseline_here() {
+            let scale = self.slow.seconds() / baseline.seconds();
+            for (_, segment, name) in waits_in(self.analysis, &baseline.time).filter(|(_, s, _)| s.state == state) {
+                sums.entry(name).or_default().1 += segment.within_ns(&baseline.time) as f64 * scale;
             }
         }
-        sums.into_iter().map(|(name, (slow, quiet))| (name, (slow, (slow - quiet).max(0.0)))).collect()
+        sums.into_iter().map(|(name, (slow, baseline))| (name, (slow, (slow - baseline).max(0.0)))).collect()
     }
 
-    /// The quiet time, where it is of the same recording: ids of names and stacks mean the same there.
-    pub fn quiet_here(&self) -> Option<&Side<'a>> {
-        self.quiet.as_ref().filter(|quiet| std::ptr::eq(quiet.view, self.slow.view))
+    /// The baseline, where it is of the same recording: ids of names and stacks mean the same there.
+    pub fn baseline_here(&self) -> Option<&Period<'a>> {
+        self.baseline.as_ref().filter(|baseline| std::ptr::eq(baseline.sources, self.slow.sources))
     }
 
     /// The recording in which it was slow.
     pub fn recording(&self) -> &'a Recording {
-        self.analysis.view.recording
+        self.analysis.sources.recording
     }
 
     /// That recording, prepared for questions.
-    pub fn view(&self) -> &'a View<'a> {
-        &self.analysis.view
+    pub fn sources(&self) -> &'a Sources<'a> {
+        &self.analysis.sources
     }
 
     /// What the slow time has more of.
@@ -193,7 +194,7 @@ impl<'a> Case<'a> {
 
     /// Whether collections were recorded, whether or not there were any.
     pub fn has_collections(&self) -> bool {
-        let seen = [span::GC_PAUSE, span::GC].iter().any(|kind| self.view().spans(kind).len() > 0);
+        let seen = [span::GC_PAUSE, span::GC].iter().any(|kind| self.sources().spans(kind).len() > 0);
         seen || self.has_source("gc_log") || self.is_recorded("jdk.GarbageCollection")
     }
 
@@ -212,9 +213,9 @@ impl<'a> Case<'a> {
     }
 
     /// Excess of the kinds of time that `select` chooses, as an average number of threads or cores.
-    pub fn excess_threads(&self, select: impl Fn(Cell) -> bool) -> f64 {
-        let (slow, quiet) = self.excess().sums(select);
-        (slow - quiet) / self.excess().slow_ns.max(1.0)
+    pub fn excess_threads(&self, select: impl Fn(ThreadState) -> bool) -> f64 {
+        let (slow, baseline) = self.excess().sums(select);
+        (slow - baseline) / self.excess().slow_ns.max(1.0)
     }
 
     /// Stops in the slow time, at least in part.
@@ -229,20 +230,20 @@ impl<'a> Case<'a> {
             let values: Vec<f64> = buckets.filter_map(|index| row.get(index).copied()).collect();
             (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
         };
-        let pain = &self.pain;
-        (mean(&mut pain.slow_buckets()).unwrap_or(0.0), mean(&mut pain.baseline_buckets()))
+        let slowdown = &self.slowdown;
+        (mean(&mut slowdown.slow_buckets()).unwrap_or(0.0), mean(&mut slowdown.baseline_buckets()))
     }
 
     /// How long the slowest requests of each slow second (its 99th percentile) were later than usual, summed up; no
     /// second counts for more than itself, so that queues do not count. `None` if requests do not tell the slow time.
     pub fn requests_late_ns(&self) -> Option<f64> {
-        let pain = &self.pain;
+        let slowdown = &self.slowdown;
         let p99_ns = &self.analysis.account.requests.as_ref()?.p99_ns;
         let of = |index: usize| p99_ns.get(index).copied().flatten();
-        let usual_ns = median(pain.baseline_buckets().filter_map(of).collect()).unwrap_or(0.0);
+        let usual_ns = median(slowdown.baseline_buckets().filter_map(of).collect()).unwrap_or(0.0);
         let late = |p99_ns: f64| (p99_ns - usual_ns).clamp(0.0, BUCKET_NS as f64);
-        let is_told = pain.signals.contains(&SignalKind::RequestLatency);
-        is_told.then(|| pain.slow_buckets().filter_map(of).map(late).sum())
+        let is_told = slowdown.signals.contains(&SignalKind::RequestLatency);
+        is_told.then(|| slowdown.slow_buckets().filter_map(of).map(late).sum())
     }
 
     /// Cores that other processes used, on average: in the slow time and in the baseline.
@@ -264,14 +265,14 @@ impl<'a> Case<'a> {
     pub fn process_use(&self) -> Option<(f64, Option<f64>)> {
         let account = &self.analysis.account;
         let (process, cpus) = account.process_cpu_ns.as_ref().zip(account.cpus)?;
-        let (slow, quiet) = self.mean(process);
+        let (slow, baseline) = self.mean(process);
         let part = |ns: f64| ns / BUCKET_NS as f64 / cpus;
-        Some((part(slow), quiet.map(part)))
+        Some((part(slow), baseline.map(part)))
     }
 
     /// Waits of the application's threads for a CPU in the slow time that were long enough to be told one by one.
     pub fn long_waits_for_cpu(&self) -> impl Iterator<Item = Span> + '_ {
-        self.slow.spans(span::RUN_QUEUE_WAIT).filter(|wait| self.view().is_application(wait.tid))
+        self.slow.spans(span::RUN_QUEUE_WAIT).filter(|wait| self.sources().is_application(wait.tid))
     }
 
     /// Set when other processes took the CPUs in the slow time and did not before: the use of all
@@ -280,22 +281,22 @@ impl<'a> Case<'a> {
         const ALL: f64 = 0.95;
         const MUCH: f64 = 0.15;
         let (used, _) = self.machine_use()?;
-        let (slow, quiet) = self.cores_of_others()?;
+        let (slow, baseline) = self.cores_of_others()?;
         let cpus = self.analysis.account.cpus?;
-        (used >= ALL && slow >= quiet.unwrap_or(0.0) + MUCH * cpus).then_some(used)
+        (used >= ALL && slow >= baseline.unwrap_or(0.0) + MUCH * cpus).then_some(used)
     }
 
     /// The part of the application's waiting for CPUs that came with the kinds of running that
     /// `select` chooses, in ns: threads wait because others run, and each kind of running is charged
     /// for the waiting in the proportion in which it grew.
-    pub fn crowding_ns(&self, select: impl Fn(Cell) -> bool) -> f64 {
+    pub fn crowding_ns(&self, select: impl Fn(ThreadState) -> bool) -> f64 {
         self.crowding_of_ns(self.grown_ns(select))
     }
 
     /// The same for so much running that the slow time has more of.
     pub fn crowding_of_ns(&self, running_ns: f64) -> f64 {
-        let Some(waiting) = self.excess().of(Cell::Runnable) else { return 0.0 };
-        let others = self.cores_of_others().map_or(0.0, |(slow, quiet)| (slow - quiet.unwrap_or(0.0)).max(0.0));
+        let Some(waiting) = self.excess().of(ThreadState::Runnable) else { return 0.0 };
+        let others = self.cores_of_others().map_or(0.0, |(slow, baseline)| (slow - baseline.unwrap_or(0.0)).max(0.0));
         let own = self.grown_ns(|_| true);
         let all = own + others * self.excess().slow_ns;
         if all <= 0.0 {
@@ -317,20 +318,25 @@ impl<'a> Case<'a> {
             all_ns += length_ns;
             own_ns += if detail.own? { length_ns } else { 0.0 };
         }
-        let waited_ns = self.excess().of(Cell::Runnable)?.slow_ns;
+        let waited_ns = self.excess().of(ThreadState::Runnable)?.slow_ns;
         (all_ns >= ENOUGH * waited_ns && all_ns > 0.0).then(|| own_ns / all_ns)
     }
 
     /// By how much the kinds of running that `select` chooses grew, in ns.
-    fn grown_ns(&self, select: impl Fn(Cell) -> bool) -> f64 {
-        let is_running = |cell: Cell| matches!(cell, Cell::Running(_) | Cell::Compiler | Cell::Collector(_) | Cell::Vm);
-        let cells = self.excess().cells.iter().filter(|excess| is_running(excess.cell) && select(excess.cell));
-        cells.map(|excess| excess.excess_ns().max(0.0)).sum()
+    fn grown_ns(&self, select: impl Fn(ThreadState) -> bool) -> f64 {
+        let is_running = |state: ThreadState| {
+            matches!(
+                state,
+                ThreadState::Running(_) | ThreadState::Compiler | ThreadState::Collector(_) | ThreadState::Vm
+            )
+        };
+        let states = self.excess().states.iter().filter(|excess| is_running(excess.state) && select(excess.state));
+        states.map(|excess| excess.excess_ns().max(0.0)).sum()
     }
 
-    /// A quantity of each side: slow, and quiet if there is a quiet side.
-    pub fn both(&self, measure: impl Fn(&Side<'_>) -> f64) -> (f64, Option<f64>) {
-        (measure(&self.slow), self.quiet.as_ref().map(measure))
+    /// A quantity of each side: slow, and baseline if there is a baseline.
+    pub fn both(&self, measure: impl Fn(&Period<'_>) -> f64) -> (f64, Option<f64>) {
+        (measure(&self.slow), self.baseline.as_ref().map(measure))
     }
 
     /// First and last instant of the slow time.
@@ -347,12 +353,12 @@ impl<'a> Case<'a> {
     }
 
     /// A kind of time as a measurement: average number of threads or cores.
-    pub fn cell_evidence(&self, says: &str, unit: &str, select: impl Fn(Cell) -> bool) -> Evidence {
-        let (slow, quiet) = self.excess().sums(&select);
-        let cells = self.excess().cells.iter().map(|excess| excess.cell).filter(|cell| select(*cell));
-        let roles: BTreeSet<&str> = cells.flat_map(roles_of).copied().collect();
+    pub fn cell_evidence(&self, says: &str, unit: &str, select: impl Fn(ThreadState) -> bool) -> Evidence {
+        let (slow, baseline) = self.excess().sums(&select);
+        let states = self.excess().states.iter().map(|excess| excess.state).filter(|state| select(*state));
+        let roles: BTreeSet<&str> = states.flat_map(roles_of).copied().collect();
         let length = self.excess().slow_ns.max(1.0);
-        let baseline = self.quiet.as_ref().map(|_| quiet / length);
+        let baseline = self.baseline.as_ref().map(|_| baseline / length);
         self.evidence(says, (slow / length, baseline), unit, "account").of(&Vec::from_iter(roles))
     }
 
@@ -370,7 +376,7 @@ impl<'a> Case<'a> {
 
     /// Whether a thread is one of the JVM's compilers.
     pub fn is_compiler(&self, tid: i64) -> bool {
-        self.view().role(tid) == role::COMPILER
+        self.sources().role(tid) == role::COMPILER
     }
 }
 
@@ -379,19 +385,19 @@ fn waits_in<'v>(
     analysis: &'v Analysis<'_>,
     time: &'v Intervals,
 ) -> impl Iterator<Item = (i64, &'v Segment, StrId)> + 'v {
-    let recording = analysis.view.recording;
+    let recording = analysis.sources.recording;
     let name = |segment: &Segment| segment.row.map_or(StrId(0), |row| recording.spans.name[row as usize]);
-    let waits = analysis.account.waits(&analysis.view);
+    let waits = analysis.account.waits(&analysis.sources);
     let within = waits.filter(|(_, segment)| time.touches(segment.from_ns, segment.to_ns));
     within.map(move |(tid, segment)| (tid, segment, name(segment)))
 }
 
 /// Roles of the threads whose time a kind of time is.
-fn roles_of(cell: Cell) -> &'static [&'static str] {
-    match cell {
-        Cell::Compiler => &[role::COMPILER],
-        Cell::Collector(_) => &[role::GC],
-        Cell::Vm => &[role::VM],
+fn roles_of(state: ThreadState) -> &'static [&'static str] {
+    match state {
+        ThreadState::Compiler => &[role::COMPILER],
+        ThreadState::Collector(_) => &[role::GC],
+        ThreadState::Vm => &[role::VM],
         _ => &[role::HANDLER, role::JAVA],
     }
 }

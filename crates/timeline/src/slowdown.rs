@@ -1,15 +1,15 @@
 //! When the service was slow, and which seconds to compare that with.
 
 use crate::account::Account;
-use crate::cells::{Cell, Layer};
 use crate::grid::{BUCKET_NS, Grid};
 use crate::intervals::{Intervals, SlowInterval};
 use crate::median::median;
 use crate::requests::Requests;
 use crate::signals::{self, Signal, SignalKind, runs};
+use crate::sources::Sources;
 use crate::startup::Startup;
+use crate::states::{Layer, ThreadState};
 use crate::suspicion;
-use crate::view::View;
 
 /// Slow stretches closer than this belong together, in buckets.
 const JOIN_BUCKETS: usize = 3;
@@ -19,7 +19,7 @@ const BASELINE_MIN_BUCKETS: usize = 3;
 
 /// What is known beforehand.
 #[derive(Debug, Default, Clone, Copy)]
-pub struct PainOptions<'a> {
+pub struct SlowdownOptions<'a> {
     /// When it was slow, if a person says so.
     pub slow: Option<(i64, i64)>,
     /// How high each signal is as a rule in a recording in which the service was well.
@@ -28,7 +28,7 @@ pub struct PainOptions<'a> {
 
 /// Slow and baseline time.
 #[derive(Debug, Clone, Default)]
-pub struct Pain {
+pub struct Slowdown {
     /// The slow stretches, in order.
     pub intervals: Vec<SlowInterval>,
     /// Which buckets are slow, at least in part.
@@ -37,17 +37,17 @@ pub struct Pain {
     pub time: Intervals,
     /// Which buckets are the baseline; none when everything was slow.
     pub baseline: Vec<bool>,
-    /// Signals that told slow seconds.
+    /// Signals that detected slow seconds.
     pub signals: Vec<SignalKind>,
     /// Every signal with its highest value after start-up, for "nothing was slow".
     pub highest: Vec<(SignalKind, f64)>,
-    /// The signals that told slow seconds over time, to be looked at.
-    pub told: Vec<ToldSeries>,
+    /// The signals that detected slow seconds over time, to be looked at.
+    pub detected: Vec<TriggeredSignal>,
 }
 
-/// A signal that told slow seconds, over time.
+/// A signal that detected slow seconds, over time.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ToldSeries {
+pub struct TriggeredSignal {
     /// Which one.
     pub kind: SignalKind,
     /// Its value in each bucket; NaN where nobody looked.
@@ -56,7 +56,7 @@ pub struct ToldSeries {
     pub threshold: f64,
 }
 
-impl Pain {
+impl Slowdown {
     /// Indexes of the slow buckets.
     pub fn slow_buckets(&self) -> impl Iterator<Item = usize> + Clone + '_ {
         marked(&self.slow)
@@ -72,14 +72,14 @@ impl Pain {
 
     /// The same slowdown with some of its slow time only: one of its intervals, say.
     #[must_use]
-    pub(crate) fn only(&self, grid: Grid, time: &Intervals) -> Pain {
+    pub(crate) fn only(&self, grid: Grid, time: &Intervals) -> Slowdown {
         let mut slow = vec![false; self.slow.len()];
         for (index, is) in slow.iter_mut().enumerate() {
             *is = self.slow[index] && time.within_ns(grid.start_of(index), grid.start_of(index + 1)) > 0;
         }
         let is_in = |interval: &&SlowInterval| time.touches(interval.from_ns, interval.to_ns);
         let intervals = self.intervals.iter().filter(is_in).cloned().collect();
-        Pain { slow, time: self.time.intersect(time), intervals, ..self.clone() }
+        Slowdown { slow, time: self.time.intersect(time), intervals, ..self.clone() }
     }
 
     /// Indexes of the baseline buckets.
@@ -89,32 +89,36 @@ impl Pain {
 
     /// Whether time of this kind is lost time in this slowdown. Waiting and standing still always
     /// are. Running is work: it counts when the signal says that there was too much of it.
-    pub fn counts(&self, cell: Cell) -> bool {
+    pub fn counts(&self, state: ThreadState) -> bool {
         let is_any_work = self.signals.iter().any(|signal| !signal.is_loss());
         let is_compiling =
             || self.signals.iter().any(|s| matches!(s, SignalKind::Recompiling | SignalKind::Interpreting));
-        let is_suspected = self.signals.contains(&SignalKind::BelowJava) && cell.is_below_java();
-        match cell {
+        let is_suspected = self.signals.contains(&SignalKind::BelowJava) && state.is_below_java();
+        match state {
             _ if is_suspected => true,
-            Cell::Stopped(_) | Cell::Blocked(_) | Cell::Runnable | Cell::Stolen | Cell::Collector(_) => true,
-            Cell::Unknown => true,
-            Cell::Idle => false,
-            Cell::Compiler | Cell::Running(Layer::Interpreted) => is_any_work || is_compiling(),
-            Cell::Running(_) | Cell::Vm => is_any_work,
+            ThreadState::Stopped(_)
+            | ThreadState::Blocked(_)
+            | ThreadState::Runnable
+            | ThreadState::Stolen
+            | ThreadState::Collector(_) => true,
+            ThreadState::Unknown => true,
+            ThreadState::Idle => false,
+            ThreadState::Compiler | ThreadState::Running(Layer::Interpreted) => is_any_work || is_compiling(),
+            ThreadState::Running(_) | ThreadState::Vm => is_any_work,
         }
     }
 }
 
-impl Pain {
+impl Slowdown {
     /// Slow from one time to another, which need not be those of buckets.
-    fn exactly(self, from_ns: i64, to_ns: i64) -> Pain {
+    fn exactly(self, from_ns: i64, to_ns: i64) -> Slowdown {
         let cut = |interval: &SlowInterval| SlowInterval {
             from_ns: interval.from_ns.max(from_ns),
             to_ns: interval.to_ns.min(to_ns),
             ..interval.clone()
         };
         let intervals = self.intervals.iter().map(cut).collect();
-        Pain { time: self.time.clip(from_ns, to_ns), intervals, ..self }
+        Slowdown { time: self.time.clip(from_ns, to_ns), intervals, ..self }
     }
 }
 
@@ -123,13 +127,13 @@ fn marked(buckets: &[bool]) -> impl Iterator<Item = usize> + Clone + '_ {
 }
 
 /// A signal with the buckets that it calls slow.
-struct Told {
+struct Detection {
     signal: Signal,
     slow: Vec<bool>,
     threshold: f64,
 }
 
-impl Told {
+impl Detection {
     /// How many threads are lost in the slow seconds, in all; of what is not counted in threads none.
     fn lost_threads(&self) -> f64 {
         let slow = self.signal.values.iter().zip(&self.slow).filter(|(_, slow)| **slow);
@@ -137,44 +141,48 @@ impl Told {
     }
 }
 
-impl From<Told> for ToldSeries {
-    fn from(told: Told) -> ToldSeries {
-        ToldSeries { kind: told.signal.kind, values: told.signal.values, threshold: told.threshold }
+impl From<Detection> for TriggeredSignal {
+    fn from(detected: Detection) -> TriggeredSignal {
+        TriggeredSignal { kind: detected.signal.kind, values: detected.signal.values, threshold: detected.threshold }
     }
 }
 
 /// Finds the slow and the baseline seconds.
-pub(crate) fn find(view: &View<'_>, account: &Account, options: &PainOptions<'_>) -> Pain {
-    let all: Vec<Signal> = signals::all(view, account);
+pub(crate) fn find(sources: &Sources<'_>, account: &Account, options: &SlowdownOptions<'_>) -> Slowdown {
+    let all: Vec<Signal> = signals::all(sources, account);
     let highest = all.iter().map(|signal| (signal.kind, signal.highest())).collect();
-    let told = all.into_iter().map(|signal| tell_by(signal, account, options)).collect();
-    let found = as_requests_felt(account, beside_larger_ones(account, told, options));
-    let Some((from_ns, to_ns)) = options.slow else { return Pain { highest, ..together(account, found, &[]) } };
+    let detected = all.into_iter().map(|signal| detect_by(signal, account, options)).collect();
+    let found = as_requests_felt(account, beside_larger_ones(account, detected, options));
+    let Some((from_ns, to_ns)) = options.slow else { return Slowdown { highest, ..together(account, found, &[]) } };
     // What is slow by itself is no baseline for what a person asks about; nor is what may be.
-    let suspected = suspicion::signal(view, account).map(|signal| tell(signal, account, None));
-    let others: Vec<Told> = found.into_iter().chain(suspected).collect();
-    let pain = together(account, vec![given(account, (from_ns, to_ns))], &others);
-    Pain { highest, ..pain }.exactly(from_ns, to_ns)
+    let suspected = suspicion::signal(sources, account).map(|signal| detect(signal, account, None));
+    let others: Vec<Detection> = found.into_iter().chain(suspected).collect();
+    let slowdown = together(account, vec![given(account, (from_ns, to_ns))], &others);
+    Slowdown { highest, ..slowdown }.exactly(from_ns, to_ns)
 }
 
-fn tell_by(signal: Signal, account: &Account, options: &PainOptions<'_>) -> Told {
+fn detect_by(signal: Signal, account: &Account, options: &SlowdownOptions<'_>) -> Detection {
     let level = options.levels.iter().find(|(kind, _)| *kind == signal.kind).map(|(_, level)| *level);
-    tell(signal, account, level)
+    detect(signal, account, level)
 }
 
 /// What a signal usually is nobody sees in seconds in which more is lost to something else: of threads that wait for one thing
 /// fewer wait for another. So the larger loss comes first, and what is less is compared with the other seconds, if there are enough.
-fn beside_larger_ones(account: &Account, mut told: Vec<Told>, options: &PainOptions<'_>) -> Vec<Told> {
-    told.sort_by(|a, b| b.lost_threads().total_cmp(&a.lost_threads()));
+fn beside_larger_ones(
+    account: &Account,
+    mut detected: Vec<Detection>,
+    options: &SlowdownOptions<'_>,
+) -> Vec<Detection> {
+    detected.sort_by(|a, b| b.lost_threads().total_cmp(&a.lost_threads()));
     let mut taken = account.idle.clone();
     let is_known = |kind| options.levels.iter().any(|(known, _)| *known == kind);
     let mut beside = Vec::new();
-    for one in told {
+    for one in detected {
         let others = one.signal.in_work(account.startup, &taken).count();
         let is_usual_unseen = one.signal.unit_is_threads() && !one.signal.ideal_is_zero && !is_known(one.signal.kind);
         let one = if is_usual_unseen && one.slow.contains(&true) && others >= BASELINE_MIN_BUCKETS {
             let quiet = one.signal.quiet(account.startup, &taken);
-            tell_above(one.signal, account, quiet)
+            detect_above(one.signal, account, quiet)
         } else {
             one
         };
@@ -187,28 +195,31 @@ fn beside_larger_ones(account: &Account, mut told: Vec<Told>, options: &PainOpti
 /// Where it is known how long requests took, seconds in which they were no later than in others are not slow, whatever was lost
 /// in them: nobody felt it. Where there are hardly any others nobody can tell. What is lost for good (datagrams) is not made
 /// good by requests that are quick.
-fn as_requests_felt(account: &Account, mut told: Vec<Told>) -> Vec<Told> {
-    let Some(requests) = &account.requests else { return told };
-    let late = late_seconds(requests, &told);
-    let is_any_told: Vec<bool> = (0..account.grid.len).map(|index| told.iter().any(|told| told.slow[index])).collect();
+fn as_requests_felt(account: &Account, mut detected: Vec<Detection>) -> Vec<Detection> {
+    let Some(requests) = &account.requests else { return detected };
+    let late = late_seconds(requests, &detected);
+    let is_any_told: Vec<bool> =
+        (0..account.grid.len).map(|index| detected.iter().any(|one| one.slow[index])).collect();
     let is_other = |index: usize| !is_any_told[index] && index >= account.startup.boot_buckets;
     let others: Vec<usize> = (0..account.grid.len).filter(|index| is_other(*index)).collect();
-    let losses = told.iter_mut().filter(|told| told.signal.kind.is_loss());
-    for told in losses.filter(|told| told.signal.kind != SignalKind::LostDatagrams) {
+    let losses = detected.iter_mut().filter(|detected| detected.signal.kind.is_loss());
+    for detected in losses.filter(|detected| detected.signal.kind != SignalKind::LostDatagrams) {
         match &late {
-            Some(late) => told.slow.iter_mut().zip(late).for_each(|(slow, late)| *slow &= late),
-            None if !is_felt(requests, &marked(&told.slow).collect::<Vec<_>>(), &others) => told.slow.fill(false),
+            Some(late) => detected.slow.iter_mut().zip(late).for_each(|(slow, late)| *slow &= late),
+            None if !is_felt(requests, &marked(&detected.slow).collect::<Vec<_>>(), &others) => {
+                detected.slow.fill(false)
+            }
             None => {}
         }
     }
-    told
+    detected
 }
 
 /// The seconds in which some request was late, where the requests themselves tell slow time; and those without any request.
-fn late_seconds(requests: &Requests, told: &[Told]) -> Option<Vec<bool>> {
-    let of_latency = |told: &&Told| told.signal.kind == SignalKind::RequestLatency;
-    let is_told = told.iter().any(|told| !told.signal.kind.is_loss() && told.slow.contains(&true));
-    let threshold = told.iter().find(of_latency).filter(|_| is_told)?.threshold;
+fn late_seconds(requests: &Requests, detected: &[Detection]) -> Option<Vec<bool>> {
+    let of_latency = |detected: &&Detection| detected.signal.kind == SignalKind::RequestLatency;
+    let is_told = detected.iter().any(|detected| !detected.signal.kind.is_loss() && detected.slow.contains(&true));
+    let threshold = detected.iter().find(of_latency).filter(|_| is_told)?.threshold;
     Some(requests.longest_ns.iter().map(|longest| longest.is_none_or(|longest| longest >= threshold)).collect())
 }
 
@@ -227,19 +238,24 @@ fn is_felt(requests: &Requests, slow: &[usize], others: &[usize]) -> bool {
 const FELT: f64 = 1.3;
 
 /// The seconds in which code below Java used more CPU than in others.
-pub(crate) fn suspect(view: &View<'_>, account: &Account, reference: Option<(&View<'_>, &Account)>) -> Pain {
-    let quiet = |(view, account)| Some(suspicion::signal(view, account)?.quiet(Startup::default(), &account.idle));
-    let signal = suspicion::signal(view, account);
-    let told = signal.map(|signal| tell(signal, account, reference.and_then(quiet)));
-    together(account, told.into_iter().collect(), &[])
+pub(crate) fn suspect(
+    sources: &Sources<'_>,
+    account: &Account,
+    reference: Option<(&Sources<'_>, &Account)>,
+) -> Slowdown {
+    let quiet =
+        |(sources, account)| Some(suspicion::signal(sources, account)?.quiet(Startup::default(), &account.idle));
+    let signal = suspicion::signal(sources, account);
+    let detected = signal.map(|signal| detect(signal, account, reference.and_then(quiet)));
+    together(account, detected.into_iter().collect(), &[])
 }
 
 /// What the signals tell taken together. What `others` tell is not slow here, but no baseline either.
-fn together(account: &Account, told: Vec<Told>, others: &[Told]) -> Pain {
-    let told: Vec<Told> = told.into_iter().filter(|told| told.slow.contains(&true)).collect();
+fn together(account: &Account, detected: Vec<Detection>, others: &[Detection]) -> Slowdown {
+    let detected: Vec<Detection> = detected.into_iter().filter(|detected| detected.slow.contains(&true)).collect();
     let mut slow = vec![false; account.grid.len];
-    for told in &told {
-        slow.iter_mut().zip(&told.slow).for_each(|(slow, is)| *slow |= is);
+    for detected in &detected {
+        slow.iter_mut().zip(&detected.slow).for_each(|(slow, is)| *slow |= is);
     }
     let mut touched = slow.clone();
     join(&mut slow);
@@ -250,32 +266,32 @@ fn together(account: &Account, told: Vec<Told>, others: &[Told]) -> Pain {
     }
     let baseline = baseline(account, &touched, &around);
     let time = account.grid.marked(&slow);
-    Pain {
-        intervals: intervals(account, &slow, &told),
+    Slowdown {
+        intervals: intervals(account, &slow, &detected),
         slow,
         time,
         baseline,
-        signals: told.iter().map(|t| t.signal.kind).collect(),
+        signals: detected.iter().map(|t| t.signal.kind).collect(),
         highest: Vec::new(),
-        told: told.into_iter().map(ToldSeries::from).collect(),
+        detected: detected.into_iter().map(TriggeredSignal::from).collect(),
     }
 }
 
-fn tell(signal: Signal, account: &Account, known_quiet: Option<f64>) -> Told {
-    let quiet = known_quiet.unwrap_or_else(|| signal.quiet(account.startup, &account.idle));
-    tell_above(signal, account, quiet)
+fn detect(signal: Signal, account: &Account, known_baseline: Option<f64>) -> Detection {
+    let quiet = known_baseline.unwrap_or_else(|| signal.quiet(account.startup, &account.idle));
+    detect_above(signal, account, quiet)
 }
 
-fn tell_above(signal: Signal, account: &Account, quiet: f64) -> Told {
+fn detect_above(signal: Signal, account: &Account, quiet: f64) -> Detection {
     let warm_up_buckets = account.startup.warm_up_buckets;
     let threshold = signal.threshold(quiet).max(signal.spread_above(quiet, warm_up_buckets));
     let slow = signal.slow(threshold, quiet.min(threshold), warm_up_buckets);
-    Told { signal, slow, threshold }
+    Detection { signal, slow, threshold }
 }
 
 /// How high each signal is as a rule in a recording of the service when it was well: the middle of its values. Use of the
 /// CPUs and what the JVM does at its start say nothing about another recording.
-pub(crate) fn levels(view: &View<'_>, account: &Account) -> Vec<(SignalKind, f64)> {
+pub(crate) fn levels(sources: &Sources<'_>, account: &Account) -> Vec<(SignalKind, f64)> {
     let is_comparable = |signal: &Signal| {
         matches!(
             signal.kind,
@@ -284,15 +300,15 @@ pub(crate) fn levels(view: &View<'_>, account: &Account) -> Vec<(SignalKind, f64
     };
     let level =
         |signal: Signal| Some((signal.kind, median(signal.values.into_iter().filter(|v| v.is_finite()).collect())?));
-    signals::all(view, account).into_iter().filter(is_comparable).filter_map(level).collect()
+    signals::all(sources, account).into_iter().filter(is_comparable).filter_map(level).collect()
 }
 
-fn given(account: &Account, (from_ns, to_ns): (i64, i64)) -> Told {
+fn given(account: &Account, (from_ns, to_ns): (i64, i64)) -> Detection {
     let grid = account.grid;
     let inside = |index: usize| grid.start_of(index + 1) > from_ns && grid.start_of(index) < to_ns;
     let slow: Vec<bool> = (0..grid.len).map(inside).collect();
     let values = slow.iter().map(|is| f64::from(u8::from(*is))).collect();
-    Told { signal: Signal::given(values), slow, threshold: 1.0 }
+    Detection { signal: Signal::given(values), slow, threshold: 1.0 }
 }
 
 /// Closes short gaps between slow stretches.
@@ -340,23 +356,23 @@ fn widened(slow: &[bool]) -> Vec<bool> {
     (0..slow.len()).map(|index| slow[index.saturating_sub(1)..(index + 2).min(slow.len())].contains(&true)).collect()
 }
 
-fn intervals(account: &Account, slow: &[bool], told: &[Told]) -> Vec<SlowInterval> {
-    runs(slow).into_iter().filter_map(|(start, end)| interval(account, start, end, told)).collect()
+fn intervals(account: &Account, slow: &[bool], detected: &[Detection]) -> Vec<SlowInterval> {
+    runs(slow).into_iter().filter_map(|(start, end)| interval(account, start, end, detected)).collect()
 }
 
 /// One slow stretch with the signal that stands out most in it.
-fn interval(account: &Account, start: usize, end: usize, told: &[Told]) -> Option<SlowInterval> {
-    let worst = |told: &Told| told.signal.values[start..end].iter().copied().fold(0.0, f64::max);
+fn interval(account: &Account, start: usize, end: usize, detected: &[Detection]) -> Option<SlowInterval> {
+    let worst = |detected: &Detection| detected.signal.values[start..end].iter().copied().fold(0.0, f64::max);
     // What users feel says more than what the JVM measures of itself.
-    let rank = |told: &&Told| {
-        let is_direct = match told.signal.kind {
+    let rank = |detected: &&Detection| {
+        let is_direct = match detected.signal.kind {
             SignalKind::RequestLatency | SignalKind::Given => 2,
             SignalKind::MedianLatency => 1,
             _ => 0,
         };
-        (is_direct, worst(told) / told.threshold.max(f64::MIN_POSITIVE))
+        (is_direct, worst(detected) / detected.threshold.max(f64::MIN_POSITIVE))
     };
-    let in_here = told.iter().filter(|told| told.slow[start..end].contains(&true));
+    let in_here = detected.iter().filter(|detected| detected.slow[start..end].contains(&true));
     let best = in_here.max_by(|a, b| rank(a).partial_cmp(&rank(b)).unwrap_or(std::cmp::Ordering::Equal))?;
     Some(SlowInterval {
         from_ns: account.grid.start_of(start),

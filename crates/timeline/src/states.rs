@@ -7,7 +7,7 @@ use fathom_evidence::{Recording, StackId};
 
 /// One kind of thread time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Cell {
+pub enum ThreadState {
     /// The whole application stood still.
     Stopped(Stop),
     /// A thread of the application waited for something other than work.
@@ -30,10 +30,10 @@ pub enum Cell {
     Unknown,
 }
 
-impl Cell {
+impl ThreadState {
     /// Whether the time is that of code below Java on the application's threads.
     pub fn is_below_java(self) -> bool {
-        matches!(self, Cell::Running(Layer::Kernel | Layer::Vm))
+        matches!(self, ThreadState::Running(Layer::Kernel | Layer::Vm))
     }
 }
 
@@ -215,41 +215,41 @@ impl Layer {
     }
 }
 
-impl fmt::Display for Cell {
+impl fmt::Display for ThreadState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Cell::Stopped(Stop::TimeToSafepoint) => f.write_str("waiting for threads to reach a safepoint"),
-            Cell::Stopped(Stop::Collection(collection)) => write!(f, "paused for {collection}"),
-            Cell::Stopped(Stop::WaitingCollector(collection)) => {
+            ThreadState::Stopped(Stop::TimeToSafepoint) => f.write_str("waiting for threads to reach a safepoint"),
+            ThreadState::Stopped(Stop::Collection(collection)) => write!(f, "paused for {collection}"),
+            ThreadState::Stopped(Stop::WaitingCollector(collection)) => {
                 write!(
                     f,
                     "paused for {collection} during which the GC threads were themselves blocked (CPU, swap or disk)"
                 )
             }
-            Cell::Stopped(Stop::Operation) => f.write_str("stopped by VM operations"),
-            Cell::Blocked(Wait::Lock) => f.write_str("waiting for locks"),
-            Cell::Blocked(Wait::Permit) => f.write_str("waiting for permits of a semaphore"),
-            Cell::Blocked(Wait::Socket) => f.write_str("waiting for other services"),
-            Cell::Blocked(Wait::File) => f.write_str("waiting for files"),
-            Cell::Blocked(Wait::AllocationStall) => f.write_str("waiting for the collector to free memory"),
-            Cell::Blocked(Wait::PageFault) => f.write_str("waiting for pages of memory"),
-            Cell::Blocked(Wait::Pool) => f.write_str("waiting for an object of a pool"),
-            Cell::Blocked(Wait::Task) => f.write_str("waiting for the result of another thread"),
-            Cell::Blocked(Wait::NameLookup) => f.write_str("waiting for the address of a host"),
-            Cell::Blocked(Wait::FileLock) => f.write_str("waiting for a lock on a file"),
-            Cell::Blocked(Wait::Unnamed) => f.write_str("waits that cannot be told from idleness"),
-            Cell::Idle => f.write_str("nothing to do"),
-            Cell::Unknown => f.write_str("time that nobody looked at"),
-            Cell::Runnable => f.write_str("waiting for a CPU"),
-            Cell::Stolen => f.write_str("CPU time stolen by the hypervisor"),
-            Cell::Running(Layer::Interpreted) => f.write_str("interpreted Java of the application's threads"),
-            Cell::Running(Layer::Java) => f.write_str("Java code of the application's threads"),
-            Cell::Running(Layer::Native) => f.write_str("native code of the application's threads"),
-            Cell::Running(Layer::Vm) => f.write_str("JVM code on the application's threads"),
-            Cell::Running(Layer::Kernel) => f.write_str("kernel code on the application's threads"),
-            Cell::Compiler => f.write_str("compiler threads"),
-            Cell::Collector(collection) => write!(f, "collector threads in {collection}"),
-            Cell::Vm => f.write_str("other threads of the JVM"),
+            ThreadState::Stopped(Stop::Operation) => f.write_str("stopped by VM operations"),
+            ThreadState::Blocked(Wait::Lock) => f.write_str("waiting for locks"),
+            ThreadState::Blocked(Wait::Permit) => f.write_str("waiting for permits of a semaphore"),
+            ThreadState::Blocked(Wait::Socket) => f.write_str("waiting for other services"),
+            ThreadState::Blocked(Wait::File) => f.write_str("waiting for files"),
+            ThreadState::Blocked(Wait::AllocationStall) => f.write_str("waiting for the collector to free memory"),
+            ThreadState::Blocked(Wait::PageFault) => f.write_str("waiting for pages of memory"),
+            ThreadState::Blocked(Wait::Pool) => f.write_str("waiting for an object of a pool"),
+            ThreadState::Blocked(Wait::Task) => f.write_str("waiting for the result of another thread"),
+            ThreadState::Blocked(Wait::NameLookup) => f.write_str("waiting for the address of a host"),
+            ThreadState::Blocked(Wait::FileLock) => f.write_str("waiting for a lock on a file"),
+            ThreadState::Blocked(Wait::Unnamed) => f.write_str("waits that cannot be told from idleness"),
+            ThreadState::Idle => f.write_str("nothing to do"),
+            ThreadState::Unknown => f.write_str("time that nobody looked at"),
+            ThreadState::Runnable => f.write_str("waiting for a CPU"),
+            ThreadState::Stolen => f.write_str("CPU time stolen by the hypervisor"),
+            ThreadState::Running(Layer::Interpreted) => f.write_str("interpreted Java of the application's threads"),
+            ThreadState::Running(Layer::Java) => f.write_str("Java code of the application's threads"),
+            ThreadState::Running(Layer::Native) => f.write_str("native code of the application's threads"),
+            ThreadState::Running(Layer::Vm) => f.write_str("JVM code on the application's threads"),
+            ThreadState::Running(Layer::Kernel) => f.write_str("kernel code on the application's threads"),
+            ThreadState::Compiler => f.write_str("compiler threads"),
+            ThreadState::Collector(collection) => write!(f, "collector threads in {collection}"),
+            ThreadState::Vm => f.write_str("other threads of the JVM"),
         }
     }
 }

@@ -57,7 +57,7 @@ impl Series {
 
 /// A recording prepared for questions.
 #[derive(Debug)]
-pub struct View<'a> {
+pub struct Sources<'a> {
     /// The recording.
     pub recording: &'a Recording,
     /// The time that is accounted for.
@@ -73,9 +73,9 @@ pub struct View<'a> {
     clients: Clients,
 }
 
-impl<'a> View<'a> {
+impl<'a> Sources<'a> {
     /// Chooses sources. `None` when the recording holds nothing with a time.
-    pub fn new(recording: &'a Recording) -> Option<View<'a>> {
+    pub fn new(recording: &'a Recording) -> Option<Sources<'a>> {
         let (from_ns, to_ns) = accounted_range(recording)?;
         let spans_by_kind = choose_spans(recording);
         let counters_by_name = choose_counters(recording);
@@ -83,10 +83,10 @@ impl<'a> View<'a> {
         let grid = Grid::covering(from_ns, to_ns);
         let extent_ns = (grid.start_ns, grid.end_ns().max(to_ns));
         let observed_ns = observed_range(recording)?;
-        let mut view =
-            View { recording, grid, observed_ns, extent_ns, spans_by_kind, counters_by_name, peers, clients };
-        view.clients = Clients::of(recording, view.spans(span::PARK));
-        Some(view)
+        let mut sources =
+            Sources { recording, grid, observed_ns, extent_ns, spans_by_kind, counters_by_name, peers, clients };
+        sources.clients = Clients::of(recording, sources.spans(span::PARK));
+        Some(sources)
     }
 
     /// Spans of a kind, in order of their beginning, from the source that covers most.

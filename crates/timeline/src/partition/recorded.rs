@@ -1,0 +1,79 @@
+//! What is recorded of each thread, from every kind of span that says something of a thread's state.
+
+use std::collections::BTreeMap;
+
+use fathom_evidence::kinds::span;
+use fathom_evidence::tables::Span;
+
+use super::sweep::{Candidate, Precedence};
+use crate::sources::Sources;
+use crate::states::{ThreadState, Wait};
+use crate::waits::{self, PLAIN, Waits};
+
+type ByThread = BTreeMap<i64, Vec<Candidate>>;
+
+/// Everything that is found, by thread; of threads of other programs nothing is known.
+pub(crate) fn of(sources: &Sources<'_>) -> ByThread {
+    let mut found = ByThread::new();
+    let mut waits = Waits::new(sources);
+    // The kernel sees all calls, the JVM those of some classes.
+    let has_calls = sources.spans(span::SYSTEM_CALL).len() > 0;
+    for (kind, state) in PLAIN {
+        let is_repeated = has_calls && matches!(*kind, span::FILE_READ | span::FILE_WRITE | span::FILE_FORCE);
+        if !is_repeated {
+            each(sources, kind, |row, wait| add(&mut found, row, wait, *state));
+        }
+    }
+    for kind in [span::PARK, span::MONITOR_WAIT] {
+        each(sources, kind, |row, wait| add(&mut found, row, wait, waits.of_park(wait)));
+    }
+    // In a program that is its own service whoever sleeps is what the others wait for.
+    let of_sleep = |waits: &mut Waits<'_, '_>, wait: &Span| match sources.calls_itself() {
+        true => ThreadState::Idle,
+        false => waits.of_park(wait),
+    };
+    each(sources, span::SLEEP, |row, wait| add(&mut found, row, wait, of_sleep(&mut waits, wait)));
+    each(sources, span::SYSTEM_CALL, |row, call| {
+        let of_frames = waits.of_frames(call.stack_id);
+        add(&mut found, row, call, waits::of_call(sources, call, of_frames));
+    });
+    each(sources, span::BLOCKED, |row, wait| {
+        let of_frames = waits.of_frames(wait.stack_id);
+        add(&mut found, row, wait, waits::of_kernel_wait(sources, wait, of_frames));
+    });
+    for kind in [span::SOCKET_READ, span::SOCKET_WRITE] {
+        each(sources, kind, |row, socket| add_socket(sources, &mut found, row, socket));
+    }
+    found
+}
+
+fn each(sources: &Sources<'_>, kind: &str, mut see: impl FnMut(u32, &Span)) {
+    for row in sources.rows(kind) {
+        let span = sources.recording.spans.row(*row as usize);
+        if span.tid != 0 {
+            see(*row, &span);
+        }
+    }
+}
+
+fn add(found: &mut ByThread, row: u32, span: &Span, state: ThreadState) {
+    let precedence = match state {
+        ThreadState::Blocked(Wait::PageFault) | ThreadState::Runnable => Precedence::Interruption,
+        ThreadState::Blocked(Wait::Unnamed) | ThreadState::Idle => Precedence::Unnamed,
+        ThreadState::Unknown => Precedence::OffCpu,
+        _ => Precedence::Wait,
+    };
+    found.entry(span.tid).or_default().push(Candidate::new(precedence, state, span.time_ns, span.end_ns(), row));
+}
+
+/// A read of a service waits for its answer; of one that answers in this program, for as long as who answers sleeps: the
+/// last of it. A read of a client waits for its next request.
+fn add_socket(sources: &Sources<'_>, found: &mut ByThread, row: u32, socket: &Span) {
+    if !sources.is_service(socket) {
+        return add(found, row, socket, ThreadState::Idle);
+    }
+    let waited_ns = sources.waited_for_service_ns(socket).min(socket.duration_ns.max(0));
+    let answer = Span { time_ns: socket.end_ns().saturating_sub(waited_ns), duration_ns: waited_ns, ..*socket };
+    add(found, row, &answer, ThreadState::Blocked(Wait::Socket));
+    add(found, row, socket, ThreadState::Idle);
+}
