@@ -105,7 +105,7 @@ impl Unwinder {
             frames.push(place);
             let step = self.step(process, place, &registers, stack);
             match step {
-                Ok(step) if !leads_up(&registers, &step) => break WalkEnd::BadUnwindInfo,
+                Ok(step) if !leads_up(&registers, &step, is_interrupted, stack) => break WalkEnd::BadUnwindInfo,
                 Ok(step) => {
                     if step.is_guess {
                         guessed_from.get_or_insert(frames.len());
@@ -150,12 +150,24 @@ pub(super) struct Step {
     pub(super) is_guess: bool,
 }
 
-/// Whether a step leads up the stack. Only a signal may have been delivered on another one; only the
-/// innermost function may have no frame.
-fn leads_up(from: &Registers, step: &Step) -> bool {
-    let (before, after) = (from.stack_pointer(), step.registers.stack_pointer());
+/// What a call leaves on the stack at least: an address to return to.
+const SMALLEST_FRAME: u64 = 8;
+/// What a signal leaves there at least: all registers.
+const SMALLEST_SIGNAL_FRAME: u64 = 128;
+
+/// Whether a step leads up the stack, so that no walk has more frames than its copy has room for. Only a signal may have
+/// been delivered on another stack, of which nothing was copied; only a function that was interrupted may have no frame.
+fn leads_up(from: &Registers, step: &Step, is_interrupted: bool, stack: StackCopy<'_>) -> bool {
+    let (Some(before), Some(after)) = (from.stack_pointer(), step.registers.stack_pointer()) else { return false };
+    let is_up_by = |bytes| after.checked_sub(before).is_some_and(|way| way >= bytes);
     let is_elsewhere = from.instruction_pointer() != step.registers.instruction_pointer();
-    step.is_signal || after > before || (after == before && is_elsewhere)
+    if step.is_signal {
+        stack.holds(before) && (is_up_by(SMALLEST_SIGNAL_FRAME) || !stack.holds(after))
+    } else if is_interrupted {
+        (after > before || (after == before && is_elsewhere)) && (stack.holds(before) || !stack.holds(after))
+    } else {
+        stack.holds(before) && is_up_by(SMALLEST_FRAME)
+    }
 }
 
 /// A frame with the rules that lead to its caller.
@@ -258,6 +270,11 @@ fn result_of(evaluation: gimli::Evaluation<Bytes<'_>>) -> Result<u64, WalkEnd> {
 }
 
 impl StackCopy<'_> {
+    /// Whether the copy has what is at `address`.
+    fn holds(&self, address: u64) -> bool {
+        address.checked_sub(self.address).is_some_and(|offset| offset < self.bytes.len() as u64)
+    }
+
     /// The 8 bytes at `address`.
     pub(super) fn word(&self, address: u64) -> Result<u64, WalkEnd> {
         self.number(address, 8)
