@@ -11,7 +11,7 @@ use crate::explanation::{CauseVerdict, Verdict};
 
 /// A cause behind less of the time than this is not told: something always happens at the same time. And it is
 /// the largest part: a chain has one link at a time.
-const PART: f64 = 0.25;
+const MIN_SHARE: f64 = 0.25;
 
 /// A cause as it was judged, with what the chain needs.
 pub(crate) struct Judged {
@@ -51,7 +51,7 @@ fn behind(harm: Option<&Harm>, judged: &[Judged]) -> Option<String> {
     let part = |one: &Judged| harm.happened_in.iter().map(|time| part_of(one, time, harm, judged)).sum::<f64>();
     let parts = judged.iter().map(|one| (part(one), one.verdict.id.as_str()));
     let largest = parts.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(a.1)));
-    largest.filter(|(ns, _)| *ns > 0.0 && *ns >= PART * all).map(|(_, id)| id.to_owned())
+    largest.filter(|(ns, _)| *ns > 0.0 && *ns >= MIN_SHARE * all).map(|(_, id)| id.to_owned())
 }
 
 /// The part of a claim that belongs to a cause. Those that are known to have been at work just then come first, by

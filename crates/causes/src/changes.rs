@@ -16,10 +16,10 @@ use crate::explanation::Change;
 const CHANCE: f64 = 0.0005;
 
 /// A change of less than this part of the mean before is not worth telling.
-const LEAST: f64 = 0.3;
+const MIN_RELATIVE_CHANGE: f64 = 0.3;
 
 /// How many are told.
-const MOST: usize = 5;
+const MAX_CHANGES: usize = 5;
 
 /// A series with what it is.
 struct Measured {
@@ -41,7 +41,7 @@ pub(crate) fn of(comparison: &Comparison<'_>) -> Vec<Change> {
     let mut changes: Vec<(f64, Change)> =
         series(comparison).iter().filter_map(|measured| change(comparison, measured, skip)).collect();
     changes.sort_by(|a, b| b.0.total_cmp(&a.0));
-    changes.into_iter().take(MOST).map(|(_, change)| change).collect()
+    changes.into_iter().take(MAX_CHANGES).map(|(_, change)| change).collect()
 }
 
 fn series(comparison: &Comparison<'_>) -> Vec<Measured> {
@@ -79,7 +79,7 @@ fn change(comparison: &Comparison<'_>, measured: &Measured, skip: usize) -> Opti
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
     let (before, after) = (mean(&values[..at]), mean(&values[at..]));
     let size = (after - before).abs() / before.max(after).max(f64::MIN_POSITIVE);
-    let is_worth_it = (after - before).abs() >= measured.least && size >= LEAST;
+    let is_worth_it = (after - before).abs() >= measured.least && size >= MIN_RELATIVE_CHANGE;
     is_worth_it.then(|| {
         let at_ns = comparison.sources().grid.start_of(skip + at);
         let (says, unit) = (measured.says.clone(), measured.unit.to_owned());

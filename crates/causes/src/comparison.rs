@@ -278,12 +278,12 @@ impl<'a> Comparison<'a> {
     /// Set when other processes took the CPUs in the slow time and did not before: the use of all
     /// CPUs. Whoever is waited for may then have waited for a CPU.
     pub fn taken_by_others(&self) -> Option<f64> {
-        const ALL: f64 = 0.95;
-        const MUCH: f64 = 0.15;
+        const MIN_USE_OF_ALL_CPUS: f64 = 0.95;
+        const MIN_INCREASE: f64 = 0.15;
         let (used, _) = self.machine_use()?;
         let (slow, baseline) = self.cores_of_others()?;
         let cpus = self.analysis.account.cpus?;
-        (used >= ALL && slow >= baseline.unwrap_or(0.0) + MUCH * cpus).then_some(used)
+        (used >= MIN_USE_OF_ALL_CPUS && slow >= baseline.unwrap_or(0.0) + MIN_INCREASE * cpus).then_some(used)
     }
 
     /// The part of the application's waiting for CPUs that came with the kinds of running that
@@ -310,7 +310,7 @@ impl<'a> Comparison<'a> {
     /// The part of the application's long waits for a CPU in which another thread of this process ran instead; none where too
     /// few waits were long enough to be told one by one.
     fn ran_instead_itself(&self) -> Option<f64> {
-        const ENOUGH: f64 = 0.2;
+        const MIN_RECORDED_SHARE: f64 = 0.2;
         let (mut all_ns, mut own_ns) = (0.0, 0.0);
         for wait in self.long_waits_for_cpu() {
             let detail: RunQueueWait = self.slow.detail(&wait);
@@ -319,7 +319,7 @@ impl<'a> Comparison<'a> {
             own_ns += if detail.own? { length_ns } else { 0.0 };
         }
         let waited_ns = self.excess().of(ThreadState::Runnable)?.slow_ns;
-        (all_ns >= ENOUGH * waited_ns && all_ns > 0.0).then(|| own_ns / all_ns)
+        (all_ns >= MIN_RECORDED_SHARE * waited_ns && all_ns > 0.0).then(|| own_ns / all_ns)
     }
 
     /// By how much the kinds of running that `select` chooses grew, in ns.

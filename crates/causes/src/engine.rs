@@ -10,7 +10,7 @@ use crate::cause::{Cause, Claim, Finding, Support};
 use crate::chains::{self, Judged};
 use crate::comparison::Comparison;
 use crate::explanation::{CauseVerdict, Explanation, IntervalCause, Missing, SCHEMA, Verdict};
-use crate::{catalog, changes, headline, say, summary, unexplained};
+use crate::{catalog, changes, format, headline, summary, unexplained};
 
 /// A cause that explains less of the lost time than this is not worth acting on.
 const MINOR_SHARE: f64 = 0.10;
@@ -337,7 +337,7 @@ fn told(comparison: &Comparison<'_>, finding: &Finding, given: &Given, share: f6
     if given.along_ns <= MINOR_SHARE * given.total_ns() {
         return text;
     }
-    let waited = say::number(given.along_ns / comparison.excess().slow_ns.max(1.0));
+    let waited = format::number(given.along_ns / comparison.excess().slow_ns.max(1.0));
     format!("{text}; a further {waited} threads waited for threads that were held up by this")
 }
 

@@ -4,10 +4,10 @@ use fathom_evidence::kinds::{counter, event, loss, span, subject};
 
 use crate::comparison::Comparison;
 use crate::explanation::{Headline, HeadlineKind, LossNote};
-use crate::say;
+use crate::format;
 
 /// Part of the recording's seconds for which something has to be known before it counts as seen.
-const MOST: f64 = 0.9;
+const MIN_COVERED_SHARE: f64 = 0.9;
 
 /// What of the service somebody looked at.
 struct Seen {
@@ -46,7 +46,7 @@ pub(crate) fn of(comparison: &Comparison<'_>, losses: &[LossNote]) -> Headline {
 fn slow(comparison: &Comparison<'_>) -> String {
     let grid = comparison.sources().grid;
     let (slow_ns, all_ns) = (comparison.slow.time.total_ns(), grid.end_ns().saturating_sub(grid.start_ns));
-    let of = format!("slow for {} of {}", say::time(slow_ns as f64), say::time(all_ns as f64));
+    let of = format!("slow for {} of {}", format::time(slow_ns as f64), format::time(all_ns as f64));
     match comparison.baseline {
         Some(_) => of,
         None => format!("{of}: all of it, with nothing to compare it with (--baseline RECORDING)"),
@@ -74,7 +74,7 @@ impl Seen {
 
     /// Whether it is known how long requests took, all the time or nearly so.
     fn has_latency(&self) -> bool {
-        self.requests_s.0 as f64 >= MOST * self.requests_s.1 as f64
+        self.requests_s.0 as f64 >= MIN_COVERED_SHARE * self.requests_s.1 as f64
     }
 
     fn nothing_below(&self) -> String {
@@ -119,7 +119,7 @@ fn usual_ns(comparison: &Comparison<'_>) -> Option<f64> {
 }
 
 fn throughout(comparison: &Comparison<'_>) -> String {
-    let median = say::time(usual_ns(comparison).unwrap_or(0.0));
+    let median = format::time(usual_ns(comparison).unwrap_or(0.0));
     format!(
         "requests took {median} (median) all the time; nothing changed within the recording, so it cannot tell whether that is \
          slow: --baseline RECORDING of a time when they were quick tells what is different"

@@ -11,7 +11,7 @@ use crate::explanation::{
     SCHEMA, SlowInterval, Unexplained,
 };
 use crate::measure::median;
-use crate::{say, worst};
+use crate::{format, worst};
 
 /// The answer for a recording without anything in it that has a time.
 pub(crate) fn of_nothing(recording: &Recording) -> Explanation {
@@ -109,30 +109,37 @@ fn says(slow: &Slow) -> String {
     match slow.signal {
         SignalKind::Given => "as given".to_owned(),
         SignalKind::MedianLatency => {
-            format!("half of the requests took up to {} or longer (median of a second)", say::time(worst))
+            format!("half of the requests took up to {} or longer (median of a second)", format::time(worst))
         }
-        SignalKind::RequestLatency => format!("requests took up to {} (99th percentile of a second)", say::time(worst)),
-        SignalKind::Stopped => format!("the application was stopped for up to {} of a second", say::percent(worst)),
+        SignalKind::RequestLatency => {
+            format!("requests took up to {} (99th percentile of a second)", format::time(worst))
+        }
+        SignalKind::Stopped => format!("the application was stopped for up to {} of a second", format::percent(worst)),
         SignalKind::FullCollections => {
-            format!("full or explicit GCs paused the application for up to {} of a second", say::percent(worst))
+            format!("full or explicit GCs paused the application for up to {} of a second", format::percent(worst))
         }
-        SignalKind::Locks => format!("up to {} threads waited for locks", say::number(worst)),
+        SignalKind::Locks => format!("up to {} threads waited for locks", format::number(worst)),
         SignalKind::Permits => {
-            format!("up to {} threads waited for permits of a semaphore or for objects of a pool", say::number(worst))
+            format!(
+                "up to {} threads waited for permits of a semaphore or for objects of a pool",
+                format::number(worst)
+            )
         }
-        SignalKind::InputOutput => format!("up to {} threads waited for other services or files", say::number(worst)),
-        SignalKind::RunQueue => format!("up to {} threads waited for a CPU", say::number(worst)),
-        SignalKind::PageFaults => format!("up to {} threads waited for pages of memory", say::number(worst)),
-        SignalKind::LostDatagrams => format!("up to {} datagrams were lost in a second", say::number(worst)),
-        SignalKind::AllocationStalls => format!("up to {} threads waited for memory", say::number(worst)),
-        SignalKind::Recompiling => format!("recompiling took up to {} cores", say::number(worst)),
-        SignalKind::FreeingCode => format!("up to {} collections per second to free code", say::number(worst)),
-        SignalKind::Collecting => format!("the collector took up to {} cores", say::number(worst)),
-        SignalKind::Interpreting => format!("interpreted code took up to {} cores", say::number(worst)),
+        SignalKind::InputOutput => {
+            format!("up to {} threads waited for other services or files", format::number(worst))
+        }
+        SignalKind::RunQueue => format!("up to {} threads waited for a CPU", format::number(worst)),
+        SignalKind::PageFaults => format!("up to {} threads waited for pages of memory", format::number(worst)),
+        SignalKind::LostDatagrams => format!("up to {} datagrams were lost in a second", format::number(worst)),
+        SignalKind::AllocationStalls => format!("up to {} threads waited for memory", format::number(worst)),
+        SignalKind::Recompiling => format!("recompiling took up to {} cores", format::number(worst)),
+        SignalKind::FreeingCode => format!("up to {} collections per second to free code", format::number(worst)),
+        SignalKind::Collecting => format!("the collector took up to {} cores", format::number(worst)),
+        SignalKind::Interpreting => format!("interpreted code took up to {} cores", format::number(worst)),
         SignalKind::BelowJava => {
-            format!("the kernel and the JVM took up to {} cores on the application's threads", say::number(worst))
+            format!("the kernel and the JVM took up to {} cores on the application's threads", format::number(worst))
         }
-        SignalKind::Cpu => format!("the process used up to {} of the CPUs", say::percent(worst)),
+        SignalKind::Cpu => format!("the process used up to {} of the CPUs", format::percent(worst)),
     }
 }
 
@@ -141,7 +148,9 @@ pub(crate) fn baseline(comparison: &Comparison<'_>) -> Baseline {
     let duration_ns = comparison.baseline.as_ref().map_or(0, |baseline| baseline.time.total_ns());
     let (kind, says) = match (&comparison.baseline, &comparison.analysis.reference) {
         _ if comparison.slowdown.intervals.is_empty() => ("none", "nothing was slow".to_owned()),
-        (Some(_), Some(_)) => ("other_recording", format!("{} of the other recording", say::time(duration_ns as f64))),
+        (Some(_), Some(_)) => {
+            ("other_recording", format!("{} of the other recording", format::time(duration_ns as f64)))
+        }
         (Some(_), None) => ("rest_of_recording", rest_of_recording(comparison, duration_ns)),
         (None, _) => (
             "none",
@@ -157,10 +166,10 @@ fn rest_of_recording(comparison: &Comparison<'_>, duration_ns: i64) -> String {
     let all_ns = grid.end_ns().saturating_sub(grid.start_ns);
     let excluded_ns = all_ns - duration_ns - comparison.analysis.slowdown.time.total_ns();
     let excluded = match excluded_ns >= BUCKET_NS {
-        true => format!(" ({} of start-up and transitions excluded)", say::time(excluded_ns as f64)),
+        true => format!(" ({} of start-up and transitions excluded)", format::time(excluded_ns as f64)),
         false => String::new(),
     };
-    format!("{} of normal operation{excluded}", say::time(duration_ns as f64))
+    format!("{} of normal operation{excluded}", format::time(duration_ns as f64))
 }
 
 /// Latency, CPU and stops, slow against baseline; over everything when nothing was slow.

@@ -9,7 +9,7 @@ use crate::attribution::Left;
 use crate::comparison::{Comparison, Period};
 use crate::engine::MATERIAL_THREADS;
 use crate::explanation::{StackShare, Unexplained};
-use crate::say;
+use crate::format;
 
 /// How many stacks are shown.
 const STACKS: usize = 3;
@@ -29,7 +29,7 @@ pub(crate) fn of(comparison: &Comparison<'_>, left: &Left, share: f64, lost_ns: 
                 .to_owned()
         }
         Some((state, ns)) if slow_ns > 0.0 => {
-            format!("biggest part: {state}, +{} threads on average", say::number(ns / slow_ns))
+            format!("biggest part: {state}, +{} threads on average", format::number(ns / slow_ns))
         }
         _ => String::new(),
     };

@@ -5,7 +5,7 @@ use fathom_evidence::kinds::span;
 use fathom_timeline::{Segment, SlowInterval, Stop, ThreadState, Wait, telling_frame};
 
 use crate::comparison::Comparison;
-use crate::say;
+use crate::format;
 
 /// A stall shorter than this does not stand out, in ns.
 const STANDS_OUT_NS: i64 = 50_000_000;
@@ -67,5 +67,5 @@ fn told(comparison: &Comparison<'_>, from_ns: i64, length_ns: i64, thread: &str,
     }
     let at_s = from_ns.saturating_sub(comparison.sources().grid.start_ns) as f64 / 1e9;
     let on = if thread.is_empty() { String::new() } else { format!(" on {thread}") };
-    format!("{} at second {at_s:.1}{on}: {what}", say::time(length_ns as f64))
+    format!("{} at second {at_s:.1}{on}: {what}", format::time(length_ns as f64))
 }

@@ -1,6 +1,6 @@
 //! Prices of fences on this CPU, for a person and as JSON.
 
-use fathom_causes::say;
+use fathom_causes::format;
 use fathom_probe::Fence;
 use serde::Serialize;
 
@@ -66,9 +66,9 @@ fn says(fence: &Fence) -> String {
     format!(
         "{} takes {}: {trap}when a collection has armed {} compiled methods, entering each of them once costs {}",
         fence.name,
-        say::time(fence.ns),
-        say::number(METHODS),
-        say::time(fence.ns * METHODS)
+        format::time(fence.ns),
+        format::number(METHODS),
+        format::time(fence.ns * METHODS)
     )
 }
 
@@ -80,7 +80,7 @@ pub fn text(probed: &Probed, options: &TextOptions) -> String {
     }
     for price in &probed.fences {
         let tone = if price.traps { Tone::Bad } else { Tone::Strong };
-        let label = format!("{:<13}{:>10}", price.name, say::time(price.ns));
+        let label = format!("{:<13}{:>10}", price.name, format::time(price.ns));
         sheet.labelled(0, HANG, piece(tone, &label), price.meaning);
     }
     sheet.blank();

@@ -157,7 +157,7 @@ fn sum_of(grid: Grid, states: &BTreeMap<ThreadState, Vec<f64>>, select: impl Fn(
 /// Where a program does less than a fiftieth of what it does when it is busy (in the tenth busiest second) it is idle: no request
 /// comes, or, where those are not known, hardly any code runs.
 fn idle(grid: Grid, requests: Option<&Requests>, states: &BTreeMap<ThreadState, Vec<f64>>) -> Vec<bool> {
-    const PART: f64 = 0.02;
+    const IDLE_SHARE: f64 = 0.02;
     const BUSIEST: usize = 10;
     let work = match requests {
         Some(requests) => requests.count.clone(),
@@ -166,7 +166,7 @@ fn idle(grid: Grid, requests: Option<&Requests>, states: &BTreeMap<ThreadState, 
     let mut sorted = work.clone();
     sorted.sort_unstable_by(|a, b| b.total_cmp(a));
     let busy = sorted.get(BUSIEST.min(sorted.len().saturating_sub(1))).copied().unwrap_or(0.0);
-    work.iter().map(|work| *work < PART * busy).collect()
+    work.iter().map(|work| *work < IDLE_SHARE * busy).collect()
 }
 
 fn disturbed(sources: &Sources<'_>) -> Vec<bool> {

@@ -333,10 +333,10 @@ impl Seen {
     /// second, so the seconds around it count too. CPU that no sample stands for is taken as
     /// compiled Java: loops without a safepoint poll hide from the sampler.
     fn split(&self, grid: Grid, application: &[f64]) -> BTreeMap<Layer, Vec<f64>> {
-        const AROUND: usize = 2;
+        const WINDOW_BUCKETS: usize = 2;
         let mut split: BTreeMap<Layer, Vec<f64>> = BTreeMap::new();
         for (index, ns) in application.iter().enumerate() {
-            let near = index.saturating_sub(AROUND)..(index + AROUND + 1).min(grid.len);
+            let near = index.saturating_sub(WINDOW_BUCKETS)..(index + WINDOW_BUCKETS + 1).min(grid.len);
             let mean = |row: &Vec<f64>| row[near.clone()].iter().sum::<f64>() / near.len() as f64;
             let seen: f64 = self.layers.values().map(mean).sum();
             let scale = if seen > 0.0 { self.scale(*ns, seen) } else { 0.0 };

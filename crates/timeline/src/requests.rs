@@ -86,10 +86,10 @@ impl Lateness {
 
 /// The buckets that a request touches. One of many buckets is late in all of them; a damaged one has no end.
 fn touched(grid: Grid, from_ns: i64, to_ns: i64) -> Range<usize> {
-    const MOST: usize = 3_600;
+    const MAX_BUCKETS: usize = 3_600;
     let first = grid.bucket_of(from_ns.max(grid.start_ns)).unwrap_or(grid.len);
     let last = grid.bucket_of(to_ns.min(grid.end_ns().saturating_sub(1))).map_or(first, |last| last + 1);
-    first..last.clamp(first, first.saturating_add(MOST).min(grid.len))
+    first..last.clamp(first, first.saturating_add(MAX_BUCKETS).min(grid.len))
 }
 
 /// The quantile of unsorted values.

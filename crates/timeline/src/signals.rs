@@ -402,7 +402,7 @@ fn wasted_compiling(sources: &Sources<'_>, account: &Account) -> Vec<bool> {
 /// Since JDK 20 the collector frees code. Once or twice while a program grows is upkeep; again and
 /// again means that what is freed is needed.
 fn freeing_code(account: &Account) -> Signal {
-    const AROUND: usize = 5;
+    const WINDOW_BUCKETS: usize = 5;
     let mut counts = account.grid.zeros();
     for stop in &account.stops {
         let Stop::Collection(Collection { scope, origin: Origin::CodeCache }) = stop.stop else { continue };
@@ -415,7 +415,7 @@ fn freeing_code(account: &Account) -> Signal {
     let mean = |index: usize| {
         // A quiet second does not become a slow one because many follow.
         let is_touched = near(index, 1).iter().any(|count| *count > 0.0);
-        let near = near(index, AROUND);
+        let near = near(index, WINDOW_BUCKETS);
         if is_touched { near.iter().sum::<f64>() / near.len() as f64 } else { 0.0 }
     };
     let values = (0..counts.len()).map(mean).collect();

@@ -228,14 +228,14 @@ fn is_felt(requests: &Requests, slow: &[usize], others: &[usize]) -> bool {
     let are_many = others.len() >= BASELINE_MIN_BUCKETS.max(slow.len() / 10);
     let is_later = |latency: &Vec<Option<f64>>| {
         let of = |buckets: &[usize]| median(buckets.iter().filter_map(|index| latency[*index]).collect());
-        of(slow).zip(of(others)).is_none_or(|(slow, usual)| slow >= FELT * usual)
+        of(slow).zip(of(others)).is_none_or(|(slow, usual)| slow >= MIN_FELT_RATIO * usual)
     };
     !are_many || [&requests.longest_ns, &requests.p99_ns, &requests.p50_ns].into_iter().any(is_later)
 }
 
 /// The longest request of a second, its 99th percentile or its median is that many times as long, at the middle, when requests
 /// feel what is lost.
-const FELT: f64 = 1.3;
+const MIN_FELT_RATIO: f64 = 1.3;
 
 /// The seconds in which code below Java used more CPU than in others.
 pub(crate) fn suspect(

@@ -1,15 +1,15 @@
 //! The application allocates more than before, so the collector has more to do.
 
 use fathom_evidence::kinds::{span, subject};
-use fathom_timeline::{ThreadState, Stop, Wait};
+use fathom_timeline::{Stop, ThreadState, Wait};
 
 use crate::comparison::Period;
 use crate::measure::code_cache::CodeCache;
 use crate::measure::collections::{
-    Eras, FILLS_HEAP_MAX_S, GREW, HEAVY, allocation_evidence, allocation_rate, fills_heap_s, is_ordinary,
+    Eras, FILLS_HEAP_MAX_S, HEAVY, MIN_RATE_RATIO, allocation_evidence, allocation_rate, fills_heap_s, is_ordinary,
     ordinary_share, stalls_evidence,
 };
-use crate::{Comparison, Cause, Evidence, Finding, Support, say};
+use crate::{Cause, Comparison, Evidence, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "allocation_pressure",
@@ -58,15 +58,19 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let count = eras.slow.young_pauses().count();
     let evidence = evidence(comparison, (slow, baseline), pauses, stalls);
     let is_heavy = ordinary_share(comparison, &eras.slow) >= HEAVY;
-    let grew = |(baseline, before): (f64, f64)| slow >= GREW * baseline && pauses.0 >= GREW * before;
+    let grew =
+        |(baseline, before): (f64, f64)| slow >= MIN_RATE_RATIO * baseline && pauses.0 >= MIN_RATE_RATIO * before;
     let support = match baseline.zip(pauses.1) {
         _ if stalls >= SEVERAL => Support::Observed,
         _ if count >= SEVERAL && !is_heavy && pauses.0 * CYCLE_MAX_S < 1.0 => {
             return Finding::absent(rare(slow, pauses.0)).with_all(evidence);
         }
         _ if let Some(seconds) = fills_heap_s(&eras.slow, slow).filter(|seconds| *seconds > FILLS_HEAP_MAX_S) => {
-            let says =
-                format!("{}/s allocated would take {} to fill the heap", say::bytes(slow), say::time(seconds * 1e9));
+            let says = format!(
+                "{}/s allocated would take {} to fill the heap",
+                format::bytes(slow),
+                format::time(seconds * 1e9)
+            );
             return Finding::absent(says).with_all(evidence);
         }
         Some(before) if count >= SEVERAL && grew(before) => {
@@ -89,8 +93,9 @@ fn lengthened(eras: &Eras<'_>) -> f64 {
     let length = |side: &Period<'_>| side.young_pauses().map(|(pause, _)| pause.duration_ns as f64).sum::<f64>();
     let mean = |side: &Period<'_>| length(side) / side.young_pauses().count().max(1) as f64;
     let rate = |side: &Period<'_>| side.young_pauses().count() as f64 / side.seconds();
-    let growth =
-        |(slow, baseline): (f64, Option<f64>)| baseline.filter(|baseline| *baseline > 0.0).map_or(1.0, |baseline| slow / baseline);
+    let growth = |(slow, baseline): (f64, Option<f64>)| {
+        baseline.filter(|baseline| *baseline > 0.0).map_or(1.0, |baseline| slow / baseline)
+    };
     growth(eras.both(mean)) / growth(eras.both(rate)).max(f64::MIN_POSITIVE)
 }
 
@@ -106,7 +111,9 @@ fn frees_code(comparison: &Comparison<'_>) -> bool {
 
 fn is_ours(state: ThreadState) -> bool {
     match state {
-        ThreadState::Stopped(Stop::Collection(collection)) | ThreadState::Collector(collection) => is_ordinary(collection),
+        ThreadState::Stopped(Stop::Collection(collection)) | ThreadState::Collector(collection) => {
+            is_ordinary(collection)
+        }
         state => state == ThreadState::Blocked(Wait::AllocationStall),
     }
 }
@@ -116,8 +123,8 @@ fn rare(rate: f64, per_second: f64) -> String {
     let cycle_ns = 1e9 / per_second.max(f64::MIN_POSITIVE);
     format!(
         "{}/s allocated: there was room for {} of it between two collections",
-        say::bytes(rate),
-        say::time(cycle_ns)
+        format::bytes(rate),
+        format::time(cycle_ns)
     )
 }
 
@@ -125,29 +132,34 @@ fn unchanged(slow: f64, baseline: f64, pauses: (f64, Option<f64>)) -> String {
     let percent = (slow / baseline - 1.0) * 100.0;
     format!(
         "allocation rate {}/s, {}{} % against the quiet time; {} pauses per second, {} before",
-        say::bytes(slow),
+        format::bytes(slow),
         if percent >= 0.0 { "+" } else { "" },
-        say::number(percent.round()),
-        say::number(pauses.0),
-        say::number(pauses.1.unwrap_or(0.0))
+        format::number(percent.round()),
+        format::number(pauses.0),
+        format::number(pauses.1.unwrap_or(0.0))
     )
 }
 
 fn says((slow, baseline): (f64, Option<f64>), pauses: f64, stopped: f64, stalls: usize) -> String {
-    let usual = baseline.map_or(String::new(), |baseline| format!(" instead of {}/s", say::bytes(baseline)));
+    let usual = baseline.map_or(String::new(), |baseline| format!(" instead of {}/s", format::bytes(baseline)));
     let waited = match stalls {
         0 => String::new(),
-        _ => format!("; the collector could not keep up: {}", say::count(stalls, "allocation stall")),
+        _ => format!("; the collector could not keep up: {}", format::count(stalls, "allocation stall")),
     };
     format!(
         "{}/s allocated{usual}; {} pauses per second of ordinary collections, {} of the time{waited}",
-        say::bytes(slow),
-        say::number(pauses),
-        say::percent(stopped)
+        format::bytes(slow),
+        format::number(pauses),
+        format::percent(stopped)
     )
 }
 
-fn evidence(comparison: &Comparison<'_>, rate: (f64, Option<f64>), pauses: (f64, Option<f64>), stalls: usize) -> Vec<Evidence> {
+fn evidence(
+    comparison: &Comparison<'_>,
+    rate: (f64, Option<f64>),
+    pauses: (f64, Option<f64>),
+    stalls: usize,
+) -> Vec<Evidence> {
     vec![
         allocation_evidence(comparison, rate),
         comparison.evidence("pauses of ordinary collections", pauses, "1/s", "spans").of(&[span::GC_PAUSE]),

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use fathom_evidence::kinds::{event, frame, span};
 use fathom_evidence::{Recording, StackId};
-use fathom_timeline::{ThreadState, Layer};
+use fathom_timeline::{Layer, ThreadState};
 
-use crate::comparison::Period;
 use crate::cause::Claim;
+use crate::comparison::Period;
 use crate::measure::stacks;
-use crate::{Comparison, Cause, Evidence, Finding, Support, say};
+use crate::{Cause, Comparison, Evidence, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "application_code",
@@ -96,8 +96,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let Some((most, _)) = grown.first() else {
         let says = format!(
             "no method takes more of the CPU than before beyond what all do ({} cores instead of {})",
-            say::number(slow.cores),
-            say::number(before.cores)
+            format::number(slow.cores),
+            format::number(before.cores)
         );
         return Finding::absent(says).with(running);
     };
@@ -105,10 +105,10 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let text = format!(
         "{} takes {} cores instead of {}{}, the rest of the code {}",
         most,
-        say::number(slow.cores(most)),
-        say::number(before.cores(most)),
+        format::number(slow.cores(most)),
+        format::number(before.cores(most)),
         others(grown.len()),
-        rest.map_or("was not seen".to_owned(), |times| format!("× {}", say::number(times)))
+        rest.map_or("was not seen".to_owned(), |times| format!("× {}", format::number(times)))
     );
     if others_grew(comparison) {
         let says =
@@ -133,7 +133,7 @@ const JAVA: ThreadState = ThreadState::Running(Layer::Java);
 fn others(methods: usize) -> String {
     match methods {
         0 | 1 => String::new(),
-        more => format!(" (and {} grew with it)", say::count(more - 1, "other method")),
+        more => format!(" (and {} grew with it)", format::count(more - 1, "other method")),
     }
 }
 

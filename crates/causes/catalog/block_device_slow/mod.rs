@@ -1,7 +1,7 @@
 //! Threads wait for files, and their requests spend that time in the driver and device.
 
-use crate::measure::block::{self, Place, Words};
-use crate::{Comparison, Cause, Finding};
+use crate::measure::block_io::{self, Place, Words};
+use crate::{Cause, Comparison, Finding};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "block_device_slow",
@@ -20,5 +20,5 @@ const WORDS: Words = Words {
 };
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
-    block::decide(comparison, Place::Device, &WORDS)
+    block_io::decide(comparison, Place::Device, &WORDS)
 }

@@ -1,8 +1,8 @@
 //! Threads wait for files, and their requests spend that time in the queue, before the device gets them.
 
-use crate::measure::block::{self, Place, Words};
+use crate::measure::block_io::{self, Place, Words};
 use crate::measure::io_limit;
-use crate::{Comparison, Cause, Finding};
+use crate::{Cause, Comparison, Finding};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "block_queue_wait",
@@ -21,6 +21,6 @@ const WORDS: Words = Words {
 };
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
-    let held_back = block::is_recorded(comparison).then(|| io_limit::find(comparison)).flatten();
-    held_back.unwrap_or_else(|| block::decide(comparison, Place::Queue, &WORDS))
+    let held_back = block_io::is_recorded(comparison).then(|| io_limit::find(comparison)).flatten();
+    held_back.unwrap_or_else(|| block_io::decide(comparison, Place::Queue, &WORDS))
 }

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use fathom_evidence::kinds::{event, span};
 use fathom_evidence::tables::Span;
 use fathom_evidence::{StackId, StrId};
-use fathom_timeline::{ThreadState, Intervals, Wait};
+use fathom_timeline::{Intervals, ThreadState, Wait};
 
-use crate::comparison::Period;
 use crate::cause::{Claim, ThreadTime};
-use crate::measure::{absence, stacks};
-use crate::{Comparison, Cause, Evidence, Finding, Support, say};
+use crate::comparison::Period;
+use crate::measure::{recording_threshold, stacks};
+use crate::{Cause, Comparison, Evidence, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "carrier_threads_exhausted",
@@ -30,7 +30,7 @@ pub(crate) static CAUSE: Cause = Cause {
 const BUSY: f64 = 0.8;
 
 /// By so much more than before, or it is as usual.
-const MORE: f64 = 0.2;
+const MIN_INCREASE: f64 = 0.2;
 
 /// Below this a virtual thread runs.
 const MOUNTED: &[&str] = &["java.lang.VirtualThread.run"];
@@ -38,7 +38,7 @@ const MOUNTED: &[&str] = &["java.lang.VirtualThread.run"];
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let reads: Vec<Span> = reads(&comparison.slow).collect();
     if reads.is_empty() {
-        return absence::of_waits(comparison, &["jdk.SocketRead"], "waits of virtual threads");
+        return recording_threshold::of_waits(comparison, &["jdk.SocketRead"], "waits of virtual threads");
     }
     let Some((busy, before, stack)) = busy(comparison) else {
         return Finding::needs_jfr("virtual threads wait, but how busy their carriers are was not recorded");
@@ -47,7 +47,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         comparison.evidence("part of the time in which the carriers were busy", (busy, before), "ratio", "samples");
     let evidence = Evidence { stack: comparison.stack_text(stack, 12), ..evidence.of(&[event::CPU, event::EXECUTION]) };
     if busy < BUSY {
-        let says = format!("carriers of virtual threads were busy for {} of the time", say::percent(busy));
+        let says = format!("carriers of virtual threads were busy for {} of the time", format::percent(busy));
         return Finding::absent(says).with(evidence);
     }
     let usual = usual_ns(comparison);
@@ -56,12 +56,12 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let text = format!(
         "carriers of virtual threads were busy for {} of the time{}, so that {} of virtual threads ended {} late on average, when a \
          carrier was free",
-        say::percent(busy),
-        say::before(before, say::percent),
-        say::count(reads.len(), "read"),
-        say::time(late_ns / reads.len() as f64),
+        format::percent(busy),
+        format::before(before, format::percent),
+        format::count(reads.len(), "read"),
+        format::time(late_ns / reads.len() as f64),
     );
-    let is_new = before.is_none_or(|before| busy >= before + MORE);
+    let is_new = before.is_none_or(|before| busy >= before + MIN_INCREASE);
     let mut finding = Finding::new(if is_new { Support::Consistent } else { Support::Weak }, text).with(evidence);
     finding.claims.push(Claim::during(ThreadState::Blocked(Wait::Socket), claims));
     finding

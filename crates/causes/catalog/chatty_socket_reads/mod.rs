@@ -3,9 +3,9 @@
 use fathom_evidence::kinds::counter;
 
 use crate::explanation::Evidence;
-use crate::measure::calls::{self, ByThread, POLL, RECEIVE, SEND, running_claims};
 use crate::measure::stacks;
-use crate::{Comparison, Cause, Claim, Finding, Period, Support, say};
+use crate::measure::syscalls::{self, ByThread, POLL, RECEIVE, SEND, running_claims};
+use crate::{Cause, Claim, Comparison, Finding, Period, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "chatty_socket_reads",
@@ -31,7 +31,7 @@ const READS_PER_SEND: f64 = 8.0;
 const WAITED: f64 = 0.5;
 
 /// How many times more calls there are than before, so that a change of style is told from a change of load.
-const MORE: f64 = 2.0;
+const MIN_CALL_RATIO: f64 = 2.0;
 
 /// Where the JVM and the JDK read sockets: of 8-12, of 13 and later, of channels.
 const READERS: &[&str] = &[
@@ -61,7 +61,7 @@ struct Style {
 
 impl Style {
     fn of(comparison: &Comparison<'_>, side: &Period<'_>) -> Style {
-        let readers = calls::receivers_in(&comparison.slow);
+        let readers = syscalls::receivers_in(&comparison.slow);
         let sum = |name: &str, instances: &[&str]| {
             ByThread::of(side, name, instances).rise(side, |tid| readers.contains(&tid))
         };
@@ -106,7 +106,7 @@ impl Style {
 }
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
-    if !calls::are_recorded(comparison) {
+    if !syscalls::are_recorded(comparison) {
         return Finding::needs_kernel("system calls of each thread were not recorded");
     }
     let slow = Style::of(comparison, &comparison.slow);
@@ -116,15 +116,17 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     }
     let says = format!(
         "{} reads from sockets per MB, {} each; {} reads for each time something was sent",
-        say::number(slow.reads_per_mb()),
-        say::bytes(slow.bytes_per_read()),
-        say::number(slow.reads / slow.sends.max(1.0))
+        format::number(slow.reads_per_mb()),
+        format::bytes(slow.bytes_per_read()),
+        format::number(slow.reads / slow.sends.max(1.0))
     );
     let evidence = evidence(comparison, &slow, baseline.as_ref());
     if slow.bytes_per_read() >= SMALL_BYTES || slow.reads < READS_PER_SEND * slow.sends {
         return Finding::absent(says).with_all(evidence);
     }
-    let has_grown = baseline.as_ref().is_none_or(|baseline| slow.reads_per_second() >= MORE * baseline.reads_per_second());
+    let has_grown = baseline
+        .as_ref()
+        .is_none_or(|baseline| slow.reads_per_second() >= MIN_CALL_RATIO * baseline.reads_per_second());
     if !has_grown {
         return Finding::absent(format!("{says}; as before")).with_all(evidence);
     }
@@ -145,17 +147,23 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 fn evidence(comparison: &Comparison<'_>, slow: &Style, baseline: Option<&Style>) -> Vec<Evidence> {
     let both = |measure: fn(&Style) -> f64| (measure(slow), baseline.map(measure));
     vec![
-        comparison.evidence("reads from sockets", both(Style::reads_per_second), "1/s", "counters")
+        comparison
+            .evidence("reads from sockets", both(Style::reads_per_second), "1/s", "counters")
             .of(&[counter::SYSTEM_CALLS_COUNT]),
-        comparison.evidence("system calls of those threads per MB received", both(Style::calls_per_mb), "count", "counters")
+        comparison
+            .evidence("system calls of those threads per MB received", both(Style::calls_per_mb), "count", "counters")
             .of(&[counter::SYSTEM_CALLS_COUNT]),
-        comparison.evidence("bytes of a read", both(Style::bytes_per_read), "bytes", "counters")
+        comparison
+            .evidence("bytes of a read", both(Style::bytes_per_read), "bytes", "counters")
             .of(&[counter::SYSTEM_CALLS_BYTES]),
-        comparison.evidence("reads that had to wait", both(|style| style.waited / style.reads.max(1.0)), "ratio", "counters")
+        comparison
+            .evidence("reads that had to wait", both(|style| style.waited / style.reads.max(1.0)), "ratio", "counters")
             .of(&[counter::BLOCKED_COUNT]),
-        comparison.evidence("CPU in reads and polls", both(|style| style.cpu_ns / style.seconds / 1e9), "cores", "counters")
+        comparison
+            .evidence("CPU in reads and polls", both(|style| style.cpu_ns / style.seconds / 1e9), "cores", "counters")
             .of(&[counter::SYSTEM_CALLS_NS]),
-        comparison.evidence("connections made", both(|style| style.connects / style.seconds), "1/s", "counters")
+        comparison
+            .evidence("connections made", both(|style| style.connects / style.seconds), "1/s", "counters")
             .of(&[counter::SYSTEM_CALLS_COUNT]),
     ]
 }

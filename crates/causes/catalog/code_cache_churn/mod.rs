@@ -6,11 +6,11 @@
 //! the log is needed.
 
 use fathom_evidence::kinds::{counter, span};
-use fathom_timeline::{ThreadState, Layer, Origin};
+use fathom_timeline::{Layer, Origin, ThreadState};
 
 use crate::measure::code_cache::CodeCache;
 use crate::measure::collections::collection_of;
-use crate::{Comparison, Cause, Evidence, Finding, Support, say};
+use crate::{Cause, Comparison, Evidence, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "code_cache_churn",
@@ -60,7 +60,9 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 fn unknown(comparison: &Comparison<'_>) -> Finding {
     // Since JDK 20 it is the collector that frees code, and says so.
     match comparison.jdk() {
-        Some(jdk) if jdk >= 20 && comparison.has_collections() => Finding::absent("no collection was started to free code"),
+        Some(jdk) if jdk >= 20 && comparison.has_collections() => {
+            Finding::absent("no collection was started to free code")
+        }
         _ => Finding::needs_jfr("neither the code cache nor the compilers were recorded"),
     }
 }
@@ -95,27 +97,31 @@ fn is_ours(state: ThreadState) -> bool {
 fn says(comparison: &Comparison<'_>, cache: &CodeCache, support: Support) -> String {
     let mut parts = Vec::new();
     if let (Some(turnover), Some(reserved)) = (cache.turnover, cache.reserved_bytes) {
-        parts.push(format!("code made since start is {} × the {} cache", say::number(turnover), say::bytes(reserved)));
+        parts.push(format!(
+            "code made since start is {} × the {} cache",
+            format::number(turnover),
+            format::bytes(reserved)
+        ));
     }
     if support == Support::Excluded {
         if let Some(fullest) = cache.fullest {
-            parts.push(format!("at most {} full", say::percent(fullest)));
+            parts.push(format!("at most {} full", format::percent(fullest)));
         }
-        parts.push(format!("{} to free code", say::count(cache.collections, "collection")));
+        parts.push(format!("{} to free code", format::count(cache.collections, "collection")));
         return parts.join(", ");
     }
     let compilers = comparison.excess_threads(|state| state == ThreadState::Compiler);
     if compilers >= 0.01 {
-        parts.insert(0, format!("compiler threads +{} of a core", say::percent(compilers)));
+        parts.insert(0, format!("compiler threads +{} of a core", format::percent(compilers)));
     }
     if cache.collections > 0 {
-        parts.push(format!("{} collections per second to free code", say::number(cache.collections_per_second.0)));
+        parts.push(format!("{} collections per second to free code", format::number(cache.collections_per_second.0)));
     }
     if let Some((lowest, highest)) = cache.swing_bytes {
-        parts.push(format!("occupancy {} to {}", say::bytes(lowest), say::bytes(highest)));
+        parts.push(format!("occupancy {} to {}", format::bytes(lowest), format::bytes(highest)));
     }
     if cache.interpreted.0 > cache.interpreted.1.unwrap_or(0.0) {
-        parts.push(format!("{} of the application's code runs interpreted", say::percent(cache.interpreted.0)));
+        parts.push(format!("{} of the application's code runs interpreted", format::percent(cache.interpreted.0)));
     }
     parts.join("; ")
 }

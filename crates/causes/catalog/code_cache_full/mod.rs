@@ -1,10 +1,10 @@
 //! The code cache is full and the compiler is switched off: new hot code stays interpreted.
 
 use fathom_evidence::kinds::{event, span};
-use fathom_timeline::{ThreadState, Layer};
+use fathom_timeline::{Layer, ThreadState};
 
 use crate::measure::code_cache::CodeCache;
-use crate::{Comparison, Cause, Finding, Support, say};
+use crate::{Cause, Comparison, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "code_cache_full",
@@ -29,14 +29,14 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         _ if !is_sampled(comparison) => {
             let says = format!(
                 "the code cache was full {}; what ran interpreted since was not sampled",
-                say::count(cache.failures, "time")
+                format::count(cache.failures, "time")
             );
             return Finding::needs_jfr(&says);
         }
         (_, Some(false)) => {
             return Finding::absent(format!(
                 "the cache was full {} but compiling went on",
-                say::count(cache.failures, "time")
+                format::count(cache.failures, "time")
             ));
         }
         (_, Some(true)) => Finding::new(Support::Observed, says(&cache)),
@@ -45,11 +45,13 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     };
     let finding = finding
         .with(
-            comparison.evidence("failed allocations in the code cache", (cache.failures as f64, None), "count", "spans")
+            comparison
+                .evidence("failed allocations in the code cache", (cache.failures as f64, None), "count", "spans")
                 .of(&[span::CODE_CACHE_FULL]),
         )
         .with(cache.interpreted_evidence(comparison));
-    finding.claiming(comparison, |state| matches!(state, ThreadState::Compiler | ThreadState::Running(Layer::Interpreted)))
+    finding
+        .claiming(comparison, |state| matches!(state, ThreadState::Compiler | ThreadState::Running(Layer::Interpreted)))
 }
 
 /// Whether it is known which code the application ran.
@@ -58,16 +60,16 @@ fn is_sampled(comparison: &Comparison<'_>) -> bool {
 }
 
 fn fullest(cache: &CodeCache) -> String {
-    cache.fullest.map_or(String::new(), |fullest| format!(" (at most {} full)", say::percent(fullest)))
+    cache.fullest.map_or(String::new(), |fullest| format!(" (at most {} full)", format::percent(fullest)))
 }
 
 fn says(cache: &CodeCache) -> String {
     let compiling = cache
         .compilations_after_full_per_second
-        .map_or(String::new(), |rate| format!("{} compilations per second since; ", say::number(rate)));
+        .map_or(String::new(), |rate| format!("{} compilations per second since; ", format::number(rate)));
     format!(
         "the code cache was full {}; {compiling}{} of the application's code runs interpreted",
-        say::count(cache.failures, "time"),
-        say::percent(cache.interpreted.0)
+        format::count(cache.failures, "time"),
+        format::percent(cache.interpreted.0)
     )
 }

@@ -1,11 +1,11 @@
 //! Threads wait for a connection (or another object) of a pool in which all are in use.
 
 use fathom_evidence::kinds::span;
-use fathom_timeline::{ThreadState, Root, Wait};
+use fathom_timeline::{Root, ThreadState, Wait};
 
-use crate::measure::absence;
+use crate::measure::recording_threshold;
 use crate::measure::waits::{self, Waits};
-use crate::{Comparison, Cause, Evidence, Finding, Support, say};
+use crate::{Cause, Comparison, Evidence, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "connection_pool_exhausted",
@@ -23,7 +23,7 @@ pub(crate) static CAUSE: Cause = Cause {
 };
 
 /// Those that have the connections wait themselves for this part of the time: then that comes first.
-const MUCH: f64 = 0.5;
+const MIN_OWNERS_WAITING_SHARE: f64 = 0.5;
 
 /// As many threads as this wait in a pool all the time only if it is too small all the time.
 const HALF_A_THREAD: f64 = 0.5;
@@ -31,7 +31,7 @@ const HALF_A_THREAD: f64 = 0.5;
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let waiting = comparison.cell_evidence("threads waiting for an object of a pool", "threads", is_ours);
     let Some((pool, waits)) = waits::most(comparison, Wait::Pool) else {
-        return absence::of_waits(comparison, &["jdk.ThreadPark"], "waits for an object of a pool");
+        return recording_threshold::of_waits(comparison, &["jdk.ThreadPark"], "waits for an object of a pool");
     };
     let before = waits::mean_before_ns(comparison, Wait::Pool, &pool);
     let mean = mean(comparison, &pool, &waits, before);
@@ -39,7 +39,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if waiting.baseline.is_some_and(|before| waiting.value <= before) {
         let text = format!("{text}: no more than before");
         // What it is compared with may have been as bad.
-        let finding = match waits.total_ns as f64 >= HALF_A_THREAD * comparison.slow.time.total_ns() as f64 && comparison.is_slow()
+        let finding = match waits.total_ns as f64 >= HALF_A_THREAD * comparison.slow.time.total_ns() as f64
+            && comparison.is_slow()
         {
             true => Finding::unknown(&text, "fathom explain … --baseline RECORDING"),
             false => Finding::absent(text),
@@ -47,16 +48,19 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return finding.with(waiting).with(mean);
     }
     let on_a_service = part_on_a_service(comparison);
-    let text = match on_a_service >= MUCH {
+    let text = match on_a_service >= MIN_OWNERS_WAITING_SHARE {
         true => {
-            format!("{text}; in {} of that time users of connections waited for a service", say::percent(on_a_service))
+            format!(
+                "{text}; in {} of that time users of connections waited for a service",
+                format::percent(on_a_service)
+            )
         }
         false => text,
     };
     // Whoever has the connections may have waited for a CPU.
     let support = if comparison.taken_by_others().is_some() { Support::Weak } else { Support::Observed };
     let mut finding = Finding::new(support, text).with(waiting).with(mean).claiming(comparison, is_ours);
-    if on_a_service >= MUCH {
+    if on_a_service >= MIN_OWNERS_WAITING_SHARE {
         finding.chain.push("slow_downstream");
     }
     finding
@@ -78,13 +82,13 @@ fn part_on_a_service(comparison: &Comparison<'_>) -> f64 {
 }
 
 fn says(waiting: &Evidence, pool: &str, waits: &Waits, before: Option<f64>) -> String {
-    let earlier = say::before(waiting.baseline, say::number);
+    let earlier = format::before(waiting.baseline, format::number);
     let usual = before
         .filter(|before| *before > 0.0)
-        .map_or(String::new(), |before| format!(" instead of {}", say::time(before)));
+        .map_or(String::new(), |before| format!(" instead of {}", format::time(before)));
     format!(
         "{} threads wait for an object of a pool on average{earlier}; most in {pool}: {}",
-        say::number(waiting.value),
+        format::number(waiting.value),
         waits.says(&usual)
     )
 }

@@ -1,9 +1,9 @@
 //! The container used up its CPU quota and was stopped until the next period.
 
 use fathom_evidence::kinds::counter;
-use fathom_timeline::{ThreadState, Intervals, Series};
+use fathom_timeline::{Intervals, Series, ThreadState};
 
-use crate::{Comparison, Cause, Claim, Finding, Support, say};
+use crate::{Cause, Claim, Comparison, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "cpu_quota_throttled",
@@ -48,13 +48,13 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         .of(&[counter::CGROUP_THROTTLED_NS]);
     let Some(waiting) = comparison.excess().of(ThreadState::Runnable) else {
         let says =
-            format!("throttled for {} in the slow time, but which threads lost it was not recorded", say::time(ns));
+            format!("throttled for {} in the slow time, but which threads lost it was not recorded", format::time(ns));
         return Finding::needs_kernel(&says).with(share);
     };
     let says = format!(
         "the container was throttled for {} per second; its threads could have run but waited: {} threads on average",
-        say::time(ns / comparison.slow.seconds()),
-        say::number(waiting.slow_ns / comparison.excess().slow_ns.max(1.0))
+        format::time(ns / comparison.slow.seconds()),
+        format::number(waiting.slow_ns / comparison.excess().slow_ns.max(1.0))
     );
     let mut finding = Finding::new(Support::Observed, says).with(share);
     finding.claims.push(Claim::part(ThreadState::Runnable, at_most_ns(comparison, ns)));

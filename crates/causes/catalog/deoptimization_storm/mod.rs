@@ -5,10 +5,10 @@ use std::collections::HashMap;
 
 use fathom_evidence::detail::Deoptimization;
 use fathom_evidence::kinds::span;
-use fathom_timeline::{ThreadState, Layer};
+use fathom_timeline::{Layer, ThreadState};
 
 use crate::measure::code_cache::CodeCache;
-use crate::{Comparison, Cause, Claim, Finding, Support, say};
+use crate::{Cause, Claim, Comparison, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "deoptimization_storm",
@@ -25,10 +25,10 @@ pub(crate) static CAUSE: Cause = Cause {
 
 /// The JVM recompiles a method that fails a few times with fewer assumptions each time, then it
 /// holds. Many more for the same method and reason is a loop.
-const AGAIN: usize = 20;
+const MIN_SAME_METHOD_AND_REASON: usize = 20;
 
 /// Times more often than in the baseline.
-const GREW: f64 = 5.0;
+const MIN_RATE_RATIO: f64 = 5.0;
 
 /// What is given up is at most compiled again by both compilers, each as a method and as a loop that is running.
 const COMPILATIONS_EACH: f64 = 4.0;
@@ -43,18 +43,24 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     };
     let evidence = [
         comparison.evidence("deoptimizations", rate, "1/s", "spans").of(&[span::DEOPTIMIZATION]),
-        comparison.evidence(&format!("the most frequent: {text}"), (count as f64, None), "count", "spans")
+        comparison
+            .evidence(&format!("the most frequent: {text}"), (count as f64, None), "count", "spans")
             .of(&[span::DEOPTIMIZATION]),
     ];
-    let grew = rate.1.is_none_or(|baseline| rate.0 >= GREW * baseline);
-    if count < AGAIN || !grew {
-        let says =
-            format!("{} per second, {} of the most frequent", say::number(rate.0), say::count(count, "repetition"));
+    let grew = rate.1.is_none_or(|baseline| rate.0 >= MIN_RATE_RATIO * baseline);
+    if count < MIN_SAME_METHOD_AND_REASON || !grew {
+        let says = format!(
+            "{} per second, {} of the most frequent",
+            format::number(rate.0),
+            format::count(count, "repetition")
+        );
         return Finding::absent(says).with_all(evidence);
     }
     let says = format!("{total} deoptimizations, {count} of them {text}");
     let mut finding = Finding::new(Support::Observed, says).with_all(evidence);
-    finding = finding.claiming(comparison, |state| matches!(state, ThreadState::Compiler | ThreadState::Running(Layer::Interpreted)));
+    finding = finding.claiming(comparison, |state| {
+        matches!(state, ThreadState::Compiler | ThreadState::Running(Layer::Interpreted))
+    });
     let part = part_of_compilations(comparison, rate.0);
     for claim in &mut finding.claims {
         *claim = Claim::part(claim.state, part * claim.grown_ns(comparison));

@@ -4,7 +4,7 @@ use fathom_evidence::kinds::span;
 use fathom_timeline::{ThreadState, Wait};
 
 use crate::measure::waits::{self, Waits};
-use crate::{Comparison, Cause, Evidence, Finding, Support, say};
+use crate::{Cause, Comparison, Evidence, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "dns_slow",
@@ -47,10 +47,10 @@ fn none_seen(comparison: &Comparison<'_>) -> Finding {
 }
 
 fn says(waiting: &Evidence, waits: &Waits) -> String {
-    let before = say::before(waiting.baseline, say::number);
+    let before = format::before(waiting.baseline, format::number);
     format!(
         "{} threads wait for the resolver of names on average{before}: {}",
-        say::number(waiting.value),
+        format::number(waiting.value),
         waits.says("")
     )
 }

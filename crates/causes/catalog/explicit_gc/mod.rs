@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use fathom_evidence::detail::Gc;
 use fathom_evidence::kinds::span;
-use fathom_timeline::{ThreadState, Collection, Origin};
+use fathom_timeline::{Collection, Origin, ThreadState};
 
 use crate::measure::collections::{collection_of, stops};
 use crate::measure::median;
-use crate::{Comparison, Cause, Finding, Support, say};
+use crate::{Cause, Comparison, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "explicit_gc",
@@ -39,14 +39,15 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let longest = stops.iter().map(|(_, length)| *length).max().unwrap_or(0);
     let says = format!(
         "{} of collections that were asked for, {} in all, the longest {}{}",
-        say::count(stops.len(), "pause"),
-        say::time(total),
-        say::time(longest as f64),
+        format::count(stops.len(), "pause"),
+        format::time(total),
+        format::time(longest as f64),
         by_a_clock(comparison, &stops)
     );
     Finding::new(Support::Observed, says)
         .with(
-            comparison.evidence("pauses of collections asked for", (stops.len() as f64, None), "count", "spans")
+            comparison
+                .evidence("pauses of collections asked for", (stops.len() as f64, None), "count", "spans")
                 .of(&[span::GC_PAUSE]),
         )
         .with(comparison.evidence("longest of them", (longest as f64, None), "ns", "spans").of(&[span::GC_PAUSE]))
@@ -60,7 +61,7 @@ fn by_a_clock(comparison: &Comparison<'_>, stops: &[(i64, i64)]) -> String {
     let clocked = comparison.slow.pauses().filter(|(pause, gc)| is_unexplained(gc) && starts.contains(&pause.time_ns));
     let clocked: Vec<(i64, i64)> = clocked.map(|(pause, _)| (pause.time_ns, pause.end_ns())).collect();
     let gaps = clocked.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].1) as f64).collect();
-    let period = median(gaps).map_or(String::new(), |ns| format!(", {} after the one before", say::time(ns)));
+    let period = median(gaps).map_or(String::new(), |ns| format!(", {} after the one before", format::time(ns)));
     match clocked.len() {
         0 => String::new(),
         count => format!("; the log gives no cause of {count} of them, which came by a clock{period}"),

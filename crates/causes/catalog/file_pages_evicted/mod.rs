@@ -4,7 +4,7 @@ use fathom_evidence::kinds::counter;
 use fathom_timeline::Series;
 
 use crate::measure::faults::{self, Found, Kind};
-use crate::{Comparison, Cause, Finding, Support, say};
+use crate::{Cause, Comparison, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "file_pages_evicted",
@@ -27,7 +27,7 @@ pub(crate) static CAUSE: Cause = Cause {
 };
 
 /// As many times more pages than in the baseline are read again when memory is short; every machine reads some again.
-const MORE: f64 = 2.0;
+const MIN_REREAD_RATIO: f64 = 2.0;
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
     if !faults::are_recorded(comparison) {
@@ -57,7 +57,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let (support, text) = if refaults.0.len() < 2 {
         (Support::Consistent, "whether they had been in memory before was not recorded".to_owned())
     } else if go_together(comparison, &found, &refaults) {
-        let text = format!("{} pages per second were read again at that time, of whatever file", say::number(again.0));
+        let text =
+            format!("{} pages per second were read again at that time, of whatever file", format::number(again.0));
         (Support::Consistent, text)
     } else {
         let text = "the kernel threw nothing out that was needed again just then: they were touched for the first time";
@@ -81,5 +82,5 @@ fn refaults(comparison: &Comparison<'_>) -> Series {
 fn go_together(comparison: &Comparison<'_>, found: &Found, refaults: &Series) -> bool {
     let during: f64 = found.around().iter().map(|(from, to)| refaults.rise_within(from, to)).sum();
     let (slow, baseline) = comparison.both(|side| side.rise(refaults) / side.seconds());
-    during >= found.faults.len() as f64 && baseline.is_none_or(|baseline| slow >= MORE * baseline)
+    during >= found.faults.len() as f64 && baseline.is_none_or(|baseline| slow >= MIN_REREAD_RATIO * baseline)
 }

@@ -7,8 +7,8 @@ use fathom_evidence::tables::Span;
 use fathom_timeline::{Intervals, Wait};
 
 use crate::comparison::Period;
-use crate::measure::{absence, block};
-use crate::{Comparison, Cause, Evidence, Finding, Support, say};
+use crate::measure::{block_io, recording_threshold};
+use crate::{Cause, Comparison, Evidence, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "file_sync_slow",
@@ -24,7 +24,7 @@ pub(crate) static CAUSE: Cause = Cause {
 };
 
 /// Times more of it, in number or in length, than before: less is what a change of load does to any disk.
-const GREW: f64 = 1.5;
+const MIN_RATIO: f64 = 1.5;
 
 /// What is known of such waits on one side.
 #[derive(Default)]
@@ -35,8 +35,8 @@ struct Syncs {
 
 impl Syncs {
     fn of(comparison: &Comparison<'_>, side: &Period<'_>) -> Syncs {
-        let is_sync = |wait: &Span| block::is_force(side.sources, wait);
-        let waits: Vec<Span> = block::victims(comparison, side).map(|(_, wait)| wait).filter(is_sync).collect();
+        let is_sync = |wait: &Span| block_io::is_force(side.sources, wait);
+        let waits: Vec<Span> = block_io::victims(comparison, side).map(|(_, wait)| wait).filter(is_sync).collect();
         // The kernel sees all calls, the JVM some of the same: one of the two is enough.
         let is_call = |wait: &Span| side.sources.recording.text(wait.kind) == span::SYSTEM_CALL;
         let has_calls = waits.iter().any(is_call);
@@ -60,7 +60,7 @@ impl Syncs {
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let slow = Syncs::of(comparison, &comparison.slow);
     let Some(longest) = slow.waits.iter().max_by_key(|wait| wait.duration_ns) else {
-        return absence::of_waits(comparison, &["jdk.FileForce"], "waits for files to be written through");
+        return recording_threshold::of_waits(comparison, &["jdk.FileForce"], "waits for files to be written through");
     };
     let baseline = comparison.baseline.as_ref().map(|baseline| Syncs::of(comparison, baseline));
     let evidence = evidence(comparison, &slow, baseline.as_ref(), longest);
@@ -70,14 +70,15 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return Finding::absent(format!("{text}: no more than before")).with_all(evidence);
     }
     // Without any to compare with nobody knows that it is more than usual; the device's requests then say more.
-    let has_usual = baseline.as_ref().is_some_and(|baseline| !baseline.waits.is_empty() || !block::is_recorded(comparison));
+    let has_usual =
+        baseline.as_ref().is_some_and(|baseline| !baseline.waits.is_empty() || !block_io::is_recorded(comparison));
     let support = if has_usual { Support::Observed } else { Support::Weak };
     let mut finding = Finding::new(support, text).with_all(evidence);
-    finding.claims = block::claims_of(slow.waits.iter().map(|wait| {
+    finding.claims = block_io::claims_of(slow.waits.iter().map(|wait| {
         let time = Intervals::union(vec![(wait.time_ns, wait.end_ns())]);
         (Wait::File, wait.tid, time)
     }));
-    if longer && block::is_recorded(comparison) {
+    if longer && block_io::is_recorded(comparison) {
         finding.chain.push("block_device_slow");
     }
     finding
@@ -87,7 +88,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 fn grown(slow: &Syncs, baseline: Option<&Syncs>) -> (bool, bool) {
     match baseline {
         Some(baseline) if !baseline.waits.is_empty() => {
-            (slow.per_second() >= GREW * baseline.per_second(), slow.mean_ns() >= GREW * baseline.mean_ns())
+            (slow.per_second() >= MIN_RATIO * baseline.per_second(), slow.mean_ns() >= MIN_RATIO * baseline.mean_ns())
         }
         // There were none, or none that was long enough to be recorded.
         _ => (true, true),
@@ -96,15 +97,16 @@ fn grown(slow: &Syncs, baseline: Option<&Syncs>) -> (bool, bool) {
 
 fn says(comparison: &Comparison<'_>, slow: &Syncs, baseline: Option<&Syncs>, longest: &Span) -> String {
     let baseline = baseline.filter(|baseline| !baseline.waits.is_empty());
-    let before =
-        |value: &dyn Fn(&Syncs) -> String| baseline.map_or(String::new(), |baseline| format!(" ({} before)", value(baseline)));
+    let before = |value: &dyn Fn(&Syncs) -> String| {
+        baseline.map_or(String::new(), |baseline| format!(" ({} before)", value(baseline)))
+    };
     format!(
         "files were written through {} times per second{}, mean {}{}, longest {}{}",
-        say::number(slow.per_second()),
-        before(&|side| say::number(side.per_second())),
-        say::time(slow.mean_ns()),
-        before(&|side| say::time(side.mean_ns())),
-        say::time(longest.duration_ns as f64),
+        format::number(slow.per_second()),
+        before(&|side| format::number(side.per_second())),
+        format::time(slow.mean_ns()),
+        before(&|side| format::time(side.mean_ns())),
+        format::time(longest.duration_ns as f64),
         most(comparison, slow).map_or(String::new(), |name| format!("; most of it for {name}"))
     )
 }

@@ -2,12 +2,12 @@
 //! a young collection cannot succeed, so that every collection is a full one and frees little.
 
 use fathom_evidence::kinds::{counter, span};
-use fathom_timeline::{ThreadState, Origin, Stop, Wait};
+use fathom_timeline::{Origin, Stop, ThreadState, Wait};
 
 use crate::measure::collections::{
     collection_of, heap_occupancy_after, is_full, old_occupancy_after_full, room_to_promote, stalls_evidence, stops,
 };
-use crate::{Comparison, Cause, Finding, Support, say};
+use crate::{Cause, Comparison, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "full_gc_old_generation_full",
@@ -44,11 +44,19 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return Finding::absent(format!("{text}: the old generation is not full"));
     }
     let finding = Finding::new(support, text)
-        .with(comparison.evidence("full collections", (full.len() as f64, None), "count", "spans").of(&[span::GC_PAUSE]))
-        .with(comparison.evidence("full collections in a row", (row as f64, None), "count", "spans").of(&[span::GC_PAUSE]))
+        .with(
+            comparison.evidence("full collections", (full.len() as f64, None), "count", "spans").of(&[span::GC_PAUSE]),
+        )
+        .with(
+            comparison
+                .evidence("full collections in a row", (row as f64, None), "count", "spans")
+                .of(&[span::GC_PAUSE]),
+        )
         .with(comparison.cell_evidence("threads paused for full GCs (average)", "threads", is_ours))
         .with_all(occupancy.map(|share| {
-            comparison.evidence("old generation in use after them", (share, None), "ratio", "spans").of(&[span::GC_PAUSE])
+            comparison
+                .evidence("old generation in use after them", (share, None), "ratio", "spans")
+                .of(&[span::GC_PAUSE])
         }));
     finding.claiming(comparison, is_ours)
 }
@@ -65,14 +73,15 @@ fn without_pauses(comparison: &Comparison<'_>) -> Finding {
     };
     let text = format!(
         "heap {} in use after collections, which therefore follow each other; {} in the slow time",
-        say::percent(share),
-        say::count(stalls, "allocation stall")
+        format::percent(share),
+        format::count(stalls, "allocation stall")
     );
     let support = if stalls > 0 { Support::Observed } else { Support::Consistent };
     Finding::new(support, text)
         .with(stalls_evidence(comparison, stalls))
         .with(
-            comparison.evidence("heap in use after collections", (share, None), "ratio", "counters")
+            comparison
+                .evidence("heap in use after collections", (share, None), "ratio", "counters")
                 .of(&[counter::HEAP_USED_BYTES]),
         )
         .claiming(comparison, |state| match state {
@@ -129,15 +138,15 @@ fn says(full: &[(i64, i64)], occupancy: Option<f64>, row: usize) -> String {
     let longest = full.iter().map(|(_, length)| *length).max().unwrap_or(0);
     let mut text = format!(
         "{} paused the application for {} in all, the longest {}",
-        say::count(full.len(), "full GC"),
-        say::time(total),
-        say::time(longest as f64)
+        format::count(full.len(), "full GC"),
+        format::time(total),
+        format::time(longest as f64)
     );
     if row >= IN_A_ROW {
         text += &format!("; {row} in a row without a young one between them");
     }
     if let Some(share) = occupancy {
-        text += &format!("; old generation {} in use after them", say::percent(share));
+        text += &format!("; old generation {} in use after them", format::percent(share));
     }
     text
 }

@@ -5,8 +5,8 @@ use fathom_evidence::kinds::{span, subject};
 use fathom_evidence::tables::Span;
 use fathom_timeline::{ThreadState, Wait};
 
-use crate::measure::held_up;
-use crate::{Comparison, Cause, Finding, Support, say};
+use crate::measure::stalled_threads;
+use crate::{Cause, Comparison, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "gc_log_blocked",
@@ -43,25 +43,27 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let text = format!(
         "the {} waited in {}, {} in all, the longest {} for {path}{}",
         comparison.thread_name(longest.tid),
-        say::count(writes.len(), "slow write"),
-        say::time(total),
-        say::time(longest.duration_ns as f64),
+        format::count(writes.len(), "slow write"),
+        format::time(total),
+        format::time(longest.duration_ns as f64),
         if is_log { "" } else { ", which need not be its log" }
     );
     let support = if is_log { Support::Observed } else { Support::Consistent };
     let mut finding = Finding::new(support, text);
     let per_second = (total / comparison.slow.seconds(), None);
-    finding = finding.with(comparison.evidence("time in such writes", per_second, "ns/s", "spans").of(&[span::SYSTEM_CALL]));
-    finding.claims = held_up::claims(comparison, writes.iter(), ThreadState::Blocked(Wait::File));
+    finding =
+        finding.with(comparison.evidence("time in such writes", per_second, "ns/s", "spans").of(&[span::SYSTEM_CALL]));
+    finding.claims = stalled_threads::claims(comparison, writes.iter(), ThreadState::Blocked(Wait::File));
     finding
 }
 
 /// Slow writes of the threads that do the work of stops.
 fn writes(comparison: &Comparison<'_>) -> Vec<Span> {
     let is_write = |call: &Span| WRITES.contains(&comparison.recording().text(call.name));
-    comparison.slow
+    comparison
+        .slow
         .spans(span::SYSTEM_CALL)
-        .filter(|call| is_write(call) && held_up::works_in_stops(comparison, call.tid))
+        .filter(|call| is_write(call) && stalled_threads::works_in_stops(comparison, call.tid))
         .collect()
 }
 

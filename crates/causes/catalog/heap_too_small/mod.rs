@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 
 use fathom_evidence::kinds::span;
-use fathom_timeline::{ThreadState, Stop};
+use fathom_timeline::{Stop, ThreadState};
 
 use crate::measure::collections::{
-    Eras, FILLS_HEAP_MAX_S, GREW, HEAVY, allocation_rate, collection_of, fills_heap_s, heap_occupancy_after, is_full,
-    is_ordinary, old_occupancy_after_full, ordinary_share, stops,
+    Eras, FILLS_HEAP_MAX_S, HEAVY, MIN_RATE_RATIO, allocation_rate, collection_of, fills_heap_s, heap_occupancy_after,
+    is_full, is_ordinary, old_occupancy_after_full, ordinary_share, stops,
 };
 use crate::measure::median;
-use crate::{Comparison, Cause, Finding, Support, say};
+use crate::{Cause, Comparison, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "heap_too_small",
@@ -43,10 +43,10 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let longest = full.iter().map(|(_, length)| *length).max().unwrap_or(0);
     let text = format!(
         "{} for want of memory ({}) stopped everything for {} in all, the longest {}",
-        say::count(full.len(), "full collection"),
+        format::count(full.len(), "full collection"),
         causes(comparison),
-        say::time(total),
-        say::time(longest as f64)
+        format::time(total),
+        format::time(longest as f64)
     );
     let Some(share) = old_occupancy_after_full(comparison) else {
         return Finding::unknown(
@@ -54,7 +54,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
             "-Xlog:gc*:file=gc.log:time,uptime,level,tags",
         );
     };
-    let text = format!("{text}; old generation {} in use after them", say::percent(share));
+    let text = format!("{text}; old generation {} in use after them", format::percent(share));
     if share >= FULL {
         return Finding::absent(format!("{text}: they free too little for a little more room to help"));
     }
@@ -66,8 +66,14 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let others = ordinary(comparison);
     let text = format!("{text}: what filled it had died{often}");
     let mut finding = Finding::new(support, text)
-        .with(comparison.evidence("full collections", (full.len() as f64, None), "count", "spans").of(&[span::GC_PAUSE]))
-        .with(comparison.evidence("old generation in use after them", (share, None), "ratio", "spans").of(&[span::GC_PAUSE]))
+        .with(
+            comparison.evidence("full collections", (full.len() as f64, None), "count", "spans").of(&[span::GC_PAUSE]),
+        )
+        .with(
+            comparison
+                .evidence("old generation in use after them", (share, None), "ratio", "spans")
+                .of(&[span::GC_PAUSE]),
+        )
         .with(comparison.cell_evidence("stopped by full collections", "threads", is_ours))
         .claiming(comparison, is_ours);
     if others.support <= support {
@@ -88,8 +94,8 @@ const SEVERAL: usize = 3;
 fn how_often(full: &[(i64, i64)]) -> (Support, String) {
     let gaps = full.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].0) as f64).collect();
     match median(gaps).filter(|_| full.len() >= SEVERAL) {
-        Some(gap_ns) if gap_ns < RARE_NS => (Support::Consistent, format!(", one each {}", say::time(gap_ns))),
-        Some(gap_ns) => (Support::Weak, format!("; they are rare, one each {}", say::time(gap_ns))),
+        Some(gap_ns) if gap_ns < RARE_NS => (Support::Consistent, format!(", one each {}", format::time(gap_ns))),
+        Some(gap_ns) => (Support::Weak, format!("; they are rare, one each {}", format::time(gap_ns))),
         None => (Support::Weak, "; there were no more of them to tell how often they come".to_owned()),
     }
 }
@@ -111,8 +117,8 @@ fn ordinary(comparison: &Comparison<'_>) -> Finding {
     };
     let text = format!(
         "ordinary collections stopped everything for {} of the time; {} of the heap is in use after them",
-        say::percent(stopped),
-        say::percent(occupied)
+        format::percent(stopped),
+        format::percent(occupied)
     );
     if occupied < CROWDED {
         return Finding::absent(format!("{text}: there is room"));
@@ -122,16 +128,24 @@ fn ordinary(comparison: &Comparison<'_>) -> Finding {
     }
     let rate = eras.both(|side| allocation_rate(side).unwrap_or(0.0));
     if let Some(seconds) = fills_heap_s(&eras.slow, rate.0).filter(|seconds| *seconds > FILLS_HEAP_MAX_S) {
-        let filled = say::time(seconds * 1e9);
+        let filled = format::time(seconds * 1e9);
         return Finding::absent(format!(
             "{text}, but at the rate of allocation it would take {filled} to fill the heap"
         ));
     }
-    let grew = rate.1.is_some_and(|baseline| baseline > 0.0 && rate.0 >= GREW * baseline);
+    let grew = rate.1.is_some_and(|baseline| baseline > 0.0 && rate.0 >= MIN_RATE_RATIO * baseline);
     let support = if grew { Support::Weak } else { Support::Consistent };
     Finding::new(support, text)
-        .with(comparison.evidence("heap in use after collections", (occupied, None), "ratio", "spans").of(&[span::GC_PAUSE]))
-        .with(comparison.cell_evidence("threads blocked by young and concurrent GC (average)", "threads", is_of_ordinary))
+        .with(
+            comparison
+                .evidence("heap in use after collections", (occupied, None), "ratio", "spans")
+                .of(&[span::GC_PAUSE]),
+        )
+        .with(comparison.cell_evidence(
+            "threads blocked by young and concurrent GC (average)",
+            "threads",
+            is_of_ordinary,
+        ))
         .claiming(comparison, is_of_ordinary)
 }
 

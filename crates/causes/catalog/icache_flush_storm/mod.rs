@@ -2,9 +2,9 @@
 
 use fathom_evidence::kinds::{event, subject};
 
-use crate::measure::arm::{self, CacheType, Midr};
+use crate::measure::aarch64::{self, CacheType, Midr};
 use crate::measure::stacks;
-use crate::{Comparison, Cause, Finding, Support, say};
+use crate::{Cause, Comparison, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "icache_flush_storm",
@@ -23,7 +23,7 @@ const FLUSHES: &[&str] = &["__aarch64_sync_cache_range", "__aarch64_clear_cache"
 const ANY_FLUSH: &str = "__clear_cache";
 
 /// Less of the application's CPU than this is what patching code costs on a processor that is well.
-const USUAL: f64 = 0.02;
+const ORDINARY_CPU_SHARE: f64 = 0.02;
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let is_arm64 = is_arm64(comparison);
@@ -40,11 +40,11 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         .of(&[event::CPU]);
     evidence.stack = comparison.stack_text(below.stack, 12);
     let text =
-        format!("flushes of the instruction cache take {} of the application's CPU", say::percent(below.share.0));
-    if below.share.0 < USUAL {
+        format!("flushes of the instruction cache take {} of the application's CPU", format::percent(below.share.0));
+    if below.share.0 < ORDINARY_CPU_SHARE {
         return Finding::absent(text).with(evidence);
     }
-    let before = say::before(below.share.1, say::percent);
+    let before = format::before(below.share.1, format::percent);
     let (support, processor) = processor(comparison);
     let finding = Finding::new(support, text + &before + &processor).with(evidence);
     Finding { claims: below.claims, ..finding }.crowding(comparison)
@@ -55,11 +55,11 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 fn processor(comparison: &Comparison<'_>) -> (Support, String) {
     let fact = |key: &str| comparison.recording().fact(subject::HOST, key);
     let cores: Vec<Midr> =
-        fact("cpu_midr").unwrap_or("").split_whitespace().filter_map(arm::register).map(Midr::of).collect();
+        fact("cpu_midr").unwrap_or("").split_whitespace().filter_map(aarch64::register).map(Midr::of).collect();
     let Some(core) = cores.iter().find(|core| core.has_erratum_1542419()).or(cores.first()) else {
         return (Support::Observed, String::new());
     };
-    let cache = fact("cpu_ctr_el0").and_then(arm::register).map(CacheType::of);
+    let cache = fact("cpu_ctr_el0").and_then(aarch64::register).map(CacheType::of);
     match (core.has_erratum_1542419(), cache.is_some_and(|cache| cache.needs_no_invalidation)) {
         (true, false) => (Support::Observed, format!("; {core} has erratum 1542419: each flush traps")),
         (true, true) => (Support::Consistent, format!("; {core} has erratum 1542419, but needs no flush (DIC)")),

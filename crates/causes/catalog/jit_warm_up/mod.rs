@@ -2,10 +2,10 @@
 
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
-use fathom_timeline::{ThreadState, Layer};
+use fathom_timeline::{Layer, ThreadState};
 
 use crate::measure::code_cache::CodeCache;
-use crate::{Comparison, Cause, Finding, Support, say};
+use crate::{Cause, Comparison, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "jit_warm_up",
@@ -26,7 +26,8 @@ const COMPILED_AT_MOST: usize = 5;
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let cache = CodeCache::of(comparison);
     let compilers = comparison.cell_evidence("compiler threads", "cores", |state| state == ThreadState::Compiler);
-    let (Some((now, before)), Some(compilations)) = (cache.compilations_per_second, cache.compilations_evidence(comparison))
+    let (Some((now, before)), Some(compilations)) =
+        (cache.compilations_per_second, cache.compilations_evidence(comparison))
     else {
         return Finding::needs_jfr("the compilers were not recorded");
     };
@@ -41,19 +42,20 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         (true, _) => Support::Observed,
         (false, true) => Support::Consistent,
         (false, false) => {
-            let text = format!("{} compilations per second, nothing new to compile", say::number(now));
+            let text = format!("{} compilations per second, nothing new to compile", format::number(now));
             return Finding::absent(text).with(compilers).with(compilations);
         }
     };
     let says = format!(
         "{} compilations per second, compiler threads {} of a core, {} of the application's code interpreted; {}",
-        say::number(now),
-        say::percent(compilers.value),
-        say::percent(cache.interpreted.0),
+        format::number(now),
+        format::percent(compilers.value),
+        format::percent(cache.interpreted.0),
         if in_startup >= 0.5 { "the JVM had just started" } else { "code that had not run before" }
     );
     let finding = Finding::new(support, says + own_start(comparison)).with(compilers).with(compilations);
-    finding.claiming(comparison, |state| matches!(state, ThreadState::Compiler | ThreadState::Running(Layer::Interpreted)))
+    finding
+        .claiming(comparison, |state| matches!(state, ThreadState::Compiler | ThreadState::Running(Layer::Interpreted)))
 }
 
 /// Said when this tool itself started Flight Recorder before or in the slow time: its first start makes JDK 17 throw away all

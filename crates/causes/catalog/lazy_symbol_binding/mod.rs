@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fathom_evidence::detail::PageFault;
 
 use crate::measure::faults::{self, Fault, Kind};
-use crate::{Comparison, Cause, Finding, Support, say};
+use crate::{Cause, Comparison, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "lazy_symbol_binding",
@@ -28,7 +28,9 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let mut text = format!("the loader bound functions at their first call: {}", found.says(comparison));
     let calls = Calls::of(&found.faults);
     text += &calls.says();
-    if let Some(caller) = found.faults.iter().find_map(|fault| caller(comparison, fault)).filter(|_| !calls.have_sites()) {
+    if let Some(caller) =
+        found.faults.iter().find_map(|fault| caller(comparison, fault)).filter(|_| !calls.have_sites())
+    {
         text += &format!("; called by {caller}");
     }
     if !is_seen {
@@ -63,7 +65,7 @@ impl<'a> Calls<'a> {
         let Some(((function, site, instruction), length_ns)) = longest else { return String::new() };
         let what = match self.0.len() {
             1 => "bound was".to_owned(),
-            count => format!("{count} calls were bound, {} of it for", say::time(*length_ns)),
+            count => format!("{count} calls were bound, {} of it for", format::time(*length_ns)),
         };
         match site.is_empty() {
             true => format!("; {what} {function}"),

@@ -7,8 +7,8 @@ use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_timeline::{ThreadState, Wait};
 
-use crate::measure::absence;
-use crate::{Comparison, Cause, Evidence, Finding, Support, owners, say};
+use crate::measure::recording_threshold;
+use crate::{Cause, Comparison, Evidence, Finding, Support, format, owners};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "lock_contention",
@@ -33,7 +33,11 @@ struct Lock {
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let waiting = comparison.cell_evidence("threads waiting for locks", "threads", is_ours);
     if waiting.value <= 0.0 {
-        return absence::of_waits(comparison, &["jdk.JavaMonitorEnter", "jdk.ThreadPark"], "waits for locks");
+        return recording_threshold::of_waits(
+            comparison,
+            &["jdk.JavaMonitorEnter", "jdk.ThreadPark"],
+            "waits for locks",
+        );
     }
     let locks = locks(comparison);
     let Some((class, lock)) = locks.iter().max_by_key(|(class, lock)| (lock.total_ns, class.as_str())) else {
@@ -48,7 +52,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if let Some(used) = taken {
         text += &format!(
             "; other processes had taken the CPUs ({} in use): the holder may have waited for one",
-            say::percent(used)
+            format::percent(used)
         );
     }
     let support = if taken.is_some() { Support::Weak } else { Support::Observed };
@@ -63,7 +67,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 }
 
 /// A holder that waits itself for less than this part of the time has the lock for something else.
-const MUCH: f64 = 0.5;
+const MIN_OWNERS_WAITING_SHARE: f64 = 0.5;
 
 /// What the holders of the locks waited for themselves, if that is most of it: measured, and said.
 fn of_the_holder(comparison: &Comparison<'_>) -> Option<(Evidence, String)> {
@@ -71,8 +75,9 @@ fn of_the_holder(comparison: &Comparison<'_>) -> Option<(Evidence, String)> {
     let (all, _) = comparison.excess().sums(is_ours);
     let part = ns / all.max(1.0);
     let evidence = comparison.evidence("part of it in which the holder waited itself", (part, None), "ratio", "spans");
-    let says = format!("; in {} of that time the holder itself was {doing}", say::percent(part));
-    (part >= MUCH).then(|| (evidence.of(&[span::BLOCKED, span::SYSTEM_CALL, span::PAGE_FAULT]), says))
+    let says = format!("; in {} of that time the holder itself was {doing}", format::percent(part));
+    (part >= MIN_OWNERS_WAITING_SHARE)
+        .then(|| (evidence.of(&[span::BLOCKED, span::SYSTEM_CALL, span::PAGE_FAULT]), says))
 }
 
 fn is_ours(state: ThreadState) -> bool {
@@ -84,7 +89,12 @@ fn locks(comparison: &Comparison<'_>) -> HashMap<String, Lock> {
     let is_lock =
         |park: &Span| ["Lock", "Semaphore"].iter().any(|name| comparison.recording().text(park.name).contains(name));
     let parks = comparison.slow.spans(span::PARK).filter(is_lock);
-    for wait in comparison.slow.spans(span::MONITOR_ENTER).chain(parks).filter(|wait| comparison.sources().is_application(wait.tid)) {
+    for wait in comparison
+        .slow
+        .spans(span::MONITOR_ENTER)
+        .chain(parks)
+        .filter(|wait| comparison.sources().is_application(wait.tid))
+    {
         let class = comparison.recording().text(wait.name).to_owned();
         locks.entry(class).or_default().add(comparison, &wait);
     }
@@ -104,14 +114,14 @@ impl Lock {
 }
 
 fn says(waiting: &Evidence, class: &str, lock: &Lock) -> String {
-    let before = say::before(waiting.baseline, say::number);
+    let before = format::before(waiting.baseline, format::number);
     let owner = lock.owner.as_ref().map_or(String::new(), |owner| format!("; held by {owner} in the longest"));
     format!(
         "{} threads wait for locks on average{before}; most for {class}: {}, mean {}, longest {}{owner}",
-        say::number(waiting.value),
-        say::count(lock.waits, "wait"),
-        say::time(lock.total_ns as f64 / lock.waits.max(1) as f64),
-        say::time(lock.longest_ns as f64)
+        format::number(waiting.value),
+        format::count(lock.waits, "wait"),
+        format::time(lock.total_ns as f64 / lock.waits.max(1) as f64),
+        format::time(lock.longest_ns as f64)
     )
 }
 

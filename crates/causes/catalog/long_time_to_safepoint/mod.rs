@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use fathom_evidence::StackId;
 use fathom_evidence::kinds::{event, span};
 use fathom_evidence::tables::Sample;
-use fathom_timeline::{ThreadState, Intervals, Layer, Stop};
+use fathom_timeline::{Intervals, Layer, Stop, ThreadState};
 
 use crate::cause::Claim;
-use crate::{Comparison, Cause, Evidence, Finding, Support, say};
+use crate::{Cause, Comparison, Evidence, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "long_time_to_safepoint",
@@ -31,13 +31,13 @@ const STARVED: f64 = 0.9;
 
 /// Part of the waiting time for which more of the application ran than otherwise: then the late
 /// thread did have a CPU.
-const RAN: f64 = 0.8;
+const MIN_RUNNING_SHARE: f64 = 0.8;
 
 /// Part of the waits that samples of the CPU must stand for when a thread ran in them: most, but sampling has its gaps.
 const RAN_AT_LEAST: f64 = 0.5;
 
-/// Correlation, second by second, of waiting and running from which one follows the other.
-const FOLLOWS: f64 = 0.8;
+/// Minimum per-second correlation between waiting and running.
+const MIN_CORRELATION: f64 = 0.8;
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let waits = waits(comparison);
@@ -49,7 +49,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if stalls.is_empty() {
         return Finding::absent(match longest {
             0 => "no wait for a safepoint as long as the recorder notes".to_owned(),
-            _ => format!("longest wait for a safepoint {}", say::time(longest as f64)),
+            _ => format!("longest wait for a safepoint {}", format::time(longest as f64)),
         });
     }
     let culprit = culprit(comparison, &stalls);
@@ -60,8 +60,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         (false, None) => Support::Consistent,
         (false, Some(_)) => Support::Weak,
     };
-    let mut finding =
-        Finding::new(support, says(comparison, &stalls, culprit.as_ref(), had_cpu)).with_all(evidence(comparison, &stalls));
+    let mut finding = Finding::new(support, says(comparison, &stalls, culprit.as_ref(), had_cpu))
+        .with_all(evidence(comparison, &stalls));
     finding.evidence.extend(culprit.map(|culprit| culprit.evidence(comparison)));
     let mut finding = finding.claiming(comparison, is_ours);
     if was_running(comparison) {
@@ -99,7 +99,8 @@ fn was_running(comparison: &Comparison<'_>) -> bool {
     let skip = account.startup.warm_up_buckets;
     let waits = account.sum(is_ours);
     let running = account.sum(|state| matches!(state, ThreadState::Running(_)));
-    ran >= RAN * waited && correlation(waits.get(skip..).unwrap_or(&[]), running.get(skip..).unwrap_or(&[])) >= FOLLOWS
+    ran >= MIN_RUNNING_SHARE * waited
+        && correlation(waits.get(skip..).unwrap_or(&[]), running.get(skip..).unwrap_or(&[])) >= MIN_CORRELATION
 }
 
 /// Whether samples of the CPU say that the late thread did not run: one without a poll runs all the time, one that waits for a
@@ -107,7 +108,8 @@ fn was_running(comparison: &Comparison<'_>) -> bool {
 fn was_off_the_cpu(comparison: &Comparison<'_>, stalls: &[(i64, i64)]) -> bool {
     let during = Intervals::union(stalls.to_vec());
     let is_running = |sample: &Sample| {
-        comparison.sources().is_application(sample.tid) && Layer::of_stack(comparison.recording(), sample.stack_id) != Layer::Kernel
+        comparison.sources().is_application(sample.tid)
+            && Layer::of_stack(comparison.recording(), sample.stack_id) != Layer::Kernel
     };
     let (mut seen, mut ran_ns) = (false, 0.0);
     for sample in comparison.slow.samples(event::CPU) {
@@ -156,8 +158,10 @@ fn culprit(comparison: &Comparison<'_>, stalls: &[(i64, i64)]) -> Option<Culprit
     let mut counts: HashMap<(i64, u32), usize> = HashMap::new();
     let mut total = 0;
     for kind in [event::CPU, event::EXECUTION, event::WALL] {
-        for sample in
-            comparison.slow.samples(kind).filter(|s| during.contains(s.time_ns) && comparison.sources().is_application(s.tid))
+        for sample in comparison
+            .slow
+            .samples(kind)
+            .filter(|s| during.contains(s.time_ns) && comparison.sources().is_application(s.tid))
         {
             *counts.entry((sample.tid, sample.stack_id.0)).or_default() += 1;
             total += 1;
@@ -182,10 +186,10 @@ fn says(comparison: &Comparison<'_>, stalls: &[(i64, i64)], culprit: Option<&Cul
         comparison.slow_stops().filter(|stop| stop.stop != Stop::TimeToSafepoint).map(|stop| stop.duration_ns()).max();
     let mut text = format!(
         "{} of {} on average (longest {}) before the last thread stopped; what was done then took at most {}",
-        say::count(stalls.len(), "stall"),
-        say::time(total / stalls.len() as f64),
-        say::time(longest as f64),
-        say::time(operations.unwrap_or(0) as f64)
+        format::count(stalls.len(), "stall"),
+        format::time(total / stalls.len() as f64),
+        format::time(longest as f64),
+        format::time(operations.unwrap_or(0) as f64)
     );
     if let Some(culprit) = culprit.filter(|culprit| culprit.share >= 0.5) {
         text += &format!("; late: {} in {}", culprit.thread, culprit.stack.split(';').next().unwrap_or(""));
@@ -194,7 +198,7 @@ fn says(comparison: &Comparison<'_>, stalls: &[(i64, i64)], culprit: Option<&Cul
         text += "; a thread that waits for a CPU, or for a page of memory, looks the same";
         text += &comparison
             .machine_use()
-            .map_or(String::new(), |(ratio, _)| format!(", and the CPUs were {} in use", say::percent(ratio)));
+            .map_or(String::new(), |(ratio, _)| format!(", and the CPUs were {} in use", format::percent(ratio)));
     }
     text
 }
@@ -203,7 +207,8 @@ fn evidence(comparison: &Comparison<'_>, stalls: &[(i64, i64)]) -> Vec<Evidence>
     let total: f64 = stalls.iter().map(|(from, to)| to.saturating_sub(*from) as f64).sum();
     let longest = stalls.iter().map(|(from, to)| to.saturating_sub(*from)).max().unwrap_or(0);
     vec![
-        comparison.evidence("waits for a safepoint of 10 ms and more", (stalls.len() as f64, None), "count", "spans")
+        comparison
+            .evidence("waits for a safepoint of 10 ms and more", (stalls.len() as f64, None), "count", "spans")
             .of(&[span::TIME_TO_SAFEPOINT]),
         comparison.evidence("their sum", (total, None), "ns", "spans").of(&[span::TIME_TO_SAFEPOINT]),
         comparison.evidence("the longest", (longest as f64, None), "ns", "spans").of(&[span::TIME_TO_SAFEPOINT]),

@@ -1,10 +1,10 @@
 //! Collections because metaspace reached its threshold or its limit: classes are loaded, and hardly any go.
 
 use fathom_evidence::kinds::{counter, span};
-use fathom_timeline::{ThreadState, Collection, Origin};
+use fathom_timeline::{Collection, Origin, ThreadState};
 
 use crate::measure::collections::{collection_of, stops};
-use crate::{Comparison, Cause, Finding, Support, say};
+use crate::{Cause, Comparison, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "metaspace_full",
@@ -32,16 +32,21 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let longest = collections.iter().map(|(_, length)| *length).max().unwrap_or(0);
     let text = format!(
         "{} because of metaspace: {} in all, the longest {}",
-        say::count(collections.len(), "pause"),
-        say::time(total),
-        say::time(longest as f64)
+        format::count(collections.len(), "pause"),
+        format::time(total),
+        format::time(longest as f64)
     );
     let count = (collections.len() as f64, None);
     Finding::new(Support::Observed, text)
         .with(comparison.evidence("pauses because of metaspace", count, "count", "spans").of(&[span::GC_PAUSE]))
-        .with(comparison.cell_evidence("stopped or busy with collections because of metaspace", "threads", is_of_metaspace))
+        .with(comparison.cell_evidence(
+            "stopped or busy with collections because of metaspace",
+            "threads",
+            is_of_metaspace,
+        ))
         .with_all(metaspace_bytes(comparison).map(|bytes| {
-            comparison.evidence("metaspace in use at most", (bytes, None), "bytes", "counters")
+            comparison
+                .evidence("metaspace in use at most", (bytes, None), "bytes", "counters")
                 .of(&[counter::METASPACE_USED_BYTES])
         }))
         .claiming(comparison, is_of_metaspace)

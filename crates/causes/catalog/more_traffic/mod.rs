@@ -1,12 +1,12 @@
 //! More requests arrive: everything grows in the same proportion.
 
 use fathom_evidence::kinds::span;
-use fathom_timeline::{ThreadState, Stop};
+use fathom_timeline::{Stop, ThreadState};
 
-use crate::comparison::Period;
 use crate::cause::Claim;
+use crate::comparison::Period;
 use crate::measure::collections::{allocation_evidence, allocation_rate, is_ordinary};
-use crate::{Comparison, Cause, Finding, Support, say};
+use crate::{Cause, Comparison, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "more_traffic",
@@ -19,14 +19,18 @@ pub(crate) static CAUSE: Cause = Cause {
 };
 
 /// Growth of the arrival rate that matters.
-const GREW: f64 = 1.3;
+const MIN_RATE_RATIO: f64 = 1.3;
 
 /// How far apart two growth factors may be and still be the same proportion.
-const SAME: f64 = 1.4;
+const PROPORTIONAL_WITHIN: f64 = 1.4;
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let has_requests = comparison.sources().spans(span::REQUEST).len() > 0;
-    match (has_requests, requests_per_second(&comparison.slow), comparison.baseline.as_ref().and_then(requests_per_second)) {
+    match (
+        has_requests,
+        requests_per_second(&comparison.slow),
+        comparison.baseline.as_ref().and_then(requests_per_second),
+    ) {
         (true, Some(slow), Some(baseline)) if baseline > 0.0 => by_requests(comparison, slow, baseline),
         (true, ..) => Finding::unknown(
             "no quiet time to compare the number of requests with",
@@ -52,11 +56,11 @@ fn requests_per_second(side: &Period<'_>) -> Option<f64> {
 fn by_requests(comparison: &Comparison<'_>, slow: f64, baseline: f64) -> Finding {
     let growth = slow / baseline;
     let evidence = comparison.evidence("requests", (slow, Some(baseline)), "1/s", "spans").of(&[span::REQUEST]);
-    if growth < GREW {
-        let says = format!("{} requests per second, {} before", say::number(slow), say::number(baseline));
+    if growth < MIN_RATE_RATIO {
+        let says = format!("{} requests per second, {} before", format::number(slow), format::number(baseline));
         return Finding::absent(says).with(evidence);
     }
-    let says = format!("{} requests per second instead of {}", say::number(slow), say::number(baseline));
+    let says = format!("{} requests per second instead of {}", format::number(slow), format::number(baseline));
     let mut finding = Finding::new(Support::Observed, says).with(evidence);
     finding.claims = proportional(comparison, growth);
     finding
@@ -74,21 +78,23 @@ fn by_proportion(comparison: &Comparison<'_>) -> Finding {
         return unknown();
     }
     let (cpu, allocation) = (running / running_before, allocated / allocated_before);
-    let cpu_evidence = comparison.cell_evidence("CPU of the application", "cores", |state| matches!(state, ThreadState::Running(_)));
+    let cpu_evidence =
+        comparison.cell_evidence("CPU of the application", "cores", |state| matches!(state, ThreadState::Running(_)));
     let evidence = [cpu_evidence, allocation_evidence(comparison, (allocated, Some(allocated_before)))];
-    let alike = cpu.max(allocation) <= SAME * cpu.min(allocation);
-    if cpu < GREW || allocation < GREW || !alike {
-        let says = format!("CPU of the application × {}, allocation × {}", say::number(cpu), say::number(allocation));
+    let alike = cpu.max(allocation) <= PROPORTIONAL_WITHIN * cpu.min(allocation);
+    if cpu < MIN_RATE_RATIO || allocation < MIN_RATE_RATIO || !alike {
+        let says =
+            format!("CPU of the application × {}, allocation × {}", format::number(cpu), format::number(allocation));
         // Code that grew by itself looks like that, and so do requests of another kind: how many there were tells them apart.
-        return match cpu < GREW {
+        return match cpu < MIN_RATE_RATIO {
             true => Finding::absent(says).with_all(evidence),
             false => Finding { says, ..unknown() }.with_all(evidence),
         };
     }
     let says = format!(
         "CPU and allocation of the application grew alike (× {}, × {})",
-        say::number(cpu),
-        say::number(allocation)
+        format::number(cpu),
+        format::number(allocation)
     );
     let mut finding = Finding::new(Support::Consistent, says).with_all(evidence);
     finding.missing = unknown().missing;
@@ -100,7 +106,9 @@ fn by_proportion(comparison: &Comparison<'_>) -> Finding {
 fn proportional(comparison: &Comparison<'_>, growth: f64) -> Vec<Claim> {
     let grows = |state: ThreadState| match state {
         ThreadState::Running(_) | ThreadState::Vm => true,
-        ThreadState::Stopped(Stop::Collection(collection)) | ThreadState::Collector(collection) => is_ordinary(collection),
+        ThreadState::Stopped(Stop::Collection(collection)) | ThreadState::Collector(collection) => {
+            is_ordinary(collection)
+        }
         _ => false,
     };
     let states = comparison.excess().states.iter().filter(|excess| grows(excess.state));

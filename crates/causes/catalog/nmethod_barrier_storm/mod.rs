@@ -2,10 +2,10 @@
 //! enter the methods.
 
 use fathom_evidence::kinds::event;
-use fathom_timeline::{ThreadState, Origin};
+use fathom_timeline::{Origin, ThreadState};
 
 use crate::measure::stacks;
-use crate::{Comparison, Cause, Finding, Support, say};
+use crate::{Cause, Comparison, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "nmethod_barrier_storm",
@@ -28,7 +28,7 @@ const BARRIERS: &[&str] = &[
 ];
 
 /// Less of the application's CPU than this is what every cycle of every collector costs.
-const USUAL: f64 = 0.02;
+const ORDINARY_CPU_SHARE: f64 = 0.02;
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
     if !stacks::has_native_frames(comparison) {
@@ -37,18 +37,19 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         );
     }
     let below = stacks::below(comparison, BARRIERS);
-    let mut evidence =
-        comparison.evidence("application's CPU in nmethod entry barriers", below.share, "ratio", "samples").of(&[event::CPU]);
+    let mut evidence = comparison
+        .evidence("application's CPU in nmethod entry barriers", below.share, "ratio", "samples")
+        .of(&[event::CPU]);
     evidence.stack = comparison.stack_text(below.stack, 12);
-    if below.share.0 < USUAL {
-        let text = format!("nmethod entry barriers take {} of the application's CPU", say::percent(below.share.0));
+    if below.share.0 < ORDINARY_CPU_SHARE {
+        let text = format!("nmethod entry barriers take {} of the application's CPU", format::percent(below.share.0));
         return Finding::absent(text).with(evidence);
     }
-    let before = say::before(below.share.1, say::percent);
+    let before = format::before(below.share.1, format::percent);
     let (chain, armed_by) = armed_by(comparison);
     let text = format!(
         "nmethod entry barriers take {} of the application's CPU{before}; armed by {armed_by}",
-        say::percent(below.share.0)
+        format::percent(below.share.0)
     );
     let finding = Finding::new(Support::Observed, text).with(evidence);
     Finding { claims: below.claims, chain, ..finding }.crowding(comparison)
@@ -57,7 +58,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 /// Which collections arm most, as a chain of causes and in words.
 fn armed_by(comparison: &Comparison<'_>) -> (Vec<&'static str>, String) {
     let of = |origin: Origin| {
-        let (slow, _) = comparison.excess().sums(|state| matches!(state, ThreadState::Collector(c) if c.origin == origin));
+        let (slow, _) =
+            comparison.excess().sums(|state| matches!(state, ThreadState::Collector(c) if c.origin == origin));
         slow
     };
     let most = [Origin::Explicit, Origin::CodeCache, Origin::Metaspace, Origin::Allocation, Origin::Timer]

@@ -1,7 +1,7 @@
 //! The JVM writes a performance counter into a page that the kernel is writing to disk, and waits for it.
 
 use crate::measure::faults::{self, Kind};
-use crate::{Comparison, Cause, Finding, Support};
+use crate::{Cause, Comparison, Finding, Support};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "perf_data_writeback",

@@ -2,13 +2,13 @@
 //! times.
 
 use fathom_evidence::kinds::{counter, role, subject};
-use fathom_timeline::{ThreadState, Series};
+use fathom_timeline::{Series, ThreadState};
 
 use crate::comparison::SECOND;
 use crate::explanation::Evidence;
-use crate::measure::calls::running_claims;
 use crate::measure::stacks;
-use crate::{Comparison, Cause, Claim, Finding, Period, Support, say};
+use crate::measure::syscalls::running_claims;
+use crate::{Cause, Claim, Comparison, Finding, Period, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "read_then_write_faults",
@@ -32,7 +32,7 @@ pub(crate) static CAUSE: Cause = Cause {
 
 /// Part of the faults that are repeated from which on it is a way of touching memory and not an accident: each
 /// page touched so has one fault in vain and one that serves, which makes a half.
-const PART: f64 = 0.1;
+const MIN_REPEATED_SHARE: f64 = 0.1;
 
 /// Pages that one huge page is split into.
 const SMALL_PAGES: f64 = 512.0;
@@ -107,26 +107,30 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let evidence = evidence(comparison, &slow, baseline.as_ref());
     let says = format!(
         "{} of {} page faults per second were repeated at the same page",
-        say::number(slow.repeated),
-        say::number(slow.all)
+        format::number(slow.repeated),
+        format::number(slow.all)
     );
-    if !slow.splits_pages() && slow.repeated < PART * slow.all.max(1.0) {
+    if !slow.splits_pages() && slow.repeated < MIN_REPEATED_SHARE * slow.all.max(1.0) {
         return Finding::absent(says).with_all(evidence);
     }
     let split = match slow.splits_pages() {
         true => {
-            format!("; {} huge pages per second were split by it{}", say::number(slow.splits), splitting_kernel(comparison))
+            format!(
+                "; {} huge pages per second were split by it{}",
+                format::number(slow.splits),
+                splitting_kernel(comparison)
+            )
         }
         false => String::new(),
     };
     let dearer_ns = dearer_ns(comparison, &slow, baseline.as_ref());
     let dearer = match dearer_ns {
-        Some(ns) => format!("; as many pages cost {} per second less before", say::time(ns)),
+        Some(ns) => format!("; as many pages cost {} per second less before", format::time(ns)),
         None => String::new(),
     };
     let text = format!(
         "{says}: read first, then written{split}; {} per second in vain{dearer}",
-        say::time(slow.in_vain_ns + slow.of_collector_ns)
+        format::time(slow.in_vain_ns + slow.of_collector_ns)
     );
     let mut finding = Finding::new(Support::Observed, text).with_all(evidence);
     finding.claims = claims(comparison, &slow, baseline.as_ref(), dearer_ns);
@@ -137,12 +141,17 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 fn evidence(comparison: &Comparison<'_>, slow: &Faults, baseline: Option<&Faults>) -> Vec<Evidence> {
     let both = |measure: fn(&Faults) -> f64| (measure(slow), baseline.map(measure));
     vec![
-        comparison.evidence("repeated page faults", both(|faults| faults.repeated), "1/s", "counters")
+        comparison
+            .evidence("repeated page faults", both(|faults| faults.repeated), "1/s", "counters")
             .of(&[counter::PAGE_FAULTS_COUNT]),
-        comparison.evidence("page faults", both(|faults| faults.all), "1/s", "counters").of(&[counter::PAGE_FAULTS_COUNT]),
-        comparison.evidence("faults in vain", both(|faults| faults.in_vain_ns + faults.of_collector_ns), "ns/s", "counters")
+        comparison
+            .evidence("page faults", both(|faults| faults.all), "1/s", "counters")
+            .of(&[counter::PAGE_FAULTS_COUNT]),
+        comparison
+            .evidence("faults in vain", both(|faults| faults.in_vain_ns + faults.of_collector_ns), "ns/s", "counters")
             .of(&[counter::PAGE_FAULTS_NS]),
-        comparison.evidence("huge pages split (machine)", both(|faults| faults.splits), "1/s", "counters")
+        comparison
+            .evidence("huge pages split (machine)", both(|faults| faults.splits), "1/s", "counters")
             .of(&[counter::VMSTAT_COUNT]),
     ]
 }
@@ -153,8 +162,8 @@ fn evidence(comparison: &Comparison<'_>, slow: &Faults, baseline: Option<&Faults
 fn dearer_ns(comparison: &Comparison<'_>, slow: &Faults, baseline: Option<&Faults>) -> Option<f64> {
     // Split pages are not pages that were asked for.
     let comparable = baseline.filter(|_| !slow.splits_pages());
-    let baseline =
-        comparable.filter(|faults| faults.served * comparison.baseline.as_ref().map_or(0.0, Period::seconds) >= ENOUGH_PAGES)?;
+    let baseline = comparable
+        .filter(|faults| faults.served * comparison.baseline.as_ref().map_or(0.0, Period::seconds) >= ENOUGH_PAGES)?;
     let (slow_running, quiet_running) = comparison.excess().sums(|state| matches!(state, ThreadState::Running(_)));
     let (slow_share, quiet_share) = stacks::below(comparison, ENTRIES).share;
     let of_samples = |share: f64, running_ns: f64| share * running_ns / comparison.excess().slow_ns.max(1.0) * SECOND;
@@ -168,8 +177,9 @@ fn dearer_ns(comparison: &Comparison<'_>, slow: &Faults, baseline: Option<&Fault
 /// Faults are CPU time of the thread that takes them; those of the collector's threads make its pauses longer, by
 /// the share of each of its workers.
 fn claims(comparison: &Comparison<'_>, slow: &Faults, baseline: Option<&Faults>, dearer_ns: Option<f64>) -> Vec<Claim> {
-    let grown =
-        |measure: fn(&Faults) -> f64| (measure(slow) - baseline.map_or(0.0, measure)).max(0.0) * comparison.slow.seconds();
+    let grown = |measure: fn(&Faults) -> f64| {
+        (measure(slow) - baseline.map_or(0.0, measure)).max(0.0) * comparison.slow.seconds()
+    };
     let of_application = dearer_ns.map(|ns| ns * comparison.slow.seconds());
     let mut claims = running_claims(comparison, of_application.unwrap_or_else(|| grown(|faults| faults.in_vain_ns)));
     let workers = comparison.sources().flag("ParallelGCThreads").unwrap_or(1.0).max(1.0);

@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use fathom_evidence::detail::PacketDrop;
 use fathom_evidence::kinds::{counter, span};
-use fathom_timeline::{ThreadState, Intervals, Series};
+use fathom_timeline::{Intervals, Series, ThreadState};
 
 use crate::explanation::Missing;
-use crate::measure::{calls, held_up};
-use crate::{Comparison, Cause, Finding, Harm, Period, Support, say};
+use crate::measure::{stalled_threads, syscalls};
+use crate::{Cause, Comparison, Finding, Harm, Period, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "receive_queue_overflow",
@@ -25,7 +25,7 @@ const BURST_GAP_NS: i64 = 50_000_000;
 
 /// How much of the time of the losses has to be accounted for by what held the reader up, or how many of the lost
 /// datagrams by those that came beyond the usual.
-const MOST: f64 = 0.5;
+const MIN_EXPLAINED_SHARE: f64 = 0.5;
 
 /// How far around a burst arrivals are counted: the kernel's counters are read each 100 ms.
 const AROUND_NS: i64 = 200_000_000;
@@ -47,10 +47,10 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let (why, mut finding) = why(comparison, &bursts, lost);
     finding.says = format!(
         "{} lost{} in {}, the longest {}: {why}",
-        say::count(lost.round() as usize, "datagram"),
+        format::count(lost.round() as usize, "datagram"),
         at_ports(comparison),
-        say::count(bursts.iter().count(), "burst"),
-        say::time(bursts.iter().map(|(from, to)| to.saturating_sub(from)).max().unwrap_or(0) as f64),
+        format::count(bursts.iter().count(), "burst"),
+        format::time(bursts.iter().map(|(from, to)| to.saturating_sub(from)).max().unwrap_or(0) as f64),
     );
     let baseline = comparison.baseline.as_ref().map(|baseline| lost_in(baseline) / baseline.seconds());
     let lost = (lost, baseline.map(|rate| rate * comparison.slow.seconds()));
@@ -64,7 +64,9 @@ fn is_recorded(comparison: &Comparison<'_>) -> bool {
 
 /// Counters are read after the fact, so that a loss may end after the slow second that it is in.
 fn is_slow(comparison: &Comparison<'_>, (from, to, _): &(i64, i64, f64)) -> bool {
-    comparison.slow.time.contains(*from) || comparison.slow.time.contains(*to) || comparison.slow.time.within_ns(*from, *to) > 0
+    comparison.slow.time.contains(*from)
+        || comparison.slow.time.contains(*to)
+        || comparison.slow.time.within_ns(*from, *to) > 0
 }
 
 fn lost_in(side: &Period<'_>) -> f64 {
@@ -83,22 +85,22 @@ fn bursts(losses: &[(i64, i64, f64)]) -> Intervals {
 
 /// Why the queue was not emptied in time, with what that adds to the finding.
 fn why(comparison: &Comparison<'_>, bursts: &Intervals, lost: f64) -> (String, Finding) {
-    let readers = calls::receivers(comparison);
+    let readers = syscalls::receivers(comparison);
     let is_reader =
         |tid: i64| if readers.is_empty() { comparison.sources().is_application(tid) } else { readers.contains(&tid) };
-    let happened_in = held_up::by_cell(comparison, bursts, is_reader);
+    let happened_in = stalled_threads::by_cell(comparison, bursts, is_reader);
     let held_ns: f64 = happened_in.iter().map(|(_, ns)| ns).sum();
     let extra = extra_arrivals(comparison, bursts);
     let mut finding = Finding::new(Support::Observed, "");
     finding.harm = Some(Harm { when: bursts.clone(), ..Harm::default() });
-    let why = if held_ns >= MOST * bursts.total_ns() as f64 {
+    let why = if held_ns >= MIN_EXPLAINED_SHARE * bursts.total_ns() as f64 {
         let reader = reader_name(comparison, &readers);
-        let says = format!("{reader} was held up for {} of that time, {}", say::time(held_ns), told(&happened_in));
+        let says = format!("{reader} was held up for {} of that time, {}", format::time(held_ns), told(&happened_in));
         finding.harm = Some(Harm { happened_in, when: bursts.clone() });
         says
-    } else if extra.is_some_and(|extra| extra >= MOST * lost) {
+    } else if extra.is_some_and(|extra| extra >= MIN_EXPLAINED_SHARE * lost) {
         finding.chain = vec!["more_traffic"];
-        format!("{} more came than in as much time before", say::number(extra.unwrap_or(0.0)))
+        format!("{} more came than in as much time before", format::number(extra.unwrap_or(0.0)))
     } else if knows_waits(comparison) {
         "its reader was not held up, and no more came than before: it takes them too slowly".to_owned()
     } else {
@@ -112,27 +114,32 @@ fn why(comparison: &Comparison<'_>, bursts: &Intervals, lost: f64) -> (String, F
 
 /// The kind of time in which most of it happened.
 fn told(happened_in: &[(ThreadState, f64)]) -> String {
-    let total = |state: ThreadState| -> f64 { happened_in.iter().filter(|(of, _)| *of == state).map(|(_, ns)| ns).sum() };
+    let total =
+        |state: ThreadState| -> f64 { happened_in.iter().filter(|(of, _)| *of == state).map(|(_, ns)| ns).sum() };
     let most = happened_in.iter().max_by(|a, b| total(a.0).total_cmp(&total(b.0)));
     most.map_or_else(String::new, |(state, _)| format!("mostly {state}"))
 }
 
 fn reader_name(comparison: &Comparison<'_>, readers: &HashSet<i64>) -> String {
     match readers.iter().collect::<Vec<_>>().as_slice() {
-        [only] if !comparison.thread_name(**only).is_empty() => format!("its reader {}", comparison.thread_name(**only)),
+        [only] if !comparison.thread_name(**only).is_empty() => {
+            format!("its reader {}", comparison.thread_name(**only))
+        }
         _ => "its reader".to_owned(),
     }
 }
 
 /// Whether waits of single threads were recorded.
 fn knows_waits(comparison: &Comparison<'_>) -> bool {
-    comparison.sources().has_counter(counter::RUN_QUEUE_WAITS_NS) || comparison.sources().spans(span::RUN_QUEUE_WAIT).len() > 0
+    comparison.sources().has_counter(counter::RUN_QUEUE_WAITS_NS)
+        || comparison.sources().spans(span::RUN_QUEUE_WAIT).len() > 0
 }
 
 /// How many datagrams came around the bursts beyond what is usual in as much time.
 fn extra_arrivals(comparison: &Comparison<'_>, bursts: &Intervals) -> Option<f64> {
     let baseline = comparison.baseline.as_ref()?;
-    let series: Vec<Series> = ARRIVALS.iter().map(|name| comparison.sources().counter(counter::NETWORK_COUNT, name)).collect();
+    let series: Vec<Series> =
+        ARRIVALS.iter().map(|name| comparison.sources().counter(counter::NETWORK_COUNT, name)).collect();
     let usual = |side: &Period<'_>| -> f64 {
         ARRIVALS.iter().map(|name| side.rise(&side.sources.counter(counter::NETWORK_COUNT, name))).sum::<f64>()
             / side.seconds()

@@ -1,6 +1,6 @@
 //! Decided by counters per node; one JVM's recording does not show it.
 
-use crate::{Comparison, Cause, Finding};
+use crate::{Cause, Comparison, Finding};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "routing_skew",

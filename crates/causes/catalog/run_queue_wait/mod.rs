@@ -6,7 +6,7 @@ use fathom_evidence::detail::RunQueueWait;
 use fathom_evidence::kinds::counter;
 use fathom_timeline::ThreadState;
 
-use crate::{Comparison, Cause, Claim, Evidence, Finding, Support, say};
+use crate::{Cause, Claim, Comparison, Evidence, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "run_queue_wait",
@@ -30,16 +30,17 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 
 /// The kernel counted how long threads waited.
 fn counted(comparison: &Comparison<'_>) -> Finding {
-    let waiting =
-        comparison.cell_evidence("threads of the application waiting for a CPU", "threads", |state| state == ThreadState::Runnable);
-    let before = say::before(waiting.baseline, say::number);
-    let mut text = format!("{} threads wait for a CPU on average{before}", say::number(waiting.value));
+    let waiting = comparison.cell_evidence("threads of the application waiting for a CPU", "threads", |state| {
+        state == ThreadState::Runnable
+    });
+    let before = format::before(waiting.baseline, format::number);
+    let mut text = format!("{} threads wait for a CPU on average{before}", format::number(waiting.value));
     if let Some((slow, baseline)) = comparison.cores_of_others() {
-        let before = baseline.map_or(String::new(), |baseline| format!(", before: {}", say::number(baseline)));
-        text += &format!("; other processes use {} cores{before}", say::number(slow));
+        let before = baseline.map_or(String::new(), |baseline| format!(", before: {}", format::number(baseline)));
+        text += &format!("; other processes use {} cores{before}", format::number(slow));
     }
     if let Some((name, part)) = who_ran_instead(comparison) {
-        text += &format!("; in {} of the time of the long waits {name} ran instead", say::percent(part));
+        text += &format!("; in {} of the time of the long waits {name} ran instead", format::percent(part));
     }
     if is_as_ever(comparison, &waiting) {
         let says = format!("{text}: no more than before, which may have been as bad");
@@ -79,7 +80,7 @@ fn too_short_for_the_requests(comparison: &Comparison<'_>) -> Option<String> {
     let waited_ns = comparison.excess().of(ThreadState::Runnable)?.lost_ns();
     let late_ns = comparison.requests_late_ns()?;
     (late_ns > 2.0 * waited_ns).then(|| {
-        let (waited, late) = (say::time(waited_ns), say::time(late_ns));
+        let (waited, late) = (format::time(waited_ns), format::time(late_ns));
         format!("; that is {waited} more than before, and the slowest requests were late for {late}: something else delays them")
     })
 }
@@ -92,7 +93,7 @@ fn room_on_the_cpus(comparison: &Comparison<'_>) -> Option<String> {
     let (waited_ns, _) = comparison.excess().sums(|state| state == ThreadState::Runnable);
     let long_ns: f64 = comparison.long_waits_for_cpu().map(|wait| wait.duration_ns.max(0) as f64).sum();
     (used < BUSY && 2.0 * long_ns < waited_ns).then(|| {
-        let (used, long) = (say::percent(used), say::percent(long_ns / waited_ns));
+        let (used, long) = (format::percent(used), format::percent(long_ns / waited_ns));
         format!(
             "; the CPUs had room ({used} in use), and long waits are {long} of it: a CPU more would have changed little"
         )
@@ -122,8 +123,8 @@ fn not_counted(comparison: &Comparison<'_>) -> Finding {
         (Some((machine, _)), Some((own, _))) if machine >= BUSY => {
             let says = format!(
                 "the CPUs were {} in use, {} by this process: its threads may have waited for a CPU, which was not recorded",
-                say::percent(machine),
-                say::percent(own)
+                format::percent(machine),
+                format::percent(own)
             );
             Finding::needs_kernel(&says).with(cpus_in_use(comparison, (machine, None)))
         }

@@ -8,8 +8,8 @@ use fathom_evidence::tables::Span;
 use fathom_timeline::{BUCKET_NS, ThreadState, Wait};
 
 use crate::comparison::Period;
-use crate::measure::absence;
-use crate::{Comparison, Cause, Finding, Support, say};
+use crate::measure::recording_threshold;
+use crate::{Cause, Comparison, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "slow_downstream",
@@ -26,7 +26,7 @@ const SLOWER: f64 = 1.5;
 
 /// Times as many long reads as in the baseline, where the short ones are not known: more than traffic
 /// grows from one minute to the next.
-const MORE: f64 = 3.0;
+const MIN_LONG_READ_RATIO: f64 = 3.0;
 
 /// Reads from one peer.
 #[derive(Default, Clone, Copy)]
@@ -46,8 +46,9 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let waiting = comparison.cell_evidence("threads waiting for other services", "threads", is_ours);
     let peers = peers(&comparison.slow);
     let Some((peer, reads)) = peers.iter().max_by_key(|(peer, reads)| (reads.total_ns, *peer)) else {
-        return unnamed_waits(comparison)
-            .unwrap_or_else(|| absence::of_waits(comparison, &["jdk.SocketRead"], "reads from other services"));
+        return unnamed_waits(comparison).unwrap_or_else(|| {
+            recording_threshold::of_waits(comparison, &["jdk.SocketRead"], "reads from other services")
+        });
     };
     if let Some(finding) = busy_carriers(comparison).or_else(|| cpus_were_stolen(comparison)) {
         return finding.with(waiting);
@@ -61,7 +62,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
             if hides_short_reads(comparison) && has_more_reads(comparison, peer, reads) {
                 return more_noted(comparison, peer, reads).with(waiting).with(mean).claiming(comparison, is_ours);
             }
-            let text = format!("a {peer} takes {} as before ({})", say::time(reads.mean_ns()), say::time(before));
+            let text = format!("a {peer} takes {} as before ({})", format::time(reads.mean_ns()), format::time(before));
             return Finding::absent(text).with(waiting).with(mean);
         }
         // The other side may be on this machine.
@@ -72,13 +73,13 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     };
     let usual = before
         .filter(|before| *before > 0.0)
-        .map_or(String::new(), |before| format!(" instead of {}", say::time(before)));
+        .map_or(String::new(), |before| format!(" instead of {}", format::time(before)));
     let says = format!(
         "{} threads wait for other services on average; {}, mean {}{usual}, longest {}",
-        say::number(waiting.value),
+        format::number(waiting.value),
         peer.count(reads.count),
-        say::time(reads.mean_ns()),
-        say::time(reads.longest_ns as f64)
+        format::time(reads.mean_ns()),
+        format::time(reads.longest_ns as f64)
     );
     Finding::new(support, says).with(waiting).with(mean).claiming(comparison, is_ours)
 }
@@ -94,7 +95,7 @@ fn unnamed_waits(comparison: &Comparison<'_>) -> Option<Finding> {
         false => comparison.analysis.account.states.get(&state)?.iter().sum(),
     };
     (waited_ns >= MATTERS * comparison.excess().lost_ns().max(slow_ns)).then(|| {
-        let threads = say::number(waited_ns / slow_ns.max(1.0));
+        let threads = format::number(waited_ns / slow_ns.max(1.0));
         let says = format!("{threads} threads wait for what cannot be named: it may be a service");
         Finding::unknown(&says, "sudo fathom record --pid PID --for 60s")
     })
@@ -108,21 +109,23 @@ fn is_wake_up(comparison: &Comparison<'_>, longer_ns: f64) -> bool {
         .long_waits_for_cpu()
         .fold((0_u32, 0.0), |(count, sum), wait| (count + 1, sum + wait.duration_ns.max(0) as f64));
     let mean_ns = total_ns / f64::from(count.max(1));
-    count > 0 && longer_ns <= 2.0 * mean_ns && lost_ns(ThreadState::Runnable) >= lost_ns(ThreadState::Blocked(Wait::Socket))
+    count > 0
+        && longer_ns <= 2.0 * mean_ns
+        && lost_ns(ThreadState::Runnable) >= lost_ns(ThreadState::Blocked(Wait::Socket))
 }
 
 /// Where the hypervisor takes the CPUs everything takes longer, also to wake up when an answer has come: that reads seem longer
 /// then is no measure of the service.
 fn cpus_were_stolen(comparison: &Comparison<'_>) -> Option<Finding> {
-    const MUCH: f64 = 0.15;
+    const MIN_STOLEN_SHARE: f64 = 0.15;
     let steal = comparison.sources().counter(counter::MACHINE_CPU_NS, "steal");
     let (slow, baseline) = comparison.both(|side| side.rise(&steal) / side.seconds() / BUCKET_NS as f64);
     let cpus = comparison.analysis.account.cpus?;
-    (slow - baseline.unwrap_or(0.0) >= MUCH * cpus).then(|| {
+    (slow - baseline.unwrap_or(0.0) >= MIN_STOLEN_SHARE * cpus).then(|| {
         let says = format!(
             "reads from services may seem longer because the hypervisor took {} of the CPUs: how long the services took was not \
              recorded apart from that",
-            say::percent(slow / cpus)
+            format::percent(slow / cpus)
         );
         Finding::unknown(&says, "sudo fathom record --pid PID --for 60s")
     })
@@ -141,7 +144,7 @@ fn busy_carriers(comparison: &Comparison<'_>) -> Option<Finding> {
         let says = format!(
             "virtual threads read from services, but a read lasts until its thread is mounted again, and the process used {} of \
              the CPUs: what part of it the services took was not recorded",
-            say::percent(busy)
+            format::percent(busy)
         );
         Finding::unknown(&says, "sudo fathom record --pid PID --for 60s")
     })
@@ -150,7 +153,7 @@ fn busy_carriers(comparison: &Comparison<'_>) -> Option<Finding> {
 /// Whether the recorder left out reads that are short but long enough to matter. Then the mean of those
 /// that it kept says little: that there are more of them says that more became long.
 fn hides_short_reads(comparison: &Comparison<'_>) -> bool {
-    comparison.recorded_from_ns("jdk.SocketRead").is_none_or(|from_ns| from_ns > absence::SHORT_NS)
+    comparison.recorded_from_ns("jdk.SocketRead").is_none_or(|from_ns| from_ns > recording_threshold::SHORT_NS)
 }
 
 fn per_second(side: &Period<'_>, count: usize) -> f64 {
@@ -158,21 +161,22 @@ fn per_second(side: &Period<'_>, count: usize) -> f64 {
 }
 
 fn quiet_per_second(comparison: &Comparison<'_>, peer: &Peer) -> f64 {
-    let of_peer = |baseline: &Period<'_>| per_second(baseline, peers(baseline).get(peer).map_or(0, |reads| reads.count));
+    let of_peer =
+        |baseline: &Period<'_>| per_second(baseline, peers(baseline).get(peer).map_or(0, |reads| reads.count));
     comparison.baseline.as_ref().map_or(0.0, of_peer)
 }
 
 fn has_more_reads(comparison: &Comparison<'_>, peer: &Peer, reads: &Reads) -> bool {
-    per_second(&comparison.slow, reads.count) >= MORE * quiet_per_second(comparison, peer)
+    per_second(&comparison.slow, reads.count) >= MIN_LONG_READ_RATIO * quiet_per_second(comparison, peer)
 }
 
 fn more_noted(comparison: &Comparison<'_>, peer: &Peer, reads: &Reads) -> Finding {
     let rates = (per_second(&comparison.slow, reads.count), Some(quiet_per_second(comparison, peer)));
     let says = format!(
         "{} times per second a {peer} took long enough to be noted instead of {}, mean {}; shorter ones were not recorded",
-        say::number(rates.0),
-        say::number(rates.1.unwrap_or(0.0)),
-        say::time(reads.mean_ns())
+        format::number(rates.0),
+        format::number(rates.1.unwrap_or(0.0)),
+        format::time(reads.mean_ns())
     );
     Finding::new(Support::Consistent, says)
         .with(comparison.evidence("long reads", rates, "1/s", "spans").of(&[span::SOCKET_READ]))
@@ -217,8 +221,8 @@ impl Peer {
     /// `3 reads from db:5432`.
     fn count(&self, reads: usize) -> String {
         match self {
-            Peer::Service(name) => format!("{} from {name}", say::count(reads, "read")),
-            Peer::Client(call) => format!("{} of {call}", say::count(reads, "call")),
+            Peer::Service(name) => format!("{} from {name}", format::count(reads, "read")),
+            Peer::Client(call) => format!("{} of {call}", format::count(reads, "call")),
         }
     }
 }

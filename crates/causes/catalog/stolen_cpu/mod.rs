@@ -3,7 +3,7 @@
 use fathom_evidence::kinds::counter;
 use fathom_timeline::ThreadState;
 
-use crate::{Comparison, Cause, Finding, Support, say};
+use crate::{Cause, Comparison, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "stolen_cpu",
@@ -21,13 +21,14 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return Finding::needs_kernel("the hypervisor's steal time was not recorded");
     }
     let per_second = comparison.both(|side| side.rise(&steal) / side.seconds());
-    let evidence =
-        comparison.evidence("CPU time stolen, of all CPUs", per_second, "ns/s", "counters").of(&[counter::MACHINE_CPU_NS]);
+    let evidence = comparison
+        .evidence("CPU time stolen, of all CPUs", per_second, "ns/s", "counters")
+        .of(&[counter::MACHINE_CPU_NS]);
     if per_second.0 <= 0.0 {
         return Finding::absent("the hypervisor reports no stolen time; not every one does").with(evidence);
     }
-    let before = say::before(per_second.1, say::time);
-    let says = format!("the hypervisor took {} of CPU time per second{before}", say::time(per_second.0));
+    let before = format::before(per_second.1, format::time);
+    let says = format!("the hypervisor took {} of CPU time per second{before}", format::time(per_second.0));
     // That the CPU was taken is certain; how much of it the application would have used is a share.
     Finding::new(Support::Consistent, says).with(evidence).claiming(comparison, |state| state == ThreadState::Stolen)
 }

@@ -3,7 +3,7 @@
 use fathom_evidence::kinds::counter;
 
 use crate::measure::faults::{self, Kind};
-use crate::{Comparison, Cause, Finding, Support, say};
+use crate::{Cause, Comparison, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "swap_in",
@@ -55,7 +55,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
             }
         }
     };
-    let text = format!("{text} ({} pages per second): {}", say::number(pages.0), found.says(comparison));
+    let text = format!("{text} ({} pages per second): {}", format::number(pages.0), found.says(comparison));
     let finding = Finding::new(support, text)
         .with(comparison.evidence("pages swapped in", pages, "1/s", "counters").of(&[counter::VMSTAT_COUNT]));
     found.explaining(finding, comparison)

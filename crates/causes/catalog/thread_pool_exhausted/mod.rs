@@ -6,10 +6,10 @@ use fathom_evidence::StackId;
 use fathom_evidence::kinds::{event, span};
 use fathom_timeline::{ThreadState, Wait};
 
-use crate::comparison::Period;
 use crate::cause::Claim;
-use crate::measure::{absence, stacks, waits};
-use crate::{Comparison, Cause, Evidence, Finding, Support, say};
+use crate::comparison::Period;
+use crate::measure::{recording_threshold, stacks, waits};
+use crate::{Cause, Comparison, Evidence, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "thread_pool_exhausted",
@@ -51,7 +51,7 @@ struct Pool {
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let waiting = comparison.cell_evidence("threads waiting for results of other threads", "threads", is_ours);
     let Some((call, waits)) = waits::most(comparison, Wait::Task) else {
-        return absence::of_waits(comparison, &["jdk.ThreadPark"], "waits for results of other threads");
+        return recording_threshold::of_waits(comparison, &["jdk.ThreadPark"], "waits for results of other threads");
     };
     let pools = pools(comparison);
     let is_full = |pool: &&Pool| pool.idle <= 1.0 - BUSY && pool.seen >= SEEN;
@@ -65,7 +65,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if grown <= 0.0 {
         let says = format!(
             "{} threads wait for results of other threads, no more than {} has workers ({workers})",
-            say::number(waiting.value),
+            format::number(waiting.value),
             pool.name
         );
         return Finding::absent(says).with(waiting);
@@ -74,12 +74,12 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         "all {workers} workers of {} were busy ({} of their time seen at work), and {} threads waited for results on average, \
          so that {} stood in line; most in {call}: {}, mean {}, longest {}",
         pool.name,
-        say::percent(pool.seen),
-        say::number(waiting.value),
-        say::number(in_line(waiting.value)),
-        say::count(waits.count, "wait"),
-        say::time(waits.mean_ns()),
-        say::time(waits.longest_ns as f64)
+        format::percent(pool.seen),
+        format::number(waiting.value),
+        format::number(in_line(waiting.value)),
+        format::count(waits.count, "wait"),
+        format::time(waits.mean_ns()),
+        format::time(waits.longest_ns as f64)
     );
     // That the work that was waited for stood in the queue of just this executor nobody recorded.
     let mut finding = Finding::new(Support::Consistent, text).with(waiting).with(at_work(comparison, pool));
@@ -103,7 +103,7 @@ fn no_full_pool(pools: &[Pool]) -> Finding {
         Some(pool) => Finding::absent(format!(
             "the busiest executor, {}, had nothing to do for {} of its workers' time",
             pool.name,
-            say::percent(pool.idle)
+            format::percent(pool.idle)
         )),
         None => {
             Finding::needs_kernel("threads wait for results, but what the workers of executors did was not recorded")
@@ -149,7 +149,9 @@ impl Pool {
                 let ns = segment.within_ns(&comparison.slow.time) as f64;
                 match segment.state {
                     // Whoever waits for a result himself is not who the others wait for.
-                    ThreadState::Idle | ThreadState::Unknown | ThreadState::Blocked(Wait::Unnamed | Wait::Task) => idle_ns += ns,
+                    ThreadState::Idle | ThreadState::Unknown | ThreadState::Blocked(Wait::Unnamed | Wait::Task) => {
+                        idle_ns += ns
+                    }
                     _ => waited_ns += ns,
                 }
             }

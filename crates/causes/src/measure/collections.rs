@@ -38,7 +38,7 @@ pub fn collection_of(state: ThreadState) -> Option<Collection> {
 
 /// Growth of the allocation rate, and of the number of collections, that the collector feels. Less is within what load does by
 /// itself.
-pub const GREW: f64 = 1.5;
+pub const MIN_RATE_RATIO: f64 = 1.5;
 
 /// A rate that would take longer than this to fill the whole heap, in s, is none that presses: if collections come often
 /// all the same, it is because the heap is full, and not because of the rate.
@@ -82,7 +82,7 @@ const AROUND_MAX_NS: f64 = 300e9;
 
 /// As many pauses would have come in the baseline era, had they come as often as in the slow one: fewer of them are then a
 /// difference, and none is one too.
-const ENOUGH: f64 = 5.0;
+const MIN_EXPECTED_PAUSES: f64 = 5.0;
 
 impl<'a> Eras<'a> {
     /// The eras of a comparison.
@@ -102,7 +102,7 @@ impl<'a> Eras<'a> {
             false => Period::new(baseline.sources, baseline.time.clone()),
         });
         let per_second = slow.young_pauses().count() as f64 / slow.seconds();
-        Eras { baseline: baseline.filter(|baseline| baseline.seconds() * per_second >= ENOUGH), slow }
+        Eras { baseline: baseline.filter(|baseline| baseline.seconds() * per_second >= MIN_EXPECTED_PAUSES), slow }
     }
 
     /// A quantity of each era.

@@ -13,8 +13,8 @@ use fathom_timeline::{Intervals, ThreadState, Wait};
 
 use crate::cause::Finding;
 use crate::comparison::{Comparison, Period};
-use crate::measure::{held_up, shortage, stacks};
-use crate::say;
+use crate::format;
+use crate::measure::{memory_pressure, stacks, stalled_threads};
 
 /// Of the smallest page: a larger one is taken for several.
 const PAGE_BYTES: u64 = 4096;
@@ -225,7 +225,7 @@ impl Found {
     #[must_use]
     pub fn telling_shortage(&self, finding: Finding, comparison: &Comparison<'_>) -> Finding {
         match self.faults.first() {
-            Some(first) => shortage::tell(finding, comparison, first.span.time_ns),
+            Some(first) => memory_pressure::tell(finding, comparison, first.span.time_ns),
             None => finding,
         }
     }
@@ -240,9 +240,9 @@ impl Found {
         let thread = comparison.thread_name(longest.span.tid);
         format!(
             "{}, {} in all, the longest {} in {} on {}",
-            say::count(self.faults.len(), "slow page fault"),
-            say::time(total_ns(&self.faults)),
-            say::time(longest.length_ns()),
+            format::count(self.faults.len(), "slow page fault"),
+            format::time(total_ns(&self.faults)),
+            format::time(longest.length_ns()),
             place(&longest.detail),
             if thread.is_empty() { "an unnamed thread" } else { thread }
         )
@@ -266,7 +266,7 @@ impl Found {
             .with(time)
             .with(comparison.evidence("such page faults", count, "1/s", "spans").of(&[span::PAGE_FAULT]));
         let spans = self.faults.iter().map(|fault| &fault.span);
-        finding.claims.extend(held_up::claims(comparison, spans, ThreadState::Blocked(Wait::PageFault)));
+        finding.claims.extend(stalled_threads::claims(comparison, spans, ThreadState::Blocked(Wait::PageFault)));
         finding
     }
 }

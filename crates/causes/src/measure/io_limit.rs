@@ -9,14 +9,14 @@ use fathom_timeline::{Intervals, Series};
 use crate::cause::{Claim, Finding, Support};
 use crate::comparison::{Comparison, Period};
 use crate::explanation::Evidence;
-use crate::measure::block::{self, LONGER};
-use crate::say;
+use crate::format;
+use crate::measure::block_io::{self, MIN_STAGE_RATIO};
 
 /// Requests come at random: a limit of which less than half is used delays one by less than half its turn.
 const USED: f64 = 0.5;
 
 /// Most of the waiting has to be without a request, or the requests explain it.
-const MOST: f64 = 0.5;
+const MIN_SHARE_WITHOUT_REQUEST: f64 = 0.5;
 
 /// A limit and its use.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,7 +36,8 @@ impl Limit {
 
     /// `22.9 of 24 read requests per second`.
     fn says(&self) -> String {
-        let number = |value: f64| if self.what.ends_with("bytes") { say::bytes(value) } else { say::number(value) };
+        let number =
+            |value: f64| if self.what.ends_with("bytes") { format::bytes(value) } else { format::number(value) };
         format!("{} of {} {} per second", number(self.used_per_second), number(self.per_second), self.what)
     }
 }
@@ -59,17 +60,17 @@ impl Waits {
 /// What a limit did; `None` when the waits have requests, or no limit is used much.
 pub fn find(comparison: &Comparison<'_>) -> Option<Finding> {
     let limit = most_used(&comparison.slow).filter(|limit| limit.used() >= USED)?;
-    let lives = block::Lives::of(comparison.sources());
+    let lives = block_io::RequestIntervals::of(comparison.sources());
     let waits = waits(comparison, &comparison.slow, &lives);
-    if waits.without_ns < MOST * waits.all_ns || waits.without_ns <= 0.0 {
+    if waits.without_ns < MIN_SHARE_WITHOUT_REQUEST * waits.all_ns || waits.without_ns <= 0.0 {
         return None;
     }
     let baseline = comparison
         .baseline
         .as_ref()
-        .map(|baseline| self::waits(comparison, baseline, &block::Lives::of(baseline.sources)));
+        .map(|baseline| self::waits(comparison, baseline, &block_io::RequestIntervals::of(baseline.sources)));
     let support = match baseline {
-        Some(baseline) if waits.mean_ns() < LONGER * baseline.mean_ns() => Support::Weak,
+        Some(baseline) if waits.mean_ns() < MIN_STAGE_RATIO * baseline.mean_ns() => Support::Weak,
         Some(_) => Support::Observed,
         None => Support::Consistent,
     };
@@ -85,8 +86,8 @@ pub fn find(comparison: &Comparison<'_>) -> Option<Finding> {
 fn says(waits: &Waits, limit: &Limit) -> String {
     format!(
         "threads wait for files before their requests are queued ({} of {}): the control group uses {} that it may on {}",
-        say::time(waits.without_ns),
-        say::time(waits.all_ns),
+        format::time(waits.without_ns),
+        format::time(waits.all_ns),
         limit.says(),
         limit.device
     )
@@ -140,12 +141,12 @@ fn of_device(side: &Period<'_>, name: &str, instance: &str) -> Series {
     Series(points)
 }
 
-fn waits(comparison: &Comparison<'_>, side: &Period<'_>, lives: &block::Lives) -> Waits {
+fn waits(comparison: &Comparison<'_>, side: &Period<'_>, lives: &block_io::RequestIntervals) -> Waits {
     let mut waits = Waits::default();
     // The JVM tells its reads and writes of files as well as the kernel does: what both saw counts once.
     let is_of_kernel =
         |span: &Span| [span::SYSTEM_CALL, span::PAGE_FAULT].contains(&comparison.recording().text(span.kind));
-    let victims: Vec<Span> = block::victims(comparison, side).map(|(_, victim)| victim).collect();
+    let victims: Vec<Span> = block_io::victims(comparison, side).map(|(_, victim)| victim).collect();
     let has_kernel = victims.iter().any(is_of_kernel);
     for victim in victims.iter().filter(|victim| is_of_kernel(victim) || !has_kernel) {
         let length_ns = victim.duration_ns.max(0) as f64;
@@ -156,11 +157,11 @@ fn waits(comparison: &Comparison<'_>, side: &Period<'_>, lives: &block::Lives) -
     waits
 }
 
-fn claims(comparison: &Comparison<'_>, lives: &block::Lives) -> Vec<Claim> {
+fn claims(comparison: &Comparison<'_>, lives: &block_io::RequestIntervals) -> Vec<Claim> {
     let without = |victim: &Span| {
         Intervals::union(lives.within(comparison.sources(), victim).gaps(victim.time_ns, victim.end_ns()))
     };
-    block::claims_of(
-        block::victims(comparison, &comparison.slow).map(|(wait, victim)| (wait, victim.tid, without(&victim))),
+    block_io::claims_of(
+        block_io::victims(comparison, &comparison.slow).map(|(wait, victim)| (wait, victim.tid, without(&victim))),
     )
 }

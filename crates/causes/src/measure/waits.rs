@@ -6,7 +6,7 @@ use fathom_evidence::StackId;
 use fathom_timeline::{Intervals, ThreadState, Wait, telling_frame};
 
 use crate::comparison::Comparison;
-use crate::say;
+use crate::format;
 
 /// Waits for one thing.
 #[derive(Debug, Default, Clone, Copy)]
@@ -26,9 +26,9 @@ impl Waits {
     pub fn says(&self, usual: &str) -> String {
         format!(
             "{}, mean {}{usual}, longest {}",
-            say::count(self.count, "wait"),
-            say::time(self.mean_ns()),
-            say::time(self.longest_ns as f64)
+            format::count(self.count, "wait"),
+            format::time(self.mean_ns()),
+            format::time(self.longest_ns as f64)
         )
     }
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::Result;
 use clap::Subcommand;
-use fathom_causes::measure::arm::{Midr, register};
+use fathom_causes::measure::aarch64::{Midr, register};
 use fathom_report::json;
 use fathom_report::probed::{Probed, text};
 

@@ -36,10 +36,10 @@ pub(super) fn all(account: &Account) -> Vec<Signal> {
 
 /// Each value as the middle one of those around it, unless it is very bad itself. A second without requests has none.
 fn smooth(values: &[Option<f64>], very_bad: f64) -> Vec<f64> {
-    const AROUND: usize = 1;
+    const WINDOW_BUCKETS: usize = 1;
     let of = |index: usize| {
         let value = values[index]?;
-        let near = &values[index.saturating_sub(AROUND)..(index + AROUND + 1).min(values.len())];
+        let near = &values[index.saturating_sub(WINDOW_BUCKETS)..(index + WINDOW_BUCKETS + 1).min(values.len())];
         let usual = median(near.iter().flatten().copied().collect())?;
         Some(if value >= very_bad { value } else { usual.min(very_bad) })
     };

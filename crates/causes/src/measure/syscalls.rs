@@ -73,10 +73,14 @@ pub fn receivers_in(side: &Period<'_>) -> HashSet<i64> {
 }
 
 fn with_a_good_part(calls: &ByThread, count: impl Fn(i64) -> f64) -> HashSet<i64> {
-    const PART: f64 = 0.1;
+    const MIN_SHARE_OF_CALLS: f64 = 0.1;
     let counts: Vec<(i64, f64)> = calls.0.keys().map(|tid| (*tid, count(*tid))).collect();
     let all: f64 = counts.iter().map(|(_, count)| count).sum();
-    counts.into_iter().filter(|(_, count)| all > 0.0 && *count >= PART * all).map(|(tid, _)| tid).collect()
+    counts
+        .into_iter()
+        .filter(|(_, count)| all > 0.0 && *count >= MIN_SHARE_OF_CALLS * all)
+        .map(|(tid, _)| tid)
+        .collect()
 }
 
 /// Claims for CPU time of the application of which only the amount is known: from the kernel's part first,

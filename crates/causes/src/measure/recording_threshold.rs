@@ -2,7 +2,7 @@
 
 use crate::cause::Finding;
 use crate::comparison::Comparison;
-use crate::say;
+use crate::format;
 
 /// Many short waits slow a service down as well as few long ones: they have to be recorded from
 /// here on before their absence means anything, in ns.
@@ -17,10 +17,10 @@ pub fn of_waits(comparison: &Comparison<'_>, events: &[&'static str], waits: &st
     };
     match comparison.recorded_from_ns(event) {
         Some(from_ns) if from_ns <= SHORT_NS => Finding::absent(match from_ns > 1.0 {
-            true => format!("no {waits} of {} or longer", say::time(from_ns)),
+            true => format!("no {waits} of {} or longer", format::time(from_ns)),
             false => format!("no {waits} recorded"),
         }),
-        Some(from_ns) => unknown(event, &format!("{waits} under {} were not recorded", say::time(from_ns))),
+        Some(from_ns) => unknown(event, &format!("{waits} under {} were not recorded", format::time(from_ns))),
         None => unknown(event, &format!("{waits} were not recorded")),
     }
 }

@@ -67,8 +67,8 @@ pub fn count(count: usize, what: &str) -> String {
 }
 
 /// What something was before, where that is known: ` (before: 0.2)`.
-pub fn before(value: Option<f64>, say: impl Fn(f64) -> String) -> String {
-    value.map_or(String::new(), |value| format!(" (before: {})", say(value)))
+pub fn before(value: Option<f64>, text_of: impl Fn(f64) -> String) -> String {
+    value.map_or(String::new(), |value| format!(" (before: {})", text_of(value)))
 }
 
 #[cfg(test)]

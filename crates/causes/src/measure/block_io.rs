@@ -10,7 +10,7 @@ use fathom_timeline::{Intervals, Sources, ThreadState, Wait};
 
 use crate::cause::{Claim, Finding, Support, ThreadTime};
 use crate::comparison::{Comparison, Period};
-use crate::say;
+use crate::format;
 
 /// One of the two places where a request waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +98,7 @@ pub(crate) fn claims_of(waits: impl Iterator<Item = (Wait, i64, Intervals)>) -> 
 /// The application's waiting for files and pages in the slow time while some request was at the place. What threads waited
 /// for that others held counts as well: a lock's owner may be waiting for a disk.
 fn claims(comparison: &Comparison<'_>, place: Place) -> Vec<Claim> {
-    let lives = Lives::at(comparison.sources(), Some(place));
+    let lives = RequestIntervals::at(comparison.sources(), Some(place));
     claims_of(
         victims(comparison, &comparison.slow)
             .map(|(wait, victim)| (wait, victim.tid, lives.within(comparison.sources(), &victim))),
@@ -113,19 +113,19 @@ fn is_victim(comparison: &Comparison<'_>, wait: &Span) -> bool {
 
 /// When requests of each thread were under way, and when any write was.
 #[derive(Debug)]
-pub(crate) struct Lives {
+pub(crate) struct RequestIntervals {
     own: HashMap<i64, Intervals>,
     writes: Intervals,
 }
 
-impl Lives {
+impl RequestIntervals {
     /// From queueing to completion.
-    pub(crate) fn of(sources: &Sources<'_>) -> Lives {
-        Lives::at(sources, None)
+    pub(crate) fn of(sources: &Sources<'_>) -> RequestIntervals {
+        RequestIntervals::at(sources, None)
     }
 
     /// At one place only.
-    fn at(sources: &Sources<'_>, place: Option<Place>) -> Lives {
+    fn at(sources: &Sources<'_>, place: Option<Place>) -> RequestIntervals {
         let mut own: HashMap<i64, Vec<(i64, i64)>> = HashMap::new();
         let mut writes = Vec::new();
         for request in sources.spans(span::BLOCK_REQUEST) {
@@ -138,7 +138,7 @@ impl Lives {
             }
         }
         let own = own.into_iter().map(|(tid, times)| (tid, Intervals::union(times))).collect();
-        Lives { own, writes: Intervals::union(writes) }
+        RequestIntervals { own, writes: Intervals::union(writes) }
     }
 
     /// The part of a wait in which some request of the waiting thread, or, when it had none of its own or forced a file to
@@ -166,12 +166,11 @@ pub(crate) fn is_force(sources: &Sources<'_>, wait: &Span) -> bool {
     }
 }
 
-/// As many times longer than before a stage of a request takes when something is wrong with it; less is
-/// what a change of load does to any device.
-pub(crate) const LONGER: f64 = 2.0;
+/// A stage of a request counts as slow from this multiple of its baseline; normal changes of load stay below it.
+pub(crate) const MIN_STAGE_RATIO: f64 = 2.0;
 
 /// Up to this multiple of its baseline a stage takes as long as before: means of a few hundred requests vary by as much.
-const SAME: f64 = 1.2;
+const UNCHANGED_WITHIN: f64 = 1.2;
 
 /// How a cause words what it finds.
 #[derive(Debug)]
@@ -193,11 +192,11 @@ pub fn decide(comparison: &Comparison<'_>, place: Place, words: &Words) -> Findi
     let Some((name, mean, baseline)) = worst(comparison, place).filter(|_| !claims.is_empty()) else {
         return Finding::absent(words.absent);
     };
-    if let Some(baseline) = baseline.filter(|baseline| mean.ns() < SAME * baseline.ns()) {
-        return Finding::absent(format!("{}, as before ({})", says(&name, mean, None), say::time(baseline.ns())));
+    if let Some(baseline) = baseline.filter(|baseline| mean.ns() < UNCHANGED_WITHIN * baseline.ns()) {
+        return Finding::absent(format!("{}, as before ({})", says(&name, mean, None), format::time(baseline.ns())));
     }
     let support = match baseline {
-        Some(baseline) if mean.ns() < LONGER * baseline.ns() => Support::Weak,
+        Some(baseline) if mean.ns() < MIN_STAGE_RATIO * baseline.ns() => Support::Weak,
         Some(_) => Support::Observed,
         None => Support::Consistent,
     };
@@ -217,6 +216,6 @@ fn worst(comparison: &Comparison<'_>, place: Place) -> Option<(String, Mean, Opt
 
 /// `4,096 requests to vda, 41 ms each instead of 2 ms`.
 fn says(name: &str, mean: Mean, baseline: Option<Mean>) -> String {
-    let before = baseline.map_or(String::new(), |baseline| format!(" instead of {}", say::time(baseline.ns())));
-    format!("{} to {name}, {} each{before}", say::count(mean.count, "request"), say::time(mean.ns()))
+    let before = baseline.map_or(String::new(), |baseline| format!(" instead of {}", format::time(baseline.ns())));
+    format!("{} to {name}, {} each{before}", format::count(mean.count, "request"), format::time(mean.ns()))
 }

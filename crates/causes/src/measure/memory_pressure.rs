@@ -8,7 +8,7 @@ use fathom_timeline::{Intervals, Series};
 use crate::cause::Finding;
 use crate::comparison::Comparison;
 use crate::explanation::Evidence;
-use crate::say;
+use crate::format;
 
 /// As long as nothing was short for less than this, the shortage went on: the samplers look each 100 ms, and the account
 /// is kept in seconds.
@@ -105,13 +105,13 @@ fn run_up_to(at_ns: i64, times: Vec<(i64, i64)>) -> Option<i64> {
 impl Shortage {
     /// `the container's memory had been at its limit of 185 MB for 0.3 s, since second 15.1 of the recording`.
     fn says(&self, comparison: &Comparison<'_>, at_ns: i64) -> String {
-        let size = self.bytes.map_or(String::new(), |bytes| format!(" of {}", say::bytes(bytes)));
+        let size = self.bytes.map_or(String::new(), |bytes| format!(" of {}", format::bytes(bytes)));
         let what = match self.of {
             Memory::Container => format!("the container's memory had been at its limit{size}"),
             Memory::Machine => format!("the machine's free memory had been at its low watermark{size}"),
         };
         let since_s = self.since_ns.saturating_sub(comparison.sources().grid.start_ns) as f64 / 1e9;
-        let length = say::time(at_ns.saturating_sub(self.since_ns).max(0) as f64);
+        let length = format::time(at_ns.saturating_sub(self.since_ns).max(0) as f64);
         match self.is_since_start {
             true => format!("{what} since before anybody looked"),
             false => format!("{what} for {length}, since second {since_s:.1} of the recording"),
