@@ -116,6 +116,7 @@ impl Answer {
             baseline: summary::baseline(&comparison),
             figures: summary::figures(&comparison),
             unexplained: unexplained::of(&comparison, &self.left, rest, self.lost_ns),
+            requests: summary::ports(&comparison),
             changed: changes::of(&comparison),
             causes,
             losses,

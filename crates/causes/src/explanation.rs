@@ -27,6 +27,8 @@ pub struct Explanation {
     pub causes: Vec<CauseVerdict>,
     /// What no cause explains.
     pub unexplained: Unexplained,
+    /// Requests that were measured at sockets, by the port that they came to; the one whose requests tell slow time first.
+    pub requests: Vec<PortSummary>,
     /// What changed within the recording, the largest change first; told where nothing can be called slow.
     pub changed: Vec<Change>,
     /// What is missing from the recording.
@@ -98,6 +100,23 @@ pub struct RecordingSummary {
     pub sources: Vec<String>,
     /// Which capture tier it amounts to (0: files and JVM only).
     pub tier: u8,
+}
+
+/// Requests that came to a port of the process, over the whole recording.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PortSummary {
+    /// For example `:8080`.
+    pub port: String,
+    /// How many.
+    pub count: u64,
+    /// Median of the time from the arrival of a request to the end of its answer, in ns.
+    pub p50_ns: f64,
+    /// 99th percentile of it, in ns.
+    pub p99_ns: f64,
+    /// The longest, in ns.
+    pub longest_ns: f64,
+    /// Sum of what each took beyond twice the median, in ns.
+    pub lost_ns: f64,
 }
 
 /// A stretch of time in which the service was slow.

@@ -2,13 +2,13 @@
 
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{loss, subject};
-use fathom_timeline::{BUCKET_NS, SignalKind, SlowInterval as Slow, ThreadState, Wait};
+use fathom_timeline::{BUCKET_NS, Port, SignalKind, SlowInterval as Slow, ThreadState, Wait};
 
 use crate::catalog;
 use crate::comparison::{Comparison, major_version};
 use crate::explanation::{
-    Baseline, CauseVerdict, Evidence, Explanation, Headline, HeadlineKind, IntervalCause, LossNote, RecordingSummary,
-    SCHEMA, SlowInterval, Unexplained,
+    Baseline, CauseVerdict, Evidence, Explanation, Headline, HeadlineKind, IntervalCause, LossNote, PortSummary,
+    RecordingSummary, SCHEMA, SlowInterval, Unexplained,
 };
 use crate::measure::median;
 use crate::{format, worst};
@@ -22,6 +22,7 @@ pub(crate) fn of_nothing(recording: &Recording) -> Explanation {
         recording: identity(recording),
         headline: Headline { kind: HeadlineKind::CannotTell, says: says.clone(), but: Vec::new() },
         slow: Vec::new(),
+        requests: Vec::new(),
         changed: Vec::new(),
         baseline: Baseline { kind: "none".to_owned(), says: says.clone(), duration_ns: 0 },
         figures: Vec::new(),
@@ -35,6 +36,19 @@ pub(crate) fn of_nothing(recording: &Recording) -> Explanation {
 pub(crate) fn recording(comparison: &Comparison<'_>) -> RecordingSummary {
     let grid = comparison.sources().grid;
     RecordingSummary { from_ns: grid.start_ns, to_ns: grid.end_ns(), ..identity(comparison.recording()) }
+}
+
+/// The ports that requests were measured at.
+pub(crate) fn ports(comparison: &Comparison<'_>) -> Vec<PortSummary> {
+    let of = |port: &Port| PortSummary {
+        port: comparison.recording().text(port.name).to_owned(),
+        count: port.count as u64,
+        p50_ns: port.p50_ns,
+        p99_ns: port.p99_ns,
+        longest_ns: port.longest_ns,
+        lost_ns: port.lost_ns,
+    };
+    comparison.sources().ports().iter().map(of).collect()
 }
 
 fn identity(recording: &Recording) -> RecordingSummary {

@@ -37,7 +37,7 @@ pub struct Account {
     pub threads: usize,
     /// CPUs that the JVM may use.
     pub cpus: Option<f64>,
-    /// Requests, if a latency file was given.
+    /// Requests, if a latency file was given or they were measured at sockets.
     pub requests: Option<Requests>,
     /// By how much they were late, where that is known.
     pub lateness: Option<Lateness>,

@@ -34,6 +34,7 @@ pub use grid::{BUCKET_NS, Grid};
 pub use intervals::{Intervals, SlowInterval};
 pub use median::median;
 pub use partition::{Partition, Segment};
+pub use requests::users::{Port, Request};
 pub use requests::{Lateness, Requests};
 pub use signals::SignalKind;
 pub use slowdown::{Slowdown, SlowdownOptions, TriggeredSignal};

@@ -1,13 +1,13 @@
 //! Requests of the service, second by second: how many, how long, and how many more at once than usual.
 
-use std::ops::Range;
+pub(crate) mod users;
 
-use fathom_evidence::kinds::span;
-use fathom_evidence::tables::Span;
+use std::ops::Range;
 
 use crate::grid::Grid;
 use crate::intervals::Intervals;
 use crate::sources::Sources;
+use users::{Request, quantile};
 
 /// Requests, bucket by bucket.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,21 +30,24 @@ impl Requests {
     /// Those of a recording, if it has any.
     pub(crate) fn of(sources: &Sources<'_>) -> Option<Requests> {
         let grid = sources.grid;
-        let mut latencies: Vec<Vec<i64>> = vec![Vec::new(); grid.len];
+        let mut latencies: Vec<Vec<(i64, f64)>> = vec![Vec::new(); grid.len];
         let mut under_way_ns = grid.zeros();
         let mut longest_ns: Vec<Option<f64>> = vec![None; grid.len];
-        for request in sources.spans(span::REQUEST) {
-            if let Some(bucket) = grid.bucket_of(request.time_ns) {
-                latencies[bucket].push(request.duration_ns);
+        for request in sources.requests() {
+            let duration_ns = request.duration_ns();
+            if let Some(bucket) = grid.bucket_of(request.from_ns) {
+                latencies[bucket].push((duration_ns, request.weight));
             }
-            for longest in &mut longest_ns[touched(grid, request.time_ns, request.end_ns())] {
-                *longest = Some(longest.unwrap_or(0.0).max(request.duration_ns as f64));
+            for longest in &mut longest_ns[touched(grid, request.from_ns, request.to_ns)] {
+                *longest = Some(longest.unwrap_or(0.0).max(duration_ns as f64));
             }
-            grid.spread(&mut under_way_ns, request.time_ns, request.end_ns(), request.duration_ns.max(0) as f64);
+            let under_way = duration_ns.max(0) as f64 * request.weight;
+            grid.spread(&mut under_way_ns, request.from_ns, request.to_ns, under_way);
         }
+        let sum = |bucket: &Vec<(i64, f64)>, of: fn(&(i64, f64)) -> f64| 0.0 + bucket.iter().map(of).sum::<f64>();
         latencies.iter().any(|bucket| !bucket.is_empty()).then(|| Requests {
-            count: latencies.iter().map(|bucket| bucket.len() as f64).collect(),
-            sum_ns: latencies.iter().map(|bucket| bucket.iter().map(|ns| *ns as f64).sum()).collect(),
+            count: latencies.iter().map(|bucket| sum(bucket, |one| one.1)).collect(),
+            sum_ns: latencies.iter().map(|bucket| sum(bucket, |one| one.0 as f64 * one.1)).collect(),
             p50_ns: latencies.iter_mut().map(|bucket| quantile(bucket, 0.5)).collect(),
             p99_ns: latencies.iter_mut().map(|bucket| quantile(bucket, 0.99)).collect(),
             longest_ns,
@@ -75,9 +78,9 @@ impl Lateness {
         let late = |(under_way, count): (&f64, &f64)| (under_way - count * usual_ns).max(0.0);
         let all_ns = requests.under_way_ns.iter().zip(&requests.count).map(late).collect();
         // Twice the usual is within what a single request varies by.
-        let is_late = |request: &Span| request.duration_ns as f64 > 2.0 * usual_ns;
-        let beyond = |request: Span| (request.time_ns.saturating_add(usual_ns as i64), request.end_ns());
-        let any = Intervals::union(sources.spans(span::REQUEST).filter(is_late).map(beyond).collect());
+        let is_late = |request: &Request| request.duration_ns() as f64 > 2.0 * usual_ns;
+        let beyond = |request: Request| (request.from_ns.saturating_add(usual_ns as i64), request.to_ns);
+        let any = Intervals::union(sources.requests().filter(is_late).map(beyond).collect());
         let mut any_ns = sources.grid.zeros();
         any.iter().for_each(|(from, to)| sources.grid.spread(&mut any_ns, from, to, to.saturating_sub(from) as f64));
         Lateness { all_ns, any_ns }
@@ -90,11 +93,4 @@ fn touched(grid: Grid, from_ns: i64, to_ns: i64) -> Range<usize> {
     let first = grid.bucket_of(from_ns.max(grid.start_ns)).unwrap_or(grid.len);
     let last = grid.bucket_of(to_ns.min(grid.end_ns().saturating_sub(1))).map_or(first, |last| last + 1);
     first..last.clamp(first, first.saturating_add(MAX_BUCKETS).min(grid.len))
-}
-
-/// The quantile of unsorted values.
-fn quantile(values: &mut [i64], q: f64) -> Option<f64> {
-    let last = values.len().checked_sub(1)?;
-    let index = (last as f64 * q).round() as usize;
-    Some(*values.select_nth_unstable(index).1 as f64)
 }

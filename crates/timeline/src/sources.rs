@@ -13,6 +13,7 @@ use crate::clients::Clients;
 use crate::grid::Grid;
 use crate::intervals::Intervals;
 use crate::peers::Peers;
+use crate::requests::users::{self, AtSockets, Port, Request};
 
 /// A counter over time, sorted by time.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -71,6 +72,8 @@ pub struct Sources<'a> {
     counters_by_name: HashMap<StrId, Vec<u32>>,
     peers: Peers,
     clients: Clients,
+    /// Requests that were measured at sockets, where nobody else knows them.
+    at_sockets: AtSockets,
 }
 
 impl<'a> Sources<'a> {
@@ -83,8 +86,22 @@ impl<'a> Sources<'a> {
         let grid = Grid::covering(from_ns, to_ns);
         let extent_ns = (grid.start_ns, grid.end_ns().max(to_ns));
         let observed_ns = observed_range(recording)?;
-        let mut sources =
-            Sources { recording, grid, observed_ns, extent_ns, spans_by_kind, counters_by_name, peers, clients };
+        let at_sockets = AtSockets::default();
+        let mut sources = Sources {
+            recording,
+            grid,
+            observed_ns,
+            extent_ns,
+            spans_by_kind,
+            counters_by_name,
+            peers,
+            clients,
+            at_sockets,
+        };
+        let requests = sources.rows(span::REQUEST);
+        if users::are_measured(recording, requests) {
+            sources.at_sockets = AtSockets::of(recording, requests);
+        }
         sources.clients = Clients::of(recording, sources.spans(span::PARK));
         Some(sources)
     }
@@ -98,6 +115,22 @@ impl<'a> Sources<'a> {
     pub fn rows(&self, kind: &str) -> &[u32] {
         let indexes = self.recording.strings.find(kind).and_then(|kind| self.spans_by_kind.get(&kind));
         indexes.map_or(&[][..], Vec::as_slice)
+    }
+
+    /// The requests that users waited for, in order of their beginning.
+    pub fn requests(&self) -> impl Iterator<Item = Request> + '_ {
+        let are_measured = !self.at_sockets.ports.is_empty();
+        let rows = if are_measured { &[][..] } else { self.rows(span::REQUEST) };
+        let told = rows.iter().map(|row| {
+            let span = self.recording.spans.row(*row as usize);
+            Request { from_ns: span.time_ns, to_ns: span.end_ns(), weight: 1.0 }
+        });
+        told.chain(self.at_sockets.requests.iter().copied())
+    }
+
+    /// The ports that requests came to, the one whose requests count first; none where a latency file tells of them.
+    pub fn ports(&self) -> &[Port] {
+        &self.at_sockets.ports
     }
 
     /// Spans of a kind that overlap a set of time, in order of their beginning.
@@ -334,16 +367,16 @@ fn choose_spans(recording: &Recording) -> HashMap<StrId, Vec<u32>> {
         by_source.entry((*kind, *source)).or_default().push(index as u32);
     }
     let start = |index: &u32| recording.spans.time_ns[*index as usize];
-    let mut chosen: HashMap<StrId, (i64, StrId, Vec<u32>)> = HashMap::new();
+    let mut chosen: HashMap<StrId, ((bool, i64, StrId), Vec<u32>)> = HashMap::new();
     for ((kind, source), mut indexes) in by_source {
         indexes.sort_by_key(start);
         let extent = indexes.last().map_or(0, start).saturating_sub(indexes.first().map_or(0, start));
-        let better = chosen.get(&kind).is_none_or(|(best, other, _)| (extent, source) > (*best, *other));
-        if better {
-            chosen.insert(kind, (extent, source, indexes));
+        let rank = (users::rank_of_source(recording, kind, source), extent, source);
+        if chosen.get(&kind).is_none_or(|(best, _)| rank > *best) {
+            chosen.insert(kind, (rank, indexes));
         }
     }
-    chosen.into_iter().map(|(kind, (_, _, indexes))| (kind, indexes)).collect()
+    chosen.into_iter().map(|(kind, (_, indexes))| (kind, indexes)).collect()
 }
 
 /// Rows of each counter with a number, of the source that has most of them.

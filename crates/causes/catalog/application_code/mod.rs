@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fathom_evidence::kinds::{event, frame, span};
+use fathom_evidence::kinds::{event, frame};
 use fathom_evidence::{Recording, StackId};
 use fathom_timeline::{Layer, ThreadState};
 
@@ -116,7 +116,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return Finding::absent(says).with(running);
     }
     let grew_too = rest.is_some_and(|times| times > TRAFFIC);
-    if grew_too && comparison.sources().spans(span::REQUEST).len() == 0 {
+    if grew_too && comparison.sources().requests().next().is_none() {
         return Finding::unknown(
             &format!("{text}: it may be more requests, which were not recorded"),
             "fathom explain … --latency access.csv",

@@ -25,7 +25,7 @@ const MIN_RATE_RATIO: f64 = 1.3;
 const PROPORTIONAL_WITHIN: f64 = 1.4;
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
-    let has_requests = comparison.sources().spans(span::REQUEST).len() > 0;
+    let has_requests = comparison.sources().requests().next().is_some();
     match (
         has_requests,
         requests_per_second(&comparison.slow),
@@ -43,14 +43,18 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 /// Only the time from the first request that was written down to the last one counts: a latency file may begin later than
 /// the recording, and seconds without any file are no seconds without requests.
 fn requests_per_second(side: &Period<'_>) -> Option<f64> {
-    let mut requests = side.sources.spans(span::REQUEST).map(|request| request.time_ns);
-    let gaps = requests.len().saturating_sub(1).max(1);
-    let first = requests.next()?;
-    let last = requests.last().unwrap_or(first);
+    let times: Vec<i64> = side.sources.requests().map(|request| request.from_ns).collect();
+    let (first, last) = (*times.first()?, *times.last()?);
+    let gaps = times.len().saturating_sub(1).max(1);
     // The last one stands for as much time as the others.
     let gap_ns = (last.saturating_sub(first) as f64 / gaps as f64).round() as i64;
     let counted_s = side.time.within_ns(first, last.saturating_add(gap_ns)) as f64 / 1e9;
-    (counted_s > 0.0).then(|| side.spans(span::REQUEST).count() as f64 / counted_s)
+    (counted_s > 0.0).then(|| requests_in(side) / counted_s)
+}
+
+fn requests_in(side: &Period<'_>) -> f64 {
+    let within = side.sources.requests().filter(|request| side.time.contains(request.from_ns));
+    0.0 + within.map(|request| request.weight).sum::<f64>()
 }
 
 fn by_requests(comparison: &Comparison<'_>, slow: f64, baseline: f64) -> Finding {

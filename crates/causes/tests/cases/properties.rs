@@ -76,6 +76,7 @@ const PROPERTIES: &[(&str, Property)] = &[
     ("twice as large", doubled),
     ("two in one", two_in_one),
     ("asked about its middle", asked_about_its_middle),
+    ("requests measured at their sockets", measured_at_sockets),
 ];
 
 /// The properties as tests.
@@ -205,6 +206,16 @@ fn two_in_one(scenes: &[Scene], index: usize) -> Vec<String> {
     let Some((second, both)) = both else { return Vec::new() };
     let failures = contains_both(&first.answer, &second.answer, &first.explain(&both, 0));
     failures.into_iter().map(|failure| format!("with {}: {failure}", second.world)).collect()
+}
+
+/// Who has no latency file, but saw the requests at their sockets, gets the same answer.
+fn measured_at_sockets(scenes: &[Scene], index: usize) -> Vec<String> {
+    let scene = &scenes[index];
+    let Some(of_file) = scene.recorders.iter().position(|recorder| recorder == "latency") else { return Vec::new() };
+    let mut recording = transform::at_sockets(&scene.parts[of_file]);
+    let others = scene.parts.iter().enumerate().filter(|(part, _)| *part != of_file);
+    others.for_each(|(_, part)| recording.absorb(part.clone()));
+    same(&scene.answer, &scene.explain(&recording, 0), SHARE_SLACK)
 }
 
 /// A part of the only slow stretch has the same causes as all of it.

@@ -27,6 +27,9 @@ const LIVE: &[&str] = &[
     span::COLLECTOR_RUN,
 ];
 
+/// Spans that are measured at sockets; `request 3ms` is one that came to port 8080.
+const AT_SOCKETS: &[&str] = &[span::REQUEST, span::CALL];
+
 /// Beginnings of the names of counters that only a recorder of the live machine reads.
 const LIVE_COUNTERS: &[&str] = &[
     "thread_",
@@ -84,12 +87,20 @@ struct Recorder<'a> {
 
 impl<'a> Recorder<'a> {
     fn new(world: &'a World, source: &'a str) -> Recorder<'a> {
-        assert!(matches!(source, "jfr" | "gc_log" | "latency" | "live"), "there is no recorder `{source}`");
+        assert!(
+            matches!(source, "jfr" | "gc_log" | "latency" | "live" | "requests"),
+            "there is no recorder `{source}`"
+        );
         Recorder { world, source, out: Recording::default(), gc_id: 0 }
     }
 
     fn is_jfr(&self) -> bool {
         self.source == "jfr"
+    }
+
+    /// Whether it measures requests at their sockets.
+    fn is_at_sockets(&self) -> bool {
+        self.source == "requests"
     }
 
     fn is_live(&self) -> bool {
@@ -112,7 +123,7 @@ impl<'a> Recorder<'a> {
 
     fn identity(&mut self) {
         let (jvm, source) = (&self.world.jvm, self.source);
-        if source == "latency" || self.is_live() || jvm.release == 0 {
+        if source == "latency" || self.is_live() || self.is_at_sockets() || jvm.release == 0 {
             return;
         }
         let release = jvm.release;
@@ -145,12 +156,20 @@ impl<'a> Recorder<'a> {
 
     fn event(&mut self, event: &Event, at_ns: i64, nth: usize, after_ns: i64) {
         // Lines of a log have milliseconds.
-        let at_ns = if self.is_jfr() || self.is_live() { at_ns } else { at_ns - at_ns % 1_000_000 };
+        let at_ns =
+            if self.is_jfr() || self.is_live() || self.is_at_sockets() { at_ns } else { at_ns - at_ns % 1_000_000 };
         match event {
             Event::Request { duration_ns } if self.source == "latency" => {
                 self.out.add_span(at_ns, *duration_ns, 0, span::REQUEST, "", "", self.source);
             }
             _ if self.source == "latency" => {}
+            Event::Request { duration_ns } if self.is_at_sockets() => {
+                self.out.add_span(at_ns, *duration_ns, 0, span::REQUEST, ":8080", "{\"port\":8080}", self.source);
+            }
+            Event::Span { kind, duration_ns, extra } if self.is_at_sockets() && AT_SOCKETS.contains(&kind.as_str()) => {
+                self.span(kind, at_ns, *duration_ns, extra, nth);
+            }
+            _ if self.is_at_sockets() => {}
             Event::Span { kind, duration_ns, extra } if self.is_live() && LIVE.contains(&kind.as_str()) => {
                 self.span(kind, at_ns, *duration_ns, extra, nth);
             }
@@ -176,7 +195,7 @@ impl<'a> Recorder<'a> {
 
     fn records(&self, kind: &str) -> bool {
         if self.is_jfr() {
-            !ONLY_LOGGED.contains(&kind) && !LIVE.contains(&kind)
+            !ONLY_LOGGED.contains(&kind) && !LIVE.contains(&kind) && !AT_SOCKETS.contains(&kind)
         } else {
             LOGGED.contains(&kind) || ONLY_LOGGED.contains(&kind)
         }

@@ -5,6 +5,7 @@ mod causes;
 mod header;
 mod lists;
 mod losses;
+mod requests;
 mod slow;
 
 pub use beside::{Variant, beside};
@@ -25,8 +26,10 @@ pub fn explanation(explanation: &Explanation, options: &TextOptions) -> String {
     header::write(&mut sheet, explanation, options);
     if explanation.slow.is_empty() {
         slow::write_healthy(&mut sheet, explanation, options);
+        requests::write(&mut sheet, explanation, options);
     } else {
         slow::write(&mut sheet, explanation, options);
+        requests::write(&mut sheet, explanation, options);
         causes::write(&mut sheet, explanation, options);
         lists::write_ruled_out(&mut sheet, explanation, options);
     }

@@ -25,6 +25,7 @@ pub(crate) fn healthy() -> Explanation {
             tier: 0,
         },
         headline: Headline { kind: HeadlineKind::NothingSlow, says: "nothing was slow".into(), but: vec![] },
+        requests: vec![],
         changed: vec![],
         slow: vec![],
         baseline: Baseline {

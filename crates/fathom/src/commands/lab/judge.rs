@@ -138,6 +138,7 @@ mod tests {
             schema: SCHEMA,
             recording: Default::default(),
             headline: Headline { kind: HeadlineKind::NothingSlow, says: String::new(), but: Vec::new() },
+            requests: Vec::new(),
             changed: Vec::new(),
             slow: slow.then_some(interval).into_iter().collect(),
             baseline: Baseline { kind: "none".to_owned(), says: String::new(), duration_ns: 0 },

@@ -1,0 +1,159 @@
+//! Which of the recorded requests are those that users waited for.
+//!
+//! A latency file has them as the client or the proxy saw them, and comes first. Those measured at sockets are of every port
+//! that the process listens on: the service's, and those of its administration. The port that leads is the one at which most
+//! time was lost, of those that a good part of the requests came to, so that a slow admin port makes no slow service.
+
+use std::collections::BTreeMap;
+
+use fathom_evidence::detail::{self, from_text};
+use fathom_evidence::kinds::span;
+use fathom_evidence::{Recording, StrId};
+
+/// The source of requests that were measured at their sockets.
+pub(crate) const AT_SOCKETS: &str = "requests";
+
+/// A port leads only if it has this part of all requests.
+const MIN_SHARE_OF_REQUESTS: f64 = 0.1;
+
+/// A request takes longer than so many times the median of its port before its time is lost.
+const LATE_FROM: f64 = 2.0;
+
+/// One request, or several like it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Request {
+    /// When it came.
+    pub from_ns: i64,
+    /// When its answer was complete.
+    pub to_ns: i64,
+    /// How many requests it stands for.
+    pub weight: f64,
+}
+
+impl Request {
+    /// How long it took.
+    pub fn duration_ns(&self) -> i64 {
+        self.to_ns.saturating_sub(self.from_ns)
+    }
+}
+
+/// What is known of the requests of one port.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Port {
+    /// `:8080`.
+    pub name: StrId,
+    /// How many requests came to it.
+    pub count: f64,
+    /// Median of their time, in ns.
+    pub p50_ns: f64,
+    /// 99th percentile of it, in ns.
+    pub p99_ns: f64,
+    /// The longest, in ns.
+    pub longest_ns: f64,
+    /// Sum of their time beyond twice the median, in ns.
+    pub lost_ns: f64,
+}
+
+/// Requests that were measured at sockets.
+#[derive(Debug, Default)]
+pub(crate) struct AtSockets {
+    /// Those of the port that leads, in order of their beginning.
+    pub(crate) requests: Vec<Request>,
+    /// All ports, the one that leads first.
+    pub(crate) ports: Vec<Port>,
+}
+
+impl AtSockets {
+    /// Those among the rows of the requests' kind.
+    pub(crate) fn of(recording: &Recording, rows: &[u32]) -> AtSockets {
+        let mut by_port: BTreeMap<StrId, Vec<Request>> = BTreeMap::new();
+        for row in rows {
+            let name = recording.spans.name[*row as usize];
+            by_port.entry(name).or_default().extend(measured(recording, *row));
+        }
+        let mut ports: Vec<Port> = by_port.iter().map(|(name, requests)| port(*name, requests)).collect();
+        let all: f64 = ports.iter().map(|port| port.count).sum();
+        let rank = |port: &Port| (port.count >= MIN_SHARE_OF_REQUESTS * all, port.lost_ns, port.count);
+        ports.sort_by(|a, b| rank(b).partial_cmp(&rank(a)).unwrap_or(std::cmp::Ordering::Equal));
+        let leading = ports.first().and_then(|port| by_port.remove(&port.name));
+        AtSockets { requests: leading.unwrap_or_default(), ports }
+    }
+}
+
+/// A row as a request; none for a stretch in which a connection had several at once, which says how long none of them took.
+fn measured(recording: &Recording, row: u32) -> Option<Request> {
+    let span = recording.spans.row(row as usize);
+    let detail: detail::Request = from_text(recording.text(span.detail));
+    let request =
+        Request { from_ns: span.time_ns, to_ns: span.end_ns(), weight: detail.stands_for.unwrap_or(1).max(1) as f64 };
+    (!detail.overlapping.unwrap_or(false)).then_some(request)
+}
+
+fn port(name: StrId, requests: &[Request]) -> Port {
+    let mut by_length: Vec<(i64, f64)> = requests.iter().map(|one| (one.duration_ns(), one.weight)).collect();
+    let mut at = |q| quantile(&mut by_length, q).unwrap_or(0.0);
+    let (p50_ns, p99_ns, longest_ns) = (at(0.5), at(0.99), at(1.0));
+    let late = |(ns, weight): &(i64, f64)| (*ns as f64 - LATE_FROM * p50_ns).max(0.0) * weight;
+    let (count, lost_ns) = (by_length.iter().map(|one| one.1).sum(), by_length.iter().map(late).sum());
+    Port { name, count, p50_ns, p99_ns, longest_ns, lost_ns }
+}
+
+/// The quantile of values that stand for many each; it sorts them.
+pub(crate) fn quantile(values: &mut [(i64, f64)], q: f64) -> Option<f64> {
+    values.sort_unstable_by_key(|value| value.0);
+    let all: f64 = values.iter().map(|value| value.1).sum();
+    // The rank of the value among all, as with one row for each.
+    let rank = (q * (all - 1.0)).round();
+    let mut below = 0.0;
+    for (value, weight) in values.iter() {
+        below += weight;
+        if below > rank {
+            return Some(*value as f64);
+        }
+    }
+    values.last().map(|value| value.0 as f64)
+}
+
+/// Whether the chosen rows of requests were measured at sockets.
+pub(crate) fn are_measured(recording: &Recording, rows: &[u32]) -> bool {
+    let source = rows.first().map(|row| recording.text(recording.spans.source[*row as usize]));
+    source == Some(AT_SOCKETS)
+}
+
+/// How good a source of spans of a kind is, before how much time it covers: who waits knows best how long.
+pub(crate) fn rank_of_source(recording: &Recording, kind: StrId, source: StrId) -> bool {
+    recording.text(kind) == span::REQUEST && recording.text(source) != AT_SOCKETS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_port_with_most_lost_time_leads_unless_hardly_anybody_uses_it() {
+        let mut recording = Recording::default();
+        let mut add = |at: i64, ms: i64, port: &str, detail: &str| {
+            recording.add_span(at * 1_000_000_000, ms * 1_000_000, 1, span::REQUEST, port, detail, AT_SOCKETS);
+        };
+        for second in 0..60 {
+            add(second, if second > 50 { 90 } else { 3 }, ":8080", "{\"stands_for\":10}");
+            add(second, 2, ":8081", "{\"stands_for\":10}");
+            add(second, if second % 2 == 0 { 5_000 } else { 2 }, ":9090", "");
+            add(second, 9_000, ":8080", "{\"overlapping\":true}");
+        }
+        let rows: Vec<u32> = (0..recording.spans.rows().count() as u32).collect();
+        let found = AtSockets::of(&recording, &rows);
+        let names: Vec<&str> = found.ports.iter().map(|port| recording.text(port.name)).collect();
+        assert_eq!(names, [":8080", ":8081", ":9090"]);
+        assert_eq!((found.requests.len(), found.ports[0].count), (60, 600.0));
+        assert_eq!(found.ports[0].lost_ns, 9.0 * 10.0 * (90e6 - 6e6));
+    }
+
+    #[test]
+    fn a_value_that_stands_for_many_counts_as_often() {
+        assert_eq!(quantile(&mut [(5, 1.0), (1, 98.0), (3, 1.0)], 0.5), Some(1.0));
+        assert_eq!(quantile(&mut [(5, 1.0), (1, 98.0), (3, 1.0)], 0.99), Some(3.0));
+        assert_eq!(quantile(&mut [(7, 1.0), (9, 1.0)], 0.5), Some(9.0));
+        assert_eq!(quantile(&mut [], 0.5), None);
+    }
+}
