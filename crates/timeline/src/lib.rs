@@ -6,6 +6,7 @@
 //! is known here; causes claim parts of the excess later.
 
 mod account;
+mod calls;
 mod clients;
 mod collections;
 mod cpu;
@@ -28,6 +29,7 @@ mod waits;
 mod wakers;
 
 pub use account::Account;
+pub use calls::Call;
 pub use edges::{Edges, Piece, Root};
 pub use excess::{Excess, StateExcess};
 pub use grid::{BUCKET_NS, Grid};

@@ -130,7 +130,8 @@ fn peers(recording: &Recording) -> HashMap<StrId, Peer> {
     peers
 }
 
-fn is_loopback(name: &str) -> bool {
+/// Whether a peer is on this host.
+pub(crate) fn is_loopback(name: &str) -> bool {
     ["127.", "localhost:", "::1", "[::1]", "0:0:0:0:0:0:0:1"].iter().any(|local| name.starts_with(local))
 }
 

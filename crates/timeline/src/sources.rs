@@ -9,6 +9,7 @@ use fathom_evidence::kinds::{counter, role, span, subject};
 use fathom_evidence::tables::{Sample, Span};
 use fathom_evidence::{Recording, StrId};
 
+use crate::calls::{Call, Calls};
 use crate::clients::Clients;
 use crate::grid::Grid;
 use crate::intervals::Intervals;
@@ -72,8 +73,9 @@ pub struct Sources<'a> {
     counters_by_name: HashMap<StrId, Vec<u32>>,
     peers: Peers,
     clients: Clients,
-    /// Requests that were measured at sockets, where nobody else knows them.
+    /// Requests that were measured at sockets.
     at_sockets: AtSockets,
+    calls: Calls,
 }
 
 impl<'a> Sources<'a> {
@@ -86,7 +88,8 @@ impl<'a> Sources<'a> {
         let grid = Grid::covering(from_ns, to_ns);
         let extent_ns = (grid.start_ns, grid.end_ns().max(to_ns));
         let observed_ns = observed_range(recording)?;
-        let at_sockets = AtSockets::default();
+        let at_sockets = AtSockets::of(recording);
+        let calls = Calls::of(recording, &at_sockets.port_numbers(recording));
         let mut sources = Sources {
             recording,
             grid,
@@ -97,11 +100,8 @@ impl<'a> Sources<'a> {
             peers,
             clients,
             at_sockets,
+            calls,
         };
-        let requests = sources.rows(span::REQUEST);
-        if users::are_measured(recording, requests) {
-            sources.at_sockets = AtSockets::of(recording, requests);
-        }
         sources.clients = Clients::of(recording, sources.spans(span::PARK));
         Some(sources)
     }
@@ -119,18 +119,31 @@ impl<'a> Sources<'a> {
 
     /// The requests that users waited for, in order of their beginning.
     pub fn requests(&self) -> impl Iterator<Item = Request> + '_ {
-        let are_measured = !self.at_sockets.ports.is_empty();
-        let rows = if are_measured { &[][..] } else { self.rows(span::REQUEST) };
+        let rows = self.rows(span::REQUEST);
+        let (rows, measured) = match users::are_measured(self.recording, rows) {
+            true => (&[][..], self.at_sockets.requests.as_slice()),
+            false => (rows, &[][..]),
+        };
         let told = rows.iter().map(|row| {
             let span = self.recording.spans.row(*row as usize);
             Request { from_ns: span.time_ns, to_ns: span.end_ns(), weight: 1.0 }
         });
-        told.chain(self.at_sockets.requests.iter().copied())
+        told.chain(measured.iter().copied())
     }
 
-    /// The ports that requests came to, the one whose requests count first; none where a latency file tells of them.
+    /// The ports at whose sockets requests were measured, the one whose requests count first.
     pub fn ports(&self) -> &[Port] {
         &self.at_sockets.ports
+    }
+
+    /// Calls of other services that were measured at their sockets, in order of their beginning.
+    pub fn calls(&self) -> &[Call] {
+        &self.calls.all
+    }
+
+    /// Whether a wait of a thread is for the answer of another service, as its sockets tell.
+    pub(crate) fn waits_for_a_call(&self, wait: &Span) -> bool {
+        self.calls.is_waited_for(wait.tid, wait.time_ns, wait.end_ns())
     }
 
     /// Spans of a kind that overlap a set of time, in order of their beginning.

@@ -148,12 +148,13 @@ fn of_class(class: &str) -> Option<ThreadState> {
     CLASSES.iter().find(|(begins, _)| simple.starts_with(begins) && !is_condition).map(|row| row.1)
 }
 
-/// What a wait in the kernel is by its kind or its frames, where the JVM says nothing of it: a page, the resolver of names.
-/// Others end with work that comes, or not: nobody can say.
+/// What a wait in the kernel is by its kind or its frames, where the JVM says nothing of it: a page, the resolver of names,
+/// a service whose answer the thread is about to read. Others end with work that comes, or not: nobody can say.
 pub(crate) fn of_kernel_wait(sources: &Sources<'_>, blocked: &Span, of_frames: Option<ThreadState>) -> ThreadState {
     match (sources.recording.text(blocked.name), of_frames) {
         ("page_fault", _) => ThreadState::Blocked(Wait::PageFault),
         (_, Some(state @ (NAME_LOOKUP | POOL))) => state,
+        _ if sources.waits_for_a_call(blocked) => ThreadState::Blocked(Wait::Socket),
         _ => ThreadState::Unknown,
     }
 }
@@ -165,6 +166,7 @@ pub(crate) fn of_call(sources: &Sources<'_>, call: &Span, of_frames: Option<Thre
         Some(state @ (NAME_LOOKUP | POOL)) => state,
         _ if matches!(name, "flock" | "fcntl") && sources.is_of_a_file(call) => ThreadState::Blocked(Wait::FileLock),
         _ if sources.is_of_a_file(call) => ThreadState::Blocked(Wait::File),
+        _ if sources.waits_for_a_call(call) => ThreadState::Blocked(Wait::Socket),
         _ => ThreadState::Unknown,
     }
 }

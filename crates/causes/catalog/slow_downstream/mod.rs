@@ -1,5 +1,7 @@
 //! Threads wait for the answer of another service.
 
+mod calls;
+
 use std::collections::HashMap;
 use std::fmt;
 
@@ -16,7 +18,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     refines: &[],
     has_lab: true,
-    collectors: &["jfr"],
+    collectors: &["requests", "jfr"],
     actions: &["ask the other service; a time-out and a limit on calls in flight keep its trouble out of this one"],
     decide,
 };
@@ -44,6 +46,9 @@ impl Reads {
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let waiting = comparison.cell_evidence("threads waiting for other services", "threads", is_ours);
+    if let Some(finding) = calls::finding(comparison, &waiting) {
+        return finding;
+    }
     let peers = peers(&comparison.slow);
     let Some((peer, reads)) = peers.iter().max_by_key(|(peer, reads)| (reads.total_ns, *peer)) else {
         return unnamed_waits(comparison).unwrap_or_else(|| {

@@ -4,10 +4,11 @@
 //! that the process listens on: the service's, and those of its administration. The port that leads is the one at which most
 //! time was lost, of those that a good part of the requests came to, so that a slow admin port makes no slow service.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use fathom_evidence::detail::{self, from_text};
 use fathom_evidence::kinds::span;
+use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StrId};
 
 /// The source of requests that were measured at their sockets.
@@ -64,13 +65,14 @@ pub(crate) struct AtSockets {
 }
 
 impl AtSockets {
-    /// Those among the rows of the requests' kind.
-    pub(crate) fn of(recording: &Recording, rows: &[u32]) -> AtSockets {
+    /// Those of a recording.
+    pub(crate) fn of(recording: &Recording) -> AtSockets {
+        let [kind, source] = [span::REQUEST, AT_SOCKETS].map(|word| recording.strings.find(word));
         let mut by_port: BTreeMap<StrId, Vec<Request>> = BTreeMap::new();
-        for row in rows {
-            let name = recording.spans.name[*row as usize];
-            by_port.entry(name).or_default().extend(measured(recording, *row));
+        for span in recording.spans.rows().filter(|span| Some(span.source) == source && Some(span.kind) == kind) {
+            by_port.entry(span.name).or_default().extend(measured(recording, &span));
         }
+        by_port.values_mut().for_each(|requests| requests.sort_by_key(|request| request.from_ns));
         let mut ports: Vec<Port> = by_port.iter().map(|(name, requests)| port(*name, requests)).collect();
         let all: f64 = ports.iter().map(|port| port.count).sum();
         let rank = |port: &Port| (port.count >= MIN_SHARE_OF_REQUESTS * all, port.lost_ns, port.count);
@@ -78,11 +80,16 @@ impl AtSockets {
         let leading = ports.first().and_then(|port| by_port.remove(&port.name));
         AtSockets { requests: leading.unwrap_or_default(), ports }
     }
+
+    /// The ports that the process listens on.
+    pub(crate) fn port_numbers(&self, recording: &Recording) -> HashSet<u32> {
+        let number = |port: &Port| recording.text(port.name).trim_start_matches(':').parse().ok();
+        self.ports.iter().filter_map(number).collect()
+    }
 }
 
 /// A row as a request; none for a stretch in which a connection had several at once, which says how long none of them took.
-fn measured(recording: &Recording, row: u32) -> Option<Request> {
-    let span = recording.spans.row(row as usize);
+fn measured(recording: &Recording, span: &Span) -> Option<Request> {
     let detail: detail::Request = from_text(recording.text(span.detail));
     let request =
         Request { from_ns: span.time_ns, to_ns: span.end_ns(), weight: detail.stands_for.unwrap_or(1).max(1) as f64 };
@@ -141,8 +148,7 @@ mod tests {
             add(second, if second % 2 == 0 { 5_000 } else { 2 }, ":9090", "");
             add(second, 9_000, ":8080", "{\"overlapping\":true}");
         }
-        let rows: Vec<u32> = (0..recording.spans.rows().count() as u32).collect();
-        let found = AtSockets::of(&recording, &rows);
+        let found = AtSockets::of(&recording);
         let names: Vec<&str> = found.ports.iter().map(|port| recording.text(port.name)).collect();
         assert_eq!(names, [":8080", ":8081", ":9090"]);
         assert_eq!((found.requests.len(), found.ports[0].count), (60, 600.0));
