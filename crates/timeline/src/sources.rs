@@ -372,6 +372,9 @@ fn range_of_jvm(recording: &Recording) -> Option<(i64, i64)> {
     Some((from, own().map(|span| span.end_ns()).max()?))
 }
 
+/// Which of two sources of a kind of spans is taken: the one that knows better, else the one that covers more time.
+type Rank = (bool, i64, StrId);
+
 /// Two sources may report the same pause: of each kind only the spans of the source that covers
 /// the longest time are used.
 fn choose_spans(recording: &Recording) -> HashMap<StrId, Vec<u32>> {
@@ -380,11 +383,11 @@ fn choose_spans(recording: &Recording) -> HashMap<StrId, Vec<u32>> {
         by_source.entry((*kind, *source)).or_default().push(index as u32);
     }
     let start = |index: &u32| recording.spans.time_ns[*index as usize];
-    let mut chosen: HashMap<StrId, ((bool, i64, StrId), Vec<u32>)> = HashMap::new();
+    let mut chosen: HashMap<StrId, (Rank, Vec<u32>)> = HashMap::new();
     for ((kind, source), mut indexes) in by_source {
         indexes.sort_by_key(start);
         let extent = indexes.last().map_or(0, start).saturating_sub(indexes.first().map_or(0, start));
-        let rank = (users::rank_of_source(recording, kind, source), extent, source);
+        let rank: Rank = (users::rank_of_source(recording, kind, source), extent, source);
         if chosen.get(&kind).is_none_or(|(best, _)| rank > *best) {
             chosen.insert(kind, (rank, indexes));
         }

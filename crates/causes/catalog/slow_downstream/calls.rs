@@ -47,7 +47,8 @@ pub(super) fn finding(comparison: &Comparison<'_>, waiting: &Evidence) -> Option
         let more_ns = calls.mean_ns() - usual_ns(peer).unwrap_or(0.0);
         (more_ns * calls.count, calls.total_ns)
     };
-    let (peer, calls) = slow.iter().max_by(|a, b| added_ns(a).partial_cmp(&added_ns(b)).unwrap_or(a.0.cmp(b.0).reverse()))?;
+    let (peer, calls) =
+        slow.iter().max_by(|a, b| added_ns(a).partial_cmp(&added_ns(b)).unwrap_or(a.0.cmp(b.0).reverse()))?;
     let usual_ns = usual_ns(peer);
     let name = comparison.recording().text(*peer);
     let mean = comparison
@@ -60,8 +61,7 @@ pub(super) fn finding(comparison: &Comparison<'_>, waiting: &Evidence) -> Option
                 format::time(calls.mean_ns()),
                 format::time(usual_ns)
             );
-            return are_all_waits(comparison, &slow)
-                .then(|| Finding::absent(says).with(waiting.clone()).with(mean));
+            return are_all_waits(comparison, &slow).then(|| Finding::absent(says).with(waiting.clone()).with(mean));
         }
         // The other side may be on this machine.
         _ if comparison.taken_by_others().is_some() => Support::Weak,
