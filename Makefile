@@ -32,7 +32,7 @@ lint: ## the checks that build nothing, and clippy
 docs: ## the code's documentation, warnings denied
 	.ci/test docs
 
-fuzz: ## the fuzz targets, FUZZ_SECONDS each (default 20)
+fuzz: ## the fuzz targets, FUZZ_SECONDS each (default 8)
 	.ci/test fuzz
 
 bench: bench-jfr bench-gc-log bench-record bench-per-event bench-page ## against the peers; needs a quiet machine

@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fathom_fuzz::load(bytes, &["jfr"]));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fathom_fuzz::load(bytes, &["jfr"], None));

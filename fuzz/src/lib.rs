@@ -11,23 +11,34 @@ thread_local! {
     static FILE: RefCell<NamedTempFile> = RefCell::new(NamedTempFile::new_in("/dev/shm").expect("a file in memory"));
 }
 
-/// Loads `bytes` with the readers of `formats`, whether or not they recognise them.
-pub fn load(bytes: &[u8], formats: &[&str]) {
+/// Loads `bytes` with the readers of `formats`, whether or not they recognise them, with a pattern for lines of latencies.
+pub fn load(bytes: &[u8], formats: &[&str], pattern: Option<&str>) {
+    let options = LoadOptions { latency_pattern: pattern.map(str::to_owned), ..LoadOptions::default() };
     FILE.with_borrow_mut(|file| {
         file.as_file().set_len(0).expect("the file can be cut");
         file.rewind().expect("the file can be rewound");
         file.write_all(bytes).expect("the file can be written");
         for reader in readers().iter().filter(|reader| formats.contains(&reader.name())) {
             reader.sniff(bytes, file.path());
-            if let Ok(recording) = reader.load(&[file.path().to_owned()], &LoadOptions::default()) {
+            if let Ok(recording) = reader.load(&[file.path().to_owned()], &options) {
                 check(&recording);
             }
         }
     });
 }
 
-/// Every id leads somewhere: this panics, and so is found, where one does not.
 fn check(recording: &Recording) {
+    follow(recording);
+    for counter in recording.counters.rows() {
+        assert!(counter.value.is_finite(), "{} is no number", recording.text(counter.name));
+    }
+    for loss in recording.losses.rows() {
+        assert!(!recording.text(loss.says).is_empty(), "a loss that says nothing");
+    }
+}
+
+/// Every id leads somewhere: this panics, and so is found, where one does not.
+pub fn follow(recording: &Recording) {
     for sample in recording.samples.rows() {
         recording.text(sample.event);
         recording.stacks.leaf_to_root(sample.stack_id).for_each(|frame| {
@@ -41,9 +52,9 @@ fn check(recording: &Recording) {
     }
     for counter in recording.counters.rows() {
         recording.text(counter.name);
-        assert!(counter.value.is_finite(), "{} is no number", recording.text(counter.name));
+        recording.text(counter.instance);
     }
     for loss in recording.losses.rows() {
-        assert!(!recording.text(loss.says).is_empty(), "a loss that says nothing");
+        recording.text(loss.says);
     }
 }
