@@ -3,6 +3,7 @@
 //! Readers write through these, so that the keys are the same whatever the source; unknown parts
 //! stay out of the text. Reading is forgiving: a key that is missing is `None`.
 
+use crate::kinds::Word;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +20,16 @@ pub fn from_text<T: DeserializeOwned + Default>(text: &str) -> T {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-/// Declares detail structs, all of whose fields are optional.
+/// The keys of the details of some kinds of spans.
+#[derive(Debug, Clone, Copy)]
+pub struct Keys {
+    /// Of which kinds.
+    pub of: &'static str,
+    /// Each key and its meaning.
+    pub keys: &'static [Word],
+}
+
+/// Declares detail structs, all of whose fields are optional, and the list `ALL` of their keys.
 macro_rules! details {
     ($( $(#[doc = $doc:literal])+ $name:ident { $( $(#[doc = $field_doc:literal])+ $field:ident: $type:ty, )+ } )+) => {$(
         $(#[doc = $doc])+
@@ -30,7 +40,13 @@ macro_rules! details {
             #[serde(skip_serializing_if = "Option::is_none")]
             pub $field: Option<$type>, )+
         }
-    )+};
+    )+
+        /// The keys of all details.
+        pub const ALL: &[Keys] = &[$( Keys {
+            of: concat!($($doc),+),
+            keys: &[$( Word { word: stringify!($field), meaning: concat!($($field_doc),+) }, )+],
+        }, )+];
+    };
 }
 
 details! {

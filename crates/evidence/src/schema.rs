@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::detail::{self, Keys};
 use crate::kinds::{self, Word};
 use crate::table::{ColumnDoc, Table};
 use crate::tables::{Clocks, Counters, Facts, Logs, Losses, Samples, Spans, StoredFrames, StoredStacks, StoredThreads};
@@ -32,6 +33,7 @@ pub fn page() -> String {
     words(&mut page, "Facts: subjects", kinds::subject::ALL);
     words(&mut page, "Sample events", kinds::event::ALL);
     words(&mut page, "Span kinds", kinds::span::ALL);
+    details(&mut page);
     words(&mut page, "Counters", kinds::counter::ALL);
     words(&mut page, "Thread roles", kinds::role::ALL);
     words(&mut page, "Frame kinds", kinds::frame::ALL);
@@ -51,8 +53,20 @@ fn table<T: Table>(page: &mut String) {
     }
 }
 
+fn details(page: &mut String) {
+    let _ = writeln!(page, "\n## Details of spans\n\nEach key is there only where the source knows it.");
+    for Keys { of, keys } in detail::ALL {
+        let _ = writeln!(page, "\n{}\n\n| key | meaning |\n|---|---|", of.trim());
+        rows(page, keys);
+    }
+}
+
 fn words(page: &mut String, title: &str, words: &[Word]) {
     let _ = writeln!(page, "\n## {title}\n\n| word | meaning |\n|---|---|");
+    rows(page, words);
+}
+
+fn rows(page: &mut String, words: &[Word]) {
     for word in words {
         let _ = writeln!(page, "| `{}` | {} |", word.word, word.meaning.trim());
     }

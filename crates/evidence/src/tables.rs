@@ -57,7 +57,7 @@ table! {
         ["id"] stack_id: StackId,
         /// Kernel stack of the wait; 0 when there is none.
         ["id"] kernel_stack_id: StackId,
-        /// A JSON object whose keys depend on the kind, listed under "Span kinds"; empty when there is nothing to add.
+        /// A JSON object whose keys depend on the kind, listed under "Details of spans"; empty when there is nothing to add.
         ["JSON"] detail: StrId,
         /// The reader or collector that saw it. Two sources may report the same pause.
         ["text"] source: StrId,
