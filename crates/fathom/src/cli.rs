@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use clap::{Parser, Subcommand};
 use fathom_evidence::schema::SCHEMA_VERSION;
 
-use crate::commands::{causes, doctor, explain, import, lab, open, probe, ps, record, report, routing};
+use crate::commands::{causes, doctor, explain, import, lab, mcp, open, probe, ps, record, report, routing};
 use crate::terminal::Color;
 
 /// What a report of a mistake has to say: the program, where it comes from, and what it reads and writes.
@@ -35,6 +35,7 @@ pub(crate) enum Command {
     Open(open::Args),
     Report(report::Args),
     Import(import::Args),
+    Mcp(mcp::Args),
     Causes(causes::Args),
     Doctor(doctor::Args),
     Lab(lab::Args),
@@ -50,6 +51,7 @@ Examples:
   fathom explain incident/                   every recording and log in a folder
   fathom open app.jfr gc.log                 the same in the browser, on one time axis
   fathom explain app.jfr --latency lat.csv   with the latencies of your requests
+  fathom mcp recordings/                     for an assistant to ask about them
   fathom causes code_cache_churn             what a cause is, and how it is recognised
   fathom lab run code_cache_churn --both     see the mechanism on this machine, sick and fixed
   fathom routing keys.txt --first 'java-hash mod 8' --second 'java-hash mod 4'

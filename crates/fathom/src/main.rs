@@ -41,6 +41,7 @@ fn run(command: &Command, terminal: &Terminal) -> anyhow::Result<ExitCode> {
         Command::Explain(args) => commands::explain::run(args, terminal)?,
         Command::Report(args) => commands::report::run(args, terminal)?,
         Command::Open(args) => commands::open::run(args, terminal)?,
+        Command::Mcp(args) => commands::mcp::run(args, terminal)?,
         Command::Causes(args) => commands::causes::run(args, terminal)?,
         Command::Ps(args) => commands::ps::run(args, terminal)?,
         Command::Record(args) => commands::record::run(args, terminal)?,

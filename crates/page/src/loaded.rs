@@ -133,6 +133,11 @@ impl Loaded {
         self.explanation
     }
 
+    /// The instant that is time 0 in questions and answers, in ns since the Unix epoch.
+    pub fn origin_ns(&self) -> i64 {
+        self.axis.origin_ns
+    }
+
     /// The quiet time that the slow time is compared with in this recording.
     pub(crate) fn quiet(&self) -> &[Range] {
         &self.quiet

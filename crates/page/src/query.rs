@@ -24,6 +24,11 @@ impl Query {
         Query { pairs: pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect() }
     }
 
+    /// From names and values.
+    pub fn of(pairs: impl IntoIterator<Item = (String, String)>) -> Query {
+        Query { pairs: pairs.into_iter().take(PARAMETERS_MAX).collect() }
+    }
+
     /// The value of a parameter; an empty one is as good as none.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         let found = self.pairs.iter().find(|(known, _)| known == name);

@@ -26,8 +26,19 @@ pub fn explanations(explanations: &[Explanation]) -> String {
 
 /// Any value, indented, with a line break at the end.
 pub fn pretty(value: &impl Serialize) -> String {
+    let mut text = tame(serde_json::to_string_pretty(value));
+    text.push('\n');
+    text
+}
+
+/// Any value in one line, without a line break.
+pub fn line(value: &impl Serialize) -> String {
+    tame(serde_json::to_string(value))
+}
+
+fn tame(written: serde_json::Result<String>) -> String {
     // Serialising fails only for maps whose keys are not text, which no answer has.
-    let raw = serde_json::to_string_pretty(value).unwrap_or_else(|error| format!("{{\"error\": {error:?}}}"));
+    let raw = written.unwrap_or_else(|error| format!("{{\"error\": {error:?}}}"));
     let mut text = String::with_capacity(raw.len() + 1);
     for character in raw.chars() {
         match character {
@@ -38,7 +49,6 @@ pub fn pretty(value: &impl Serialize) -> String {
             c => text.push(c),
         }
     }
-    text.push('\n');
     text
 }
 
@@ -53,5 +63,6 @@ mod tests {
         assert!(!text.chars().any(|c| c != '\n' && steers(c)), "{text}");
         let back: Vec<String> = serde_json::from_str(&text).unwrap();
         assert_eq!(back, [name]);
+        assert_eq!(line(&["a\nb", "\u{202e}"]), r#"["a\nb","\u202e"]"#);
     }
 }

@@ -7,6 +7,7 @@ pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod import;
 pub(crate) mod lab;
+pub(crate) mod mcp;
 pub(crate) mod open;
 pub(crate) mod probe;
 pub(crate) mod ps;

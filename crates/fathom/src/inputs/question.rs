@@ -41,6 +41,14 @@ impl Question {
         Question { paths: paths.to_vec(), ..Question::default() }
     }
 
+    /// About `folder` where no file was named.
+    pub(crate) fn or_folder(mut self, folder: &str) -> Question {
+        if self.paths.is_empty() {
+            self.paths.push(folder.into());
+        }
+        self
+    }
+
     /// The files that were named, or the newest recording in this folder.
     pub(crate) fn paths(&self) -> Result<Vec<PathBuf>> {
         if self.paths.is_empty() { Ok(vec![newest_recording()?]) } else { Ok(self.paths.clone()) }

@@ -18,6 +18,7 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 
 use connections::Limits;
+pub use routes::answer;
 pub use shelf::{Entry, Library, LoadError, Shelf};
 
 /// Threads that wait for connections; the work is done by others.

@@ -72,7 +72,8 @@ fn status(refused: &Refused) -> StatusCode {
     }
 }
 
-fn answer(shelf: &Shelf, question: &str, query: &Query) -> Result<Answer, Refused> {
+/// The answer to a question as it stands in an address behind `api/`.
+pub fn answer(shelf: &Shelf, question: &str, query: &Query) -> Result<Answer, Refused> {
     let parts: Vec<&str> = question.split('/').collect();
     match parts.as_slice() {
         ["recordings"] => Ok(Answer::json(&shelf.list())),

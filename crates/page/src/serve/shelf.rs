@@ -99,6 +99,11 @@ impl Shelf {
         Shelf { library, kept_max: kept_max.max(1), loading: Mutex::new(()), state }
     }
 
+    /// The recordings, in the order of their numbers.
+    pub fn entries(&self) -> &[Entry] {
+        self.library.entries()
+    }
+
     /// How many recordings there are.
     pub fn len(&self) -> usize {
         self.library.entries().len()

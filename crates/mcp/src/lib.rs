@@ -1,0 +1,41 @@
+//! Recordings for assistants: the Model Context Protocol over standard input and output (`docs/mcp.md`).
+//!
+//! What can be asked is what the page asks ([`fathom_page::model`]); here are the protocol, the list of tools, and rows as JSON
+//! instead of Arrow. Constraints:
+//!
+//! * **It only reads.** No tool records, writes or starts anything.
+//! * **One message is one line**, in both directions; nothing else goes to the output.
+//! * **Bounded.** Messages, rows and answers have limits; whoever asks for more is told how to ask for less.
+//! * **Refused in one line**, as the result of the tool, so that an assistant reads it and asks again.
+
+mod ask;
+mod protocol;
+mod rows;
+mod tools;
+
+use std::io::{self, BufRead, Write};
+
+use fathom_page::serve::Shelf;
+
+use ask::Asked;
+use protocol::Incoming;
+
+/// Answers messages until the input ends. `find` finds the recordings: at the first question and whenever they are listed.
+pub fn serve(
+    mut input: impl BufRead,
+    mut output: impl Write,
+    find: impl Fn() -> Result<Shelf, String>,
+) -> io::Result<()> {
+    let mut asked = Asked::new(find);
+    while let Some(incoming) = protocol::next(&mut input)? {
+        let answer = match incoming {
+            Incoming::Message(message) => protocol::answer(&message, &mut asked),
+            Incoming::TooLong => Some(protocol::too_long()),
+        };
+        if let Some(answer) = answer {
+            writeln!(output, "{}", fathom_report::json::line(&answer))?;
+            output.flush()?;
+        }
+    }
+    Ok(())
+}
