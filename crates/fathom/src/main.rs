@@ -8,6 +8,8 @@
 mod browser;
 mod cli;
 mod commands;
+#[cfg(test)]
+mod documented;
 mod exit;
 mod finish;
 mod inputs;
