@@ -1,63 +1,24 @@
-//! Numbers for people: three digits are enough to decide.
+//! Numbers for people: three significant digits and the unit that fits. Sentences, tables and headlines all print them here, so
+//! that one measurement reads the same everywhere.
 
 /// A length of time given in ns.
 pub fn time(ns: f64) -> String {
-    let (value, unit) = match ns.abs() {
-        ns if ns >= 60e9 => (ns / 60e9, "min"),
-        ns if ns >= 1e9 => (ns / 1e9, "s"),
-        ns if ns >= 1e6 => (ns / 1e6, "ms"),
-        ns if ns >= 1e3 => (ns / 1e3, "µs"),
-        ns => (ns, "ns"),
-    };
-    format!("{}{} {unit}", if ns < 0.0 { "-" } else { "" }, number(value))
+    amount(ns, "ns")
 }
 
 /// An amount of memory given in bytes.
 pub fn bytes(bytes: f64) -> String {
-    const MIB: f64 = 1024.0 * 1024.0;
-    let (value, unit) = match bytes.abs() {
-        b if b >= 1024.0 * MIB => (bytes / (1024.0 * MIB), "GB"),
-        b if b >= MIB => (bytes / MIB, "MB"),
-        b if b >= 1024.0 => (bytes / 1024.0, "KB"),
-        _ => (bytes, "B"),
-    };
-    format!("{} {unit}", number(value))
+    amount(bytes, "bytes")
 }
 
 /// A share, 1.0 being 100 %.
 pub fn percent(ratio: f64) -> String {
-    format!("{} %", number(ratio * 100.0))
+    amount(ratio, "ratio")
 }
 
-/// A plain number with about three digits, thousands separated.
+/// A plain number, thousands separated.
 pub fn number(value: f64) -> String {
-    // Adding zero makes minus zero plain zero.
-    let value = value + 0.0;
-    let magnitude = value.abs();
-    if !value.is_finite() {
-        "unknown".to_owned()
-    } else if magnitude >= 1000.0 {
-        thousands(value)
-    } else if magnitude >= 100.0 || magnitude == magnitude.trunc() {
-        format!("{value:.0}")
-    } else if magnitude >= 1.0 {
-        format!("{value:.1}")
-    } else {
-        let text = format!("{value:.2}");
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    }
-}
-
-fn thousands(value: f64) -> String {
-    let digits = format!("{:.0}", value.abs());
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    if value < 0.0 { format!("-{text}") } else { text }
+    amount(value, "count")
 }
 
 /// "1 stall", "23 stalls".
@@ -71,29 +32,192 @@ pub fn before(value: Option<f64>, text_of: impl Fn(f64) -> String) -> String {
     value.map_or(String::new(), |value| format!(" (before: {})", text_of(value)))
 }
 
+/// A number and its unit, apart: two numbers with one unit name it once.
+#[derive(Debug, Clone, PartialEq)]
+struct Amount {
+    number: String,
+    unit: &'static str,
+}
+
+impl Amount {
+    fn text(&self) -> String {
+        match self.unit {
+            "" => self.number.clone(),
+            unit => format!("{} {unit}", self.number),
+        }
+    }
+}
+
+/// Steps from one unit to the next, the smallest first.
+type Ladder = [(f64, &'static str)];
+
+const DURATION: &Ladder = &[(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")];
+/// Time spent per time, such as the waiting of several threads.
+const TIME_RATE: &Ladder = &[(1.0, "ns/s"), (1e3, "µs/s"), (1e6, "ms/s"), (1e9, "s/s")];
+/// Powers of 1024, as the JVM counts and prints them.
+const BYTES: &Ladder = &[(1.0, "bytes"), (1024.0, "KB"), (1_048_576.0, "MB"), (1_073_741_824.0, "GB")];
+const BYTE_RATE: &Ladder = &[(1.0, "bytes/s"), (1024.0, "KB/s"), (1_048_576.0, "MB/s"), (1_073_741_824.0, "GB/s")];
+
+/// `value` in one of the units of [`crate::explanation::Evidence`]; other units are named as they are.
+pub fn amount(value: f64, unit: &str) -> String {
+    split(value, unit).map_or_else(|| format!("{} {unit}", digits(value)), |amount| amount.text())
+}
+
+/// A number before and after; the unit is named once if both share it.
+pub fn change(before: f64, after: f64, unit: &str) -> String {
+    match (split(before, unit), split(after, unit)) {
+        (Some(old), Some(new)) if old.unit == new.unit => format!("{} → {}", old.number, new.text()),
+        _ => format!("{} → {}", amount(before, unit), amount(after, unit)),
+    }
+}
+
+/// A number and what it is compared with: `0.61 cores (baseline 0.17)`.
+pub fn against(value: f64, baseline: f64, unit: &str) -> String {
+    let before = match (split(value, unit), split(baseline, unit)) {
+        (Some(now), Some(before)) if now.unit == before.unit => before.number,
+        _ => amount(baseline, unit),
+    };
+    format!("{} (baseline {before})", amount(value, unit))
+}
+
+fn split(value: f64, unit: &str) -> Option<Amount> {
+    if !value.is_finite() {
+        return Some(Amount { number: "unknown".to_owned(), unit: "" });
+    }
+    let amount = match unit {
+        "ns" if value.abs() >= 60e9 => Amount { number: minutes(value), unit: "" },
+        "ns" => climb(value, DURATION),
+        "ns/s" => climb(value, TIME_RATE),
+        "bytes" => climb(value, BYTES),
+        "bytes/s" => climb(value, BYTE_RATE),
+        "count" => Amount { number: digits(value), unit: "" },
+        "1/s" => Amount { number: digits(value), unit: "/s" },
+        "ratio" => Amount { number: percents(value), unit: "%" },
+        "cores" => Amount { number: digits(value), unit: if value == 1.0 { "core" } else { "cores" } },
+        "threads" => Amount { number: digits(value), unit: if value == 1.0 { "thread" } else { "threads" } },
+        "times" => Amount { number: digits(value), unit: "×" },
+        _ => return None,
+    };
+    Some(amount)
+}
+
+/// Goes up the ladder to the last step that leaves at least 1, after rounding.
+fn climb(value: f64, ladder: &Ladder) -> Amount {
+    let reached = |step: &&(f64, &'static str)| value.abs() / step.0 >= 0.9995;
+    let (size, unit) = ladder.iter().rev().find(reached).copied().unwrap_or(ladder[0]);
+    Amount { number: digits(value / size), unit }
+}
+
+fn minutes(value_ns: f64) -> String {
+    let seconds = (value_ns.abs() / 1e9).round();
+    let (big, small, names) = match seconds {
+        s if s < 3600.0 => ((s / 60.0).floor(), s % 60.0, ("min", "s")),
+        s => ((s / 3600.0).floor(), (s % 3600.0 / 60.0).floor(), ("h", "min")),
+    };
+    let sign = if value_ns < 0.0 { "-" } else { "" };
+    match small {
+        0.0 => format!("{sign}{} {}", grouped(big), names.0),
+        _ => format!("{sign}{} {} {small} {}", grouped(big), names.0, names.1),
+    }
+}
+
+fn percents(ratio: f64) -> String {
+    match ratio.abs() * 100.0 {
+        0.0 => "0".to_owned(),
+        p if p < 0.1 => "<0.1".to_owned(),
+        p if p < 9.95 => trimmed(ratio * 100.0, 1),
+        _ => grouped((ratio * 100.0).round()),
+    }
+}
+
+/// Three significant digits, without zeros that say nothing.
+fn digits(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        v if v >= 99.95 || v.fract() == 0.0 => grouped(value.round()),
+        v if v >= 9.995 => trimmed(value, 1),
+        v if v >= 0.9995 => trimmed(value, 2),
+        v if v >= 0.0005 => trimmed(value, 3),
+        _ => format!("{value:.1e}"),
+    }
+}
+
+fn trimmed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A whole number with thousands separated; very large ones as a power of ten.
+fn grouped(value: f64) -> String {
+    if value.abs() >= 1e15 {
+        return format!("{value:.2e}");
+    }
+    let plain = format!("{:.0}", value.abs());
+    let mut text = if value < 0.0 { "-".to_owned() } else { String::new() };
+    for (index, digit) in plain.chars().enumerate() {
+        if index > 0 && (plain.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn numbers_as_people_read_them() {
-        for (text, expected) in [
-            (time(147e6), "147 ms"),
-            (time(1.5e9), "1.5 s"),
-            (time(90e9), "1.5 min"),
-            (time(-2_500.0), "-2.5 µs"),
-            (time(0.0), "0 ns"),
-            (bytes(5.0 * 1024.0 * 1024.0), "5 MB"),
-            (bytes(78_120.0), "76.3 KB"),
-            (percent(0.394), "39.4 %"),
-            (percent(1.0), "100 %"),
-            (number(1_234_567.0), "1,234,567"),
-            (number(0.25), "0.25"),
-            (number(f64::NAN), "unknown"),
-            (count(1, "stall"), "1 stall"),
-            (count(23, "stall"), "23 stalls"),
+    fn amounts() {
+        for (value, unit, expected) in [
+            (850.0, "ns", "850 ns"),
+            (12_345.0, "ns", "12.3 µs"),
+            (999_990.0, "ns", "1 ms"),
+            (19_800_000.0, "ns", "19.8 ms"),
+            (4.2e9, "ns", "4.2 s"),
+            (50e9, "ns", "50 s"),
+            (200e9, "ns", "3 min 20 s"),
+            (120e9, "ns", "2 min"),
+            (7_500e9, "ns", "2 h 5 min"),
+            (-1.5e6, "ns", "-1.5 ms"),
+            (512.0, "bytes", "512 bytes"),
+            (5_242_880.0, "bytes", "5 MB"),
+            (3.5e9, "bytes/s", "3.26 GB/s"),
+            (239_662_752.0, "ns/s", "240 ms/s"),
+            (1_204.0, "count", "1,204"),
+            (1_234_567.0, "count", "1,234,567"),
+            (9.0, "1/s", "9 /s"),
+            (0.44, "ratio", "44 %"),
+            (0.032, "ratio", "3.2 %"),
+            (0.0001, "ratio", "<0.1 %"),
+            (12.5, "ratio", "1,250 %"),
+            (1.0, "cores", "1 core"),
+            (0.444_44, "cores", "0.444 cores"),
+            (3.9, "times", "3.9 ×"),
+            (0.000_01, "times", "1.0e-5 ×"),
+            (7.0, "furlongs", "7 furlongs"),
+            (f64::NAN, "ns", "unknown"),
+            (f64::INFINITY, "bytes", "unknown"),
+            (1e300, "count", "1.00e300"),
         ] {
-            assert_eq!(text, expected);
+            assert_eq!(amount(value, unit), expected, "{value} {unit}");
         }
+    }
+
+    #[test]
+    fn changes_name_a_common_unit_once() {
+        for (before, after, unit, expected) in [
+            (400_000.0, 19_800_000.0, "ns", "400 µs → 19.8 ms"),
+            (1_400_000.0, 19_800_000.0, "ns", "1.4 → 19.8 ms"),
+            (0.17, 1.04, "ratio", "17 → 104 %"),
+            (0.0, 9.0, "1/s", "0 → 9 /s"),
+        ] {
+            assert_eq!(change(before, after, unit), expected);
+        }
+    }
+
+    #[test]
+    fn counts_name_what_is_counted() {
+        assert_eq!((count(1, "stall"), count(23, "stall")), ("1 stall".to_owned(), "23 stalls".to_owned()));
     }
 }

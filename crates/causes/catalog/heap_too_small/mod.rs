@@ -42,8 +42,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let total: f64 = full.iter().map(|(_, length)| *length as f64).sum();
     let longest = full.iter().map(|(_, length)| *length).max().unwrap_or(0);
     let text = format!(
-        "{} for want of memory ({}) stopped everything for {} in all, the longest {}",
-        format::count(full.len(), "full collection"),
+        "{} caused by lack of memory ({}) paused the application for {} in all, the longest {}",
+        format::count(full.len(), "full GC"),
         causes(comparison),
         format::time(total),
         format::time(longest as f64)
@@ -109,14 +109,16 @@ fn ordinary(comparison: &Comparison<'_>) -> Finding {
     let eras = Eras::of(comparison);
     let stopped = ordinary_share(comparison, &eras.slow);
     if stopped < HEAVY {
-        return Finding::absent("no full collection for want of memory in the slow time, and others take little of it");
+        return Finding::absent(
+            "no full GC caused by lack of memory in the slow period, and other GCs take little of it",
+        );
     }
     let Some(occupied) = heap_occupancy_after(comparison) else {
         let says = "what was in use after collections was not recorded";
         return Finding::unknown(says, "-Xlog:gc*:file=gc.log:time,uptime,level,tags");
     };
     let text = format!(
-        "ordinary collections stopped everything for {} of the time; {} of the heap is in use after them",
+        "young and concurrent GCs paused the application for {} of the time; {} of the heap is in use after them",
         format::percent(stopped),
         format::percent(occupied)
     );
