@@ -2,6 +2,7 @@
 
 use fathom_causes::explanation::{CauseVerdict, Evidence, Explanation, StackShare, Verdict};
 
+use super::lists;
 use crate::clean::shorten;
 use crate::sheet::{Sheet, Tone, columns, piece};
 use crate::{TextOptions, units};
@@ -27,6 +28,7 @@ pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, options: &Text
         .causes
         .iter()
         .filter(|cause| matches!(cause.verdict, Verdict::Shown | Verdict::Likely | Verdict::Possible))
+        .filter(|cause| options.all || !lists::explains_nothing(cause))
         .collect();
     let mut shares: Vec<f64> = named.iter().map(|cause| cause.share).collect();
     shares.push(explanation.unexplained.share);

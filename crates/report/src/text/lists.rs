@@ -13,6 +13,28 @@ const SHOWN_NAMES: usize = 8;
 /// A sentence up to this long goes into a list.
 const REASON_MAX_CHARS: usize = 60;
 
+/// A share that is printed as one.
+const PRINTED_SHARE: f64 = 0.005;
+
+/// Whether a cause was at work and has no part in the lost time: one line is enough for all of these.
+pub(super) fn explains_nothing(cause: &CauseVerdict) -> bool {
+    cause.verdict == Verdict::Possible && cause.share < PRINTED_SHARE
+}
+
+/// Names them with the reason, which is the beginning of their sentence.
+pub(super) fn write_without_a_part(sheet: &mut Sheet, explanation: &Explanation, options: &TextOptions) {
+    let causes = explanation.causes.iter().filter(|cause| !options.all && explains_nothing(cause));
+    let reason = |cause: &CauseVerdict| match cause.says.split_once(": ") {
+        Some((reason, _)) if reason.chars().count() <= REASON_MAX_CHARS => format!("{} ({reason})", cause.id),
+        _ => cause.id.clone(),
+    };
+    let items: Vec<String> = causes.map(reason).collect();
+    if !items.is_empty() {
+        sheet.blank();
+        write_list(sheet, "possible", &items);
+    }
+}
+
 pub(super) fn write_ruled_out(sheet: &mut Sheet, explanation: &Explanation, options: &TextOptions) {
     let causes = with_verdict(explanation, Verdict::RuledOut);
     if causes.is_empty() {

@@ -31,6 +31,7 @@ pub fn explanation(explanation: &Explanation, options: &TextOptions) -> String {
         slow::write(&mut sheet, explanation, options);
         requests::write(&mut sheet, explanation, options);
         causes::write(&mut sheet, explanation, options);
+        lists::write_without_a_part(&mut sheet, explanation, options);
         lists::write_ruled_out(&mut sheet, explanation, options);
     }
     lists::write_cannot_tell(&mut sheet, explanation, options);

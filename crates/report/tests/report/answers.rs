@@ -2,7 +2,7 @@
 
 use fathom_causes::explanation::{
     Baseline, CauseVerdict, Change, Evidence, Explanation, Headline, HeadlineKind, IntervalCause, LossNote, Missing,
-    RecordingSummary, SCHEMA, SlowInterval, StackShare, Unexplained, Verdict,
+    PortSummary, RecordingSummary, SCHEMA, SlowInterval, StackShare, Unexplained, Verdict,
 };
 
 /// 2026-11-20 10:02:01 UTC.
@@ -115,7 +115,12 @@ pub(crate) fn two_causes() -> Explanation {
     };
     let mut answer = one_cause();
     answer.slow = (0..5).map(|i| interval(10 * i, 10 * i + 4, "stopped", "stopped for 1.2 s in all")).collect();
-    answer.causes.splice(0..1, [downstream, locks]);
+    let attributed = CauseVerdict {
+        says: "already attributed to other causes: 0.6 threads wait for a CPU on average".into(),
+        ..cause("run_queue_wait", Verdict::Possible, 0.0)
+    };
+    answer.causes.splice(0..1, [downstream, locks, attributed]);
+    answer.requests = vec![port(":8080", 12_340), port(":9090", 1)];
     answer.unexplained = Unexplained { share: 0.0004, says: "too little to look at".into(), stacks: vec![] };
     answer
 }
@@ -225,6 +230,11 @@ pub(crate) fn complete() -> Explanation {
     answer.causes[0].evidence[0].stack = "a.B.c;d.E.f".into();
     answer.causes[0].missing = answer.causes[1].missing.clone();
     answer
+}
+
+fn port(port: &str, count: u64) -> PortSummary {
+    let (p50_ns, p99_ns, longest_ns, lost_ns) = (1.2e6, 48e6, 312e6, 17e9);
+    PortSummary { port: port.into(), count, p50_ns, p99_ns, longest_ns, lost_ns }
 }
 
 fn cause(id: &str, verdict: Verdict, share: f64) -> CauseVerdict {
