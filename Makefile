@@ -1,6 +1,6 @@
 # The front door: everything a developer or a continuous build does, in one word each. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: test-guest test-cross help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event bench-page bench-truth bench-kill deps clean
+.PHONY: test-guest test-cross help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event bench-page bench-truth bench-kill deps dist clean
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
@@ -66,6 +66,9 @@ bench-kill: build ## kills a recorder at random moments and looks at what is lef
 
 deps: ## installs what build, test and bench need and this machine lacks
 	.ci/deps
+
+dist: deps build ## tarball and Debian package with manual, completions and notices, in target/dist
+	.ci/dist "$(TARGET)/release/fathom"
 
 clean: ## removes what was built here
 	cargo clean

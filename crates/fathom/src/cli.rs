@@ -5,7 +5,9 @@ use std::sync::LazyLock;
 use clap::{Parser, Subcommand};
 use fathom_evidence::schema::SCHEMA_VERSION;
 
-use crate::commands::{causes, doctor, explain, import, lab, mcp, open, probe, ps, record, report, routing};
+use crate::commands::{
+    causes, completions, doctor, explain, import, lab, mcp, open, probe, ps, record, report, routing,
+};
 use crate::terminal::Color;
 
 /// What a report of a mistake has to say: the program, where it comes from, and what it reads and writes.
@@ -41,6 +43,7 @@ pub(crate) enum Command {
     Lab(lab::Args),
     Routing(routing::Args),
     Probe(probe::Args),
+    Completions(completions::Args),
 }
 
 const EXAMPLES: &str = "\

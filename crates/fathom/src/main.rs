@@ -45,6 +45,7 @@ fn run(command: &Command, terminal: &Terminal) -> anyhow::Result<ExitCode> {
         Command::Open(args) => commands::open::run(args, terminal)?,
         Command::Mcp(args) => commands::mcp::run(args, terminal)?,
         Command::Causes(args) => commands::causes::run(args, terminal)?,
+        Command::Completions(args) => commands::completions::run(args)?,
         Command::Ps(args) => commands::ps::run(args, terminal)?,
         Command::Record(args) => commands::record::run(args, terminal)?,
         Command::Doctor(args) => commands::doctor::run(args, terminal)?,

@@ -354,3 +354,23 @@ fn a_reader_that_goes_away_is_no_error() {
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
 }
+
+#[test]
+fn shells_and_the_manual_know_every_command() {
+    let folder = TempDir::new().expect("a folder");
+    for shell in ["bash", "zsh", "fish"] {
+        let script = stdout(&fathom(folder.path(), &["completions", shell]));
+        assert!(
+            ["record", "--latency-pattern"].iter().all(|word| script.contains(word.trim_start_matches('-'))),
+            "{shell}"
+        );
+    }
+    assert!(fathom(folder.path(), &["completions", "--manual", "man"]).status.success());
+    for page in ["fathom.1", "fathom-record.1", "fathom-lab-run.1"] {
+        let text = fs::read_to_string(folder.path().join("man").join(page)).expect(page);
+        assert!(text.contains(".SH NAME"), "{page}");
+    }
+    let refused = fathom(folder.path(), &["completions", "--manual", "/proc/nowhere"]);
+    assert_eq!((refused.status.code(), stderr(&refused).lines().count()), (Some(1), 1), "{}", stderr(&refused));
+    assert_eq!(fathom(folder.path(), &["completions"]).status.code(), Some(2));
+}

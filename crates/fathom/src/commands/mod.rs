@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 pub(crate) mod causes;
+pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod import;

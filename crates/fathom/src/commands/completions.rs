@@ -1,0 +1,52 @@
+//! `fathom completions` for shells, and the pages of the manual that packages bring.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use super::Answer;
+use crate::cli::Cli;
+
+/// Print what makes a shell complete fathom's commands and options
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The shell
+    #[arg(value_name = "SHELL", required_unless_present = "manual")]
+    shell: Option<Shell>,
+
+    /// Write the pages of the manual into a folder instead
+    #[arg(long, value_name = "FOLDER", conflicts_with = "shell")]
+    manual: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  fathom completions bash > ~/.local/share/bash-completion/completions/fathom
+  fathom completions zsh > ~/.zfunc/_fathom
+  fathom completions --manual ~/.local/share/man/man1          then: man fathom-record";
+
+pub(crate) fn run(args: &Args) -> Result<Answer> {
+    match (&args.manual, args.shell) {
+        (Some(folder), _) => manual(folder),
+        (None, Some(shell)) => Ok(completions(shell)),
+        (None, None) => Ok(Answer::done(String::new())),
+    }
+}
+
+fn completions(shell: Shell) -> Answer {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "fathom", &mut script);
+    Answer::done(String::from_utf8_lossy(&script).into_owned())
+}
+
+/// One page for the program and for each of its commands.
+fn manual(folder: &Path) -> Result<Answer> {
+    let told = || folder.display().to_string();
+    fs::create_dir_all(folder).with_context(told)?;
+    clap_mangen::generate_to(Cli::command(), folder).with_context(told)?;
+    Ok(Answer::done(String::new()))
+}
