@@ -1,6 +1,6 @@
 # The front door: everything a developer or a continuous build does, in one word each. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: test-guest test-cross help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event bench-page bench-truth bench-kill deps dist clean
+.PHONY: test-guest test-cross help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event bench-page bench-truth bench-kill deps dist notebook clean
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
@@ -34,6 +34,10 @@ docs: ## the code's documentation, warnings denied
 
 fuzz: ## the fuzz targets, FUZZ_SECONDS each (default 8)
 	.ci/test fuzz
+
+notebook: page ## the SQL of docs/notebook.md in DuckDB, on a recording of testdata
+	cargo build --package fathom
+	.ci/checks/notebook
 
 bench: bench-jfr bench-gc-log bench-record bench-per-event bench-page ## against the peers; needs a quiet machine
 
