@@ -33,22 +33,26 @@ async function checkNumbers(page: Page, recording: string): Promise<void> {
     expect(terminal).toContain(`${name} ${value}`);
   }
   const named = answer.causes.filter(({ verdict }) => !["ruled_out", "not_enough"].includes(verdict));
-  const shown = page.locator(".cause:not(.unexplained)");
+  const shown = page.locator(".cause:not([data-cause=unexplained])");
   expect(await shown.count()).toBe(answer.slow.length > 0 ? named.length : 0);
   for (const [index, cause] of (answer.slow.length > 0 ? named : []).entries()) {
-    const article = shown.nth(index);
+    const line = shown.nth(index);
     const [percent, word] = [
-      await article.locator(".percent").textContent(),
-      await article.locator(".verdict").textContent(),
+      await line.locator(".percent").textContent(),
+      await line.locator(".verdict").textContent(),
     ];
-    expect(terminal).toContain(`${percent?.replace("–", "-")} ${cause.id} ${word}`);
-    if ((await article.locator("h2 button").getAttribute("aria-expanded")) === "false")
-      await article.locator("h2 button").click();
-    await checkEvidence(article, cause.evidence.length, terminal);
+    expect(terminal).toContain(`${percent?.replace(/–|harm/, "-")} ${cause.id} ${word}`);
+    const button = line.locator("button");
+    if ((await button.getAttribute("aria-expanded")) === "false") await button.click();
+    await checkEvidence(page.locator(`.open-cause[data-cause="${cause.id}"]`), cause.evidence.length, terminal);
   }
 }
 
 async function checkEvidence(article: ReturnType<Page["locator"]>, count: number, terminal: string): Promise<void> {
+  await article.waitFor();
+  const more = article.locator(".evidence + .button");
+  if ((await more.count()) > 0) await more.click();
+  await article.locator(".evidence + .button").waitFor({ state: "detached" });
   const rows = await article.locator(".evidence tbody tr").all();
   expect(rows).toHaveLength(count);
   for (const row of rows) {

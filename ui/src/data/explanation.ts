@@ -13,7 +13,19 @@ export interface Explanation {
   figures: Evidence[];
   causes: CauseVerdict[];
   unexplained: { share: number; says: string; stacks: { stack: string; share: number }[] };
+  /** What changed for good, where nothing can be called slow. */
+  changed?: Change[];
   losses: { source: string; kind: string; says: string }[];
+}
+
+export interface Change {
+  says: string;
+  at_ns: number;
+  before: number;
+  after: number;
+  unit: string;
+  /** Of a wait, the stack that waited most from then on, leaf first. */
+  stack: string;
 }
 
 export interface RecordingSummary {

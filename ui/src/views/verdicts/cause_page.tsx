@@ -12,13 +12,14 @@ export function CausePage({ id }: { id: string }): JSX.Element | null {
   useEffect(() => setTime(true), []);
   if (!page || !isTime) return null;
   return (
-    <div class="cause-page">
+    <details class="cause-page">
+      <summary>How it works, what would rule it out, and more</summary>
       {page.sections.map(({ heading, text }) => (
         <details key={heading}>
           <summary>{heading}</summary>
           <Markdown text={text} />
         </details>
       ))}
-    </div>
+    </details>
   );
 }

@@ -1,11 +1,42 @@
 // What was ruled out, what could not be told, what was lost: folded, but always there.
 
 import type { ComponentChildren, JSX } from "preact";
-import type { CauseVerdict, Explanation } from "../../data/explanation.ts";
+import type { CauseVerdict, Explanation, Verdict } from "../../data/explanation.ts";
 import { update, view } from "../../state/store.ts";
+import { Button } from "../../widgets/controls.tsx";
 import { Sentence } from "../../widgets/text.tsx";
-import { EvidenceTable } from "./cause.tsx";
 import { CausePage } from "./cause_page.tsx";
+import { EvidenceTable } from "./evidence_table.tsx";
+import { causeTitle } from "./words.ts";
+
+/** How many causes are none, in one line: each number leads to its list, further down. */
+export function Counts({ explanation }: { explanation: Explanation }): JSX.Element {
+  const count = (verdict: Verdict): number => explanation.causes.filter((cause) => cause.verdict === verdict).length;
+  const lists = [
+    { id: "ruled-out", count: count("ruled_out"), word: "ruled out" },
+    { id: "cannot-tell", count: count("not_enough"), word: "not measured" },
+    { id: "losses", count: explanation.losses.length, word: explanation.losses.length === 1 ? "loss" : "losses" },
+  ];
+  return (
+    <p class="counts">
+      {lists
+        .filter(({ count: listed }) => listed > 0)
+        .map(({ id, count: listed, word }) => (
+          <Button key={id} kind="link" onClick={() => unfold(id)}>
+            {listed} {word}
+          </Button>
+        ))}
+    </p>
+  );
+}
+
+function unfold(id: string): void {
+  const list = document.getElementById(id);
+  if (!(list instanceof HTMLDetailsElement)) return;
+  list.open = true;
+  list.querySelector("summary")?.focus({ preventScroll: true });
+  list.scrollIntoView({ block: "start" });
+}
 
 export function RuledOut({ causes }: { causes: readonly CauseVerdict[] }): JSX.Element | null {
   return (
@@ -21,7 +52,7 @@ export function RuledOut({ causes }: { causes: readonly CauseVerdict[] }): JSX.E
 
 export function CannotTell({ causes }: { causes: readonly CauseVerdict[] }): JSX.Element | null {
   return (
-    <Fold title="Cannot tell" count={causes.length} id="cannot-tell" causes={causes}>
+    <Fold title="Not measured" count={causes.length} id="cannot-tell" causes={causes}>
       {causes.map((cause) => (
         <ListedCause key={cause.id} cause={cause}>
           <Sentence text={cause.says} />
@@ -78,7 +109,7 @@ function ListedCause({ cause, children }: { cause: CauseVerdict; children: Compo
         aria-expanded={isOpen}
         onClick={() => update({ cause: isOpen ? "none" : cause.id })}
       >
-        {cause.id}
+        <Sentence text={causeTitle(cause.id)} />
       </button>
       <p>{children}</p>
       {isOpen && <EvidenceTable cause={cause} />}

@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { share } from "../../base/numbers.ts";
 import type { CauseVerdict } from "../../data/explanation.ts";
+import { causeTitle } from "./words.ts";
 
 export interface Part {
   id: string;
@@ -19,7 +20,7 @@ export function partsOf(causes: readonly CauseVerdict[], unexplained: number): P
 
 export function ShareBar({ parts }: { parts: readonly Part[] }): JSX.Element | null {
   if (parts.length === 0) return null;
-  const words = parts.map((part) => `${part.id} ${share(part.share)}`).join(", ");
+  const words = parts.map((part) => `${causeTitle(part.id)} ${share(part.share)}`).join(", ");
   return (
     <div class="share-bar" role="img" aria-label={`Lost time: ${words}`}>
       {parts.map((part) => (
@@ -27,7 +28,7 @@ export function ShareBar({ parts }: { parts: readonly Part[] }): JSX.Element | n
           key={part.id}
           class={part.colour < 0 ? "rest" : `cause-colour-${part.colour % 6}`}
           style={{ width: `${part.share * 100}%` }}
-          title={`${part.id} ${share(part.share)}`}
+          title={`${causeTitle(part.id)} ${share(part.share)}`}
         />
       ))}
     </div>

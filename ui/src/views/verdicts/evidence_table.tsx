@@ -1,0 +1,86 @@
+// The measurements behind a cause, each a way to what it was read from.
+
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { amount } from "../../base/numbers.ts";
+import type { CauseVerdict, Evidence } from "../../data/explanation.ts";
+import { showEvidence, tracesOf } from "../../state/evidence.ts";
+import { overview, pick, relative, view } from "../../state/store.ts";
+import { Button } from "../../widgets/controls.tsx";
+import { Sentence } from "../../widgets/text.tsx";
+
+/** Measurements told without being asked: as many as in the terminal. */
+const SHOWN = 4;
+
+/** Each measurement against its baseline; the whole row shows what it was read from. */
+export function EvidenceTable({ cause }: { cause: CauseVerdict }): JSX.Element | null {
+  const [isWhole, setWhole] = useState(false);
+  const { evidence } = cause;
+  if (evidence.length === 0) return null;
+  const hidden = isWhole ? 0 : Math.max(evidence.length - SHOWN, 0);
+  return (
+    <>
+      <table class="evidence">
+        <thead>
+          <tr>
+            <th scope="col">evidence</th>
+            <th scope="col" class="number">
+              slow
+            </th>
+            <th scope="col" class="number">
+              baseline
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {evidence.slice(0, evidence.length - hidden).map((item, index) => (
+            <EvidenceRow key={index} cause={cause.id} item={item} />
+          ))}
+        </tbody>
+      </table>
+      {hidden > 0 && (
+        <Button kind="link" onClick={() => setWhole(true)}>
+          {hidden} more
+        </Button>
+      )}
+    </>
+  );
+}
+
+function EvidenceRow({ cause, item }: { cause: string; item: Evidence }): JSX.Element {
+  return (
+    <tr onClick={() => follow(cause, item)} title={`show the ${item.table} that this was read from`}>
+      <td>
+        <button type="button" class="row-button">
+          <Sentence text={item.says} />
+        </button>
+        <Bars value={item.value} baseline={item.baseline} />
+      </td>
+      <td class="number">{amount(item.value, item.unit)}</td>
+      <td class="number muted">{item.baseline === null ? "" : amount(item.baseline, item.unit)}</td>
+    </tr>
+  );
+}
+
+function follow(cause: string, item: Evidence): void {
+  const known = overview.peek();
+  if (!known) return;
+  const time = { from: relative(item.from_ns), to: relative(item.to_ns) };
+  pick(time.to > time.from ? time : null, {
+    cause,
+    ...showEvidence(item, tracesOf(cause, known), known, view.peek()),
+  });
+}
+
+/** Two bars, one above the other: the eye compares lengths faster than digits. */
+function Bars({ value, baseline }: { value: number; baseline: number | null }): JSX.Element | null {
+  if (baseline === null || !(value >= 0) || !(baseline >= 0)) return null;
+  const most = Math.max(value, baseline);
+  if (most === 0) return null;
+  return (
+    <span class="bars" aria-hidden="true">
+      <span style={{ width: `${(value / most) * 100}%` }} />
+      <span style={{ width: `${(baseline / most) * 100}%` }} />
+    </span>
+  );
+}
