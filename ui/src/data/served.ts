@@ -4,36 +4,40 @@
 
 import { Columns } from "./arrow.ts";
 import type { Overview, RecordingLine } from "./overview.ts";
-import type {
-  Baseline,
-  Comparison,
-  CounterQuery,
-  CounterSeries,
-  FlameQuery,
-  FlameRows,
-  Frame,
-  FramesQuery,
-  Heat,
-  HeatQuery,
-  HottestFrames,
-  Library,
-  LogLine,
-  LogQuery,
-  RoleHeat,
-  SandwichQuery,
-  Selection,
-  Source,
-  SpanMarks,
-  SpansQuery,
-  SpanTable,
-  SubsecondHeat,
-  TableQuery,
-  Threads,
+import {
+  type Baseline,
+  type Comparison,
+  type CounterQuery,
+  type CounterSeries,
+  type FlameQuery,
+  type FlameRows,
+  type Frame,
+  type FramesQuery,
+  type Heat,
+  type HeatQuery,
+  type HottestFrames,
+  type Latency,
+  type LatencyQuery,
+  type Library,
+  type LogLine,
+  type LogQuery,
+  type RoleHeat,
+  type SandwichQuery,
+  type Selection,
+  ServerGone,
+  type Source,
+  type SpanMarks,
+  type SpansQuery,
+  type SpanTable,
+  type SubsecondHeat,
+  type TableQuery,
+  type Threads,
 } from "./source.ts";
 import {
   flameRows,
   frameList,
   heatCells,
+  latencyOf,
   logLines,
   roleCells,
   seriesOf,
@@ -87,6 +91,14 @@ class ServedSource implements Source {
     return seriesOf(await this.#table("counter", asked, signal), instances);
   }
 
+  async latency({ from, to, columns, parts }: LatencyQuery, signal?: AbortSignal): Promise<Latency> {
+    const [cells, lines] = await Promise.all([
+      this.#table("latency", { ...range(from, to), columns, as: "cells" }, signal),
+      this.#table("latency", { ...range(from, to), columns: parts, as: "lines" }, signal),
+    ]);
+    return latencyOf(cells, lines);
+  }
+
   async spans({ kinds, width, threads, from, to }: SpansQuery, signal?: AbortSignal): Promise<SpanMarks> {
     const asked = { kinds: kinds.join(","), width, threads: threadList(threads), ...range(from, to) };
     return spanMarks(await this.#table("spans", asked, signal));
@@ -95,7 +107,8 @@ class ServedSource implements Source {
   async table(query: TableQuery, signal?: AbortSignal): Promise<SpanTable> {
     const { sort, order, limit, offset, find, from, to } = query;
     const which = { kinds: query.kinds.join(","), threads: threadList(query.threads), ...range(from, to) };
-    return spanTable(await this.#table("table", { ...which, sort, order, limit, offset, find }, signal));
+    const took: Parameters = query.took ? { at_least: query.took.from, at_most: query.took.to } : {};
+    return spanTable(await this.#table("table", { ...which, ...took, sort, order, limit, offset, find }, signal));
   }
 
   async stack(id: number, signal?: AbortSignal): Promise<Frame[]> {
@@ -156,9 +169,18 @@ async function json<T>(path: string, parameters: Parameters, signal?: AbortSigna
 
 async function get(path: string, parameters: Parameters, signal?: AbortSignal): Promise<Response> {
   const asked = new URLSearchParams(Object.entries(parameters).map(([name, value]) => [name, String(value)]));
-  const answer = await fetch(asked.size > 0 ? `${path}?${asked}` : path, signal ? { signal } : {});
+  const answer = await fetch(asked.size > 0 ? `${path}?${asked}` : path, signal ? { signal } : {}).catch(
+    goneUnless(signal),
+  );
   if (!answer.ok) throw new Error((await answer.text()).trim() || `the server answered ${answer.status}`);
   return answer;
+}
+
+/** A request that no answer came to was aborted by the page, or there is nobody. */
+function goneUnless(signal?: AbortSignal): (error: unknown) => never {
+  return (error) => {
+    throw signal?.aborted ? error : new ServerGone();
+  };
 }
 
 function range(from: number, to: number): { from: number; to: number } {

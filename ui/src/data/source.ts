@@ -57,8 +57,38 @@ export interface SpanMarks {
   longest: Float64Array;
 }
 
+export interface LatencyQuery extends Interval {
+  columns: number;
+  /** Quantiles of so many parts of the time. */
+  parts: number;
+}
+
+/** How long requests took: how many of which length began when, and the quantiles. */
+export interface Latency extends Interval {
+  columns: number;
+  column: Int32Array;
+  /** A length is at least 2^(step / stepsPerDoubling) ns. */
+  step: Int32Array;
+  count: Float32Array;
+  stepsPerDoubling: number;
+  /** Parts of the time in which any request began. */
+  lines: LatencyLines;
+}
+
+export interface LatencyLines {
+  t: Float64Array;
+  /** How long a part is. */
+  length: Nanoseconds;
+  count: Float64Array;
+  p50: Float64Array;
+  p99: Float64Array;
+  max: Float64Array;
+}
+
 export interface TableQuery extends Interval {
   kinds: readonly string[];
+  /** Only spans that took from so long to so long. */
+  took?: Interval | null;
   threads: Threads;
   find: string;
   sort: "duration" | "time" | "name" | "thread";
@@ -80,8 +110,13 @@ export interface SpanRow {
 
 export interface SpanTable {
   rows: SpanRow[];
+  /** How many there are, and for how long together. */
   total: number;
   totalDuration: Nanoseconds;
+  /** How many of them can be listed: all but in a file, which may have left out the shortest. */
+  held: number;
+  /** Whether `total` is of those that can be listed alone: the others cannot be searched. */
+  isPart: boolean;
 }
 
 export interface Frame {
@@ -108,12 +143,14 @@ export interface Heat {
   full: number;
 }
 
-/** The same added up by role, without threads that wait for work. */
+/** How many threads of a role are in which state, without those that wait for work; or the weight of their samples. */
 export interface RoleHeat {
   /** Index of the overview's roles. */
   role: Int32Array;
   column: Int32Array;
   value: Float32Array;
+  /** Index of the overview's states; larger than all of them where there is none. */
+  state: Uint8Array;
   full: number;
 }
 
@@ -222,6 +259,7 @@ export interface Source {
   overview(): Promise<Overview>;
   /** One series for each instance that is asked for, in their order. */
   counter(query: CounterQuery, signal?: AbortSignal): Promise<CounterSeries[]>;
+  latency(query: LatencyQuery, signal?: AbortSignal): Promise<Latency>;
   spans(query: SpansQuery, signal?: AbortSignal): Promise<SpanMarks>;
   table(query: TableQuery, signal?: AbortSignal): Promise<SpanTable>;
   stack(id: number, signal?: AbortSignal): Promise<Frame[]>;
@@ -242,6 +280,13 @@ export interface Library {
   recordings(): Promise<RecordingLine[]>;
   open(id: number): Source;
   compare(a: number, b: number): Promise<Comparison>;
+}
+
+/** Nobody answers any more: the program was ended, or the machine is out of reach. */
+export class ServerGone extends Error {
+  constructor() {
+    super("the server does not answer");
+  }
 }
 
 export type { Explanation };

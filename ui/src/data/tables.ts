@@ -6,6 +6,7 @@ import type {
   FlameRows,
   Heat,
   HottestFrames,
+  Latency,
   LogLine,
   RoleHeat,
   SpanMarks,
@@ -34,7 +35,29 @@ export function roleCells(table: Columns): RoleHeat {
     role: table.integers("role"),
     column: table.integers("column"),
     value: table.floats("value"),
+    state: table.bytes("state"),
     full: table.meta("full", 1),
+  };
+}
+
+export function latencyOf(cells: Columns | null, lines: Columns | null): Latency {
+  const none = new Float64Array();
+  return {
+    from: cells?.meta("from", 0) ?? 0,
+    to: cells?.meta("to", 1) ?? 1,
+    columns: cells?.meta("columns", 1) ?? 1,
+    column: cells?.integers("column") ?? new Int32Array(),
+    step: cells?.integers("step") ?? new Int32Array(),
+    count: cells?.floats("count") ?? new Float32Array(),
+    stepsPerDoubling: cells?.meta("steps_per_doubling", 4) ?? 4,
+    lines: {
+      t: lines?.doubles("t") ?? none,
+      length: lines?.meta("column_ns", 1) ?? 1,
+      count: lines?.doubles("count") ?? none,
+      p50: lines?.doubles("p50") ?? none,
+      p99: lines?.doubles("p99") ?? none,
+      max: lines?.doubles("max") ?? none,
+    },
   };
 }
 
@@ -64,7 +87,8 @@ export function spanTable(table: Columns): SpanTable {
     kernelStack: kernelStack[row],
     detail: detail[row],
   }));
-  return { rows, total: table.meta("total", rows.length), totalDuration: table.meta("total_ns", Number.NaN) };
+  const total = table.meta("total", rows.length);
+  return { rows, total, totalDuration: table.meta("total_ns", Number.NaN), held: total, isPart: false };
 }
 
 export function heatCells(table: Columns): Heat {

@@ -8,6 +8,7 @@ import { Button, Note } from "../widgets/controls.tsx";
 import { Guarded } from "../widgets/guarded.tsx";
 import { Details } from "./details.tsx";
 import { onKey } from "./gestures.ts";
+import { Gone } from "./gone.tsx";
 import { Header } from "./header.tsx";
 import { TimePane } from "./time_pane.tsx";
 
@@ -22,6 +23,7 @@ export function App(): JSX.Element {
   return (
     <>
       <Header />
+      <Gone />
       <Body />
     </>
   );

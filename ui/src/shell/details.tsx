@@ -35,7 +35,7 @@ export function Details(): JSX.Element {
           </button>
         ))}
       </div>
-      <div class="detail" id="detail" role="tabpanel" aria-labelledby={`tab-${current.id}`}>
+      <div class="detail" id="detail" role="tabpanel" tabIndex={0} aria-labelledby={`tab-${current.id}`}>
         <Guarded key={current.id} title={current.title}>
           <current.Component />
         </Guarded>

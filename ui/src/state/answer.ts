@@ -1,6 +1,8 @@
 // Asking a source from a component: the last answer stays on the screen until the next one is there.
 
+import { signal as stateOf } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { ServerGone } from "../data/source.ts";
 import { messageOf } from "./store.ts";
 
 export interface Answer<T> {
@@ -10,6 +12,16 @@ export interface Answer<T> {
   answers: string;
   error: string;
   waiting: boolean;
+}
+
+/** Whether the server has stopped answering. */
+export const isServerGone = stateOf(false);
+/** How often all questions were asked again. */
+const rounds = stateOf(0);
+
+/** Asks again what is on the page. */
+export function askAgain(): void {
+  rounds.value += 1;
 }
 
 /**
@@ -38,9 +50,14 @@ export function useAnswer<T>(
     const run = async (): Promise<void> => {
       try {
         const value = await newest.current(signal);
-        if (!signal.aborted) setAnswer({ value, answers: question, error: "", waiting: false });
+        if (signal.aborted) return;
+        isServerGone.value = false;
+        setAnswer({ value, answers: question, error: "", waiting: false });
       } catch (error) {
-        if (!signal.aborted) setAnswer({ value: null, answers: question, error: messageOf(error), waiting: false });
+        if (signal.aborted) return;
+        isServerGone.value ||= error instanceof ServerGone;
+        if (error instanceof ServerGone) setAnswer((old) => ({ ...old, waiting: false }));
+        else setAnswer({ value: null, answers: question, error: messageOf(error), waiting: false });
       }
     };
     const timer = delay_ms > 0 && !isFirst.current ? setTimeout(run, delay_ms) : void run();
@@ -49,6 +66,6 @@ export function useAnswer<T>(
       clearTimeout(timer ?? undefined);
       aborter.abort();
     };
-  }, [question, delay_ms]);
+  }, [question, delay_ms, rounds.value]);
   return answer;
 }
