@@ -63,7 +63,7 @@ describe.runIf(isPossible)("a folder of recordings", () => {
     expect(await page.textContent(".headline h1")).toMatch(/^No sign of slowness in what was recorded .+ was not$/);
     await page.click("text=Recordings");
     await open(SICK);
-    expect(await page.textContent(".cause h2")).toContain("code_cache_churn");
+    expect(await page.textContent(".cause")).toContain("Code cache churn");
     expect(complaints).toEqual([]);
   });
 
@@ -143,6 +143,23 @@ describe.runIf(isPossible)("a folder of recordings", () => {
       return { wanted, found: location.hash };
     });
     expect(addresses.found).toBe(addresses.wanted);
+  });
+
+  test("a server that is gone leaves the pictures, and is asked again", async () => {
+    const { page } = shown;
+    await open(SICK);
+    await page.waitForSelector('.flame-view[aria-busy="false"] canvas');
+    const lanes = await page.locator(".lane").count();
+    await page.route("**/api/**", (route) => route.abort());
+    await page.click("text=from the leaves");
+    await page.waitForSelector(".gone");
+    expect(await page.textContent(".gone")).toContain("does not answer");
+    expect(await page.locator(".lane").count()).toBe(lanes);
+    expect(await page.locator(".flame-view canvas").count()).toBeGreaterThan(0);
+    expect(await page.locator(".detail .note").count()).toBe(0);
+    await page.unroute("**/api/**");
+    await page.click("text=Try again");
+    await page.waitForSelector(".gone", { state: "detached" });
   });
 
   test("the answer as Markdown", async () => {

@@ -62,6 +62,7 @@ function explanation(): Explanation {
 }
 
 const LANES: Lane[] = [
+  lane("latency", "request latency", "ns", { kind: "latency", pain: true, threshold: 50e6, kinds: ["request"] }),
   lane("request_latency", "request latency", "ns", { pain: true, threshold: 2e9 }),
   lane("compile_count", "compilations", "1/s", { kind: "rate", shown: false }),
   lane("gc", "GC", "", { kind: "spans", kinds: ["gc_pause"], instances: [] }),
@@ -106,6 +107,10 @@ export function sickWorld(handlers = 4): World {
     detail: JSON.stringify({ cause: HOSTILE }),
     stack: 3,
   }));
+  const requests = Array.from({ length: 2_000 }, (_, index) => ({
+    t: index * 20e6,
+    duration: (index >= 500 && index < 1_500 && index % 3 > 0 ? 900e6 : 3e6) * (1 + ((index * 7) % 11) / 8),
+  }));
   const evidence = "- `counters` `compile_count`: rate\n- `spans` `gc_pause`\n- threads with role `compiler`";
   return {
     overview: overviewOf(explanation(), {
@@ -122,6 +127,7 @@ export function sickWorld(handlers = 4): World {
     }),
     activities,
     spans,
+    requests,
     counters: {
       "request_latency/": Array.from({ length: 40 }, (_, second) => [
         second * 1000,

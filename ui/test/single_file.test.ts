@@ -18,9 +18,9 @@ afterEach(() => {
 });
 afterAll(async () => browser?.close());
 
-async function opened(world: World, hash = ""): Promise<Watched> {
+async function opened(world: World, hash = "", size: { width?: number; height?: number } = {}): Promise<Watched> {
   const { url, remove } = pageWith(packOf(world));
-  const shown = await watched(browser);
+  const shown = await watched(browser, size);
   closers.push(remove, () => void shown.page.close());
   await shown.page.goto(`${url}${hash}`);
   await shown.page.waitForSelector(".headline h1");
@@ -38,11 +38,11 @@ describe.runIf(isPossible)("a single file", () => {
     const { page, complaints } = await opened(sickWorld());
     expect(await page.textContent(".headline h1")).toBe("Slow 20 s of 40 s");
     expect(await page.textContent(".figures")).toContain("0.17 → 1.04 cores");
-    const first = await page.textContent(".cause h2");
-    expect(first).toContain("71 %");
-    expect(first).toContain("code_cache_churn");
-    expect(first).toContain("shown");
-    expect(await page.textContent(".unexplained h2")).toContain("29 %");
+    expect(await page.locator(".cause").allTextContents()).toEqual(["71 %Code cache churnshown", "29 %Unexplained"]);
+    const text = (await page.textContent(".open-cause")) ?? "";
+    expect(text).toContain("the mechanism was seen, and it covers this time");
+    expect(text.indexOf("ReservedCodeCacheSize")).toBeLessThan(text.indexOf("compiler threads"));
+    expect(await page.locator(".counts button").allTextContents()).toEqual(["1 ruled out", "1 not measured", "1 loss"]);
     expect(await page.locator("#ruled-out summary").textContent()).toContain("1");
     await page.waitForSelector(".flame-view canvas");
     expect(complaints).toEqual([]);
@@ -65,6 +65,40 @@ describe.runIf(isPossible)("a single file", () => {
     expect(text).not.toContain("x".repeat(1_300));
     expect(complaints).toEqual([]);
     expect(HOSTILE).toContain("\u202e");
+  });
+
+  test("every cause has a line, and one of them is open", async () => {
+    const world = sickWorld();
+    const [churn] = world.overview.explanation.causes;
+    const many = Array.from({ length: 7 }, (_, index) => ({ ...churn.evidence[0], says: `measurement ${index}` }));
+    const harm = { ...churn, id: "receive_queue_overflow", share: 0, evidence: many, do: [] };
+    world.overview.explanation.causes = [harm, ...world.overview.explanation.causes];
+    const { page } = await opened(world);
+    expect(await page.locator(".cause .percent").allTextContents()).toEqual(["harm", "71 %", "29 %"]);
+    expect(await page.locator(".evidence tbody tr").count()).toBe(4);
+    await page.click("text=3 more");
+    expect(await page.locator(".evidence tbody tr").count()).toBe(7);
+    await page.click(".cause >> text=Unexplained");
+    expect(await page.textContent(".open-cause")).toContain("interpreted frames");
+    await page.click(".cause >> text=Code cache churn");
+    expect(await page.locator(".open-cause").getAttribute("data-cause")).toBe("code_cache_churn");
+    expect(await page.locator(".cause [aria-expanded=true]").count()).toBe(1);
+    await page.click("text=1 not measured");
+    await page.waitForSelector("#cannot-tell[open]");
+  });
+
+  test("what changed is told where nothing was slow", async () => {
+    const world = sickWorld();
+    const { explanation } = world.overview;
+    const at_ns = explanation.slow[0].from_ns;
+    const change = { says: "waits for socket_read", at_ns, before: 0.1, after: 0.4, unit: "threads", stack: ";read" };
+    explanation.headline = { kind: "no_sign", says: "no sign of slowness", but: [] };
+    explanation.slow = [];
+    explanation.changed = [change];
+    const { page } = await opened(world);
+    expect(await page.textContent(".changes")).toContain("waits for socket_read in read 0.1 → 0.4 threads");
+    await page.click(".changes button");
+    await stateWith(page, /s=10000000000\.\.40000000000/);
   });
 
   test("a piece of evidence leads to what it was read from", async () => {
@@ -118,6 +152,21 @@ describe.runIf(isPossible)("a single file", () => {
     expect(await page.locator(".thread-label").count()).toBeLessThan(120);
     await page.evaluate(() => document.querySelector(".time-body")?.scrollTo(0, 20_000));
     await page.waitForSelector("text=http-12");
+    expect(complaints).toEqual([]);
+  });
+
+  test("a phone shows all of it, one below the other", async () => {
+    const { page, complaints } = await opened(sickWorld(), "", { width: 390, height: 844 });
+    await page.waitForSelector(".flame-view canvas");
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+    // The title is lines of words, not a column of letters.
+    expect((await page.locator(".top").boundingBox())?.height).toBeLessThan(160);
+    const [side, lanes, details] = await Promise.all(
+      [".side", ".time", ".details"].map((part) => page.locator(part).boundingBox()),
+    );
+    expect(side?.width).toBeGreaterThan(370);
+    expect(lanes?.y).toBeGreaterThanOrEqual((side?.y ?? 0) + (side?.height ?? 0));
+    expect(details?.y).toBeGreaterThanOrEqual((lanes?.y ?? 0) + (lanes?.height ?? 0));
     expect(complaints).toEqual([]);
   });
 

@@ -10,7 +10,7 @@ import { unpack } from "../src/data/file/pack.ts";
 import type { Overview } from "../src/data/overview.ts";
 import { ServedLibrary } from "../src/data/served.ts";
 import type { FlameRows, HottestFrames, Selection, Source } from "../src/data/source.ts";
-import { fathom, hasProgram, LABS, type Server, serve } from "./program.ts";
+import { fathom, hasProgram, LABS, labs, type Server, serve } from "./program.ts";
 
 const isPossible = hasProgram();
 // The one has a quiet time to compare with, the other was slow from the first second to the last.
@@ -128,6 +128,50 @@ describe.runIf(isPossible).each([QUIET_AT_FIRST, NEVER_QUIET])("served and in th
     const [[a], [b]] = [await served.counter(query), await file.counter(query)];
     expect(a.t.length).toBeGreaterThan(0);
     expect([...b.last].slice(0, 50)).toEqual([...a.last].slice(0, 50));
+  });
+});
+
+describe.runIf(isPossible)("the file of every kept recording has the numbers of the server", () => {
+  test.each(labs())("%s", async (name) => {
+    const lab = join(LABS, name);
+    const server = await serve(lab);
+    try {
+      const [served, file] = [new ServedLibrary(server.url).open(0), await openFile(lab)];
+      const [known, other] = [await served.overview(), await file.overview()];
+      expect([other.thinned, other.logs_held]).toEqual([known.thinned, known.logs_held]);
+      expect(other.lanes).toEqual(known.lanes);
+      expect(toTwelveDigits(other.explanation)).toBe(toTwelveDigits(known.explanation));
+      const { origin_ns, explanation, lanes } = known;
+      const at = (ns: number): number => ns - Math.round(Number(origin_ns) / 1e6) * 1e6;
+      const times = [known, ...explanation.slow.map(({ from_ns, to_ns }) => ({ from: at(from_ns), to: at(to_ns) }))];
+      for (const { from, to } of times) {
+        for (const kinds of lanes.filter(({ kind }) => kind === "spans").map((lane) => lane.kinds ?? [])) {
+          const query = { from, to, kinds, threads: "all", find: "", sort: "duration", order: "desc" } as const;
+          const counts = async (source: Source): Promise<number[]> => {
+            const { total, totalDuration, held } = await source.table({ ...query, limit: 1, offset: 0 });
+            // The sum of nothing may be minus zero.
+            return [total, totalDuration + 0, held];
+          };
+          expect(await counts(file)).toEqual(await counts(served));
+        }
+      }
+      const picture = { from: known.from, to: known.to, columns: 500, parts: Math.ceil((known.to - known.from) / 1e9) };
+      const [a, b] = [await served.latency(picture), await file.latency(picture)];
+      expect([b.lines.t, b.lines.p50, b.lines.p99, b.lines.max]).toEqual([
+        a.lines.t,
+        a.lines.p50,
+        a.lines.p99,
+        a.lines.max,
+      ]);
+      expect(b.lines.count).toEqual(a.lines.count);
+      expect(b.count).toEqual(a.count);
+      const roles = { from: known.from, to: known.to, by: "state", event: "", columns: 100 } as const;
+      const [c, d] = [await served.roleHeat(roles), await file.roleHeat(roles)];
+      // The file has columns of its own, at whose edges amounts are known to a part of a column.
+      expect(Math.abs(sum(d.value) - sum(c.value))).toBeLessThanOrEqual(0.05 * sum(c.value) + 1);
+    } finally {
+      server.stop();
+    }
   });
 });
 

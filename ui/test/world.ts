@@ -29,6 +29,10 @@ export interface World {
   overview: Overview;
   activities: readonly Activity[];
   spans: readonly SpanOf[];
+  /** When requests began, and how long they took. */
+  requests?: readonly { t: number; duration: number }[];
+  /** Spans that the file left out, in columns of a second. */
+  leftOut?: readonly { kind: string; second: number; count: number; total: number; longest: number }[];
   counters: Record<string, readonly (readonly [t_ms: number, value: number])[]>;
 }
 
@@ -105,6 +109,8 @@ export function packOf(world: World): Uint8Array {
   const parts: Record<string, Uint8Array> = {};
   if (world.activities.length > 0) Object.assign(parts, samplesOf(world));
   if (world.spans.length > 0) parts.spans = spansOf(world.spans);
+  if (world.requests) Object.assign(parts, latencyParts(world.requests, world.overview));
+  if (world.leftOut) parts.span_density = densityOf(world.leftOut);
   for (const [name, points] of Object.entries(world.counters)) parts[`counter/${name}`] = counterOf(points);
   const entries: { name: string; offset: number; length: number }[] = [];
   let offset = 0;
@@ -165,6 +171,51 @@ function spansOf(spans: readonly SpanOf[]): Uint8Array {
   });
 }
 
+/** Cells of a quarter of a doubling and a quarter of a second; quantiles of each second. */
+function latencyParts(requests: NonNullable<World["requests"]>, { from, to }: Overview): Record<string, Uint8Array> {
+  const columns = Math.ceil((to - from) / 250e6);
+  const cells = new Map<number, number>();
+  const seconds = new Map<number, number[]>();
+  for (const { t, duration } of requests) {
+    const key = Math.floor((t - from) / 250e6) * 256 + Math.floor(4 * Math.log2(duration));
+    cells.set(key, (cells.get(key) ?? 0) + 1);
+    const second = Math.floor((t - from) / 1e9);
+    seconds.set(
+      second,
+      [...(seconds.get(second) ?? []), duration].sort((a, b) => a - b),
+    );
+  }
+  const keys = [...cells.keys()].sort((a, b) => a - b);
+  const rows = [...seconds].sort(([a], [b]) => a - b);
+  const quantile = (q: number) =>
+    Float64Array.from(rows, ([, durations]) => durations[Math.round((durations.length - 1) * q)]);
+  const notes = { columns: String(columns), from: String(from), to: String(to), steps_per_doubling: "4" };
+  const grid = {
+    column: Int32Array.from(keys, (key) => Math.floor(key / 256)),
+    step: Int32Array.from(keys, (key) => key % 256),
+    count: Float32Array.from(keys, (key) => cells.get(key) ?? 0),
+  };
+  const lines = {
+    t: Float64Array.from(rows, ([second]) => from + second * 1e9),
+    count: Float64Array.from(rows, ([, durations]) => durations.length),
+    p50: quantile(0.5),
+    p99: quantile(0.99),
+    max: quantile(1),
+  };
+  return { latency: stream(grid, notes), latency_lines: stream(lines, { column_ns: "1000000000" }) };
+}
+
+function densityOf(cells: NonNullable<World["leftOut"]>): Uint8Array {
+  const columns = {
+    kind: cells.map(({ kind }) => kind),
+    t: Float64Array.from(cells, ({ second }) => second * 1e9),
+    count: Uint32Array.from(cells, ({ count }) => count),
+    total_ns: Float64Array.from(cells, ({ total }) => total),
+    longest_ns: Float64Array.from(cells, ({ longest }) => longest),
+  };
+  return stream(columns, { column_ns: "1000000000" });
+}
+
 function counterOf(points: readonly (readonly [t_ms: number, value: number])[]): Uint8Array {
   const values = Float64Array.from(points, ([, value]) => value);
   return stream({ t: Float64Array.from(points, ([t]) => t * 1e6), min: values, max: values, last: values });
@@ -172,8 +223,11 @@ function counterOf(points: readonly (readonly [t_ms: number, value: number])[]):
 
 function stream(
   columns: Record<string, Float64Array | Float32Array | Int32Array | Uint32Array | Uint8Array | string[]>,
+  notes: Record<string, string> = {},
 ): Uint8Array {
-  const bytes = tableToIPC(tableFromArrays(columns), { format: "stream" });
+  const table = tableFromArrays(columns);
+  table.schema.metadata = new Map(Object.entries(notes));
+  const bytes = tableToIPC(table, { format: "stream" });
   if (!bytes) throw new Error("the table could not be written");
   return bytes;
 }

@@ -14,6 +14,7 @@ use fathom_timeline::{Analysis, Intervals};
 use crate::axis::Axis;
 use crate::index::cover::Cover;
 use crate::index::lanes::{self, Lane};
+use crate::index::requests::Requests;
 use crate::index::samples::{self, Event};
 use crate::index::spans::Spans;
 use crate::index::threads::Threads;
@@ -76,6 +77,7 @@ pub struct Loaded {
     node_of_stack: Vec<u32>,
     pub(crate) events: Vec<Event>,
     pub(crate) spans: Spans,
+    pub(crate) requests: Requests,
     pub(crate) lanes: Vec<Lane>,
     pub(crate) cover: Cover,
     /// What the slow time is compared with, if that is a part of this recording; in ns since the origin.
@@ -90,6 +92,7 @@ struct Prepared {
     axis: Axis,
     threads: Threads,
     spans: Spans,
+    requests: Requests,
     lanes: Vec<Lane>,
     cover: Cover,
     quiet: Vec<(i64, i64)>,
@@ -116,6 +119,7 @@ impl Loaded {
             node_of_stack,
             events,
             spans: prepared.spans,
+            requests: prepared.requests,
             lanes: prepared.lanes,
             cover: prepared.cover,
             quiet: prepared.quiet,
@@ -175,6 +179,7 @@ fn prepare(recording: &Recording, about: &About) -> Prepared {
     Prepared {
         explanation,
         spans: Spans::new(&analysis.sources),
+        requests: Requests::new(&analysis.sources, &axis),
         lanes: lanes::lanes(&analysis, &axis, &threads),
         cover: Cover::new(&analysis, &axis, &threads),
         axis,
@@ -191,6 +196,7 @@ fn nothing(recording: &Recording, extent: (i64, i64)) -> Prepared {
         axis: Axis::new(extent, extent),
         threads: Threads::new(recording, None),
         spans: Spans::default(),
+        requests: Requests::default(),
         lanes: Vec::new(),
         cover: Cover::default(),
         quiet: Vec::new(),

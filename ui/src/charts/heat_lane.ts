@@ -52,32 +52,73 @@ export function strengthOf(value: number, full: number): number {
   return 0.18 + 0.82 * Math.sqrt(Math.min(value / full, 1));
 }
 
-/** Sums per column of one role. */
-export function sumsOfRole(heat: RoleHeat, role: number, columns: number): Float64Array {
-  const sums = new Float64Array(columns);
-  for (let cell = 0; cell < heat.role.length; cell += 1) {
-    if (heat.role[cell] === role) sums[heat.column[cell]] += heat.value[cell];
-  }
-  return sums;
+/** A role as a whole: for each column, what each state adds to it. */
+export interface RolePicture {
+  /** States that occur, from the bottom up. */
+  states: readonly number[];
+  /** For each of them, where it ends in each column. */
+  tops: readonly Float64Array[];
+  /** The highest column. */
+  most: number;
 }
 
-/** A role as a whole: columns that rise with how many threads are busy. */
-export function drawSums(
+/** The states of a role on top of each other, in the order of the states. */
+export function stackOfRole(heat: RoleHeat, role: number, columns: number): RolePicture {
+  const sums = new Map<number, Float64Array>();
+  for (let cell = 0; cell < heat.role.length; cell += 1) {
+    if (heat.role[cell] !== role) continue;
+    let sum = sums.get(heat.state[cell]);
+    if (!sum) {
+      sum = new Float64Array(columns);
+      sums.set(heat.state[cell], sum);
+    }
+    sum[heat.column[cell]] += heat.value[cell];
+  }
+  const states = [...sums.keys()].sort((a, b) => a - b);
+  const below = new Float64Array(columns);
+  const tops = states.map((state) => {
+    sums.get(state)?.forEach((value, column) => {
+      below[column] += value;
+    });
+    return below.slice();
+  });
+  return { states, tops, most: below.reduce((most, one) => Math.max(most, one), 0) };
+}
+
+/** Columns that rise with how many threads there are, in the colours of what they do. */
+export function drawRole(
   context: CanvasRenderingContext2D,
-  sums: Float64Array,
+  { tops }: RolePicture,
   time: Interval,
   scale: TimeScale,
   row: { top: CssPixels; height: CssPixels },
   most: number,
-  colour: string,
+  colours: readonly string[],
 ): void {
-  const column = (time.to - time.from) / sums.length;
-  context.fillStyle = colour;
-  for (let index = 0; index < sums.length; index += 1) {
-    if (sums[index] === 0) continue;
+  tops.forEach((ends, part) => {
+    context.fillStyle = colours[part];
+    const box = { ...row, most, least: part === 0 ? 1 : 0 };
+    drawPart(context, ends, part > 0 ? tops[part - 1] : new Float64Array(ends.length), time, scale, box);
+  });
+}
+
+/** One state: in each column from where the one below it ends. */
+function drawPart(
+  context: CanvasRenderingContext2D,
+  ends: Float64Array,
+  begins: Float64Array,
+  time: Interval,
+  scale: TimeScale,
+  /** `least` is the height of what is there at all, so that it is seen. */
+  box: { top: CssPixels; height: CssPixels; most: number; least: CssPixels },
+): void {
+  const column = (time.to - time.from) / ends.length;
+  const y = (value: number): CssPixels => box.top + box.height * (1 - value / box.most);
+  for (let index = 0; index < ends.length; index += 1) {
     const left = scale.x(time.from + index * column);
     const right = scale.x(time.from + (index + 1) * column);
-    const high = Math.max((sums[index] / most) * row.height, 1);
-    context.fillRect(left, row.top + row.height - high, Math.max(right - left - 0.3, 1), high);
+    if (ends[index] <= begins[index] || left > scale.width || right < 0) continue;
+    const high = Math.max(y(begins[index]) - y(ends[index]), box.least);
+    context.fillRect(left, y(begins[index]) - high, Math.max(right - left, 1), high);
   }
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { CounterSeries, SpanMarks } from "../data/source.ts";
 import { topOf, valueAt } from "./counter_lane.ts";
-import { strengthOf, sumsOfRole } from "./heat_lane.ts";
+import { stackOfRole, strengthOf } from "./heat_lane.ts";
+import { LengthScale, lengthsBetween, lineAt } from "./latency_lane.ts";
 import { TimeScale } from "./scale.ts";
 import { heightOf, longestOf, markAt, namesByTime, rowsOf } from "./span_lane.ts";
 import { stack, topOfStack } from "./stacked_lane.ts";
@@ -43,15 +44,62 @@ test("parts of a whole stand on top of each other", () => {
   expect(topOfStack(tops)).toBe(4);
 });
 
-test("the columns of a role are its own", () => {
+test("the states of a role stand on top of each other", () => {
   const heat = {
-    role: Int32Array.of(0, 1, 1),
-    column: Int32Array.of(0, 0, 2),
-    value: Float32Array.of(1, 0.5, 9),
+    role: Int32Array.of(0, 1, 1, 1),
+    column: Int32Array.of(0, 0, 2, 2),
+    value: Float32Array.of(1, 0.5, 9, 1),
+    state: Uint8Array.of(3, 7, 7, 2),
     full: 1,
   };
-  expect([...sumsOfRole(heat, 1, 3)]).toEqual([0.5, 0, 9]);
-  expect([...sumsOfRole(heat, -1, 2)]).toEqual([0, 0]);
+  expect(stackOfRole(heat, 1, 3)).toEqual({
+    states: [2, 7],
+    tops: [Float64Array.of(0, 0, 1), Float64Array.of(0.5, 0, 10)],
+    most: 10,
+  });
+  expect(stackOfRole(heat, -1, 2)).toEqual({ states: [], tops: [], most: 0 });
+});
+
+describe("how long requests took", () => {
+  const lines = {
+    t: Float64Array.of(0, 1_000, 5_000),
+    length: 1_000,
+    count: Float64Array.of(1, 2, 3),
+    p50: Float64Array.of(1, 1, 1),
+    p99: Float64Array.of(2, 2, 2),
+    max: Float64Array.of(3, 3, 3),
+  };
+  const latency = {
+    from: 0,
+    to: 6_000,
+    columns: 6,
+    column: Int32Array.of(0, 5),
+    step: Int32Array.of(40, 78),
+    count: Float32Array.of(1, 1),
+    stepsPerDoubling: 4,
+    lines,
+  };
+  test("is drawn by its logarithm", () => {
+    const lengths = new LengthScale(latency, 104);
+    expect([lengths.shortest, lengths.longest]).toEqual([1_024, 1_048_576]);
+    expect(lengths.y(1_024)).toBe(103);
+    expect(lengths.y(1_048_576)).toBe(3);
+    expect(lengths.y(32_768)).toBeCloseTo(53);
+    expect(lengths.length(53)).toBeCloseTo(32_768);
+    expect(lengths.ticks()).toEqual([10_000, 100_000, 1_000_000]);
+    expect(lengthsBetween(lengths, 53, 500)).toEqual({ from: 1_024, to: 32_768 });
+  });
+  test.each([
+    [-1, -1],
+    [0, 0],
+    [1_999, 1],
+    [2_000, -1],
+    [5_500, 2],
+    [9_000, -1],
+  ])("at %d it is that of part %d", (at, row) => expect(lineAt(lines, at)).toBe(row));
+});
+
+test("even a little is seen", () => {
   expect(strengthOf(0, 1)).toBe(0);
   expect(strengthOf(0.01, 1)).toBeGreaterThan(0.15);
   expect(strengthOf(5, 1)).toBe(1);

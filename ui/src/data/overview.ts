@@ -27,6 +27,8 @@ export interface Overview {
   states: State[];
   facts: Fact[];
   logs?: number;
+  /** How many of them, the first, can be shown. */
+  logs_held?: number;
   /** What there is to ask for. */
   has?: { samples: boolean; cover: boolean };
   /** One of how many samples was kept in a file; 1 if all were. */
@@ -52,7 +54,7 @@ export interface Lane {
   group: string;
   title: string;
   unit: string;
-  kind: "counter" | "rate" | "spans";
+  kind: "counter" | "rate" | "spans" | "latency";
   instances: string[];
   /** Kinds of spans, for a lane of spans. */
   kinds?: string[];
@@ -70,6 +72,9 @@ export interface Lane {
   threshold?: number | null;
   /** Drawn without being asked for. */
   shown: boolean;
+  /** How many spans there are, and how many of them, the longest, a file can show one by one. */
+  total?: number;
+  held?: number;
 }
 
 export interface SampleEvent {

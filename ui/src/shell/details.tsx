@@ -35,6 +35,7 @@ export function Details(): JSX.Element {
           </button>
         ))}
       </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a panel that scrolls must be reachable by keys */}
       <div class="detail" id="detail" role="tabpanel" tabIndex={0} aria-labelledby={`tab-${current.id}`}>
         <Guarded key={current.id} title={current.title}>
           <current.Component />

@@ -17,6 +17,7 @@ const EVERYTHING: ViewState = {
   frame: "java.util.HashMap.put(Object, Object)",
   lanes: ["vmstat_count|pgmajfault", "a,b"],
   kinds: ["gc_pause"],
+  took: { from: 1_000_000, to: 20_000_000 },
   find: "<script>",
   heat: "state",
   zone: "local",

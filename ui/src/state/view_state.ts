@@ -34,6 +34,8 @@ export interface ViewState {
   /** Kinds and words that the table of spans is narrowed to. */
   kinds: readonly string[];
   find: string;
+  /** How long the spans in the table took. */
+  took: Interval | null;
   /** What thread lanes show; the states, if the recording tells them, by default. */
   heat: "" | "samples" | "state";
   zone: Zone;
@@ -56,6 +58,7 @@ export const DEFAULTS: ViewState = {
   lanes: [],
   kinds: [],
   find: "",
+  took: null,
   heat: "",
   zone: "utc",
 };
@@ -108,6 +111,7 @@ const ENTRIES: { [Name in keyof ViewState]: readonly [key: string, codec: Codec<
   lanes: ["lanes", list],
   kinds: ["k", list],
   find: ["find", text],
+  took: ["took", interval],
   heat: ["heat", oneOf("samples", "state")],
   zone: ["zone", oneOf("utc", "local")],
 };

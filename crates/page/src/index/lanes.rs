@@ -5,7 +5,7 @@
 
 use fathom_evidence::kinds::{counter, only_grows};
 use fathom_evidence::{Recording, StrId};
-use fathom_timeline::{Analysis, BUCKET_NS, Layer, Series, ThreadState};
+use fathom_timeline::{Analysis, BUCKET_NS, Layer, Series, SignalKind, ThreadState};
 use rustc_hash::FxHashMap;
 
 use super::threads::{ROLES, Threads};
@@ -80,10 +80,11 @@ pub(crate) fn lanes(analysis: &Analysis<'_>, axis: &Axis, threads: &Threads) -> 
 
 /// The signals that told slow seconds.
 fn slow_signals(analysis: &Analysis<'_>, axis: &Axis) -> Vec<Lane> {
+    let median = |kind| if kind == SignalKind::MedianLatency { "median " } else { "" };
     let told = analysis.slowdown.detected.iter().map(|told| Lane {
-        id: format!("slowdown.{}", told.kind.name()),
+        id: format!("slowdown.{}{}", median(told.kind).replace(' ', "."), told.kind.name()),
         group: words::PAIN,
-        title: words::title(told.kind.name()),
+        title: format!("{}{}", median(told.kind), words::title(told.kind.name())),
         says: "The signal that tells slow seconds.".to_owned(),
         unit: told.kind.unit(),
         kind: LaneKind::Counter,

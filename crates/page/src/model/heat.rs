@@ -71,17 +71,18 @@ pub(super) fn answer(page: &Loaded, query: &Query) -> Result<Answer, Refused> {
         Some("role") => true,
         Some(other) => return Err(Refused::parameter("sum", other, "role, or nothing")),
     };
-    let (cells, full) = match query.text("by").unwrap_or("samples") {
-        "state" => (states(page, raster, threads.as_ref()), 1.0),
-        "samples" => {
+    let by = query.text("by").unwrap_or("samples");
+    let (columns, full) = match (by, is_by_role) {
+        ("state", true) => (by_role(page, raster, threads.as_ref()), 1.0),
+        ("state", false) => (table(&states(page, raster, threads.as_ref()), raster), 1.0),
+        ("samples", _) => {
             let event = select::event(page, query)?;
             let cells = event.map_or(Vec::new(), |event| samples(page, event, raster, threads.as_ref()));
-            let full = full(event, raster, &cells);
-            (cells, full)
+            let columns = if is_by_role { samples_by_role(page, &cells, raster) } else { table(&cells, raster) };
+            (columns, full(event, raster, &cells))
         }
-        other => return Err(Refused::parameter("by", other, "samples or state")),
+        (other, _) => return Err(Refused::parameter("by", other, "samples or state")),
     };
-    let columns = if is_by_role { by_role(page, &cells, raster) } else { table(&cells, raster) };
     Answer::table(columns.note("full", full))
 }
 
@@ -103,19 +104,65 @@ pub(crate) fn table(cells: &[Cell], raster: Raster) -> Columns {
     notes(columns, raster)
 }
 
-/// Cells added up by the role of their thread, but for those of threads that wait for work.
-fn by_role(page: &Loaded, cells: &[Cell], raster: Raster) -> Columns {
+/// So many threads of a role were in a state in a column; or the weight of their samples, in no state.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct RoleCell {
+    role: u8,
+    column: u16,
+    state: u8,
+    value: f32,
+}
+
+fn role_table(cells: &[RoleCell], raster: Raster) -> Columns {
+    let columns = Columns::default()
+        .numbers::<UInt8Type>("role", cells.iter().map(|cell| cell.role))
+        .numbers::<UInt16Type>("column", cells.iter().map(|cell| cell.column))
+        .numbers::<Float32Type>("value", cells.iter().map(|cell| cell.value))
+        .numbers::<UInt8Type>("state", cells.iter().map(|cell| cell.state));
+    notes(columns, raster)
+}
+
+/// How many threads of each role are in each state, but for those that wait for work.
+pub(crate) fn by_role(page: &Loaded, raster: Raster, threads: Option<&ThreadSet>) -> Columns {
+    const SLOTS: usize = ROLES.len() * STATES.len();
+    let sums = each_filled(
+        page,
+        raster,
+        threads,
+        |windows| vec![0.0_f64; windows * SLOTS],
+        |sums, cell, filled| {
+            let role = usize::from(page.threads[cell.thread as usize].role);
+            let first = cell.number * SLOTS + role * STATES.len();
+            sums[first..].iter_mut().zip(&filled.0).for_each(|(sum, ns)| *sum += ns / cell.time.length().max(1.0));
+        },
+    );
+    let mut cells = Vec::new();
+    for (first, sums) in sums {
+        for (slot, sum) in sums.into_iter().enumerate().filter(|(_, sum)| *sum > 0.0) {
+            let (column, role, state) = (first + slot / SLOTS, slot % SLOTS / STATES.len(), slot % STATES.len());
+            if state != State::Idle as usize {
+                cells.push(RoleCell { role: role as u8, column: column as u16, state: state as u8, value: sum as f32 });
+            }
+        }
+    }
+    role_table(&cells, raster)
+}
+
+/// Weights of samples added up by the role of their thread.
+fn samples_by_role(page: &Loaded, cells: &[Cell], raster: Raster) -> Columns {
     let mut sums = vec![0.0_f64; ROLES.len() * raster.columns];
-    for cell in cells.iter().filter(|cell| cell.state != State::Idle as u8) {
+    for cell in cells {
         let role = usize::from(page.threads[cell.thread as usize].role);
         sums[role * raster.columns + usize::from(cell.column)] += f64::from(cell.value);
     }
-    let filled: Vec<(usize, f64)> = sums.into_iter().enumerate().filter(|(_, sum)| *sum > 0.0).collect();
-    let columns = Columns::default()
-        .numbers::<UInt8Type>("role", filled.iter().map(|(index, _)| (index / raster.columns) as u8))
-        .numbers::<UInt16Type>("column", filled.iter().map(|(index, _)| (index % raster.columns) as u16))
-        .numbers::<Float32Type>("value", filled.iter().map(|(_, sum)| *sum as f32));
-    notes(columns, raster)
+    let filled = sums.into_iter().enumerate().filter(|(_, sum)| *sum > 0.0);
+    let cells: Vec<RoleCell> = filled
+        .map(|(index, sum)| {
+            let (role, column) = ((index / raster.columns) as u8, (index % raster.columns) as u16);
+            RoleCell { role, column, state: NO_STATE, value: sum as f32 }
+        })
+        .collect();
+    role_table(&cells, raster)
 }
 
 /// What is said of a picture as a whole.
@@ -148,6 +195,39 @@ fn samples(page: &Loaded, event: &Event, raster: Raster, threads: Option<&Thread
 
 /// The largest known state of each thread in each column, waiting for work only where there is nothing else.
 pub(crate) fn states(page: &Loaded, raster: Raster, threads: Option<&ThreadSet>) -> Vec<Cell> {
+    let parts = each_filled(
+        page,
+        raster,
+        threads,
+        |_| Vec::new(),
+        |cells: &mut Vec<Cell>, of, filled| {
+            if let Some((state, part)) = filled.largest(of.time) {
+                let column = (of.first + of.number) as u16;
+                cells.push(Cell { thread: of.thread, column, value: part as f32, state: state as u8 });
+            }
+        },
+    );
+    parts.into_iter().flat_map(|(_, cells)| cells).collect()
+}
+
+/// Which thread in which column.
+struct Of {
+    thread: u32,
+    /// The first column of its part of the picture, and which one after it.
+    first: usize,
+    number: usize,
+    time: Time,
+}
+
+/// What every thread did in every column, a few columns at a time: `start` makes what a part of so many columns becomes,
+/// `add` adds a thread's column to it. Gives the parts, each with its first column.
+fn each_filled<A: Send>(
+    page: &Loaded,
+    raster: Raster,
+    threads: Option<&ThreadSet>,
+    start: impl Fn(usize) -> A + Sync,
+    add: impl Fn(&mut A, &Of, &Filled) + Sync,
+) -> Vec<(usize, A)> {
     let numbers: Vec<u32> =
         (0..page.threads.len() as u32).filter(|n| threads.is_none_or(|set| set.contains(*n))).collect();
     let layers = Layers::new(page);
@@ -157,15 +237,19 @@ pub(crate) fn states(page: &Loaded, raster: Raster, threads: Option<&ThreadSet>)
         let windows: Vec<Window> =
             (first..raster.columns.min(first + at_once)).map(|column| Window::of(page, raster, column)).collect();
         let seen = layers.seen(page, &windows);
-        let mut cells = Vec::new();
-        numbers.iter().for_each(|thread| add_cells(page, *thread, first, &windows, &seen, &mut cells));
-        cells
+        let mut all = start(windows.len());
+        for thread in &numbers {
+            each_column(page, *thread, &windows, &seen, |number, filled| {
+                add(&mut all, &Of { thread: *thread, first, number, time: windows[number].time }, filled);
+            });
+        }
+        (first, all)
     };
-    (0..raster.columns.div_ceil(at_once)).into_par_iter().flat_map_iter(|part| of_columns(part * at_once)).collect()
+    (0..raster.columns.div_ceil(at_once)).into_par_iter().map(|part| of_columns(part * at_once)).collect()
 }
 
-/// Adds the cells of one thread in some columns.
-fn add_cells(page: &Loaded, thread: u32, first: usize, windows: &[Window], seen: &Seen, cells: &mut Vec<Cell>) {
+/// What one thread did in each of some columns.
+fn each_column(page: &Loaded, thread: u32, windows: &[Window], seen: &Seen, mut add: impl FnMut(usize, &Filled)) {
     let mut segments = page.cover.threads[thread as usize].segments.as_slice();
     if let Some(window) = windows.first() {
         segments = &segments[segments.partition_point(|segment| segment.1 <= window.time.from)..];
@@ -173,11 +257,7 @@ fn add_cells(page: &Loaded, thread: u32, first: usize, windows: &[Window], seen:
     for (number, window) in windows.iter().enumerate() {
         let over = segments.iter().take_while(|segment| segment.1 <= window.time.from).count();
         segments = &segments[over..];
-        let filled = Filled::new(page, thread, window, segments, seen.of(number, thread));
-        if let Some((state, part)) = filled.largest(window.time) {
-            let column = (first + number) as u16;
-            cells.push(Cell { thread, column, value: part as f32, state: state as u8 });
-        }
+        add(number, &Filled::new(page, thread, window, segments, seen.of(number, thread)));
     }
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod counter;
 mod flame;
 mod frames;
 pub(crate) mod heat;
+pub(crate) mod latency;
 pub(crate) mod log;
 mod markdown;
 pub(crate) mod overview;
@@ -79,6 +80,7 @@ pub fn answer(page: &Loaded, name: &str, query: &Query, others: &dyn Others) -> 
         "table" => table::answer(page, query),
         "stack" => stack::answer(page, query),
         "heat" => heat::answer(page, query),
+        "latency" => latency::answer(page, query),
         "subsecond" => subsecond::answer(page, query),
         "flame" => flame::answer(page, query, others),
         "frames" => frames::answer(page, query, others),

@@ -26,7 +26,6 @@ const FACTS_MAX: usize = 20_000;
 
 /// Spans that a page shows from the beginning; the others can be chosen.
 const SHOWN_SPANS: &[&str] = &[
-    span::REQUEST,
     span::GC_PAUSE,
     span::GC_CONCURRENT,
     span::SAFEPOINT,
@@ -40,6 +39,9 @@ const SHOWN_SPANS: &[&str] = &[
     span::MONITOR_ENTER,
     span::OWN_ACTION,
 ];
+
+/// The signals that are drawn in the picture of all requests, that of the 99th percentile first.
+const LATENCY_SIGNALS: [&str; 2] = ["slowdown.request_latency", "slowdown.median.request_latency"];
 
 /// Counters that a page shows from the beginning.
 const SHOWN_COUNTERS: &[&str] = &[
@@ -69,11 +71,13 @@ pub(crate) struct Overview<'a> {
     roles: Vec<Named<'a>>,
     threads: Vec<Thread<'a>>,
     threads_count: usize,
-    lanes: Vec<Lane<'a>>,
+    pub(crate) lanes: Vec<Lane<'a>>,
     events: Vec<Event<'a>>,
     states: Vec<State>,
     facts: Vec<Fact<'a>>,
     logs: usize,
+    /// How many of them can be shown: all but in a file.
+    pub(crate) logs_held: usize,
     has: Has,
     /// Of how many samples one is kept; 1 but in a file.
     pub(crate) thinned: u32,
@@ -102,7 +106,7 @@ struct Thread<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct Lane<'a> {
+pub(crate) struct Lane<'a> {
     id: &'a str,
     group: &'a str,
     title: String,
@@ -110,14 +114,18 @@ struct Lane<'a> {
     unit: &'a str,
     kind: &'static str,
     instances: Vec<&'a str>,
-    kinds: Vec<&'a str>,
+    pub(crate) kinds: Vec<&'a str>,
     words: Vec<&'a str>,
+    #[serde(rename = "pain")]
     slowdown: bool,
     /// Whether the instances are parts of a whole, each with its colour.
     stacked: bool,
     colors: Vec<&'static str>,
     shown: bool,
     threshold: Option<f64>,
+    /// How many spans there are, and how many of them, the longest, can be shown one by one: all but in a file.
+    pub(crate) total: usize,
+    pub(crate) held: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -182,6 +190,7 @@ pub(crate) fn overview(page: &Loaded) -> Overview<'_> {
         states: STATES.iter().map(|(_, id, title, color)| State { id, title, color }).collect(),
         facts: facts(page),
         logs,
+        logs_held: logs,
         has: Has {
             samples: !page.events.is_empty(),
             spans: !page.spans.kinds.is_empty(),
@@ -227,6 +236,8 @@ fn threads(page: &Loaded) -> Vec<Thread<'_>> {
 
 /// Lanes of numbers and of spans together, by group.
 fn lanes(page: &Loaded) -> Vec<Lane<'_>> {
+    let has_requests = page.requests.len() > 0;
+    let is_latency = |lane: &crate::index::lanes::Lane| LATENCY_SIGNALS.contains(&lane.id.as_str());
     let numbers = page.lanes.iter().map(|lane| Lane {
         id: &lane.id,
         group: lane.group,
@@ -240,12 +251,16 @@ fn lanes(page: &Loaded) -> Vec<Lane<'_>> {
         slowdown: lane.threshold.is_some(),
         stacked: lane.instances.iter().any(|instance| instance.color.is_some()),
         colors: lane.instances.iter().filter_map(|instance| instance.color).collect(),
-        shown: lane.words.is_empty() || SHOWN_COUNTERS.contains(&lane.id.as_str()),
+        shown: (lane.words.is_empty() && !(has_requests && is_latency(lane)))
+            || SHOWN_COUNTERS.contains(&lane.id.as_str()),
         threshold: lane.threshold,
+        total: 0,
+        held: 0,
     });
-    let mut kinds: Vec<&str> = page.spans.kinds.iter().map(|kind| kind.word.as_str()).collect();
-    kinds.sort_by_key(|kind| words::span_rank(kind));
-    let spans = kinds.into_iter().map(|kind| Lane {
+    let mut kinds: Vec<(&str, usize)> =
+        page.spans.kinds.iter().map(|kind| (kind.word.as_str(), kind.rows.len())).collect();
+    kinds.sort_by_key(|(kind, _)| words::span_rank(kind));
+    let spans = kinds.into_iter().map(|(kind, count)| Lane {
         id: kind,
         group: words::counter_group(kind),
         title: words::title(kind),
@@ -260,10 +275,36 @@ fn lanes(page: &Loaded) -> Vec<Lane<'_>> {
         colors: Vec::new(),
         shown: SHOWN_SPANS.contains(&kind),
         threshold: None,
+        total: count,
+        held: count,
     });
-    let mut lanes: Vec<Lane<'_>> = spans.chain(numbers).collect();
+    let latency = has_requests.then(|| latency(page));
+    let mut lanes: Vec<Lane<'_>> = latency.into_iter().chain(spans).chain(numbers).collect();
     lanes.sort_by_key(|lane| (words::group_rank(lane.group), !lane.slowdown));
     lanes
+}
+
+/// The picture of all requests.
+fn latency(page: &Loaded) -> Lane<'_> {
+    let p99 = page.lanes.iter().find(|lane| lane.id == LATENCY_SIGNALS[0]);
+    Lane {
+        id: "latency",
+        group: words::PAIN,
+        title: "request latency".to_owned(),
+        says: "How long requests took: the darker, the more of that length began then; lines are the median and the 99th percentile.",
+        unit: "ns",
+        kind: "latency",
+        instances: Vec::new(),
+        kinds: vec![span::REQUEST],
+        words: vec![span::REQUEST],
+        slowdown: true,
+        stacked: false,
+        colors: Vec::new(),
+        shown: true,
+        threshold: p99.and_then(|lane| lane.threshold),
+        total: 0,
+        held: 0,
+    }
 }
 
 fn events(page: &Loaded) -> Vec<Event<'_>> {

@@ -25,6 +25,8 @@ pub(super) fn answer(page: &Loaded, query: &Query) -> Result<Answer, Refused> {
     let limit = query.count("limit", LIMIT, LIMIT_MAX, "a number of rows up to 20000")?;
     let offset = query.count("offset", 0, u32::MAX as usize, "a number of rows")?;
     let order = Order::of(query)?;
+    let shortest = query.time_ns("at_least", 0)?;
+    let longest = query.time_ns("at_most", i64::MAX)?;
     let mut search = query.text("find").map(|text| Search::new(page, text));
     let spans = &page.recording.spans;
     let mut rows: Vec<u32> = Vec::new();
@@ -33,7 +35,8 @@ pub(super) fn answer(page: &Loaded, query: &Query) -> Result<Answer, Refused> {
         let of_threads = within.filter(|row| {
             threads.as_ref().is_none_or(|set| set.contains(page.threads.number(spans.tid[*row as usize])))
         });
-        rows.extend(of_threads.filter(|row| search.as_mut().is_none_or(|search| search.finds(*row))));
+        let of_length = of_threads.filter(|row| (shortest..=longest).contains(&duration(&page.recording, *row)));
+        rows.extend(of_length.filter(|row| search.as_mut().is_none_or(|search| search.finds(*row))));
     }
     let total_ns: f64 = rows.iter().map(|row| duration(&page.recording, *row) as f64).sum();
     let total = rows.len();

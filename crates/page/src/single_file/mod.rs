@@ -6,6 +6,7 @@
 
 mod pack;
 mod parts;
+mod spans;
 
 use std::io::{self, Write};
 
@@ -23,11 +24,15 @@ use parts::Detail;
 const PART_MAX: u64 = 6;
 
 /// Data of this size are small enough whatever the recording's size, in bytes.
-const SMALL: u64 = 1 << 20;
+const SMALL: u64 = 10 << 20;
 
 /// The page with everything in it.
 pub fn html(page: &Loaded) -> Result<Vec<u8>, Refused> {
-    let budget = (page.about.size_bytes / PART_MAX).max(SMALL);
+    html_within(page, (page.about.size_bytes / PART_MAX).max(SMALL))
+}
+
+/// The same with data of at most so many bytes, as far as there is anything to leave out.
+pub fn html_within(page: &Loaded, budget: u64) -> Result<Vec<u8>, Refused> {
     let data = STANDARD.encode(within(page, budget)?);
     let (head, tail) = assets::SINGLE.split_once(MARKER).unwrap_or((assets::SINGLE, ""));
     let open = r#"<script type="application/octet-stream" id="fathom-data">"#;

@@ -25,12 +25,20 @@ struct Part {
 
 /// Everything in one piece.
 pub(super) fn pack(page: &Loaded, detail: Detail) -> Result<Vec<u8>, Refused> {
-    let (thinned, found) = parts::all(page, detail);
+    let found = parts::all(page, detail);
     let mut overview = overview(page);
-    overview.thinned = thinned;
+    overview.thinned = found.thinned;
+    overview.logs_held = found.logs;
+    for kind in &found.spans {
+        overview
+            .lanes
+            .iter_mut()
+            .filter(|lane| lane.total > 0 && lane.kinds == [kind.kind.as_str()])
+            .for_each(|lane| lane.held = kind.held);
+    }
     let mut body = Vec::new();
     let mut listed = Vec::new();
-    for (name, columns) in found {
+    for (name, columns) in found.tables {
         let bytes = stream(columns)?;
         listed.push(Part { name, offset: body.len(), length: bytes.len() });
         body.extend_from_slice(&bytes);

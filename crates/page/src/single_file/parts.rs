@@ -1,16 +1,15 @@
 //! The tables of the pack, with as many rows as their detail allows.
 
-use std::cmp::Reverse;
-
 use arrow_array::types::{Float32Type, Int32Type, UInt8Type, UInt32Type};
 use fathom_evidence::Table;
 
 use crate::columns::Columns;
-use crate::index::spans::duration;
 use crate::index::tree::Place;
 use crate::loaded::Loaded;
 use crate::model::select::Stretch;
-use crate::model::{counter, heat, log, table};
+use crate::model::{counter, heat, latency, log, table};
+
+use super::spans::{Chosen, Held};
 
 /// Times of samples are in this unit, in ns; in the next one if two are too far apart for it.
 const TIME_UNITS_NS: [i64; 2] = [1_000, 1_000_000];
@@ -21,7 +20,7 @@ pub(super) struct Detail {
     points: usize,
     spans: usize,
     samples: usize,
-    /// Columns of the picture of states, and its cells.
+    /// Columns of the picture of states and of the spans that are left out, and cells of that picture.
     columns: usize,
     cells: usize,
     logs: usize,
@@ -30,7 +29,7 @@ pub(super) struct Detail {
 impl Detail {
     /// What a page on a large screen can show.
     pub(super) const FULL: Detail =
-        Detail { points: 1_500, spans: 50_000, samples: 2_000_000, columns: 2_000, cells: 1_000_000, logs: 5_000 };
+        Detail { points: 1_500, spans: 200_000, samples: 2_000_000, columns: 2_000, cells: 1_000_000, logs: 5_000 };
 
     /// Half of it; nothing when that would not be worth looking at.
     pub(super) fn less(self) -> Option<Detail> {
@@ -46,20 +45,36 @@ impl Detail {
     }
 }
 
-/// All parts by name, and of how many samples one is kept.
-pub(super) fn all(page: &Loaded, detail: Detail) -> (u32, Vec<(String, Columns)>) {
+/// The parts, and what they hold of all there is.
+pub(super) struct Parts {
+    pub(super) tables: Vec<(String, Columns)>,
+    /// Of how many samples one is kept.
+    pub(super) thinned: u32,
+    pub(super) spans: Vec<Held>,
+    pub(super) logs: usize,
+}
+
+/// All parts.
+pub(super) fn all(page: &Loaded, detail: Detail) -> Parts {
     let mut parts = counters(page, detail);
     let samples = Samples::choose(page, detail.samples);
-    let (rows, total, total_ns) = spans(page, detail.spans);
-    let nodes = Nodes::of(page, &samples, &rows);
-    let spans = table::table(page, &rows, |stack| nodes.row[page.node_of(stack) as usize]);
+    let chosen = Chosen::new(page, detail.spans, detail.columns);
+    let nodes = Nodes::of(page, &samples, &chosen.rows);
+    let spans = table::table(page, &chosen.rows, |stack| nodes.row[page.node_of(stack) as usize]);
+    let total: usize = chosen.kinds.iter().map(|kind| kind.total).sum();
+    let total_ns: f64 = chosen.kinds.iter().map(|kind| kind.total_ns).sum();
     parts.push(("spans".to_owned(), spans.note("total", total).note("total_ns", total_ns)));
+    parts.push(("span_density".to_owned(), chosen.density()));
     parts.push(("samples".to_owned(), samples.table(page, &nodes)));
     parts.push(("stacks".to_owned(), nodes.table(page)));
     parts.push(("frames".to_owned(), frames(page)));
-    parts.push(("cover".to_owned(), cover(page, detail)));
+    let raster = raster(page, detail);
+    parts.push(("cover".to_owned(), heat::table(&heat::states(page, raster, None), raster)));
+    parts.push(("cover_roles".to_owned(), heat::by_role(page, raster, None)));
+    parts.extend(latency(page, detail));
     parts.push(("logs".to_owned(), logs(page, detail.logs)));
-    (samples.every as u32, parts)
+    let logs = page.recording.logs.len().min(detail.logs);
+    Parts { tables: parts, thinned: samples.every as u32, spans: chosen.kinds, logs }
 }
 
 fn counters(page: &Loaded, detail: Detail) -> Vec<(String, Columns)> {
@@ -132,27 +147,6 @@ impl Samples {
     }
 }
 
-/// The longest spans, each kind with its fair part; how many there are, and their sum in ns.
-fn spans(page: &Loaded, max: usize) -> (Vec<u32>, usize, f64) {
-    let mut kinds: Vec<&Vec<u32>> = page.spans.kinds.iter().map(|kind| &kind.rows).collect();
-    let total = kinds.iter().map(|rows| rows.len()).sum();
-    let total_ns = kinds.iter().flat_map(|rows| rows.iter()).map(|row| duration(&page.recording, *row) as f64).sum();
-    // Kinds with few spans leave their part to those with many.
-    kinds.sort_by_key(|rows| rows.len());
-    let mut kept: Vec<u32> = Vec::new();
-    for (index, rows) in kinds.iter().enumerate() {
-        let part = (max - kept.len().min(max)) / (kinds.len() - index);
-        let mut rows = (*rows).clone();
-        if rows.len() > part {
-            rows.sort_by_key(|row| Reverse(duration(&page.recording, *row)));
-            rows.truncate(part);
-        }
-        kept.extend(rows);
-    }
-    kept.sort_by_key(|row| (page.recording.spans.time_ns[*row as usize], *row));
-    (kept, total, total_ns)
-}
-
 /// The nodes of the tree of stacks that something refers to, numbered anew in the same order.
 struct Nodes {
     kept: Vec<u32>,
@@ -200,10 +194,21 @@ fn frames(page: &Loaded) -> Columns {
         .words("module", column(|place| place.module))
 }
 
-fn cover(page: &Loaded, detail: Detail) -> Columns {
+/// The columns of the pictures of states.
+fn raster(page: &Loaded, detail: Detail) -> heat::Raster {
     let columns = detail.columns.min(detail.cells / page.threads.len().max(1)).max(1);
-    let raster = heat::Raster { stretch: Stretch { from: page.axis.from, to: page.axis.to }, columns };
-    heat::table(&heat::states(page, raster, None), raster)
+    heat::Raster { stretch: Stretch { from: page.axis.from, to: page.axis.to }, columns }
+}
+
+/// The picture of all requests, at a third of the resolution of lines: it is drawn in cells.
+fn latency(page: &Loaded, detail: Detail) -> [(String, Columns); 2] {
+    let stretch = Stretch { from: page.axis.from, to: page.axis.to };
+    let raster = |columns: usize| heat::Raster { stretch, columns: columns.max(1) };
+    let seconds = (stretch.length() / 1e9).ceil() as usize;
+    [
+        ("latency".to_owned(), latency::cells(page, raster(detail.points / 3))),
+        ("latency_lines".to_owned(), latency::lines(page, raster(seconds.min(detail.points)))),
+    ]
 }
 
 fn logs(page: &Loaded, max: usize) -> Columns {

@@ -290,29 +290,72 @@ fn roles_have_what_their_busy_threads_have() {
             let role = &overview["threads"][thread as usize]["role"];
             roles.iter().position(|known| known["id"] == *role).unwrap() as u8
         };
+        let mut threads_of: HashMap<u8, f64> = HashMap::new();
+        let count = overview["threads"].as_array().unwrap().len() as i32;
+        (0..count).for_each(|thread| *threads_of.entry(role(thread)).or_default() += 1.0);
         for by in ["state", "samples"] {
-            let mut expected: HashMap<(u8, u16), f64> = HashMap::new();
+            let mut largest: HashMap<(u8, u16, u8), f64> = HashMap::new();
             for (column, cells) in cells_by_column(&table(&page, &format!("heat?by={by}&columns=50"))) {
-                for (thread, _, value) in cells.into_iter().filter(|cell| usize::from(cell.1) != idle) {
-                    *expected.entry((role(thread), column)).or_default() += f64::from(value);
+                for (thread, state, value) in cells.into_iter().filter(|cell| usize::from(cell.1) != idle) {
+                    *largest.entry((role(thread), column, state)).or_default() += f64::from(value);
                 }
             }
             let sums = table(&page, &format!("heat?by={by}&columns=50&sum=role"));
-            let places = sums.numbers::<UInt8Type>("role").into_iter().zip(sums.numbers::<UInt16Type>("column"));
-            let found: HashMap<(u8, u16), f32> = places.zip(sums.numbers::<Float32Type>("value")).collect();
-            assert_eq!(found.len(), expected.len(), "{name} {by}");
-            for (place, sum) in expected {
-                assert!(near(f64::from(found[&place]), sum, 1e-6), "{name} {by} {place:?}");
+            let states = sums.numbers::<UInt8Type>("state");
+            let columns = sums.numbers::<UInt16Type>("column").into_iter().zip(&states);
+            let places = sums.numbers::<UInt8Type>("role").into_iter().zip(columns);
+            let places = places.map(|(role, (column, state))| (role, column, *state));
+            let found: HashMap<(u8, u16, u8), f32> = places.zip(sums.numbers::<Float32Type>("value")).collect();
+            // Of a thread's column a picture of threads has the largest state, that of roles has all of them.
+            for (place, sum) in &largest {
+                let told = f64::from(found[place]);
+                assert!(told >= sum * (1.0 - 1e-5), "{name} {by} {place:?}");
+                assert!(by == "state" || near(told, *sum, 1e-6), "{name} {place:?}");
             }
+            let mut all: HashMap<(u8, u16), f64> = HashMap::new();
+            found
+                .iter()
+                .for_each(|((role, column, _), value)| *all.entry((*role, *column)).or_default() += f64::from(*value));
+            let is_possible = |(place, sum): (&(u8, u16), &f64)| *sum <= threads_of[&place.0] * (1.0 + 1e-5);
+            assert!(by == "samples" || all.iter().all(is_possible), "{name}: more threads than there are");
+            assert!(by == "state" || found.len() == largest.len(), "{name}");
         }
     }
+}
+
+#[test]
+fn requests_are_counted_by_time_and_length() {
+    let mut any = false;
+    for (name, recording) in recordings() {
+        let page = load(&recording);
+        let served = table(&page, "table?kinds=request&limit=20000");
+        let cells = table(&page, "latency?columns=40");
+        let lines = table(&page, "latency?columns=10&as=lines");
+        let (begin, lengths) = (served.numbers::<Int64Type>("t"), served.numbers::<Int64Type>("duration"));
+        let (from, to) = ends(&json(&page, "overview"));
+        let is_in = |t: &&i64| (from..to).contains(*t);
+        let count = begin.iter().filter(is_in).count();
+        any |= count > 100;
+        assert_eq!(cells.numbers::<Float32Type>("count").iter().sum::<f32>() as usize, count, "{name}");
+        assert_eq!(lines.floats("count").iter().sum::<f64>() as usize, count, "{name}");
+        let longest = begin.iter().zip(&lengths).filter(|(t, _)| is_in(t)).map(|(_, length)| *length).max();
+        assert_eq!(lines.numbers::<Int64Type>("max").into_iter().max(), longest, "{name}");
+        let middle = longest.unwrap_or(0) / 2;
+        let long = table(&page, &format!("table?kinds=request&limit=20000&at_least={middle}"));
+        assert_eq!(long.len(), lengths.iter().filter(|length| **length >= middle).count(), "{name}");
+    }
+    assert!(any);
+}
+
+fn is_of_numbers(lane: &&serde_json::Value) -> bool {
+    lane["kind"] == "counter" || lane["kind"] == "rate"
 }
 
 #[test]
 fn lines_that_come_together_are_those_that_come_alone() {
     for (name, recording) in recordings() {
         let page = load(&recording);
-        for lane in json(&page, "overview")["lanes"].as_array().unwrap().iter().filter(|lane| lane["kind"] != "spans") {
+        for lane in json(&page, "overview")["lanes"].as_array().unwrap().iter().filter(is_of_numbers) {
             let id = lane["id"].as_str().unwrap();
             let together = table(&page, &format!("counter?lane={id}&instances=0-9999&width=100"));
             let (numbers, last) = (together.numbers::<UInt32Type>("instance"), together.floats("last"));
@@ -354,7 +397,7 @@ fn lanes_have_the_values_of_their_counters() {
         let overview = json(&page, "overview");
         let extent = &overview["extent"];
         let (from, to) = (extent["from"].as_i64().unwrap(), extent["to"].as_i64().unwrap() + 1);
-        for lane in overview["lanes"].as_array().unwrap().iter().filter(|lane| lane["kind"] != "spans") {
+        for lane in overview["lanes"].as_array().unwrap().iter().filter(is_of_numbers) {
             let id = lane["id"].as_str().unwrap();
             for instance in lane["instances"].as_array().unwrap() {
                 let instance = instance.as_str().unwrap();

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::Read;
 
-use arrow_array::types::{Float32Type, Int32Type, UInt8Type, UInt32Type};
+use arrow_array::types::{Float32Type, Int32Type, Int64Type, UInt8Type, UInt32Type};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use fathom_page::{About, Loaded, single_file};
@@ -120,8 +120,8 @@ fn what_does_not_fit_is_thinned_and_said() {
         }
     }
     let all = recording.samples.time_ns.len();
-    let page = Loaded::new(recording, About { size_bytes: 2 << 20, ..About::default() });
-    let html = single_file::html(&page).unwrap();
+    let page = Loaded::new(recording, About::default());
+    let html = single_file::html_within(&page, 1 << 20).unwrap();
     let pack = unpack(&html);
     let every = pack.header["overview"]["thinned"].as_u64().unwrap() as usize;
     assert!(every > 1 && data(std::str::from_utf8(&html).unwrap()).len() <= 1 << 20, "{every}");
@@ -129,4 +129,50 @@ fn what_does_not_fit_is_thinned_and_said() {
     assert!(kept >= all / every && kept < all / every + 10, "{kept} of {all}");
     let weight: f64 = pack.parts["samples"].numbers::<Float32Type>("weight").into_iter().map(f64::from).sum();
     assert!(weight > 0.0 && pack.parts["samples"].note("thinned") as usize == every);
+}
+
+#[test]
+fn spans_that_do_not_fit_are_counted() {
+    let mut recording = crate::world::recording("labs/code_cache_churn-sick-jdk17/recording.jfr.gz");
+    let rows = recording.spans.clone();
+    for round in 1..60_i64 {
+        for mut span in rows.rows() {
+            span.time_ns += round * 7_000_001;
+            recording.spans.push(span);
+        }
+    }
+    let page = Loaded::new(recording, About::default());
+    let served = table(&page, "table?limit=20000");
+    let pack = unpack(&single_file::html_within(&page, 1).unwrap());
+    let (spans, density) = (&pack.parts["spans"], &pack.parts["span_density"]);
+    let count = |table: &Table| table.numbers::<UInt32Type>("count").iter().map(|count| *count as usize).sum::<usize>();
+    assert!(spans.len() <= 12_500 && count(density) > 1_000, "{} and {}", spans.len(), count(density));
+    let in_file: i64 = spans.numbers::<Int64Type>("duration").iter().sum();
+    let left: i64 = density.numbers::<Int64Type>("total_ns").iter().sum();
+    assert!(near((in_file + left) as f64, spans.note("total_ns"), 1e-9));
+    assert!(near(spans.note("total_ns"), served.note("total_ns"), 1e-9));
+    let mut totals = (0, 0);
+    for lane in pack.header["overview"]["lanes"].as_array().unwrap() {
+        let number = |name: &str| lane[name].as_u64().unwrap() as usize;
+        totals = (totals.0 + number("total"), totals.1 + number("held"));
+        check_longest(&pack, lane);
+    }
+    assert_eq!(totals, (served.note("total") as usize, spans.len()));
+    assert_eq!(totals.0, spans.len() + count(density));
+}
+
+/// What is left out of a kind is no longer than anything of it that is there.
+fn check_longest(pack: &Pack, lane: &serde_json::Value) {
+    let [(spans, lengths), (density, longest)] = [("spans", "duration"), ("span_density", "longest_ns")]
+        .map(|(part, column)| (pack.parts[part].texts("kind"), pack.parts[part].numbers::<Int64Type>(column)));
+    let of = |kinds: &[String], values: &[i64]| -> Vec<i64> {
+        kinds
+            .iter()
+            .zip(values)
+            .filter(|(kind, _)| lane["kinds"][0] == kind.as_str())
+            .map(|(_, value)| *value)
+            .collect()
+    };
+    let shortest = of(&spans, &lengths).into_iter().min().unwrap_or(i64::MAX);
+    assert!(of(&density, &longest).into_iter().all(|length| length <= shortest), "{lane}");
 }

@@ -1,25 +1,28 @@
 import { tableFromArrays, tableToIPC } from "@uwdata/flechette";
 import { expect, test } from "vitest";
+import { threadsOf } from "../../../test/world.ts";
 import { Columns } from "../arrow.ts";
-import { byRole, stateHeat } from "./cover.ts";
+import { byRole, roleStates, stateHeat } from "./cover.ts";
 
-// A grid of one cell per nanosecond: thread 0 is in state 1, then 2; thread 1 a quarter of each cell in state 3.
-const BYTES = tableToIPC(
-  tableFromArrays({
-    thread: Int32Array.of(0, 0, 0, 0, 1, 1, 1, 1),
-    column: Uint16Array.of(0, 1, 2, 3, 0, 1, 2, 3),
-    state: Uint8Array.of(1, 2, 2, 1, 3, 3, 3, 3),
-    value: Float32Array.of(1, 1, 1, 1, 0.25, 0.25, 0.25, 0.25),
-  }),
-  { format: "stream" },
-);
+/** A grid of four columns of a nanosecond each. */
+function gridOf(columns: Parameters<typeof tableFromArrays>[0]): Columns {
+  const table = tableFromArrays(columns);
+  table.schema.metadata = new Map(Object.entries({ from: "0", to: "4", columns: "4" }));
+  const bytes = tableToIPC(table, { format: "stream" });
+  if (!bytes) throw new Error("the table could not be written");
+  return Columns.read(bytes);
+}
+
+// One cell per nanosecond: thread 0 is in state 1, then 2; thread 1 a quarter of each cell in state 3.
+const GRID = gridOf({
+  thread: Int32Array.of(0, 0, 0, 0, 1, 1, 1, 1),
+  column: Uint16Array.of(0, 1, 2, 3, 0, 1, 2, 3),
+  state: Uint8Array.of(1, 2, 2, 1, 3, 3, 3, 3),
+  value: Float32Array.of(1, 1, 1, 1, 0.25, 0.25, 0.25, 0.25),
+});
 
 function cells(columns: number, to: number, threads: "all" | number[] = "all"): number[][] {
-  const table = BYTES ? Columns.read(BYTES) : null;
-  // Without metadata the grid would be one column from 0 to 1: say what it is.
-  const meta: Record<string, number> = { from: 0, to: 4, columns: 4 };
-  if (table) table.meta = (name, otherwise) => meta[name] ?? otherwise;
-  const heat = stateHeat(table, { by: "state", event: "", from: 0, to, columns, threads });
+  const heat = stateHeat(GRID, { by: "state", event: "", from: 0, to, columns, threads });
   return [...heat.thread].map((thread, cell) => [thread, heat.column[cell], heat.state[cell], heat.value[cell]]);
 }
 
@@ -43,7 +46,7 @@ test("a cell that is wider than a column fills all of them", () => {
   ]);
 });
 
-test("busy threads of a role are added up per column", () => {
+test("samples of threads of a role are added up per column", () => {
   const heat = {
     thread: Int32Array.of(0, 1, 1, 2),
     column: Int32Array.of(0, 0, 1, 1),
@@ -51,32 +54,28 @@ test("busy threads of a role are added up per column", () => {
     state: Uint8Array.of(1, 1, 0, 1),
     full: 1,
   };
-  const roles = [
-    { id: "handler", title: "" },
-    { id: "gc", title: "" },
-  ];
-  const threads = ["handler", "handler", "gc"].map((role, index) => ({
-    index,
-    tid: index,
-    name: "",
-    role,
-    cpu_ns: 0,
-    samples: 0,
-  }));
-  const states = ["idle", "java"].map((color) => ({ id: color, title: "", color }));
-  const sums = (by: "state" | "samples"): number[][] => {
-    const { role, column, value } = byRole(heat, { roles, threads, states }, { by, columns: 2 });
-    return [...role].map((one, cell) => [one, column[cell], value[cell]]);
-  };
-  expect(sums("state")).toEqual([
-    [0, 0, 1.5],
-    [1, 1, 9],
-  ]);
-  expect(sums("samples")).toEqual([
+  const roles = ["handler", "gc"].map((id) => ({ id, title: "" }));
+  const { role, column, value } = byRole(heat, { roles, threads: threadsOf(["handler", "h", 2], ["gc", "g", 1]) }, 2);
+  expect([...role].map((one, cell) => [one, column[cell], value[cell]])).toEqual([
     [0, 0, 1.5],
     [0, 1, 1],
     [1, 1, 9],
   ]);
+});
+
+test("how many threads of a role are in which state", () => {
+  const table = gridOf({
+    role: Uint8Array.of(0, 0, 1),
+    column: Uint16Array.of(0, 1, 3),
+    state: Uint8Array.of(1, 1, 2),
+    value: Float32Array.of(2, 4, 6),
+  });
+  const heat = roleStates(table, { by: "state", event: "", from: 0, to: 4, columns: 2, threads: "all" });
+  expect([...heat.role].map((role, cell) => [role, heat.column[cell], heat.state[cell], heat.value[cell]])).toEqual([
+    [0, 0, 1, 3],
+    [1, 1, 2, 3],
+  ]);
+  expect(roleStates(null, { by: "state", event: "", from: 0, to: 4, columns: 2, threads: "all" }).role).toHaveLength(0);
 });
 
 test("a recording without states", () => {

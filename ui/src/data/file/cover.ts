@@ -25,17 +25,26 @@ export function stateHeat(table: Columns | null, query: HeatQuery): Heat {
   };
 }
 
-/** Cells added up by role, but for those of threads that wait for work. */
-export function byRole(
-  heat: Heat,
-  { roles, threads, states }: Pick<Overview, "roles" | "threads" | "states">,
-  { by, columns }: Pick<HeatQuery, "by" | "columns">,
-): RoleHeat {
+/** How many threads of each role were in which state: the grid of roles on the columns that are asked for. */
+export function roleStates(table: Columns | null, query: HeatQuery): RoleHeat {
+  const parts = table ? partsOf(table, { ...query, threads: "all" }, "role") : new Map<number, number>();
+  const keys = Int32Array.from(parts.keys()).sort();
+  const cells = keys.map((key) => Math.floor(key / STATES));
+  return {
+    role: cells.map((cell) => Math.floor(cell / query.columns)),
+    column: cells.map((cell) => cell % query.columns),
+    value: Float32Array.from(keys, (key) => parts.get(key) ?? 0),
+    state: Uint8Array.from(keys, (key) => key % STATES),
+    full: 1,
+  };
+}
+
+/** Cells of samples added up by role. */
+export function byRole(heat: Heat, { roles, threads }: Pick<Overview, "roles" | "threads">, columns: number): RoleHeat {
   const places = new Map(roles.map(({ id }, place) => [id, place]));
   const roleOf = threads.map(({ role }) => places.get(role) ?? 0);
   const sums = new Float64Array(roles.length * columns);
   for (let cell = 0; cell < heat.thread.length; cell += 1) {
-    if (by === "state" && states[heat.state[cell]]?.color === "idle") continue;
     sums[roleOf[heat.thread[cell]] * columns + heat.column[cell]] += heat.value[cell];
   }
   const filled = Int32Array.from(sums.keys()).filter((index) => sums[index] > 0);
@@ -43,18 +52,19 @@ export function byRole(
     role: filled.map((index) => Math.floor(index / columns)),
     column: filled.map((index) => index % columns),
     value: Float32Array.from(filled, (index) => sums[index]),
+    state: new Uint8Array(filled.length).fill(STATES - 1),
     full: heat.full,
   };
 }
 
-/** Which part of each column each state of each thread has. */
-function partsOf(table: Columns, query: HeatQuery): Map<number, number> {
+/** Which part of each column each state of each thread, or role, has. */
+function partsOf(table: Columns, query: HeatQuery, rows = "thread"): Map<number, number> {
   const parts = new Map<number, number>();
   const [from, to] = [table.meta("from", 0), table.meta("to", 1)];
   const pixel = (query.to - query.from) / query.columns;
   const cell = (to - from) / table.meta("columns", 1) / pixel;
   const mask = threadMask(query.threads);
-  const [thread, column] = [table.integers("thread"), table.integers("column")];
+  const [thread, column] = [table.integers(rows), table.integers("column")];
   const [state, value] = [table.bytes("state"), table.floats("value")];
   for (let row = 0; row < thread.length; row += 1) {
     if (mask && mask[thread[row]] !== 1) continue;

@@ -204,6 +204,38 @@ test("the table of spans is sorted, narrowed and cut", async () => {
   expect(ofThread.rows.map(({ kind }) => kind)).toEqual(["compilation"]);
 });
 
+describe("spans that were left out", () => {
+  const leftOut = [
+    { kind: "gc_pause", second: 2, count: 100, total: 50e6, longest: 900 },
+    { kind: "gc_pause", second: 3, count: 10, total: 5e6, longest: 800 },
+  ];
+  const source = new FileSource(new Pack(packOf({ ...WORLD, leftOut })));
+  const query = { from: 0, to: 10e9, kinds: ["gc_pause"], threads: "all" as const };
+  const asked = { ...query, find: "", sort: "duration", order: "desc", limit: 9, offset: 0 } as const;
+
+  test("are drawn as how many there were", async () => {
+    const marks = await source.spans({ ...query, width: 100 });
+    expect([...marks.merged].sort((a, b) => a - b)).toEqual([1, 2, 10, 100]);
+    expect([...marks.longest]).toContain(900);
+    const some = await source.spans({ ...query, threads: [0], width: 100 });
+    expect([...some.merged]).toEqual([1]);
+  });
+
+  test("are counted", async () => {
+    const { total, totalDuration, held, isPart } = await source.table(asked);
+    expect([total, totalDuration, held, isPart]).toEqual([113, 2_055_002_000, 3, false]);
+    const half = await source.table({ ...asked, from: 2.5e9, to: 4e9 });
+    expect([half.total, half.totalDuration, half.held]).toEqual([60, 30e6, 0]);
+    expect((await source.table({ ...asked, kinds: ["compilation"] })).total).toBe(1);
+  });
+
+  test("cannot be searched, and that is known", async () => {
+    expect(await source.table({ ...asked, find: "full" })).toMatchObject({ total: 1, held: 1, isPart: true });
+    expect(await source.table({ ...asked, threads: [2] })).toMatchObject({ total: 0, isPart: true });
+    expect(await source.table({ ...asked, kinds: ["compilation"], find: "x" })).toMatchObject({ isPart: false });
+  });
+});
+
 test("a counter keeps the value that holds at the beginning", async () => {
   const [part] = await SOURCE.counter({ lane: "heap", instances: [0], from: 0.5e9, to: 1.5e9, width: 100 });
   expect([...part.last]).toEqual([1, 5, 3]);

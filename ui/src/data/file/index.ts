@@ -13,6 +13,8 @@ import type {
   Heat,
   HeatQuery,
   HottestFrames,
+  Latency,
+  LatencyQuery,
   Library,
   LogLine,
   LogQuery,
@@ -27,9 +29,10 @@ import type {
   SubsecondHeat,
   TableQuery,
 } from "../source.ts";
-import { logLines, series } from "../tables.ts";
+import { latencyOf, logLines, series } from "../tables.ts";
 import { above, below, CallTree, inverted, onlyBelow, preorder, type Weighed } from "./calls.ts";
-import { byRole, stateHeat } from "./cover.ts";
+import { byRole, roleStates, stateHeat } from "./cover.ts";
+import { type LeftOut, leftOutOf } from "./density.ts";
 import { hottest } from "./hottest.ts";
 import type { Pack } from "./pack.ts";
 import { eachSample, type Samples, sampleHeat, sampleSubsecond, samplesOf } from "./samples.ts";
@@ -64,6 +67,7 @@ export class FileSource implements Source {
   #samples: Samples | null = null;
   #tree: CallTree | null = null;
   #spans: SpanRow[] | null = null;
+  #leftOut: Map<string, LeftOut[]> | null = null;
 
   constructor(pack: Pack) {
     this.#pack = pack;
@@ -84,15 +88,21 @@ export class FileSource implements Source {
     });
   }
 
+  /** In the resolution of the file, all of it. */
+  async latency(_query: LatencyQuery, signal?: AbortSignal): Promise<Latency> {
+    await turn(signal);
+    return latencyOf(this.#pack.part("latency"), this.#pack.part("latency_lines"));
+  }
+
   async spans(query: SpansQuery, signal?: AbortSignal): Promise<SpanMarks> {
     await turn(signal);
-    return marks(this.#allSpans(), query);
+    return marks(this.#allSpans(), this.#leftOutSpans(), query);
   }
 
   async table(query: TableQuery, signal?: AbortSignal): Promise<SpanTable> {
     await turn(signal);
     const names = this.#overview.threads.map((thread) => thread.name);
-    return pageOf(this.#allSpans(), query, names);
+    return pageOf(this.#allSpans(), this.#leftOutSpans(), query, names);
   }
 
   async stack(id: number, signal?: AbortSignal): Promise<Frame[]> {
@@ -109,8 +119,10 @@ export class FileSource implements Source {
   }
 
   async roleHeat(query: Omit<HeatQuery, "threads">, signal?: AbortSignal): Promise<RoleHeat> {
-    const heat = await this.heat({ ...query, threads: "all" }, signal);
-    return byRole(heat, this.#overview, query);
+    const all = { ...query, threads: "all" } as const;
+    if (query.by === "samples") return byRole(await this.heat(all, signal), this.#overview, query.columns);
+    await turn(signal);
+    return roleStates(this.#pack.part("cover_roles"), all);
   }
 
   async subsecond(query: Selection & { rows: number }, signal?: AbortSignal): Promise<SubsecondHeat> {
@@ -207,6 +219,11 @@ export class FileSource implements Source {
   #allSpans(): SpanRow[] {
     this.#spans ??= spansOf(this.#pack);
     return this.#spans;
+  }
+
+  #leftOutSpans(): Map<string, LeftOut[]> {
+    this.#leftOut ??= leftOutOf(this.#pack);
+    return this.#leftOut;
   }
 
   #eventIndex(event: string): number {

@@ -3,8 +3,11 @@
 import { lowerBound } from "../../base/search.ts";
 import type { CounterQuery, CounterSeries, SpanMarks, SpanRow, SpansQuery, SpanTable, TableQuery } from "../source.ts";
 import { spanTable } from "../tables.ts";
+import { type LeftOut, leftOutWithin } from "./density.ts";
 import type { Pack } from "./pack.ts";
 import { threadMask } from "./samples.ts";
+
+type LeftOutSpans = ReadonlyMap<string, readonly LeftOut[]>;
 
 /** All spans of a pack in time order. */
 export function spansOf(pack: Pack): SpanRow[] {
@@ -23,8 +26,8 @@ function chosen(rows: readonly SpanRow[], query: Pick<SpansQuery, "from" | "to" 
   );
 }
 
-/** Spans as marks; those of one kind that are shorter than a pixel and touch become one. */
-export function marks(rows: readonly SpanRow[], query: SpansQuery): SpanMarks {
+/** Spans as marks; those of one kind that are shorter than a pixel and touch become one, and so do those left out. */
+export function marks(rows: readonly SpanRow[], leftOut: LeftOutSpans, query: SpansQuery): SpanMarks {
   const pixel = (query.to - query.from) / Math.max(query.width, 1);
   const open = new Map<string, Mark>();
   const all: Mark[] = [];
@@ -34,12 +37,13 @@ export function marks(rows: readonly SpanRow[], query: SpansQuery): SpanMarks {
     if (last && isSmall && last.small && row.t <= last.end + pixel) {
       last.end = Math.max(last.end, row.t + row.duration);
       last.merged += 1;
-      last.longest = Math.max(last.longest, row.duration);
+      if (row.duration > last.longest) [last.row, last.longest] = [row, row.duration];
       if (last.row.thread !== row.thread) last.thread = -1;
       continue;
     }
     const mark = {
       row,
+      begin: row.t,
       end: row.t + row.duration,
       small: isSmall,
       merged: 1,
@@ -49,11 +53,20 @@ export function marks(rows: readonly SpanRow[], query: SpansQuery): SpanMarks {
     if (isSmall) open.set(row.kind, mark);
     all.push(mark);
   }
+  if (query.threads === "all") all.unshift(...leftOutWithin(leftOut, query).map(markOf));
   return columns(all);
 }
 
+/** What a column of left out spans looks like: many short ones that touch. */
+function markOf({ kind, t, column, count, longest }: LeftOut): Mark {
+  const row = { t, duration: column, thread: -1, kind, name: "", stack: 0, kernelStack: 0, detail: "" };
+  return { row, begin: t, end: t + Math.max(column, longest), small: true, merged: count, longest, thread: -1 };
+}
+
 interface Mark {
+  /** The longest of them. */
   row: SpanRow;
+  begin: number;
   end: number;
   small: boolean;
   merged: number;
@@ -63,8 +76,8 @@ interface Mark {
 
 function columns(all: readonly Mark[]): SpanMarks {
   return {
-    t: Float64Array.from(all, (mark) => mark.row.t),
-    duration: Float64Array.from(all, (mark) => mark.end - mark.row.t),
+    t: Float64Array.from(all, (mark) => mark.begin),
+    duration: Float64Array.from(all, (mark) => mark.end - mark.begin),
     thread: Int32Array.from(all, (mark) => mark.thread),
     kind: all.map((mark) => mark.row.kind),
     name: all.map((mark) => mark.row.name),
@@ -74,19 +87,34 @@ function columns(all: readonly Mark[]): SpanMarks {
 }
 
 /** The rows of the table that are asked for. */
-export function pageOf(rows: readonly SpanRow[], query: TableQuery, threadNames: readonly string[]): SpanTable {
+export function pageOf(
+  rows: readonly SpanRow[],
+  leftOut: LeftOutSpans,
+  query: TableQuery,
+  threadNames: readonly string[],
+): SpanTable {
   const wanted = query.find.toLowerCase();
+  const { took } = query;
   const found = chosen(rows, query).filter(
     (row) =>
-      wanted === "" ||
-      [row.name, row.kind, row.detail, threadNames[row.thread] ?? ""].some((text) =>
-        text.toLowerCase().includes(wanted),
-      ),
+      (!took || (row.duration >= took.from && row.duration <= took.to)) &&
+      (wanted === "" ||
+        [row.name, row.kind, row.detail, threadNames[row.thread] ?? ""].some((text) =>
+          text.toLowerCase().includes(wanted),
+        )),
   );
   const sign = query.order === "asc" ? 1 : -1;
   found.sort((a, b) => sign * ORDERS[query.sort](a, b));
-  const totalDuration = found.reduce((sum, row) => sum + row.duration, 0);
-  return { rows: found.slice(query.offset, query.offset + query.limit), total: found.length, totalDuration };
+  const others = leftOutWithin(leftOut, query);
+  const isSearched = wanted !== "" || query.threads !== "all" || (took ?? null) !== null;
+  const known = isSearched ? [] : others;
+  return {
+    rows: found.slice(query.offset, query.offset + query.limit),
+    total: found.length + known.reduce((sum, { count }) => sum + count, 0),
+    totalDuration: found.reduce((sum, row) => sum + row.duration, 0) + known.reduce((sum, { total }) => sum + total, 0),
+    held: found.length,
+    isPart: isSearched && others.length > 0,
+  };
 }
 
 const ORDERS: Record<TableQuery["sort"], (a: SpanRow, b: SpanRow) => number> = {

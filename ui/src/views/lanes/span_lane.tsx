@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { duration } from "../../base/numbers.ts";
 import { sameInterval } from "../../base/quantities.ts";
-import { counted, shorten } from "../../base/text.ts";
+import { counted, grouped, shorten } from "../../base/text.ts";
 import { decimalsFor, timeOfDay } from "../../base/time.ts";
 import { Canvas } from "../../charts/canvas.tsx";
 import { css, paletteFor } from "../../charts/palette.ts";
@@ -60,6 +60,7 @@ export function SpanLane({ lane }: { lane: Lane }): JSX.Element {
   return (
     <div class="lane spans" data-lane={lane.id}>
       <LaneLabel lane={lane} id={lane.id}>
+        <LeftOutNote lane={lane} />
         {picture && picture.kinds.length > 1 && <span class="faint">{picture.kinds.map(kindTitle).join(" · ")}</span>}
       </LaneLabel>
       <div class="plot" onPointerMove={onMove} onPointerLeave={() => hover(null)}>
@@ -68,6 +69,17 @@ export function SpanLane({ lane }: { lane: Lane }): JSX.Element {
       </div>
       {picture && hovered && <MarkTip picture={picture} {...hovered} />}
     </div>
+  );
+}
+
+/** What a file left out: those are drawn as how many there were. */
+function LeftOutNote({ lane: { held, total } }: { lane: Lane }): JSX.Element | null {
+  if (held === undefined || total === undefined || held >= total) return null;
+  const says = "the longest are drawn one by one, the others as how many there were";
+  return (
+    <span class="faint" title={says}>
+      {grouped(held)} of {grouped(total)}
+    </span>
   );
 }
 

@@ -1,10 +1,10 @@
 // Lines of logs in what was picked.
 
 import type { JSX } from "preact";
-import { grouped, spaced } from "../../base/text.ts";
+import { counted, grouped, spaced } from "../../base/text.ts";
 import { decimalsFor, timeOfDay } from "../../base/time.ts";
 import { useAnswer } from "../../state/answer.ts";
-import { limits, origin, picked, source, update, view, zone } from "../../state/store.ts";
+import { limits, origin, overview, picked, source, update, view, zone } from "../../state/store.ts";
 import { Note, Search } from "../../widgets/controls.tsx";
 import { Name, Sentence } from "../../widgets/text.tsx";
 import type { View } from "../view.ts";
@@ -25,7 +25,8 @@ function Log(): JSX.Element {
       <div class="toolbar">
         <Search label="Find lines" value={query.find} onInput={(text) => update({ find: text })} />
         <span class="muted">
-          {lines.length === MOST_LINES ? `the first ${grouped(MOST_LINES)} lines` : `${lines.length} lines`}
+          {lines.length === MOST_LINES ? `the first ${grouped(MOST_LINES)} lines` : counted(lines.length, "line")}
+          <LeftOutNote />
         </span>
       </div>
       {answer.error && <Note>{answer.error}</Note>}
@@ -47,6 +48,17 @@ function Log(): JSX.Element {
         </tbody>
       </table>
     </div>
+  );
+}
+
+/** What a file left out. */
+function LeftOutNote(): JSX.Element | null {
+  const { logs = 0, logs_held: held = logs } = overview.value ?? {};
+  if (held >= logs) return null;
+  return (
+    <>
+      ; this file holds the first {grouped(held)} of {grouped(logs)}
+    </>
   );
 }
 

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { duration } from "../../base/numbers.ts";
 import { counted, grouped } from "../../base/text.ts";
 import type { Lane } from "../../data/overview.ts";
-import type { TableQuery } from "../../data/source.ts";
+import type { SpanTable, TableQuery } from "../../data/source.ts";
 import { useAnswer } from "../../state/answer.ts";
 import {
   chosenThreads,
@@ -30,10 +30,10 @@ function Spans(): JSX.Element {
   const [sorting, sortBy] = useState<Sorting>({ sort: "duration", order: "desc" });
   const [limit, setLimit] = useState(PAGE);
   const from = source.value;
-  const { find } = view.value;
+  const { find, took } = view.value;
   const kinds = chosenKinds();
   const time = picked.value ?? limits.value;
-  const query: TableQuery = { ...time, kinds, find, threads: chosenThreads.value, ...sorting, limit, offset: 0 };
+  const query: TableQuery = { ...time, kinds, find, took, threads: chosenThreads.value, ...sorting, limit, offset: 0 };
   const answer = useAnswer(
     from ? JSON.stringify(query) : null,
     (signal) => (from ? from.table(query, signal) : Promise.reject(new Error("no recording"))),
@@ -44,23 +44,33 @@ function Spans(): JSX.Element {
     <div class="spans-view" aria-busy={answer.waiting}>
       <div class="toolbar">
         <Search label="Find spans" value={find} onInput={(text) => update({ find: text })} />
-        <span class="muted">
-          {found && counted(found.total, "span")}
-          {found &&
-            Number.isFinite(found.totalDuration) &&
-            found.total > 0 &&
-            `, ${duration(found.totalDuration)} together`}
-        </span>
+        {took && (
+          <span class="chip">
+            took {duration(took.from)} to {duration(took.to)}
+            <Button kind="link" onClick={() => update({ took: null })}>
+              any time
+            </Button>
+          </span>
+        )}
+        <span class="muted">{found && summaryOf(found)}</span>
       </div>
       <Kinds chosen={kinds} />
       {answer.error && <Note>{answer.error}</Note>}
       {found && found.rows.length > 0 && <SpanTableView rows={found.rows} sorting={sorting} sortBy={sortBy} />}
       {found?.rows.length === 0 && <Note>No such spans in what is picked.</Note>}
-      {found && found.total > found.rows.length && (
-        <Button onClick={() => setLimit(limit + 5 * PAGE)}>{grouped(found.total - found.rows.length)} more</Button>
+      {found && found.held > found.rows.length && (
+        <Button onClick={() => setLimit(limit + 5 * PAGE)}>{grouped(found.held - found.rows.length)} more</Button>
       )}
     </div>
   );
+}
+
+/** How many there are, and what of them is to be seen. */
+function summaryOf({ total, totalDuration, held, isPart }: SpanTable): string {
+  const count = counted(total, "span");
+  const which = held < total ? `the longest ${grouped(held)} of ${count}` : count;
+  const time = Number.isFinite(totalDuration) && total > 0 ? `, ${duration(totalDuration)} together` : "";
+  return `${which}${time}${isPart ? "; this file holds only the longest, which were searched" : ""}`;
 }
 
 /** The kinds that were chosen; those whose lanes are drawn by default if none were. */

@@ -2,8 +2,9 @@
 
 import type { JSX } from "preact";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
-import { Canvas } from "../../charts/canvas.tsx";
-import { cellsByThread, drawHeatRow, drawSums, type HeatPicture, sumsOfRole } from "../../charts/heat_lane.ts";
+import { amount } from "../../base/numbers.ts";
+import { Canvas, font } from "../../charts/canvas.tsx";
+import { cellsByThread, drawHeatRow, drawRole, type HeatPicture, stackOfRole } from "../../charts/heat_lane.ts";
 import { css, type Hsl, type Palette, paletteFor, stateColours } from "../../charts/palette.ts";
 import { TimeScale } from "../../charts/scale.ts";
 import type { Heat, HeatQuery, RoleHeat, Source } from "../../data/source.ts";
@@ -147,16 +148,45 @@ function drawThreads(
 function drawRoles(context: CanvasRenderingContext2D, picture: Picture, answered: Answered<RoleHeat>): void {
   const { palette, scale } = picture;
   const roles = overview.value?.roles ?? [];
-  const column = (answered.to - answered.from) / answered.columns;
+  const states = stateColours(overview.value?.states ?? [], palette);
   eachRow(picture, (row, top) => {
     if (row.kind !== "role") return;
     const place = roles.findIndex(({ id }) => id === row.id);
-    const sums = sumsOfRole(answered.heat, place, answered.columns);
-    const isTime = answered.heat.full === column;
-    const most = Math.max(...sums, isTime ? column : 0);
-    const colour = css(roleColour(row.id, palette), palette, palette.dark ? 6 : 0, 0.75);
-    if (most > 0) drawSums(context, sums, answered, scale, { top: top + 3, height: ROLE_HEIGHT - 6 }, most, colour);
+    const stack = stackOfRole(answered.heat, place, answered.columns);
+    const full = fullOf(answered);
+    const most = Math.max(stack.most, full ?? 0);
+    if (!(most > 0)) return;
+    const colours = stack.states.map((state) => css(states[state] ?? roleColour(row.id, palette), palette, 0, 0.9));
+    const box = { top: top + 3, height: ROLE_HEIGHT - 6 };
+    drawRole(context, stack, answered, scale, box, most, colours);
+    if (full !== null) drawTop(context, `${amount(most / full, "threads")} ↥`, box.top, scale, palette);
   });
+}
+
+/** The value of one thread that is busy all the time, where values are time. */
+function fullOf({ heat, from, to, columns }: Answered<RoleHeat>): number | null {
+  return heat.full === 1 || heat.full === (to - from) / columns ? heat.full : null;
+}
+
+/** How many threads the height of a row stands for. */
+function drawTop(
+  context: CanvasRenderingContext2D,
+  text: string,
+  top: number,
+  scale: TimeScale,
+  palette: Palette,
+): void {
+  context.font = font(10);
+  context.textBaseline = "top";
+  context.textAlign = "right";
+  const width = context.measureText(text).width;
+  context.fillStyle = palette.surface;
+  context.globalAlpha = 0.75;
+  context.fillRect(scale.width - width - 8, top, width + 6, 12);
+  context.globalAlpha = 1;
+  context.fillStyle = palette.muted;
+  context.fillText(text, scale.width - 5, top + 1);
+  context.textAlign = "left";
 }
 
 /** Colours of states; of samples, that of the role. */

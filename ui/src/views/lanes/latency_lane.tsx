@@ -1,0 +1,112 @@
+// How long all requests took, on top of everything. A drag that goes up or down as well as sideways picks requests: those
+// of that time and length are listed below.
+
+import type { JSX } from "preact";
+import { useCallback, useRef } from "preact/hooks";
+import { amount, duration } from "../../base/numbers.ts";
+import type { CssPixels } from "../../base/quantities.ts";
+import { Canvas } from "../../charts/canvas.tsx";
+import { drawLatency, LengthScale, lengthsBetween, lineAt } from "../../charts/latency_lane.ts";
+import { paletteFor } from "../../charts/palette.ts";
+import { TimeScale } from "../../charts/scale.ts";
+import type { Lane } from "../../data/overview.ts";
+import type { Latency } from "../../data/source.ts";
+import { useAnswer } from "../../state/answer.ts";
+import { isDark, safeColours } from "../../state/appearance.ts";
+import { askedWindow, plotWidth, pointed, shownWindow, source, update } from "../../state/store.ts";
+import { LaneLabel } from "./label.tsx";
+
+const HEIGHT: CssPixels = 96;
+/** How wide a cell is. */
+const CELL: CssPixels = 3;
+/** A drag that stays this flat picks a time alone. */
+const FLAT: CssPixels = 10;
+/** Quantiles of less than a second are those of a few requests. */
+const LEAST_PART_NS = 1e9;
+const MOST_PARTS = 2_000;
+
+export function LatencyLane({ lane }: { lane: Lane }): JSX.Element {
+  const { value: latency, error } = useLatency();
+  const draw = useCallback(
+    (context: CanvasRenderingContext2D, wide: number, high: number) => {
+      const palette = paletteFor(isDark.value, safeColours.value);
+      const [scale, threshold] = [new TimeScale(shownWindow.value, wide), lane.threshold ?? null];
+      if (latency) {
+        const lengths = new LengthScale(latency, high);
+        drawLatency(context, latency, scale, lengths, palette, { threshold, label: duration });
+      }
+    },
+    [latency, lane],
+  );
+  const plot = useRef<HTMLDivElement>(null);
+  return (
+    <div class="lane pain" data-lane={lane.id}>
+      <LaneLabel lane={lane} id={lane.id}>
+        {error || (latency && <Values latency={latency} />)}
+      </LaneLabel>
+      <div
+        class="plot"
+        ref={plot}
+        onPointerDown={(event) => latency && plot.current && brush(event, plot.current, latency)}
+      >
+        <Canvas draw={draw} height={HEIGHT} label="How long requests took over time" />
+      </div>
+    </div>
+  );
+}
+
+function useLatency(): { value: Latency | null; error: string } {
+  const from = source.value;
+  const window = askedWindow.value;
+  const length = window.to - window.from;
+  const seen = shownWindow.value.to - shownWindow.value.from;
+  const columns = Math.min(Math.ceil(((plotWidth.value / CELL) * length) / seen / 100) * 100, MOST_PARTS);
+  const parts = Math.min(Math.max(Math.ceil(length / LEAST_PART_NS), 1), MOST_PARTS);
+  const query = { ...window, columns, parts };
+  return useAnswer(
+    from ? JSON.stringify(query) : null,
+    (signal) => from?.latency(query, signal) ?? Promise.reject(new Error("no recording")),
+    60,
+  );
+}
+
+/** The quantiles under the pointer; otherwise the highest ones. */
+function Values({ latency }: { latency: Latency }): JSX.Element {
+  const { lines } = latency;
+  const at = pointed.value;
+  const row = at === null ? -1 : lineAt(lines, at);
+  if (at !== null && row < 0) return <span class="faint">no requests</span>;
+  const most = (values: Float64Array): number => values.reduce((all, one) => Math.max(all, one), 0);
+  const told = (values: Float64Array): string => duration(row < 0 ? most(values) : values[row]);
+  const rate = row < 0 ? null : (lines.count[row] / lines.length) * 1e9;
+  return (
+    <ul class="parts">
+      <li>
+        p50 {row < 0 && "to "}
+        {told(lines.p50)}
+      </li>
+      <li class="p99">
+        p99 {row < 0 && "to "}
+        {told(lines.p99)}
+      </li>
+      <li>
+        max {told(lines.max)}
+        {rate !== null && ` · ${amount(rate, "1/s")}`}
+      </li>
+    </ul>
+  );
+}
+
+/** The drag picks the time, as on every lane; where it ends says which lengths are meant. */
+function brush(event: PointerEvent, plot: HTMLElement, latency: Latency): void {
+  if (event.button !== 0 || event.shiftKey) return;
+  const box = plot.getBoundingClientRect();
+  const start = event.clientY - box.top;
+  const end = (now: PointerEvent): void => {
+    const last = now.clientY - box.top;
+    if (Math.abs(last - start) < FLAT || now.clientX === event.clientX) return;
+    const took = lengthsBetween(new LengthScale(latency, box.height), start, last);
+    update({ tab: "spans", kinds: ["request"], took, find: "", threads: "" });
+  };
+  window.addEventListener("pointerup", end, { once: true });
+}
