@@ -102,6 +102,7 @@ fn an_assistant_finds_out_why_it_was_slow() {
     let rows = pauses["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 3);
     assert!(rows.iter().all(|row| row["kind"] == "gc_pause" && row["time_ns"].as_i64() < to.as_i64()), "{pauses}");
+    assert!(rows.iter().all(|row| row["thread_name"].as_str() != Some("")), "{pauses}");
     assert!(rows[0]["duration_ns"].as_i64() >= rows[1]["duration_ns"].as_i64());
     let stack = rows[0]["stack"].as_u64().unwrap_or(0);
     assert!(client.asked("stack", &json!({ "recording": recording, "id": stack }))["frames"].is_array());

@@ -83,9 +83,9 @@ fn of_recording(page: &Loaded, tool: &str, arguments: &Value, others: &Shelf) ->
         "explain" => bounded(fathom_report::json::line(page.explanation())),
         "contents" => text(&contents(&parsed(&ask("overview")?)?, page.origin_ns())),
         "stack" => text(&parsed(&ask("stack")?)?),
-        "samples" => text(&rows::of(&ask("frames")?, page.origin_ns())?),
-        "spans" => text(&rows::of(&ask("table")?, page.origin_ns())?),
-        other => text(&rows::of(&ask(other)?, page.origin_ns())?),
+        "samples" => text(&rows::of(&ask("frames")?, page)?),
+        "spans" => text(&rows::of(&ask("table")?, page)?),
+        other => text(&rows::of(&ask(other)?, page)?),
     }
 }
 

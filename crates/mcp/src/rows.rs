@@ -7,17 +7,18 @@ use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt32Type};
 use arrow_array::{Array, RecordBatch};
 use arrow_ipc::reader::StreamReader;
 use arrow_schema::DataType;
+use fathom_page::Loaded;
 use serde_json::{Map, Value, json};
 
-/// The rows of an answer, with the notes on it; times from `origin_ns` on become those of the Unix epoch.
-pub(crate) fn of(stream: &[u8], origin_ns: i64) -> Result<Value, String> {
+/// The rows of an answer about a recording, with the notes on it. Times become those of the Unix epoch, and threads get names.
+pub(crate) fn of(stream: &[u8], page: &Loaded) -> Result<Value, String> {
     // What is read here was made a moment ago in this process; all the same the library is not believed.
     let read = || -> Option<Value> {
         let reader = StreamReader::try_new(stream, None).ok()?;
         let mut answer: Map<String, Value> =
             reader.schema().metadata().iter().map(|(name, note)| (name.clone(), number_or_text(note))).collect();
         let batches: Vec<RecordBatch> = reader.collect::<Result<_, _>>().ok()?;
-        let rows = batches.iter().flat_map(|batch| (0..batch.num_rows()).map(|row| one(batch, row, origin_ns)));
+        let rows = batches.iter().flat_map(|batch| (0..batch.num_rows()).map(|row| one(batch, row, page)));
         answer.insert("rows".to_owned(), rows.collect());
         Some(answer.into())
     };
@@ -28,15 +29,25 @@ fn number_or_text(note: &str) -> Value {
     serde_json::from_str(note).ok().filter(Value::is_number).unwrap_or_else(|| note.into())
 }
 
-fn one(batch: &RecordBatch, row: usize, origin_ns: i64) -> Value {
+fn one(batch: &RecordBatch, row: usize, page: &Loaded) -> Value {
     let schema = batch.schema();
     let mut values = Map::new();
     for (field, column) in schema.fields().iter().zip(batch.columns()) {
         match (field.name().as_str(), value(column.as_ref(), row)) {
             ("t", time) => {
-                values.insert("time_ns".to_owned(), time.as_i64().map(|time| time.saturating_add(origin_ns)).into());
+                values.insert(
+                    "time_ns".to_owned(),
+                    time.as_i64().map(|time| time.saturating_add(page.origin_ns())).into(),
+                );
             }
             ("duration", time) => drop(values.insert("duration_ns".to_owned(), time)),
+            // The whole process has none.
+            ("thread", number) => {
+                if let Some(number) = number.as_i64().and_then(|number| u32::try_from(number).ok()) {
+                    values.insert("thread_name".to_owned(), page.thread_name(number).into());
+                    values.insert("thread".to_owned(), number.into());
+                }
+            }
             // The empty stack, and texts that say nothing.
             ("stack" | "kernel_stack", id) if id == 0 => {}
             (_, nothing) if nothing.is_null() || nothing == "" => {}

@@ -158,7 +158,7 @@ impl Loaded {
     }
 
     /// The name of a thread, or its number where it has none.
-    pub(crate) fn thread_name(&self, number: u32) -> String {
+    pub fn thread_name(&self, number: u32) -> String {
         let Some(thread) = self.threads.get(number) else { return String::new() };
         let name = self.recording.text(thread.name);
         if name.is_empty() { format!("thread {}", thread.tid) } else { name.to_owned() }
