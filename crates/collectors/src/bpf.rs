@@ -2,7 +2,7 @@
 //!
 //! Each collector brings one object, compiled from its `.bpf.c`. The object is fitted to the running
 //! kernel, told its target and thresholds, and attached; dropping [`Programs`] takes all of it back.
-//! Programs attach only to tracepoints and perf events, which a locked-down kernel allows.
+//! Programs attach only to tracepoints, perf events and places in the code of processes, which a locked-down kernel allows.
 
 pub(crate) mod calls;
 mod events;
@@ -12,6 +12,7 @@ mod rights;
 mod ring;
 mod rises;
 mod table;
+mod user_places;
 mod user_state;
 
 use std::cell::RefCell;
@@ -34,6 +35,7 @@ pub(crate) use rights::look as may_load;
 pub(crate) use ring::Ring;
 pub(crate) use rises::{Part, Rise, Rises, counter as counter_of};
 pub(crate) use table::Table;
+pub(crate) use user_places::UserPlaces;
 pub(crate) use user_state::UserState;
 
 /// The section that user space fills before loading.

@@ -11,6 +11,7 @@ mod call;
 mod dynamic;
 pub(crate) mod headers;
 mod plt;
+mod probes;
 pub(crate) mod sections;
 mod symbols;
 
@@ -23,6 +24,7 @@ pub use dynamic::Binding;
 use dynamic::Dynamic;
 use headers::Headers;
 use plt::Plt;
+pub use probes::{Argument, Operand, Probe, functions_at, parameter, probes_of};
 use sections::Sections;
 use symbols::SymbolTable;
 

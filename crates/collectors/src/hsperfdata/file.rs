@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use super::parse::{Layout, entries_of};
+use super::parse::{Layout, Place, entries_of};
 use crate::foreign::{open_file, open_folder, tmp_of};
 use crate::mapped::Mapped;
 use crate::{Refusal, Target};
@@ -77,6 +77,14 @@ impl Counters {
     /// A number by its name.
     pub(crate) fn number(&self, name: &str) -> Option<i64> {
         self.layout.number(&self.bytes, name)
+    }
+
+    /// Where in the file a text is, from and to.
+    pub(crate) fn place_of_text(&self, name: &str) -> Option<(usize, usize)> {
+        match self.layout.place(name)? {
+            Place::Text(from, to) => Some((from, to)),
+            Place::Number { .. } => None,
+        }
     }
 
     /// A text by its name.

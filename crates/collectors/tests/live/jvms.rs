@@ -9,7 +9,7 @@ use regex::Regex;
 use crate::jvm::{Jvm, NOBODY, is_root, java, javas, own_uid};
 
 /// The JVM in the list.
-fn listed(jvm: &Jvm) -> jvms::Jvm {
+pub(crate) fn listed(jvm: &Jvm) -> jvms::Jvm {
     let mark = Regex::new(&regex::escape(jvm.mark())).unwrap();
     let mut found: Vec<_> = jvms().into_iter().filter(|other| other.matches(&mark)).collect();
     assert_eq!(found.len(), 1, "{found:?}");

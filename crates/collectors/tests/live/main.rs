@@ -9,5 +9,6 @@ mod hsperfdata;
 mod jcmd;
 mod jfr;
 mod jvm;
+mod jvm_probes;
 mod jvms;
 mod recorded;

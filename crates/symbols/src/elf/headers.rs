@@ -196,20 +196,34 @@ fn section_of(header: &SectionHeader64<LE>, names: &[u8]) -> Section {
     }
 }
 
-/// Finds the note `GNU`, type 3. A note is the sizes of its name and content, its type, and both,
-/// each padded to 4 bytes.
+/// A note: the sizes of its name and content, its type, and both, each padded to 4 bytes.
+pub(crate) struct Note<'a> {
+    pub(crate) name: &'a [u8],
+    pub(crate) kind: usize,
+    pub(crate) content: &'a [u8],
+}
+
+/// The note that `notes` begin with, and those after it.
+pub(crate) fn note_at(notes: &[u8]) -> Option<(Note<'_>, &[u8])> {
+    let number = |at: usize| Some(u32::from_le_bytes(notes.get(at..at + 4)?.try_into().ok()?) as usize);
+    let (name_bytes, content_bytes, kind) = (number(0)?, number(4)?, number(8)?);
+    let content_at = 12_usize.checked_add(name_bytes.checked_next_multiple_of(4)?)?;
+    let content_end = content_at.checked_add(content_bytes)?;
+    let note = Note { name: notes.get(12..12 + name_bytes)?, kind, content: notes.get(content_at..content_end)? };
+    // The last one may lack its padding.
+    let after = content_end.checked_next_multiple_of(4)?;
+    Some((note, notes.get(after..).unwrap_or_default()))
+}
+
+/// Finds the note `GNU`, type 3.
 fn build_id_in(notes: &[u8]) -> Option<Vec<u8>> {
     let mut rest = notes;
-    loop {
-        let number = |at: usize| Some(u32::from_le_bytes(rest.get(at..at + 4)?.try_into().ok()?) as usize);
-        let (name_bytes, content_bytes, kind) = (number(0)?, number(4)?, number(8)?);
-        let content_at = 12_usize.checked_add(name_bytes.checked_next_multiple_of(4)?)?;
-        let content_end = content_at.checked_add(content_bytes)?;
-        let content = rest.get(content_at..content_end)?;
-        let is_build_id = kind == 3 && rest.get(12..12 + name_bytes)? == b"GNU\0";
-        if is_build_id && (1..=LARGEST_BUILD_ID_BYTES).contains(&content_bytes) {
-            return Some(content.to_vec());
+    while let Some((note, after)) = note_at(rest) {
+        let is_build_id = note.kind == 3 && note.name == b"GNU\0";
+        if is_build_id && (1..=LARGEST_BUILD_ID_BYTES).contains(&note.content.len()) {
+            return Some(note.content.to_vec());
         }
-        rest = rest.get(content_end.checked_next_multiple_of(4)?..)?;
+        rest = after;
     }
+    None
 }

@@ -139,6 +139,13 @@ impl SymbolTable {
     }
 }
 
+/// Tells every function of the file's symbol table, by name and address before relocation.
+pub(crate) fn each(file: &dyn ReadAt, headers: &Headers, mut tell: impl FnMut(&str, u64)) {
+    let mut table = SymbolTable::default();
+    table.add_section(file, headers, ".symtab");
+    table.entries.iter().for_each(|entry| tell(table.name(entry.name), entry.start));
+}
+
 fn entry_of(symbol: &Sym64<LE>, headers: &Headers, texts: &[u8], base: u32) -> Option<Entry> {
     let (start, section) = (symbol.st_value.get(LE), symbol.st_shndx.get(LE));
     let offset = symbol.st_name.get(LE);
