@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use fathom_evidence::Recording;
-use fathom_evidence::kinds::loss;
+use fathom_evidence::kinds::{loss, only_grows};
 use fathom_evidence::tables::Counter;
 
 /// More instances of one name than this are not kept at a time.
@@ -77,11 +77,22 @@ fn write(found: &mut Recording, name: Name<'_>, time_ns: i64, value: f64) {
     found.counters.push(row);
 }
 
+/// A sum that is counted somewhere else from now on.
+#[derive(Debug, Clone, Copy)]
+enum Joint {
+    /// What it was when it was seen last.
+    Before(f64),
+    /// What has to be added to what is counted now.
+    After(f64),
+}
+
 /// The numbers of one collector that belong to no thread.
 #[derive(Debug)]
 pub(crate) struct Numbers {
     source: &'static str,
     seen: HashMap<&'static str, HashMap<Box<str>, Seen>>,
+    /// How sums go on that began anew meanwhile.
+    joints: HashMap<&'static str, HashMap<Box<str>, Joint>>,
     /// When room was last made.
     tidied_ns: i64,
     /// Numbers that there was no room for.
@@ -90,11 +101,34 @@ pub(crate) struct Numbers {
 
 impl Numbers {
     pub(crate) fn new(source: &'static str) -> Numbers {
-        Numbers { source, seen: HashMap::new(), tidied_ns: 0, left_out: 0 }
+        Numbers { source, seen: HashMap::new(), joints: HashMap::new(), tidied_ns: 0, left_out: 0 }
+    }
+
+    /// What follows is counted somewhere else: sums go on from where they are.
+    pub(crate) fn begin_anew(&mut self) {
+        let growing = self.seen.iter().filter(|(name, _)| only_grows(name));
+        let joints = growing.map(|(name, instances)| {
+            let last = instances.iter().map(|(instance, seen)| (instance.clone(), Joint::Before(seen.value)));
+            (*name, last.collect())
+        });
+        self.joints = joints.collect();
+    }
+
+    /// The number as it would be if it had been counted in one place all the time.
+    fn joined(&mut self, name: &str, instance: &str, value: f64) -> f64 {
+        let Some(joint) = self.joints.get_mut(name).and_then(|joints| joints.get_mut(instance)) else { return value };
+        if let Joint::Before(last) = *joint {
+            *joint = Joint::After(last - value);
+        }
+        match *joint {
+            Joint::Before(last) => last,
+            Joint::After(missing) => value + missing,
+        }
     }
 
     /// Takes a number as it is at `at_ns`.
     pub(crate) fn see(&mut self, found: &mut Recording, at_ns: i64, name: &'static str, instance: &str, value: f64) {
+        let value = self.joined(name, instance, value);
         let instances = self.seen.entry(name).or_default();
         if instances.len() >= MAX_INSTANCES && at_ns - self.tidied_ns >= GONE_NS {
             self.tidied_ns = at_ns;
@@ -137,6 +171,8 @@ impl Numbers {
 
 #[cfg(test)]
 mod tests {
+    use fathom_evidence::kinds::counter;
+
     use super::*;
 
     #[test]
@@ -157,6 +193,27 @@ mod tests {
             numbers.close(&mut found);
             let rows: Vec<(i64, f64)> = found.counters.rows().map(|row| (row.time_ns / second, row.value)).collect();
             assert_eq!(rows, expected, "{seen:?}");
+        }
+    }
+
+    #[test]
+    fn sums_go_on_where_they_are_counted_anew_and_levels_do_not() {
+        let (mut numbers, mut found) = (Numbers::new("test"), Recording::default());
+        let (sum, level) = (counter::CGROUP_THROTTLED_NS, counter::CGROUP_TASKS_COUNT);
+        let mut see = |numbers: &mut Numbers, at_ns, value| {
+            for name in [sum, level] {
+                numbers.see(&mut found, at_ns, name, "", value);
+            }
+        };
+        see(&mut numbers, 1, 50.0);
+        see(&mut numbers, 2, 60.0);
+        numbers.begin_anew();
+        see(&mut numbers, 3, 1_000.0);
+        see(&mut numbers, 4, 1_005.0);
+        for (name, expected) in [(sum, 65.0), (level, 1_005.0)] {
+            let name = found.strings.find(name).unwrap();
+            let last = found.counters.rows().filter(|row| row.name == name).last().unwrap();
+            assert_eq!(last.value, expected);
         }
     }
 

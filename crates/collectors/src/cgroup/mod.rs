@@ -1,8 +1,8 @@
 //! The target's control groups: CPU quota and throttling, memory and its limits, I/O, pressure.
 //!
 //! Versions 1 and 2, also mixed. A limit may stand at the target's own group or at any above it (a
-//! pod's, a service's), so that those that have one are read, too. What the groups are is looked up
-//! once, at the start; a target that is moved later is told at the end.
+//! pod's, a service's), so that those that have one are read, too. A target that is moved to other groups
+//! is followed there: what only grows goes on from where it was.
 
 mod parse;
 mod place;
@@ -15,6 +15,7 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::{counter, loss, subject};
 
 use crate::numbers::Numbers;
+use crate::pace::Pace;
 use crate::procfs;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use parse::CpuMax;
@@ -25,6 +26,9 @@ const SOURCE: &str = "cgroup";
 
 /// Time from one look to the next.
 const PERIOD: Duration = Duration::from_millis(100);
+
+/// How often it is asked whether the target has moved.
+const MOVE_PERIOD: Duration = Duration::from_millis(500);
 
 pub(crate) static COLLECTOR: Cgroup = Cgroup;
 
@@ -57,6 +61,8 @@ impl Collector for Cgroup {
             buffer: Vec::new(),
             is_without_quota: is_without_quota(&sources, &limits),
             limits_noted: false,
+            moves: 0,
+            asked: Pace::every(MOVE_PERIOD),
             places,
             sources,
             limits,
@@ -104,6 +110,19 @@ fn open(target: &Target) -> Result<(Places, Vec<Source>, Vec<Limit>), Refusal> {
         )),
         false => Ok((places, sources, limits)),
     }
+}
+
+/// How often the target's groups were throttled since they began, all levels together.
+pub(crate) fn throttled_count(target: &Target) -> u64 {
+    let Ok(places) = Places::of(target) else { return 0 };
+    let mut buffer = Vec::new();
+    let groups = places.unified().into_iter().chain(places.controller("cpu"));
+    let counts = groups.map(|group| {
+        let file = procfs::ProcFile::open(group.folder.join("cpu.stat"));
+        let text = file.as_ref().ok().and_then(|file| file.read(&mut buffer).ok()).unwrap_or_default();
+        procfs::named_numbers(text).find(|(field, _)| *field == "nr_throttled").map_or(0, |(_, count)| count)
+    });
+    counts.fold(0, u64::saturating_add)
 }
 
 /// The limits of one group, of either version.
@@ -154,9 +173,28 @@ struct Watch {
     limits: Vec<Limit>,
     is_without_quota: bool,
     limits_noted: bool,
+    /// How often the target has changed its groups.
+    moves: u64,
+    asked: Pace,
 }
 
 impl Watch {
+    /// Follows a target that was moved.
+    fn follow(&mut self, found: &mut Recording) {
+        let Some(reading) = self.asked.begin(self.clock.now_ns()) else { return };
+        if self.places.has_moved(&self.target, &mut self.buffer)
+            && let Ok((places, sources, limits)) = open(&self.target)
+        {
+            self.numbers.begin_anew();
+            self.is_without_quota = is_without_quota(&sources, &limits);
+            (self.places, self.sources, self.limits) = (places, sources, limits);
+            self.moves += 1;
+            found.add_fact(subject::CGROUP, "moves", &self.moves.to_string(), SOURCE);
+            self.note_limits(found);
+        }
+        self.asked.end(reading);
+    }
+
     fn note_limits(&mut self, found: &mut Recording) {
         self.limits_noted = true;
         for limit in &self.limits {
@@ -202,6 +240,7 @@ impl Observer for Watch {
         if !self.limits_noted {
             self.note_limits(found);
         }
+        self.follow(found);
         if self.is_without_quota {
             self.note_unthrottled(found);
         }
@@ -230,9 +269,8 @@ impl Observer for Watch {
             self.limits = limits;
             self.note_limits(found);
         }
-        if Places::of(&self.target).is_ok_and(|later| self.places.differ_from(&later)) {
-            let says =
-                "cgroup: the process was moved to another control group meanwhile; only the first one was observed";
+        if self.places.has_moved(&self.target, &mut self.buffer) {
+            let says = "cgroup: the process was moved to control groups that cannot be seen from here";
             found.add_loss(SOURCE, loss::LIMIT, 0, says);
         }
         Vec::new()

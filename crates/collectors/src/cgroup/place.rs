@@ -60,9 +60,11 @@ impl Places {
         member.map(|member| member.path.to_owned())
     }
 
-    /// Whether the target has moved since.
-    pub(super) fn differ_from(&self, later: &Places) -> bool {
-        self.memberships != later.memberships
+    /// Whether the target has moved since. One that has ended is in no group, which is no move.
+    pub(super) fn has_moved(&self, target: &Target, buffer: &mut Vec<u8>) -> bool {
+        let now = ProcFile::open(target.proc("cgroup"));
+        let differs = now.is_ok_and(|file| file.read(buffer).is_ok_and(|text| text != self.memberships));
+        differs && target.is_alive()
     }
 
     fn line(&self, is_member: impl Fn(&Membership<'_>) -> bool, is_wanted: impl Fn(&Hierarchy) -> bool) -> Line {

@@ -37,6 +37,18 @@ struct Throttled {
 
 impl Throttled {
     fn start() -> std::io::Result<Throttled> {
+        let throttled = Throttled::start_outside()?;
+        throttled.enter()?;
+        Ok(throttled)
+    }
+
+    /// The program goes into its group.
+    fn enter(&self) -> std::io::Result<()> {
+        fs::write(self.folder.join("cgroup.procs"), self.child.id().to_string())
+    }
+
+    /// The program is not in its group yet.
+    fn start_outside() -> std::io::Result<Throttled> {
         let name = format!("fathom-test-{}", std::process::id());
         let unified = Path::new("/sys/fs/cgroup/cgroup.controllers").exists();
         let folder = Path::new(if unified { "/sys/fs/cgroup" } else { "/sys/fs/cgroup/cpu" }).join(name);
@@ -50,7 +62,6 @@ impl Throttled {
             return Err(error);
         }
         let child = Command::new("sh").args(["-c", "while :; do :; done"]).spawn()?;
-        fs::write(folder.join("cgroup.procs"), child.id().to_string())?;
         Ok(Throttled { folder, child })
     }
 }
@@ -90,6 +101,31 @@ fn a_quota_and_its_throttling_are_seen() {
     let name = found.strings.find(counter::CGROUP_THROTTLED_COUNT);
     let seen = found.counters.rows().filter(|row| Some(row.name) == name).map(|row| row.value).fold(0.0, f64::max);
     assert!(seen >= 1.0 && seen <= count, "{seen} of {count}");
+}
+
+#[test]
+fn a_process_that_is_moved_is_followed() {
+    let throttled = match Throttled::start_outside() {
+        Ok(throttled) => throttled,
+        Err(error) => {
+            println!("SKIPPED: no control group with a quota can be made here: {error}");
+            return;
+        }
+    };
+    let target = Target::of(throttled.child.id()).unwrap();
+    let mut found = Recording::default();
+    let mut watch = Cgroup.start(&target, &crate::recorder::Plan::new(PathBuf::from("none")).order).unwrap();
+    watch.look(&mut found);
+    assert_ne!(found.fact(subject::CGROUP, "cpu_limit"), Some("0.1"));
+    throttled.enter().unwrap();
+    let give_up = std::time::Instant::now() + Duration::from_secs(30);
+    while found.fact(subject::CGROUP, "cpu_limit") != Some("0.1") && std::time::Instant::now() < give_up {
+        std::thread::sleep(Duration::from_millis(50));
+        watch.look(&mut found);
+    }
+    watch.finish(&mut found);
+    assert_eq!(found.fact(subject::CGROUP, "moves"), Some("1"));
+    assert_eq!(found.losses.rows().count(), 0);
 }
 
 #[test]
