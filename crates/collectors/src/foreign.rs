@@ -149,6 +149,12 @@ pub(crate) fn mapped(target: &Target, mapping: &Mapping) -> Option<(File, Stat)>
     regular(found, &mapping.path).ok().filter(|(_, stat)| stat.st_ino == mapping.file.inode)
 }
 
+/// A file that the target has open, by the number of its descriptor: that very one, whatever its name means by now.
+pub(crate) fn descriptor(target: &Target, number: &str) -> io::Result<(File, Stat)> {
+    let link = target.proc("fd").join(number);
+    regular(open(&link, PLACE, Mode::empty())?, &format!("descriptor {number}"))
+}
+
 /// A debug file by its name in the target's mount namespace; distributions lay links there.
 pub(crate) fn by_name(target: &Target, path: &str) -> Option<File> {
     Some(regular(inside(target, path, PLACE, ResolveFlags::empty()).ok()?, path).ok()?.0)

@@ -21,7 +21,8 @@ pub(crate) fn finish(path: &Path, keep_secrets: bool) -> Result<Finished> {
     for file in raw_files(path) {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         match fathom_readers::load_file(&file, &LoadOptions::default()) {
-            Ok(read) => {
+            Ok(mut read) => {
+                mark_read_along(&mut read);
                 finishing.add(read)?;
                 finishing.add_fact(subject::RECORDING, RAW_FILE, &name, "fathom");
             }
@@ -43,7 +44,10 @@ pub(crate) fn open(path: &Path) -> Result<Recording, FolderError> {
     }
     for file in raw_files(path).into_iter().filter(|file| !is_read(&recording, file)).collect::<Vec<_>>() {
         match fathom_readers::load_file(&file, &LoadOptions::default()) {
-            Ok(read) => recording.absorb(read),
+            Ok(mut read) => {
+                mark_read_along(&mut read);
+                recording.absorb(read);
+            }
             Err(error) => recording.add_loss("fathom", loss::REFUSED, 0, &format!("raw/{error}")),
         }
     }
@@ -93,6 +97,18 @@ fn same_jvm(recording: &Recording) -> Option<(Target, i64)> {
             == fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?.trim();
     let from_ns = recording.time_range_ns().map_or(0, |(first_ns, _)| first_ns);
     is_same.then_some((target, from_ns))
+}
+
+/// Source of rows of a GC log that was read along. The same log may be given beside the recording: then each row would stand
+/// there twice, while of two sources the account takes one.
+const READ_ALONG: &str = "gc_log_read_along";
+
+fn mark_read_along(read: &mut Recording) {
+    let Some(log) = read.strings.find("gc_log") else { return };
+    let along = read.strings.intern(READ_ALONG);
+    for sources in [&mut read.spans.source, &mut read.counters.source, &mut read.facts.source, &mut read.logs.source] {
+        sources.iter_mut().filter(|source| **source == log).for_each(|source| *source = along);
+    }
 }
 
 /// The files that readers have to read, by name. A folder without raw files is as good as one with.

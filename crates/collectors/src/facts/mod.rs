@@ -10,12 +10,12 @@ mod places;
 mod process;
 mod sheet;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fathom_evidence::Recording;
 
-use crate::{Collector, Observer, Order, Refusal, Target, Tier};
+use crate::{Collector, Observer, Order, Refusal, Target, Tier, procfs};
 use sheet::Sheet;
 
 const SOURCE: &str = "facts";
@@ -45,6 +45,16 @@ impl Collector for Facts {
     fn start(&self, target: &Target, _order: &Order) -> Result<Box<dyn Observer>, Refusal> {
         Ok(Box::new(Once(Some(target.clone()))))
     }
+}
+
+/// The file that the JVM was told to log its collections into, as the process names it.
+pub(crate) fn gc_log_of(target: &Target) -> Option<String> {
+    let link = |name: &str| procfs::link(target.proc(name)).ok();
+    let working = link("cwd")?;
+    let arguments = procfs::read(target.proc("cmdline")).ok()?;
+    // The last one counts.
+    let (_, path) = parse::places(&arguments).into_iter().rfind(|(role, _)| *role == "gc_log")?;
+    Some(Path::new(&working).join(path).to_string_lossy().into_owned())
 }
 
 /// Gathers once.

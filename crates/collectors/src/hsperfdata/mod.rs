@@ -5,6 +5,7 @@
 
 mod file;
 mod parse;
+mod pauses;
 mod runs;
 mod watch;
 

@@ -10,6 +10,7 @@ use fathom_evidence::kinds::span;
 
 use super::SOURCE;
 use super::file::Counters;
+use super::pauses::{self, Pause};
 use super::watch::{Ticks, collectors};
 
 /// What is known of one collector.
@@ -20,6 +21,10 @@ struct Collector {
     entered: i64,
     left: i64,
     count: i64,
+    /// How long all its runs took.
+    time: i64,
+    /// Why it runs, as long as it does: afterwards it may be too late to ask.
+    cause: Option<String>,
 }
 
 /// The collectors of a JVM.
@@ -51,12 +56,28 @@ impl Runs {
             }
             let ended = now.ended().saturating_sub(before.ended()).max(0);
             let seen = now.last_run(before);
+            let told = || pauses::cause(counters, "sun.gc.lastCause");
+            let cause = if ended > 0 { told().or_else(|| before.cause.take()) } else { None };
+            let mut next_ns = now_ns;
             if let Some((entered, left)) = seen {
                 let from_ns = self.start.wall_ns(ticks.duration_ns(entered));
-                add(&now, counters, from_ns, ticks.duration_ns(left.saturating_sub(entered)), now_ns, found);
+                let duration_ns = ticks.duration_ns(left.saturating_sub(entered));
+                next_ns = add(&now, cause.clone(), counters, (from_ns, duration_ns), now_ns, found);
+            }
+            let unseen = (ended - i64::from(seen.is_some())).max(0);
+            if unseen > 0 {
+                let seen_ticks = seen.map_or(0, |(entered, left)| left.saturating_sub(entered));
+                let ran_ns = ticks.duration_ns(now.time.saturating_sub(before.time).saturating_sub(seen_ticks));
+                // One of them may have been running at the last look.
+                let was_running = before.is_running() && self.start.is_known();
+                let since_ns = was_running.then(|| self.start.wall_ns(ticks.duration_ns(before.entered)));
+                let since_ns = since_ns.unwrap_or(self.last_look_ns).min(next_ns);
+                let from_ns = since_ns.max(next_ns.saturating_sub(ran_ns));
+                let pause = Pause { collector: &now.name, from_ns, to_ns: next_ns, cause, runs: unseen };
+                pause.write(counters, found);
             }
             has_ended |= ended > 0;
-            self.unseen = self.unseen.saturating_add((ended - i64::from(seen.is_some())).max(0));
+            self.unseen = self.unseen.saturating_add(unseen);
             *before = now;
         }
         self.last_look_ns = now_ns;
@@ -69,7 +90,7 @@ impl Runs {
             let from_ns = self.start.wall_ns(ticks.duration_ns(collector.entered));
             // A run that had begun before the first look cannot be placed.
             if self.start.is_known() && from_ns < now_ns {
-                add(collector, counters, from_ns, now_ns - from_ns, now_ns, found);
+                add(collector, collector.cause.clone(), counters, (from_ns, now_ns - from_ns), now_ns, found);
             }
         }
     }
@@ -78,13 +99,9 @@ impl Runs {
 impl Collector {
     fn of(counters: &Counters, index: usize, name: String) -> Collector {
         let number = |what: &str| counters.number(&format!("sun.gc.collector.{index}.{what}")).unwrap_or_default();
-        Collector {
-            index,
-            name,
-            entered: number("lastEntryTime"),
-            left: number("lastExitTime"),
-            count: number("invocations"),
-        }
+        let (entered, left) = (number("lastEntryTime"), number("lastExitTime"));
+        let cause = if entered > left { pauses::cause(counters, "sun.gc.cause") } else { None };
+        Collector { index, name, entered, left, count: number("invocations"), time: number("time"), cause }
     }
 
     fn is_running(&self) -> bool {
@@ -105,10 +122,21 @@ impl Collector {
     }
 }
 
-fn add(collector: &Collector, counters: &Counters, from_ns: i64, duration_ns: i64, now_ns: i64, found: &mut Recording) {
+/// Adds a run, and the pause that it is. When it began.
+fn add(
+    collector: &Collector,
+    cause: Option<String>,
+    counters: &Counters,
+    (from_ns, duration_ns): (i64, i64),
+    now_ns: i64,
+    found: &mut Recording,
+) -> i64 {
     let from_ns = from_ns.min(now_ns.saturating_sub(duration_ns));
-    let detail = Gc { cause: counters.text("sun.gc.lastCause"), ..Gc::default() };
+    let detail = Gc { cause: cause.clone(), ..Gc::default() };
     found.add_span(from_ns, duration_ns, 0, span::COLLECTOR_RUN, &collector.name, &to_text(&detail), SOURCE);
+    let to_ns = from_ns.saturating_add(duration_ns);
+    Pause { collector: &collector.name, from_ns, to_ns, cause, runs: 1 }.write(counters, found);
+    from_ns
 }
 
 /// When the JVM's clock began, between two instants.
@@ -150,7 +178,7 @@ mod tests {
     use super::*;
 
     fn collector(entered: i64, left: i64, count: i64) -> Collector {
-        Collector { index: 0, name: String::new(), entered, left, count }
+        Collector { index: 0, name: String::new(), entered, left, count, time: 0, cause: None }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use fathom_collectors::{Collector, collectors};
 use fathom_evidence::Recording;
+use fathom_evidence::detail::{Gc, from_text};
 use fathom_evidence::kinds::{counter, loss, span, subject};
 
 use crate::jvm::{Jvm, NOBODY, is_root, javas, own_uid};
@@ -51,6 +52,7 @@ fn collections_are_counted_and_placed() {
             let whole_ns: i64 = spent_ns.iter().rev().skip(2).sum();
             let told_ns = rise(&recording, counter::GC_TIME_NS);
             assert!(whole_ns > 0 && whole_ns as f64 <= told_ns * 1.5 + 5e6, "{collector}: {spent_ns:?} of {told_ns}");
+            check_pauses(&recording, collector);
             assert!(rise(&recording, counter::SAFEPOINT_TIME_NS) > 0.0);
             assert_eq!(
                 recording.fact(subject::JVM, "java_arguments"),
@@ -58,6 +60,17 @@ fn collections_are_counted_and_placed() {
             );
         }
     }
+}
+
+/// The program asks for full collections.
+fn check_pauses(recording: &Recording, what: &str) {
+    let pauses = recording.spans.rows().filter(|row| recording.text(row.kind) == span::GC_PAUSE);
+    let details: Vec<Gc> = pauses.map(|pause| from_text(recording.text(pause.detail))).collect();
+    let is_asked_for = |gc: &&Gc| gc.scope.as_deref() == Some("full") && gc.cause.as_deref() == Some("System.gc()");
+    let full = details.iter().find(is_asked_for).unwrap_or_else(|| panic!("{what}: {details:?}"));
+    let (used, capacity) = (full.old_after_bytes.unwrap(), full.old_capacity_bytes.unwrap());
+    assert!(used > 0 && used <= capacity && capacity <= 64 << 20, "{what}: {full:?}");
+    assert!(details.iter().all(|gc| gc.cause.as_deref() != Some("No GC")), "{what}: {details:?}");
 }
 
 #[test]

@@ -1,0 +1,44 @@
+//! Logs of real JVMs, read along.
+
+use std::time::Duration;
+
+use fathom_evidence::kinds::span;
+
+use crate::hsperfdata::collector;
+use crate::jvm::{Jvm, javas, own_uid};
+use crate::recorded::outcome;
+
+#[test]
+fn the_log_that_the_jvm_writes_is_taken_over() {
+    for java in javas() {
+        // One that is rotated all the time, one with the process's number, and one that knows no dates.
+        for (log, dated) in [
+            ("-Xlog:gc*:file=gc.log:time,uptime,level,tags:filesize=4k,filecount=9", true),
+            ("-Xlog:gc*,safepoint*:file=gc-%p.log:time,level,tags", true),
+            ("-Xlog:gc*:file=gc.log:uptime,level,tags", false),
+        ] {
+            let jvm = Jvm::start(&java, own_uid(), &[log]);
+            let refused = collector("gc_log").check(&jvm.target()).err();
+            assert_eq!(refused.is_none(), dated, "{log}: {refused:?}");
+            if !dated {
+                continue;
+            }
+            let taken = outcome("gc_log", &jvm.target(), |plan| plan.duration = Some(Duration::from_millis(2_500)));
+            let options = fathom_readers::LoadOptions::default();
+            let read: Vec<_> =
+                taken.files().iter().map(|file| fathom_readers::load_file(file, &options).unwrap()).collect();
+            let pauses = read.iter().flat_map(|part| part.spans.rows().map(|row| part.text(row.kind).to_owned()));
+            let pauses = pauses.filter(|kind| kind == span::GC_PAUSE).count();
+            assert!(pauses >= 5, "{log}: {pauses} in {} files: {:?}", read.len(), taken.says());
+        }
+    }
+}
+
+#[test]
+fn to_write_no_log_is_no_loss() {
+    let Some(java) = javas().pop() else { return };
+    let jvm = Jvm::start(&java, own_uid(), &[]);
+    let taken = outcome("gc_log", &jvm.target(), |plan| plan.duration = Some(Duration::from_millis(200)));
+    assert_eq!((taken.files().len(), taken.says().len()), (0, 0), "{:?}", taken.says());
+    assert!(collector("gc_log").check(&jvm.target()).is_err());
+}
