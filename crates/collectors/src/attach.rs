@@ -112,9 +112,17 @@ impl AttachError {
     }
 }
 
+impl AttachError {
+    /// Whether the JVM may answer later: it was stopped, without CPU, or starting.
+    pub(crate) fn may_pass(&self) -> bool {
+        matches!(self, AttachError::TimedOut(_) | AttachError::SignalNotCaught(_))
+    }
+}
+
 impl From<AttachError> for Refusal {
     fn from(error: AttachError) -> Refusal {
-        Refusal::new(error.to_string(), error.grant())
+        let refusal = Refusal::new(error.to_string(), error.grant());
+        if error.may_pass() { refusal.that_may_pass() } else { refusal }
     }
 }
 
@@ -238,22 +246,54 @@ fn first_line(reply: &Reply) -> String {
     line.map_or_else(|| format!("status {}", reply.status), |line| line.chars().take(300).collect())
 }
 
+/// How long a JVM is left alone that did not begin to listen: whoever asks meanwhile gets the same answer.
+const REST: Duration = Duration::from_millis(2_500);
+
+/// The longest that making the JVM listen is felt; when it takes longer, the JVM is busy with something else.
+const ATTACH_FELT_NS: i64 = 100_000_000;
+
 /// One [`Attach`] for all who need one: the first makes it, the others get the same.
 #[derive(Debug, Clone, Default)]
 pub struct Shared {
-    made: Arc<Mutex<Option<Attach>>>,
+    made: Arc<Mutex<Made>>,
+}
+
+#[derive(Debug, Default)]
+struct Made {
+    attach: Option<Attach>,
+    /// Until when nobody tries, and what the last try waited for.
+    rests: Option<(Instant, &'static str)>,
 }
 
 impl Shared {
-    /// The session with `target`. That it was begun is a span: it is something done to the process.
+    /// The session with `target`. That it was begun is a span: it is something done to the process. A JVM that does
+    /// not answer feels nothing of the question, and whatever it is at is its own.
     pub fn of(&self, target: &Target, clock: &Clock, found: &mut Recording) -> Result<Attach, AttachError> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(attach) = made.as_ref().filter(|attach| attach.target() == target) {
+        if let Some(attach) = made.attach.as_ref().filter(|attach| attach.target() == target) {
             return Ok(attach.clone());
         }
-        let attach = own_action(clock, found, "attach", || Attach::to(target, PATIENCE))?;
-        *made = Some(attach.clone());
-        Ok(attach)
+        let patience = match made.rests {
+            Some((until, what)) if Instant::now() < until => return Err(AttachError::TimedOut(what)),
+            Some(_) => WHEN_SILENT,
+            None => PATIENCE,
+        };
+        let from_ns = clock.now_ns();
+        match Attach::to(target, patience) {
+            Ok(attach) => {
+                let to_ns = clock.now_ns();
+                let felt_ns = (to_ns - from_ns).min(ATTACH_FELT_NS);
+                found.add_span(to_ns - felt_ns, felt_ns, 0, span::OWN_ACTION, "attach", "", "fathom");
+                *made = Made { attach: Some(attach.clone()), rests: None };
+                Ok(attach)
+            }
+            Err(error) => {
+                if let AttachError::TimedOut(what) = error {
+                    made.rests = Some((Instant::now() + REST, what));
+                }
+                Err(error)
+            }
+        }
     }
 }
 

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fathom_evidence::Recording;
+use fathom_evidence::kinds::{recorded, subject};
 
 use crate::attach::Shared;
 use crate::symbols::Images;
-use crate::{Clock, Refusal, Target};
+use crate::{Clock, Manners, Refusal, Target};
 
 /// What a collector needs of the machine.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,8 +40,8 @@ pub struct Order {
     pub clock: Clock,
     /// Folder of the recording; files that a reader must read later go into its `raw` folder.
     pub folder: PathBuf,
-    /// Whether an agent may be loaded into the JVM.
-    pub agent: bool,
+    /// What may be done to the JVM.
+    pub manners: Manners,
     /// Page faults that take at least this long become spans.
     pub page_fault_ns: i64,
     /// Waits off the CPU that take at least this long become spans.
@@ -95,6 +96,13 @@ pub struct Outstanding {
     pub file: &'static str,
     /// What is missing while that is not there, and how to get it; one sentence.
     pub says: String,
+}
+
+impl Outstanding {
+    pub(crate) fn note(&self, found: &mut Recording, source: &str) {
+        let key = format!("{}{}", recorded::OUTSTANDING, self.file);
+        found.add_fact(subject::RECORDING, &key, &self.says, source);
+    }
 }
 
 /// A collector at work. Dropping it takes back what it did to the machine.

@@ -16,6 +16,8 @@ mod collector;
 mod foreign;
 pub mod host;
 pub mod jvms;
+mod late;
+pub mod manners;
 mod mapped;
 mod mountinfo;
 mod numbers;
@@ -32,6 +34,7 @@ mod target;
 pub use clock::Clock;
 pub use collector::{Collector, Lesser, Observer, Order, Outstanding, Tier};
 pub use jfr::fetch_left as fetch_flight_recording;
+pub use manners::{Manners, Use};
 pub use refusal::Refusal;
 pub use target::{Target, TargetError};
 

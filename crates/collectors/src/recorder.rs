@@ -22,7 +22,7 @@ use fathom_store::{FolderError, FolderWriter};
 
 use crate::attach::Shared;
 use crate::symbols::Images;
-use crate::{Clock, Collector, Order, Outstanding, Refusal, Target, Tier};
+use crate::{Clock, Collector, Manners, Order, Refusal, Target, Tier};
 use disk::Disk;
 use worker::{Message, Stop};
 
@@ -62,7 +62,7 @@ impl Plan {
         let order = Order {
             clock: Clock::read(),
             folder,
-            agent: true,
+            manners: Manners::default(),
             page_fault_ns: 1_000_000,
             blocked_ns: 5_000_000,
             run_queue_ns: 2_000_000,
@@ -75,7 +75,12 @@ impl Plan {
     }
 
     fn wants(&self, collector: &dyn Collector) -> bool {
-        let is_named = |names: &[String]| names.iter().any(|name| name == collector.name());
+        self.wants_name(collector.name())
+    }
+
+    /// Whether the collector of this name takes part.
+    pub fn wants_name(&self, name: &str) -> bool {
+        let is_named = |names: &[String]| names.iter().any(|other| other == name);
         (self.only.is_empty() || is_named(&self.only)) && !is_named(&self.without)
     }
 }
@@ -335,9 +340,8 @@ impl Session {
         match message {
             Message::Started { name, started, outstanding } => {
                 self.started(name, started);
-                if let Some(Outstanding { file, says }) = outstanding {
-                    let key = format!("{}{file}", recorded::OUTSTANDING);
-                    self.pending.add_fact(subject::RECORDING, &key, &says, name);
+                if let Some(outstanding) = outstanding {
+                    outstanding.note(&mut self.pending, name);
                 }
             }
             Message::Found { name, found, cpu_ns } => self.found(name, *found, cpu_ns),

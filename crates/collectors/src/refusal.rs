@@ -7,11 +7,18 @@ pub struct Refusal {
     pub why: String,
     /// What a person can do to grant it; empty when nothing can be done on this machine.
     pub grant: String,
+    /// Whether the same may be granted a little later: somebody has not answered yet.
+    pub may_pass: bool,
 }
 
 impl Refusal {
     /// A refusal with its remedy.
     pub fn new(why: impl Into<String>, grant: impl Into<String>) -> Refusal {
-        Refusal { why: why.into(), grant: grant.into() }
+        Refusal { why: why.into(), grant: grant.into(), may_pass: false }
+    }
+
+    /// The same, worth another try.
+    pub(crate) fn that_may_pass(self) -> Refusal {
+        Refusal { may_pass: true, ..self }
     }
 }

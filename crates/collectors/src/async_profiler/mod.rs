@@ -18,7 +18,7 @@ use fathom_evidence::kinds::{loss, subject};
 
 use crate::attach::{Attach, PrivateFolder, own_action};
 use crate::mapped::Mapped;
-use crate::{Clock, Collector, Observer, Order, Outstanding, Refusal, Target, Tier};
+use crate::{Clock, Collector, Observer, Order, Outstanding, Refusal, Target, Tier, late};
 
 include!(concat!(env!("OUT_DIR"), "/async_profiler.rs"));
 
@@ -70,39 +70,41 @@ impl Collector for AsyncProfiler {
     }
 
     fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
-        if !order.agent {
-            return Err(Refusal::new("no agent is to be loaded (--no-agent): JFR takes the stacks", ""));
-        }
-        let library = bundled()?;
-        let loaded = loaded(target)?;
-        let mut first = Recording::default();
-        let attach = order.attach.of(target, &order.clock, &mut first)?;
-        let folder = PrivateFolder::make(target).map_err(|error| no_room(&error))?;
-        let library = match loaded {
-            // The JVM knows it by its name, whether the file is still there or not.
-            Some(path) => path,
-            None => {
-                folder.write(LIBRARY_FILE, library).map_err(|error| no_room(&error))?;
-                folder.inner_path(LIBRARY_FILE)
-            }
-        };
-        let profiler = Profiler { attach, library, samples: folder.inner_path(SAMPLES_FILE) };
-        let event = own_action(&order.clock, &mut first, "async-profiler start", || profiler.start_any_over(&folder));
-        folder.remove(LIBRARY_FILE);
-        let event = event?;
-        first.add_fact(subject::SETTING, "async_profiler#event", event, SOURCE);
-        Ok(Box::new(Profiling {
-            clock: order.clock,
-            profiler,
-            folder,
-            event,
-            raw: order.raw_folder(),
-            files: Vec::new(),
-            began: Instant::now(),
-            is_running: true,
-            first: Some(first),
-        }))
+        order.manners.agent_of(target)?;
+        late::start(SOURCE, begin, target, order)
     }
+}
+
+fn begin(target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
+    let library = bundled()?;
+    let loaded = loaded(target)?;
+    let mut first = Recording::default();
+    let attach = order.attach.of(target, &order.clock, &mut first)?;
+    let folder = PrivateFolder::make(target).map_err(|error| no_room(&error))?;
+    let library = match loaded {
+        // The JVM knows it by its name, whether the file is still there or not.
+        Some(path) => path,
+        None => {
+            folder.write(LIBRARY_FILE, library).map_err(|error| no_room(&error))?;
+            folder.inner_path(LIBRARY_FILE)
+        }
+    };
+    let profiler = Profiler { attach, library, samples: folder.inner_path(SAMPLES_FILE) };
+    let event = own_action(&order.clock, &mut first, "async-profiler start", || profiler.start_any_over(&folder));
+    folder.remove(LIBRARY_FILE);
+    let event = event?;
+    first.add_fact(subject::SETTING, "async_profiler#event", event, SOURCE);
+    Ok(Box::new(Profiling {
+        clock: order.clock,
+        profiler,
+        folder,
+        event,
+        raw: order.raw_folder(),
+        files: Vec::new(),
+        began: Instant::now(),
+        is_running: true,
+        first: Some(first),
+    }))
 }
 
 fn bundled() -> Result<&'static [u8], Refusal> {

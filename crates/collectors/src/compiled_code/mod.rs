@@ -57,7 +57,14 @@ impl Collector for CompiledCode {
     fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
         self.check(target)?;
         let (ask_at, pause) = (Instant::now(), SHORTEST_PAUSE);
-        Ok(Box::new(Asker { target: target.clone(), order: order.clone(), ask_at, pause, is_refused: false }))
+        Ok(Box::new(Asker {
+            target: target.clone(),
+            order: order.clone(),
+            ask_at,
+            pause,
+            is_refused: false,
+            unanswered: None,
+        }))
     }
 }
 
@@ -78,6 +85,8 @@ struct Asker {
     ask_at: Instant,
     pause: Duration,
     is_refused: bool,
+    /// Why the JVM has not answered yet.
+    unanswered: Option<String>,
 }
 
 impl Observer for Asker {
@@ -88,19 +97,29 @@ impl Observer for Asker {
     fn look(&mut self, found: &mut Recording) {
         let asked = Instant::now();
         if asked >= self.ask_at && !self.is_refused && self.order.images.code().is_wanted() {
-            if let Err(error) = self.ask(found) {
-                self.is_refused = true;
-                let says = format!("{NAME}: compiled Java code has no names: {error}");
-                found.add_loss(NAME, loss::REFUSED, 1, &says);
+            match self.ask(found) {
+                Ok(()) => self.unanswered = None,
+                Err(MapError::Attach(error)) if error.may_pass() => self.unanswered = Some(error.to_string()),
+                Err(error) => {
+                    self.is_refused = true;
+                    lose(&error.to_string(), found);
+                }
             }
             self.ask_at = Instant::now() + self.pause.max(asked.elapsed() * PAUSE_PER_ANSWER);
             self.pause = (self.pause * 2).min(LONGEST_PAUSE);
         }
     }
 
-    fn finish(self: Box<Self>, _found: &mut Recording) -> Vec<PathBuf> {
+    fn finish(self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
+        if let Some(why) = &self.unanswered {
+            lose(why, found);
+        }
         Vec::new()
     }
+}
+
+fn lose(why: &str, found: &mut Recording) {
+    found.add_loss(NAME, loss::REFUSED, 1, &format!("{NAME}: compiled Java code has no names: {why}"));
 }
 
 impl Asker {

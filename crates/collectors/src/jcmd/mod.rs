@@ -14,14 +14,17 @@ use fathom_evidence::kinds::{counter, loss, subject};
 use fathom_evidence::{Recording, mask};
 
 use crate::attach::{Attach, AttachError, PATIENCE, properties};
-use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
+use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier, late};
 
 pub(crate) static COLLECTOR: Jcmd = Jcmd;
 
 const SOURCE: &str = "jcmd";
 
-/// Commands that a JVM leaves unanswered in a row before it is not asked any more.
+/// Commands that a JVM leaves unanswered in a row before it is asked less often.
 const UNANSWERED_MAX: u32 = 3;
+
+/// Looks that are left out then.
+const RESTS: u32 = 9;
 
 /// Less than for a command that somebody waits for: the next look comes anyway.
 const LOOK_PATIENCE: Duration = Duration::from_secs(2);
@@ -46,11 +49,15 @@ impl Collector for Jcmd {
     }
 
     fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
-        let mut first = Recording::default();
-        let attach = order.attach.of(target, &order.clock, &mut first)?;
-        describe(&attach, &mut first)?;
-        Ok(Box::new(Asking { clock: order.clock, attach, unanswered: 0, first: Some(first) }))
+        late::start(SOURCE, begin, target, order)
     }
+}
+
+fn begin(target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
+    let mut first = Recording::default();
+    let attach = order.attach.of(target, &order.clock, &mut first)?;
+    describe(&attach, &mut first)?;
+    Ok(Box::new(Asking { clock: order.clock, attach, unanswered: 0, rests: 0, first: Some(first) }))
 }
 
 /// Flags and properties, without secrets.
@@ -80,6 +87,8 @@ struct Asking {
     attach: Attach,
     /// Looks in a row that got no answer.
     unanswered: u32,
+    /// Looks that are left out before it is asked again.
+    rests: u32,
     /// What was known before the first look.
     first: Option<Recording>,
 }
@@ -93,7 +102,8 @@ impl Observer for Asking {
         if let Some(first) = self.first.take() {
             found.absorb(first);
         }
-        if self.unanswered >= UNANSWERED_MAX {
+        if self.rests > 0 {
+            self.rests -= 1;
             return;
         }
         match self.attach.diagnose("Compiler.codecache", LOOK_PATIENCE) {
@@ -102,9 +112,12 @@ impl Observer for Asking {
                 add_code_cache(&text, self.clock.now_ns(), found);
             }
             // That it has ended is told by others.
-            Err(AttachError::Ended(_)) => self.unanswered = UNANSWERED_MAX,
+            Err(AttachError::Ended(_)) => (self.unanswered, self.rests) = (1, u32::MAX),
             Err(error) => {
                 self.unanswered += 1;
+                if self.unanswered >= UNANSWERED_MAX {
+                    self.rests = RESTS;
+                }
                 found.add_loss(SOURCE, loss::EVENTS_LOST, 1, &format!("a look at the code cache: {error}"));
             }
         }

@@ -1,9 +1,11 @@
 //! JDK Flight Recorder with settings of our own.
 //!
-//! One recording of the name `fathom` is kept running in the JVM, bounded in age and size: when it runs
-//! already, the time before the call is there as well. At the end it is dumped and goes on. Recordings
-//! of others are left alone.
+//! What the service itself records is taken, and nothing is started beside it. Else a recording is started and ended
+//! with ours, bounded in age and size; on request it goes on (`--keep-ring`), so that the next recording has the time
+//! before it. The first start in a JVM of JDK 17 throws away its compiled code: it is left out there unless somebody
+//! wants it ([`crate::manners`]), and the time for which it is felt is marked.
 
+mod felt;
 mod parse;
 mod repository;
 
@@ -15,7 +17,8 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::{loss, subject};
 
 use crate::attach::{Attach, AttachError, PATIENCE, PrivateFolder, own_action, properties};
-use crate::{Clock, Collector, Observer, Order, Outstanding, Refusal, Target, Tier};
+use crate::{Clock, Collector, Observer, Order, Outstanding, Refusal, Target, Tier, late};
+use felt::Felt;
 use parse::Check;
 use repository::Repository;
 
@@ -26,8 +29,9 @@ const SOURCE: &str = "jfr";
 /// The settings: the same that labs use and that people can take for themselves.
 const SETTINGS: &str = include_str!("fathom.jfc");
 
-/// Name and bounds of our recording.
-const RECORDING: &str = "fathom";
+/// Names of our recordings: of one that goes on by request, and of one that ends with the recording.
+const RING: &str = "fathom";
+const ONCE: &str = "fathom-once";
 const BOUNDS: &str = "maxage=10m maxsize=64m";
 
 /// The first start loads and initialises a module of some size, in a JVM that may be short of CPU.
@@ -58,28 +62,80 @@ impl Collector for Jfr {
     }
 
     fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
-        let mut first = Recording::default();
-        let attach = order.attach.of(target, &order.clock, &mut first)?;
-        match own_action(&order.clock, &mut first, "JFR.check", || check(&attach))? {
-            Check::Runs => first.add_fact(subject::RECORDING, "jfr", "ran already: the time before is there", SOURCE),
-            Check::Absent => own_action(&order.clock, &mut first, "JFR.start", || start(&attach, target))?,
-            Check::NoRecorder => return Err(no_recorder()),
+        order.manners.jfr_of(target)?;
+        late::start(SOURCE, begin, target, order)
+    }
+}
+
+fn begin(target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
+    let mut first = Recording::default();
+    let attach = order.attach.of(target, &order.clock, &mut first)?;
+    let (recording, felt) = match own_action(&order.clock, &mut first, "JFR.check", || check(&attach))? {
+        Check::Runs(recordings) => (Recorded::found(recordings), None),
+        Check::Absent => {
+            let felt = Felt::before(target, order.clock);
+            let recorded = Recorded::to_start(order.manners.keep_ring);
+            own_action(&order.clock, &mut first, "JFR.start", || start(&attach, target, &recorded.name))?;
+            (recorded, Some(felt))
         }
-        let repository = repository(&attach, target);
-        let keeps = format!(
-            "Flight Recorder goes on as {RECORDING} ({BOUNDS}); jcmd {} JFR.stop name={RECORDING} ends it",
-            target.pid
-        );
-        first.add_fact(subject::RECORDING, "left_running", &keeps, SOURCE);
-        Ok(Box::new(Running {
-            clock: order.clock,
-            target: target.clone(),
-            attach,
-            repository,
-            raw: order.raw_folder(),
-            from: Instant::now().checked_sub(order.before).unwrap_or_else(Instant::now),
-            first: Some(first),
-        }))
+        Check::NoRecorder => return Err(no_recorder()),
+    };
+    recording.describe(target, &mut first);
+    let repository = repository(&attach, target);
+    Ok(Box::new(Running {
+        clock: order.clock,
+        target: target.clone(),
+        attach,
+        recording,
+        felt,
+        repository,
+        raw: order.raw_folder(),
+        from: Instant::now().checked_sub(order.before).unwrap_or_else(Instant::now),
+        first: Some(first),
+    }))
+}
+
+/// A recording in the JVM.
+#[derive(Debug, PartialEq, Eq)]
+struct Recorded {
+    /// Name or number, as commands take it.
+    name: String,
+    /// It was there before.
+    is_found: bool,
+    /// It ends with ours.
+    ends: bool,
+}
+
+impl Recorded {
+    /// One that runs: ours before others. One that a recorder left that was killed ends with ours.
+    fn found(recordings: Vec<(String, String)>) -> Recorded {
+        let named = |name: &str| recordings.iter().find(|(_, other)| other == name);
+        let ours = named(RING).or_else(|| named(ONCE));
+        let (number, name) = ours.or(recordings.first()).cloned().unwrap_or_default();
+        Recorded { name: number, is_found: true, ends: name == ONCE }
+    }
+
+    fn to_start(keeps: bool) -> Recorded {
+        Recorded { name: if keeps { RING } else { ONCE }.to_owned(), is_found: false, ends: !keeps }
+    }
+
+    /// Ends it in the JVM if it is ours alone. One that cannot be ended is bounded, and the next recording ends it.
+    fn end(&mut self, attach: &Attach) {
+        if std::mem::take(&mut self.ends) {
+            let _ = attach.diagnose(&format!("JFR.stop name={}", self.name), PATIENCE);
+        }
+    }
+
+    fn describe(&self, target: &Target, found: &mut Recording) {
+        if self.is_found {
+            found.add_fact(subject::RECORDING, "jfr", "ran already: the time before is there", SOURCE);
+        } else if !self.ends {
+            let keeps = format!(
+                "Flight Recorder goes on as {RING} ({BOUNDS}); jcmd {} JFR.stop name={RING} ends it",
+                target.pid
+            );
+            found.add_fact(subject::RECORDING, "left_running", &keeps, SOURCE);
+        }
     }
 }
 
@@ -90,27 +146,25 @@ fn no_recorder() -> Refusal {
     )
 }
 
-/// Where our recording stands. A JVM that does not know the command has none.
+/// What is being recorded. A JVM that does not know the command has no recorder.
 fn check(attach: &Attach) -> Result<Check, AttachError> {
     match attach.diagnose("JFR.check", PATIENCE) {
-        Ok(said) => Ok(parse::check(&said, RECORDING)),
-        Err(AttachError::Failed { says, .. }) if parse::check(&says, RECORDING) == Check::NoRecorder => {
-            Ok(Check::NoRecorder)
-        }
+        Ok(said) => Ok(parse::check(&said)),
+        Err(AttachError::Failed { says, .. }) if parse::check(&says) == Check::NoRecorder => Ok(Check::NoRecorder),
         Err(error) => Err(error),
     }
 }
 
 /// Starts our recording. The JVM reads the settings from a file, once.
-fn start(attach: &Attach, target: &Target) -> Result<(), Refusal> {
+fn start(attach: &Attach, target: &Target, name: &str) -> Result<(), Refusal> {
     let failed = |error: io::Error| {
         Refusal::new(format!("cannot hand over the settings in the process's /tmp: {error}"), "make room in its /tmp")
     };
     let folder = PrivateFolder::make(target).map_err(failed)?;
     folder.write("fathom.jfc", SETTINGS.as_bytes()).map_err(failed)?;
     let settings = folder.inner_path("fathom.jfc");
-    let said = attach
-        .diagnose(&format!("JFR.start name={RECORDING} settings={settings} {BOUNDS} disk=true"), START_PATIENCE)?;
+    let said =
+        attach.diagnose(&format!("JFR.start name={name} settings={settings} {BOUNDS} disk=true"), START_PATIENCE)?;
     parse::started(&said).map_err(|says| Refusal::new(format!("Flight Recorder did not start: {says}"), ""))
 }
 
@@ -124,6 +178,9 @@ struct Running {
     clock: Clock,
     target: Target,
     attach: Attach,
+    recording: Recorded,
+    /// While our start of it is felt.
+    felt: Option<Felt>,
     repository: Option<Repository>,
     raw: PathBuf,
     /// From when on the recording is wanted.
@@ -132,20 +189,25 @@ struct Running {
     first: Option<Recording>,
 }
 
-/// Fetches into the folder `raw` what our recording in `target` holds of the last `seconds`: a recorder that was killed has left
+/// Fetches into the folder `raw` what Flight Recorder in `target` holds of the last `seconds`: a recorder that was killed has left
 /// it there. An error says why it cannot be had.
 pub fn fetch_left(target: &Target, raw: &Path, seconds: u64) -> Result<(), String> {
     let attach = Attach::to(target, PATIENCE).map_err(|error| error.to_string())?;
     match check(&attach).map_err(|error| error.to_string())? {
-        Check::Runs => dump(&attach, target, seconds, &raw.join(FILE)),
-        Check::Absent | Check::NoRecorder => Err(format!("no recording of the name {RECORDING} runs in it any more")),
+        Check::Runs(recordings) => {
+            let mut recording = Recorded::found(recordings);
+            dump(&attach, target, &recording.name, seconds, &raw.join(FILE))?;
+            recording.end(&attach);
+            Ok(())
+        }
+        Check::Absent | Check::NoRecorder => Err("Flight Recorder does not run in it any more".to_owned()),
     }
 }
 
-/// Has the JVM write a copy of what was recorded in the last `seconds`.
-fn dump(attach: &Attach, target: &Target, seconds: u64, to: &Path) -> Result<(), String> {
+/// Has the JVM write a copy of what the recording `name` has of the last `seconds`.
+fn dump(attach: &Attach, target: &Target, name: &str, seconds: u64, to: &Path) -> Result<(), String> {
     let folder = PrivateFolder::make(target).map_err(|error| format!("the process's /tmp: {error}"))?;
-    let command = format!("JFR.dump name={RECORDING} begin=-{seconds}s filename={}", folder.inner_path(FILE));
+    let command = format!("JFR.dump name={name} begin=-{seconds}s filename={}", folder.inner_path(FILE));
     let said = attach.diagnose(&command, DUMP_PATIENCE).map_err(|error| error.to_string())?;
     parse::dumped(&said)?;
     folder.take(FILE, to).map_err(|error| error.to_string())
@@ -156,7 +218,8 @@ impl Observer for Running {
         let (pid, file) = (self.target.pid, self.raw.join(FILE));
         let says = format!(
             "Flight Recorder's events are missing; as long as the JVM lives, fathom import fetches them, or jcmd {pid} \
-             JFR.dump name={RECORDING} filename={}",
+             JFR.dump name={} filename={}",
+            self.recording.name,
             file.display()
         );
         Some(Outstanding { file: FILE, says })
@@ -173,14 +236,16 @@ impl Observer for Running {
         if let Some(repository) = &mut self.repository {
             repository.look();
         }
+        self.felt = self.felt.take().and_then(|felt| felt.look(found));
     }
 
     fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
         self.look(found);
         let file = self.raw.join(FILE);
         let dumped = own_action(&self.clock, found, "JFR.dump", || self.dump(&file));
+        self.stop();
         let Err(why) = dumped else { return vec![file] };
-        let taken = self.repository.map(|repository| repository.take(&file));
+        let taken = self.repository.take().map(|repository| repository.take(&file));
         match taken {
             Some(Ok(true)) => {
                 let says = format!(
@@ -205,6 +270,37 @@ impl Running {
         if !self.target.is_alive() {
             return Err("the JVM has ended".to_owned());
         }
-        dump(&self.attach, &self.target, self.from.elapsed().as_secs() + 1, to)
+        dump(&self.attach, &self.target, &self.recording.name, self.from.elapsed().as_secs() + 1, to)
+    }
+
+    /// Ends the recording in the JVM, unless it is somebody's or is to go on.
+    fn stop(&mut self) {
+        if self.target.is_alive() {
+            self.recording.end(&self.attach);
+        }
+    }
+}
+
+/// A recorder that gives up early must not leave Flight Recorder on.
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_service_records_is_taken_and_left_on() {
+        for (recordings, name, ends) in [
+            (&[("1", "theirs")][..], "1", false),
+            (&[("1", "theirs"), ("2", "fathom")], "2", false),
+            (&[("1", "theirs"), ("4", "fathom-once")], "4", true),
+        ] {
+            let recordings = recordings.iter().map(|(id, name)| ((*id).to_owned(), (*name).to_owned())).collect();
+            assert_eq!(Recorded::found(recordings), Recorded { name: name.to_owned(), is_found: true, ends });
+        }
     }
 }

@@ -2,31 +2,35 @@
 //!
 //! The commands say in their text, not in their status, whether they did what was asked.
 
-/// Where a recording stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What is being recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Check {
-    /// A recording of that name runs.
-    Runs,
-    /// There is none of that name that runs.
+    /// Recordings run, by number and name.
+    Runs(Vec<(String, String)>),
+    /// None runs.
     Absent,
     /// This JVM has no Flight Recorder.
     NoRecorder,
 }
 
 /// Reads the answer to `JFR.check`: a line such as `Recording 1: name=fathom maxage=10m (running)` for each recording.
-pub(super) fn check(text: &str, name: &str) -> Check {
+pub(super) fn check(text: &str) -> Check {
     if is_missing(text) {
         return Check::NoRecorder;
     }
-    let named = format!("name={name}");
-    let is_ours = |line: &&str| {
-        let words = line.split_once(": ").map_or("", |(_, rest)| rest);
-        line.starts_with("Recording ") && words.split_whitespace().next() == Some(named.as_str())
-    };
-    match text.lines().filter(is_ours).any(|line| line.trim_end().ends_with("(running)")) {
-        true => Check::Runs,
-        false => Check::Absent,
-    }
+    let running = text.lines().filter(|line| line.trim_end().ends_with("(running)"));
+    let recordings: Vec<(String, String)> = running.filter_map(recording).collect();
+    if recordings.is_empty() { Check::Absent } else { Check::Runs(recordings) }
+}
+
+/// A name may hold blanks: it ends where the next setting begins, or the state.
+fn recording(line: &str) -> Option<(String, String)> {
+    let (number, rest) = line.strip_prefix("Recording ")?.split_once(": ")?;
+    let rest = rest.strip_prefix("name=")?;
+    let ends = [" maxsize=", " maxage=", " duration=", " (running)"];
+    let end = ends.into_iter().filter_map(|end| rest.find(end)).min().unwrap_or(rest.len());
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| (number.to_owned(), rest[..end].to_owned()))
 }
 
 /// A JDK without the module says so in its own words; other VMs do not know the command.
@@ -58,18 +62,24 @@ mod tests {
 
     #[test]
     fn recordings() {
+        let runs = |recordings: &[(&str, &str)]| {
+            Check::Runs(recordings.iter().map(|(id, name)| ((*id).to_owned(), (*name).to_owned())).collect())
+        };
         for (text, expected) in [
             ("No available recordings.\n\nUse jcmd 1 JFR.start to start a recording.\n", Check::Absent),
-            ("Recording 1: name=fathom maxsize=64.0MB maxage=10m (running)\n", Check::Runs),
-            ("Recording 1: name=other (running)\nRecording 2: name=fathom (running)\n", Check::Runs),
+            ("Recording 1: name=fathom maxsize=64.0MB maxage=10m (running)\n", runs(&[("1", "fathom")])),
+            (
+                "Recording 1: name=other (running)\nRecording 2: name=fathom (running)\n",
+                runs(&[("1", "other"), ("2", "fathom")]),
+            ),
             ("Recording 1: name=fathom (stopped)\n", Check::Absent),
-            ("Recording 1: name=fathom2 (running)\n", Check::Absent),
-            ("Recording 1: name=x name=fathom (running)\n", Check::Absent),
+            ("Recording 3: name=my own one duration=60s (running)\n", runs(&[("3", "my own one")])),
+            ("Recording x: name=fathom (running)\n", Check::Absent),
             ("Module jdk.jfr not found.\nFlight Recorder can not be enabled.\n", Check::NoRecorder),
             ("java.lang.IllegalArgumentException: Unknown diagnostic command", Check::NoRecorder),
             ("", Check::Absent),
         ] {
-            assert_eq!(check(text, "fathom"), expected, "{text}");
+            assert_eq!(check(text), expected, "{text}");
         }
     }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use fathom_collectors::recorder::Plan;
+use fathom_collectors::{Manners, Use};
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{event, frame};
 
@@ -25,6 +26,8 @@ fn profile(jvm: &Jvm, change: impl FnOnce(&mut Plan)) -> Outcome {
     // Something beside it observes, so that it may be refused without ending the recording.
     outcome("async_profiler", &jvm.target(), |plan| {
         plan.only.push("hsperfdata".to_owned());
+        // Tests share the machine: there may be no CPU idle.
+        plan.order.manners = Manners::thorough();
         plan.duration = Some(Duration::from_secs(2));
         change(plan);
     })
@@ -74,13 +77,13 @@ fn samples_of_real_jvms() {
 fn where_it_must_not_run_it_does_not() {
     let Some(java) = java(25) else { return };
     for (options, agent, why) in
-        [(&[][..], false, "--no-agent"), (&["-XX:-EnableDynamicAgentLoading"], true, "did not load")]
+        [(&[][..], Use::Never, "--agent"), (&["-XX:-EnableDynamicAgentLoading"], Use::Always, "did not load")]
     {
         let jvm = Jvm::start(&java, own_uid(), options);
         if !is_bundled(&jvm) {
             return;
         }
-        let profiled = profile(&jvm, |plan| plan.order.agent = agent);
+        let profiled = profile(&jvm, |plan| plan.order.manners.agent = agent);
         let refusal =
             profiled.recorded.parts.iter().find(|part| part.name == "async_profiler").unwrap().refused.clone();
         assert!(refusal.as_ref().is_some_and(|refusal| refusal.why.contains(why)), "{refusal:?}");

@@ -5,13 +5,14 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
+use fathom_collectors::Manners;
 use fathom_collectors::attach::{Attach, PATIENCE};
 use fathom_collectors::recorder::End;
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{span, subject};
 
 use crate::jvm::{Jvm, NOBODY, is_root, java, javas, own_uid};
-use crate::recorded::outcome;
+use crate::recorded::{Outcome, outcome};
 
 fn pauses(recording: &Recording) -> usize {
     recording.spans.rows().filter(|row| recording.text(row.kind) == span::GC_PAUSE).count()
@@ -23,32 +24,92 @@ fn left_in_tmp(jvm: &Jvm) -> Vec<String> {
     names.filter(|name| name.starts_with(&format!("fathom-{}-", jvm.pid()))).collect()
 }
 
+/// Flight Recorder in any case, going on or not.
+fn manners(keep_ring: bool) -> Manners {
+    Manners { keep_ring, ..Manners::thorough() }
+}
+
 #[test]
-fn it_is_started_once_dumped_each_time_and_goes_on() {
+fn on_request_it_is_started_once_dumped_each_time_and_goes_on() {
     for java in javas() {
         for uid in [own_uid(), NOBODY] {
             if uid != own_uid() && !is_root() {
                 continue;
             }
             let jvm = Jvm::start(&java, uid, &["-Ddb.password=hunter2"]);
-            let attach = Attach::to(&jvm.target(), PATIENCE).unwrap();
-            attach.diagnose("JFR.start name=other", Duration::from_secs(20)).unwrap();
-            let first = outcome("jfr", &jvm.target(), |plan| plan.duration = Some(Duration::from_secs(1)));
-            assert_eq!(first.own_actions(), ["attach", "JFR.check", "JFR.start", "JFR.dump"], "{:?}", first.says());
+            let record = |ms| {
+                outcome("jfr", &jvm.target(), |plan| {
+                    plan.order.manners = manners(true);
+                    plan.duration = Some(Duration::from_millis(ms));
+                })
+            };
+            let first = record(1_000);
+            let actions = ["attach", "JFR.check", "JFR.start", "JFR.dump"];
+            assert_eq!(own_actions(&first), actions, "{:?}", first.says());
             let read = first.read();
             assert!(pauses(&read) > 0);
             assert_eq!(read.fact(subject::PROPERTY, "db.password"), Some("[masked]"));
             assert!(first.seen.fact(subject::RECORDING, "left_running").is_some());
 
-            let second = outcome("jfr", &jvm.target(), |plan| plan.duration = Some(Duration::from_millis(200)));
-            assert_eq!(second.own_actions(), ["attach", "JFR.check", "JFR.dump"]);
+            let second = record(200);
+            assert_eq!(own_actions(&second), ["attach", "JFR.check", "JFR.dump"]);
             assert!(pauses(&second.read()) > pauses(&read), "the time before the second call is there");
             assert_eq!(left_in_tmp(&jvm), [""; 0]);
+            let attach = Attach::to(&jvm.target(), PATIENCE).unwrap();
             let running = attach.diagnose("JFR.check", PATIENCE).unwrap();
-            assert!(running.contains("name=other") && running.contains("name=fathom"), "{running}");
+            assert!(running.contains("name=fathom "), "{running}");
             assert_eq!(jvm.end().lines().filter(|line| line.contains("Full thread dump")).count(), 0);
         }
     }
+}
+
+/// What was done, but for the time in which it was felt.
+fn own_actions(outcome: &Outcome) -> Vec<&str> {
+    outcome.own_actions().into_iter().filter(|name| !name.contains("anew")).collect()
+}
+
+#[test]
+fn without_a_wish_it_ends_with_the_recording() {
+    for java in javas() {
+        let jvm = Jvm::start(&java, own_uid(), &[]);
+        let once = outcome("jfr", &jvm.target(), |plan| {
+            plan.order.manners = manners(false);
+            plan.duration = Some(Duration::from_secs(1));
+        });
+        assert!(pauses(&once.read()) > 0, "{:?}", once.says());
+        assert!(once.seen.fact(subject::RECORDING, "left_running").is_none());
+        let attach = Attach::to(&jvm.target(), PATIENCE).unwrap();
+        let running = attach.diagnose("JFR.check", PATIENCE).unwrap();
+        assert!(!running.contains("(running)"), "{running}");
+    }
+}
+
+#[test]
+fn the_services_own_recording_is_taken_and_left_on() {
+    for java in javas() {
+        let jvm = Jvm::start(&java, own_uid(), &[]);
+        let attach = Attach::to(&jvm.target(), PATIENCE).unwrap();
+        attach.diagnose("JFR.start name=other", Duration::from_secs(20)).unwrap();
+        let taken = outcome("jfr", &jvm.target(), |plan| plan.duration = Some(Duration::from_secs(1)));
+        assert_eq!(own_actions(&taken), ["attach", "JFR.check", "JFR.dump"], "{:?}", taken.says());
+        assert!(pauses(&taken.read()) > 0);
+        let running = attach.diagnose("JFR.check", PATIENCE).unwrap();
+        assert!(running.contains("name=other") && !running.contains("name=fathom"), "{running}");
+    }
+}
+
+#[test]
+fn where_its_first_start_is_felt_it_is_not_started_unasked() {
+    let Some(java) = java(17) else { return };
+    let jvm = Jvm::start(&java, own_uid(), &[]);
+    let recorded = outcome("jfr", &jvm.target(), |plan| {
+        plan.only.push("hsperfdata".to_owned());
+        plan.duration = Some(Duration::from_millis(300));
+    });
+    let part = recorded.recorded.parts.iter().find(|part| part.name == "jfr").unwrap();
+    let refusal = part.refused.clone().unwrap();
+    assert!(refusal.why.contains("JDK 17") && refusal.grant.contains("--jfr always"), "{refusal:?}");
+    assert_eq!(recorded.own_actions(), [""; 0], "nothing was asked of the JVM");
 }
 
 #[test]
@@ -58,7 +119,10 @@ fn a_jvm_that_ends_leaves_what_it_recorded() {
         let jvm = Jvm::start(&java, own_uid(), &[]);
         let target = jvm.target();
         // Running before: what is tested is the end, not the start.
-        drop(outcome("jfr", &target, |plan| plan.duration = Some(Duration::from_millis(100))));
+        drop(outcome("jfr", &target, |plan| {
+            plan.order.manners = manners(true);
+            plan.duration = Some(Duration::from_millis(100));
+        }));
         let ended = thread::scope(|scope| {
             let recording =
                 scope.spawn(|| outcome("jfr", &target, |plan| plan.duration = Some(Duration::from_secs(60))));

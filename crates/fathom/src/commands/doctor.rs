@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use fathom_collectors::host::{Ability, abilities};
-use fathom_collectors::{Collector, Lesser, Target, Tier, collectors};
+use fathom_collectors::{Collector, Lesser, Manners, Target, Tier, collectors, manners};
 use fathom_report::doctor::{self, CollectorLine, Doctor, HostLine};
 use fathom_report::json;
 
@@ -42,6 +42,12 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
         value,
         means: means.to_owned(),
     });
+    let plan = target.as_ref().map(|target| HostLine {
+        name: "what a recording does to the JVM".to_owned(),
+        value: manners::plan(target, Manners::default()),
+        means: "--jfr and --agent (always, auto, never) of fathom record change it".to_owned(),
+    });
+    let host = host.chain(plan);
     let causes = fathom_causes::catalog().iter().map(|cause| (cause.id, cause.collectors));
     let doctor = Doctor::new(target.map(|target| target.pid), tier(&lines), host.collect(), lines, causes);
     Ok(Answer::done(match args.json {

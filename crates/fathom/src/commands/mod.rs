@@ -9,6 +9,7 @@ pub(crate) mod explain;
 pub(crate) mod import;
 pub(crate) mod lab;
 pub(crate) mod mcp;
+mod manners;
 pub(crate) mod open;
 pub(crate) mod probe;
 pub(crate) mod ps;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use fathom_collectors::recorder::{self, End, Plan, Recorded, Watcher};
-use fathom_collectors::{Refusal, Target, collectors};
+use fathom_collectors::{Refusal, Target, collectors, manners};
 use fathom_report::recorded::{self, RecordedPart};
 use fathom_report::{json, units};
 
@@ -44,9 +44,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = quantities::bytes)]
     max_size: u64,
 
-    /// Load no agent into the JVM; JFR takes the stacks then
-    #[arg(long)]
-    no_agent: bool,
+    #[command(flatten)]
+    manners: super::manners::Wish,
 
     /// Only these collectors (fathom doctor lists them)
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -98,7 +97,7 @@ impl Args {
         words.extend(self.duration.map(|duration| us("for", duration)));
         words.extend(names("only", &self.only));
         words.extend(names("without", &self.without));
-        words.extend(self.no_agent.then(|| "--no-agent".to_owned()));
+        words.extend(self.manners.words());
         words.extend(self.keep_secrets.then(|| "--keep-secrets".to_owned()));
         words.extend(self.json.then(|| "--json".to_owned()));
         words
@@ -113,7 +112,9 @@ Examples:
   sudo fathom record --all --for 30s         every JVM of this machine at once
   fathom explain                             explains the newest recording in this folder
 
-Whatever the machine refuses, the rest is recorded, and the recording says what was refused.
+Whatever the machine refuses, the rest is recorded, and the recording says what was refused. What the JVM would feel is
+left out unless it is asked for: Flight Recorder in a JVM of JDK 17 or older in which it does not run (--jfr always), a
+profiler where no CPU is idle (--agent always). A JVM that does not answer is asked until the end.
 fathom doctor tells beforehand. A recording is readable by its owner only.";
 
 pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
@@ -135,6 +136,10 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     let interrupted = fathom_labs::stop_on_signals().context("cannot listen for Ctrl-C")?;
     let mut shown = Shown { progress: Progress::start(), duration: args.duration };
     let plan = plan(args);
+    if !args.json && ["jfr", "async_profiler"].iter().any(|name| plan.wants_name(name)) {
+        // On stderr, before anything is done.
+        eprintln!("fathom: {}", fathom_report::clean::line(&manners::plan(&target, plan.order.manners)));
+    }
     let recorded = recorder::record(&target, collectors(), &plan, &interrupted, &mut shown);
     let recorded = recorded.inspect_err(|_| place.remove_if_empty()).with_context(|| output.display().to_string())?;
     drop(plan);
@@ -158,7 +163,7 @@ fn names() -> String {
 fn plan(args: &Args) -> Plan {
     let ns = |duration: Duration| i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX);
     let mut plan = Plan::new(PathBuf::from("."));
-    plan.order.agent = !args.no_agent;
+    plan.order.manners = args.manners.manners();
     plan.order.page_fault_ns = ns(args.page_fault);
     plan.order.blocked_ns = ns(args.blocked);
     plan.order.run_queue_ns = ns(args.run_queue);

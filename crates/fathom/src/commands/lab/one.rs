@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, bail};
 use fathom_causes::explanation::Explanation;
-use fathom_collectors::{Refusal, Target, Tier, collectors, recorder};
+use fathom_collectors::{Manners, Refusal, Target, Tier, collectors, recorder};
 use fathom_labs::{
     JdkWish, JfrSettings, Lab, LabError, LiveRecorder, PhaseLatency, PhaseRole, Progress, Recorder, Rights, RunOptions,
     RunOutput, Variant,
@@ -142,9 +142,12 @@ impl LiveRecorder for FromOutside {
         let record = || -> Result<()> {
             let never = AtomicBool::new(false);
             let mut plan = recorder::Plan::new(folder.to_owned());
+            // A lab shows all that can be known, and lets the recorder begin before the load does. Its log is read as a file.
+            plan.order.manners = Manners::thorough();
+            plan.without = vec!["gc_log".to_owned()];
             if self.0 == Rights::Unprivileged {
                 let privileged = collectors().iter().filter(|collector| collector.tier() > Tier::Process);
-                plan.without = privileged.map(|collector| collector.name().to_owned()).collect();
+                plan.without.extend(privileged.map(|collector| collector.name().to_owned()));
             }
             recorder::record(&Target::of(pid)?, collectors(), &plan, &never, &mut Beginning(has_begun))?;
             finish::finish(folder, false).map(drop)

@@ -1,0 +1,196 @@
+//! How much a recording may ask of the JVM itself, and what the JVM would feel of it.
+//!
+//! What the kernel and the JVM's files show costs next to nothing and needs no answer. Flight Recorder and an
+//! agent know more and are felt: the first start of Flight Recorder makes a JVM of JDK 17 throw away all compiled
+//! code (CPU per request of a service rose from 0.43 to 2.6 ms, and to 1.0 for as long as it stayed on), and
+//! samples take CPU from those who have none to spare. So they are used where that is not felt, or where somebody asks for it.
+
+use std::thread;
+use std::time::Duration;
+
+use crate::jvms::Jvm;
+use crate::procfs::{ProcFile, lines, number, words};
+use crate::{Refusal, Target, cgroup, procfs};
+
+/// The last JDK that compiles everything anew when Flight Recorder starts for the first time.
+const LAST_FELT: u32 = 17;
+
+/// Less than this part of the CPUs idle is no room for a profiler.
+const ROOM: f64 = 0.1;
+
+/// For how long the CPUs are looked at.
+const GLANCE: Duration = Duration::from_millis(300);
+
+/// Whether something is done to the JVM.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    /// In any case.
+    Always,
+    /// Where it is not felt.
+    #[default]
+    Auto,
+    /// In no case.
+    Never,
+}
+
+/// What may be done to the JVM.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Manners {
+    /// Flight Recorder is started; one that runs already is asked for what it has.
+    pub jfr: Use,
+    /// async-profiler is loaded.
+    pub agent: Use,
+    /// Flight Recorder goes on afterwards, so that the next recording has the time before it.
+    pub keep_ring: bool,
+}
+
+impl Manners {
+    /// Everything that tells more, as labs want it.
+    pub fn thorough() -> Manners {
+        Manners { jfr: Use::Always, agent: Use::Always, keep_ring: false }
+    }
+
+    /// Whether Flight Recorder may be asked.
+    pub(crate) fn jfr_of(self, target: &Target) -> Result<(), Refusal> {
+        match self.jfr {
+            Use::Always => Ok(()),
+            Use::Never => Err(Refusal::new("Flight Recorder is not to be used (--jfr never)", "")),
+            Use::Auto if has_recorder(target) => Ok(()),
+            Use::Auto => match jdk(target) {
+                Some(jdk) if jdk > LAST_FELT => Ok(()),
+                jdk => Err(Refusal::new(
+                    format!(
+                        "Flight Recorder does not run in this JVM{}, and its first start would make it compile all code anew",
+                        jdk.map_or_else(String::new, |jdk| format!(" of JDK {jdk}"))
+                    ),
+                    "--jfr always, where that may be felt for a minute",
+                )),
+            },
+        }
+    }
+
+    /// Whether an agent may be loaded. Looks at the CPUs for a moment.
+    pub(crate) fn agent_of(self, target: &Target) -> Result<(), Refusal> {
+        match self.agent {
+            Use::Always => Ok(()),
+            Use::Never => Err(Refusal::new("no agent is to be loaded (--agent never)", "")),
+            Use::Auto => has_room(target),
+        }
+    }
+}
+
+/// What a recording of `target` would do to it, in one line for a person.
+pub fn plan(target: &Target, manners: Manners) -> String {
+    let jfr = match manners.jfr_of(target) {
+        Err(refusal) => format!("no Flight Recorder ({})", refusal.why),
+        Ok(()) if has_recorder(target) => "Flight Recorder, which was started before, is asked for its data".to_owned(),
+        Ok(()) if jdk(target).is_none_or(|jdk| jdk <= LAST_FELT) => {
+            "Flight Recorder is started: all code is compiled anew, which is felt for up to a minute".to_owned()
+        }
+        Ok(()) => "Flight Recorder is started, which is felt for some seconds".to_owned(),
+    };
+    let agent = match manners.agent_of(target) {
+        Err(refusal) => format!("no async-profiler ({})", refusal.why),
+        Ok(()) => "async-profiler is loaded and takes 50 samples a second of each CPU".to_owned(),
+    };
+    let after =
+        if manners.keep_ring { "Flight Recorder goes on afterwards" } else { "all of it ends with the recording" };
+    format!("{jfr}; {agent}; {after}")
+}
+
+/// Whether Flight Recorder was started in this JVM, by its thread.
+fn has_recorder(target: &Target) -> bool {
+    let threads = procfs::names(target.proc("task"));
+    let mut names = threads.filter_map(|tid| procfs::read_text(target.proc("task").join(tid).join("comm")).ok());
+    names.any(|name| name.starts_with("JFR Recorder"))
+}
+
+/// The release of the JVM: 8, 17, 25.
+pub(crate) fn jdk(target: &Target) -> Option<u32> {
+    major(&Jvm::of(target)?.version)
+}
+
+fn major(version: &str) -> Option<u32> {
+    let mut parts = version.split(['.', '_', '-', '+']);
+    match parts.next()?.parse().ok()? {
+        1 => parts.next()?.parse().ok(),
+        major => Some(major),
+    }
+}
+
+/// Whether the machine and the process's quota leave CPU for samples.
+fn has_room(target: &Target) -> Result<(), Refusal> {
+    let (before, throttled) = (cpu_times(), cgroup::throttled_count(target));
+    thread::sleep(GLANCE);
+    if cgroup::throttled_count(target) > throttled {
+        return Err(no_room("the process is at its CPU quota"));
+    }
+    let idle = before.zip(cpu_times()).and_then(|(before, after)| idle_share(before, after));
+    match idle {
+        Some(idle) if idle < ROOM => Err(no_room(&format!("{:.0} % of the CPUs are idle", idle * 100.0))),
+        _ => Ok(()),
+    }
+}
+
+fn no_room(why: &str) -> Refusal {
+    Refusal::new(format!("{why}: a profiler would take what the service needs"), "--agent always")
+}
+
+/// Ticks of all CPUs: idle ones, and all.
+fn cpu_times() -> Option<(u64, u64)> {
+    let mut buffer = Vec::new();
+    ProcFile::open("/proc/stat").ok()?.read(&mut buffer).ok().and_then(parse_stat)
+}
+
+/// User, nice, system, idle, iowait, irq, softirq, steal; what guests use is in the first two.
+fn parse_stat(text: &[u8]) -> Option<(u64, u64)> {
+    let mut fields = words(lines(text).next()?.strip_prefix(b"cpu ")?);
+    let ticks: [u64; 8] = std::array::from_fn(|_| fields.next().and_then(number).unwrap_or(0));
+    let all = ticks.iter().fold(0_u64, |sum, ticks| sum.saturating_add(*ticks));
+    Some((ticks[3].saturating_add(ticks[4]), all))
+}
+
+fn idle_share(before: (u64, u64), after: (u64, u64)) -> Option<f64> {
+    let (idle, all) = (after.0.checked_sub(before.0)?, after.1.checked_sub(before.1)?);
+    (all > 0).then(|| idle as f64 / all as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases() {
+        for (version, expected) in [
+            ("17.0.15", Some(17)),
+            ("1.8.0_402", Some(8)),
+            ("25", Some(25)),
+            ("26-ea+3", Some(26)),
+            ("", None),
+            ("x", None),
+        ] {
+            assert_eq!(major(version), expected, "{version}");
+        }
+    }
+
+    #[test]
+    fn idle_time_is_a_part_of_all() {
+        let text = b"cpu  100 0 50 800 50 0 0 0 7 0\ncpu0 1 2 3\n";
+        assert_eq!(parse_stat(text), Some((850, 1_000)));
+        assert_eq!(parse_stat(b"cpus"), None);
+        for (before, after, expected) in
+            [((10, 100), (60, 200), Some(0.5)), ((10, 100), (10, 100), None), ((10, 100), (0, 50), None)]
+        {
+            assert_eq!(idle_share(before, after), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_forced_needs_no_look_at_the_machine() {
+        let this = Target::of(std::process::id()).unwrap();
+        assert_eq!((Manners::thorough().jfr_of(&this), Manners::thorough().agent_of(&this)), (Ok(()), Ok(())));
+        let never = Manners { jfr: Use::Never, agent: Use::Never, keep_ring: false };
+        assert!(never.jfr_of(&this).is_err() && never.agent_of(&this).is_err());
+        assert!(plan(&this, never).contains("--jfr never"));
+    }
+}
