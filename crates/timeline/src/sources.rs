@@ -375,8 +375,9 @@ fn range_of_jvm(recording: &Recording) -> Option<(i64, i64)> {
 /// Sources that see the same from outside and know less of each: used where the JVM's own files cover much less.
 const STAND_INS: [(&str, f64); 2] = [("jvm_probes", 0.8), ("hsperfdata", 0.6)];
 
-/// Which of two sources of a kind of spans is taken: the one that knows better, else the one that covers more time.
-type Rank = (bool, i64, StrId);
+/// Which of two sources of a kind of spans is taken: the one that knows better, else the one that covers more time, else the one
+/// that stands in for no other: of one event each it has the better one.
+type Rank = (bool, i64, bool, StrId);
 
 /// Two sources may report the same pause: of each kind only the spans of the source that covers
 /// the longest time are used.
@@ -392,7 +393,7 @@ fn choose_spans(recording: &Recording) -> HashMap<StrId, Vec<u32>> {
         let extent = indexes.last().map_or(0, start).saturating_sub(indexes.first().map_or(0, start));
         let stands_in = STAND_INS.iter().find(|(name, _)| *name == recording.text(source));
         let extent = stands_in.map_or(extent, |(_, part)| (extent as f64 * part) as i64);
-        let rank: Rank = (users::rank_of_source(recording, kind, source), extent, source);
+        let rank: Rank = (users::rank_of_source(recording, kind, source), extent, stands_in.is_none(), source);
         if chosen.get(&kind).is_none_or(|(best, _)| rank > *best) {
             chosen.insert(kind, (rank, indexes));
         }
