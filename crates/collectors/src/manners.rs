@@ -3,7 +3,8 @@
 //! What the kernel and the JVM's files show costs next to nothing and needs no answer. Flight Recorder and an
 //! agent know more and are felt: the first start of Flight Recorder makes a JVM of JDK 17 throw away all compiled
 //! code (CPU per request of a service rose from 0.43 to 2.6 ms, and to 1.0 for as long as it stayed on), and
-//! samples take CPU from those who have none to spare. So they are used where that is not felt, or where somebody asks for it.
+//! samples take CPU from those who have none to spare. Without them some causes have nothing to go by, though, so they are
+//! used unless somebody asks for less.
 
 use std::thread;
 use std::time::Duration;
@@ -25,9 +26,9 @@ const GLANCE: Duration = Duration::from_millis(300);
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub enum Use {
     /// In any case.
+    #[default]
     Always,
     /// Where it is not felt.
-    #[default]
     Auto,
     /// In no case.
     Never,
@@ -45,9 +46,14 @@ pub struct Manners {
 }
 
 impl Manners {
-    /// Everything that tells more, as labs want it.
+    /// Everything that tells more, and nothing that stays.
     pub fn thorough() -> Manners {
         Manners { jfr: Use::Always, agent: Use::Always, keep_ring: false }
+    }
+
+    /// Only what the JVM does not feel.
+    pub fn gentle() -> Manners {
+        Manners { jfr: Use::Auto, agent: Use::Auto, keep_ring: false }
     }
 
     /// Whether Flight Recorder may be asked.
@@ -83,7 +89,7 @@ impl Manners {
 pub fn plan(target: &Target, manners: Manners) -> String {
     let jfr = match manners.jfr_of(target) {
         Err(refusal) => format!("no Flight Recorder ({})", refusal.why),
-        Ok(()) if has_recorder(target) => "Flight Recorder, which was started before, is asked for its data".to_owned(),
+        Ok(()) if has_recorder(target) => "Flight Recorder, which was started before, is asked for more".to_owned(),
         Ok(()) if jdk(target).is_none_or(|jdk| jdk <= LAST_FELT) => {
             "Flight Recorder is started: all code is compiled anew, which is felt for up to a minute".to_owned()
         }

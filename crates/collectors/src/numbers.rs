@@ -212,7 +212,7 @@ mod tests {
         see(&mut numbers, 4, 1_005.0);
         for (name, expected) in [(sum, 65.0), (level, 1_005.0)] {
             let name = found.strings.find(name).unwrap();
-            let last = found.counters.rows().filter(|row| row.name == name).last().unwrap();
+            let last = found.counters.rows().rfind(|row| row.name == name).unwrap();
             assert_eq!(last.value, expected);
         }
     }

@@ -41,6 +41,11 @@ fn copy(mut from: &mut impl Read, to: &mut File, longest_bytes: u64) -> io::Resu
     }
 }
 
+/// Takes a kept file away that has nothing in it; whether it was so.
+pub(crate) fn remove_if_empty(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|data| data.len() == 0) && std::fs::remove_file(path).is_ok()
+}
+
 /// A disk that does not tell is taken for roomy: writing to it will tell.
 fn free_bytes(file: &File) -> u64 {
     rustix::fs::fstatvfs(file).map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize))
@@ -67,5 +72,8 @@ mod tests {
         keep(&mut &b"x"[..], &path).unwrap();
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert!(keep(&mut &b"y"[..], &path).is_err());
+        assert!(!remove_if_empty(&path));
+        std::fs::write(&path, "").unwrap();
+        assert!(remove_if_empty(&path) && !path.exists());
     }
 }

@@ -185,6 +185,8 @@ words! {
         CALL = "call";
         /// A run of a collector as the JVM's performance counters tell it, which keep the last one only: of runs that follow each other faster than the looks one is seen. Name: collector. Detail: cause.
         COLLECTOR_RUN = "collector_run";
+        /// The whole process was stopped by a signal (`SIGSTOP`, Ctrl-Z) until it was told to go on, as looks at it each 100 ms show. Name: `signal`.
+        PROCESS_STOPPED = "process_stopped";
         /// Something that Fathom itself did to the process. Name: the action.
         OWN_ACTION = "own_action";
     }

@@ -171,6 +171,7 @@ fn idle(grid: Grid, requests: Option<&Requests>, states: &BTreeMap<ThreadState, 
 
 fn disturbed(sources: &Sources<'_>) -> Vec<bool> {
     let mut disturbed = vec![false; sources.grid.len];
+    let by_signals = stops::by_signals(sources);
     for action in sources.spans(span::OWN_ACTION) {
         let end = action.end_ns();
         let first = sources.grid.bucket_of(action.time_ns);
@@ -178,6 +179,10 @@ fn disturbed(sources: &Sources<'_>) -> Vec<bool> {
         if let (Some(first), Some(last)) = (first, last) {
             disturbed[first..=last].fill(true);
         }
+    }
+    // Nobody who asks a process that a signal has stopped makes it any slower.
+    for (index, is) in disturbed.iter_mut().enumerate().filter(|(_, is)| **is) {
+        *is = by_signals.within_ns(sources.grid.start_of(index), sources.grid.start_of(index + 1)) == 0;
     }
     disturbed
 }

@@ -337,8 +337,8 @@ const REQUESTS_AROUND: i64 = 2;
 
 /// When somebody looked at the JVM while it ran: samples, and counters that are not read from a log.
 fn looked_range(recording: &Recording) -> Option<(i64, i64)> {
-    let log = recording.strings.find("gc_log");
-    let counters = recording.counters.rows().filter(|row| Some(row.source) != log).map(|row| row.time_ns);
+    let logs = ["gc_log", "gc_log_read_along"].map(|log| recording.strings.find(log));
+    let counters = recording.counters.rows().filter(|row| !logs.contains(&Some(row.source))).map(|row| row.time_ns);
     let times = counters.chain(recording.samples.time_ns.iter().copied());
     let (from, to) = times.fold((i64::MAX, i64::MIN), |(from, to), time| (from.min(time), to.max(time)));
     // A second of margin: a counter is read at the end of the second it speaks of.

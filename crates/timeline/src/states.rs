@@ -49,6 +49,8 @@ pub enum Stop {
     WaitingCollector(Collection),
     /// Another operation of the VM thread.
     Operation,
+    /// The whole process, by a signal.
+    Signal,
 }
 
 /// What a collection is.
@@ -227,6 +229,7 @@ impl fmt::Display for ThreadState {
                 )
             }
             ThreadState::Stopped(Stop::Operation) => f.write_str("stopped by VM operations"),
+            ThreadState::Stopped(Stop::Signal) => f.write_str("stopped as a whole process, by a signal (SIGSTOP)"),
             ThreadState::Blocked(Wait::Lock) => f.write_str("waiting for locks"),
             ThreadState::Blocked(Wait::Permit) => f.write_str("waiting for permits of a semaphore"),
             ThreadState::Blocked(Wait::Socket) => f.write_str("waiting for other services"),

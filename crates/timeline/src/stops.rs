@@ -68,9 +68,25 @@ pub(crate) fn find(sources: &Sources<'_>) -> Vec<StopSpan> {
     let operations = sources.spans(span::VM_OPERATION).filter(|operation| at_safepoint(sources, operation));
     let operations = operations.map(|operation| StopSpan::new(&operation, Stop::Operation));
     stops.extend(operations.filter(|operation| !touches(&known, operation)));
-    let mut stops = split_waiting(stops, &waiting(sources));
+    let mut stops = outside(sources, split_waiting(stops, &waiting(sources)));
     stops.sort_by_key(|stop| (stop.from_ns, stop.to_ns));
     stops
+}
+
+/// When a signal had stopped the whole process.
+pub(crate) fn by_signals(sources: &Sources<'_>) -> Intervals {
+    Intervals::union(sources.spans(span::PROCESS_STOPPED).map(|stop| (stop.time_ns, stop.end_ns())).collect())
+}
+
+/// While a signal had stopped the process nothing of it went on, whatever the JVM was at.
+fn outside(sources: &Sources<'_>, stops: Vec<StopSpan>) -> Vec<StopSpan> {
+    let by_signals = by_signals(sources);
+    let parts = |stop: StopSpan| {
+        let gaps = by_signals.gaps(stop.from_ns, stop.to_ns).into_iter();
+        gaps.map(move |(from_ns, to_ns)| StopSpan { from_ns, to_ns, ..stop })
+    };
+    let whole = by_signals.iter().map(|(from_ns, to_ns)| StopSpan { from_ns, to_ns, stop: Stop::Signal });
+    stops.into_iter().flat_map(parts).chain(whole).collect()
 }
 
 /// Collections of which only the whole is recorded: each stopped the application for the sum of its pauses, as far as that

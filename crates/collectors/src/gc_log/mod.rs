@@ -160,6 +160,8 @@ impl Observer for Along {
             let path = self.raw.join(format!("gc-{number:02}.log"));
             let copied = log.wanted().and_then(|(mut part, left_out)| raw::keep(&mut part, &path).map(|()| left_out));
             match copied {
+                // A log that has just been rotated has nothing in it yet.
+                Ok(_) if raw::remove_if_empty(&path) => {}
                 Ok(0) => files.push(path),
                 Ok(left_out) => {
                     let says = format!("{left_out} bytes of the GC log are left out: the last {MOST_BYTES} are taken");

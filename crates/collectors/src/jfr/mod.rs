@@ -1,9 +1,9 @@
 //! JDK Flight Recorder with settings of our own.
 //!
-//! What the service itself records is taken, and nothing is started beside it. Else a recording is started and ended
-//! with ours, bounded in age and size; on request it goes on (`--keep-ring`), so that the next recording has the time
-//! before it. The first start in a JVM of JDK 17 throws away its compiled code: it is left out there unless somebody
-//! wants it ([`crate::manners`]), and the time for which it is felt is marked.
+//! A recording is started and ended with ours, bounded in age and size; on request it goes on (`--keep-ring`), so that
+//! the next recording has the time before it. With `--jfr auto` what the service itself records is taken, and nothing is
+//! started beside it; nor in a JVM of JDK 17 or older, where the first start throws away compiled code
+//! ([`crate::manners`]). The time for which a start is felt is marked.
 
 mod felt;
 mod parse;
@@ -17,7 +17,7 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::{loss, subject};
 
 use crate::attach::{Attach, AttachError, PATIENCE, PrivateFolder, own_action, properties};
-use crate::{Clock, Collector, Observer, Order, Outstanding, Refusal, Target, Tier, late};
+use crate::{Clock, Collector, Observer, Order, Outstanding, Refusal, Target, Tier, Use, late};
 use felt::Felt;
 use parse::Check;
 use repository::Repository;
@@ -71,8 +71,8 @@ fn begin(target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
     let mut first = Recording::default();
     let attach = order.attach.of(target, &order.clock, &mut first)?;
     let (recording, felt) = match own_action(&order.clock, &mut first, "JFR.check", || check(&attach))? {
-        Check::Runs(recordings) => (Recorded::found(recordings), None),
-        Check::Absent => {
+        Check::Runs(recordings) if is_enough(&recordings, order.manners.jfr) => (Recorded::found(recordings), None),
+        Check::Runs(_) | Check::Absent => {
             let felt = Felt::before(target, order.clock);
             let recorded = Recorded::to_start(order.manners.keep_ring);
             own_action(&order.clock, &mut first, "JFR.start", || start(&attach, target, &recorded.name))?;
@@ -93,6 +93,11 @@ fn begin(target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
         from: Instant::now().checked_sub(order.before).unwrap_or_else(Instant::now),
         first: Some(first),
     }))
+}
+
+/// Whether nothing is started beside what runs: ours has all that is wanted, the service's own what it was set to.
+fn is_enough(recordings: &[(String, String)], wanted: Use) -> bool {
+    wanted == Use::Auto || recordings.iter().any(|(_, name)| [RING, ONCE].contains(&name.as_str()))
 }
 
 /// A recording in the JVM.

@@ -11,6 +11,7 @@
 
 mod parse;
 mod schedule;
+mod stop;
 mod task;
 
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ use crate::numbers::Numbers;
 use crate::procfs::{self, ProcFile};
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use schedule::Schedule;
+use stop::Stop;
 use task::Reader;
 
 const SOURCE: &str = "threads";
@@ -39,6 +41,9 @@ const BUDGET_NS: i64 = 2_000_000;
 const UNSEEN_NS: f64 = 20_000_000.0;
 
 pub(crate) static COLLECTOR: Threads = Threads;
+
+/// State of a thread that a signal has stopped. The first thread of a process shows it for all: it stops them all.
+const STOPPED: u8 = b'T';
 
 /// The collector of threads.
 pub(crate) struct Threads;
@@ -69,6 +74,7 @@ impl Collector for Threads {
             schedule: Schedule::new(reader),
             process_cpu_ns: None,
             unseen_ns: 0.0,
+            stop: Stop::default(),
         }))
     }
 }
@@ -98,6 +104,7 @@ struct Watch {
     process_cpu_ns: Option<f64>,
     /// CPU time of the process that no look at a thread has shown yet.
     unseen_ns: f64,
+    stop: Stop,
 }
 
 impl Watch {
@@ -106,6 +113,7 @@ impl Watch {
         let reader = &mut self.schedule.reader;
         let tick_ns = reader.tick_ns;
         let stat = parse::stat(self.process.read_short(&mut reader.buffer).ok()?)?;
+        self.stop.look(stat.state == STOPPED, at_ns, found);
         let ns = |ticks: u64| ticks.saturating_mul(tick_ns) as f64;
         let (user_ns, system_ns) = (ns(stat.user_ticks), ns(stat.system_ticks));
         for (name, instance, value) in [
@@ -149,6 +157,7 @@ impl Observer for Watch {
         self.schedule.list(self.clock, found);
         self.schedule.all_due(at_ns);
         self.schedule.look(self.clock, i64::MAX, found);
+        self.stop.end(at_ns, found);
         self.schedule.close(found);
         self.numbers.close(found);
         if !self.schedule.reader.has_schedstat {

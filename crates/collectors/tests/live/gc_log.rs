@@ -25,8 +25,9 @@ fn the_log_that_the_jvm_writes_is_taken_over() {
             }
             let taken = outcome("gc_log", &jvm.target(), |plan| plan.duration = Some(Duration::from_millis(2_500)));
             let options = fathom_readers::LoadOptions::default();
+            // One that has just been begun may have nothing in it yet.
             let read: Vec<_> =
-                taken.files().iter().map(|file| fathom_readers::load_file(file, &options).unwrap()).collect();
+                taken.files().iter().filter_map(|file| fathom_readers::load_file(file, &options).ok()).collect();
             let pauses = read.iter().flat_map(|part| part.spans.rows().map(|row| part.text(row.kind).to_owned()));
             let pauses = pauses.filter(|kind| kind == span::GC_PAUSE).count();
             assert!(pauses >= 5, "{log}: {pauses} in {} files: {:?}", read.len(), taken.says());

@@ -123,6 +123,8 @@ impl Jvm {
         let place = place_with_program();
         command.arg("Program").arg(place.path()).current_dir(place.path());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        // Of a process that had the number before and was killed.
+        remove_attach_files(child.id());
         let mut output = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         output.read_line(&mut line).unwrap();
@@ -176,8 +178,12 @@ impl Drop for Jvm {
         let _ = self.child.kill();
         let _ = self.child.wait();
         // A later process may get the number: it must not find what this one left.
-        for name in [".java_pid", ".attach_pid"] {
-            let _ = fs::remove_file(format!("/tmp/{name}{}", self.pid()));
-        }
+        remove_attach_files(self.pid());
+    }
+}
+
+fn remove_attach_files(pid: u32) {
+    for name in [".java_pid", ".attach_pid"] {
+        let _ = fs::remove_file(format!("/tmp/{name}{pid}"));
     }
 }

@@ -23,12 +23,35 @@ pub(crate) struct Outcome {
 
 /// Records a JVM with the collector of this name, for a while or until it ends.
 pub(crate) fn outcome(name: &str, target: &Target, change: impl FnOnce(&mut Plan)) -> Outcome {
+    watched(name, target, change, &mut Silent)
+}
+
+/// The same, again while the JVM answers too late: the machine may be busy. The last, and how many it took.
+pub(crate) fn answered(mut record: impl FnMut() -> Outcome) -> (Outcome, u32) {
+    let mut tries = 1;
+    loop {
+        let outcome = record();
+        let is_silent = outcome.says().iter().any(|says| says.contains("did not answer"));
+        if !is_silent || tries == 10 {
+            return (outcome, tries);
+        }
+        tries += 1;
+    }
+}
+
+/// The same, for somebody who watches.
+pub(crate) fn watched(
+    name: &str,
+    target: &Target,
+    change: impl FnOnce(&mut Plan),
+    watcher: &mut dyn Watcher,
+) -> Outcome {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("a.fathom");
     let mut plan = Plan::new(path.clone());
     plan.only = vec![name.to_owned()];
     change(&mut plan);
-    let recorded = recorder::record(target, collectors(), &plan, &AtomicBool::new(false), &mut Silent).unwrap();
+    let recorded = recorder::record(target, collectors(), &plan, &AtomicBool::new(false), watcher).unwrap();
     Outcome { recorded, seen: fathom_store::open(&path).unwrap(), place }
 }
 

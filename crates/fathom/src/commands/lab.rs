@@ -84,6 +84,10 @@ struct RunArgs {
     #[arg(long)]
     from_files: bool,
 
+    /// Record as --jfr auto and --agent auto of fathom record do, and do not read the JVM's log
+    #[arg(long, conflicts_with = "from_files")]
+    gently: bool,
+
     /// Write the page of the (first) run into this file
     #[arg(long, value_name = "FILE", conflicts_with = "all")]
     html: Option<PathBuf>,

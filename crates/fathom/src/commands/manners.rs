@@ -8,11 +8,11 @@ use fathom_collectors::{Manners, Use};
 pub(super) struct Wish {
     /// Whether Flight Recorder is started: auto leaves it out where its first start is felt (JDK 17 and older). What the
     /// service records itself is taken but with never
-    #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Auto)]
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Always)]
     jfr: When,
 
     /// Whether async-profiler is loaded: auto leaves it out where no CPU is idle
-    #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Auto)]
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Always)]
     agent: When,
 
     /// The same as --agent never

@@ -32,6 +32,7 @@ pub(crate) enum State {
     ToSafepoint,
     Collection,
     Operation,
+    Signal,
     RunningJava,
     RunningInterpreted,
     RunningNative,
@@ -61,6 +62,7 @@ pub(crate) const STATES: &[(State, &str, &str, &str)] = &[
     (State::ToSafepoint, "to_safepoint", "waiting for all threads to stop", "stopped"),
     (State::Collection, "collection", "stopped by the collector", "stopped"),
     (State::Operation, "operation", "stopped by an operation of the VM thread", "stopped"),
+    (State::Signal, "signal", "stopped as a whole process, by a signal", "stopped"),
     (State::RunningJava, "java", "running compiled Java", "java"),
     (State::RunningInterpreted, "interpreted", "running interpreted Java", "interpreted"),
     (State::RunningNative, "native", "running native code", "native"),
@@ -104,6 +106,7 @@ impl Cover {
                 Stop::TimeToSafepoint => State::ToSafepoint,
                 Stop::Collection(_) | Stop::WaitingCollector(_) => State::Collection,
                 Stop::Operation => State::Operation,
+                Stop::Signal => State::Signal,
             };
             (axis.at(stop.from_ns), axis.at(stop.to_ns), state)
         });

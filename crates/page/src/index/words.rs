@@ -28,6 +28,7 @@ const PREFIXES: &[(&str, &str)] = &[
     ("own_", OWN),
     ("safepoint", STOPS),
     ("time_to_safepoint", STOPS),
+    ("process_stopped", STOPS),
     ("vm_operation", STOPS),
     ("application_time", STOPS),
     ("host_stall", STOPS),

@@ -64,6 +64,7 @@ pub(super) struct Runner {
     pub(super) place: Place,
     jdk: Option<JdkWish>,
     from_files: bool,
+    gently: bool,
     time_scale: f64,
     /// Where the first run's page goes, until it is written.
     html: Cell<Option<Output>>,
@@ -76,7 +77,8 @@ impl Runner {
         let jdk = args.jdk.as_deref().map(JdkWish::parse);
         let html = args.html.as_deref().map(Output::beside_an_answer).transpose()?;
         let (place, html) = (Place::new(args)?, Cell::new(html));
-        Ok(Runner { place, jdk, from_files: args.from_files, time_scale, html, stop })
+        let (from_files, gently) = (args.from_files, args.gently);
+        Ok(Runner { place, jdk, from_files, gently, time_scale, html, stop })
     }
 
     /// Whether a signal asked to stop.
@@ -93,7 +95,7 @@ impl Runner {
         progress: &mut dyn Progress,
         terminal: &Terminal,
     ) -> Result<Run> {
-        let outside = FromOutside(variant.recorded);
+        let outside = FromOutside { rights: variant.recorded, gently: self.gently };
         let options = RunOptions {
             variant: variant.name.clone(),
             jdk: self.jdk.clone(),
@@ -108,7 +110,7 @@ impl Runner {
             }
             output => output?,
         };
-        let page = page(&output, terminal)?;
+        let page = page(&output, self.gently, terminal)?;
         let html = self.html.take();
         let written = html.as_ref().map(|html| html.path().to_owned());
         if let Some(html) = html {
@@ -135,7 +137,10 @@ impl Runner {
 
 /// Records the lab's JVM like any other.
 #[derive(Debug)]
-struct FromOutside(Rights);
+struct FromOutside {
+    rights: Rights,
+    gently: bool,
+}
 
 impl LiveRecorder for FromOutside {
     fn record(&self, pid: u32, folder: &Path, has_begun: &(dyn Fn() + Sync)) -> std::result::Result<(), String> {
@@ -143,9 +148,9 @@ impl LiveRecorder for FromOutside {
             let never = AtomicBool::new(false);
             let mut plan = recorder::Plan::new(folder.to_owned());
             // A lab shows all that can be known, and lets the recorder begin before the load does. Its log is read as a file.
-            plan.order.manners = Manners::thorough();
+            plan.order.manners = if self.gently { Manners::gentle() } else { Manners::thorough() };
             plan.without = vec!["gc_log".to_owned()];
-            if self.0 == Rights::Unprivileged {
+            if self.rights == Rights::Unprivileged {
                 let privileged = collectors().iter().filter(|collector| collector.tier() > Tier::Process);
                 plan.without.extend(privileged.map(|collector| collector.name().to_owned()));
             }
@@ -168,8 +173,9 @@ impl recorder::Watcher for Beginning<'_> {
 }
 
 /// Explains what the run left, from the files alone, like any other recording.
-fn page(output: &RunOutput, terminal: &Terminal) -> Result<Loaded> {
-    let files = [output.recording.clone(), output.gc_log.clone(), output.latency.clone()];
+fn page(output: &RunOutput, gently: bool, terminal: &Terminal) -> Result<Loaded> {
+    let mut files = vec![output.recording.clone(), output.latency.clone()];
+    files.extend((!gently).then(|| output.gc_log.clone()));
     let mut services = Question::of(&files).services(terminal)?;
     let found = services.len();
     match services.pop() {
