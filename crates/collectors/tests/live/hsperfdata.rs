@@ -9,7 +9,7 @@ use fathom_evidence::detail::{Gc, from_text};
 use fathom_evidence::kinds::{counter, loss, span, subject};
 
 use crate::jvm::{Jvm, NOBODY, is_root, javas, own_uid};
-use crate::recorded::record;
+use crate::recorded::{during_turns, record};
 
 pub(crate) fn collector(name: &str) -> &'static dyn Collector {
     collectors().iter().copied().find(|collector| collector.name() == name).unwrap()
@@ -29,7 +29,7 @@ fn collections_are_counted_and_placed() {
     for java in javas() {
         for collector in ["-XX:+UseSerialGC", "-XX:+UseParallelGC", "-XX:+UseG1GC"] {
             let jvm = Jvm::start(&java, own_uid(), &[collector]);
-            let recording = record("hsperfdata", &jvm.target(), Duration::from_millis(1_500));
+            let recording = during_turns("hsperfdata", &jvm, 200, |_| {}).seen;
             let counted = rise(&recording, counter::GC_RUNS_COUNT);
             assert!(counted >= 2.0, "{collector}: {counted}");
             let runs: Vec<_> =

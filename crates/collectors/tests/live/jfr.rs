@@ -2,18 +2,17 @@
 
 use std::fs;
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
 
+use fathom_collectors::Manners;
 use fathom_collectors::attach::Attach;
-use fathom_collectors::recorder::{End, Plan, Watcher};
-use fathom_collectors::{Manners, Refusal};
+use fathom_collectors::recorder::End;
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{span, subject};
+use fathom_readers::LoadOptions;
 
 use crate::jvm::{Jvm, NOBODY, is_root, java, javas, own_uid};
-use crate::recorded::{Outcome, answered, outcome, watched};
+use crate::recorded::{Outcome, answered, during_turns, outcome, outcome_until};
 
 fn pauses(recording: &Recording) -> usize {
     recording.spans.rows().filter(|row| recording.text(row.kind) == span::GC_PAUSE).count()
@@ -25,17 +24,11 @@ fn left_in_tmp(jvm: &Jvm) -> Vec<String> {
     names.filter(|name| name.starts_with(&format!("fathom-{}-", jvm.pid()))).collect()
 }
 
+/// Enough for some collections, of which two are full.
+const TURNS: u64 = 40;
+
 /// A JVM with little CPU takes long to load Flight Recorder.
 const LONG: Duration = Duration::from_secs(120);
-
-/// Tells that the collector is at work.
-struct Begun<'a>(&'a AtomicBool);
-
-impl Watcher for Begun<'_> {
-    fn started(&mut self, _name: &'static str, _refused: Option<&Refusal>) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
 
 /// Flight Recorder in any case, going on or not.
 fn manners(keep_ring: bool) -> Manners {
@@ -50,24 +43,18 @@ fn on_request_it_is_started_once_dumped_each_time_and_goes_on() {
                 continue;
             }
             let jvm = Jvm::start(&java, uid, &["-Ddb.password=hunter2"]);
-            let record = |ms| {
-                answered(|| {
-                    outcome("jfr", &jvm.target(), |plan| {
-                        plan.order.manners = manners(true);
-                        plan.duration = Some(Duration::from_millis(ms));
-                    })
-                })
-            };
-            let (first, tries) = record(1_000);
+            let record =
+                |turns| answered(|| during_turns("jfr", &jvm, turns, |plan| plan.order.manners = manners(true)));
+            let (first, tries) = record(TURNS);
             let actions = ["attach", "JFR.check", "JFR.start", "JFR.dump"];
             // One that took too long to answer may have started it all the same.
             assert!(own_actions(&first) == actions || tries > 1, "{:?}", first.says());
             let read = first.read();
             assert!(pauses(&read) > 0);
-            assert_eq!(read.fact(subject::PROPERTY, "db.password"), None, "properties stay out");
+            assert_eq!(read.fact(subject::PROPERTY, "db.password"), None, "our settings leave properties out");
             assert!(first.seen.fact(subject::RECORDING, "left_running").is_some() || tries > 1);
 
-            let (second, _) = record(200);
+            let (second, _) = record(20);
             assert_eq!(own_actions(&second), ["attach", "JFR.check", "JFR.dump"]);
             assert!(pauses(&second.read()) > pauses(&read), "the time before the second call is there");
             assert_eq!(left_in_tmp(&jvm), [""; 0]);
@@ -88,12 +75,7 @@ fn own_actions(outcome: &Outcome) -> Vec<&str> {
 fn without_a_wish_it_ends_with_the_recording() {
     for java in javas() {
         let jvm = Jvm::start(&java, own_uid(), &[]);
-        let (once, _) = answered(|| {
-            outcome("jfr", &jvm.target(), |plan| {
-                plan.order.manners = manners(false);
-                plan.duration = Some(Duration::from_secs(1));
-            })
-        });
+        let (once, _) = answered(|| during_turns("jfr", &jvm, TURNS, |plan| plan.order.manners = manners(false)));
         assert!(pauses(&once.read()) > 0, "{:?}", once.says());
         assert!(once.seen.fact(subject::RECORDING, "left_running").is_none());
         let attach = Attach::to(&jvm.target(), LONG).unwrap();
@@ -105,20 +87,15 @@ fn without_a_wish_it_ends_with_the_recording() {
 #[test]
 fn the_services_own_recording_is_taken_and_left_on() {
     for java in javas() {
-        let jvm = Jvm::start(&java, own_uid(), &[]);
+        let jvm = Jvm::start(&java, own_uid(), &["-Ddb.password=hunter2"]);
         let attach = Attach::to(&jvm.target(), LONG).unwrap();
         attach.diagnose("JFR.start name=other", LONG).unwrap();
-        let record = |manners| {
-            answered(|| {
-                outcome("jfr", &jvm.target(), |plan| {
-                    plan.order.manners = manners;
-                    plan.duration = Some(Duration::from_secs(1));
-                })
-            })
-        };
+        let record = |manners| answered(|| during_turns("jfr", &jvm, TURNS, |plan| plan.order.manners = manners));
         let (taken, _) = record(Manners::gentle());
         assert_eq!(own_actions(&taken), ["attach", "JFR.check", "JFR.dump"], "{:?}", taken.says());
-        assert!(pauses(&taken.read()) > 0);
+        let read = taken.read();
+        assert!(pauses(&read) > 0);
+        assert_eq!(read.fact(subject::PROPERTY, "db.password"), Some("[masked]"));
         let (beside, tries) = record(Manners::thorough());
         assert!(own_actions(&beside).contains(&"JFR.start") || tries > 1, "{:?}", beside.says());
         let running = attach.diagnose("JFR.check", LONG).unwrap();
@@ -141,6 +118,15 @@ fn where_its_first_start_is_felt_it_is_not_started_unasked() {
     assert_eq!(recorded.own_actions(), [""; 0], "nothing was asked of the JVM");
 }
 
+/// Whether pauses have come to where the JVM collects what it records: it writes there once a second, when it has a CPU.
+fn has_written(jvm: &Jvm) -> bool {
+    let folders = fs::read_dir("/tmp").unwrap().flatten().map(|entry| entry.path());
+    let of_jvm = folders.filter(|path| path.to_string_lossy().ends_with(&format!("_{}", jvm.pid())));
+    let files = of_jvm.flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
+    let mut read = files.filter_map(|file| fathom_readers::load_file(&file.path(), &LoadOptions::default()).ok());
+    read.any(|recording| pauses(&recording) > 0)
+}
+
 #[test]
 fn a_jvm_that_ends_leaves_what_it_recorded() {
     let Some(java) = javas().pop() else { return };
@@ -150,18 +136,19 @@ fn a_jvm_that_ends_leaves_what_it_recorded() {
         // Running before: what is tested is the end, not the start.
         let attach = Attach::to(&target, LONG).unwrap();
         attach.diagnose("JFR.start name=fathom", LONG).unwrap();
-        let begun = AtomicBool::new(false);
-        let minutes = |plan: &mut Plan| plan.duration = Some(Duration::from_secs(600));
-        let ended = thread::scope(|scope| {
-            let recording = scope.spawn(|| watched("jfr", &target, minutes, &mut Begun(&begun)));
-            while !begun.load(Ordering::Relaxed) && !recording.is_finished() {
-                thread::sleep(Duration::from_millis(10));
-            }
-            // The JVM writes to its files once a second, when it has a CPU.
-            thread::sleep(Duration::from_secs(4));
-            jvm.signal(signal);
-            recording.join().unwrap()
-        });
+        let mut is_signalled = false;
+        let ended = outcome_until(
+            "jfr",
+            &target,
+            |_| {},
+            || {
+                if !is_signalled && has_written(&jvm) {
+                    jvm.signal(signal);
+                    is_signalled = true;
+                }
+                false
+            },
+        );
         assert_eq!(ended.recorded.end, End::TargetEnded, "{signal}");
         assert!(ended.says().iter().any(|says| says.contains("its own files were taken")), "{:?}", ended.says());
         assert!(pauses(&ended.read()) > 0, "{signal}");

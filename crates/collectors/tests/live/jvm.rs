@@ -13,17 +13,21 @@ use tempfile::TempDir;
 /// A user that owns nothing.
 pub(crate) const NOBODY: u32 = 65_534;
 
-/// Says it is ready, then allocates and throws away, so that there are collections to see.
+/// Says it is ready, then allocates and throws away, so that there are collections to see, and counts its turns in a file.
 const PROGRAM: &str = r#"
 public class Program {
     public static void main(String[] arguments) throws Exception {
         Thread.currentThread().setName("the thread with a rather long name");
         java.util.ArrayDeque<byte[]> kept = new java.util.ArrayDeque<>();
+        java.io.RandomAccessFile turns = new java.io.RandomAccessFile("turns", "rw");
+        turns.writeLong(0);
         System.out.println("ready");
         for (long turn = 0; ; turn++) {
             for (int i = 0; i < 20; i++) kept.add(new byte[50_000]);
             while (kept.size() > 200) kept.poll();
             if (turn % 20 == 19) System.gc();
+            turns.seek(0);
+            turns.writeLong(turn + 1);
             Thread.sleep(5);
         }
     }
@@ -145,6 +149,12 @@ impl Jvm {
     /// Its number.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// How far the program has come; it asks for a full collection every twentieth turn.
+    pub(crate) fn turns(&self) -> u64 {
+        let bytes = fs::read(self.place.path().join("turns")).unwrap();
+        bytes.try_into().map_or(0, u64::from_be_bytes)
     }
 
     /// Sends it a signal by name.

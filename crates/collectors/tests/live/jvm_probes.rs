@@ -1,7 +1,6 @@
 //! Probes of real JVMs that nobody attaches to, against what the JVM writes into its log.
 
 use std::path::Path;
-use std::time::Duration;
 
 use fathom_collectors::Target;
 use fathom_evidence::Recording;
@@ -12,7 +11,7 @@ use fathom_evidence::tables::Span;
 use crate::hsperfdata::collector;
 use crate::jvm::{Jvm, is_root, javas, own_uid};
 use crate::jvms::listed;
-use crate::recorded::record;
+use crate::recorded::{during_turns, outcome_until};
 
 /// Whether probes can be set here; says so loudly if not.
 fn can_follow(target: &Target) -> bool {
@@ -29,61 +28,101 @@ fn spans(recording: &Recording, kind: &str) -> Vec<Span> {
     recording.spans.rows().filter(|row| recording.text(row.kind) == kind).collect()
 }
 
-/// Those of the log that lie within the recording by a margin.
-fn logged(log: &Recording, kind: &str, within: (i64, i64)) -> Vec<Span> {
-    spans(log, kind).into_iter().filter(|span| span.time_ns > within.0 && span.end_ns() < within.1).collect()
+/// Clocks agree to much less. Medians, because the JVM may lose its CPU between its own stamp and a probe.
+const MEDIAN_NS: i64 = 20_000_000;
+/// Of those seen, so many of ten must stand in the log in the same order: the first and the last may be cut.
+const MOST_OF_TEN: usize = 9;
+
+/// What is further apart is not the same.
+const FAR_NS: i64 = 10_000_000_000;
+
+/// Pairs of events that agree, in the order of both, as many and as near to each other as can be.
+fn in_order<'a, A, B>(
+    seen: &'a [A],
+    log: &'a [B],
+    agree: impl Fn(&A, &B) -> bool,
+    apart_ns: impl Fn(&A, &B) -> i64,
+) -> Vec<(&'a A, &'a B)> {
+    let worth = |one: &A, other: &B| if agree(one, other) { (FAR_NS - apart_ns(one, other).abs()).max(0) } else { 0 };
+    let mut best = vec![vec![0_i64; log.len() + 1]; seen.len() + 1];
+    for (i, one) in seen.iter().enumerate().rev() {
+        for (j, other) in log.iter().enumerate().rev() {
+            let both = best[i + 1][j + 1] + worth(one, other);
+            best[i][j] = both.max(best[i + 1][j]).max(best[i][j + 1]);
+        }
+    }
+    let (mut i, mut j, mut pairs) = (0, 0, Vec::new());
+    while i < seen.len() && j < log.len() {
+        if best[i][j] == best[i][j + 1] {
+            j += 1;
+        } else if best[i][j] == best[i + 1][j] {
+            i += 1;
+        } else {
+            pairs.push((&seen[i], &log[j]));
+            (i, j) = (i + 1, j + 1);
+        }
+    }
+    pairs
 }
 
-/// Clocks agree to much less.
-const SLACK_NS: i64 = 20_000_000;
-/// The JVM writes its log, and the time into it, when it has a CPU.
-const LATE_NS: i64 = 500_000_000;
-/// Where other work takes the CPU between the JVM's own stamp and a probe, a length differs.
-const MOST_OF_TEN: usize = 8;
-
-fn check_pauses(seen_in: &Recording, log: &Recording, what: &str) {
-    let pauses = spans(seen_in, span::GC_PAUSE);
-    let (first, last) = (pauses[0].time_ns, pauses[pauses.len() - 1].end_ns());
-    let expected = logged(log, span::GC_PAUSE, (first + 50_000_000, last - 50_000_000));
-    assert!(expected.len() >= 5, "{what}: {} in the log", expected.len());
-    let is_seen = |pause: &&Span| {
-        let wanted: Gc = from_text(log.text(pause.detail));
-        let near = pauses.iter().filter(|seen| (-LATE_NS..SLACK_NS).contains(&(seen.time_ns - pause.time_ns)));
-        near.map(|seen| from_text(seen_in.text(seen.detail))).any(|told: Gc| agrees(&told, &wanted))
-    };
-    let (found, all) = (expected.iter().filter(is_seen).count(), expected.len());
-    assert!(found * 10 >= all * MOST_OF_TEN, "{what}: {found} of {all} pauses");
+fn check_most<A, B>(pairs: &[(&A, &B)], seen: usize, what: &str) {
+    assert!(seen >= 10 && pairs.len() * 10 >= seen * MOST_OF_TEN, "{what}: {} of {seen} stand in the log", pairs.len());
 }
 
-/// Whether it is the same collection. The log knows more kinds of pauses than young and full.
-fn agrees(told: &Gc, wanted: &Gc) -> bool {
+/// That two numbers of each pair are much the same.
+fn check_median<A, B>(pairs: &[(&A, &B)], difference_ns: impl Fn(&A, &B) -> i64, what: &str) {
+    let mut differences_ns: Vec<i64> = pairs.iter().map(|(seen, log)| difference_ns(seen, log).abs()).collect();
+    differences_ns.sort_unstable();
+    assert!(differences_ns[differences_ns.len() / 2] < MEDIAN_NS, "{what}: {differences_ns:?}");
+}
+
+/// Young and full collections; the log knows more kinds of pauses.
+fn collections(recording: &Recording) -> Vec<(Span, Gc)> {
+    let pauses = spans(recording, span::GC_PAUSE).into_iter();
+    let pauses = pauses.map(|pause| (pause, from_text::<Gc>(recording.text(pause.detail))));
+    pauses.filter(|(_, gc)| gc.scope.as_deref().is_some_and(|scope| matches!(scope, "full" | "young"))).collect()
+}
+
+fn check_pauses(seen: &Recording, log: &Recording, what: &str) {
+    let (seen, log) = (collections(seen), collections(log));
+    let apart_ns = |(seen, _): &(Span, Gc), (log, _): &(Span, Gc)| seen.end_ns() - log.end_ns();
+    let pairs = in_order(&seen, &log, |(_, seen), (_, log)| is_same(seen, log), apart_ns);
+    check_most(&pairs, seen.len(), &format!("pauses, {what}"));
+    check_median(&pairs, apart_ns, &format!("ends of pauses, {what}"));
+}
+
+/// Whether it is the same collection.
+fn is_same(seen: &Gc, log: &Gc) -> bool {
     let near = |a: Option<u64>, b: Option<u64>| a.zip(b).is_none_or(|(a, b)| a.abs_diff(b) <= 2 << 20);
-    let is_known = wanted.scope.as_deref().is_some_and(|scope| matches!(scope, "full" | "young"));
-    told.cause == wanted.cause
-        && (!is_known || told.scope == wanted.scope && near(told.heap_after_bytes, wanted.heap_after_bytes))
+    seen.cause == log.cause && seen.scope == log.scope && near(seen.heap_after_bytes, log.heap_after_bytes)
+}
+
+struct Stop {
+    name: String,
+    end_ns: i64,
+    duration_ns: i64,
+    to_safepoint_ns: i64,
+}
+
+fn stops(recording: &Recording) -> Vec<Stop> {
+    let told = |stop: Span| Stop {
+        name: recording.text(stop.name).to_owned(),
+        end_ns: stop.end_ns(),
+        duration_ns: stop.duration_ns,
+        to_safepoint_ns: from_text::<Safepoint>(recording.text(stop.detail)).time_to_safepoint_ns.unwrap() as i64,
+    };
+    spans(recording, span::SAFEPOINT).into_iter().map(told).collect()
 }
 
 fn check_safepoints(seen: &Recording, log: &Recording, what: &str) {
-    let stops = spans(seen, span::SAFEPOINT);
-    let (first, last) = (stops[0].time_ns, stops[stops.len() - 1].end_ns());
-    let expected = logged(log, span::SAFEPOINT, (first + 50_000_000, last - 50_000_000));
-    assert!(expected.len() >= 5, "{what}: {} in the log", expected.len());
-    let told = |recording: &Recording, stop: &Span| {
-        let detail: Safepoint = from_text(recording.text(stop.detail));
-        (recording.text(stop.name).to_owned(), stop.duration_ns, detail.time_to_safepoint_ns.unwrap() as i64)
-    };
-    let is_seen = |stop: &&Span| {
-        let (name, duration_ns, wait_ns) = told(log, stop);
-        let near = stops.iter().filter(|seen| (-LATE_NS..SLACK_NS).contains(&(seen.end_ns() - stop.end_ns())));
-        let mut near = near.map(|seen_stop| told(seen, seen_stop));
-        near.any(|(near, near_duration_ns, near_wait_ns)| {
-            near == name
-                && (near_duration_ns - duration_ns).abs() < SLACK_NS
-                && (near_wait_ns - wait_ns).abs() < SLACK_NS
-        })
-    };
-    let (found, all) = (expected.iter().filter(is_seen).count(), expected.len());
-    assert!(found * 10 >= all * MOST_OF_TEN, "{what}: {found} of {all} stops");
+    let (seen, log) = (stops(seen), stops(log));
+    let apart_ns = |seen: &Stop, log: &Stop| seen.end_ns - log.end_ns;
+    let pairs = in_order(&seen, &log, |seen, log| seen.name == log.name, apart_ns);
+    let what = format!("stops, {what}");
+    check_most(&pairs, seen.len(), &what);
+    check_median(&pairs, apart_ns, &what);
+    check_median(&pairs, |seen, log| seen.duration_ns - log.duration_ns, &what);
+    check_median(&pairs, |seen, log| seen.to_safepoint_ns - log.to_safepoint_ns, &what);
 }
 
 fn log_of(jvm: &Jvm) -> Recording {
@@ -101,7 +140,7 @@ fn collections_and_safepoints_are_those_of_the_log() {
             if !can_follow(&jvm.target()) {
                 return;
             }
-            let seen = record("jvm_probes", &jvm.target(), Duration::from_millis(2_500));
+            let seen = during_turns("jvm_probes", &jvm, 300, |_| {}).seen;
             let log = log_of(&jvm);
             check_pauses(&seen, &log, &what);
             check_safepoints(&seen, &log, &what);
@@ -127,7 +166,9 @@ fn a_jvm_in_a_container_is_followed_by_its_file() {
         if !can_follow(&inside) {
             return;
         }
-        let seen = record("jvm_probes", &inside, Duration::from_millis(1_000));
+        let mut first = None;
+        let is_enough = || jvm.turns() >= *first.get_or_insert_with(|| jvm.turns()) + 60;
+        let seen = outcome_until("jvm_probes", &inside, |_| {}, is_enough).seen;
         assert!(!spans(&seen, span::GC_PAUSE).is_empty(), "{}", java.display());
     }
 }

@@ -1,17 +1,38 @@
 //! Records a JVM with one collector.
 
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fathom_collectors::recorder::{self, Plan, Recorded, Watcher};
-use fathom_collectors::{Target, collectors};
+use fathom_collectors::{Refusal, Target, collectors};
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::span;
 use tempfile::TempDir;
 
-struct Silent;
-impl Watcher for Silent {}
+use crate::jvm::Jvm;
+
+/// For what never comes.
+const LONGEST: Duration = Duration::from_secs(300);
+
+/// Asks all the time, from when the collector has begun, whether the recording has enough.
+struct Asking<'a, F> {
+    has_begun: bool,
+    is_enough: F,
+    interrupted: &'a AtomicBool,
+}
+
+impl<F: FnMut() -> bool> Watcher for Asking<'_, F> {
+    fn started(&mut self, _name: &'static str, _refused: Option<&Refusal>) {
+        self.has_begun = true;
+    }
+
+    fn passes(&mut self, _elapsed: Duration, _bytes: u64) {
+        if self.has_begun && (self.is_enough)() {
+            self.interrupted.store(true, Ordering::Relaxed);
+        }
+    }
+}
 
 /// A recording and what became of it.
 pub(crate) struct Outcome {
@@ -23,7 +44,32 @@ pub(crate) struct Outcome {
 
 /// Records a JVM with the collector of this name, for a while or until it ends.
 pub(crate) fn outcome(name: &str, target: &Target, change: impl FnOnce(&mut Plan)) -> Outcome {
-    watched(name, target, change, &mut Silent)
+    outcome_until(name, target, change, || false)
+}
+
+/// The same, for as long as the program takes for so many turns: how long that is is the machine's affair.
+pub(crate) fn during_turns(name: &str, jvm: &Jvm, turns: u64, change: impl FnOnce(&mut Plan)) -> Outcome {
+    let mut first = None;
+    outcome_until(name, &jvm.target(), change, || jvm.turns() >= *first.get_or_insert_with(|| jvm.turns()) + turns)
+}
+
+/// The same, until somebody who is asked all the time says that it is enough.
+pub(crate) fn outcome_until(
+    name: &str,
+    target: &Target,
+    change: impl FnOnce(&mut Plan),
+    is_enough: impl FnMut() -> bool,
+) -> Outcome {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("a.fathom");
+    let mut plan = Plan::new(path.clone());
+    plan.only = vec![name.to_owned()];
+    plan.duration = Some(LONGEST);
+    change(&mut plan);
+    let interrupted = AtomicBool::new(false);
+    let mut asking = Asking { has_begun: false, is_enough, interrupted: &interrupted };
+    let recorded = recorder::record(target, collectors(), &plan, &interrupted, &mut asking).unwrap();
+    Outcome { recorded, seen: fathom_store::open(&path).unwrap(), place }
 }
 
 /// The same, again while the JVM answers too late: the machine may be busy. The last, and how many it took.
@@ -37,22 +83,6 @@ pub(crate) fn answered(mut record: impl FnMut() -> Outcome) -> (Outcome, u32) {
         }
         tries += 1;
     }
-}
-
-/// The same, for somebody who watches.
-pub(crate) fn watched(
-    name: &str,
-    target: &Target,
-    change: impl FnOnce(&mut Plan),
-    watcher: &mut dyn Watcher,
-) -> Outcome {
-    let place = tempfile::tempdir().unwrap();
-    let path = place.path().join("a.fathom");
-    let mut plan = Plan::new(path.clone());
-    plan.only = vec![name.to_owned()];
-    change(&mut plan);
-    let recorded = recorder::record(target, collectors(), &plan, &AtomicBool::new(false), watcher).unwrap();
-    Outcome { recorded, seen: fathom_store::open(&path).unwrap(), place }
 }
 
 /// The rows that a collector finds in a while.

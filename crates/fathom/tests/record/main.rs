@@ -137,21 +137,6 @@ fn a_stopped_jvm_is_recorded_from_outside() {
 }
 
 #[test]
-fn a_process_that_is_no_jvm_is_refused_in_one_line() {
-    let mut other = Command::new("sleep").arg("60").spawn().unwrap();
-    let place = tempfile::tempdir().unwrap();
-    let path = place.path().join("a.fathom");
-    let refused = fathom().args(["record", "--for", "1s", "--pid", &other.id().to_string(), "-o"]).arg(&path).output();
-    other.kill().unwrap();
-    other.wait().unwrap();
-    let refused = refused.unwrap();
-    let says = String::from_utf8_lossy(&refused.stderr);
-    assert_eq!(refused.status.code(), Some(1), "{says}");
-    assert!(says.lines().count() == 1 && says.contains("is no JVM"), "{says}");
-    assert!(!path.exists(), "nothing was begun");
-}
-
-#[test]
 fn two_thousand_threads() {
     let Some(jvm) = Jvm::start(&["2000"]) else { return };
     let place = tempfile::tempdir().unwrap();
