@@ -1,7 +1,6 @@
 //! async-profiler in real JVMs.
 
 use std::fs;
-use std::time::Duration;
 
 use fathom_collectors::recorder::Plan;
 use fathom_collectors::{Manners, Use};
@@ -10,7 +9,7 @@ use fathom_evidence::kinds::{event, frame};
 
 use crate::hsperfdata::collector;
 use crate::jvm::{Jvm, NOBODY, is_root, java, javas, own_uid};
-use crate::recorded::{Outcome, outcome};
+use crate::recorded::{Outcome, during_turns};
 
 /// Whether the library was built in; if not, a line that says that the test is skipped.
 fn is_bundled(jvm: &Jvm) -> bool {
@@ -24,11 +23,10 @@ fn is_bundled(jvm: &Jvm) -> bool {
 
 fn profile(jvm: &Jvm, change: impl FnOnce(&mut Plan)) -> Outcome {
     // Something beside it observes, so that it may be refused without ending the recording.
-    outcome("async_profiler", &jvm.target(), |plan| {
+    during_turns("async_profiler", jvm, 400, |plan| {
         plan.only.push("hsperfdata".to_owned());
         // Tests share the machine: there may be no CPU idle.
         plan.order.manners = Manners::thorough();
-        plan.duration = Some(Duration::from_secs(2));
         change(plan);
     })
 }

@@ -17,14 +17,15 @@ const LONGEST: Duration = Duration::from_secs(300);
 
 /// Asks all the time, from when the collector has begun, whether the recording has enough.
 struct Asking<'a, F> {
+    name: &'a str,
     has_begun: bool,
     is_enough: F,
     interrupted: &'a AtomicBool,
 }
 
 impl<F: FnMut() -> bool> Watcher for Asking<'_, F> {
-    fn started(&mut self, _name: &'static str, _refused: Option<&Refusal>) {
-        self.has_begun = true;
+    fn started(&mut self, name: &'static str, _refused: Option<&Refusal>) {
+        self.has_begun |= name == self.name;
     }
 
     fn passes(&mut self, _elapsed: Duration, _bytes: u64) {
@@ -67,7 +68,7 @@ pub(crate) fn outcome_until(
     plan.duration = Some(LONGEST);
     change(&mut plan);
     let interrupted = AtomicBool::new(false);
-    let mut asking = Asking { has_begun: false, is_enough, interrupted: &interrupted };
+    let mut asking = Asking { name, has_begun: false, is_enough, interrupted: &interrupted };
     let recorded = recorder::record(target, collectors(), &plan, &interrupted, &mut asking).unwrap();
     Outcome { recorded, seen: fathom_store::open(&path).unwrap(), place }
 }
