@@ -1,14 +1,18 @@
 /*
  * Does one kind of thing a given number of times and prints how many ns each took. Reads lines
- * "faults N", "calls N" or "switches N" until its input ends, so that it can be watched in between.
+ * "faults N", "calls N", "switches N" or "requests N" until its input ends, so that it can be watched in between.
  */
 #define _GNU_SOURCE
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -63,6 +67,19 @@ static void *play(void *argument)
 	return NULL;
 }
 
+static cpu_set_t first_of(const cpu_set_t *all)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, all)) {
+			CPU_SET(cpu, &one);
+			break;
+		}
+	return one;
+}
+
 /* Two threads on one CPU hand a byte to and fro: each hand-over is a switch. */
 static double switches(long count)
 {
@@ -77,12 +94,7 @@ static double switches(long count)
 	first = (struct player){ back[0], there[1], count / 2 };
 	second = (struct player){ there[0], back[1], count / 2 };
 	sched_getaffinity(0, sizeof(all), &all);
-	CPU_ZERO(&one);
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		if (CPU_ISSET(cpu, &all)) {
-			CPU_SET(cpu, &one);
-			break;
-		}
+	one = first_of(&all);
 	sched_setaffinity(0, sizeof(one), &one);
 	began = now_ns();
 	pthread_create(&other, NULL, play, &second);
@@ -96,15 +108,63 @@ static double switches(long count)
 	return began;
 }
 
+static void ask(struct sockaddr_in *server, long count)
+{
+	int client = socket(AF_INET, SOCK_STREAM, 0), on = 1;
+	char question = 0;
+
+	if (connect(client, (struct sockaddr *)server, sizeof(*server)))
+		exit(1);
+	setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	for (long i = 0; i < count; i++)
+		if (write(client, &question, 1) != 1 || read(client, &question, 1) != 1)
+			exit(1);
+	_exit(0);
+}
+
+/* Another process asks over one connection, on the same CPU. */
+static double requests(long count)
+{
+	int listener = socket(AF_INET, SOCK_STREAM, 0), server, on = 1;
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t size = sizeof(at);
+	cpu_set_t all, one;
+	char question;
+	double began;
+	pid_t client;
+
+	if (bind(listener, (struct sockaddr *)&at, size) || listen(listener, 1) ||
+	    getsockname(listener, (struct sockaddr *)&at, &size))
+		exit(1);
+	sched_getaffinity(0, sizeof(all), &all);
+	one = first_of(&all);
+	sched_setaffinity(0, sizeof(one), &one);
+	client = fork();
+	if (!client)
+		ask(&at, count);
+	server = accept(listener, NULL, NULL);
+	setsockopt(server, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	began = now_ns();
+	for (long i = 0; i < count; i++)
+		if (read(server, &question, 1) != 1 || write(server, &question, 1) != 1)
+			exit(1);
+	began = now_ns() - began;
+	close(server), close(listener);
+	waitpid(client, NULL, 0);
+	sched_setaffinity(0, sizeof(all), &all);
+	return began;
+}
+
 int main(void)
 {
 	char what[16];
 	long count;
 
 	while (scanf("%15s %ld", what, &count) == 2) {
-		double took = !strcmp(what, "faults") ? faults(count) :
-			      !strcmp(what, "calls")  ? calls(count) :
-							switches(count);
+		double took = !strcmp(what, "faults")	? faults(count) :
+			      !strcmp(what, "calls")	? calls(count) :
+			      !strcmp(what, "requests") ? requests(count) :
+							  switches(count);
 		printf("%.1f\n", took / count);
 		fflush(stdout);
 	}

@@ -47,7 +47,8 @@ fn bundle_async_profiler(root: &Path) {
 }
 
 fn compile(source: &Path, name: &str) {
-    println!("cargo::rerun-if-changed={}", source.display());
+    // With its own headers, if it has any.
+    println!("cargo::rerun-if-changed={}", source.parent().unwrap_or(source).display());
     let object = PathBuf::from(env::var_os("OUT_DIR").expect("run by cargo")).join(format!("{name}.bpf.o"));
     let mut builder = SkeletonBuilder::new();
     builder.source(source).obj(object).clang_args(["-Wall", "-Werror", "-mcpu=v3"]);

@@ -14,6 +14,7 @@ mod rises;
 mod table;
 mod user_places;
 mod user_state;
+mod walker;
 
 use std::cell::RefCell;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -22,7 +23,9 @@ use std::sync::Once;
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::loss;
 use libbpf_rs::libbpf_sys::{bpf_obj_get_info_by_fd, bpf_prog_info};
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject, PrintLevel, ProgramType};
+use libbpf_rs::{
+    Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject, PrintLevel, ProgramAttachType, ProgramType,
+};
 
 use crate::Refusal;
 use crate::perf::FaultEvent;
@@ -30,13 +33,14 @@ use crate::perf::FaultEvent;
 pub(crate) use calls::{CALLS, Calls};
 pub(crate) use events::online_cpus;
 pub(crate) use placed::Placed;
-use places::Places;
+pub(crate) use places::Places;
 pub(crate) use rights::look as may_load;
 pub(crate) use ring::Ring;
 pub(crate) use rises::{Part, Rise, Rises, counter as counter_of};
 pub(crate) use table::Table;
 pub(crate) use user_places::UserPlaces;
 pub(crate) use user_state::UserState;
+pub(crate) use walker::Walker;
 
 /// The section that user space fills before loading.
 const CONFIG: &str = ".rodata.config";
@@ -79,7 +83,8 @@ impl Programs {
     /// Attaches all programs that belong to tracepoints.
     pub(crate) fn attach_tracepoints(&mut self) -> Result<(), Refusal> {
         for program in self.object.progs_mut() {
-            if program.prog_type() == ProgramType::Tracing && program.autoload() {
+            let is_walk = matches!(program.attach_type(), ProgramAttachType::TraceIter);
+            if program.prog_type() == ProgramType::Tracing && program.autoload() && !is_walk {
                 let name = program.name().to_string_lossy().into_owned();
                 let link = program.attach_trace();
                 self.links.push(link.map_err(|error| refusal(&format!("{name} could not be attached"), &error))?);
@@ -99,6 +104,14 @@ impl Programs {
             self.links.push(link.map_err(|error| refusal(&format!("{name} could not be attached"), &error))?);
         }
         Ok(())
+    }
+
+    /// Lets a program look at every entry of a map.
+    pub(crate) fn walker(&mut self, name: &str, map: &str) -> Result<Walker, Refusal> {
+        let program = self.object.progs_mut().find(|program| program.name() == name);
+        let program = program.ok_or_else(|| Refusal::new(format!("no program is named {name}"), ""))?;
+        let link = program.attach_iter(self.map(map)?.as_fd());
+        Ok(Walker::new(link.map_err(|error| refusal(&format!("{name} could not be attached"), &error))?))
     }
 
     /// A map by its name.

@@ -48,6 +48,11 @@ impl<const WORDS: usize> Places<WORDS> {
         (0..self.len).map(|index| self.word(index, 0).load(Ordering::Acquire))
     }
 
+    /// Writes one word of a value.
+    pub(crate) fn set(&self, index: usize, word: usize, value: u64) {
+        self.word(index, word).store(value, Ordering::Relaxed);
+    }
+
     /// Frees the places of keys that no program uses any more. Whoever takes one finds it zero.
     pub(crate) fn free(&self, is_unused: impl Fn(u64) -> bool) {
         let unused = self.keys().enumerate().filter(|(_, key)| *key != 0 && is_unused(*key));

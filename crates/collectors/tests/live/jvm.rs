@@ -136,6 +136,22 @@ impl Jvm {
         Jvm { child, output: Some(output), place }
     }
 
+    /// Compiles and starts another program, a class without a package, and gives what it prints when it is ready.
+    pub(crate) fn run(java: &Path, class: &str, source: &str, arguments: &[&str]) -> (Jvm, String) {
+        let place = new_place();
+        let file = format!("{class}.java");
+        fs::write(place.path().join(&file), source).unwrap();
+        let mut compile = Command::new(java.with_file_name("javac"));
+        assert!(compile.args(["-d", ".", &file]).current_dir(place.path()).status().unwrap().success());
+        let mut command = Command::new(java);
+        command.args(["-Xmx64m", "-cp", ".", class]).args(arguments).current_dir(place.path());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        (Jvm { child, output: Some(output), place }, line.trim_end().to_owned())
+    }
+
     /// What its command line ends with.
     pub(crate) fn mark(&self) -> &str {
         self.place.path().to_str().unwrap()

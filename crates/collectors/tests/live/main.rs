@@ -13,3 +13,4 @@ mod jvm;
 mod jvm_probes;
 mod jvms;
 mod recorded;
+mod requests;

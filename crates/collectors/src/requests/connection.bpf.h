@@ -1,0 +1,150 @@
+/*
+ * Whose a connection is, and whether it was accepted or made.
+ */
+#ifndef FATHOM_REQUESTS_CONNECTION_H
+#define FATHOM_REQUESTS_CONNECTION_H
+
+#include "state.bpf.h"
+
+static __always_inline bool is_listened(__u16 port)
+{
+	return listened[below(port >> 6, 1024)] >> (port & 63) & 1;
+}
+
+/* The number of an endpoint, which gets one when it is new. */
+static __always_inline __u32 number_of(struct endpoint *at)
+{
+	__u32 *known = bpf_map_lookup_elem(&endpoints, at), number;
+	struct sums *sums;
+
+	if (known)
+		return *known;
+	if (endpoints_used < ENDPOINTS) {
+		number = __sync_fetch_and_add(&endpoints_used, 1);
+		if (number < ENDPOINTS && !bpf_map_update_elem(&endpoints, at, &number, BPF_NOEXIST)) {
+			sums = sums_at(number);
+			if (sums)
+				sums->is_used = 1;
+			return number;
+		}
+		/* Another CPU was faster. */
+		known = bpf_map_lookup_elem(&endpoints, at);
+		if (known)
+			return *known;
+	}
+	COUNT(losses.endpoints_full);
+	number = at->direction == INBOUND ? 0 : 1;
+	sums = sums_at(number);
+	if (sums)
+		sums->is_used = 1;
+	return number;
+}
+
+static __always_inline void set_peer(struct endpoint *at, struct sock *sk)
+{
+	at->port = __builtin_bswap16(sk->__sk_common.skc_dport);
+	if (sk->__sk_common.skc_family == AF_INET6)
+		bpf_probe_read_kernel(at->name, 16, &sk->__sk_common.skc_v6_daddr);
+	else
+		bpf_probe_read_kernel(at->name, 4, &sk->__sk_common.skc_daddr);
+}
+
+/* A connection of the target is known from now on. */
+static __always_inline struct connection *know(struct sock *sk, __u32 direction, struct endpoint *at, __u32 flags)
+{
+	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+
+	if (!c) {
+		COUNT(losses.without_storage);
+		return 0;
+	}
+	at->direction = direction;
+	c->endpoint = direction == IGNORED ? 0 : number_of(at);
+	c->flags = direction | flags;
+	return c;
+}
+
+static __always_inline struct connection *know_tcp(struct sock *sk, __u32 direction, __u32 flags)
+{
+	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
+	struct endpoint at = { .port = sk->__sk_common.skc_num };
+	struct connection *c;
+
+	if (direction == OUTBOUND) {
+		at.family = sk->__sk_common.skc_family;
+		set_peer(&at, sk);
+	}
+	c = know(sk, direction, &at, flags | TCP);
+	if (c && tcp)
+		c->seen_seq = tcp->write_seq;
+	return c;
+}
+
+static __always_inline bool is_of_attach(const __u8 *path)
+{
+	static const char begins[] = "/tmp/.java_pid";
+
+	for (__u32 i = 0; i < sizeof(begins) - 1; i++)
+		if (path[i] != begins[i])
+			return false;
+	return true;
+}
+
+/* Unix sockets: the side that was accepted has the name that it was listened at, the other side has none. */
+static __always_inline struct connection *know_unix(struct sock *sk)
+{
+	struct unix_sock *own = bpf_skc_to_unix_sock(sk);
+	struct endpoint at = { .family = AF_UNIX };
+	__u32 direction = INBOUND;
+	struct unix_address *address;
+
+	if (!own)
+		return 0;
+	address = own->addr;
+	if (!address) {
+		direction = OUTBOUND;
+		address = BPF_CORE_READ((struct unix_sock *)own->peer, addr);
+	}
+	if (!address)
+		return know(sk, IGNORED, &at, 0);
+	bpf_probe_read_kernel(at.name, sizeof(at.name), &address->name[0].sun_path);
+	/* Commands of whoever attaches to the JVM, such as Fathom. */
+	if (is_of_attach(at.name))
+		direction = IGNORED;
+	return know(sk, direction, &at, 0);
+}
+
+/* A connection that a thread of the target uses and that nobody knows: it is older than the recording, or not of TCP. */
+static __always_inline struct connection *know_any(struct sock *sk)
+{
+	if (sk->__sk_common.skc_family == AF_UNIX)
+		return sk->sk_type == SOCK_STREAM ? know_unix(sk) : 0;
+	if (sk->sk_protocol != IPPROTO_TCP)
+		return 0;
+	return know_tcp(sk, is_listened(sk->__sk_common.skc_num) ? INBOUND : OUTBOUND, 0);
+}
+
+/* The connection that the current thread uses, if it is of interest. */
+static __always_inline struct connection *used(struct sock *sk, bool *is_new)
+{
+	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	bool is_own = current_tgid() == config.tgid;
+
+	*is_new = false;
+	if (!is_own) {
+		/* Another process listens on the same port. */
+		if (c && !(c->flags & OWNED))
+			c->flags = IGNORED;
+		return 0;
+	}
+	if (!c) {
+		c = know_any(sk);
+		*is_new = true;
+	}
+	if (!c || c->flags & IGNORED)
+		return 0;
+	c->flags |= OWNED;
+	return c;
+}
+
+#endif

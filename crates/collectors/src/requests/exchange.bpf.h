@@ -1,0 +1,268 @@
+/*
+ * From arrivals, reads and sends of one connection to requests and calls.
+ *
+ * On a connection to a port that the target listens on, a request begins with the first byte that arrives after the answer
+ * before and ends with the last byte that is sent before the next arrival. On a connection that the target made, a call
+ * begins with the first byte sent and ends with the last read before the next byte is sent. Which it was is only known
+ * afterwards, so what has ended is told when the next begins, when the connection ends, or when user space, which walks
+ * over all connections several times a second, finds it idle.
+ *
+ * Arrivals happen in interrupts, others in any thread: fields of a connection may be of two moments when it is used by
+ * several CPUs at once, but what has ended is told by one of them only (see `finish`).
+ */
+#ifndef FATHOM_REQUESTS_EXCHANGE_H
+#define FATHOM_REQUESTS_EXCHANGE_H
+
+#include "state.bpf.h"
+
+/* Where a length belongs, four buckets to each power of two. */
+static __always_inline __u32 bucket_of(__u64 ns)
+{
+	__u32 power = log2_of(ns | (1 << FIRST_POWER)), quarter = 0, bucket;
+
+	if (power >= FIRST_POWER && power < 64)
+		quarter = (ns >> (power - 2)) & 3;
+	bucket = (power - FIRST_POWER) * 4 + quarter;
+	return bucket < BUCKETS ? bucket : BUCKETS - 1;
+}
+
+static __always_inline __u64 slice_of(__u64 ns)
+{
+	return ns * SLICES_PER_SECOND >> 30;
+}
+
+static __always_inline void tell(struct connection *c, __u64 began_ns, __u64 end_ns, __u32 flags, __u64 stands_for)
+{
+	struct exchange *e;
+
+	if (!ending && !is_affordable(&rows, end_ns * SLICES_PER_SECOND, ROWS_PER_SLICE, &losses.over_budget))
+		return;
+	e = bpf_ringbuf_reserve(&exchanges, sizeof(*e), 0);
+	if (!e) {
+		COUNT(losses.ring_full);
+		return;
+	}
+	e->began_ns = began_ns;
+	e->end_ns = end_ns;
+	e->read_ns = c->read_ns;
+	e->answered_ns = c->answered_ns;
+	e->reader_tid = c->reader_tid;
+	e->sender_tid = c->sender_tid;
+	e->bytes_in = c->bytes_in;
+	e->bytes_out = c->bytes_out;
+	e->endpoint = c->endpoint;
+	e->flags = flags;
+	e->stands_for = stands_for;
+	/* User space looks by itself; to wake it costs more than all the rest. */
+	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void add(struct connection *c, __u64 began_ns, __u64 end_ns, __u32 flags)
+{
+	__u64 took_ns = end_ns > began_ns ? end_ns - began_ns : 0, unread_from = began_ns, one_in;
+	struct sums *sums = sums_at(c->endpoint);
+	__u32 bucket = bucket_of(took_ns);
+
+	if (!sums)
+		return;
+	if (c->flags & OUTBOUND)
+		unread_from = c->answered_ns;
+	COUNT(sums->count);
+	__sync_fetch_and_add(&sums->time_ns, took_ns);
+	if (c->read_ns > unread_from)
+		__sync_fetch_and_add(&sums->unread_ns, c->read_ns - unread_from);
+	/* The compiler must not forget the bound that the verifier wants to see. */
+	asm volatile("" : "+r"(bucket));
+	if (bucket < BUCKETS)
+		COUNT(sums->by_latency[bucket]);
+	one_in = took_ns >= sums->slow_ns || !sums->one_in ? 1 : sums->one_in;
+	/* More end at once than user space could foresee, as after a stop of all threads. */
+	if (rows.second == slice_of(end_ns) && rows.sent > ROWS_PER_SLICE / 2)
+		one_in *= 16;
+	if (one_in == 1 || bpf_get_prandom_u32() % (__u32)one_in == 0)
+		tell(c, began_ns, began_ns + took_ns, flags, one_in);
+}
+
+/* What is under way ends with its answer. Whoever takes it out of the connection tells it, so it is told once. */
+static __always_inline void finish(struct connection *c)
+{
+	__u64 began_ns = c->began_ns, end_ns = c->last_ns;
+
+	if (began_ns && __sync_val_compare_and_swap(&c->began_ns, began_ns, 0) == began_ns)
+		add(c, began_ns, end_ns, c->flags);
+	c->flags &= ~OVERLAPS;
+}
+
+/* What is under way ends without one. What was read and is of a peer that often needs no answer is nobody's loss. */
+static __always_inline void give_up(struct connection *c, __u64 now_ns)
+{
+	__u64 began_ns = c->began_ns;
+	__u32 flags = c->flags;
+
+	if (!began_ns || __sync_val_compare_and_swap(&c->began_ns, began_ns, 0) != began_ns)
+		return;
+	if (now_ns - began_ns < UNANSWERED_NS || (flags & ONE_WAY && (c->read_ns || flags & OUTBOUND)))
+		return;
+	if (!c->answered_ns)
+		flags |= UNANSWERED;
+	tell(c, began_ns, now_ns, flags, 1);
+}
+
+static __always_inline void begin(struct connection *c, __u64 at_ns, __u32 write_seq, struct tcp_sock *tcp)
+{
+	c->read_ns = 0;
+	c->answered_ns = 0;
+	c->last_ns = 0;
+	c->touched_ns = at_ns;
+	c->write_seq = write_seq;
+	c->copied_seq = tcp ? tcp->copied_seq : 0;
+	c->reader_tid = 0;
+	c->sender_tid = 0;
+	c->bytes_in = 0;
+	c->bytes_out = 0;
+	c->began_ns = at_ns;
+}
+
+static __always_inline __u32 written(struct tcp_sock *tcp)
+{
+	return tcp ? tcp->write_seq : 0;
+}
+
+/* Whether there is something that nobody has read; the end of the peer's data takes a number as well. */
+static __always_inline bool has_unread(struct sock *sk, struct tcp_sock *tcp)
+{
+	return tcp->rcv_nxt - tcp->copied_seq > (sk->sk_shutdown & RCV_SHUTDOWN);
+}
+
+static __always_inline void request_arrives(struct connection *c, struct tcp_sock *tcp, __u64 now_ns)
+{
+	__u32 write_seq = written(tcp), overlaps = 0;
+
+	if (c->began_ns && c->last_ns) {
+		if (tcp && tcp->snd_una != write_seq)
+			overlaps = OVERLAPS;
+		c->bytes_out = write_seq - c->write_seq;
+		c->flags |= overlaps;
+		finish(c);
+		c->flags |= overlaps;
+	} else if (c->began_ns && c->read_ns && !c->unread_since_ns && write_seq == c->write_seq &&
+		   now_ns - c->touched_ns > PAUSE_NS) {
+		c->began_ns = 0;
+		c->flags |= ONE_WAY;
+	}
+	if (!c->began_ns)
+		begin(c, now_ns, write_seq, tcp);
+	c->touched_ns = now_ns;
+	if (!c->unread_since_ns) {
+		c->unread_since_ns = now_ns;
+		c->unread_write_seq = write_seq;
+	}
+}
+
+static __always_inline void request_read(struct connection *c, struct sock *sk, struct tcp_sock *tcp, __u64 now_ns,
+					 __u32 tid)
+{
+	__u64 since_ns = c->unread_since_ns;
+	/* The answer had begun when this arrived, though the thread that sends it has not come back yet. */
+	bool was_answered = tcp && c->unread_write_seq != c->write_seq;
+
+	if (c->began_ns && since_ns && c->read_ns && (c->last_ns || was_answered)) {
+		if (!c->last_ns || (was_answered && since_ns < c->last_ns))
+			c->last_ns = since_ns;
+		if (c->answered_ns > c->last_ns)
+			c->answered_ns = c->last_ns;
+		if (!was_answered)
+			c->flags |= OVERLAPS;
+		c->bytes_out = c->unread_write_seq - c->write_seq;
+		finish(c);
+		begin(c, since_ns, tcp ? c->unread_write_seq : 0, tcp);
+		if (!was_answered)
+			c->flags |= OVERLAPS;
+	}
+	if (c->began_ns && !c->read_ns) {
+		c->read_ns = now_ns;
+		c->reader_tid = tid;
+	}
+	if (!tcp || !has_unread(sk, tcp))
+		c->unread_since_ns = 0;
+}
+
+/* What is sent before anybody has read a request answers none. */
+static __always_inline void answer_sent(struct connection *c, struct tcp_sock *tcp, __u64 now_ns, __u32 tid)
+{
+	if (!c->began_ns || !c->read_ns)
+		return;
+	if (tcp && !config.sees_begin_of_send && tcp->write_seq == c->write_seq)
+		return; /* the thread comes back from sending the answer before */
+	if (!c->answered_ns) {
+		c->answered_ns = now_ns;
+		c->sender_tid = tid;
+		c->bytes_in = tcp ? tcp->copied_seq - c->copied_seq : 0;
+	}
+	c->last_ns = now_ns;
+}
+
+static __always_inline void call_sent(struct connection *c, struct tcp_sock *tcp, __u64 now_ns, __u32 tid)
+{
+	__u32 write_seq = written(tcp), before = c->seen_seq;
+
+	if (tcp && !config.sees_begin_of_send) {
+		if (write_seq == before) { /* its answer came while it was being sent */
+			if (!c->sender_tid)
+				c->sender_tid = tid;
+			return;
+		}
+		c->seen_seq = write_seq;
+	} else {
+		before = write_seq;
+	}
+	if (c->began_ns && c->last_ns) {
+		finish(c);
+	} else if (c->began_ns && !c->answered_ns && now_ns - c->touched_ns > PAUSE_NS && tcp && tcp->snd_una == before) {
+		c->began_ns = 0;
+		c->flags |= ONE_WAY;
+	} else if (c->began_ns && c->answered_ns) {
+		c->flags |= OVERLAPS;
+	}
+	if (!c->began_ns) {
+		begin(c, now_ns, before, tcp);
+		c->sender_tid = tid;
+	}
+	c->touched_ns = now_ns;
+}
+
+static __always_inline void answer_arrives(struct connection *c, struct tcp_sock *tcp, __u64 now_ns)
+{
+	__u32 write_seq = written(tcp);
+
+	if (tcp && !config.sees_begin_of_send && write_seq != c->seen_seq) {
+		/* A thread is still in the call that sends, of which this is the answer. */
+		if (c->began_ns && c->last_ns)
+			finish(c);
+		if (!c->began_ns)
+			begin(c, now_ns, c->seen_seq, tcp);
+		c->seen_seq = write_seq;
+	}
+	if (!c->began_ns || c->answered_ns)
+		return;
+	c->answered_ns = now_ns;
+	c->bytes_out = write_seq - c->write_seq;
+	if (tcp && tcp->snd_una != write_seq)
+		c->flags |= OVERLAPS;
+}
+
+static __always_inline void answer_read(struct connection *c, struct tcp_sock *tcp, __u64 now_ns, __u32 tid)
+{
+	if (!c->began_ns)
+		return;
+	if (!c->answered_ns)
+		c->answered_ns = now_ns;
+	if (!c->read_ns) {
+		c->read_ns = now_ns;
+		c->reader_tid = tid;
+	}
+	c->last_ns = now_ns;
+	c->bytes_in = tcp ? tcp->copied_seq - c->copied_seq : 0;
+}
+
+#endif

@@ -1,0 +1,330 @@
+//! Requests and calls, measured at the sockets: how long they took, and where.
+//!
+//! The kernel sees when data arrives at a socket, when a thread reads it, and when the answer goes out, whatever the protocol
+//! and whether or not it is encrypted: no byte is looked at. On connections to a port that the target listens on, that is
+//! requests (unread in the socket, then service); on connections that it made, calls (the peer's time, then our own delay).
+//!
+//! Everything is counted in the kernel. Rows are all requests while there are few; else the slow ones (what is rare at this
+//! port) and an unbiased sample of the others, which says how many each stands for. Two requests at once on one connection
+//! (HTTP/2) look like one that takes longer: they are busy periods, and said to be such where that shows.
+
+mod listening;
+mod parse;
+mod rows;
+mod sampling;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use fathom_evidence::Recording;
+use fathom_evidence::kinds::{counter, loss};
+use libbpf_rs::btf::Btf;
+use libbpf_rs::btf::types::Typedef;
+use libbpf_rs::{MapCore, MapFlags};
+
+use crate::bpf::{Part, Places, Programs, Recipe, Ring, Rises, Table, Walker, counter_of, may_load};
+use crate::clock::monotonic_ns;
+use crate::numbers::Numbers;
+use crate::pace::Pace;
+use crate::procfs;
+use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
+use parse::{Endpoint, Exchange, SUMS_WORDS, Sums};
+use sampling::Latencies;
+
+const NAME: &str = "requests";
+const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/requests.bpf.o"));
+
+const PERIOD: Duration = Duration::from_millis(100);
+const LOOKS_PER_SECOND: u32 = 10;
+
+/// Times that the ring is emptied at the end: it holds fewer events than so many looks take over.
+const LOOKS_AT_END: u32 = 16;
+
+/// Tracepoints without which nothing is seen, with the kernel that brought them.
+const NEEDED: [(&str, &str); 4] = [
+    ("inet_sock_set_state", "4.16"),
+    ("sk_data_ready", "6.2"),
+    ("sock_send_length", "6.3"),
+    ("sock_recv_length", "6.3"),
+];
+
+/// The tracepoint of newer kernels that tells when a thread begins to send, and the program at it.
+const BEGIN_OF_SEND: (&str, &str) = ("tcp_sendmsg_locked", "begins_to_send");
+
+/// Endpoints that all those beyond the number that is counted are together, inbound and outbound.
+const OTHERS: usize = 2;
+
+pub(crate) static COLLECTOR: Requests = Requests;
+
+/// The collector.
+pub(crate) struct Requests;
+
+impl Collector for Requests {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn sees(&self) -> &'static str {
+        "requests per port and calls per peer, measured at the sockets: time unread, in service, at the peer; by whom"
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Bpf
+    }
+
+    fn check(&self, target: &Target) -> Result<(), Refusal> {
+        attached(target).map(|_| ())
+    }
+
+    fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
+        Ok(Box::new(observer(attached(target)?, order)?))
+    }
+}
+
+/// Begins to observe with the programs at work.
+fn observer(mut programs: Programs, order: &Order) -> Result<Observed, Refusal> {
+    Ok(Observed {
+        ring: Ring::new(&programs.map("exchanges")?)?,
+        sums: Places::new(&programs.map("sums_of")?)?,
+        names: Table::new(programs.map("endpoints")?),
+        walker: programs.walker("walk", "connections")?,
+        programs,
+        endpoints: HashMap::new(),
+        clock: order.clock,
+        counted: Rises::new(order.clock.now_ns()),
+        by_latency: Rises::new(order.clock.now_ns()),
+        under_way: Numbers::new(NAME),
+        pace: Pace::every(PERIOD),
+        looks: 0,
+    })
+}
+
+/// The programs at work.
+fn attached(target: &Target) -> Result<Programs, Refusal> {
+    may_load()?;
+    let types = Btf::from_vmlinux().map_err(|error| Refusal::new(format!("the kernel's BTF: {error}"), ""))?;
+    let has = |name: &str| types.type_by_name::<Typedef<'_>>(&format!("btf_trace_{name}")).is_some();
+    if let Some((name, since)) = NEEDED.into_iter().find(|(name, _)| !has(name)) {
+        let why = format!("this kernel has no tracepoint {name}");
+        return Err(Refusal::new(why, format!("Linux {since} or later (all that is needed is in 6.3)")));
+    }
+    load(target, has(BEGIN_OF_SEND.0))
+}
+
+/// Brings the programs into the kernel; `sees_begin_of_send` where it tells when a thread begins to send.
+fn load(target: &Target, sees_begin_of_send: bool) -> Result<Programs, Refusal> {
+    let space = procfs::link(target.proc("ns/net")).ok().and_then(|link| namespace(&link)).ok_or_else(|| {
+        let grant = "run as the target's user, or with CAP_SYS_PTRACE";
+        Refusal::new("the target's network namespace cannot be read", grant)
+    })?;
+    let config = [target.pid, space, u32::from(sees_begin_of_send), 0];
+    let config = config.into_iter().flat_map(u32::to_ne_bytes).collect();
+    let without: &[&str] = if sees_begin_of_send { &[] } else { &[BEGIN_OF_SEND.1] };
+    let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &[], without })?;
+    let listened = programs.map(".data.listened")?;
+    listening::mark(target, &listened);
+    programs.attach_tracepoints()?;
+    // What it began to listen on meanwhile.
+    listening::mark(target, &listened);
+    Ok(programs)
+}
+
+/// The number in `net:[4026531840]`.
+fn namespace(link: &str) -> Option<u32> {
+    link.strip_prefix("net:[")?.strip_suffix(']')?.parse().ok()
+}
+
+/// What is known of an endpoint.
+struct Known {
+    endpoint: Endpoint,
+    name: String,
+    is_peer: bool,
+    latencies: Latencies,
+}
+
+struct Observed {
+    programs: Programs,
+    ring: Ring,
+    sums: Places<SUMS_WORDS>,
+    names: Table,
+    walker: Walker,
+    /// By number.
+    endpoints: HashMap<usize, Known>,
+    clock: Clock,
+    counted: Rises<usize, Sums>,
+    /// By endpoint and bucket.
+    by_latency: Rises<(usize, usize), u64>,
+    under_way: Numbers,
+    pace: Pace,
+    looks: u32,
+}
+
+impl Observer for Observed {
+    fn period(&self) -> Duration {
+        PERIOD
+    }
+
+    fn look(&mut self, found: &mut Recording) {
+        self.looks += 1;
+        if let Some(reading) = self.pace.begin(monotonic_ns()) {
+            self.count(found);
+            self.sample();
+            self.pace.end(reading);
+        }
+        self.take_rows(found);
+    }
+
+    fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
+        self.tell_end();
+        self.looks = 0;
+        self.count(found);
+        while self.take_rows(found) && self.looks < LOOKS_AT_END {
+            self.looks += 1;
+        }
+        self.under_way.close(found);
+        self.pace.tell(found, NAME, "all connections");
+        self.tell_losses(found);
+        Vec::new()
+    }
+}
+
+impl Observed {
+    /// What is under way at the next walk is to be told as it is.
+    fn tell_end(&self) {
+        if let Ok(ending) = self.programs.map(".data.ending") {
+            // When the kernel refuses, requests that are not answered are missing.
+            let _ = ending.update(&0_u32.to_ne_bytes(), &1_u64.to_ne_bytes(), MapFlags::ANY);
+        }
+    }
+
+    /// Whether there were any.
+    fn take_rows(&mut self, found: &mut Recording) -> bool {
+        let events = self.ring.take();
+        for exchange in events.iter().filter_map(|event| Exchange::parse(event)) {
+            let clock = self.clock;
+            let known = self.known(exchange.endpoint as usize, exchange.is_call());
+            let row = rows::span(&exchange, &known.endpoint, &clock, found);
+            found.spans.push(row);
+        }
+        !events.is_empty()
+    }
+
+    /// Walks over the connections and writes the sums that changed.
+    fn count(&mut self, found: &mut Recording) {
+        let used: Vec<usize> = self.used();
+        used.iter().for_each(|index| self.sums.set(*index, parse::UNDER_WAY, 0));
+        self.walker.walk();
+        let now_ns = self.clock.now_ns();
+        self.counted.read(now_ns);
+        let writes_latencies = self.looks.is_multiple_of(LOOKS_PER_SECOND);
+        if writes_latencies {
+            self.by_latency.read(now_ns);
+        }
+        let rows = self.sums.rows().enumerate().filter(|(_, row)| row[0] != 0);
+        for (index, row) in rows.collect::<Vec<_>>() {
+            self.add(index, &row, writes_latencies, found);
+        }
+    }
+
+    /// Writes what changed at one endpoint.
+    fn add(&mut self, index: usize, row: &[u64; SUMS_WORDS], writes_latencies: bool, found: &mut Recording) {
+        let (sums, under_way, counted) = parse::sums(row);
+        self.known(index, index == OTHERS - 1).latencies.see(counted);
+        let Some(known) = self.endpoints.get(&index) else { return };
+        if let Some(rise) = self.counted.see(index, sums) {
+            for (name, number) in words(known.is_peer) {
+                let row = counter_of(found, name, &known.name, 0, NAME);
+                rise.write(found, &row, number);
+            }
+        }
+        let name = if known.is_peer { counter::CALLS_UNDER_WAY_COUNT } else { counter::REQUESTS_UNDER_WAY_COUNT };
+        self.under_way.see(found, self.clock.now_ns(), name, &known.name, under_way as f64);
+        if writes_latencies {
+            add_latencies(&mut self.by_latency, (index, known), counted, found);
+        }
+    }
+
+    /// Numbers of the endpoints that there are.
+    fn used(&self) -> Vec<usize> {
+        self.sums.keys().enumerate().filter(|(_, is_used)| *is_used != 0).map(|(index, _)| index).collect()
+    }
+
+    /// Tells the programs what is to become a row from now on.
+    fn sample(&self) {
+        let known: Vec<(&usize, &Known)> = self.endpoints.iter().collect();
+        let latencies: Vec<&Latencies> = known.iter().map(|(_, known)| &known.latencies).collect();
+        for ((index, _), rule) in known.iter().zip(sampling::rules(&latencies)) {
+            self.sums.set(**index, parse::SLOW_NS, rule.slow_ns);
+            self.sums.set(**index, parse::ONE_IN, rule.one_in);
+        }
+    }
+
+    /// An endpoint by its number.
+    fn known(&mut self, index: usize, is_peer: bool) -> &mut Known {
+        if !self.endpoints.contains_key(&index) {
+            self.names.read();
+            let key = self.names.rows().find(|(_, number)| number.starts_with(&(index as u32).to_ne_bytes()));
+            let (endpoint, is_peer) = match key.and_then(|(key, _)| Some((Endpoint::parse(key)?, parse::is_peer(key))))
+            {
+                Some(named) if index >= OTHERS => named,
+                _ => (Endpoint::Others, is_peer),
+            };
+            let name = endpoint.name();
+            self.endpoints.insert(index, Known { endpoint, name, is_peer, latencies: Latencies::default() });
+        }
+        self.endpoints.entry(index).or_insert_with(|| unreachable!("was inserted"))
+    }
+
+    fn tell_losses(&self, found: &mut Recording) {
+        let lost = [
+            (
+                loss::EVENTS_LOST,
+                "requests and calls came faster than they could be taken over: they are counted but are no spans",
+            ),
+            (
+                loss::LIMIT,
+                "requests and calls beyond the number that is recorded each second: they are counted but are no spans",
+            ),
+            (
+                loss::LIMIT,
+                "connections of ports and peers beyond the number that is told apart: they are counted together, as `others`",
+            ),
+            (
+                loss::EVENTS_LOST,
+                "connections for which the kernel had no memory: their requests and calls are not counted",
+            ),
+        ];
+        self.programs.tell_losses(found, NAME, lost);
+    }
+}
+
+/// The counters of an endpoint.
+fn words(is_peer: bool) -> [(&'static str, Part<Sums>); 3] {
+    let names = match is_peer {
+        true => [counter::CALLS_COUNT, counter::CALL_TIME_NS, counter::CALL_UNREAD_NS],
+        false => [counter::REQUESTS_COUNT, counter::REQUEST_TIME_NS, counter::REQUEST_UNREAD_NS],
+    };
+    let parts: [Part<Sums>; 3] = [|sums| sums.count, |sums| sums.time_ns, |sums| sums.unread_ns];
+    std::array::from_fn(|at| (names[at], parts[at]))
+}
+
+/// Writes how many took so long, where that grew.
+fn add_latencies(
+    by_latency: &mut Rises<(usize, usize), u64>,
+    (index, known): (usize, &Known),
+    counted: &[u64],
+    found: &mut Recording,
+) {
+    let name = if known.is_peer { counter::CALLS_BY_LATENCY_COUNT } else { counter::REQUESTS_BY_LATENCY_COUNT };
+    for (bucket, count) in counted.iter().enumerate() {
+        if let Some(rise) = by_latency.see((index, bucket), *count) {
+            let instance = format!("{} {}", known.name, parse::bucket_from_ns(bucket));
+            let row = counter_of(found, name, &instance, 0, NAME);
+            rise.write(found, &row, |count| *count);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,218 @@
+//! What the programs send and keep, as bytes to structs. The layouts are those of `endpoints.bpf.h` and `exchanges.bpf.h`.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::bpf::{halves, words};
+
+const OUTBOUND: u32 = 2;
+const OVERLAPS: u32 = 16;
+const UNANSWERED: u32 = 64;
+const TCP: u32 = 128;
+
+/// A request or call that has ended. Instants are of the monotonic clock, 0 where there was none.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Exchange {
+    pub(super) began_ns: i64,
+    pub(super) end_ns: i64,
+    /// First read: of the request, or of the answer to a call.
+    pub(super) read_ns: i64,
+    /// The answer's first byte: sent, or arrived.
+    pub(super) answered_ns: i64,
+    pub(super) reader_tid: u32,
+    pub(super) sender_tid: u32,
+    pub(super) bytes_in: u32,
+    pub(super) bytes_out: u32,
+    pub(super) endpoint: u32,
+    flags: u32,
+    pub(super) stands_for: u64,
+}
+
+impl Exchange {
+    /// Reads one event of the ring; `None` when it is shorter than one.
+    pub(super) fn parse(bytes: &[u8]) -> Option<Exchange> {
+        let mut all = words(bytes.get(..8 * 8)?);
+        let mut next = || all.next().unwrap_or(0);
+        let [began_ns, end_ns, read_ns, answered_ns] = [(); 4].map(|()| next() as i64);
+        let (reader_tid, sender_tid) = halves(next());
+        let (bytes_in, bytes_out) = halves(next());
+        let (endpoint, flags) = halves(next());
+        let stands_for = next();
+        Some(Exchange {
+            began_ns,
+            end_ns,
+            read_ns,
+            answered_ns,
+            reader_tid,
+            sender_tid,
+            bytes_in,
+            bytes_out,
+            endpoint,
+            flags,
+            stands_for,
+        })
+    }
+
+    /// Whether the target called somebody.
+    pub(super) fn is_call(&self) -> bool {
+        self.flags & OUTBOUND != 0
+    }
+
+    pub(super) fn overlaps(&self) -> bool {
+        self.flags & OVERLAPS != 0
+    }
+
+    pub(super) fn is_unanswered(&self) -> bool {
+        self.flags & UNANSWERED != 0
+    }
+
+    /// Whether bytes are counted.
+    pub(super) fn is_tcp(&self) -> bool {
+        self.flags & TCP != 0
+    }
+}
+
+/// Buckets of the latencies of an endpoint.
+pub(super) const BUCKETS: usize = 112;
+
+/// Words before the buckets in a row of the table `sums_of`.
+const HEAD_WORDS: usize = 8;
+
+/// Words of a row of the table `sums_of`.
+pub(super) const SUMS_WORDS: usize = HEAD_WORDS + BUCKETS;
+
+/// Words of a row that user space writes.
+pub(super) const UNDER_WAY: usize = 4;
+pub(super) const SLOW_NS: usize = 5;
+pub(super) const ONE_IN: usize = 6;
+
+/// Sums of an endpoint since the recording began.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sums {
+    pub(super) count: u64,
+    pub(super) time_ns: u64,
+    pub(super) unread_ns: u64,
+}
+
+/// The sums of a row, how many are under way, and the buckets.
+pub(super) fn sums(row: &[u64; SUMS_WORDS]) -> (Sums, u64, &[u64]) {
+    (Sums { count: row[1], time_ns: row[2], unread_ns: row[3] }, row[UNDER_WAY], &row[HEAD_WORDS..])
+}
+
+/// From how many ns on a bucket counts: four of them to each power of two, the first from 0.
+pub(super) fn bucket_from_ns(bucket: usize) -> u64 {
+    const FIRST_POWER: usize = 10;
+    let (power, quarter) = (bucket / 4 + FIRST_POWER, bucket as u64 % 4);
+    if bucket == 0 { 0 } else { (1 << power) + (quarter << (power - 2)) }
+}
+
+/// Where requests come to, or whom calls are for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Endpoint {
+    /// A port that is listened on.
+    Port(u16),
+    Peer(IpAddr, u16),
+    /// A Unix socket by its path, a name without a file by `@` and the name.
+    Unix(String),
+    /// Those beyond the number that is counted.
+    Others,
+}
+
+impl Endpoint {
+    /// Reads a key of the map `endpoints`.
+    pub(super) fn parse(key: &[u8]) -> Option<Endpoint> {
+        const IPV6: u8 = libc::AF_INET6 as u8;
+        const UNIX: u8 = libc::AF_UNIX as u8;
+        let (head, name) = key.split_first_chunk::<4>()?;
+        let port = u16::from_ne_bytes([head[0], head[1]]);
+        Some(match head[3] {
+            UNIX => Endpoint::Unix(unix_name(name)),
+            _ if !is_peer(key) => Endpoint::Port(port),
+            IPV6 => Endpoint::Peer(Ipv6Addr::from(*name.first_chunk::<16>()?).to_canonical(), port),
+            _ => Endpoint::Peer(IpAddr::V4(Ipv4Addr::from(*name.first_chunk::<4>()?)), port),
+        })
+    }
+
+    /// As rows name it.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Endpoint::Port(port) => format!(":{port}"),
+            Endpoint::Peer(IpAddr::V4(address), port) => format!("{address}:{port}"),
+            Endpoint::Peer(IpAddr::V6(address), port) => format!("[{address}]:{port}"),
+            Endpoint::Unix(path) => format!("unix:{path}"),
+            Endpoint::Others => "others".to_owned(),
+        }
+    }
+
+    pub(super) fn host(&self) -> Option<String> {
+        match self {
+            Endpoint::Peer(address, _) => Some(address.to_string()),
+            _ => None,
+        }
+    }
+
+    pub(super) fn port(&self) -> Option<u32> {
+        match self {
+            Endpoint::Port(port) | Endpoint::Peer(_, port) => Some(u32::from(*port)),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a key of the map `endpoints` is about somebody who is called.
+pub(super) fn is_peer(key: &[u8]) -> bool {
+    key.get(2).is_some_and(|direction| u32::from(*direction) == OUTBOUND)
+}
+
+fn unix_name(bytes: &[u8]) -> String {
+    let (mark, bytes) = match bytes.split_first() {
+        Some((0, rest)) => ("@", rest),
+        _ => ("", bytes),
+    };
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    format!("{mark}{}", String::from_utf8_lossy(&bytes[..end]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exchanges_are_read() {
+        let mut bytes: Vec<u8> = [10_u64, 90, 20, 80].into_iter().flat_map(u64::to_ne_bytes).collect();
+        let flags = OUTBOUND | OVERLAPS | TCP;
+        bytes.extend([3_u32, 4, 5, 6, 7, flags].into_iter().flat_map(u32::to_ne_bytes));
+        bytes.extend(8_u64.to_ne_bytes());
+        let read = Exchange::parse(&bytes).unwrap();
+        assert_eq!((read.began_ns, read.end_ns, read.read_ns, read.answered_ns), (10, 90, 20, 80));
+        assert_eq!((read.reader_tid, read.sender_tid, read.bytes_in, read.bytes_out), (3, 4, 5, 6));
+        assert_eq!((read.endpoint, read.stands_for), (7, 8));
+        assert!(read.is_call() && read.overlaps() && read.is_tcp() && !read.is_unanswered());
+        assert_eq!(Exchange::parse(&bytes[1..]), None);
+    }
+
+    #[test]
+    fn endpoints_have_names() {
+        let key = |port: u16, direction: u8, family: i32, name: &[u8]| {
+            let mut key = port.to_ne_bytes().to_vec();
+            key.extend([direction, family as u8]);
+            key.extend(name);
+            key.resize(112, 0);
+            Endpoint::parse(&key).unwrap().name()
+        };
+        let mapped = Ipv4Addr::new(10, 0, 0, 7).to_ipv6_mapped().octets();
+        assert_eq!(key(8080, 1, 0, &[]), ":8080");
+        assert_eq!(key(80, 2, libc::AF_INET, &[127, 0, 0, 1]), "127.0.0.1:80");
+        assert_eq!(key(80, 2, libc::AF_INET6, &Ipv6Addr::LOCALHOST.octets()), "[::1]:80");
+        assert_eq!(key(80, 2, libc::AF_INET6, &mapped), "10.0.0.7:80");
+        assert_eq!(key(0, 1, libc::AF_UNIX, b"/run/x.sock"), "unix:/run/x.sock");
+        assert_eq!(key(0, 2, libc::AF_UNIX, b"\0name"), "unix:@name");
+        assert_eq!(Endpoint::parse(&[1, 2, 3]), None);
+        assert_eq!(Endpoint::parse(&[1, 2, 2, libc::AF_INET as u8]), None);
+    }
+
+    #[test]
+    fn buckets_grow_by_a_quarter_of_their_power() {
+        let bounds: Vec<u64> = (0..6).map(bucket_from_ns).collect();
+        assert_eq!(bounds, [0, 1280, 1536, 1792, 2048, 2560]);
+    }
+}

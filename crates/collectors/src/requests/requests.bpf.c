@@ -1,0 +1,195 @@
+/*
+ * Requests and calls of the target, measured at its sockets without looking at any byte: when data arrived, when a thread
+ * read it, when the answer went out. What a connection is at stands in the socket's own storage, so the sockets of other
+ * processes are dismissed by one pointer.
+ */
+#include "connection.bpf.h"
+#include "exchange.bpf.h"
+
+SEC("tp_btf/sk_data_ready")
+int arrives(arguments args)
+{
+	struct sock *sk = (struct sock *)args[0];
+	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	struct tcp_sock *tcp = 0;
+
+	if (!c || c->flags & IGNORED)
+		return 0;
+	if (c->flags & TCP) {
+		tcp = bpf_skc_to_tcp_sock(sk);
+		if (!tcp || !has_unread(sk, tcp))
+			return 0;
+	}
+	if (c->flags & INBOUND)
+		request_arrives(c, tcp, bpf_ktime_get_ns());
+	else
+		answer_arrives(c, tcp, bpf_ktime_get_ns());
+	return 0;
+}
+
+SEC("tp_btf/sock_recv_length")
+int is_read(arguments args)
+{
+	struct sock *sk = (struct sock *)args[0];
+	__s32 bytes = args[1];
+	struct connection *c;
+	struct tcp_sock *tcp;
+	__u64 now_ns;
+	__u32 tid;
+	bool is_new;
+
+	if (bytes < 0 || args[2] & MSG_PEEK)
+		return 0;
+	c = used(sk, &is_new);
+	if (!c)
+		return 0;
+	if (!bytes) {
+		/* The peer has closed. Of TCP the state tells that, also where nobody reads any more. */
+		if (c->last_ns && !(c->flags & TCP))
+			finish(c);
+		return 0;
+	}
+	tcp = c->flags & TCP ? bpf_skc_to_tcp_sock(sk) : 0;
+	now_ns = bpf_ktime_get_ns();
+	tid = bpf_get_current_pid_tgid();
+	if (c->flags & OUTBOUND) {
+		answer_read(c, tcp, now_ns, tid);
+		return 0;
+	}
+	/* A Unix socket is known from its first read on only. */
+	if (is_new && !tcp)
+		begin(c, now_ns, 0, 0);
+	request_read(c, sk, tcp, now_ns, tid);
+	return 0;
+}
+
+static __always_inline void sends(struct sock *sk)
+{
+	bool is_new;
+	struct connection *c = used(sk, &is_new);
+	struct tcp_sock *tcp;
+	__u32 tid;
+
+	if (!c)
+		return;
+	tcp = c->flags & TCP ? bpf_skc_to_tcp_sock(sk) : 0;
+	tid = bpf_get_current_pid_tgid();
+	/* What this very call sent is the first that is known of the connection. */
+	if (is_new && tcp)
+		c->seen_seq--;
+	if (c->flags & INBOUND)
+		answer_sent(c, tcp, bpf_ktime_get_ns(), tid);
+	else
+		call_sent(c, tcp, bpf_ktime_get_ns(), tid);
+}
+
+/* On kernels that tell it, the instant at which a thread hands bytes to TCP, before any of them can be answered. */
+SEC("tp_btf/tcp_sendmsg_locked")
+int begins_to_send(arguments args)
+{
+	sends((struct sock *)args[0]);
+	return 0;
+}
+
+SEC("tp_btf/sock_send_length")
+int has_sent(arguments args)
+{
+	struct sock *sk = (struct sock *)args[0];
+	__s32 bytes = args[1];
+
+	if (bytes <= 0 || (config.sees_begin_of_send && sk->sk_protocol == IPPROTO_TCP))
+		return 0;
+	sends(sk);
+	return 0;
+}
+
+/* Nothing follows. */
+static __always_inline void finish_last(struct connection *c, struct sock *sk)
+{
+	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
+
+	if (tcp && c->flags & INBOUND)
+		c->bytes_out = tcp->write_seq - c->write_seq;
+	finish(c);
+}
+
+static __always_inline void ends(struct sock *sk)
+{
+	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
+
+	if (!c || c->flags & IGNORED)
+		return;
+	if (c->last_ns)
+		finish_last(c, sk);
+	else
+		give_up(c, bpf_ktime_get_ns());
+}
+
+static __always_inline void connected(struct sock *sk)
+{
+	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
+
+	if (c && tcp)
+		c->seen_seq = tcp->write_seq;
+}
+
+static __always_inline bool is_in_namespace(struct sock *sk)
+{
+	return BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum) == config.network_namespace;
+}
+
+SEC("tp_btf/inet_sock_set_state")
+int changes_state(arguments args)
+{
+	struct sock *sk = (struct sock *)args[0];
+	int before = args[1], now = args[2];
+	__u16 port = sk->__sk_common.skc_num;
+
+	if (sk->sk_protocol != IPPROTO_TCP)
+		return 0;
+	if (now == TCP_FIN_WAIT1 || now == TCP_LAST_ACK || now == TCP_CLOSE) {
+		ends(sk);
+	} else if (now == TCP_ESTABLISHED && before == TCP_SYN_SENT) {
+		/* Where its numbers begin was not chosen before. */
+		connected(sk);
+	} else if (now == TCP_ESTABLISHED && before == TCP_SYN_RECV) {
+		/* In an interrupt: whose it will be, the port tells. */
+		if (is_listened(port) && is_in_namespace(sk))
+			know_tcp(sk, INBOUND, 0);
+	} else if (now == TCP_SYN_SENT && current_tgid() == config.tgid) {
+		know_tcp(sk, OUTBOUND, OWNED);
+	} else if (now == TCP_LISTEN && current_tgid() == config.tgid) {
+		__sync_fetch_and_or(&listened[below(port >> 6, 1024)], 1ULL << (port & 63));
+	}
+	return 0;
+}
+
+struct bpf_iter__bpf_sk_storage_map {
+	struct sock *sk;
+	void *value;
+} KERNEL_TYPE;
+
+/* Run by user space for each connection. */
+SEC("iter/bpf_sk_storage_map")
+int walk(struct bpf_iter__bpf_sk_storage_map *at)
+{
+	struct connection *c = at->value;
+	struct sock *sk = at->sk;
+	__u64 now_ns = bpf_ktime_get_ns();
+	struct sums *sums;
+
+	if (!c || !sk || c->flags & IGNORED || !c->began_ns)
+		return 0;
+	if (c->last_ns) {
+		if (ending || (now_ns - c->last_ns > IDLE_NS && !c->unread_since_ns))
+			finish_last(c, sk);
+		return 0;
+	}
+	sums = sums_at(c->endpoint);
+	if (sums && !c->answered_ns && !(c->flags & ONE_WAY && c->read_ns))
+		COUNT(sums->under_way);
+	if (ending)
+		give_up(c, now_ns);
+	return 0;
+}

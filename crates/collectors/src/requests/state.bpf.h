@@ -1,0 +1,232 @@
+/*
+ * What the programs know of the kernel's sockets, and what they keep: sums of each endpoint, the state of each connection.
+ */
+#ifndef FATHOM_REQUESTS_STATE_H
+#define FATHOM_REQUESTS_STATE_H
+
+#include "../bpf/budget.bpf.h"
+
+#define BPF_MAP_TYPE_SK_STORAGE 24
+#define BPF_F_NO_PREALLOC 1
+#define BPF_RB_NO_WAKEUP 1
+#define BPF_SK_STORAGE_GET_F_CREATE 1
+
+#define AF_UNIX 1
+#define AF_INET6 10
+#define SOCK_STREAM 1
+#define IPPROTO_TCP 6
+#define RCV_SHUTDOWN 1
+#define MSG_PEEK 2
+#define TCP_ESTABLISHED 1
+#define TCP_SYN_SENT 2
+#define TCP_SYN_RECV 3
+#define TCP_CLOSE_WAIT 8
+#define TCP_LISTEN 10
+#define TCP_FIN_WAIT1 4
+#define TCP_CLOSE 7
+#define TCP_LAST_ACK 9
+
+/* Rows in a sixteenth of a second at most. User space sees to it that about half as many come. */
+#define ROWS_PER_SLICE 250
+#define SLICES_PER_SECOND 16
+
+/* A peer that pauses for so long in the middle of what it sends has begun anew: what came before needed no answer. */
+#define PAUSE_NS 100000000ULL
+/* What has ended and is followed by nothing for so long is told. */
+#define IDLE_NS 500000000ULL
+/* What is not answered at all is told from this length on. */
+#define UNANSWERED_NS 1000000000ULL
+
+#define ENDPOINTS 1024
+#define BUCKETS 112
+/* Bucket of 2^10 ns; four to each power of two. */
+#define FIRST_POWER 10
+
+const volatile struct {
+	__u32 tgid;
+	__u32 network_namespace;
+	/* Whether this kernel tells when a thread begins to send (Linux 6.16); otherwise only when it has sent. */
+	__u32 sees_begin_of_send;
+	__u32 reserved;
+} config SEC(".rodata.config") = {};
+
+struct {
+	__u64 ring_full;
+	__u64 over_budget;
+	__u64 endpoints_full;
+	__u64 without_storage;
+} losses SEC(".data.losses") = {};
+
+/* A bit for each TCP port that the target listens on. */
+__u64 listened[1024] SEC(".data.listened") = {};
+
+/* Whether the recording ends: what is under way is told as it is. */
+__u64 ending SEC(".data.ending") = 0;
+
+struct budget rows SEC(".data.budget") = {};
+
+struct ns_common {
+	unsigned int inum;
+} KERNEL_TYPE;
+struct net {
+	struct ns_common ns;
+} KERNEL_TYPE;
+typedef struct {
+	struct net *net;
+} KERNEL_TYPE possible_net_t;
+struct in6_addr {
+	union {
+		__u8 u6_addr8[16];
+		__be32 u6_addr32[4];
+	} in6_u;
+} KERNEL_TYPE;
+struct sock_common {
+	__be32 skc_daddr;
+	__be16 skc_dport;
+	__u16 skc_num;
+	unsigned short skc_family;
+	possible_net_t skc_net;
+	struct in6_addr skc_v6_daddr;
+} KERNEL_TYPE;
+struct sock {
+	struct sock_common __sk_common;
+	__u8 sk_shutdown;
+	__u16 sk_type;
+	__u16 sk_protocol;
+} KERNEL_TYPE;
+struct tcp_sock {
+	__u32 rcv_nxt;
+	__u32 copied_seq;
+	__u32 snd_una;
+	__u32 write_seq;
+} KERNEL_TYPE;
+struct sockaddr_un {
+	char sun_path[108];
+} KERNEL_TYPE;
+struct unix_address {
+	int len;
+	struct sockaddr_un name[0];
+} KERNEL_TYPE;
+struct unix_sock {
+	struct unix_address *addr;
+	struct sock *peer;
+} KERNEL_TYPE;
+
+#define INBOUND 1
+#define OUTBOUND 2
+/* Sockets that are nobody's service, or not the target's. */
+#define IGNORED 4
+/* A thread of the target has used it. */
+#define OWNED 8
+/* The peer sent before it had all that was sent to it: requests overlap. */
+#define OVERLAPS 16
+/* Has carried what nobody answered. */
+#define ONE_WAY 32
+#define UNANSWERED 64
+#define TCP 128
+
+#define PATH_BYTES 108
+/* A service: the port that is listened on, or the peer that is called. */
+struct endpoint {
+	__u16 port;
+	__u8 direction;
+	__u8 family;
+	/* Address of a peer: 4 or 16 bytes; path of a Unix socket. */
+	__u8 name[PATH_BYTES];
+};
+
+/* Sums of an endpoint, which user space has mapped. */
+struct sums {
+	/* 1 when there is one. */
+	__u64 is_used;
+	__u64 count;
+	__u64 time_ns;
+	__u64 unread_ns;
+	/* Counted anew at each walk. */
+	__u64 under_way;
+	/* Set by user space: what takes at least so long is a row; of the others one in so many. */
+	__u64 slow_ns;
+	__u64 one_in;
+	__u64 reserved;
+	__u64 by_latency[BUCKETS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, ENDPOINTS);
+	__type(key, __u32);
+	__type(value, struct sums);
+} sums_of SEC(".maps");
+
+static __always_inline struct sums *sums_at(__u32 endpoint)
+{
+	__u32 index = endpoint & (ENDPOINTS - 1);
+
+	return bpf_map_lookup_elem(&sums_of, &index);
+}
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, ENDPOINTS);
+	__type(key, struct endpoint);
+	__type(value, __u32);
+} endpoints SEC(".maps");
+
+/* The first two are for all those for which there is no room, inbound and outbound. */
+__u32 endpoints_used SEC(".data.endpoints") = 2;
+
+struct connection {
+	/* Of the request or call; 0 when there is none. */
+	__u64 began_ns;
+	/* First read: of the request, or of the answer to a call. */
+	__u64 read_ns;
+	/* A request: first byte of the answer sent. A call: first byte of the answer arrived. */
+	__u64 answered_ns;
+	/* Last byte of the answer so far: sent, or read. 0: nothing yet. */
+	__u64 last_ns;
+	/* When the peer (a request) or the target (a call) sent anything last. */
+	__u64 touched_ns;
+	/* First arrival that nobody has read yet, and what had been sent by then. Requests only. */
+	__u64 unread_since_ns;
+	__u32 unread_write_seq;
+	/* What had been sent, and read, when it began. */
+	__u32 write_seq;
+	__u32 copied_seq;
+	/* Calls: what had been sent when a send was last seen. */
+	__u32 seen_seq;
+	__u32 reader_tid;
+	__u32 sender_tid;
+	__u32 bytes_in;
+	__u32 bytes_out;
+	__u32 endpoint;
+	__u32 flags;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct connection);
+} connections SEC(".maps");
+
+struct exchange {
+	__u64 began_ns;
+	__u64 end_ns;
+	__u64 read_ns;
+	__u64 answered_ns;
+	__u32 reader_tid;
+	__u32 sender_tid;
+	__u32 bytes_in;
+	__u32 bytes_out;
+	__u32 endpoint;
+	__u32 flags;
+	__u64 stands_for;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} exchanges SEC(".maps");
+
+#endif
