@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn lengths_fall_into_quarters_of_a_doubling() {
-        assert_eq!([0, 1, 2, 3, 4, 1 << 20, i64::MAX].map(step_of), [0, 0, 4, 6, 8, 80, 251]);
+        assert_eq!([0, 1, 2, 3, 4, 1 << 20, i64::MAX].map(step_of), [0, 0, 4, 6, 8, 80, 252]);
     }
 
     #[test]
