@@ -14,6 +14,7 @@ use crate::grid::{BUCKET_NS, Grid};
 use crate::intervals::Intervals;
 use crate::sources::{Series, Sources};
 use crate::states::{Collection, Layer, Origin, Scope, ThreadState};
+use crate::stops;
 
 /// Readings further apart than this say too little about a second, in ns.
 const DENSE_NS: i64 = 2_500_000_000;
@@ -235,10 +236,13 @@ fn collector(sources: &Sources<'_>) -> BTreeMap<ThreadState, Vec<f64>> {
     };
     let causes = Causes::of(sources);
     let pause_cpu = PauseCpu::of(sources);
+    let by_signals = stops::by_signals(sources);
     for pause in sources.spans(span::GC_PAUSE) {
         let collection = causes.collection(sources, &pause);
         let end = pause.end_ns();
-        let ns = pause_cpu.ns(sources, &pause).unwrap_or_else(|| pause.duration_ns as f64 * workers(sources));
+        // While a signal had stopped the process no worker ran.
+        let ran_ns = pause.duration_ns.saturating_sub(by_signals.within_ns(pause.time_ns, end)).max(0);
+        let ns = pause_cpu.ns(sources, &pause).unwrap_or_else(|| ran_ns as f64 * workers(sources));
         charge(collection, pause.time_ns, end, ns.min(pause.duration_ns as f64 * 1_024.0));
     }
     for (origin, phases) in concurrent_phases(sources, &causes) {

@@ -25,6 +25,7 @@ const LIVE: &[&str] = &[
     span::HOST_STALL,
     span::OWN_ACTION,
     span::COLLECTOR_RUN,
+    span::PROCESS_STOPPED,
 ];
 
 /// Spans that are measured at sockets; `request 3ms` is one that came to port 8080.

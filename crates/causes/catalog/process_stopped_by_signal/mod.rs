@@ -1,0 +1,58 @@
+//! A signal stopped the whole process.
+
+use fathom_evidence::kinds::{counter, span};
+use fathom_timeline::{Stop, StopSpan, ThreadState};
+
+use crate::{Cause, Comparison, Finding, Support, format};
+
+pub(crate) static CAUSE: Cause = Cause {
+    id: "process_stopped_by_signal",
+    readme: include_str!("README.md"),
+    refines: &[],
+    has_lab: false,
+    collectors: &["threads"],
+    actions: &[
+        "find who sends SIGSTOP or SIGTSTP: the tracepoint signal:signal_generate has the sender",
+        "start services away from a terminal, and copy their files from a snapshot instead of holding them",
+    ],
+    decide,
+};
+
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let stops: Vec<&StopSpan> =
+        comparison.slow_stops().filter(|stop| is_ours(ThreadState::Stopped(stop.stop))).collect();
+    if stops.is_empty() {
+        return match was_looked_at(comparison) {
+            true => Finding::absent("the process was looked at each 100 ms, and no signal had stopped it"),
+            false => Finding::unknown(
+                "whether a signal stopped the process was not recorded",
+                "fathom record --pid PID --for 60s",
+            ),
+        };
+    }
+    let total: f64 = stops.iter().map(|stop| stop.duration_ns() as f64).sum();
+    let longest = stops.iter().map(|stop| stop.duration_ns()).max().unwrap_or(0) as f64;
+    let says = format!(
+        "a signal (SIGSTOP, Ctrl-Z) stopped the whole process {}, for {} in all, the longest {}",
+        format::count(stops.len(), "time"),
+        format::time(total),
+        format::time(longest)
+    );
+    let of = |says: &str, value: f64, unit: &str| {
+        comparison.evidence(says, (value, None), unit, "spans").of(&[span::PROCESS_STOPPED])
+    };
+    Finding::new(Support::Observed, says)
+        .with(of("stops of the whole process by a signal", stops.len() as f64, "count"))
+        .with(of("their sum", total, "ns"))
+        .with(of("the longest", longest, "ns"))
+        .claiming(comparison, is_ours)
+}
+
+/// The looks that see a stop also read the CPU time of threads.
+fn was_looked_at(comparison: &Comparison<'_>) -> bool {
+    !comparison.sources().counters(counter::THREAD_CPU_NS).is_empty()
+}
+
+fn is_ours(state: ThreadState) -> bool {
+    state == ThreadState::Stopped(Stop::Signal)
+}
