@@ -49,7 +49,7 @@ pub fn investigate<'a>(recording: &'a Recording, options: &ExplainOptions<'a>) -
     let mut analysis = analyse(recording, &Options { slow: options.slow, baseline: options.baseline })?;
     let answer = Answer::new(&analysis);
     // Who knows how long requests took knows whether it was slow.
-    let is_known = options.slow.is_some() || analysis.account.requests.is_some();
+    let is_known = options.slow.is_some() || analysis.account.requests_as_work().is_some();
     let is_settled = is_known || answer.names_a_cause();
     let explanation = answer.explanation(&analysis);
     let suspicion = if is_settled { None } else { analysis.suspicion() };

@@ -13,6 +13,8 @@ const MIN_COVERED_SHARE: f64 = 0.9;
 struct Seen {
     /// Seconds in which requests were recorded, of all.
     requests_s: (usize, usize),
+    /// Whether so few were measured that they tell nothing of the work.
+    are_few: bool,
     stops: bool,
     code: bool,
     waits: bool,
@@ -53,17 +55,21 @@ fn slow(comparison: &Comparison<'_>) -> String {
     }
 }
 
+/// What is said of requests at sockets that are too few to be the work of the process.
+const FEW: &str = "measured of a few only, which may be health checks";
+
 impl Seen {
     fn of(comparison: &Comparison<'_>) -> Seen {
         let sources = comparison.sources();
         let account = &comparison.analysis.account;
         let with_requests =
-            account.requests.as_ref().map_or(0, |r| r.count.iter().filter(|count| **count > 0.0).count());
+            account.requests_as_work().map_or(0, |r| r.count.iter().filter(|count| **count > 0.0).count());
         let has_spans = |kind: &str| sources.spans(kind).len() > 0;
         let stops =
             has_spans(span::SAFEPOINT) || has_spans(span::GC_PAUSE) || comparison.is_recorded("jdk.SafepointBegin");
         Seen {
             requests_s: (with_requests, sources.grid.len),
+            are_few: account.requests.is_some() && account.requests_as_work().is_none(),
             stops: stops || comparison.has_source("gc_log"),
             code: [event::CPU, event::EXECUTION].iter().any(|event| sources.samples(event).next().is_some()),
             waits: WAITS.iter().all(|event| comparison.is_recorded(event)),
@@ -79,6 +85,7 @@ impl Seen {
 
     fn nothing_below(&self) -> String {
         let latency = match self.requests_s {
+            (0, _) if self.are_few => FEW.to_owned(),
             (0, _) => "not recorded".to_owned(),
             (known_s, all_s) => format!("recorded for {known_s} of {all_s} s only"),
         };
@@ -97,9 +104,10 @@ impl Seen {
         let latency = (known_s > 0).then(|| format!("requests in {known_s} of {all_s} s"));
         let looked: Vec<String> = latency.into_iter().chain(looked).collect();
         let rest = match (self.has_latency(), known_s) {
-            (true, _) => "",
-            (false, 0) => "; how long requests took was not",
-            (false, _) => "; how long requests took in the rest of the time was not",
+            (true, _) => String::new(),
+            (false, 0) if self.are_few => format!("; how long requests took was {FEW}"),
+            (false, 0) => "; how long requests took was not".to_owned(),
+            (false, _) => "; how long requests took in the rest of the time was not".to_owned(),
         };
         format!("no sign of slowness in what was recorded ({}){rest}", looked.join(", "))
     }

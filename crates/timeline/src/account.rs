@@ -39,6 +39,8 @@ pub struct Account {
     pub cpus: Option<f64>,
     /// Requests, if a latency file was given or they were measured at sockets.
     pub requests: Option<Requests>,
+    /// Whether they are what the process is there for, see [`Account::requests_as_work`].
+    are_requests_work: bool,
     /// By how much they were late, where that is known.
     pub lateness: Option<Lateness>,
     /// Buckets in which a recorder looked at the running process.
@@ -88,7 +90,8 @@ impl Account {
         states.extend(cpu::stolen(sources, &running).map(|row| (ThreadState::Stolen, row)));
         let startup = startup::find(sources, states.get(&ThreadState::Compiler));
         let requests = Requests::of(sources);
-        let idle = idle(grid, requests.as_ref(), &states);
+        let are_requests_work = are_work(sources, requests.as_ref());
+        let idle = idle(grid, requests.as_ref().filter(|_| are_requests_work), &states);
         Account {
             grid,
             states,
@@ -106,6 +109,7 @@ impl Account {
             cpus: sources.cpus(),
             idle,
             requests,
+            are_requests_work,
             lateness: None,
             observed: sources.observed(),
             recorded: sources.recorded(),
@@ -113,6 +117,12 @@ impl Account {
             files_are_observed: sources.spans(span::SYSTEM_CALL).len() > 0,
             startup,
         }
+    }
+
+    /// The requests, where that all of them were answered quickly says that the service was well. A few that were measured at a
+    /// socket may be health checks beside the work of the process: slow ones are slow, quick ones clear nothing.
+    pub fn requests_as_work(&self) -> Option<&Requests> {
+        self.requests.as_ref().filter(|_| self.are_requests_work)
     }
 
     /// The buckets for which a kind of time is known: what only the kernel sees is known while
@@ -152,6 +162,15 @@ fn sum_of(grid: Grid, states: &BTreeMap<ThreadState, Vec<f64>>, select: impl Fn(
         sum.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
     }
     sum
+}
+
+/// What a latency file holds is what somebody waited for. Of requests at sockets nobody said so: they have to be many.
+fn are_work(sources: &Sources<'_>, requests: Option<&Requests>) -> bool {
+    /// Health checks, scrapes of metrics and administration are fewer in a second in which there are any.
+    const MIN_PER_SECOND: f64 = 10.0;
+    let Some(requests) = requests else { return false };
+    let counts: Vec<f64> = requests.count.iter().copied().filter(|count| *count > 0.0).collect();
+    !sources.requests_are_measured() || counts.iter().sum::<f64>() >= MIN_PER_SECOND * counts.len() as f64
 }
 
 /// Where a program does less than a fiftieth of what it does when it is busy (in the tenth busiest second) it is idle: no request

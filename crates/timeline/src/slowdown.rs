@@ -196,7 +196,7 @@ fn beside_larger_ones(
 /// in them: nobody felt it. Where there are hardly any others nobody can tell. What is lost for good (datagrams) is not made
 /// good by requests that are quick.
 fn as_requests_felt(account: &Account, mut detected: Vec<Detection>) -> Vec<Detection> {
-    let Some(requests) = &account.requests else { return detected };
+    let Some(requests) = account.requests_as_work() else { return detected };
     let late = late_seconds(requests, &detected);
     let is_any_told: Vec<bool> =
         (0..account.grid.len).map(|index| detected.iter().any(|one| one.slow[index])).collect();

@@ -120,7 +120,7 @@ impl<'a> Sources<'a> {
     /// The requests that users waited for, in order of their beginning.
     pub fn requests(&self) -> impl Iterator<Item = Request> + '_ {
         let rows = self.rows(span::REQUEST);
-        let (rows, measured) = match users::are_measured(self.recording, rows) {
+        let (rows, measured) = match self.requests_are_measured() {
             true => (&[][..], self.at_sockets.requests.as_slice()),
             false => (rows, &[][..]),
         };
@@ -129,6 +129,11 @@ impl<'a> Sources<'a> {
             Request { from_ns: span.time_ns, to_ns: span.end_ns(), weight: 1.0 }
         });
         told.chain(measured.iter().copied())
+    }
+
+    /// Whether they were measured at sockets, and not told by who waited for them.
+    pub(crate) fn requests_are_measured(&self) -> bool {
+        users::are_measured(self.recording, self.rows(span::REQUEST))
     }
 
     /// The ports at whose sockets requests were measured, the one whose requests count first.

@@ -37,8 +37,9 @@ fn of_recorders(world: &World, name: &str, truth: &Truth, recorders: &[String]) 
     let baseline = record_baseline(world, recorders);
     let slow = world.slow.map(|(from, to)| (BEGIN_NS + from, BEGIN_NS + to));
     let answer = explain(&record(world, recorders), &ExplainOptions { slow, baseline: baseline.as_ref() });
-    let known =
-        ["jfr", "gc_log", "live", "latency"].into_iter().filter(|known| recorders.iter().any(|one| one == known));
+    let known = ["jfr", "gc_log", "live", "latency", "requests"]
+        .into_iter()
+        .filter(|known| recorders.iter().any(|one| one == known));
     judge("worlds", name, &known.collect::<Vec<_>>().join("+"), truth, &Answer::from(&answer), Vec::new())
 }
 
