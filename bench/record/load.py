@@ -7,6 +7,7 @@ import signal
 import subprocess
 import tempfile
 import time
+import urllib.request
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +61,12 @@ def load(address: str, seconds: float) -> Seen:
     if not rate or not p99:
         raise Refused(f"wrk printed no rate: {printed[:200]}")
     return Seen(float(rate[1]), float(p99[1]) * MS[p99[2]])
+
+
+def served(address: str) -> int:
+    """How many requests the service has answered so far."""
+    with urllib.request.urlopen(address + "served") as answer:
+        return int(answer.read())
 
 
 def watched(watcher: Watcher, pid: int, address: str, seconds: float) -> Seen:
