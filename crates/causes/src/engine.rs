@@ -161,6 +161,7 @@ fn family(state: ThreadState) -> String {
         }
         ThreadState::Stopped(stop) => format!("{stop:?}"),
         ThreadState::Blocked(wait) => format!("{wait:?}"),
+        ThreadState::Unsent(hold) => format!("{hold:?}"),
         ThreadState::Running(_)
         | ThreadState::Compiler
         | ThreadState::Vm

@@ -127,8 +127,8 @@ pub struct SlowInterval {
     /// Its end.
     pub to_ns: i64,
     /// Which signal shows it: `request_latency`, `stopped`, `full_collections`, `locks`, `permits`,
-    /// `input_output`, `run_queue`, `page_faults`, `lost_datagrams`, `allocation_stalls`, `recompiling`, `freeing_code`,
-    /// `collecting`, `interpreting`, `cpu`, `below_java`, `given`.
+    /// `input_output`, `run_queue`, `page_faults`, `lost_datagrams`, `refused_connections`, `allocation_stalls`, `recompiling`,
+    /// `freeing_code`, `collecting`, `interpreting`, `cpu`, `below_java`, `given`.
     pub signal: String,
     /// One sentence with figures.
     pub says: String,

@@ -11,6 +11,7 @@ pub mod recording_threshold;
 pub mod stacks;
 pub mod stalled_threads;
 pub mod syscalls;
+pub mod unsent;
 pub mod waits;
 
 pub(crate) use fathom_timeline::median;

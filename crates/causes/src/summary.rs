@@ -144,6 +144,9 @@ fn says(slow: &Slow) -> String {
         }
         SignalKind::RunQueue => format!("up to {} threads waited for a CPU", format::number(worst)),
         SignalKind::PageFaults => format!("up to {} threads waited for pages of memory", format::number(worst)),
+        SignalKind::RefusedConnections => {
+            format!("up to {} attempts to connect were dropped in a second", format::number(worst))
+        }
         SignalKind::LostDatagrams => format!("up to {} datagrams were lost in a second", format::number(worst)),
         SignalKind::AllocationStalls => format!("up to {} threads waited for memory", format::number(worst)),
         SignalKind::Recompiling => format!("recompiling took up to {} cores", format::number(worst)),
@@ -162,8 +165,10 @@ pub(crate) fn baseline(comparison: &Comparison<'_>) -> Baseline {
     let duration_ns = comparison.baseline.as_ref().map_or(0, |baseline| baseline.time.total_ns());
     let (kind, says) = match (&comparison.baseline, &comparison.analysis.reference) {
         _ if comparison.slowdown.intervals.is_empty() => ("none", "nothing was slow".to_owned()),
-        (Some(_), Some(_)) => {
-            ("other_recording", format!("{} of the other recording", format::time(duration_ns as f64)))
+        (Some(_), Some(reference)) => {
+            let says = format!("{} of the other recording", format::time(duration_ns as f64));
+            let apart = "; its requests came to other ports, so how long they took is not compared";
+            ("other_recording", if reference.has_same_port { says } else { says + apart })
         }
         (Some(_), None) => ("rest_of_recording", rest_of_recording(comparison, duration_ns)),
         (None, _) => (

@@ -28,6 +28,7 @@ mod procfs;
 mod raw;
 pub mod recorder;
 mod refusal;
+mod sock_diag;
 pub mod symbols;
 mod target;
 

@@ -288,6 +288,12 @@ details! {
         overlapping: bool,
         /// Whether it has no answer: the recording ended, or the connection was closed, before.
         unanswered: bool,
+        /// For how long the end of the answer stood in the kernel after the program had given it away, until it left for the last time, in ns; a part of the duration. Absent when it left at once.
+        unsent_ns: i64,
+        /// What it waited for there: a word of `unsent`.
+        unsent_for: String,
+        /// For how long the client had no room for more of the answer, as its window told, in ns; known to a few ms.
+        window_full_ns: i64,
     }
     /// Of `call`.
     Call {
@@ -311,6 +317,10 @@ details! {
         overlapping: bool,
         /// Whether it has no answer: the recording ended, or the connection was closed, before.
         unanswered: bool,
+        /// For how long the end of what was sent stood in the kernel after the program had given it away, until it left for the last time, in ns; a part of `peer_ns`. Absent when it left at once.
+        unsent_ns: i64,
+        /// What it waited for there: a word of `unsent`.
+        unsent_for: String,
     }
     /// Of `host_stall`.
     HostStall {

@@ -179,9 +179,9 @@ words! {
         PACKET_DROP = "packet_drop";
         /// A thread of Fathom that does nothing but sleep woke up late. Name: `machine stood still` (for most of the time no CPU took the timer's interrupt: stopped from below), `no CPU free` (it was runnable for most of the time), or `woken late` (this kernel does not account it). Detail: run_queue_ns, cpu.
         HOST_STALL = "host_stall";
-        /// One request of the service. From a latency file: name is the kind of request if given. Measured at its socket (source `requests`): from the arrival of its first byte until the last byte of the answer was handed to the kernel; the thread is the one that answered. Name: `:port` that it came to. Detail: port, unread_ns, first_byte_ns, reader_tid, bytes_in, bytes_out, stands_for, overlapping, unanswered.
+        /// One request of the service. From a latency file: name is the kind of request if given. Measured at its socket (source `requests`): from the arrival of its first byte until the last byte of the answer was handed to the kernel, or left it where it stood there for a millisecond or longer; the thread is the one that answered. Name: `:port` that it came to. Detail: port, unread_ns, first_byte_ns, reader_tid, bytes_in, bytes_out, stands_for, overlapping, unanswered, unsent_ns, unsent_for, window_full_ns.
         REQUEST = "request";
-        /// One call of another service, measured at its socket: from the first byte sent until the answer had been read; the thread is the one that sent. Name: `host:port` of the peer. Detail: host, port, peer_ns, own_delay_ns, reader_tid, bytes_in, bytes_out, stands_for, overlapping, unanswered.
+        /// One call of another service, measured at its socket: from the first byte sent until the answer had been read; the thread is the one that sent. Name: `host:port` of the peer. Detail: host, port, peer_ns, own_delay_ns, reader_tid, bytes_in, bytes_out, stands_for, overlapping, unanswered, unsent_ns, unsent_for.
         CALL = "call";
         /// A run of a collector as the JVM's performance counters tell it, which keep the last one only: of runs that follow each other faster than the looks one is seen. Name: collector. Detail: cause.
         COLLECTOR_RUN = "collector_run";
@@ -395,6 +395,8 @@ words! {
         CALLS_BY_LATENCY_COUNT = "calls_by_latency_count";
         /// Calls whose answer has not arrived yet (`host:port`).
         CALLS_UNDER_WAY_COUNT = "calls_under_way_count";
+        /// Segments that were sent again since the recording began, because they or their acknowledgements were lost (`:port` that was listened on, `host:port` of who was called).
+        SEGMENTS_RESENT_COUNT = "segments_resent_count";
         /// Bytes received that the process has not read (`udp 8125 #4711`: protocol, local port, inode, for each UDP socket; `tcp all`, `tcp fullest`: sum and maximum over its connections). For UDP it is the memory charged, which is several times the payload of small datagrams.
         SOCKET_RECEIVE_QUEUE_BYTES = "socket_receive_queue_bytes";
         /// Bytes that the process has sent and the peer has not acknowledged, or that have not left (instances as for `socket_receive_queue_bytes`).
@@ -403,6 +405,10 @@ words! {
         SOCKET_DROPS_COUNT = "socket_drops_count";
         /// Connections that wait to be accepted by the process (`tcp 8080 #4711`: each listening socket).
         SOCKET_ACCEPT_QUEUE_COUNT = "socket_accept_queue_count";
+        /// How many connections may wait there; one more still fits (instances as for `socket_accept_queue_count`).
+        SOCKET_ACCEPT_QUEUE_LIMIT_COUNT = "socket_accept_queue_limit_count";
+        /// Attempts to connect that a listening socket has dropped since it was opened, mostly as its queue was full; the peer tries again after a second (instances as for `socket_accept_queue_count`).
+        SOCKET_ACCEPT_DROPS_COUNT = "socket_accept_drops_count";
         /// Sockets of the process (`udp`, `tcp established`, `tcp listen`, `tcp close_wait`, ...).
         SOCKETS_COUNT = "sockets_count";
         /// How late Fathom's sleeping thread was woken in the last second (`p99`, `max`), at 500 wake-ups per second.
@@ -434,7 +440,9 @@ words! {
     }
 }
 
+mod sending;
 mod subjects;
+pub use sending::unsent;
 pub use subjects::subject;
 
 words! {

@@ -37,6 +37,7 @@ pub fn page() -> String {
     words(&mut page, "Counters", kinds::counter::ALL);
     words(&mut page, "Thread roles", kinds::role::ALL);
     words(&mut page, "Frame kinds", kinds::frame::ALL);
+    words(&mut page, "What sent data waits for", kinds::unsent::ALL);
     words(&mut page, "Losses", kinds::loss::ALL);
     page
 }

@@ -9,7 +9,7 @@ use crate::cpu;
 use crate::grid::{BUCKET_NS, Grid};
 use crate::intervals::Intervals;
 use crate::partition::{Partition, Segment};
-use crate::requests::{Lateness, Requests};
+use crate::requests::{Lateness, Requests, unsent};
 use crate::sources::Sources;
 use crate::startup::{self, Startup};
 use crate::states::{ThreadState, Wait};
@@ -83,6 +83,7 @@ impl Account {
             let waits = recorded.iter().filter(|segment| matches!(segment.state, ThreadState::Blocked(_)));
             waits.for_each(|wait| add(wait.state, wait.from_ns, wait.to_ns));
         }
+        unsent::add(sources, &mut states);
         let cpu = cpu::of(sources);
         states.extend(cpu.states);
         states.extend(cpu::runnable(sources).map(|row| (ThreadState::Runnable, row)));
@@ -129,7 +130,10 @@ impl Account {
     /// somebody looked, everything else for as long as the JVM kept it.
     pub(crate) fn known(&self, state: ThreadState) -> Range<usize> {
         let is_observed = match state {
-            ThreadState::Runnable | ThreadState::Stolen | ThreadState::Blocked(Wait::PageFault) => true,
+            ThreadState::Runnable
+            | ThreadState::Stolen
+            | ThreadState::Unsent(_)
+            | ThreadState::Blocked(Wait::PageFault) => true,
             ThreadState::Blocked(Wait::File) => self.files_are_observed,
             _ => false,
         };

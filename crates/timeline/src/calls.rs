@@ -8,6 +8,7 @@ use fathom_evidence::{Recording, StrId};
 
 use crate::intervals::Intervals;
 use crate::peers::is_loopback;
+use crate::requests::unsent::Unsent;
 
 /// One call, or several like it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,6 +25,8 @@ pub struct Call {
     pub to_ns: i64,
     /// How many calls it stands for.
     pub weight: f64,
+    /// For how long the end of the question had stood here in the kernel before it left: the other side did not have it then.
+    pub unsent: Option<Unsent>,
 }
 
 /// The calls of a recording.
@@ -54,13 +57,15 @@ impl Calls {
                 waiting.entry(row.tid).or_default().push((row.time_ns, row.time_ns.saturating_add(peer_ns)));
             }
             let weight = detail.stands_for.unwrap_or(1).max(1) as f64;
+            let unsent = Unsent::of_question(&detail);
             calls.all.push(Call {
                 peer: row.name,
                 tid: row.tid,
                 from_ns: row.time_ns,
-                peer_ns,
+                peer_ns: peer_ns.saturating_sub(unsent.map_or(0, |unsent| unsent.ns)).max(0),
                 to_ns: row.end_ns(),
                 weight,
+                unsent,
             });
         }
         calls.all.sort_by_key(|call| call.from_ns);

@@ -36,13 +36,14 @@ pub use grid::{BUCKET_NS, Grid};
 pub use intervals::{Intervals, SlowInterval};
 pub use median::median;
 pub use partition::{Partition, Segment};
+pub use requests::unsent::Unsent;
 pub use requests::users::{Port, Request};
 pub use requests::{Lateness, Requests};
 pub use signals::SignalKind;
 pub use slowdown::{Slowdown, SlowdownOptions, TriggeredSignal};
 pub use sources::{Series, Sources};
 pub use startup::Startup;
-pub use states::{Collection, Layer, Origin, Scope, Stop, ThreadState, Wait};
+pub use states::{Collection, Hold, Layer, Origin, Scope, Stop, ThreadState, Wait};
 pub use stops::StopSpan;
 pub use waits::telling_frame;
 pub use wakers::Wakers;
@@ -87,17 +88,21 @@ pub struct Reference<'a> {
     pub quiet: Vec<bool>,
     /// How high each signal is in it as a rule.
     levels: Vec<(SignalKind, f64)>,
+    /// Whether requests came to a port in both, where they were measured at sockets: else nobody knows how long they usually take.
+    pub has_same_port: bool,
 }
 
 impl<'a> Reference<'a> {
-    fn new(recording: &'a Recording) -> Option<Reference<'a>> {
-        let sources = Sources::new(recording)?;
+    /// A recording beside another one, with which it is to be compared.
+    fn beside(recording: &'a Recording, other: &mut Sources<'_>) -> Option<Reference<'a>> {
+        let mut sources = Sources::new(recording)?;
+        let has_same_port = other.compare_with(&mut sources);
         let account = Account::new(&sources);
         let slow = slowdown::find(&sources, &account, &SlowdownOptions::default()).slow;
         let quiet =
             slow.iter().enumerate().map(|(index, slow)| !slow && index >= account.startup.warm_up_buckets).collect();
         let levels = slowdown::levels(&sources, &account);
-        Some(Reference { sources, account, quiet, levels })
+        Some(Reference { sources, account, quiet, levels, has_same_port })
     }
 }
 
@@ -137,9 +142,9 @@ impl Analysis<'_> {
 
 /// Makes the account of a recording. `None` when it holds nothing that has a time.
 pub fn analyse<'a>(recording: &'a Recording, options: &Options<'a>) -> Option<Analysis<'a>> {
-    let sources = Sources::new(recording)?;
+    let mut sources = Sources::new(recording)?;
+    let reference = options.baseline.and_then(|baseline| Reference::beside(baseline, &mut sources));
     let mut account = Account::new(&sources);
-    let reference = options.baseline.and_then(Reference::new);
     let levels = reference.as_ref().map_or(&[][..], |reference| &reference.levels);
     let options = SlowdownOptions { slow: options.slow, levels };
     let slowdown = slowdown::find(&sources, &account, &options);

@@ -1,5 +1,7 @@
 //! Requests of the service, second by second: how many, how long, and how many more at once than usual.
 
+pub(crate) mod same_port;
+pub(crate) mod unsent;
 pub(crate) mod users;
 
 use std::ops::Range;

@@ -44,6 +44,8 @@ pub enum SignalKind {
     PageFaults,
     /// Datagrams per second that were lost because nobody took them from a socket of the process.
     LostDatagrams,
+    /// Attempts to connect per second that were dropped because nobody accepted those before.
+    RefusedConnections,
     /// Threads waiting for the collector to free memory, on average.
     AllocationStalls,
     /// Cores used by compiler threads to compile again what was compiled before.
@@ -76,6 +78,7 @@ impl SignalKind {
             SignalKind::RunQueue => "run_queue",
             SignalKind::PageFaults => "page_faults",
             SignalKind::LostDatagrams => "lost_datagrams",
+            SignalKind::RefusedConnections => "refused_connections",
             SignalKind::AllocationStalls => "allocation_stalls",
             SignalKind::Recompiling => "recompiling",
             SignalKind::FreeingCode => "freeing_code",
@@ -101,7 +104,7 @@ impl SignalKind {
             SignalKind::Recompiling | SignalKind::Collecting | SignalKind::Interpreting | SignalKind::BelowJava => {
                 "cores"
             }
-            SignalKind::FreeingCode | SignalKind::LostDatagrams => "1/s",
+            SignalKind::FreeingCode | SignalKind::LostDatagrams | SignalKind::RefusedConnections => "1/s",
         }
     }
 
@@ -121,6 +124,11 @@ impl SignalKind {
     /// Whether it measures that code is not compiled as it should be.
     pub fn is_compiling(self) -> bool {
         matches!(self, SignalKind::Recompiling | SignalKind::FreeingCode | SignalKind::Interpreting)
+    }
+
+    /// Whether it measures harm of another kind than time, which is not made good by requests that are quick.
+    pub(crate) fn is_for_good(self) -> bool {
+        matches!(self, SignalKind::LostDatagrams | SignalKind::RefusedConnections)
     }
 
     /// Whether it measures time that is lost in itself. The others measure that something was
@@ -256,7 +264,8 @@ pub(crate) fn all(sources: &Sources<'_>, account: &Account) -> Vec<Signal> {
     signals.push(recompiling(account, &wasted));
     signals.push(interpreting(account, &wasted, pinned_from_ns(sources)));
     signals.push(freeing_code(account));
-    signals.push(lost_datagrams(sources, account));
+    signals.push(for_good(SignalKind::LostDatagrams, &sources.lost_datagrams(), account));
+    signals.push(for_good(SignalKind::RefusedConnections, &sources.refused_connections(), account));
     signals.extend(latency::all(account));
     signals.extend(cpu(account));
     for signal in &mut signals {
@@ -422,13 +431,13 @@ fn freeing_code(account: &Account) -> Signal {
     Signal { kind: SignalKind::FreeingCode, values, floor: 0.5, factor: 3.0, alone: 1e9, run: 5, ideal_is_zero: true }
 }
 
-/// A datagram that is lost never comes again: one is enough.
-fn lost_datagrams(sources: &Sources<'_>, account: &Account) -> Signal {
+/// A datagram that is lost never comes again, and who could not connect waits for a second at least: one is enough.
+fn for_good(kind: SignalKind, losses: &[(i64, i64, f64)], account: &Account) -> Signal {
     let mut values = account.grid.zeros();
-    for (from_ns, to_ns, count) in sources.lost_datagrams() {
-        account.grid.spread(&mut values, from_ns, to_ns, count);
+    for (from_ns, to_ns, count) in losses {
+        account.grid.spread(&mut values, *from_ns, *to_ns, *count);
     }
-    Signal { kind: SignalKind::LostDatagrams, values, floor: 1.0, factor: 1.0, alone: 1.0, run: 1, ideal_is_zero: true }
+    Signal { kind, values, floor: 1.0, factor: 1.0, alone: 1.0, run: 1, ideal_is_zero: true }
 }
 
 /// Running is not slowness, being out of CPU is: only seconds with nearly all CPUs in use count.

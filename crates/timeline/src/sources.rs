@@ -14,6 +14,7 @@ use crate::clients::Clients;
 use crate::grid::Grid;
 use crate::intervals::Intervals;
 use crate::peers::Peers;
+use crate::requests::same_port;
 use crate::requests::users::{self, AtSockets, Port, Request};
 
 /// A counter over time, sorted by time.
@@ -106,6 +107,11 @@ impl<'a> Sources<'a> {
         Some(sources)
     }
 
+    /// Compares the requests of the same port with those of another recording, in which the service was well; whether that can be.
+    pub(crate) fn compare_with(&mut self, usual: &mut Sources<'_>) -> bool {
+        same_port::pair((self.recording, &mut self.at_sockets), (usual.recording, &mut usual.at_sockets))
+    }
+
     /// Spans of a kind, in order of their beginning, from the source that covers most.
     pub fn spans(&self, kind: &str) -> impl ExactSizeIterator<Item = Span> + '_ {
         self.rows(kind).iter().map(|index| self.recording.spans.row(*index as usize))
@@ -126,7 +132,7 @@ impl<'a> Sources<'a> {
         };
         let told = rows.iter().map(|row| {
             let span = self.recording.spans.row(*row as usize);
-            Request { from_ns: span.time_ns, to_ns: span.end_ns(), weight: 1.0 }
+            Request { from_ns: span.time_ns, to_ns: span.end_ns(), weight: 1.0, unsent: None }
         });
         told.chain(measured.iter().copied())
     }
@@ -134,6 +140,11 @@ impl<'a> Sources<'a> {
     /// Whether they were measured at sockets, and not told by who waited for them.
     pub(crate) fn requests_are_measured(&self) -> bool {
         users::are_measured(self.recording, self.rows(span::REQUEST))
+    }
+
+    /// Those of the leading port that were measured at its sockets, whoever else knows how long requests took.
+    pub fn measured_requests(&self) -> impl Iterator<Item = &Request> {
+        self.at_sockets.requests.iter()
     }
 
     /// The ports at whose sockets requests were measured, the one whose requests count first.
@@ -268,6 +279,11 @@ impl<'a> Sources<'a> {
             self.spans(span::PACKET_DROP).filter_map(|drop| self.lost_in(&drop)).collect();
         let total = |losses: &[(i64, i64, f64)]| losses.iter().map(|loss| loss.2).sum::<f64>();
         if total(&dropped) > 0.0 && total(&dropped) >= total(&counted) { dropped } else { counted }
+    }
+
+    /// Attempts to connect to the process that its listening sockets dropped: from when to when, and how many.
+    pub fn refused_connections(&self) -> Vec<(i64, i64, f64)> {
+        self.counters(counter::SOCKET_ACCEPT_DROPS_COUNT).values().flat_map(Series::rises).collect()
     }
 
     /// A drop of datagrams as a loss; segments of TCP come again.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fathom_evidence::kinds::frame;
+use fathom_evidence::kinds::{frame, unsent};
 use fathom_evidence::{Recording, StackId};
 
 /// One kind of thread time.
@@ -24,6 +24,8 @@ pub enum ThreadState {
     Collector(Collection),
     /// Other threads of the JVM ran.
     Vm,
+    /// What the program had answered stood in the kernel. No thread waits for that; its user does.
+    Unsent(Hold),
     /// A thread had nothing to do, for a reason that is known: its queue was empty, say.
     Idle,
     /// Nobody looked, or nobody can say what was waited for.
@@ -188,6 +190,31 @@ impl Wait {
     }
 }
 
+/// What data that was given away waits for in the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Hold {
+    /// The acknowledgement of what was sent before it (Nagle's algorithm).
+    Acknowledgement,
+    /// To be sent again.
+    Retransmission,
+    /// Room at the peer, which does not read.
+    Window,
+    /// The congestion window, or what nobody can tell.
+    Other,
+}
+
+impl Hold {
+    /// From a word of `unsent`.
+    pub(crate) fn of_word(word: &str) -> Hold {
+        match word {
+            unsent::ACKNOWLEDGEMENT => Hold::Acknowledgement,
+            unsent::RETRANSMISSION => Hold::Retransmission,
+            unsent::WINDOW => Hold::Window,
+            _ => Hold::Other,
+        }
+    }
+}
+
 /// Which code ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Layer {
@@ -241,6 +268,7 @@ impl fmt::Display for ThreadState {
             ThreadState::Blocked(Wait::NameLookup) => f.write_str("waiting for the address of a host"),
             ThreadState::Blocked(Wait::FileLock) => f.write_str("waiting for a lock on a file"),
             ThreadState::Blocked(Wait::Unnamed) => f.write_str("waits that cannot be told from idleness"),
+            ThreadState::Unsent(hold) => write!(f, "answers that had not left the machine: {hold}"),
             ThreadState::Idle => f.write_str("nothing to do"),
             ThreadState::Unknown => f.write_str("time that nobody looked at"),
             ThreadState::Runnable => f.write_str("waiting for a CPU"),
@@ -254,6 +282,17 @@ impl fmt::Display for ThreadState {
             ThreadState::Collector(collection) => write!(f, "collector threads in {collection}"),
             ThreadState::Vm => f.write_str("other threads of the JVM"),
         }
+    }
+}
+
+impl fmt::Display for Hold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Hold::Acknowledgement => "held until the client acknowledged what went before",
+            Hold::Retransmission => "lost and sent again",
+            Hold::Window => "the client had no room for more",
+            Hold::Other => "sent slowly",
+        })
     }
 }
 

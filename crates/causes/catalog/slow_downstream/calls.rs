@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use fathom_evidence::StrId;
 use fathom_evidence::kinds::span;
 use fathom_timeline::{Call, ThreadState, Wait};
 
@@ -42,15 +41,15 @@ const ON_ANOTHERS_BEHALF: [ThreadState; 2] = [ThreadState::Blocked(Wait::Task), 
 pub(super) fn finding(comparison: &Comparison<'_>, waiting: &Evidence) -> Option<Finding> {
     let slow = by_peer(&comparison.slow);
     let before = comparison.baseline.as_ref().map(by_peer);
-    let usual_ns = |peer: &StrId| before.as_ref().and_then(|before| before.get(peer)).map(Calls::mean_ns);
-    let added_ns = |(peer, calls): &(&StrId, &Calls)| {
+    let usual_ns = |peer: &str| before.as_ref().and_then(|before| before.get(peer)).map(Calls::mean_ns);
+    let added_ns = |(peer, calls): &(&&str, &Calls)| {
         let more_ns = calls.mean_ns() - usual_ns(peer).unwrap_or(0.0);
         (more_ns * calls.count, calls.total_ns)
     };
     let (peer, calls) =
         slow.iter().max_by(|a, b| added_ns(a).partial_cmp(&added_ns(b)).unwrap_or(a.0.cmp(b.0).reverse()))?;
     let usual_ns = usual_ns(peer);
-    let name = comparison.recording().text(*peer);
+    let name = *peer;
     let mean = comparison
         .evidence(&format!("mean answer of {name}"), (calls.mean_ns(), usual_ns), "ns", "spans")
         .of(&[span::CALL]);
@@ -80,21 +79,21 @@ pub(super) fn finding(comparison: &Comparison<'_>, waiting: &Evidence) -> Option
     Some(claiming_for_others(finding, comparison, added_ns(&(peer, calls)).0))
 }
 
-/// What a period has of each peer.
-fn by_peer(side: &Period<'_>) -> HashMap<StrId, Calls> {
-    let mut peers: HashMap<StrId, Calls> = HashMap::new();
+/// What a period has of each peer, by its name: that is the same in another recording.
+fn by_peer<'a>(side: &Period<'a>) -> HashMap<&'a str, Calls> {
+    let mut peers: HashMap<&str, Calls> = HashMap::new();
     let is_here = |call: &&Call| {
         let to_ns = call.from_ns.saturating_add(call.peer_ns);
         side.time.touches(call.from_ns, to_ns) && !side.except.touches(call.from_ns, to_ns)
     };
     for call in side.sources.calls().iter().filter(is_here) {
-        peers.entry(call.peer).or_default().add(call);
+        peers.entry(side.sources.recording.text(call.peer)).or_default().add(call);
     }
     peers
 }
 
 /// Whether the calls are what threads waited for services for: else some service was not measured.
-fn are_all_waits(comparison: &Comparison<'_>, calls: &HashMap<StrId, Calls>) -> bool {
+fn are_all_waits(comparison: &Comparison<'_>, calls: &HashMap<&str, Calls>) -> bool {
     let waited_ns = comparison.excess().sums(is_ours).0;
     let called_ns: f64 = calls.values().map(|calls| calls.until_read_ns).sum();
     waited_ns <= 2.0 * called_ns

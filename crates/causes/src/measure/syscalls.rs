@@ -72,6 +72,12 @@ pub fn receivers_in(side: &Period<'_>) -> HashSet<i64> {
     with_a_good_part(&calls, |tid| calls.rise(side, |one| one == tid))
 }
 
+/// Threads that accept connections.
+pub fn acceptors(comparison: &Comparison<'_>) -> HashSet<i64> {
+    let calls = ByThread::of(&comparison.slow, counter::SYSTEM_CALLS_COUNT, &["accept", "accept4"]);
+    with_a_good_part(&calls, |tid| calls.total(tid))
+}
+
 fn with_a_good_part(calls: &ByThread, count: impl Fn(i64) -> f64) -> HashSet<i64> {
     const MIN_SHARE_OF_CALLS: f64 = 0.1;
     let counts: Vec<(i64, f64)> = calls.0.keys().map(|tid| (*tid, count(*tid))).collect();

@@ -48,6 +48,7 @@ const LIVE_COUNTERS: &[&str] = &[
     "page_faults_",
     "socket_",
     "network_",
+    "segments_",
 ];
 
 /// Spans that only a collector's log has.

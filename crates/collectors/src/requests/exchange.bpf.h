@@ -2,7 +2,7 @@
  * From arrivals, reads and sends of one connection to requests and calls.
  *
  * On a connection to a port that the target listens on, a request begins with the first byte that arrives after the answer
- * before and ends with the last byte that is sent before the next arrival. On a connection that the target made, a call
+ * before and ends with the last byte that is sent before the next arrival, or later where that byte stood in the kernel before it left. On a connection that the target made, a call
  * begins with the first byte sent and ends with the last read before the next byte is sent. Which it was is only known
  * afterwards, so what has ended is told when the next begins, when the connection ends, or when user space, which walks
  * over all connections several times a second, finds it idle.
@@ -14,6 +14,7 @@
 #define FATHOM_REQUESTS_EXCHANGE_H
 
 #include "state.bpf.h"
+#include "unsent.bpf.h"
 
 /* Where a length belongs, four buckets to each power of two. */
 static __always_inline __u32 bucket_of(__u64 ns)
@@ -53,6 +54,8 @@ static __always_inline void tell(struct connection *c, __u64 began_ns, __u64 end
 	e->endpoint = c->endpoint;
 	e->flags = flags;
 	e->stands_for = stands_for;
+	e->unsent_ns = c->unsent_ns;
+	e->window_full_ns = c->window_full_ns;
 	/* User space looks by itself; to wake it costs more than all the rest. */
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 }
@@ -84,13 +87,18 @@ static __always_inline void add(struct connection *c, __u64 began_ns, __u64 end_
 }
 
 /* What is under way ends with its answer. Whoever takes it out of the connection tells it, so it is told once. */
-static __always_inline void finish(struct connection *c)
+static __always_inline void finish(struct connection *c, struct tcp_sock *tcp, __u64 now_ns)
 {
 	__u64 began_ns = c->began_ns, end_ns = c->last_ns;
 
-	if (began_ns && __sync_val_compare_and_swap(&c->began_ns, began_ns, 0) == began_ns)
+	if (began_ns && __sync_val_compare_and_swap(&c->began_ns, began_ns, 0) == began_ns) {
+		if (c->flags & INBOUND && tcp) {
+			see_leave(c, tcp, end_ns, now_ns);
+			end_ns += c->unsent_ns;
+		}
 		add(c, began_ns, end_ns, c->flags);
-	c->flags &= ~OVERLAPS;
+	}
+	c->flags &= ~(OVERLAPS | OF_SENDING);
 }
 
 /* What is under way ends without one. What was read and is of a peer that often needs no answer is nobody's loss. */
@@ -120,6 +128,9 @@ static __always_inline void begin(struct connection *c, __u64 at_ns, __u32 write
 	c->sender_tid = 0;
 	c->bytes_in = 0;
 	c->bytes_out = 0;
+	c->unsent_ns = 0;
+	c->window_full_ns = 0;
+	c->flags &= ~OF_SENDING;
 	c->began_ns = at_ns;
 }
 
@@ -143,7 +154,7 @@ static __always_inline void request_arrives(struct connection *c, struct tcp_soc
 			overlaps = OVERLAPS;
 		c->bytes_out = write_seq - c->write_seq;
 		c->flags |= overlaps;
-		finish(c);
+		finish(c, tcp, now_ns);
 		c->flags |= overlaps;
 	} else if (c->began_ns && c->read_ns && !c->unread_since_ns && write_seq == c->write_seq &&
 		   now_ns - c->touched_ns > PAUSE_NS) {
@@ -174,7 +185,7 @@ static __always_inline void request_read(struct connection *c, struct sock *sk, 
 		if (!was_answered)
 			c->flags |= OVERLAPS;
 		c->bytes_out = c->unread_write_seq - c->write_seq;
-		finish(c);
+		finish(c, tcp, since_ns);
 		begin(c, since_ns, tcp ? c->unread_write_seq : 0, tcp);
 		if (!was_answered)
 			c->flags |= OVERLAPS;
@@ -198,6 +209,8 @@ static __always_inline void answer_sent(struct connection *c, struct tcp_sock *t
 		c->answered_ns = now_ns;
 		c->sender_tid = tid;
 		c->bytes_in = tcp ? tcp->copied_seq - c->copied_seq : 0;
+	} else if (tcp) {
+		see_hold(c, tcp);
 	}
 	c->last_ns = now_ns;
 }
@@ -217,7 +230,7 @@ static __always_inline void call_sent(struct connection *c, struct tcp_sock *tcp
 		before = write_seq;
 	}
 	if (c->began_ns && c->last_ns) {
-		finish(c);
+		finish(c, tcp, now_ns);
 	} else if (c->began_ns && !c->answered_ns && now_ns - c->touched_ns > PAUSE_NS && tcp && tcp->snd_una == before) {
 		c->began_ns = 0;
 		c->flags |= ONE_WAY;
@@ -227,6 +240,8 @@ static __always_inline void call_sent(struct connection *c, struct tcp_sock *tcp
 	if (!c->began_ns) {
 		begin(c, now_ns, before, tcp);
 		c->sender_tid = tid;
+	} else if (tcp && !c->answered_ns) {
+		see_hold(c, tcp);
 	}
 	c->touched_ns = now_ns;
 }
@@ -238,7 +253,7 @@ static __always_inline void answer_arrives(struct connection *c, struct tcp_sock
 	if (tcp && !config.sees_begin_of_send && write_seq != c->seen_seq) {
 		/* A thread is still in the call that sends, of which this is the answer. */
 		if (c->began_ns && c->last_ns)
-			finish(c);
+			finish(c, tcp, now_ns);
 		if (!c->began_ns)
 			begin(c, now_ns, c->seen_seq, tcp);
 		c->seen_seq = write_seq;
@@ -249,6 +264,8 @@ static __always_inline void answer_arrives(struct connection *c, struct tcp_sock
 	c->bytes_out = write_seq - c->write_seq;
 	if (tcp && tcp->snd_una != write_seq)
 		c->flags |= OVERLAPS;
+	else if (tcp)
+		see_leave(c, tcp, c->touched_ns, now_ns);
 }
 
 static __always_inline void answer_read(struct connection *c, struct tcp_sock *tcp, __u64 now_ns, __u32 tid)

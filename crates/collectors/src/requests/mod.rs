@@ -118,7 +118,7 @@ fn load(target: &Target, sees_begin_of_send: bool) -> Result<Programs, Refusal> 
         let grant = "run as the target's user, or with CAP_SYS_PTRACE";
         Refusal::new("the target's network namespace cannot be read", grant)
     })?;
-    let config = [target.pid, space, u32::from(sees_begin_of_send), 0];
+    let config = [target.pid, space, u32::from(sees_begin_of_send), tick_ns()];
     let config = config.into_iter().flat_map(u32::to_ne_bytes).collect();
     let without: &[&str] = if sees_begin_of_send { &[] } else { &[BEGIN_OF_SEND.1] };
     let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &[], without })?;
@@ -128,6 +128,12 @@ fn load(target: &Target, sees_begin_of_send: bool) -> Result<Programs, Refusal> 
     // What it began to listen on meanwhile.
     listening::mark(target, &listened);
     Ok(programs)
+}
+
+/// Length of a jiffy: what the coarse clocks tell is of the last one.
+fn tick_ns() -> u32 {
+    let tick = rustix::time::clock_getres(rustix::time::ClockId::MonotonicCoarse);
+    u32::try_from(tick.tv_nsec).unwrap_or(0)
 }
 
 /// The number in `net:[4026531840]`.
@@ -300,12 +306,13 @@ impl Observed {
 }
 
 /// The counters of an endpoint.
-fn words(is_peer: bool) -> [(&'static str, Part<Sums>); 3] {
+fn words(is_peer: bool) -> [(&'static str, Part<Sums>); 4] {
+    let resent = counter::SEGMENTS_RESENT_COUNT;
     let names = match is_peer {
-        true => [counter::CALLS_COUNT, counter::CALL_TIME_NS, counter::CALL_UNREAD_NS],
-        false => [counter::REQUESTS_COUNT, counter::REQUEST_TIME_NS, counter::REQUEST_UNREAD_NS],
+        true => [counter::CALLS_COUNT, counter::CALL_TIME_NS, counter::CALL_UNREAD_NS, resent],
+        false => [counter::REQUESTS_COUNT, counter::REQUEST_TIME_NS, counter::REQUEST_UNREAD_NS, resent],
     };
-    let parts: [Part<Sums>; 3] = [|sums| sums.count, |sums| sums.time_ns, |sums| sums.unread_ns];
+    let parts: [Part<Sums>; 4] = [|sums| sums.count, |sums| sums.time_ns, |sums| sums.unread_ns, |sums| sums.resent];
     std::array::from_fn(|at| (names[at], parts[at]))
 }
 

@@ -2,12 +2,17 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use fathom_evidence::kinds::unsent;
+
 use crate::bpf::{halves, words};
 
 const OUTBOUND: u32 = 2;
 const OVERLAPS: u32 = 16;
 const UNANSWERED: u32 = 64;
 const TCP: u32 = 128;
+const HELD: u32 = 256;
+const RESENT: u32 = 512;
+const WINDOW_FULL: u32 = 1024;
 
 /// A request or call that has ended. Instants are of the monotonic clock, 0 where there was none.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -25,18 +30,22 @@ pub(super) struct Exchange {
     pub(super) endpoint: u32,
     flags: u32,
     pub(super) stands_for: u64,
+    /// For how long the end of what the target sent stood in the kernel.
+    pub(super) unsent_ns: i64,
+    /// For how long the peer had no room for more.
+    pub(super) window_full_ns: i64,
 }
 
 impl Exchange {
     /// Reads one event of the ring; `None` when it is shorter than one.
     pub(super) fn parse(bytes: &[u8]) -> Option<Exchange> {
-        let mut all = words(bytes.get(..8 * 8)?);
+        let mut all = words(bytes.get(..10 * 8)?);
         let mut next = || all.next().unwrap_or(0);
         let [began_ns, end_ns, read_ns, answered_ns] = [(); 4].map(|()| next() as i64);
         let (reader_tid, sender_tid) = halves(next());
         let (bytes_in, bytes_out) = halves(next());
         let (endpoint, flags) = halves(next());
-        let stands_for = next();
+        let (stands_for, unsent_ns, window_full_ns) = (next(), next() as i64, next() as i64);
         Some(Exchange {
             began_ns,
             end_ns,
@@ -49,6 +58,8 @@ impl Exchange {
             endpoint,
             flags,
             stands_for,
+            unsent_ns,
+            window_full_ns,
         })
     }
 
@@ -63,6 +74,18 @@ impl Exchange {
 
     pub(super) fn is_unanswered(&self) -> bool {
         self.flags & UNANSWERED != 0
+    }
+
+    /// What the end of what was sent waited for in the kernel; none where it left at once.
+    pub(super) fn unsent_for(&self) -> Option<&'static str> {
+        let says = |flag: u32| self.flags & flag != 0;
+        match self.unsent_ns {
+            0 => None,
+            _ if says(RESENT) => Some(unsent::RETRANSMISSION),
+            _ if says(WINDOW_FULL) => Some(unsent::WINDOW),
+            _ if says(HELD) => Some(unsent::ACKNOWLEDGEMENT),
+            _ => Some(unsent::OTHER),
+        }
     }
 
     /// Whether bytes are counted.
@@ -85,17 +108,25 @@ pub(super) const UNDER_WAY: usize = 4;
 pub(super) const SLOW_NS: usize = 5;
 pub(super) const ONE_IN: usize = 6;
 
+const RESENT_WORD: usize = 7;
+
 /// Sums of an endpoint since the recording began.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sums {
     pub(super) count: u64,
     pub(super) time_ns: u64,
     pub(super) unread_ns: u64,
+    /// Segments that were sent again.
+    pub(super) resent: u64,
 }
 
 /// The sums of a row, how many are under way, and the buckets.
 pub(super) fn sums(row: &[u64; SUMS_WORDS]) -> (Sums, u64, &[u64]) {
-    (Sums { count: row[1], time_ns: row[2], unread_ns: row[3] }, row[UNDER_WAY], &row[HEAD_WORDS..])
+    (
+        Sums { count: row[1], time_ns: row[2], unread_ns: row[3], resent: row[RESENT_WORD] },
+        row[UNDER_WAY],
+        &row[HEAD_WORDS..],
+    )
 }
 
 /// From how many ns on a bucket counts: four of them to each power of two, the first from 0.
@@ -179,13 +210,14 @@ mod tests {
     #[test]
     fn exchanges_are_read() {
         let mut bytes: Vec<u8> = [10_u64, 90, 20, 80].into_iter().flat_map(u64::to_ne_bytes).collect();
-        let flags = OUTBOUND | OVERLAPS | TCP;
+        let flags = OUTBOUND | OVERLAPS | TCP | HELD;
         bytes.extend([3_u32, 4, 5, 6, 7, flags].into_iter().flat_map(u32::to_ne_bytes));
-        bytes.extend(8_u64.to_ne_bytes());
+        bytes.extend([8_u64, 9, 10].into_iter().flat_map(u64::to_ne_bytes));
         let read = Exchange::parse(&bytes).unwrap();
         assert_eq!((read.began_ns, read.end_ns, read.read_ns, read.answered_ns), (10, 90, 20, 80));
         assert_eq!((read.reader_tid, read.sender_tid, read.bytes_in, read.bytes_out), (3, 4, 5, 6));
         assert_eq!((read.endpoint, read.stands_for), (7, 8));
+        assert_eq!((read.unsent_ns, read.unsent_for()), (9, Some(unsent::ACKNOWLEDGEMENT)));
         assert!(read.is_call() && read.overlaps() && read.is_tcp() && !read.is_unanswered());
         assert_eq!(Exchange::parse(&bytes[1..]), None);
     }

@@ -46,7 +46,7 @@ int is_read(arguments args)
 	if (!bytes) {
 		/* The peer has closed. Of TCP the state tells that, also where nobody reads any more. */
 		if (c->last_ns && !(c->flags & TCP))
-			finish(c);
+			finish(c, 0, c->last_ns);
 		return 0;
 	}
 	tcp = c->flags & TCP ? bpf_skc_to_tcp_sock(sk) : 0;
@@ -104,25 +104,30 @@ int has_sent(arguments args)
 }
 
 /* Nothing follows. */
-static __always_inline void finish_last(struct connection *c, struct sock *sk)
+static __always_inline void finish_last(struct connection *c, struct tcp_sock *tcp, __u64 now_ns)
 {
-	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
-
-	if (tcp && c->flags & INBOUND)
+	if (tcp && (c->flags & (INBOUND | CLOSING)) == INBOUND)
 		c->bytes_out = tcp->write_seq - c->write_seq;
-	finish(c);
+	finish(c, tcp, now_ns);
 }
 
-static __always_inline void ends(struct sock *sk)
+/* The target closes a connection, or its peer has. An answer that has not arrived yet ends when it has. */
+static __always_inline void ends(struct sock *sk, bool has_ended)
 {
 	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	struct tcp_sock *tcp;
 
 	if (!c || c->flags & IGNORED)
 		return;
-	if (c->last_ns)
-		finish_last(c, sk);
-	else
+	tcp = bpf_skc_to_tcp_sock(sk);
+	if (!c->last_ns) {
 		give_up(c, bpf_ktime_get_ns());
+	} else if (has_ended || !tcp || c->flags & OUTBOUND || tcp->snd_una == tcp->write_seq) {
+		finish_last(c, tcp, bpf_ktime_get_ns());
+	} else if (!(c->flags & CLOSING)) {
+		c->bytes_out = tcp->write_seq - c->write_seq;
+		c->flags |= CLOSING;
+	}
 }
 
 static __always_inline void connected(struct sock *sk)
@@ -148,8 +153,8 @@ int changes_state(arguments args)
 
 	if (sk->sk_protocol != IPPROTO_TCP)
 		return 0;
-	if (now == TCP_FIN_WAIT1 || now == TCP_LAST_ACK || now == TCP_CLOSE) {
-		ends(sk);
+	if (now == TCP_FIN_WAIT1 || now == TCP_LAST_ACK || now == TCP_FIN_WAIT2 || now == TCP_CLOSE) {
+		ends(sk, now == TCP_FIN_WAIT2 || now == TCP_CLOSE);
 	} else if (now == TCP_ESTABLISHED && before == TCP_SYN_SENT) {
 		/* Where its numbers begin was not chosen before. */
 		connected(sk);
@@ -165,6 +170,27 @@ int changes_state(arguments args)
 	return 0;
 }
 
+SEC("tp_btf/tcp_retransmit_skb")
+int is_sent_again(arguments args)
+{
+	struct connection *c = bpf_sk_storage_get(&connections, (struct sock *)args[0], 0, 0);
+	struct sums *sums;
+
+	if (!c || c->flags & IGNORED)
+		return 0;
+	c->flags |= RESENT;
+	sums = sums_at(c->endpoint);
+	if (sums)
+		COUNT(sums->resent);
+	return 0;
+}
+
+/* Whether something of an answer has not arrived yet. */
+static __always_inline bool is_under_way(struct connection *c, struct tcp_sock *tcp)
+{
+	return c->flags & INBOUND && tcp && tcp->snd_una != tcp->write_seq;
+}
+
 struct bpf_iter__bpf_sk_storage_map {
 	struct sock *sk;
 	void *value;
@@ -177,13 +203,15 @@ int walk(struct bpf_iter__bpf_sk_storage_map *at)
 	struct connection *c = at->value;
 	struct sock *sk = at->sk;
 	__u64 now_ns = bpf_ktime_get_ns();
+	struct tcp_sock *tcp;
 	struct sums *sums;
 
 	if (!c || !sk || c->flags & IGNORED || !c->began_ns)
 		return 0;
 	if (c->last_ns) {
-		if (ending || (now_ns - c->last_ns > IDLE_NS && !c->unread_since_ns))
-			finish_last(c, sk);
+		tcp = bpf_skc_to_tcp_sock(sk);
+		if (ending || (now_ns - c->last_ns > IDLE_NS && !c->unread_since_ns && !is_under_way(c, tcp)))
+			finish_last(c, tcp, now_ns);
 		return 0;
 	}
 	sums = sums_at(c->endpoint);

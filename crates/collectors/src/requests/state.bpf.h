@@ -23,6 +23,7 @@
 #define TCP_CLOSE_WAIT 8
 #define TCP_LISTEN 10
 #define TCP_FIN_WAIT1 4
+#define TCP_FIN_WAIT2 5
 #define TCP_CLOSE 7
 #define TCP_LAST_ACK 9
 
@@ -34,6 +35,8 @@
 #define PAUSE_NS 100000000ULL
 /* What has ended and is followed by nothing for so long is told. */
 #define IDLE_NS 500000000ULL
+/* What leaves the machine no later than this after the program has given it away left at once. */
+#define AT_ONCE_NS 1000000ULL
 /* What is not answered at all is told from this length on. */
 #define UNANSWERED_NS 1000000000ULL
 
@@ -47,7 +50,8 @@ const volatile struct {
 	__u32 network_namespace;
 	/* Whether this kernel tells when a thread begins to send (Linux 6.16); otherwise only when it has sent. */
 	__u32 sees_begin_of_send;
-	__u32 reserved;
+	/* Length of a jiffy. */
+	__u32 tick_ns;
 } config SEC(".rodata.config") = {};
 
 struct {
@@ -98,7 +102,18 @@ struct tcp_sock {
 	__u32 rcv_nxt;
 	__u32 copied_seq;
 	__u32 snd_una;
+	__u32 snd_nxt;
 	__u32 write_seq;
+	__u32 mss_cache;
+	/* Time in which it had nothing to do but wait: for the peer's window is the second; in jiffies. */
+	__u32 chrono_stat[3];
+	__u32 chrono_start;
+	__u8 chrono_type : 2;
+	__u8 nonagle : 4;
+	/* When the last data was sent, in jiffies. */
+	__u32 lsndtime;
+	/* When what was acknowledged last had been sent, in us of the monotonic clock. */
+	__u64 first_tx_mstamp;
 } KERNEL_TYPE;
 struct sockaddr_un {
 	char sun_path[108];
@@ -124,6 +139,14 @@ struct unix_sock {
 #define ONE_WAY 32
 #define UNANSWERED 64
 #define TCP 128
+/* The end of what was sent had to wait until the peer acknowledged what went before (Nagle's algorithm). */
+#define HELD 256
+/* Something of it was sent again. */
+#define RESENT 512
+/* The peer had no room for it. */
+#define WINDOW_FULL 1024
+/* The target has closed it, and not all of its last answer has arrived. */
+#define CLOSING 2048
 
 #define PATH_BYTES 108
 /* A service: the port that is listened on, or the peer that is called. */
@@ -147,7 +170,8 @@ struct sums {
 	/* Set by user space: what takes at least so long is a row; of the others one in so many. */
 	__u64 slow_ns;
 	__u64 one_in;
-	__u64 reserved;
+	/* Segments that were sent again. */
+	__u64 resent;
 	__u64 by_latency[BUCKETS];
 };
 
@@ -201,6 +225,14 @@ struct connection {
 	__u32 bytes_out;
 	__u32 endpoint;
 	__u32 flags;
+	/* What had been sent when the kernel began to hold the rest back. */
+	__u32 held_seq;
+	/* For how long the peer's window had been full when that was last looked at, in jiffies. */
+	__u32 window_ticks;
+	/* For how long the end of what the target sent had stood in the kernel before it left. */
+	__u64 unsent_ns;
+	/* For how long meanwhile the peer had no room for more. */
+	__u64 window_full_ns;
 };
 
 struct {
@@ -222,6 +254,10 @@ struct exchange {
 	__u32 endpoint;
 	__u32 flags;
 	__u64 stands_for;
+	/* For how long the end of what the target sent (the answer to a request, the question of a call) stood in the kernel. */
+	__u64 unsent_ns;
+	/* For how long the peer had no room for more. */
+	__u64 window_full_ns;
 };
 
 struct {

@@ -11,6 +11,8 @@ use fathom_evidence::detail::{Call, Request, from_text};
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 
+mod unsent;
+
 use super::*;
 use crate::bpf::tests::can_load;
 use crate::recorder::Plan;

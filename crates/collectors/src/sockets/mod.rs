@@ -2,10 +2,11 @@
 //! its network namespace.
 //!
 //! Each UDP socket that lives for longer than a look (or has anything queued) and each listening TCP
-//! socket has numbers of its own. Of other TCP sockets, of
+//! socket has numbers of its own; the latter are asked for by themselves (`listeners`). Of other TCP sockets, of
 //! which there may be 100,000, only the sums and the fullest are told. The tables are made anew by the
 //! kernel at each reading, so that large ones are read more rarely.
 
+mod listeners;
 mod own;
 mod parse;
 
@@ -21,6 +22,7 @@ use crate::numbers::Numbers;
 use crate::pace::Pace;
 use crate::procfs::{MAX_BYTES, ProcFile};
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
+use listeners::Listeners;
 use own::Own;
 use parse::Socket;
 
@@ -74,6 +76,7 @@ impl Collector for Sockets {
             numbers: Numbers::new(SOURCE),
             buffer: Vec::new(),
             own: Own::of(target),
+            listeners: Listeners::of(target),
             snmp,
             netstat: optional("net/netstat"),
             snmp6: optional("net/snmp6"),
@@ -111,6 +114,7 @@ struct Watch {
     numbers: Numbers,
     buffer: Vec<u8>,
     own: Own,
+    listeners: Listeners,
     snmp: ProcFile,
     netstat: Option<ProcFile>,
     snmp6: Option<ProcFile>,
@@ -141,7 +145,7 @@ impl Watch {
     }
 
     fn look_at_tables(&mut self, found: &mut Recording) {
-        let Watch { numbers, buffer, own, tables, clock, known, .. } = self;
+        let Watch { numbers, buffer, own, tables, clock, known, listeners, .. } = self;
         // Both versions of IP make one sum, so that both are read when one is due.
         for protocol in [Protocol::Udp, Protocol::Tcp] {
             let at_ns = clock.now_ns();
@@ -154,8 +158,8 @@ impl Watch {
                 let began_cpu_ns = thread_cpu_ns();
                 let Ok(text) = table.file.read(buffer) else { continue };
                 table.was_cut |= text.len() >= MAX_BYTES;
-                for socket in parse::sockets(text).filter(|socket| own.has(socket)) {
-                    if socket.is_lasting(known) {
+                for socket in parse::sockets(text).filter(|socket| own.has(socket.inode, socket.uid)) {
+                    if socket.is_lasting(known) && !(protocol == Protocol::Tcp && listeners.are_seen()) {
                         see_socket(numbers, found, at_ns, protocol, &socket);
                     }
                     sums.add(protocol, &socket);
@@ -243,11 +247,13 @@ impl Observer for Watch {
     fn look(&mut self, found: &mut Recording) {
         self.own.renew(self.clock.now_ns());
         self.look_at_counters(found);
+        self.listeners.look(&self.own, self.clock, &mut self.numbers, found);
         self.look_at_tables(found);
     }
 
     fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
         self.slow_pace.due_now();
+        self.listeners.pace.due_now();
         self.tables.iter_mut().filter(|table| table.protocol == Protocol::Udp).for_each(|table| table.pace.due_now());
         self.look(found);
         self.numbers.close(found);
@@ -255,6 +261,7 @@ impl Observer for Watch {
         for table in &self.tables {
             table.pace.tell(found, SOURCE, "a table of sockets");
         }
+        self.listeners.tell(found);
         if let Some(error) = self.own.refused() {
             let says = format!(
                 "sockets: the descriptors of the process are hidden ({error}); sockets of its user were taken for its own"

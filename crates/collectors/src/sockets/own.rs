@@ -67,10 +67,10 @@ impl Own {
     }
 
     /// Whether a socket is the target's; where descriptors are hidden, whether it is its user's.
-    pub(super) fn has(&self, socket: &parse::Socket) -> bool {
+    pub(super) fn has(&self, inode: u64, uid: u64) -> bool {
         match &self.folder {
-            Ok(_) => self.inodes.contains(&socket.inode),
-            Err(_) => socket.uid == self.uid && socket.inode != 0,
+            Ok(_) => self.inodes.contains(&inode),
+            Err(_) => uid == self.uid && inode != 0,
         }
     }
 }

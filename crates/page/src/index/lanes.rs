@@ -110,7 +110,7 @@ fn per_second(analysis: &Analysis<'_>, axis: &Axis, values: &[f64]) -> Points {
 fn color(cell: ThreadState) -> &'static str {
     match cell {
         ThreadState::Stopped(_) => "stopped",
-        ThreadState::Blocked(_) => "blocked",
+        ThreadState::Blocked(_) | ThreadState::Unsent(_) => "blocked",
         ThreadState::Runnable => "runnable",
         ThreadState::Idle | ThreadState::Unknown => "idle",
         ThreadState::Stolen => "stolen",

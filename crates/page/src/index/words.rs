@@ -83,6 +83,7 @@ const PREFIXES: &[(&str, &str)] = &[
     ("packet", NETWORK),
     ("network", NETWORK),
     ("socket", NETWORK),
+    ("segments", NETWORK),
     ("blocked", WAITS),
     ("system_call", WAITS),
     ("monitor", WAITS),

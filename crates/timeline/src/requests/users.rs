@@ -11,6 +11,8 @@ use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StrId};
 
+use super::unsent::Unsent;
+
 /// The source of requests that were measured at their sockets.
 pub(crate) const AT_SOCKETS: &str = "requests";
 
@@ -29,6 +31,8 @@ pub struct Request {
     pub to_ns: i64,
     /// How many requests it stands for.
     pub weight: f64,
+    /// For how long at its end the answer stood in the kernel.
+    pub unsent: Option<Unsent>,
 }
 
 impl Request {
@@ -62,6 +66,8 @@ pub(crate) struct AtSockets {
     pub(crate) requests: Vec<Request>,
     /// All ports, the one that leads first.
     pub(crate) ports: Vec<Port>,
+    /// The requests of the others.
+    others: BTreeMap<StrId, Vec<Request>>,
 }
 
 impl AtSockets {
@@ -75,10 +81,32 @@ impl AtSockets {
         by_port.values_mut().for_each(|requests| requests.sort_by_key(|request| request.from_ns));
         let mut ports: Vec<Port> = by_port.iter().map(|(name, requests)| port(*name, requests)).collect();
         let all: f64 = ports.iter().map(|port| port.count).sum();
-        let rank = |port: &Port| (port.count >= MIN_SHARE_OF_REQUESTS * all, port.lost_ns, port.count);
+        let rank = |port: &Port| (leads(port, all), port.lost_ns, port.count);
         ports.sort_by(|a, b| rank(b).partial_cmp(&rank(a)).unwrap_or(std::cmp::Ordering::Equal));
         let leading = ports.first().and_then(|port| by_port.remove(&port.name));
-        AtSockets { requests: leading.unwrap_or_default(), ports }
+        AtSockets { requests: leading.unwrap_or_default(), ports, others: by_port }
+    }
+
+    /// The requests of a port.
+    pub(crate) fn of_port(&self, name: StrId) -> &[Request] {
+        let is_leading = self.ports.first().is_some_and(|port| port.name == name);
+        if is_leading { &self.requests } else { self.others.get(&name).map_or(&[][..], Vec::as_slice) }
+    }
+
+    /// Lets another port lead.
+    pub(crate) fn lead(&mut self, name: StrId) {
+        let Some(index) = self.ports.iter().position(|port| port.name == name).filter(|index| *index > 0) else {
+            return;
+        };
+        let requests = self.others.remove(&name).unwrap_or_default();
+        let before = std::mem::replace(&mut self.requests, requests);
+        self.others.insert(self.ports[0].name, before);
+        self.ports[..=index].rotate_right(1);
+    }
+
+    /// Nothing that is known of requests says what is usual.
+    pub(crate) fn forget(&mut self) {
+        *self = AtSockets::default();
     }
 
     /// The ports that the process listens on.
@@ -91,17 +119,31 @@ impl AtSockets {
 /// A row as a request; none for a stretch in which a connection had several at once, which says how long none of them took.
 fn measured(recording: &Recording, span: &Span) -> Option<Request> {
     let detail: detail::Request = from_text(recording.text(span.detail));
-    let request =
-        Request { from_ns: span.time_ns, to_ns: span.end_ns(), weight: detail.stands_for.unwrap_or(1).max(1) as f64 };
+    let request = Request {
+        from_ns: span.time_ns,
+        to_ns: span.end_ns(),
+        weight: detail.stands_for.unwrap_or(1).max(1) as f64,
+        unsent: Unsent::of_answer(&detail),
+    };
     (!detail.overlapping.unwrap_or(false)).then_some(request)
+}
+
+/// Whether a port has a good part of all requests.
+pub(crate) fn leads(port: &Port, all: f64) -> bool {
+    port.count >= MIN_SHARE_OF_REQUESTS * all
+}
+
+/// The time that requests lost against a usual length, in ns.
+pub(crate) fn late_ns(requests: &[Request], usual_ns: f64) -> f64 {
+    let late = |one: &Request| (one.duration_ns() as f64 - LATE_FROM * usual_ns).max(0.0) * one.weight;
+    0.0 + requests.iter().map(late).sum::<f64>()
 }
 
 fn port(name: StrId, requests: &[Request]) -> Port {
     let mut by_length: Vec<(i64, f64)> = requests.iter().map(|one| (one.duration_ns(), one.weight)).collect();
     let mut at = |q| quantile(&mut by_length, q).unwrap_or(0.0);
     let (p50_ns, p99_ns, longest_ns) = (at(0.5), at(0.99), at(1.0));
-    let late = |(ns, weight): &(i64, f64)| (*ns as f64 - LATE_FROM * p50_ns).max(0.0) * weight;
-    let (count, lost_ns) = (by_length.iter().map(|one| one.1).sum(), by_length.iter().map(late).sum());
+    let (count, lost_ns) = (requests.iter().map(|one| one.weight).sum(), late_ns(requests, p50_ns));
     Port { name, count, p50_ns, p99_ns, longest_ns, lost_ns }
 }
 

@@ -1,0 +1,136 @@
+//! Attempts to connect were dropped because nobody accepted the connections before them.
+
+use fathom_evidence::kinds::counter;
+use fathom_timeline::{Intervals, SignalKind, ThreadState};
+
+use crate::measure::{stalled_threads, syscalls};
+use crate::{Cause, Claim, Comparison, Finding, Harm, Period, Support, format};
+
+pub(crate) static CAUSE: Cause = Cause {
+    id: "accept_queue_overflow",
+    readme: include_str!("README.md"),
+    refines: &[],
+    has_lab: true,
+    collectors: &["sockets", "system_calls", "scheduler"],
+    actions: &[
+        "a larger backlog (the server's, and net.core.somaxconn, which limits it); 50 is Java's own",
+        "remove what holds up the thread that accepts",
+    ],
+    decide,
+};
+
+/// A peer whose attempt was dropped tries again after so long, in ns (RFC 6298, Linux).
+const RETRY_NS: f64 = 1e9;
+
+/// Drops closer than this are one burst, in ns.
+const BURST_GAP_NS: i64 = 500_000_000;
+
+/// How much of the bursts has to be accounted for by what held up who accepts.
+const MIN_HELD_SHARE: f64 = 0.5;
+
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let drops = comparison.sources().refused_connections();
+    let drops: Vec<(i64, i64, f64)> =
+        drops.into_iter().filter(|(from, to, _)| comparison.slow.time.touches(*from, *to)).collect();
+    let dropped: f64 = drops.iter().map(|drop| drop.2).sum();
+    if dropped < 1.0 {
+        return not_seen(comparison);
+    }
+    let joined = drops.iter().map(|(from, to, _)| (*from, to.saturating_add(BURST_GAP_NS)));
+    let bursts = Intervals::union(joined.collect());
+    let full = fullest(&comparison.slow);
+    let overflowed = comparison.slow.rise(&comparison.sources().counter(counter::NETWORK_COUNT, OVERFLOWS));
+    let is_full = full.as_ref().is_some_and(|full| full.queue >= full.limit) || overflowed > 0.0;
+    let held = held_up(comparison, &bursts);
+    let says = format!(
+        "{} dropped{} in {}, each of which its peer repeated after a second or more{}",
+        format::count(dropped.round() as usize, "connection attempt"),
+        full.as_ref().map_or_else(String::new, Full::says),
+        format::count(bursts.iter().count(), "burst"),
+        told(&held, &bursts)
+    );
+    let mut finding = Finding::new(if is_full { Support::Observed } else { Support::Consistent }, says);
+    finding.claims.extend(claim(comparison, dropped));
+    finding.harm = Some(Harm { happened_in: held, when: bursts });
+    let before = comparison.baseline.as_ref().map(|side| dropped_in(side) * comparison.slow.seconds() / side.seconds());
+    let evidence = comparison.evidence("connection attempts dropped", (dropped, before), "count", "counters");
+    finding.with(evidence.of(&[counter::SOCKET_ACCEPT_DROPS_COUNT]))
+}
+
+/// The kernel's count of connections that found an accept queue full, of the whole network namespace.
+const OVERFLOWS: &str = "TcpExt ListenOverflows";
+
+fn dropped_in(side: &Period<'_>) -> f64 {
+    side.sources.counters(counter::SOCKET_ACCEPT_DROPS_COUNT).values().map(|series| side.rise(series)).sum()
+}
+
+/// What is said where no drop was seen. The sum of the namespace clears when it did not rise; when it did it may be another's.
+fn not_seen(comparison: &Comparison<'_>) -> Finding {
+    if comparison.sources().has_counter(counter::SOCKET_ACCEPT_DROPS_COUNT) {
+        return Finding::absent("no listening socket of the process dropped an attempt to connect");
+    }
+    let all = comparison.sources().counter(counter::NETWORK_COUNT, OVERFLOWS);
+    match comparison.slow.rise(&all) {
+        _ if all.0.is_empty() => Finding::needs_kernel("what listening sockets dropped was not recorded"),
+        overflowed if overflowed < 1.0 => {
+            Finding::absent("no accept queue of the network namespace of the process overflowed")
+        }
+        overflowed => Finding::needs_kernel(&format!(
+            "accept queues of the network namespace overflowed {}: whose they were was not recorded",
+            format::count(overflowed.round() as usize, "time")
+        )),
+    }
+}
+
+/// The queue that was fullest, by how much of it.
+struct Full {
+    port: String,
+    queue: f64,
+    limit: f64,
+}
+
+impl Full {
+    fn says(&self) -> String {
+        format!(
+            " at port {} (its accept queue holds {}, seen with {})",
+            self.port,
+            format::number(self.limit + 1.0),
+            format::number(self.queue)
+        )
+    }
+}
+
+/// The listening socket that dropped most.
+fn fullest(side: &Period<'_>) -> Option<Full> {
+    let drops = side.sources.counters(counter::SOCKET_ACCEPT_DROPS_COUNT);
+    let (key, _) = drops.iter().max_by(|a, b| side.rise(a.1).total_cmp(&side.rise(b.1)))?;
+    let at = |name: &str| side.sources.counters(name).remove(key);
+    let queue = side.max(&at(counter::SOCKET_ACCEPT_QUEUE_COUNT)?)?;
+    let limit = at(counter::SOCKET_ACCEPT_QUEUE_LIMIT_COUNT)?.last()?;
+    let name = side.sources.recording.text(key.0);
+    let port = name.split_whitespace().nth(1)?.to_owned();
+    Some(Full { port, queue, limit })
+}
+
+/// In which kinds of time the threads that accept were held up meanwhile; nothing where they are not known.
+fn held_up(comparison: &Comparison<'_>, bursts: &Intervals) -> Vec<(ThreadState, f64)> {
+    let acceptors = syscalls::acceptors(comparison);
+    let held = stalled_threads::by_cell(comparison, bursts, |tid| acceptors.contains(&tid));
+    let held_ns: f64 = held.iter().map(|(_, ns)| ns).sum();
+    if held_ns >= MIN_HELD_SHARE * bursts.total_ns() as f64 { held } else { Vec::new() }
+}
+
+fn told(held: &[(ThreadState, f64)], bursts: &Intervals) -> String {
+    let most = held.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    most.map_or_else(String::new, |(state, ns)| {
+        let part = format::percent(ns / bursts.total_ns().max(1) as f64);
+        format!("; who accepts was held up for {part} of that time, mostly {state}")
+    })
+}
+
+/// Those who wait to connect are in nobody's account: where a client's figures tell the slow time, as much of what nobody saw is
+/// that as there were attempts that had to be repeated.
+fn claim(comparison: &Comparison<'_>, dropped: f64) -> Option<Claim> {
+    let is_told = comparison.slowdown.signals.contains(&SignalKind::RequestLatency);
+    is_told.then(|| Claim::part(ThreadState::Unknown, dropped * RETRY_NS))
+}

@@ -1,0 +1,29 @@
+//! What a program sends in two pieces waits for the acknowledgement of the first one.
+
+use fathom_timeline::Hold;
+
+use crate::measure::unsent::{self, Words};
+use crate::{Cause, Comparison, Finding};
+
+pub(crate) static CAUSE: Cause = Cause {
+    id: "delayed_acknowledgement",
+    readme: include_str!("README.md"),
+    refines: &["slow_downstream"],
+    has_lab: true,
+    collectors: &["requests"],
+    actions: &[
+        "send head and body in one write (a buffer around the stream)",
+        "setTcpNoDelay(true) on the sockets of who sends",
+    ],
+    decide,
+};
+
+const WORDS: Words = Words {
+    why: "sent in pieces, the end held back until the other side had acknowledged what went before (Nagle's algorithm)",
+    evidence: ["held back", "time held back"],
+    absent: "nothing that was sent waited for an acknowledgement of what went before",
+};
+
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    unsent::finding(comparison, Hold::Acknowledgement, &WORDS)
+}

@@ -1,0 +1,172 @@
+//! What the program had given away and the kernel had not sent yet, or had to send again: answers, and questions of calls.
+
+use std::collections::BTreeMap;
+
+use fathom_evidence::StrId;
+use fathom_evidence::kinds::span;
+use fathom_timeline::{Hold, Intervals, ThreadState, Unsent, Wait};
+
+use crate::cause::ThreadTime;
+use crate::comparison::{Comparison, Period};
+use crate::{Claim, Finding, Support, format};
+
+/// The collector that measures at the sockets.
+const SOURCE: &str = "requests";
+
+/// Waits for what another thread of the program has asked for.
+const ON_ANOTHERS_BEHALF: [ThreadState; 2] = [ThreadState::Blocked(Wait::Task), ThreadState::Blocked(Wait::Unnamed)];
+
+/// What stood in the kernel for one reason.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Stood {
+    /// How many.
+    pub count: f64,
+    /// For how long together, in ns.
+    pub total_ns: f64,
+    /// The longest, in ns.
+    pub longest_ns: i64,
+}
+
+impl Stood {
+    fn add(&mut self, ns: i64, weight: f64) {
+        self.count += weight;
+        self.total_ns += ns as f64 * weight;
+        self.longest_ns = self.longest_ns.max(ns);
+    }
+
+    /// For how long on average, in ns.
+    pub fn mean_ns(&self) -> f64 {
+        self.total_ns / self.count.max(1.0)
+    }
+
+    /// `31 answers, 44 ms on average, the longest 48 ms`.
+    fn says(&self, what: &str) -> String {
+        format!(
+            "{}, {} on average, the longest {}",
+            format::count(self.count.round() as usize, what),
+            format::time(self.mean_ns()),
+            format::time(self.longest_ns as f64)
+        )
+    }
+}
+
+/// What stood in the kernel in some time: answers at the service's port, and questions by whom they were for.
+#[derive(Debug, Default)]
+struct Sent {
+    answers: Stood,
+    questions: BTreeMap<StrId, Stood>,
+}
+
+impl Sent {
+    fn of(side: &Period<'_>, hold: Hold) -> Sent {
+        let is_here =
+            |from_ns: i64, to_ns: i64| side.time.touches(from_ns, to_ns) && !side.except.touches(from_ns, to_ns);
+        let of_hold = |unsent: Option<Unsent>| unsent.filter(|unsent| unsent.hold == hold).map(|unsent| unsent.ns);
+        let mut sent = Sent::default();
+        for request in side.sources.measured_requests().filter(|request| is_here(request.from_ns, request.to_ns)) {
+            of_hold(request.unsent).into_iter().for_each(|ns| sent.answers.add(ns, request.weight));
+        }
+        for call in side.sources.calls().iter().filter(|call| is_here(call.from_ns, call.to_ns)) {
+            let ns = of_hold(call.unsent);
+            ns.into_iter().for_each(|ns| sent.questions.entry(call.peer).or_default().add(ns, call.weight));
+        }
+        sent
+    }
+
+    /// Of questions those for which most was waited.
+    fn most(&self) -> Option<(StrId, Stood)> {
+        let most = self.questions.iter().max_by(|a, b| a.1.total_ns.total_cmp(&b.1.total_ns));
+        most.map(|(peer, stood)| (*peer, *stood))
+    }
+
+    fn total(&self) -> Stood {
+        let mut all = self.answers;
+        for stood in self.questions.values() {
+            all.count += stood.count;
+            all.total_ns += stood.total_ns;
+            all.longest_ns = all.longest_ns.max(stood.longest_ns);
+        }
+        all
+    }
+}
+
+/// Whether anybody saw what was sent.
+pub fn was_measured(comparison: &Comparison<'_>) -> bool {
+    comparison.has_source(SOURCE)
+}
+
+/// How one reason is told.
+#[derive(Debug)]
+pub struct Words {
+    /// What happened to what was sent.
+    pub why: &'static str,
+    /// What is measured: how many there were, and for how long each.
+    pub evidence: [&'static str; 2],
+    /// That there were none.
+    pub absent: &'static str,
+}
+
+/// The finding about what stood in the kernel for one reason.
+pub fn finding(comparison: &Comparison<'_>, hold: Hold, words: &Words) -> Finding {
+    if !was_measured(comparison) {
+        return Finding::needs_kernel("when answers left the machine was not recorded");
+    }
+    let slow = Sent::of(&comparison.slow, hold);
+    let all = slow.total();
+    if all.count == 0.0 {
+        return Finding::absent(words.absent);
+    }
+    let before = comparison.baseline.as_ref().map(|baseline| (Sent::of(baseline, hold).total(), baseline.seconds()));
+    let seconds = comparison.slow.seconds();
+    let counts = (all.count, before.map(|(all, length)| all.count * seconds / length));
+    let lengths = (all.mean_ns(), before.map(|(all, _)| all.mean_ns()));
+    let [count, length] = words.evidence;
+    let kinds = [span::REQUEST, span::CALL];
+    Finding::new(Support::Observed, says(comparison, &slow, words.why))
+        .with(comparison.evidence(count, counts, "count", "spans").of(&kinds))
+        .with(comparison.evidence(length, lengths, "ns", "spans").of(&kinds))
+        .claiming(comparison, |state| state == ThreadState::Unsent(hold))
+        .and_questions(comparison, hold, &slow)
+}
+
+fn says(comparison: &Comparison<'_>, sent: &Sent, why: &str) -> String {
+    let port = || comparison.sources().ports().first().map_or("", |port| comparison.recording().text(port.name));
+    let answers = (sent.answers.count > 0.0).then(|| format!("at {} {}", port(), sent.answers.says("answer")));
+    let questions =
+        sent.most().map(|(peer, stood)| format!("to {} {}", comparison.recording().text(peer), stood.says("question")));
+    let parts: Vec<String> = answers.into_iter().chain(questions).collect();
+    format!("{why}: {}", parts.join("; "))
+}
+
+impl Finding {
+    /// Claims what threads waited for answers while the questions had not left, and as much of what others waited for them.
+    fn and_questions(mut self, comparison: &Comparison<'_>, hold: Hold, sent: &Sent) -> Finding {
+        let asked = when_asked(comparison, hold);
+        if asked.is_empty() {
+            return self;
+        }
+        self.claims.push(Claim::during(ThreadState::Blocked(Wait::Socket), asked));
+        let grown_ns =
+            |state: ThreadState| comparison.excess().of(state).map_or(0.0, |excess| excess.excess_ns().max(0.0));
+        let stood_ns: f64 = sent.questions.values().map(|stood| stood.total_ns).sum();
+        let mut rest_ns = stood_ns - grown_ns(ThreadState::Blocked(Wait::Socket));
+        for state in ON_ANOTHERS_BEHALF {
+            let part_ns = rest_ns.min(grown_ns(state));
+            if part_ns > 0.0 {
+                self.claims.push(Claim::part(state, part_ns));
+                rest_ns -= part_ns;
+            }
+        }
+        self
+    }
+}
+
+/// When questions of each thread had been asked and had not left: the end of one is given away soon after its beginning.
+fn when_asked(comparison: &Comparison<'_>, hold: Hold) -> ThreadTime {
+    let mut asked: BTreeMap<i64, Vec<(i64, i64)>> = BTreeMap::new();
+    for call in comparison.sources().calls() {
+        let Some(Unsent { ns, .. }) = call.unsent.filter(|unsent| unsent.hold == hold) else { continue };
+        asked.entry(call.tid).or_default().push((call.from_ns, call.from_ns.saturating_add(ns)));
+    }
+    asked.into_iter().map(|(tid, times)| (tid, Intervals::union(times))).collect()
+}

@@ -1,0 +1,219 @@
+//! The kernel's own tables of TCP sockets, asked in binary form: only those in wanted states are walked over, which for those
+//! that listen costs some µs where `/proc/net/tcp` costs ms.
+//!
+//! A question is asked in one network namespace, that in which its socket was made. To make one in another namespace a thread
+//! enters that for a moment, which takes CAP_SYS_ADMIN.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::thread;
+use std::time::Duration;
+
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+
+use crate::{Target, procfs};
+
+/// States of TCP, as bits of a question.
+pub(crate) const LISTENING: u32 = 1 << 10;
+
+/// One answer of the kernel is at most so long.
+const MAX_BYTES: usize = 1 << 16;
+
+/// Longer than this no answer takes.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Parts of messages, in bytes.
+const HEADER: usize = 16;
+const QUESTION: usize = 56;
+const SOCKET: usize = 72;
+const ATTRIBUTE: usize = 4;
+
+/// Types of messages and attributes.
+const SOCK_DIAG_BY_FAMILY: u16 = 20;
+const NLMSG_ERROR: u16 = 2;
+const NLMSG_DONE: u16 = 3;
+const INET_DIAG_SKMEMINFO: u16 = 7;
+
+/// `NLM_F_REQUEST | NLM_F_DUMP`.
+const DUMP: u16 = 0x301;
+
+/// What is known of one socket.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Socket {
+    pub(crate) port: u16,
+    /// Of one that listens: connections that wait to be accepted.
+    pub(crate) receive_queue: u32,
+    /// Of one that listens: how many may wait.
+    pub(crate) send_queue: u32,
+    pub(crate) uid: u32,
+    pub(crate) inode: u32,
+    /// Connections, or segments, that it has dropped.
+    pub(crate) drops: Option<u32>,
+}
+
+/// Who answers questions about one network namespace.
+pub(crate) struct SockDiag {
+    socket: OwnedFd,
+    buffer: Vec<u8>,
+    asked: u32,
+}
+
+impl SockDiag {
+    /// For the network namespace of a process.
+    pub(crate) fn of(target: &Target) -> io::Result<SockDiag> {
+        let (own, theirs) = (procfs::link("/proc/self/ns/net")?, procfs::link(target.proc("ns/net"))?);
+        let socket = if own == theirs { opened()? } else { opened_in(target)? };
+        set_socket_timeout(&socket, Timeout::Recv, Some(PATIENCE))?;
+        Ok(SockDiag { socket, buffer: vec![0; MAX_BYTES], asked: 0 })
+    }
+
+    /// Asks for the TCP sockets in some states and gives each to `see`.
+    pub(crate) fn each(&mut self, states: u32, mut see: impl FnMut(Socket)) -> io::Result<()> {
+        for family in [libc::AF_INET as u8, libc::AF_INET6 as u8] {
+            self.asked = self.asked.wrapping_add(1);
+            send(&self.socket, &question(family, states, self.asked), SendFlags::empty())?;
+            while self.take(&mut see)? {}
+        }
+        Ok(())
+    }
+
+    /// Takes one message of an answer; whether more follow.
+    fn take(&mut self, see: &mut impl FnMut(Socket)) -> io::Result<bool> {
+        let (_, length) = recv(&self.socket, self.buffer.as_mut_slice(), RecvFlags::empty())?;
+        if length == 0 {
+            return Ok(false);
+        }
+        let mut rest = self.buffer.get(..length).unwrap_or_default();
+        while let Some((kind, asked, body, after)) = message(rest) {
+            rest = after;
+            // What is left of an answer that was given up.
+            if asked != self.asked {
+                continue;
+            }
+            match kind {
+                NLMSG_DONE => return Ok(false),
+                NLMSG_ERROR => return Err(io::Error::other("the kernel refused the question")),
+                _ => socket(body).into_iter().for_each(&mut *see),
+            }
+        }
+        Ok(true)
+    }
+}
+
+fn opened() -> io::Result<OwnedFd> {
+    let protocol = Some(netlink::SOCK_DIAG);
+    Ok(socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, protocol)?)
+}
+
+/// Opened by a thread that enters the target's namespace and ends there.
+fn opened_in(target: &Target) -> io::Result<OwnedFd> {
+    let space = procfs::file(target.proc("ns/net"))?;
+    let enter = move || {
+        move_into_link_name_space(space.as_fd(), Some(LinkNameSpaceType::Network))?;
+        opened()
+    };
+    thread::spawn(enter).join().unwrap_or_else(|_| Err(io::Error::other("the thread that entered it died")))
+}
+
+/// A question about the TCP sockets of one version of IP, with what memory they use.
+fn question(family: u8, states: u32, number: u32) -> [u8; HEADER + QUESTION] {
+    let mut bytes = [0; HEADER + QUESTION];
+    bytes[..4].copy_from_slice(&((HEADER + QUESTION) as u32).to_ne_bytes());
+    bytes[4..6].copy_from_slice(&SOCK_DIAG_BY_FAMILY.to_ne_bytes());
+    bytes[6..8].copy_from_slice(&DUMP.to_ne_bytes());
+    bytes[8..12].copy_from_slice(&number.to_ne_bytes());
+    bytes[HEADER..HEADER + 3].copy_from_slice(&[family, libc::IPPROTO_TCP as u8, 1 << (INET_DIAG_SKMEMINFO - 1)]);
+    bytes[HEADER + 4..HEADER + 8].copy_from_slice(&states.to_ne_bytes());
+    bytes
+}
+
+/// The first message of some bytes: its type, the number of its question, its body, and the bytes after it.
+fn message(bytes: &[u8]) -> Option<(u16, u32, &[u8], &[u8])> {
+    let length = number(bytes, 0)? as usize;
+    let body = bytes.get(HEADER..length)?;
+    Some((short(bytes, 4)?, number(bytes, 8)?, body, bytes.get(aligned(length)..).unwrap_or_default()))
+}
+
+/// A socket from the body of a message.
+fn socket(body: &[u8]) -> Option<Socket> {
+    let attributes = body.get(SOCKET..)?;
+    Some(Socket {
+        port: u16::from_be_bytes(*body.get(4..)?.first_chunk()?),
+        receive_queue: number(body, 56)?,
+        send_queue: number(body, 60)?,
+        uid: number(body, 64)?,
+        inode: number(body, 68)?,
+        // The ninth number is the drops.
+        drops: attribute(attributes, INET_DIAG_SKMEMINFO).and_then(|memory| number(memory, 32)),
+    })
+}
+
+/// What stands in an attribute.
+fn attribute(mut bytes: &[u8], wanted: u16) -> Option<&[u8]> {
+    while !bytes.is_empty() {
+        let length = usize::from(short(bytes, 0)?);
+        let value = bytes.get(ATTRIBUTE..length)?;
+        if short(bytes, 2)? == wanted {
+            return Some(value);
+        }
+        bytes = bytes.get(aligned(length)..).unwrap_or_default();
+    }
+    None
+}
+
+fn aligned(length: usize) -> usize {
+    length.saturating_add(3) & !3
+}
+
+fn number(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn short(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    fn listening(port: u16) -> Vec<Socket> {
+        let mut found = Vec::new();
+        let mut kernel = SockDiag::of(&Target::of(std::process::id()).unwrap()).unwrap();
+        kernel.each(LISTENING, |socket| found.push(socket)).unwrap();
+        found.into_iter().filter(|socket| socket.port == port).collect()
+    }
+
+    #[test]
+    fn listeners_of_both_versions_of_ip_tell_who_waits() {
+        for address in ["127.0.0.1:0", "[::1]:0"] {
+            let Ok(listener) = TcpListener::bind(address) else { continue };
+            let at = listener.local_addr().unwrap();
+            let _clients: Vec<TcpStream> = (0..5).map(|_| TcpStream::connect(at).unwrap()).collect();
+            let found = listening(at.port());
+            let [Socket { receive_queue: 5, send_queue: 128.., drops: Some(0), .. }] = found[..] else {
+                panic!("{found:?}")
+            };
+        }
+    }
+
+    #[test]
+    fn no_bytes_are_too_strange() {
+        proptest::proptest!(|(bytes: Vec<u8>, length in 0_u32..200)| {
+            let mut told = length.to_ne_bytes().to_vec();
+            told.extend(&bytes);
+            for bytes in [&bytes, &told] {
+                let _ = (message(bytes), socket(bytes), attribute(bytes, INET_DIAG_SKMEMINFO));
+                let mut rest = bytes.as_slice();
+                while let Some((_, _, _, after)) = message(rest) {
+                    assert!(after.len() < rest.len());
+                    rest = after;
+                }
+            }
+        });
+    }
+}
