@@ -50,6 +50,8 @@ pub struct Order {
     pub run_queue_ns: i64,
     /// System calls that take at least this long become spans.
     pub system_call_ns: i64,
+    /// Requests of each second that become rows at most, the slow ones and a sample of the others.
+    pub requests_per_second: u32,
     /// How much of the time before the call is wanted, where somebody kept it.
     pub before: Duration,
     /// The session with the JVM that all collectors share.

@@ -5,6 +5,7 @@
 //! second. Memory does not grow with time: rows are written and dropped, only the dictionaries stay.
 
 mod disk;
+mod hand_over;
 mod worker;
 
 use std::fs::{self, DirBuilder};
@@ -24,6 +25,7 @@ use crate::attach::Shared;
 use crate::symbols::Images;
 use crate::{Clock, Collector, Manners, Order, Refusal, Target, Tier};
 use disk::Disk;
+pub use hand_over::HandOver;
 use worker::{Message, Stop};
 
 /// Time between two writes to the folder; what a killed recorder loses.
@@ -54,6 +56,8 @@ pub struct Plan {
     pub only: Vec<String>,
     /// No collectors with these names.
     pub without: Vec<String>,
+    /// What somebody who watched before hands over.
+    pub hand_over: HandOver,
 }
 
 impl Plan {
@@ -67,11 +71,19 @@ impl Plan {
             blocked_ns: 5_000_000,
             run_queue_ns: 2_000_000,
             system_call_ns: 5_000_000,
+            requests_per_second: 2_000,
             before: Duration::from_secs(60),
             attach: Shared::default(),
             images: Images::default(),
         };
-        Plan { order, duration: None, max_bytes: 1 << 30, only: Vec::new(), without: Vec::new() }
+        Plan {
+            order,
+            duration: None,
+            max_bytes: 1 << 30,
+            only: Vec::new(),
+            without: Vec::new(),
+            hand_over: HandOver::default(),
+        }
     }
 
     fn wants(&self, collector: &dyn Collector) -> bool {
@@ -229,11 +241,12 @@ impl Session {
             parts.push(Part { name: collector.name(), tier: collector.tier(), ..Part::default() });
             let (target, order) = (target.clone(), plan.order.clone());
             let (sender, stop) = (sender.clone(), Arc::clone(&stop));
-            let work = move || worker::work(collector, &target, &order, &stop, &sender);
+            let running = plan.hand_over.observer(collector.name());
+            let work = move || worker::work(collector, running, (&target, &order), &stop, &sender);
             // A thread that cannot be made shows as a collector that never answers.
             let _ = thread::Builder::new().name(format!("fathom-{}", collector.name())).spawn(work);
         }
-        let mut pending = Recording::default();
+        let mut pending = plan.hand_over.rows();
         plan.order.clock.note(&mut pending);
         describe(target, plan, &mut pending);
         let clock = plan.order.clock;

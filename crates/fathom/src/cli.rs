@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use fathom_evidence::schema::SCHEMA_VERSION;
 
 use crate::commands::{
-    causes, completions, doctor, explain, import, lab, mcp, open, probe, ps, record, report, routing,
+    causes, completions, doctor, explain, import, lab, mcp, open, probe, ps, record, report, routing, watch,
 };
 use crate::terminal::Color;
 
@@ -41,6 +41,8 @@ pub(crate) enum Command {
     Causes(causes::Args),
     Doctor(doctor::Args),
     Lab(lab::Args),
+    Watch(watch::Args),
+    Trigger(watch::TriggerArgs),
     Routing(routing::Args),
     Probe(probe::Args),
     Completions(completions::Args),
@@ -50,6 +52,7 @@ const EXAMPLES: &str = "\
 Examples:
   fathom ps                                  the JVMs of this machine
   fathom record --for 30s                    a running JVM and the kernel around it
+  sudo fathom watch                          there when it happens: records and explains by itself
   fathom explain app.jfr gc.log              why was it slow, from what the JVM wrote
   fathom explain incident/                   every recording and log in a folder
   fathom open app.jfr gc.log                 the same in the browser, on one time axis

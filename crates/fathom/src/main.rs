@@ -51,6 +51,8 @@ fn run(command: &Command, terminal: &Terminal) -> anyhow::Result<ExitCode> {
         Command::Doctor(args) => commands::doctor::run(args, terminal)?,
         Command::Lab(args) => commands::lab::run(args, terminal)?,
         Command::Probe(args) => commands::probe::run(args, terminal)?,
+        Command::Watch(args) => commands::watch::run(args)?,
+        Command::Trigger(args) => commands::watch::trigger(args)?,
         Command::Routing(args) => commands::routing::run(args, terminal)?,
     };
     terminal::print(&text).context("standard output")?;

@@ -103,3 +103,21 @@ fn ends_and_refusals() {
     let again = record_this(&place.path().join("b.fathom"), |_| {});
     assert!(matches!(again, Err(RecordError::Folder(_))), "a recording is never overwritten");
 }
+
+#[test]
+fn what_somebody_has_watched_before_goes_on_in_the_recording() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("a.fathom");
+    record_this(&path, |plan| {
+        let mut rows = Recording::default();
+        rows.add_counter(plan.order.clock.now_ns() - 60_000_000_000, "before", "", 7.0, "watch");
+        let ticks = Ticks { clock: plan.order.clock, looks: 1_000 };
+        plan.hand_over = HandOver::new(rows, vec![("ticker", Box::new(ticks))]);
+    })
+    .unwrap();
+    let recording = fathom_store::open(&path).unwrap();
+    let looks: i64 = recording.fact(subject::RECORDING, "looks").unwrap().parse().unwrap();
+    assert!(looks > 1_000, "it was not started anew");
+    let (from_ns, to_ns) = recording.time_range_ns().unwrap();
+    assert!(to_ns - from_ns >= 60_000_000_000);
+}

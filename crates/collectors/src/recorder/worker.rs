@@ -43,16 +43,16 @@ impl Stop {
     }
 }
 
-/// Runs one collector from its start to its end. A recorder that is gone ends it too.
+/// Runs one collector from its start, or from where it is `running` already, to its end. A recorder that is gone ends it too.
 pub(super) fn work(
     collector: &'static dyn Collector,
-    target: &Target,
-    order: &Order,
+    running: Option<Box<dyn Observer>>,
+    (target, order): (&Target, &Order),
     stop: &Stop,
     messages: &Sender<Message>,
 ) {
     let name = collector.name();
-    let started = collector.start(target, order);
+    let started = running.map_or_else(|| collector.start(target, order), Ok);
     let tier = match &started {
         Ok(observer) => Ok(observer.tier().unwrap_or(collector.tier())),
         Err(refusal) => Err(refusal.clone()),

@@ -97,6 +97,7 @@ fn observer(mut programs: Programs, order: &Order) -> Result<Observed, Refusal> 
         under_way: Numbers::new(NAME),
         pace: Pace::every(PERIOD),
         looks: 0,
+        rows_per_look: f64::from(order.requests_per_second.max(1)) / f64::from(LOOKS_PER_SECOND),
     })
 }
 
@@ -164,6 +165,8 @@ struct Observed {
     under_way: Numbers,
     pace: Pace,
     looks: u32,
+    /// Requests and calls that are to become rows.
+    rows_per_look: f64,
 }
 
 impl Observer for Observed {
@@ -260,7 +263,7 @@ impl Observed {
     fn sample(&self) {
         let known: Vec<(&usize, &Known)> = self.endpoints.iter().collect();
         let latencies: Vec<&Latencies> = known.iter().map(|(_, known)| &known.latencies).collect();
-        for ((index, _), rule) in known.iter().zip(sampling::rules(&latencies)) {
+        for ((index, _), rule) in known.iter().zip(sampling::rules(&latencies, self.rows_per_look)) {
             self.sums.set(**index, parse::SLOW_NS, rule.slow_ns);
             self.sums.set(**index, parse::ONE_IN, rule.one_in);
         }

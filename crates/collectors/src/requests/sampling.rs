@@ -2,9 +2,6 @@
 
 use super::parse::{BUCKETS, bucket_from_ns};
 
-/// Rows each look that are wanted: 2,000 a second. Half are slow ones, half are picked at random from the others.
-const ROWS_PER_LOOK: f64 = 200.0;
-
 /// How much of what was known stays at each look: about half a second counts.
 const KEPT: f64 = 0.8;
 
@@ -59,13 +56,14 @@ impl Latencies {
     }
 }
 
-/// The rule of each endpoint, in their order. Those with few requests keep them all; the others share what is left.
-pub(super) fn rules(endpoints: &[&Latencies]) -> Vec<Rule> {
+/// The rule of each endpoint, in their order, when so many rows are wanted each look: half are slow ones, half are picked at
+/// random from the others. Endpoints with few requests keep them all; the others share what is left.
+pub(super) fn rules(endpoints: &[&Latencies], rows_per_look: f64) -> Vec<Rule> {
     let active = endpoints.iter().filter(|latencies| latencies.per_look > 0.0).count();
-    let fair = ROWS_PER_LOOK / active.max(1) as f64;
+    let fair = rows_per_look / active.max(1) as f64;
     let (few, many): (Vec<f64>, Vec<f64>) =
         endpoints.iter().map(|latencies| latencies.per_look).partition(|per_look| *per_look <= fair);
-    let part = (ROWS_PER_LOOK - few.iter().sum::<f64>()) / many.iter().sum::<f64>().max(1.0);
+    let part = (rows_per_look - few.iter().sum::<f64>()) / many.iter().sum::<f64>().max(1.0);
     let rule = |latencies: &&Latencies| match latencies.per_look <= fair || part >= 1.0 {
         true => EVERYTHING,
         false => Rule { slow_ns: latencies.slow_ns(part / 2.0), one_in: (2.0 / part).ceil() as u64 },
@@ -99,16 +97,16 @@ mod tests {
     #[test]
     fn few_requests_are_all_rows() {
         let few = latencies(5, &[(10, 150), (40, 20)]);
-        assert_eq!(rules(&[&few]), [EVERYTHING]);
-        assert_eq!(rules(&[&Latencies::default()]), [EVERYTHING]);
-        assert_eq!(rules(&[]), []);
+        assert_eq!(rules(&[&few], 200.0), [EVERYTHING]);
+        assert_eq!(rules(&[&Latencies::default()], 200.0), [EVERYTHING]);
+        assert_eq!(rules(&[], 200.0), []);
     }
 
     #[test]
     fn of_many_the_slow_ones_and_a_sample() {
         let each = [(10, 870), (12, 120), (40, 10)];
         for looks in [1, 30] {
-            let [rule] = rules(&[&latencies(looks, &each)])[..] else { panic!() };
+            let [rule] = rules(&[&latencies(looks, &each)], 200.0)[..] else { panic!() };
             assert!(rule.slow_ns > bucket_from_ns(12) && rule.slow_ns <= bucket_from_ns(40), "{rule:?}");
             assert!((100.0..=200.0).contains(&rows(rule, &each)), "{rule:?}");
         }
@@ -117,7 +115,7 @@ mod tests {
     #[test]
     fn what_is_everywhere_the_same_is_a_sample_only() {
         let each = [(20, 10_000)];
-        let [rule] = rules(&[&latencies(30, &each)])[..] else { panic!() };
+        let [rule] = rules(&[&latencies(30, &each)], 200.0)[..] else { panic!() };
         assert!(rule.slow_ns > bucket_from_ns(20));
         assert_eq!(rule.one_in, 100);
     }
@@ -126,7 +124,7 @@ mod tests {
     fn a_rare_endpoint_is_kept_whole_beside_a_busy_one() {
         let (rare, busy) = ([(30, 3)], [(10, 5000)]);
         let both = [latencies(30, &rare), latencies(30, &busy)];
-        let [first, second] = rules(&both.iter().collect::<Vec<_>>())[..] else { panic!() };
+        let [first, second] = rules(&both.iter().collect::<Vec<_>>(), 200.0)[..] else { panic!() };
         assert_eq!(first, EVERYTHING);
         assert!(second.one_in > 25 && rows(second, &busy) < 200.0, "{second:?}");
     }
@@ -136,6 +134,6 @@ mod tests {
         let mut latencies = latencies(1, &[(10, 100_000)]);
         let counted = latencies.counted;
         (0..60).for_each(|_| latencies.see(&counted));
-        assert_eq!(rules(&[&latencies]), [EVERYTHING]);
+        assert_eq!(rules(&[&latencies], 200.0), [EVERYTHING]);
     }
 }

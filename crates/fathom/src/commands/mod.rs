@@ -18,6 +18,7 @@ mod record_all;
 pub(crate) mod report;
 pub(crate) mod routing;
 pub(crate) mod target;
+pub(crate) mod watch;
 
 /// What a command has to say on standard output, and how it ended.
 pub(crate) struct Answer {

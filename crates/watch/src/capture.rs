@@ -1,0 +1,105 @@
+//! One recording: the time before from the ring, and some more with everything else that may be recorded.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use fathom_collectors::recorder::{self, End, HandOver, Plan, RecordError};
+use fathom_collectors::{Manners, Use, collectors};
+use fathom_evidence::Recording;
+use fathom_evidence::kinds::subject;
+use jiff::Timestamp;
+
+use crate::config::{Capture, Wish};
+use crate::scout::Scout;
+use crate::targets::short_name;
+use crate::triggers::Trigger;
+
+/// Ending of a recording's folder.
+pub(crate) const EXTENSION: &str = "fathom";
+
+/// A recording that was made.
+#[derive(Debug)]
+pub(crate) struct Captured {
+    /// Its folder.
+    pub(crate) folder: PathBuf,
+    /// Why it ended.
+    pub(crate) end: End,
+    /// How long it took, without the time before, in ns.
+    pub(crate) observed_ns: i64,
+    /// How much of the time before is in it, in ns.
+    pub(crate) before_ns: i64,
+}
+
+struct Silent;
+impl recorder::Watcher for Silent {}
+
+/// Records the JVM of a scout, whose collectors go on in the recording and have ended afterwards.
+pub(crate) fn capture(scout: &mut Scout, trigger: &Trigger, stop: &AtomicBool) -> Result<Captured, RecordError> {
+    let config = scout.config().clone();
+    let folder = config.folder.join(name(scout, trigger));
+    let before_ns = scout.kept_from_ns().map_or(0, |from_ns| trigger.at_ns.saturating_sub(from_ns).max(0));
+    let (mut rows, observers) = scout.hand_over();
+    note(trigger, scout, &mut rows);
+    let mut order = scout.order().clone();
+    order.folder.clone_from(&folder);
+    order.manners = manners(&config.capture);
+    let plan = Plan {
+        order,
+        duration: Some(config.capture.length),
+        max_bytes: config.capture.size.0,
+        without: without(&config.capture),
+        hand_over: HandOver::new(rows, observers),
+        ..Plan::new(folder.clone())
+    };
+    let recorded = recorder::record(&scout.jvm.target, collectors(), &plan, stop, &mut Silent)?;
+    drop(plan);
+    recorder::give_back_memory();
+    Ok(Captured { folder, end: recorded.end, observed_ns: recorded.observed_ns, before_ns })
+}
+
+/// Collectors that would only say that they are not wanted are left out, so that the recording does not call that a loss.
+fn without(capture: &Capture) -> Vec<String> {
+    let mut without = capture.without.clone();
+    if capture.agent == Wish::Never {
+        without.push("async_profiler".to_owned());
+    }
+    without
+}
+
+fn manners(capture: &Capture) -> Manners {
+    let wish = |wish: Wish| match wish {
+        Wish::Never => Use::Never,
+        Wish::Auto => Use::Auto,
+        Wish::Always => Use::Always,
+    };
+    Manners { jfr: wish(capture.jfr), agent: wish(capture.agent), keep_ring: false }
+}
+
+/// The recording says why it was made.
+fn note(trigger: &Trigger, scout: &Scout, rows: &mut Recording) {
+    let key = match trigger.which.as_str() {
+        "" => trigger.kind.name().to_owned(),
+        which => format!("{} {which}", trigger.kind.name()),
+    };
+    rows.add_fact(subject::RECORDING, "trigger", &key, "watch");
+    rows.add_fact(subject::RECORDING, "trigger_says", &trigger.says, "watch");
+    rows.add_fact(subject::RECORDING, "trigger_ns", &trigger.at_ns.to_string(), "watch");
+    for (name, why) in scout.refused() {
+        let says = format!("before the trigger {name} was not watched: {why}");
+        rows.add_loss("watch", fathom_evidence::kinds::loss::REFUSED, 0, &says);
+    }
+}
+
+/// Time, program, pid and reason, of letters that no shell minds; names sort by time.
+fn name(scout: &Scout, trigger: &Trigger) -> String {
+    let time = Timestamp::from_nanosecond(i128::from(trigger.at_ns)).unwrap_or(Timestamp::UNIX_EPOCH);
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
+    let program: String = short_name(&scout.jvm).chars().take(40).map(plain).collect();
+    let pid = scout.jvm.target.pid;
+    format!("{}-{program}-{pid}-{}.{EXTENSION}", time.strftime("%Y%m%dT%H%M%SZ"), trigger.kind.name())
+}
+
+/// Where the verdict of a recording stands: beside it.
+pub(crate) fn beside(folder: &Path, ending: &str) -> PathBuf {
+    folder.with_extension(ending)
+}

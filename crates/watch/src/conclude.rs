@@ -1,0 +1,155 @@
+//! From a recording that has ended to an incident that is told: finish it, explain it, write the verdict beside it, make room.
+//!
+//! One after the other on one thread, each in a process of its own with low priority: reading a recording takes memory and CPU
+//! that the host gets back, and whatever happens to such a process happens to no other.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, Sender};
+
+use rustix::process::{Pid, setpriority_process};
+
+use crate::capture::{EXTENSION, beside};
+use crate::config::Config;
+use crate::incident::{AboutJvm, Incident, SCHEMA, Verdict};
+use crate::log;
+use crate::metrics::Metrics;
+use crate::shelf;
+use crate::tell::Message;
+use crate::triggers::Trigger;
+
+/// Below everybody else's.
+const NICE: i32 = 10;
+
+/// A recording that wants a verdict.
+#[derive(Debug)]
+pub(crate) struct Job {
+    /// Its folder.
+    pub(crate) folder: PathBuf,
+    /// The JVM.
+    pub(crate) jvm: Option<AboutJvm>,
+    /// Why it was made.
+    pub(crate) trigger: Option<Trigger>,
+    /// How often that was today.
+    pub(crate) times_today: usize,
+    /// How much of the time before is in it, in ns.
+    pub(crate) before_ns: i64,
+    /// How long it is from the trigger on, in ns.
+    pub(crate) after_ns: i64,
+    /// How it ended.
+    pub(crate) ended: String,
+    /// The configuration that was in force.
+    pub(crate) config: std::sync::Arc<Config>,
+}
+
+/// Works until nobody is left who could bring a job.
+pub(crate) fn work(program: &Path, jobs: &Receiver<Job>, teller: &Sender<Message>, metrics: &Metrics) {
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    while let Ok(job) = jobs.recv() {
+        let tell = job.config.tell.clone();
+        let (folder, max_bytes) = (job.config.folder.clone(), job.config.capture.disk.0);
+        let incident = conclude(program, &host, job);
+        metrics.concluded(incident.cause().unwrap_or("none"));
+        make_room(&folder, max_bytes);
+        // Nobody listens when the service ends for good.
+        let _ = teller.send(Message::Tell(Box::new(incident), tell));
+    }
+}
+
+fn conclude(program: &Path, host: &str, job: Job) -> Incident {
+    let mut errors = Vec::new();
+    if let Err(error) = finish(program, &job.folder) {
+        errors.push(error);
+    }
+    let verdict = explain(program, &job.folder, &["--json"]).and_then(|json| Verdict::parse(&json));
+    let verdict = verdict.map_err(|error| errors.push(error)).ok();
+    let text = explain(program, &job.folder, &["--all"]).unwrap_or_else(|error| error);
+    let incident = Incident {
+        schema: SCHEMA,
+        id: job.folder.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        host: host.to_owned(),
+        jvm: job.jvm,
+        trigger: job.trigger,
+        times_today: job.times_today,
+        before_ns: job.before_ns,
+        after_ns: job.after_ns,
+        ended: job.ended,
+        verdict,
+        errors,
+        folder: job.folder,
+    };
+    let json = serde_json::to_string_pretty(&incident).unwrap_or_default();
+    for (ending, text) in [("txt", text), ("json", json)] {
+        if let Err(error) = write(&beside(&incident.folder, ending), &text) {
+            log::says("verdict_not_written", &format!("{}: {error}", incident.folder.display()));
+        }
+    }
+    incident
+}
+
+/// Turns streams into tables. One that is finished already is as good.
+fn finish(program: &Path, folder: &Path) -> Result<(), String> {
+    let output = run(Command::new(program).arg("import").arg(folder))?;
+    let says = complaint(&output);
+    match output.status.success() || says.contains("finished already") {
+        true => Ok(()),
+        false => Err(format!("it could not be finished: {says}")),
+    }
+}
+
+fn explain(program: &Path, folder: &Path, options: &[&str]) -> Result<String, String> {
+    let output = run(Command::new(program).args(["explain", "--color", "never"]).args(options).arg(folder))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(format!("it could not be explained: {}", complaint(&output))),
+    }
+}
+
+fn run(command: &mut Command) -> Result<Output, String> {
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let child = child.map_err(|error| format!("{}: {error}", command.get_program().to_string_lossy()))?;
+    if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        // With the usual priority it takes no longer.
+        let _ = setpriority_process(Some(pid), NICE);
+    }
+    child.wait_with_output().map_err(|error| error.to_string())
+}
+
+/// The last line of what a process complained about.
+fn complaint(output: &Output) -> String {
+    if let Some(signal) = output.status.signal() {
+        return format!("ended by signal {signal}");
+    }
+    let words = String::from_utf8_lossy(&output.stderr);
+    let last = words.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it gave no reason");
+    last.trim_start_matches("fathom: ").to_owned()
+}
+
+/// Whole or not at all, and for its owner only.
+fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    let beside = path.with_extension("unfinished");
+    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+    file.write_all(text.as_bytes())?;
+    fs::rename(&beside, path)
+}
+
+/// Removes what is too much; what was removed is told.
+fn make_room(folder: &Path, max_bytes: u64) {
+    for gone in shelf::too_many(&shelf::list(folder), max_bytes) {
+        match shelf::remove(&gone) {
+            Ok(()) => log::says("recording_removed", &gone.display().to_string()),
+            Err(error) => log::says("recording_not_removed", &format!("{}: {error}", gone.display())),
+        }
+    }
+}
+
+/// Recordings without a verdict: the service was killed while they were made or explained.
+pub(crate) fn left_behind(folder: &Path) -> Vec<PathBuf> {
+    let recordings = shelf::list(folder).into_iter().filter(|kept| kept.about.is_none());
+    let left = recordings.map(|kept| kept.folder).filter(|folder| !beside(folder, "json").exists());
+    left.filter(|folder| folder.extension().is_some_and(|ending| ending == EXTENSION)).collect()
+}

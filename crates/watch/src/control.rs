@@ -1,0 +1,110 @@
+//! A Unix socket in the service's folder, on which `fathom trigger` asks for a recording. Who may open the folder may ask.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
+
+/// Whoever does not say what he wants, or does not listen, is not waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A request is one short line.
+const REQUEST_MAX_BYTES: u64 = 256;
+
+/// Somebody wants a recording of this JVM, or of all; the answer goes to `answer`.
+#[derive(Debug)]
+pub struct Request {
+    /// The JVM; all without one.
+    pub pid: Option<u32>,
+    /// How many JVMs it concerns.
+    pub answer: Sender<usize>,
+}
+
+fn place(folder: &Path) -> PathBuf {
+    folder.join("control")
+}
+
+/// Takes requests until the process ends.
+pub fn listen(folder: &Path) -> std::io::Result<UnixListener> {
+    let path = place(folder);
+    // That of a service that was killed; there is one service for each folder.
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => UnixListener::bind(path),
+    }
+}
+
+/// Answers one after the other.
+pub fn serve(listener: &UnixListener, requests: &Sender<Request>) {
+    for stream in listener.incoming().flatten() {
+        // Who goes away gets nothing.
+        let _ = answer(&stream, requests);
+    }
+}
+
+fn answer(mut stream: &UnixStream, requests: &Sender<Request>) -> std::io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut line = String::new();
+    BufReader::new(stream.take(REQUEST_MAX_BYTES)).read_line(&mut line)?;
+    let pid = match line.trim().strip_prefix("trigger") {
+        Some("") => None,
+        Some(pid) if pid.trim().parse::<u32>().is_ok() => pid.trim().parse().ok(),
+        _ => return writeln!(stream, "error: it takes `trigger` or `trigger PID`"),
+    };
+    let (sender, receiver) = channel();
+    let is_taken = requests.send(Request { pid, answer: sender }).is_ok();
+    match receiver.recv_timeout(PATIENCE) {
+        Ok(count) if is_taken && count > 0 => writeln!(stream, "ok {count}"),
+        Ok(_) => writeln!(stream, "error: no such JVM is watched"),
+        Err(_) => writeln!(stream, "error: the service does not answer"),
+    }
+}
+
+/// Asks the service of a folder for a recording. How many JVMs it will record, as far as budgets allow.
+pub fn ask(folder: &Path, pid: Option<u32>) -> Result<usize, String> {
+    let path = place(folder);
+    let told =
+        |error: std::io::Error| format!("{}: {error}: does `fathom watch` run with this folder?", path.display());
+    let mut stream = UnixStream::connect(&path).map_err(told)?;
+    stream.set_read_timeout(Some(2 * PATIENCE)).map_err(told)?;
+    writeln!(stream, "trigger {}", pid.map_or_else(String::new, |pid| pid.to_string())).map_err(told)?;
+    let mut line = String::new();
+    BufReader::new(stream.take(REQUEST_MAX_BYTES)).read_line(&mut line).map_err(told)?;
+    match line.trim().strip_prefix("ok ").and_then(|count| count.parse().ok()) {
+        Some(count) => Ok(count),
+        None => Err(line.trim().trim_start_matches("error: ").to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn a_recording_is_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(ask(folder.path(), None).unwrap_err().contains("fathom watch"));
+        let listener = listen(folder.path()).unwrap();
+        let (sender, requests) = channel::<Request>();
+        thread::spawn(move || serve(&listener, &sender));
+        thread::spawn(move || {
+            for request in requests {
+                let count = if request.pid == Some(7) { 0 } else { 2 };
+                request.answer.send(count).unwrap();
+            }
+        });
+        assert_eq!(ask(folder.path(), None), Ok(2));
+        assert_eq!(ask(folder.path(), Some(8)), Ok(2));
+        assert_eq!(ask(folder.path(), Some(7)), Err("no such JVM is watched".to_owned()));
+        let mut stream = UnixStream::connect(place(folder.path())).unwrap();
+        stream.write_all(b"make coffee\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("error: it takes"), "{answer}");
+    }
+}

@@ -1,0 +1,193 @@
+//! Whether a reason becomes a recording: cool-down, budgets, and never two of one JVM at once. Pure but for the clock that it is
+//! given. What is not recorded is counted, with why.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::time::Duration;
+
+use crate::config::Capture;
+use crate::triggers::{Kind, Trigger};
+
+const HOUR_S: i64 = 3600;
+const DAY_S: i64 = 24 * HOUR_S;
+
+/// Why there is no recording.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Skip {
+    /// One of this JVM runs.
+    Running,
+    /// The last one of this JVM was a short while ago.
+    CoolDown,
+    /// There were as many for the same reason today as there may be.
+    SameToday,
+    /// There were as many in this hour as there may be.
+    Hour,
+    /// As many run as may at once.
+    AtOnce,
+}
+
+impl Skip {
+    /// As logs and metrics name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Skip::Running => "recording_runs",
+            Skip::CoolDown => "cool_down",
+            Skip::SameToday => "same_reason_today",
+            Skip::Hour => "budget_of_the_hour",
+            Skip::AtOnce => "too_many_at_once",
+        }
+    }
+}
+
+/// A JVM: process and start, so that a later one with its number is another.
+pub type JvmKey = (u32, u64);
+
+/// What is the same again: main class, kind and which one. A restarted JVM has the same diseases.
+type Reason = (String, Kind, String);
+
+/// Decides.
+#[derive(Debug)]
+pub struct Desk {
+    cool_down: Duration,
+    per_hour: usize,
+    same_per_day: usize,
+    at_once: usize,
+    running: HashSet<JvmKey>,
+    ended_s: HashMap<JvmKey, i64>,
+    begun_s: VecDeque<i64>,
+    told_s: HashMap<Reason, VecDeque<i64>>,
+    recorded_s: HashMap<Reason, VecDeque<i64>>,
+}
+
+/// The answer to a reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answer {
+    /// Why it is not recorded; `None` when it is.
+    pub skip: Option<Skip>,
+    /// How often this reason was there within a day, this time included.
+    pub times_today: usize,
+}
+
+impl Desk {
+    /// With the limits of a configuration.
+    pub fn new(capture: &Capture) -> Desk {
+        Desk {
+            cool_down: capture.cool_down,
+            per_hour: capture.per_hour as usize,
+            same_per_day: capture.same_per_day as usize,
+            at_once: capture.at_once as usize,
+            running: HashSet::new(),
+            ended_s: HashMap::new(),
+            begun_s: VecDeque::new(),
+            told_s: HashMap::new(),
+            recorded_s: HashMap::new(),
+        }
+    }
+
+    /// Takes other limits; what happened until now counts.
+    pub fn set(&mut self, capture: &Capture) {
+        let new = Desk::new(capture);
+        (self.cool_down, self.per_hour) = (new.cool_down, new.per_hour);
+        (self.same_per_day, self.at_once) = (new.same_per_day, new.at_once);
+    }
+
+    /// Asks for a recording. Where it is granted, [`Desk::ended`] has to follow.
+    pub fn ask(&mut self, jvm: JvmKey, main: &str, trigger: &Trigger, now_s: i64) -> Answer {
+        let reason = (main.to_owned(), trigger.kind, trigger.which.clone());
+        forget(&mut self.begun_s, now_s - HOUR_S);
+        for times in [&mut self.told_s, &mut self.recorded_s] {
+            times.values_mut().for_each(|times| forget(times, now_s - DAY_S));
+            times.retain(|_, times| !times.is_empty());
+        }
+        let told = self.told_s.entry(reason.clone()).or_default();
+        told.push_back(now_s);
+        let times_today = told.len();
+        let skip = self.skip(jvm, &reason, now_s);
+        if skip.is_none() {
+            self.running.insert(jvm);
+            self.begun_s.push_back(now_s);
+            self.recorded_s.entry(reason).or_default().push_back(now_s);
+        }
+        Answer { skip, times_today }
+    }
+
+    /// Whoever asks by hand waits for no cool-down and has no limit of reasons.
+    fn skip(&self, jvm: JvmKey, reason: &Reason, now_s: i64) -> Option<Skip> {
+        let by_hand = reason.1 == Kind::ByHand;
+        let since_s = self.ended_s.get(&jvm).map(|ended_s| now_s - ended_s);
+        let cool_down_s = self.cool_down.as_secs() as i64;
+        let recorded = self.recorded_s.get(reason).map_or(0, VecDeque::len);
+        match () {
+            () if self.running.contains(&jvm) => Some(Skip::Running),
+            () if self.running.len() >= self.at_once => Some(Skip::AtOnce),
+            () if by_hand => None,
+            () if since_s.is_some_and(|since_s| since_s < cool_down_s) => Some(Skip::CoolDown),
+            () if recorded >= self.same_per_day => Some(Skip::SameToday),
+            () if self.begun_s.len() >= self.per_hour => Some(Skip::Hour),
+            () => None,
+        }
+    }
+
+    /// A recording has ended.
+    pub fn ended(&mut self, jvm: JvmKey, now_s: i64) {
+        self.running.remove(&jvm);
+        self.ended_s.retain(|_, ended_s| now_s - *ended_s < DAY_S);
+        self.ended_s.insert(jvm, now_s);
+    }
+}
+
+fn forget(times_s: &mut VecDeque<i64>, before_s: i64) {
+    while times_s.front().is_some_and(|time_s| *time_s <= before_s) {
+        times_s.pop_front();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trigger(kind: Kind, which: &str) -> Trigger {
+        Trigger { kind, which: which.to_owned(), says: String::new(), at_ns: 0 }
+    }
+
+    #[test]
+    fn a_day_at_the_desk() {
+        let mut desk = Desk::new(&Capture::default());
+        let slow = |which: &str| trigger(Kind::RequestsSlow, which);
+        let hand = trigger(Kind::ByHand, "");
+        let (a, b, c) = ((1, 10), (2, 20), (3, 30));
+        let ask = |desk: &mut Desk, jvm: JvmKey, trigger: &Trigger, now_s| {
+            let main = if jvm == a { "Cart" } else { "Shop" };
+            let answer = desk.ask(jvm, main, trigger, now_s);
+            (answer.skip, answer.times_today)
+        };
+        assert_eq!(ask(&mut desk, a, &slow(":80"), 0), (None, 1));
+        assert_eq!(ask(&mut desk, a, &slow(":80"), 5), (Some(Skip::Running), 2));
+        assert_eq!(ask(&mut desk, a, &hand, 5), (Some(Skip::Running), 1), "not even by hand");
+        assert_eq!(ask(&mut desk, b, &slow(":80"), 6), (None, 1));
+        assert_eq!(ask(&mut desk, c, &slow(":81"), 7), (Some(Skip::AtOnce), 1));
+        desk.ended(a, 40);
+        desk.ended(b, 40);
+        assert_eq!(ask(&mut desk, a, &slow(":80"), 100), (Some(Skip::CoolDown), 3));
+        assert_eq!(ask(&mut desk, a, &hand, 100), (None, 2), "by hand there is no cool-down");
+        desk.ended(a, 140);
+        for (at_s, expected) in [(1000, (None, 4)), (2000, (None, 5)), (3000, (Some(Skip::SameToday), 6))] {
+            assert_eq!(ask(&mut desk, a, &slow(":80"), at_s), expected, "{at_s}");
+            desk.ended(a, at_s + 30);
+        }
+        assert_eq!(ask(&mut desk, a, &slow(":80"), 100_000), (None, 1), "another day");
+    }
+
+    #[test]
+    fn an_hour_has_a_budget() {
+        let mut desk = Desk::new(&Capture { per_hour: 2, ..Capture::default() });
+        let skips: Vec<Option<Skip>> = (0..4)
+            .map(|at| {
+                let jvm = (at, 0);
+                let answer = desk.ask(jvm, "Cart", &trigger(Kind::Rule, &at.to_string()), i64::from(at) * 1500);
+                desk.ended(jvm, i64::from(at) * 1500 + 30);
+                answer.skip
+            })
+            .collect();
+        assert_eq!(skips, [None, None, Some(Skip::Hour), None]);
+    }
+}

@@ -1,0 +1,140 @@
+//! What is done when a JVM gives a reason: ask the desk, record, hand the recording on, watch again.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use fathom_collectors::Refusal;
+use fathom_collectors::jvms::Jvm;
+use serde_json::Value;
+
+use crate::capture::{Captured, capture};
+use crate::conclude::Job;
+use crate::desk::{Answer, Desk, JvmKey};
+use crate::incident::AboutJvm;
+use crate::log;
+use crate::metrics::{Metrics, of_jvm};
+use crate::scout::{Scout, Watcher, now_ms};
+use crate::signals::Second;
+use crate::triggers::Trigger;
+
+/// The duty of one scout.
+pub(crate) struct Duty {
+    key: JvmKey,
+    about: AboutJvm,
+    labels: Vec<(&'static str, String)>,
+    desk: Arc<Mutex<Desk>>,
+    metrics: Metrics,
+    jobs: Sender<Job>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Duty {
+    /// For a JVM. `stop` ends recordings in good order.
+    pub(crate) fn new(
+        jvm: &Jvm,
+        desk: Arc<Mutex<Desk>>,
+        metrics: Metrics,
+        jobs: Sender<Job>,
+        stop: Arc<AtomicBool>,
+    ) -> Duty {
+        let about = AboutJvm {
+            pid: jvm.target.pid,
+            main: jvm.main.clone(),
+            user: jvm.user.clone(),
+            version: jvm.version.clone(),
+            container: jvm.container.clone(),
+        };
+        let labels = of_jvm(&jvm.main, jvm.target.pid);
+        Duty { key: (jvm.target.pid, jvm.target.start_ticks), about, labels, desk, metrics, jobs, stop }
+    }
+
+    fn ask(&self, trigger: &Trigger) -> Answer {
+        let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
+        desk.ask(self.key, &self.about.main, trigger, now_ms() / 1000)
+    }
+
+    fn log(&self, event: &str, trigger: &Trigger, more: &[(&str, Value)]) {
+        let mut about: Vec<(&str, Value)> = vec![
+            ("pid", self.about.pid.into()),
+            ("main", self.about.main.clone().into()),
+            ("trigger", trigger.kind.name().into()),
+            ("which", trigger.which.clone().into()),
+            ("says", trigger.says.clone().into()),
+        ];
+        about.extend_from_slice(more);
+        log::line(event, &about);
+    }
+
+    fn record(&mut self, scout: &mut Scout, trigger: &Trigger, times_today: usize) {
+        let recorded = capture(scout, trigger, &self.stop);
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner).ended(self.key, now_ms() / 1000);
+        match recorded {
+            Ok(captured) => self.hand_on(scout, trigger, times_today, captured),
+            Err(error) => self.log("recording_failed", trigger, &[("error", error.to_string().into())]),
+        }
+        scout.start(self);
+    }
+
+    fn hand_on(&self, scout: &Scout, trigger: &Trigger, times_today: usize, captured: Captured) {
+        self.log("recorded", trigger, &[("folder", captured.folder.display().to_string().into())]);
+        let job = Job {
+            folder: captured.folder,
+            jvm: Some(self.about.clone()),
+            trigger: Some(trigger.clone()),
+            times_today,
+            before_ns: captured.before_ns,
+            after_ns: captured.observed_ns,
+            ended: captured.end.says().to_owned(),
+            config: Arc::clone(scout.config()),
+        };
+        // Who concludes lives as long as the service.
+        let _ = self.jobs.send(job);
+    }
+}
+
+impl Watcher for Duty {
+    fn started(&mut self, name: &'static str, refused: Option<&Refusal>) {
+        if let Some(refusal) = refused {
+            self.metrics.refused(name);
+            let about = [
+                ("pid", self.about.pid.into()),
+                ("collector", name.into()),
+                ("says", refusal.why.clone().into()),
+                ("grant", refusal.grant.clone().into()),
+            ];
+            log::line("not_seen", &about);
+        }
+    }
+
+    fn second(&mut self, second: &Second) {
+        self.metrics.second(&self.labels, second);
+    }
+
+    /// The first reason that is granted is recorded; the others of the same second are told in the log.
+    fn triggered(&mut self, scout: &mut Scout, triggers: &[Trigger]) {
+        let mut granted = None;
+        for trigger in triggers {
+            let answer = self.ask(trigger);
+            let skip = answer.skip.map(crate::desk::Skip::name);
+            self.metrics.triggered(trigger.kind.name(), skip);
+            match skip {
+                None => {
+                    self.log("triggered", trigger, &[("times_today", answer.times_today.into())]);
+                    granted = Some((trigger, answer.times_today));
+                }
+                Some(why) => {
+                    let more = [("why", why.into()), ("times_today", answer.times_today.into())];
+                    self.log("not_recorded", trigger, &more);
+                }
+            }
+        }
+        if let Some((trigger, times_today)) = granted {
+            self.record(scout, trigger, times_today);
+        }
+    }
+
+    fn says(&mut self, what: &str) {
+        log::line("note", &[("pid", self.about.pid.into()), ("says", what.into())]);
+    }
+}

@@ -1,0 +1,161 @@
+//! What is told of one recording: why it was made, what was found, where it is.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::triggers::Trigger;
+
+/// Version of the JSON.
+pub(crate) const SCHEMA: u32 = 1;
+
+/// Causes that are told; the others are in the recording.
+const CAUSES_MAX: usize = 5;
+
+/// The JVM that it is about.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct AboutJvm {
+    /// Process id on this host.
+    pub pid: u32,
+    /// Main class, module or jar.
+    pub main: String,
+    /// User.
+    pub user: String,
+    /// Version of Java.
+    pub version: String,
+    /// Container, if it is in one.
+    pub container: Option<String>,
+}
+
+/// A cause that explains something.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Named {
+    /// Id in the catalogue.
+    pub id: String,
+    /// `shown`, `likely` or `possible`.
+    pub verdict: String,
+    /// Share of the slow time.
+    pub share: f64,
+    /// One sentence with figures.
+    pub says: String,
+    /// What to do.
+    pub remedies: Vec<String>,
+}
+
+/// What `fathom explain` said.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Verdict {
+    /// Whether anything was slow, in one sentence.
+    pub says: String,
+    /// `slow`, `nothing_slow`, `no_sign` or `cannot_tell`.
+    pub kind: String,
+    /// Causes that explain something, the largest share first.
+    pub causes: Vec<Named>,
+    /// What no cause explains.
+    pub unexplained_share: f64,
+    /// What is missing that could hide something: sentences.
+    pub but: Vec<String>,
+}
+
+/// One recording and what came of it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Incident {
+    /// Version of this document.
+    pub schema: u32,
+    /// Name of the recording.
+    pub id: String,
+    /// Host.
+    pub host: String,
+    /// The JVM; `None` of a recording that was found after a crash.
+    pub jvm: Option<AboutJvm>,
+    /// Why it was made.
+    pub trigger: Option<Trigger>,
+    /// How often this reason was there within a day.
+    pub times_today: usize,
+    /// Where it is.
+    pub folder: PathBuf,
+    /// How much of the time before is in it, in ns.
+    pub before_ns: i64,
+    /// How long it is from the trigger on, in ns.
+    pub after_ns: i64,
+    /// How it ended.
+    pub ended: String,
+    /// What was found.
+    pub verdict: Option<Verdict>,
+    /// Why there is no verdict, or other things that did not go as they should.
+    pub errors: Vec<String>,
+}
+
+impl Verdict {
+    /// Reads what `fathom explain --json` printed.
+    pub fn parse(json: &str) -> Result<Verdict, String> {
+        let answer: Value = serde_json::from_str(json).map_err(|error| format!("no JSON: {error}"))?;
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let texts = |value: &Value| value.as_array().into_iter().flatten().map(text).collect::<Vec<_>>();
+        let headline = answer.get("headline").ok_or("it has no headline")?;
+        let is_told = |cause: &&Value| matches!(text(&cause["verdict"]).as_str(), "shown" | "likely" | "possible");
+        let named = |cause: &Value| Named {
+            id: text(&cause["id"]),
+            verdict: text(&cause["verdict"]),
+            share: cause["share"].as_f64().unwrap_or_default(),
+            says: text(&cause["says"]),
+            remedies: texts(&cause["do"]),
+        };
+        let causes = answer["causes"].as_array().into_iter().flatten().filter(is_told).map(named);
+        Ok(Verdict {
+            says: text(&headline["says"]),
+            kind: text(&headline["kind"]),
+            causes: causes.take(CAUSES_MAX).collect(),
+            unexplained_share: answer["unexplained"]["share"].as_f64().unwrap_or_default(),
+            but: texts(&headline["but"]),
+        })
+    }
+
+    /// In one line: the causes with their shares, or what there is to say without any.
+    pub fn line(&self) -> String {
+        if self.causes.is_empty() {
+            return self.says.clone();
+        }
+        let named = |cause: &Named| format!("{} {} {:.0} %", cause.id, cause.verdict, cause.share * 100.0);
+        self.causes.iter().map(named).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Incident {
+    /// In one line, for people.
+    pub fn line(&self) -> String {
+        let why = self.trigger.as_ref().map_or("found after a crash", |trigger| trigger.says.as_str());
+        let who = self.jvm.as_ref().map_or_else(String::new, |jvm| format!("{} (pid {}): ", jvm.main, jvm.pid));
+        let what = match &self.verdict {
+            Some(verdict) => verdict.line(),
+            None => format!("no verdict ({})", self.errors.join("; ")),
+        };
+        format!("{who}{why} → {what}")
+    }
+
+    /// The cause with the largest share.
+    pub fn cause(&self) -> Option<&str> {
+        self.verdict.as_ref()?.causes.first().map(|cause| cause.id.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_are_read_from_the_contract() {
+        let json = r#"{"headline": {"says": "slow 10 s of 90 s", "kind": "slow", "but": ["x"]},
+            "causes": [
+                {"id": "gc", "verdict": "shown", "share": 0.9, "says": "a", "do": ["b", "c"]},
+                {"id": "locks", "verdict": "ruled_out", "share": 0.0, "says": "", "do": []}],
+            "unexplained": {"share": 0.1}}"#;
+        let verdict = Verdict::parse(json).unwrap();
+        assert_eq!(verdict.line(), "gc shown 90 %");
+        assert_eq!((verdict.causes.len(), verdict.but.len(), verdict.unexplained_share), (1, 1, 0.1));
+        let quiet = Verdict::parse(r#"{"headline": {"says": "nothing was slow", "kind": "nothing_slow"}}"#).unwrap();
+        assert_eq!(quiet.line(), "nothing was slow");
+        assert!(Verdict::parse("{}").is_err() && Verdict::parse("fathom: no").is_err());
+    }
+}

@@ -1,0 +1,146 @@
+//! Latencies as the kernel counts them: four levels to each doubling.
+//!
+//! A level is known to about a fifth, which is less than latencies of a healthy service differ from minute to minute, and makes
+//! histories small: a day of one port is a few kilobytes.
+
+/// Levels that there are: the lowest is everything below 1.25 µs, the highest some minutes.
+pub const LEVELS: usize = 112;
+
+/// The lowest power of two that has levels of its own.
+const FIRST_POWER: u32 = 10;
+
+/// How long something took, to about a fifth.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Level(pub u8);
+
+impl Level {
+    /// The level of a length.
+    pub fn of_ns(ns: u64) -> Level {
+        let power = ns.max(1 << FIRST_POWER).ilog2();
+        let quarter = if ns >> FIRST_POWER == 0 { 0 } else { (ns >> (power - 2)) & 3 };
+        let level = u64::from(power - FIRST_POWER) * 4 + quarter;
+        Level(level.min(LEVELS as u64 - 1) as u8)
+    }
+
+    /// The shortest length of it.
+    pub fn from_ns(self) -> u64 {
+        let (power, quarter) = (u32::from(self.0) / 4 + FIRST_POWER, u64::from(self.0) % 4);
+        if self.0 == 0 { 0 } else { (1 << power) + (quarter << (power - 2)) }
+    }
+
+    /// So many levels more.
+    #[must_use]
+    pub fn above(self, levels: u8) -> Level {
+        Level(self.0.saturating_add(levels).min(LEVELS as u8 - 1))
+    }
+}
+
+/// How many took how long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Latencies {
+    counts: [u32; LEVELS],
+    all: u32,
+}
+
+impl Default for Latencies {
+    fn default() -> Latencies {
+        Latencies { counts: [0; LEVELS], all: 0 }
+    }
+}
+
+impl Latencies {
+    /// Adds so many of a level.
+    pub fn add(&mut self, level: Level, count: u32) {
+        let at = usize::from(level.0).min(LEVELS - 1);
+        self.counts[at] = self.counts[at].saturating_add(count);
+        self.all = self.all.saturating_add(count);
+    }
+
+    /// Takes so many of a level away.
+    pub fn remove(&mut self, level: Level, count: u32) {
+        let at = usize::from(level.0).min(LEVELS - 1);
+        let count = count.min(self.counts[at]);
+        self.counts[at] -= count;
+        self.all -= count;
+    }
+
+    /// Adds all of another.
+    pub fn merge(&mut self, other: &Latencies) {
+        other.levels().for_each(|(level, count)| self.add(level, count));
+    }
+
+    /// The levels that there are, with how many are of each, the shortest first.
+    pub fn levels(&self) -> impl DoubleEndedIterator<Item = (Level, u32)> + '_ {
+        let present = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        present.map(|(level, count)| (Level(level as u8), *count))
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u32 {
+        self.all
+    }
+
+    /// How many are of this level or a longer one.
+    pub fn at_least(&self, level: Level) -> u32 {
+        self.levels().filter(|(other, _)| *other >= level).map(|(_, count)| count).sum()
+    }
+
+    /// The level that this part of all does not exceed, the nearest one that there is.
+    pub fn quantile(&self, part: f64) -> Option<Level> {
+        let rank = (f64::from(self.all) * part).ceil().max(1.0) as u64;
+        let mut seen = 0_u64;
+        let mut levels = self.levels();
+        let found = levels.find(|(_, count)| {
+            seen += u64::from(*count);
+            seen >= rank
+        });
+        found.map(|(level, _)| level)
+    }
+
+    /// The longest level but for so many.
+    pub fn highest_but(&self, count: u32) -> Option<Level> {
+        let mut left = count;
+        let beyond = |(level, of_it): (Level, u32)| {
+            if of_it > left {
+                return Some(level);
+            }
+            left -= of_it;
+            None
+        };
+        self.levels().rev().find_map(beyond)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_those_of_the_kernel() {
+        for level in 0..LEVELS as u8 {
+            let from_ns = Level(level).from_ns();
+            assert_eq!(Level::of_ns(from_ns), Level(level), "{from_ns}");
+            assert_eq!(Level::of_ns(from_ns + from_ns / 8), Level(level), "{from_ns}");
+        }
+        assert_eq!((Level::of_ns(0), Level::of_ns(u64::MAX)), (Level(0), Level(111)));
+        assert_eq!((Level(3).from_ns(), Level(4).from_ns(), Level(5).from_ns()), (1792, 2048, 2560));
+    }
+
+    #[test]
+    fn quantiles() {
+        let mut latencies = Latencies::default();
+        assert_eq!((latencies.quantile(0.5), latencies.highest_but(0)), (None, None));
+        for (level, count) in [(10, 90), (20, 9), (40, 1)] {
+            latencies.add(Level(level), count);
+        }
+        for (part, expected) in [(0.0, 10), (0.5, 10), (0.9, 10), (0.91, 20), (0.99, 20), (0.995, 40), (1.0, 40)] {
+            assert_eq!(latencies.quantile(part), Some(Level(expected)), "{part}");
+        }
+        for (but, expected) in [(0, Some(40)), (1, Some(20)), (9, Some(20)), (10, Some(10)), (100, None)] {
+            assert_eq!(latencies.highest_but(but), expected.map(Level), "{but}");
+        }
+        assert_eq!(latencies.at_least(Level(20)), 10);
+        latencies.remove(Level(20), 50);
+        assert_eq!((latencies.count(), latencies.at_least(Level(20))), (91, 1));
+    }
+}

@@ -1,0 +1,38 @@
+//! `fathom watch`: there when it happens.
+//!
+//! A service on the host that reads a few cheap signals of each JVM all the time, keeps the last minute in memory, notices
+//! when a JVM turns slow, records more with the time before, has it explained, and tells somebody. Three parts:
+//!
+//! * **Pure decisions**, without clock and I/O: [`signals`] of a second from the rows that collectors find, [`triggers`] from
+//!   signals ([`ladder`] and [`port`] for requests, [`rules`]), and the [`desk`] that says what becomes a recording.
+//! * **One [`scout`] for each JVM**, a thread that looks, keeps the [`ring`] and records ([`mod@capture`]).
+//! * **The [`service`]** around them: finding JVMs, explaining ([`mod@conclude`]), telling, the folder ([`shelf`]), signals.
+//!
+//! Nothing is done to a JVM that it would feel, unless the configuration asks for it.
+
+mod capture;
+mod conclude;
+pub mod config;
+pub mod control;
+pub mod desk;
+mod duty;
+mod finder;
+mod incident;
+pub mod ladder;
+pub mod levels;
+mod log;
+mod metrics;
+mod notify;
+pub mod port;
+pub mod ring;
+pub mod rules;
+mod scout;
+mod service;
+mod shelf;
+pub mod signals;
+pub mod targets;
+mod tell;
+pub mod triggers;
+
+pub use incident::{Incident, Verdict};
+pub use service::{WatchError, run};

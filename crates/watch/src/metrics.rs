@@ -1,0 +1,196 @@
+//! What Prometheus is told: `/metrics`, and what the service costs itself.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::signals::Second;
+
+type Labels = Vec<(&'static str, String)>;
+type Value = Gauge<f64, AtomicU64>;
+
+/// Everything that is counted.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Metrics {
+    jvms: Gauge,
+    signals: Family<Labels, Value>,
+    triggers: Family<Labels, Counter>,
+    skipped: Family<Labels, Counter>,
+    verdicts: Family<Labels, Counter>,
+    told: Family<Labels, Counter>,
+    refused: Family<Labels, Counter>,
+    own_cpu: Counter<f64, AtomicU64>,
+    own_memory: Gauge,
+}
+
+/// A JVM as labels name it.
+pub(crate) fn of_jvm(main: &str, pid: u32) -> Labels {
+    vec![("service", main.to_owned()), ("pid", pid.to_string())]
+}
+
+impl Metrics {
+    /// With the names under which they are told.
+    pub(crate) fn registry(&self) -> Registry {
+        let mut registry = Registry::with_prefix("fathom");
+        let own = self.clone();
+        registry.register("jvms", "JVMs that are watched", own.jvms);
+        registry.register("signal", "Signals of the last second, as rules name them", own.signals);
+        registry.register("triggers", "Reasons to record", own.triggers);
+        registry.register("not_recorded", "Reasons that did not become a recording, by why", own.skipped);
+        registry.register("incidents", "Recordings with a verdict, by the cause with the largest share", own.verdicts);
+        registry.register("told", "Webhooks and commands", own.told);
+        registry.register("refused", "Collectors that could not see a JVM", own.refused);
+        registry.register("own_cpu_seconds", "CPU time of this service", own.own_cpu);
+        registry.register("own_memory_bytes", "Memory of this service that is resident", own.own_memory);
+        registry
+    }
+
+    /// How many JVMs are watched.
+    pub(crate) fn set_jvms(&self, count: usize) {
+        self.jvms.set(count as i64);
+    }
+
+    /// Signals of one second of a JVM.
+    pub(crate) fn second(&self, jvm: &Labels, second: &Second) {
+        for (name, value) in &second.values {
+            let mut labels = jvm.clone();
+            labels.push(("name", (*name).to_owned()));
+            self.signals.get_or_create(&labels).set(*value);
+        }
+    }
+
+    /// A JVM has ended.
+    pub(crate) fn forget(&self, jvm: &Labels) {
+        for (name, _) in crate::signals::NAMES {
+            let mut labels = jvm.clone();
+            labels.push(("name", name.to_owned()));
+            self.signals.remove(&labels);
+        }
+    }
+
+    /// A reason to record, and why it was none.
+    pub(crate) fn triggered(&self, kind: &str, skip: Option<&str>) {
+        self.triggers.get_or_create(&vec![("kind", kind.to_owned())]).inc();
+        if let Some(why) = skip {
+            self.skipped.get_or_create(&vec![("why", why.to_owned())]).inc();
+        }
+    }
+
+    /// A recording has its verdict.
+    pub(crate) fn concluded(&self, cause: &str) {
+        self.verdicts.get_or_create(&vec![("cause", cause.to_owned())]).inc();
+    }
+
+    /// Somebody was told, or could not be.
+    pub(crate) fn told(&self, by: &str, is_done: bool) {
+        let result = if is_done { "done" } else { "given_up" };
+        self.told.get_or_create(&vec![("by", by.to_owned()), ("result", result.to_owned())]).inc();
+    }
+
+    /// A collector was refused.
+    pub(crate) fn refused(&self, collector: &str) {
+        self.refused.get_or_create(&vec![("collector", collector.to_owned())]).inc();
+    }
+
+    /// Reads what this process has cost.
+    pub(crate) fn look_at_self(&self) {
+        let cpu = clock_gettime(ClockId::ProcessCPUTime);
+        let now_s = cpu.tv_sec as f64 + cpu.tv_nsec as f64 / 1e9;
+        self.own_cpu.inc_by((now_s - self.own_cpu.get()).max(0.0));
+        let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+        let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<i64>().ok()).unwrap_or(0);
+        self.own_memory.set(pages * rustix::param::page_size() as i64);
+    }
+}
+
+/// Whoever asks slowly is not answered.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A request line and its headers are smaller.
+const REQUEST_MAX_BYTES: u64 = 16 << 10;
+
+/// Answers `GET /metrics`, one connection after the other, until the process ends.
+pub(crate) fn serve(listener: &TcpListener, registry: &Arc<Registry>) {
+    for stream in listener.incoming().flatten() {
+        // Who goes away gets nothing.
+        let _ = answer(&stream, registry);
+    }
+}
+
+fn answer(mut stream: &TcpStream, registry: &Registry) -> std::io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut lines = BufReader::new(stream.take(REQUEST_MAX_BYTES));
+    let mut first = String::new();
+    lines.read_line(&mut first)?;
+    // Headers are read to their end: closing with unread bytes would cut the answer off.
+    let mut header = String::new();
+    while lines.read_line(&mut header)? > 2 {
+        header.clear();
+    }
+    let (status, body) = match first.split(' ').nth(1) {
+        Some("/metrics") if first.starts_with("GET ") => {
+            let mut body = String::new();
+            encode(&mut body, registry).map_err(std::io::Error::other)?;
+            ("200 OK", body)
+        }
+        _ => ("404 Not Found", "only /metrics is here\n".to_owned()),
+    };
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    let length = body.len();
+    write!(
+        stream,
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+    use crate::signals::Values;
+
+    fn ask(address: std::net::SocketAddr, path: &str) -> String {
+        let mut stream = TcpStream::connect(address).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        text
+    }
+
+    #[test]
+    fn what_is_counted_is_told() {
+        let metrics = Metrics::default();
+        let jvm = of_jvm("shop.Cart", 7);
+        let values = Values::from([("jvm.threads", 42.0)]);
+        metrics.second(&jvm, &Second { values, ..Second::default() });
+        metrics.triggered("stop", Some("cool_down"));
+        metrics.look_at_self();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let registry = Arc::new(metrics.registry());
+        thread::spawn(move || serve(&listener, &registry));
+        let text = ask(address, "/metrics");
+        for expected in [
+            "fathom_signal{service=\"shop.Cart\",pid=\"7\",name=\"jvm.threads\"} 42.0",
+            "fathom_triggers_total{kind=\"stop\"} 1",
+            "fathom_not_recorded_total{why=\"cool_down\"} 1",
+            "fathom_own_cpu_seconds_total",
+        ] {
+            assert!(text.contains(expected), "{expected} in {text}");
+        }
+        assert!(ask(address, "/").starts_with("HTTP/1.1 404"));
+        metrics.forget(&jvm);
+        assert!(!ask(address, "/metrics").contains("shop.Cart"));
+    }
+}

@@ -1,0 +1,256 @@
+//! One port of one JVM: its requests of each second, and whether they turned slow, stalled or hung.
+//!
+//! * *slow*: the [`Ladder`], which knows how long requests take. Points of many requests and of few have histories
+//!   of their own, since the 95th percentile of two requests is another thing than that of two thousand.
+//! * *stall*: several requests of one second took far longer than they ever do. By chance alone that may happen, so it is told
+//!   twice a day at most, and not where it is usual: what it costs to be wrong is bounded by that, whatever the service.
+//! * *hung*: requests lie unanswered, more than there ever are, and none is answered.
+
+use std::collections::VecDeque;
+
+use crate::ladder::Ladder;
+use crate::levels::{Latencies, Level};
+
+/// A percentile of fewer requests is their longest.
+const MANY: u32 = 20;
+
+/// For so long requests are gathered until there are [`MANY`].
+const GATHER_S: i64 = 10;
+
+/// The part of requests that a point leaves out.
+const PART: f64 = 0.95;
+
+/// After so long without a request nothing goes on.
+const IDLE_S: i64 = 60;
+
+/// So many requests of one second make a stall: what one thing held up is more than one request, an odd one is not.
+const STALLED: u32 = 3;
+
+/// Eight levels are four times as long: far longer than any second but one in 500.
+const STALL_LEVELS: u8 = 8;
+
+const DAY_S: i64 = 24 * 3600;
+
+/// So often a day a port tells of stalls.
+const STALLS_PER_DAY: usize = 2;
+
+/// Seconds with stalls are looked at over this time; with more of them than [`STALLS_USUAL`] they are usual.
+const STALLS_KEPT_S: i64 = 3600;
+const STALLS_USUAL: usize = 6;
+
+/// Requests lie for at least so long when a port hangs.
+const HUNG_S: i64 = 3;
+
+/// What a port does that it does not do otherwise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finding {
+    /// Requests take longer than they ever do.
+    Slow {
+        /// 95th percentile now, in ns.
+        now_ns: u64,
+        /// The same at its highest until now, but for rare moments, in ns.
+        usual_ns: u64,
+    },
+    /// Several requests of one second were held up.
+    Stall {
+        /// How many.
+        count: u32,
+        /// For at least how long, in ns.
+        from_ns: u64,
+    },
+    /// Nothing is answered.
+    Hung {
+        /// Requests that lie there.
+        under_way: u32,
+        /// For how long none was answered, in s.
+        for_s: i64,
+    },
+}
+
+/// One second of a port.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PortSecond {
+    /// Requests that were answered.
+    pub answered: Latencies,
+    /// Requests that have arrived and are not answered.
+    pub under_way: u32,
+}
+
+/// From which lengths on requests are slow at all.
+#[derive(Debug, Clone, Copy)]
+pub struct Floors {
+    /// What takes less is never slow.
+    pub slow: Level,
+    /// What takes less is no stall.
+    pub stall: Level,
+}
+
+/// What is known of a port.
+#[derive(Debug, Default)]
+pub struct Port {
+    /// Of few requests and of many.
+    ladders: [Ladder; 2],
+    gathered: Latencies,
+    gathered_since_s: Option<i64>,
+    last_answer_s: Option<i64>,
+    /// Most requests that were under way in each of the last hours.
+    under_way: VecDeque<(i64, u32)>,
+    /// Seconds with stalls, and those that were told.
+    stalls_s: VecDeque<i64>,
+    told_s: VecDeque<i64>,
+    is_hung: bool,
+}
+
+impl Port {
+    /// Takes the next second.
+    pub fn see(&mut self, at_s: i64, second: &PortSecond, floors: Floors) -> Vec<Finding> {
+        if self.last_answer_s.is_some_and(|last_s| at_s - last_s > IDLE_S) {
+            self.ladders.iter_mut().for_each(|ladder| ladder.pause(at_s));
+        }
+        let hung = self.hung(at_s, second);
+        let stall = self.stall(at_s, second, floors);
+        let slow = self.slow(at_s, second, floors);
+        slow.into_iter().chain(stall).chain(hung).collect()
+    }
+
+    /// Whether it is slow or hangs at present.
+    pub fn is_ill(&self) -> bool {
+        self.is_hung || self.ladders.iter().any(Ladder::is_slow)
+    }
+
+    fn slow(&mut self, at_s: i64, second: &PortSecond, floors: Floors) -> Option<Finding> {
+        if second.answered.count() > 0 {
+            self.gathered.merge(&second.answered);
+            self.gathered_since_s.get_or_insert(at_s);
+        }
+        let since_s = self.gathered_since_s?;
+        let are_many = self.gathered.count() >= MANY;
+        if !are_many && at_s - since_s < GATHER_S {
+            return None;
+        }
+        self.gathered_since_s = None;
+        let point = std::mem::take(&mut self.gathered).quantile(PART)?;
+        let [few, many] = &mut self.ladders;
+        let (ladder, other) = if are_many { (many, few) } else { (few, many) };
+        let was_slow = other.is_slow();
+        let slow = ladder.see(at_s, point, floors.slow).filter(|_| !was_slow)?;
+        Some(Finding::Slow { now_ns: slow.level.from_ns(), usual_ns: slow.usual.from_ns() })
+    }
+
+    fn stall(&mut self, at_s: i64, second: &PortSecond, floors: Floors) -> Option<Finding> {
+        forget(&mut self.stalls_s, at_s - STALLS_KEPT_S);
+        forget(&mut self.told_s, at_s - DAY_S);
+        let usual = self.ladders.iter().filter_map(Ladder::usual).max()?;
+        let from = usual.above(STALL_LEVELS).max(floors.stall);
+        let count = second.answered.at_least(from);
+        if count < STALLED {
+            return None;
+        }
+        self.stalls_s.push_back(at_s);
+        if self.stalls_s.len() > STALLS_USUAL || self.told_s.len() >= STALLS_PER_DAY || self.is_ill() {
+            return None;
+        }
+        self.told_s.push_back(at_s);
+        Some(Finding::Stall { count, from_ns: from.from_ns() })
+    }
+
+    fn hung(&mut self, at_s: i64, second: &PortSecond) -> Option<Finding> {
+        if second.answered.count() > 0 {
+            self.last_answer_s = Some(at_s);
+            self.is_hung = false;
+        }
+        let for_s = at_s - self.last_answer_s?;
+        let most = self.under_way.iter().map(|(_, count)| *count).max();
+        let are_more = most.is_some_and(|most| second.under_way > most + most / 2 + 1);
+        let knows_it = self.ladders.iter().any(|ladder| ladder.usual().is_some());
+        if for_s < HUNG_S || !are_more || !knows_it {
+            self.learn_under_way(at_s, second.under_way, for_s);
+            return None;
+        }
+        let is_new = !std::mem::replace(&mut self.is_hung, true);
+        is_new.then_some(Finding::Hung { under_way: second.under_way, for_s })
+    }
+
+    /// What piles up while nothing is answered is not usual.
+    fn learn_under_way(&mut self, at_s: i64, count: u32, for_s: i64) {
+        let hour = at_s.div_euclid(3600);
+        self.under_way.retain(|(other, _)| *other + 24 >= hour);
+        if for_s > 0 && self.under_way.iter().any(|(other, _)| *other == hour) {
+            return;
+        }
+        match self.under_way.back_mut() {
+            Some((other, most)) if *other == hour => *most = count.max(*most),
+            _ => self.under_way.push_back((hour, count)),
+        }
+    }
+}
+
+fn forget(times_s: &mut VecDeque<i64>, before_s: i64) {
+    while times_s.front().is_some_and(|time_s| *time_s < before_s) {
+        times_s.pop_front();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FLOORS: Floors = Floors { slow: Level(50), stall: Level(67) };
+
+    /// A second with so many requests of each length.
+    fn second(ms: &[(f64, u32)], under_way: u32) -> PortSecond {
+        let mut answered = Latencies::default();
+        ms.iter().for_each(|(ms, count)| answered.add(Level::of_ns((ms * 1e6) as u64), *count));
+        PortSecond { answered, under_way }
+    }
+
+    fn found(seconds: impl IntoIterator<Item = PortSecond>) -> Vec<(usize, Finding)> {
+        let mut port = Port::default();
+        let seconds = seconds.into_iter().enumerate();
+        seconds
+            .flat_map(|(at, second)| port.see(at as i64, &second, FLOORS).into_iter().map(move |f| (at, f)))
+            .collect()
+    }
+
+    fn healthy(count: usize) -> impl Iterator<Item = PortSecond> {
+        std::iter::repeat_n(second(&[(8.0, 90), (16.0, 10)], 2), count)
+    }
+
+    #[test]
+    fn a_healthy_port_says_nothing() {
+        assert_eq!(found(healthy(4000)), []);
+        let odd = (0..4000).map(|at| second(&[(8.0, 90), (if at % 7 == 0 { 900.0 } else { 9.0 }, 1)], 2));
+        assert_eq!(found(odd), [], "one slow request now and then");
+        let busy_by_turns = (0..4000).map(|at| match at / 100 % 3 {
+            0 => second(&[], 0),
+            1 => second(&[(2.0, 1)], 1),
+            _ => second(&[(8.0, 300), (30.0, 100)], 9),
+        });
+        assert_eq!(found(busy_by_turns), [], "idle, few, many");
+    }
+
+    #[test]
+    fn slow_stalled_and_hung() {
+        let slow = found(healthy(300).chain(std::iter::repeat_n(second(&[(50.0, 100)], 5), 60)));
+        assert!(matches!(&slow[..], [(302, Finding::Slow { .. })]), "{slow:?}");
+        let stall = found(healthy(300).chain([second(&[(8.0, 80), (150.0, 12)], 2)]).chain(healthy(300)));
+        assert!(matches!(&stall[..], [(300, Finding::Stall { count: 12, .. })]), "{stall:?}");
+        let hung = found(healthy(300).chain((0..30).map(|at| second(&[], 2 + at * 10))).chain(healthy(20)));
+        assert!(matches!(&hung[..], [(302, Finding::Hung { for_s: 3, .. })]), "{hung:?}");
+    }
+
+    #[test]
+    fn stalls_that_come_all_the_time_are_told_twice_a_day_at_most() {
+        let stalls = (0..100_000).map(|at| match at % 700 {
+            699 => second(&[(8.0, 80), (900.0, 12)], 2),
+            _ => second(&[(8.0, 80)], 2),
+        });
+        assert!(found(stalls).len() <= 4, "two for each of two days");
+    }
+
+    #[test]
+    fn connections_that_wait_for_something_to_happen_hang_nobody() {
+        let polls = (0..4000).map(|at| if at % 50 == 0 { second(&[(49_000.0, 30)], 30) } else { second(&[], 30) });
+        assert_eq!(found(polls), []);
+    }
+}

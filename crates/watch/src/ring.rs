@@ -1,0 +1,188 @@
+//! The time before: rows of the last minute or so, in memory.
+//!
+//! Pieces of one second each; the oldest goes when the ring is full. What is true of the whole time (facts, threads' names,
+//! losses) and the last value of each counter stay behind, so that what is taken out of the ring stands on its own: collectors
+//! write a number when it changes, and what has not changed for an hour would be missing.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::time::Duration;
+
+use fathom_evidence::tables::Counter;
+use fathom_evidence::{Recording, StrId, Strings, Table};
+
+const SECOND_NS: i64 = 1_000_000_000;
+
+/// Rows of one second that are kept, of each table; the others are counted. Collectors send a fraction of that.
+const ROWS_MAX: usize = 4_000;
+
+/// Counters whose last value is known; ports, peers and control groups have some hundred each.
+const COUNTERS_MAX: usize = 50_000;
+
+/// Facts, losses and names of threads that are kept.
+const KEPT_MAX: usize = 10_000;
+
+/// Identity of a counter: name, instance, source.
+type Key = (StrId, StrId, StrId);
+
+/// The rows of some time.
+#[derive(Debug)]
+pub struct Ring {
+    pieces: VecDeque<(i64, Recording)>,
+    keeps_ns: i64,
+    /// What holds for all of it.
+    kept: Recording,
+    seen: HashSet<String>,
+    /// Last values of counters of pieces that are gone.
+    texts: Strings,
+    last: HashMap<Key, f64>,
+    dropped: i64,
+}
+
+impl Ring {
+    /// A ring of so much time.
+    pub fn new(keeps: Duration) -> Ring {
+        Ring {
+            pieces: VecDeque::new(),
+            keeps_ns: i64::try_from(keeps.as_nanos()).unwrap_or(i64::MAX),
+            kept: Recording::default(),
+            seen: HashSet::new(),
+            texts: Strings::default(),
+            last: HashMap::new(),
+            dropped: 0,
+        }
+    }
+
+    /// Adds what was found until `now_ns`.
+    pub fn push(&mut self, now_ns: i64, mut piece: Recording) {
+        self.keep(&piece);
+        self.cut(&mut piece);
+        self.pieces.push_back((now_ns, piece));
+        while self.pieces.front().is_some_and(|(time_ns, _)| now_ns - time_ns > self.keeps_ns) {
+            if let Some((_, oldest)) = self.pieces.pop_front() {
+                self.remember(&oldest);
+            }
+        }
+    }
+
+    /// Facts, losses and threads of a piece, each once.
+    fn keep(&mut self, piece: &Recording) {
+        let kept = self.seen.len();
+        for fact in piece.facts.rows().take(KEPT_MAX.saturating_sub(kept)) {
+            let texts = [fact.subject, fact.key, fact.value, fact.source].map(|id| piece.text(id));
+            if self.seen.insert(texts.join("\0")) {
+                self.kept.add_fact(texts[0], texts[1], texts[2], texts[3]);
+            }
+        }
+        for (tid, thread) in piece.threads.iter() {
+            if self.kept.threads.len() < KEPT_MAX || self.kept.threads.get(tid).is_some() {
+                self.kept.add_thread(tid, piece.text(thread.name));
+            }
+        }
+        for loss in piece.losses.rows().take(KEPT_MAX.saturating_sub(kept)) {
+            let [source, kind, says] = [loss.source, loss.kind, loss.says].map(|id| piece.text(id));
+            if self.seen.insert([source, kind, says].join("\0")) {
+                self.kept.add_loss(source, kind, loss.count, says);
+            }
+        }
+    }
+
+    fn cut(&mut self, piece: &mut Recording) {
+        let rows = [piece.samples.len(), piece.spans.len(), piece.counters.len(), piece.logs.len()];
+        self.dropped += rows.into_iter().map(|rows| rows.saturating_sub(ROWS_MAX) as i64).sum::<i64>();
+        let first = |rows: usize| (0..rows).map(|at| at < ROWS_MAX).collect::<Vec<bool>>();
+        if rows.into_iter().any(|rows| rows > ROWS_MAX) {
+            piece.samples.retain(&first(rows[0]));
+            piece.spans.retain(&first(rows[1]));
+            piece.counters.retain(&first(rows[2]));
+            piece.logs.retain(&first(rows[3]));
+        }
+    }
+
+    fn remember(&mut self, piece: &Recording) {
+        // Rows of single threads stand where a number began to rise and where it was read since: they need no memory.
+        for row in piece.counters.rows().filter(|row| row.tid == 0) {
+            let [name, instance, source] =
+                [row.name, row.instance, row.source].map(|id| self.texts.intern(piece.text(id)));
+            let key = (name, instance, source);
+            if self.last.len() < COUNTERS_MAX || self.last.contains_key(&key) {
+                self.last.insert(key, row.value);
+            }
+        }
+    }
+
+    /// From when on rows are there: a piece has those of the second before.
+    pub fn from_ns(&self) -> Option<i64> {
+        self.pieces.front().map(|(time_ns, _)| time_ns - SECOND_NS)
+    }
+
+    /// Rows that are in it.
+    pub fn rows(&self) -> usize {
+        self.pieces.iter().map(|(_, piece)| piece.spans.len() + piece.counters.len()).sum()
+    }
+
+    /// Rows that were more than a second may have, until now.
+    pub fn dropped(&self) -> i64 {
+        self.dropped
+    }
+
+    /// Everything that is in the ring, as rows of a recording; the ring is empty afterwards.
+    pub fn take(&mut self) -> Recording {
+        let mut all = std::mem::take(&mut self.kept);
+        self.seen.clear();
+        let from_ns = self.from_ns().unwrap_or_default();
+        for ((name, instance, source), value) in self.last.drain() {
+            let [name, instance, source] = [name, instance, source].map(|id| all.strings.intern(self.texts.get(id)));
+            all.counters.push(Counter { time_ns: from_ns, name, instance, tid: 0, value, source });
+        }
+        self.texts = Strings::default();
+        for (_, mut piece) in self.pieces.drain(..) {
+            piece.facts = Default::default();
+            piece.losses = Default::default();
+            all.absorb(piece);
+        }
+        // Where a number began to rise may have been long ago; it was the same at the beginning.
+        all.counters.time_ns.iter_mut().for_each(|time_ns| *time_ns = from_ns.max(*time_ns));
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece(second: i64, value: Option<f64>) -> Recording {
+        let mut found = Recording::default();
+        found.add_fact("jvm", "version", "25", "test");
+        found.add_thread(second, &format!("thread {second}"));
+        found.add_span(second * SECOND_NS, 5, 7, "request", ":80", "", "test");
+        if let Some(value) = value {
+            found.add_counter(second * SECOND_NS, "gc_runs_count", "young", value, "test");
+        }
+        found
+    }
+
+    #[test]
+    fn the_last_seconds_stand_on_their_own() {
+        let mut ring = Ring::new(Duration::from_secs(10));
+        for second in 0..100 {
+            // The counter has not changed for a long time.
+            ring.push(second * SECOND_NS, piece(second, (second < 50).then_some(second as f64)));
+        }
+        let taken = ring.take();
+        assert_eq!(taken.spans.len(), 11);
+        assert_eq!(taken.fact("jvm", "version"), Some("25"));
+        assert_eq!(taken.facts.len(), 1);
+        let counters: Vec<(i64, f64)> = taken.counters.rows().map(|row| (row.time_ns, row.value)).collect();
+        assert_eq!(counters, [(88 * SECOND_NS, 49.0)]);
+        assert_eq!((ring.rows(), ring.take().spans.len()), (0, 0));
+    }
+
+    #[test]
+    fn a_flood_is_cut_and_counted() {
+        let mut ring = Ring::new(Duration::from_secs(10));
+        let mut flood = Recording::default();
+        (0..ROWS_MAX as i64 + 5).for_each(|at| flood.add_span(at, 1, 1, "request", ":80", "", "test"));
+        ring.push(1, flood);
+        assert_eq!((ring.rows(), ring.dropped()), (ROWS_MAX, 5));
+    }
+}

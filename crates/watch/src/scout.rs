@@ -1,0 +1,249 @@
+//! One JVM: its collectors, its ring, its triggers, its recordings, on one thread.
+//!
+//! A JVM that hangs in the kernel may hold up whoever reads its files; a thread for each keeps that from the others. The thread's
+//! stack is small and it sleeps nearly all the time.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fathom_collectors::jvms::Jvm;
+use fathom_collectors::recorder::Plan;
+use fathom_collectors::{Clock, Observer, Order, Refusal, collectors};
+use fathom_evidence::Recording;
+
+use crate::config::{Config, ConfigError};
+use crate::ring::Ring;
+use crate::signals::{Meter, Second};
+use crate::triggers::{Trigger, Triggers};
+
+const TICK: Duration = Duration::from_millis(100);
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Collectors that are looked at each tick, because what they bring comes in rings, and those whose numbers are of use each
+/// tenth of a second. The others give totals, which a look each second reads as well.
+const EACH_TICK: [&str; 3] = ["hsperfdata", "jvm_probes", "requests"];
+
+/// A collector that was refused is asked again after so many seconds, since a JVM that has just begun has not made its files, and
+/// then each so many.
+const ASK_AGAIN_S: [u64; 4] = [2, 5, 20, 60];
+const ASK_EACH_S: u64 = 600;
+
+/// The wall clock has been set when it is off by this.
+const CLOCK_STEP_NS: i64 = 100_000_000;
+
+/// What happens to a JVM that is watched.
+pub(crate) trait Watcher {
+    /// A collector has started or was refused.
+    fn started(&mut self, _name: &'static str, _refused: Option<&Refusal>) {}
+    /// A second is over.
+    fn second(&mut self, _second: &Second) {}
+    /// There are reasons to record. `scout` may be recorded; whether it was.
+    fn triggered(&mut self, scout: &mut Scout, triggers: &[Trigger]);
+    /// Something of interest happened.
+    fn says(&mut self, _what: &str) {}
+}
+
+/// What others want of a scout.
+#[derive(Debug, Default)]
+pub(crate) struct Wishes {
+    /// It is to end.
+    pub(crate) stop: AtomicBool,
+    /// Somebody wants a recording.
+    pub(crate) trigger: AtomicBool,
+    /// When it has last done a second, by the monotonic clock in ms: a thread that hangs is seen by that.
+    pub(crate) alive_ms: AtomicI64,
+}
+
+/// Observers at work with the names of their collectors, as a recorder takes them.
+pub(crate) type Observers = Vec<(&'static str, Box<dyn Observer>)>;
+
+/// A collector at work.
+struct Slot {
+    name: &'static str,
+    observer: Box<dyn Observer>,
+    is_each_tick: bool,
+}
+
+/// One JVM that is watched.
+pub(crate) struct Scout {
+    /// The JVM.
+    pub(crate) jvm: Jvm,
+    config: Arc<Config>,
+    order: Order,
+    slots: Vec<Slot>,
+    refused: Vec<(&'static str, String)>,
+    /// Seconds since the collectors were started.
+    started_s: u64,
+    ring: Ring,
+    meter: Meter,
+    triggers: Triggers,
+    began: Instant,
+    age_at_start_s: i64,
+    ticks: u64,
+    found: Recording,
+}
+
+impl Scout {
+    /// Begins to watch a JVM; nothing is started yet.
+    pub(crate) fn new(jvm: Jvm, config: Arc<Config>) -> Result<Scout, ConfigError> {
+        Ok(Scout {
+            order: order(&config),
+            slots: Vec::new(),
+            refused: Vec::new(),
+            started_s: 0,
+            ring: Ring::new(config.capture.before),
+            meter: Meter::default(),
+            triggers: Triggers::new(&config)?,
+            began: Instant::now(),
+            age_at_start_s: jvm.uptime_ns / 1_000_000_000,
+            ticks: 0,
+            found: Recording::default(),
+            jvm,
+            config,
+        })
+    }
+
+    /// Watches until the JVM ends or somebody wants it to stop.
+    pub(crate) fn run(mut self, wishes: &Wishes, watcher: &mut dyn Watcher) {
+        self.start(watcher);
+        let mut next = Instant::now() + TICK;
+        while !wishes.stop.load(Ordering::Relaxed) {
+            thread::sleep(next.saturating_duration_since(Instant::now()));
+            // What was missed is not made up for.
+            next = (next + TICK).max(Instant::now());
+            self.tick();
+            if self.ticks.is_multiple_of(SECOND.as_millis() as u64 / TICK.as_millis() as u64) {
+                if !self.jvm.target.is_alive() {
+                    return;
+                }
+                self.second(wishes, watcher);
+            }
+        }
+    }
+
+    /// Starts all collectors of the configuration; what is refused is told.
+    pub(crate) fn start(&mut self, watcher: &mut dyn Watcher) {
+        self.refused.clear();
+        self.slots.clear();
+        self.started_s = 0;
+        self.meter = Meter::default();
+        self.start_missing(watcher);
+    }
+
+    /// Starts those that are not at work. A refusal is told when it is another one than before.
+    fn start_missing(&mut self, watcher: &mut dyn Watcher) {
+        let before = std::mem::take(&mut self.refused);
+        let names = &self.config.signals.collectors;
+        for collector in collectors().iter().filter(|collector| names.iter().any(|name| name == collector.name())) {
+            let name = collector.name();
+            if self.slots.iter().any(|slot| slot.name == name) {
+                continue;
+            }
+            match collector.start(&self.jvm.target, &self.order) {
+                Ok(observer) => {
+                    watcher.started(name, None);
+                    self.slots.push(Slot { name, observer, is_each_tick: EACH_TICK.contains(&name) });
+                }
+                Err(refusal) => {
+                    if !before.contains(&(name, refusal.why.clone())) {
+                        watcher.started(name, Some(&refusal));
+                    }
+                    self.refused.push((name, refusal.why));
+                }
+            }
+        }
+    }
+
+    /// Asks again for what was refused.
+    fn look_for_missing(&mut self, watcher: &mut dyn Watcher) {
+        self.started_s += 1;
+        let is_time = ASK_AGAIN_S.contains(&self.started_s) || self.started_s.is_multiple_of(ASK_EACH_S);
+        if is_time && !self.refused.is_empty() {
+            self.start_missing(watcher);
+        }
+    }
+
+    fn tick(&mut self) {
+        self.ticks += 1;
+        let is_second = self.ticks.is_multiple_of(10);
+        for slot in self.slots.iter_mut().filter(|slot| is_second || slot.is_each_tick) {
+            slot.observer.look(&mut self.found);
+        }
+    }
+
+    fn second(&mut self, wishes: &Wishes, watcher: &mut dyn Watcher) {
+        let now_ns = self.order.clock.now_ns();
+        let piece = std::mem::take(&mut self.found);
+        self.meter.add(&piece);
+        self.ring.push(now_ns, piece);
+        let second = self.meter.second();
+        wishes.alive_ms.store(now_ms(), Ordering::Relaxed);
+        watcher.second(&second);
+        self.look_for_missing(watcher);
+        let age_s = self.age_at_start_s + self.began.elapsed().as_secs() as i64;
+        let mut told = self.triggers.see(now_ns, age_s, &second);
+        if wishes.trigger.swap(false, Ordering::Relaxed) {
+            told.insert(0, Trigger::by_hand(now_ns));
+        }
+        if !told.is_empty() {
+            watcher.triggered(self, &told);
+        }
+        if self.ticks.is_multiple_of(100) {
+            self.look_at_clock(watcher);
+        }
+    }
+
+    /// Rows before and after a step of the wall clock cannot be in one recording.
+    fn look_at_clock(&mut self, watcher: &mut dyn Watcher) {
+        let clock = Clock::read();
+        if (clock.now_ns() - self.order.clock.now_ns()).abs() > CLOCK_STEP_NS {
+            watcher.says("the wall clock was set: what was kept of the time before is dropped");
+            self.order.clock = clock;
+            self.ring = Ring::new(self.config.capture.before);
+            self.start(watcher);
+        }
+    }
+
+    /// From when on there are rows of the time before, in ns.
+    pub(crate) fn kept_from_ns(&self) -> Option<i64> {
+        self.ring.from_ns()
+    }
+
+    /// Rows of the time before and the observers, for a recorder; the scout sees nothing until it is started again.
+    pub(crate) fn hand_over(&mut self) -> (Recording, Observers) {
+        let observers = self.slots.drain(..).map(|slot| (slot.name, slot.observer)).collect();
+        let mut rows = self.ring.take();
+        rows.absorb(std::mem::take(&mut self.found));
+        (rows, observers)
+    }
+
+    /// What the recorder's collectors are told: the same clock and limits.
+    pub(crate) fn order(&self) -> &Order {
+        &self.order
+    }
+
+    /// The configuration.
+    pub(crate) fn config(&self) -> &Arc<Config> {
+        &self.config
+    }
+
+    /// Collectors that were refused, with why.
+    pub(crate) fn refused(&self) -> &[(&'static str, String)] {
+        &self.refused
+    }
+}
+
+/// Milliseconds of the monotonic clock.
+pub(crate) fn now_ms() -> i64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec * 1000 + now.tv_nsec / 1_000_000
+}
+
+fn order(config: &Config) -> Order {
+    let mut order = Plan::new(config.folder.clone()).order;
+    order.requests_per_second = config.signals.requests_per_second;
+    order.before = config.capture.before;
+    order
+}

@@ -1,0 +1,356 @@
+//! The service: finds JVMs, gives each a scout, and answers signals, the socket and systemd.
+
+use std::collections::HashMap;
+use std::fs::{self, DirBuilder, File};
+use std::net::TcpListener;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use fathom_collectors::jvms::Jvm;
+use rustix::fs::{FlockOperation, flock};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
+use signal_hook::flag;
+
+use crate::conclude::{self, Job};
+use crate::config::{Config, ConfigError};
+use crate::control::{self, Request};
+use crate::desk::{Desk, JvmKey};
+use crate::duty::Duty;
+use crate::metrics::{self, Metrics};
+use crate::notify::Notify;
+use crate::scout::{Scout, Wishes, now_ms};
+use crate::targets::is_target;
+use crate::{finder, log, tell};
+
+/// How often signals, new JVMs and requests are looked for.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// How often the service looks at itself and tells systemd that it is well.
+const SELF_LOOK: Duration = Duration::from_secs(5);
+
+/// A scout that has not come to its second for so long hangs, or is recording.
+const SILENT_MS: i64 = 120_000;
+
+/// A scout's thread needs little; 200 of them are as small as the service.
+const STACK_BYTES: usize = 512 << 10;
+
+/// Why the service cannot run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WatchError {
+    /// The configuration.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A file, a folder or a socket.
+    #[error("{what}: {source}")]
+    Io {
+        /// Which.
+        what: String,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// Another service has the folder.
+    #[error("{}: another fathom watch uses this folder", .0.display())]
+    InUse(PathBuf),
+}
+
+fn io(what: impl std::fmt::Display) -> impl FnOnce(std::io::Error) -> WatchError {
+    let what = what.to_string();
+    |source| WatchError::Io { what, source }
+}
+
+/// What others have asked for by signals.
+#[derive(Debug, Default)]
+struct Signals {
+    stop: Arc<AtomicBool>,
+    reload: Arc<AtomicBool>,
+    trigger: Arc<AtomicBool>,
+}
+
+impl Signals {
+    fn listen() -> std::io::Result<Signals> {
+        let signals = Signals::default();
+        for (number, asked) in
+            [(SIGTERM, &signals.stop), (SIGINT, &signals.stop), (SIGHUP, &signals.reload), (SIGUSR1, &signals.trigger)]
+        {
+            flag::register(number, Arc::clone(asked))?;
+        }
+        Ok(signals)
+    }
+}
+
+/// A JVM that is watched.
+struct Watched {
+    jvm: Jvm,
+    wishes: Arc<Wishes>,
+    thread: JoinHandle<()>,
+    is_silent: bool,
+}
+
+/// The service at work.
+struct Service {
+    config: Arc<Config>,
+    file: Option<PathBuf>,
+    /// Where recordings go, whatever the file says.
+    folder: Option<PathBuf>,
+    watched: HashMap<JvmKey, Watched>,
+    /// JVMs for which there is no room, or that are not wanted by the present configuration.
+    others: Vec<Jvm>,
+    desk: Arc<Mutex<Desk>>,
+    metrics: Metrics,
+    jobs: Sender<Job>,
+    notify: Notify,
+    signals: Signals,
+    _lock: File,
+}
+
+/// Watches until it is asked to end (SIGTERM, Ctrl-C). `program` finishes and explains recordings: `fathom` itself.
+///
+/// # Errors
+/// When it cannot begin; what goes wrong afterwards is told in the log.
+pub fn run(config: Config, file: Option<PathBuf>, folder: Option<PathBuf>, program: &Path) -> Result<(), WatchError> {
+    let lock = take_folder(&config.folder)?;
+    let signals = Signals::listen().map_err(io("signals"))?;
+    let metrics = Metrics::default();
+    serve_metrics(&config, &metrics)?;
+    let requests = serve_control(&config.folder)?;
+    let (jobs, job_queue) = channel();
+    let (teller, messages) = channel();
+    let told = metrics.clone();
+    let telling = spawn("tell", move || tell::work(&messages, &told))?;
+    let (tool, counted, to_teller) = (program.to_owned(), metrics.clone(), teller.clone());
+    let concluding = spawn("conclude", move || conclude::work(&tool, &job_queue, &to_teller, &counted))?;
+    let (finds, found) = channel();
+    // It ends with the process: it may hang in a process that hangs.
+    drop(spawn("find", move || finder::work(&finds))?);
+    let mut service = Service {
+        desk: Arc::new(Mutex::new(Desk::new(&config.capture))),
+        config: Arc::new(config),
+        file,
+        folder,
+        watched: HashMap::new(),
+        others: Vec::new(),
+        metrics,
+        jobs,
+        notify: Notify::from_env(),
+        signals,
+        _lock: lock,
+    };
+    service.recover();
+    service.work(&found, &requests);
+    service.end();
+    // What was recorded is explained and told before the end.
+    let _ = concluding.join();
+    let _ = teller.send(tell::Message::End);
+    let _ = telling.join();
+    Ok(())
+}
+
+fn take_folder(folder: &Path) -> Result<File, WatchError> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map_err(io(folder.display()))?;
+    let path = folder.join("lock");
+    let lock = File::create(&path).map_err(io(path.display()))?;
+    match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(lock),
+        Err(_) => Err(WatchError::InUse(folder.to_owned())),
+    }
+}
+
+fn serve_metrics(config: &Config, metrics: &Metrics) -> Result<(), WatchError> {
+    let Some(address) = &config.tell.metrics else { return Ok(()) };
+    let listener = TcpListener::bind(address).map_err(io(format!("tell.metrics {address}")))?;
+    let registry = Arc::new(metrics.registry());
+    drop(spawn("metrics", move || metrics::serve(&listener, &registry))?);
+    Ok(())
+}
+
+fn serve_control(folder: &Path) -> Result<Receiver<Request>, WatchError> {
+    let listener = control::listen(folder).map_err(io(folder.display()))?;
+    let (sender, requests) = channel();
+    drop(spawn("control", move || control::serve(&listener, &sender))?);
+    Ok(requests)
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, WatchError> {
+    thread::Builder::new().name(format!("watch-{name}")).stack_size(STACK_BYTES).spawn(work).map_err(io("a thread"))
+}
+
+impl Service {
+    fn work(&mut self, found: &Receiver<Jvm>, requests: &Receiver<Request>) {
+        log::line("started", &[("folder", self.config.folder.display().to_string().into())]);
+        self.notify.says("READY=1");
+        let mut look_at = Instant::now();
+        while !self.signals.stop.load(Ordering::Relaxed) {
+            found.try_iter().for_each(|jvm| self.meet(jvm));
+            requests.try_iter().for_each(|request| self.answer(&request));
+            if self.signals.trigger.swap(false, Ordering::Relaxed) {
+                self.trigger(None);
+            }
+            if self.signals.reload.swap(false, Ordering::Relaxed) {
+                self.reload();
+            }
+            self.bury();
+            if Instant::now() >= look_at {
+                look_at = Instant::now() + SELF_LOOK;
+                self.look_at_self();
+            }
+            thread::sleep(LOOK);
+        }
+    }
+
+    /// A JVM has appeared.
+    fn meet(&mut self, jvm: Jvm) {
+        let is_wanted = is_target(&self.config.target, &jvm);
+        let is_full = self.watched.len() >= self.config.signals.jvms_max;
+        if is_wanted && is_full {
+            log::line("jvm_not_watched", &[("pid", jvm.target.pid.into()), ("says", "signals.jvms_max".into())]);
+        }
+        if !is_wanted || is_full {
+            self.others.push(jvm);
+            return;
+        }
+        log::line("jvm_found", &[("pid", jvm.target.pid.into()), ("main", jvm.main.clone().into())]);
+        if let Err(error) = self.watch(jvm) {
+            log::says("jvm_not_watched", &error.to_string());
+        }
+    }
+
+    fn watch(&mut self, jvm: Jvm) -> Result<(), WatchError> {
+        let key = (jvm.target.pid, jvm.target.start_ticks);
+        let scout = Scout::new(jvm.clone(), Arc::clone(&self.config))?;
+        let wishes = Arc::new(Wishes::default());
+        wishes.alive_ms.store(now_ms(), Ordering::Relaxed);
+        let stop = Arc::clone(&self.signals.stop);
+        let duty = Duty::new(&jvm, Arc::clone(&self.desk), self.metrics.clone(), self.jobs.clone(), stop);
+        let wanted = Arc::clone(&wishes);
+        let thread = spawn("jvm", move || scout.run(&wanted, &mut { duty }))?;
+        self.watched.insert(key, Watched { jvm, wishes, thread, is_silent: false });
+        Ok(())
+    }
+
+    /// Ends what belongs to JVMs that have ended, and watches others in their place.
+    fn bury(&mut self) {
+        let gone: Vec<JvmKey> =
+            self.watched.iter().filter(|(_, watched)| watched.thread.is_finished()).map(|(key, _)| *key).collect();
+        for watched in gone.iter().filter_map(|key| self.watched.remove(key)) {
+            let jvm = &watched.jvm;
+            // Its scout ended for another configuration.
+            if watched.wishes.stop.load(Ordering::Relaxed) && jvm.target.is_alive() {
+                self.others.push(watched.jvm);
+                continue;
+            }
+            self.metrics.forget(&metrics::of_jvm(&jvm.main, jvm.target.pid));
+            log::line("jvm_ended", &[("pid", jvm.target.pid.into()), ("main", jvm.main.clone().into())]);
+        }
+        if !gone.is_empty() {
+            self.meet_others();
+        }
+    }
+
+    fn meet_others(&mut self) {
+        for jvm in std::mem::take(&mut self.others) {
+            if jvm.target.is_alive() {
+                self.meet(jvm);
+            }
+        }
+    }
+
+    fn answer(&self, request: &Request) {
+        // Who asked may be gone.
+        let _ = request.answer.send(self.trigger(request.pid));
+    }
+
+    /// Asks the scouts of one or all JVMs for a recording; how many there are.
+    fn trigger(&self, pid: Option<u32>) -> usize {
+        let meant = self.watched.values().filter(|watched| pid.is_none_or(|pid| pid == watched.jvm.target.pid));
+        meant.map(|watched| watched.wishes.trigger.store(true, Ordering::Relaxed)).count()
+    }
+
+    /// Takes the configuration anew; one that is wrong changes nothing. Scouts begin anew, with what they have learned gone.
+    fn reload(&mut self) {
+        let Some(file) = &self.file else { return log::says("not_reloaded", "there is no configuration file") };
+        let config = match Config::read(file) {
+            Ok(config) if self.folder.is_some() => Config { folder: self.config.folder.clone(), ..config },
+            Ok(config) if config.folder == self.config.folder => config,
+            Ok(_) => return log::says("not_reloaded", "another folder takes a restart"),
+            Err(error) => return log::says("not_reloaded", &error.to_string()),
+        };
+        if let Ok(mut desk) = self.desk.lock() {
+            desk.set(&config.capture);
+        }
+        self.config = Arc::new(config);
+        // Scouts that are recording end that first; nobody waits for them here.
+        self.ask_to_stop();
+        self.meet_others();
+        log::says("reloaded", "histories of all JVMs begin anew");
+    }
+
+    fn ask_to_stop(&self) {
+        self.watched.values().for_each(|watched| watched.wishes.stop.store(true, Ordering::Relaxed));
+    }
+
+    fn stop_scouts(&mut self) {
+        self.ask_to_stop();
+        for (_, watched) in self.watched.drain() {
+            // One that hangs in its JVM is left to itself.
+            if !is_silent(&watched) {
+                let _ = watched.thread.join();
+            }
+        }
+    }
+
+    fn look_at_self(&mut self) {
+        self.metrics.look_at_self();
+        self.metrics.set_jvms(self.watched.len());
+        for watched in self.watched.values_mut() {
+            let is = is_silent(watched);
+            if is && !watched.is_silent {
+                let pid = watched.jvm.target.pid;
+                log::line(
+                    "jvm_hangs",
+                    &[("pid", pid.into()), ("says", "its files have not answered for 2 min".into())],
+                );
+            }
+            watched.is_silent = is;
+        }
+        self.others.retain(|jvm| jvm.target.is_alive());
+        self.notify.says("WATCHDOG=1");
+    }
+
+    /// Recordings that a service that was killed has left.
+    fn recover(&self) {
+        for folder in conclude::left_behind(&self.config.folder) {
+            log::says("recovered", &folder.display().to_string());
+            let job = Job {
+                folder,
+                jvm: None,
+                trigger: None,
+                times_today: 0,
+                before_ns: 0,
+                after_ns: 0,
+                ended: "the service was killed".to_owned(),
+                config: Arc::clone(&self.config),
+            };
+            // Who concludes lives as long as the service.
+            let _ = self.jobs.send(job);
+        }
+    }
+
+    fn end(mut self) {
+        self.notify.says("STOPPING=1");
+        self.stop_scouts();
+        // The socket is gone with the service.
+        let _ = fs::remove_file(self.config.folder.join("control"));
+        log::says("ended", "asked to");
+    }
+}
+
+fn is_silent(watched: &Watched) -> bool {
+    now_ms() - watched.wishes.alive_ms.load(Ordering::Relaxed) > SILENT_MS
+}

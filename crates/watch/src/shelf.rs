@@ -1,0 +1,131 @@
+//! The folder of recordings: how large it is, and which ones go when it is full.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::capture::{EXTENSION, beside};
+
+/// A recording in the folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Kept {
+    /// Its folder; names sort by time.
+    pub(crate) folder: PathBuf,
+    /// Its size with what stands beside it.
+    pub(crate) bytes: u64,
+    /// Cause and day, once there is a verdict.
+    pub(crate) about: Option<(String, String)>,
+}
+
+/// All recordings, the oldest first.
+pub(crate) fn list(folder: &Path) -> Vec<Kept> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    let recordings = paths.filter(|path| path.extension().is_some_and(|ending| ending == EXTENSION) && path.is_dir());
+    let mut kept: Vec<Kept> =
+        recordings.map(|folder| Kept { bytes: size_bytes(&folder), about: about(&folder), folder }).collect();
+    kept.sort_by(|a, b| a.folder.cmp(&b.folder));
+    kept
+}
+
+fn about(folder: &Path) -> Option<(String, String)> {
+    let verdict = fs::read_to_string(beside(folder, "json")).ok()?;
+    let incident: Value = serde_json::from_str(&verdict).ok()?;
+    let cause = incident["verdict"]["causes"][0]["id"].as_str().unwrap_or("none").to_owned();
+    let day = folder.file_name()?.to_str()?.get(..8)?.to_owned();
+    Some((cause, day))
+}
+
+/// Which recordings have to go so that no more than `max_bytes` are left. Of one cause and day the first one is kept longest;
+/// else the oldest go first. One without a verdict is not finished and stays.
+pub(crate) fn too_many(kept: &[Kept], max_bytes: u64) -> Vec<PathBuf> {
+    let mut bytes: u64 = kept.iter().map(|one| one.bytes).sum();
+    let mut seen: HashMap<&(String, String), ()> = HashMap::new();
+    let (mut firsts, mut others) = (Vec::new(), Vec::new());
+    for one in kept {
+        match &one.about {
+            Some(about) if seen.insert(about, ()).is_none() => firsts.push(one),
+            Some(_) => others.push(one),
+            None => {}
+        }
+    }
+    let mut gone = Vec::new();
+    for one in others.into_iter().chain(firsts) {
+        if bytes <= max_bytes {
+            break;
+        }
+        bytes = bytes.saturating_sub(one.bytes);
+        gone.push(one.folder.clone());
+    }
+    gone
+}
+
+/// Removes a recording and what stands beside it.
+pub(crate) fn remove(folder: &Path) -> std::io::Result<()> {
+    fs::remove_dir_all(folder)?;
+    for ending in ["json", "txt"] {
+        match fs::remove_file(beside(folder, ending)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn size_bytes(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let sizes = entries.map(|entry| match entry.metadata() {
+        Ok(data) if data.is_dir() => size_bytes(&entry.path()),
+        Ok(data) => data.len(),
+        Err(_) => 0,
+    });
+    sizes.sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(name: &str, bytes: u64, cause: Option<&str>) -> Kept {
+        let about = cause.map(|cause| (cause.to_owned(), name[..8].to_owned()));
+        Kept { folder: PathBuf::from(name), bytes, about }
+    }
+
+    #[test]
+    fn of_one_cause_and_day_one_is_kept_longest() {
+        let all = [
+            kept("20261101T0", 10, Some("gc")),
+            kept("20261101T1", 10, Some("gc")),
+            kept("20261101T2", 10, Some("locks")),
+            kept("20261102T0", 10, Some("gc")),
+            kept("20261102T1", 10, None),
+        ];
+        for (max, expected) in [
+            (50, vec![]),
+            (49, vec!["20261101T1"]),
+            (35, vec!["20261101T1", "20261101T0"]),
+            (0, vec!["20261101T1", "20261101T0", "20261101T2", "20261102T0"]),
+        ] {
+            let gone: Vec<String> =
+                too_many(&all, max).into_iter().map(|path| path.to_string_lossy().into_owned()).collect();
+            assert_eq!(gone, expected, "{max}");
+        }
+    }
+
+    #[test]
+    fn a_folder_is_listed_and_cleared() {
+        let folder = tempfile::tempdir().unwrap();
+        let recording = folder.path().join("20261101T0-x.fathom");
+        fs::create_dir_all(recording.join("raw")).unwrap();
+        fs::write(recording.join("raw/a"), [0; 100]).unwrap();
+        fs::write(beside(&recording, "json"), r#"{"verdict": {"causes": [{"id": "gc"}]}}"#).unwrap();
+        fs::write(folder.path().join("watch.log"), "x").unwrap();
+        let listed = list(folder.path());
+        assert_eq!(listed.len(), 1);
+        assert_eq!((listed[0].bytes, listed[0].about.as_ref().map(|about| about.0.as_str())), (100, Some("gc")));
+        remove(&recording).unwrap();
+        assert!(list(folder.path()).is_empty() && !beside(&recording, "json").exists());
+    }
+}

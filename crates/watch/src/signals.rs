@@ -1,0 +1,295 @@
+//! From the rows that collectors find to one number of each signal for each second.
+//!
+//! Rows are in the recording's own schema, so what the signals are made of is what goes into a recording, and nothing is
+//! measured twice. A signal that its collector cannot give is not there, and a rule about it never holds.
+
+use std::collections::{BTreeMap, HashMap};
+
+use fathom_evidence::Recording;
+use fathom_evidence::kinds::{counter, span};
+use fathom_evidence::tables::{Counter, Span};
+
+use crate::levels::{Latencies, Level};
+use crate::port::PortSecond;
+
+/// Signals of one second by name.
+pub type Values = BTreeMap<&'static str, f64>;
+
+/// The signals that rules may name, each with what it is.
+pub const NAMES: [(&str, &str); 16] = [
+    ("gc.full_per_min", "full collections that began in the last 60 s"),
+    ("gc.stopped_ratio", "share of the second that collections stopped the application for, by the JVM's counters"),
+    ("stops.longest_ms", "longest stop of the whole application that ended in the second"),
+    ("requests.per_s", "requests answered, all ports"),
+    ("requests.p50_ms", "median latency, all ports"),
+    ("requests.p95_ms", "95th percentile, all ports"),
+    ("requests.max_ms", "longest, all ports"),
+    ("requests.under_way", "requests that have arrived and are not answered, all ports"),
+    ("calls.p95_ms", "95th percentile of calls that the process made, all peers"),
+    ("cpu.cores", "CPUs that the process used"),
+    ("cpu.run_queue_ratio", "threads that waited for a CPU, on average"),
+    ("cgroup.throttled_ratio", "share of the second for which the CPU quota held the process back"),
+    ("cgroup.oom_kills", "processes that the kernel killed for want of memory in the control group"),
+    ("memory.major_faults_per_s", "pages that had to be read from a disk"),
+    ("compiler.ms_per_s", "time of compilations, by the JVM's counters"),
+    ("jvm.threads", "threads of the process"),
+];
+
+/// Something that happened and took long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// Kind of the span.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// When it began, in ns.
+    pub time_ns: i64,
+    /// How long it took, in ns.
+    pub duration_ns: i64,
+}
+
+/// Everything about one second.
+#[derive(Debug, Clone, Default)]
+pub struct Second {
+    /// Signals.
+    pub values: Values,
+    /// Requests by port (`:8080`).
+    pub ports: BTreeMap<String, PortSecond>,
+    /// Stops and other events that were recorded one by one.
+    pub events: Vec<Event>,
+}
+
+/// Kinds of spans that stop or hold up the whole application.
+pub const STOPS: [&str; 4] = [span::GC_PAUSE, span::SAFEPOINT, span::VM_OPERATION, span::PROCESS_STOPPED];
+
+/// Full collections are looked at over so many seconds.
+const MINUTE_S: usize = 60;
+
+/// Adds rows up.
+#[derive(Debug, Default)]
+pub struct Meter {
+    /// Last value of what only grows, by word, instance and thread.
+    totals: HashMap<(&'static str, String, i64), f64>,
+    /// Last value of what goes up and down.
+    under_way: BTreeMap<String, u32>,
+    threads: Option<f64>,
+    /// Sums of this second.
+    sums: BTreeMap<&'static str, f64>,
+    ports: BTreeMap<String, Latencies>,
+    calls: Latencies,
+    events: Vec<Event>,
+    full: Vec<f64>,
+    /// Counters that were seen at all: what is not there is not zero.
+    known: BTreeMap<&'static str, ()>,
+}
+
+/// Totals whose rises within a second make a signal, with the factor from their unit.
+const SUMS: [(&str, &str, f64); 7] = [
+    (counter::GC_TIME_NS, "gc.stopped_ratio", 1e-9),
+    (counter::PROCESS_CPU_NS, "cpu.cores", 1e-9),
+    (counter::THREAD_RUN_QUEUE_NS, "cpu.run_queue_ratio", 1e-9),
+    (counter::CGROUP_THROTTLED_NS, "cgroup.throttled_ratio", 1e-9),
+    (counter::CGROUP_MEMORY_EVENTS_COUNT, "cgroup.oom_kills", 1.0),
+    (counter::PROCESS_FAULTS_COUNT, "memory.major_faults_per_s", 1.0),
+    (counter::COMPILE_TIME_NS, "compiler.ms_per_s", 1e-6),
+];
+
+impl Meter {
+    /// Adds what was found.
+    pub fn add(&mut self, found: &Recording) {
+        found.counters.rows().for_each(|row| self.count(found, &row));
+        found.spans.rows().for_each(|row| self.note(found, &row));
+    }
+
+    fn count(&mut self, found: &Recording, row: &Counter) {
+        let (word, instance) = (found.text(row.name), found.text(row.instance));
+        match word {
+            counter::REQUESTS_UNDER_WAY_COUNT => {
+                self.under_way.insert(instance.to_owned(), row.value.max(0.0) as u32);
+            }
+            counter::PROCESS_THREADS_COUNT => self.threads = Some(row.value),
+            counter::REQUESTS_BY_LATENCY_COUNT => {
+                let more = self.rise(counter::REQUESTS_BY_LATENCY_COUNT, instance, 0, row.value, true);
+                let Some((port, level)) = of_latency(instance) else { return };
+                self.ports.entry(port.to_owned()).or_default().add(level, more as u32);
+            }
+            counter::CALLS_BY_LATENCY_COUNT => {
+                let more = self.rise(counter::CALLS_BY_LATENCY_COUNT, instance, 0, row.value, true);
+                let Some((_, level)) = of_latency(instance) else { return };
+                self.calls.add(level, more as u32);
+            }
+            counter::GC_RUNS_COUNT if is_full(instance) => {
+                let more = self.rise(counter::GC_RUNS_COUNT, instance, 0, row.value, false);
+                *self.sums.entry("gc.full_per_min").or_default() += more;
+                self.known.insert("gc.full_per_min", ());
+            }
+            counter::GC_RUNS_COUNT => {
+                self.known.insert("gc.full_per_min", ());
+            }
+            _ => self.sum(word, instance, row),
+        }
+    }
+
+    fn sum(&mut self, word: &str, instance: &str, row: &Counter) {
+        let Some((word, signal, factor)) = SUMS.into_iter().find(|(known, _, _)| *known == word) else { return };
+        let is_meant = match word {
+            counter::GC_TIME_NS => {
+                !instance.to_ascii_lowercase().contains("concurrent cycle") || instance.contains("pause")
+            }
+            counter::PROCESS_FAULTS_COUNT => instance == "major",
+            counter::CGROUP_MEMORY_EVENTS_COUNT => instance.split(' ').next() == Some("oom_kill"),
+            // Those of groups above tell the same once more.
+            counter::CGROUP_THROTTLED_NS => instance.is_empty(),
+            _ => true,
+        };
+        if is_meant {
+            let more = self.rise(word, instance, row.tid, row.value, false);
+            *self.sums.entry(signal).or_default() += more * factor;
+            self.known.insert(signal, ());
+        }
+    }
+
+    /// By how much a total has grown. What is seen for the first time began at zero where it `begins_at_zero`.
+    fn rise(&mut self, word: &'static str, instance: &str, tid: i64, value: f64, begins_at_zero: bool) -> f64 {
+        let before = self.totals.insert((word, instance.to_owned(), tid), value);
+        match before {
+            Some(before) => (value - before).max(0.0),
+            None if begins_at_zero => value,
+            None => 0.0,
+        }
+    }
+
+    fn note(&mut self, found: &Recording, row: &Span) {
+        let kind = found.text(row.kind);
+        if matches!(kind, span::REQUEST | span::CALL | span::OWN_ACTION | span::COLLECTOR_RUN | span::COMPILATION) {
+            return;
+        }
+        self.events.push(Event {
+            kind: kind.to_owned(),
+            name: found.text(row.name).to_owned(),
+            time_ns: row.time_ns,
+            duration_ns: row.duration_ns,
+        });
+    }
+
+    /// Ends a second.
+    pub fn second(&mut self) -> Second {
+        let sums = std::mem::take(&mut self.sums);
+        let events = std::mem::take(&mut self.events);
+        let mut values: Values =
+            self.known.keys().map(|name| (*name, sums.get(name).copied().unwrap_or(0.0))).collect();
+        self.full.push(sums.get("gc.full_per_min").copied().unwrap_or(0.0));
+        if self.full.len() > MINUTE_S {
+            self.full.remove(0);
+        }
+        if let Some(value) = values.get_mut("gc.full_per_min") {
+            *value = self.full.iter().sum();
+        }
+        values.extend(self.threads.map(|threads| ("jvm.threads", threads)));
+        let stops = events.iter().filter(|event| STOPS.contains(&event.kind.as_str()));
+        let longest_ns = stops.map(|event| event.duration_ns).max().unwrap_or(0);
+        values.insert("stops.longest_ms", longest_ns as f64 / 1e6);
+        let ports = self.ports();
+        of_requests(&ports, &mut values);
+        let calls = std::mem::take(&mut self.calls);
+        values.extend(calls.quantile(0.95).map(|level| ("calls.p95_ms", ms(level))));
+        Second { values, ports, events }
+    }
+
+    /// The ports that were ever asked anything.
+    fn ports(&mut self) -> BTreeMap<String, PortSecond> {
+        let mut ports: BTreeMap<String, PortSecond> = BTreeMap::new();
+        for (name, latencies) in &mut self.ports {
+            let second = PortSecond { answered: std::mem::take(latencies), under_way: 0 };
+            ports.insert(name.clone(), second);
+        }
+        for (name, count) in &self.under_way {
+            ports.entry(name.clone()).or_default().under_way = *count;
+        }
+        ports
+    }
+}
+
+fn of_requests(ports: &BTreeMap<String, PortSecond>, values: &mut Values) {
+    if ports.is_empty() {
+        return;
+    }
+    let mut all = Latencies::default();
+    ports.values().for_each(|port| all.merge(&port.answered));
+    values.insert("requests.per_s", f64::from(all.count()));
+    values.insert("requests.under_way", ports.values().map(|port| f64::from(port.under_way)).sum());
+    for (name, part) in [("requests.p50_ms", 0.5), ("requests.p95_ms", 0.95), ("requests.max_ms", 1.0)] {
+        values.extend(all.quantile(part).map(|level| (name, ms(level))));
+    }
+}
+
+fn ms(level: Level) -> f64 {
+    level.from_ns() as f64 / 1e6
+}
+
+/// Port and level of an instance `:8080 1280`.
+fn of_latency(instance: &str) -> Option<(&str, Level)> {
+    let (port, from_ns) = instance.rsplit_once(' ')?;
+    Some((port, Level::of_ns(from_ns.parse().ok()?)))
+}
+
+/// Whether a collector, by the name of its counters, collects everything at once.
+fn is_full(collector: &str) -> bool {
+    let name = collector.to_ascii_lowercase();
+    ["full", "parallelcompact", "marksweep"].iter().any(|word| name.contains(word)) || name == "msc"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_are_rises_and_not_totals() {
+        let mut meter = Meter::default();
+        let mut value = |full: f64, ms: f64, answered: f64| {
+            let mut found = Recording::default();
+            found.add_counter(1, counter::GC_RUNS_COUNT, "Parallel full collection pauses", full, "hsperfdata");
+            found.add_counter(1, counter::GC_TIME_NS, "Parallel full collection pauses", ms * 1e6, "hsperfdata");
+            found.add_counter(1, counter::REQUESTS_BY_LATENCY_COUNT, ":8080 8388608", answered, "requests");
+            found.add_counter(1, counter::REQUESTS_UNDER_WAY_COUNT, ":8080", 3.0, "requests");
+            found.add_counter(1, counter::PROCESS_FAULTS_COUNT, "minor", answered * 1e6, "threads");
+            found.add_span(5, 7_000_000, 0, span::GC_PAUSE, "Pause Full", "", "hsperfdata");
+            meter.add(&found);
+            meter.second()
+        };
+        let first = value(100.0, 5_000.0, 10.0);
+        assert_eq!((first.values["gc.full_per_min"], first.values["requests.per_s"]), (0.0, 10.0));
+        let second = value(102.0, 5_250.0, 40.0);
+        assert_eq!(second.values["gc.full_per_min"], 2.0);
+        assert_eq!(second.values["gc.stopped_ratio"], 0.25);
+        assert_eq!(second.values["requests.per_s"], 30.0);
+        assert_eq!(second.values["stops.longest_ms"], 7.0);
+        assert_eq!(second.ports[":8080"].under_way, 3);
+        assert_eq!(second.values.get("memory.major_faults_per_s"), None);
+        assert_eq!(second.events.len(), 1);
+        assert_eq!(value(102.0, 5_250.0, 40.0).values["gc.full_per_min"], 2.0, "of the last minute");
+    }
+
+    #[test]
+    fn every_signal_has_one_name() {
+        let mut names: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), NAMES.len());
+        assert!(SUMS.iter().all(|(_, signal, _)| names.contains(signal)));
+    }
+
+    #[test]
+    fn collectors_that_collect_everything() {
+        for (name, expected) in [
+            ("G1 stop-the-world full collections", true),
+            ("PSParallelCompact", true),
+            ("MSC", true),
+            ("G1 young collection pauses", false),
+            ("Copy", false),
+            ("PSScavenge", false),
+        ] {
+            assert_eq!(is_full(name), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Which JVMs are watched.
+
+use fathom_collectors::jvms::Jvm;
+use serde::Deserialize;
+
+use crate::config::TargetConfig;
+
+/// A pattern with `*` for any text and `?` for one letter; without either it is the whole text.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Glob(String);
+
+impl Glob {
+    /// Whether it stands for this text.
+    pub fn matches(&self, text: &str) -> bool {
+        let (pattern, text): (Vec<char>, Vec<char>) = (self.0.chars().collect(), text.chars().collect());
+        let (mut at, mut seen) = (0, 0);
+        // Where the last `*` was, and how much of the text it stands for.
+        let mut star: Option<(usize, usize)> = None;
+        while seen < text.len() {
+            match (pattern.get(at), star) {
+                (Some('*'), _) => {
+                    star = Some((at, seen));
+                    at += 1;
+                }
+                (Some(letter), _) if *letter == '?' || *letter == text[seen] => (at, seen) = (at + 1, seen + 1),
+                (_, Some((stands, from))) => {
+                    star = Some((stands, from + 1));
+                    (at, seen) = (stands + 1, from + 1);
+                }
+                (_, None) => return false,
+            }
+        }
+        pattern[at..].iter().all(|letter| *letter == '*')
+    }
+}
+
+/// Whether a JVM is to be watched.
+pub fn is_target(targets: &[TargetConfig], jvm: &Jvm) -> bool {
+    targets.is_empty() || targets.iter().any(|target| target.matches(jvm))
+}
+
+impl TargetConfig {
+    fn matches(&self, jvm: &Jvm) -> bool {
+        let has = |glob: &Option<Glob>, text: &str| glob.as_ref().is_none_or(|glob| glob.matches(text));
+        has(&self.main, &jvm.main)
+            && has(&self.user, &jvm.user)
+            && has(&self.container, jvm.container.as_deref().unwrap_or_default())
+            && self.pid.is_none_or(|pid| pid == jvm.target.pid)
+    }
+}
+
+/// A short name for people: the class without its package, the jar without its folder.
+pub fn short_name(jvm: &Jvm) -> &str {
+    let file = jvm.main.rsplit('/').next().unwrap_or_default();
+    let stem = file.strip_suffix(".jar").unwrap_or(file);
+    stem.rsplit('.').next().filter(|name| !name.is_empty()).unwrap_or("java")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs() {
+        for (glob, text, expected) in [
+            ("shop.*", "shop.Cart", true),
+            ("shop.*", "a.shop.Cart", false),
+            ("*Cart", "shop.Cart", true),
+            ("*C?rt*", "shop.Cart", true),
+            ("", "", true),
+            ("", "x", false),
+            ("*", "", true),
+            ("a*b*c", "aXbXbXc", true),
+            ("a*b*c", "aXbXbX", false),
+            ("shop.Cart", "shop.Cart", true),
+            ("?", "ä", true),
+        ] {
+            assert_eq!(Glob(glob.to_owned()).matches(text), expected, "{glob} {text}");
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Runs a program for each incident. No shell: its arguments are those of the configuration.
+
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::capture::beside;
+use crate::incident::Incident;
+
+/// A program that takes longer is ended: the next incident wants to be told as well.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Runs it and waits for its end. `{folder}` and `{verdict}` in its arguments are paths.
+pub(super) fn run(command: &[String], incident: &Incident) -> Result<(), String> {
+    let Some((program, arguments)) = command.split_first() else { return Ok(()) };
+    let (folder, verdict) = (&incident.folder, beside(&incident.folder, "json"));
+    let fill = |argument: &String| {
+        argument.replace("{folder}", &folder.to_string_lossy()).replace("{verdict}", &verdict.to_string_lossy())
+    };
+    let child = Command::new(program)
+        .args(arguments.iter().map(fill))
+        .env("FATHOM_CAUSE", incident.cause().unwrap_or("none"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn();
+    wait(child.map_err(|error| format!("{program}: {error}"))?).map_err(|says| format!("{program}: {says}"))
+}
+
+fn wait(mut child: Child) -> Result<(), String> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) if status.success() => return Ok(()),
+            Ok(Some(status)) => return Err(status.to_string()),
+            Ok(None) if Instant::now() < until => thread::sleep(LOOK),
+            Ok(None) => {
+                // It may end at the same moment.
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(format!("it did not end within {} s", PATIENCE.as_secs()));
+            }
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+}

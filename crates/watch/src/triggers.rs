@@ -1,0 +1,235 @@
+//! What is a reason to record, second by second. Pure: signals in, reasons out.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::config::{Config, ConfigError};
+use crate::levels::Level;
+use crate::port::{Finding, Floors, Port};
+use crate::rules::{Rule, Watched, When};
+use crate::signals::{STOPS, Second};
+
+/// Ports of one JVM that are followed.
+const PORTS_MAX: usize = 32;
+
+/// Kinds of reasons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Requests of a port take longer than they ever do.
+    RequestsSlow,
+    /// Several requests of one second were held up.
+    RequestsStall,
+    /// A port answers nothing.
+    RequestsHung,
+    /// The whole application stood still.
+    Stop,
+    /// Something else that is recorded one by one took long.
+    Wait,
+    /// The CPU quota held the process back.
+    Throttled,
+    /// The kernel killed a process of the control group for want of memory.
+    OomKill,
+    /// A rule of the configuration.
+    Rule,
+    /// Somebody asked.
+    ByHand,
+}
+
+impl Kind {
+    /// As rows, metrics and JSON name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::RequestsSlow => "requests_slow",
+            Kind::RequestsStall => "requests_stall",
+            Kind::RequestsHung => "requests_hung",
+            Kind::Stop => "stop",
+            Kind::Wait => "wait",
+            Kind::Throttled => "throttled",
+            Kind::OomKill => "oom_kill",
+            Kind::Rule => "rule",
+            Kind::ByHand => "by_hand",
+        }
+    }
+}
+
+/// A reason to record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Trigger {
+    /// Kind.
+    pub kind: Kind,
+    /// Which one of its kind: a port, a rule, a kind of event; empty when there is one.
+    pub which: String,
+    /// One sentence for a person.
+    pub says: String,
+    /// When it was known, in ns since the Unix epoch.
+    pub at_ns: i64,
+}
+
+impl Trigger {
+    /// Somebody asked at this instant.
+    pub fn by_hand(at_ns: i64) -> Trigger {
+        Trigger { kind: Kind::ByHand, which: String::new(), says: "somebody asked for it".to_owned(), at_ns }
+    }
+}
+
+/// All reasons of one JVM.
+#[derive(Debug)]
+pub struct Triggers {
+    floors: Floors,
+    watches_requests: bool,
+    warm_up_s: i64,
+    stop_ns: i64,
+    wait_ns: i64,
+    oom_kill: bool,
+    throttled: Option<Watched>,
+    rules: Vec<Watched>,
+    ports: BTreeMap<String, Port>,
+}
+
+impl Triggers {
+    /// Those of a configuration.
+    pub fn new(config: &Config) -> Result<Triggers, ConfigError> {
+        let level = |time: std::time::Duration| Level::of_ns(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        let ns = |time: std::time::Duration| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX);
+        Ok(Triggers {
+            floors: Floors { slow: level(config.requests.slow), stall: level(config.requests.stall) },
+            watches_requests: config.requests.enabled,
+            warm_up_s: i64::try_from(config.requests.warm_up.as_secs()).unwrap_or(i64::MAX),
+            stop_ns: ns(config.events.stop),
+            wait_ns: ns(config.events.wait),
+            oom_kill: config.events.oom_kill,
+            throttled: throttled(config.events.throttled),
+            rules: config.rules()?.into_iter().map(Watched::new).collect(),
+            ports: BTreeMap::new(),
+        })
+    }
+
+    /// Takes the next second of a JVM that is `age_s` old.
+    pub fn see(&mut self, at_ns: i64, age_s: i64, second: &Second) -> Vec<Trigger> {
+        if age_s < self.warm_up_s {
+            return Vec::new();
+        }
+        let told = self.of_events(second).chain(self.of_values(second)).chain(self.of_requests(at_ns, second));
+        told.map(|(kind, which, says)| Trigger { kind, which, says, at_ns }).collect()
+    }
+
+    fn of_events(&self, second: &Second) -> impl Iterator<Item = Told> + use<> {
+        let longest = |is_stop: bool, at_least_ns: i64| {
+            let meant = second.events.iter().filter(|event| STOPS.contains(&event.kind.as_str()) == is_stop);
+            let longest =
+                meant.max_by_key(|event| event.duration_ns).filter(|event| event.duration_ns >= at_least_ns)?;
+            Some((longest.kind.clone(), longest.name.clone(), longest.duration_ns as f64 / 1e6))
+        };
+        let stop = longest(true, self.stop_ns).map(|(_, name, ms)| {
+            (Kind::Stop, String::new(), format!("the whole application stood still for {ms:.0} ms ({name})"))
+        });
+        let wait = longest(false, self.wait_ns)
+            .map(|(kind, name, ms)| (Kind::Wait, kind.clone(), format!("{kind} of {ms:.0} ms ({name})")));
+        stop.into_iter().chain(wait)
+    }
+
+    fn of_values(&mut self, second: &Second) -> impl Iterator<Item = Told> + use<> {
+        let values = &second.values;
+        let mut told = Vec::new();
+        if self.oom_kill && values.get("cgroup.oom_kills").is_some_and(|kills| *kills > 0.0) {
+            told.push((Kind::OomKill, String::new(), "the kernel killed a process for want of memory".to_owned()));
+        }
+        let throttled = self.throttled.as_mut().and_then(|rule| rule.see(values));
+        told.extend(throttled.map(|says| (Kind::Throttled, String::new(), says)));
+        for rule in &mut self.rules {
+            told.extend(rule.see(values).map(|says| (Kind::Rule, rule.name().to_owned(), says)));
+        }
+        told.into_iter()
+    }
+
+    fn of_requests(&mut self, at_ns: i64, second: &Second) -> impl Iterator<Item = Told> + use<> {
+        let mut told = Vec::new();
+        for (name, requests) in second.ports.iter().filter(|_| self.watches_requests) {
+            if self.ports.len() >= PORTS_MAX && !self.ports.contains_key(name) {
+                continue;
+            }
+            let port = self.ports.entry(name.clone()).or_default();
+            for finding in port.see(at_ns.div_euclid(1_000_000_000), requests, self.floors) {
+                told.push(sentence(name, &finding));
+            }
+        }
+        told.into_iter()
+    }
+}
+
+/// Kind, which one, and a sentence.
+type Told = (Kind, String, String);
+
+fn throttled(share: f64) -> Option<Watched> {
+    let when = When::parse(&format!("cgroup.throttled_ratio > {share} for 5s")).ok().filter(|_| share > 0.0)?;
+    Some(Watched::new(Rule { name: "throttled".to_owned(), when }))
+}
+
+fn sentence(port: &str, finding: &Finding) -> Told {
+    let ms = |ns: u64| ns as f64 / 1e6;
+    let (kind, says) = match finding {
+        Finding::Slow { now_ns, usual_ns } => {
+            let (now, usual) = (ms(*now_ns), ms(*usual_ns));
+            let says = format!("requests of {port} take {now:.3} ms (95th percentile), {usual:.3} ms at most before");
+            (Kind::RequestsSlow, says)
+        }
+        Finding::Stall { count, from_ns } => {
+            let says = format!("{count} requests of {port} took {:.0} ms or more within a second", ms(*from_ns));
+            (Kind::RequestsStall, says)
+        }
+        Finding::Hung { under_way, for_s } => {
+            let says = format!("{port} has answered nothing for {for_s} s, {under_way} requests lie there");
+            (Kind::RequestsHung, says)
+        }
+    };
+    (kind, port.to_owned(), says)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use fathom_evidence::kinds::span;
+
+    use super::*;
+    use crate::signals::{Event, Values};
+
+    fn triggers(config: &str) -> Triggers {
+        Triggers::new(&Config::parse(config, Path::new("test")).unwrap()).unwrap()
+    }
+
+    fn event(kind: &str, ms: i64) -> Second {
+        let event = Event { kind: kind.to_owned(), name: "x".to_owned(), time_ns: 0, duration_ns: ms * 1_000_000 };
+        Second { events: vec![event], ..Second::default() }
+    }
+
+    fn value(name: &'static str, value: f64) -> Second {
+        Second { values: Values::from([(name, value)]), ..Second::default() }
+    }
+
+    #[test]
+    fn events_and_values_are_reasons() {
+        let config = "[[rule]]\nname = \"many\"\nwhen = \"jvm.threads > 100 for 2s\"";
+        for (name, seconds, expected) in [
+            ("a long stop", vec![event(span::GC_PAUSE, 600)], vec![Kind::Stop]),
+            ("a short stop", vec![event(span::SAFEPOINT, 400)], vec![]),
+            ("a page", vec![event(span::PAGE_FAULT, 600)], vec![Kind::Wait]),
+            ("a kill", vec![value("cgroup.oom_kills", 1.0)], vec![Kind::OomKill]),
+            ("throttled", vec![value("cgroup.throttled_ratio", 0.5); 6], vec![Kind::Throttled]),
+            ("throttled a little", vec![value("cgroup.throttled_ratio", 0.1); 60], vec![]),
+            ("a rule", vec![value("jvm.threads", 101.0); 3], vec![Kind::Rule]),
+        ] {
+            let mut triggers = triggers(config);
+            let told: Vec<Kind> = seconds
+                .iter()
+                .enumerate()
+                .flat_map(|(at, second)| triggers.see(at as i64, 1000, second))
+                .map(|trigger| trigger.kind)
+                .collect();
+            assert_eq!(told, expected, "{name}");
+            assert_eq!(triggers.see(0, 10, &seconds[0]), [], "{name}: at the start of the JVM");
+        }
+    }
+}
