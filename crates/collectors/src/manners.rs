@@ -2,9 +2,8 @@
 //!
 //! What the kernel and the JVM's files show costs next to nothing and needs no answer. Flight Recorder and an
 //! agent know more and are felt: the first start of Flight Recorder makes a JVM of JDK 17 throw away all compiled
-//! code (CPU per request of a service rose from 0.43 to 2.6 ms, and to 1.0 for as long as it stayed on), and
-//! samples take CPU from those who have none to spare. Without them some causes have nothing to go by, though, so they are
-//! used unless somebody asks for less.
+//! code (CPU per request of a service rose to the fourfold for two seconds, `bench/record/per_request`), so it is started
+//! there only where so much CPU is idle. Samples take CPU from those who have none to spare, but little.
 
 use std::thread;
 use std::time::Duration;
@@ -17,16 +16,18 @@ use crate::{Refusal, Target, cgroup, procfs};
 const LAST_FELT: u32 = 17;
 
 /// Less than this part of the CPUs idle is no room for a profiler.
-const ROOM: f64 = 0.1;
+const ROOM_TO_SAMPLE: f64 = 0.1;
+
+/// Less than this part of the CPUs idle is no room for four times the work.
+const ROOM_TO_COMPILE: f64 = 0.75;
 
 /// For how long the CPUs are looked at.
 const GLANCE: Duration = Duration::from_millis(300);
 
 /// Whether something is done to the JVM.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Use {
     /// In any case.
-    #[default]
     Always,
     /// Where it is not felt.
     Auto,
@@ -35,7 +36,7 @@ pub enum Use {
 }
 
 /// What may be done to the JVM.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Manners {
     /// Flight Recorder is started; one that runs already is asked for what it has.
     pub jfr: Use,
@@ -43,6 +44,13 @@ pub struct Manners {
     pub agent: Use,
     /// Flight Recorder goes on afterwards, so that the next recording has the time before it.
     pub keep_ring: bool,
+}
+
+/// Samples, and Flight Recorder where its start is not felt.
+impl Default for Manners {
+    fn default() -> Manners {
+        Manners { jfr: Use::Auto, agent: Use::Always, keep_ring: false }
+    }
 }
 
 impl Manners {
@@ -56,22 +64,27 @@ impl Manners {
         Manners { jfr: Use::Auto, agent: Use::Auto, keep_ring: false }
     }
 
+    /// What is left of the default where Flight Recorder may not be started.
+    pub fn without_jfr() -> Manners {
+        Manners { jfr: Use::Never, ..Manners::default() }
+    }
+
     /// Whether Flight Recorder may be asked.
     pub(crate) fn jfr_of(self, target: &Target) -> Result<(), Refusal> {
         match self.jfr {
             Use::Always => Ok(()),
             Use::Never => Err(Refusal::new("Flight Recorder is not to be used (--jfr never)", "")),
             Use::Auto if has_recorder(target) => Ok(()),
-            Use::Auto => match jdk(target) {
-                Some(jdk) if jdk > LAST_FELT => Ok(()),
-                jdk => Err(Refusal::new(
-                    format!(
-                        "Flight Recorder does not run in this JVM{}, and its first start would make it compile all code anew",
-                        jdk.map_or_else(String::new, |jdk| format!(" of JDK {jdk}"))
-                    ),
-                    "--jfr always, where that may be felt for a minute",
-                )),
-            },
+            Use::Auto => first_start(jdk(target), || room(target)),
+        }
+    }
+
+    /// Whether Flight Recorder may be missing for reasons of manners: an agent then has to see what it would.
+    pub(crate) fn may_lack_jfr(self, target: &Target) -> bool {
+        match self.jfr {
+            Use::Always => false,
+            Use::Never => true,
+            Use::Auto => !has_recorder(target) && is_felt(jdk(target)),
         }
     }
 
@@ -80,7 +93,7 @@ impl Manners {
         match self.agent {
             Use::Always => Ok(()),
             Use::Never => Err(Refusal::new("no agent is to be loaded (--agent never)", "")),
-            Use::Auto => has_room(target),
+            Use::Auto => room_to_sample(room(target)),
         }
     }
 }
@@ -90,8 +103,9 @@ pub fn plan(target: &Target, manners: Manners) -> String {
     let jfr = match manners.jfr_of(target) {
         Err(refusal) => format!("no Flight Recorder ({})", refusal.why),
         Ok(()) if has_recorder(target) => "Flight Recorder, which was started before, is asked for more".to_owned(),
-        Ok(()) if jdk(target).is_none_or(|jdk| jdk <= LAST_FELT) => {
-            "Flight Recorder is started: all code is compiled anew, which is felt for up to a minute".to_owned()
+        Ok(()) if is_felt(jdk(target)) => {
+            "Flight Recorder is started: all code is compiled anew, which is felt for some seconds, and longer where no CPU is idle"
+                .to_owned()
         }
         Ok(()) => "Flight Recorder is started, which is felt for some seconds".to_owned(),
     };
@@ -124,22 +138,55 @@ fn major(version: &str) -> Option<u32> {
     }
 }
 
-/// Whether the machine and the process's quota leave CPU for samples.
-fn has_room(target: &Target) -> Result<(), Refusal> {
-    let (before, throttled) = (cpu_times(), cgroup::throttled_count(target));
-    thread::sleep(GLANCE);
-    if cgroup::throttled_count(target) > throttled {
-        return Err(no_room("the process is at its CPU quota"));
+/// Whether the first start of Flight Recorder makes such a JVM compile everything anew.
+fn is_felt(jdk: Option<u32>) -> bool {
+    jdk.is_none_or(|jdk| jdk <= LAST_FELT)
+}
+
+/// Whether Flight Recorder may be started in a JVM in which it does not run.
+fn first_start(jdk: Option<u32>, room: impl FnOnce() -> Room) -> Result<(), Refusal> {
+    if !is_felt(jdk) {
+        return Ok(());
     }
-    let idle = before.zip(cpu_times()).and_then(|(before, after)| idle_share(before, after));
-    match idle {
-        Some(idle) if idle < ROOM => Err(no_room(&format!("{:.0} % of the CPUs are idle", idle * 100.0))),
-        _ => Ok(()),
+    room().at_least(ROOM_TO_COMPILE).map_err(|why| {
+        let of = jdk.map_or_else(String::new, |jdk| format!(" of JDK {jdk}"));
+        let says = format!(
+            "Flight Recorder does not run in this JVM{of}, its first start would make it compile all code anew, and {why}"
+        );
+        Refusal::new(says, "--jfr always, where that may be felt for some seconds")
+    })
+}
+
+fn room_to_sample(room: Room) -> Result<(), Refusal> {
+    let refused = |why| Refusal::new(format!("{why}: a profiler would take what the service needs"), "--agent always");
+    room.at_least(ROOM_TO_SAMPLE).map_err(refused)
+}
+
+/// What the machine and the process's quota leave of the CPUs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Room {
+    is_throttled: bool,
+    /// `None` where it cannot be read.
+    idle: Option<f64>,
+}
+
+impl Room {
+    fn at_least(self, part: f64) -> Result<(), String> {
+        match self {
+            Room { is_throttled: true, .. } => Err("the process is at its CPU quota".to_owned()),
+            Room { idle: Some(idle), .. } if idle < part => Err(format!("{:.0} % of the CPUs are idle", idle * 100.0)),
+            _ => Ok(()),
+        }
     }
 }
 
-fn no_room(why: &str) -> Refusal {
-    Refusal::new(format!("{why}: a profiler would take what the service needs"), "--agent always")
+/// Looks at the CPUs for a moment.
+fn room(target: &Target) -> Room {
+    let (before, throttled) = (cpu_times(), cgroup::throttled_count(target));
+    thread::sleep(GLANCE);
+    let is_throttled = cgroup::throttled_count(target) > throttled;
+    let idle = before.zip(cpu_times()).and_then(|(before, after)| idle_share(before, after));
+    Room { is_throttled, idle }
 }
 
 /// Ticks of all CPUs: idle ones, and all.
@@ -189,6 +236,25 @@ mod tests {
         {
             assert_eq!(idle_share(before, after), expected);
         }
+    }
+
+    #[test]
+    fn the_first_start_needs_room_where_it_is_felt() {
+        let room = |idle, is_throttled| Room { is_throttled, idle };
+        for (jdk, room, starts) in [
+            (Some(25), room(Some(0.0), true), true),
+            (Some(17), room(Some(0.9), false), true),
+            (Some(17), room(Some(0.9), true), false),
+            (Some(17), room(Some(0.5), false), false),
+            (Some(8), room(Some(0.5), false), false),
+            (None, room(None, false), true),
+        ] {
+            let answer = first_start(jdk, || room);
+            assert_eq!(answer.is_ok(), starts, "{jdk:?} {room:?}: {answer:?}");
+            assert!(answer.err().is_none_or(|refusal| refusal.grant.contains("--jfr always")));
+        }
+        assert!(room_to_sample(room(Some(0.05), false)).is_err());
+        assert!(room_to_sample(room(Some(0.5), false)).is_ok());
     }
 
     #[test]

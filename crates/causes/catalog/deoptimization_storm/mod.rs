@@ -1,6 +1,8 @@
 //! Compiled code is left for the interpreter and compiled again, over and over, because what the
 //! compiler assumed does not hold.
 
+mod recompiled;
+
 use std::collections::HashMap;
 
 use fathom_evidence::detail::Deoptimization;
@@ -38,7 +40,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let Some((text, count, total)) = most_often(comparison) else {
         return match comparison.is_recorded("jdk.Deoptimization") {
             true => Finding::absent("no deoptimization in the slow time"),
-            false => Finding::needs_jfr("deoptimizations were not recorded (JFR has them since JDK 14)"),
+            false => recompiled::decide(comparison)
+                .unwrap_or_else(|| Finding::needs_jfr("deoptimizations were not recorded (JFR has them since JDK 14)")),
         };
     };
     let evidence = [
@@ -57,11 +60,15 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return Finding::absent(says).with_all(evidence);
     }
     let says = format!("{total} deoptimizations, {count} of them {text}");
-    let mut finding = Finding::new(Support::Observed, says).with_all(evidence);
-    finding = finding.claiming(comparison, |state| {
+    let finding = Finding::new(Support::Observed, says).with_all(evidence);
+    claiming(finding, comparison, part_of_compilations(comparison, rate.0))
+}
+
+/// A part of what the compilers and the interpreter do more.
+fn claiming(finding: Finding, comparison: &Comparison<'_>, part: f64) -> Finding {
+    let mut finding = finding.claiming(comparison, |state| {
         matches!(state, ThreadState::Compiler | ThreadState::Running(Layer::Interpreted))
     });
-    let part = part_of_compilations(comparison, rate.0);
     for claim in &mut finding.claims {
         *claim = Claim::part(claim.state, part * claim.grown_ns(comparison));
     }

@@ -33,6 +33,9 @@ const EVENTS: &[&str] = &["cpu", "ctimer"];
 /// a busy service 4 % of its CPU, and seconds are told apart with these as well.
 const INTERVALS: &str = "interval=19900us,wall=99900us";
 
+/// Waits for locks and parks in `java.util.concurrent` from this length on, where Flight Recorder may not see them.
+const LOCKS: &str = "lock=1ms,";
+
 /// Real-time signals, for CPU and for wall-clock samples, which nothing in a JVM uses.
 const SIGNALS: &str = "signal=40/41";
 
@@ -89,11 +92,16 @@ fn begin(target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
             folder.inner_path(LIBRARY_FILE)
         }
     };
-    let profiler = Profiler { attach, library, samples: folder.inner_path(SAMPLES_FILE) };
+    let locks = if order.manners.may_lack_jfr(target) { LOCKS } else { "" };
+    let profiler = Profiler { attach, library, locks, samples: folder.inner_path(SAMPLES_FILE) };
     let event = own_action(&order.clock, &mut first, "async-profiler start", || profiler.start_any_over(&folder));
     folder.remove(LIBRARY_FILE);
     let event = event?;
     first.add_fact(subject::SETTING, "async_profiler#event", event, SOURCE);
+    if !locks.is_empty() {
+        first.add_fact(subject::SETTING, "jdk.JavaMonitorEnter#enabled", "true", SOURCE);
+        first.add_fact(subject::SETTING, "jdk.JavaMonitorEnter#threshold", "1 ms", SOURCE);
+    }
     Ok(Box::new(Profiling {
         clock: order.clock,
         profiler,
@@ -139,6 +147,8 @@ struct Profiler {
     attach: Attach,
     /// The library as the JVM names it.
     library: String,
+    /// What it shall do about locks.
+    locks: &'static str,
     /// The file that it writes, as the JVM names it.
     samples: String,
 }
@@ -158,9 +168,9 @@ impl Profiler {
     }
 
     fn start(&self, event: &str) -> Result<(), Refusal> {
-        let file = &self.samples;
+        let Profiler { samples: file, locks, .. } = self;
         self.tell(&format!(
-            "start,event={event},{INTERVALS},{SIGNALS},cstack=vmx,clock=monotonic,timeout={TIMEOUT_S},loglevel=none,jfr,file={file}"
+            "start,event={event},{locks}{INTERVALS},{SIGNALS},cstack=vmx,clock=monotonic,timeout={TIMEOUT_S},loglevel=none,jfr,file={file}"
         ))
     }
 

@@ -5,7 +5,7 @@ use std::fs;
 use fathom_collectors::recorder::Plan;
 use fathom_collectors::{Manners, Use};
 use fathom_evidence::Recording;
-use fathom_evidence::kinds::{event, frame};
+use fathom_evidence::kinds::{event, frame, span, subject};
 
 use crate::hsperfdata::collector;
 use crate::jvm::{Jvm, NOBODY, is_root, java, javas, own_uid};
@@ -67,6 +67,24 @@ fn samples_of_real_jvms() {
             loaded.dedup();
             assert_eq!(loaded.len(), 1, "the second recording used the library of the first: {loaded:?}");
             assert_eq!(jvm.end(), "", "it prints nothing");
+        }
+    }
+}
+
+#[test]
+fn locks_are_seen_where_flight_recorder_is_not() {
+    for java in javas() {
+        let jvm = Jvm::start(&java, own_uid(), &["-Dcontended=true"]);
+        if !is_bundled(&jvm) {
+            return;
+        }
+        for (jfr, are_seen) in [(Use::Never, true), (Use::Always, false)] {
+            let profiled = profile(&jvm, |plan| plan.order.manners.jfr = jfr);
+            let read = profiled.read();
+            let is_known = read.fact(subject::SETTING, "jdk.JavaMonitorEnter#enabled") == Some("true");
+            let waits = read.spans.rows().filter(|span| read.text(span.kind) == span::MONITOR_ENTER);
+            let is_found = waits.filter(|wait| read.text(wait.name) == "java.lang.Class").count() > 10;
+            assert_eq!((is_known, is_found), (are_seen, are_seen), "{java:?} {jfr:?}: {:?}", profiled.says());
         }
     }
 }

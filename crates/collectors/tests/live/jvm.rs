@@ -13,7 +13,8 @@ use tempfile::TempDir;
 /// A user that owns nothing.
 pub(crate) const NOBODY: u32 = 65_534;
 
-/// Says it is ready, then allocates and throws away, so that there are collections to see, and counts its turns in a file.
+/// Says it is ready, then allocates and throws away, so that there are collections to see, and counts its turns in a file. With
+/// `-Dcontended=true` two threads wait for each other's lock meanwhile.
 const PROGRAM: &str = r#"
 public class Program {
     public static void main(String[] arguments) throws Exception {
@@ -21,6 +22,7 @@ public class Program {
         java.util.ArrayDeque<byte[]> kept = new java.util.ArrayDeque<>();
         java.io.RandomAccessFile turns = new java.io.RandomAccessFile("turns", "rw");
         turns.writeLong(0);
+        if (Boolean.getBoolean("contended")) for (int i = 0; i < 2; i++) new Thread(Program::hold).start();
         System.out.println("ready");
         for (long turn = 0; ; turn++) {
             for (int i = 0; i < 20; i++) kept.add(new byte[50_000]);
@@ -29,6 +31,12 @@ public class Program {
             turns.seek(0);
             turns.writeLong(turn + 1);
             Thread.sleep(5);
+        }
+    }
+
+    private static void hold() {
+        while (true) synchronized (Program.class) {
+            try { Thread.sleep(4); } catch (InterruptedException end) { return; }
         }
     }
 }

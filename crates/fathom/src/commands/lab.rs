@@ -84,7 +84,8 @@ struct RunArgs {
     #[arg(long)]
     from_files: bool,
 
-    /// Record as --jfr auto and --agent auto of fathom record do, and do not read the JVM's log
+    /// Record with --jfr never, as fathom record does where a start of Flight Recorder would be felt, and do not read the
+    /// JVM's log
     #[arg(long, conflicts_with = "from_files")]
     gently: bool,
 

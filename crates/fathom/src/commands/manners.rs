@@ -6,9 +6,9 @@ use fathom_collectors::{Manners, Use};
 /// Wishes of whoever records.
 #[derive(Debug, clap::Args)]
 pub(super) struct Wish {
-    /// Whether Flight Recorder is started: auto leaves it out where its first start is felt (JDK 17 and older). What the
-    /// service records itself is taken but with never
-    #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Always)]
+    /// Whether Flight Recorder is started: auto leaves it out where its first start would be felt (JDK 17 and older, less than
+    /// three quarters of the CPUs idle). What the service records itself is taken but with never
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Auto)]
     jfr: When,
 
     /// Whether async-profiler is loaded: auto leaves it out where no CPU is idle

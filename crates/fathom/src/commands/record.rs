@@ -112,9 +112,11 @@ Examples:
   sudo fathom record --all --for 30s         every JVM of this machine at once
   fathom explain                             explains the newest recording in this folder
 
-Whatever the machine refuses, the rest is recorded, and the recording says what was refused. What the JVM would feel can
-be left out: Flight Recorder in a JVM of JDK 17 or older in which it does not run (--jfr auto), a profiler where no CPU is
-idle (--agent auto). A JVM that does not answer is asked until the end.
+Whatever the machine refuses, the rest is recorded, and the recording says what was refused.
+What the JVM would feel is left out: the first start of Flight Recorder in a JVM of JDK 17 or
+older, unless three quarters of the CPUs are idle (--jfr always starts it in any case). A profiler
+where no CPU is idle can be left out (--agent auto). A JVM that does not answer is asked until the
+end.
 fathom doctor tells beforehand. A recording is readable by its owner only.";
 
 pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {

@@ -148,7 +148,7 @@ impl LiveRecorder for FromOutside {
             let never = AtomicBool::new(false);
             let mut plan = recorder::Plan::new(folder.to_owned());
             // A lab shows all that can be known, and lets the recorder begin before the load does. Its log is read as a file.
-            plan.order.manners = if self.gently { Manners::gentle() } else { Manners::thorough() };
+            plan.order.manners = if self.gently { Manners::without_jfr() } else { Manners::thorough() };
             plan.without = vec!["gc_log".to_owned()];
             if self.rights == Rights::Unprivileged {
                 let privileged = collectors().iter().filter(|collector| collector.tier() > Tier::Process);
