@@ -117,6 +117,27 @@ pub struct PortSummary {
     pub longest_ns: f64,
     /// Sum of what each took beyond twice the median, in ns.
     pub lost_ns: f64,
+    /// Where those spent their time that took longer than twice the median.
+    pub slow: SlowRequests,
+}
+
+/// The time of slow requests, each of which is divided once: its parts make the total.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct SlowRequests {
+    /// How many.
+    pub count: u64,
+    /// Their time together, in ns.
+    pub total_ns: f64,
+    /// They had arrived, and nobody had read them.
+    pub unread_ns: f64,
+    /// What the threads that read them at last did meanwhile for most of that, as far as it is recorded: a sentence, or empty.
+    pub unread_while: String,
+    /// Other services were called for them by the threads that read or answered them.
+    pub calls_ns: f64,
+    /// The rest: they were worked on, or waited in the program.
+    pub service_ns: f64,
+    /// Their answers stood in the kernel after the program had given them away.
+    pub unsent_ns: f64,
 }
 
 /// A stretch of time in which the service was slow.

@@ -2,13 +2,13 @@
 
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{loss, subject};
-use fathom_timeline::{BUCKET_NS, Port, SignalKind, SlowInterval as Slow, ThreadState, Wait};
+use fathom_timeline::{BUCKET_NS, Divided, Port, SignalKind, SlowInterval as Slow, ThreadState, Wait};
 
 use crate::catalog;
 use crate::comparison::{Comparison, major_version};
 use crate::explanation::{
     Baseline, CauseVerdict, Evidence, Explanation, Headline, HeadlineKind, IntervalCause, LossNote, PortSummary,
-    RecordingSummary, SCHEMA, SlowInterval, Unexplained,
+    RecordingSummary, SCHEMA, SlowInterval, SlowRequests, Unexplained,
 };
 use crate::measure::median;
 use crate::{format, worst};
@@ -47,8 +47,30 @@ pub(crate) fn ports(comparison: &Comparison<'_>) -> Vec<PortSummary> {
         p99_ns: port.p99_ns,
         longest_ns: port.longest_ns,
         lost_ns: port.lost_ns,
+        slow: slow_requests(&comparison.analysis.divided(port)),
     };
     comparison.sources().ports().iter().map(of).collect()
+}
+
+fn slow_requests(divided: &Divided) -> SlowRequests {
+    SlowRequests {
+        count: divided.count as u64,
+        total_ns: divided.total_ns,
+        unread_ns: divided.unread_ns,
+        unread_while: unread_while(divided),
+        calls_ns: divided.calls_ns,
+        service_ns: divided.service_ns(),
+        unsent_ns: divided.unsent_ns,
+    }
+}
+
+/// `waiting for locks (60 %)`: what is told of most of the time, if that is a good part of it.
+fn unread_while(divided: &Divided) -> String {
+    const MATTERS: f64 = 0.2;
+    let told = divided.unread_while.iter().filter(|(state, _)| **state != ThreadState::Unknown);
+    let most = told.max_by(|a, b| a.1.total_cmp(b.1)).map(|(state, ns)| (state, ns / divided.unread_ns.max(1.0)));
+    let text = |(state, part): (&ThreadState, f64)| format!("{state} ({})", format::percent(part.min(1.0)));
+    most.filter(|(_, part)| *part >= MATTERS).map_or(String::new(), text)
 }
 
 fn identity(recording: &Recording) -> RecordingSummary {

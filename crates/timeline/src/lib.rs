@@ -36,6 +36,7 @@ pub use grid::{BUCKET_NS, Grid};
 pub use intervals::{Intervals, SlowInterval};
 pub use median::median;
 pub use partition::{Partition, Segment};
+pub use requests::divided::Divided;
 pub use requests::unsent::Unsent;
 pub use requests::users::{Port, Request};
 pub use requests::{Lateness, Requests};
@@ -112,6 +113,11 @@ impl Analysis<'_> {
         let slowdown = self.slowdown.only(self.account.grid, time);
         let excess = compare(&self.account, &slowdown, self.reference.as_ref());
         (slowdown, excess)
+    }
+
+    /// Where the slow requests of a port spent their time.
+    pub fn divided(&self, port: &Port) -> Divided {
+        requests::divided::of(self, port)
     }
 
     /// Who waited for whom.

@@ -1,5 +1,6 @@
 //! Requests of the service, second by second: how many, how long, and how many more at once than usual.
 
+pub(crate) mod divided;
 pub(crate) mod same_port;
 pub(crate) mod unsent;
 pub(crate) mod users;

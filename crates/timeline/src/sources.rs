@@ -132,7 +132,14 @@ impl<'a> Sources<'a> {
         };
         let told = rows.iter().map(|row| {
             let span = self.recording.spans.row(*row as usize);
-            Request { from_ns: span.time_ns, to_ns: span.end_ns(), weight: 1.0, unsent: None }
+            Request {
+                from_ns: span.time_ns,
+                to_ns: span.end_ns(),
+                weight: 1.0,
+                unsent: None,
+                unread_ns: 0,
+                threads: [0; 2],
+            }
         });
         told.chain(measured.iter().copied())
     }
@@ -140,6 +147,11 @@ impl<'a> Sources<'a> {
     /// Whether they were measured at sockets, and not told by who waited for them.
     pub(crate) fn requests_are_measured(&self) -> bool {
         users::are_measured(self.recording, self.rows(span::REQUEST))
+    }
+
+    /// Those that were measured at the sockets of a port.
+    pub(crate) fn requests_at(&self, port: StrId) -> &[Request] {
+        self.at_sockets.of_port(port)
     }
 
     /// Those of the leading port that were measured at its sockets, whoever else knows how long requests took.

@@ -1,6 +1,6 @@
 //! Requests that were measured at sockets: how many, how long, how much of it users lost.
 
-use fathom_causes::explanation::{Explanation, PortSummary};
+use fathom_causes::explanation::{Explanation, PortSummary, SlowRequests};
 
 use crate::sheet::{Sheet, Tone, piece};
 use crate::{TextOptions, units};
@@ -8,10 +8,16 @@ use crate::{TextOptions, units};
 /// Ports that are told without being asked.
 const SHOWN_PORTS: usize = 2;
 
+/// Less than this part of their time is not told.
+const MIN_PART: f64 = 0.01;
+
 pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, options: &TextOptions) {
     let shown = if options.all { usize::MAX } else { SHOWN_PORTS };
     for port in explanation.requests.iter().take(shown) {
         sheet.paragraph(2, Tone::Plain, &says(port));
+        if let Some(text) = divided(&port.slow) {
+            sheet.paragraph(4, Tone::Plain, &text);
+        }
     }
     if let Some(hidden) = explanation.requests.len().checked_sub(shown).filter(|hidden| *hidden > 0) {
         sheet.line(2, [piece(Tone::Faint, &format!("requests at {hidden} more ports: --all"))]);
@@ -28,4 +34,26 @@ fn says(port: &PortSummary) -> String {
         count.trim(),
         port.port
     )
+}
+
+/// For example `7 slow ones: 71 % of their time unread in the socket (who read them at last: waiting for locks (60 %)), 29 % in service`.
+fn divided(slow: &SlowRequests) -> Option<String> {
+    let part = |ns: f64| ns / slow.total_ns.max(1.0);
+    let reader = match slow.unread_while.as_str() {
+        "" => String::new(),
+        what => format!(" (who read them at last: {what})"),
+    };
+    let parts = [
+        (slow.unread_ns, format!("unread in the socket{reader}")),
+        (slow.service_ns, "in service".to_owned()),
+        (slow.calls_ns, "in calls of other services".to_owned()),
+        (slow.unsent_ns, "not sent yet".to_owned()),
+    ];
+    let told: Vec<String> = parts
+        .iter()
+        .filter(|(ns, _)| part(*ns) >= MIN_PART)
+        .map(|(ns, what)| format!("{} {what}", units::amount(part(*ns), "ratio")))
+        .collect();
+    let (count, plural) = (units::amount(slow.count as f64, ""), if slow.count == 1 { "" } else { "s" });
+    (slow.count > 0 && !told.is_empty()).then(|| format!("{} slow one{plural}: {}", count.trim(), told.join(", ")))
 }

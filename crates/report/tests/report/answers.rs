@@ -2,7 +2,7 @@
 
 use fathom_causes::explanation::{
     Baseline, CauseVerdict, Change, Evidence, Explanation, Headline, HeadlineKind, IntervalCause, LossNote, Missing,
-    PortSummary, RecordingSummary, SCHEMA, SlowInterval, StackShare, Unexplained, Verdict,
+    PortSummary, RecordingSummary, SCHEMA, SlowInterval, SlowRequests, StackShare, Unexplained, Verdict,
 };
 
 /// 2026-11-20 10:02:01 UTC.
@@ -234,7 +234,16 @@ pub(crate) fn complete() -> Explanation {
 
 fn port(port: &str, count: u64) -> PortSummary {
     let (p50_ns, p99_ns, longest_ns, lost_ns) = (1.2e6, 48e6, 312e6, 17e9);
-    PortSummary { port: port.into(), count, p50_ns, p99_ns, longest_ns, lost_ns }
+    let slow = SlowRequests {
+        count: count / 100,
+        total_ns: 20e9,
+        unread_ns: 12e9,
+        unread_while: "waiting for locks (71 %)".into(),
+        calls_ns: 3e9,
+        service_ns: 5e9,
+        unsent_ns: 0.0,
+    };
+    PortSummary { port: port.into(), count, p50_ns, p99_ns, longest_ns, lost_ns, slow }
 }
 
 fn cause(id: &str, verdict: Verdict, share: f64) -> CauseVerdict {

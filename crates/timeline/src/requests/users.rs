@@ -20,7 +20,7 @@ pub(crate) const AT_SOCKETS: &str = "requests";
 const MIN_SHARE_OF_REQUESTS: f64 = 0.1;
 
 /// A request takes longer than so many times the median of its port before its time is lost.
-const LATE_FROM: f64 = 2.0;
+pub(crate) const LATE_FROM: f64 = 2.0;
 
 /// One request, or several like it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,6 +33,10 @@ pub struct Request {
     pub weight: f64,
     /// For how long at its end the answer stood in the kernel.
     pub unsent: Option<Unsent>,
+    /// From its arrival until somebody read it, in ns.
+    pub unread_ns: i64,
+    /// Who answered it, and who read it; 0 where that is not known.
+    pub threads: [i64; 2],
 }
 
 impl Request {
@@ -124,6 +128,8 @@ fn measured(recording: &Recording, span: &Span) -> Option<Request> {
         to_ns: span.end_ns(),
         weight: detail.stands_for.unwrap_or(1).max(1) as f64,
         unsent: Unsent::of_answer(&detail),
+        unread_ns: detail.unread_ns.unwrap_or(if detail.unanswered == Some(true) { span.duration_ns } else { 0 }),
+        threads: [span.tid, detail.reader_tid.unwrap_or(span.tid)],
     };
     (!detail.overlapping.unwrap_or(false)).then_some(request)
 }
