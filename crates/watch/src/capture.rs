@@ -1,7 +1,9 @@
 //! One recording: the time before from the ring, and some more with everything else that may be recorded.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use fathom_collectors::recorder::{self, End, HandOver, Plan, RecordError};
 use fathom_collectors::{Manners, Use, collectors};
@@ -10,7 +12,7 @@ use fathom_evidence::kinds::subject;
 use jiff::Timestamp;
 
 use crate::config::{Capture, Wish};
-use crate::scout::Scout;
+use crate::scout::{Scout, Wishes};
 use crate::targets::short_name;
 use crate::triggers::Trigger;
 
@@ -30,8 +32,14 @@ pub(crate) struct Captured {
     pub(crate) before_ns: i64,
 }
 
-struct Silent;
-impl recorder::Watcher for Silent {}
+/// Lets the scout's service know that it records and does not hang.
+struct Beats(Arc<Wishes>);
+
+impl recorder::Watcher for Beats {
+    fn passes(&mut self, _: Duration, _: u64) {
+        self.0.lives();
+    }
+}
 
 /// Records the JVM of a scout, whose collectors go on in the recording and have ended afterwards.
 pub(crate) fn capture(scout: &mut Scout, trigger: &Trigger, stop: &AtomicBool) -> Result<Captured, RecordError> {
@@ -51,7 +59,7 @@ pub(crate) fn capture(scout: &mut Scout, trigger: &Trigger, stop: &AtomicBool) -
         hand_over: HandOver::new(rows, observers),
         ..Plan::new(folder.clone())
     };
-    let recorded = recorder::record(&scout.jvm.target, collectors(), &plan, stop, &mut Silent)?;
+    let recorded = recorder::record(&scout.jvm.target, collectors(), &plan, stop, &mut Beats(scout.wishes()))?;
     drop(plan);
     recorder::give_back_memory();
     Ok(Captured { folder, end: recorded.end, observed_ns: recorded.observed_ns, before_ns })

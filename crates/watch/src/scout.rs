@@ -53,7 +53,19 @@ pub(crate) struct Wishes {
     /// Somebody wants a recording.
     pub(crate) trigger: AtomicBool,
     /// When it has last done a second, by the monotonic clock in ms: a thread that hangs is seen by that.
-    pub(crate) alive_ms: AtomicI64,
+    alive_ms: AtomicI64,
+}
+
+impl Wishes {
+    /// The scout has come this far.
+    pub(crate) fn lives(&self) {
+        self.alive_ms.store(now_ms(), Ordering::Relaxed);
+    }
+
+    /// For how long it has not, in ms.
+    pub(crate) fn silent_ms(&self) -> i64 {
+        now_ms() - self.alive_ms.load(Ordering::Relaxed)
+    }
 }
 
 /// Observers at work with the names of their collectors, as a recorder takes them.
@@ -71,6 +83,7 @@ pub(crate) struct Scout {
     /// The JVM.
     pub(crate) jvm: Jvm,
     config: Arc<Config>,
+    wishes: Arc<Wishes>,
     order: Order,
     slots: Vec<Slot>,
     refused: Vec<(&'static str, String)>,
@@ -87,8 +100,10 @@ pub(crate) struct Scout {
 
 impl Scout {
     /// Begins to watch a JVM; nothing is started yet.
-    pub(crate) fn new(jvm: Jvm, config: Arc<Config>) -> Result<Scout, ConfigError> {
+    pub(crate) fn new(jvm: Jvm, config: Arc<Config>, wishes: Arc<Wishes>) -> Result<Scout, ConfigError> {
+        wishes.lives();
         Ok(Scout {
+            wishes,
             order: order(&config),
             slots: Vec::new(),
             refused: Vec::new(),
@@ -106,10 +121,10 @@ impl Scout {
     }
 
     /// Watches until the JVM ends or somebody wants it to stop.
-    pub(crate) fn run(mut self, wishes: &Wishes, watcher: &mut dyn Watcher) {
+    pub(crate) fn run(mut self, watcher: &mut dyn Watcher) {
         self.start(watcher);
         let mut next = Instant::now() + TICK;
-        while !wishes.stop.load(Ordering::Relaxed) {
+        while !self.wishes.stop.load(Ordering::Relaxed) {
             thread::sleep(next.saturating_duration_since(Instant::now()));
             // What was missed is not made up for.
             next = (next + TICK).max(Instant::now());
@@ -118,7 +133,7 @@ impl Scout {
                 if !self.jvm.target.is_alive() {
                     return;
                 }
-                self.second(wishes, watcher);
+                self.second(watcher);
             }
         }
     }
@@ -173,18 +188,18 @@ impl Scout {
         }
     }
 
-    fn second(&mut self, wishes: &Wishes, watcher: &mut dyn Watcher) {
+    fn second(&mut self, watcher: &mut dyn Watcher) {
         let now_ns = self.order.clock.now_ns();
         let piece = std::mem::take(&mut self.found);
         self.meter.add(&piece);
         self.ring.push(now_ns, piece);
         let second = self.meter.second();
-        wishes.alive_ms.store(now_ms(), Ordering::Relaxed);
+        self.wishes.lives();
         watcher.second(&second);
         self.look_for_missing(watcher);
         let age_s = self.age_at_start_s + self.began.elapsed().as_secs() as i64;
         let mut told = self.triggers.see(now_ns, age_s, &second);
-        if wishes.trigger.swap(false, Ordering::Relaxed) {
+        if self.wishes.trigger.swap(false, Ordering::Relaxed) {
             told.insert(0, Trigger::by_hand(now_ns));
         }
         if !told.is_empty() {
@@ -222,6 +237,11 @@ impl Scout {
     /// What the recorder's collectors are told: the same clock and limits.
     pub(crate) fn order(&self) -> &Order {
         &self.order
+    }
+
+    /// What others want of it.
+    pub(crate) fn wishes(&self) -> Arc<Wishes> {
+        Arc::clone(&self.wishes)
     }
 
     /// The configuration.

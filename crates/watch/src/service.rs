@@ -23,7 +23,7 @@ use crate::desk::{Desk, JvmKey};
 use crate::duty::Duty;
 use crate::metrics::{self, Metrics};
 use crate::notify::Notify;
-use crate::scout::{Scout, Wishes, now_ms};
+use crate::scout::{Scout, Wishes};
 use crate::targets::is_target;
 use crate::{finder, log, tell};
 
@@ -33,7 +33,7 @@ const LOOK: Duration = Duration::from_millis(250);
 /// How often the service looks at itself and tells systemd that it is well.
 const SELF_LOOK: Duration = Duration::from_secs(5);
 
-/// A scout that has not come to its second for so long hangs, or is recording.
+/// A scout that has not come to its second for so long hangs.
 const SILENT_MS: i64 = 120_000;
 
 /// A scout's thread needs little; 200 of them are as small as the service.
@@ -223,13 +223,11 @@ impl Service {
 
     fn watch(&mut self, jvm: Jvm) -> Result<(), WatchError> {
         let key = (jvm.target.pid, jvm.target.start_ticks);
-        let scout = Scout::new(jvm.clone(), Arc::clone(&self.config))?;
         let wishes = Arc::new(Wishes::default());
-        wishes.alive_ms.store(now_ms(), Ordering::Relaxed);
+        let scout = Scout::new(jvm.clone(), Arc::clone(&self.config), Arc::clone(&wishes))?;
         let stop = Arc::clone(&self.signals.stop);
         let duty = Duty::new(&jvm, Arc::clone(&self.desk), self.metrics.clone(), self.jobs.clone(), stop);
-        let wanted = Arc::clone(&wishes);
-        let thread = spawn("jvm", move || scout.run(&wanted, &mut { duty }))?;
+        let thread = spawn("jvm", move || scout.run(&mut { duty }))?;
         self.watched.insert(key, Watched { jvm, wishes, thread, is_silent: false });
         Ok(())
     }
@@ -352,5 +350,5 @@ impl Service {
 }
 
 fn is_silent(watched: &Watched) -> bool {
-    now_ms() - watched.wishes.alive_ms.load(Ordering::Relaxed) > SILENT_MS
+    watched.wishes.silent_ms() > SILENT_MS
 }
