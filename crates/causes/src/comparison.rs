@@ -198,6 +198,12 @@ impl<'a> Comparison<'a> {
         seen || self.has_source("gc_log") || self.is_recorded("jdk.GarbageCollection")
     }
 
+    /// From when until when a recorder looked at the running process, in whole buckets.
+    pub fn observed(&self) -> (i64, i64) {
+        let (grid, observed) = (self.sources().grid, &self.analysis.account.observed);
+        (grid.start_of(observed.start), grid.start_of(observed.end))
+    }
+
     /// Whether any fact, span or counter came from `source`.
     pub fn has_source(&self, source: &str) -> bool {
         let recording = self.recording();

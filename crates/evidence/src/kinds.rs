@@ -483,6 +483,8 @@ pub mod recorded {
     pub const ENDED_BECAUSE: &str = "ended_because";
     /// In front of the name of a file that is fetched into `raw` at the end. The value says what is in it and how to get it.
     pub const OUTSTANDING: &str = "outstanding.";
+    /// How often the recorder looked whether a signal had stopped the process, in ns. Without it nobody looked.
+    pub const PROCESS_STOP_LOOKS_NS: &str = "process_stop_looks_ns";
 }
 
 /// Whether a counter only grows, so that its rises are what happened: those that say since when they count.

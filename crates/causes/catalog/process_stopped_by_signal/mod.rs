@@ -1,6 +1,6 @@
 //! A signal stopped the whole process.
 
-use fathom_evidence::kinds::{counter, span};
+use fathom_evidence::kinds::{recorded, span, subject};
 use fathom_timeline::{Stop, StopSpan, ThreadState};
 
 use crate::{Cause, Comparison, Finding, Support, format};
@@ -48,9 +48,16 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         .claiming(comparison, is_ours)
 }
 
-/// The looks that see a stop also read the CPU time of threads.
+/// The part of the slow time that must have been looked at for a stop, for there to have been none.
+const LOOKED_AT: f64 = 0.9;
+
+/// Whether the recorder was one that looks for stops, and did so in the slow time: the JVM's own recorder may tell of a time before it.
 fn was_looked_at(comparison: &Comparison<'_>) -> bool {
-    !comparison.sources().counters(counter::THREAD_CPU_NS).is_empty()
+    let (from_ns, to_ns) = comparison.observed();
+    let seen_ns = comparison.slow.time.within_ns(from_ns, to_ns) as f64;
+    let looks = comparison.recording().fact(subject::RECORDING, recorded::PROCESS_STOP_LOOKS_NS);
+    let was_there = !comparison.is_slow() || seen_ns >= LOOKED_AT * comparison.slow.time.total_ns() as f64;
+    looks.is_some() && was_there
 }
 
 fn is_ours(state: ThreadState) -> bool {

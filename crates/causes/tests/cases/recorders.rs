@@ -1,7 +1,7 @@
 //! What each recorder writes down of a world, in the words that its reader uses.
 
 use fathom_evidence::detail::{self, Gc, Safepoint};
-use fathom_evidence::kinds::{counter, frame, span, subject};
+use fathom_evidence::kinds::{counter, frame, recorded, span, subject};
 use fathom_evidence::tables::{Counter, Sample, Span};
 use fathom_evidence::{Recording, StackId};
 
@@ -90,7 +90,7 @@ struct Recorder<'a> {
 impl<'a> Recorder<'a> {
     fn new(world: &'a World, source: &'a str) -> Recorder<'a> {
         assert!(
-            matches!(source, "jfr" | "gc_log" | "latency" | "live" | "requests"),
+            matches!(source, "jfr" | "gc_log" | "latency" | "live" | "probes" | "requests"),
             "there is no recorder `{source}`"
         );
         Recorder { world, source, out: Recording::default(), gc_id: 0 }
@@ -125,7 +125,11 @@ impl<'a> Recorder<'a> {
 
     fn identity(&mut self) {
         let (jvm, source) = (&self.world.jvm, self.source);
-        if source == "latency" || self.is_live() || self.is_at_sockets() || jvm.release == 0 {
+        if self.is_live() {
+            let facts = self.world.facts.iter().filter(|(_, key, _)| is_live_fact(key));
+            facts.for_each(|(about, key, value)| self.out.add_fact(about, key, value, source));
+        }
+        if source == "latency" || source == "probes" || self.is_live() || self.is_at_sockets() || jvm.release == 0 {
             return;
         }
         let release = jvm.release;
@@ -150,7 +154,8 @@ impl<'a> Recorder<'a> {
             self.out.add_fact(subject::SETTING, &format!("{event}#enabled"), "true", self.source);
             self.out.add_fact(subject::SETTING, &format!("{event}#threshold"), threshold, self.source);
         }
-        for (about, key, value) in &self.world.facts {
+        for (about, key, value) in self.world.facts.iter().filter(|(_, key, _)| key != recorded::PROCESS_STOP_LOOKS_NS)
+        {
             self.out.add_fact(about, key, value, self.source);
         }
         self.world.threads.iter().for_each(|(tid, name)| self.out.add_thread(*tid, name));
@@ -158,8 +163,7 @@ impl<'a> Recorder<'a> {
 
     fn event(&mut self, event: &Event, at_ns: i64, nth: usize, after_ns: i64) {
         // Lines of a log have milliseconds.
-        let at_ns =
-            if self.is_jfr() || self.is_live() || self.is_at_sockets() { at_ns } else { at_ns - at_ns % 1_000_000 };
+        let at_ns = if self.source == "gc_log" { at_ns - at_ns % 1_000_000 } else { at_ns };
         match event {
             Event::Request { duration_ns } if self.source == "latency" => {
                 self.out.add_span(at_ns, *duration_ns, 0, span::REQUEST, "", "", self.source);
@@ -172,6 +176,8 @@ impl<'a> Recorder<'a> {
                 self.span(kind, at_ns, *duration_ns, extra, nth);
             }
             _ if self.is_at_sockets() => {}
+            Event::Collection(collection) if self.source == "probes" => self.bare_pause(collection, at_ns),
+            _ if self.source == "probes" => {}
             Event::Span { kind, duration_ns, extra } if self.is_live() && LIVE.contains(&kind.as_str()) => {
                 self.span(kind, at_ns, *duration_ns, extra, nth);
             }
@@ -279,6 +285,13 @@ impl<'a> Recorder<'a> {
         self.heap_counters(collection, at_ns);
     }
 
+    /// What is known where only the beginnings and the ends of pauses are.
+    fn bare_pause(&mut self, collection: &Collection, at_ns: i64) {
+        let cause = Some(collection.cause.clone()).filter(|cause| !cause.is_empty());
+        let text = detail::to_text(&Gc { cause, scope: Some("other".to_owned()), level: Some(0), ..Gc::default() });
+        self.out.add_span(at_ns, collection.duration_ns, 0, span::GC_PAUSE, "Pause Other", &text, self.source);
+    }
+
     fn gc_detail(&self, collection: &Collection, gc_id: u64) -> Gc {
         let old = collection.old.filter(|_| self.tells_old());
         let capacity = old.map(|old| old.capacity).filter(|bytes| *bytes > 0.0 && !self.is_g1_jfr());
@@ -354,6 +367,11 @@ impl<'a> Recorder<'a> {
         self.out.add_span(at_ns, duration_ns, 0, span::SAFEPOINT, operation, &text, self.source);
         self.out.add_span(at_ns, waiting_ns, 0, span::TIME_TO_SAFEPOINT, operation, "", self.source);
     }
+}
+
+/// What a live recorder states of itself.
+fn is_live_fact(key: &str) -> bool {
+    [recorded::PROCESS_STOP_LOOKS_NS, "observed_from_ns"].contains(&key)
 }
 
 fn is_live_counter(name: &str) -> bool {

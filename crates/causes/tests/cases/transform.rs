@@ -1,7 +1,7 @@
 //! The same truth recorded otherwise: with less evidence, at another time, beside what does not matter.
 
 use fathom_evidence::detail::to_text;
-use fathom_evidence::kinds::{counter, event, role, span, subject};
+use fathom_evidence::kinds::{counter, event, recorded, role, span, subject};
 use fathom_evidence::tables::{Counters, Facts, Samples, Span, Spans};
 use fathom_evidence::{Recording, StrId};
 use serde_json::Value;
@@ -101,6 +101,7 @@ pub(crate) fn without(recording: &Recording, group: &Group) -> Option<Recording>
 fn forget_facts(recording: &Recording, group: &Group, less: &mut Recording) {
     let is_about = |about: &str, key: &str| match about {
         subject::SETTING => group.events.iter().any(|event| key.split('#').next() == Some(event)),
+        subject::RECORDING if key == recorded::PROCESS_STOP_LOOKS_NS => group.counters.contains(&"thread_"),
         subject::RECORDING => key == "page_fault_threshold_ns" && group.kinds.contains(&span::PAGE_FAULT),
         subject::CGROUP => group.counters.contains(&"cgroup_"),
         _ => false,

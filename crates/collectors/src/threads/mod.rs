@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fathom_evidence::Recording;
-use fathom_evidence::kinds::{counter, loss};
+use fathom_evidence::kinds::{counter, loss, recorded, subject};
 
 use crate::clock::thread_cpu_ns;
 use crate::numbers::Numbers;
@@ -75,6 +75,7 @@ impl Collector for Threads {
             process_cpu_ns: None,
             unseen_ns: 0.0,
             stop: Stop::default(),
+            is_told: false,
         }))
     }
 }
@@ -105,6 +106,8 @@ struct Watch {
     /// CPU time of the process that no look at a thread has shown yet.
     unseen_ns: f64,
     stop: Stop,
+    /// That stops are looked for, which recorders did not always do.
+    is_told: bool,
 }
 
 impl Watch {
@@ -114,6 +117,10 @@ impl Watch {
         let tick_ns = reader.tick_ns;
         let stat = parse::stat(self.process.read_short(&mut reader.buffer).ok()?)?;
         self.stop.look(stat.state == STOPPED, at_ns, found);
+        if !std::mem::replace(&mut self.is_told, true) {
+            let period_ns = PERIOD.as_nanos().to_string();
+            found.add_fact(subject::RECORDING, recorded::PROCESS_STOP_LOOKS_NS, &period_ns, SOURCE);
+        }
         let ns = |ticks: u64| ticks.saturating_mul(tick_ns) as f64;
         let (user_ns, system_ns) = (ns(stat.user_ticks), ns(stat.system_ticks));
         for (name, instance, value) in [
