@@ -6,8 +6,9 @@ use fathom_evidence::detail::{Gc, from_text};
 use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::tables::Span;
 
+use crate::scopes::{Scopes, is_said_to_be_full};
 use crate::sources::Sources;
-use crate::states::{Collection, Origin, Scope};
+use crate::states::{Collection, Origin};
 
 /// Why each collection was started.
 pub(crate) struct Causes {
@@ -15,6 +16,7 @@ pub(crate) struct Causes {
     by_id: HashMap<u64, Origin>,
     /// Beginnings of full collections of which the log gives no cause and that came by a clock.
     by_clock: HashSet<i64>,
+    scopes: Scopes,
 }
 
 impl Causes {
@@ -34,7 +36,7 @@ impl Causes {
         for (id, origin) in starts {
             causes.entry(id.saturating_add(1)).or_insert(origin);
         }
-        Causes { by_id: causes, by_clock: by_clock(&unexplained_full(sources)) }
+        Causes { by_id: causes, by_clock: by_clock(&unexplained_full(sources)), scopes: Scopes::of(sources) }
     }
 
     /// What the collection is that a pause or phase belongs to.
@@ -45,7 +47,8 @@ impl Causes {
         let by_clock = || self.by_clock.contains(&part.time_ns).then_some(Origin::Explicit);
         let own = detail.cause.as_deref().map(Origin::of_cause);
         let origin = own.or_else(by_clock).or_else(by_id).unwrap_or_else(|| Origin::of_name(name));
-        Collection { scope: scope_of(detail.scope.as_deref().unwrap_or(""), name), origin }
+        let when = (part.time_ns, part.end_ns());
+        Collection { scope: self.scopes.of_pause(detail.scope.as_deref().unwrap_or(""), name, when), origin }
     }
 }
 
@@ -53,8 +56,7 @@ impl Causes {
 fn unexplained_full(sources: &Sources<'_>) -> Vec<(i64, i64)> {
     let is_unexplained = |pause: &Span| {
         let detail: Gc = from_text(sources.recording.text(pause.detail));
-        let is_full =
-            scope_of(detail.scope.as_deref().unwrap_or(""), sources.recording.text(pause.name)) == Scope::Full;
+        let is_full = is_said_to_be_full(detail.scope.as_deref().unwrap_or(""), sources.recording.text(pause.name));
         is_full && detail.cause.is_none() && had_room(&detail)
     };
     sources.spans(span::GC_PAUSE).filter(is_unexplained).map(|pause| (pause.time_ns, pause.end_ns())).collect()
@@ -128,21 +130,6 @@ impl PauseCpu {
             let next = self.reported.partition_point(|(time, _)| *time < pause.time_ns);
             self.reported.get(next).filter(|(time, _)| *time <= end).map(|(_, ns)| *ns)
         })
-    }
-}
-
-/// Scope of a pause from the reader's word for it, else from its name. A degenerated cycle of Shenandoah finishes a
-/// concurrent one while the application stands still: the collector was too slow for the allocation, and nothing says
-/// that the whole heap is full.
-fn scope_of(scope: &str, name: &str) -> Scope {
-    match scope {
-        "young" | "mixed" => Scope::Young,
-        "full" => Scope::Full,
-        "" if ["Full", "SerialOld", "ParallelOld", "MarkSweep"].iter().any(|full| name.contains(full)) => Scope::Full,
-        "" if ["Young", "DefNew", "ParNew", "Scavenge", "G1New"].iter().any(|young| name.contains(young)) => {
-            Scope::Young
-        }
-        _ => Scope::Concurrent,
     }
 }
 

@@ -18,6 +18,7 @@ mod median;
 mod partition;
 mod peers;
 mod requests;
+mod scopes;
 mod signals;
 mod slowdown;
 mod sources;

@@ -73,6 +73,8 @@ pub enum Scope {
     Full,
     /// Work beside the application and its short pauses.
     Concurrent,
+    /// A pause of which nobody knows whether it was young or full.
+    Unknown,
 }
 
 /// Why a collection was started.
@@ -302,6 +304,7 @@ impl fmt::Display for Collection {
             Scope::Young => "young GCs",
             Scope::Full => "full GCs",
             Scope::Concurrent => "concurrent GCs",
+            Scope::Unknown => "GCs of unknown kind",
         })?;
         f.write_str(match self.origin {
             Origin::Allocation => "",

@@ -10,8 +10,9 @@ use fathom_evidence::tables::Span;
 
 use crate::collections::{Causes, PauseCpu};
 use crate::intervals::Intervals;
+use crate::scopes::stopping_scope;
 use crate::sources::Sources;
-use crate::states::{Collection, Origin, Scope, Stop};
+use crate::states::{Collection, Origin, Stop};
 
 /// Clocks of two logs of the same JVM agree to about this much: a pause this close to a
 /// safepoint belongs to it.
@@ -124,18 +125,6 @@ fn counted(sources: &Sources<'_>) -> Vec<StopSpan> {
 fn origin_of(sources: &Sources<'_>, run: &Span) -> Origin {
     let detail: Gc = from_text(sources.recording.text(run.detail));
     Origin::of_cause(detail.cause.as_deref().unwrap_or(""))
-}
-
-/// What the pauses of a collector are by the name that its counters have; none of one that works beside the application.
-fn stopping_scope(collector: &str) -> Option<Scope> {
-    let is = |words: &[&str]| words.iter().any(|word| collector.contains(word));
-    if is(&["oncurrent", "CMS", "cycle"]) {
-        None
-    } else if is(&["Old", "Compact", "MarkSweep", "MSC", "full", "Full"]) {
-        Some(Scope::Full)
-    } else {
-        Some(Scope::Young)
-    }
 }
 
 /// Stops as they are reported may overlap by rounding: what began first keeps its time.

@@ -7,7 +7,7 @@ use crate::comparison::Period;
 use crate::measure::code_cache::CodeCache;
 use crate::measure::collections::{
     Eras, FILLS_HEAP_MAX_S, HEAVY, MIN_RATE_RATIO, allocation_evidence, allocation_rate, fills_heap_s, is_ordinary,
-    ordinary_share, stalls_evidence,
+    of_unknown_kind, ordinary_share, stalls_evidence,
 };
 use crate::{Cause, Comparison, Evidence, Finding, Support, format};
 
@@ -49,9 +49,12 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if !comparison.has_collections() {
         return Finding::needs_gc_log();
     }
+    if let Some(unknown) = of_unknown_kind(comparison) {
+        return unknown;
+    }
     let eras = Eras::of(comparison);
     let Some(slow) = allocation_rate(&eras.slow) else {
-        return Finding::absent("no collection in the slow time, so nothing was short of memory");
+        return without_rate(&eras);
     };
     let baseline = eras.baseline.as_ref().and_then(allocation_rate).filter(|rate| *rate > 0.0);
     let pauses = eras.both(|side| side.young_pauses().count() as f64 / side.seconds());
@@ -86,6 +89,15 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     };
     let says = says((slow, baseline), pauses.0, ordinary_share(comparison, &eras.slow), stalls);
     Finding::new(support, says).with_all(evidence).claiming(comparison, is_ours)
+}
+
+fn without_rate(eras: &Eras<'_>) -> Finding {
+    if eras.slow.young_pauses().next().is_some() {
+        let says =
+            "what the heap held before collections was not recorded, so that nobody knows how much was allocated";
+        return Finding::unknown(says, "-Xlog:gc*:file=gc.log:time,uptime,level,tags");
+    }
+    Finding::absent("no collection in the slow time, so nothing was short of memory")
 }
 
 /// By how much more the pauses grew in length than in number.

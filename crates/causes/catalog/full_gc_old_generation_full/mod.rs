@@ -5,7 +5,8 @@ use fathom_evidence::kinds::{counter, span};
 use fathom_timeline::{Origin, Stop, ThreadState, Wait};
 
 use crate::measure::collections::{
-    collection_of, heap_occupancy_after, is_full, old_occupancy_after_full, room_to_promote, stalls_evidence, stops,
+    collection_of, heap_occupancy_after, is_full, of_unknown_kind, old_occupancy_after_full, room_to_promote,
+    stalls_evidence, stops,
 };
 use crate::{Cause, Comparison, Finding, Support, format};
 
@@ -30,6 +31,9 @@ const FULL: f64 = 0.85;
 const IN_A_ROW: usize = 4;
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
+    if let Some(unknown) = of_unknown_kind(comparison) {
+        return unknown;
+    }
     let full = stops(comparison, is_full);
     if full.is_empty() {
         return without_pauses(comparison);

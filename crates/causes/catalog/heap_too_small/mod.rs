@@ -8,7 +8,7 @@ use fathom_timeline::{Stop, ThreadState};
 
 use crate::measure::collections::{
     Eras, FILLS_HEAP_MAX_S, HEAVY, MIN_RATE_RATIO, allocation_rate, collection_of, fills_heap_s, heap_occupancy_after,
-    is_full, is_ordinary, old_occupancy_after_full, ordinary_share, stops,
+    is_full, is_ordinary, of_unknown_kind, old_occupancy_after_full, ordinary_share, stops,
 };
 use crate::measure::median;
 use crate::{Cause, Comparison, Finding, Support, format};
@@ -35,6 +35,9 @@ const FILLED: f64 = 0.7;
 const FULL: f64 = 0.85;
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
+    if let Some(unknown) = of_unknown_kind(comparison) {
+        return unknown;
+    }
     let full = stops(comparison, is_full);
     if full.is_empty() {
         return if comparison.has_collections() { ordinary(comparison) } else { Finding::needs_gc_log() };
@@ -56,9 +59,17 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     };
     let text = format!("{text}; old generation {} in use after them", format::percent(share));
     if share >= FULL {
-        return Finding::absent(format!("{text}: they free too little for a little more room to help"));
+        let says = format!("{text}: they free too little for a little more room to help");
+        // Between them ordinary ones may follow each other in what room there is.
+        return Some(ordinary(comparison))
+            .filter(|others| others.support < Support::Excluded)
+            .unwrap_or_else(|| Finding::absent(says));
     }
-    if filled_before(comparison).is_none_or(|share| share < FILLED) {
+    let Some(filled) = filled_before(comparison) else {
+        let says = format!("{text}; what was in use before them was not recorded");
+        return Finding::unknown(&says, "-Xlog:gc*:file=gc.log:time,uptime,level,tags");
+    };
+    if filled < FILLED {
         return Finding::absent(format!("{text}, and the heap was not full before them"));
     }
     // What lives for how long nobody recorded: the collections were seen, that more room would spare them is concluded.

@@ -5,6 +5,7 @@ use fathom_evidence::kinds::{counter, event, span};
 use fathom_evidence::tables::Span;
 use fathom_timeline::{Collection, Intervals, Origin, Scope, Series, Stop, ThreadState, Wait};
 
+use crate::cause::Finding;
 use crate::comparison::{Comparison, Period};
 use crate::explanation::Evidence;
 use crate::measure::median;
@@ -17,12 +18,24 @@ pub fn stops(comparison: &Comparison<'_>, select: impl Fn(Collection) -> bool) -
 
 /// Whether a collection is of the young generation or beside the application, for want of memory.
 pub fn is_ordinary(collection: Collection) -> bool {
-    collection.origin == Origin::Allocation && collection.scope != Scope::Full
+    collection.origin == Origin::Allocation && matches!(collection.scope, Scope::Young | Scope::Concurrent)
 }
 
 /// Whether a collection stopped everything for the whole heap, for want of memory.
 pub fn is_full(collection: Collection) -> bool {
     collection.origin == Origin::Allocation && collection.scope == Scope::Full
+}
+
+/// Where collections for want of memory stopped the application of which nobody knows whether they were full ones, and longer
+/// than all others: they are neither held against anybody nor do they acquit.
+pub fn of_unknown_kind(comparison: &Comparison<'_>) -> Option<Finding> {
+    let stopped_ns = |select: fn(Collection) -> bool| -> i64 {
+        stops(comparison, select).iter().map(|(_, length_ns)| *length_ns).sum()
+    };
+    let unknown_ns = stopped_ns(|c| c.origin == Origin::Allocation && c.scope == Scope::Unknown);
+    let is_most = unknown_ns > stopped_ns(|collection| is_full(collection) || is_ordinary(collection));
+    let says = "collections stopped the application, but whether they were young or full ones was not recorded";
+    is_most.then(|| Finding::unknown(says, "-Xlog:gc*:file=gc.log:time,uptime,level,tags"))
 }
 
 /// The collection that a kind of time belongs to, whether the collector worked or waited in it. For

@@ -87,6 +87,14 @@ impl Counters {
         }
     }
 
+    /// Where in the file a number is.
+    pub(crate) fn place_of_number(&self, name: &str) -> Option<usize> {
+        match self.layout.place(name)? {
+            Place::Number { at, .. } => Some(at),
+            Place::Text(..) => None,
+        }
+    }
+
     /// A text by its name.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
         self.layout.text(&self.bytes, name)

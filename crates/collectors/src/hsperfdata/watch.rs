@@ -199,7 +199,7 @@ fn of_collectors(counters: &Counters) -> Vec<Watch> {
 }
 
 /// The collectors that a JVM has, with the numbers in their counters' names.
-pub(super) fn collectors(counters: &Counters) -> impl Iterator<Item = (usize, String)> {
+pub(crate) fn collectors(counters: &Counters) -> impl Iterator<Item = (usize, String)> {
     (0..4).filter_map(|index| Some((index, counters.text(&format!("sun.gc.collector.{index}.name"))?)))
 }
 

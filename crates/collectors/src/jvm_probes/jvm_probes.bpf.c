@@ -12,7 +12,7 @@
 #define PROBES 16
 #define TEXTS 2
 #define TEXT_BYTES 128
-#define NUMBERS 5
+#define NUMBERS 9
 /* Of a place's arguments the first are the texts, then their lengths, then the numbers. */
 #define LENGTHS_AT TEXTS
 #define NUMBERS_AT (2 * TEXTS)
@@ -23,7 +23,7 @@
 #define CONSTANT 1
 #define REGISTER 2
 #define MEMORY 3
-/* The first eight bytes of what a register points to. */
+/* The first eight bytes of what a register points to, or of what is at an address. */
 #define BEGINNING 4
 #define NO_REGISTER 255
 #define REGISTERS_MAX 34
@@ -115,11 +115,9 @@ static __noinline __s64 value_of(void *registers, __u32 at, __u32 which)
 	address = word_of(registers, argument->base);
 	if (kind == REGISTER)
 		return narrowed(address, argument->size_bytes, argument->is_signed);
-	if (kind == MEMORY) {
-		address += argument->offset;
-		if (argument->index != NO_REGISTER)
-			address += word_of(registers, argument->index) << (argument->shift & 63);
-	}
+	address += argument->offset;
+	if (kind == MEMORY && argument->index != NO_REGISTER)
+		address += word_of(registers, argument->index) << (argument->shift & 63);
 	if (bpf_probe_read_user(&value, sizeof(value), (void *)address))
 		COUNT(losses.unreadable);
 	return kind == MEMORY ? narrowed(value, argument->size_bytes, argument->is_signed) : (__s64)value;

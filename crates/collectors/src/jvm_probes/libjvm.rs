@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use fathom_symbols::elf::{ElfError, Probe as Found, functions_at, parameter, probes_of};
 use fathom_symbols::maps::{Mapping, Mappings};
 
-use super::probes::{Causes, FUNCTIONS, PLACES, Place, REACHED, Text, kind_of};
-use crate::hsperfdata::Counters;
+use super::probes::{COLLECTORS, CountersAt, FUNCTIONS, PLACES, Place, REACHED, SIZES, Text, kind_of};
+use crate::hsperfdata::{Counters, collectors};
 use crate::mapped::Mapped;
 use crate::symbols::{Bytes, this_machine};
 use crate::{Refusal, Target, foreign, procfs};
@@ -20,8 +20,10 @@ const CAUSE_BYTES: u64 = 64;
 pub(super) struct Libjvm {
     file: File,
     pub(super) places: Vec<Place>,
-    /// Where the JVM says why it collects.
-    pub(super) causes: Causes,
+    /// Where the JVM says why and for how long it collects.
+    pub(super) counters: CountersAt,
+    /// Names of the collectors whose counters these are.
+    pub(super) collectors: Vec<String>,
     /// Its own probes are not there: functions stand in for some of them.
     pub(super) by_functions: bool,
 }
@@ -45,7 +47,8 @@ impl Libjvm {
                 "install the debug symbols of this JDK, or let Flight Recorder tell: --jfr always",
             ));
         }
-        Ok(Libjvm { file: bytes.0, places, causes: causes(target, &maps).unwrap_or_default(), by_functions })
+        let (counters, collectors) = counters(target, &maps).unwrap_or_default();
+        Ok(Libjvm { file: bytes.0, places, counters, collectors, by_functions })
     }
 
     /// How the kernel finds the file.
@@ -84,17 +87,34 @@ fn of_probe(found: Found) -> Option<Place> {
     Some(Place { probe: kind.probe, file_offset, semaphore_offset, arguments })
 }
 
-/// The texts in the JVM's counters that say why it collects, at their addresses in the process.
-fn causes(target: &Target, maps: &Mappings) -> Option<Causes> {
+/// Counters of the generations: what there is and what is in use, of the old one, and of the young one in its three spaces.
+const HEAP_SIZES: [&str; SIZES] = [
+    "sun.gc.generation.1.capacity",
+    "sun.gc.generation.1.space.0.used",
+    "sun.gc.generation.0.capacity",
+    "sun.gc.generation.0.space.0.used",
+    "sun.gc.generation.0.space.1.used",
+    "sun.gc.generation.0.space.2.used",
+];
+
+/// The JVM's counters at their addresses in the process, and the names of its collectors.
+fn counters(target: &Target, maps: &Mappings) -> Option<(CountersAt, Vec<String>)> {
     let mapped = Mapped::of(target).ok()?;
     let (folder, name) = mapped.counters.as_ref()?;
     let end = format!("{folder}/{name}");
     let mapping = maps.iter().find(|mapping| mapping.path.ends_with(&end) && mapping.file_offset == 0)?;
     let counters = Counters::of(target, &mapped).ok()?;
+    let address = |at: usize| mapping.addresses.start.checked_add(at as u64);
     let text = |name: &str| {
         let (from, to) = counters.place_of_text(name)?;
-        let address = mapping.addresses.start.checked_add(from as u64)?;
-        Some(Text { address, size_bytes: (to.saturating_sub(from) as u64).min(CAUSE_BYTES) })
+        Some(Text { address: address(from)?, size_bytes: (to.saturating_sub(from) as u64).min(CAUSE_BYTES) })
     };
-    Some(Causes { now: text("sun.gc.cause"), last: text("sun.gc.lastCause") })
+    let number = |name: &str| address(counters.place_of_number(name)?);
+    let at = CountersAt {
+        cause: text("sun.gc.cause"),
+        last_cause: text("sun.gc.lastCause"),
+        ran: std::array::from_fn(|index| number(&format!("sun.gc.collector.{index}.time"))),
+        sizes: HEAP_SIZES.map(number),
+    };
+    Some((at, collectors(&counters).take(COLLECTORS).map(|(_, name)| name).collect()))
 }

@@ -6,6 +6,7 @@
 //!
 //! * **Not felt.** Each probe that is met costs 1-2 µs. A part that is met more often than
 //!   [`PER_SECOND`] is taken out again, and that is told.
+//!   What each collection was, and what it left, is then told by the JVM's own counters, which are read at its ends.
 //! * **The file itself.** Places are those of the file that is mapped, not of one with its name; probes are set in this process only.
 //! * **A stand-in.** Flight Recorder knows more of the same; the account prefers it where both cover the time.
 
@@ -87,7 +88,7 @@ impl Collector for JvmProbes {
             sums: Rises::new(now_ns),
             rates: Rates::new(now_ns),
             stops: Stops::default(),
-            collections: Collections::default(),
+            collections: Collections::of(libjvm.collectors.clone()),
             compilations: Compilations::default(),
             names: Vec::new(),
             first: Recording::default(),
@@ -105,7 +106,7 @@ fn load(target: &Target, libjvm: &Libjvm) -> Result<Programs, Refusal> {
     let mut config = target.pid.to_ne_bytes().to_vec();
     config.extend([0; 4]);
     config.extend([PER_SECOND; PROBES].into_iter().flat_map(u64::to_ne_bytes));
-    config.extend(all_bytes(&libjvm.places, libjvm.causes));
+    config.extend(all_bytes(&libjvm.places, &libjvm.counters));
     let recipe = |without| Recipe { object: OBJECT, config: config.clone(), sizes: &[], without };
     // A kernel that does not know the one refuses to load it.
     Programs::load(&recipe(&[])).or_else(|_| Programs::load(&recipe(&["probe_of_many"])))
@@ -243,6 +244,7 @@ impl Observed {
     fn keep_within_budget(&mut self, hits: &[u64; PROBES], found: &mut Recording) {
         let now_ns = self.clock.now_ns();
         let Some(rates) = self.rates.since(now_ns, hits) else { return };
+        let (stops, collections) = (&mut self.stops, &mut self.collections);
         self.parts.retain(|part| {
             let highest = part.probes.iter().map(|probe| rates[*probe as usize]).max().unwrap_or(0);
             if highest > PER_SECOND {
@@ -251,9 +253,22 @@ impl Observed {
                     part.name
                 );
                 found.add_loss(NAME, loss::LIMIT, highest as i64, &says);
+                // Of what had begun nobody will see the end.
+                part.probes.iter().for_each(|probe| forget(*probe, stops, collections));
             }
             highest <= PER_SECOND
         });
+    }
+}
+
+/// Forgets what a probe began that is not followed any more.
+fn forget(probe: Probe, stops: &mut Stops, collections: &mut Collections) {
+    match probe {
+        Probe::CollectionBegin | Probe::CollectionEnd => collections.forget(),
+        Probe::SafepointBegin | Probe::SafepointEnd | Probe::OperationBegin | Probe::OperationEnd => {
+            *stops = Stops::default();
+        }
+        _ => {}
     }
 }
 

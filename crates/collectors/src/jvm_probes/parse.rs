@@ -47,12 +47,14 @@ fn text(bytes: &[u8], index: usize, length: usize) -> String {
 mod tests {
     use super::*;
 
+    const TOLD: [i64; NUMBERS] = [1, -2, 3, 4, 5, 6, 7, 8, 9];
+
     fn event(probe: u16, lengths: [u8; 2], texts: &[u8]) -> Vec<u8> {
         let mut bytes = 7_u64.to_ne_bytes().to_vec();
         bytes.extend(12_u32.to_ne_bytes());
         bytes.extend(probe.to_ne_bytes());
         bytes.extend(lengths);
-        bytes.extend([1_i64, -2, 3, 4, 5].into_iter().flat_map(i64::to_ne_bytes));
+        bytes.extend(TOLD.into_iter().flat_map(i64::to_ne_bytes));
         bytes.extend(texts);
         bytes
     }
@@ -67,7 +69,7 @@ mod tests {
             (event(3, [255, 0], &texts[..100]), ["", ""]),
         ] {
             let event = Event::parse(&bytes).unwrap();
-            assert_eq!((event.time_ns, event.tid, event.numbers), (7, 12, [1, -2, 3, 4, 5]));
+            assert_eq!((event.time_ns, event.tid, event.numbers), (7, 12, TOLD));
             assert_eq!(event.texts, expected);
         }
         assert_eq!(Event::parse(&event(99, [0, 0], &[])), None, "a probe that there is not");

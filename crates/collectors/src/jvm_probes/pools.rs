@@ -4,6 +4,8 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::counter;
 
 use super::NAME;
+use super::probes::SIZES;
+use crate::hsperfdata::scope;
 
 /// Segments of the code cache that are told; there are three or one.
 const SEGMENTS_MAX: usize = 8;
@@ -50,6 +52,17 @@ impl Usage {
             Part::Code(name) if self.code.len() < SEGMENTS_MAX => self.code.push((name.to_owned(), used, max)),
             Part::Code(_) | Part::Other => {}
         }
+    }
+
+    /// The generations as the JVM's counters have them; nothing where it has no such counters.
+    pub(super) fn of_counters(sizes: [i64; SIZES]) -> Usage {
+        let [old_capacity, old_used, young_capacity, eden, first, second] = sizes;
+        let mut usage = Usage::default();
+        if old_capacity > 0 {
+            usage.old.add(old_used, old_capacity);
+            usage.young.add(eden.saturating_add(first).saturating_add(second), young_capacity);
+        }
+        usage
     }
 
     pub(super) fn heap(&self) -> Bytes {
@@ -105,7 +118,7 @@ fn part_of(pool: &str) -> Part<'_> {
     }
 }
 
-/// Name as Flight Recorder has it, and scope, of what a memory manager collects.
+/// Name as Flight Recorder has it, and scope, of what a memory manager collects, or a collector of the JVM's counters.
 pub(super) fn scope_of_manager<'a>(manager: &'a str, operation: &str) -> (&'a str, &'static str) {
     match manager {
         "G1 Young Generation" => ("G1New", "young"),
@@ -115,7 +128,15 @@ pub(super) fn scope_of_manager<'a>(manager: &'a str, operation: &str) -> (&'a st
         "Copy" => ("DefNew", "young"),
         "ParNew" => ("ParNew", "young"),
         "MarkSweepCompact" => ("SerialOld", "full"),
-        _ => (manager, scope_of_operation(operation, false)),
+        _ => (manager, scope_of_collector(manager, operation)),
+    }
+}
+
+/// Scope by the operation, where that says it, else by the collector's name.
+fn scope_of_collector(collector: &str, operation: &str) -> &'static str {
+    match scope_of_operation(operation, false) {
+        "other" => scope(collector).unwrap_or("other"),
+        named => named,
     }
 }
 
@@ -190,5 +211,15 @@ mod tests {
         }
         assert_eq!(scope_of_manager("PS MarkSweep", ""), ("ParallelOld", "full"));
         assert_eq!(scope_of_manager("ZGC Pauses", "ZMarkEnd"), ("ZGC Pauses", "mark_end"));
+        for (collector, operation, expected) in [
+            ("MSC", "GenCollectForAllocation", "full"),
+            ("Serial young collection pauses", "SerialCollectForAllocation", "young"),
+            ("PSParallelCompact", "ParallelGCFailedAllocation", "full"),
+            ("G1 concurrent cycle pauses", "G1PauseRemark", "remark"),
+            ("G1 concurrent cycle pauses", "", "other"),
+            ("Shenandoah concurrent", "", "other"),
+        ] {
+            assert_eq!(scope_of_manager(collector, operation), (collector, expected), "{collector}");
+        }
     }
 }

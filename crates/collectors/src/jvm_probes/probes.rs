@@ -29,7 +29,7 @@ pub(super) const PROBES: usize = 16;
 
 /// Texts and numbers that one probe may tell.
 pub(super) const TEXTS: usize = 2;
-pub(super) const NUMBERS: usize = 5;
+pub(super) const NUMBERS: usize = 9;
 
 /// What a number is made of.
 #[derive(Debug, Clone, Copy)]
@@ -38,6 +38,10 @@ pub(super) enum Number {
     Argument(usize),
     /// The first eight bytes of the text that the argument points to.
     Beginning(usize),
+    /// A counter of the JVM: for how long the collector with this number has run so far.
+    Ran(usize),
+    /// A counter of the JVM: a size of the heap, one of [`SIZES`].
+    Size(usize),
 }
 
 /// One probe and what is read there.
@@ -80,8 +84,8 @@ pub(super) const KINDS: [Kind; PROBES] = [
         ..kind(Probe::OperationBegin, "vmops__begin", OPERATIONS)
     },
     kind(Probe::OperationEnd, "vmops__end", OPERATIONS),
-    Kind { numbers: &[Number::Argument(0)], ..kind(Probe::CollectionBegin, "gc__begin", COLLECTIONS) },
-    kind(Probe::CollectionEnd, "gc__end", COLLECTIONS),
+    Kind { numbers: AT_BEGIN, ..kind(Probe::CollectionBegin, "gc__begin", COLLECTIONS) },
+    Kind { numbers: AT_END, ..kind(Probe::CollectionEnd, "gc__end", COLLECTIONS) },
     pool(Probe::PoolBefore, "mem__pool__gc__begin"),
     pool(Probe::PoolAfter, "mem__pool__gc__end"),
     kind(Probe::CompilationBegin, "method__compile__begin", COMPILATIONS),
@@ -137,19 +141,42 @@ pub(super) struct Text {
     pub(super) size_bytes: u64,
 }
 
-/// Where the JVM's counters say why it collects, and why it last did. Some collectors say the first only after `gc__begin`,
-/// and all of them the second before `gc__end`.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Causes {
-    pub(super) now: Option<Text>,
-    pub(super) last: Option<Text>,
+/// Collectors whose counters are read: a JVM has up to three.
+pub(super) const COLLECTORS: usize = 3;
+
+/// Sizes of the heap that are read.
+pub(super) const SIZES: usize = 6;
+
+/// What is told when collections begin, and when they end: whether it was asked for as a full one, then the counters.
+const AT_BEGIN: &[Number] = &[Number::Argument(0), Number::Ran(0), Number::Ran(1), Number::Ran(2)];
+const AT_END: &[Number] = &[
+    Number::Ran(0),
+    Number::Ran(1),
+    Number::Ran(2),
+    Number::Size(0),
+    Number::Size(1),
+    Number::Size(2),
+    Number::Size(3),
+    Number::Size(4),
+    Number::Size(5),
+];
+
+/// Where the JVM's counters are in its memory that are read when collections begin and end.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct CountersAt {
+    /// Why it collects, and why it last did. Some collectors say the first only after `gc__begin`, and all of them the
+    /// second before `gc__end`.
+    pub(super) cause: Option<Text>,
+    pub(super) last_cause: Option<Text>,
+    pub(super) ran: [Option<u64>; COLLECTORS],
+    pub(super) sizes: [Option<u64>; SIZES],
 }
 
-impl Causes {
-    fn at(self, probe: Probe) -> Option<Text> {
+impl CountersAt {
+    fn text(&self, probe: Probe) -> Option<Text> {
         match probe {
-            Probe::CollectionBegin => self.now,
-            Probe::CollectionEnd => self.last,
+            Probe::CollectionBegin => self.cause,
+            Probe::CollectionEnd => self.last_cause,
             _ => None,
         }
     }
@@ -169,7 +196,7 @@ const NO_REGISTER: u8 = 255;
 type Bytes = [u8; 16];
 
 /// The programs' `struct place`.
-pub(super) fn bytes_of(place: &Place, causes: Causes) -> Vec<u8> {
+pub(super) fn bytes_of(place: &Place, counters: &CountersAt) -> Vec<u8> {
     let kind = kind_by(place.probe);
     let argument = |index: usize| place.arguments.get(index).copied().flatten();
     let mut arguments = [Bytes::default(); PLACE_ARGUMENTS];
@@ -184,10 +211,12 @@ pub(super) fn bytes_of(place: &Place, causes: Causes) -> Vec<u8> {
         arguments[2 * TEXTS + at] = match number {
             Number::Argument(index) => argument(*index).map(plain),
             Number::Beginning(index) => argument(*index).and_then(beginning),
+            Number::Ran(collector) => counters.ran[*collector].map(at_address),
+            Number::Size(size) => counters.sizes[*size].map(at_address),
         }
         .unwrap_or_default();
     }
-    if let Some(cause) = causes.at(place.probe) {
+    if let Some(cause) = counters.text(place.probe) {
         (arguments[0], arguments[TEXTS]) = (constant(cause.address as i64), constant(cause.size_bytes as i64));
         texts = 1;
     }
@@ -199,8 +228,8 @@ pub(super) fn bytes_of(place: &Place, causes: Causes) -> Vec<u8> {
 }
 
 /// The programs' `places`.
-pub(super) fn all_bytes(places: &[Place], causes: Causes) -> Vec<u8> {
-    let mut bytes: Vec<u8> = places.iter().take(PLACES).flat_map(|place| bytes_of(place, causes)).collect();
+pub(super) fn all_bytes(places: &[Place], counters: &CountersAt) -> Vec<u8> {
+    let mut bytes: Vec<u8> = places.iter().take(PLACES).flat_map(|place| bytes_of(place, counters)).collect();
     bytes.resize(PLACES * (8 + PLACE_ARGUMENTS * size_of::<Bytes>()), 0);
     bytes
 }
@@ -229,6 +258,10 @@ fn beginning(argument: Argument) -> Option<Bytes> {
     }
 }
 
+fn at_address(address: u64) -> Bytes {
+    raw(BEGINNING, 8, false, (NO_REGISTER, NO_REGISTER, 0), address as i64)
+}
+
 fn raw(kind: u8, size_bytes: u8, is_signed: bool, (base, index, shift): (u8, u8, u8), offset: i64) -> Bytes {
     let mut bytes = Bytes::default();
     bytes[..6].copy_from_slice(&[kind, size_bytes, u8::from(is_signed), base, index, shift]);
@@ -255,7 +288,7 @@ mod tests {
         let length = Some(Argument { size_bytes: 4, is_signed: true, operand: memory });
         let arguments = vec![register(3), length, None];
         let place = Place { probe: Probe::OperationBegin, file_offset: 1, semaphore_offset: None, arguments };
-        let bytes = all_bytes(std::slice::from_ref(&place), Causes::default());
+        let bytes = all_bytes(std::slice::from_ref(&place), &CountersAt::default());
         assert_eq!(bytes.len(), PLACES * 264);
         let argument = |at: usize| &bytes[8 + at * 16..8 + (at + 1) * 16];
         assert_eq!(bytes[..8], [3, 0, 0, 0, 1, 0, 0, 0]);
@@ -268,15 +301,36 @@ mod tests {
     #[test]
     fn the_cause_of_a_collection_is_where_the_counters_are() {
         let text = Some(Text { address: 0x7f00, size_bytes: 64 });
-        for (probe, causes, texts) in [
-            (Probe::CollectionBegin, Causes::default(), 0),
-            (Probe::CollectionBegin, Causes { now: text, last: None }, 1),
-            (Probe::CollectionEnd, Causes { now: text, last: None }, 0),
-            (Probe::CollectionEnd, Causes { now: None, last: text }, 1),
-            (Probe::SafepointEnd, Causes { now: text, last: text }, 0),
+        let of = |cause, last_cause| CountersAt { cause, last_cause, ..CountersAt::default() };
+        for (probe, counters, texts) in [
+            (Probe::CollectionBegin, of(None, None), 0),
+            (Probe::CollectionBegin, of(text, None), 1),
+            (Probe::CollectionEnd, of(text, None), 0),
+            (Probe::CollectionEnd, of(None, text), 1),
+            (Probe::SafepointEnd, of(text, text), 0),
         ] {
-            let place = Place { probe, file_offset: 1, semaphore_offset: None, arguments: vec![] };
-            assert_eq!(bytes_of(&place, causes)[4], texts, "{probe:?}");
+            assert_eq!(bytes_of(&place_of(probe), &counters)[4], texts, "{probe:?}");
         }
+    }
+
+    fn place_of(probe: Probe) -> Place {
+        Place { probe, file_offset: 1, semaphore_offset: None, arguments: vec![] }
+    }
+
+    #[test]
+    fn counters_are_read_at_their_addresses() {
+        let mut counters = CountersAt::default();
+        (counters.ran[1], counters.sizes[0]) = (Some(0x7f10), Some(0x7f20));
+        let number =
+            |probe, at: usize| bytes_of(&place_of(probe), &counters)[8 + (2 * TEXTS + at) * 16..][..16].to_vec();
+        for (probe, at, address) in [
+            (Probe::CollectionBegin, 2, 0x7f10_i64),
+            (Probe::CollectionEnd, 1, 0x7f10),
+            (Probe::CollectionEnd, 3, 0x7f20),
+        ] {
+            let bytes = number(probe, at);
+            assert_eq!((bytes[0], &bytes[8..]), (BEGINNING, &address.to_ne_bytes()[..]), "{probe:?}");
+        }
+        assert_eq!(number(Probe::CollectionEnd, 0), [0; 16], "a counter that this JVM does not have");
     }
 }

@@ -86,6 +86,23 @@ fn without_the_function_the_operation_tells_when_all_had_stopped() {
 }
 
 #[test]
+fn what_a_probe_began_that_is_taken_out_does_not_last() {
+    let (mut stops, mut collections, mut found) = (Stops::default(), Collections::default(), Recording::default());
+    for event in
+        [event(Probe::SafepointBegin, 100, VM, &[], ["", ""]), event(Probe::CollectionBegin, 110, VM, &[1], ["", ""])]
+    {
+        stops.see(&event, &mut found);
+        collections.see(&event, "", &mut found);
+    }
+    [Probe::SafepointBegin, Probe::CollectionEnd, Probe::ClassLoaded]
+        .into_iter()
+        .for_each(|probe| forget(probe, &mut stops, &mut collections));
+    stops.finish(10_000, &mut found);
+    collections.finish(10_000, &mut found);
+    assert_eq!(found.spans.rows().count(), 0);
+}
+
+#[test]
 fn ends_without_a_beginning_tell_nothing_and_beginnings_without_an_end_last() {
     let events = vec![
         event(Probe::OperationEnd, 5, VM, &[], ["", ""]),
@@ -130,6 +147,46 @@ fn a_young_and_a_full_collection_of_one_operation_are_two_pauses() {
     let old = found.strings.find(counter::OLD_USED_BYTES).unwrap();
     let rows: Vec<f64> = found.counters.rows().filter(|row| row.name == old).map(|row| row.value).collect();
     assert_eq!(rows, [500.0, 900.0, 900.0, 890.0]);
+}
+
+/// A collection of which nobody reports pools: the numbers at its ends are the full flag and the counters.
+fn counted(began_ns: i64, ended_ns: i64, ran_before: [i64; 3], at_end: [i64; 9]) -> Vec<Event> {
+    let [first, second, third] = ran_before;
+    vec![
+        event(Probe::CollectionBegin, began_ns, VM, &[0, first, second, third], ["No GC", ""]),
+        event(Probe::CollectionEnd, ended_ns, VM, &at_end, ["Allocation Failure", ""]),
+    ]
+}
+
+fn told_of(collectors: [&str; 3], events: Vec<Event>) -> Vec<(i64, i64, Gc)> {
+    let mut collections = Collections::of(collectors.map(str::to_owned).to_vec());
+    let mut found = Recording::default();
+    events.iter().for_each(|event| collections.see(event, "GenCollectForAllocation", &mut found));
+    let detail = |pause: &Span| (pause.time_ns, pause.duration_ns, from_text(found.text(pause.detail)));
+    spans(&found, span::GC_PAUSE).iter().map(detail).collect()
+}
+
+#[test]
+fn counters_tell_what_a_collection_was_where_pools_are_not_followed() {
+    let sizes = [1_000, 990, 500, 300, 0, 10];
+    let at_end = |ran: [i64; 3]| std::array::from_fn(|at| if at < 3 { ran[at] } else { sizes[at - 3] });
+    let serial = ["Serial young collection pauses", "Serial full collection pauses", ""];
+    let scopes = |ran_before, ran_after| -> Vec<(i64, i64, Option<String>, Option<u64>)> {
+        let pauses = told_of(serial, counted(100, 200, ran_before, at_end(ran_after)));
+        pauses.into_iter().map(|(at, length, gc)| (at, length, gc.scope, gc.old_after_bytes)).collect()
+    };
+    let (young, full) = (Some("young".to_owned()), Some("full".to_owned()));
+    assert_eq!(scopes([50, 70, 0], [50, 160, 0]), [(100, 100, full.clone(), Some(990))]);
+    assert_eq!(scopes([50, 70, 0], [110, 70, 0]), [(100, 100, young.clone(), Some(990))]);
+    // A young one that failed, and a full one after it.
+    assert_eq!(scopes([50, 70, 0], [80, 130, 0]), [(100, 40, young, None), (140, 60, full, Some(990))]);
+    assert_eq!(scopes([50, 70, 0], [50, 70, 0]), [(100, 100, Some("other".to_owned()), None)]);
+    let gc = &told_of(serial, counted(100, 200, [0, 5, 0], at_end([0, 95, 0])))[0].2;
+    assert_eq!(
+        (gc.heap_after_bytes, gc.heap_committed_bytes, gc.old_capacity_bytes),
+        (Some(1_300), Some(1_500), Some(1_000))
+    );
+    assert_eq!(gc.cause.as_deref(), Some("Allocation Failure"));
 }
 
 #[test]
