@@ -195,6 +195,11 @@ impl Finding {
         Finding::unknown(says, "sudo fathom record --pid PID --for 60s")
     }
 
+    /// What only those know who wait for the service, and a time when they did not have to.
+    pub fn needs_requests(says: &str) -> Finding {
+        Finding::unknown(says, "fathom explain … --latency FILE, or --baseline RECORDING of a time when it was well")
+    }
+
     /// The evidence that a log of the collector has.
     pub fn needs_gc_log() -> Finding {
         Finding::unknown("no collections were recorded", "-Xlog:gc*:file=gc.log:time,uptime,level,tags")

@@ -1,10 +1,12 @@
 //! Whether anything was slow, in one sentence: "nothing was slow" only where it was seen.
 
 use fathom_evidence::kinds::{counter, event, loss, span, subject};
+use fathom_timeline::Requests;
 
 use crate::comparison::Comparison;
 use crate::explanation::{Headline, HeadlineKind, LossNote};
 use crate::format;
+use crate::signs::Signs;
 
 /// Part of the recording's seconds for which something has to be known before it counts as seen.
 const MIN_COVERED_SHARE: f64 = 0.9;
@@ -28,8 +30,11 @@ const WAITS: &[&str] = &["jdk.JavaMonitorEnter", "jdk.ThreadPark", "jdk.SocketRe
 pub(crate) fn of(comparison: &Comparison<'_>, losses: &[LossNote]) -> Headline {
     let but = hidden(comparison, losses);
     let seen = Seen::of(comparison);
+    let signs = Signs::of(comparison).says();
     let (kind, says) = if comparison.is_slow() {
         (HeadlineKind::Slow, slow(comparison))
+    } else if let Some(signs) = signs {
+        (HeadlineKind::CannotTell, seen.signs(comparison, &signs))
     } else if seen.has_latency() && but.is_empty() && !is_long_throughout(comparison) {
         (HeadlineKind::NothingSlow, "nothing was slow".to_owned())
     } else if seen.has_latency() && is_long_throughout(comparison) {
@@ -83,6 +88,17 @@ impl Seen {
         self.requests_s.0 as f64 >= MIN_COVERED_SHARE * self.requests_s.1 as f64
     }
 
+    /// Signs of which nobody knows whether they are slowness.
+    fn signs(&self, comparison: &Comparison<'_>, signs: &str) -> String {
+        match usual_ns(comparison).filter(|_| self.has_latency()) {
+            Some(usual_ns) => format!(
+                "cannot tell whether it was slow: {signs}; requests took {} (median) all the time, and when they are quick is                  not known (--baseline RECORDING of such a time)",
+                format::time(usual_ns)
+            ),
+            None => format!("cannot tell whether it was slow: {signs}; how long requests took was not recorded"),
+        }
+    }
+
     fn nothing_below(&self) -> String {
         let latency = match self.requests_s {
             (0, _) if self.are_few => FEW.to_owned(),
@@ -113,17 +129,14 @@ impl Seen {
     }
 }
 
-/// Whoever waits for so long notices it, in ns.
-const NOTICED_NS: f64 = 100e6;
-
 /// Whether half of the requests took long from the first to the last second: no slowdown that a recording can show by itself;
 /// nor is it known that they are well.
 pub(crate) fn is_long_throughout(comparison: &Comparison<'_>) -> bool {
-    usual_ns(comparison).is_some_and(|median_ns| median_ns >= NOTICED_NS)
+    comparison.analysis.account.requests.as_ref().is_some_and(Requests::are_long_throughout)
 }
 
 fn usual_ns(comparison: &Comparison<'_>) -> Option<f64> {
-    crate::measure::median(comparison.analysis.account.requests.as_ref()?.p50_ns.iter().flatten().copied().collect())
+    comparison.analysis.account.requests.as_ref()?.usual_ns()
 }
 
 fn throughout(comparison: &Comparison<'_>) -> String {
@@ -132,6 +145,11 @@ fn throughout(comparison: &Comparison<'_>) -> String {
         "requests took {median} (median) all the time; nothing changed within the recording, so it cannot tell whether that is \
          slow: --baseline RECORDING of a time when they were quick tells what is different"
     )
+}
+
+/// Whether it is known how long requests took, all the time or nearly so.
+pub(crate) fn has_latency(comparison: &Comparison<'_>) -> bool {
+    Seen::of(comparison).has_latency()
 }
 
 /// What was lost that could hide a slowdown or its cause.

@@ -17,6 +17,7 @@ pub mod format;
 mod headline;
 pub mod measure;
 mod owners;
+mod signs;
 mod summary;
 mod unexplained;
 mod worst;

@@ -154,6 +154,9 @@ fn says(slow: &Slow) -> String {
         SignalKind::FullCollections => {
             format!("full or explicit GCs paused the application for up to {} of a second", format::percent(worst))
         }
+        SignalKind::Throttled => {
+            format!("a CPU quota stopped the process for up to {} of a second", format::percent(worst))
+        }
         SignalKind::Locks => format!("up to {} threads waited for locks", format::number(worst)),
         SignalKind::Permits => {
             format!(

@@ -12,6 +12,7 @@ use fathom_evidence::kinds::{counter, span};
 
 use crate::account::Account;
 use crate::grid::BUCKET_NS;
+use crate::quota::{Quota, waits_for_cpus_are_most};
 use crate::sources::{Series, Sources};
 use crate::startup::Startup;
 use crate::states::{Collection, Layer, Origin, Scope, Stop, ThreadState, Wait};
@@ -32,6 +33,8 @@ pub enum SignalKind {
     /// Share of time in which full collections, or ones that were asked for, stopped everything:
     /// no healthy service has them again and again.
     FullCollections,
+    /// Share of time for which a CPU quota stopped the process, where requests wait for that.
+    Throttled,
     /// Threads waiting for locks, on average.
     Locks,
     /// Threads waiting for permits of semaphores or for objects of a pool, on average.
@@ -72,6 +75,7 @@ impl SignalKind {
             SignalKind::MedianLatency => "request_latency",
             SignalKind::Stopped => "stopped",
             SignalKind::FullCollections => "full_collections",
+            SignalKind::Throttled => "throttled",
             SignalKind::Locks => "locks",
             SignalKind::Permits => "permits",
             SignalKind::InputOutput => "input_output",
@@ -94,7 +98,7 @@ impl SignalKind {
         match self {
             SignalKind::Given => "",
             SignalKind::RequestLatency | SignalKind::MedianLatency => "ns",
-            SignalKind::Stopped | SignalKind::FullCollections | SignalKind::Cpu => "ratio",
+            SignalKind::Stopped | SignalKind::FullCollections | SignalKind::Throttled | SignalKind::Cpu => "ratio",
             SignalKind::Locks
             | SignalKind::Permits
             | SignalKind::InputOutput
@@ -267,11 +271,12 @@ pub(crate) fn all(sources: &Sources<'_>, account: &Account) -> Vec<Signal> {
     signals.push(for_good(SignalKind::LostDatagrams, &sources.lost_datagrams(), account));
     signals.push(for_good(SignalKind::RefusedConnections, &sources.refused_connections(), account));
     signals.extend(latency::all(account));
+    signals.extend(throttled(sources, account));
     signals.extend(cpu(account));
     for signal in &mut signals {
         let ordinary = signal.kind.ordinary_at_start(account.startup).min(signal.values.len());
         signal.values[..ordinary].fill(0.0);
-        if matches!(signal.kind, SignalKind::RunQueue | SignalKind::PageFaults) {
+        if matches!(signal.kind, SignalKind::RunQueue | SignalKind::PageFaults | SignalKind::Throttled) {
             forget_unobserved(&mut signal.values, &account.observed);
         }
         forget_disturbed(&mut signal.values, account);
@@ -438,6 +443,16 @@ fn for_good(kind: SignalKind, losses: &[(i64, i64, f64)], account: &Account) -> 
         account.grid.spread(&mut values, *from_ns, *to_ns, *count);
     }
     Signal { kind, values, floor: 1.0, factor: 1.0, alone: 1.0, run: 1, ideal_is_zero: true }
+}
+
+/// A quota is no slowness where nobody waits. Where requests are known that may have felt its stops, and what holds their threads
+/// up is mostly the wait for a CPU, it needs nothing to compare with. A share below the floor is a burst now and then: a service
+/// without a quota stops as long for a collection.
+fn throttled(sources: &Sources<'_>, account: &Account) -> Option<Signal> {
+    let quota = Quota::of(sources, account)?;
+    let is_felt = quota.may_be_felt(account)? && waits_for_cpus_are_most(account);
+    let (kind, values) = (SignalKind::Throttled, quota.shares);
+    is_felt.then_some(Signal { kind, values, floor: 0.1, factor: 3.0, alone: 1e9, run: 3, ideal_is_zero: true })
 }
 
 /// Running is not slowness, being out of CPU is: only seconds with nearly all CPUs in use count.

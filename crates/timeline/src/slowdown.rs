@@ -195,7 +195,7 @@ fn beside_larger_ones(
 
 /// Where it is known how long requests took, seconds in which they were no later than in others are not slow, whatever was lost
 /// in them: nobody felt it. Where there are hardly any others nobody can tell. What is lost for good (datagrams, attempts to
-/// connect) is not made good by requests that are quick.
+/// connect) is not made good by requests that are quick, and what a quota takes is slow only where requests felt it anyway.
 fn as_requests_felt(account: &Account, mut detected: Vec<Detection>) -> Vec<Detection> {
     let Some(requests) = account.requests_as_work() else { return detected };
     let late = late_seconds(requests, &detected);
@@ -204,7 +204,8 @@ fn as_requests_felt(account: &Account, mut detected: Vec<Detection>) -> Vec<Dete
     let is_other = |index: usize| !is_any_told[index] && index >= account.startup.boot_buckets;
     let others: Vec<usize> = (0..account.grid.len).filter(|index| is_other(*index)).collect();
     let losses = detected.iter_mut().filter(|detected| detected.signal.kind.is_loss());
-    for detected in losses.filter(|detected| !detected.signal.kind.is_for_good()) {
+    let is_asked = |one: &&mut Detection| one.signal.kind != SignalKind::Throttled && !one.signal.kind.is_for_good();
+    for detected in losses.filter(is_asked) {
         match &late {
             Some(late) => detected.slow.iter_mut().zip(late).for_each(|(slow, late)| *slow &= late),
             None if !is_felt(requests, &marked(&detected.slow).collect::<Vec<_>>(), &others) => {

@@ -3,6 +3,7 @@
 use fathom_evidence::kinds::counter;
 use fathom_timeline::{Intervals, Series, ThreadState};
 
+use crate::signs::{self, Signs};
 use crate::{Cause, Claim, Comparison, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -38,7 +39,16 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if throttled.0.len() < 2 {
         return Finding::needs_kernel("throttling of the container was not recorded");
     }
+    if let Some(share) = Signs::of(comparison).throttled {
+        return Finding::needs_requests(&format!(
+            "throttled for up to {} of the time from the first to the last second: whether anybody felt it is not known",
+            format::percent(share)
+        ));
+    }
     let ns = comparison.slow.rise(&throttled);
+    if ns > 0.0 && signs::no_request_felt_the_quota(comparison) {
+        return Finding::absent(format!("throttled for {} in all, which no request felt", format::time(ns)));
+    }
     if ns <= 0.0 {
         return Finding::absent("the container was not throttled in the slow time");
     }

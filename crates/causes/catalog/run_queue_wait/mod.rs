@@ -6,6 +6,7 @@ use fathom_evidence::detail::RunQueueWait;
 use fathom_evidence::kinds::counter;
 use fathom_timeline::ThreadState;
 
+use crate::signs::Signs;
 use crate::{Cause, Claim, Comparison, Evidence, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -22,6 +23,12 @@ pub(crate) static CAUSE: Cause = Cause {
 const BUSY: f64 = 0.9;
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
+    if let Some(share) = Signs::of(comparison).waiting {
+        return Finding::needs_requests(&format!(
+            "threads had no CPU for {} of the time in which they could have run: whether anybody felt it is not known",
+            format::percent(share)
+        ));
+    }
     match comparison.analysis.account.states.contains_key(&ThreadState::Runnable) {
         true => counted(comparison),
         false => not_counted(comparison),

@@ -1,0 +1,70 @@
+//! Signs of slowness that need nothing to compare with, where nothing was found slow: a CPU quota that stops the process, threads
+//! that wait for a CPU for longer than they run. They may have been there before the recording began. Whether anybody waits for
+//! that work only requests tell: where these are known and quick, the signs are none.
+
+use fathom_timeline::{Quota, ran_and_waited};
+
+use crate::comparison::Comparison;
+use crate::format;
+use crate::headline;
+
+/// With less of the time than this a quota is met now and then, by a burst.
+const THROTTLED: f64 = 0.1;
+
+/// With fewer threads waiting for a CPU than this, on average, there is hardly any work that waits.
+const WAITING_THREADS: f64 = 0.1;
+
+/// From this part of the time in which threads could run on they wait for longer than they run.
+const WAITING: f64 = 0.5;
+
+/// What there is of them.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub(crate) struct Signs {
+    /// The part of the time for which a CPU quota stopped the process.
+    pub(crate) throttled: Option<f64>,
+    /// The part of the time in which the application's threads could run for which they had no CPU.
+    pub(crate) waiting: Option<f64>,
+}
+
+impl Signs {
+    /// Of a recording in which nothing was found slow.
+    pub(crate) fn of(comparison: &Comparison<'_>) -> Signs {
+        let account = &comparison.analysis.account;
+        let are_quick = account.requests.as_ref().is_some_and(|requests| !requests.are_long_throughout());
+        if comparison.is_slow() || headline::has_latency(comparison) && are_quick && !may_be_felt(comparison) {
+            return Signs::default();
+        }
+        let quota = Quota::of(comparison.sources(), account).filter(|quota| quota.share >= THROTTLED);
+        Signs { throttled: quota.map(|quota| quota.share), waiting: waiting(comparison) }
+    }
+
+    /// What they are, as a part of a sentence.
+    pub(crate) fn says(&self) -> Option<String> {
+        let throttled = self
+            .throttled
+            .map(|share| format!("a CPU quota stopped the process for up to {} of the time", format::percent(share)));
+        let waiting = self.waiting.map(|share| {
+            format!("its threads had no CPU for {} of the time in which they could have run", format::percent(share))
+        });
+        let all: Vec<String> = throttled.into_iter().chain(waiting).collect();
+        (!all.is_empty()).then(|| all.join(", and "))
+    }
+}
+
+/// Whether requests are known, all the time or nearly so, none was slow, and a CPU quota stopped nothing that they waited for.
+pub(crate) fn no_request_felt_the_quota(comparison: &Comparison<'_>) -> bool {
+    !comparison.is_slow() && headline::has_latency(comparison) && !may_be_felt(comparison)
+}
+
+/// Whether there is a quota that requests may have felt, as far as they are known.
+fn may_be_felt(comparison: &Comparison<'_>) -> bool {
+    let account = &comparison.analysis.account;
+    let quota = Quota::of(comparison.sources(), account).filter(|quota| quota.share >= THROTTLED);
+    quota.is_some_and(|quota| quota.may_be_felt(account) != Some(false))
+}
+
+fn waiting(comparison: &Comparison<'_>) -> Option<f64> {
+    let (ran, waited) = ran_and_waited(&comparison.analysis.account);
+    let share = waited / (ran + waited);
+    (ran > 0.0 && waited >= WAITING_THREADS && share >= WAITING).then_some(share)
+}
