@@ -252,7 +252,10 @@ fn waits_for_threads(comparison: &Comparison<'_>, wait: Wait, grown: f64) -> Vec
         resolved.iter().filter_map(|piece| piece.root).filter(Root::ran).map(|root| root.length_ns()).sum();
     let waits = resolved.iter().filter(|waiting| waiting.wait == wait);
     let pieces = waits.map(|waiting| {
-        let own = Level { state: ThreadState::Blocked(wait), when: None, grown: 1.0, part: 1.0 };
+        // One of those that waited stands for all of them.
+        let span = waiting.row.map(|row| comparison.recording().spans.row(row as usize));
+        let when = span.map(|span| (span.tid, span.time_ns, span.end_ns()));
+        let own = Level { state: ThreadState::Blocked(wait), when, grown: 1.0, part: 1.0 };
         let mut levels = waiting.root.map_or_else(Vec::new, |root| roots(comparison, &root, ran_ns));
         levels.push(own);
         Piece { lost_ns: waiting.waiting_ns * grown, levels, row: waiting.row }

@@ -8,10 +8,13 @@ pub mod faults;
 pub mod io_limit;
 pub mod memory_pressure;
 pub mod recording_threshold;
+pub mod requests;
 pub mod stacks;
 pub mod stalled_threads;
 pub mod syscalls;
+pub mod system_gc;
 pub mod unsent;
 pub mod waits;
+pub mod waits_below;
 
 pub(crate) use fathom_timeline::median;

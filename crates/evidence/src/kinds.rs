@@ -279,6 +279,8 @@ words! {
         CGROUP_TASKS_COUNT = "cgroup_tasks_count";
         /// Memory in use (`container`, `machine`, `swap`).
         MEMORY_USED_BYTES = "memory_used_bytes";
+        /// Memory of direct buffers (`used`; `limit`: `-XX:MaxDirectMemorySize`, or the size of the heap where that is not set).
+        DIRECT_MEMORY_BYTES = "direct_memory_bytes";
         /// Resident set of the process.
         RESIDENT_BYTES = "resident_bytes";
         /// Classes loaded since start.

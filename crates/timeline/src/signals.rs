@@ -329,7 +329,7 @@ fn losses(account: &Account) -> Vec<Signal> {
     let io = part_of(per_second(&is_io), &busy, 0.25);
     let run_queue = part_of(per_second(&|state| state == ThreadState::Runnable), &busy, 0.25);
     let faults = per_second(&|state| state == ThreadState::Blocked(Wait::PageFault));
-    let stalls = per_second(&|state| state == ThreadState::Blocked(Wait::AllocationStall));
+    let stalls = per_second(&|state| matches!(state, ThreadState::Blocked(Wait::AllocationStall | Wait::DirectMemory)));
     let collecting = part_of(per_second(&|state| matches!(state, ThreadState::Collector(_))), &process, 0.25);
     let signal = |kind, values, floor, factor, alone, run, ideal_is_zero| Signal {
         kind,

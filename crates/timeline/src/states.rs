@@ -171,6 +171,8 @@ pub enum Wait {
     File,
     /// The collector, for memory.
     AllocationStall,
+    /// The collector, for memory outside the heap that belongs to buffers nobody uses any more.
+    DirectMemory,
     /// The kernel, for a page of memory that was touched.
     PageFault,
     /// An object of a pool (a connection, say) that all others had taken.
@@ -264,6 +266,7 @@ impl fmt::Display for ThreadState {
             ThreadState::Blocked(Wait::Socket) => f.write_str("waiting for other services"),
             ThreadState::Blocked(Wait::File) => f.write_str("waiting for files"),
             ThreadState::Blocked(Wait::AllocationStall) => f.write_str("waiting for the collector to free memory"),
+            ThreadState::Blocked(Wait::DirectMemory) => f.write_str("waiting for direct memory to be freed"),
             ThreadState::Blocked(Wait::PageFault) => f.write_str("waiting for pages of memory"),
             ThreadState::Blocked(Wait::Pool) => f.write_str("waiting for an object of a pool"),
             ThreadState::Blocked(Wait::Task) => f.write_str("waiting for the result of another thread"),

@@ -19,6 +19,7 @@ const PERMIT: ThreadState = ThreadState::Blocked(Wait::Permit);
 const POOL: ThreadState = ThreadState::Blocked(Wait::Pool);
 const TASK: ThreadState = ThreadState::Blocked(Wait::Task);
 const NAME_LOOKUP: ThreadState = ThreadState::Blocked(Wait::NameLookup);
+const DIRECT_MEMORY: ThreadState = ThreadState::Blocked(Wait::DirectMemory);
 const UNNAMED: ThreadState = ThreadState::Blocked(Wait::Unnamed);
 
 /// Beginnings of frames, and what a thread that waits below one waits for. The innermost frame that a row knows decides;
@@ -39,6 +40,8 @@ const FRAMES: &[(&str, ThreadState)] = &[
     ("org.apache.http.impl.conn.PoolingHttpClientConnectionManager.", POOL),
     ("org.apache.hc.core5.pool.", POOL),
     ("org.apache.hc.client5.http.impl.io.PoolingHttpClientConnectionManager.", POOL),
+    // Memory of direct buffers, until the collector has found some that are not used any more.
+    ("java.nio.Bits.reserveMemory", DIRECT_MEMORY),
     // Names of hosts.
     ("java.net.Inet4AddressImpl.lookupAllHostAddr", NAME_LOOKUP),
     ("java.net.Inet6AddressImpl.lookupAllHostAddr", NAME_LOOKUP),
@@ -82,6 +85,11 @@ const FRAMES: &[(&str, ThreadState)] = &[
     ("java.util.concurrent.Phaser.", TASK),
     ("java.util.concurrent.AbstractExecutorService.invoke", TASK),
     ("java.lang.Thread.join", TASK),
+    // Room in the queue of a log, for which its writer has to write.
+    ("ch.qos.logback.core.AsyncAppenderBase.put", TASK),
+    ("org.apache.log4j.AsyncAppender.append", TASK),
+    ("org.apache.logging.log4j.core.appender.AsyncAppender.", TASK),
+    ("org.apache.logging.log4j.core.async.", TASK),
 ];
 
 /// Classes that a thread parks on, by the beginning of their simple name, and what it waits for where no frame says more.
@@ -148,11 +156,39 @@ fn of_class(class: &str) -> Option<ThreadState> {
     CLASSES.iter().find(|(begins, _)| simple.starts_with(begins) && !is_condition).map(|row| row.1)
 }
 
+/// What a thread that called `System.gc()` waits for: whoever needs direct memory cannot go on without it. Others may ask for a
+/// collection because they have nothing else to do.
+pub(crate) fn of_system_gc(of_frames: Option<ThreadState>) -> Option<ThreadState> {
+    of_frames.filter(|state| *state == DIRECT_MEMORY)
+}
+
+/// Functions of the kernel in which a thread makes room in memory itself, or is held up because its container uses too much.
+pub const RECLAIM: &[&str] = &[
+    "__mem_cgroup_handle_over_high",
+    "mem_cgroup_handle_over_high",
+    "reclaim_high",
+    "try_to_free_mem_cgroup_pages",
+    "try_to_free_pages",
+    "do_try_to_free_pages",
+    "throttle_direct_reclaim",
+    "reclaim_throttle",
+    "__alloc_pages_direct_compact",
+    "try_to_compact_pages",
+];
+
+/// Whether a stack of the kernel is below one of those.
+pub fn waits_for_memory(recording: &Recording, stack: StackId) -> bool {
+    let mut symbols = recording.stacks.leaf_to_root(stack).map(|frame| recording.text(frame.symbol));
+    symbols.any(|symbol| RECLAIM.contains(&symbol))
+}
+
 /// What a wait in the kernel is by its kind or its frames, where the JVM says nothing of it: a page, the resolver of names,
 /// a service whose answer the thread is about to read. Others end with work that comes, or not: nobody can say.
 pub(crate) fn of_kernel_wait(sources: &Sources<'_>, blocked: &Span, of_frames: Option<ThreadState>) -> ThreadState {
+    let is_for_memory = || waits_for_memory(sources.recording, blocked.kernel_stack_id);
     match (sources.recording.text(blocked.name), of_frames) {
         ("page_fault", _) => ThreadState::Blocked(Wait::PageFault),
+        _ if is_for_memory() => ThreadState::Blocked(Wait::PageFault),
         (_, Some(state @ (NAME_LOOKUP | POOL))) => state,
         _ if sources.waits_for_a_call(blocked) => ThreadState::Blocked(Wait::Socket),
         _ => ThreadState::Unknown,

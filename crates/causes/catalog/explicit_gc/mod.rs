@@ -7,7 +7,7 @@ use fathom_evidence::kinds::span;
 use fathom_timeline::{Collection, Origin, ThreadState};
 
 use crate::measure::collections::{collection_of, stops};
-use crate::measure::median;
+use crate::measure::{median, system_gc};
 use crate::{Cause, Comparison, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -38,11 +38,12 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let total: f64 = stops.iter().map(|(_, length)| *length as f64).sum();
     let longest = stops.iter().map(|(_, length)| *length).max().unwrap_or(0);
     let says = format!(
-        "{} of collections that were asked for, {} in all, the longest {}{}",
+        "{} of collections that were asked for, {} in all, the longest {}{}{}",
         format::count(stops.len(), "pause"),
         format::time(total),
         format::time(longest as f64),
-        by_a_clock(comparison, &stops)
+        by_a_clock(comparison, &stops),
+        callers(comparison)
     );
     Finding::new(Support::Observed, says)
         .with(
@@ -52,6 +53,13 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         )
         .with(comparison.evidence("longest of them", (longest as f64, None), "ns", "spans").of(&[span::GC_PAUSE]))
         .claiming(comparison, is_ours)
+}
+
+/// Who asked for most of them, where that was recorded.
+fn callers(comparison: &Comparison<'_>) -> String {
+    let (for_memory, others) = system_gc::by_purpose(&comparison.slow);
+    let most = if for_memory.len() > others.len() { for_memory } else { others };
+    system_gc::caller(comparison, &most).map_or(String::new(), |method| format!("; most asked for by {method}"))
 }
 
 /// What is said of collections of which the log gives no cause: their clock tells that they were asked for.

@@ -4,8 +4,8 @@ use fathom_evidence::kinds::span;
 use fathom_timeline::{Stop, ThreadState};
 
 use crate::cause::Claim;
-use crate::comparison::Period;
 use crate::measure::collections::{allocation_evidence, allocation_rate, is_ordinary};
+use crate::measure::requests;
 use crate::{Cause, Comparison, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -28,8 +28,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let has_requests = comparison.sources().requests().next().is_some();
     match (
         has_requests,
-        requests_per_second(&comparison.slow),
-        comparison.baseline.as_ref().and_then(requests_per_second),
+        requests::per_second(&comparison.slow),
+        comparison.baseline.as_ref().and_then(requests::per_second),
     ) {
         (true, Some(slow), Some(baseline)) if baseline > 0.0 => by_requests(comparison, slow, baseline),
         (true, ..) => Finding::unknown(
@@ -38,23 +38,6 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         ),
         (false, ..) => by_proportion(comparison),
     }
-}
-
-/// Only the time from the first request that was written down to the last one counts: a latency file may begin later than
-/// the recording, and seconds without any file are no seconds without requests.
-fn requests_per_second(side: &Period<'_>) -> Option<f64> {
-    let times: Vec<i64> = side.sources.requests().map(|request| request.from_ns).collect();
-    let (first, last) = (*times.first()?, *times.last()?);
-    let gaps = times.len().saturating_sub(1).max(1);
-    // The last one stands for as much time as the others.
-    let gap_ns = (last.saturating_sub(first) as f64 / gaps as f64).round() as i64;
-    let counted_s = side.time.within_ns(first, last.saturating_add(gap_ns)) as f64 / 1e9;
-    (counted_s > 0.0).then(|| requests_in(side) / counted_s)
-}
-
-fn requests_in(side: &Period<'_>) -> f64 {
-    let within = side.sources.requests().filter(|request| side.time.contains(request.from_ns));
-    0.0 + within.map(|request| request.weight).sum::<f64>()
 }
 
 fn by_requests(comparison: &Comparison<'_>, slow: f64, baseline: f64) -> Finding {

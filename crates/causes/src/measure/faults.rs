@@ -64,7 +64,7 @@ const SYMBOLS: &[&str] = &[
 ];
 
 /// Functions of the kernel that read a page back from the swap, or write others there to make room for this one.
-const SWAPPING: &[&str] = &["do_swap_page", "swap_writeout", "swap_writepage"];
+pub const SWAPPING: &[&str] = &["do_swap_page", "swap_writeout", "swap_writepage"];
 
 /// Functions of the kernel that every page fault goes through: a stack with one of them has names.
 const FAULTING: &[&str] = &["handle_mm_fault"];

@@ -21,6 +21,12 @@ pub fn has_native_frames(comparison: &Comparison<'_>) -> bool {
     comparison.sources().samples(event::CPU).take(10_000).any(|sample| is_below_java(sample.stack_id))
 }
 
+/// The event that tells what ran: samples of the CPU, or those that JFR makes of a few threads.
+pub fn running_event(comparison: &Comparison<'_>) -> &'static str {
+    let has_cpu = comparison.sources().samples(event::CPU).next().is_some();
+    if has_cpu { event::CPU } else { event::EXECUTION }
+}
+
 /// Which part of the application's CPU is below a function.
 #[derive(Debug, Clone, Default)]
 pub struct Below {
@@ -34,8 +40,13 @@ pub struct Below {
 
 /// Measures what is below a function whose name begins with one of `names`.
 pub fn below(comparison: &Comparison<'_>, names: &[&str]) -> Below {
-    let slow = Seen::of(comparison, &comparison.slow, names);
-    let baseline = comparison.baseline.as_ref().map(|baseline| Seen::of(comparison, baseline, names));
+    below_by(comparison, |recording, stack| is_below(recording, stack, names))
+}
+
+/// Measures what is in the stacks that `select` chooses.
+pub fn below_by(comparison: &Comparison<'_>, select: impl Fn(&Recording, StackId) -> bool) -> Below {
+    let slow = Seen::of(comparison, &comparison.slow, &select);
+    let baseline = comparison.baseline.as_ref().map(|baseline| Seen::of(comparison, baseline, &select));
     let claims = slow.by_layer.keys().filter_map(|layer| {
         let excess = comparison.excess().of(ThreadState::Running(*layer))?;
         let part = |seen: &Seen| seen.by_layer.get(layer).map_or(0.0, |(below, all)| below / all.max(1.0));
@@ -60,14 +71,15 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(comparison: &Comparison<'_>, side: &Period<'_>, names: &[&str]) -> Seen {
+    fn of(comparison: &Comparison<'_>, side: &Period<'_>, select: impl Fn(&Recording, StackId) -> bool) -> Seen {
         let recording = side.sources.recording;
         let mut kinds: HashMap<StackId, (Layer, bool)> = HashMap::new();
         let mut seen = Seen::default();
-        for sample in side.samples(event::CPU).filter(|sample| comparison.sources().is_application(sample.tid)) {
-            let (layer, is_below) = *kinds.entry(sample.stack_id).or_insert_with(|| {
-                (Layer::of_stack(recording, sample.stack_id), is_below(recording, sample.stack_id, names))
-            });
+        let event = running_event(comparison);
+        for sample in side.samples(event).filter(|sample| side.sources.is_application(sample.tid)) {
+            let (layer, is_below) = *kinds
+                .entry(sample.stack_id)
+                .or_insert_with(|| (Layer::of_stack(recording, sample.stack_id), select(recording, sample.stack_id)));
             let weight = sample.weight_ns.max(1) as f64;
             let (below, all) = seen.by_layer.entry(layer).or_default();
             *all += weight;

@@ -97,7 +97,7 @@ pub fn running_claims(comparison: &Comparison<'_>, ns: f64) -> Vec<Claim> {
     let mut claims = Vec::new();
     for layer in ORDER {
         let state = ThreadState::Running(layer);
-        let grown = comparison.excess().of(state).map_or(0.0, |excess| excess.lost_ns());
+        let grown = comparison.excess().of(state).map_or(0.0, |excess| excess.excess_ns().max(0.0));
         let at_most_ns = left.min(grown);
         if at_most_ns > 0.0 {
             claims.push(Claim::part(state, at_most_ns));

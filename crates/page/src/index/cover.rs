@@ -217,7 +217,7 @@ fn of_wait(wait: Wait) -> State {
         Wait::NameLookup => State::NameLookup,
         Wait::File => State::File,
         Wait::FileLock => State::FileLock,
-        Wait::AllocationStall => State::AllocationStall,
+        Wait::AllocationStall | Wait::DirectMemory => State::AllocationStall,
         Wait::PageFault => State::PageFault,
         Wait::Unnamed => State::Idle,
     }

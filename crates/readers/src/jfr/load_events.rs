@@ -290,6 +290,13 @@ pub(super) const EVENTS: &[(&str, &[Map])] = &[
         ],
     ),
     ("jdk.SwapSpace", &[counter_of(counter::MEMORY_USED_BYTES, Name::Is("swap"), &["totalSize", "-freeSize"])]),
+    (
+        "jdk.DirectBufferStatistics",
+        &[
+            counter_of(counter::DIRECT_MEMORY_BYTES, Name::Is("used"), &["memoryUsed"]),
+            counter_of(counter::DIRECT_MEMORY_BYTES, Name::Is("limit"), &["maxCapacity"]),
+        ],
+    ),
     ("jdk.ResidentSetSize", &[counter(counter::RESIDENT_BYTES, &["size"])]),
     // What holds for the whole recording.
     (

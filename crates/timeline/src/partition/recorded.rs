@@ -33,6 +33,11 @@ pub(crate) fn of(sources: &Sources<'_>) -> ByThread {
         false => waits.of_park(wait),
     };
     each(sources, span::SLEEP, |row, wait| add(&mut found, row, wait, of_sleep(&mut waits, wait)));
+    each(sources, span::SYSTEM_GC, |row, call| {
+        if let Some(state) = waits::of_system_gc(waits.of_frames(call.stack_id)) {
+            add(&mut found, row, call, state);
+        }
+    });
     each(sources, span::SYSTEM_CALL, |row, call| {
         let of_frames = waits.of_frames(call.stack_id);
         add(&mut found, row, call, waits::of_call(sources, call, of_frames));

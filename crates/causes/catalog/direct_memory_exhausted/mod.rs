@@ -1,0 +1,142 @@
+//! Memory for direct buffers is used up: whoever wants some asks for a collection of the whole heap, and waits.
+
+use fathom_evidence::kinds::{counter, span};
+use fathom_evidence::tables::Span;
+use fathom_timeline::{Collection, Intervals, Origin, Stop, ThreadState, Wait};
+
+use crate::cause::{Claim, ThreadTime};
+use crate::measure::collections::{collection_of, stops};
+use crate::measure::{recording_threshold, system_gc, waits};
+use crate::{Cause, Comparison, Evidence, Finding, Support, format};
+
+pub(crate) static CAUSE: Cause = Cause {
+    id: "direct_memory_exhausted",
+    readme: include_str!("README.md"),
+    refines: &["explicit_gc", "run_queue_wait", "more_traffic"],
+    has_lab: true,
+    collectors: &["jfr"],
+    actions: &[
+        "keep direct buffers and use them again, instead of one for each request; heap buffers where nothing native reads them",
+        "more room: -XX:MaxDirectMemorySize (without it, as much as -Xmx)",
+        "never -XX:+DisableExplicitGC here: nothing would free them, and allocations fail with OutOfMemoryError",
+    ],
+    decide,
+};
+
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let (ours, others) = system_gc::by_purpose(&comparison.slow);
+    let waited = waits::most(comparison, Wait::DirectMemory);
+    if ours.is_empty() && waited.is_none() {
+        return none_seen(comparison);
+    }
+    let pauses = Pauses::of(comparison, &ours);
+    let text = says(comparison, &ours, &others, &pauses);
+    let waiting = comparison.cell_evidence("threads waiting for direct memory", "threads", is_wait);
+    let calls = comparison.both(|side| system_gc::by_purpose(side).0.len() as f64 / side.seconds());
+    let calls = comparison.evidence("collections asked for by Bits.reserveMemory", calls, "1/s", "spans");
+    let stack = ours.iter().max_by_key(|call| call.duration_ns).map(|call| call.stack_id);
+    let calls = Evidence {
+        stack: stack.map_or_else(String::new, |stack| comparison.stack_text(stack, 12)),
+        ..calls.of(&[span::SYSTEM_GC])
+    };
+    let mut finding = Finding::new(Support::Observed, text).with(calls).with(waiting);
+    finding.evidence.extend(in_use(comparison));
+    finding.claims = claims(comparison, &pauses);
+    finding
+}
+
+/// The answer where nobody was seen waiting for direct memory.
+fn none_seen(comparison: &Comparison<'_>) -> Finding {
+    let asked = stops(comparison, |collection| collection.origin == Origin::Explicit);
+    if system_gc::are_recorded(comparison) {
+        return Finding::absent("no collection was asked for because direct memory was used up")
+            .with_all(in_use(comparison));
+    }
+    match comparison.has_collections() && asked.is_empty() {
+        true if comparison.is_recorded("jdk.ThreadSleep") => {
+            recording_threshold::of_waits(comparison, &["jdk.ThreadSleep"], "waits for direct memory")
+        }
+        true => Finding::absent("no collection was asked for"),
+        false => Finding::needs_jfr("who asked for collections was not recorded (JDK 17 and later do)"),
+    }
+}
+
+fn is_wait(state: ThreadState) -> bool {
+    state == ThreadState::Blocked(Wait::DirectMemory)
+}
+
+fn is_explicit(collection: Collection) -> bool {
+    collection.origin == Origin::Explicit
+}
+
+/// Pauses of collections that somebody asked for, and those of them in which a call for direct memory was under way.
+struct Pauses {
+    time: Intervals,
+    count: usize,
+    ns: f64,
+    part: f64,
+}
+
+impl Pauses {
+    fn of(comparison: &Comparison<'_>, ours: &[Span]) -> Pauses {
+        let time = Intervals::union(ours.iter().map(|call| (call.time_ns, call.end_ns())).collect());
+        let all = stops(comparison, is_explicit);
+        let ours = all.iter().filter(|(from_ns, length_ns)| time.touches(*from_ns, from_ns.saturating_add(*length_ns)));
+        let ours: Vec<f64> = ours.map(|(_, length_ns)| *length_ns as f64).collect();
+        let all: f64 = all.iter().map(|(_, length_ns)| *length_ns as f64).sum();
+        let ns: f64 = 0.0 + ours.iter().sum::<f64>();
+        Pauses { time, count: ours.len(), ns, part: ns / all.max(1.0) }
+    }
+}
+
+fn claims(comparison: &Comparison<'_>, pauses: &Pauses) -> Vec<Claim> {
+    let is_ours = |state: ThreadState| collection_of(state).is_some_and(is_explicit);
+    let of_state = |state: ThreadState| match state {
+        ThreadState::Stopped(Stop::Collection(_) | Stop::WaitingCollector(_)) => {
+            Claim::during(state, ThreadTime::from([(0, pauses.time.clone())]))
+        }
+        _ => Claim::part(state, pauses.part * comparison.excess().of(state).map_or(0.0, |excess| excess.excess_ns())),
+    };
+    let states = comparison.excess().states.iter().map(|excess| excess.state);
+    let mut claims: Vec<Claim> = states.filter(|state| is_ours(*state)).map(of_state).collect();
+    claims.push(Claim::all(ThreadState::Blocked(Wait::DirectMemory)));
+    let crowding_ns = pauses.part * comparison.crowding_ns(is_ours);
+    claims.extend((crowding_ns > 0.0).then(|| Claim::part(ThreadState::Runnable, crowding_ns)));
+    claims
+}
+
+/// Direct memory in use, where that was recorded; with its limit.
+fn in_use(comparison: &Comparison<'_>) -> Option<Evidence> {
+    let (used, _) = highest(comparison)?;
+    let evidence = comparison.evidence("direct memory in use", (used, None), "bytes", "counters");
+    Some(evidence.of(&[counter::DIRECT_MEMORY_BYTES]))
+}
+
+/// The most that was in use in the slow time, and the limit.
+fn highest(comparison: &Comparison<'_>) -> Option<(f64, f64)> {
+    let of = |instance: &str| comparison.sources().counter(counter::DIRECT_MEMORY_BYTES, instance);
+    Some((comparison.slow.max(&of("used"))?, comparison.slow.max(&of("limit"))?))
+}
+
+fn says(comparison: &Comparison<'_>, ours: &[Span], others: &[Span], pauses: &Pauses) -> String {
+    let limit = highest(comparison).map_or(String::new(), |(used, limit)| {
+        format!(" ({} of {} in use)", format::bytes(used), format::bytes(limit))
+    });
+    let mut text = match ours.len() {
+        0 => format!("threads waited until direct memory was freed{limit}"),
+        count => format!("direct memory was used up{limit}: {} asked for", format::count(count, "collection")),
+    };
+    if let Some(method) = system_gc::caller(comparison, ours) {
+        text += &format!(", most for a buffer that {method} wanted");
+    }
+    if pauses.count > 0 {
+        text += &format!("; {} in all paused everybody for {}", format::count(pauses.count, "pause"), format::time(pauses.ns));
+    }
+    if let Some((_, waits)) = waits::most(comparison, Wait::DirectMemory) {
+        text += &format!("; waits for memory: {}", waits.says(""));
+    }
+    if !others.is_empty() {
+        text += &format!("; {} asked for by others", format::count(others.len(), "collection"));
+    }
+    text
+}

@@ -1,0 +1,111 @@
+//! Exceptions are made in such numbers that making them takes a good part of the CPU: each writes down its whole stack.
+
+use fathom_evidence::kinds::{counter, event};
+
+use crate::cause::Claim;
+use crate::measure::{requests, stacks, syscalls};
+use crate::{Cause, Comparison, Evidence, Finding, Period, Support, format};
+
+pub(crate) static CAUSE: Cause = Cause {
+    id: "exceptions_storm",
+    readme: include_str!("README.md"),
+    refines: &["application_code", "more_traffic", "run_queue_wait"],
+    has_lab: true,
+    collectors: &["jfr", "async_profiler"],
+    actions: &[
+        "look at what is thrown (jdk.JavaExceptionThrow for some seconds) and remove its reason: input that never parses, a service that is down",
+        "do not throw for what is usual: return that there is nothing; or exceptions without a stack (writableStackTrace=false)",
+    ],
+    decide,
+};
+
+/// Methods that make an exception, and what throws and catches one in the JVM.
+const MAKING: &[&str] = &[
+    "java.lang.Throwable.fillInStackTrace",
+    "java.lang.Throwable.<init>",
+    "java.lang.Throwable.getStackTrace",
+    "java.lang.Throwable.getOurStackTrace",
+    "java.lang.Throwable.printStackTrace",
+    "java.lang.StackTraceElement.",
+    "JVM_FillInStackTrace",
+    "java_lang_Throwable::",
+    "OptoRuntime::handle_exception_C",
+    "OptoRuntime::rethrow_C",
+    "Runtime1::exception_handler_for_pc",
+    "SharedRuntime::raw_exception_handler_for_return_address",
+    "SharedRuntime::compute_compiled_exc_handler",
+    "InterpreterRuntime::exception_handler_for_pc",
+    "Exceptions::",
+];
+
+/// As many times more of them than before: less is what a change of load does.
+const MIN_RATIO: f64 = 1.5;
+
+/// The least that one takes, in ns: measured from 1 µs with few frames to 50 µs with hundreds.
+const CHEAPEST_NS: f64 = 1_000.0;
+
+/// With the dearest (50 µs each) fewer than this per second take less than 1 % of a core.
+const TOO_FEW_PER_SECOND: f64 = 200.0;
+
+/// Less of the CPU than this is not worth a change of code.
+const MIN_SHARE: f64 = 0.05;
+
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let thrown = comparison.sources().counter(counter::EXCEPTIONS_COUNT, "");
+    if thrown.0.len() < 2 {
+        return Finding::needs_jfr("how many exceptions were made was not recorded");
+    }
+    let made = |side: &Period<'_>| side.rise(&side.sources.counter(counter::EXCEPTIONS_COUNT, ""));
+    let rate = comparison.both(|side| made(side) / side.seconds());
+    let evidence =
+        comparison.evidence("exceptions made", rate, "1/s", "counters").of(&[counter::EXCEPTIONS_COUNT]);
+    let text = format!(
+        "{} exceptions per second{}",
+        format::number(rate.0),
+        format::before(rate.1, format::number)
+    );
+    if rate.0 < TOO_FEW_PER_SECOND {
+        return Finding::absent(format!("{text}: too few to cost anything")).with(evidence);
+    }
+    if rate.1.is_some_and(|before| rate.0 < MIN_RATIO * before) {
+        return Finding::absent(format!("{text}: no more than before")).with(evidence);
+    }
+    if requests::grew_with(comparison, rate) {
+        return Finding::absent(format!("{text}: as many for each request as before")).with(evidence);
+    }
+    match stacks::has_native_frames(comparison) {
+        true => by_samples(comparison, &text).with(evidence),
+        false => by_number(comparison, &text, rate).with(evidence),
+    }
+}
+
+/// Samples with the JVM's own frames show what making exceptions takes.
+fn by_samples(comparison: &Comparison<'_>, text: &str) -> Finding {
+    let below = stacks::below(comparison, MAKING);
+    let says = format!(
+        "{text}; making them takes {} of the application's CPU{}",
+        format::percent(below.share.0),
+        format::before(below.share.1, format::percent)
+    );
+    let share = comparison.evidence("CPU below the making of exceptions", below.share, "ratio", "samples");
+    let share = Evidence { stack: comparison.stack_text(below.stack, 16), ..share.of(&[event::CPU]) };
+    if below.share.0 < MIN_SHARE {
+        return Finding::absent(says).with(share);
+    }
+    let mut finding = Finding::new(Support::Observed, says).with(share);
+    finding.claims = below.claims;
+    finding.crowding(comparison)
+}
+
+/// JFR's own samples do not see threads that are in the JVM: how many there were says what they took at least.
+fn by_number(comparison: &Comparison<'_>, text: &str, rate: (f64, Option<f64>)) -> Finding {
+    let more = (rate.0 - rate.1.unwrap_or(0.0)).max(0.0);
+    let cores = more * CHEAPEST_NS / 1e9;
+    let says = format!("{text}; making them takes {} cores more at least", format::number(cores));
+    let needs = Finding::unknown(
+        "what making exceptions took was not sampled",
+        "sudo fathom record --pid PID --for 60s, which samples the JVM's own frames",
+    );
+    let claims: Vec<Claim> = syscalls::running_claims(comparison, cores * comparison.excess().slow_ns);
+    Finding { claims, missing: needs.missing, ..Finding::new(Support::Weak, says) }.crowding(comparison)
+}

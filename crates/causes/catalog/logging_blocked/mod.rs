@@ -1,0 +1,96 @@
+//! Threads wait until lines of a log are written: for the appender's lock, its queue, or the write itself.
+
+use fathom_evidence::kinds::span;
+use fathom_evidence::tables::Span;
+
+use crate::measure::waits_below::{self, WaitsBelow};
+use crate::measure::recording_threshold;
+use crate::{Cause, Comparison, Evidence, Finding, Support, format};
+
+pub(crate) static CAUSE: Cause = Cause {
+    id: "logging_blocked",
+    readme: include_str!("README.md"),
+    refines: &["lock_contention", "file_sync_slow", "block_device_slow", "block_queue_wait"],
+    has_lab: true,
+    collectors: &["jfr"],
+    actions: &[
+        "an asynchronous appender that drops lines when its queue is full (logback: neverBlock; log4j: AsyncQueueFullPolicy=Discard)",
+        "whatever reads the pipe has to be quicker (a container's log driver: mode=non-blocking), or the log on a disk of its own",
+        "log less: one line for a request at most, bodies and stack traces only where somebody reads them",
+    ],
+    decide,
+};
+
+/// Beginnings of the methods of logging libraries and of the standard output.
+const LOGGING: &[&str] = &[
+    "ch.qos.logback.",
+    "org.apache.logging.log4j.core.",
+    "org.apache.log4j.",
+    "java.util.logging.",
+    "org.apache.juli.",
+    "org.jboss.logmanager.",
+    "org.tinylog.",
+    "org.slf4j.simple.",
+    "java.io.PrintStream.",
+];
+
+/// As many times more of it than before: less is what a change of load does.
+const MIN_RATIO: f64 = 1.5;
+
+/// When something is being written for less of the time in which others wait, they wait for what the library does itself.
+const MIN_WRITING_SHARE: f64 = 0.5;
+
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let (slow, baseline) = waits_below::both(comparison, |side| WaitsBelow::of_names(side, LOGGING));
+    let Some(longest) = slow.longest() else {
+        let events = &["jdk.JavaMonitorEnter", "jdk.ThreadPark", "jdk.FileWrite"];
+        return recording_threshold::of_waits(comparison, events, "waits for a log");
+    };
+    let threads = (slow.threads(), baseline.as_ref().map(WaitsBelow::threads));
+    let writing = writing_share(&slow);
+    let text = says(comparison, &slow, threads, writing);
+    let waiting = comparison
+        .evidence("threads waiting for the log", threads, "threads", "spans")
+        .of(&[span::MONITOR_ENTER, span::PARK, span::FILE_WRITE]);
+    let waiting = Evidence { stack: comparison.stack_text(longest.stack_id, 12), ..waiting };
+    if threads.1.is_some_and(|before| threads.0 < MIN_RATIO * before) {
+        return Finding::absent(format!("{text}: no more than before")).with(waiting);
+    }
+    // Without a write under way the lock is held for something else: to format, or because the holder has no CPU.
+    let is_written = writing >= MIN_WRITING_SHARE && comparison.taken_by_others().is_none();
+    let support = if is_written { Support::Observed } else { Support::Weak };
+    let part = (writing, None);
+    let mut finding = Finding::new(support, text).with(waiting).with(
+        comparison
+            .evidence("part of the waits in which something was being written", part, "ratio", "spans")
+            .of(&[span::FILE_WRITE, span::SYSTEM_CALL, span::SOCKET_WRITE]),
+    );
+    finding.claims = slow.claims();
+    finding
+}
+
+/// The part of the waiting for others in which some line was being written; all of it where each waited for its own.
+fn writing_share(waits: &WaitsBelow) -> f64 {
+    let written = waits.data_time();
+    let of = |waits: &[Span]| waits.iter().map(|wait| wait.duration_ns.max(0) as f64).sum::<f64>();
+    let while_written = waits.for_others.iter().map(|wait| written.within_ns(wait.time_ns, wait.end_ns()) as f64);
+    let (own, all) = (of(&waits.for_data), of(&waits.for_others));
+    (own + while_written.sum::<f64>()) / (own + all).max(1.0)
+}
+
+fn says(comparison: &Comparison<'_>, waits: &WaitsBelow, threads: (f64, Option<f64>), writing: f64) -> String {
+    let longest = waits.longest().map_or(0, |wait| wait.duration_ns);
+    let place = match waits.most(comparison.recording()).as_deref() {
+        None => "; nobody was seen writing".to_owned(),
+        Some("") => format!("; {} of it while something was written to a pipe or the standard output", format::percent(writing)),
+        Some(name) => format!("; {} of it while something was written to {name}", format::percent(writing)),
+    };
+    format!(
+        "{} threads wait for the log on average{}: {} for others that log, {} for the write itself, the longest {}{place}",
+        format::number(threads.0),
+        format::before(threads.1, format::number),
+        format::count(waits.for_others.len(), "wait"),
+        format::count(waits.for_data.len(), "wait"),
+        format::time(longest as f64)
+    )
+}

@@ -1,0 +1,80 @@
+//! Reading the clock takes a call of the kernel: its clock source cannot be read by the program itself.
+
+use fathom_evidence::kinds::{counter, subject};
+
+use crate::measure::syscalls::{self, ByThread, running_claims};
+use crate::{Cause, Comparison, Finding, Period, Support, format};
+
+pub(crate) static CAUSE: Cause = Cause {
+    id: "slow_clock_source",
+    readme: include_str!("README.md"),
+    refines: &["application_code", "more_traffic", "run_queue_wait"],
+    has_lab: true,
+    collectors: &["system_calls", "facts"],
+    actions: &[
+        "a clock source that programs read by themselves: tsc (clocksource=tsc tsc=reliable, only where the processors' counters agree)",
+        "read the clock less often: once for each request, not around each step",
+    ],
+    decide,
+};
+
+/// Calls that only read a clock. Where the kernel's page of shared code (vDSO) can do it, none of them is made.
+const CLOCK_CALLS: &[&str] = &["clock_gettime", "gettimeofday", "time", "clock_gettime64"];
+
+/// Clock sources that programs read without a call.
+const QUICK: &[&str] =
+    &["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "timebase", "stp", "riscv_clocksource"];
+
+/// Fewer calls than this take less than a thousandth of a core, at some 0.1 to 2 µs each.
+const TOO_FEW_PER_SECOND: f64 = 500.0;
+
+/// As many times more of them than before: less is what a change of load does.
+const MIN_RATIO: f64 = 1.5;
+
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let source = comparison.recording().fact(subject::HOST, "clocksource");
+    if !syscalls::are_recorded(comparison) {
+        return not_counted(source);
+    }
+    let calls = comparison.both(|side| rise(side, counter::SYSTEM_CALLS_COUNT) / side.seconds());
+    let cores = comparison.both(|side| rise(side, counter::SYSTEM_CALLS_NS) / 1e9 / side.seconds());
+    let named = source.map_or(String::new(), |source| format!(" (clock source {source})"));
+    let text = format!(
+        "the clock is read by {} calls of the kernel per second{}{named}, which take {} cores",
+        format::number(calls.0),
+        format::before(calls.1, format::number),
+        format::number(cores.0)
+    );
+    let evidence = [
+        comparison.evidence("calls that read a clock", calls, "1/s", "counters").of(&[counter::SYSTEM_CALLS_COUNT]),
+        comparison.evidence("time in them", cores, "cores", "counters").of(&[counter::SYSTEM_CALLS_NS]),
+    ];
+    if calls.0 < TOO_FEW_PER_SECOND {
+        return Finding::absent(format!("hardly any call of the kernel reads a clock{named}")).with_all(evidence);
+    }
+    if calls.1.is_some_and(|before| calls.0 < MIN_RATIO * before) {
+        return Finding::absent(format!("{text}: no more than before")).with_all(evidence);
+    }
+    let grown_ns = (cores.0 - cores.1.unwrap_or(0.0)).max(0.0) * comparison.excess().slow_ns;
+    let mut finding = Finding::new(Support::Observed, text).with_all(evidence);
+    finding.claims = running_claims(comparison, grown_ns);
+    finding.crowding(comparison)
+}
+
+/// What is known where calls were not counted: some clock sources need none.
+fn not_counted(source: Option<&str>) -> Finding {
+    match source {
+        Some(source) if QUICK.contains(&source) => {
+            Finding::absent(format!("the clock source is {source}, which programs read without a call"))
+        }
+        Some(source) => {
+            Finding::needs_kernel(&format!("the clock source is {source}; how often it is read was not counted"))
+        }
+        None => Finding::needs_kernel("system calls of each thread and the clock source were not recorded"),
+    }
+}
+
+/// By how much a counter of those calls rose, over the application's threads.
+fn rise(side: &Period<'_>, name: &str) -> f64 {
+    ByThread::of(side, name, CLOCK_CALLS).rise(side, |_| true)
+}

@@ -1,0 +1,117 @@
+//! Waits of the application's threads whose stacks tell for what they waited: below the frames of a library.
+
+use std::collections::{BTreeMap, HashMap};
+
+use fathom_evidence::kinds::span;
+use fathom_evidence::tables::Span;
+use fathom_evidence::{Recording, StackId};
+use fathom_timeline::{Intervals, ThreadState, Wait};
+
+use crate::cause::{Claim, ThreadTime};
+use crate::comparison::{Comparison, Period};
+use crate::measure::stacks;
+
+/// Spans in which a thread waits for another one.
+const FOR_OTHERS: &[&str] = &[span::MONITOR_ENTER, span::MONITOR_WAIT, span::PARK];
+
+/// Spans in which a thread waits for what it reads or writes.
+const FOR_DATA: &[&str] = &[
+    span::FILE_READ,
+    span::FILE_WRITE,
+    span::FILE_FORCE,
+    span::SOCKET_READ,
+    span::SOCKET_WRITE,
+    span::SYSTEM_CALL,
+    span::PAGE_FAULT,
+];
+
+/// The kinds of time that such waits are.
+const STATES: &[Wait] =
+    &[Wait::Lock, Wait::Permit, Wait::Task, Wait::File, Wait::FileLock, Wait::Socket, Wait::PageFault, Wait::Unnamed];
+
+/// Waits below some frames on one side.
+#[derive(Debug, Default)]
+pub struct WaitsBelow {
+    /// For other threads.
+    pub for_others: Vec<Span>,
+    /// For what is read or written.
+    pub for_data: Vec<Span>,
+    seconds: f64,
+}
+
+impl WaitsBelow {
+    /// Those in the stacks that `select` chooses. Each stack is looked at once.
+    pub fn of(side: &Period<'_>, select: impl Fn(&Recording, StackId) -> bool) -> WaitsBelow {
+        let recording = side.sources.recording;
+        let mut known: HashMap<StackId, bool> = HashMap::new();
+        let mut of_kinds = |kinds: &[&str]| -> Vec<Span> {
+            let all = kinds.iter().flat_map(|kind| side.spans(kind));
+            let ours = all.filter(|wait| side.sources.is_application(wait.tid));
+            ours.filter(|wait| *known.entry(wait.stack_id).or_insert_with(|| select(recording, wait.stack_id)))
+                .collect()
+        };
+        let (for_others, mut for_data) = (of_kinds(FOR_OTHERS), of_kinds(FOR_DATA));
+        // The kernel sees all calls, the JVM some of the same: one of the two is enough.
+        let is_of_the_kernel = |wait: &Span| matches!(recording.text(wait.kind), span::SYSTEM_CALL | span::PAGE_FAULT);
+        if for_data.iter().any(|wait| recording.text(wait.kind) == span::SYSTEM_CALL) {
+            for_data.retain(is_of_the_kernel);
+        }
+        WaitsBelow { for_others, for_data, seconds: side.seconds() }
+    }
+
+    /// Those below a function whose name begins with one of `names`.
+    pub fn of_names(side: &Period<'_>, names: &[&str]) -> WaitsBelow {
+        WaitsBelow::of(side, |recording, stack| stacks::is_below(recording, stack, names))
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.for_others.is_empty() && self.for_data.is_empty()
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Span> {
+        self.for_others.iter().chain(&self.for_data)
+    }
+
+    /// How many threads are in one of them, on average.
+    pub fn threads(&self) -> f64 {
+        0.0 + self.iter().map(|wait| wait.duration_ns.max(0) as f64).sum::<f64>() / 1e9 / self.seconds
+    }
+
+    /// The longest.
+    pub fn longest(&self) -> Option<&Span> {
+        self.iter().max_by_key(|wait| wait.duration_ns)
+    }
+
+    /// Of what was read or written, the name (a path, a peer) that was waited for most.
+    pub fn most(&self, recording: &Recording) -> Option<String> {
+        let mut names: BTreeMap<&str, i64> = BTreeMap::new();
+        for wait in &self.for_data {
+            let sum = names.entry(recording.text(wait.name)).or_default();
+            *sum = sum.saturating_add(wait.duration_ns);
+        }
+        names.into_iter().max_by_key(|(_, ns)| *ns).map(|(name, _)| name.to_owned())
+    }
+
+    /// When something was being read or written.
+    pub fn data_time(&self) -> Intervals {
+        Intervals::union(self.for_data.iter().map(|wait| (wait.time_ns, wait.end_ns())).collect())
+    }
+
+    /// The time of the threads that waited.
+    pub fn claims(&self) -> Vec<Claim> {
+        let mut times: BTreeMap<i64, Vec<(i64, i64)>> = BTreeMap::new();
+        self.iter().for_each(|wait| times.entry(wait.tid).or_default().push((wait.time_ns, wait.end_ns())));
+        let time: ThreadTime = times.into_iter().map(|(tid, times)| (tid, Intervals::union(times))).collect();
+        STATES.iter().map(|wait| Claim::during(ThreadState::Blocked(*wait), time.clone())).collect()
+    }
+}
+
+/// Such waits in the slow time, and in the baseline.
+pub fn both(
+    comparison: &Comparison<'_>,
+    measure: impl Fn(&Period<'_>) -> WaitsBelow,
+) -> (WaitsBelow, Option<WaitsBelow>) {
+    (measure(&comparison.slow), comparison.baseline.as_ref().map(measure))
+}
