@@ -1,6 +1,6 @@
 # The front door: everything a developer or a continuous build does, in one word each. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: test-guest test-cross help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event bench-page bench-truth bench-kill deps dist notebook clean
+.PHONY: test-guest test-cross help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event bench-page bench-truth bench-kill real-labs deps dist notebook clean
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
@@ -67,6 +67,9 @@ bench-truth: ## how often answers are true, on everything of which the truth is 
 
 bench-kill: build ## kills a recorder at random moments and looks at what is left
 	bench/kill/run
+
+real-labs: build ## a real server (Tomcat, HikariCP, H2) that goes wrong in known ways, recorded and explained; root
+	labs/real/run
 
 deps: ## installs what build, test and bench need and this machine lacks
 	.ci/deps

@@ -1,6 +1,6 @@
 //! Rows from events by the table of [`super::load_events`]: spans, counters, facts, logs, losses.
 
-use fathom_evidence::kinds::subject;
+use fathom_evidence::kinds::{counter, subject};
 use fathom_evidence::tables::{Counter, Span};
 use fathom_evidence::{StackId, StrId};
 
@@ -12,6 +12,9 @@ use super::load_settings::{SettingPlan, period_ns};
 use super::parse_metadata::Unit;
 use super::parse_plan::Kind;
 use fathom_evidence::mask;
+
+/// Counters that are about the thread of their event.
+const OF_ONE_THREAD: &[&str] = &[counter::CPU_THREAD_RATIO, counter::THREAD_ALLOCATED_BYTES];
 
 impl Loader<'_, '_> {
     pub(super) fn act(&mut self, head: Head, action: &Action, slots: &[u64]) {
@@ -67,8 +70,10 @@ impl Loader<'_, '_> {
         // A damaged file may hold a number that is none.
         let Some(value) = self.sum(value, slots).filter(|value| value.is_finite()) else { return };
         let instance = self.name(instance, slots);
+        // Events of the whole process are written by some thread of the recorder, which is not what they are about.
+        let tid = if OF_ONE_THREAD.contains(&name) { head.tid } else { 0 };
         let name = self.out.recording.strings.intern(name);
-        let row = Counter { time_ns: head.time_ns, name, instance, tid: head.tid, value, source: self.source };
+        let row = Counter { time_ns: head.time_ns, name, instance, tid, value, source: self.source };
         self.out.recording.counters.push(row);
     }
 
