@@ -130,7 +130,11 @@ fn says(comparison: &Comparison<'_>, ours: &[Span], others: &[Span], pauses: &Pa
         text += &format!(", most for a buffer that {method} wanted");
     }
     if pauses.count > 0 {
-        text += &format!("; {} in all paused everybody for {}", format::count(pauses.count, "pause"), format::time(pauses.ns));
+        text += &format!(
+            "; {} in all paused everybody for {}",
+            format::count(pauses.count, "pause"),
+            format::time(pauses.ns)
+        );
     }
     if let Some((_, waits)) = waits::most(comparison, Wait::DirectMemory) {
         text += &format!("; waits for memory: {}", waits.says(""));

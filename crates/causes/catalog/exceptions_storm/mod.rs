@@ -57,13 +57,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     }
     let made = |side: &Period<'_>| side.rise(&side.sources.counter(counter::EXCEPTIONS_COUNT, ""));
     let rate = comparison.both(|side| made(side) / side.seconds());
-    let evidence =
-        comparison.evidence("exceptions made", rate, "1/s", "counters").of(&[counter::EXCEPTIONS_COUNT]);
-    let text = format!(
-        "{} exceptions per second{}",
-        format::number(rate.0),
-        format::before(rate.1, format::number)
-    );
+    let evidence = comparison.evidence("exceptions made", rate, "1/s", "counters").of(&[counter::EXCEPTIONS_COUNT]);
+    let text = format!("{} exceptions per second{}", format::number(rate.0), format::before(rate.1, format::number));
     if rate.0 < TOO_FEW_PER_SECOND {
         return Finding::absent(format!("{text}: too few to cost anything")).with(evidence);
     }

@@ -3,8 +3,8 @@
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 
-use crate::measure::waits_below::{self, WaitsBelow};
 use crate::measure::recording_threshold;
+use crate::measure::waits_below::{self, WaitsBelow};
 use crate::{Cause, Comparison, Evidence, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -49,9 +49,11 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let threads = (slow.threads(), baseline.as_ref().map(WaitsBelow::threads));
     let writing = writing_share(&slow);
     let text = says(comparison, &slow, threads, writing);
-    let waiting = comparison
-        .evidence("threads waiting for the log", threads, "threads", "spans")
-        .of(&[span::MONITOR_ENTER, span::PARK, span::FILE_WRITE]);
+    let waiting = comparison.evidence("threads waiting for the log", threads, "threads", "spans").of(&[
+        span::MONITOR_ENTER,
+        span::PARK,
+        span::FILE_WRITE,
+    ]);
     let waiting = Evidence { stack: comparison.stack_text(longest.stack_id, 12), ..waiting };
     if threads.1.is_some_and(|before| threads.0 < MIN_RATIO * before) {
         return Finding::absent(format!("{text}: no more than before")).with(waiting);
@@ -60,11 +62,12 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let is_written = writing >= MIN_WRITING_SHARE && comparison.taken_by_others().is_none();
     let support = if is_written { Support::Observed } else { Support::Weak };
     let part = (writing, None);
-    let mut finding = Finding::new(support, text).with(waiting).with(
-        comparison
-            .evidence("part of the waits in which something was being written", part, "ratio", "spans")
-            .of(&[span::FILE_WRITE, span::SYSTEM_CALL, span::SOCKET_WRITE]),
-    );
+    let mut finding =
+        Finding::new(support, text).with(waiting).with(
+            comparison
+                .evidence("part of the waits in which something was being written", part, "ratio", "spans")
+                .of(&[span::FILE_WRITE, span::SYSTEM_CALL, span::SOCKET_WRITE]),
+        );
     finding.claims = slow.claims();
     finding
 }
@@ -82,7 +85,9 @@ fn says(comparison: &Comparison<'_>, waits: &WaitsBelow, threads: (f64, Option<f
     let longest = waits.longest().map_or(0, |wait| wait.duration_ns);
     let place = match waits.most(comparison.recording()).as_deref() {
         None => "; nobody was seen writing".to_owned(),
-        Some("") => format!("; {} of it while something was written to a pipe or the standard output", format::percent(writing)),
+        Some("") => {
+            format!("; {} of it while something was written to a pipe or the standard output", format::percent(writing))
+        }
         Some(name) => format!("; {} of it while something was written to {name}", format::percent(writing)),
     };
     format!(

@@ -120,7 +120,12 @@ fn says(waits: &[Span], below: &stacks::Below, often: (f64, Option<f64>)) -> Str
     )
 }
 
-fn evidence(comparison: &Comparison<'_>, waits: &[Span], below: &stacks::Below, often: (f64, Option<f64>)) -> Vec<Evidence> {
+fn evidence(
+    comparison: &Comparison<'_>,
+    waits: &[Span],
+    below: &stacks::Below,
+    often: (f64, Option<f64>),
+) -> Vec<Evidence> {
     let often = comparison
         .evidence("room made in memory (pages searched, stalls, times held up)", often, "1/s", "counters")
         .of(&[counter::VMSTAT_COUNT, counter::CGROUP_MEMORY_STAT_COUNT, counter::CGROUP_MEMORY_EVENTS_COUNT]);
