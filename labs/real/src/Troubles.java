@@ -85,11 +85,12 @@ final class Troubles {
         return failed;
     }
 
-    private static Object garbage() {
-        List<byte[]> pages = new ArrayList<>();
+    /** Each page is dropped before the next is made: garbage, and nothing that fills the heap. */
+    private static byte[] garbage() {
+        byte[] page = new byte[0];
         for (int i = 0; i < 200; i++) {
-            pages.add(new byte[100_000]);
+            page = new byte[100_000 + page.length % 2];
         }
-        return pages.get(0);
+        return page;
     }
 }
