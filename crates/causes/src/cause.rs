@@ -6,7 +6,7 @@ use fathom_timeline::{Intervals, ThreadState};
 
 use crate::attribution::Level;
 use crate::comparison::Comparison;
-use crate::explanation::{Evidence, Missing};
+use crate::explanation::{Evidence, Look, Missing};
 
 /// A cause of slowness. One folder of the catalogue declares one as `pub(crate) static CAUSE`.
 #[derive(Debug)]
@@ -161,6 +161,8 @@ pub struct Finding {
     pub harm: Option<Harm>,
     /// Things to do that depend on what was found; they come before the cause's own.
     pub actions: Vec<String>,
+    /// What to look at, as far as it does not follow from claims and evidence.
+    pub look: Look,
 }
 
 impl Finding {
@@ -176,6 +178,7 @@ impl Finding {
             when: None,
             harm: None,
             actions: Vec::new(),
+            look: Look::default(),
         }
     }
 
@@ -224,6 +227,20 @@ impl Finding {
     #[must_use]
     pub fn with_all(mut self, evidence: impl IntoIterator<Item = Evidence>) -> Finding {
         self.evidence.extend(evidence);
+        self
+    }
+
+    /// Names what is drawn over time that shows it best: counters (`NAME|INSTANCE` for one of many) and kinds of spans.
+    #[must_use]
+    pub fn drawn_by(mut self, lanes: &[&str]) -> Finding {
+        self.look.lanes.extend(lanes.iter().map(|lane| (*lane).to_owned()));
+        self
+    }
+
+    /// Names the event of samples, or `spans/` and the kind of spans, whose stacks show it best.
+    #[must_use]
+    pub fn with_stacks_of(mut self, event: &str) -> Finding {
+        event.clone_into(&mut self.look.event);
         self
     }
 

@@ -399,7 +399,7 @@ fn waits_in<'v>(
 }
 
 /// Roles of the threads whose time a kind of time is.
-fn roles_of(state: ThreadState) -> &'static [&'static str] {
+pub(crate) fn roles_of(state: ThreadState) -> &'static [&'static str] {
     match state {
         ThreadState::Compiler => &[role::COMPILER],
         ThreadState::Collector(_) => &[role::GC],

@@ -9,8 +9,8 @@ use crate::attribution::{Claimant, Given, Left, attribute};
 use crate::cause::{Cause, Claim, Finding, Support};
 use crate::chains::{self, Judged};
 use crate::comparison::Comparison;
-use crate::explanation::{CauseVerdict, Explanation, IntervalCause, Missing, SCHEMA, Verdict};
-use crate::{catalog, changes, format, headline, summary, unexplained};
+use crate::explanation::{CauseVerdict, Explanation, IntervalCause, Look, Missing, SCHEMA, Verdict};
+use crate::{catalog, changes, format, headline, look, summary, unexplained};
 
 /// A cause that explains less of the lost time than this is not worth acting on.
 const MINOR_SHARE: f64 = 0.10;
@@ -184,6 +184,7 @@ struct Outcome {
     verdict: Verdict,
     share: f64,
     says: String,
+    look: Look,
 }
 
 impl Part {
@@ -256,6 +257,7 @@ fn judged(cause: &Cause, answers: Vec<(Finding, Given, Outcome)>, lost_ns: f64) 
         chain: finding.chain.iter().map(|id| (*id).to_owned()).collect(),
         actions,
         prove: if cause.has_lab { format!("fathom lab run {}", cause.id) } else { String::new() },
+        look: outcome.look,
     };
     let when = (!when.is_empty()).then(|| Intervals::union(when));
     Judged { verdict, harm, when, taken: total.taken.into_iter().collect() }
@@ -282,7 +284,11 @@ fn judge(comparison: &Comparison<'_>, finding: &Finding, given: &Given, lost_ns:
         true => told(comparison, finding, given, share),
         false => not_told(comparison, finding, given, lost_ns),
     };
-    Outcome { verdict, share, says }
+    let look = match verdict <= Verdict::Possible && comparison.is_slow() {
+        true => look::of(comparison, finding, given),
+        false => Look::default(),
+    };
+    Outcome { verdict, share, says, look }
 }
 
 /// A mechanism that was seen where the time that it takes was not recorded: nobody knows what it cost.

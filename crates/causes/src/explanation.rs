@@ -223,6 +223,8 @@ pub struct CauseVerdict {
     pub actions: Vec<String>,
     /// The command that reproduces the mechanism; empty when there is no lab for it.
     pub prove: String,
+    /// What to look at to see it at work; empty of a cause that was not found.
+    pub look: Look,
 }
 
 impl CauseVerdict {
@@ -240,6 +242,7 @@ impl CauseVerdict {
             chain: Vec::new(),
             actions: Vec::new(),
             prove: String::new(),
+            look: Look::default(),
         }
     }
 }
@@ -300,6 +303,42 @@ pub struct Unexplained {
     pub says: String,
     /// The stacks seen most in it.
     pub stacks: Vec<StackShare>,
+    /// What to look at to see its biggest part.
+    pub look: Look,
+}
+
+/// What to look at to see something at work.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Look {
+    /// What is drawn over time that shows it, the most telling first: names of counters (`NAME|INSTANCE` for one instance of
+    /// many) and kinds of spans.
+    pub lanes: Vec<String>,
+    /// Roles of the threads whose stacks show it; empty for all.
+    pub roles: Vec<String>,
+    /// Ids of the threads that lost most by it.
+    pub threads: Vec<i64>,
+    /// Whose stacks show it: an event of samples, `spans/` and a kind of spans, or `waits/` and what was waited for; empty
+    /// when no stacks do.
+    pub event: String,
+    /// A frame to be looked for in the stacks; empty when none stands out.
+    pub search: String,
+    /// The table of the recording that has most of it: `samples`, `spans`, `counters`, `facts` or `logs`.
+    pub table: String,
+    /// The worst of it, the longest first.
+    pub worst: Vec<Instant>,
+}
+
+/// Something that happened once.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Instant {
+    /// Its beginning.
+    pub from_ns: i64,
+    /// Its end.
+    pub to_ns: i64,
+    /// The thread; 0 for the whole process.
+    pub tid: i64,
+    /// One sentence.
+    pub says: String,
 }
 
 /// A stack and how much of the samples of the slow time it has.

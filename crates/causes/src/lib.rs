@@ -15,6 +15,7 @@ mod engine;
 pub mod explanation;
 pub mod format;
 mod headline;
+mod look;
 pub mod measure;
 mod owners;
 mod signs;

@@ -8,8 +8,8 @@ use fathom_evidence::kinds::event;
 use crate::attribution::Left;
 use crate::comparison::{Comparison, Period};
 use crate::engine::MATERIAL_THREADS;
-use crate::explanation::{StackShare, Unexplained};
-use crate::format;
+use crate::explanation::{Look, StackShare, Unexplained};
+use crate::{format, look};
 
 /// How many stacks are shown.
 const STACKS: usize = 3;
@@ -36,7 +36,11 @@ pub(crate) fn of(comparison: &Comparison<'_>, left: &Left, share: f64, lost_ns: 
     let shows_stacks = share > 0.0 && !hardly;
     let mut stacks = if shows_stacks { waiting(comparison, left, lost_ns) } else { Vec::new() };
     stacks.extend(if shows_stacks { hottest(comparison) } else { Vec::new() });
-    Unexplained { share, says, stacks }
+    let look = match biggest {
+        Some((state, _)) if comparison.is_slow() && shows_stacks => look::of_state(comparison, *state),
+        _ => Look::default(),
+    };
+    Unexplained { share, says, stacks, look }
 }
 
 /// The stacks below which threads waited for what nobody explains, with their part of the lost time.

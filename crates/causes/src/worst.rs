@@ -37,22 +37,27 @@ fn of_stop(stop: Stop) -> String {
 }
 
 fn of_wait(comparison: &Comparison<'_>, tid: i64, segment: &Segment) -> String {
+    let what = words(comparison, segment);
+    told(comparison, segment.from_ns, segment.length_ns(), comparison.thread_name(tid), &what)
+}
+
+/// What a wait was for, and in what: `waiting for pages of memory, first call of f from g+0x86`.
+pub(crate) fn words(comparison: &Comparison<'_>, segment: &Segment) -> String {
     let recording = comparison.recording();
     let mut what = segment.state.to_string();
-    if let Some(row) = segment.row {
-        let wait = recording.spans.row(row as usize);
-        let name = recording.text(wait.name);
-        if recording.text(wait.kind) == span::PAGE_FAULT {
-            what += &binding(&from_text(recording.text(wait.detail)));
-        }
-        let frame = telling_frame(recording, wait.stack_id).filter(|_| recording.text(wait.kind) != span::PAGE_FAULT);
-        match frame {
-            Some(frame) => what += &format!(" in {frame}"),
-            None if !name.is_empty() => what += &format!(" ({name})"),
-            None => {}
-        }
+    let Some(row) = segment.row else { return what };
+    let wait = recording.spans.row(row as usize);
+    let name = recording.text(wait.name);
+    if recording.text(wait.kind) == span::PAGE_FAULT {
+        what += &binding(&from_text(recording.text(wait.detail)));
     }
-    told(comparison, segment.from_ns, segment.length_ns(), comparison.thread_name(tid), &what)
+    let frame = telling_frame(recording, wait.stack_id).filter(|_| recording.text(wait.kind) != span::PAGE_FAULT);
+    match frame {
+        Some(frame) => what += &format!(" in {frame}"),
+        None if !name.is_empty() => what += &format!(" ({name})"),
+        None => {}
+    }
+    what
 }
 
 fn binding(fault: &PageFault) -> String {

@@ -188,6 +188,23 @@ pub enum Wait {
 }
 
 impl Wait {
+    /// Its name in answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Wait::Lock => "lock",
+            Wait::Permit => "permit",
+            Wait::Socket => "service",
+            Wait::File => "file",
+            Wait::AllocationStall => "allocation_stall",
+            Wait::PageFault => "page_fault",
+            Wait::Pool => "pool",
+            Wait::Task => "task",
+            Wait::NameLookup => "name_lookup",
+            Wait::FileLock => "file_lock",
+            Wait::Unnamed => "unnamed",
+        }
+    }
+
     /// Whether another thread of the program ends it, so that what that one does is what is waited for.
     pub fn ends_by_a_thread(self) -> bool {
         matches!(self, Wait::Lock | Wait::Permit | Wait::Pool | Wait::Task)

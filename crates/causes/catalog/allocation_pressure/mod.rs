@@ -1,6 +1,6 @@
 //! The application allocates more than before, so the collector has more to do.
 
-use fathom_evidence::kinds::{span, subject};
+use fathom_evidence::kinds::{event, span, subject};
 use fathom_timeline::{Stop, ThreadState, Wait};
 
 use crate::comparison::Period;
@@ -88,7 +88,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         None => return Finding::absent("collections take little time").with_all(evidence),
     };
     let says = says((slow, baseline), pauses.0, ordinary_share(comparison, &eras.slow), stalls);
-    Finding::new(support, says).with_all(evidence).claiming(comparison, is_ours)
+    let finding = Finding::new(support, says).with_all(evidence).with_stacks_of(event::ALLOCATION);
+    finding.claiming(comparison, is_ours)
 }
 
 fn without_rate(eras: &Eras<'_>) -> Finding {

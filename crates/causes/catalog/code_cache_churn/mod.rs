@@ -50,7 +50,9 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         // A few collections to free code say neither yes nor no.
         return Finding::needs_jfr("neither the code cache nor the compilers were recorded");
     }
-    let finding = Finding::new(support, says(comparison, &cache, support)).with_all(evidence(comparison, &cache));
+    let finding = Finding::new(support, says(comparison, &cache, support))
+        .with_all(evidence(comparison, &cache))
+        .drawn_by(&[counter::CODE_CACHE_USED_BYTES, counter::COMPILE_COUNT]);
     match support {
         Support::Excluded => finding,
         _ => finding.claiming(comparison, is_ours),

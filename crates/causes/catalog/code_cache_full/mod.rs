@@ -1,6 +1,6 @@
 //! The code cache is full and the compiler is switched off: new hot code stays interpreted.
 
-use fathom_evidence::kinds::{event, span};
+use fathom_evidence::kinds::{counter, event, span};
 use fathom_timeline::{Layer, ThreadState};
 
 use crate::measure::code_cache::CodeCache;
@@ -44,6 +44,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         (_, None) => Finding::new(Support::Weak, says(&cache)),
     };
     let finding = finding
+        .drawn_by(&[counter::CODE_CACHE_USED_BYTES, span::CODE_CACHE_FULL])
         .with(
             comparison
                 .evidence("failed allocations in the code cache", (cache.failures as f64, None), "count", "spans")

@@ -60,7 +60,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return Finding::absent(says).with_all(evidence);
     }
     let says = format!("{total} deoptimizations, {count} of them {text}");
-    let finding = Finding::new(Support::Observed, says).with_all(evidence);
+    let finding = Finding::new(Support::Observed, says).with_all(evidence).with_stacks_of("spans/deoptimization");
     claiming(finding, comparison, part_of_compilations(comparison, rate.0))
 }
 

@@ -62,6 +62,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     };
     let mut finding = Finding::new(support, says(comparison, &stalls, culprit.as_ref(), had_cpu))
         .with_all(evidence(comparison, &stalls));
+    finding.look.threads.extend(culprit.as_ref().map(|culprit| culprit.tid));
     finding.evidence.extend(culprit.map(|culprit| culprit.evidence(comparison)));
     let mut finding = finding.claiming(comparison, is_ours);
     if was_running(comparison) {
@@ -139,6 +140,7 @@ fn is_ours(state: ThreadState) -> bool {
 
 /// What ran while all others waited.
 struct Culprit {
+    tid: i64,
     thread: String,
     stack: String,
     share: f64,
@@ -176,7 +178,7 @@ fn culprit(comparison: &Comparison<'_>, stalls: &[(i64, i64)]) -> Option<Culprit
     let own = counts.into_iter().filter(|((owner, _), _)| *owner == tid);
     let ((_, stack), _) = own.max_by_key(|((_, stack), count)| (*count, *stack))?;
     let (thread, stack) = (comparison.thread_name(tid).to_owned(), comparison.stack_text(StackId(stack), 12));
-    Some(Culprit { thread, stack, share: samples as f64 / total as f64 })
+    Some(Culprit { tid, thread, stack, share: samples as f64 / total as f64 })
 }
 
 fn says(comparison: &Comparison<'_>, stalls: &[(i64, i64)], culprit: Option<&Culprit>, had_cpu: bool) -> String {

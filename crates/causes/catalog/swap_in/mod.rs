@@ -57,6 +57,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     };
     let text = format!("{text} ({} pages per second): {}", format::number(pages.0), found.says(comparison));
     let finding = Finding::new(support, text)
+        .drawn_by(&[&format!("{}|pswpin", counter::VMSTAT_COUNT)])
         .with(comparison.evidence("pages swapped in", pages, "1/s", "counters").of(&[counter::VMSTAT_COUNT]));
     found.explaining(finding, comparison)
 }

@@ -53,6 +53,8 @@ pub(crate) enum Part {
     Headline,
     Changed,
     Figures,
+    /// What the first cause says to look at.
+    Look,
 }
 
 #[derive(Debug)]
@@ -81,7 +83,7 @@ impl Expectation {
                 let part = words.next("part of the answer")?;
                 What::Says(Part::parse(&part)?, words.next("text")?, false)
             }
-            part @ ("headline" | "text" | "changed" | "figure") => {
+            part @ ("headline" | "text" | "changed" | "figure" | "look") => {
                 What::Says(Part::parse(part)?, words.next("text")?, true)
             }
             "unexplained" => range(&words.next("range")?, quantity).map(|(from, to)| What::Unexplained(from, to))?,
@@ -194,6 +196,7 @@ impl Part {
             "headline" => Ok(Part::Headline),
             "changed" => Ok(Part::Changed),
             "figure" => Ok(Part::Figures),
+            "look" => Ok(Part::Look),
             _ => Err(format!("`{word}` is no part of an answer")),
         }
     }
@@ -205,6 +208,7 @@ impl Part {
             Part::Headline => &json["headline"],
             Part::Changed => &json["changed"],
             Part::Figures => &json["figures"],
+            Part::Look => &json["causes"][0]["look"],
         };
         let was_slow = json["slow"].as_array().is_some_and(|slow| !slow.is_empty());
         let mut texts = Vec::new();

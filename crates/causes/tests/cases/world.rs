@@ -32,6 +32,7 @@
 //! expect changed "handler-1"           # an entry of what changed has the text
 //! expect text "287 ms"                 # anywhere in the answer; or: expect no text "at 1970"
 //! expect no figure "longest stop"      # a figure of that name is not given
+//! expect look "waits/lock"             # the first cause says to look at that
 //!
 //! seen by gc_log
 //! expect lock_contention not_enough "JFR.start"

@@ -1,8 +1,8 @@
 //! Explanations made by hand: what an engine may answer, figures invented.
 
 use fathom_causes::explanation::{
-    Baseline, CauseVerdict, Change, Evidence, Explanation, Headline, HeadlineKind, IntervalCause, LossNote, Missing,
-    PortSummary, RecordingSummary, SCHEMA, SlowInterval, SlowRequests, StackShare, Unexplained, Verdict,
+    Baseline, CauseVerdict, Change, Evidence, Explanation, Headline, HeadlineKind, IntervalCause, Look, LossNote,
+    Missing, PortSummary, RecordingSummary, SCHEMA, SlowInterval, SlowRequests, StackShare, Unexplained, Verdict,
 };
 
 /// 2026-11-20 10:02:01 UTC.
@@ -38,7 +38,7 @@ pub(crate) fn healthy() -> Explanation {
             figure("CPU of the JVM", 0.21, None, "cores"),
         ],
         causes: vec![ruled_out("lock_contention", "blocked on monitors", 0.002), not_enough("swap_in")],
-        unexplained: Unexplained { share: 0.0, says: String::new(), stacks: vec![] },
+        unexplained: Unexplained { share: 0.0, says: String::new(), stacks: vec![], look: Look::default() },
         losses: vec![],
     }
 }
@@ -87,6 +87,7 @@ pub(crate) fn one_cause() -> Explanation {
                 },
                 StackShare { stack: "CodeHeap::allocate(unsigned long);CodeBuffer::expand(int)".into(), share: 0.004 },
             ],
+            look: Look::default(),
         },
         ..healthy()
     }
@@ -121,7 +122,8 @@ pub(crate) fn two_causes() -> Explanation {
     };
     answer.causes.splice(0..1, [downstream, locks, attributed]);
     answer.requests = vec![port(":8080", 12_340), port(":9090", 1)];
-    answer.unexplained = Unexplained { share: 0.0004, says: "too little to look at".into(), stacks: vec![] };
+    answer.unexplained =
+        Unexplained { share: 0.0004, says: "too little to look at".into(), stacks: vec![], look: Look::default() };
     answer
 }
 
@@ -158,7 +160,12 @@ pub(crate) fn all_not_enough() -> Explanation {
         baseline: Baseline { kind: "none".into(), says: String::new(), duration_ns: 0 },
         figures: vec![],
         causes,
-        unexplained: Unexplained { share: 1.0, says: "only latencies were given".into(), stacks: vec![] },
+        unexplained: Unexplained {
+            share: 1.0,
+            says: "only latencies were given".into(),
+            stacks: vec![],
+            look: Look::default(),
+        },
         ..healthy()
     }
 }

@@ -144,7 +144,7 @@ mod tests {
             baseline: Baseline { kind: "none".to_owned(), says: String::new(), duration_ns: 0 },
             figures: Vec::new(),
             causes,
-            unexplained: Unexplained { share: 0.0, says: String::new(), stacks: Vec::new() },
+            unexplained: Unexplained { share: 0.0, says: String::new(), stacks: Vec::new(), look: Default::default() },
             losses: Vec::new(),
         }
     }

@@ -1,0 +1,358 @@
+//! What to look at to see a cause at work: lanes, threads, stacks, and the worst instants.
+//!
+//! It follows from what the cause claims, was given and measured. What a cause says itself (`Finding::look`) comes first, so
+//! that most of them say nothing.
+
+use std::collections::BTreeMap;
+
+use fathom_evidence::StackId;
+use fathom_evidence::detail::{RunQueueWait, from_text};
+use fathom_evidence::kinds::{counter, event, span};
+use fathom_timeline::{BUCKET_NS, Origin, Segment, Stop, ThreadState, Wait, telling_frame};
+
+use crate::attribution::Given;
+use crate::cause::{Claim, Extent, Finding, Support};
+use crate::comparison::{Comparison, roles_of};
+use crate::explanation::{Evidence, Instant, Look};
+use crate::{format, worst};
+
+/// More lanes than this push the threads out of sight.
+const LANES_MAX: usize = 3;
+
+/// So many threads stand for the others.
+const THREADS_MAX: usize = 3;
+
+/// So many instants are told.
+const INSTANTS_MAX: usize = 3;
+
+/// One that is shorter than this part of the longest is not among the worst.
+const COMPARABLE: f64 = 0.5;
+
+/// Samples of threads that ran, the best first.
+const ON_CPU: &[&str] = &[event::CPU, event::EXECUTION, event::WALL];
+
+/// Samples of what was allocated.
+const ALLOCATED: &[&str] = &[event::ALLOCATION, event::ALLOCATION_SAMPLED];
+
+/// What shows a cause at work that was found, and given some time.
+pub(crate) fn of(comparison: &Comparison<'_>, finding: &Finding, given: &Given) -> Look {
+    let state = state(comparison, finding, given);
+    Looking { comparison, finding, state, waits: waits(comparison, finding, state) }.look()
+}
+
+/// What shows a kind of time that no cause explains.
+pub(crate) fn of_state(comparison: &Comparison<'_>, state: ThreadState) -> Look {
+    let finding = Finding::new(Support::Observed, "");
+    Looking { comparison, finding: &finding, state: Some(state), waits: waits(comparison, &finding, Some(state)) }
+        .look()
+}
+
+/// The kind of time that is most of what a cause was given; without any, of what it claims, or in which it did harm.
+fn state(comparison: &Comparison<'_>, finding: &Finding, given: &Given) -> Option<ThreadState> {
+    let most =
+        |sums: Vec<(ThreadState, f64)>| sums.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(state, _)| state);
+    let taken = given.taken.iter().filter(|(_, ns)| **ns > 0.0).map(|(state, ns)| (*state, *ns)).collect();
+    let claimed = || finding.claims.iter().map(|claim| (claim.state, claim.grown_ns(comparison))).collect();
+    let harmed = || finding.harm.as_ref().map_or(Vec::new(), |harm| harm.happened_in.clone());
+    most(taken).or_else(|| most(claimed())).or_else(|| most(harmed()))
+}
+
+/// The waits of a kind that a cause claims.
+fn waits<'c>(comparison: &'c Comparison<'_>, finding: &Finding, state: Option<ThreadState>) -> Vec<(i64, &'c Segment)> {
+    let of_state = comparison.slow_waits().filter(|(_, segment, _)| Some(segment.state) == state);
+    let claims: Vec<&Claim> = finding.claims.iter().filter(|claim| Some(claim.state) == state).collect();
+    let is_claimed = |tid: i64, segment: &Segment| {
+        claims.is_empty() || claims.iter().any(|claim| is_within(&claim.extent, tid, segment))
+    };
+    of_state.filter(|(tid, segment, _)| is_claimed(*tid, segment)).map(|(tid, segment, _)| (tid, segment)).collect()
+}
+
+fn is_within(extent: &Extent, tid: i64, segment: &Segment) -> bool {
+    match extent {
+        Extent::All | Extent::Part(_) => true,
+        Extent::During(time) => time.get(&tid).is_some_and(|time| time.touches(segment.from_ns, segment.to_ns)),
+    }
+}
+
+/// A cause that is looked for.
+struct Looking<'c, 'a> {
+    comparison: &'c Comparison<'a>,
+    finding: &'c Finding,
+    /// The kind of time that it is about.
+    state: Option<ThreadState>,
+    /// The waits of that kind.
+    waits: Vec<(i64, &'c Segment)>,
+}
+
+impl Looking<'_, '_> {
+    fn look(&self) -> Look {
+        let own = &self.finding.look;
+        let event = self.event();
+        Look {
+            lanes: self.lanes(),
+            roles: if own.roles.is_empty() { self.roles(&event) } else { own.roles.clone() },
+            threads: if own.threads.is_empty() { self.threads() } else { own.threads.clone() },
+            search: if own.search.is_empty() { self.search(&event) } else { own.search.clone() },
+            table: if own.table.is_empty() { self.table(&event) } else { own.table.clone() },
+            event,
+            worst: if own.worst.is_empty() { self.worst() } else { own.worst.clone() },
+        }
+    }
+
+    /// What the cause names, what it measured, and what its kind of time is told by.
+    fn lanes(&self) -> Vec<String> {
+        let measured = self.finding.evidence.iter().filter(|item| matches!(item.table.as_str(), "spans" | "counters"));
+        let words = measured.flat_map(|item| item.of.iter().map(String::as_str));
+        let of_state = self.state.map_or(&[][..], told_by).iter().copied();
+        let mut lanes: Vec<String> = Vec::new();
+        for word in self.finding.look.lanes.iter().map(String::as_str).chain(words).chain(of_state) {
+            // Of a counter that one instance is named of the others say nothing.
+            let is_known = lanes.iter().any(|known| known == word || known.split('|').next() == Some(word));
+            if self.is_recorded(word) && lanes.len() < LANES_MAX && !is_known {
+                lanes.push(word.to_owned());
+            }
+        }
+        lanes
+    }
+
+    /// Whether there is anything to draw of a counter (maybe of one of its instances) or a kind of spans.
+    fn is_recorded(&self, word: &str) -> bool {
+        let sources = self.comparison.sources();
+        let name = word.split('|').next().unwrap_or(word);
+        sources.spans(name).len() > 0 || sources.has_counter(name)
+    }
+
+    /// The stacks that show it.
+    fn event(&self) -> String {
+        let own = self.finding.look.event.as_str();
+        let known = if self.has_stacks(own) { Some(own.to_owned()) } else { None };
+        known.or_else(|| self.event_of_state()).or_else(|| self.event_of_evidence()).unwrap_or_default()
+    }
+
+    fn event_of_state(&self) -> Option<String> {
+        let sampled = |words: &[&str]| words.iter().find(|word| self.has_stacks(word)).map(|word| (*word).to_owned());
+        match self.state? {
+            ThreadState::Blocked(wait) => self
+                .waits
+                .iter()
+                .any(|(_, wait)| self.stack_of(wait).is_some())
+                .then(|| format!("waits/{}", wait.name())),
+            ThreadState::Stopped(Stop::Signal) | ThreadState::Unsent(_) | ThreadState::Idle | ThreadState::Unknown => {
+                None
+            }
+            ThreadState::Stopped(Stop::Collection(of) | Stop::WaitingCollector(of))
+                if of.origin == Origin::Explicit =>
+            {
+                sampled(&["spans/system_gc"]).or_else(|| sampled(ON_CPU))
+            }
+            ThreadState::Stopped(Stop::Collection(of)) if of.origin == Origin::Allocation => {
+                sampled(ALLOCATED).or_else(|| sampled(ON_CPU))
+            }
+            _ => sampled(ON_CPU),
+        }
+    }
+
+    /// That of the first measurement that has a stack.
+    fn event_of_evidence(&self) -> Option<String> {
+        let item = self.finding.evidence.iter().find(|item| !item.stack.is_empty())?;
+        let prefix = if item.table == "spans" { "spans/" } else { "" };
+        item.of.iter().map(|word| format!("{prefix}{word}")).find(|event| self.has_stacks(event))
+    }
+
+    /// Whether there are stacks of an event of samples or, as `spans/KIND`, of a kind of spans.
+    fn has_stacks(&self, event: &str) -> bool {
+        let sources = self.comparison.sources();
+        match event.strip_prefix("spans/") {
+            Some(kind) => {
+                sources.spans(kind).any(|span| span.stack_id != StackId(0) || span.kernel_stack_id != StackId(0))
+            }
+            None => sources.samples(event).next().is_some(),
+        }
+    }
+
+    fn stack_of(&self, wait: &Segment) -> Option<StackId> {
+        let stack = self.comparison.recording().spans.stack_id[wait.row? as usize];
+        (stack != StackId(0)).then_some(stack)
+    }
+
+    /// Where the list that tells most of it is, when no stacks do.
+    fn table(&self, event: &str) -> String {
+        let first = self.finding.evidence.iter().map(|item| item.table.as_str()).find(|table| *table != "account");
+        match event {
+            "" => first.unwrap_or("spans").to_owned(),
+            waiting if waiting.contains('/') => "spans".to_owned(),
+            _ => "samples".to_owned(),
+        }
+    }
+
+    /// Threads of the JVM's own, where the stacks have any of them.
+    fn roles(&self, event: &str) -> Vec<String> {
+        let state = self
+            .state
+            .filter(|state| matches!(state, ThreadState::Compiler | ThreadState::Collector(_) | ThreadState::Vm));
+        let roles = state.map_or(&[][..], roles_of);
+        let sources = self.comparison.sources();
+        let is_sampled = self.comparison.slow.samples(event).any(|sample| roles.contains(&sources.role(sample.tid)));
+        if is_sampled { roles.iter().map(|role| (*role).to_owned()).collect() } else { Vec::new() }
+    }
+
+    /// Those that waited longest in all.
+    fn threads(&self) -> Vec<i64> {
+        let mut sums: BTreeMap<i64, i64> = BTreeMap::new();
+        for (tid, wait) in &self.waits {
+            *sums.entry(*tid).or_default() += wait.within_ns(&self.comparison.slow.time);
+        }
+        let mut most: Vec<(i64, i64)> = sums.into_iter().collect();
+        most.sort_by_key(|(tid, ns)| (std::cmp::Reverse(*ns), *tid));
+        most.into_iter().take(THREADS_MAX).map(|(tid, _)| tid).collect()
+    }
+
+    /// The frame that tells it: of waits the one below which most of it was waited, else the leaf of a measured stack.
+    fn search(&self, event: &str) -> String {
+        if event.starts_with("waits/") {
+            return self.telling();
+        }
+        let of_samples = |item: &&Evidence| item.table == "samples" && !item.stack.is_empty();
+        let item = self.finding.evidence.iter().find(of_samples).filter(|_| !event.contains('/'));
+        item.and_then(|item| item.stack.split(';').next()).unwrap_or("").to_owned()
+    }
+
+    fn telling(&self) -> String {
+        let recording = self.comparison.recording();
+        let mut sums: BTreeMap<&str, i64> = BTreeMap::new();
+        for (_, wait) in &self.waits {
+            if let Some(frame) = self.stack_of(wait).and_then(|stack| telling_frame(recording, stack)) {
+                *sums.entry(frame).or_default() += wait.within_ns(&self.comparison.slow.time);
+            }
+        }
+        sums.into_iter().max_by_key(|(_, ns)| *ns).map_or_else(String::new, |(frame, _)| frame.to_owned())
+    }
+
+    /// The longest stops, waits or bursts; of what is known as an amount only, the second with most of it.
+    fn worst(&self) -> Vec<Instant> {
+        let found = match (self.state, &self.finding.harm) {
+            (_, Some(harm)) => self.harmed(harm.when.iter()),
+            (Some(ThreadState::Stopped(_)), _) => self.stops(),
+            (Some(ThreadState::Blocked(_)), _) => self.waited(),
+            (Some(ThreadState::Runnable), _) => self.without_a_cpu(),
+            _ => Vec::new(),
+        };
+        let worst = longest(found);
+        if worst.is_empty() { self.second_with_most().into_iter().collect() } else { worst }
+    }
+
+    fn harmed(&self, bursts: impl Iterator<Item = (i64, i64)>) -> Vec<Instant> {
+        let what = self.finding.evidence.first().map_or("harm", |item| item.says.as_str());
+        bursts.map(|(from_ns, to_ns)| instant(from_ns, to_ns, 0, "", what)).collect()
+    }
+
+    fn stops(&self) -> Vec<Instant> {
+        let stops = self.comparison.slow_stops().filter(|stop| self.state == Some(ThreadState::Stopped(stop.stop)));
+        stops
+            .map(|stop| instant(stop.from_ns, stop.to_ns, 0, "", &ThreadState::Stopped(stop.stop).to_string()))
+            .collect()
+    }
+
+    fn waited(&self) -> Vec<Instant> {
+        let mut waits = self.waits.clone();
+        // Only the longest are told, and words for a million others would take long.
+        waits.sort_by_key(|(_, wait)| std::cmp::Reverse(wait.length_ns()));
+        waits.truncate(100);
+        let told = waits.into_iter().map(|(tid, wait)| {
+            let what = worst::words(self.comparison, wait);
+            instant(wait.from_ns, wait.to_ns, tid, self.comparison.thread_name(tid), &what)
+        });
+        told.collect()
+    }
+
+    fn without_a_cpu(&self) -> Vec<Instant> {
+        let waits = self.comparison.long_waits_for_cpu().map(|wait| {
+            let detail: RunQueueWait = from_text(self.comparison.recording().text(wait.detail));
+            let instead = detail.instead.map_or_else(String::new, |who| format!(", {who} ran instead"));
+            let thread = self.comparison.thread_name(wait.tid);
+            instant(wait.time_ns, wait.end_ns(), wait.tid, thread, &format!("waiting for a CPU{instead}"))
+        });
+        waits.collect()
+    }
+
+    fn second_with_most(&self) -> Option<Instant> {
+        let state = self.state?;
+        let row = self.comparison.analysis.account.states.get(&state)?;
+        let slow = self.comparison.slowdown.slow_buckets().filter(|index| row.get(*index).is_some_and(|ns| *ns > 0.0));
+        let most = slow.max_by(|a, b| row[*a].total_cmp(&row[*b]))?;
+        let (_, usual) = self.comparison.mean(row);
+        let threads = |ns: f64| format::number(ns / BUCKET_NS as f64);
+        let from_ns = self.comparison.analysis.account.grid.start_of(most);
+        let says = format!("{} threads: {state}{}", threads(row[most]), format::before(usual, threads));
+        Some(Instant { from_ns, to_ns: from_ns.saturating_add(BUCKET_NS), tid: 0, says })
+    }
+}
+
+fn instant(from_ns: i64, to_ns: i64, tid: i64, thread: &str, what: &str) -> Instant {
+    let on = if thread.is_empty() { String::new() } else { format!(" on {thread}") };
+    let says = format!("{}{on}: {what}", format::time(to_ns.saturating_sub(from_ns) as f64));
+    Instant { from_ns, to_ns, tid, says }
+}
+
+/// The longest of them, no two at the same time: threads that wait for one thing are one instant.
+fn longest(mut found: Vec<Instant>) -> Vec<Instant> {
+    found.sort_by_key(|one| (std::cmp::Reverse(one.to_ns.saturating_sub(one.from_ns)), one.from_ns, one.tid));
+    let mut worst: Vec<Instant> = Vec::new();
+    for one in found {
+        let length = |of: &Instant| of.to_ns.saturating_sub(of.from_ns) as f64;
+        let is_short = worst.first().is_some_and(|first| length(&one) < COMPARABLE * length(first));
+        if is_short || worst.len() == INSTANTS_MAX {
+            break;
+        }
+        if !worst.iter().any(|known| one.from_ns < known.to_ns && one.to_ns > known.from_ns) {
+            worst.push(one);
+        }
+    }
+    worst
+}
+
+/// What tells a kind of time: spans and counters, the most exact first.
+fn told_by(state: ThreadState) -> &'static [&'static str] {
+    match state {
+        ThreadState::Stopped(Stop::TimeToSafepoint) => &[span::TIME_TO_SAFEPOINT, span::SAFEPOINT],
+        ThreadState::Stopped(Stop::Collection(_) | Stop::WaitingCollector(_)) => {
+            &[span::GC_PAUSE, counter::HEAP_USED_BYTES]
+        }
+        ThreadState::Stopped(Stop::Operation) => &[span::VM_OPERATION, span::SAFEPOINT],
+        ThreadState::Stopped(Stop::Signal) => &[span::PROCESS_STOPPED],
+        ThreadState::Blocked(wait) => told_by_spans(wait),
+        ThreadState::Runnable => &[span::RUN_QUEUE_WAIT, counter::THREAD_RUN_QUEUE_NS, counter::CPU_MACHINE_RATIO],
+        ThreadState::Stolen => &[counter::MACHINE_CPU_NS],
+        ThreadState::Compiler => &[span::COMPILATION, counter::COMPILE_COUNT],
+        ThreadState::Collector(_) => &[span::GC_CONCURRENT, span::GC_PAUSE],
+        ThreadState::Running(_) | ThreadState::Vm => &[counter::THREAD_CPU_NS, counter::CPU_PROCESS_RATIO],
+        ThreadState::Unsent(_) => &[counter::SEGMENTS_RESENT_COUNT, span::REQUEST],
+        ThreadState::Idle | ThreadState::Unknown => &[],
+    }
+}
+
+fn told_by_spans(wait: Wait) -> &'static [&'static str] {
+    match wait {
+        Wait::Lock => &[span::MONITOR_ENTER, span::PARK],
+        Wait::Permit | Wait::Pool | Wait::Task => &[span::PARK, span::MONITOR_WAIT],
+        Wait::Socket => &[span::CALL, span::SOCKET_READ, span::SYSTEM_CALL],
+        Wait::File => &[span::FILE_FORCE, span::FILE_READ, span::FILE_WRITE, span::SYSTEM_CALL],
+        Wait::AllocationStall => &[span::ALLOCATION_STALL],
+        Wait::PageFault => &[span::PAGE_FAULT],
+        Wait::NameLookup | Wait::FileLock | Wait::Unnamed => &[span::BLOCKED, span::SYSTEM_CALL],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_are_as_long_as_each_other_and_apart() {
+        let of = |from_ns: i64, to_ns: i64, tid: i64| instant(from_ns, to_ns, tid, "", "x");
+        let found = vec![of(0, 100, 1), of(10, 100, 2), of(200, 280, 1), of(300, 340, 1), of(500, 600, 3)];
+        let worst: Vec<i64> = longest(found).into_iter().map(|one| one.from_ns).collect();
+        assert_eq!(worst, [0, 500, 200]);
+        assert_eq!(longest(Vec::new()), []);
+    }
+}
