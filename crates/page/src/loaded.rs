@@ -14,6 +14,7 @@ use fathom_timeline::{Analysis, Intervals};
 use crate::axis::Axis;
 use crate::index::cover::Cover;
 use crate::index::lanes::{self, Lane};
+use crate::index::lasting::{self, Joined, Places, Waited};
 use crate::index::requests::Requests;
 use crate::index::samples::{self, Event};
 use crate::index::spans::Spans;
@@ -95,6 +96,7 @@ struct Prepared {
     requests: Requests,
     lanes: Vec<Lane>,
     cover: Cover,
+    waits: Vec<Waited>,
     quiet: Vec<(i64, i64)>,
     quiet_of_other: Vec<(i64, i64)>,
 }
@@ -107,8 +109,17 @@ impl Loaded {
             prepared.explanation.recording.title.clone_from(&about.name);
         }
         recording.counters = Counters::default();
+        let joined = Joined::new(&mut recording);
         let (tree, node_of_stack) = Tree::new(&recording);
-        let events = samples::take(&mut recording, &prepared.axis, &prepared.threads, &node_of_stack);
+        let mut events = samples::take(&mut recording, &prepared.axis, &prepared.threads, &node_of_stack);
+        let places = Places {
+            recording: &recording,
+            axis: &prepared.axis,
+            threads: &prepared.threads,
+            joined: &joined,
+            node_of_stack: &node_of_stack,
+        };
+        events.extend(places.events(&prepared.waits, &prepared.spans));
         Loaded {
             about,
             explanation: prepared.explanation,
@@ -182,6 +193,7 @@ fn prepare(recording: &Recording, about: &About) -> Prepared {
         requests: Requests::new(&analysis.sources, &axis),
         lanes: lanes::lanes(&analysis, &axis, &threads),
         cover: Cover::new(&analysis, &axis, &threads),
+        waits: lasting::waits(&analysis, &axis, &threads),
         axis,
         threads,
         quiet,
@@ -199,6 +211,7 @@ fn nothing(recording: &Recording, extent: (i64, i64)) -> Prepared {
         requests: Requests::default(),
         lanes: Vec::new(),
         cover: Cover::default(),
+        waits: Vec::new(),
         quiet: Vec::new(),
         quiet_of_other: Vec::new(),
     }

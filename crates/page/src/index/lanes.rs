@@ -5,7 +5,7 @@
 
 use fathom_evidence::kinds::{counter, only_grows};
 use fathom_evidence::{Recording, StrId};
-use fathom_timeline::{Analysis, BUCKET_NS, Layer, Series, SignalKind, ThreadState};
+use fathom_timeline::{Analysis, BUCKET_NS, Layer, Series, SignalKind, ThreadState, Wait};
 use rustc_hash::FxHashMap;
 
 use super::threads::{ROLES, Threads};
@@ -110,9 +110,9 @@ fn per_second(analysis: &Analysis<'_>, axis: &Axis, values: &[f64]) -> Points {
 fn color(cell: ThreadState) -> &'static str {
     match cell {
         ThreadState::Stopped(_) => "stopped",
+        ThreadState::Blocked(Wait::Unnamed) | ThreadState::Idle | ThreadState::Unknown => "idle",
         ThreadState::Blocked(_) | ThreadState::Unsent(_) => "blocked",
         ThreadState::Runnable => "runnable",
-        ThreadState::Idle | ThreadState::Unknown => "idle",
         ThreadState::Stolen => "stolen",
         ThreadState::Running(Layer::Interpreted) => "interpreted",
         ThreadState::Running(Layer::Java) => "java",

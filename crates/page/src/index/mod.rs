@@ -2,6 +2,7 @@
 
 pub(crate) mod cover;
 pub(crate) mod lanes;
+pub(crate) mod lasting;
 pub(crate) mod requests;
 pub(crate) mod samples;
 pub(crate) mod spans;

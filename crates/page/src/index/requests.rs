@@ -1,5 +1,11 @@
-//! Requests of the service in order of their beginning, with how many each row stands for.
+//! Requests of the service by the port that they came to, in order of their beginning, with how many each row stands for.
+//!
+//! The port that leads is the one whose requests the account uses. A stretch in which a connection had several requests at once
+//! says how long none of them took: it is not among them.
 
+use std::collections::BTreeMap;
+
+use fathom_evidence::StrId;
 use fathom_evidence::detail::{Request, from_text};
 use fathom_evidence::kinds::span;
 use fathom_timeline::Sources;
@@ -10,6 +16,14 @@ use crate::axis::Axis;
 /// All requests.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
+    ports: Vec<Port>,
+}
+
+/// The requests of one port; of a latency file all.
+#[derive(Debug, Default)]
+pub(crate) struct Port {
+    /// For example `:8080`; empty of a latency file.
+    pub(crate) name: String,
     /// Ascending, in ns since the origin.
     begin: Vec<i64>,
     length_ns: Vec<i64>,
@@ -27,21 +41,41 @@ pub(crate) struct Taken {
 impl Requests {
     pub(crate) fn new(view: &Sources<'_>, axis: &Axis) -> Requests {
         let recording = view.recording;
-        let mut requests = Requests::default();
+        let mut by_port: BTreeMap<StrId, Port> = BTreeMap::new();
         for row in view.rows(span::REQUEST) {
-            let detail = recording.text(recording.spans.detail[*row as usize]);
-            let stands_for = if detail.is_empty() { None } else { from_text::<Request>(detail).stands_for };
-            requests.begin.push(axis.at(recording.spans.time_ns[*row as usize]));
+            let place = *row as usize;
+            let detail: Request = match recording.text(recording.spans.detail[place]) {
+                "" => Request::default(),
+                detail => from_text(detail),
+            };
+            if detail.overlapping.unwrap_or(false) {
+                continue;
+            }
+            let port = if view.ports().is_empty() { StrId(0) } else { recording.spans.name[place] };
+            let name = || Port { name: recording.text(port).to_owned(), ..Port::default() };
+            let requests = by_port.entry(port).or_insert_with(name);
+            requests.begin.push(axis.at(recording.spans.time_ns[place]));
             requests.length_ns.push(duration(recording, *row));
-            requests.weight.push(stands_for.unwrap_or(1).max(1) as f32);
+            requests.weight.push(detail.stands_for.unwrap_or(1).max(1) as f32);
         }
-        requests
+        let rank = |port: &StrId| view.ports().iter().position(|known| known.name == *port);
+        let mut ports: Vec<(Option<usize>, Port)> = by_port.into_iter().map(|(id, port)| (rank(&id), port)).collect();
+        ports.sort_by_key(|(rank, _)| rank.unwrap_or(usize::MAX));
+        Requests { ports: ports.into_iter().map(|(_, port)| port).collect() }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.begin.len()
+    /// The ports, the one that leads first.
+    pub(crate) fn ports(&self) -> &[Port] {
+        &self.ports
     }
 
+    /// Those of a port; of the one that leads if none is named.
+    pub(crate) fn of(&self, port: &str) -> Option<&Port> {
+        if port.is_empty() { self.ports.first() } else { self.ports.iter().find(|known| known.name == port) }
+    }
+}
+
+impl Port {
     /// Those that began in some time.
     pub(crate) fn within(&self, from: i64, to: i64) -> impl Iterator<Item = Taken> + '_ {
         let first = self.begin.partition_point(|begin| *begin < from);

@@ -38,14 +38,14 @@ impl Unit {
 
 /// Weights of samples: mostly all the same, else small.
 #[derive(Debug)]
-enum Weights {
+pub(super) enum Weights {
     Same(f64),
     Small(Vec<u32>),
     Large(Vec<f64>),
 }
 
 impl Weights {
-    fn of(values: impl Iterator<Item = i64> + Clone) -> Weights {
+    pub(super) fn of(values: impl Iterator<Item = i64> + Clone) -> Weights {
         let (least, most) = values.clone().fold((i64::MAX, i64::MIN), |(low, high), v| (low.min(v), high.max(v)));
         if least >= most {
             Weights::Same(least as f64)
@@ -69,7 +69,9 @@ pub(crate) struct Event {
     pub(crate) thread: Vec<u32>,
     /// Node of the stack in the tree.
     pub(crate) node: Vec<u32>,
-    weight: Weights,
+    pub(super) weight: Weights,
+    /// Of what lasts, the longest: its weight is its length. Samples are instants: 0.
+    pub(super) longest: i64,
 }
 
 /// Takes the samples out of a recording.
@@ -85,6 +87,7 @@ pub(crate) fn take(recording: &mut Recording, axis: &Axis, threads: &Threads, no
             thread: Vec::new(),
             node: Vec::new(),
             weight: Weights::Same(1.0),
+            longest: 0,
         })
         .collect();
     table.time_ns = Vec::new();
@@ -174,6 +177,9 @@ impl Event {
 
     /// Adds up the samples of some time by node.
     pub(crate) fn sum(&self, ranges: &[(i64, i64)], threads: Option<&ThreadSet>, nodes: usize) -> Sum {
+        if self.is_lasting() {
+            return self.sum_lasting(ranges, threads, nodes);
+        }
         let ranges: Vec<Range<usize>> = ranges.iter().map(|(from, to)| self.within(*from, *to)).collect();
         let parts = split(&ranges);
         let sums = parts.into_par_iter().map(|ranges| {

@@ -2,6 +2,7 @@
 
 use fathom_evidence::kinds::{self, Word, event};
 
+use super::cover::STATES;
 use super::lanes::LaneKind;
 
 /// Group of the signals that tell slow seconds.
@@ -147,6 +148,13 @@ pub(crate) fn unit(word: &str, kind: LaneKind) -> (&'static str, f64) {
 /// Parts of words that people write in another way.
 const SPELLED: &[(&str, &str)] = &[("gc", "GC"), ("cpu", "CPU"), ("jit", "JIT"), ("jvm", "JVM"), ("vm", "VM")];
 
+/// What events of spans and of waits begin with.
+const SPANS_OF: &str = "spans/";
+const WAITS_OF: &str = "waits/";
+
+/// Waits of which nobody can say what they are for.
+const UNNAMED: &str = "waits that cannot be told from idleness";
+
 /// Events whose word says too little by itself.
 const EVENTS: &[(&str, &str)] = &[
     (event::EXECUTION, "executing Java"),
@@ -168,7 +176,25 @@ pub(crate) fn title(word: &str) -> String {
 
 /// An event as people call it.
 pub(crate) fn event_title(word: &str) -> String {
+    if let Some(wait) = word.strip_prefix(WAITS_OF) {
+        return STATES
+            .iter()
+            .find(|state| state.1 == wait)
+            .map_or_else(|| UNNAMED.to_owned(), |state| state.2.to_owned());
+    }
+    let word = word.strip_prefix(SPANS_OF).unwrap_or(word);
     EVENTS.iter().find(|(known, _)| *known == word).map_or_else(|| title(word), |(_, title)| (*title).to_owned())
+}
+
+/// What an event means.
+pub(crate) fn event_meaning(word: &str) -> &'static str {
+    match word.strip_prefix(SPANS_OF) {
+        Some(kind) => meaning(kind),
+        None if word.starts_with(WAITS_OF) => {
+            "Threads of the application that waited, as the account has it: not for work."
+        }
+        None => meaning(word),
+    }
 }
 
 #[cfg(test)]

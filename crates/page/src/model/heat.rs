@@ -9,6 +9,7 @@ use super::Answer;
 use super::select::{self, Stretch};
 use crate::columns::Columns;
 use crate::index::cover::{self, STATES, State};
+use crate::index::lasting::Spread;
 use crate::index::samples::{Event, Unit};
 use crate::index::threads::{ROLES, ThreadSet};
 use crate::loaded::Loaded;
@@ -176,6 +177,9 @@ fn notes(columns: Columns, raster: Raster) -> Columns {
 
 /// The weight of each thread's samples in each column.
 fn samples(page: &Loaded, event: &Event, raster: Raster, threads: Option<&ThreadSet>) -> Vec<Cell> {
+    if event.is_lasting() {
+        return lasting(page, event, raster, threads);
+    }
     let of_column = |column: usize| {
         let mut sums = vec![0.0_f64; page.threads.len()];
         let to = if column + 1 == raster.columns { raster.stretch.to } else { raster.begin(column + 1) };
@@ -191,6 +195,30 @@ fn samples(page: &Loaded, event: &Event, raster: Raster, threads: Option<&Thread
             .collect::<Vec<Cell>>()
     };
     (0..raster.columns).into_par_iter().flat_map_iter(of_column).collect()
+}
+
+/// How much of each column each thread spends in something that lasts.
+fn lasting(page: &Loaded, event: &Event, raster: Raster, threads: Option<&ThreadSet>) -> Vec<Cell> {
+    let mut spread = Spread::over(page.threads.len() * raster.columns);
+    let column_of = |time: i64| {
+        let part = time.saturating_sub(raster.stretch.from) as f64 / raster.column_ns();
+        (part as usize).min(raster.columns - 1)
+    };
+    for (row, time) in event.lasting(raster.stretch.from, raster.stretch.to) {
+        let thread = event.thread[row] as usize;
+        if thread < page.threads.len() && threads.is_none_or(|set| set.contains(event.thread[row])) {
+            let first = thread * raster.columns;
+            let cells = (first + column_of(time.start), first + column_of(time.end.saturating_sub(1)));
+            spread.add(&time, cells, |cell| raster.begin(cell - first));
+        }
+    }
+    let cell = |(place, value): (usize, f64)| Cell {
+        thread: (place / raster.columns) as u32,
+        column: (place % raster.columns) as u16,
+        value: value as f32,
+        state: NO_STATE,
+    };
+    spread.filled(|_| raster.column_ns()).map(cell).collect()
 }
 
 /// The largest known state of each thread in each column, waiting for work only where there is nothing else.

@@ -6,7 +6,7 @@ use super::Answer;
 use super::heat::Raster;
 use super::select::Stretch;
 use crate::columns::Columns;
-use crate::index::requests::Taken;
+use crate::index::requests::{Port, Taken};
 use crate::loaded::Loaded;
 use crate::query::Query;
 use crate::refused::Refused;
@@ -22,17 +22,24 @@ pub(super) fn answer(page: &Loaded, query: &Query) -> Result<Answer, Refused> {
     let stretch = Stretch::of(page, query)?;
     let columns = query.count("columns", COLUMNS, COLUMNS_MAX, "a number of columns up to 4096")?.max(1);
     let raster = Raster { stretch, columns };
+    let name = query.text("port").unwrap_or("");
+    let none = Port::default();
+    let port = match page.requests.of(name) {
+        Some(port) => port,
+        None if name.is_empty() => &none,
+        None => return Err(Refused::not_there("port", name)),
+    };
     match query.text("as").unwrap_or("cells") {
-        "cells" => Answer::table(cells(page, raster)),
-        "lines" => Answer::table(lines(page, raster)),
+        "cells" => Answer::table(cells(port, raster)),
+        "lines" => Answer::table(lines(port, raster)),
         other => Err(Refused::parameter("as", other, "cells or lines")),
     }
 }
 
 /// How many requests of which length began in which column.
-pub(crate) fn cells(page: &Loaded, raster: Raster) -> Columns {
+pub(crate) fn cells(port: &Port, raster: Raster) -> Columns {
     let (mut column, mut step, mut count) = (Vec::new(), Vec::new(), Vec::new());
-    each_column(page, raster, |number, requests| {
+    each_column(port, raster, |number, requests| {
         let mut sums = [0.0_f64; 256];
         requests.iter().for_each(|request| sums[step_of(request.length_ns)] += request.weight);
         for (place, sum) in sums.iter().enumerate().filter(|(_, sum)| **sum > 0.0) {
@@ -57,9 +64,9 @@ fn step_of(length_ns: i64) -> usize {
 }
 
 /// Number, median, 99th percentile and maximum of each column in which a request began.
-pub(crate) fn lines(page: &Loaded, raster: Raster) -> Columns {
+pub(crate) fn lines(port: &Port, raster: Raster) -> Columns {
     let mut rows: Vec<(i64, f64, [i64; 3])> = Vec::new();
-    each_column(page, raster, |number, requests| {
+    each_column(port, raster, |number, requests| {
         requests.sort_by_key(|request| request.length_ns);
         let count: f64 = requests.iter().map(|request| request.weight).sum();
         let longest = requests.last().map_or(0, |request| request.length_ns);
@@ -88,12 +95,12 @@ fn quantile(requests: &[Taken], q: f64) -> i64 {
 }
 
 /// The requests of each column that has any.
-fn each_column(page: &Loaded, raster: Raster, mut see: impl FnMut(usize, &mut Vec<Taken>)) {
+fn each_column(port: &Port, raster: Raster, mut see: impl FnMut(usize, &mut Vec<Taken>)) {
     let mut requests: Vec<Taken> = Vec::new();
     for number in 0..raster.columns {
         let to = if number + 1 == raster.columns { raster.stretch.to } else { raster.begin(number + 1) };
         requests.clear();
-        requests.extend(page.requests.within(raster.begin(number), to));
+        requests.extend(port.within(raster.begin(number), to));
         if !requests.is_empty() {
             see(number, &mut requests);
         }

@@ -136,6 +136,8 @@ struct Event<'a> {
     unit: &'static str,
     samples: usize,
     on_cpu: bool,
+    /// Whether its rows are spans of time, of which a selection may cut off a part.
+    lasting: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -207,6 +209,7 @@ fn role_title(role: &str) -> String {
         "java" => "application",
         "gc" => "collector",
         "vm" => "JVM",
+        "kernel" => return "kernel and other programs".to_owned(),
         other => other,
     };
     format!("{says} threads")
@@ -236,7 +239,7 @@ fn threads(page: &Loaded) -> Vec<Thread<'_>> {
 
 /// Lanes of numbers and of spans together, by group.
 fn lanes(page: &Loaded) -> Vec<Lane<'_>> {
-    let has_requests = page.requests.len() > 0;
+    let has_requests = !page.requests.ports().is_empty();
     let is_latency = |lane: &crate::index::lanes::Lane| LATENCY_SIGNALS.contains(&lane.id.as_str());
     let numbers = page.lanes.iter().map(|lane| Lane {
         id: &lane.id,
@@ -294,7 +297,8 @@ fn latency(page: &Loaded) -> Lane<'_> {
         says: "How long requests took: the darker, the more of that length began then; lines are the median and the 99th percentile.",
         unit: "ns",
         kind: "latency",
-        instances: Vec::new(),
+        // The port that leads comes first: its requests tell slow time.
+        instances: page.requests.ports().iter().map(|port| port.name.as_str()).collect(),
         kinds: vec![span::REQUEST],
         words: vec![span::REQUEST],
         slowdown: true,
@@ -313,10 +317,11 @@ fn events(page: &Loaded) -> Vec<Event<'_>> {
         events.push(Event {
             id: &event.word,
             title: words::event_title(&event.word),
-            says: words::meaning(&event.word),
+            says: words::event_meaning(&event.word),
             unit: event.unit.name(),
             samples: event.len(),
             on_cpu: event.is_on_cpu(),
+            lasting: event.is_lasting(),
         });
     }
     events

@@ -5,7 +5,9 @@ use arrow_array::types::{Float32Type, UInt8Type, UInt32Type};
 use super::Answer;
 use super::select::{self, Stretch};
 use crate::columns::Columns;
-use crate::index::samples::Unit;
+use crate::index::lasting::Spread;
+use crate::index::samples::{Event, Unit};
+use crate::index::threads::ThreadSet;
 use crate::loaded::Loaded;
 use crate::query::Query;
 use crate::refused::Refused;
@@ -30,22 +32,11 @@ pub(super) fn answer(page: &Loaded, query: &Query) -> Result<Answer, Refused> {
         return Err(Refused::parameter("to", &stretch.to.to_string(), "a stretch of at most 100000 seconds"));
     }
     let row_ns = SECOND_NS / rows as i64;
-    let mut cells: Vec<(u32, u8, f64)> = Vec::new();
-    let samples = event.map(|event| event.within(stretch.from, stretch.to)).unwrap_or_default();
-    for index in samples {
-        let Some(event) = event.filter(|event| threads.as_ref().is_none_or(|set| set.contains(event.thread[index])))
-        else {
-            continue;
-        };
-        let offset = event.time[index] - first;
-        let row = (offset % SECOND_NS / row_ns).min(rows as i64 - 1);
-        let (second, row) = ((offset / SECOND_NS) as u32, row as u8);
-        // Samples are in order of time, so that those of a cell follow each other.
-        match cells.last_mut() {
-            Some(cell) if (cell.0, cell.1) == (second, row) => cell.2 += event.weight(index),
-            _ => cells.push((second, row, event.weight(index))),
-        }
-    }
+    let grid = Grid { first, row_ns, rows: rows as i64 };
+    let cells = event.map_or(Vec::new(), |event| match event.is_lasting() {
+        true => lasting(event, stretch, threads.as_ref(), grid),
+        false => samples(event, stretch, threads.as_ref(), grid),
+    });
     let full = match event.map(|event| event.unit) {
         Some(Unit::Nanoseconds) => row_ns as f64,
         _ => cells.iter().map(|cell| cell.2).fold(0.0, f64::max),
@@ -60,4 +51,60 @@ pub(super) fn answer(page: &Loaded, query: &Query) -> Result<Answer, Refused> {
             .note("seconds", seconds)
             .note("full", full),
     )
+}
+
+/// Second, row, weight.
+type Cell = (u32, u8, f64);
+
+/// Seconds and their parts.
+#[derive(Clone, Copy)]
+struct Grid {
+    first: i64,
+    row_ns: i64,
+    rows: i64,
+}
+
+impl Grid {
+    /// The cell of an instant, counted from the first one.
+    fn cell(self, time: i64) -> usize {
+        let offset = (time - self.first).max(0);
+        (offset / SECOND_NS * self.rows + (offset % SECOND_NS / self.row_ns).min(self.rows - 1)) as usize
+    }
+
+    /// Where a cell begins.
+    fn begin(self, cell: usize) -> i64 {
+        let (second, row) = (cell as i64 / self.rows, cell as i64 % self.rows);
+        self.first + second * SECOND_NS + row * self.row_ns
+    }
+
+    /// Its second, row, and a weight.
+    fn named(self, cell: usize, weight: f64) -> Cell {
+        ((cell as i64 / self.rows) as u32, (cell as i64 % self.rows) as u8, weight)
+    }
+}
+
+fn samples(event: &Event, stretch: Stretch, threads: Option<&ThreadSet>, grid: Grid) -> Vec<Cell> {
+    let mut cells: Vec<(usize, f64)> = Vec::new();
+    let is_chosen = |index: &usize| threads.is_none_or(|set| set.contains(event.thread[*index]));
+    for index in event.within(stretch.from, stretch.to).filter(is_chosen) {
+        let cell = grid.cell(event.time[index]);
+        // Samples are in order of time, so that those of a cell follow each other.
+        match cells.last_mut() {
+            Some(last) if last.0 == cell => last.1 += event.weight(index),
+            _ => cells.push((cell, event.weight(index))),
+        }
+    }
+    cells.into_iter().map(|(cell, weight)| grid.named(cell, weight)).collect()
+}
+
+/// What lasts has a part of each cell that it touches.
+fn lasting(event: &Event, stretch: Stretch, threads: Option<&ThreadSet>, grid: Grid) -> Vec<Cell> {
+    let mut spread = Spread::over(grid.cell(stretch.to) + 1);
+    let is_chosen = |row: usize| threads.is_none_or(|set| set.contains(event.thread[row]));
+    for (_, time) in event.lasting(stretch.from, stretch.to).filter(|(row, _)| is_chosen(*row)) {
+        let cells = (grid.cell(time.start), grid.cell(time.end - 1));
+        spread.add(&time, cells, |cell| grid.begin(cell));
+    }
+    let length = |cell: usize| (grid.begin(cell + 1) - grid.begin(cell)) as f64;
+    spread.filled(length).map(|(cell, weight)| grid.named(cell, weight)).collect()
 }

@@ -200,15 +200,21 @@ fn raster(page: &Loaded, detail: Detail) -> heat::Raster {
     heat::Raster { stretch: Stretch { from: page.axis.from, to: page.axis.to }, columns }
 }
 
-/// The picture of all requests, at a third of the resolution of lines: it is drawn in cells.
-fn latency(page: &Loaded, detail: Detail) -> [(String, Columns); 2] {
+/// More ports than this are not in the file.
+const PORTS_MAX: usize = 8;
+
+/// The pictures of the requests of each port, at a third of the resolution of lines: they are drawn in cells.
+fn latency(page: &Loaded, detail: Detail) -> Vec<(String, Columns)> {
     let stretch = Stretch { from: page.axis.from, to: page.axis.to };
     let raster = |columns: usize| heat::Raster { stretch, columns: columns.max(1) };
     let seconds = (stretch.length() / 1e9).ceil() as usize;
-    [
-        ("latency".to_owned(), latency::cells(page, raster(detail.points / 3))),
-        ("latency_lines".to_owned(), latency::lines(page, raster(seconds.min(detail.points)))),
-    ]
+    let ports = page.requests.ports().iter().take(PORTS_MAX);
+    let of_port = ports.flat_map(|port| {
+        let cells = latency::cells(port, raster(detail.points / 3));
+        let lines = latency::lines(port, raster(seconds.min(detail.points)));
+        [(format!("latency/{}", port.name), cells), (format!("latency_lines/{}", port.name), lines)]
+    });
+    of_port.collect()
 }
 
 fn logs(page: &Loaded, max: usize) -> Columns {

@@ -39,8 +39,19 @@ fn flames_heat_maps_and_frames_add_up_to_the_samples() {
             let (word, unit) = (event["id"].as_str().unwrap(), event["unit"].as_str().unwrap());
             for (from, to) in [(from, to), (from, middle), (middle, to)] {
                 let what = format!("{name} {word} {from}..{to}");
-                let (weight, samples) = counted(&recording, word, unit, origin + from, origin + to);
                 let selection = format!("event={word}&from={from}&to={to}");
+                let (weight, samples, of_threads) = match word.split_once('/') {
+                    Some(("spans", kind)) => lasted(&recording, kind, unit, origin + from, origin + to),
+                    Some(_) => {
+                        let flame = table(&page, &format!("flame?{selection}&min_share=0"));
+                        (flame.note("total"), flame.note("samples") as u64, flame.note("total"))
+                    }
+                    None => {
+                        let (weight, samples) = counted(&recording, word, unit, origin + from, origin + to);
+                        let of_threads = without_process(&recording, word, unit, origin + from, origin + to).0;
+                        (weight, samples, of_threads)
+                    }
+                };
                 check_flame(&table(&page, &format!("flame?{selection}&min_share=0")), weight, samples, &what);
                 check_flame(
                     &table(&page, &format!("flame?{selection}&min_share=0&inverted=1")),
@@ -63,11 +74,50 @@ fn flames_heat_maps_and_frames_add_up_to_the_samples() {
                     .into_iter()
                     .map(f64::from)
                     .sum();
-                let (of_threads, _) = without_process(&recording, word, unit, origin + from, origin + to);
                 assert!(near(heat, of_threads, 1e-4), "{what}: heat {heat} {of_threads}");
             }
         }
     }
+}
+
+/// Spans of a kind: how much of them lies in some time, of how many, and how much of that belongs to threads. Instants are
+/// counted.
+fn lasted(recording: &Recording, kind: &str, unit: &str, from_ns: i64, to_ns: i64) -> (f64, u64, f64) {
+    let kind = recording.strings.find(kind);
+    let mut sums = (0.0, 0, 0.0);
+    for span in recording.spans.rows().filter(|span| Some(span.kind) == kind) {
+        let part = match unit {
+            "ns" => (span.end_ns().min(to_ns) - span.time_ns.max(from_ns)).max(0) as f64,
+            _ => f64::from(u8::from((from_ns..to_ns).contains(&span.time_ns))),
+        };
+        sums.0 += part;
+        sums.1 += u64::from(part > 0.0);
+        sums.2 += if span.tid == 0 { 0.0 } else { part };
+    }
+    sums
+}
+
+/// What threads waited for in two halves of the time is what they waited for in all of it, and no more than the threads' time.
+#[test]
+fn waits_are_divided_by_time() {
+    let mut any = false;
+    for (name, recording) in recordings() {
+        let page = load(&recording);
+        let overview = json(&page, "overview");
+        let (from, to) = ends(&overview);
+        let middle = from + (to - from) / 3;
+        let events = overview["events"].as_array().unwrap();
+        let waits = events.iter().filter_map(|event| event["id"].as_str()).filter(|id| id.starts_with("waits/"));
+        for id in waits {
+            let total =
+                |from: i64, to: i64| table(&page, &format!("flame?event={id}&from={from}&to={to}")).note("total");
+            let (all, parts) = (total(from, to), total(from, middle) + total(middle, to));
+            assert!(near(all, parts, 1e-9), "{name} {id}: {all} {parts}");
+            assert!(all <= (to - from) as f64 * overview["threads_count"].as_f64().unwrap(), "{name} {id}: {all}");
+            any |= all > 0.0;
+        }
+    }
+    assert!(any);
 }
 
 /// The same of samples that belong to a thread.

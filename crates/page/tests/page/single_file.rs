@@ -48,7 +48,7 @@ fn the_file_holds_what_the_server_answers() {
         let pack = unpack(&single_file::html(&page).unwrap());
         assert_eq!(pack.header["overview"], json(&page, "overview"), "{name}: small recordings are not thinned");
         let (samples, stacks) = (&pack.parts["samples"], &pack.parts["stacks"]);
-        assert_eq!(samples.len(), recording.samples.time_ns.len(), "{name}");
+        assert_eq!(samples.len(), recording.samples.time_ns.len() + beside_samples(&pack), "{name}");
         let parents = stacks.numbers::<Int32Type>("parent");
         assert!(parents.iter().enumerate().all(|(row, parent)| (*parent as i64) < row as i64), "{name}");
         assert_eq!(parents[0], -1, "{name}");
@@ -59,11 +59,20 @@ fn the_file_holds_what_the_server_answers() {
         assert_eq!(spans.len(), spans.note("total") as usize, "{name}");
         for lane in pack.header["overview"]["lanes"].as_array().unwrap() {
             for instance in lane["instances"].as_array().unwrap() {
-                let part = format!("counter/{}/{}", lane["id"].as_str().unwrap(), instance.as_str().unwrap());
+                let (id, instance) = (lane["id"].as_str().unwrap(), instance.as_str().unwrap());
+                let of_numbers = format!("counter/{id}/{instance}");
+                let part = if lane["kind"] == "latency" { format!("latency/{instance}") } else { of_numbers };
                 assert!(pack.parts[&part].len() > 0, "{name} {part}");
             }
         }
     }
+}
+
+/// Rows of what has stacks and is no sample: spans and waits.
+fn beside_samples(pack: &Pack) -> usize {
+    let events = pack.header["overview"]["events"].as_array().unwrap();
+    let others = events.iter().filter(|event| event["id"].as_str().unwrap().contains('/'));
+    others.map(|event| event["samples"].as_u64().unwrap() as usize).sum()
 }
 
 /// Samples of the file under each name, against the frames that the server tells.
@@ -119,14 +128,15 @@ fn what_does_not_fit_is_thinned_and_said() {
             recording.samples.push(sample);
         }
     }
-    let all = recording.samples.time_ns.len();
+    let samples = recording.samples.time_ns.len();
     let page = Loaded::new(recording, About::default());
     let html = single_file::html_within(&page, 1 << 20).unwrap();
     let pack = unpack(&html);
     let every = pack.header["overview"]["thinned"].as_u64().unwrap() as usize;
     assert!(every > 1 && data(std::str::from_utf8(&html).unwrap()).len() <= 1 << 20, "{every}");
-    let kept = pack.parts["samples"].len();
-    assert!(kept >= all / every && kept < all / every + 10, "{kept} of {all}");
+    // Of each event one more may be kept.
+    let (kept, all) = (pack.parts["samples"].len(), samples + beside_samples(&pack));
+    assert!(kept >= all / every && kept < all / every + 30, "{kept} of {all}");
     let weight: f64 = pack.parts["samples"].numbers::<Float32Type>("weight").into_iter().map(f64::from).sum();
     assert!(weight > 0.0 && pack.parts["samples"].note("thinned") as usize == every);
 }
