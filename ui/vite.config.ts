@@ -24,8 +24,8 @@ export default defineConfig(({ mode }) => ({
         test: {
           name: "browser",
           include: ["test/**/*.test.ts"],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
           fileParallelism: false,
         },
       },

@@ -47,6 +47,8 @@ export async function watched(
     reducedMotion: "reduce",
     timezoneId: "UTC",
   });
+  // What is not there by then will not come: a broken page fails soon.
+  page.setDefaultTimeout(12_000);
   const complaints: string[] = [];
   page.on("pageerror", (error) => complaints.push(`error: ${error.message}`));
   page.on("console", (message) => message.type() === "error" && complaints.push(`console: ${message.text()}`));

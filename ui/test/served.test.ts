@@ -58,6 +58,10 @@ describe.runIf(isPossible)("a folder of recordings", () => {
     expect(await row(UNSEEN)).toContain("no sign of slowness");
     await open(HEALTHY);
     expect(await page.textContent(".headline h1")).toBe("Nothing was slow");
+    await page.goBack();
+    await page.waitForSelector(`tbody tr:has-text("${SICK}")`);
+    await page.goForward();
+    await page.waitForSelector(".headline h1");
     await page.click("text=Recordings");
     await open(UNSEEN);
     expect(await page.textContent(".headline h1")).toMatch(/^No sign of slowness in what was recorded .+ was not$/);

@@ -34,6 +34,15 @@ function explanation(): Explanation {
     measured("longest pause", 21e6, 4e6, "ns", "spans", ["gc_pause"]),
     { ...measured(HOSTILE, 0.2, null, "ratio", "samples", []), stack: `${HOSTILE};run` },
   ];
+  churn.look = {
+    lanes: ["compile_count"],
+    roles: [],
+    threads: [1004],
+    event: "cpu",
+    search: "",
+    table: "samples",
+    worst: [{ from_ns: at(12), to_ns: at(13), tid: 0, says: `1.4 threads: compilers of ${HOSTILE}` }],
+  };
   churn.do = ["-XX:ReservedCodeCacheSize=240m"];
   churn.prove = "fathom lab run code_cache_churn";
   const unknown = cause("swap_in", "not_enough", 0);
@@ -65,7 +74,8 @@ const LANES: Lane[] = [
   lane("latency", "request latency", "ns", { kind: "latency", pain: true, threshold: 50e6, kinds: ["request"] }),
   lane("request_latency", "request latency", "ns", { pain: true, threshold: 2e9 }),
   lane("compile_count", "compilations", "1/s", { kind: "rate", shown: false }),
-  lane("gc", "GC", "", { kind: "spans", kinds: ["gc_pause"], instances: [] }),
+  lane("request", "requests", "", { kind: "spans", kinds: ["request"], instances: [], shown: false }),
+  lane("gc", "GC", "", { kind: "spans", kinds: ["gc_pause"], words: ["gc_pause"], instances: [] }),
 ];
 
 function lane(id: string, title: string, unit: string, more: Partial<Lane>): Lane {
@@ -111,6 +121,8 @@ export function sickWorld(handlers = 4): World {
     t: index * 20e6,
     duration: (index >= 500 && index < 1_500 && index % 3 > 0 ? 900e6 : 3e6) * (1 + ((index * 7) % 11) / 8),
   }));
+  const slow = requests.filter(({ duration }) => duration > 1e9);
+  spans.push(...slow.map((one) => ({ ...one, thread: 2, kind: "request", name: "", detail: '{"unread_ns":4000000}' })));
   const evidence = "- `counters` `compile_count`: rate\n- `spans` `gc_pause`\n- threads with role `compiler`";
   return {
     overview: overviewOf(explanation(), {

@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Interval } from "../src/base/quantities.ts";
 import { FileSource } from "../src/data/file/index.ts";
 import { unpack } from "../src/data/file/pack.ts";
 import type { Overview } from "../src/data/overview.ts";
@@ -122,7 +123,9 @@ describe.runIf(isPossible).each([QUIET_AT_FIRST, NEVER_QUIET])("served and in th
   });
 
   test("counters", async () => {
-    const lane = overview.lanes.find(({ kind, instances }) => kind !== "spans" && instances.length === 1);
+    const lane = overview.lanes.find(
+      ({ kind, instances }) => (kind === "counter" || kind === "rate") && instances.length === 1,
+    );
     if (!lane) throw new Error("the recording has no counters");
     const query = { lane: lane.id, instances: [0], from: overview.from, to: overview.to, width: 1_500 };
     const [[a], [b]] = [await served.counter(query), await file.counter(query)];
@@ -155,16 +158,9 @@ describe.runIf(isPossible)("the file of every kept recording has the numbers of 
           expect(await counts(file)).toEqual(await counts(served));
         }
       }
-      const picture = { from: known.from, to: known.to, columns: 500, parts: Math.ceil((known.to - known.from) / 1e9) };
-      const [a, b] = [await served.latency(picture), await file.latency(picture)];
-      expect([b.lines.t, b.lines.p50, b.lines.p99, b.lines.max]).toEqual([
-        a.lines.t,
-        a.lines.p50,
-        a.lines.p99,
-        a.lines.max,
-      ]);
-      expect(b.lines.count).toEqual(a.lines.count);
-      expect(b.count).toEqual(a.count);
+      const ports = lanes.find(({ kind }) => kind === "latency")?.instances ?? [""];
+      for (const port of ports.slice(0, 8)) await expectSameLatency(served, file, known, port);
+      for (const time of times) await expectSameWaits(served, file, known, time);
       const roles = { from: known.from, to: known.to, by: "state", event: "", columns: 100 } as const;
       const [c, d] = [await served.roleHeat(roles), await file.roleHeat(roles)];
       // The file has columns of its own, at whose edges amounts are known to a part of a column.
@@ -174,6 +170,32 @@ describe.runIf(isPossible)("the file of every kept recording has the numbers of 
     }
   });
 });
+
+async function expectSameLatency(served: Source, file: Source, { from, to }: Overview, port: string): Promise<void> {
+  const picture = { port, from, to, columns: 500, parts: Math.ceil((to - from) / 1e9) };
+  const [a, b] = [await served.latency(picture), await file.latency(picture)];
+  expect([b.lines.t, b.lines.p50, b.lines.p99, b.lines.max]).toEqual([
+    a.lines.t,
+    a.lines.p50,
+    a.lines.p99,
+    a.lines.max,
+  ]);
+  expect(b.lines.count).toEqual(a.lines.count);
+  expect(b.count).toEqual(a.count);
+}
+
+/** What lasted has the same flame graph; times of the file are to the microsecond. */
+async function expectSameWaits(served: Source, file: Source, { events }: Overview, time: Interval): Promise<void> {
+  for (const { id } of events.filter(({ lasting }) => lasting)) {
+    const query = { ...time, threads: "all", event: id, inverted: false, baseline: { kind: "none" } } as const;
+    const [a, b] = [await served.flame(query), await file.flame(query)];
+    expect([id, b.unit]).toEqual([id, a.unit]);
+    expect(Math.abs(b.samples - a.samples)).toBeLessThanOrEqual(0.01 * a.samples + 2);
+    expect(Math.abs((b.total[0] ?? 0) - (a.total[0] ?? 0))).toBeLessThanOrEqual(
+      1e-3 * (a.total[0] ?? 0) + 2e3 * a.samples,
+    );
+  }
+}
 
 async function openFile(lab: string): Promise<Source> {
   const folder = mkdtempSync(join(tmpdir(), "fathom-sources-"));

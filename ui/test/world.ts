@@ -202,7 +202,7 @@ function latencyParts(requests: NonNullable<World["requests"]>, { from, to }: Ov
     p99: quantile(0.99),
     max: quantile(1),
   };
-  return { latency: stream(grid, notes), latency_lines: stream(lines, { column_ns: "1000000000" }) };
+  return { "latency/": stream(grid, notes), "latency_lines/": stream(lines, { column_ns: "1000000000" }) };
 }
 
 function densityOf(cells: NonNullable<World["leftOut"]>): Uint8Array {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { blocksOf, codeWords, inlinesOf } from "./markdown.ts";
+import { blocksOf, inlinesOf } from "./markdown.ts";
 
 test("paragraphs, lists that wrap, and code", () => {
   const text = "One line\ngoes on.\n\n- first `x`\n  and more\n- second\n\n```\na <b>\n```\n1. one\n2. two";
@@ -37,5 +37,4 @@ test("emphasis and links; what is no element stays text", () => {
     { kind: "code", text: "a*b" },
     { kind: "text", text: " 2 * 3" },
   ]);
-  expect(codeWords("`counters` `compile_count`: and `x\ny`")).toEqual(["counters", "compile_count"]);
 });

@@ -57,8 +57,3 @@ export function inlinesOf(text: string): Inline[] {
   }
   return inlines;
 }
-
-/** Words that stand as code in a text. */
-export function codeWords(markdown: string): string[] {
-  return [...markdown.matchAll(/`([^`\n]+)`/g)].map((match) => match[1]);
-}

@@ -12,7 +12,7 @@ export interface Explanation {
   baseline: { kind: string; says: string; duration_ns: number };
   figures: Evidence[];
   causes: CauseVerdict[];
-  unexplained: { share: number; says: string; stacks: { stack: string; share: number }[] };
+  unexplained: { share: number; says: string; stacks: { stack: string; share: number }[]; look?: Look };
   /** What changed for good, where nothing can be called slow. */
   changed?: Change[];
   losses: { source: string; kind: string; says: string }[];
@@ -65,6 +65,30 @@ export interface CauseVerdict {
   chain: string[];
   do: string[];
   prove: string;
+  look?: Look;
+}
+
+/** What to look at to see a cause at work. */
+export interface Look {
+  /** Counters (`NAME|INSTANCE` for one of many) and kinds of spans. */
+  lanes: readonly string[];
+  roles: readonly string[];
+  /** Ids of threads. */
+  threads: readonly number[];
+  /** An event of samples, `spans/KIND` or `waits/WHAT`; empty when no stacks show it. */
+  event: string;
+  search: string;
+  table: string;
+  worst: readonly Instant[];
+}
+
+/** Something that happened once. */
+export interface Instant {
+  from_ns: number;
+  to_ns: number;
+  /** 0 for the whole process. */
+  tid: number;
+  says: string;
 }
 
 export interface Evidence {

@@ -83,6 +83,8 @@ export interface SampleEvent {
   unit: "samples" | "ns" | "bytes";
   samples: number;
   on_cpu: boolean;
+  /** Whether its rows are spans of time, whose weight is their length. */
+  lasting?: boolean;
 }
 
 /** A state of a thread; its index is what heat cells hold. */

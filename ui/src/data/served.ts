@@ -91,10 +91,11 @@ class ServedSource implements Source {
     return seriesOf(await this.#table("counter", asked, signal), instances);
   }
 
-  async latency({ from, to, columns, parts }: LatencyQuery, signal?: AbortSignal): Promise<Latency> {
+  async latency({ from, to, columns, parts, port }: LatencyQuery, signal?: AbortSignal): Promise<Latency> {
+    const of: Parameters = port === "" ? {} : { port };
     const [cells, lines] = await Promise.all([
-      this.#table("latency", { ...range(from, to), columns, as: "cells" }, signal),
-      this.#table("latency", { ...range(from, to), columns: parts, as: "lines" }, signal),
+      this.#table("latency", { ...range(from, to), ...of, columns, as: "cells" }, signal),
+      this.#table("latency", { ...range(from, to), ...of, columns: parts, as: "lines" }, signal),
     ]);
     return latencyOf(cells, lines);
   }

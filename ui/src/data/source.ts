@@ -58,6 +58,8 @@ export interface SpanMarks {
 }
 
 export interface LatencyQuery extends Interval {
+  /** The port that they came to; empty for the one whose requests tell slow time. */
+  port: string;
   columns: number;
   /** Quantiles of so many parts of the time. */
   parts: number;

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { failure, library, overview, update, view } from "../state/store.ts";
+import { failure, library, openRecording, overview, view } from "../state/store.ts";
 import { viewsAt } from "../views/all.ts";
 import { Button, Note } from "../widgets/controls.tsx";
 import { Guarded } from "../widgets/guarded.tsx";
@@ -36,7 +36,7 @@ function Body(): JSX.Element {
       <main class="message">
         <h1>This recording cannot be shown</h1>
         <Note>{failure.value}</Note>
-        {library.value?.many && <Button onClick={() => update({ recording: null })}>all recordings</Button>}
+        {library.value?.many && <Button onClick={() => openRecording(null)}>all recordings</Button>}
       </main>
     );
   }

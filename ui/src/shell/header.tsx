@@ -5,8 +5,8 @@ import { useEffect } from "preact/hooks";
 import { clean } from "../base/text.ts";
 import { day, timeOfDay, zoneName } from "../base/time.ts";
 import type { RecordingSummary } from "../data/explanation.ts";
-import { safeColours, type Theme, theme } from "../state/appearance.ts";
-import { library, limits, origin, overview, source, update, zone } from "../state/store.ts";
+import { printPage, safeColours, type Theme, theme } from "../state/appearance.ts";
+import { library, limits, openRecording, origin, overview, source, zone } from "../state/store.ts";
 import { Button, CopyButton } from "../widgets/controls.tsx";
 import { Name } from "../widgets/text.tsx";
 import { Keys } from "./keys.tsx";
@@ -26,8 +26,13 @@ export function Header(): JSX.Element {
       <span class="spacer" />
       {known && <CopyButton title="Copy as Markdown" text={async () => (await source.peek()?.markdown()) ?? ""} />}
       {known && library.value?.many && (
-        <Button kind="quiet" onClick={() => update({ recording: null, window: null, selection: null })}>
+        <Button kind="quiet" onClick={() => openRecording(null)}>
           Recordings
+        </Button>
+      )}
+      {known && (
+        <Button kind="quiet" onClick={() => void printPage()} title="all rows, nothing folded">
+          Print
         </Button>
       )}
       {known && <Keys />}

@@ -5,6 +5,7 @@ import { duration } from "../base/numbers.ts";
 import { lengthOf, sameInterval } from "../base/quantities.ts";
 import { counted, grouped } from "../base/text.ts";
 import { decimalsFor, timeOfDay } from "../base/time.ts";
+import type { SampleEvent } from "../data/overview.ts";
 import { baselineText } from "../data/served.ts";
 import type { Baseline } from "../data/source.ts";
 import {
@@ -82,16 +83,34 @@ function ThreadsChosen(): JSX.Element {
   );
 }
 
+/** Where threads were when the rows of an event were taken, in the order of the list. */
+const GROUPS = ["running, or seen so", "waiting, as the account has it", "spans"] as const;
+
 function Events(): JSX.Element | null {
   const events = overview.value?.events ?? [];
   if (events.length === 0) return null;
-  const choices = events.map(({ id, title, on_cpu, samples }) => {
-    const where = on_cpu ? "on CPU" : "off CPU";
-    return [id, `${title} (${where}, ${grouped(samples)})`] as const;
-  });
+  const groups = GROUPS.map((title) => ({
+    title,
+    choices: events.filter((one) => groupOf(one) === title).map(choiceOf),
+  }));
   return (
-    <Select label="event" value={event.value?.id ?? ""} choices={choices} onChange={(id) => update({ event: id })} />
+    <Select
+      label="event"
+      value={event.value?.id ?? ""}
+      groups={groups.filter(({ choices }) => choices.length > 0)}
+      onChange={(id) => update({ event: id, search: "" })}
+    />
   );
+}
+
+function groupOf({ id }: SampleEvent): (typeof GROUPS)[number] {
+  if (id.startsWith("waits/")) return GROUPS[1];
+  return id.startsWith("spans/") ? GROUPS[2] : GROUPS[0];
+}
+
+function choiceOf({ id, title, on_cpu, samples }: SampleEvent): readonly [string, string] {
+  const where = on_cpu ? "on CPU" : "off CPU";
+  return [id, id.includes("/") ? `${title} (${grouped(samples)})` : `${title} (${where}, ${grouped(samples)})`];
 }
 
 /** The baseline of differential pictures: none, the quiet time, or a picked time that was kept. */
@@ -111,7 +130,8 @@ function Against(): JSX.Element | null {
     else if (value === "baseline") update({ baseline: { kind: "quiet" } });
     else if (value === "none") update({ baseline: { kind: "none" } });
   };
-  return <Select label="against" value={baselineText(baseline)} choices={choices} onChange={change} />;
+  const groups = [{ title: "", choices }];
+  return <Select label="against" value={baselineText(baseline)} groups={groups} onChange={change} />;
 }
 
 function intervalText({ from, to }: { from: number; to: number }): string {

@@ -3,9 +3,10 @@
 import { computed } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import type { Interval } from "../base/quantities.ts";
+import type { CssPixels, Interval, Nanoseconds } from "../base/quantities.ts";
+import { clean } from "../base/text.ts";
 import { decimalsFor, timeOfDay } from "../base/time.ts";
-import { origin, picked, plotWidth, pointed, shownWindow, slow, zone } from "../state/store.ts";
+import { goTo, origin, picked, plotWidth, pointed, shownWindow, slow, worst, zone } from "../state/store.ts";
 import { viewsAt } from "../views/all.ts";
 import { Guarded } from "../widgets/guarded.tsx";
 import { onPointerDown, onWheel } from "./gestures.ts";
@@ -42,6 +43,7 @@ export function TimePane(): JSX.Element {
         <TimeControls />
         <div class="plot" ref={plot} onPointerDown={(event) => onPointerDown(event, box())}>
           <Ruler />
+          <Flags />
         </div>
       </div>
       <div class="time-body" onPointerDown={(event) => isOnPlot(event) && onPointerDown(event, box())}>
@@ -56,6 +58,7 @@ export function TimePane(): JSX.Element {
           <div class="overlay" aria-hidden="true">
             <Bands />
             <Picked />
+            <Poles />
             <Crosshair />
           </div>
         </div>
@@ -114,6 +117,58 @@ function Bands(): JSX.Element {
 function Picked(): JSX.Element | null {
   const selection = picked.value;
   return selection && isInSight(selection) ? <div class="picked" style={placeOf(selection)} /> : null;
+}
+
+/** The worst instants of the cause that is open, on the axis. */
+function Flags(): JSX.Element {
+  const [start, clock] = [origin.value, zone.value];
+  const places = flagPlaces(worst.value.map(({ from }) => from));
+  return (
+    <>
+      {worst.value.map((one, index) =>
+        isInSight(one) ? (
+          <button
+            key={one.from}
+            type="button"
+            class="flag"
+            style={{ left: `${places[index]}px` }}
+            title={`${timeOfDay(start, one.from, clock, 1)} ${clean(one.says, 300)}`}
+            onPointerDown={(event) => event.stopPropagation()}
+            onClick={() => goTo(one)}
+          >
+            <span class="hidden">worst instant </span>
+            {index + 1}
+          </button>
+        ) : null,
+      )}
+    </>
+  );
+}
+
+const FLAG_WIDTH: CssPixels = 16;
+
+/** Where flags hang: where they belong, or beside one that is too near. */
+function flagPlaces(instants: readonly Nanoseconds[]): CssPixels[] {
+  const { from, to } = shownWindow.value;
+  const order = [...instants.keys()].sort((a, b) => instants[a] - instants[b]);
+  const places: CssPixels[] = [];
+  let free = Number.NEGATIVE_INFINITY;
+  for (const index of order) {
+    places[index] = Math.max(((instants[index] - from) / (to - from)) * plotWidth.value, free);
+    free = places[index] + FLAG_WIDTH;
+  }
+  return places;
+}
+
+/** What the flags stand on, through all lanes. */
+function Poles(): JSX.Element {
+  return (
+    <>
+      {worst.value.filter(isInSight).map((one) => (
+        <div key={one.from} class="pole" style={placeOf(one)} />
+      ))}
+    </>
+  );
 }
 
 function Crosshair(): JSX.Element | null {

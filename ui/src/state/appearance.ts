@@ -13,9 +13,27 @@ const printing = signal(paper.matches);
 export const theme = signal<Theme>(remembered("theme", ["auto", "light", "dark"], "auto"));
 /** Colours that people with any kind of colour vision can tell apart. */
 export const safeColours = signal(remembered("colours", ["usual", "safe"], "usual") === "safe");
+const preparing = signal(false);
+
+/** Whether it is to be printed: nothing is left out that somebody would have to scroll or click for. */
+export const isForPaper = computed(() => printing.value || preparing.value);
+
+/** Longer than this nobody waits for an answer that is still to come, in ms. */
+const PATIENCE_MS = 5_000;
+
+/** Prints the page, when all of it is there. */
+export async function printPage(): Promise<void> {
+  preparing.value = true;
+  const end = performance.now() + PATIENCE_MS;
+  do await new Promise((done) => setTimeout(done, 200));
+  while (document.querySelector('[aria-busy="true"]') && performance.now() < end);
+  window.print();
+  preparing.value = false;
+}
+
 /** Whether it is dark now. Paper never is. */
 export const isDark = computed(
-  () => !printing.value && (theme.value === "auto" ? prefersDark.value : theme.value === "dark"),
+  () => !isForPaper.value && (theme.value === "auto" ? prefersDark.value : theme.value === "dark"),
 );
 
 /** Follows the system and remembers what was chosen. */
@@ -26,11 +44,23 @@ export function startAppearance(): void {
   paper.addEventListener("change", () => {
     printing.value = paper.matches;
   });
+  effect(() => unfold(isForPaper.value));
   effect(() => {
     document.documentElement.dataset.theme = isDark.value ? "dark" : "light";
     remember("theme", theme.value);
     remember("colours", safeColours.value ? "safe" : "usual");
   });
+}
+
+/** Opens what is folded, and folds it again. */
+function unfold(isOpen: boolean): void {
+  const folds = isOpen ? "details:not([open])" : "details[data-for-paper]";
+  for (const fold of document.querySelectorAll<HTMLDetailsElement>(folds)) {
+    // Choosers are for those who click.
+    if (fold.matches(".lane-chooser")) continue;
+    fold.open = isOpen;
+    fold.toggleAttribute("data-for-paper", isOpen);
+  }
 }
 
 function remembered<T extends string>(name: string, words: readonly T[], otherwise: T): T {

@@ -1,59 +1,75 @@
-// From a claim to what it was read from. No cause is known here: a piece of evidence names its counters, span kinds or roles
-// of threads; where it names none, those of the catalogue's page are taken, by which the cause is judged. The lanes of the
-// recording say which of them are there.
+// From a claim to what it was read from. No cause is known here: a piece of evidence names its counters, kinds of spans, events
+// of samples, facts or roles of threads, and the overview says which of them there are. What is not there is no link.
 
-import { codeWords } from "../base/markdown.ts";
-import type { Evidence } from "../data/explanation.ts";
+import type { Evidence, Look } from "../data/explanation.ts";
 import type { Overview } from "../data/overview.ts";
-import { toggled } from "./store.ts";
+import { kindsOf, lanesOf } from "./look.ts";
 import type { ViewState } from "./view_state.ts";
 
-export interface Traces {
-  /** Lanes that show what the cause is judged by. */
-  lanes: string[];
-  kinds: string[];
-  roles: string[];
+/** What the page has to show, and which part of it to point at. */
+export interface Shown {
+  change: Partial<ViewState>;
+  /** Lanes that show it, by their keys. */
+  lanes: readonly string[];
+  /** Whether what is below the lanes shows it. */
+  isBelow: boolean;
 }
 
-/** What of a cause's evidence this recording can show. */
-export function tracesOf(cause: string, known: Overview): Traces {
-  const section = known.pages[cause]?.sections.find(({ heading }) => heading === "Evidence");
-  return tracesOfWords(new Set(codeWords(section?.text ?? "")), known);
+/** What the page has to show for a piece of evidence of a cause; nothing when it has nothing. */
+export function shownBy(item: Evidence, look: Look | undefined, known: Overview, now: ViewState): Shown | null {
+  const words = item.of.length > 0 ? item.of : (look?.lanes ?? []);
+  const lanes = lanesOf(words, known);
+  const drawn = withLanes(now, lanes);
+  const below = belowOf(item, words, look, known);
+  if (below) return { change: { ...drawn, ...below }, lanes: item.table === "samples" ? [] : lanes, isBelow: true };
+  return lanes.length > 0 && item.table === "counters" ? { change: drawn, lanes, isBelow: false } : null;
 }
 
-function tracesOfWords(words: ReadonlySet<string>, known: Overview): Traces {
-  const spans = known.lanes.filter(({ kind }) => kind === "spans");
-  const roles = known.roles.filter(({ id }) => words.has(id) && known.threads.some(({ role }) => role === id));
-  return {
-    lanes: known.lanes.filter((lane) => (lane.words ?? [lane.id]).some((word) => words.has(word))).map(({ id }) => id),
-    kinds: [...new Set(spans.flatMap((lane) => lane.kinds ?? []))].filter((kind) => words.has(kind)),
-    roles: roles.map(({ id }) => id),
-  };
-}
-
-/** What the page has to show for a piece of evidence, by the table that it was read from. */
-export function showEvidence(item: Evidence, ofCause: Traces, known: Overview, now: ViewState): Partial<ViewState> {
-  const traces = item.of.length > 0 ? tracesOfWords(new Set(item.of), known) : ofCause;
-  const lanes = withLanes(now.lanes, traces.lanes, known);
-  const leaf = item.stack.split(";")[0] ?? "";
+function belowOf(
+  item: Evidence,
+  words: readonly string[],
+  look: Look | undefined,
+  known: Overview,
+): Partial<ViewState> | null {
   switch (item.table) {
-    case "spans":
-      return { tab: "spans", kinds: traces.kinds, find: "", lanes, threads: "" };
+    case "spans": {
+      const kinds = kindsOf(words, known);
+      return kinds.length > 0 ? { tab: "spans", kinds, find: "", took: null, threads: "" } : null;
+    }
     case "samples":
-      return { tab: "flame", search: leaf, lanes, threads: "" };
+      return ofSamples(item, known);
     case "account":
-      return { tab: "flame", search: leaf, lanes, threads: traces.roles.join(",") };
+      return ofAccount(item, look, known);
     case "facts":
-      return { tab: "facts", find: item.of[0] ?? "" };
+      return ofFacts(item, known);
     case "logs":
-      return { tab: "log", find: "" };
+      return (known.logs ?? 0) > 0 ? { tab: "log", find: "" } : null;
     default:
-      return { lanes, search: leaf };
+      return null;
   }
 }
 
-/** Sees to it that the lanes are drawn, whatever their default is. */
-function withLanes(changed: readonly string[], wanted: readonly string[], known: Overview): readonly string[] {
-  const hidden = known.lanes.filter(({ id, shown }) => wanted.includes(id) && shown === changed.includes(id));
-  return hidden.reduce<readonly string[]>((all, { id }) => toggled(all, id), changed);
+/** The samples of the event that it names. */
+function ofSamples({ of, stack }: Evidence, { events }: Overview): Partial<ViewState> | null {
+  const event = of.length === 0 ? events[0] : events.find(({ id }) => of.includes(id));
+  return event ? { tab: "flame", event: event.id, search: stack.split(";")[0], threads: "" } : null;
+}
+
+/** Thread time: the stacks of the threads whose it is, of what they waited for where it was that. */
+function ofAccount(item: Evidence, look: Look | undefined, known: Overview): Partial<ViewState> | null {
+  const event = known.events.find(({ id }) => id === look?.event) ?? known.events[0];
+  if (!event) return null;
+  const roles = item.of.filter((id) => known.threads.some(({ role }) => role === id));
+  return { tab: "flame", event: event.id, search: item.stack.split(";")[0], threads: roles.join(",") };
+}
+
+function ofFacts({ of }: Evidence, { facts }: Overview): Partial<ViewState> | null {
+  const key = of[0] ?? "";
+  return facts.some((fact) => fact.key === key || key === "") ? { tab: "facts", find: key } : null;
+}
+
+/** Sees to it that the lanes are drawn. */
+function withLanes({ lanes, pins }: ViewState, wanted: readonly string[]): Partial<ViewState> {
+  const missing = wanted.filter((key) => !lanes.includes(key) && !pins.includes(key));
+  return missing.length > 0 ? { pins: [...pins, ...missing] } : {};
 }

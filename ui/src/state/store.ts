@@ -6,7 +6,9 @@ import { spaced } from "../base/text.ts";
 import { originOf, type Zone } from "../base/time.ts";
 import type { Overview, SampleEvent } from "../data/overview.ts";
 import type { Baseline, Library, Selection, Source, Threads } from "../data/source.ts";
-import { DEFAULTS, fromHash, threadsOf, toHash, type ViewState } from "./view_state.ts";
+import { followAddress, replaceAddress } from "./history.ts";
+import { eventOf, settled, showCause, worstOf } from "./look.ts";
+import { DEFAULTS, threadsOf, type ViewState } from "./view_state.ts";
 import { around, coverFor, mainStretch, within } from "./window.ts";
 
 /** What is shown; the address is its text. */
@@ -55,10 +57,19 @@ export const slow = computed<Interval[]>(() =>
   })),
 );
 /** The event that samples are shown of. */
-export const event = computed<SampleEvent | null>(() => {
-  const events = overview.value?.events ?? [];
-  return events.find(({ id }) => id === view.value.event) ?? events[0] ?? null;
+export const event = computed<SampleEvent | null>(() => eventOf(view.value.event, overview.value?.events ?? []));
+
+/** The worst instants of the cause that is open. */
+export const worst = computed<Worst[]>(() => {
+  const explanation = overview.value?.explanation;
+  const instants = explanation ? worstOf(view.value.cause, explanation) : [];
+  return instants.map(({ from_ns, to_ns, says }) => ({ from: relative(from_ns), to: relative(to_ns), says }));
 });
+
+/** A time and one sentence about it. */
+export interface Worst extends Interval {
+  says: string;
+}
 /** What thread lanes show. */
 export const heatOf = computed<"samples" | "state">(
   () => view.value.heat || (overview.value?.has?.cover ? "state" : "samples"),
@@ -98,9 +109,33 @@ export function pick(time: Interval | null, change: Partial<ViewState> = {}): vo
   batch(() => update({ selection: time, ...(isInSight ? {} : { window: around(time, limits.peek()) }), ...change }));
 }
 
+/** Opens a recording as it begins, or the list of them: what was chosen in another one means nothing here. */
+export function openRecording(recording: number | null): void {
+  view.value = { ...DEFAULTS, recording, zone: view.peek().zone };
+}
+
+/** Opens the only recording that there is: there is nothing to go back to. */
+export function openOnly(recording: number): void {
+  const next = { ...view.peek(), recording };
+  replaceAddress(next);
+  view.value = next;
+}
+
+/** Picks a time, and zooms so that it and what is around it are seen. */
+export function goTo({ from, to }: Interval): void {
+  const time = { from: Math.floor(from), to: Math.max(Math.ceil(to), Math.floor(from) + 1) };
+  batch(() => update({ selection: time, window: around(time, limits.peek(), 2) }));
+}
+
 /** Adds a word to a list of the state, or takes it away. */
 export function toggled(words: readonly string[], word: string): string[] {
   return words.includes(word) ? words.filter((other) => other !== word) : [...words, word];
+}
+
+/** Opens a cause, with what shows it; `none` closes what is open. */
+export function openCause(cause: string): void {
+  const known = overview.peek();
+  update({ cause, ...(known && cause !== "none" ? { selection: null, ...showCause(cause, known) } : {}) });
 }
 
 /** Compares with another selection, the quiet time, another recording, or nothing. */
@@ -111,32 +146,12 @@ export function compareWith(baseline: Baseline): void {
 /** Loads what the state names, and keeps the address and the state in step. */
 export function start(recordings: Library): void {
   library.value = recordings;
-  view.value = fromHash(location.hash);
-  knownAddress = location.hash;
-  window.addEventListener("hashchange", () => {
-    knownAddress = location.hash;
-    if (location.hash.replace(/^#/, "") !== toHash(view.peek())) view.value = fromHash(location.hash);
+  followAddress(view, (state) => {
+    const known = overview.peek();
+    return known && state.recording === view.peek().recording ? settled(state, known) : state;
   });
-  effect(writeAddress);
   const recording = computed(() => view.value.recording);
   effect(() => void load(recordings, recording.value));
-}
-
-let addressTimer = 0;
-
-/** The part of the address that was read or written last. */
-let knownAddress = "";
-
-/** Writes the address a little later: while the lanes are moved it would change with every frame. */
-function writeAddress(): void {
-  const hash = toHash(view.value);
-  clearTimeout(addressTimer);
-  addressTimer = window.setTimeout(() => {
-    // Somebody has just set another address, which is about to be read: it is newer than this state.
-    if (location.hash !== knownAddress) return;
-    history.replaceState(null, "", `#${hash}`);
-    knownAddress = location.hash;
-  }, 150);
 }
 
 async function load(recordings: Library, id: number | null): Promise<void> {
@@ -150,9 +165,12 @@ async function load(recordings: Library, id: number | null): Promise<void> {
   try {
     const known = await opened.overview();
     if (view.peek().recording !== id) return;
+    const state = settled(view.peek(), known);
+    replaceAddress(state);
     batch(() => {
       source.value = opened;
       overview.value = known;
+      view.value = state;
     });
   } catch (error) {
     if (view.peek().recording === id) failure.value = messageOf(error);

@@ -16,8 +16,14 @@ const EVERYTHING: ViewState = {
   folded: true,
   frame: "java.util.HashMap.put(Object, Object)",
   lanes: ["vmstat_count|pgmajfault", "a,b"],
+  pins: ["gc"],
+  thin: ["gc"],
+  rows: ["3"],
+  opened: ["handler"],
   kinds: ["gc_pause"],
   took: { from: 1_000_000, to: 20_000_000 },
+  port: ":8080",
+  request: { from: 5, to: 70, thread: -1 },
   find: "<script>",
   heat: "state",
   zone: "local",
@@ -42,7 +48,7 @@ describe("a link shows a colleague the same", () => {
 test.each([
   "#w=9..3&s=a..b&r=-1&b=recording:x&heat=lava&zone=mars",
   "#w=1e99..2e99&with=99999999999999999999",
-  "#lanes=%25E0%25A4%25A",
+  "#l=%25E0%25A4%25A",
   "#%%%",
 ])("%s says nothing that can be read", (hash) => {
   expect(fromHash(hash)).toEqual(DEFAULTS);

@@ -29,16 +29,34 @@ export interface ViewState {
   folded: boolean;
   /** The frame whose callers and callees are shown. */
   frame: string;
-  /** Lanes that are not as they are by default. */
+  /** Lanes in their order, `LANE` or `LANE|INSTANCE`; before anything was decided, none. */
   lanes: readonly string[];
+  /** Those of them that stand right below the signals. */
+  pins: readonly string[];
+  /** Those that are drawn as a strip. */
+  thin: readonly string[];
+  /** Threads that stand above the others, by index. */
+  rows: readonly string[];
+  /** Roles whose threads are all shown. */
+  opened: readonly string[];
   /** Kinds and words that the table of spans is narrowed to. */
   kinds: readonly string[];
   find: string;
   /** How long the spans in the table took. */
   took: Interval | null;
+  /** The port whose requests are drawn; the one that tells slow time by default. */
+  port: string;
+  /** The request that is looked into. */
+  request: PickedRequest | null;
   /** What thread lanes show; the states, if the recording tells them, by default. */
   heat: "" | "samples" | "state";
   zone: Zone;
+}
+
+/** A request, or anything else that one thread did from some time on. */
+export interface PickedRequest extends Interval {
+  /** Index of the thread that answered; -1 when nobody knows. */
+  thread: number;
 }
 
 export const DEFAULTS: ViewState = {
@@ -56,9 +74,15 @@ export const DEFAULTS: ViewState = {
   folded: false,
   frame: "",
   lanes: [],
+  pins: [],
+  thin: [],
+  rows: [],
+  opened: [],
   kinds: [],
   find: "",
   took: null,
+  port: "",
+  request: null,
   heat: "",
   zone: "utc",
 };
@@ -87,6 +111,13 @@ const interval: Codec<Interval | null> = {
   write: (value) => (value === null ? "" : `${Math.floor(value.from)}..${Math.ceil(value.to)}`),
   read: readInterval,
 };
+const request: Codec<PickedRequest | null> = {
+  write: (value) => (value === null ? "" : `${interval.write(value)},${value.thread}`),
+  read: (value) => {
+    const [time, thread] = [readInterval(value.split(",")[0]), /,(-?\d{1,6})$/.exec(value)];
+    return time && thread ? { ...time, thread: Number(thread[1]) } : null;
+  },
+};
 const baseline: Codec<Baseline> = { write: baselineText, read: readBaseline };
 
 function oneOf<T extends string>(...words: readonly T[]): Codec<T> {
@@ -108,10 +139,16 @@ const ENTRIES: { [Name in keyof ViewState]: readonly [key: string, codec: Codec<
   inverted: ["inv", flag],
   folded: ["fold", flag],
   frame: ["f", text],
-  lanes: ["lanes", list],
+  lanes: ["l", list],
+  pins: ["pin", list],
+  thin: ["thin", list],
+  rows: ["above", list],
+  opened: ["open", list],
   kinds: ["k", list],
   find: ["find", text],
   took: ["took", interval],
+  port: ["port", text],
+  request: ["req", request],
   heat: ["heat", oneOf("samples", "state")],
   zone: ["zone", oneOf("utc", "local")],
 };

@@ -45,22 +45,35 @@ export function Segmented<T extends string>(properties: {
   );
 }
 
+type Choices = readonly (readonly [value: string, title: string])[];
+
+/** One of many choices, in groups; a group without a title is none. */
 export function Select(properties: {
   label: string;
   value: string;
-  choices: readonly (readonly [value: string, title: string])[];
+  groups: readonly { title: string; choices: Choices }[];
   onChange: (value: string) => void;
 }): JSX.Element {
-  const { label, value, choices, onChange } = properties;
+  const { label, value, groups, onChange } = properties;
+  const options = (choices: Choices): JSX.Element[] =>
+    choices.map(([choice, title]) => (
+      <option key={choice} value={choice} selected={choice === value}>
+        {title}
+      </option>
+    ));
   return (
     <label class="select">
       <span>{label}</span>
       <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-        {choices.map(([choice, title]) => (
-          <option key={choice} value={choice} selected={choice === value}>
-            {title}
-          </option>
-        ))}
+        {groups.map(({ title, choices }) =>
+          title === "" ? (
+            options(choices)
+          ) : (
+            <optgroup key={title} label={title}>
+              {options(choices)}
+            </optgroup>
+          ),
+        )}
       </select>
     </label>
   );

@@ -1,16 +1,17 @@
 // A flame graph that can be zoomed, pointed at and walked with the keyboard. Only the frames in sight are drawn.
 
 import type { JSX } from "preact";
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { eventAmount, share } from "../base/numbers.ts";
 import { clean, shorten, spaced } from "../base/text.ts";
 import { Canvas } from "../charts/canvas.tsx";
 import { drawFlame, FRAME_HEIGHT } from "../charts/flame_draw.ts";
 import { type FlameLayout, frameAt, type Matches } from "../charts/flame_layout.ts";
 import { paletteFor } from "../charts/palette.ts";
-import { isDark, safeColours } from "../state/appearance.ts";
-import { update } from "../state/store.ts";
+import { isDark, isForPaper, safeColours } from "../state/appearance.ts";
+import { overview, update } from "../state/store.ts";
 import { Button, Tip } from "./controls.tsx";
+import { LayerLegend } from "./layer_legend.tsx";
 
 interface Properties {
   flame: FlameLayout;
@@ -44,17 +45,26 @@ export function FlameCanvas({ flame, matches, isSearching, isCompared, identity,
     focus(0);
     hover(null);
   }, [identity]);
+  // What is looked for may lie deeper than what is in sight.
+  useEffect(() => {
+    const depth = isSearching ? largestMatch(flame, matches) : -1;
+    const scrolled = scroller.current;
+    if (!scrolled || depth < 0) return;
+    const [at, high] = [depth * FRAME_HEIGHT, scrolled.clientHeight];
+    const isInSight = at >= scrolled.scrollTop && at + FRAME_HEIGHT <= scrolled.scrollTop + high;
+    if (!isInSight) scrolled.scrollTop = Math.max(at - high / 2, 0);
+  }, [identity, matches, isSearching]);
   const shown = zoomed < flame.rows.depth.length ? zoomed : 0;
   const height = (flame.deepest + 1) * FRAME_HEIGHT;
   const marked = hovered?.row ?? (focused > 0 ? focused : -1);
   const draw = useCallback(
     (context: CanvasRenderingContext2D, width: number) => {
       const palette = paletteFor(isDark.value, safeColours.value);
-      const bottom = top + (scroller.current?.clientHeight ?? 600);
+      const bottom = isForPaper.value ? height : top + (scroller.current?.clientHeight ?? 600);
       const picture = { flame, zoomed: shown, matches, isSearching, isCompared, hovered: marked };
       drawFlame(context, picture, { width, top, bottom }, palette);
     },
-    [flame, shown, matches, isSearching, isCompared, marked, top],
+    [flame, shown, matches, isSearching, isCompared, marked, top, height],
   );
   const rowUnder = (event: MouseEvent): number => {
     const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
@@ -63,7 +73,7 @@ export function FlameCanvas({ flame, matches, isSearching, isCompared, identity,
   };
   return (
     <>
-      <Path flame={flame} row={marked >= 0 ? marked : shown} zoomed={shown} onZoom={zoom} />
+      <Path flame={flame} row={marked >= 0 ? marked : shown} zoomed={shown} isCompared={isCompared} onZoom={zoom} />
       <div class="flame-scroll" ref={scroller} onScroll={(event) => scrolled(event.currentTarget.scrollTop)}>
         <Canvas
           draw={draw}
@@ -91,6 +101,15 @@ export function FlameCanvas({ flame, matches, isSearching, isCompared, identity,
   );
 }
 
+/** How deep the largest frame lies that was looked for; -1 when there is none. */
+function largestMatch({ rows }: FlameLayout, matches: Matches): number {
+  let largest = -1;
+  for (let row = 0; row < rows.depth.length; row += 1) {
+    if (matches.rows[row] === 1 && (largest < 0 || rows.total[row] > rows.total[largest])) largest = row;
+  }
+  return largest < 0 ? -1 : rows.depth[largest];
+}
+
 /** Where an arrow key leads: down to the largest child, up to the caller, to both sides among siblings. */
 function step({ parent, end, rows }: FlameLayout, row: number, key: string): number | null {
   if (key === "ArrowDown") return end[row] > row + 1 ? row + 1 : row;
@@ -112,10 +131,12 @@ function Path(properties: {
   flame: FlameLayout;
   row: number;
   zoomed: number;
+  isCompared: boolean;
   onZoom: (row: number) => void;
 }): JSX.Element {
-  const { flame, row, zoomed, onZoom } = properties;
+  const { flame, row, zoomed, isCompared, onZoom } = properties;
   const { rows } = flame;
+  const kinds = useMemo(() => new Set(rows.kind), [rows]);
   return (
     <div class="frame-line">
       <span class="number">{share(rows.total[row] / (rows.total[0] || 1))}</span>
@@ -124,6 +145,7 @@ function Path(properties: {
         {[rows.kind[row], shorten(rows.module[row], 60)].filter((part) => part !== "").join(" · ")}
       </span>
       <span class="spacer" />
+      {zoomed === 0 && <LayerLegend isCompared={isCompared} thinned={overview.value?.thinned ?? 1} kinds={kinds} />}
       {zoomed > 0 && (
         <>
           <Button kind="link" onClick={() => update({ tab: "frames", frame: rows.name[zoomed] })}>

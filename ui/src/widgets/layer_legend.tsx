@@ -15,14 +15,20 @@ const LAYERS: readonly (readonly [kind: string, title: string])[] = [
   ["class", "class"],
 ];
 
-export function LayerLegend({ isCompared, thinned }: { isCompared: boolean; thinned: number }): JSX.Element {
+export function LayerLegend(properties: {
+  isCompared: boolean;
+  thinned: number;
+  /** Layers that occur. */
+  kinds: ReadonlySet<string>;
+}): JSX.Element {
+  const { isCompared, thinned, kinds } = properties;
   const palette = paletteFor(isDark.value, safeColours.value);
   const entries = isCompared
     ? [
         ["more than in the baseline", css(palette.more, palette)],
         ["less", css(palette.less, palette)],
       ]
-    : LAYERS.map(([kind, title]) => [title, css(palette.frames[kind], palette)]);
+    : LAYERS.filter(([kind]) => kinds.has(kind)).map(([kind, title]) => [title, css(palette.frames[kind], palette)]);
   return (
     <ul class="legend inline">
       {entries.map(([title, colour]) => (

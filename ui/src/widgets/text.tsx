@@ -17,9 +17,26 @@ export function Name({ text, longest = 90 }: { text: string; longest?: number })
   );
 }
 
+/** Options of a program are not broken after their hyphen, as long as they fit into a line. */
+const OPTION = /(^|\s)(--?[A-Za-z]\S{0,38})(?=\s|$)/;
+
 /** A sentence from a recording or the catalogue. */
 export function Sentence({ text }: { text: string }): JSX.Element {
-  return <>{clean(text)}</>;
+  const parts = clean(text).split(new RegExp(OPTION, "g"));
+  if (parts.length === 1) return <>{parts[0]}</>;
+  return (
+    <>
+      {parts.map((part, index) =>
+        index % 3 === 2 ? (
+          <span key={index} class="nobr">
+            {part}
+          </span>
+        ) : (
+          part
+        ),
+      )}
+    </>
+  );
 }
 
 /** The id of a cause; it may be broken after its underscores. */

@@ -89,9 +89,11 @@ export class FileSource implements Source {
   }
 
   /** In the resolution of the file, all of it. */
-  async latency(_query: LatencyQuery, signal?: AbortSignal): Promise<Latency> {
+  async latency({ port }: LatencyQuery, signal?: AbortSignal): Promise<Latency> {
     await turn(signal);
-    return latencyOf(this.#pack.part("latency"), this.#pack.part("latency_lines"));
+    const lane = this.#overview.lanes.find(({ kind }) => kind === "latency");
+    const name = port === "" ? (lane?.instances[0] ?? "") : port;
+    return latencyOf(this.#pack.part(`latency/${name}`), this.#pack.part(`latency_lines/${name}`));
   }
 
   async spans(query: SpansQuery, signal?: AbortSignal): Promise<SpanMarks> {
@@ -188,9 +190,9 @@ export class FileSource implements Source {
     const self = new Float64Array(tree.calls.parent.length);
     let samples = 0;
     for (const { from, to } of intervals) {
-      eachSample(all, this.#eventIndex(selection.event), { from, to, threads: selection.threads }, (row) => {
+      eachSample(all, this.#eventIndex(selection.event), { from, to, threads: selection.threads }, (row, weight) => {
         const node = tree.nodeOfStack[all.stack[row]];
-        if (node >= 0) self[node] += all.weight[row];
+        if (node >= 0) self[node] += weight;
         samples += 1;
       });
     }

@@ -14,6 +14,10 @@ export interface Samples {
   event: Uint8Array;
   stack: Int32Array;
   weight: Float32Array;
+  /** How long the longest of each event lasts; 0 for samples, which are instants. */
+  longest: readonly Nanoseconds[];
+  /** How many each of them stands for. */
+  every: number;
 }
 
 /** All samples of a pack; times are kept as differences in microseconds. */
@@ -28,7 +32,13 @@ export function samplesOf(pack: Pack): Samples {
     t[row] = now * unit;
   }
   const [thread, stack] = [table.integers("thread"), table.integers("stack")];
-  return { t, thread, event: table.bytes("event"), stack, weight: table.floats("weight") };
+  const [event, weight, every] = [table.bytes("event"), table.floats("weight"), table.meta("thinned", 1)];
+  const longest = pack.overview.events.map(() => 0);
+  for (let row = 0; row < t.length; row += 1) {
+    if (pack.overview.events[event[row]]?.lasting)
+      longest[event[row]] = Math.max(longest[event[row]], weight[row] / every);
+  }
+  return { t, thread, event, stack, weight, longest, every };
 }
 
 function emptySamples(): Samples {
@@ -38,6 +48,8 @@ function emptySamples(): Samples {
     event: new Uint8Array(),
     stack: new Int32Array(),
     weight: new Float32Array(),
+    longest: [],
+    every: 1,
   };
 }
 
@@ -49,17 +61,28 @@ export function threadMask(threads: Threads): Uint8Array | null {
   return mask;
 }
 
-/** Calls `visit` with the row of each sample of the selection, in time order. */
+/**
+ * Calls `visit` with the row of each sample of the selection, in time order, its weight, and the time that it stands at; of what
+ * lasts with the part of it that is in the selection.
+ */
 export function eachSample(
   samples: Samples,
   event: number,
   { from, to, threads }: Pick<Selection, "from" | "to" | "threads">,
-  visit: (row: number) => void,
+  visit: (row: number, weight: number, begin: Nanoseconds, end: Nanoseconds) => void,
 ): void {
+  const { t, thread, weight, every } = samples;
   const mask = threadMask(threads);
-  const end = lowerBound(samples.t, to);
-  for (let row = lowerBound(samples.t, from); row < end; row += 1) {
-    if (samples.event[row] === event && (mask === null || mask[samples.thread[row]] === 1)) visit(row);
+  const longest = samples.longest[event] ?? 0;
+  const end = lowerBound(t, to);
+  for (let row = lowerBound(t, from - longest); row < end; row += 1) {
+    if (samples.event[row] !== event || (mask !== null && mask[thread[row]] !== 1)) continue;
+    if (longest === 0) {
+      visit(row, weight[row], t[row], t[row]);
+      continue;
+    }
+    const [begin, last] = [Math.max(t[row], from), Math.min(t[row] + weight[row] / every, to)];
+    if (last > begin) visit(row, (last - begin) * every, begin, last);
   }
 }
 
@@ -72,9 +95,12 @@ export function sampleHeat(
 ): Heat {
   const column = (query.to - query.from) / query.columns;
   const cells = new Map<number, number>();
-  eachSample(samples, event, query, (row) => {
-    const key = samples.thread[row] * query.columns + Math.floor((samples.t[row] - query.from) / column);
-    cells.set(key, (cells.get(key) ?? 0) + samples.weight[row]);
+  eachSample(samples, event, query, (row, weight, begin, end) => {
+    const first = samples.thread[row] * query.columns;
+    eachPart(begin - query.from, end - query.from, column, weight, (at, part) => {
+      const key = first + Math.min(at, query.columns - 1);
+      cells.set(key, (cells.get(key) ?? 0) + part);
+    });
   });
   const keys = Int32Array.from(cells.keys()).sort();
   const value = Float32Array.from(keys, (key) => cells.get(key) ?? 0);
@@ -87,14 +113,34 @@ export function sampleHeat(
   };
 }
 
+/** Cells of a length that a time touches, with the part of its weight that each has. */
+function eachPart(
+  begin: Nanoseconds,
+  end: Nanoseconds,
+  length: Nanoseconds,
+  weight: number,
+  visit: (cell: number, part: number) => void,
+): void {
+  const first = Math.floor(begin / length);
+  if (end <= (first + 1) * length) {
+    visit(first, weight);
+    return;
+  }
+  const last = Math.ceil(end / length) - 1;
+  for (let cell = first; cell <= last; cell += 1) {
+    const overlap = Math.min(end, (cell + 1) * length) - Math.max(begin, cell * length);
+    visit(cell, (weight * overlap) / (end - begin));
+  }
+}
+
 /** Weight per second of the wall clock and fraction of it. */
 export function sampleSubsecond(samples: Samples, event: number, query: Selection & { rows: number }): SubsecondHeat {
   const first = Math.floor(query.from / 1e9) * 1e9;
   const cells = new Map<number, number>();
-  eachSample(samples, event, query, (row) => {
-    const at = samples.t[row] - first;
-    const key = Math.floor(at / 1e9) * query.rows + Math.floor(((at % 1e9) / 1e9) * query.rows);
-    cells.set(key, (cells.get(key) ?? 0) + samples.weight[row]);
+  eachSample(samples, event, query, (_, weight, begin, end) => {
+    eachPart(begin - first, end - first, 1e9 / query.rows, weight, (key, part) => {
+      cells.set(key, (cells.get(key) ?? 0) + part);
+    });
   });
   const keys = Int32Array.from(cells.keys()).sort();
   const weight = Float32Array.from(keys, (key) => cells.get(key) ?? 0);

@@ -31,7 +31,12 @@ function Compare(): JSX.Element {
         <Select
           label="Compare with"
           value={other === null ? "" : String(other)}
-          choices={[["", "choose a recording"], ...others.map(({ id, name }) => [String(id), name] as const)]}
+          groups={[
+            {
+              title: "",
+              choices: [["", "choose a recording"], ...others.map(({ id, name }) => [String(id), name] as const)],
+            },
+          ]}
           onChange={(id) => update({ other: id === "" ? null : Number(id) })}
         />
         {other !== null && (

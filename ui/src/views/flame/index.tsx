@@ -7,10 +7,9 @@ import { matcher } from "../../base/search.ts";
 import { counted } from "../../base/text.ts";
 import { foldRecursion, layout, type Matches, search } from "../../charts/flame_layout.ts";
 import type { FlameRows } from "../../data/source.ts";
-import { overview, update, view } from "../../state/store.ts";
+import { update, view } from "../../state/store.ts";
 import { Note, Search, Segmented } from "../../widgets/controls.tsx";
 import { FlameCanvas } from "../../widgets/flame_canvas.tsx";
-import { LayerLegend } from "../../widgets/layer_legend.tsx";
 import type { View } from "../view.ts";
 import { useFlame } from "./use_flame.ts";
 
@@ -23,7 +22,6 @@ function Flame(): JSX.Element {
   return (
     <div class="flame-view" aria-busy={waiting} data-answers={answers}>
       <Toolbar rows={rows} matches={matches} />
-      <LayerLegend isCompared={isCompared} thinned={overview.value?.thinned ?? 1} />
       {error && <Note>{error}</Note>}
       {flame && matches && flame.rows.total[0] > 0 && (
         <FlameCanvas

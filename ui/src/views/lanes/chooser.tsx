@@ -4,10 +4,11 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { counted } from "../../base/text.ts";
 import type { Lane } from "../../data/overview.ts";
-import { overview, toggled, update, view } from "../../state/store.ts";
+import { isDrawn, toggleLane } from "../../state/lanes.ts";
+import { overview, update, view } from "../../state/store.ts";
 import { Search } from "../../widgets/controls.tsx";
 import { Name } from "../../widgets/text.tsx";
-import { choicesOf, drawnLanes } from "./drawn.ts";
+import { choicesOf } from "./drawn.ts";
 
 export function LaneChooser(): JSX.Element | null {
   const [find, setFind] = useState("");
@@ -40,7 +41,6 @@ function Group({
   lanes: readonly Lane[];
   wanted: string;
 }): JSX.Element | null {
-  const drawn = new Set(drawnLanes(lanes, view.value.lanes).map(({ key }) => key));
   const choices = lanes
     .flatMap((lane) => choicesOf(lane).map((choice) => ({ ...choice, lane })))
     .filter((choice) => `${choice.title} ${choice.key}`.toLowerCase().includes(wanted));
@@ -52,8 +52,8 @@ function Group({
         <label key={key} title={lane.says ?? ""}>
           <input
             type="checkbox"
-            checked={drawn.has(key)}
-            onChange={() => update({ lanes: toggled(view.peek().lanes, key) })}
+            checked={isDrawn(view.value, key)}
+            onChange={() => update(toggleLane(view.peek(), key))}
           />
           <Name text={name} longest={60} />
         </label>

@@ -12,12 +12,13 @@ import type { Lane } from "../../data/overview.ts";
 import type { CounterSeries } from "../../data/source.ts";
 import { isDark, safeColours } from "../../state/appearance.ts";
 import { plotWidth, pointed, shownWindow } from "../../state/store.ts";
-import { LaneLabel } from "./label.tsx";
+import type { DrawnLane } from "./drawn.ts";
+import { heightOf, LaneLabel } from "./label.tsx";
 import { useSeries } from "./series.ts";
 
 const HEIGHT = 36;
 
-export function CounterLane({ lane, instances }: { lane: Lane; instances: readonly string[] }): JSX.Element {
+export function CounterLane({ lane, instances, id }: DrawnLane): JSX.Element {
   const { series, error } = useSeries(lane, instances);
   const draw = useCallback(
     (context: CanvasRenderingContext2D, wide: number, height: number) => {
@@ -27,14 +28,13 @@ export function CounterLane({ lane, instances }: { lane: Lane; instances: readon
     },
     [series, lane],
   );
-  const id = instances.length === 1 && lane.instances.length > 1 ? `${lane.id}|${instances[0]}` : lane.id;
   return (
-    <div class={`lane ${lane.pain ? "pain" : ""}`} data-lane={lane.id}>
+    <div class={`lane ${lane.pain ? "pain" : ""}`} data-lane={lane.id} data-key={id}>
       <LaneLabel lane={lane} id={id}>
         {error || <Values lane={lane} instances={instances} series={series} />}
       </LaneLabel>
       <div class="plot">
-        <Canvas draw={draw} height={HEIGHT} label={`${lane.title} over time`} />
+        <Canvas draw={draw} height={heightOf(id, HEIGHT)} label={`${lane.title} over time`} />
         {instances.length > 1 && <Legend instances={instances} of={lane.instances.length} />}
       </div>
     </div>

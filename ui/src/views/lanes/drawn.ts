@@ -1,4 +1,4 @@
-// Which lanes are drawn. A word of the state turns a lane from its default; `LANE|INSTANCE` asks for one instance alone.
+// Which lanes are drawn: `LANE`, or `LANE|INSTANCE` for one instance alone.
 
 import type { Lane } from "../../data/overview.ts";
 
@@ -8,28 +8,24 @@ export const MOST_LINES = 6;
 export interface DrawnLane {
   lane: Lane;
   instances: readonly string[];
-  key: string;
+  /** `LANE` or `LANE|INSTANCE`. */
+  id: string;
 }
 
-export function drawnLanes(lanes: readonly Lane[], changed: readonly string[]): DrawnLane[] {
-  const drawn: DrawnLane[] = [];
-  for (const lane of lanes) {
-    if (lane.shown !== changed.includes(lane.id)) {
-      const most = lane.stacked ? lane.instances.length : MOST_LINES;
-      drawn.push({ lane, instances: lane.instances.slice(0, most), key: lane.id });
-    }
-    for (const word of changed) {
-      const instance = word.startsWith(`${lane.id}|`) ? word.slice(lane.id.length + 1) : null;
-      if (instance !== null && lane.instances.includes(instance))
-        drawn.push({ lane, instances: [instance], key: word });
-    }
-  }
-  return drawn;
+/** The lanes of some keys, in their order; those that the recording does not have are left out. */
+export function drawnLanes(lanes: readonly Lane[], keys: readonly string[]): DrawnLane[] {
+  const byId = new Map(lanes.map((lane) => [lane.id, lane]));
+  return keys.flatMap((key) => {
+    const whole = byId.get(key);
+    if (whole) return [{ lane: whole, instances: whole.instances.slice(0, mostOf(whole)), id: key }];
+    const cut = key.indexOf("|");
+    const [lane, instance] = [byId.get(key.slice(0, cut)), key.slice(cut + 1)];
+    return lane?.instances.includes(instance) ? [{ lane, instances: [instance], id: key }] : [];
+  });
 }
 
-/** What stands above the threads: the signals, and the parts of a whole. */
-export function isOnTop(lane: Lane): boolean {
-  return lane.pain || lane.stacked === true;
+function mostOf(lane: Lane): number {
+  return lane.stacked ? lane.instances.length : MOST_LINES;
 }
 
 /** What can be chosen of a lane: all of it, or one of many instances. */

@@ -1,28 +1,75 @@
-// What stands left of a lane: its name, and its value under the pointer.
+// What stands left of a lane: its name, its value under the pointer, and what can be done with it.
 
 import type { ComponentChildren, JSX } from "preact";
 import type { Lane } from "../../data/overview.ts";
-import { toggled, update, view } from "../../state/store.ts";
+import { moveBefore, toggleLane, togglePin, toggleThin } from "../../state/lanes.ts";
+import { update, view } from "../../state/store.ts";
 import { Name } from "../../widgets/text.tsx";
+
+/** What is dragged is told by this type, so that other things that are dragged are no lanes. */
+const DRAGGED = "text/x-fathom-lane";
 
 export function LaneLabel(properties: { lane: Lane; id: string; children?: ComponentChildren }): JSX.Element {
   const { lane, id, children } = properties;
   const title = id === lane.id ? lane.title : `${lane.title} · ${id.slice(lane.id.length + 1)}`;
+  const isThin = view.value.thin.includes(id);
   return (
-    <div class="lane-label" title={lane.says}>
+    // biome-ignore lint/a11y/noStaticElementInteractions: dragging is one way; the buttons are the other
+    <div
+      class="lane-label"
+      title={lane.says}
+      draggable
+      onDragStart={(event) => event.dataTransfer?.setData(DRAGGED, id)}
+      onDragOver={(event) => event.dataTransfer?.types.includes(DRAGGED) && event.preventDefault()}
+      onDrop={(event) => drop(event, id)}
+    >
       <div class="lane-title">
         <Name text={title} longest={44} />
-        <button
-          type="button"
-          class="lane-hide"
-          title={`hide ${lane.title}`}
-          aria-label={`hide ${lane.title}`}
-          onClick={() => update({ lanes: toggled(view.peek().lanes, id) })}
-        >
-          ×
-        </button>
+        <Tools id={id} title={lane.title} isThin={isThin} />
       </div>
-      <div class="lane-value">{children}</div>
+      {!isThin && <div class="lane-value">{children}</div>}
     </div>
   );
+}
+
+function drop(event: DragEvent, id: string): void {
+  const dragged = event.dataTransfer?.getData(DRAGGED);
+  if (!dragged) return;
+  event.preventDefault();
+  update(moveBefore(view.peek(), dragged, id));
+}
+
+function Tools({ id, title, isThin }: { id: string; title: string; isThin: boolean }): JSX.Element {
+  const isPinned = view.value.pins.includes(id);
+  return (
+    <span class="lane-tools">
+      <Tool
+        sign={isThin ? "▸" : "▾"}
+        says={`${isThin ? "unfold" : "fold"} ${title}`}
+        onClick={() => update(toggleThin(view.peek(), id))}
+      />
+      <Tool
+        sign={isPinned ? "↓" : "↑"}
+        says={`${isPinned ? "unpin" : "pin"} ${title}`}
+        onClick={() => update(togglePin(view.peek(), id))}
+      />
+      <Tool sign="×" says={`hide ${title}`} onClick={() => update(toggleLane(view.peek(), id))} />
+    </span>
+  );
+}
+
+function Tool({ sign, says, onClick }: { sign: string; says: string; onClick: () => void }): JSX.Element {
+  return (
+    <button type="button" class="lane-tool" title={says} aria-label={says} onClick={onClick}>
+      {sign}
+    </button>
+  );
+}
+
+/** How high a lane is that was folded. */
+const STRIP = 18;
+
+/** The height of a lane's picture. */
+export function heightOf(id: string, height: number): number {
+  return view.value.thin.includes(id) ? STRIP : height;
 }

@@ -9,23 +9,27 @@ import { Canvas } from "../../charts/canvas.tsx";
 import { drawLatency, LengthScale, lengthsBetween, lineAt } from "../../charts/latency_lane.ts";
 import { paletteFor } from "../../charts/palette.ts";
 import { TimeScale } from "../../charts/scale.ts";
-import type { Lane } from "../../data/overview.ts";
 import type { Latency } from "../../data/source.ts";
 import { useAnswer } from "../../state/answer.ts";
 import { isDark, safeColours } from "../../state/appearance.ts";
-import { askedWindow, plotWidth, pointed, shownWindow, source, update } from "../../state/store.ts";
-import { LaneLabel } from "./label.tsx";
+import { askedWindow, overview, plotWidth, pointed, shownWindow, source, update, view } from "../../state/store.ts";
+import { Select } from "../../widgets/controls.tsx";
+import { requestAt } from "../request/picked.ts";
+import type { DrawnLane } from "./drawn.ts";
+import { heightOf, LaneLabel } from "./label.tsx";
 
 const HEIGHT: CssPixels = 96;
 /** How wide a cell is. */
 const CELL: CssPixels = 3;
 /** A drag that stays this flat picks a time alone. */
 const FLAT: CssPixels = 10;
+/** A pointer that moves less than this has not been dragged. */
+const NEAR: CssPixels = 3;
 /** Quantiles of less than a second are those of a few requests. */
 const LEAST_PART_NS = 1e9;
 const MOST_PARTS = 2_000;
 
-export function LatencyLane({ lane }: { lane: Lane }): JSX.Element {
+export function LatencyLane({ lane, id }: DrawnLane): JSX.Element {
   const { value: latency, error } = useLatency();
   const draw = useCallback(
     (context: CanvasRenderingContext2D, wide: number, high: number) => {
@@ -40,8 +44,9 @@ export function LatencyLane({ lane }: { lane: Lane }): JSX.Element {
   );
   const plot = useRef<HTMLDivElement>(null);
   return (
-    <div class="lane pain" data-lane={lane.id}>
-      <LaneLabel lane={lane} id={lane.id}>
+    <div class="lane pain" data-lane={lane.id} data-key={id}>
+      <LaneLabel lane={lane} id={id}>
+        <Port ports={lane.instances} />
         {error || (latency && <Values latency={latency} />)}
       </LaneLabel>
       <div
@@ -49,7 +54,7 @@ export function LatencyLane({ lane }: { lane: Lane }): JSX.Element {
         ref={plot}
         onPointerDown={(event) => latency && plot.current && brush(event, plot.current, latency)}
       >
-        <Canvas draw={draw} height={HEIGHT} label="How long requests took over time" />
+        <Canvas draw={draw} height={heightOf(id, HEIGHT)} label="How long requests took over time" />
       </div>
     </div>
   );
@@ -62,11 +67,29 @@ function useLatency(): { value: Latency | null; error: string } {
   const seen = shownWindow.value.to - shownWindow.value.from;
   const columns = Math.min(Math.ceil(((plotWidth.value / CELL) * length) / seen / 100) * 100, MOST_PARTS);
   const parts = Math.min(Math.max(Math.ceil(length / LEAST_PART_NS), 1), MOST_PARTS);
-  const query = { ...window, columns, parts };
+  const query = { ...window, columns, parts, port: view.value.port };
   return useAnswer(
     from ? JSON.stringify(query) : null,
     (signal) => from?.latency(query, signal) ?? Promise.reject(new Error("no recording")),
     60,
+  );
+}
+
+/** Of which port they are: the one that leads tells slow time; others can be looked at. */
+function Port({ ports }: { ports: readonly string[] }): JSX.Element | null {
+  const [leading] = ports;
+  if (leading === undefined || leading === "") return null;
+  if (ports.length === 1) return <span class="faint">{leading}</span>;
+  const titles = ports.map(
+    (port) => [port === leading ? "" : port, port === leading ? `${port} (leads)` : port] as const,
+  );
+  return (
+    <Select
+      label="port"
+      value={view.value.port}
+      groups={[{ title: "", choices: titles }]}
+      onChange={(port) => update({ port })}
+    />
   );
 }
 
@@ -97,16 +120,31 @@ function Values({ latency }: { latency: Latency }): JSX.Element {
   );
 }
 
-/** The drag picks the time, as on every lane; where it ends says which lengths are meant. */
+/**
+ * The drag picks the time, as on every lane; where it ends says which lengths are meant. A click opens the request that is
+ * there.
+ */
 function brush(event: PointerEvent, plot: HTMLElement, latency: Latency): void {
   if (event.button !== 0 || event.shiftKey) return;
   const box = plot.getBoundingClientRect();
   const start = event.clientY - box.top;
   const end = (now: PointerEvent): void => {
-    const last = now.clientY - box.top;
-    if (Math.abs(last - start) < FLAT || now.clientX === event.clientX) return;
-    const took = lengthsBetween(new LengthScale(latency, box.height), start, last);
-    update({ tab: "spans", kinds: ["request"], took, find: "", threads: "" });
+    const [wide, last] = [Math.abs(now.clientX - event.clientX), now.clientY - box.top];
+    const lengths = new LengthScale(latency, box.height);
+    if (wide <= NEAR && Math.abs(last - start) <= NEAR) void openAt(event.clientX - box.left, last, box.width, lengths);
+    if (Math.abs(last - start) < FLAT || wide === 0) return;
+    const took = lengthsBetween(lengths, start, last);
+    update({ tab: "spans", kinds: ["request"], took, find: view.peek().port, threads: "" });
   };
   window.addEventListener("pointerup", end, { once: true });
+}
+
+/** Opens the longest request around a place of the picture. */
+async function openAt(x: CssPixels, y: CssPixels, width: CssPixels, lengths: LengthScale): Promise<void> {
+  const from = source.peek();
+  const scale = new TimeScale(shownWindow.peek(), width);
+  const began = { from: scale.time(x - CELL), to: scale.time(x + CELL) };
+  const port = view.peek().port || (overview.peek()?.lanes.find(({ kind }) => kind === "latency")?.instances[0] ?? "");
+  const request = from && (await requestAt(from, began, lengthsBetween(lengths, y + CELL, y - CELL), port));
+  if (request) update({ tab: "request", request });
 }

@@ -34,14 +34,15 @@ import {
   zone,
 } from "../../state/store.ts";
 import { Tip } from "../../widgets/controls.tsx";
-import { LaneLabel } from "./label.tsx";
+import type { DrawnLane } from "./drawn.ts";
+import { heightOf, LaneLabel } from "./label.tsx";
 
 const ROW = 15;
 const LEAST = 24;
 
-export function SpanLane({ lane }: { lane: Lane }): JSX.Element {
+export function SpanLane({ lane, id }: DrawnLane): JSX.Element {
   const picture = usePicture(lane);
-  const height = Math.max((picture?.kinds.length ?? 1) * ROW, LEAST);
+  const height = heightOf(id, Math.max((picture?.kinds.length ?? 1) * ROW, LEAST));
   const [hovered, hover] = useState<{ mark: number; x: number; y: number } | null>(null);
   const draw = useCallback(
     (context: CanvasRenderingContext2D, wide: number, high: number) => {
@@ -58,8 +59,8 @@ export function SpanLane({ lane }: { lane: Lane }): JSX.Element {
     hover(mark < 0 ? null : { mark, x: event.clientX, y: event.clientY });
   };
   return (
-    <div class="lane spans" data-lane={lane.id}>
-      <LaneLabel lane={lane} id={lane.id}>
+    <div class="lane spans" data-lane={lane.id} data-key={id}>
+      <LaneLabel lane={lane} id={id}>
         <LeftOutNote lane={lane} />
         {picture && picture.kinds.length > 1 && <span class="faint">{picture.kinds.map(kindTitle).join(" · ")}</span>}
       </LaneLabel>

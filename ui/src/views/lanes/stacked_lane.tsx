@@ -13,12 +13,13 @@ import type { Lane } from "../../data/overview.ts";
 import type { CounterSeries } from "../../data/source.ts";
 import { isDark, safeColours } from "../../state/appearance.ts";
 import { pointed, shownWindow } from "../../state/store.ts";
-import { LaneLabel } from "./label.tsx";
+import type { DrawnLane } from "./drawn.ts";
+import { heightOf, LaneLabel } from "./label.tsx";
 import { useSeries } from "./series.ts";
 
 const HEIGHT = 58;
 
-export function StackedLane({ lane }: { lane: Lane }): JSX.Element {
+export function StackedLane({ lane, id }: DrawnLane): JSX.Element {
   const { series, error } = useSeries(lane, lane.instances);
   const isRate = lane.kind === "rate";
   const draw = useCallback(
@@ -30,12 +31,12 @@ export function StackedLane({ lane }: { lane: Lane }): JSX.Element {
     [series, lane],
   );
   return (
-    <div class="lane stacked" data-lane={lane.id}>
-      <LaneLabel lane={lane} id={lane.id}>
+    <div class="lane stacked" data-lane={lane.id} data-key={id}>
+      <LaneLabel lane={lane} id={id}>
         {error || <Largest lane={lane} series={series} />}
       </LaneLabel>
       <div class="plot">
-        <Canvas draw={draw} height={HEIGHT} label={`${lane.title} over time`} />
+        <Canvas draw={draw} height={heightOf(id, HEIGHT)} label={`${lane.title} over time`} />
         <Legend lane={lane} series={series} />
       </div>
     </div>

@@ -1,19 +1,24 @@
-// On top of all lanes: the signals in which the slow time was found, and what all threads together did.
+// On top of all lanes: the signals in which the slow time was found, what shows the cause that is open, and what all threads
+// together did.
 
 import type { JSX } from "preact";
+import { isOnTop } from "../../state/look.ts";
 import { overview, view } from "../../state/store.ts";
-import { drawnLanes, isOnTop } from "../lanes/drawn.ts";
+import { drawnLanes } from "../lanes/drawn.ts";
 import { LaneView } from "../lanes/lane.tsx";
 import type { View } from "../view.ts";
 
 function Pain(): JSX.Element {
+  const { lanes, pins } = view.value;
+  const known = overview.value?.lanes ?? [];
+  const onTop = drawnLanes(known, lanes).filter(({ lane, id }) => isOnTop(lane) && !pins.includes(id));
+  const signals = onTop.filter(({ lane }) => lane.pain);
+  const others = onTop.filter(({ lane }) => !lane.pain);
   return (
     <>
-      {drawnLanes(overview.value?.lanes ?? [], view.value.lanes)
-        .filter(({ lane }) => isOnTop(lane))
-        .map(({ key, ...drawn }) => (
-          <LaneView key={key} {...drawn} />
-        ))}
+      {[...signals, ...drawnLanes(known, pins), ...others].map((drawn) => (
+        <LaneView key={drawn.id} {...drawn} />
+      ))}
     </>
   );
 }

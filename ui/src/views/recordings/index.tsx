@@ -7,7 +7,7 @@ import { spaced } from "../../base/text.ts";
 import { day, originOf, timeOfDay } from "../../base/time.ts";
 import type { RecordingLine } from "../../data/overview.ts";
 import { useAnswer } from "../../state/answer.ts";
-import { library, update, zone } from "../../state/store.ts";
+import { library, openOnly, openRecording, zone } from "../../state/store.ts";
 import { Note } from "../../widgets/controls.tsx";
 import { Name } from "../../widgets/text.tsx";
 import type { View } from "../view.ts";
@@ -30,7 +30,7 @@ function Recordings(): JSX.Element {
   // With a single recording there is nothing to choose.
   const only = lines.length === 1 && lines[0].error === null ? lines[0].id : null;
   useEffect(() => {
-    if (only !== null) update({ recording: only });
+    if (only !== null) openOnly(only);
   }, [only]);
   return (
     <main class="recordings-view">
@@ -77,7 +77,7 @@ function Line({ line }: { line: RecordingLine }): JSX.Element {
     );
   }
   return (
-    <tr onClick={() => update({ recording: line.id })}>
+    <tr onClick={() => openRecording(line.id)}>
       <td>
         <button type="button" class="row-button strong">
           <Name text={line.name} longest={60} />

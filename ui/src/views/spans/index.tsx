@@ -57,7 +57,16 @@ function Spans(): JSX.Element {
       <Kinds chosen={kinds} />
       {answer.error && <Note>{answer.error}</Note>}
       {found && found.rows.length > 0 && <SpanTableView rows={found.rows} sorting={sorting} sortBy={sortBy} />}
-      {found?.rows.length === 0 && <Note>No such spans in what is picked.</Note>}
+      {found?.rows.length === 0 && (
+        <Note>
+          No such spans in what is picked.{" "}
+          {view.value.threads !== "" && (
+            <Button kind="link" onClick={() => update({ threads: "" })}>
+              look at all threads
+            </Button>
+          )}
+        </Note>
+      )}
       {found && found.held > found.rows.length && (
         <Button onClick={() => setLimit(limit + 5 * PAGE)}>{grouped(found.held - found.rows.length)} more</Button>
       )}

@@ -7,9 +7,10 @@ import { spaced } from "../../base/text.ts";
 import { decimalsFor, timeOfDay } from "../../base/time.ts";
 import type { SpanRow, TableQuery } from "../../data/source.ts";
 import { useAnswer } from "../../state/answer.ts";
-import { kindTitle, origin, overview, pick, source, zone } from "../../state/store.ts";
+import { kindTitle, origin, overview, pick, source, update, zone } from "../../state/store.ts";
 import { Button, Note } from "../../widgets/controls.tsx";
 import { Name } from "../../widgets/text.tsx";
+import { requestOf } from "../request/picked.ts";
 import { detailsOf } from "./details.ts";
 
 type Sorting = Pick<TableQuery, "sort" | "order">;
@@ -116,6 +117,9 @@ function SpanRowView(properties: { row: SpanRow; longest: number; isOpen: boolea
 function Opened({ row }: { row: SpanRow }): JSX.Element {
   return (
     <div class="span-details">
+      {row.kind === "request" && (
+        <Button onClick={() => update({ tab: "request", request: requestOf(row) })}>its waterfall</Button>
+      )}
       <Button onClick={() => pick({ from: row.t, to: row.t + Math.max(row.duration, 1_000) })}>pick this time</Button>
       <dl>
         {detailsOf(row.detail).map(([key, value]) => (

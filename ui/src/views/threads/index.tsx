@@ -6,7 +6,7 @@ import type { JSX } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { css, paletteFor, stateColours } from "../../charts/palette.ts";
 import { isDark, safeColours } from "../../state/appearance.ts";
-import { event, heatOf, overview, update } from "../../state/store.ts";
+import { event, heatOf, overview, toggled, update, view } from "../../state/store.ts";
 import { Segmented } from "../../widgets/controls.tsx";
 import type { View } from "../view.ts";
 import { RowLabel } from "./labels.tsx";
@@ -16,18 +16,14 @@ import { useSight } from "./sight.ts";
 
 function Threads(): JSX.Element | null {
   const known = overview.value;
-  const [opened, open] = useState<ReadonlySet<string>>(new Set());
+  const { opened, rows } = view.value;
   const [states, setStates] = useState<ReadonlySet<number>>(new Set());
   const container = useRef<HTMLDivElement>(null);
   const sight = useSight(container);
-  const all = useMemo(() => (known ? rowsOf(known, opened) : null), [known, opened]);
+  const all = useMemo(() => (known ? rowsOf(known, { opened, rows }) : null), [known, opened, rows]);
   if (!known || !all || all.rows.length === 0) return null;
   const [first, end] = visibleRows(all, sight.from, sight.to);
-  const toggle = (role: string): void => {
-    const next = new Set(opened);
-    if (!next.delete(role)) next.add(role);
-    open(next);
-  };
+  const toggle = (role: string): void => update({ opened: toggled(view.peek().opened, role) });
   return (
     <section class="threads" aria-label="Threads">
       <Head states={states} />

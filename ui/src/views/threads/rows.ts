@@ -5,7 +5,9 @@ import { lowerBound } from "../../base/search.ts";
 import type { Overview, Thread } from "../../data/overview.ts";
 
 /** So many threads of a role are shown without being asked for. */
-export const FIRST_THREADS = 3;
+const FIRST_THREADS = 3;
+/** The role of what does not belong to the process: its threads are folded. */
+const OTHERS = "kernel";
 
 export const ROW_HEIGHT: CssPixels = 16;
 export const ROLE_HEIGHT: CssPixels = 26;
@@ -16,33 +18,46 @@ export type Row =
   | { kind: "thread"; thread: Thread }
   | { kind: "more"; role: string; hidden: number };
 
+export interface Shown {
+  /** Roles whose threads are all shown. */
+  opened: readonly string[];
+  /** Indexes of threads that stand above all others, as text. */
+  rows: readonly string[];
+}
+
 export interface Rows {
   rows: readonly Row[];
   /** Upper edge of each row, and after them the height of all. */
   tops: readonly CssPixels[];
 }
 
-/** `opened` are the roles whose threads are all shown. */
-export function rowsOf({ roles, threads }: Pick<Overview, "roles" | "threads">, opened: ReadonlySet<string>): Rows {
+export function rowsOf({ roles, threads }: Pick<Overview, "roles" | "threads">, { opened, rows: first }: Shown): Rows {
   const byRole = new Map<string, Thread[]>();
   for (const thread of threads) {
     const members = byRole.get(thread.role);
     if (members) members.push(thread);
     else byRole.set(thread.role, [thread]);
   }
-  const rows: Row[] = [];
+  const above = threads.filter(({ index }) => first.includes(String(index)));
+  const rows: Row[] = above.map((thread) => ({ kind: "thread", thread }));
   for (const { id, title } of roles) {
     const members = byRole.get(id) ?? [];
     if (members.length === 0) continue;
-    const shown = opened.has(id) || members.length <= FIRST_THREADS + 1 ? members : members.slice(0, FIRST_THREADS);
+    const first = firstOf(id, members.length);
+    const shown = opened.includes(id) ? members : members.slice(0, first);
     rows.push({ kind: "role", id, title, threads: members });
     rows.push(...shown.map((thread) => ({ kind: "thread" as const, thread })));
-    if (members.length > FIRST_THREADS + 1)
-      rows.push({ kind: "more", role: id, hidden: members.length - shown.length });
+    if (first < members.length) rows.push({ kind: "more", role: id, hidden: members.length - shown.length });
   }
   const tops = [0];
   for (const row of rows) tops.push((tops.at(-1) ?? 0) + heightOf(row));
   return { rows, tops };
+}
+
+/** How many threads of a role are shown without being asked for; one alone is not worth a line that says so. */
+function firstOf(role: string, count: number): number {
+  if (role === OTHERS) return 0;
+  return count <= FIRST_THREADS + 1 ? count : FIRST_THREADS;
 }
 
 function heightOf(row: Row): CssPixels {

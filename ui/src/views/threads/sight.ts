@@ -2,11 +2,14 @@
 
 import { useEffect, useState } from "preact/hooks";
 import type { CssPixels } from "../../base/quantities.ts";
+import { isForPaper } from "../../state/appearance.ts";
 
 /** Rows a little outside are drawn as well, so that scrolling shows no gaps. */
 const MARGIN: CssPixels = 160;
 /** The edges move in steps: not every pixel of scrolling asks for other rows. */
 const STEP: CssPixels = 80;
+
+const ALL: Sight = { from: 0, to: Number.POSITIVE_INFINITY };
 
 export interface Sight {
   from: CssPixels;
@@ -14,6 +17,7 @@ export interface Sight {
 }
 
 export function useSight(element: { current: HTMLElement | null }): Sight {
+  const isAll = isForPaper.value;
   const [sight, setSight] = useState<Sight>({ from: 0, to: 600 });
   useEffect(() => {
     const scroller = element.current?.closest(".time-body");
@@ -35,5 +39,5 @@ export function useSight(element: { current: HTMLElement | null }): Sight {
       scroller.removeEventListener("scroll", look);
     };
   });
-  return sight;
+  return isAll ? ALL : sight;
 }

@@ -7,6 +7,7 @@ import { Sentence } from "../../widgets/text.tsx";
 import { CausePage } from "./cause_page.tsx";
 import { EvidenceTable } from "./evidence_table.tsx";
 import { causeTitle, verdictMeaning, verdictWord } from "./words.ts";
+import { WorstInstants } from "./worst.tsx";
 
 /** Things to do that are told without being asked. */
 const SHOWN_ACTIONS = 2;
@@ -24,6 +25,7 @@ export function OpenCause({ cause }: { cause: CauseVerdict }): JSX.Element {
         <strong>{verdictWord(cause.verdict)}</strong>: {verdictMeaning(cause.verdict)}
       </p>
       <Actions cause={cause} />
+      <WorstInstants />
       <EvidenceTable key={cause.id} cause={cause} />
       <Behind cause={cause} />
       {cause.verdict !== "shown" && cause.missing.length > 0 && <Surer cause={cause} />}

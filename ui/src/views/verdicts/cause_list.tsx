@@ -4,22 +4,20 @@ import type { JSX } from "preact";
 import { share, wholePercents } from "../../base/numbers.ts";
 import { counted } from "../../base/text.ts";
 import type { CauseVerdict, Explanation, Verdict } from "../../data/explanation.ts";
-import { overview, update, view } from "../../state/store.ts";
+import { firstCause, UNEXPLAINED } from "../../state/look.ts";
+import { openCause, overview, view } from "../../state/store.ts";
 import { Sentence } from "../../widgets/text.tsx";
 import { OpenCause } from "./cause.tsx";
 import { Counts } from "./lists.tsx";
 import { partsOf, ShareBar } from "./share_bar.tsx";
 import { causeTitle, isHarm, shareText, verdictMeaning, verdictWord } from "./words.ts";
-
-/** The line of the time that nobody explains, in the address. */
-const UNEXPLAINED = "unexplained";
+import { WorstInstants } from "./worst.tsx";
 
 export function Causes({ explanation }: { explanation: Explanation }): JSX.Element {
   const { unexplained } = explanation;
   const named = explanation.causes.filter(({ verdict }) => verdict !== "ruled_out" && verdict !== "not_enough");
   const percents = wholePercents([...named.map((cause) => cause.share), unexplained.share]);
-  const first = named[0]?.id ?? UNEXPLAINED;
-  const opened = view.value.cause === "" ? first : view.value.cause;
+  const opened = view.value.cause === "" ? firstCause(explanation) : view.value.cause;
   const cause = named.find(({ id }) => id === opened);
   return (
     <section class="causes" aria-label="Causes">
@@ -67,7 +65,7 @@ function Line(properties: {
         aria-expanded={isOpen}
         aria-controls="open-cause"
         title={overview.value?.pages[id]?.title}
-        onClick={() => update({ cause: isOpen ? "none" : id })}
+        onClick={() => openCause(isOpen ? "none" : id)}
       >
         <span class="percent">{children}</span>
         <span class={`swatch ${swatch}`} />
@@ -92,6 +90,7 @@ function Unexplained({ explanation }: { explanation: Explanation }): JSX.Element
       <p>
         <Sentence text={unexplained.says} />
       </p>
+      <WorstInstants />
       {unexplained.stacks.length > 0 && (
         <details>
           <summary>{counted(unexplained.stacks.length, "stack")} seen most</summary>

@@ -4,7 +4,9 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { amount } from "../../base/numbers.ts";
 import type { CauseVerdict, Evidence } from "../../data/explanation.ts";
-import { showEvidence, tracesOf } from "../../state/evidence.ts";
+import { isForPaper } from "../../state/appearance.ts";
+import { type Shown, shownBy } from "../../state/evidence.ts";
+import { pointAt } from "../../state/flash.ts";
 import { overview, pick, relative, view } from "../../state/store.ts";
 import { Button } from "../../widgets/controls.tsx";
 import { Sentence } from "../../widgets/text.tsx";
@@ -17,7 +19,7 @@ export function EvidenceTable({ cause }: { cause: CauseVerdict }): JSX.Element |
   const [isWhole, setWhole] = useState(false);
   const { evidence } = cause;
   if (evidence.length === 0) return null;
-  const hidden = isWhole ? 0 : Math.max(evidence.length - SHOWN, 0);
+  const hidden = isWhole || isForPaper.value ? 0 : Math.max(evidence.length - SHOWN, 0);
   return (
     <>
       <table class="evidence">
@@ -34,7 +36,7 @@ export function EvidenceTable({ cause }: { cause: CauseVerdict }): JSX.Element |
         </thead>
         <tbody>
           {evidence.slice(0, evidence.length - hidden).map((item, index) => (
-            <EvidenceRow key={index} cause={cause.id} item={item} />
+            <EvidenceRow key={index} cause={cause} item={item} />
           ))}
         </tbody>
       </table>
@@ -47,13 +49,24 @@ export function EvidenceTable({ cause }: { cause: CauseVerdict }): JSX.Element |
   );
 }
 
-function EvidenceRow({ cause, item }: { cause: string; item: Evidence }): JSX.Element {
+function EvidenceRow({ cause, item }: { cause: CauseVerdict; item: Evidence }): JSX.Element {
+  const known = overview.value;
+  const shown = known && shownBy(item, cause.look, known, view.value);
+  const says = <Sentence text={item.says} />;
   return (
-    <tr onClick={() => follow(cause, item)} title={`show the ${item.table} that this was read from`}>
+    <tr
+      class={shown ? "link" : ""}
+      onClick={() => shown && follow(cause, item, shown)}
+      title={shown ? `show the ${item.table} that this was read from` : undefined}
+    >
       <td>
-        <button type="button" class="row-button">
-          <Sentence text={item.says} />
-        </button>
+        {shown ? (
+          <button type="button" class="row-button">
+            {says}
+          </button>
+        ) : (
+          says
+        )}
         <Bars value={item.value} baseline={item.baseline} />
       </td>
       <td class="number">{amount(item.value, item.unit)}</td>
@@ -62,14 +75,10 @@ function EvidenceRow({ cause, item }: { cause: string; item: Evidence }): JSX.El
   );
 }
 
-function follow(cause: string, item: Evidence): void {
-  const known = overview.peek();
-  if (!known) return;
+function follow(cause: CauseVerdict, item: Evidence, { change, lanes, isBelow }: Shown): void {
   const time = { from: relative(item.from_ns), to: relative(item.to_ns) };
-  pick(time.to > time.from ? time : null, {
-    cause,
-    ...showEvidence(item, tracesOf(cause, known), known, view.peek()),
-  });
+  pick(time.to > time.from ? time : null, { cause: cause.id, ...change });
+  pointAt(lanes, isBelow);
 }
 
 /** Two bars, one above the other: the eye compares lengths faster than digits. */

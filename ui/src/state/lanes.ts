@@ -1,0 +1,49 @@
+// What can be done with lanes: each is drawn, pinned right below the signals, folded to a strip, or not there. The state has
+// their keys in the order in which they stand. Pure.
+
+import type { ViewState } from "./view_state.ts";
+
+type Lanes = Pick<ViewState, "lanes" | "pins" | "thin">;
+
+/** Stands for the empty list: lists that are empty have not been decided. */
+const NONE = "none";
+
+function without(keys: readonly string[], key: string): string[] {
+  return keys.filter((other) => other !== key);
+}
+
+function decided(keys: readonly string[]): readonly string[] {
+  const real = without(keys, NONE);
+  return real.length > 0 ? real : [NONE];
+}
+
+export function isDrawn({ lanes, pins }: Lanes, key: string): boolean {
+  return lanes.includes(key) || pins.includes(key);
+}
+
+/** Draws a lane below the others, or takes it away. */
+export function toggleLane(now: Lanes, key: string): Partial<ViewState> {
+  if (!isDrawn(now, key)) return { lanes: decided([...now.lanes, key]) };
+  return { lanes: decided(without(now.lanes, key)), pins: without(now.pins, key), thin: without(now.thin, key) };
+}
+
+/** Pins a lane, or puts it back among the others. */
+export function togglePin({ lanes, pins }: Lanes, key: string): Partial<ViewState> {
+  if (!pins.includes(key)) return { pins: [...pins, key] };
+  return { pins: without(pins, key), lanes: decided(lanes.includes(key) ? lanes : [key, ...lanes]) };
+}
+
+/** Folds a lane to a strip, or unfolds it. */
+export function toggleThin({ thin }: Lanes, key: string): Partial<ViewState> {
+  return { thin: thin.includes(key) ? without(thin, key) : [...thin, key] };
+}
+
+/** Puts a lane before another one, pinned if that one is. */
+export function moveBefore(now: Lanes, key: string, other: string): Partial<ViewState> {
+  if (key === other) return {};
+  const list = now.pins.includes(other) ? "pins" : "lanes";
+  const rest = { pins: without(now.pins, key), lanes: without(now.lanes, key) };
+  const at = rest[list].indexOf(other);
+  const moved = [...rest[list].slice(0, at), key, ...rest[list].slice(at)];
+  return { ...rest, [list]: moved, ...(list === "pins" ? { lanes: decided(rest.lanes) } : {}) };
+}

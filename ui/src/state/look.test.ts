@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { KNOWN, LOOK } from "../../test/known.ts";
+import type { Overview } from "../data/overview.ts";
+import { lanesOf, settled, showCause, worstOf } from "./look.ts";
+import { DEFAULTS, fromHash, toHash } from "./view_state.ts";
+
+function showing(look: Partial<typeof LOOK>): Overview {
+  const [cause] = KNOWN.explanation.causes;
+  const causes = [{ ...cause, look: { ...LOOK, ...look } }];
+  return { ...KNOWN, explanation: { ...KNOWN.explanation, causes } };
+}
+
+test("a cause that is opened shows its lanes, threads and stacks", () => {
+  expect(showCause("churn", KNOWN)).toEqual({
+    pins: ["compile_count", "gc"],
+    rows: ["1"],
+    threads: "compiler",
+    event: "waits/lock",
+    search: "shop.Cart.add",
+    find: "",
+    took: null,
+    tab: "flame",
+  });
+  expect(worstOf("churn", KNOWN.explanation)).toEqual(LOOK.worst);
+  expect(showCause("other", KNOWN)).toEqual({});
+});
+
+test.each([
+  [{ event: "" }, { tab: "spans", kinds: ["gc_pause"], search: "" }],
+  [{ event: "waits/of_another_version" }, { tab: "spans", kinds: ["gc_pause"] }],
+  [{ event: "", lanes: [], table: "facts" }, { tab: "facts" }],
+  [{ event: "", lanes: [], table: "logs" }, { tab: "log" }],
+])("without stacks (%j) the list that tells most is shown", (look, shown) => {
+  expect(showCause("churn", showing(look))).toMatchObject(shown);
+});
+
+test("what an address leaves open is decided once, and what it says stays", () => {
+  const first = settled(DEFAULTS, KNOWN);
+  expect(first).toMatchObject({ cause: "churn", lanes: ["latency", "gc"], pins: ["compile_count", "gc"] });
+  const again = fromHash(toHash(first));
+  expect(settled(again, KNOWN)).toEqual(first);
+  // Another version has other defaults: the address shows what it showed.
+  expect(settled(again, showing({ lanes: [], event: "cpu" }))).toEqual(first);
+  expect(settled(fromHash("e=cpu&v=frames&cause=none"), KNOWN)).toMatchObject({
+    event: "cpu",
+    tab: "frames",
+    pins: [],
+  });
+});
+
+test("where nothing was slow nothing is opened", () => {
+  const quiet = { ...KNOWN, explanation: { ...KNOWN.explanation, slow: [] } };
+  expect(settled(DEFAULTS, quiet)).toMatchObject({ cause: "", pins: [], event: "cpu", lanes: ["latency", "gc"] });
+});
+
+test("words lead to lanes, and to one instance of many where it is named", () => {
+  expect(lanesOf(["gc_phase", "gc_pause", "disk_bytes|vdb", "disk_bytes|vdc", "none", "request"], KNOWN)).toEqual([
+    "gc",
+    "disk_bytes|vdb",
+    "disk_bytes",
+  ]);
+});

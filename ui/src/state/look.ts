@@ -1,0 +1,90 @@
+// What a cause wants to be looked at, as a part of the page's state. No cause is known here: the explanation says which
+// counters, kinds of spans, threads, stacks and instants show it, and the overview says which of them there are. Pure.
+
+import type { Explanation, Instant, Look } from "../data/explanation.ts";
+import type { Lane, Overview, SampleEvent } from "../data/overview.ts";
+import type { ViewState } from "./view_state.ts";
+
+/** The line of the time that nobody explains, among those of the causes. */
+export const UNEXPLAINED = "unexplained";
+
+/** The cause that is told first. */
+export function firstCause({ causes, slow }: Explanation): string {
+  if (slow.length === 0) return "";
+  return causes.find(({ verdict }) => verdict !== "ruled_out" && verdict !== "not_enough")?.id ?? UNEXPLAINED;
+}
+
+function lookOf(cause: string, { causes, unexplained }: Explanation): Look | undefined {
+  return cause === UNEXPLAINED ? unexplained.look : causes.find(({ id }) => id === cause)?.look;
+}
+
+/** The worst instants of a cause. */
+export function worstOf(cause: string, explanation: Explanation): readonly Instant[] {
+  return lookOf(cause, explanation)?.worst ?? [];
+}
+
+/** What is on the screen when a cause is opened; nothing changes for one that has nothing to show. */
+export function showCause(cause: string, known: Overview): Partial<ViewState> {
+  const look = lookOf(cause, known.explanation);
+  if (!look) return {};
+  const pins = lanesOf(look.lanes, known);
+  const event = known.events.some(({ id }) => id === look.event) ? look.event : "";
+  const rows = known.threads.filter(({ tid }) => look.threads.includes(tid)).map(({ index }) => String(index));
+  const roles = look.roles.filter((role) => known.threads.some((thread) => thread.role === role));
+  const shown = { pins, rows, threads: roles.join(","), search: event === "" ? "" : look.search, find: "", took: null };
+  if (event !== "") return { ...shown, event, tab: "flame" };
+  return { ...shown, ...tabOf(look, known) };
+}
+
+/** The list that tells most of it, where no stacks do. */
+function tabOf({ table, lanes }: Look, known: Overview): Partial<ViewState> {
+  const kinds = kindsOf(lanes, known);
+  if (kinds.length > 0) return { tab: "spans", kinds };
+  if (table === "facts" || table === "logs") return { tab: table === "logs" ? "log" : "facts" };
+  return {};
+}
+
+/** The lanes of some words, by their keys; those that are on top anyway are left out. */
+export function lanesOf(words: readonly string[], { lanes }: Pick<Overview, "lanes">): string[] {
+  const keys = words.flatMap((word) => {
+    const [name, instance] = [word.split("|")[0], word.split("|")[1]];
+    const lane = lanes.find((one) => !isOnTop(one) && (one.words ?? [one.id]).includes(name));
+    if (!lane) return [];
+    return [instance !== undefined && lane.instances.includes(instance) ? `${lane.id}|${instance}` : lane.id];
+  });
+  return [...new Set(keys)];
+}
+
+/** The kinds of spans among some words. */
+export function kindsOf(words: readonly string[], { lanes }: Pick<Overview, "lanes">): string[] {
+  const kinds = new Set(lanes.filter(({ kind }) => kind === "spans").flatMap((lane) => lane.kinds ?? []));
+  return words.filter((word) => kinds.has(word));
+}
+
+/** What stands above everything: the signals, and the parts of a whole. */
+export function isOnTop(lane: Lane): boolean {
+  return lane.pain || lane.stacked === true;
+}
+
+/** The event of an id; without one the best to begin with. */
+export function eventOf(id: string, events: readonly SampleEvent[]): SampleEvent | null {
+  return events.find((event) => event.id === id) ?? events[0] ?? null;
+}
+
+/**
+ * The state with everything decided that it leaves open, so that its address shows the same for good. One that says which
+ * lanes there are was decided before.
+ */
+export function settled(state: ViewState, known: Overview): ViewState {
+  if (state.lanes.length > 0) return state;
+  const cause = state.cause === "" ? firstCause(known.explanation) : state.cause;
+  const lanes = known.lanes.filter(({ shown }) => shown).map(({ id }) => id);
+  const decided = { lanes: lanes.length > 0 ? lanes : ["none"], cause, ...showCause(cause, known) };
+  const open = Object.entries(decided).filter(([name]) => isOpen(state[name as keyof ViewState]));
+  const full = { ...state, ...Object.fromEntries(open) };
+  return { ...full, event: eventOf(full.event, known.events)?.id ?? "" };
+}
+
+function isOpen(value: unknown): boolean {
+  return value === "" || value === null || (Array.isArray(value) && value.length === 0);
+}

@@ -1,0 +1,97 @@
+// One request: what its thread did while it was waited for. Chosen in the picture of all requests, or here among the longest.
+
+import type { JSX } from "preact";
+import { duration } from "../../base/numbers.ts";
+import { counted } from "../../base/text.ts";
+import { timeOfDay } from "../../base/time.ts";
+import type { SpanRow, TableQuery } from "../../data/source.ts";
+import { useAnswer } from "../../state/answer.ts";
+import { origin, overview, selection, source, update, view, zone } from "../../state/store.ts";
+import { Note } from "../../widgets/controls.tsx";
+import { Name } from "../../widgets/text.tsx";
+import type { View } from "../view.ts";
+import { requestOf } from "./picked.ts";
+import { Waterfall } from "./waterfall.tsx";
+
+/** So many can be chosen from. */
+const LISTED = 12;
+
+function Request(): JSX.Element {
+  const picked = view.value.request;
+  const rows = useLongest();
+  const chosen = rows?.find((row) => picked !== null && row.t === picked.from && row.thread === picked.thread);
+  return (
+    <div class="request-view">
+      {picked && <Waterfall request={picked} known={chosen ?? null} />}
+      {rows && rows.length > 0 && <Longest rows={rows} />}
+      {rows?.length === 0 && <Note>No request in what is picked.</Note>}
+    </div>
+  );
+}
+
+/** The longest requests of what is picked. */
+function useLongest(): readonly SpanRow[] | null {
+  const from = source.value;
+  const { from: begin, to } = selection.value;
+  const query: TableQuery = {
+    ...{ from: begin, to, kinds: ["request"], took: null, threads: "all", find: view.value.port },
+    ...{ sort: "duration", order: "desc", limit: LISTED, offset: 0 },
+  };
+  const answer = useAnswer(
+    from ? JSON.stringify(query) : null,
+    (signal) => from?.table(query, signal) ?? Promise.reject(new Error("no recording")),
+    80,
+  );
+  return answer.value?.rows ?? null;
+}
+
+function Longest({ rows }: { rows: readonly SpanRow[] }): JSX.Element {
+  const picked = view.value.request;
+  return (
+    <table class="data requests" aria-label="Longest requests">
+      <thead>
+        <tr>
+          <th scope="col" class="number">
+            began
+          </th>
+          <th scope="col" class="number">
+            took
+          </th>
+          <th scope="col">{counted(rows.length, "longest request")}</th>
+          <th scope="col">thread</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr
+            key={`${row.t} ${row.thread}`}
+            class={row.t === picked?.from && row.thread === picked.thread ? "picked-row" : ""}
+            onClick={() => update({ request: requestOf(row) })}
+          >
+            <td class="number">
+              <button type="button" class="row-button">
+                {timeOfDay(origin.value, row.t, zone.value, 3)}
+              </button>
+            </td>
+            <td class="number">{duration(row.duration)}</td>
+            <td>
+              <Name text={row.name} longest={60} />
+            </td>
+            <td class="muted">
+              <Name text={overview.value?.threads[row.thread]?.name ?? "not recorded"} longest={40} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+export default {
+  id: "request",
+  title: "Requests",
+  place: "detail",
+  order: 35,
+  isUseful: ({ lanes }) => lanes.some(({ kind }) => kind === "latency"),
+  Component: Request,
+} satisfies View;

@@ -1,0 +1,137 @@
+// What a person does one after the other: causes and evidence lead to pictures, lanes are put where they are wanted, a request is
+// looked into, Back undoes, and paper has all of it.
+
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { hasBrowser, launch, pageWith, type Watched, watched } from "./browser.ts";
+import { sickWorld } from "./sick.ts";
+import { packOf } from "./world.ts";
+
+const isPossible = hasBrowser();
+let browser: Browser;
+const closers: (() => void)[] = [];
+
+beforeAll(async () => {
+  if (isPossible) browser = await launch();
+});
+afterEach(() => {
+  for (const close of closers.splice(0)) close();
+});
+afterAll(async () => browser?.close());
+
+async function opened(): Promise<Watched> {
+  const { url, remove } = pageWith(packOf(sickWorld()));
+  const shown = await watched(browser);
+  closers.push(remove, () => void shown.page.close());
+  await shown.page.goto(url);
+  await shown.page.waitForSelector(".lane canvas");
+  return shown;
+}
+
+/** Waits until the address says something. */
+async function addressHas(page: Page, part: RegExp): Promise<void> {
+  await page.waitForFunction((source) => new RegExp(source).test(decodeURIComponent(location.hash)), part.source);
+}
+
+/** Keys of the lanes from the top down. */
+function lanes(page: Page): Promise<(string | null)[]> {
+  return page.locator(".lane[data-key]").evaluateAll((rows) => rows.map((row) => row.getAttribute("data-key")));
+}
+
+describe.runIf(isPossible)("step by step", () => {
+  test("the first cause brings its picture, and its worst instant has a flag", async () => {
+    const { page, complaints } = await opened();
+    expect(await lanes(page)).toEqual(["latency", "request_latency", "compile_count", "gc"]);
+    expect(await page.locator(".thread-label").first().textContent()).toBe("C2 CompilerThread-0");
+    await addressHas(page, /pin=compile_count/);
+    expect(await page.textContent(".worst")).toContain("1.4 threads: compilers");
+    await page.click(".flag");
+    await addressHas(page, /s=12000000000\.\.13000000000/);
+    await addressHas(page, /w=\d/);
+    expect(complaints).toEqual([]);
+  });
+
+  test("evidence points at what it was read from, and is no link where that is not there", async () => {
+    const { page } = await opened();
+    await page.click("text=compilations");
+    await page.waitForSelector('[data-key="compile_count"].flash');
+    await page.click("text=longest pause");
+    await page.waitForFunction(() => document.querySelectorAll('.details.flash, [data-key="gc"].flash').length === 2);
+    // It names no event that the recording has not.
+    expect(await page.locator(".evidence tbody tr").count()).toBe(4);
+    expect(await page.locator(".evidence tr.link").count()).toBe(4);
+  });
+
+  test("back undoes step by step", async () => {
+    const { page } = await opened();
+    await addressHas(page, /cause=code_cache_churn/);
+    await page.click("#tab-spans");
+    await addressHas(page, /v=spans/);
+    await page.click(".cause >> text=Unexplained");
+    await addressHas(page, /cause=unexplained/);
+    await page.goBack();
+    await addressHas(page, /cause=code_cache_churn.*v=spans|v=spans.*cause=code_cache_churn/);
+    expect(await page.locator("#tab-spans").getAttribute("aria-selected")).toBe("true");
+    await page.goBack();
+    await addressHas(page, /v=flame/);
+    await page.goForward();
+    await addressHas(page, /v=spans/);
+    await page.waitForSelector('#tab-spans[aria-selected="true"]');
+  });
+
+  test("lanes are pinned, folded, hidden and moved, and a link keeps them so", async () => {
+    const { page } = await opened();
+    const tool = async (lane: string, says: string): Promise<void> => {
+      await page.locator(`[data-key="${lane}"]`).hover();
+      await page.click(`[data-key="${lane}"] [aria-label="${says}"]`);
+    };
+    await tool("gc", "pin GC");
+    await addressHas(page, /pin=compile_count,gc/);
+    await tool("compile_count", "fold compilations");
+    await addressHas(page, /thin=compile_count/);
+    await tool("request_latency", "hide request latency");
+    await page.locator('[data-key="gc"] .lane-label').dragTo(page.locator('[data-key="compile_count"] .lane-label'));
+    await addressHas(page, /pin=gc,compile_count/);
+    expect(await lanes(page)).toEqual(["latency", "gc", "compile_count"]);
+    expect((await page.locator('[data-key="compile_count"]').boundingBox())?.height).toBeLessThan(26);
+    await page.reload();
+    await page.waitForSelector(".lane canvas");
+    expect(await lanes(page)).toEqual(["latency", "gc", "compile_count"]);
+  });
+
+  test("a click on a slow request shows what its thread did", async () => {
+    const { page, complaints } = await opened();
+    const box = await page.locator('[data-key="latency"] .plot').boundingBox();
+    if (!box) throw new Error("there is no picture of the requests");
+    for (let y = 4; y < 40; y += 4) {
+      await page.mouse.click(box.x + box.width / 2, box.y + y);
+      await page.waitForTimeout(100);
+      if ((await page.locator(".waterfall").count()) > 0) break;
+    }
+    await page.waitForSelector(".waterfall");
+    await addressHas(page, /req=\d+\.\.\d+,2/);
+    await page.waitForSelector("table.requests tbody tr");
+    await page.locator("table.requests tbody tr").first().click();
+    await page.waitForSelector("text=read after 4 ms");
+    await page.click("text=show on the axis");
+    await addressHas(page, /s=\d/);
+    expect(complaints).toEqual([]);
+  });
+
+  test("paper has every row, and nothing is folded", async () => {
+    const { page } = await opened();
+    await page.emulateMedia({ media: "print" });
+    await page.waitForFunction(() => document.querySelectorAll("details:not([open]):not(.lane-chooser)").length === 0);
+    const cut = await page.evaluate(() =>
+      [".side", ".time-body", ".detail"].filter((part) => {
+        const element = document.querySelector(part);
+        return element !== null && getComputedStyle(element).overflowY !== "visible";
+      }),
+    );
+    expect(cut).toEqual([]);
+    const pdf = await page.pdf({ format: "A4" });
+    expect(pdf.length).toBeGreaterThan(20_000);
+    await page.emulateMedia({ media: "screen" });
+    await page.waitForFunction(() => document.querySelectorAll("#ruled-out[open]").length === 0);
+  });
+});
