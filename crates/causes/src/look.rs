@@ -338,6 +338,7 @@ fn told_by_spans(wait: Wait) -> &'static [&'static str] {
         Wait::Socket => &[span::CALL, span::SOCKET_READ, span::SYSTEM_CALL],
         Wait::File => &[span::FILE_FORCE, span::FILE_READ, span::FILE_WRITE, span::SYSTEM_CALL],
         Wait::AllocationStall => &[span::ALLOCATION_STALL],
+        Wait::DirectMemory => &[span::GC_PAUSE, span::SLEEP],
         Wait::PageFault => &[span::PAGE_FAULT],
         Wait::NameLookup | Wait::FileLock | Wait::Unnamed => &[span::BLOCKED, span::SYSTEM_CALL],
     }

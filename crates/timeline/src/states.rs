@@ -196,6 +196,7 @@ impl Wait {
             Wait::Socket => "service",
             Wait::File => "file",
             Wait::AllocationStall => "allocation_stall",
+            Wait::DirectMemory => "direct_memory",
             Wait::PageFault => "page_fault",
             Wait::Pool => "pool",
             Wait::Task => "task",
