@@ -121,7 +121,9 @@ fn contents(overview: &Value, origin_ns: i64) -> Value {
         fields.iter().map(|field| ((*field).to_owned(), value[*field].clone())).collect::<Map<_, _>>().into()
     };
     let list = |name: &str| overview[name].as_array().into_iter().flatten();
-    let (kinds, lanes): (Vec<&Value>, Vec<&Value>) = list("lanes").partition(|lane| lane["kind"] == "spans");
+    // Requests by time and length are no counter.
+    let drawn = list("lanes").filter(|lane| lane["kind"] != "latency");
+    let (kinds, lanes): (Vec<&Value>, Vec<&Value>) = drawn.partition(|lane| lane["kind"] == "spans");
     let lane = |lane: &&Value| {
         let mut lane = with(lane, &["id", "title", "unit", "kind", "instances"]);
         lane["instances"].as_array_mut().into_iter().for_each(|instances| instances.truncate(LISTED_MAX));

@@ -33,7 +33,7 @@ pub(super) fn decide(comparison: &Comparison<'_>) -> Option<Finding> {
         return None;
     }
     let again: Vec<&Method> = methods.values().filter(|method| is_again(method)).collect();
-    let took_ns = |methods: &mut dyn Iterator<Item = &Method>| methods.map(|method| method.took_ns).sum::<i64>() as f64;
+    let took_ns = |methods: &mut dyn Iterator<Item = &Method>| methods.map(|method| method.took_ns as f64).sum::<f64>();
     let part = took_ns(&mut again.iter().copied()) / took_ns(&mut methods.values()).max(1.0);
     let says = format!(
         "C2 compiled {} {} times with room in the code cache, and {} {MIN_SAME_METHOD_AND_REASON} times and more: what it was compiled \

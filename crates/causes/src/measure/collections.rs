@@ -29,8 +29,8 @@ pub fn is_full(collection: Collection) -> bool {
 /// Where collections for want of memory stopped the application of which nobody knows whether they were full ones, and longer
 /// than all others: they are neither held against anybody nor do they acquit.
 pub fn of_unknown_kind(comparison: &Comparison<'_>) -> Option<Finding> {
-    let stopped_ns = |select: fn(Collection) -> bool| -> i64 {
-        stops(comparison, select).iter().map(|(_, length_ns)| *length_ns).sum()
+    let stopped_ns = |select: fn(Collection) -> bool| -> f64 {
+        stops(comparison, select).iter().map(|(_, length_ns)| *length_ns as f64).sum()
     };
     let unknown_ns = stopped_ns(|c| c.origin == Origin::Allocation && c.scope == Scope::Unknown);
     let is_most = unknown_ns > stopped_ns(|collection| is_full(collection) || is_ordinary(collection));

@@ -87,12 +87,13 @@ fn unknown(id: &str) -> String {
 /// Names that are less alike than this were not meant.
 const ALIKE_MIN: f64 = 0.5;
 
-/// The id that is most like what was typed: by its letters, or because it holds it.
+/// The id that is most like what was typed: by its letters, or because it holds it, as a word before as a part of one.
 fn nearest<'a>(typed: &str, ids: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let typed = typed.to_ascii_lowercase().replace('-', "_");
-    let likeness = |id: &str| match !typed.is_empty() && id.contains(&typed) {
-        true => 1.0,
-        false => strsim::normalized_damerau_levenshtein(&typed, id),
+    let likeness = |id: &str| match () {
+        () if id.split('_').any(|word| word == typed) => 2.0,
+        () if !typed.is_empty() && id.contains(&typed) => 1.0,
+        () => strsim::normalized_damerau_levenshtein(&typed, id),
     };
     let (likeness, id) = ids.map(|id| (likeness(id), id)).max_by(|(a, _), (b, _)| a.total_cmp(b))?;
     (likeness >= ALIKE_MIN).then_some(id)
