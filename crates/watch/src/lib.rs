@@ -5,8 +5,8 @@
 //!
 //! * **Pure decisions**, without clock and I/O: [`signals`] of a second from the rows that collectors find, [`triggers`] from
 //!   signals ([`ladder`] and [`port`] for requests, [`rules`]), and the [`desk`] that says what becomes a recording.
-//! * **One [`scout`] for each JVM**, a thread that looks, keeps the [`ring`] and records ([`mod@capture`]).
-//! * **The [`service`]** around them: finding JVMs, explaining ([`mod@conclude`]), telling, the folder ([`shelf`]), signals.
+//! * **One `scout` for each JVM**, a thread that looks, keeps the [`ring`] and records (`capture`).
+//! * **The `service`** around them: finding JVMs, explaining (`conclude`), telling, the folder (`shelf`), signals.
 //!
 //! Nothing is done to a JVM that it would feel, unless the configuration asks for it.
 
