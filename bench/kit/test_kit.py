@@ -1,12 +1,15 @@
 """What the benchmarks do with files and figures, on small ones."""
 
+import os
 import struct
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
 from kit import cuts, table
 from kit.measure import Result, Run, failure_of
+from kit.process import TICKS_PER_SECOND, cpu_s
 from kit.tools import Tool
 
 
@@ -79,6 +82,15 @@ class Tables(unittest.TestCase):
         self.assertEqual(
             grown.splitlines()[2:], ["| all | 2.00 | 5 | 10.00 | 5 |", "| all | 2.00 | 5 | 3.00, only 2,000,000 events | 5 |"]
         )
+
+
+class Processes(unittest.TestCase):
+    def test_cpu_time_is_that_of_the_process(self):
+        before, counted_from = cpu_s(os.getpid()), time.process_time()
+        while time.process_time() < counted_from + 0.2:
+            pass
+        used = cpu_s(os.getpid()) - before
+        self.assertAlmostEqual(used, time.process_time() - counted_from, delta=3 / TICKS_PER_SECOND)
 
 
 class Failures(unittest.TestCase):

@@ -1,0 +1,13 @@
+"""What the kernel says of a process that runs."""
+
+import os
+from pathlib import Path
+
+TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+
+
+def cpu_s(pid: int) -> float:
+    """CPU time of all its threads so far, the program's and the kernel's."""
+    # The name of a process may hold spaces and brackets: what follows the last bracket are the numbers.
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS_PER_SECOND
