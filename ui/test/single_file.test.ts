@@ -1,37 +1,12 @@
 // The single file in a browser, with a small world whose every number is known.
 
-import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { hasBrowser, launch, pageWith, type Watched, watched } from "./browser.ts";
+import { describe, expect, test } from "vitest";
+import { hasBrowser } from "./browser.ts";
+import { addressWith, opened, openInBrowser } from "./opened.ts";
 import { HOSTILE, sickWorld } from "./sick.ts";
-import { packOf, type World } from "./world.ts";
 
 const isPossible = hasBrowser();
-let browser: Browser;
-const closers: (() => void)[] = [];
-
-beforeAll(async () => {
-  if (isPossible) browser = await launch();
-});
-afterEach(() => {
-  for (const close of closers.splice(0)) close();
-});
-afterAll(async () => browser?.close());
-
-async function opened(world: World, hash = "", size: { width?: number; height?: number } = {}): Promise<Watched> {
-  const { url, remove } = pageWith(packOf(world));
-  const shown = await watched(browser, size);
-  closers.push(remove, () => void shown.page.close());
-  await shown.page.goto(`${url}${hash}`);
-  await shown.page.waitForSelector(".headline h1");
-  return shown;
-}
-
-/** The state as the address has it; it is written a moment after a change. */
-async function stateWith(page: Page, part: RegExp): Promise<string> {
-  await page.waitForFunction((source) => new RegExp(source).test(decodeURIComponent(location.hash)), part.source);
-  return page.evaluate(() => decodeURIComponent(location.hash));
-}
+openInBrowser(isPossible);
 
 describe.runIf(isPossible)("a single file", () => {
   test("says when it was slow, why and how sure, and asks nobody", async () => {
@@ -98,13 +73,13 @@ describe.runIf(isPossible)("a single file", () => {
     const { page } = await opened(world);
     expect(await page.textContent(".changes")).toContain("waits for socket_read in read 0.1 → 0.4 threads");
     await page.click(".changes button");
-    await stateWith(page, /s=10000000000\.\.40000000000/);
+    await addressWith(page, /s=10000000000\.\.40000000000/);
   });
 
   test("a piece of evidence leads to what it was read from", async () => {
     const { page } = await opened(sickWorld());
     await page.click("text=compiler threads");
-    await stateWith(page, /s=10000000000\.\.30000000000/);
+    await addressWith(page, /s=10000000000\.\.30000000000/);
     expect(await page.textContent(".picked-bar")).toContain("2 threads");
     // 20 s of samples of two compiler threads.
     await page.waitForFunction(() =>
@@ -125,11 +100,11 @@ describe.runIf(isPossible)("a single file", () => {
     await page.mouse.down();
     await page.mouse.move(box.x + box.width * 0.5, box.y + 12, { steps: 4 });
     await page.mouse.up();
-    const picked = /s=(\d+)\.\.(\d+)/.exec(await stateWith(page, /s=\d/));
+    const picked = /s=(\d+)\.\.(\d+)/.exec(await addressWith(page, /s=\d/));
     expect(Number(picked?.[1]) / 1e9).toBeCloseTo(10, 0);
     expect(Number(picked?.[2]) / 1e9).toBeCloseTo(20, 0);
     await page.keyboard.press("z");
-    const zoomed = /w=(\d+)\.\.(\d+)/.exec(await stateWith(page, /w=\d/));
+    const zoomed = /w=(\d+)\.\.(\d+)/.exec(await addressWith(page, /w=\d/));
     expect(Number(zoomed?.[1])).toBeLessThanOrEqual(Number(picked?.[1]));
     expect(Number(zoomed?.[2])).toBeGreaterThanOrEqual(Number(picked?.[2]));
     await page.mouse.move(box.x + box.width / 2, box.y - 20);
@@ -156,7 +131,7 @@ describe.runIf(isPossible)("a single file", () => {
   });
 
   test("a phone shows all of it, one below the other", async () => {
-    const { page, complaints } = await opened(sickWorld(), "", { width: 390, height: 844 });
+    const { page, complaints } = await opened(sickWorld(), { width: 390, height: 844 });
     await page.waitForSelector(".flame-view canvas");
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
     // The title is lines of words, not a column of letters.

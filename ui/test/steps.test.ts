@@ -1,36 +1,17 @@
 // What a person does one after the other: causes and evidence lead to pictures, lanes are put where they are wanted, a request is
 // looked into, Back undoes, and paper has all of it.
 
-import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { hasBrowser, launch, pageWith, type Watched, watched } from "./browser.ts";
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { hasBrowser, type Watched } from "./browser.ts";
+import { addressWith, opened as openedAt, openInBrowser } from "./opened.ts";
 import { sickWorld } from "./sick.ts";
-import { packOf } from "./world.ts";
 
 const isPossible = hasBrowser();
-let browser: Browser;
-const closers: (() => void)[] = [];
+openInBrowser(isPossible);
 
-beforeAll(async () => {
-  if (isPossible) browser = await launch();
-});
-afterEach(() => {
-  for (const close of closers.splice(0)) close();
-});
-afterAll(async () => browser?.close());
-
-async function opened(): Promise<Watched> {
-  const { url, remove } = pageWith(packOf(sickWorld()));
-  const shown = await watched(browser);
-  closers.push(remove, () => void shown.page.close());
-  await shown.page.goto(url);
-  await shown.page.waitForSelector(".lane canvas");
-  return shown;
-}
-
-/** Waits until the address says something. */
-async function addressHas(page: Page, part: RegExp): Promise<void> {
-  await page.waitForFunction((source) => new RegExp(source).test(decodeURIComponent(location.hash)), part.source);
+function opened(): Promise<Watched> {
+  return openedAt(sickWorld(), { ready: ".lane canvas" });
 }
 
 /** Keys of the lanes from the top down. */
@@ -43,11 +24,11 @@ describe.runIf(isPossible)("step by step", () => {
     const { page, complaints } = await opened();
     expect(await lanes(page)).toEqual(["latency", "request_latency", "compile_count", "gc"]);
     expect(await page.locator(".thread-label").first().textContent()).toBe("C2 CompilerThread-0");
-    await addressHas(page, /pin=compile_count/);
+    await addressWith(page, /pin=compile_count/);
     expect(await page.textContent(".worst")).toContain("1.4 threads: compilers");
     await page.click(".flag");
-    await addressHas(page, /s=12000000000\.\.13000000000/);
-    await addressHas(page, /w=\d/);
+    await addressWith(page, /s=12000000000\.\.13000000000/);
+    await addressWith(page, /w=\d/);
     expect(complaints).toEqual([]);
   });
 
@@ -64,18 +45,18 @@ describe.runIf(isPossible)("step by step", () => {
 
   test("back undoes step by step", async () => {
     const { page } = await opened();
-    await addressHas(page, /cause=code_cache_churn/);
+    await addressWith(page, /cause=code_cache_churn/);
     await page.click("#tab-spans");
-    await addressHas(page, /v=spans/);
+    await addressWith(page, /v=spans/);
     await page.click(".cause >> text=Unexplained");
-    await addressHas(page, /cause=unexplained/);
+    await addressWith(page, /cause=unexplained/);
     await page.goBack();
-    await addressHas(page, /cause=code_cache_churn.*v=spans|v=spans.*cause=code_cache_churn/);
+    await addressWith(page, /cause=code_cache_churn.*v=spans|v=spans.*cause=code_cache_churn/);
     expect(await page.locator("#tab-spans").getAttribute("aria-selected")).toBe("true");
     await page.goBack();
-    await addressHas(page, /v=flame/);
+    await addressWith(page, /v=flame/);
     await page.goForward();
-    await addressHas(page, /v=spans/);
+    await addressWith(page, /v=spans/);
     await page.waitForSelector('#tab-spans[aria-selected="true"]');
   });
 
@@ -86,12 +67,12 @@ describe.runIf(isPossible)("step by step", () => {
       await page.click(`[data-key="${lane}"] [aria-label="${says}"]`);
     };
     await tool("gc", "pin GC");
-    await addressHas(page, /pin=compile_count,gc/);
+    await addressWith(page, /pin=compile_count,gc/);
     await tool("compile_count", "fold compilations");
-    await addressHas(page, /thin=compile_count/);
+    await addressWith(page, /thin=compile_count/);
     await tool("request_latency", "hide request latency");
     await page.locator('[data-key="gc"] .lane-label').dragTo(page.locator('[data-key="compile_count"] .lane-label'));
-    await addressHas(page, /pin=gc,compile_count/);
+    await addressWith(page, /pin=gc,compile_count/);
     expect(await lanes(page)).toEqual(["latency", "gc", "compile_count"]);
     expect((await page.locator('[data-key="compile_count"]').boundingBox())?.height).toBeLessThan(26);
     await page.reload();
@@ -109,12 +90,12 @@ describe.runIf(isPossible)("step by step", () => {
       if ((await page.locator(".waterfall").count()) > 0) break;
     }
     await page.waitForSelector(".waterfall");
-    await addressHas(page, /req=\d+\.\.\d+,2/);
+    await addressWith(page, /req=\d+\.\.\d+,2/);
     await page.waitForSelector("table.requests tbody tr");
     await page.locator("table.requests tbody tr").first().click();
     await page.waitForSelector("text=read after 4 ms");
     await page.click("text=show on the axis");
-    await addressHas(page, /s=\d/);
+    await addressWith(page, /s=\d/);
     expect(complaints).toEqual([]);
   });
 
