@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { moveBefore, toggleLane, togglePin, toggleThin } from "./lanes.ts";
+import { isDrawn, moveBefore, toggleLane, togglePin, toggleThin } from "./lanes.ts";
 
 const NOW = { lanes: ["gc", "cpu", "heap"], pins: ["locks"], thin: ["gc"] };
 
@@ -20,7 +20,12 @@ test("a lane is pinned and folded, and both undone", () => {
 
 test("a lane is put before another one", () => {
   expect(moveBefore(NOW, "heap", "gc")).toEqual({ lanes: ["heap", "gc", "cpu"], pins: ["locks"] });
-  expect(moveBefore(NOW, "gc", "locks")).toEqual({ lanes: ["cpu", "heap"], pins: ["gc", "locks"] });
+  expect(moveBefore(NOW, "gc", "locks")).toEqual({ pins: ["gc", "locks"] });
   expect(moveBefore(NOW, "locks", "cpu")).toEqual({ lanes: ["gc", "locks", "cpu", "heap"], pins: [] });
   expect(moveBefore(NOW, "gc", "gc")).toEqual({});
+});
+
+test("a lane that was dragged among the pins is still there when another cause brings its own", () => {
+  const dragged = { ...NOW, ...moveBefore(NOW, "gc", "locks") };
+  expect(isDrawn({ ...dragged, pins: ["faults"] }, "gc")).toBe(true);
 });

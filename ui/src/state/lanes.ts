@@ -38,12 +38,15 @@ export function toggleThin({ thin }: Lanes, key: string): Partial<ViewState> {
   return { thin: thin.includes(key) ? without(thin, key) : [...thin, key] };
 }
 
-/** Puts a lane before another one, pinned if that one is. */
-export function moveBefore(now: Lanes, key: string, other: string): Partial<ViewState> {
+/** Puts a lane before another one, pinned if that one is; one that is pinned keeps its place among the others, for later. */
+export function moveBefore({ lanes, pins }: Lanes, key: string, other: string): Partial<ViewState> {
   if (key === other) return {};
-  const list = now.pins.includes(other) ? "pins" : "lanes";
-  const rest = { pins: without(now.pins, key), lanes: without(now.lanes, key) };
-  const at = rest[list].indexOf(other);
-  const moved = [...rest[list].slice(0, at), key, ...rest[list].slice(at)];
-  return { ...rest, [list]: moved, ...(list === "pins" ? { lanes: decided(rest.lanes) } : {}) };
+  if (pins.includes(other)) return { pins: putBefore(pins, key, other) };
+  return { pins: without(pins, key), lanes: putBefore(lanes, key, other) };
+}
+
+function putBefore(keys: readonly string[], key: string, other: string): string[] {
+  const rest = without(keys, key);
+  const at = rest.indexOf(other);
+  return [...rest.slice(0, at), key, ...rest.slice(at)];
 }
