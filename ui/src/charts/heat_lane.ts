@@ -9,7 +9,6 @@ export interface HeatPicture {
   heat: Heat;
   /** The time that the columns divide. */
   time: Interval;
-  columns: number;
   /** Colour of each state; without states one for all. */
   colours: readonly Hsl[];
 }
@@ -34,8 +33,8 @@ export function drawHeatRow(
   row: { top: CssPixels; height: CssPixels },
   palette: Palette,
 ): void {
-  const { heat, time, columns, colours } = picture;
-  const column = (time.to - time.from) / columns;
+  const { heat, time, colours } = picture;
+  const column = (time.to - time.from) / heat.columns;
   for (const cell of cells) {
     const left = scale.x(time.from + heat.column[cell] * column);
     const right = scale.x(time.from + (heat.column[cell] + 1) * column);
@@ -63,19 +62,19 @@ export interface RolePicture {
 }
 
 /** The states of a role on top of each other, in the order of the states. */
-export function stackOfRole(heat: RoleHeat, role: number, columns: number): RolePicture {
+export function stackOfRole(heat: RoleHeat, role: number): RolePicture {
   const sums = new Map<number, Float64Array>();
   for (let cell = 0; cell < heat.role.length; cell += 1) {
     if (heat.role[cell] !== role) continue;
     let sum = sums.get(heat.state[cell]);
     if (!sum) {
-      sum = new Float64Array(columns);
+      sum = new Float64Array(heat.columns);
       sums.set(heat.state[cell], sum);
     }
     sum[heat.column[cell]] += heat.value[cell];
   }
   const states = [...sums.keys()].sort((a, b) => a - b);
-  const below = new Float64Array(columns);
+  const below = new Float64Array(heat.columns);
   const tops = states.map((state) => {
     sums.get(state)?.forEach((value, column) => {
       below[column] += value;

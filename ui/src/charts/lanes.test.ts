@@ -46,18 +46,19 @@ test("parts of a whole stand on top of each other", () => {
 
 test("the states of a role stand on top of each other", () => {
   const heat = {
+    columns: 3,
     role: Int32Array.of(0, 1, 1, 1),
     column: Int32Array.of(0, 0, 2, 2),
     value: Float32Array.of(1, 0.5, 9, 1),
     state: Uint8Array.of(3, 7, 7, 2),
     full: 1,
   };
-  expect(stackOfRole(heat, 1, 3)).toEqual({
+  expect(stackOfRole(heat, 1)).toEqual({
     states: [2, 7],
     tops: [Float64Array.of(0, 0, 1), Float64Array.of(0.5, 0, 10)],
     most: 10,
   });
-  expect(stackOfRole(heat, -1, 2)).toEqual({ states: [], tops: [], most: 0 });
+  expect(stackOfRole(heat, -1)).toEqual({ states: [], tops: [], most: 0 });
 });
 
 describe("how long requests took", () => {

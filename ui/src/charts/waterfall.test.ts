@@ -3,6 +3,7 @@ import type { Heat, SpanRow } from "../data/source.ts";
 import { barsOf, partsOf, phasesOf } from "./waterfall.ts";
 
 const HEAT: Heat = {
+  columns: 4,
   thread: Int32Array.of(1, 1, 1, 2),
   column: Int32Array.of(0, 1, 2, 0),
   value: Float32Array.of(1, 0.5, 1, 1),
@@ -15,11 +16,11 @@ function row(t: number, duration: number): SpanRow {
 }
 
 test("the states of the thread have parts of the request", () => {
-  expect(partsOf(HEAT, 1, 4)).toEqual([
+  expect(partsOf(HEAT, 1)).toEqual([
     { state: 4, part: 0.5 },
     { state: 7, part: 0.125 },
   ]);
-  expect(partsOf(HEAT, 3, 4)).toEqual([]);
+  expect(partsOf(HEAT, 3)).toEqual([]);
 });
 
 test("what reaches over the request is cut to it, and what is too short is counted", () => {

@@ -17,11 +17,11 @@ export interface StatePart {
 }
 
 /** The states of one thread, the one with most of the time first; what nobody knows is not among them. */
-export function partsOf(heat: Heat, thread: number, columns: number): StatePart[] {
+export function partsOf(heat: Heat, thread: number): StatePart[] {
   const sums = new Map<number, number>();
   for (let cell = 0; cell < heat.thread.length; cell += 1) {
     if (heat.thread[cell] !== thread) continue;
-    sums.set(heat.state[cell], (sums.get(heat.state[cell]) ?? 0) + heat.value[cell] / columns);
+    sums.set(heat.state[cell], (sums.get(heat.state[cell]) ?? 0) + heat.value[cell] / heat.columns);
   }
   return [...sums].map(([state, part]) => ({ state, part })).sort((a, b) => b.part - a.part);
 }

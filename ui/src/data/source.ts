@@ -137,6 +137,8 @@ export interface HeatQuery extends Interval {
 
 /** Cells that are not empty. */
 export interface Heat {
+  /** How many columns there are: fewer than asked for when there are very many threads. */
+  columns: number;
   thread: Int32Array;
   column: Int32Array;
   value: Float32Array;
@@ -147,6 +149,7 @@ export interface Heat {
 
 /** How many threads of a role are in which state, without those that wait for work; or the weight of their samples. */
 export interface RoleHeat {
+  columns: number;
   /** Index of the overview's roles. */
   role: Int32Array;
   column: Int32Array;

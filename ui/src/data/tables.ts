@@ -32,6 +32,7 @@ export function seriesOf(table: Columns, instances: readonly number[]): CounterS
 
 export function roleCells(table: Columns): RoleHeat {
   return {
+    columns: table.meta("columns", 1),
     role: table.integers("role"),
     column: table.integers("column"),
     value: table.floats("value"),
@@ -94,6 +95,7 @@ export function spanTable(table: Columns): SpanTable {
 export function heatCells(table: Columns): Heat {
   const value = table.floats("value");
   return {
+    columns: table.meta("columns", 1),
     thread: table.integers("thread"),
     column: table.integers("column"),
     value,

@@ -48,6 +48,7 @@ test("a cell that is wider than a column fills all of them", () => {
 
 test("samples of threads of a role are added up per column", () => {
   const heat = {
+    columns: 2,
     thread: Int32Array.of(0, 1, 1, 2),
     column: Int32Array.of(0, 0, 1, 1),
     value: Float32Array.of(1, 0.5, 1, 9),
@@ -55,7 +56,7 @@ test("samples of threads of a role are added up per column", () => {
     full: 1,
   };
   const roles = ["handler", "gc"].map((id) => ({ id, title: "" }));
-  const { role, column, value } = byRole(heat, { roles, threads: threadsOf(["handler", "h", 2], ["gc", "g", 1]) }, 2);
+  const { role, column, value } = byRole(heat, { roles, threads: threadsOf(["handler", "h", 2], ["gc", "g", 1]) });
   expect([...role].map((one, cell) => [one, column[cell], value[cell]])).toEqual([
     [0, 0, 1.5],
     [0, 1, 1],

@@ -17,6 +17,7 @@ export function stateHeat(table: Columns | null, query: HeatQuery): Heat {
   }
   const keys = Int32Array.from(best.keys()).sort();
   return {
+    columns: query.columns,
     thread: keys.map((key) => Math.floor(key / query.columns)),
     column: keys.map((key) => key % query.columns),
     value: Float32Array.from(keys, (key) => best.get(key)?.value ?? 0),
@@ -31,6 +32,7 @@ export function roleStates(table: Columns | null, query: HeatQuery): RoleHeat {
   const keys = Int32Array.from(parts.keys()).sort();
   const cells = keys.map((key) => Math.floor(key / STATES));
   return {
+    columns: query.columns,
     role: cells.map((cell) => Math.floor(cell / query.columns)),
     column: cells.map((cell) => cell % query.columns),
     value: Float32Array.from(keys, (key) => parts.get(key) ?? 0),
@@ -40,7 +42,8 @@ export function roleStates(table: Columns | null, query: HeatQuery): RoleHeat {
 }
 
 /** Cells of samples added up by role. */
-export function byRole(heat: Heat, { roles, threads }: Pick<Overview, "roles" | "threads">, columns: number): RoleHeat {
+export function byRole(heat: Heat, { roles, threads }: Pick<Overview, "roles" | "threads">): RoleHeat {
+  const { columns } = heat;
   const places = new Map(roles.map(({ id }, place) => [id, place]));
   const roleOf = threads.map(({ role }) => places.get(role) ?? 0);
   const sums = new Float64Array(roles.length * columns);
@@ -49,6 +52,7 @@ export function byRole(heat: Heat, { roles, threads }: Pick<Overview, "roles" | 
   }
   const filled = Int32Array.from(sums.keys()).filter((index) => sums[index] > 0);
   return {
+    columns,
     role: filled.map((index) => Math.floor(index / columns)),
     column: filled.map((index) => index % columns),
     value: Float32Array.from(filled, (index) => sums[index]),

@@ -122,7 +122,7 @@ export class FileSource implements Source {
 
   async roleHeat(query: Omit<HeatQuery, "threads">, signal?: AbortSignal): Promise<RoleHeat> {
     const all = { ...query, threads: "all" } as const;
-    if (query.by === "samples") return byRole(await this.heat(all, signal), this.#overview, query.columns);
+    if (query.by === "samples") return byRole(await this.heat(all, signal), this.#overview);
     await turn(signal);
     return roleStates(this.#pack.part("cover_roles"), all);
   }

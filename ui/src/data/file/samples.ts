@@ -105,6 +105,7 @@ export function sampleHeat(
   const keys = Int32Array.from(cells.keys()).sort();
   const value = Float32Array.from(keys, (key) => cells.get(key) ?? 0);
   return {
+    columns: query.columns,
     thread: keys.map((key) => Math.floor(key / query.columns)),
     column: keys.map((key) => key % query.columns),
     value,

@@ -78,7 +78,7 @@ function States({ request, thread }: { request: PickedRequest; thread: number })
       if (!heat) return;
       const palette = paletteFor(isDark.value, safeColours.value);
       const colours = stateColours(overview.value?.states ?? [], palette);
-      const picture = { heat, time: { from: begin, to }, columns: COLUMNS, colours };
+      const picture = { heat, time: { from: begin, to }, colours };
       const cells = cellsByThread(heat).get(thread) ?? [];
       drawHeatRow(context, picture, cells, new TimeScale({ from: begin, to }, width), { top: 0, height }, palette);
     },
@@ -99,7 +99,7 @@ function Words({ heat, thread }: { heat: Heat; thread: number }): JSX.Element {
   const palette = paletteFor(isDark.value, safeColours.value);
   const states = overview.value?.states ?? [];
   const colours = stateColours(states, palette);
-  const parts = partsOf(heat, thread, COLUMNS).filter(({ part }) => part >= 0.005);
+  const parts = partsOf(heat, thread).filter(({ part }) => part >= 0.005);
   const rest = 1 - parts.reduce((sum, { part }) => sum + part, 0);
   return (
     <ul class="legend inline">

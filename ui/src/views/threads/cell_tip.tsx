@@ -12,7 +12,6 @@ import type { Row } from "./rows.ts";
 /** Cells, and to which question they were the answer. */
 export interface Answered<T> extends Interval {
   heat: T;
-  columns: number;
 }
 
 export interface Hovered {
@@ -38,8 +37,8 @@ export function notableStates(heat: Heat): Set<number> {
 
 export function CellTip({ row, at, x, y, answered }: Hovered & { answered: Answered<Heat> }): JSX.Element | null {
   if (row?.kind !== "thread") return null;
-  const { heat, from, to, columns } = answered;
-  const column = Math.floor(((at - from) / (to - from)) * columns);
+  const { heat, from, to } = answered;
+  const column = Math.floor(((at - from) / (to - from)) * heat.columns);
   const cell = heat.column.findIndex((one, index) => one === column && heat.thread[index] === row.thread.index);
   if (cell < 0) return null;
   const says =

@@ -108,7 +108,7 @@ function useQuery<Q extends { columns: number }, T>(
     isAsked ? JSON.stringify(query) : null,
     async (signal) => {
       if (!from) throw new Error("no recording");
-      return { heat: await ask(from, query, signal), ...window, columns: query.columns };
+      return { heat: await ask(from, query, signal), ...window };
     },
     60,
   );
@@ -152,7 +152,7 @@ function drawRoles(context: CanvasRenderingContext2D, picture: Picture, answered
   eachRow(picture, (row, top) => {
     if (row.kind !== "role") return;
     const place = roles.findIndex(({ id }) => id === row.id);
-    const stack = stackOfRole(answered.heat, place, answered.columns);
+    const stack = stackOfRole(answered.heat, place);
     const full = fullOf(answered);
     const most = Math.max(stack.most, full ?? 0);
     if (!(most > 0)) return;
@@ -164,8 +164,8 @@ function drawRoles(context: CanvasRenderingContext2D, picture: Picture, answered
 }
 
 /** The value of one thread that is busy all the time, where values are time. */
-function fullOf({ heat, from, to, columns }: Answered<RoleHeat>): number | null {
-  return heat.full === 1 || heat.full === (to - from) / columns ? heat.full : null;
+function fullOf({ heat, from, to }: Answered<RoleHeat>): number | null {
+  return heat.full === 1 || heat.full === (to - from) / heat.columns ? heat.full : null;
 }
 
 /** How many threads the height of a row stands for. */
