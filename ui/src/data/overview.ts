@@ -56,6 +56,8 @@ export interface Lane {
   unit: string;
   kind: "counter" | "rate" | "spans" | "latency";
   instances: string[];
+  /** How many there are: of ports a file may have some only. */
+  instances_count?: number;
   /** Kinds of spans, for a lane of spans. */
   kinds?: string[];
   /** Words of the schema that it is made of: counter names, or span kinds. */

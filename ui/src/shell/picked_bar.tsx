@@ -130,8 +130,7 @@ function Against(): JSX.Element | null {
     else if (value === "baseline") update({ baseline: { kind: "quiet" } });
     else if (value === "none") update({ baseline: { kind: "none" } });
   };
-  const groups = [{ title: "", choices }];
-  return <Select label="against" value={baselineText(baseline)} groups={groups} onChange={change} />;
+  return <Select label="against" value={baselineText(baseline)} choices={choices} onChange={change} />;
 }
 
 function intervalText({ from, to }: { from: number; to: number }): string {

@@ -71,6 +71,12 @@ export function eventOf(id: string, events: readonly SampleEvent[]): SampleEvent
   return events.find((event) => event.id === id) ?? events[0] ?? null;
 }
 
+/** The port that was chosen, if there is a picture of it; else the one that leads, which is the first. Empty of a latency file. */
+export function portOf(chosen: string, lanes: readonly Lane[]): string {
+  const ports = lanes.find(({ kind }) => kind === "latency")?.instances ?? [];
+  return ports.includes(chosen) ? chosen : (ports[0] ?? "");
+}
+
 /**
  * The state with everything decided that it leaves open, so that its address shows the same for good. One that says which
  * lanes there are was decided before.

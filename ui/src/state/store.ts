@@ -7,7 +7,7 @@ import { originOf, type Zone } from "../base/time.ts";
 import type { Overview, SampleEvent } from "../data/overview.ts";
 import type { Baseline, Library, Selection, Source, Threads } from "../data/source.ts";
 import { followAddress, replaceAddress } from "./history.ts";
-import { eventOf, settled, showCause, worstOf } from "./look.ts";
+import { eventOf, firstCause, portOf, settled, showCause, worstOf } from "./look.ts";
 import { DEFAULTS, threadsOf, type ViewState } from "./view_state.ts";
 import { around, coverFor, mainStretch, within } from "./window.ts";
 
@@ -59,10 +59,18 @@ export const slow = computed<Interval[]>(() =>
 /** The event that samples are shown of. */
 export const event = computed<SampleEvent | null>(() => eventOf(view.value.event, overview.value?.events ?? []));
 
+/** The port whose requests are looked at: the one that was chosen, or else the one that leads. */
+export const port = computed<string>(() => portOf(view.value.port, overview.value?.lanes ?? []));
+/** The cause that is open: the one that was chosen, or else the first. */
+export const opened = computed<string>(() => {
+  const explanation = overview.value?.explanation;
+  return explanation ? view.value.cause || firstCause(explanation) : "";
+});
+
 /** The worst instants of the cause that is open. */
 export const worst = computed<Worst[]>(() => {
   const explanation = overview.value?.explanation;
-  const instants = explanation ? worstOf(view.value.cause, explanation) : [];
+  const instants = explanation ? worstOf(opened.value, explanation) : [];
   return instants.map(({ from_ns, to_ns, says }) => ({ from: relative(from_ns), to: relative(to_ns), says }));
 });
 

@@ -26,11 +26,14 @@ export function Button(properties: {
   );
 }
 
+/** What can be chosen, as people read it. */
+export type Choices<T extends string = string> = readonly (readonly [value: T, title: string])[];
+
 /** One of a few choices. */
 export function Segmented<T extends string>(properties: {
   label: string;
   value: T;
-  choices: readonly (readonly [value: T, title: string])[];
+  choices: Choices<T>;
   onChange: (value: T) => void;
 }): JSX.Element {
   const { label, value, choices, onChange } = properties;
@@ -45,18 +48,22 @@ export function Segmented<T extends string>(properties: {
   );
 }
 
-type Choices = readonly (readonly [value: string, title: string])[];
+export interface Group {
+  title: string;
+  choices: Choices;
+}
 
-/** One of many choices, in groups; a group without a title is none. */
+/** One of many choices: first those that are in no group. */
 export function Select(properties: {
   label: string;
   value: string;
-  groups: readonly { title: string; choices: Choices }[];
+  choices?: Choices;
+  groups?: readonly Group[];
   onChange: (value: string) => void;
 }): JSX.Element {
-  const { label, value, groups, onChange } = properties;
-  const options = (choices: Choices): JSX.Element[] =>
-    choices.map(([choice, title]) => (
+  const { label, value, choices = [], groups = [], onChange } = properties;
+  const options = (some: Choices): JSX.Element[] =>
+    some.map(([choice, title]) => (
       <option key={choice} value={choice} selected={choice === value}>
         {title}
       </option>
@@ -65,15 +72,12 @@ export function Select(properties: {
     <label class="select">
       <span>{label}</span>
       <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-        {groups.map(({ title, choices }) =>
-          title === "" ? (
-            options(choices)
-          ) : (
-            <optgroup key={title} label={title}>
-              {options(choices)}
-            </optgroup>
-          ),
-        )}
+        {options(choices)}
+        {groups.map((group) => (
+          <optgroup key={group.title} label={group.title}>
+            {options(group.choices)}
+          </optgroup>
+        ))}
       </select>
     </label>
   );

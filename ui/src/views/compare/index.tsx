@@ -31,12 +31,7 @@ function Compare(): JSX.Element {
         <Select
           label="Compare with"
           value={other === null ? "" : String(other)}
-          groups={[
-            {
-              title: "",
-              choices: [["", "choose a recording"], ...others.map(({ id, name }) => [String(id), name] as const)],
-            },
-          ]}
+          choices={[["", "choose a recording"], ...others.map(({ id, name }) => [String(id), name] as const)]}
           onChange={(id) => update({ other: id === "" ? null : Number(id) })}
         />
         {other !== null && (

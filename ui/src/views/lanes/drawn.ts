@@ -31,6 +31,7 @@ function mostOf(lane: Lane): number {
 /** What can be chosen of a lane: all of it, or one of many instances. */
 export function choicesOf(lane: Lane): { key: string; title: string }[] {
   const whole = { key: lane.id, title: lane.title };
-  if (lane.kind === "spans" || lane.stacked || lane.instances.length <= MOST_LINES) return [whole];
+  const isWhole = lane.kind === "spans" || lane.kind === "latency" || lane.stacked;
+  if (isWhole || lane.instances.length <= MOST_LINES) return [whole];
   return lane.instances.map((instance) => ({ key: `${lane.id}|${instance}`, title: `${lane.title} · ${instance}` }));
 }

@@ -12,7 +12,7 @@ import { TimeScale } from "../../charts/scale.ts";
 import type { Latency } from "../../data/source.ts";
 import { useAnswer } from "../../state/answer.ts";
 import { isDark, safeColours } from "../../state/appearance.ts";
-import { askedWindow, overview, plotWidth, pointed, shownWindow, source, update, view } from "../../state/store.ts";
+import { askedWindow, plotWidth, pointed, port, shownWindow, source, update } from "../../state/store.ts";
 import { Select } from "../../widgets/controls.tsx";
 import { requestAt } from "../request/picked.ts";
 import type { DrawnLane } from "./drawn.ts";
@@ -46,7 +46,7 @@ export function LatencyLane({ lane, id }: DrawnLane): JSX.Element {
   return (
     <div class="lane pain" data-lane={lane.id} data-key={id}>
       <LaneLabel lane={lane} id={id}>
-        <Port ports={lane.instances} />
+        <Port ports={lane.instances} total={lane.instances_count ?? 0} />
         {error || (latency && <Values latency={latency} />)}
       </LaneLabel>
       <div
@@ -67,7 +67,7 @@ function useLatency(): { value: Latency | null; error: string } {
   const seen = shownWindow.value.to - shownWindow.value.from;
   const columns = Math.min(Math.ceil(((plotWidth.value / CELL) * length) / seen / 100) * 100, MOST_PARTS);
   const parts = Math.min(Math.max(Math.ceil(length / LEAST_PART_NS), 1), MOST_PARTS);
-  const query = { ...window, columns, parts, port: view.value.port };
+  const query = { ...window, columns, parts, port: port.value };
   return useAnswer(
     from ? JSON.stringify(query) : null,
     (signal) => from?.latency(query, signal) ?? Promise.reject(new Error("no recording")),
@@ -76,19 +76,17 @@ function useLatency(): { value: Latency | null; error: string } {
 }
 
 /** Of which port they are: the one that leads tells slow time; others can be looked at. */
-function Port({ ports }: { ports: readonly string[] }): JSX.Element | null {
+function Port({ ports, total }: { ports: readonly string[]; total: number }): JSX.Element | null {
   const [leading] = ports;
   if (leading === undefined || leading === "") return null;
   if (ports.length === 1) return <span class="faint">{leading}</span>;
-  const titles = ports.map(
-    (port) => [port === leading ? "" : port, port === leading ? `${port} (leads)` : port] as const,
-  );
+  const titles = ports.map((one) => [one, one === leading ? `${one} (leads)` : one] as const);
   return (
     <Select
-      label="port"
-      value={view.value.port}
-      groups={[{ title: "", choices: titles }]}
-      onChange={(port) => update({ port })}
+      label={total > ports.length ? `${ports.length} of ${total} ports` : "port"}
+      value={port.value}
+      choices={titles}
+      onChange={(chosen) => update({ port: chosen === leading ? "" : chosen })}
     />
   );
 }
@@ -134,7 +132,7 @@ function brush(event: PointerEvent, plot: HTMLElement, latency: Latency): void {
     if (wide <= NEAR && Math.abs(last - start) <= NEAR) void openAt(event.clientX - box.left, last, box.width, lengths);
     if (Math.abs(last - start) < FLAT || wide === 0) return;
     const took = lengthsBetween(lengths, start, last);
-    update({ tab: "spans", kinds: ["request"], took, find: view.peek().port, threads: "" });
+    update({ tab: "spans", kinds: ["request"], took, find: port.peek(), threads: "" });
   };
   window.addEventListener("pointerup", end, { once: true });
 }
@@ -144,7 +142,7 @@ async function openAt(x: CssPixels, y: CssPixels, width: CssPixels, lengths: Len
   const from = source.peek();
   const scale = new TimeScale(shownWindow.peek(), width);
   const began = { from: scale.time(x - CELL), to: scale.time(x + CELL) };
-  const port = view.peek().port || (overview.peek()?.lanes.find(({ kind }) => kind === "latency")?.instances[0] ?? "");
-  const request = from && (await requestAt(from, began, lengthsBetween(lengths, y + CELL, y - CELL), port));
+  const took = lengthsBetween(lengths, y + CELL, y - CELL);
+  const request = from && (await requestAt(from, began, took, port.peek()));
   if (request) update({ tab: "request", request });
 }

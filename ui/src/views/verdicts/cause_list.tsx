@@ -4,8 +4,8 @@ import type { JSX } from "preact";
 import { share, wholePercents } from "../../base/numbers.ts";
 import { counted } from "../../base/text.ts";
 import type { CauseVerdict, Explanation, Verdict } from "../../data/explanation.ts";
-import { firstCause, UNEXPLAINED } from "../../state/look.ts";
-import { openCause, overview, view } from "../../state/store.ts";
+import { UNEXPLAINED } from "../../state/look.ts";
+import { openCause, opened, overview } from "../../state/store.ts";
 import { Sentence } from "../../widgets/text.tsx";
 import { OpenCause } from "./cause.tsx";
 import { Counts } from "./lists.tsx";
@@ -17,24 +17,29 @@ export function Causes({ explanation }: { explanation: Explanation }): JSX.Eleme
   const { unexplained } = explanation;
   const named = explanation.causes.filter(({ verdict }) => verdict !== "ruled_out" && verdict !== "not_enough");
   const percents = wholePercents([...named.map((cause) => cause.share), unexplained.share]);
-  const opened = view.value.cause === "" ? firstCause(explanation) : view.value.cause;
-  const cause = named.find(({ id }) => id === opened);
+  const cause = named.find(({ id }) => id === opened.value);
   return (
     <section class="causes" aria-label="Causes">
       <ShareBar parts={partsOf(named, unexplained.share)} />
       <ul class="cause-list">
         {named.map((one, index) => (
-          <CauseLine key={one.id} cause={one} percent={percents[index]} colour={index} isOpen={one.id === opened} />
+          <CauseLine
+            key={one.id}
+            cause={one}
+            percent={percents[index]}
+            colour={index}
+            isOpen={one.id === opened.value}
+          />
         ))}
         {(unexplained.share > 0 || named.length === 0) && (
-          <Line id={UNEXPLAINED} isOpen={opened === UNEXPLAINED} swatch="rest">
+          <Line id={UNEXPLAINED} isOpen={opened.value === UNEXPLAINED} swatch="rest">
             {shareText(unexplained.share, percents[named.length])}
           </Line>
         )}
       </ul>
       <Counts explanation={explanation} />
       {cause && <OpenCause cause={cause} />}
-      {opened === UNEXPLAINED && <Unexplained explanation={explanation} />}
+      {opened.value === UNEXPLAINED && <Unexplained explanation={explanation} />}
     </section>
   );
 }

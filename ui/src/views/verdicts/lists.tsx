@@ -2,7 +2,7 @@
 
 import type { ComponentChildren, JSX } from "preact";
 import type { CauseVerdict, Explanation, Verdict } from "../../data/explanation.ts";
-import { update, view } from "../../state/store.ts";
+import { opened, update } from "../../state/store.ts";
 import { Button } from "../../widgets/controls.tsx";
 import { Sentence } from "../../widgets/text.tsx";
 import { CausePage } from "./cause_page.tsx";
@@ -87,7 +87,7 @@ function Fold(properties: {
 }): JSX.Element | null {
   const { title, count, id, causes, children } = properties;
   if (count === 0) return null;
-  const isNamed = causes.some((cause) => cause.id === view.value.cause);
+  const isNamed = causes.some((cause) => cause.id === opened.value);
   return (
     <details class="fold" id={id} open={isNamed}>
       <summary>
@@ -100,7 +100,7 @@ function Fold(properties: {
 
 /** A cause in a list: its name opens its evidence and its page. */
 function ListedCause({ cause, children }: { cause: CauseVerdict; children: ComponentChildren }): JSX.Element {
-  const isOpen = view.value.cause === cause.id;
+  const isOpen = opened.value === cause.id;
   return (
     <li>
       <button
