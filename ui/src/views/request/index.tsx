@@ -4,13 +4,13 @@ import type { JSX } from "preact";
 import { duration } from "../../base/numbers.ts";
 import { counted } from "../../base/text.ts";
 import { timeOfDay } from "../../base/time.ts";
-import type { SpanRow, TableQuery } from "../../data/source.ts";
+import type { SpanRow } from "../../data/source.ts";
 import { useAnswer } from "../../state/answer.ts";
-import { origin, overview, selection, source, update, view, zone } from "../../state/store.ts";
+import { origin, overview, port, selection, source, update, view, zone } from "../../state/store.ts";
 import { Note } from "../../widgets/controls.tsx";
 import { Name } from "../../widgets/text.tsx";
 import type { View } from "../view.ts";
-import { requestOf } from "./picked.ts";
+import { longestOf, requestOf, sameRequest } from "./picked.ts";
 import { Waterfall } from "./waterfall.tsx";
 
 /** So many can be chosen from. */
@@ -19,10 +19,9 @@ const LISTED = 12;
 function Request(): JSX.Element {
   const picked = view.value.request;
   const rows = useLongest();
-  const chosen = rows?.find((row) => picked !== null && row.t === picked.from && row.thread === picked.thread);
   return (
     <div class="request-view">
-      {picked && <Waterfall request={picked} known={chosen ?? null} />}
+      {picked && <Waterfall request={picked} />}
       {rows && rows.length > 0 && <Longest rows={rows} />}
       {rows?.length === 0 && <Note>No request in what is picked.</Note>}
     </div>
@@ -33,16 +32,13 @@ function Request(): JSX.Element {
 function useLongest(): readonly SpanRow[] | null {
   const from = source.value;
   const { from: begin, to } = selection.value;
-  const query: TableQuery = {
-    ...{ from: begin, to, kinds: ["request"], took: null, threads: "all", find: view.value.port },
-    ...{ sort: "duration", order: "desc", limit: LISTED, offset: 0 },
-  };
+  const asked = { time: { from: begin, to }, port: port.value };
   const answer = useAnswer(
-    from ? JSON.stringify(query) : null,
-    (signal) => from?.table(query, signal) ?? Promise.reject(new Error("no recording")),
+    from ? JSON.stringify(asked) : null,
+    (signal) => (from ? longestOf(from, asked, signal) : Promise.reject(new Error("no recording"))),
     80,
   );
-  return answer.value?.rows ?? null;
+  return answer.value?.slice(0, LISTED) ?? null;
 }
 
 function Longest({ rows }: { rows: readonly SpanRow[] }): JSX.Element {
@@ -65,7 +61,7 @@ function Longest({ rows }: { rows: readonly SpanRow[] }): JSX.Element {
         {rows.map((row) => (
           <tr
             key={`${row.t} ${row.thread}`}
-            class={row.t === picked?.from && row.thread === picked.thread ? "picked-row" : ""}
+            class={sameRequest(requestOf(row), picked) ? "picked-row" : ""}
             onClick={() => update({ request: requestOf(row) })}
           >
             <td class="number">

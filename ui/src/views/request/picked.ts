@@ -1,11 +1,28 @@
-// From a row of the table of spans, or a place in the picture of all requests, to the request that is looked into.
+// From a row of the table of spans, or a place in the picture of all requests, to the request that is looked into, and back.
 
 import type { Interval } from "../../base/quantities.ts";
-import type { Source, SpanRow } from "../../data/source.ts";
+import type { Source, SpanRow, TableQuery } from "../../data/source.ts";
 import type { PickedRequest } from "../../state/view_state.ts";
+
+/** The table finds words, also in the middle of others: of so many rows those are taken that are meant. */
+const ASKED = 200;
 
 export function requestOf({ t, duration, thread }: SpanRow): PickedRequest {
   return { from: t, to: t + Math.max(duration, 1), thread };
+}
+
+/** The longest requests of a port that were under way in some time, or of all without one. */
+export async function longestOf(
+  from: Source,
+  { time, took = null, port }: { time: Interval; took?: Interval | null; port: string },
+  signal?: AbortSignal,
+): Promise<readonly SpanRow[]> {
+  const query: TableQuery = {
+    ...{ from: Math.floor(time.from), to: Math.ceil(time.to), kinds: ["request"], took, threads: "all", find: port },
+    ...{ sort: "duration", order: "desc", limit: ASKED, offset: 0 },
+  };
+  const { rows } = await from.table(query, signal);
+  return rows.filter(({ name }) => port === "" || name === port);
 }
 
 /** The longest request that began in some time and took from so long to so long; `null` if there is none. */
@@ -15,11 +32,24 @@ export async function requestAt(
   took: Interval,
   port: string,
 ): Promise<PickedRequest | null> {
-  const found = await from.table({
-    ...{ from: Math.floor(began.from), to: Math.ceil(began.to), kinds: ["request"], took, threads: "all", find: port },
-    ...{ sort: "duration", order: "desc", limit: 200, offset: 0 },
-  });
+  const rows = await longestOf(from, { time: began, took, port });
   // The table also has those that began before and were still under way.
-  const row = found.rows.find(({ t }) => t >= began.from && t < began.to);
+  const row = rows.find(({ t }) => t >= began.from && t < began.to);
   return row ? requestOf(row) : null;
+}
+
+/** What was recorded of a request that is looked into. */
+export async function rowOf(from: Source, request: PickedRequest, signal?: AbortSignal): Promise<SpanRow | null> {
+  const threads = request.thread < 0 ? "all" : [request.thread];
+  const query: TableQuery = {
+    ...{ from: request.from, to: request.from + 1, kinds: ["request"], took: null, threads, find: "" },
+    ...{ sort: "time", order: "desc", limit: ASKED, offset: 0 },
+  };
+  const { rows } = await from.table(query, signal);
+  return rows.find((row) => sameRequest(requestOf(row), request)) ?? null;
+}
+
+/** Whether two are the same; the address has whole nanoseconds. */
+export function sameRequest(one: PickedRequest, other: PickedRequest | null): boolean {
+  return other !== null && one.from === other.from && one.to === other.to && one.thread === other.thread;
 }

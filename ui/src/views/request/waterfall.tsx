@@ -16,13 +16,15 @@ import { goTo, kindTitle, origin, overview, source, zone } from "../../state/sto
 import type { PickedRequest } from "../../state/view_state.ts";
 import { Button, Note } from "../../widgets/controls.tsx";
 import { Name } from "../../widgets/text.tsx";
+import { rowOf } from "./picked.ts";
 
 const COLUMNS = 600;
 const STRIP_HEIGHT = 18;
 /** What may lie in a request: of more the longest. */
 const MOST_SPANS = 400;
 
-export function Waterfall({ request, known }: { request: PickedRequest; known: SpanRow | null }): JSX.Element {
+export function Waterfall({ request }: { request: PickedRequest }): JSX.Element {
+  const known = useRow(request);
   const threads = threadsOf(request, known);
   return (
     <section class="waterfall" aria-label="One request">
@@ -46,6 +48,16 @@ export function Waterfall({ request, known }: { request: PickedRequest; known: S
       )}
     </section>
   );
+}
+
+/** What was recorded of it; nothing before that is known. */
+function useRow(request: PickedRequest): SpanRow | null {
+  const from = source.value;
+  const question = JSON.stringify(request);
+  const { value, answers } = useAnswer(from ? question : null, (signal) =>
+    from ? rowOf(from, request, signal) : Promise.reject(new Error("no recording")),
+  );
+  return answers === question ? value : null;
 }
 
 /** The thread that answered, and the one that read, if that is another. */
