@@ -147,12 +147,17 @@ impl Stacks {
 
     /// The frames of a stack from the leaf to the root.
     pub fn leaf_to_root(&self, id: StackId) -> impl Iterator<Item = Frame> + '_ {
+        self.ids_leaf_to_root(id).map(|frame| self.frame(frame))
+    }
+
+    /// The ids of the frames of a stack from the leaf to the root.
+    pub fn ids_leaf_to_root(&self, id: StackId) -> impl Iterator<Item = FrameId> + '_ {
         let mut next = id;
         std::iter::from_fn(move || {
             let stack = self.stacks.get(next).filter(|_| next != StackId(0))?;
             // A parent always has a smaller id; damaged files must not make this a loop.
             next = if stack.parent < next { stack.parent } else { StackId(0) };
-            Some(self.frame(stack.frame))
+            Some(stack.frame)
         })
     }
 
