@@ -25,6 +25,7 @@ pub(crate) enum State {
     File,
     FileLock,
     AllocationStall,
+    DirectMemory,
     Kernel,
     Runnable,
     Compiler,
@@ -55,6 +56,7 @@ pub(crate) const STATES: &[(State, &str, &str, &str)] = &[
     (State::File, "file", "waiting for a file", "blocked"),
     (State::FileLock, "file_lock", "waiting for a lock on a file", "blocked"),
     (State::AllocationStall, "allocation_stall", "waiting for the collector to free memory", "blocked"),
+    (State::DirectMemory, "direct_memory", "waiting for direct memory to be freed", "blocked"),
     (State::Kernel, "kernel_wait", "in a wait of the kernel that nothing ends", "blocked"),
     (State::Runnable, "runnable", "waiting for a CPU", "runnable"),
     (State::Compiler, "compiler", "compiling", "compiler"),
@@ -217,7 +219,8 @@ fn of_wait(wait: Wait) -> State {
         Wait::NameLookup => State::NameLookup,
         Wait::File => State::File,
         Wait::FileLock => State::FileLock,
-        Wait::AllocationStall | Wait::DirectMemory => State::AllocationStall,
+        Wait::AllocationStall => State::AllocationStall,
+        Wait::DirectMemory => State::DirectMemory,
         Wait::PageFault => State::PageFault,
         Wait::Unnamed => State::Idle,
     }
@@ -259,5 +262,27 @@ mod tests {
     #[test]
     fn states_are_numbered_as_they_stand() {
         assert!(STATES.iter().enumerate().all(|(number, state)| state.0 as usize == number));
+    }
+
+    #[test]
+    fn what_is_waited_for_is_called_as_its_state() {
+        let named = [
+            Wait::Lock,
+            Wait::Permit,
+            Wait::Socket,
+            Wait::File,
+            Wait::AllocationStall,
+            Wait::DirectMemory,
+            Wait::PageFault,
+            Wait::Pool,
+            Wait::Task,
+            Wait::NameLookup,
+            Wait::FileLock,
+        ];
+        for wait in named {
+            assert_eq!(STATES[of_wait(wait) as usize].1, wait.name());
+        }
+        // What nobody can name is no state of its own.
+        assert_eq!(of_wait(Wait::Unnamed), State::Idle);
     }
 }

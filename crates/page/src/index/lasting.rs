@@ -3,9 +3,10 @@
 //!
 //! Their rows stand for time from their beginning on: of a selection that cuts through one its part counts.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-use fathom_evidence::{Recording, StackId};
+use fathom_evidence::{FrameId, Recording, StackId};
 use fathom_timeline::{Analysis, ThreadState, Wait};
 use rustc_hash::FxHashMap;
 
@@ -61,14 +62,7 @@ impl Joined {
 }
 
 fn put_on(recording: &mut Recording, below: StackId, top: StackId) -> StackId {
-    let mut frames = Vec::new();
-    let mut at = top;
-    while at != StackId(0) {
-        let stack = recording.stacks.stack(at);
-        frames.push(stack.frame);
-        // A parent has a smaller id, but for damaged files.
-        at = if stack.parent < at { stack.parent } else { StackId(0) };
-    }
+    let frames: Vec<FrameId> = recording.stacks.ids_leaf_to_root(top).collect();
     frames.into_iter().rev().fold(below, |parent, frame| recording.stacks.intern(parent, frame))
 }
 
@@ -92,15 +86,11 @@ pub(crate) struct Places<'p> {
 impl Places<'_> {
     /// An event for each thing that was waited for, and for each kind of spans with stacks.
     pub(crate) fn events(&self, waits: &[Waited], spans: &Spans) -> Vec<Event> {
-        let mut by_wait: Vec<(Wait, Vec<Row>)> = Vec::new();
+        let mut by_wait: BTreeMap<Wait, Vec<Row>> = BTreeMap::new();
         for waited in waits {
             let row = self.row(waited.row, waited.from, waited.to.saturating_sub(waited.from), waited.thread);
-            match by_wait.iter_mut().find(|(wait, _)| *wait == waited.wait) {
-                Some((_, rows)) => rows.push(row),
-                None => by_wait.push((waited.wait, vec![row])),
-            }
+            by_wait.entry(waited.wait).or_default().push(row);
         }
-        by_wait.sort_by_key(|(wait, _)| *wait);
         let of_waits = by_wait.into_iter().map(|(wait, rows)| event(format!("waits/{}", wait.name()), rows));
         let of_spans = spans.kinds.iter().map(|kind| {
             let rows = kind.rows.iter().map(|row| {
@@ -207,7 +197,27 @@ impl Spread {
 
 #[cfg(test)]
 mod tests {
+    use fathom_evidence::Frame;
+
     use super::*;
+
+    #[test]
+    fn the_kernels_stack_stands_on_the_programs() {
+        let mut recording = Recording::default();
+        let mut stack = |names: [&str; 2]| {
+            let frames = names.map(|name| {
+                let symbol = recording.strings.intern(name);
+                recording.stacks.intern_frame(Frame { symbol, ..Frame::default() })
+            });
+            recording.stacks.intern_from_root(frames)
+        };
+        let (below, top) = (stack(["main", "read"]), stack(["sys_read", "io_schedule"]));
+        let whole = put_on(&mut recording, below, top);
+        let frames = recording.stacks.leaf_to_root(whole);
+        let names: Vec<&str> = frames.map(|frame| recording.text(frame.symbol)).collect();
+        assert_eq!(names, ["io_schedule", "sys_read", "read", "main"]);
+        assert_eq!(put_on(&mut recording, below, top), whole);
+    }
 
     fn waits() -> Event {
         let row = |time, length, thread, node| Row { time, length, thread, node };
