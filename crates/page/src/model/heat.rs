@@ -1,6 +1,8 @@
 //! Threads over time: the samples of each thread in each column of a picture, or its state there; or both added up
 //! by role, which stays small however many threads there are.
 
+use std::ops::Range;
+
 use arrow_array::types::{Float32Type, Int32Type, UInt8Type, UInt16Type};
 use fathom_timeline::Series;
 use rayon::prelude::*;
@@ -19,8 +21,9 @@ use crate::refused::Refused;
 const COLUMNS: usize = 1_000;
 const COLUMNS_MAX: usize = 8_192;
 
-/// A picture has no more cells than this, whatever the number of threads: its columns become fewer.
-const CELLS_MAX: usize = 8_000_000;
+/// A picture has no more cells than this, whatever the number of threads: its columns become fewer. A cell takes some 50 bytes
+/// on its way into an answer, and no screen has so many.
+const CELLS_MAX: usize = 2_000_000;
 
 /// Cells whose samples are looked at together: what is known of them fits into the cache of a processor.
 const CELLS_AT_ONCE: usize = 1 << 14;
@@ -197,28 +200,37 @@ fn samples(page: &Loaded, event: &Event, raster: Raster, threads: Option<&Thread
     (0..raster.columns).into_par_iter().flat_map_iter(of_column).collect()
 }
 
-/// How much of each column each thread spends in something that lasts.
+/// How much of each column each thread spends in something that lasts: one thread after the other, so that what is in memory
+/// beside the cells does not grow with the number of threads.
 fn lasting(page: &Loaded, event: &Event, raster: Raster, threads: Option<&ThreadSet>) -> Vec<Cell> {
-    let mut spread = Spread::over(page.threads.len() * raster.columns);
+    let is_chosen =
+        |thread: u32| (thread as usize) < page.threads.len() && threads.is_none_or(|set| set.contains(thread));
+    let rows = event.lasting(raster.stretch.from, raster.stretch.to);
+    let mut rows: Vec<(u32, Range<i64>)> =
+        rows.map(|(row, time)| (event.thread[row], time)).filter(|(thread, _)| is_chosen(*thread)).collect();
+    rows.sort_by_key(|(thread, _)| *thread);
+    rows.chunk_by(|a, b| a.0 == b.0).flat_map(|rows| lasting_of(rows, raster)).collect()
+}
+
+/// The cells of one thread.
+fn lasting_of(rows: &[(u32, Range<i64>)], raster: Raster) -> impl Iterator<Item = Cell> {
     let column_of = |time: i64| {
         let part = time.saturating_sub(raster.stretch.from) as f64 / raster.column_ns();
         (part as usize).min(raster.columns - 1)
     };
-    for (row, time) in event.lasting(raster.stretch.from, raster.stretch.to) {
-        let thread = event.thread[row] as usize;
-        if thread < page.threads.len() && threads.is_none_or(|set| set.contains(event.thread[row])) {
-            let first = thread * raster.columns;
-            let cells = (first + column_of(time.start), first + column_of(time.end.saturating_sub(1)));
-            spread.add(&time, cells, |cell| raster.begin(cell - first));
-        }
+    let mut spread = Spread::over(raster.columns);
+    for (_, time) in rows {
+        let cells = (column_of(time.start), column_of(time.end.saturating_sub(1)));
+        spread.add(time, cells, |column| raster.begin(column));
     }
-    let cell = |(place, value): (usize, f64)| Cell {
-        thread: (place / raster.columns) as u32,
-        column: (place % raster.columns) as u16,
+    let thread = rows.first().map_or(0, |row| row.0);
+    let cell = move |(column, value): (usize, f64)| Cell {
+        thread,
+        column: column as u16,
         value: value as f32,
         state: NO_STATE,
     };
-    spread.filled(|_| raster.column_ns()).map(cell).collect()
+    spread.filled(move |_| raster.column_ns()).map(cell)
 }
 
 /// The largest known state of each thread in each column, waiting for work only where there is nothing else.

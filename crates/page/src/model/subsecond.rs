@@ -19,6 +19,9 @@ const SECOND_NS: i64 = 1_000_000_000;
 /// A picture has no more seconds than this.
 const SECONDS_MAX: i64 = 100_000;
 
+/// A picture has no more cells than this: over more seconds its rows become fewer.
+const CELLS_MAX: i64 = 2_000_000;
+
 /// Answers `subsecond`.
 pub(super) fn answer(page: &Loaded, query: &Query) -> Result<Answer, Refused> {
     let rows = query.count("rows", ROWS, ROWS_MAX, "a number of rows up to 250")?.max(1);
@@ -31,14 +34,13 @@ pub(super) fn answer(page: &Loaded, query: &Query) -> Result<Answer, Refused> {
     if seconds > SECONDS_MAX {
         return Err(Refused::parameter("to", &stretch.to.to_string(), "a stretch of at most 100000 seconds"));
     }
-    let row_ns = SECOND_NS / rows as i64;
-    let grid = Grid { first, row_ns, rows: rows as i64 };
+    let grid = Grid::over(first, seconds, rows as i64);
     let cells = event.map_or(Vec::new(), |event| match event.is_lasting() {
         true => lasting(event, stretch, threads.as_ref(), grid),
         false => samples(event, stretch, threads.as_ref(), grid),
     });
     let full = match event.map(|event| event.unit) {
-        Some(Unit::Nanoseconds) => row_ns as f64,
+        Some(Unit::Nanoseconds) => grid.row_ns as f64,
         _ => cells.iter().map(|cell| cell.2).fold(0.0, f64::max),
     };
     Answer::table(
@@ -47,7 +49,7 @@ pub(super) fn answer(page: &Loaded, query: &Query) -> Result<Answer, Refused> {
             .numbers::<UInt8Type>("row", cells.iter().map(|cell| cell.1))
             .numbers::<Float32Type>("weight", cells.iter().map(|cell| cell.2 as f32))
             .note("first", first)
-            .note("rows", rows)
+            .note("rows", grid.rows)
             .note("seconds", seconds)
             .note("full", full),
     )
@@ -65,6 +67,12 @@ struct Grid {
 }
 
 impl Grid {
+    /// So many rows for each second, or as many as there may be.
+    fn over(first: i64, seconds: i64, rows: i64) -> Grid {
+        let rows = rows.min(CELLS_MAX / seconds.max(1)).max(1);
+        Grid { first, row_ns: SECOND_NS / rows, rows }
+    }
+
     /// The cell of an instant, counted from the first one.
     fn cell(self, time: i64) -> usize {
         let offset = (time - self.first).max(0);
@@ -107,4 +115,19 @@ fn lasting(event: &Event, stretch: Stretch, threads: Option<&ThreadSet>, grid: G
     }
     let length = |cell: usize| (grid.begin(cell + 1) - grid.begin(cell)) as f64;
     spread.filled(length).map(|(cell, weight)| grid.named(cell, weight)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn over_a_day_rows_become_fewer() {
+        for (seconds, wanted, expected) in [(3_600, 250, 250), (86_400, 50, 23), (SECONDS_MAX, 250, 20), (0, 7, 7)] {
+            let grid = Grid::over(0, seconds, wanted);
+            assert_eq!(grid.rows, expected);
+            assert!(seconds * grid.rows <= CELLS_MAX);
+            assert_eq!(grid.cell(grid.begin(5)), 5);
+        }
+    }
 }
