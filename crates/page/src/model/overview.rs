@@ -112,8 +112,10 @@ pub(crate) struct Lane<'a> {
     title: String,
     says: &'a str,
     unit: &'a str,
-    kind: &'static str,
-    instances: Vec<&'a str>,
+    pub(crate) kind: &'static str,
+    pub(crate) instances: Vec<&'a str>,
+    /// How many there are: of ports a file may have only those where most time was lost.
+    instances_count: usize,
     pub(crate) kinds: Vec<&'a str>,
     words: Vec<&'a str>,
     #[serde(rename = "pain")]
@@ -249,6 +251,7 @@ fn lanes(page: &Loaded) -> Vec<Lane<'_>> {
         unit: lane.unit,
         kind: if lane.kind == LaneKind::Rate { "rate" } else { "counter" },
         instances: lane.instances.iter().map(|instance| instance.name.as_str()).collect(),
+        instances_count: lane.instances.len(),
         kinds: Vec::new(),
         words: lane.words.iter().map(String::as_str).collect(),
         slowdown: lane.threshold.is_some(),
@@ -271,6 +274,7 @@ fn lanes(page: &Loaded) -> Vec<Lane<'_>> {
         unit: "ns",
         kind: "spans",
         instances: Vec::new(),
+        instances_count: 0,
         kinds: vec![kind],
         words: vec![kind],
         slowdown: false,
@@ -299,6 +303,7 @@ fn latency(page: &Loaded) -> Lane<'_> {
         kind: "latency",
         // The port that leads comes first: its requests tell slow time.
         instances: page.requests.ports().iter().map(|port| port.name.as_str()).collect(),
+        instances_count: page.requests.ports().len(),
         kinds: vec![span::REQUEST],
         words: vec![span::REQUEST],
         slowdown: true,

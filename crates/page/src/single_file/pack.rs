@@ -36,6 +36,9 @@ pub(super) fn pack(page: &Loaded, detail: Detail) -> Result<Vec<u8>, Refused> {
             .filter(|lane| lane.total > 0 && lane.kinds == [kind.kind.as_str()])
             .for_each(|lane| lane.held = kind.held);
     }
+    for lane in overview.lanes.iter_mut().filter(|lane| lane.kind == "latency") {
+        lane.instances.truncate(parts::PORTS_MAX);
+    }
     let mut body = Vec::new();
     let mut listed = Vec::new();
     for (name, columns) in found.tables {

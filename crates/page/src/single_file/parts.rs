@@ -201,7 +201,7 @@ fn raster(page: &Loaded, detail: Detail) -> heat::Raster {
 }
 
 /// More ports than this are not in the file.
-const PORTS_MAX: usize = 8;
+pub(super) const PORTS_MAX: usize = 8;
 
 /// The pictures of the requests of each port, at a third of the resolution of lines: they are drawn in cells.
 fn latency(page: &Loaded, detail: Detail) -> Vec<(String, Columns)> {

@@ -6,6 +6,8 @@ use std::io::Read;
 use arrow_array::types::{Float32Type, Int32Type, Int64Type, UInt8Type, UInt32Type};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use fathom_evidence::Recording;
+use fathom_evidence::kinds::span;
 use fathom_page::{About, Loaded, single_file};
 use flate2::read::GzDecoder;
 
@@ -169,6 +171,37 @@ fn spans_that_do_not_fit_are_counted() {
     }
     assert_eq!(totals, (served.note("total") as usize, spans.len()));
     assert_eq!(totals.0, spans.len() + count(density));
+}
+
+/// Five requests of 2 ms on each of some ports.
+fn with_ports(count: i64) -> Recording {
+    let mut recording = Recording::default();
+    for port in 0..count {
+        for request in 0..5 {
+            let begin = 1_700_000_000_000_000_000 + request * 700_000_000;
+            let name = format!(":{}", 8_000 + port);
+            recording.add_span(begin, 2_000_000, 100 + port, span::REQUEST, &name, "", "requests");
+        }
+    }
+    recording
+}
+
+#[test]
+fn a_port_that_is_listed_has_its_picture() {
+    let recording = with_ports(12);
+    let page = load(&recording);
+    let pack = unpack(&single_file::html(&page).unwrap());
+    let latency = |overview: &serde_json::Value| {
+        overview["lanes"].as_array().unwrap().iter().find(|lane| lane["kind"] == "latency").unwrap().clone()
+    };
+    let (served, held) = (latency(&json(&page, "overview")), latency(&pack.header["overview"]));
+    assert_eq!((served["instances"].as_array().unwrap().len(), held["instances"].as_array().unwrap().len()), (12, 8));
+    assert_eq!((&served["instances_count"], &held["instances_count"]), (&12.into(), &12.into()));
+    for port in held["instances"].as_array().unwrap() {
+        let port = port.as_str().unwrap();
+        let count = |table: &Table| table.numbers::<Float32Type>("count").iter().sum::<f32>();
+        assert_eq!(count(&pack.parts[&format!("latency/{port}")]), 5.0);
+    }
 }
 
 /// What is left out of a kind is no longer than anything of it that is there.
