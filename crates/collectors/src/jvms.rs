@@ -46,10 +46,14 @@ pub struct Jvm {
 /// All JVMs that the caller may look at, by process id. Others are left out silently: whether a
 /// process is a JVM is only visible to its user and to root.
 pub fn jvms() -> Vec<Jvm> {
-    let pids = procfs::names("/proc").filter_map(|name| name.parse().ok());
-    let mut found: Vec<Jvm> = pids.filter_map(|pid: u32| Jvm::of(&Target::of(pid).ok()?)).collect();
+    let mut found: Vec<Jvm> = pids().filter_map(|pid| Jvm::of(&Target::of(pid).ok()?)).collect();
     found.sort_by_key(|jvm| jvm.target.pid);
     found
+}
+
+/// All processes of this machine.
+pub fn pids() -> impl Iterator<Item = u32> {
+    procfs::names("/proc").filter_map(|name| name.parse().ok())
 }
 
 /// Whether a process is seen to be no JVM, at this moment.
@@ -82,6 +86,14 @@ impl Jvm {
             container: container(target),
             target: target.clone(),
         })
+    }
+
+    /// A short name for people: the class without its package, the jar without its folder.
+    pub fn short_name(&self) -> &str {
+        let file = self.main.rsplit('/').next().unwrap_or_default();
+        let class = || file.rsplit('.').next().unwrap_or_default();
+        let name = file.strip_suffix(".jar").unwrap_or_else(class);
+        if name.is_empty() { "java" } else { name }
     }
 
     /// Whether main class and arguments match.
@@ -250,6 +262,33 @@ mod tests {
             fs::remove_file(&release).unwrap();
             attack(&release);
             assert_eq!(impostor.version(), "", "{what}");
+        }
+    }
+
+    #[test]
+    fn short_names() {
+        let target = Target::of(std::process::id()).unwrap();
+        let mut jvm = Jvm {
+            target,
+            user: String::new(),
+            main: String::new(),
+            command_line: String::new(),
+            version: String::new(),
+            collector: String::new(),
+            uptime_ns: 0,
+            heap_used_bytes: None,
+            heap_max_bytes: None,
+            container: None,
+        };
+        for (main, expected) in [
+            ("shop.Cart", "Cart"),
+            ("/opt/shop-1.2.jar", "shop-1.2"),
+            ("lib/shop.jar", "shop"),
+            ("", "java"),
+            ("x.", "java"),
+        ] {
+            jvm.main = main.to_owned();
+            assert_eq!(jvm.short_name(), expected, "{main}");
         }
     }
 

@@ -25,6 +25,7 @@ use crate::attach::Shared;
 use crate::symbols::Images;
 use crate::{Clock, Collector, Manners, Order, Refusal, Target, Tier};
 use disk::Disk;
+pub use disk::size_bytes;
 pub use hand_over::HandOver;
 use worker::{Message, Stop};
 

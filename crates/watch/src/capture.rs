@@ -13,7 +13,6 @@ use jiff::Timestamp;
 
 use crate::config::{Capture, Wish};
 use crate::scout::{Scout, Wishes};
-use crate::targets::short_name;
 use crate::triggers::Trigger;
 
 /// Ending of a recording's folder.
@@ -102,7 +101,7 @@ fn note(trigger: &Trigger, scout: &Scout, rows: &mut Recording) {
 fn name(scout: &Scout, trigger: &Trigger) -> String {
     let time = Timestamp::from_nanosecond(i128::from(trigger.at_ns)).unwrap_or(Timestamp::UNIX_EPOCH);
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
-    let program: String = short_name(&scout.jvm).chars().take(40).map(plain).collect();
+    let program: String = scout.jvm.short_name().chars().take(40).map(plain).collect();
     let pid = scout.jvm.target.pid;
     format!("{}-{program}-{pid}-{}.{EXTENSION}", time.strftime("%Y%m%dT%H%M%SZ"), trigger.kind.name())
 }

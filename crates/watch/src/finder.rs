@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fathom_collectors::Target;
-use fathom_collectors::jvms::Jvm;
+use fathom_collectors::jvms::{Jvm, pids};
 
 /// How often the processes of the machine are listed.
 const PERIOD: Duration = Duration::from_secs(2);
@@ -47,9 +47,4 @@ pub(crate) fn work(found: &Sender<Jvm>) {
         }
         thread::sleep(PERIOD);
     }
-}
-
-fn pids() -> impl Iterator<Item = u32> {
-    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }

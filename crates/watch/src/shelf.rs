@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use fathom_collectors::recorder::size_bytes;
 use serde_json::Value;
 
 use crate::capture::{EXTENSION, beside};
@@ -72,16 +73,6 @@ pub(crate) fn remove(folder: &Path) -> std::io::Result<()> {
         }
     }
     Ok(())
-}
-
-fn size_bytes(folder: &Path) -> u64 {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let sizes = entries.map(|entry| match entry.metadata() {
-        Ok(data) if data.is_dir() => size_bytes(&entry.path()),
-        Ok(data) => data.len(),
-        Err(_) => 0,
-    });
-    sizes.sum()
 }
 
 #[cfg(test)]

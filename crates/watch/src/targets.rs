@@ -50,13 +50,6 @@ impl TargetConfig {
     }
 }
 
-/// A short name for people: the class without its package, the jar without its folder.
-pub fn short_name(jvm: &Jvm) -> &str {
-    let file = jvm.main.rsplit('/').next().unwrap_or_default();
-    let stem = file.strip_suffix(".jar").unwrap_or(file);
-    stem.rsplit('.').next().filter(|name| !name.is_empty()).unwrap_or("java")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

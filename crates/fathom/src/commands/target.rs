@@ -81,23 +81,16 @@ fn a_jvm(target: Target) -> Result<Target> {
 const NAMED_MAX: usize = 5;
 
 fn which_of(several: &[Jvm]) -> String {
-    let named = several.iter().take(NAMED_MAX).map(|jvm| format!("{} ({})", jvm.target.pid, short_name(jvm)));
+    let named = several.iter().take(NAMED_MAX).map(|jvm| format!("{} ({})", jvm.target.pid, jvm.short_name()));
     let named = named.collect::<Vec<_>>().join(", ");
     let more = if several.len() > NAMED_MAX { ", …" } else { "" };
     format!("which of {} JVMs? name it with --pid: {named}{more}", several.len())
 }
 
-/// The class without its package, the jar without its folder.
-fn short_name(jvm: &Jvm) -> &str {
-    let file = jvm.main.rsplit('/').next().unwrap_or_default();
-    let stem = file.strip_suffix(".jar").unwrap_or(file);
-    stem.rsplit('.').next().filter(|name| !name.is_empty()).unwrap_or("java")
-}
-
 /// A short name for a process.
 pub(crate) fn program_name(target: &Target) -> String {
     if let Some(jvm) = Jvm::of(target) {
-        return short_name(&jvm).to_owned();
+        return jvm.short_name().to_owned();
     }
     let comm = std::fs::read_to_string(target.proc("comm")).unwrap_or_default();
     match comm.trim() {
