@@ -46,10 +46,10 @@ pub(crate) struct Job {
     pub(crate) config: std::sync::Arc<Config>,
 }
 
-/// Works until nobody is left who could bring a job.
-pub(crate) fn work(program: &Path, jobs: &Receiver<Job>, teller: &Sender<Message>, metrics: &Metrics) {
+/// Works until it is told that no job follows (`None`), or nobody is left who could bring one.
+pub(crate) fn work(program: &Path, jobs: &Receiver<Option<Job>>, teller: &Sender<Message>, metrics: &Metrics) {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    while let Ok(job) = jobs.recv() {
+    while let Ok(Some(job)) = jobs.recv() {
         let tell = job.config.tell.clone();
         let (folder, max_bytes) = (job.config.folder.clone(), job.config.capture.disk.0);
         let incident = conclude(program, &host, job);
@@ -152,4 +152,22 @@ pub(crate) fn left_behind(folder: &Path) -> Vec<PathBuf> {
     let recordings = shelf::list(folder).into_iter().filter(|kept| kept.about.is_none());
     let left = recordings.map(|kept| kept.folder).filter(|folder| !beside(folder, "json").exists());
     left.filter(|folder| folder.extension().is_some_and(|ending| ending == EXTENSION)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    #[test]
+    fn the_end_is_told_although_a_scout_that_hangs_could_bring_more() {
+        let (jobs, queue) = channel();
+        let (teller, messages) = channel();
+        let of_one_that_hangs = jobs.clone();
+        jobs.send(None).unwrap();
+        work(Path::new("/bin/false"), &queue, &teller, &Metrics::default());
+        assert!(messages.try_recv().is_err());
+        drop(of_one_that_hangs);
+    }
 }

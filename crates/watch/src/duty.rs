@@ -25,7 +25,7 @@ pub(crate) struct Duty {
     labels: Vec<(&'static str, String)>,
     desk: Arc<Mutex<Desk>>,
     metrics: Metrics,
-    jobs: Sender<Job>,
+    jobs: Sender<Option<Job>>,
     stop: Arc<AtomicBool>,
 }
 
@@ -35,7 +35,7 @@ impl Duty {
         jvm: &Jvm,
         desk: Arc<Mutex<Desk>>,
         metrics: Metrics,
-        jobs: Sender<Job>,
+        jobs: Sender<Option<Job>>,
         stop: Arc<AtomicBool>,
     ) -> Duty {
         let about = AboutJvm {
@@ -89,7 +89,7 @@ impl Duty {
             config: Arc::clone(scout.config()),
         };
         // Who concludes lives as long as the service.
-        let _ = self.jobs.send(job);
+        let _ = self.jobs.send(Some(job));
     }
 }
 

@@ -36,6 +36,9 @@ const SELF_LOOK: Duration = Duration::from_secs(5);
 /// A scout that has not come to its second for so long hangs.
 const SILENT_MS: i64 = 120_000;
 
+/// A recording that is asked to end waits for its collectors, for no longer than this.
+const SCOUT_PATIENCE: Duration = Duration::from_secs(40);
+
 /// A scout's thread needs little; 200 of them are as small as the service.
 const STACK_BYTES: usize = 512 << 10;
 
@@ -103,7 +106,7 @@ struct Service {
     others: Vec<Jvm>,
     desk: Arc<Mutex<Desk>>,
     metrics: Metrics,
-    jobs: Sender<Job>,
+    jobs: Sender<Option<Job>>,
     notify: Notify,
     signals: Signals,
     _lock: File,
@@ -295,11 +298,10 @@ impl Service {
 
     fn stop_scouts(&mut self) {
         self.ask_to_stop();
-        for (_, watched) in self.watched.drain() {
-            // One that hangs in its JVM is left to itself.
-            if !is_silent(&watched) {
-                let _ = watched.thread.join();
-            }
+        let (silent, lively): (Vec<Watched>, _) = self.watched.drain().map(|(_, one)| one).partition(is_silent);
+        let left = silent.len() + wait_for(lively.into_iter().map(|one| one.thread).collect(), SCOUT_PATIENCE);
+        if left > 0 {
+            log::line("jvm_hangs", &[("says", format!("{left} JVMs are left as they are").into())]);
         }
     }
 
@@ -336,7 +338,7 @@ impl Service {
                 config: Arc::clone(&self.config),
             };
             // Who concludes lives as long as the service.
-            let _ = self.jobs.send(job);
+            let _ = self.jobs.send(Some(job));
         }
     }
 
@@ -345,10 +347,41 @@ impl Service {
         self.stop_scouts();
         // The socket is gone with the service.
         let _ = fs::remove_file(self.config.folder.join("control"));
+        // A scout that hangs still holds its end of the queue: that nothing follows is told.
+        let _ = self.jobs.send(None);
         log::says("ended", "asked to");
+    }
+}
+
+/// Waits until all have ended or patience has; how many have not. A thread that hangs in its JVM is left to itself.
+fn wait_for(mut threads: Vec<JoinHandle<()>>, patience: Duration) -> usize {
+    let until = Instant::now() + patience;
+    loop {
+        threads.retain(|thread| !thread.is_finished());
+        if threads.is_empty() || Instant::now() >= until {
+            return threads.len();
+        }
+        thread::sleep(LOOK);
     }
 }
 
 fn is_silent(watched: &Watched) -> bool {
     watched.wishes.silent_ms() > SILENT_MS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_hangs_holds_up_no_end() {
+        let (_never, nothing) = channel::<()>();
+        let hangs = thread::spawn(move || nothing.recv().unwrap_or_default());
+        let ends = thread::spawn(|| {});
+        while !ends.is_finished() {
+            thread::yield_now();
+        }
+        assert_eq!(wait_for(vec![ends, hangs], Duration::ZERO), 1);
+        assert_eq!(wait_for(Vec::new(), SCOUT_PATIENCE), 0);
+    }
 }
