@@ -6,7 +6,7 @@
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, Sender};
@@ -110,6 +110,8 @@ fn explain(program: &Path, folder: &Path, options: &[&str]) -> Result<String, St
 }
 
 fn run(command: &mut Command) -> Result<Output, String> {
+    // Ctrl-C asks the service to end; a verdict that is under way is told first.
+    let command = command.process_group(0);
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let child = child.map_err(|error| format!("{}: {error}", command.get_program().to_string_lossy()))?;
     if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
@@ -159,6 +161,15 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use super::*;
+
+    #[test]
+    fn what_explains_is_in_a_process_group_of_its_own() {
+        let output = run(Command::new("cat").arg("/proc/self/stat")).unwrap();
+        let stat = String::from_utf8(output.stdout).unwrap();
+        let (pid, rest) = stat.split_once(' ').unwrap();
+        let group = rest.rsplit(')').next().unwrap().split_whitespace().nth(2);
+        assert_eq!(group, Some(pid), "{stat}");
+    }
 
     #[test]
     fn the_end_is_told_although_a_scout_that_hangs_could_bring_more() {

@@ -1,5 +1,6 @@
 //! Runs a program for each incident. No shell: its arguments are those of the configuration.
 
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -22,6 +23,8 @@ pub(super) fn run(command: &[String], incident: &Incident) -> Result<(), String>
     let child = Command::new(program)
         .args(arguments.iter().map(fill))
         .env("FATHOM_CAUSE", incident.cause().unwrap_or("none"))
+        // Ctrl-C ends the service, when this is done.
+        .process_group(0)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .spawn();
