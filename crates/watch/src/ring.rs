@@ -101,13 +101,21 @@ impl Ring {
     fn remember(&mut self, piece: &Recording) {
         // Rows of single threads stand where a number began to rise and where it was read since: they need no memory.
         for row in piece.counters.rows().filter(|row| row.tid == 0) {
-            let [name, instance, source] =
-                [row.name, row.instance, row.source].map(|id| self.texts.intern(piece.text(id)));
-            let key = (name, instance, source);
-            if self.last.len() < COUNTERS_MAX || self.last.contains_key(&key) {
-                self.last.insert(key, row.value);
+            let texts = [row.name, row.instance, row.source].map(|id| piece.text(id));
+            if self.last.len() >= COUNTERS_MAX && !self.knows(texts) {
+                self.dropped += 1;
+                continue;
             }
+            let [name, instance, source] = texts.map(|text| self.texts.intern(text));
+            self.last.insert((name, instance, source), row.value);
         }
+    }
+
+    /// Whether the last value of this counter is known. What is not stays out of the texts as well.
+    fn knows(&self, texts: [&str; 3]) -> bool {
+        let [name, instance, source] = texts.map(|text| self.texts.find(text));
+        let key = name.zip(instance).zip(source).map(|((name, instance), source)| (name, instance, source));
+        key.is_some_and(|key| self.last.contains_key(&key))
     }
 
     /// From when on rows are there: a piece has those of the second before.
@@ -120,7 +128,7 @@ impl Ring {
         self.pieces.iter().map(|(_, piece)| piece.spans.len() + piece.counters.len()).sum()
     }
 
-    /// Rows that were more than a second may have, until now.
+    /// Rows that were more than a second may have, and last values of counters for which there was no room, until now.
     pub fn dropped(&self) -> i64 {
         self.dropped
     }
@@ -184,5 +192,22 @@ mod tests {
         (0..ROWS_MAX as i64 + 5).for_each(|at| flood.add_span(at, 1, 1, "request", ":80", "", "test"));
         ring.push(1, flood);
         assert_eq!((ring.rows(), ring.dropped()), (ROWS_MAX, 5));
+    }
+
+    #[test]
+    fn counters_that_come_and_go_fill_no_memory() {
+        let mut ring = Ring::new(Duration::ZERO);
+        let per_second = ROWS_MAX as i64;
+        let seconds = COUNTERS_MAX as i64 / per_second + 3;
+        for second in 0..=seconds {
+            let mut found = Recording::default();
+            for at in 0..per_second {
+                found.add_counter(second, "peers", &format!("{second} {at}"), 1.0, "test");
+            }
+            ring.push(second, found);
+        }
+        let more = seconds * per_second - COUNTERS_MAX as i64;
+        assert_eq!((ring.last.len(), ring.dropped()), (COUNTERS_MAX, more));
+        assert!(ring.texts.len() <= COUNTERS_MAX + 3);
     }
 }

@@ -65,11 +65,22 @@ pub const STOPS: [&str; 4] = [span::GC_PAUSE, span::SAFEPOINT, span::VM_OPERATIO
 /// Full collections are looked at over so many seconds.
 const MINUTE_S: usize = 60;
 
+/// Totals whose last value is known: some hundred of the process and its ports, and one of each thread.
+const TOTALS_MAX: usize = 50_000;
+
+/// A thread of which nothing was heard for so many seconds has ended, or its next row comes with the one that it rose from.
+const THREAD_KEPT_S: u64 = 600;
+
+/// Word, instance and thread of what only grows.
+type Total = (&'static str, String, i64);
+
 /// Adds rows up.
 #[derive(Debug, Default)]
 pub struct Meter {
-    /// Last value of what only grows, by word, instance and thread.
-    totals: HashMap<(&'static str, String, i64), f64>,
+    /// Last value of what only grows, and in which second it was heard.
+    totals: HashMap<Total, (f64, u64)>,
+    seconds: u64,
+    dropped: i64,
     /// Last value of what goes up and down.
     under_way: BTreeMap<String, u32>,
     threads: Option<f64>,
@@ -151,12 +162,27 @@ impl Meter {
 
     /// By how much a total has grown. What is seen for the first time began at zero where it `begins_at_zero`.
     fn rise(&mut self, word: &'static str, instance: &str, tid: i64, value: f64, begins_at_zero: bool) -> f64 {
-        let before = self.totals.insert((word, instance.to_owned(), tid), value);
-        match before {
-            Some(before) => (value - before).max(0.0),
+        let total = (word, instance.to_owned(), tid);
+        if self.totals.len() >= TOTALS_MAX && !self.totals.contains_key(&total) {
+            self.dropped += 1;
+            return 0.0;
+        }
+        match self.totals.insert(total, (value, self.seconds)) {
+            Some((before, _)) => (value - before).max(0.0),
             None if begins_at_zero => value,
             None => 0.0,
         }
+    }
+
+    /// Totals of threads that have ended.
+    fn forget_threads(&mut self) {
+        let since = self.seconds.saturating_sub(THREAD_KEPT_S);
+        self.totals.retain(|(_, _, tid), (_, heard)| *tid == 0 || *heard >= since);
+    }
+
+    /// Rows for which there was no room, until now.
+    pub fn dropped(&self) -> i64 {
+        self.dropped
     }
 
     fn note(&mut self, found: &Recording, row: &Span) {
@@ -174,6 +200,10 @@ impl Meter {
 
     /// Ends a second.
     pub fn second(&mut self) -> Second {
+        self.seconds += 1;
+        if self.seconds.is_multiple_of(MINUTE_S as u64) {
+            self.forget_threads();
+        }
         let sums = std::mem::take(&mut self.sums);
         let events = std::mem::take(&mut self.events);
         let mut values: Values =
@@ -268,6 +298,29 @@ mod tests {
         assert_eq!(second.values.get("memory.major_faults_per_s"), None);
         assert_eq!(second.events.len(), 1);
         assert_eq!(value(102.0, 5_250.0, 40.0).values["gc.full_per_min"], 2.0, "of the last minute");
+    }
+
+    /// A thread has waited for a CPU.
+    fn waits(found: &mut Recording, tid: i64) {
+        let [name, instance, source] = [counter::THREAD_RUN_QUEUE_NS, "", "threads"].map(|text| found.strings.intern(text));
+        found.counters.push(Counter { time_ns: 1, name, instance, tid, value: 1e9, source });
+    }
+
+    #[test]
+    fn threads_that_come_and_go_fill_no_memory() {
+        let mut meter = Meter::default();
+        for second in 0..2_000_i64 {
+            let mut found = Recording::default();
+            (0..10).for_each(|thread| waits(&mut found, 1_000 + second * 10 + thread));
+            meter.add(&found);
+            meter.second();
+        }
+        assert!(meter.totals.len() <= 10 * (THREAD_KEPT_S as usize + MINUTE_S + 1), "{}", meter.totals.len());
+        let mut found = Recording::default();
+        (0..TOTALS_MAX as i64 + 5).for_each(|tid| waits(&mut found, 1_000_000 + tid));
+        let known = meter.totals.len() as i64;
+        meter.add(&found);
+        assert_eq!((meter.totals.len(), meter.dropped()), (TOTALS_MAX, known + 5));
     }
 
     #[test]
