@@ -59,22 +59,21 @@ impl Metrics {
         self.jvms.set(count as i64);
     }
 
-    /// Signals of one second of a JVM.
+    /// Signals of one second of a JVM. What could not be seen is not there, whatever it was before.
     pub(crate) fn second(&self, jvm: &Labels, second: &Second) {
-        for (name, value) in &second.values {
-            let mut labels = jvm.clone();
-            labels.push(("name", (*name).to_owned()));
-            self.signals.get_or_create(&labels).set(*value);
-        }
-    }
-
-    /// A JVM has ended.
-    pub(crate) fn forget(&self, jvm: &Labels) {
         for (name, _) in crate::signals::NAMES {
             let mut labels = jvm.clone();
             labels.push(("name", name.to_owned()));
-            self.signals.remove(&labels);
+            match second.values.get(name) {
+                Some(value) => drop(self.signals.get_or_create(&labels).set(*value)),
+                None => drop(self.signals.remove(&labels)),
+            }
         }
+    }
+
+    /// Nothing is seen of a JVM any more, or for a while.
+    pub(crate) fn forget(&self, jvm: &Labels) {
+        self.second(jvm, &Second::default());
     }
 
     /// A reason to record, and why it was none.
@@ -173,6 +172,8 @@ mod tests {
         let metrics = Metrics::default();
         let jvm = of_jvm("shop.Cart", 7);
         let values = Values::from([("jvm.threads", 42.0)]);
+        let of_requests = Values::from([("jvm.threads", 42.0), ("requests.p95_ms", 3.0)]);
+        metrics.second(&jvm, &Second { values: of_requests, ..Second::default() });
         metrics.second(&jvm, &Second { values, ..Second::default() });
         metrics.triggered("stop", Some("cool_down"));
         metrics.look_at_self();
@@ -189,6 +190,7 @@ mod tests {
         ] {
             assert!(text.contains(expected), "{expected} in {text}");
         }
+        assert!(!text.contains("requests.p95_ms"), "what was there a second ago: {text}");
         assert!(ask(address, "/").starts_with("HTTP/1.1 404"));
         metrics.forget(&jvm);
         assert!(!ask(address, "/metrics").contains("shop.Cart"));

@@ -241,12 +241,12 @@ impl Service {
             self.watched.iter().filter(|(_, watched)| watched.thread.is_finished()).map(|(key, _)| *key).collect();
         for watched in gone.iter().filter_map(|key| self.watched.remove(key)) {
             let jvm = &watched.jvm;
+            self.metrics.forget(&metrics::of_jvm(&jvm.main, jvm.target.pid));
             // Its scout ended for another configuration.
             if watched.wishes.stop.load(Ordering::Relaxed) && jvm.target.is_alive() {
                 self.others.push(watched.jvm);
                 continue;
             }
-            self.metrics.forget(&metrics::of_jvm(&jvm.main, jvm.target.pid));
             log::line("jvm_ended", &[("pid", jvm.target.pid.into()), ("main", jvm.main.clone().into())]);
         }
         if !gone.is_empty() {
