@@ -1,6 +1,6 @@
 //! What is done when a JVM gives a reason: ask the desk, record, hand the recording on, watch again.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -75,7 +75,9 @@ impl Duty {
             Ok(captured) => self.hand_on(scout, trigger, times_today, captured),
             Err(error) => self.log("recording_failed", trigger, &[("error", error.to_string().into())]),
         }
-        scout.start(self);
+        if scout.goes_on() && !self.stop.load(Ordering::Relaxed) {
+            scout.start(self);
+        }
     }
 
     fn hand_on(&self, scout: &Scout, trigger: &Trigger, times_today: usize, captured: Captured) {

@@ -124,7 +124,7 @@ impl Scout {
     pub(crate) fn run(mut self, watcher: &mut dyn Watcher) {
         self.start(watcher);
         let mut next = Instant::now() + TICK;
-        while !self.wishes.stop.load(Ordering::Relaxed) {
+        while !self.is_to_stop() {
             thread::sleep(next.saturating_duration_since(Instant::now()));
             // What was missed is not made up for.
             next = (next + TICK).max(Instant::now());
@@ -138,9 +138,17 @@ impl Scout {
         }
     }
 
-    /// Starts all collectors of the configuration; what is refused is told.
+    fn is_to_stop(&self) -> bool {
+        self.wishes.stop.load(Ordering::Relaxed)
+    }
+
+    /// Whether there is a JVM to be watched, and somebody who wants it watched.
+    pub(crate) fn goes_on(&self) -> bool {
+        !self.is_to_stop() && self.jvm.target.is_alive()
+    }
+
+    /// Starts all collectors of the configuration; what is refused and was not before is told.
     pub(crate) fn start(&mut self, watcher: &mut dyn Watcher) {
-        self.refused.clear();
         self.slots.clear();
         self.started_s = 0;
         self.meter = Meter::default();
@@ -266,4 +274,55 @@ fn order(config: &Config) -> Order {
     order.requests_per_second = config.signals.requests_per_second;
     order.before = config.capture.before;
     order
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_collectors::Target;
+
+    use super::*;
+    use crate::config::Signals;
+
+    #[derive(Default)]
+    struct Told(Vec<&'static str>);
+
+    impl Watcher for Told {
+        fn started(&mut self, name: &'static str, refused: Option<&Refusal>) {
+            self.0.extend(refused.map(|_| name));
+        }
+
+        fn triggered(&mut self, _: &mut Scout, _: &[Trigger]) {}
+    }
+
+    /// This process, which is no JVM and has no counters of one.
+    fn no_jvm() -> Jvm {
+        Jvm {
+            target: Target::of(std::process::id()).unwrap(),
+            user: String::new(),
+            main: "test".to_owned(),
+            command_line: String::new(),
+            version: String::new(),
+            collector: String::new(),
+            uptime_ns: 0,
+            heap_used_bytes: None,
+            heap_max_bytes: None,
+            container: None,
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_told_once_also_after_a_recording() {
+        let signals = Signals { collectors: vec!["hsperfdata".to_owned()], ..Signals::default() };
+        let config = Config { signals, ..Config::default() };
+        let wishes = Arc::new(Wishes::default());
+        let mut scout = Scout::new(no_jvm(), Arc::new(config), Arc::clone(&wishes)).unwrap();
+        let mut told = Told::default();
+        scout.start(&mut told);
+        scout.hand_over();
+        assert!(scout.goes_on());
+        scout.start(&mut told);
+        assert_eq!((told.0, scout.refused().len()), (vec!["hsperfdata"], 1));
+        wishes.stop.store(true, Ordering::Relaxed);
+        assert!(!scout.goes_on());
+    }
 }
