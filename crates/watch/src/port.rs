@@ -93,6 +93,8 @@ pub struct Port {
     gathered: Latencies,
     gathered_since_s: Option<i64>,
     last_answer_s: Option<i64>,
+    /// Seconds since the last answer in which it was looked: while something is recorded nobody looks.
+    unanswered_s: i64,
     /// Most requests that were under way in each of the last hours.
     under_way: VecDeque<(i64, u32)>,
     /// Seconds with stalls, and those that were told.
@@ -157,11 +159,15 @@ impl Port {
     fn hung(&mut self, at_s: i64, second: &PortSecond) -> Option<Finding> {
         if second.answered.count() > 0 {
             self.last_answer_s = Some(at_s);
+            self.unanswered_s = 0;
             self.is_hung = false;
+        } else if self.last_answer_s.is_some() {
+            self.unanswered_s += 1;
         }
-        let for_s = at_s - self.last_answer_s?;
+        self.last_answer_s?;
+        let for_s = self.unanswered_s;
         let most = self.under_way.iter().map(|(_, count)| *count).max();
-        let are_more = most.is_some_and(|most| second.under_way > most + most / 2 + 1);
+        let are_more = most.is_some_and(|most| second.under_way > most.saturating_add(most / 2).saturating_add(1));
         let knows_it = self.ladders.iter().any(|ladder| ladder.usual().is_some());
         if for_s < HUNG_S || !are_more || !knows_it {
             self.learn_under_way(at_s, second.under_way, for_s);
@@ -237,6 +243,20 @@ mod tests {
         assert!(matches!(&stall[..], [(300, Finding::Stall { count: 12, .. })]), "{stall:?}");
         let hung = found(healthy(300).chain((0..30).map(|at| second(&[], 2 + at * 10))).chain(healthy(20)));
         assert!(matches!(&hung[..], [(302, Finding::Hung { for_s: 3, .. })]), "{hung:?}");
+    }
+
+    #[test]
+    fn what_nobody_looked_at_hangs_nobody() {
+        let mut port = Port::default();
+        for at in 0..300 {
+            assert_eq!(port.see(at, &second(&[(8.0, 90)], u32::MAX / 2), FLOORS), []);
+        }
+        // A recording took half a minute; then requests come in before the first is answered.
+        for at in 332..334 {
+            assert_eq!(port.see(at, &second(&[], u32::MAX), FLOORS), [], "{at}");
+        }
+        let told = port.see(334, &second(&[], u32::MAX), FLOORS);
+        assert!(matches!(&told[..], [Finding::Hung { for_s: 3, .. }]), "{told:?}");
     }
 
     #[test]
