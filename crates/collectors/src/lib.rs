@@ -34,6 +34,7 @@ mod target;
 
 pub use clock::Clock;
 pub use collector::{Collector, Lesser, Observer, Order, Outstanding, Tier};
+pub use hsperfdata::scope as scope_of_collector;
 pub use jfr::fetch_left as fetch_flight_recording;
 pub use manners::{Manners, Use};
 pub use refusal::Refusal;

@@ -3,8 +3,9 @@
 //! Rows are in the recording's own schema, so what the signals are made of is what goes into a recording, and nothing is
 //! measured twice. A signal that its collector cannot give is not there, and a rule about it never holds.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use fathom_collectors::scope_of_collector;
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::tables::{Counter, Span};
@@ -91,7 +92,7 @@ pub struct Meter {
     events: Vec<Event>,
     full: Vec<f64>,
     /// Counters that were seen at all: what is not there is not zero.
-    known: BTreeMap<&'static str, ()>,
+    known: BTreeSet<&'static str>,
 }
 
 /// Totals whose rises within a second make a signal, with the factor from their unit.
@@ -129,13 +130,11 @@ impl Meter {
                 let Some((_, level)) = of_latency(instance) else { return };
                 self.calls.add(level, more as u32);
             }
-            counter::GC_RUNS_COUNT if is_full(instance) => {
-                let more = self.rise(counter::GC_RUNS_COUNT, instance, 0, row.value, false);
-                *self.sums.entry("gc.full_per_min").or_default() += more;
-                self.known.insert("gc.full_per_min", ());
-            }
             counter::GC_RUNS_COUNT => {
-                self.known.insert("gc.full_per_min", ());
+                let is_full = scope_of_collector(instance) == Some("full");
+                let more = if is_full { self.rise(counter::GC_RUNS_COUNT, instance, 0, row.value, false) } else { 0.0 };
+                *self.sums.entry("gc.full_per_min").or_default() += more;
+                self.known.insert("gc.full_per_min");
             }
             _ => self.sum(word, instance, row),
         }
@@ -144,9 +143,7 @@ impl Meter {
     fn sum(&mut self, word: &str, instance: &str, row: &Counter) {
         let Some((word, signal, factor)) = SUMS.into_iter().find(|(known, _, _)| *known == word) else { return };
         let is_meant = match word {
-            counter::GC_TIME_NS => {
-                !instance.to_ascii_lowercase().contains("concurrent cycle") || instance.contains("pause")
-            }
+            counter::GC_TIME_NS => scope_of_collector(instance).is_some(),
             counter::PROCESS_FAULTS_COUNT => instance == "major",
             counter::CGROUP_MEMORY_EVENTS_COUNT => instance.split(' ').next() == Some("oom_kill"),
             // Those of groups above tell the same once more.
@@ -156,7 +153,7 @@ impl Meter {
         if is_meant {
             let more = self.rise(word, instance, row.tid, row.value, false);
             *self.sums.entry(signal).or_default() += more * factor;
-            self.known.insert(signal, ());
+            self.known.insert(signal);
         }
     }
 
@@ -207,7 +204,7 @@ impl Meter {
         let sums = std::mem::take(&mut self.sums);
         let events = std::mem::take(&mut self.events);
         let mut values: Values =
-            self.known.keys().map(|name| (*name, sums.get(name).copied().unwrap_or(0.0))).collect();
+            self.known.iter().map(|name| (*name, sums.get(name).copied().unwrap_or(0.0))).collect();
         self.full.push(sums.get("gc.full_per_min").copied().unwrap_or(0.0));
         if self.full.len() > MINUTE_S {
             self.full.remove(0);
@@ -261,12 +258,6 @@ fn ms(level: Level) -> f64 {
 fn of_latency(instance: &str) -> Option<(&str, Level)> {
     let (port, from_ns) = instance.rsplit_once(' ')?;
     Some((port, Level::of_ns(from_ns.parse().ok()?)))
-}
-
-/// Whether a collector, by the name of its counters, collects everything at once.
-fn is_full(collector: &str) -> bool {
-    let name = collector.to_ascii_lowercase();
-    ["full", "parallelcompact", "marksweep"].iter().any(|word| name.contains(word)) || name == "msc"
 }
 
 #[cfg(test)]
@@ -333,16 +324,16 @@ mod tests {
     }
 
     #[test]
-    fn collectors_that_collect_everything() {
-        for (name, expected) in [
-            ("G1 stop-the-world full collections", true),
-            ("PSParallelCompact", true),
-            ("MSC", true),
-            ("G1 young collection pauses", false),
-            ("Copy", false),
-            ("PSScavenge", false),
-        ] {
-            assert_eq!(is_full(name), expected, "{name}");
-        }
+    fn what_a_collector_does_beside_the_application_stops_nobody() {
+        let mut meter = Meter::default();
+        let mut second = |ms: f64| {
+            let mut found = Recording::default();
+            for name in ["Shenandoah concurrent", "G1 concurrent cycle pauses"] {
+                found.add_counter(1, counter::GC_TIME_NS, name, ms * 1e6, "hsperfdata");
+            }
+            meter.add(&found);
+            meter.second().values["gc.stopped_ratio"]
+        };
+        assert_eq!((second(0.0), second(100.0)), (0.0, 0.1));
     }
 }

@@ -16,7 +16,7 @@ use fathom_evidence::kinds::{loss, subject};
 use fathom_evidence::{Recording, mask};
 
 pub(crate) use file::Counters;
-pub(crate) use pauses::scope;
+pub use pauses::scope;
 use runs::Runs;
 pub(crate) use watch::collectors;
 use watch::{Ticks, Watches};

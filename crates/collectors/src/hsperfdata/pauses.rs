@@ -91,7 +91,7 @@ impl Generation {
 }
 
 /// What a collector's runs are to the application, by its name; `None` for one that runs beside it.
-pub(crate) fn scope(collector: &str) -> Option<&'static str> {
+pub fn scope(collector: &str) -> Option<&'static str> {
     let name = collector.to_ascii_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
     match () {
