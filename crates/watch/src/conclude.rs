@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use rustix::process::{Pid, setpriority_process};
 
-use crate::capture::{EXTENSION, beside};
+use crate::capture::beside;
 use crate::config::Config;
 use crate::incident::{AboutJvm, Incident, SCHEMA, Verdict};
 use crate::log;
@@ -147,13 +147,6 @@ fn make_room(folder: &Path, max_bytes: u64) {
             Err(error) => log::says("recording_not_removed", &format!("{}: {error}", gone.display())),
         }
     }
-}
-
-/// Recordings without a verdict: the service was killed while they were made or explained.
-pub(crate) fn left_behind(folder: &Path) -> Vec<PathBuf> {
-    let recordings = shelf::list(folder).into_iter().filter(|kept| kept.about.is_none());
-    let left = recordings.map(|kept| kept.folder).filter(|folder| !beside(folder, "json").exists());
-    left.filter(|folder| folder.extension().is_some_and(|ending| ending == EXTENSION)).collect()
 }
 
 #[cfg(test)]

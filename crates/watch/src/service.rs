@@ -25,7 +25,7 @@ use crate::metrics::{self, Metrics};
 use crate::notify::Notify;
 use crate::scout::{Scout, Wishes};
 use crate::targets::is_target;
-use crate::{finder, log, tell};
+use crate::{finder, log, shelf, tell};
 
 /// How often signals, new JVMs and requests are looked for.
 const LOOK: Duration = Duration::from_millis(250);
@@ -325,7 +325,7 @@ impl Service {
 
     /// Recordings that a service that was killed has left.
     fn recover(&self) {
-        for folder in conclude::left_behind(&self.config.folder) {
+        for folder in shelf::left_behind(&self.config.folder) {
             log::says("recovered", &folder.display().to_string());
             let job = Job {
                 folder,

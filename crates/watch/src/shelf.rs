@@ -1,6 +1,6 @@
 //! The folder of recordings: how large it is, and which ones go when it is full.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::capture::{EXTENSION, beside};
 pub(crate) struct Kept {
     /// Its folder; names sort by time.
     pub(crate) folder: PathBuf,
-    /// Its size with what stands beside it.
+    /// Its size, without the verdict beside it.
     pub(crate) bytes: u64,
     /// Cause and day, once there is a verdict.
     pub(crate) about: Option<(String, String)>,
@@ -22,13 +22,23 @@ pub(crate) struct Kept {
 
 /// All recordings, the oldest first.
 pub(crate) fn list(folder: &Path) -> Vec<Kept> {
+    let kept = recordings(folder).into_iter();
+    kept.map(|folder| Kept { bytes: size_bytes(&folder), about: about(&folder), folder }).collect()
+}
+
+/// Recordings without a verdict: the service was killed while they were made or explained.
+pub(crate) fn left_behind(folder: &Path) -> Vec<PathBuf> {
+    recordings(folder).into_iter().filter(|folder| !beside(folder, "json").exists()).collect()
+}
+
+/// Folders of recordings, the oldest first.
+fn recordings(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());
-    let recordings = paths.filter(|path| path.extension().is_some_and(|ending| ending == EXTENSION) && path.is_dir());
-    let mut kept: Vec<Kept> =
-        recordings.map(|folder| Kept { bytes: size_bytes(&folder), about: about(&folder), folder }).collect();
-    kept.sort_by(|a, b| a.folder.cmp(&b.folder));
-    kept
+    let is_one = |path: &PathBuf| path.extension().is_some_and(|ending| ending == EXTENSION) && path.is_dir();
+    let mut recordings: Vec<PathBuf> = paths.filter(is_one).collect();
+    recordings.sort_unstable();
+    recordings
 }
 
 fn about(folder: &Path) -> Option<(String, String)> {
@@ -43,11 +53,11 @@ fn about(folder: &Path) -> Option<(String, String)> {
 /// else the oldest go first. One without a verdict is not finished and stays.
 pub(crate) fn too_many(kept: &[Kept], max_bytes: u64) -> Vec<PathBuf> {
     let mut bytes: u64 = kept.iter().map(|one| one.bytes).sum();
-    let mut seen: HashMap<&(String, String), ()> = HashMap::new();
+    let mut seen: HashSet<&(String, String)> = HashSet::new();
     let (mut firsts, mut others) = (Vec::new(), Vec::new());
     for one in kept {
         match &one.about {
-            Some(about) if seen.insert(about, ()).is_none() => firsts.push(one),
+            Some(about) if seen.insert(about) => firsts.push(one),
             Some(_) => others.push(one),
             None => {}
         }
@@ -111,10 +121,12 @@ mod tests {
         let recording = folder.path().join("20261101T0-x.fathom");
         fs::create_dir_all(recording.join("raw")).unwrap();
         fs::write(recording.join("raw/a"), [0; 100]).unwrap();
+        assert_eq!(left_behind(folder.path()), [recording.as_path()]);
         fs::write(beside(&recording, "json"), r#"{"verdict": {"causes": [{"id": "gc"}]}}"#).unwrap();
         fs::write(folder.path().join("watch.log"), "x").unwrap();
         let listed = list(folder.path());
         assert_eq!(listed.len(), 1);
+        assert!(left_behind(folder.path()).is_empty());
         assert_eq!((listed[0].bytes, listed[0].about.as_ref().map(|about| about.0.as_str())), (100, Some("gc")));
         remove(&recording).unwrap();
         assert!(list(folder.path()).is_empty() && !beside(&recording, "json").exists());
