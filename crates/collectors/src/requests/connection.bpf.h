@@ -64,6 +64,19 @@ static __always_inline struct connection *know(struct sock *sk, __u32 direction,
 	return c;
 }
 
+/* TCP waits for room in the peer's window. */
+#define WAITS_FOR_WINDOW 2
+
+/* For how long the peer's window has been full since the connection was made, in jiffies. */
+static __always_inline __u32 window_ticks(struct tcp_sock *tcp)
+{
+	__u32 ticks = tcp->chrono_stat[1];
+
+	if (BPF_CORE_READ_BITFIELD(tcp, chrono_type) == WAITS_FOR_WINDOW)
+		ticks += (__u32)bpf_jiffies64() - tcp->chrono_start;
+	return ticks;
+}
+
 static __always_inline struct connection *know_tcp(struct sock *sk, __u32 direction, __u32 flags)
 {
 	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
@@ -75,8 +88,11 @@ static __always_inline struct connection *know_tcp(struct sock *sk, __u32 direct
 		set_peer(&at, sk);
 	}
 	c = know(sk, direction, &at, flags | TCP);
-	if (c && tcp)
+	if (c && tcp) {
 		c->seen_seq = tcp->write_seq;
+		/* One that is older than the recording has been through something. */
+		c->window_ticks = window_ticks(tcp);
+	}
 	return c;
 }
 

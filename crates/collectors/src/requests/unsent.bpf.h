@@ -5,13 +5,10 @@
 #ifndef FATHOM_REQUESTS_UNSENT_H
 #define FATHOM_REQUESTS_UNSENT_H
 
-#include "state.bpf.h"
+#include "connection.bpf.h"
 
 /* What is said of one exchange only. */
 #define OF_SENDING (HELD | RESENT | WINDOW_FULL)
-/* TCP waits for room in the peer's window. */
-#define WAITS_FOR_WINDOW 2
-
 /*
  * The program gives away more of what it has begun to send. With Nagle's algorithm the kernel holds back what fills no
  * segment while something is on its way: here because all before it has been sent, and not all of it acknowledged.
@@ -30,12 +27,10 @@ static __always_inline void see_hold(struct connection *c, struct tcp_sock *tcp)
 /* For how long the peer's window has been full since that was last asked, in ns. */
 static __always_inline __u64 window_full_ns(struct connection *c, struct tcp_sock *tcp)
 {
-	__u32 ticks = tcp->chrono_stat[1], before = c->window_ticks;
+	__u32 before = c->window_ticks;
 
-	if (BPF_CORE_READ_BITFIELD(tcp, chrono_type) == WAITS_FOR_WINDOW)
-		ticks += (__u32)bpf_jiffies64() - tcp->chrono_start;
-	c->window_ticks = ticks;
-	return (__u64)(ticks - before) * config.tick_ns;
+	c->window_ticks = window_ticks(tcp);
+	return (__u64)(c->window_ticks - before) * config.tick_ns;
 }
 
 /* When the last byte of what was given away left; what has not left yet leaves now at the earliest. 0: nobody knows. */

@@ -102,6 +102,30 @@ fn an_answer_that_its_client_does_not_read_waits_for_its_window() {
     }
 }
 
+#[test]
+fn what_a_connection_has_been_through_before_is_no_exchange_s() {
+    let Some(_alone) = can_see("what_a_connection_has_been_through_before_is_no_exchange_s") else { return };
+    const ANSWER: usize = 12_000_000;
+    for sees_begin in ways() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (mut client, server) = connection(&listener);
+        let serving = thread::spawn(move || serve(server, ANSWER));
+        client.write_all(&[0; 4]).unwrap();
+        thread::sleep(10 * SLEEP);
+        client.read_exact(&mut vec![0; ANSWER]).unwrap();
+        let found = watch(sees_begin, listener.local_addr().unwrap().port(), || {
+            // Of the first nobody saw how it arrived.
+            call(&mut client, &[0, 0], ANSWER);
+            drop(client);
+            serving.join().unwrap();
+        });
+        let requests = found.requests();
+        let [(_, request)] = &requests[..] else { panic!("{requests:?}") };
+        let full = request.window_full_ns.map_or(Duration::ZERO, |ns| Duration::from_nanos(ns as u64));
+        assert!(full < 5 * SLEEP, "{sees_begin}: {request:?}");
+    }
+}
+
 /// Lets no data through to a socket, or all of it.
 fn let_through(stream: &TcpStream, all: bool) {
     let step = |code: u32, jt: u8, jf: u8, k: u32| libc::sock_filter { code: code as u16, jt, jf, k };
