@@ -110,11 +110,14 @@ fn counters(target: &Target, maps: &Mappings) -> Option<(CountersAt, Vec<String>
         Some(Text { address: address(from)?, size_bytes: (to.saturating_sub(from) as u64).min(CAUSE_BYTES) })
     };
     let number = |name: &str| address(counters.place_of_number(name)?);
+    let collectors: Vec<(usize, String)> = collectors(&counters).take(COLLECTORS).collect();
+    // A JVM may count a later one of its collectors and none before it.
+    let ran = |at: usize| number(&format!("sun.gc.collector.{}.time", collectors.get(at)?.0));
     let at = CountersAt {
         cause: text("sun.gc.cause"),
         last_cause: text("sun.gc.lastCause"),
-        ran: std::array::from_fn(|index| number(&format!("sun.gc.collector.{index}.time"))),
+        ran: std::array::from_fn(ran),
         sizes: HEAP_SIZES.map(number),
     };
-    Some((at, collectors(&counters).take(COLLECTORS).map(|(_, name)| name).collect()))
+    Some((at, collectors.into_iter().map(|(_, name)| name).collect()))
 }
