@@ -67,8 +67,10 @@ pub(crate) fn capture(scout: &mut Scout, trigger: &Trigger, stop: &AtomicBool) -
 /// Collectors that would only say that they are not wanted are left out, so that the recording does not call that a loss.
 fn without(capture: &Capture) -> Vec<String> {
     let mut without = capture.without.clone();
-    if capture.agent == Wish::Never {
-        without.push("async_profiler".to_owned());
+    for (wish, name) in [(capture.agent, "async_profiler"), (capture.jfr, "jfr")] {
+        if wish == Wish::Never {
+            without.push(name.to_owned());
+        }
     }
     without
 }
@@ -109,4 +111,17 @@ fn name(scout: &Scout, trigger: &Trigger) -> String {
 /// Where the verdict of a recording stands: beside it.
 pub(crate) fn beside(folder: &Path, ending: &str) -> PathBuf {
     folder.with_extension(ending)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_not_wanted_is_left_out() {
+        let of = |jfr: Wish, agent: Wish| without(&Capture { jfr, agent, ..Capture::default() });
+        assert_eq!(of(Wish::Never, Wish::Never), ["async_profiler", "jfr"]);
+        assert_eq!(of(Wish::Auto, Wish::Never), ["async_profiler"]);
+        assert!(of(Wish::Always, Wish::Auto).is_empty());
+    }
 }

@@ -50,6 +50,7 @@ fn plain(text: &str) -> String {
         '<' => '‹',
         '>' => '›',
         '&' => '+',
+        '@' => '＠',
         '`' | '*' => '\'',
         c if c.is_control() => ' ',
         c => c,
@@ -88,7 +89,7 @@ mod tests {
             id: "full_gc".to_owned(),
             verdict: "shown".to_owned(),
             share: 0.95,
-            says: "23 collections <of> 200 ms".to_owned(),
+            says: "23 collections <of> 200 ms, says @here".to_owned(),
             remedies: vec!["a larger heap".to_owned()],
         };
         Incident {
@@ -115,7 +116,7 @@ mod tests {
         assert_eq!(
             slack["text"],
             "*`shop.'Cart` (pid 7) on h*: somebody asked for it\nslow 10 s\n\
-             • *full_gc* shown 95 %: 23 collections ‹of› 200 ms → a larger heap\n2 times today\n\
+             • *full_gc* shown 95 %: 23 collections ‹of› 200 ms, says ＠here → a larger heap\n2 times today\n\
              `fathom explain /var/lib/fathom/x.fathom`"
         );
         let alert = &body(Format::Alertmanager, &incident())[0];

@@ -69,9 +69,10 @@ pub(crate) fn work(messages: &Receiver<Message>, metrics: &Metrics) {
 fn take(incident: Incident, tell: &Tell, waiting: &mut VecDeque<Delivery>, metrics: &Metrics) {
     log::line("incident", &[("says", incident.line().into()), ("incident", serde_json::json!(incident))]);
     let incident = Arc::new(incident);
-    if let Err(error) = command::run(&tell.command, &incident) {
-        metrics.told("command", false);
-        log::says("command_failed", &error);
+    if !tell.command.is_empty() {
+        let ran = command::run(&tell.command, &incident);
+        metrics.told("command", ran.is_ok());
+        ran.unwrap_or_else(|error| log::says("command_failed", &error));
     }
     for (at, webhook) in tell.webhook.iter().enumerate() {
         let (incident, webhook) = (Arc::clone(&incident), webhook.clone());
