@@ -28,6 +28,11 @@ impl Level {
         if self.0 == 0 { 0 } else { (1 << power) + (quarter << (power - 2)) }
     }
 
+    /// What is longer than any of it: where the next level begins.
+    pub fn to_ns(self) -> u64 {
+        Level(self.0.saturating_add(1)).from_ns()
+    }
+
     /// So many levels more.
     #[must_use]
     pub fn above(self, levels: u8) -> Level {

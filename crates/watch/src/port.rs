@@ -46,10 +46,10 @@ const HUNG_S: i64 = 3;
 pub enum Finding {
     /// Requests take longer than they ever do.
     Slow {
-        /// 95th percentile now, in ns.
-        now_ns: u64,
-        /// The same at its highest until now, but for rare moments, in ns.
-        usual_ns: u64,
+        /// The 95th percentile is at least this now, in ns.
+        from_ns: u64,
+        /// It was below this until now, but for rare moments, in ns.
+        below_ns: u64,
     },
     /// Several requests of one second were held up.
     Stall {
@@ -136,7 +136,7 @@ impl Port {
         let (ladder, other) = if are_many { (many, few) } else { (few, many) };
         let was_slow = other.is_slow();
         let slow = ladder.see(at_s, point, floors.slow).filter(|_| !was_slow)?;
-        Some(Finding::Slow { now_ns: slow.level.from_ns(), usual_ns: slow.usual.from_ns() })
+        Some(Finding::Slow { from_ns: slow.level.from_ns(), below_ns: slow.usual.to_ns() })
     }
 
     fn stall(&mut self, at_s: i64, second: &PortSecond, floors: Floors) -> Option<Finding> {

@@ -170,9 +170,11 @@ fn throttled(share: f64) -> Option<Watched> {
 fn sentence(port: &str, finding: &Finding) -> Told {
     let ms = |ns: u64| ns as f64 / 1e6;
     let (kind, says) = match finding {
-        Finding::Slow { now_ns, usual_ns } => {
-            let (now, usual) = (ms(*now_ns), ms(*usual_ns));
-            let says = format!("requests of {port} take {now:.3} ms (95th percentile), {usual:.3} ms at most before");
+        Finding::Slow { from_ns, below_ns } => {
+            let (from, below) = (ms(*from_ns), ms(*below_ns));
+            let says = format!(
+                "requests of {port} take {from:.3} ms or more (95th percentile), less than {below:.3} ms before"
+            );
             (Kind::RequestsSlow, says)
         }
         Finding::Stall { count, from_ns } => {
@@ -207,6 +209,14 @@ mod tests {
 
     fn value(name: &'static str, value: f64) -> Second {
         Second { values: Values::from([(name, value)]), ..Second::default() }
+    }
+
+    #[test]
+    fn what_a_sentence_says_is_true_of_all_that_it_may_stand_for() {
+        let (now, usual) = (Level::of_ns(12_900_000), Level::of_ns(5_100_000));
+        let finding = Finding::Slow { from_ns: now.from_ns(), below_ns: usual.to_ns() };
+        let (_, _, says) = sentence(":80", &finding);
+        assert_eq!(says, "requests of :80 take 12.583 ms or more (95th percentile), less than 5.243 ms before");
     }
 
     #[test]
