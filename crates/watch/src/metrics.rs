@@ -28,6 +28,7 @@ pub(crate) struct Metrics {
     verdicts: Family<Labels, Counter>,
     told: Family<Labels, Counter>,
     refused: Family<Labels, Counter>,
+    dropped: Counter,
     own_cpu: Counter<f64, AtomicU64>,
     own_memory: Gauge,
 }
@@ -49,6 +50,7 @@ impl Metrics {
         registry.register("incidents", "Recordings with a verdict, by the cause with the largest share", own.verdicts);
         registry.register("told", "Webhooks and commands", own.told);
         registry.register("refused", "Collectors that could not see a JVM", own.refused);
+        registry.register("rows_dropped", "Rows of JVMs for which there was no room in memory", own.dropped);
         registry.register("own_cpu_seconds", "CPU time of this service", own.own_cpu);
         registry.register("own_memory_bytes", "Memory of this service that is resident", own.own_memory);
         registry
@@ -61,6 +63,7 @@ impl Metrics {
 
     /// Signals of one second of a JVM. What could not be seen is not there, whatever it was before.
     pub(crate) fn second(&self, jvm: &Labels, second: &Second) {
+        self.dropped.inc_by(u64::try_from(second.dropped).unwrap_or(0));
         for (name, _) in crate::signals::NAMES {
             let mut labels = jvm.clone();
             labels.push(("name", name.to_owned()));
@@ -174,7 +177,7 @@ mod tests {
         let values = Values::from([("jvm.threads", 42.0)]);
         let of_requests = Values::from([("jvm.threads", 42.0), ("requests.p95_ms", 3.0)]);
         metrics.second(&jvm, &Second { values: of_requests, ..Second::default() });
-        metrics.second(&jvm, &Second { values, ..Second::default() });
+        metrics.second(&jvm, &Second { values, dropped: 5, ..Second::default() });
         metrics.triggered("stop", Some("cool_down"));
         metrics.look_at_self();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -187,6 +190,7 @@ mod tests {
             "fathom_triggers_total{kind=\"stop\"} 1",
             "fathom_not_recorded_total{why=\"cool_down\"} 1",
             "fathom_own_cpu_seconds_total",
+            "fathom_rows_dropped_total 5",
         ] {
             assert!(text.contains(expected), "{expected} in {text}");
         }

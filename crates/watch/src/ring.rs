@@ -128,9 +128,10 @@ impl Ring {
         self.pieces.iter().map(|(_, piece)| piece.spans.len() + piece.counters.len()).sum()
     }
 
-    /// Rows that were more than a second may have, and last values of counters for which there was no room, until now.
-    pub fn dropped(&self) -> i64 {
-        self.dropped
+    /// Rows that were more than a second may have, and last values of counters for which there was no room, since this
+    /// was last asked.
+    pub fn take_dropped(&mut self) -> i64 {
+        std::mem::take(&mut self.dropped)
     }
 
     /// Everything that is in the ring, as rows of a recording; the ring is empty afterwards.
@@ -191,7 +192,7 @@ mod tests {
         let mut flood = Recording::default();
         (0..ROWS_MAX as i64 + 5).for_each(|at| flood.add_span(at, 1, 1, "request", ":80", "", "test"));
         ring.push(1, flood);
-        assert_eq!((ring.rows(), ring.dropped()), (ROWS_MAX, 5));
+        assert_eq!((ring.rows(), ring.take_dropped()), (ROWS_MAX, 5));
     }
 
     #[test]
@@ -207,7 +208,7 @@ mod tests {
             ring.push(second, found);
         }
         let more = seconds * per_second - COUNTERS_MAX as i64;
-        assert_eq!((ring.last.len(), ring.dropped()), (COUNTERS_MAX, more));
+        assert_eq!((ring.last.len(), ring.take_dropped()), (COUNTERS_MAX, more));
         assert!(ring.texts.len() <= COUNTERS_MAX + 3);
     }
 }

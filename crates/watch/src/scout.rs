@@ -201,7 +201,8 @@ impl Scout {
         let piece = std::mem::take(&mut self.found);
         self.meter.add(&piece);
         self.ring.push(now_ns, piece);
-        let second = self.meter.second();
+        let mut second = self.meter.second();
+        second.dropped += self.ring.take_dropped();
         self.wishes.lives();
         watcher.second(&second);
         self.look_for_missing(watcher);

@@ -58,6 +58,8 @@ pub struct Second {
     pub ports: BTreeMap<String, PortSecond>,
     /// Stops and other events that were recorded one by one.
     pub events: Vec<Event>,
+    /// Rows for which there was no room.
+    pub dropped: i64,
 }
 
 /// Kinds of spans that stop or hold up the whole application.
@@ -177,11 +179,6 @@ impl Meter {
         self.totals.retain(|(_, _, tid), (_, heard)| *tid == 0 || *heard >= since);
     }
 
-    /// Rows for which there was no room, until now.
-    pub fn dropped(&self) -> i64 {
-        self.dropped
-    }
-
     fn note(&mut self, found: &Recording, row: &Span) {
         let kind = found.text(row.kind);
         if matches!(kind, span::REQUEST | span::CALL | span::OWN_ACTION | span::COLLECTOR_RUN | span::COMPILATION) {
@@ -220,7 +217,7 @@ impl Meter {
         of_requests(&ports, &mut values);
         let calls = std::mem::take(&mut self.calls);
         values.extend(calls.quantile(0.95).map(|level| ("calls.p95_ms", ms(level))));
-        Second { values, ports, events }
+        Second { values, ports, events, dropped: std::mem::take(&mut self.dropped) }
     }
 
     /// The ports that were ever asked anything.
@@ -293,7 +290,8 @@ mod tests {
 
     /// A thread has waited for a CPU.
     fn waits(found: &mut Recording, tid: i64) {
-        let [name, instance, source] = [counter::THREAD_RUN_QUEUE_NS, "", "threads"].map(|text| found.strings.intern(text));
+        let [name, instance, source] =
+            [counter::THREAD_RUN_QUEUE_NS, "", "threads"].map(|text| found.strings.intern(text));
         found.counters.push(Counter { time_ns: 1, name, instance, tid, value: 1e9, source });
     }
 
@@ -311,7 +309,7 @@ mod tests {
         (0..TOTALS_MAX as i64 + 5).for_each(|tid| waits(&mut found, 1_000_000 + tid));
         let known = meter.totals.len() as i64;
         meter.add(&found);
-        assert_eq!((meter.totals.len(), meter.dropped()), (TOTALS_MAX, known + 5));
+        assert_eq!((meter.totals.len(), meter.second().dropped), (TOTALS_MAX, known + 5));
     }
 
     #[test]
