@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::rules::{NoRule, Rule, When};
+use crate::rules::Rule;
 use crate::targets::Glob;
 
 /// Everything that can be set.
@@ -25,7 +25,7 @@ pub struct Config {
     /// Events that are a reason by themselves.
     pub events: Events,
     /// Rules of one's own.
-    pub rule: Vec<RuleConfig>,
+    pub rule: Vec<Rule>,
     /// What is recorded, and how much.
     pub capture: Capture,
     /// Who is told.
@@ -90,16 +90,6 @@ pub struct Events {
     pub throttled: f64,
     /// A process that the kernel killed for want of memory.
     pub oom_kill: bool,
-}
-
-/// A rule.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RuleConfig {
-    /// As it is named in what is told.
-    pub name: String,
-    /// `SIGNAL > NUMBER for TIME`.
-    pub when: String,
 }
 
 /// What is recorded.
@@ -293,14 +283,6 @@ pub enum ConfigError {
         /// What is wrong, in one line.
         says: String,
     },
-    /// A rule is none.
-    #[error("rule {name}: {source}")]
-    Rule {
-        /// Its name.
-        name: String,
-        /// Why.
-        source: NoRule,
-    },
     /// A value makes no sense.
     #[error("{0}")]
     Value(String),
@@ -324,17 +306,7 @@ impl Config {
         Ok(config)
     }
 
-    /// The rules.
-    pub fn rules(&self) -> Result<Vec<Rule>, ConfigError> {
-        let rule = |rule: &RuleConfig| match When::parse(&rule.when) {
-            Ok(when) => Ok(Rule { name: rule.name.clone(), when }),
-            Err(source) => Err(ConfigError::Rule { name: rule.name.clone(), source }),
-        };
-        self.rule.iter().map(rule).collect()
-    }
-
     fn check(&self) -> Result<(), ConfigError> {
-        self.rules()?;
         let known: Vec<&str> = fathom_collectors::collectors().iter().map(|collector| collector.name()).collect();
         let named = self.signals.collectors.iter().chain(&self.capture.without);
         let unknown = named.clone().find(|name| !known.contains(&name.as_str()));

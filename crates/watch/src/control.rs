@@ -25,7 +25,7 @@ fn place(folder: &Path) -> PathBuf {
     folder.join("control")
 }
 
-/// Takes requests until the process ends.
+/// Where requests are taken.
 pub fn listen(folder: &Path) -> std::io::Result<UnixListener> {
     let path = place(folder);
     // That of a service that was killed; there is one service for each folder.
@@ -48,18 +48,29 @@ fn answer(mut stream: &UnixStream, requests: &Sender<Request>) -> std::io::Resul
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut line = String::new();
     BufReader::new(stream.take(REQUEST_MAX_BYTES)).read_line(&mut line)?;
-    let pid = match line.trim().strip_prefix("trigger") {
-        Some("") => None,
-        Some(pid) if pid.trim().parse::<u32>().is_ok() => pid.trim().parse().ok(),
-        _ => return writeln!(stream, "error: it takes `trigger` or `trigger PID`"),
-    };
-    let (sender, receiver) = channel();
-    let is_taken = requests.send(Request { pid, answer: sender }).is_ok();
-    match receiver.recv_timeout(PATIENCE) {
-        Ok(count) if is_taken && count > 0 => writeln!(stream, "ok {count}"),
-        Ok(_) => writeln!(stream, "error: no such JVM is watched"),
+    let Some(pid) = wanted(&line) else { return writeln!(stream, "error: it takes `trigger` or `trigger PID`") };
+    let (answer, answered) = channel();
+    // Where the service has ended the answer's sender goes as well, and that is the answer.
+    let _ = requests.send(Request { pid, answer });
+    match answered.recv_timeout(PATIENCE) {
+        Ok(0) => writeln!(stream, "error: no such JVM is watched"),
+        Ok(count) => writeln!(stream, "ok {count}"),
         Err(_) => writeln!(stream, "error: the service does not answer"),
     }
+}
+
+/// The JVM of a request, or all.
+fn wanted(line: &str) -> Option<Option<u32>> {
+    match line.trim().strip_prefix("trigger")?.trim() {
+        "" => Some(None),
+        pid => pid.parse().ok().map(Some),
+    }
+}
+
+/// Takes the socket away: the service ends.
+pub(crate) fn end(folder: &Path) {
+    // Somebody may have cleared the folder.
+    let _ = std::fs::remove_file(place(folder));
 }
 
 /// Asks the service of a folder for a recording. How many JVMs it will record, as far as budgets allow.

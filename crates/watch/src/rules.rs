@@ -1,16 +1,36 @@
 //! Rules of the configuration: `gc.full_per_min > 3 for 30s`.
 
-use std::time::Duration;
+use serde::Deserialize;
 
 use crate::signals::{NAMES, Values};
 
 /// A rule of the configuration.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "Written")]
 pub struct Rule {
     /// As it is named in what is told.
     pub name: String,
     /// What has to be.
     pub when: When,
+}
+
+/// As it stands in the file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    name: String,
+    when: String,
+}
+
+impl TryFrom<Written> for Rule {
+    type Error = String;
+
+    fn try_from(Written { name, when }: Written) -> Result<Rule, String> {
+        match When::parse(&when) {
+            Ok(when) => Ok(Rule { name, when }),
+            Err(error) => Err(format!("rule {name}: {error}")),
+        }
+    }
 }
 
 /// What has to be, and for how long.
@@ -91,8 +111,7 @@ impl Watched {
             return None;
         };
         self.held_s = self.held_s.saturating_add(1);
-        let time = Duration::from_secs(u64::from(when.for_s));
-        (self.held_s == when.for_s).then(|| format!("{} (now {value:.3}, for {} s)", when.text, time.as_secs()))
+        (self.held_s == when.for_s).then(|| format!("{} (now {value:.3}, for {} s)", when.text, when.for_s))
     }
 }
 

@@ -13,7 +13,7 @@ use fathom_collectors::recorder::Plan;
 use fathom_collectors::{Clock, Observer, Order, Refusal, collectors};
 use fathom_evidence::Recording;
 
-use crate::config::{Config, ConfigError};
+use crate::config::Config;
 use crate::ring::Ring;
 use crate::signals::{Meter, Second};
 use crate::triggers::{Trigger, Triggers};
@@ -100,9 +100,9 @@ pub(crate) struct Scout {
 
 impl Scout {
     /// Begins to watch a JVM; nothing is started yet.
-    pub(crate) fn new(jvm: Jvm, config: Arc<Config>, wishes: Arc<Wishes>) -> Result<Scout, ConfigError> {
+    pub(crate) fn new(jvm: Jvm, config: Arc<Config>, wishes: Arc<Wishes>) -> Scout {
         wishes.lives();
-        Ok(Scout {
+        Scout {
             wishes,
             order: order(&config),
             slots: Vec::new(),
@@ -110,14 +110,14 @@ impl Scout {
             started_s: 0,
             ring: Ring::new(config.capture.before),
             meter: Meter::default(),
-            triggers: Triggers::new(&config)?,
+            triggers: Triggers::new(&config),
             began: Instant::now(),
             age_at_start_s: jvm.uptime_ns / 1_000_000_000,
             ticks: 0,
             found: Recording::default(),
             jvm,
             config,
-        })
+        }
     }
 
     /// Watches until the JVM ends or somebody wants it to stop.
@@ -316,7 +316,7 @@ mod tests {
         let signals = Signals { collectors: vec!["hsperfdata".to_owned()], ..Signals::default() };
         let config = Config { signals, ..Config::default() };
         let wishes = Arc::new(Wishes::default());
-        let mut scout = Scout::new(no_jvm(), Arc::new(config), Arc::clone(&wishes)).unwrap();
+        let mut scout = Scout::new(no_jvm(), Arc::new(config), Arc::clone(&wishes));
         let mut told = Told::default();
         scout.start(&mut told);
         scout.hand_over();

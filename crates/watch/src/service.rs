@@ -1,7 +1,7 @@
 //! The service: finds JVMs, gives each a scout, and answers signals, the socket and systemd.
 
 use std::collections::HashMap;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{DirBuilder, File};
 use std::net::TcpListener;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::flag;
 
 use crate::conclude::{self, Job};
-use crate::config::{Config, ConfigError};
+use crate::config::Config;
 use crate::control::{self, Request};
 use crate::desk::{Desk, JvmKey};
 use crate::duty::Duty;
@@ -46,9 +46,6 @@ const STACK_BYTES: usize = 512 << 10;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WatchError {
-    /// The configuration.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
     /// A file, a folder or a socket.
     #[error("{what}: {source}")]
     Io {
@@ -99,8 +96,8 @@ struct Watched {
 struct Service {
     config: Arc<Config>,
     file: Option<PathBuf>,
-    /// Where recordings go, whatever the file says.
-    folder: Option<PathBuf>,
+    /// Recordings go where they go now, whatever the file says.
+    keeps_folder: bool,
     watched: HashMap<JvmKey, Watched>,
     /// JVMs for which there is no room, or that are not wanted by the present configuration.
     others: Vec<Jvm>,
@@ -112,11 +109,12 @@ struct Service {
     _lock: File,
 }
 
-/// Watches until it is asked to end (SIGTERM, Ctrl-C). `program` finishes and explains recordings: `fathom` itself.
+/// Watches until it is asked to end (SIGTERM, Ctrl-C). `file` is where the configuration is from, which `keeps_folder` when that is
+/// read anew; `program` finishes and explains recordings: `fathom` itself.
 ///
 /// # Errors
 /// When it cannot begin; what goes wrong afterwards is told in the log.
-pub fn run(config: Config, file: Option<PathBuf>, folder: Option<PathBuf>, program: &Path) -> Result<(), WatchError> {
+pub fn run(config: Config, file: Option<PathBuf>, keeps_folder: bool, program: &Path) -> Result<(), WatchError> {
     let lock = take_folder(&config.folder)?;
     let signals = Signals::listen().map_err(io("signals"))?;
     let metrics = Metrics::default();
@@ -135,7 +133,7 @@ pub fn run(config: Config, file: Option<PathBuf>, folder: Option<PathBuf>, progr
         desk: Arc::new(Mutex::new(Desk::new(&config.capture))),
         config: Arc::new(config),
         file,
-        folder,
+        keeps_folder,
         watched: HashMap::new(),
         others: Vec::new(),
         metrics,
@@ -227,7 +225,7 @@ impl Service {
     fn watch(&mut self, jvm: Jvm) -> Result<(), WatchError> {
         let key = (jvm.target.pid, jvm.target.start_ticks);
         let wishes = Arc::new(Wishes::default());
-        let scout = Scout::new(jvm.clone(), Arc::clone(&self.config), Arc::clone(&wishes))?;
+        let scout = Scout::new(jvm.clone(), Arc::clone(&self.config), Arc::clone(&wishes));
         let stop = Arc::clone(&self.signals.stop);
         let duty = Duty::new(&jvm, Arc::clone(&self.desk), self.metrics.clone(), self.jobs.clone(), stop);
         let thread = spawn("jvm", move || scout.run(&mut { duty }))?;
@@ -277,7 +275,7 @@ impl Service {
     fn reload(&mut self) {
         let Some(file) = &self.file else { return log::says("not_reloaded", "there is no configuration file") };
         let config = match Config::read(file) {
-            Ok(config) if self.folder.is_some() => Config { folder: self.config.folder.clone(), ..config },
+            Ok(config) if self.keeps_folder => Config { folder: self.config.folder.clone(), ..config },
             Ok(config) if config.folder == self.config.folder => config,
             Ok(_) => return log::says("not_reloaded", "another folder takes a restart"),
             Err(error) => return log::says("not_reloaded", &error.to_string()),
@@ -345,8 +343,7 @@ impl Service {
     fn end(mut self) {
         self.notify.says("STOPPING=1");
         self.stop_scouts();
-        // The socket is gone with the service.
-        let _ = fs::remove_file(self.config.folder.join("control"));
+        control::end(&self.config.folder);
         // A scout that hangs still holds its end of the queue: that nothing follows is told.
         let _ = self.jobs.send(None);
         log::says("ended", "asked to");

@@ -43,8 +43,6 @@ pub struct Event {
     pub kind: String,
     /// Its name.
     pub name: String,
-    /// When it began, in ns.
-    pub time_ns: i64,
     /// How long it took, in ns.
     pub duration_ns: i64,
 }
@@ -187,7 +185,6 @@ impl Meter {
         self.events.push(Event {
             kind: kind.to_owned(),
             name: found.text(row.name).to_owned(),
-            time_ns: row.time_ns,
             duration_ns: row.duration_ns,
         });
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::config::{Config, ConfigError};
+use crate::config::Config;
 use crate::levels::Level;
 use crate::port::{Finding, Floors, Port};
 use crate::rules::{Rule, Watched, When};
@@ -90,10 +90,10 @@ pub struct Triggers {
 
 impl Triggers {
     /// Those of a configuration.
-    pub fn new(config: &Config) -> Result<Triggers, ConfigError> {
+    pub fn new(config: &Config) -> Triggers {
         let level = |time: std::time::Duration| Level::of_ns(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
         let ns = |time: std::time::Duration| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX);
-        Ok(Triggers {
+        Triggers {
             floors: Floors { slow: level(config.requests.slow), stall: level(config.requests.stall) },
             watches_requests: config.requests.enabled,
             warm_up_s: i64::try_from(config.requests.warm_up.as_secs()).unwrap_or(i64::MAX),
@@ -101,9 +101,9 @@ impl Triggers {
             wait_ns: ns(config.events.wait),
             oom_kill: config.events.oom_kill,
             throttled: throttled(config.events.throttled),
-            rules: config.rules()?.into_iter().map(Watched::new).collect(),
+            rules: config.rule.iter().cloned().map(Watched::new).collect(),
             ports: BTreeMap::new(),
-        })
+        }
     }
 
     /// Takes the next second of a JVM that is `age_s` old.
@@ -199,11 +199,11 @@ mod tests {
     use crate::signals::{Event, Values};
 
     fn triggers(config: &str) -> Triggers {
-        Triggers::new(&Config::parse(config, Path::new("test")).unwrap()).unwrap()
+        Triggers::new(&Config::parse(config, Path::new("test")).unwrap())
     }
 
     fn event(kind: &str, ms: i64) -> Second {
-        let event = Event { kind: kind.to_owned(), name: "x".to_owned(), time_ns: 0, duration_ns: ms * 1_000_000 };
+        let event = Event { kind: kind.to_owned(), name: "x".to_owned(), duration_ns: ms * 1_000_000 };
         Second { events: vec![event], ..Second::default() }
     }
 

@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
         config.folder = std::path::absolute(folder)?;
     }
     // The program may be exchanged while the service runs: what explains is what recorded.
-    fathom_watch::run(config, file, args.output.clone(), Path::new("/proc/self/exe"))?;
+    fathom_watch::run(config, file, args.output.is_some(), Path::new("/proc/self/exe"))?;
     Ok(Answer::done(String::new()))
 }
 
