@@ -7,6 +7,7 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::{recorded, subject};
 
 use crate::attach::Shared;
+use crate::manners::Glance;
 use crate::symbols::Images;
 use crate::{Clock, Manners, Refusal, Target};
 
@@ -42,6 +43,8 @@ pub struct Order {
     pub folder: PathBuf,
     /// What may be done to the JVM.
     pub manners: Manners,
+    /// How much of the CPUs was left when that was first asked.
+    pub glance: Glance,
     /// Page faults that take at least this long become spans.
     pub page_fault_ns: i64,
     /// Waits off the CPU that take at least this long become spans.

@@ -5,6 +5,7 @@
 //! code (CPU per request of a service rose to the fourfold for two seconds, `bench/record/per_request`), so it is started
 //! there only where so much CPU is idle. Samples take CPU from those who have none to spare, but little.
 
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
@@ -70,12 +71,12 @@ impl Manners {
     }
 
     /// Whether Flight Recorder may be asked.
-    pub(crate) fn jfr_of(self, target: &Target) -> Result<(), Refusal> {
+    pub(crate) fn jfr_of(self, target: &Target, glance: &Glance) -> Result<(), Refusal> {
         match self.jfr {
             Use::Always => Ok(()),
             Use::Never => Err(Refusal::new("Flight Recorder is not to be used (--jfr never)", "")),
             Use::Auto if has_recorder(target) => Ok(()),
-            Use::Auto => first_start(jdk(target), || room(target)),
+            Use::Auto => first_start(jdk(target), || glance.room(target)),
         }
     }
 
@@ -88,19 +89,20 @@ impl Manners {
         }
     }
 
-    /// Whether an agent may be loaded. Looks at the CPUs for a moment.
-    pub(crate) fn agent_of(self, target: &Target) -> Result<(), Refusal> {
+    /// Whether an agent may be loaded.
+    pub(crate) fn agent_of(self, target: &Target, glance: &Glance) -> Result<(), Refusal> {
         match self.agent {
             Use::Always => Ok(()),
             Use::Never => Err(Refusal::new("no agent is to be loaded (--agent never)", "")),
-            Use::Auto => room_to_sample(room(target)),
+            Use::Auto => room_to_sample(glance.room(target)),
         }
     }
 }
 
-/// What a recording of `target` would do to it, in one line for a person.
-pub fn plan(target: &Target, manners: Manners) -> String {
-    let jfr = match manners.jfr_of(target) {
+/// What a recording of `target` would do to it, in one line for a person. With the glance of the recording's order it is what that
+/// does.
+pub fn plan(target: &Target, manners: Manners, glance: &Glance) -> String {
+    let jfr = match manners.jfr_of(target, glance) {
         Err(refusal) => format!("no Flight Recorder ({})", refusal.why),
         Ok(()) if has_recorder(target) => "Flight Recorder, which was started before, is asked for more".to_owned(),
         Ok(()) if is_felt(jdk(target)) => {
@@ -109,7 +111,7 @@ pub fn plan(target: &Target, manners: Manners) -> String {
         }
         Ok(()) => "Flight Recorder is started, which is felt for some seconds".to_owned(),
     };
-    let agent = match manners.agent_of(target) {
+    let agent = match manners.agent_of(target, glance) {
         Err(refusal) => format!("no async-profiler ({})", refusal.why),
         Ok(()) => "async-profiler is loaded and takes 50 samples a second of each CPU".to_owned(),
     };
@@ -160,6 +162,18 @@ fn first_start(jdk: Option<u32>, room: impl FnOnce() -> Room) -> Result<(), Refu
 fn room_to_sample(room: Room) -> Result<(), Refusal> {
     let refused = |why| Refusal::new(format!("{why}: a profiler would take what the service needs"), "--agent always");
     room.at_least(ROOM_TO_SAMPLE).map_err(refused)
+}
+
+/// One look at the CPUs, taken when somebody first asks: all who decide about one recording decide by the same. A copy is the
+/// same look.
+#[derive(Debug, Clone, Default)]
+pub struct Glance(Arc<OnceLock<Room>>);
+
+impl Glance {
+    /// Takes a moment the first time.
+    fn room(&self, target: &Target) -> Room {
+        *self.0.get_or_init(|| room(target))
+    }
 }
 
 /// What the machine and the process's quota leave of the CPUs.
@@ -259,10 +273,24 @@ mod tests {
 
     #[test]
     fn what_is_forced_needs_no_look_at_the_machine() {
-        let this = Target::of(std::process::id()).unwrap();
-        assert_eq!((Manners::thorough().jfr_of(&this), Manners::thorough().agent_of(&this)), (Ok(()), Ok(())));
+        let (this, glance) = (Target::of(std::process::id()).unwrap(), Glance::default());
+        let thorough = Manners::thorough();
+        assert_eq!((thorough.jfr_of(&this, &glance), thorough.agent_of(&this, &glance)), (Ok(()), Ok(())));
         let never = Manners { jfr: Use::Never, agent: Use::Never, keep_ring: false };
-        assert!(never.jfr_of(&this).is_err() && never.agent_of(&this).is_err());
-        assert!(plan(&this, never).contains("--jfr never"));
+        assert!(never.jfr_of(&this, &glance).is_err() && never.agent_of(&this, &glance).is_err());
+        assert!(plan(&this, never, &glance).contains("--jfr never"));
+        assert!(glance.0.get().is_none());
+    }
+
+    #[test]
+    fn what_is_told_beforehand_is_what_is_done() {
+        let this = Target::of(std::process::id()).unwrap();
+        for (idle, is_loaded) in [(0.0, false), (1.0, true)] {
+            let glance = Glance(Arc::new(OnceLock::from(Room { is_throttled: false, idle: Some(idle) })));
+            let manners = Manners { agent: Use::Auto, jfr: Use::Never, keep_ring: false };
+            let says = plan(&this, manners, &glance);
+            assert_eq!(manners.agent_of(&this, &glance.clone()).is_ok(), is_loaded);
+            assert_eq!(says.contains("async-profiler is loaded"), is_loaded, "{says}");
+        }
     }
 }

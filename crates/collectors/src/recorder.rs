@@ -22,6 +22,7 @@ use fathom_evidence::{Recording, Table};
 use fathom_store::{FolderError, FolderWriter};
 
 use crate::attach::Shared;
+use crate::manners::Glance;
 use crate::symbols::Images;
 use crate::{Clock, Collector, Manners, Order, Refusal, Target, Tier};
 use disk::Disk;
@@ -68,6 +69,7 @@ impl Plan {
             clock: Clock::read(),
             folder,
             manners: Manners::default(),
+            glance: Glance::default(),
             page_fault_ns: 1_000_000,
             blocked_ns: 5_000_000,
             run_queue_ns: 2_000_000,

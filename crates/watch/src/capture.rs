@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use fathom_collectors::manners::Glance;
 use fathom_collectors::recorder::{self, End, HandOver, Plan, RecordError};
 use fathom_collectors::{Manners, Use, collectors};
 use fathom_evidence::Recording;
@@ -50,6 +51,7 @@ pub(crate) fn capture(scout: &mut Scout, trigger: &Trigger, stop: &AtomicBool) -
     let mut order = scout.order().clone();
     order.folder.clone_from(&folder);
     order.manners = manners(&config.capture);
+    order.glance = Glance::default();
     let plan = Plan {
         order,
         duration: Some(config.capture.length),

@@ -73,7 +73,7 @@ impl Collector for AsyncProfiler {
     }
 
     fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
-        order.manners.agent_of(target)?;
+        order.manners.agent_of(target, &order.glance)?;
         late::start(SOURCE, begin, target, order)
     }
 }

@@ -62,7 +62,7 @@ impl Collector for Jfr {
     }
 
     fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
-        order.manners.jfr_of(target)?;
+        order.manners.jfr_of(target, &order.glance)?;
         late::start(SOURCE, begin, target, order)
     }
 }

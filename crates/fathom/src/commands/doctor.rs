@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     });
     let plan = target.as_ref().map(|target| HostLine {
         name: "what a recording does to the JVM".to_owned(),
-        value: manners::plan(target, Manners::default()),
+        value: manners::plan(target, Manners::default(), &manners::Glance::default()),
         means: "--jfr and --agent (always, auto, never) of fathom record change it".to_owned(),
     });
     let host = host.chain(plan);

@@ -140,7 +140,10 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     let plan = plan(args);
     if !args.json && ["jfr", "async_profiler"].iter().any(|name| plan.wants_name(name)) {
         // On stderr, before anything is done.
-        eprintln!("fathom: {}", fathom_report::clean::line(&manners::plan(&target, plan.order.manners)));
+        eprintln!(
+            "fathom: {}",
+            fathom_report::clean::line(&manners::plan(&target, plan.order.manners, &plan.order.glance))
+        );
     }
     let recorded = recorder::record(&target, collectors(), &plan, &interrupted, &mut shown);
     let recorded = recorded.inspect_err(|_| place.remove_if_empty()).with_context(|| output.display().to_string())?;
