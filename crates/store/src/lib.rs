@@ -19,6 +19,7 @@ mod growing;
 mod journal;
 mod manifest;
 mod opened;
+mod rows;
 mod stream;
 mod whole;
 
@@ -32,6 +33,7 @@ pub use finishing::Finishing;
 pub use growing::FolderWriter;
 pub use journal::{State, is_bare, state};
 pub use opened::open;
+pub use rows::{Cells, write_rows};
 pub use whole::write;
 
 /// Ending of a recording's folder.

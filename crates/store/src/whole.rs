@@ -63,6 +63,14 @@ pub(crate) fn write_parquet<T: Table>(folder: &Path, table: &T, strings: &String
     writer.close()
 }
 
+/// How Parquet files are written.
+pub(crate) fn properties() -> WriterProperties {
+    WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_max_row_group_row_count(Some(GROUP_ROWS))
+        .build()
+}
+
 /// The Parquet file of a table, which has its name when it is whole: a crash leaves the old file or the new one.
 pub(crate) struct TableWriter<T> {
     pub(crate) path: PathBuf,
@@ -77,11 +85,7 @@ impl<T: Table> TableWriter<T> {
         let unfinished = path.with_extension("unfinished");
         let _ = fs::remove_file(&unfinished);
         let file = create_file(&unfinished)?;
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            .set_max_row_group_row_count(Some(GROUP_ROWS))
-            .build();
-        let writer = ArrowWriter::try_new(Hashed::new(file), Arc::new(schema::<T>()), Some(properties));
+        let writer = ArrowWriter::try_new(Hashed::new(file), Arc::new(schema::<T>()), Some(properties()));
         let writer = writer.map_err(|e| format_error(&path, &e))?;
         Ok(TableWriter { path, writer, rows: 0, table: PhantomData })
     }

@@ -18,6 +18,7 @@ use crate::config::Config;
 use crate::incident::{AboutJvm, Incident, SCHEMA, Verdict};
 use crate::log;
 use crate::metrics::Metrics;
+use crate::minutes;
 use crate::shelf;
 use crate::tell::Message;
 use crate::triggers::Trigger;
@@ -47,13 +48,21 @@ pub(crate) struct Job {
 }
 
 /// Works until it is told that no job follows (`None`), or nobody is left who could bring one.
-pub(crate) fn work(program: &Path, jobs: &Receiver<Option<Job>>, teller: &Sender<Message>, metrics: &Metrics) {
+pub(crate) fn work(
+    program: &Path,
+    jobs: &Receiver<Option<Job>>,
+    (teller, minutes): (&Sender<Message>, &Sender<minutes::Message>),
+    metrics: &Metrics,
+) {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     while let Ok(Some(job)) = jobs.recv() {
-        let tell = job.config.tell.clone();
+        let (tell, keeps_minutes) = (job.config.tell.clone(), job.config.minutes.enabled);
         let (folder, max_bytes) = (job.config.folder.clone(), job.config.capture.disk.0);
         let incident = conclude(program, &host, job);
         metrics.concluded(incident.cause().unwrap_or("none"));
+        if let Some(row) = incident.row().filter(|_| keeps_minutes) {
+            let _ = minutes.send(minutes::Message::Row(Box::new(row)));
+        }
         make_room(&folder, max_bytes);
         // Nobody listens when the service ends for good.
         let _ = teller.send(Message::Tell(Box::new(incident), tell));
@@ -170,7 +179,8 @@ mod tests {
         let (teller, messages) = channel();
         let of_one_that_hangs = jobs.clone();
         jobs.send(None).unwrap();
-        work(Path::new("/bin/false"), &queue, &teller, &Metrics::default());
+        let (minutes, _rows) = channel();
+        work(Path::new("/bin/false"), &queue, (&teller, &minutes), &Metrics::default());
         assert!(messages.try_recv().is_err());
         drop(of_one_that_hangs);
     }

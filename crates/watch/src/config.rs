@@ -30,6 +30,8 @@ pub struct Config {
     pub capture: Capture,
     /// Who is told.
     pub tell: Tell,
+    /// What is kept of each minute.
+    pub minutes: Minutes,
 }
 
 /// JVMs that are watched: all that is given must match.
@@ -178,6 +180,16 @@ pub enum Format {
     Alertmanager,
 }
 
+/// What is kept of each minute.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Minutes {
+    /// Whether a row of each JVM and minute is kept.
+    pub enabled: bool,
+    /// What all of them may take on the disk; the oldest hours go.
+    pub disk: Bytes,
+}
+
 /// A size, `200M` or `2G`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
@@ -217,7 +229,14 @@ impl Default for Config {
             rule: Vec::new(),
             capture: Capture::default(),
             tell: Tell::default(),
+            minutes: Minutes::default(),
         }
+    }
+}
+
+impl Default for Minutes {
+    fn default() -> Minutes {
+        Minutes { enabled: true, disk: Bytes(200 << 20) }
     }
 }
 

@@ -14,6 +14,7 @@ use crate::desk::{Answer, Desk, JvmKey};
 use crate::incident::AboutJvm;
 use crate::log;
 use crate::metrics::{Metrics, of_jvm};
+use crate::minutes::{self, Minute, Row};
 use crate::scout::{Scout, Watcher, now_ms};
 use crate::signals::Second;
 use crate::triggers::Trigger;
@@ -27,26 +28,50 @@ pub(crate) struct Duty {
     metrics: Metrics,
     jobs: Sender<Option<Job>>,
     stop: Arc<AtomicBool>,
+    minute: Minute,
+    /// Who keeps rows of minutes, if that is wanted.
+    minutes: Option<Sender<minutes::Message>>,
+}
+
+/// What all duties share.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    pub(crate) desk: Arc<Mutex<Desk>>,
+    pub(crate) metrics: Metrics,
+    pub(crate) jobs: Sender<Option<Job>>,
+    pub(crate) minutes: Sender<minutes::Message>,
 }
 
 impl Duty {
     /// For a JVM. `stop` ends recordings in good order.
-    pub(crate) fn new(
-        jvm: &Jvm,
-        desk: Arc<Mutex<Desk>>,
-        metrics: Metrics,
-        jobs: Sender<Option<Job>>,
-        stop: Arc<AtomicBool>,
-    ) -> Duty {
+    pub(crate) fn new(jvm: &Jvm, shared: Shared, keeps_minutes: bool, stop: Arc<AtomicBool>) -> Duty {
         let about = AboutJvm {
             pid: jvm.target.pid,
+            start_ticks: jvm.target.start_ticks,
             main: jvm.main.clone(),
             user: jvm.user.clone(),
             version: jvm.version.clone(),
             container: jvm.container.clone(),
         };
         let labels = of_jvm(&jvm.main, jvm.target.pid);
-        Duty { key: (jvm.target.pid, jvm.target.start_ticks), about, labels, desk, metrics, jobs, stop }
+        let Shared { desk, metrics, jobs, minutes } = shared;
+        Duty {
+            key: (jvm.target.pid, jvm.target.start_ticks),
+            about,
+            labels,
+            desk,
+            metrics,
+            jobs,
+            stop,
+            minute: Minute::new(jvm),
+            minutes: Some(minutes).filter(|_| keeps_minutes),
+        }
+    }
+
+    fn keep(&self, row: Option<Row>) {
+        let sender = self.minutes.as_ref().filter(|_| row.is_some());
+        // Who keeps rows lives as long as the service.
+        let _ = sender.zip(row).map(|(sender, row)| sender.send(minutes::Message::Row(Box::new(row))));
     }
 
     fn ask(&self, trigger: &Trigger) -> Answer {
@@ -97,6 +122,14 @@ impl Duty {
     }
 }
 
+/// The last minute of a JVM is a part of one.
+impl Drop for Duty {
+    fn drop(&mut self) {
+        let row = self.minute.end();
+        self.keep(row);
+    }
+}
+
 impl Watcher for Duty {
     fn started(&mut self, name: &'static str, refused: Option<&Refusal>) {
         if let Some(refusal) = refused {
@@ -111,8 +144,10 @@ impl Watcher for Duty {
         }
     }
 
-    fn second(&mut self, second: &Second) {
+    fn second(&mut self, at_ns: i64, second: &Second) {
         self.metrics.second(&self.labels, second);
+        let row = self.minute.see(at_ns, second);
+        self.keep(row);
     }
 
     /// The first reason that is granted is recorded; the others of the same second are told in the log.
@@ -122,6 +157,7 @@ impl Watcher for Duty {
             let answer = self.ask(trigger);
             let skip = answer.skip.map(crate::desk::Skip::name);
             self.metrics.triggered(trigger.kind.name(), skip);
+            self.minute.triggered(trigger.kind.name(), skip.is_none());
             match skip {
                 None => {
                     self.log("triggered", trigger, &[("times_today", answer.times_today.into())]);

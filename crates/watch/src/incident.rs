@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::minutes::{Row, minute_of};
 use crate::triggers::Trigger;
 
 /// Version of the JSON.
@@ -18,6 +19,8 @@ const CAUSES_MAX: usize = 5;
 pub struct AboutJvm {
     /// Process id on this host.
     pub pid: u32,
+    /// When it began, in the kernel's ticks since boot: with `pid` it names one process.
+    pub start_ticks: u64,
     /// Main class, module or jar.
     pub main: String,
     /// User.
@@ -132,6 +135,24 @@ impl Incident {
             None => format!("no verdict ({})", self.errors.join("; ")),
         };
         format!("{who}{why} → {what}")
+    }
+
+    /// What it adds to the row of the minute in which it began.
+    pub(crate) fn row(&self) -> Option<Row> {
+        let (jvm, trigger) = self.jvm.as_ref().zip(self.trigger.as_ref())?;
+        let first = self.verdict.as_ref().and_then(|verdict| verdict.causes.first());
+        Some(Row {
+            time_ns: Some(minute_of(trigger.at_ns - 1)),
+            host: Some(self.host.clone()),
+            service: Some(jvm.main.clone()),
+            pid: Some(i64::from(jvm.pid)),
+            start_ticks: i64::try_from(jvm.start_ticks).ok(),
+            incident: Some(self.id.clone()),
+            verdict: self.verdict.as_ref().map(|verdict| verdict.says.clone()),
+            cause: first.map(|cause| cause.id.clone()),
+            cause_share: first.map(|cause| cause.share),
+            ..Row::default()
+        })
     }
 
     /// The cause with the largest share.

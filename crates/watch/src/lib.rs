@@ -6,7 +6,8 @@
 //! * **Pure decisions**, without clock and I/O: [`signals`] of a second from the rows that collectors find, [`triggers`] from
 //!   signals ([`ladder`] and [`port`] for requests, [`rules`]), and the [`desk`] that says what becomes a recording.
 //! * **One `scout` for each JVM**, a thread that looks, keeps the [`ring`] and records (`capture`).
-//! * **The `service`** around them: finding JVMs, explaining (`conclude`), telling, the folder (`shelf`), signals.
+//! * **The `service`** around them: finding JVMs, explaining (`conclude`), telling, the folder (`shelf`), a row of each JVM and
+//!   minute ([`minutes`]), signals.
 //!
 //! Nothing is done to a JVM that it would feel, unless the configuration asks for it.
 
@@ -22,6 +23,7 @@ pub mod ladder;
 pub mod levels;
 mod log;
 mod metrics;
+pub mod minutes;
 mod notify;
 pub mod port;
 pub mod ring;

@@ -29,6 +29,7 @@ pub(crate) struct Metrics {
     told: Family<Labels, Counter>,
     refused: Family<Labels, Counter>,
     dropped: Counter,
+    minutes: Family<Labels, Counter>,
     own_cpu: Counter<f64, AtomicU64>,
     own_memory: Gauge,
 }
@@ -51,6 +52,7 @@ impl Metrics {
         registry.register("told", "Webhooks and commands", own.told);
         registry.register("refused", "Collectors that could not see a JVM", own.refused);
         registry.register("rows_dropped", "Rows of JVMs for which there was no room in memory", own.dropped);
+        registry.register("minutes", "Rows of minutes that were written, or could not be", own.minutes);
         registry.register("own_cpu_seconds", "CPU time of this service", own.own_cpu);
         registry.register("own_memory_bytes", "Memory of this service that is resident", own.own_memory);
         registry
@@ -96,6 +98,12 @@ impl Metrics {
     pub(crate) fn told(&self, by: &str, is_done: bool) {
         let result = if is_done { "done" } else { "given_up" };
         self.told.get_or_create(&vec![("by", by.to_owned()), ("result", result.to_owned())]).inc();
+    }
+
+    /// A row of a minute was written, or could not be.
+    pub(crate) fn minute(&self, is_kept: bool) {
+        let result = if is_kept { "kept" } else { "dropped" };
+        self.minutes.get_or_create(&vec![("result", result.to_owned())]).inc();
     }
 
     /// A collector was refused.

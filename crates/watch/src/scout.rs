@@ -37,8 +37,8 @@ const CLOCK_STEP_NS: i64 = 100_000_000;
 pub(crate) trait Watcher {
     /// A collector has started or was refused.
     fn started(&mut self, _name: &'static str, _refused: Option<&Refusal>) {}
-    /// A second is over.
-    fn second(&mut self, _second: &Second) {}
+    /// A second is over; it ended at this time.
+    fn second(&mut self, _at_ns: i64, _second: &Second) {}
     /// There are reasons to record. `scout` may be recorded; whether it was.
     fn triggered(&mut self, scout: &mut Scout, triggers: &[Trigger]);
     /// Something of interest happened.
@@ -204,7 +204,7 @@ impl Scout {
         let mut second = self.meter.second();
         second.dropped += self.ring.take_dropped();
         self.wishes.lives();
-        watcher.second(&second);
+        watcher.second(now_ns, &second);
         self.look_for_missing(watcher);
         let age_s = self.age_at_start_s + self.began.elapsed().as_secs() as i64;
         let mut told = self.triggers.see(now_ns, age_s, &second);

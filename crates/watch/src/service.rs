@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -20,12 +20,12 @@ use crate::conclude::{self, Job};
 use crate::config::Config;
 use crate::control::{self, Request};
 use crate::desk::{Desk, JvmKey};
-use crate::duty::Duty;
+use crate::duty::{Duty, Shared};
 use crate::metrics::{self, Metrics};
 use crate::notify::Notify;
 use crate::scout::{Scout, Wishes};
 use crate::targets::is_target;
-use crate::{finder, log, shelf, tell};
+use crate::{finder, log, minutes, shelf, tell};
 
 /// How often signals, new JVMs and requests are looked for.
 const LOOK: Duration = Duration::from_millis(250);
@@ -101,9 +101,7 @@ struct Service {
     watched: HashMap<JvmKey, Watched>,
     /// JVMs for which there is no room, or that are not wanted by the present configuration.
     others: Vec<Jvm>,
-    desk: Arc<Mutex<Desk>>,
-    metrics: Metrics,
-    jobs: Sender<Option<Job>>,
+    shared: Shared,
     notify: Notify,
     signals: Signals,
     _lock: File,
@@ -124,20 +122,26 @@ pub fn run(config: Config, file: Option<PathBuf>, keeps_folder: bool, program: &
     let (teller, messages) = channel();
     let told = metrics.clone();
     let telling = spawn("tell", move || tell::work(&messages, &told))?;
-    let (tool, counted, to_teller) = (program.to_owned(), metrics.clone(), teller.clone());
-    let concluding = spawn("conclude", move || conclude::work(&tool, &job_queue, &to_teller, &counted))?;
+    let (minutes, rows) = channel();
+    let (rows_in, max_bytes, counted) = (config.folder.join("minutes"), config.minutes.disk.0, metrics.clone());
+    let keeping = spawn("minutes", move || minutes::work(&rows_in, &rows, max_bytes, &counted))?;
+    let (tool, counted, to) = (program.to_owned(), metrics.clone(), (teller.clone(), minutes.clone()));
+    let concluding = spawn("conclude", move || conclude::work(&tool, &job_queue, (&to.0, &to.1), &counted))?;
     let (finds, found) = channel();
     // It ends with the process: it may hang in a process that hangs.
     drop(spawn("find", move || finder::work(&finds))?);
     let mut service = Service {
-        desk: Arc::new(Mutex::new(Desk::new(&config.capture))),
+        shared: Shared {
+            desk: Arc::new(Mutex::new(Desk::new(&config.capture))),
+            metrics,
+            jobs,
+            minutes: minutes.clone(),
+        },
         config: Arc::new(config),
         file,
         keeps_folder,
         watched: HashMap::new(),
         others: Vec::new(),
-        metrics,
-        jobs,
         notify: Notify::from_env(),
         signals,
         _lock: lock,
@@ -149,6 +153,8 @@ pub fn run(config: Config, file: Option<PathBuf>, keeps_folder: bool, program: &
     let _ = concluding.join();
     let _ = teller.send(tell::Message::End);
     let _ = telling.join();
+    let _ = minutes.send(minutes::Message::End);
+    let _ = keeping.join();
     Ok(())
 }
 
@@ -227,7 +233,7 @@ impl Service {
         let wishes = Arc::new(Wishes::default());
         let scout = Scout::new(jvm.clone(), Arc::clone(&self.config), Arc::clone(&wishes));
         let stop = Arc::clone(&self.signals.stop);
-        let duty = Duty::new(&jvm, Arc::clone(&self.desk), self.metrics.clone(), self.jobs.clone(), stop);
+        let duty = Duty::new(&jvm, self.shared.clone(), self.config.minutes.enabled, stop);
         let thread = spawn("jvm", move || scout.run(&mut { duty }))?;
         self.watched.insert(key, Watched { jvm, wishes, thread, is_silent: false });
         Ok(())
@@ -239,7 +245,7 @@ impl Service {
             self.watched.iter().filter(|(_, watched)| watched.thread.is_finished()).map(|(key, _)| *key).collect();
         for watched in gone.iter().filter_map(|key| self.watched.remove(key)) {
             let jvm = &watched.jvm;
-            self.metrics.forget(&metrics::of_jvm(&jvm.main, jvm.target.pid));
+            self.shared.metrics.forget(&metrics::of_jvm(&jvm.main, jvm.target.pid));
             // Its scout ended for another configuration.
             if watched.wishes.stop.load(Ordering::Relaxed) && jvm.target.is_alive() {
                 self.others.push(watched.jvm);
@@ -280,9 +286,10 @@ impl Service {
             Ok(_) => return log::says("not_reloaded", "another folder takes a restart"),
             Err(error) => return log::says("not_reloaded", &error.to_string()),
         };
-        if let Ok(mut desk) = self.desk.lock() {
+        if let Ok(mut desk) = self.shared.desk.lock() {
             desk.set(&config.capture);
         }
+        let _ = self.shared.minutes.send(minutes::Message::Limit(config.minutes.disk.0));
         self.config = Arc::new(config);
         // Scouts that are recording end that first; nobody waits for them here.
         self.ask_to_stop();
@@ -304,8 +311,8 @@ impl Service {
     }
 
     fn look_at_self(&mut self) {
-        self.metrics.look_at_self();
-        self.metrics.set_jvms(self.watched.len());
+        self.shared.metrics.look_at_self();
+        self.shared.metrics.set_jvms(self.watched.len());
         for watched in self.watched.values_mut() {
             let is = is_silent(watched);
             if is && !watched.is_silent {
@@ -336,7 +343,7 @@ impl Service {
                 config: Arc::clone(&self.config),
             };
             // Who concludes lives as long as the service.
-            let _ = self.jobs.send(Some(job));
+            let _ = self.shared.jobs.send(Some(job));
         }
     }
 
@@ -345,7 +352,7 @@ impl Service {
         self.stop_scouts();
         control::end(&self.config.folder);
         // A scout that hangs still holds its end of the queue: that nothing follows is told.
-        let _ = self.jobs.send(None);
+        let _ = self.shared.jobs.send(None);
         log::says("ended", "asked to");
     }
 }
