@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use crate::quiet::Window;
 use crate::rules::Rule;
 use crate::targets::Glob;
 
@@ -28,6 +29,8 @@ pub struct Config {
     pub rule: Vec<Rule>,
     /// What is recorded, and how much.
     pub capture: Capture,
+    /// When nothing is recorded, but by hand.
+    pub quiet: Vec<Window>,
     /// Who is told.
     pub tell: Tell,
     /// What is kept of each minute.
@@ -107,6 +110,9 @@ pub struct Capture {
     /// After a recording of a JVM there is none of it for so long.
     #[serde(deserialize_with = "a_time")]
     pub cool_down: Duration,
+    /// For so long after the first start of all nothing is recorded: it only learns, and then tells what it would have recorded.
+    #[serde(deserialize_with = "perhaps_a_time")]
+    pub learn: Option<Duration>,
     /// Recordings of all JVMs within an hour.
     pub per_hour: u32,
     /// Recordings of one JVM for the same reason within a day.
@@ -218,6 +224,10 @@ fn a_time<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Duration,
     time(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
 }
 
+fn perhaps_a_time<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    a_time(deserializer).map(Some)
+}
+
 impl Default for Config {
     fn default() -> Config {
         Config {
@@ -228,6 +238,7 @@ impl Default for Config {
             events: Events::default(),
             rule: Vec::new(),
             capture: Capture::default(),
+            quiet: Vec::new(),
             tell: Tell::default(),
             minutes: Minutes::default(),
         }
@@ -270,6 +281,7 @@ impl Default for Capture {
             before: Duration::from_secs(60),
             length: Duration::from_secs(30),
             cool_down: Duration::from_secs(600),
+            learn: None,
             per_hour: 6,
             same_per_day: 3,
             at_once: 2,
@@ -383,6 +395,7 @@ mod tests {
         assert_eq!(format!("{read_file:?}"), format!("{default:?}"));
         let with_examples = read(&uncommented(text)).unwrap();
         assert_eq!((with_examples.rule.len(), with_examples.tell.webhook.len(), with_examples.target.len()), (1, 1, 1));
+        assert_eq!((with_examples.quiet.len(), with_examples.capture.learn), (1, Some(Duration::from_secs(86_400))));
     }
 
     #[test]
@@ -397,6 +410,8 @@ mod tests {
             ("[[rule]]\nname = \"x\"\nwhen = \"moon > 3\"", "rule x: no signal is called moon"),
             ("[[tell.webhook]]\nformat = \"slack\"", "either url or url_file"),
             ("[events]\nthrottled = 2.0", "is a share"),
+            ("[[quiet]]\nfrom = \"2\"\nto = \"04:00\"", "line 1: \"2\" is no time of the day"),
+            ("[capture]\nlearn = \"a day\"", "is no time"),
         ] {
             let told = read(text).unwrap_err();
             assert!(told.contains(says) && !told.contains('\n'), "{text}: {told}");

@@ -1,10 +1,13 @@
 //! Whether a reason becomes a recording: cool-down, budgets, and never two of one JVM at once. Pure but for the clock that it is
 //! given. What is not recorded is counted, with why.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
-use crate::config::Capture;
+use jiff::Timestamp;
+
+use crate::config::Config;
+use crate::quiet::Window;
 use crate::triggers::{Kind, Trigger};
 
 const HOUR_S: i64 = 3600;
@@ -23,6 +26,10 @@ pub enum Skip {
     Hour,
     /// As many run as may at once.
     AtOnce,
+    /// The time after the first start in which it only learns.
+    Learning,
+    /// Maintenance.
+    Quiet,
 }
 
 impl Skip {
@@ -34,6 +41,8 @@ impl Skip {
             Skip::SameToday => "same_reason_today",
             Skip::Hour => "budget_of_the_hour",
             Skip::AtOnce => "too_many_at_once",
+            Skip::Learning => "learning",
+            Skip::Quiet => "quiet",
         }
     }
 }
@@ -42,7 +51,7 @@ impl Skip {
 pub type JvmKey = (u32, u64);
 
 /// What is the same again: main class, kind and which one. A restarted JVM has the same diseases.
-type Reason = (String, Kind, String);
+pub type Reason = (String, Kind, String);
 
 /// Decides.
 #[derive(Debug)]
@@ -51,6 +60,11 @@ pub struct Desk {
     per_hour: usize,
     same_per_day: usize,
     at_once: usize,
+    quiet: Vec<Window>,
+    first_start_s: i64,
+    learn_s: i64,
+    /// What would have been recorded while it only learned, and how often; nothing once that was told.
+    learned: Option<BTreeMap<Reason, usize>>,
     running: HashSet<JvmKey>,
     ended_s: HashMap<JvmKey, i64>,
     begun_s: VecDeque<i64>,
@@ -68,13 +82,18 @@ pub struct Answer {
 }
 
 impl Desk {
-    /// With the limits of a configuration.
-    pub fn new(capture: &Capture) -> Desk {
+    /// With the limits of a configuration, of a service that was started for the first time at `first_start_s`.
+    pub fn new(config: &Config, first_start_s: i64) -> Desk {
+        let Config { capture, quiet, .. } = config;
         Desk {
             cool_down: capture.cool_down,
             per_hour: capture.per_hour as usize,
             same_per_day: capture.same_per_day as usize,
             at_once: capture.at_once as usize,
+            quiet: quiet.clone(),
+            first_start_s,
+            learn_s: capture.learn.map_or(0, |learn| i64::try_from(learn.as_secs()).unwrap_or(i64::MAX)),
+            learned: capture.learn.map(|_| BTreeMap::new()),
             running: HashSet::new(),
             ended_s: HashMap::new(),
             begun_s: VecDeque::new(),
@@ -84,13 +103,29 @@ impl Desk {
     }
 
     /// Takes other limits; what happened until now counts.
-    pub fn set(&mut self, capture: &Capture) {
-        let new = Desk::new(capture);
+    pub fn set(&mut self, config: &Config) {
+        let new = Desk::new(config, self.first_start_s);
         (self.cool_down, self.per_hour) = (new.cool_down, new.per_hour);
         (self.same_per_day, self.at_once) = (new.same_per_day, new.at_once);
+        (self.quiet, self.learn_s) = (new.quiet, new.learn_s);
     }
 
-    /// Asks for a recording. Where it is granted, [`Desk::ended`] has to follow.
+    fn is_learning(&self, wall_s: i64) -> bool {
+        wall_s - self.first_start_s < self.learn_s
+    }
+
+    /// What would have been recorded while it only learned, with how often, most often first; once, when that is over.
+    pub fn learned(&mut self, wall_s: i64) -> Option<Vec<(Reason, usize)>> {
+        if self.is_learning(wall_s) {
+            return None;
+        }
+        let mut learned: Vec<(Reason, usize)> = self.learned.take()?.into_iter().collect();
+        learned.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
+        Some(learned)
+    }
+
+    /// Asks for a recording, at `now_s` of a clock that nobody sets; what the calendar says is asked of the trigger's time. Where it is
+    /// granted, [`Desk::ended`] has to follow.
     pub fn ask(&mut self, jvm: JvmKey, main: &str, trigger: &Trigger, now_s: i64) -> Answer {
         let reason = (main.to_owned(), trigger.kind, trigger.which.clone());
         forget(&mut self.begun_s, now_s - HOUR_S);
@@ -101,7 +136,10 @@ impl Desk {
         let told = self.told_s.entry(reason.clone()).or_default();
         told.push_back(now_s);
         let times_today = told.len();
-        let skip = self.skip(jvm, &reason, now_s);
+        let skip = self.skip(jvm, &reason, now_s, trigger.at_ns.div_euclid(1_000_000_000));
+        if let Some(learned) = self.learned.as_mut().filter(|_| skip == Some(Skip::Learning)) {
+            *learned.entry(reason.clone()).or_default() += 1;
+        }
         if skip.is_none() {
             self.running.insert(jvm);
             self.begun_s.push_back(now_s);
@@ -111,7 +149,7 @@ impl Desk {
     }
 
     /// Whoever asks by hand waits for no cool-down and has no limit of reasons.
-    fn skip(&self, jvm: JvmKey, reason: &Reason, now_s: i64) -> Option<Skip> {
+    fn skip(&self, jvm: JvmKey, reason: &Reason, now_s: i64, wall_s: i64) -> Option<Skip> {
         let by_hand = reason.1 == Kind::ByHand;
         let since_s = self.ended_s.get(&jvm).map(|ended_s| now_s - ended_s);
         let cool_down_s = self.cool_down.as_secs() as i64;
@@ -120,11 +158,17 @@ impl Desk {
             () if self.running.contains(&jvm) => Some(Skip::Running),
             () if self.running.len() >= self.at_once => Some(Skip::AtOnce),
             () if by_hand => None,
+            () if self.is_learning(wall_s) => Some(Skip::Learning),
+            () if self.is_quiet(wall_s) => Some(Skip::Quiet),
             () if since_s.is_some_and(|since_s| since_s < cool_down_s) => Some(Skip::CoolDown),
             () if recorded >= self.same_per_day => Some(Skip::SameToday),
             () if self.begun_s.len() >= self.per_hour => Some(Skip::Hour),
             () => None,
         }
+    }
+
+    fn is_quiet(&self, wall_s: i64) -> bool {
+        Timestamp::from_second(wall_s).is_ok_and(|now| self.quiet.iter().any(|window| window.holds(now)))
     }
 
     /// A recording has ended.
@@ -144,14 +188,19 @@ fn forget(times_s: &mut VecDeque<i64>, before_s: i64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Capture;
 
     fn trigger(kind: Kind, which: &str) -> Trigger {
-        Trigger { kind, which: which.to_owned(), says: String::new(), at_ns: 0 }
+        at(kind, which, 0)
+    }
+
+    fn at(kind: Kind, which: &str, at_s: i64) -> Trigger {
+        Trigger { kind, which: which.to_owned(), says: String::new(), at_ns: at_s * 1_000_000_000 }
     }
 
     #[test]
     fn a_day_at_the_desk() {
-        let mut desk = Desk::new(&Capture::default());
+        let mut desk = Desk::new(&Config::default(), 0);
         let slow = |which: &str| trigger(Kind::RequestsSlow, which);
         let hand = trigger(Kind::ByHand, "");
         let (a, b, c) = ((1, 10), (2, 20), (3, 30));
@@ -179,7 +228,8 @@ mod tests {
 
     #[test]
     fn an_hour_has_a_budget() {
-        let mut desk = Desk::new(&Capture { per_hour: 2, ..Capture::default() });
+        let capture = Capture { per_hour: 2, ..Capture::default() };
+        let mut desk = Desk::new(&Config { capture, ..Config::default() }, 0);
         let skips: Vec<Option<Skip>> = (0..4)
             .map(|at| {
                 let jvm = (at, 0);
@@ -189,5 +239,33 @@ mod tests {
             })
             .collect();
         assert_eq!(skips, [None, None, Some(Skip::Hour), None]);
+    }
+
+    #[test]
+    fn a_first_day_only_learns_and_says_what_it_saw() {
+        let capture = Capture { learn: Some(Duration::from_secs(1000)), ..Capture::default() };
+        let mut desk = Desk::new(&Config { capture, ..Config::default() }, 5_000);
+        let mut skips: Vec<Option<Skip>> = Vec::new();
+        for (at_s, kind) in
+            [(5_010, Kind::Stop), (5_020, Kind::Throttled), (5_030, Kind::Throttled), (5_999, Kind::ByHand)]
+        {
+            skips.push(desk.ask((at_s as u32, 0), "Cart", &at(kind, "", at_s), 7).skip);
+            assert_eq!(desk.learned(at_s), None);
+        }
+        let learning = Some(Skip::Learning);
+        assert_eq!(skips, [learning, learning, learning, None]);
+        let reason = |kind| ("Cart".to_owned(), kind, String::new());
+        assert_eq!(desk.learned(6_000), Some(vec![(reason(Kind::Throttled), 2), (reason(Kind::Stop), 1)]));
+        assert_eq!(desk.learned(6_001), None, "told once");
+        assert_eq!(desk.ask((1, 0), "Cart", &at(Kind::Stop, "", 6_002), 7).skip, None);
+    }
+
+    #[test]
+    fn nothing_is_recorded_in_maintenance_but_by_hand() {
+        let text = "[[quiet]]\nfrom = \"02:00\"\nto = \"04:00\"\nzone = \"UTC\"";
+        let mut desk = Desk::new(&Config::parse(text, "test".as_ref()).unwrap(), 0);
+        let mut skip = |jvm, kind, hour: i64| desk.ask((jvm, 0), "Cart", &at(kind, "", hour * 3600), 7).skip;
+        assert_eq!(skip(1, Kind::Stop, 3), Some(Skip::Quiet));
+        assert_eq!((skip(1, Kind::ByHand, 3), skip(2, Kind::Stop, 4)), (None, None));
     }
 }

@@ -26,6 +26,7 @@ mod metrics;
 pub mod minutes;
 mod notify;
 pub mod port;
+pub mod quiet;
 pub mod ring;
 pub mod rules;
 mod scout;

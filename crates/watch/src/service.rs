@@ -1,7 +1,7 @@
 //! The service: finds JVMs, gives each a scout, and answers signals, the socket and systemd.
 
 use std::collections::HashMap;
-use std::fs::{DirBuilder, File};
+use std::fs::{self, DirBuilder, File};
 use std::net::TcpListener;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,9 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use fathom_collectors::jvms::Jvm;
+use jiff::Timestamp;
 use rustix::fs::{FlockOperation, flock};
+use serde_json::{Value, json};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::flag;
 
@@ -25,6 +27,7 @@ use crate::metrics::{self, Metrics};
 use crate::notify::Notify;
 use crate::scout::{Scout, Wishes};
 use crate::targets::is_target;
+use crate::triggers::Kind;
 use crate::{finder, log, minutes, shelf, tell};
 
 /// How often signals, new JVMs and requests are looked for.
@@ -132,7 +135,7 @@ pub fn run(config: Config, file: Option<PathBuf>, keeps_folder: bool, program: &
     drop(spawn("find", move || finder::work(&finds))?);
     let mut service = Service {
         shared: Shared {
-            desk: Arc::new(Mutex::new(Desk::new(&config.capture))),
+            desk: Arc::new(Mutex::new(Desk::new(&config, first_start_s(&config.folder)))),
             metrics,
             jobs,
             minutes: minutes.clone(),
@@ -167,6 +170,17 @@ fn take_folder(folder: &Path) -> Result<File, WatchError> {
         Ok(()) => Ok(lock),
         Err(_) => Err(WatchError::InUse(folder.to_owned())),
     }
+}
+
+/// When a service used this folder for the first time, in s since the Unix epoch.
+fn first_start_s(folder: &Path) -> i64 {
+    let (path, now_s) = (folder.join("first_start"), Timestamp::now().as_second());
+    let known = fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok());
+    known.unwrap_or_else(|| {
+        // Where it cannot be written, each start is the first one.
+        let _ = fs::write(&path, format!("{now_s}\n"));
+        now_s
+    })
 }
 
 fn serve_metrics(config: &Config, metrics: &Metrics) -> Result<(), WatchError> {
@@ -287,7 +301,7 @@ impl Service {
             Err(error) => return log::says("not_reloaded", &error.to_string()),
         };
         if let Ok(mut desk) = self.shared.desk.lock() {
-            desk.set(&config.capture);
+            desk.set(&config);
         }
         let _ = self.shared.minutes.send(minutes::Message::Limit(config.minutes.disk.0));
         self.config = Arc::new(config);
@@ -325,7 +339,17 @@ impl Service {
             watched.is_silent = is;
         }
         self.others.retain(|jvm| jvm.target.is_alive());
+        self.tell_what_was_learned();
         self.notify.says("WATCHDOG=1");
+    }
+
+    fn tell_what_was_learned(&self) {
+        let learned = self.shared.desk.lock().ok().and_then(|mut desk| desk.learned(Timestamp::now().as_second()));
+        let Some(learned) = learned else { return };
+        let one = |((service, kind, which), times): ((String, Kind, String), usize)| json!({ "service": service, "trigger": kind.name(), "which": which, "times": times });
+        let reasons: Vec<Value> = learned.into_iter().map(one).collect();
+        let says = "recordings are made from now on; these reasons would have been some";
+        log::line("learned", &[("says", says.into()), ("reasons", reasons.into())]);
     }
 
     /// Recordings that a service that was killed has left.
