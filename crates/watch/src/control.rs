@@ -67,6 +67,11 @@ fn wanted(line: &str) -> Option<Option<u32>> {
     }
 }
 
+/// Whether a service is at work in this folder.
+pub(crate) fn answers(folder: &Path) -> bool {
+    UnixStream::connect(place(folder)).is_ok()
+}
+
 /// Takes the socket away: the service ends.
 pub(crate) fn end(folder: &Path) {
     // Somebody may have cleared the folder.

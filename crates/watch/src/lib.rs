@@ -33,6 +33,7 @@ mod scout;
 mod service;
 mod shelf;
 pub mod signals;
+pub mod status;
 pub mod targets;
 mod tell;
 pub mod triggers;

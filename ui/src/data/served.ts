@@ -45,6 +45,7 @@ import {
   spanTable,
   subsecondCells,
 } from "./tables.ts";
+import type { Watched } from "./watched.ts";
 
 type Parameters = Record<string, string | number>;
 
@@ -62,6 +63,10 @@ export class ServedLibrary implements Library {
 
   recordings(): Promise<RecordingLine[]> {
     return json(`${this.#address}api/recordings`, {});
+  }
+
+  watched(): Promise<Watched | null> {
+    return json(`${this.#address}api/watched`, {});
   }
 
   open(id: number): Source {

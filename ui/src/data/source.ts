@@ -6,6 +6,7 @@
 import type { Interval, Nanoseconds, ThreadIndex } from "../base/quantities.ts";
 import type { CauseVerdict, Evidence, Explanation, Headline } from "./explanation.ts";
 import type { Overview, RecordingLine } from "./overview.ts";
+import type { Watched } from "./watched.ts";
 
 /** Which threads: all, or these. */
 export type Threads = "all" | readonly ThreadIndex[];
@@ -283,6 +284,8 @@ export interface Library {
   /** Whether there can be more than one, and hence a list and a comparison. */
   readonly many: boolean;
   recordings(): Promise<RecordingLine[]>;
+  /** What the service that makes the recordings says of itself; nothing where there is none. */
+  watched(): Promise<Watched | null>;
   open(id: number): Source;
   compare(a: number, b: number): Promise<Comparison>;
 }

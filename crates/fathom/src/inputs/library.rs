@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Result, bail};
 use fathom_page::serve::{Entry, Library, LoadError};
 use fathom_page::{About, Baseline, Loaded};
+use serde_json::Value;
 
-use super::{Question, Service, Unpacked, file_name, recordings_only, services};
+use super::{Question, Service, Unpacked, file_name, recordings_in, recordings_only, services};
 use crate::exit::told;
 use crate::terminal::Terminal;
 
@@ -23,6 +24,8 @@ pub(crate) struct Services {
     entries: Vec<Entry>,
     /// The files of each.
     paths: Vec<Vec<PathBuf>>,
+    /// The folder of `fathom watch` that they are in.
+    watched: Option<PathBuf>,
     /// Where they are if they came in an archive.
     _unpacked: Vec<Unpacked>,
     /// What had to be read to know what belongs together, until it is asked for.
@@ -34,7 +37,14 @@ impl Services {
     /// their content tells which of them are of the same JVM.
     pub(crate) fn find(question: &Question, terminal: &Terminal) -> Result<Services> {
         let baseline = baseline(question, terminal)?;
-        let (paths, read) = match question.alone().then(|| recordings_only(&question.paths().ok()?)).flatten() {
+        let only = <[PathBuf; 1]>::try_from(question.paths()?).ok().map(|[path]| path);
+        let watched = only.filter(|path| fathom_watch::status::is_folder(path));
+        let recordings = match &watched {
+            // Beside them are verdicts and rows of minutes, and maybe no recording so far.
+            Some(folder) => Some(recordings_in(folder)),
+            None => question.alone().then(|| recordings_only(&question.paths().ok()?)).flatten(),
+        };
+        let (paths, read) = match recordings {
             Some(recordings) => (recordings.into_iter().map(|path| vec![path]).collect::<Vec<_>>(), Vec::new()),
             None => {
                 let mut read: Vec<Option<Service>> = question.services(terminal)?.into_iter().map(Some).collect();
@@ -51,6 +61,7 @@ impl Services {
             baseline,
             entries: paths.iter().map(entry).collect(),
             paths,
+            watched,
             _unpacked: unpacked,
             read: Mutex::new(read),
         })
@@ -74,6 +85,16 @@ impl Services {
 impl Library for Services {
     fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    fn watched(&self) -> Option<Value> {
+        let mut status = fathom_watch::status::status(self.watched.as_ref()?);
+        for told in &mut status.incidents {
+            let name = format!("{}.{}", told.id, fathom_store::EXTENSION);
+            let number = self.entries.iter().position(|entry| entry.name == name);
+            told.recording = number.and_then(|number| u32::try_from(number).ok());
+        }
+        serde_json::to_value(status).ok()
     }
 
     fn load(&self, number: usize) -> Result<Loaded, LoadError> {

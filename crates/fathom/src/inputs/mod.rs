@@ -15,6 +15,7 @@ mod question;
 mod tar;
 mod zip;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -100,6 +101,14 @@ pub(crate) fn recordings_only(paths: &[PathBuf]) -> Option<Vec<PathBuf>> {
     let recordings = recordings.filter(|recordings| !recordings.is_empty())?;
     found.refused.iter().for_each(|refusal| complain(refusal));
     Some(recordings)
+}
+
+/// The recordings in a folder, whatever else is there.
+pub(crate) fn recordings_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut recordings: Vec<PathBuf> = entries.filter(|path| fathom_store::is_recording(path)).collect();
+    recordings.sort_unstable();
+    recordings
 }
 
 /// Reads everything that `paths` lead to. Fails only if nothing can be read.

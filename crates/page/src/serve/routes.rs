@@ -77,6 +77,7 @@ pub fn answer(shelf: &Shelf, question: &str, query: &Query) -> Result<Answer, Re
     let parts: Vec<&str> = question.split('/').collect();
     match parts.as_slice() {
         ["recordings"] => Ok(Answer::json(&shelf.list())),
+        ["watched"] => Ok(Answer::json(&shelf.watched())),
         ["compare"] => {
             let side = |name| number(query.required(name, "the number of a recording")?);
             let (a, b) = (shelf.recording(side("a")?)?, shelf.recording(side("b")?)?);

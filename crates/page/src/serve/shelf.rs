@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fathom_causes::explanation::{Headline, Verdict};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::loaded::Loaded;
 use crate::model::Others;
@@ -29,6 +30,10 @@ pub struct LoadError(pub String);
 pub trait Library: Send + Sync {
     /// All of them, in the order of their numbers, which begin with 0.
     fn entries(&self) -> &[Entry];
+    /// What the service that makes them says of itself (docs/watch.md), where there is one.
+    fn watched(&self) -> Option<Value> {
+        None
+    }
     /// Loads one. Called for one at a time.
     fn load(&self, number: usize) -> Result<Loaded, LoadError>;
 }
@@ -169,6 +174,11 @@ impl Shelf {
                 Err(Refused::Recording(error.to_string()))
             }
         }
+    }
+
+    /// What the service that makes the recordings says of itself.
+    pub(super) fn watched(&self) -> Option<Value> {
+        self.library.watched()
     }
 
     /// The list.

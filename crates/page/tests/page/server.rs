@@ -216,3 +216,29 @@ fn the_overview_of_the_only_recording_stands_in_the_page() {
         "which of them is asked for is not known"
     );
 }
+
+/// A service's folder in which nothing was recorded so far.
+struct Watched;
+
+impl Library for Watched {
+    fn entries(&self) -> &[Entry] {
+        &[]
+    }
+
+    fn watched(&self) -> Option<serde_json::Value> {
+        Some(serde_json::json!({ "schema": 1, "jvms": [] }))
+    }
+
+    fn load(&self, _number: usize) -> Result<Loaded, LoadError> {
+        Err(LoadError("there is none".to_owned()))
+    }
+}
+
+#[test]
+fn a_service_is_told_of_where_there_is_one() {
+    let running = Running::serving(Box::new(Watched), Arc::default(), 1);
+    let (status, _, body) = running.get("api/watched");
+    assert_eq!((status, body.as_slice()), (200, br#"{"schema":1,"jvms":[]}"#.as_slice()));
+    assert_eq!(running.get("api/recordings").2, b"[]");
+    assert_eq!(Running::new(1).get("api/watched").2, b"null");
+}

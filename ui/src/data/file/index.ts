@@ -51,6 +51,10 @@ export class FileLibrary implements Library {
     return [];
   }
 
+  watched(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
   open(): Source {
     return this.#source;
   }

@@ -11,9 +11,13 @@ import { library, openOnly, openRecording, zone } from "../../state/store.ts";
 import { Note } from "../../widgets/controls.tsx";
 import { Name } from "../../widgets/text.tsx";
 import type { View } from "../view.ts";
+import { useWatched, WatchedJvms } from "./watched.tsx";
 
 /** How often a list is asked for that is not complete yet. */
 const REFRESH_MS = 1_000;
+
+const NONE = "There are no recordings in this folder.";
+const NONE_SO_FAR = "Nothing was recorded so far.";
 
 function Recordings(): JSX.Element {
   const recordings = library.value;
@@ -27,16 +31,19 @@ function Recordings(): JSX.Element {
     const timer = setTimeout(() => setAsked((times) => times + 1), REFRESH_MS);
     return () => clearTimeout(timer);
   }, [answer.value]);
-  // With a single recording there is nothing to choose.
-  const only = lines.length === 1 && lines[0].error === null ? lines[0].id : null;
+  const watched = useWatched();
+  // With a single recording there is nothing to choose, and nobody who watches has anything to say.
+  const isAlone = lines.length === 1 && watched.answers !== "" && watched.value === null;
+  const only = isAlone && lines[0].error === null ? lines[0].id : null;
   useEffect(() => {
     if (only !== null) openOnly(only);
   }, [only]);
   return (
     <main class="recordings-view">
+      {watched.value && <WatchedJvms watched={watched.value} />}
       <h1>Recordings</h1>
       {answer.error && <Note>{answer.error}</Note>}
-      {answer.value && lines.length === 0 && <Note>There are no recordings in this folder.</Note>}
+      {answer.value && lines.length === 0 && <Note>{watched.value ? NONE_SO_FAR : NONE}</Note>}
       {lines.length > 0 && <Table lines={lines} />}
     </main>
   );

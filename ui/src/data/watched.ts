@@ -1,0 +1,48 @@
+// What a service that watches JVMs says of itself (docs/watch.md).
+
+export interface Watched {
+  schema: number;
+  is_running: boolean;
+  /** The last hour begins with this minute, in nanoseconds since the Unix epoch, as digits. */
+  from_ns: string;
+  jvms: WatchedJvm[];
+  /** The newest first. */
+  incidents: Incident[];
+}
+
+export interface WatchedJvm {
+  service: string;
+  pid: number;
+  java: string;
+  collector: string;
+  container: string | null;
+  minutes: WatchedMinute[];
+}
+
+/** What was not seen is null. */
+export interface WatchedMinute {
+  /** Which minute of the hour. */
+  at: number;
+  requests: number | null;
+  seconds: number | null;
+  p95_ms: number | null;
+  max_ms: number | null;
+  stop_ms: number | null;
+  triggers: string | null;
+  incident: string | null;
+}
+
+export interface Incident {
+  id: string;
+  /** The number of its recording; null where that is gone, or newer than the server. */
+  recording: number | null;
+  service: string | null;
+  pid: number | null;
+  at_ns: string | null;
+  why: string | null;
+  says: string;
+  cause: string | null;
+  verdict: string | null;
+  share: number | null;
+  times_today: number;
+}
