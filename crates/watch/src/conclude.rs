@@ -15,7 +15,7 @@ use rustix::process::{Pid, setpriority_process};
 
 use crate::capture::beside;
 use crate::config::Config;
-use crate::incident::{AboutJvm, Incident, SCHEMA, Verdict};
+use crate::incident::{AboutJvm, Incident, SCHEMA, Verdict, host};
 use crate::log;
 use crate::metrics::Metrics;
 use crate::minutes;
@@ -54,7 +54,7 @@ pub(crate) fn work(
     (teller, minutes): (&Sender<Message>, &Sender<minutes::Message>),
     metrics: &Metrics,
 ) {
-    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let host = host();
     while let Ok(Some(job)) = jobs.recv() {
         let (tell, keeps_minutes) = (job.config.tell.clone(), job.config.minutes.enabled);
         let (folder, max_bytes) = (job.config.folder.clone(), job.config.capture.disk.0);

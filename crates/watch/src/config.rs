@@ -399,6 +399,14 @@ mod tests {
     }
 
     #[test]
+    fn what_a_cluster_is_given_is_a_configuration() {
+        let text = include_str!("../service/kubernetes.yaml");
+        let lines = text.lines().skip_while(|line| !line.contains("watch.toml: |")).skip(1);
+        let ours: Vec<&str> = lines.take_while(|line| line.starts_with("    ") || line.is_empty()).collect();
+        assert_eq!(read(&ours.join("\n")).unwrap().tell.metrics.as_deref(), Some("0.0.0.0:9464"));
+    }
+
+    #[test]
     fn what_is_wrong_is_told_in_one_line() {
         for (text, says) in [
             ("folder = 1", "line 1"),

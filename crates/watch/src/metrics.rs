@@ -207,4 +207,37 @@ mod tests {
         metrics.forget(&jvm);
         assert!(!ask(address, "/metrics").contains("shop.Cart"));
     }
+
+    #[test]
+    fn the_dashboard_asks_for_what_there_is() {
+        let metrics = Metrics::default();
+        let jvm = of_jvm("shop.Cart", 7);
+        let values = crate::signals::NAMES.map(|(name, _)| (name, 1.0)).into_iter().collect();
+        metrics.second(&jvm, &Second { values, ..Second::default() });
+        metrics.triggered("stop", Some("cool_down"));
+        metrics.concluded("none");
+        metrics.told("webhook", false);
+        metrics.refused("requests");
+        metrics.minute(false);
+        let mut told = String::new();
+        encode(&mut told, &metrics.registry()).unwrap();
+        let dashboard: serde_json::Value = serde_json::from_str(include_str!("../service/grafana.json")).unwrap();
+        let queries: Vec<&str> = dashboard["panels"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .flat_map(|panel| panel["targets"].as_array().unwrap())
+            .map(|target| target["expr"].as_str().unwrap())
+            .collect();
+        assert!(queries.len() > 15, "{queries:?}");
+        for query in queries {
+            let at = query.find("fathom_").unwrap();
+            let rest = &query[at..];
+            let name = &rest[..rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len())];
+            let is_told = |line: &str| line.starts_with(name) && line[name.len()..].starts_with(['{', ' ']);
+            assert!(told.lines().any(is_told), "{name} of {query} is not in {told}");
+            let signal = rest.split("name=\"").nth(1).and_then(|rest| rest.split('"').next());
+            assert!(signal.is_none_or(|signal| told.contains(&format!("name=\"{signal}\""))), "{query}");
+        }
+    }
 }

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use fathom_collectors::jvms::Jvm;
 
+use crate::incident::host;
 use crate::levels::Latencies;
 use crate::signals::Second;
 pub use row::{COLUMNS, ColumnDoc, Row, documentation};
@@ -142,7 +143,7 @@ fn about(jvm: &Jvm) -> Row {
     let system = rustix::system::uname();
     let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
     Row {
-        host: some(&system.nodename().to_string_lossy()),
+        host: some(&host()),
         service: some(&jvm.main),
         pid: Some(i64::from(jvm.target.pid)),
         start_ticks: i64::try_from(jvm.target.start_ticks).ok(),
