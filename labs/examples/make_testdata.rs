@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use fathom_labs::{
-    JdkWish, JfrSettings, LabError, Recorder, RunOptions, RunOutput, TextProgress, lab, stop_on_signals,
+    JdkWish, JfrSettings, LabError, Lengths, Recorder, RunOptions, RunOutput, TextProgress, lab, stop_on_signals,
 };
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -81,7 +81,7 @@ impl Wanted {
             variant: (*variant).to_owned(),
             jdk: Some(JdkWish::Major(*jdk)),
             out_dir: scratch.path().join("run"),
-            time_scale: *time_scale,
+            lengths: Lengths::Scaled(*time_scale),
             recorder: Recorder::Jfr(*settings),
             stop: Arc::clone(stop),
         };

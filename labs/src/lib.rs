@@ -6,6 +6,7 @@
 //! slow disk) is checked before anything is begun. What the runner does to the machine it undoes. The runner only records: whether the right cause is found
 //! is for the caller to check against [`Variant::expects`].
 
+mod clients;
 mod companions;
 mod declaration;
 mod entry;
@@ -29,7 +30,7 @@ pub use jdk::{Jdk, JdkWish};
 pub use latency::PhaseLatency;
 pub use process::stop_on_signals;
 pub use progress::{Progress, Second, TextProgress};
-pub use run::{JfrSettings, LiveRecorder, Recorder, RunOptions, RunOutput};
+pub use run::{JfrSettings, Lengths, LiveRecorder, Recorder, RunOptions, RunOutput};
 
 /// The lab with this id, or in this folder.
 ///

@@ -13,8 +13,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
+use crate::clients::Clients;
 use crate::companions::Companions;
-use crate::declaration::{Lab, PhaseRole, SHARED_SOURCES, Source, Variant};
+use crate::declaration::{Lab, Phase, PhaseRole, SHARED_SOURCES, Source, Variant};
 use crate::error::LabError;
 use crate::jdk::{self, Jdk, JdkWish};
 use crate::latency::{self, PhaseLatency};
@@ -38,12 +39,45 @@ pub struct RunOptions<'a> {
     pub jdk: Option<JdkWish>,
     /// Where everything is written; it must be empty or not exist.
     pub out_dir: PathBuf,
-    /// Multiplies the length of every phase.
-    pub time_scale: f64,
+    /// How long phases are.
+    pub lengths: Lengths,
     /// Who records.
     pub recorder: Recorder<'a>,
     /// Ends the run when it becomes true; see [`crate::stop_on_signals`].
     pub stop: Arc<AtomicBool>,
+}
+
+/// How long phases are, and where requests come from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Lengths {
+    /// So many times as long as declared; requests come from the program itself.
+    Scaled(f64),
+    /// Healthy for some time and ill for some, for somebody who watches: requests come to a socket, from this process.
+    Played {
+        /// How long the phases are in which every variant is healthy, in s.
+        healthy_s: f64,
+        /// How long those are in which the sick one is sick, in s.
+        ill_s: f64,
+    },
+}
+
+impl Lengths {
+    fn seconds_of(self, phase: &Phase) -> f64 {
+        match (self, phase.role) {
+            (Lengths::Scaled(times), _) => phase.seconds * times,
+            (Lengths::Played { healthy_s, .. }, PhaseRole::Baseline) => healthy_s,
+            (Lengths::Played { ill_s, .. }, PhaseRole::Exposed) => ill_s,
+            (Lengths::Played { .. }, PhaseRole::WarmUp) => phase.seconds,
+        }
+    }
+
+    fn is_played(self) -> bool {
+        matches!(self, Lengths::Played { .. })
+    }
+
+    fn seconds(self, lab: &Lab) -> f64 {
+        lab.phases.iter().map(|phase| self.seconds_of(phase)).sum()
+    }
 }
 
 /// Who records a run.
@@ -111,13 +145,13 @@ impl Lab {
         let folder = prepare_folder(&options.out_dir)?;
         let scratch = tempfile::tempdir().map_err(LabError::io("cannot make a folder in", std::env::temp_dir()))?;
         let places = Places::in_folder(scratch.path());
-        progress.says(&self.plan(variant, &jdk, options.time_scale));
+        progress.says(&self.plan(variant, &jdk, options.lengths));
         let settings = match options.recorder {
             Recorder::Jfr(settings) => Some(settings_argument(settings, &jdk, scratch.path())?),
             Recorder::Live(_) => None,
         };
         let recording = if settings.is_some() { "recording.jfr" } else { "recording.fathom" };
-        let line = command_line(self, variant, options.time_scale, settings.as_deref());
+        let line = command_line(self, variant, options.lengths, settings.as_deref());
         let line = line.iter().map(|argument| places.fill(argument)).collect();
         let output = RunOutput::in_folder(folder, recording, jdk, line);
         let jars = libraries::find(self, variant).map_err(|says| needs::refusal(self, variant, says))?;
@@ -132,13 +166,16 @@ impl Lab {
         command.envs(variant.env.iter().map(|(name, value)| (name, places.fill(value))));
         stage.entry().prepare(&mut command).map_err(LabError::io("cannot prepare", output.jdk.java()))?;
         self.follow(command, &output, Around { companions, stage }, options, progress)?;
+        if options.lengths.is_played() {
+            return Ok(output);
+        }
         let phases = latency::read(&output.dose, &output.latency, &self.phases)?;
         Ok(RunOutput { phases, ..output })
     }
 
     /// What is going to happen, for the user to read while it does.
     #[must_use]
-    pub fn plan(&self, variant: &Variant, jdk: &Jdk, time_scale: f64) -> String {
+    pub fn plan(&self, variant: &Variant, jdk: &Jdk, lengths: Lengths) -> String {
         let flags: Vec<&str> = self.jvm.iter().chain(&variant.jvm).map(String::as_str).collect();
         format!(
             "{} ({}): {}. {} Runs for {:.0} s and a few more to start, on JDK {} ({}) with {}, under a steady load of \
@@ -147,7 +184,7 @@ impl Lab {
             variant.name,
             variant.says,
             self.shows,
-            self.seconds() * time_scale,
+            lengths.seconds(self),
             jdk.version,
             jdk.home.display(),
             flags.join(" "),
@@ -164,16 +201,21 @@ impl Lab {
         progress: &mut dyn Progress,
     ) -> Result<(), LabError> {
         let mut stdout = File::create(&output.stdout).map_err(LabError::io("cannot write", &output.stdout))?;
-        let limit = PREPARATION + Duration::from_secs_f64(self.seconds() * options.time_scale);
+        let limit = PREPARATION + Duration::from_secs_f64(options.lengths.seconds(self));
         let started = Instant::now();
         around.companions.begin().map_err(LabError::io("cannot start the companions of", output.jdk.java()))?;
         let mut program = Program::start(command).map_err(LabError::io("cannot start", output.jdk.java()))?;
         let pid = program.pid();
+        let mut clients = Clients::new(&self.phases, self.handlers);
         let end = thread::scope(|scope| {
             let mut live = Live::new(scope, options.recorder, program.take_input(), pid, &output.recording);
             let end = program.run(limit, &options.stop, |line| {
                 live.begin();
                 around.hear(line)?;
+                if options.lengths.is_played() {
+                    clients.hear(line)?;
+                    phase_that_begins(line).inspect(|phase| progress.says(&format!("phase={phase}")));
+                }
                 if let Some(second) = Second::parse(line, |phase| self.role_of(phase)) {
                     progress.second(&second);
                 }
@@ -289,7 +331,7 @@ impl<'scope, 'env> Live<'scope, 'env> {
 }
 
 /// The JVM's arguments. Files are named relative to the output folder, in which the JVM runs; classes come by `CLASSPATH`.
-fn command_line(lab: &Lab, variant: &Variant, time_scale: f64, settings: Option<&str>) -> Vec<String> {
+fn command_line(lab: &Lab, variant: &Variant, lengths: Lengths, settings: Option<&str>) -> Vec<String> {
     let mut line: Vec<String> = lab.jvm.iter().chain(&variant.jvm).cloned().collect();
     line.extend(settings.map(|settings| {
         format!("-XX:StartFlightRecording=settings={settings},filename=recording.jfr,dumponexit=true")
@@ -301,14 +343,15 @@ fn command_line(lab: &Lab, variant: &Variant, time_scale: f64, settings: Option<
     line.push(format!("variant={}", variant.name));
     line.push(format!("handlers={}", lab.handlers));
     line.push("out=.".to_owned());
-    line.push(format!("phases={}", phases_argument(lab, time_scale)));
+    line.push(format!("phases={}", phases_argument(lab, lengths)));
+    line.extend(lengths.is_played().then(|| "sockets=true".to_owned()));
     line.extend(lab.args.iter().chain(&variant.args).map(|(name, value)| format!("{name}={value}")));
     line
 }
 
-fn phases_argument(lab: &Lab, time_scale: f64) -> String {
+fn phases_argument(lab: &Lab, lengths: Lengths) -> String {
     let phases = lab.phases.iter();
-    let parts = phases.map(|p| format!("{}:{:.3}:{}", p.name, p.seconds * time_scale, p.requests_per_second));
+    let parts = phases.map(|p| format!("{}:{:.3}:{}", p.name, lengths.seconds_of(p), p.requests_per_second));
     parts.collect::<Vec<_>>().join(",")
 }
 
@@ -390,7 +433,7 @@ mod tests {
     fn command_lines_are_complete() {
         for lab in labs() {
             for variant in &lab.variants {
-                let line = command_line(lab, variant, 0.5, Some("profile")).join(" ");
+                let line = command_line(lab, variant, Lengths::Scaled(0.5), Some("profile")).join(" ");
                 assert!(line.contains(&format!(" {} lab={} variant={} ", lab.main, lab.id, variant.name)), "{line}");
                 let flags_end = line.find(&lab.main).expect("checked above");
                 assert!(variant.jvm.iter().all(|flag| line[..flags_end].contains(flag.as_str())), "{line}");
@@ -401,7 +444,7 @@ mod tests {
     #[test]
     fn time_scale_stretches_phases() {
         let lab = lab("healthy_server").expect("it exists");
-        assert_eq!(phases_argument(lab, 0.5), "warm_up:2.500:300,before:5.000:300,after:10.000:300");
+        assert_eq!(phases_argument(lab, Lengths::Scaled(0.5)), "warm_up:2.500:300,before:5.000:300,after:10.000:300");
     }
 
     #[test]

@@ -114,6 +114,9 @@ public final class Lab {
 
     /** Runs all phases, writes what was measured, and ends the program. */
     public void run(Service service) throws Exception {
+        if (settings.has("sockets")) {
+            runAtSockets(service);
+        }
         for (int i = 1; i <= number("handlers"); i++) {
             start("handler-" + i, () -> handleForever(service));
         }
@@ -131,6 +134,21 @@ public final class Lab {
         endActions.forEach(Runnable::run);
         report.writeLatencies(out.resolve("latency.csv"));
         Files.writeString(out.resolve("dose.json"), Json.of(summary()));
+        System.exit(0);
+    }
+
+    /** The same for clients of another process, which measure for themselves. */
+    private void runAtSockets(Service service) throws Exception {
+        Sockets sockets = new Sockets(number("handlers"));
+        for (int i = 1; i <= number("handlers"); i++) {
+            start("handler-" + i, () -> sockets.handleForever(service));
+        }
+        sockets.tellWhere();
+        for (Phase next : phases) {
+            enter(next, new Report(requests));
+            TimeUnit.NANOSECONDS.sleep((long) (next.seconds * 1e9));
+        }
+        endActions.forEach(Runnable::run);
         System.exit(0);
     }
 

@@ -17,6 +17,10 @@ final class Settings {
         }
     }
 
+    boolean has(String name) {
+        return values.containsKey(name);
+    }
+
     String text(String name) {
         String value = values.get(name);
         if (value == null) {

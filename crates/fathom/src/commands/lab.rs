@@ -3,6 +3,7 @@
 mod all;
 mod judge;
 mod one;
+mod play;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -30,6 +31,7 @@ enum Command {
     /// List the labs
     List(ListArgs),
     Run(RunArgs),
+    Play(play::Args),
 }
 
 #[derive(Debug, clap::Args)]
@@ -111,6 +113,7 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     match &args.command {
         Command::List(args) => Ok(Answer::done(list(args, terminal))),
         Command::Run(args) => run_lab(args, terminal),
+        Command::Play(args) => play::run(args),
     }
 }
 

@@ -10,8 +10,8 @@ use anyhow::{Context, Result, bail};
 use fathom_causes::explanation::Explanation;
 use fathom_collectors::{Manners, Refusal, Target, Tier, collectors, recorder};
 use fathom_labs::{
-    JdkWish, JfrSettings, Lab, LabError, LiveRecorder, PhaseLatency, PhaseRole, Progress, Recorder, Rights, RunOptions,
-    RunOutput, Variant,
+    JdkWish, JfrSettings, Lab, LabError, Lengths, LiveRecorder, PhaseLatency, PhaseRole, Progress, Recorder, Rights,
+    RunOptions, RunOutput, Variant,
 };
 use fathom_page::Loaded;
 use serde::Serialize;
@@ -100,7 +100,7 @@ impl Runner {
             variant: variant.name.clone(),
             jdk: self.jdk.clone(),
             out_dir: folder,
-            time_scale: self.time_scale,
+            lengths: Lengths::Scaled(self.time_scale),
             recorder: if self.from_files { Recorder::Jfr(JfrSettings::Fathom) } else { Recorder::Live(&outside) },
             stop: self.stop.clone(),
         };
