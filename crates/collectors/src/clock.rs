@@ -47,7 +47,7 @@ impl Clock {
     }
 
     /// Leaves the pair in the recording.
-    pub(crate) fn note(&self, found: &mut Recording) {
+    pub fn note(&self, found: &mut Recording) {
         let reading = monotonic_ns();
         let pair = ClockPair {
             clock: found.strings.intern("monotonic"),

@@ -134,6 +134,24 @@ impl Ring {
         std::mem::take(&mut self.dropped)
     }
 
+    /// What is known by `now_ns` without its rows: facts, threads, losses, and the last value of each counter.
+    pub fn known(&self, now_ns: i64) -> Recording {
+        let mut last: HashMap<[&str; 3], f64> = HashMap::new();
+        for ((name, instance, source), value) in &self.last {
+            last.insert([*name, *instance, *source].map(|id| self.texts.get(id)), *value);
+        }
+        for (_, piece) in &self.pieces {
+            for row in piece.counters.rows().filter(|row| row.tid == 0) {
+                last.insert([row.name, row.instance, row.source].map(|id| piece.text(id)), row.value);
+            }
+        }
+        let mut known = self.kept.clone();
+        for ([name, instance, source], value) in last {
+            known.add_counter(now_ns, name, instance, value, source);
+        }
+        known
+    }
+
     /// Everything that is in the ring, as rows of a recording; the ring is empty afterwards.
     pub fn take(&mut self) -> Recording {
         let mut all = std::mem::take(&mut self.kept);
@@ -184,6 +202,21 @@ mod tests {
         let counters: Vec<(i64, f64)> = taken.counters.rows().map(|row| (row.time_ns, row.value)).collect();
         assert_eq!(counters, [(88 * SECOND_NS, 49.0)]);
         assert_eq!((ring.rows(), ring.take().spans.len()), (0, 0));
+    }
+
+    #[test]
+    fn what_is_known_stands_for_all_that_came_before() {
+        let mut ring = Ring::new(Duration::from_secs(10));
+        for second in 0..100 {
+            let mut found = piece(second, (second < 50).then_some(second as f64));
+            found.add_counter(second * SECOND_NS, "heap_used_bytes", "", second as f64, "test");
+            ring.push(second * SECOND_NS, found);
+        }
+        let known = ring.known(99 * SECOND_NS);
+        let mut values: Vec<(i64, f64)> = known.counters.rows().map(|row| (row.time_ns, row.value)).collect();
+        values.sort_by(|a, b| a.1.total_cmp(&b.1));
+        assert_eq!(values, [(99 * SECOND_NS, 49.0), (99 * SECOND_NS, 99.0)]);
+        assert_eq!((known.fact("jvm", "version"), known.spans.len()), (Some("25"), 0));
     }
 
     #[test]

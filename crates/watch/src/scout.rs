@@ -12,9 +12,11 @@ use fathom_collectors::jvms::Jvm;
 use fathom_collectors::recorder::Plan;
 use fathom_collectors::{Clock, Observer, Order, Refusal, collectors};
 use fathom_evidence::Recording;
+use fathom_evidence::kinds::loss;
 
 use crate::config::Config;
 use crate::ring::Ring;
+use crate::rings::{self, RingFile};
 use crate::signals::{Meter, Second};
 use crate::triggers::{Trigger, Triggers};
 
@@ -90,6 +92,8 @@ pub(crate) struct Scout {
     /// Seconds since the collectors were started.
     started_s: u64,
     ring: Ring,
+    /// The same for a service after this one; nothing where it cannot be written.
+    ring_file: Option<RingFile>,
     meter: Meter,
     triggers: Triggers,
     began: Instant,
@@ -99,16 +103,19 @@ pub(crate) struct Scout {
 }
 
 impl Scout {
-    /// Begins to watch a JVM; nothing is started yet.
+    /// Begins to watch a JVM, with what a service that was killed knew of it; nothing is started yet.
     pub(crate) fn new(jvm: Jvm, config: Arc<Config>, wishes: Arc<Wishes>) -> Scout {
         wishes.lives();
+        let mut ring = Ring::new(config.capture.before);
+        let ring_file = take_over(&jvm, &config, &mut ring);
         Scout {
             wishes,
             order: order(&config),
             slots: Vec::new(),
             refused: Vec::new(),
             started_s: 0,
-            ring: Ring::new(config.capture.before),
+            ring,
+            ring_file,
             meter: Meter::default(),
             triggers: Triggers::new(&config),
             began: Instant::now(),
@@ -200,6 +207,7 @@ impl Scout {
         let now_ns = self.order.clock.now_ns();
         let piece = std::mem::take(&mut self.found);
         self.meter.add(&piece);
+        self.keep(now_ns, &piece, watcher);
         self.ring.push(now_ns, piece);
         let mut second = self.meter.second();
         second.dropped += self.ring.take_dropped();
@@ -219,6 +227,15 @@ impl Scout {
         }
     }
 
+    /// Writes what was found, for a service after this one.
+    fn keep(&mut self, now_ns: i64, piece: &Recording, watcher: &mut dyn Watcher) {
+        let Some(file) = &mut self.ring_file else { return };
+        if let Err(error) = file.add(now_ns, piece, || self.ring.known(now_ns)) {
+            watcher.says(&format!("the time before would not outlive a kill: its file cannot be written: {error}"));
+            self.ring_file = None;
+        }
+    }
+
     /// Rows before and after a step of the wall clock cannot be in one recording.
     fn look_at_clock(&mut self, watcher: &mut dyn Watcher) {
         let clock = Clock::read();
@@ -226,6 +243,7 @@ impl Scout {
             watcher.says("the wall clock was set: what was kept of the time before is dropped");
             self.order.clock = clock;
             self.ring = Ring::new(self.config.capture.before);
+            self.ring_file.iter_mut().for_each(RingFile::clear);
             self.start(watcher);
         }
     }
@@ -238,6 +256,7 @@ impl Scout {
     /// Rows of the time before and the observers, for a recorder; the scout sees nothing until it is started again.
     pub(crate) fn hand_over(&mut self) -> (Recording, Observers) {
         let observers = self.slots.drain(..).map(|slot| (slot.name, slot.observer)).collect();
+        self.ring_file.iter_mut().for_each(RingFile::clear);
         let mut rows = self.ring.take();
         rows.absorb(std::mem::take(&mut self.found));
         (rows, observers)
@@ -264,6 +283,25 @@ impl Scout {
     }
 }
 
+/// The ring's file, and in the ring what a service that was killed has left there, if it is not too long ago.
+fn take_over(jvm: &Jvm, config: &Config, ring: &mut Ring) -> Option<RingFile> {
+    let key = (jvm.target.pid, jvm.target.start_ticks);
+    // Without it there is only less after a kill.
+    let (file, left) = RingFile::open(&rings::place(&config.folder), key, config.capture.before).ok()?;
+    let now_ns = Clock::read().now_ns();
+    let until_ns = left.last().map_or(i64::MIN, |(until_ns, _)| *until_ns);
+    let before_ns = i64::try_from(config.capture.before.as_nanos()).unwrap_or(i64::MAX);
+    if until_ns < now_ns.saturating_sub(before_ns) || until_ns > now_ns {
+        return Some(file);
+    }
+    left.into_iter().for_each(|(time_ns, piece)| ring.push(time_ns, piece));
+    let mut gap = Recording::default();
+    let says = format!("nobody watched for {:.1} s: the service was killed", (now_ns - until_ns) as f64 / 1e9);
+    gap.add_loss("watch", loss::EVENTS_LOST, 0, &says);
+    ring.push(now_ns, gap);
+    Some(file)
+}
+
 /// Milliseconds of the monotonic clock.
 pub(crate) fn now_ms() -> i64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
@@ -280,6 +318,7 @@ fn order(config: &Config) -> Order {
 #[cfg(test)]
 mod tests {
     use fathom_collectors::Target;
+    use fathom_evidence::Table;
 
     use super::*;
     use crate::config::Signals;
@@ -314,7 +353,8 @@ mod tests {
     #[test]
     fn a_refusal_is_told_once_also_after_a_recording() {
         let signals = Signals { collectors: vec!["hsperfdata".to_owned()], ..Signals::default() };
-        let config = Config { signals, ..Config::default() };
+        let folder = tempfile::tempdir().unwrap();
+        let config = Config { signals, folder: folder.path().to_owned(), ..Config::default() };
         let wishes = Arc::new(Wishes::default());
         let mut scout = Scout::new(no_jvm(), Arc::new(config), Arc::clone(&wishes));
         let mut told = Told::default();
@@ -325,5 +365,24 @@ mod tests {
         assert_eq!((told.0, scout.refused().len()), (vec!["hsperfdata"], 1));
         wishes.stop.store(true, Ordering::Relaxed);
         assert!(!scout.goes_on());
+    }
+
+    #[test]
+    fn who_comes_after_a_kill_has_the_time_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = Arc::new(Config { folder: folder.path().to_owned(), ..Config::default() });
+        let mut told = Told::default();
+        let mut killed = Scout::new(no_jvm(), Arc::clone(&config), Arc::default());
+        for _ in 0..5 {
+            killed.found.add_span(killed.order.clock.now_ns(), 5, 7, "request", ":80", "", "test");
+            killed.second(&mut told);
+        }
+        std::mem::forget(killed);
+        let mut scout = Scout::new(no_jvm(), Arc::clone(&config), Arc::default());
+        let (rows, _) = scout.hand_over();
+        assert_eq!((rows.spans.len(), rows.losses.len()), (5, 1));
+        drop(scout);
+        let mut after = Scout::new(no_jvm(), config, Arc::default());
+        assert_eq!(after.hand_over().0.spans.len(), 0, "what was handed over is in a recording");
     }
 }

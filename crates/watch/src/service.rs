@@ -28,7 +28,7 @@ use crate::notify::Notify;
 use crate::scout::{Scout, Wishes};
 use crate::targets::is_target;
 use crate::triggers::Kind;
-use crate::{finder, log, minutes, shelf, tell};
+use crate::{finder, log, lost, minutes, shelf, tell};
 
 /// How often signals, new JVMs and requests are looked for.
 const LOOK: Duration = Duration::from_millis(250);
@@ -354,6 +354,7 @@ impl Service {
 
     /// Recordings that a service that was killed has left.
     fn recover(&self) {
+        lost::save(&self.config.folder);
         for folder in shelf::left_behind(&self.config.folder) {
             log::says("recovered", &folder.display().to_string());
             let job = Job {

@@ -1,0 +1,85 @@
+//! JVMs that have ended while nobody watched, because the service was killed: what was in their rings becomes a recording. Both may
+//! have gone for the same reason, and nobody else was there.
+
+use std::path::{Path, PathBuf};
+
+use fathom_collectors::{Clock, Target};
+use fathom_evidence::Recording;
+use fathom_evidence::kinds::{loss, recorded, subject};
+use fathom_store::{FolderError, FolderWriter};
+use jiff::Timestamp;
+
+use crate::capture::EXTENSION;
+use crate::desk::JvmKey;
+use crate::{log, rings};
+
+/// Saves what there is, as recordings without a verdict.
+pub(crate) fn save(folder: &Path) {
+    let is_gone = |(pid, start_ticks)| Target::of(pid).map_or(true, |target| target.start_ticks != start_ticks);
+    let left = rings::take_left(&rings::place(folder), is_gone);
+    for (key, pieces) in left.into_iter().filter(|(_, pieces)| !pieces.is_empty()) {
+        if let Err(error) = write(&path(folder, key, &pieces), key, pieces) {
+            log::says("not_recovered", &error.to_string());
+        }
+    }
+}
+
+fn path(folder: &Path, key: JvmKey, pieces: &[(i64, Recording)]) -> PathBuf {
+    let until_ns = pieces.last().map_or(0, |(until_ns, _)| *until_ns);
+    let time = Timestamp::from_nanosecond(i128::from(until_ns)).unwrap_or(Timestamp::UNIX_EPOCH);
+    folder.join(format!("{}-{}-lost.{EXTENSION}", time.strftime("%Y%m%dT%H%M%SZ"), key.0))
+}
+
+fn write(path: &Path, (pid, start_ticks): JvmKey, pieces: Vec<(i64, Recording)>) -> Result<(), FolderError> {
+    let mut all = Recording::default();
+    let (from_ns, to_ns) = (pieces.first().map_or(0, |(time_ns, _)| *time_ns), pieces.last().map_or(0, |(ns, _)| *ns));
+    pieces.into_iter().for_each(|(_, piece)| all.absorb(piece));
+    for (about, key, value) in [
+        (subject::JVM, "pid", pid.to_string()),
+        (subject::PROCESS, "start_ticks", start_ticks.to_string()),
+        (subject::RECORDING, "observed_from_ns", from_ns.to_string()),
+        (subject::RECORDING, "observed_to_ns", to_ns.to_string()),
+        (
+            subject::RECORDING,
+            recorded::ENDED_BECAUSE,
+            "the service was killed, and the process has ended since".to_owned(),
+        ),
+    ] {
+        all.add_fact(about, key, &value, "watch");
+    }
+    all.add_loss("watch", loss::REFUSED, 0, "only what is watched all the time was recorded");
+    Clock::read().note(&mut all);
+    FolderWriter::create(path)?.flush(&mut all)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use fathom_evidence::Table;
+
+    use super::*;
+    use crate::rings::RingFile;
+    use crate::shelf;
+
+    #[test]
+    fn the_last_seconds_of_a_jvm_that_has_ended_become_a_recording() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = Target::of(std::process::id()).unwrap();
+        for key in [(own.pid, own.start_ticks), (own.pid, own.start_ticks + 1)] {
+            let (mut file, _) = RingFile::open(&rings::place(folder.path()), key, Duration::from_secs(60)).unwrap();
+            let mut piece = Recording::default();
+            piece.add_span(1_000_000_000, 5, 7, "request", ":80", "", "requests");
+            file.add(2_000_000_000, &piece, Recording::default).unwrap();
+            std::mem::forget(file);
+        }
+        save(folder.path());
+        let saved = shelf::left_behind(folder.path());
+        let [path] = &saved[..] else { panic!("{saved:?}") };
+        let recording = fathom_store::open(path).unwrap();
+        assert_eq!((recording.spans.len(), recording.fact("jvm", "pid")), (1, Some(own.pid.to_string().as_str())));
+        std::fs::remove_dir_all(path).unwrap();
+        save(folder.path());
+        assert!(shelf::left_behind(folder.path()).is_empty(), "once");
+    }
+}

@@ -1,0 +1,177 @@
+//! Rows of a second as bytes and back: small, quick, and of one Fathom only, as a file of them lives for a minute or two.
+//!
+//! Texts come first, then threads, then each table column by column. Samples and stacks are left out: gentle collectors have none.
+
+use std::collections::HashMap;
+
+use fathom_evidence::{Column, ColumnMut, Recording, StackId, StrId, Strings, Table};
+
+/// Texts of one piece, each once.
+#[derive(Default)]
+struct Texts {
+    numbers: HashMap<StrId, u32>,
+    bytes: Vec<u8>,
+}
+
+impl Texts {
+    fn number(&mut self, id: StrId, strings: &Strings) -> u32 {
+        let next = self.numbers.len() as u32;
+        *self.numbers.entry(id).or_insert_with(|| {
+            let text = strings.get(id).as_bytes();
+            self.bytes.extend((text.len() as u32).to_le_bytes());
+            self.bytes.extend(text);
+            next
+        })
+    }
+}
+
+/// The rows as bytes.
+pub(super) fn encode(piece: &Recording) -> Vec<u8> {
+    let (mut texts, mut rows) = (Texts::default(), Vec::new());
+    rows.extend((piece.threads.len() as u32).to_le_bytes());
+    for (tid, thread) in piece.threads.iter() {
+        rows.extend(tid.to_le_bytes());
+        rows.extend(texts.number(thread.name, &piece.strings).to_le_bytes());
+    }
+    write(&piece.facts, piece, &mut texts, &mut rows);
+    write(&piece.spans, piece, &mut texts, &mut rows);
+    write(&piece.counters, piece, &mut texts, &mut rows);
+    write(&piece.logs, piece, &mut texts, &mut rows);
+    write(&piece.losses, piece, &mut texts, &mut rows);
+    [&(texts.numbers.len() as u32).to_le_bytes()[..], &texts.bytes, &rows].concat()
+}
+
+fn write<T: Table>(table: &T, piece: &Recording, texts: &mut Texts, rows: &mut Vec<u8>) {
+    rows.extend((table.len() as u32).to_le_bytes());
+    for column in table.values() {
+        match column {
+            Column::Int64(values) => values.iter().for_each(|value| rows.extend(value.to_le_bytes())),
+            Column::Int32(values) => values.iter().for_each(|value| rows.extend(value.to_le_bytes())),
+            Column::UInt32(values) => values.iter().for_each(|value| rows.extend(value.to_le_bytes())),
+            Column::Float64(values) => values.iter().for_each(|value| rows.extend(value.to_le_bytes())),
+            Column::Text(ids) => {
+                ids.iter().for_each(|id| rows.extend(texts.number(*id, &piece.strings).to_le_bytes()));
+            }
+            Column::Stack(_) => {}
+        }
+    }
+}
+
+/// Bytes of which nothing is believed.
+struct Cursor<'a>(&'a [u8]);
+
+impl Cursor<'_> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (first, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    fn number(&mut self) -> Option<u32> {
+        self.take().map(u32::from_le_bytes)
+    }
+
+    /// How many follow, each of a byte at least.
+    fn count(&mut self) -> Option<usize> {
+        let count = self.number()? as usize;
+        (count <= self.0.len()).then_some(count)
+    }
+
+    fn text(&mut self) -> Option<&str> {
+        let length = self.count()?;
+        let (text, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        std::str::from_utf8(text).ok()
+    }
+}
+
+/// The rows again; nothing of what is damaged.
+pub(super) fn decode(bytes: &[u8]) -> Option<Recording> {
+    let (mut cursor, mut piece) = (Cursor(bytes), Recording::default());
+    let count = cursor.count()?;
+    let mut texts: Vec<String> = Vec::with_capacity(count.min(bytes.len() / 4));
+    for _ in 0..count {
+        texts.push(cursor.text()?.to_owned());
+    }
+    let ids: Vec<StrId> = texts.iter().map(|text| piece.strings.intern(text)).collect();
+    for _ in 0..cursor.count()? {
+        let (tid, name) = (i64::from_le_bytes(cursor.take()?), cursor.number()? as usize);
+        piece.add_thread(tid, texts.get(name)?);
+    }
+    piece.facts = read(&mut cursor, &ids)?;
+    piece.spans = read(&mut cursor, &ids)?;
+    piece.counters = read(&mut cursor, &ids)?;
+    piece.logs = read(&mut cursor, &ids)?;
+    piece.losses = read(&mut cursor, &ids)?;
+    Some(piece)
+}
+
+fn read<T: Table>(cursor: &mut Cursor<'_>, ids: &[StrId]) -> Option<T> {
+    let mut table = T::default();
+    let rows = cursor.count()?;
+    for column in table.values_mut() {
+        match column {
+            ColumnMut::Int64(values) => fill(values, rows, || cursor.take().map(i64::from_le_bytes))?,
+            ColumnMut::Int32(values) => fill(values, rows, || cursor.take().map(i32::from_le_bytes))?,
+            ColumnMut::UInt32(values) => fill(values, rows, || cursor.take().map(u32::from_le_bytes))?,
+            ColumnMut::Float64(values) => fill(values, rows, || cursor.take().map(f64::from_le_bytes))?,
+            ColumnMut::Text(values) => fill(values, rows, || ids.get(cursor.number()? as usize).copied())?,
+            ColumnMut::Stack(values) => values.resize(rows, StackId(0)),
+        }
+    }
+    Some(table)
+}
+
+fn fill<V>(values: &mut Vec<V>, rows: usize, mut next: impl FnMut() -> Option<V>) -> Option<()> {
+    for _ in 0..rows {
+        values.push(next()?);
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(crate) fn piece() -> Recording {
+        let mut piece = Recording::default();
+        piece.add_fact("jvm", "version", "25", "test");
+        piece.add_thread(7, "handler-1");
+        piece.add_span(5, 6, 7, "request", ":80", "{}", "requests");
+        piece.add_span(8, 9, 7, "request", ":81", "", "requests");
+        piece.add_counter(5, "gc_runs_count", "young é", 1.5, "hsperfdata");
+        piece.add_loss("requests", "events_lost", 3, "some were lost");
+        piece
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let before = piece();
+        let after = decode(&encode(&before)).unwrap();
+        assert_eq!(after.spans.rows().collect::<Vec<_>>().len(), 2);
+        let span = after.spans.row(1);
+        assert_eq!((span.time_ns, span.duration_ns, after.text(span.name)), (8, 9, ":81"));
+        assert_eq!(after.text(after.counters.row(0).instance), "young é");
+        assert_eq!((after.counters.row(0).value, after.losses.row(0).count), (1.5, 3));
+        assert_eq!(
+            (after.fact("jvm", "version"), after.text(after.threads.get(7).unwrap().name)),
+            (Some("25"), "handler-1")
+        );
+        assert_eq!(encode(&after), encode(&before));
+    }
+
+    #[test]
+    fn damage_is_nothing_and_never_a_panic() {
+        let bytes = encode(&piece());
+        for cut in 0..bytes.len() {
+            assert!(decode(&bytes[..cut]).is_none(), "{cut}");
+        }
+        for at in 0..bytes.len() {
+            for change in [1, 0x80, 0xff] {
+                let mut damaged = bytes.clone();
+                damaged[at] ^= change;
+                let _ = decode(&damaged);
+            }
+        }
+    }
+}
