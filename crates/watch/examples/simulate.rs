@@ -4,6 +4,7 @@
 //! `cargo run --release -p fathom-watch --example simulate -- [SEEDS]` (`bench/watch/run`)
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use fathom_watch::levels::{Latencies, Level};
 use fathom_watch::port::{Floors, Port, PortSecond};
@@ -129,7 +130,7 @@ struct Watch(Port);
 
 impl Judge for Watch {
     fn see(&mut self, at_s: i64, second: &PortSecond) -> bool {
-        let floors = Floors { slow: Level::of_ns(5_000_000), stall: Level::of_ns(50_000_000) };
+        let floors = Floors::new(Duration::from_millis(5), Duration::from_millis(50));
         !self.0.see(at_s, second, floors).is_empty()
     }
 }

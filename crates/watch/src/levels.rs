@@ -22,6 +22,12 @@ impl Level {
         Level(level.min(LEVELS as u64 - 1) as u8)
     }
 
+    /// The lowest level of which nothing is shorter than this.
+    pub fn from_length(ns: u64) -> Level {
+        let level = Level::of_ns(ns);
+        if level.from_ns() < ns { level.above(1) } else { level }
+    }
+
     /// The shortest length of it.
     pub fn from_ns(self) -> u64 {
         let (power, quarter) = (u32::from(self.0) / 4 + FIRST_POWER, u64::from(self.0) % 4);
@@ -128,6 +134,10 @@ mod tests {
             assert_eq!(Level::of_ns(from_ns + from_ns / 8), Level(level), "{from_ns}");
         }
         assert_eq!((Level::of_ns(0), Level::of_ns(u64::MAX)), (Level(0), Level(111)));
+        for (ns, from_ns) in [(0, 0), (1_792, 1_792), (1_793, 2_048), (50_000_000, 50_331_648), (5_000_000, 5_242_880)]
+        {
+            assert_eq!(Level::from_length(ns).from_ns(), from_ns, "{ns}");
+        }
         assert_eq!((Level(3).from_ns(), Level(4).from_ns(), Level(5).from_ns()), (1792, 2048, 2560));
     }
 

@@ -7,6 +7,7 @@
 //! * *hung*: requests lie unanswered, more than there ever are, and none is answered.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use crate::ladder::Ladder;
 use crate::levels::{Latencies, Level};
@@ -83,6 +84,14 @@ pub struct Floors {
     pub slow: Level,
     /// What takes less is no stall.
     pub stall: Level,
+}
+
+impl Floors {
+    /// From these lengths on.
+    pub fn new(slow: Duration, stall: Duration) -> Floors {
+        let level = |time: Duration| Level::from_length(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        Floors { slow: level(slow), stall: level(stall) }
+    }
 }
 
 /// What is known of a port.

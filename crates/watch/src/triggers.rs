@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::config::Config;
-use crate::levels::Level;
 use crate::port::{Finding, Floors, Port};
 use crate::rules::{Rule, Watched, When};
 use crate::signals::{STOPS, Second};
@@ -91,10 +90,9 @@ pub struct Triggers {
 impl Triggers {
     /// Those of a configuration.
     pub fn new(config: &Config) -> Triggers {
-        let level = |time: std::time::Duration| Level::of_ns(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
         let ns = |time: std::time::Duration| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX);
         Triggers {
-            floors: Floors { slow: level(config.requests.slow), stall: level(config.requests.stall) },
+            floors: Floors::new(config.requests.slow, config.requests.stall),
             watches_requests: config.requests.enabled,
             warm_up_s: i64::try_from(config.requests.warm_up.as_secs()).unwrap_or(i64::MAX),
             stop_ns: ns(config.events.stop),
@@ -196,6 +194,7 @@ mod tests {
     use fathom_evidence::kinds::span;
 
     use super::*;
+    use crate::levels::Level;
     use crate::signals::{Event, Values};
 
     fn triggers(config: &str) -> Triggers {
