@@ -1,6 +1,6 @@
 //! One row of numbers for each JVM and minute, for whoever looks at many hosts or at longer times than a recording has.
 //!
-//! [`Minute`] adds up the seconds of a JVM (pure), [`spool`] keeps the rows on the disk.
+//! `Minute` adds up the seconds of a JVM (pure), `spool` keeps the rows on the disk.
 
 mod row;
 mod spool;
