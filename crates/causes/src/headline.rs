@@ -92,20 +92,26 @@ impl Seen {
     fn signs(&self, comparison: &Comparison<'_>, signs: &str) -> String {
         match usual_ns(comparison).filter(|_| self.has_latency()) {
             Some(usual_ns) => format!(
-                "cannot tell whether it was slow: {signs}; requests took {} (median) all the time, and when they are quick is                  not known (--baseline RECORDING of such a time)",
+                "cannot tell whether it was slow: {signs}; requests took {} (median) all the time, and when they are quick \
+                 is not known (--baseline RECORDING of such a time)",
                 format::time(usual_ns)
             ),
-            None => format!("cannot tell whether it was slow: {signs}; how long requests took was not recorded"),
+            None => format!("cannot tell whether it was slow: {signs}; {}", self.latency()),
         }
     }
 
     fn nothing_below(&self) -> String {
-        let latency = match self.requests_s {
+        format!("nothing was slow in the JVM and the kernel; {}", self.latency())
+    }
+
+    /// What is known of how long requests took, where it is not known all the time.
+    fn latency(&self) -> String {
+        let known = match self.requests_s {
             (0, _) if self.are_few => FEW.to_owned(),
             (0, _) => "not recorded".to_owned(),
             (known_s, all_s) => format!("recorded for {known_s} of {all_s} s only"),
         };
-        format!("nothing was slow in the JVM and the kernel; how long requests took was {latency}")
+        format!("how long requests took was {known}")
     }
 
     fn no_sign(&self) -> String {
@@ -116,15 +122,9 @@ impl Seen {
             (self.kernel, "the kernel"),
         ];
         let looked = looked.into_iter().filter(|(seen, _)| *seen).map(|(_, what)| what.to_owned());
-        let (known_s, all_s) = self.requests_s;
-        let latency = (known_s > 0).then(|| format!("requests in {known_s} of {all_s} s"));
-        let looked: Vec<String> = latency.into_iter().chain(looked).collect();
-        let rest = match (self.has_latency(), known_s) {
-            (true, _) => String::new(),
-            (false, 0) if self.are_few => format!("; how long requests took was {FEW}"),
-            (false, 0) => "; how long requests took was not".to_owned(),
-            (false, _) => "; how long requests took in the rest of the time was not".to_owned(),
-        };
+        let requests = self.has_latency().then(|| "requests".to_owned());
+        let looked: Vec<String> = requests.into_iter().chain(looked).collect();
+        let rest = if self.has_latency() { String::new() } else { format!("; {}", self.latency()) };
         format!("no sign of slowness in what was recorded ({}){rest}", looked.join(", "))
     }
 }
