@@ -89,6 +89,19 @@ impl Claim {
         Claim { state, extent: Extent::During(time) }
     }
 
+    /// So much of several kinds of time, in ns: of each as much as it grew, in their order, until all is claimed.
+    pub fn parts_in_order(comparison: &Comparison<'_>, states: &[ThreadState], mut at_most_ns: f64) -> Vec<Claim> {
+        let mut claims = Vec::new();
+        for state in states {
+            let part_ns = at_most_ns.min(comparison.grown_ns(*state));
+            if part_ns > 0.0 {
+                claims.push(Claim::part(*state, part_ns));
+                at_most_ns -= part_ns;
+            }
+        }
+        claims
+    }
+
     /// The part of a level of a piece of lost time that it claims.
     pub(crate) fn part_of(&self, comparison: &Comparison<'_>, level: &Level) -> f64 {
         match (&self.extent, level.when) {
@@ -105,7 +118,7 @@ impl Claim {
 
     /// The part of the excess of its kind of time that it is, as far as that is an amount.
     fn part_of_excess(&self, comparison: &Comparison<'_>) -> f64 {
-        let lost_ns = comparison.excess().of(self.state).map_or(0.0, |excess| excess.excess_ns().max(0.0));
+        let lost_ns = comparison.grown_ns(self.state);
         match self.extent {
             Extent::All => 1.0,
             Extent::Part(at_most_ns) if lost_ns > 0.0 => (at_most_ns / lost_ns).clamp(0.0, 1.0),
@@ -115,8 +128,7 @@ impl Claim {
 
     /// How much of what grew it is, whether or not that counts as lost, in ns.
     pub(crate) fn grown_ns(&self, comparison: &Comparison<'_>) -> f64 {
-        let Some(excess) = comparison.excess().of(self.state) else { return 0.0 };
-        let grown_ns = excess.excess_ns().max(0.0);
+        let grown_ns = comparison.grown_ns(self.state);
         match &self.extent {
             Extent::During(time) => {
                 let within = |time: &Intervals| time.intersect(&comparison.slow.time).total_ns() as f64;

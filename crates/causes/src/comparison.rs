@@ -3,81 +3,20 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use fathom_evidence::detail::{Gc, RunQueueWait, from_text};
+use fathom_evidence::detail::RunQueueWait;
 use fathom_evidence::kinds::{role, span, subject};
-use fathom_evidence::tables::{Sample, Span};
+use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StackId, StrId};
 use fathom_timeline::{
-    Analysis, BUCKET_NS, Excess, Intervals, Piece as Waiting, Segment, Series, SignalKind, Slowdown, Sources, StopSpan,
+    Analysis, BUCKET_NS, Excess, Intervals, Piece as Waiting, Segment, SignalKind, Slowdown, Sources, StopSpan,
     ThreadState,
 };
-use serde::de::DeserializeOwned;
 
 use crate::attribution::{self, Piece};
 use crate::explanation::Evidence;
 use crate::measure::median;
-
-pub(crate) const SECOND: f64 = 1e9;
-
-/// One side of the comparison: some time of some recording.
-#[derive(Debug)]
-pub struct Period<'a> {
-    /// The recording.
-    pub sources: &'a Sources<'a>,
-    /// The time of it.
-    pub time: Intervals,
-    /// The other side's time, if it is of the same recording: what lasts into it is not of this one.
-    pub except: Intervals,
-}
-
-impl<'a> Period<'a> {
-    /// Some time of a recording, whatever else there is.
-    pub fn new(sources: &'a Sources<'a>, time: Intervals) -> Period<'a> {
-        Period { sources, time, except: Intervals::default() }
-    }
-
-    /// Length in seconds.
-    pub fn seconds(&self) -> f64 {
-        (self.time.total_ns() as f64 / SECOND).max(f64::MIN_POSITIVE)
-    }
-
-    /// Spans of a kind that are in this time, at least in part.
-    pub fn spans(&self, kind: &str) -> impl Iterator<Item = Span> + '_ {
-        let is_elsewhere = |span: &Span| !self.except.is_empty() && self.except.touches(span.time_ns, span.end_ns());
-        self.sources.spans_in(kind, &self.time).filter(move |span| !is_elsewhere(span))
-    }
-
-    /// Samples of an event in this time.
-    pub fn samples(&self, event: &str) -> impl Iterator<Item = Sample> + '_ {
-        self.sources.samples(event).filter(|sample| self.time.contains(sample.time_ns))
-    }
-
-    /// By how much a growing counter rose in this time.
-    pub fn rise(&self, series: &Series) -> f64 {
-        // `sum()` of an empty iterator of floats is -0.0.
-        0.0 + self.time.iter().map(|(from, to)| series.rise_within(from, to)).sum::<f64>()
-    }
-
-    /// Largest value of a counter in this time.
-    pub fn max(&self, series: &Series) -> Option<f64> {
-        self.time.iter().filter_map(|(from, to)| series.max_within(from, to)).max_by(f64::total_cmp)
-    }
-
-    /// The detail of a span.
-    pub fn detail<T: DeserializeOwned + Default>(&self, span: &Span) -> T {
-        from_text(self.sources.recording.text(span.detail))
-    }
-
-    /// Those of collections of the young generation or beside the application, whyever they came.
-    pub fn young_pauses(&self) -> impl Iterator<Item = (Span, Gc)> + '_ {
-        self.pauses().filter(|(_, detail)| detail.scope.as_deref() != Some("full"))
-    }
-
-    /// The collections' pauses with their detail.
-    pub fn pauses(&self) -> impl Iterator<Item = (Span, Gc)> + '_ {
-        self.spans(span::GC_PAUSE).map(|pause| (pause, self.detail(&pause)))
-    }
-}
+use crate::period::Period;
+use crate::versions::major_version;
 
 /// A slowdown to be explained.
 #[derive(Debug)]
@@ -218,6 +157,11 @@ impl<'a> Comparison<'a> {
         major_version(self.recording().fact(subject::JVM, "version")?)
     }
 
+    /// By how much a kind of time grew, in ns; 0 where it did not.
+    pub fn grown_ns(&self, state: ThreadState) -> f64 {
+        self.excess().of(state).map_or(0.0, |excess| excess.excess_ns().max(0.0))
+    }
+
     /// Excess of the kinds of time that `select` chooses, as an average number of threads or cores.
     pub fn excess_threads(&self, select: impl Fn(ThreadState) -> bool) -> f64 {
         let (slow, baseline) = self.excess().sums(select);
@@ -296,14 +240,14 @@ impl<'a> Comparison<'a> {
     /// `select` chooses, in ns: threads wait because others run, and each kind of running is charged
     /// for the waiting in the proportion in which it grew.
     pub fn crowding_ns(&self, select: impl Fn(ThreadState) -> bool) -> f64 {
-        self.crowding_of_ns(self.grown_ns(select))
+        self.crowding_of_ns(self.more_running_ns(select))
     }
 
     /// The same for so much running that the slow time has more of.
     pub fn crowding_of_ns(&self, running_ns: f64) -> f64 {
         let Some(waiting) = self.excess().of(ThreadState::Runnable) else { return 0.0 };
         let others = self.cores_of_others().map_or(0.0, |(slow, baseline)| (slow - baseline.unwrap_or(0.0)).max(0.0));
-        let own = self.grown_ns(|_| true);
+        let own = self.more_running_ns(|_| true);
         let all = own + others * self.excess().slow_ns;
         if all <= 0.0 {
             return 0.0;
@@ -329,7 +273,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// By how much the kinds of running that `select` chooses grew, in ns.
-    fn grown_ns(&self, select: impl Fn(ThreadState) -> bool) -> f64 {
+    fn more_running_ns(&self, select: impl Fn(ThreadState) -> bool) -> f64 {
         let is_running = |state: ThreadState| {
             matches!(
                 state,
@@ -420,71 +364,4 @@ fn period_ns(text: &str) -> Option<f64> {
         _ => return None,
     };
     Some(number.parse::<f64>().ok()? * factor)
-}
-
-/// The feature release in a version such as `17.0.15+6`, `1.8.0_504`, `OpenJDK 64-Bit Server VM (25.0.3+…`.
-///
-/// Up to JDK 8 the virtual machine had a version of its own: `VM (25.302-b05) … JRE (1.8.0_302-b05)` is JDK 8.
-pub(crate) fn major_version(text: &str) -> Option<u32> {
-    let number = |text: &str| -> Option<u32> {
-        let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
-        digits.parse().ok().filter(|major| (1..200).contains(major))
-    };
-    let starts = text.char_indices().filter(|(index, c)| {
-        c.is_ascii_digit() && !text[..*index].ends_with(|before: char| before.is_ascii_alphanumeric() || before == '.')
-    });
-    // "64-Bit" is not a version: a version has a point or stands alone.
-    let versions =
-        starts.map(|(index, _)| &text[index..]).filter(|rest| !rest.starts_with("64-") && !rest.starts_with("32-"));
-    let versions: Vec<&str> = versions.collect();
-    let first = versions.first()?;
-    if let Some(old) = versions.iter().find_map(|version| version.strip_prefix("1.")) {
-        return number(old);
-    }
-    let major = number(first)?;
-    Some(if is_of_the_virtual_machine(first) { jdk_of_the_virtual_machine(major) } else { major })
-}
-
-/// `25.302-b05`, two numbers and a build, where later versions have `25.0.3+9`.
-fn is_of_the_virtual_machine(version: &str) -> bool {
-    let numbers = version.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(version.len());
-    let (numbers, build) = version.split_at(numbers);
-    numbers.split('.').count() == 2
-        && build.strip_prefix("-b").is_some_and(|build| build.starts_with(|c: char| c.is_ascii_digit()))
-}
-
-/// The release that a virtual machine with a version of its own came with.
-fn jdk_of_the_virtual_machine(major: u32) -> u32 {
-    match major {
-        25 => 8,
-        21..=24 => 7,
-        10..=20 => 6,
-        other => other,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::major_version;
-
-    #[test]
-    fn versions_as_jvms_write_them() {
-        for (text, expected) in [
-            ("17.0.15+6-Debian-1deb12u1", Some(17)),
-            ("25", Some(25)),
-            ("25.0.3", Some(25)),
-            ("1.8.0_504-b07", Some(8)),
-            ("OpenJDK 64-Bit Server VM (25.0.3+9-LTS) for linux-amd64 JRE (25.0.3+9-LTS)", Some(25)),
-            ("OpenJDK 64-Bit Server VM (17.0.15+6-Debian-1deb12u1) for linux-amd64", Some(17)),
-            ("OpenJDK 64-Bit Server VM (25.302-b05) for linux-amd64 JRE (1.8.0_302-b05), built on x", Some(8)),
-            ("OpenJDK 64-Bit Server VM (25.302-b05)", Some(8)),
-            ("Java HotSpot(TM) 64-Bit Server VM (24.45-b08) for linux-amd64 JRE (1.7.0_45-b18)", Some(7)),
-            ("20.6-b01", Some(6)),
-            ("25-ea+12-1", Some(25)),
-            ("", None),
-            ("no version", None),
-        ] {
-            assert_eq!(major_version(text), expected, "{text}");
-        }
-    }
 }

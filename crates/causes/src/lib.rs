@@ -18,15 +18,18 @@ mod headline;
 mod look;
 pub mod measure;
 mod owners;
+mod period;
 mod signs;
 mod summary;
 mod unexplained;
+mod versions;
 mod worst;
 
 pub use cause::{Cause, Claim, Extent, Finding, Harm, Support, ThreadTime};
-pub use comparison::{Comparison, Period};
+pub use comparison::Comparison;
 pub use engine::{ExplainOptions, explain, explain_nothing, investigate};
 pub(crate) use explanation::Evidence;
+pub use period::Period;
 
 include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
 

@@ -1,7 +1,7 @@
 //! What to look at to see a cause at work: lanes, threads, stacks, and the worst instants.
 //!
-//! It follows from what the cause claims, was given and measured. What a cause says itself (`Finding::look`) comes first, so
-//! that most of them say nothing.
+//! It follows from what the cause claims, was given and measured. The lanes, threads and stacks that a cause names itself
+//! (`Finding::look`) come first; most name none.
 
 use std::collections::BTreeMap;
 
@@ -86,16 +86,15 @@ struct Looking<'c, 'a> {
 
 impl Looking<'_, '_> {
     fn look(&self) -> Look {
-        let own = &self.finding.look;
         let event = self.event();
         Look {
             lanes: self.lanes(),
-            roles: if own.roles.is_empty() { self.roles(&event) } else { own.roles.clone() },
-            threads: if own.threads.is_empty() { self.threads() } else { own.threads.clone() },
-            search: if own.search.is_empty() { self.search(&event) } else { own.search.clone() },
-            table: if own.table.is_empty() { self.table(&event) } else { own.table.clone() },
+            roles: self.roles(&event),
+            threads: self.threads(),
+            search: self.search(&event),
+            table: self.table(&event),
             event,
-            worst: if own.worst.is_empty() { self.worst() } else { own.worst.clone() },
+            worst: self.worst(),
         }
     }
 
@@ -196,8 +195,11 @@ impl Looking<'_, '_> {
         if is_sampled { roles.iter().map(|role| (*role).to_owned()).collect() } else { Vec::new() }
     }
 
-    /// Those that waited longest in all.
+    /// Those that the cause names, else those that waited longest in all.
     fn threads(&self) -> Vec<i64> {
+        if !self.finding.look.threads.is_empty() {
+            return self.finding.look.threads.clone();
+        }
         let mut sums: BTreeMap<i64, i64> = BTreeMap::new();
         for (tid, wait) in &self.waits {
             *sums.entry(*tid).or_default() += wait.within_ns(&self.comparison.slow.time);

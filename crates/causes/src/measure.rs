@@ -5,6 +5,7 @@ pub mod block_io;
 pub mod code_cache;
 pub mod collections;
 pub mod faults;
+pub mod growth;
 pub mod io_limit;
 pub mod memory_pressure;
 pub mod recording_threshold;

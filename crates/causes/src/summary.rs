@@ -5,12 +5,13 @@ use fathom_evidence::kinds::{loss, subject};
 use fathom_timeline::{BUCKET_NS, Divided, Port, SignalKind, SlowInterval as Slow, ThreadState, Wait};
 
 use crate::catalog;
-use crate::comparison::{Comparison, major_version};
+use crate::comparison::Comparison;
 use crate::explanation::{
     Baseline, CauseVerdict, Evidence, Explanation, Headline, HeadlineKind, IntervalCause, LossNote, PortSummary,
     RecordingSummary, SCHEMA, SlowInterval, SlowRequests, Unexplained,
 };
 use crate::measure::median;
+use crate::versions::major_version;
 use crate::{format, worst};
 
 /// The answer for a recording without anything in it that has a time.

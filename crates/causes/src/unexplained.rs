@@ -6,9 +6,10 @@ use fathom_evidence::StackId;
 use fathom_evidence::kinds::event;
 
 use crate::attribution::Left;
-use crate::comparison::{Comparison, Period};
+use crate::comparison::Comparison;
 use crate::engine::MATERIAL_THREADS;
 use crate::explanation::{Look, StackShare, Unexplained};
+use crate::period::Period;
 use crate::{format, look};
 
 /// How many stacks are shown.

@@ -3,12 +3,12 @@
 use fathom_evidence::kinds::{event, span, subject};
 use fathom_timeline::{Stop, ThreadState, Wait};
 
-use crate::comparison::Period;
 use crate::measure::code_cache::CodeCache;
 use crate::measure::collections::{
     Eras, FILLS_HEAP_MAX_S, HEAVY, MIN_RATE_RATIO, allocation_evidence, allocation_rate, fills_heap_s, is_ordinary,
     of_unknown_kind, ordinary_share, stalls_evidence,
 };
+use crate::period::Period;
 use crate::{Cause, Comparison, Evidence, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {

@@ -7,8 +7,8 @@ use fathom_evidence::{Recording, StackId};
 use fathom_timeline::{Layer, ThreadState};
 
 use crate::cause::Claim;
-use crate::comparison::Period;
 use crate::measure::stacks;
+use crate::period::Period;
 use crate::{Cause, Comparison, Evidence, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {

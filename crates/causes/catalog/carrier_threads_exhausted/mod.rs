@@ -8,8 +8,8 @@ use fathom_evidence::{StackId, StrId};
 use fathom_timeline::{Intervals, ThreadState, Wait};
 
 use crate::cause::{Claim, ThreadTime};
-use crate::comparison::Period;
 use crate::measure::{recording_threshold, stacks};
+use crate::period::Period;
 use crate::{Cause, Comparison, Evidence, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {

@@ -4,7 +4,7 @@ use fathom_evidence::kinds::{counter, event, span};
 use fathom_evidence::{Recording, StackId};
 
 use crate::measure::waits_below::{self, WaitsBelow};
-use crate::measure::{recording_threshold, stacks};
+use crate::measure::{growth, recording_threshold, stacks};
 use crate::{Cause, Comparison, Evidence, Finding, Period, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -47,9 +47,6 @@ const LOADING: &[&str] = &[
 /// What a class does when it begins to be used is the program's own work, although it stands on top of the loading.
 const ITS_OWN_BEGINNING: &str = ".<clinit>";
 
-/// As many times more of it than before: less is what a change of load does.
-const MIN_RATIO: f64 = 1.5;
-
 /// Less of the CPU than this is not worth a change.
 const MIN_SHARE: f64 = 0.05;
 
@@ -74,9 +71,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     }
     let evidence = evidence(comparison, &below, &waits, waiting, loaded);
     let text = says(&below, waiting, loaded);
-    let more = |(now, before): (f64, Option<f64>), least: f64| {
-        now >= least && before.is_none_or(|before| now >= MIN_RATIO * before)
-    };
+    let more = |of: (f64, Option<f64>), least: f64| of.0 >= least && growth::grew(of);
     let (ran, waited) = (more(below.share, MIN_SHARE), more(waiting, MIN_WAITING));
     if !ran && !waited {
         return Finding::absent(text).with_all(evidence);
@@ -91,7 +86,9 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 /// The answer where nothing was sampled and nobody waited.
 fn none_seen(comparison: &Comparison<'_>, loaded: Option<(f64, Option<f64>)>) -> Finding {
     match loaded {
-        Some((now, Some(before))) if now > MIN_RATIO * before => Finding::needs_jfr("what threads did was not sampled"),
+        Some((now, Some(before))) if now > 0.0 && growth::grew((now, Some(before))) => {
+            Finding::needs_jfr("what threads did was not sampled")
+        }
         _ => recording_threshold::of_waits(
             comparison,
             &["jdk.JavaMonitorEnter", "jdk.ExecutionSample"],

@@ -7,8 +7,8 @@ use fathom_evidence::detail::Compilation;
 use fathom_evidence::kinds::span;
 
 use super::{MIN_RATE_RATIO, MIN_SAME_METHOD_AND_REASON};
-use crate::comparison::Period;
 use crate::measure::code_cache::CodeCache;
+use crate::period::Period;
 use crate::{Comparison, Finding, Support, format};
 
 /// The level of the compiler that assumes.

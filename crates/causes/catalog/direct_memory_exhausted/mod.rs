@@ -95,7 +95,7 @@ fn claims(comparison: &Comparison<'_>, pauses: &Pauses) -> Vec<Claim> {
         ThreadState::Stopped(Stop::Collection(_) | Stop::WaitingCollector(_)) => {
             Claim::during(state, ThreadTime::from([(0, pauses.time.clone())]))
         }
-        _ => Claim::part(state, pauses.part * comparison.excess().of(state).map_or(0.0, |excess| excess.excess_ns())),
+        _ => Claim::part(state, pauses.part * comparison.grown_ns(state)),
     };
     let states = comparison.excess().states.iter().map(|excess| excess.state);
     let mut claims: Vec<Claim> = states.filter(|state| is_ours(*state)).map(of_state).collect();

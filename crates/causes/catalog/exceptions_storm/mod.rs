@@ -3,7 +3,7 @@
 use fathom_evidence::kinds::{counter, event};
 
 use crate::cause::Claim;
-use crate::measure::{requests, stacks, syscalls};
+use crate::measure::{growth, requests, stacks, syscalls};
 use crate::{Cause, Comparison, Evidence, Finding, Period, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -38,9 +38,6 @@ const MAKING: &[&str] = &[
     "Exceptions::",
 ];
 
-/// As many times more of them than before: less is what a change of load does.
-const MIN_RATIO: f64 = 1.5;
-
 /// The least that one takes, in ns: measured from 1 µs with few frames to 50 µs with hundreds.
 const CHEAPEST_NS: f64 = 1_000.0;
 
@@ -62,7 +59,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if rate.0 < TOO_FEW_PER_SECOND {
         return Finding::absent(format!("{text}: too few to cost anything")).with(evidence);
     }
-    if rate.1.is_some_and(|before| rate.0 < MIN_RATIO * before) {
+    if !growth::grew(rate) {
         return Finding::absent(format!("{text}: no more than before")).with(evidence);
     }
     if requests::grew_with(comparison, rate) {

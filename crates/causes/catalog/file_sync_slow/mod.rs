@@ -6,8 +6,8 @@ use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_timeline::{Intervals, Wait};
 
-use crate::comparison::Period;
 use crate::measure::{block_io, recording_threshold};
+use crate::period::Period;
 use crate::{Cause, Comparison, Evidence, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {

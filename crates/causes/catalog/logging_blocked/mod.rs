@@ -3,8 +3,8 @@
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 
-use crate::measure::recording_threshold;
 use crate::measure::waits_below::{self, WaitsBelow};
+use crate::measure::{growth, recording_threshold};
 use crate::{Cause, Comparison, Evidence, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -34,9 +34,6 @@ const LOGGING: &[&str] = &[
     "java.io.PrintStream.",
 ];
 
-/// As many times more of it than before: less is what a change of load does.
-const MIN_RATIO: f64 = 1.5;
-
 /// When something is being written for less of the time in which others wait, they wait for what the library does itself.
 const MIN_WRITING_SHARE: f64 = 0.5;
 
@@ -55,7 +52,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         span::FILE_WRITE,
     ]);
     let waiting = Evidence { stack: comparison.stack_text(longest.stack_id, 12), ..waiting };
-    if threads.1.is_some_and(|before| threads.0 < MIN_RATIO * before) {
+    if !growth::grew(threads) {
         return Finding::absent(format!("{text}: no more than before")).with(waiting);
     }
     // Without a write under way the lock is held for something else: to format, or because the holder has no CPU.

@@ -5,7 +5,7 @@ use fathom_evidence::tables::Span;
 use fathom_timeline::{RECLAIM, ThreadState, Wait, waits_for_memory};
 
 use crate::measure::faults::SWAPPING;
-use crate::measure::{memory_pressure, stacks, stalled_threads};
+use crate::measure::{growth, memory_pressure, stacks, stalled_threads};
 use crate::{Cause, Comparison, Evidence, Finding, Period, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -40,9 +40,6 @@ const OF_CONTAINER: &[&str] = &["pgscan_direct"];
 /// Less of the CPU than this below the kernel's search for room is what every full page cache costs.
 const MIN_SHARE: f64 = 0.05;
 
-/// As many times more of it than before: less is what a change of load does.
-const MIN_RATIO: f64 = 1.5;
-
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let is_counted = ["allocstall_normal", "compact_stall"]
         .iter()
@@ -54,7 +51,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     }
     let often = comparison.both(often);
     let evidence = evidence(comparison, &waits, &below, often);
-    let ran = below.share.0 >= MIN_SHARE && below.share.1.is_none_or(|before| below.share.0 >= MIN_RATIO * before);
+    let ran = below.share.0 >= MIN_SHARE && growth::grew(below.share);
     if often.0 <= 0.0 && waits.is_empty() && !ran {
         return Finding::absent("no thread had to make room in memory in the slow time").with_all(evidence);
     }
@@ -72,9 +69,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 
 /// Room was made, but neither a wait nor much of the CPU was seen in it.
 fn seen_by_number(comparison: &Comparison<'_>, text: &str, often: (f64, Option<f64>)) -> Finding {
-    let is_as_before = often.1.is_some_and(|before| often.0 < MIN_RATIO * before);
     match stacks::has_native_frames(comparison) {
-        _ if is_as_before => Finding::absent(format!("{text}: no more than before, and no long wait")),
+        _ if !growth::grew(often) => Finding::absent(format!("{text}: no more than before, and no long wait")),
         true => Finding::absent(format!("{text}; it took next to nothing of the CPU, and no long wait")),
         false => Finding::needs_kernel(&format!("{text}; what that took was not recorded")),
     }

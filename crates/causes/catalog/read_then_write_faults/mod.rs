@@ -4,10 +4,10 @@
 use fathom_evidence::kinds::{counter, role, subject};
 use fathom_timeline::{Series, ThreadState};
 
-use crate::comparison::SECOND;
 use crate::explanation::Evidence;
 use crate::measure::stacks;
 use crate::measure::syscalls::running_claims;
+use crate::period::SECOND;
 use crate::{Cause, Claim, Comparison, Finding, Period, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {

@@ -2,6 +2,7 @@
 
 use fathom_evidence::kinds::{counter, subject};
 
+use crate::measure::growth;
 use crate::measure::syscalls::{self, ByThread, running_claims};
 use crate::{Cause, Comparison, Finding, Period, Support, format};
 
@@ -28,9 +29,6 @@ const QUICK: &[&str] =
 /// Fewer calls than this take less than a thousandth of a core, at some 0.1 to 2 µs each.
 const TOO_FEW_PER_SECOND: f64 = 500.0;
 
-/// As many times more of them than before: less is what a change of load does.
-const MIN_RATIO: f64 = 1.5;
-
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let source = comparison.recording().fact(subject::HOST, "clocksource");
     if !syscalls::are_recorded(comparison) {
@@ -52,7 +50,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if calls.0 < TOO_FEW_PER_SECOND {
         return Finding::absent(format!("hardly any call of the kernel reads a clock{named}")).with_all(evidence);
     }
-    if calls.1.is_some_and(|before| calls.0 < MIN_RATIO * before) {
+    if !growth::grew(calls) {
         return Finding::absent(format!("{text}: no more than before")).with_all(evidence);
     }
     let grown_ns = (cores.0 - cores.1.unwrap_or(0.0)).max(0.0) * comparison.excess().slow_ns;

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 
 use fathom_evidence::kinds::span;
-use fathom_timeline::{Call, ThreadState, Wait};
+use fathom_timeline::Call;
 
 use super::{SLOWER, is_ours};
-use crate::comparison::Period;
 use crate::explanation::Evidence;
-use crate::{Claim, Comparison, Finding, Support, format};
+use crate::measure::waits;
+use crate::period::Period;
+use crate::{Comparison, Finding, Support, format};
 
 /// Calls of one peer.
 #[derive(Default, Clone, Copy)]
@@ -32,9 +33,6 @@ impl Calls {
         self.longest_ns = self.longest_ns.max(call.peer_ns);
     }
 }
-
-/// Waits for what a library waits out on another thread; which call each of them is for nobody knows.
-const ON_ANOTHERS_BEHALF: [ThreadState; 2] = [ThreadState::Blocked(Wait::Task), ThreadState::Blocked(Wait::Unnamed)];
 
 /// The answer, where calls were measured and tell what there is to be told: what has no socket of its own, or shares one with
 /// other calls, is not among them.
@@ -75,17 +73,16 @@ pub(super) fn finding(comparison: &Comparison<'_>, waiting: &Evidence) -> Option
         format::count(calls.count.round() as usize, "call"),
         format::time(calls.longest_ns as f64)
     );
-    let finding = Finding::new(support, says).with(waiting.clone()).with(mean).claiming(comparison, is_ours);
-    Some(claiming_for_others(finding, comparison, added_ns(&(peer, calls)).0))
+    let mut finding = Finding::new(support, says).with(waiting.clone()).with(mean).claiming(comparison, is_ours);
+    // Threads that wait for a client library do so under another name; as much of that as the peer took longer is its.
+    finding.claims.extend(waits::for_calls_of_others(comparison, added_ns(&(peer, calls)).0));
+    Some(finding)
 }
 
 /// What a period has of each peer, by its name: that is the same in another recording.
 fn by_peer<'a>(side: &Period<'a>) -> HashMap<&'a str, Calls> {
     let mut peers: HashMap<&str, Calls> = HashMap::new();
-    let is_here = |call: &&Call| {
-        let to_ns = call.from_ns.saturating_add(call.peer_ns);
-        side.time.touches(call.from_ns, to_ns) && !side.except.touches(call.from_ns, to_ns)
-    };
+    let is_here = |call: &&Call| side.has(call.from_ns, call.from_ns.saturating_add(call.peer_ns));
     for call in side.sources.calls().iter().filter(is_here) {
         peers.entry(side.sources.recording.text(call.peer)).or_default().add(call);
     }
@@ -97,18 +94,4 @@ fn are_all_waits(comparison: &Comparison<'_>, calls: &HashMap<&str, Calls>) -> b
     let waited_ns = comparison.excess().sums(is_ours).0;
     let called_ns: f64 = calls.values().map(|calls| calls.until_read_ns).sum();
     waited_ns <= 2.0 * called_ns
-}
-
-/// Threads that wait for a client library do so under another name; as much of that as peers took longer is theirs.
-fn claiming_for_others(mut finding: Finding, comparison: &Comparison<'_>, added_ns: f64) -> Finding {
-    let grown_ns = |state: ThreadState| comparison.excess().of(state).map_or(0.0, |excess| excess.excess_ns().max(0.0));
-    let mut rest_ns = added_ns - grown_ns(ThreadState::Blocked(Wait::Socket));
-    for state in ON_ANOTHERS_BEHALF {
-        let part_ns = rest_ns.min(grown_ns(state));
-        if part_ns > 0.0 {
-            finding.claims.push(Claim::part(state, part_ns));
-            rest_ns -= part_ns;
-        }
-    }
-    finding
 }

@@ -9,8 +9,8 @@ use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::tables::Span;
 use fathom_timeline::{BUCKET_NS, ThreadState, Wait};
 
-use crate::comparison::Period;
 use crate::measure::recording_threshold;
+use crate::period::Period;
 use crate::{Cause, Comparison, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {

@@ -7,8 +7,8 @@ use fathom_evidence::kinds::{event, span};
 use fathom_timeline::{ThreadState, Wait};
 
 use crate::cause::Claim;
-use crate::comparison::Period;
 use crate::measure::{recording_threshold, stacks, waits};
+use crate::period::Period;
 use crate::{Cause, Comparison, Evidence, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {

@@ -9,8 +9,9 @@ use fathom_evidence::tables::Span;
 use fathom_timeline::{Intervals, Sources, ThreadState, Wait};
 
 use crate::cause::{Claim, Finding, Support, ThreadTime};
-use crate::comparison::{Comparison, Period};
+use crate::comparison::Comparison;
 use crate::format;
+use crate::period::Period;
 
 /// One of the two places where a request waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

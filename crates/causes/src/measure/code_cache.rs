@@ -6,8 +6,9 @@ use fathom_evidence::detail::{CodeCache as Detail, Compilation, from_text};
 use fathom_evidence::kinds::{counter, event, span};
 use fathom_timeline::{BUCKET_NS, Intervals, Layer, Origin, Series, ThreadState};
 
-use crate::comparison::{Comparison, Period};
+use crate::comparison::Comparison;
 use crate::explanation::Evidence;
+use crate::period::Period;
 
 /// Compilations per second below which the compiler is as good as off while code runs interpreted.
 const OFF_PER_SECOND: f64 = 0.5;

@@ -6,9 +6,10 @@ use fathom_evidence::tables::Span;
 use fathom_timeline::{Collection, Intervals, Origin, Scope, Series, Stop, ThreadState, Wait};
 
 use crate::cause::Finding;
-use crate::comparison::{Comparison, Period};
+use crate::comparison::Comparison;
 use crate::explanation::Evidence;
 use crate::measure::median;
+use crate::period::Period;
 
 /// Pauses of one scope and origin on one side.
 pub fn stops(comparison: &Comparison<'_>, select: impl Fn(Collection) -> bool) -> Vec<(i64, i64)> {

@@ -12,9 +12,10 @@ use fathom_evidence::tables::Span;
 use fathom_timeline::{Intervals, ThreadState, Wait};
 
 use crate::cause::Finding;
-use crate::comparison::{Comparison, Period};
+use crate::comparison::Comparison;
 use crate::format;
 use crate::measure::{memory_pressure, stacks, stalled_threads};
+use crate::period::Period;
 
 /// Of the smallest page: a larger one is taken for several.
 const PAGE_BYTES: u64 = 4096;

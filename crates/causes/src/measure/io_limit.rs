@@ -7,10 +7,11 @@ use fathom_evidence::tables::Span;
 use fathom_timeline::{Intervals, Series};
 
 use crate::cause::{Claim, Finding, Support};
-use crate::comparison::{Comparison, Period};
+use crate::comparison::Comparison;
 use crate::explanation::Evidence;
 use crate::format;
 use crate::measure::block_io::{self, MIN_STAGE_RATIO};
+use crate::period::Period;
 
 /// Requests come at random: a limit of which less than half is used delays one by less than half its turn.
 const USED: f64 = 0.5;

@@ -1,6 +1,7 @@
 //! How many requests there were.
 
-use crate::comparison::{Comparison, Period};
+use crate::comparison::Comparison;
+use crate::period::Period;
 
 /// A quantity that grew with the requests within this factor is as large for each of them as before.
 const ALIKE_WITHIN: f64 = 1.3;

@@ -7,7 +7,8 @@ use fathom_evidence::{Recording, StackId};
 use fathom_timeline::{Layer, ThreadState};
 
 use crate::cause::Claim;
-use crate::comparison::{Comparison, Period};
+use crate::comparison::Comparison;
+use crate::period::Period;
 
 /// Whether CPU was sampled with the frames of the JVM and of libraries, as JFR's own samples are not.
 pub fn has_native_frames(comparison: &Comparison<'_>) -> bool {

@@ -6,7 +6,8 @@ use fathom_evidence::kinds::counter;
 use fathom_timeline::{Layer, Series, ThreadState};
 
 use crate::cause::Claim;
-use crate::comparison::{Comparison, Period};
+use crate::comparison::Comparison;
+use crate::period::Period;
 
 /// Calls that take from a socket.
 pub const RECEIVE: &[&str] = &["recvfrom", "recvmsg", "recvmmsg", "read socket", "readv socket"];
@@ -93,16 +94,5 @@ fn with_a_good_part(calls: &ByThread, count: impl Fn(i64) -> f64) -> HashSet<i64
 /// then from the others, as far as each grew.
 pub fn running_claims(comparison: &Comparison<'_>, ns: f64) -> Vec<Claim> {
     const ORDER: [Layer; 5] = [Layer::Kernel, Layer::Native, Layer::Vm, Layer::Java, Layer::Interpreted];
-    let mut left = ns;
-    let mut claims = Vec::new();
-    for layer in ORDER {
-        let state = ThreadState::Running(layer);
-        let grown = comparison.excess().of(state).map_or(0.0, |excess| excess.excess_ns().max(0.0));
-        let at_most_ns = left.min(grown);
-        if at_most_ns > 0.0 {
-            claims.push(Claim::part(state, at_most_ns));
-            left -= at_most_ns;
-        }
-    }
-    claims
+    Claim::parts_in_order(comparison, &ORDER.map(ThreadState::Running), ns)
 }

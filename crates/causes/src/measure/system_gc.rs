@@ -6,8 +6,9 @@ use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StackId};
 
-use crate::comparison::{Comparison, Period};
+use crate::comparison::Comparison;
 use crate::measure::stacks;
+use crate::period::Period;
 
 /// The class library calls it there when memory for direct buffers is used up.
 pub const FOR_DIRECT_MEMORY: &[&str] = &["java.nio.Bits.reserveMemory"];

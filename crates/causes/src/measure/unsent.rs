@@ -7,14 +7,13 @@ use fathom_evidence::kinds::span;
 use fathom_timeline::{Hold, Intervals, ThreadState, Unsent, Wait};
 
 use crate::cause::ThreadTime;
-use crate::comparison::{Comparison, Period};
+use crate::comparison::Comparison;
+use crate::measure::waits;
+use crate::period::Period;
 use crate::{Claim, Finding, Support, format};
 
 /// The collector that measures at the sockets.
 const SOURCE: &str = "requests";
-
-/// Waits for what another thread of the program has asked for.
-const ON_ANOTHERS_BEHALF: [ThreadState; 2] = [ThreadState::Blocked(Wait::Task), ThreadState::Blocked(Wait::Unnamed)];
 
 /// What stood in the kernel for one reason.
 #[derive(Debug, Default, Clone, Copy)]
@@ -59,14 +58,12 @@ struct Sent {
 
 impl Sent {
     fn of(side: &Period<'_>, hold: Hold) -> Sent {
-        let is_here =
-            |from_ns: i64, to_ns: i64| side.time.touches(from_ns, to_ns) && !side.except.touches(from_ns, to_ns);
         let of_hold = |unsent: Option<Unsent>| unsent.filter(|unsent| unsent.hold == hold).map(|unsent| unsent.ns);
         let mut sent = Sent::default();
-        for request in side.sources.measured_requests().filter(|request| is_here(request.from_ns, request.to_ns)) {
+        for request in side.sources.measured_requests().filter(|request| side.has(request.from_ns, request.to_ns)) {
             of_hold(request.unsent).into_iter().for_each(|ns| sent.answers.add(ns, request.weight));
         }
-        for call in side.sources.calls().iter().filter(|call| is_here(call.from_ns, call.to_ns)) {
+        for call in side.sources.calls().iter().filter(|call| side.has(call.from_ns, call.to_ns)) {
             let ns = of_hold(call.unsent);
             ns.into_iter().for_each(|ns| sent.questions.entry(call.peer).or_default().add(ns, call.weight));
         }
@@ -146,17 +143,8 @@ impl Finding {
             return self;
         }
         self.claims.push(Claim::during(ThreadState::Blocked(Wait::Socket), asked));
-        let grown_ns =
-            |state: ThreadState| comparison.excess().of(state).map_or(0.0, |excess| excess.excess_ns().max(0.0));
         let stood_ns: f64 = sent.questions.values().map(|stood| stood.total_ns).sum();
-        let mut rest_ns = stood_ns - grown_ns(ThreadState::Blocked(Wait::Socket));
-        for state in ON_ANOTHERS_BEHALF {
-            let part_ns = rest_ns.min(grown_ns(state));
-            if part_ns > 0.0 {
-                self.claims.push(Claim::part(state, part_ns));
-                rest_ns -= part_ns;
-            }
-        }
+        self.claims.extend(waits::for_calls_of_others(comparison, stood_ns));
         self
     }
 }

@@ -5,8 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use fathom_evidence::StackId;
 use fathom_timeline::{Intervals, ThreadState, Wait, telling_frame};
 
+use crate::cause::Claim;
 use crate::comparison::Comparison;
 use crate::format;
+
+/// Waits for what another thread of the program does for the waiting one: which call each of them is for nobody knows.
+const ON_ANOTHERS_BEHALF: [ThreadState; 2] = [ThreadState::Blocked(Wait::Task), ThreadState::Blocked(Wait::Unnamed)];
 
 /// Waits for one thing.
 #[derive(Debug, Default, Clone, Copy)]
@@ -75,4 +79,11 @@ pub fn most(comparison: &Comparison<'_>, wait: Wait) -> Option<(String, Waits)> 
 pub fn mean_before_ns(comparison: &Comparison<'_>, wait: Wait, frame: &str) -> Option<f64> {
     let baseline = comparison.baseline_here()?;
     Some(by_frame(comparison, &baseline.time, wait).get(frame).map_or(0.0, Waits::mean_ns))
+}
+
+/// Claims for calls of which a library waits out some on threads of its own: of what they lasted longer, in ns, what threads
+/// did not wait at sockets themselves.
+pub fn for_calls_of_others(comparison: &Comparison<'_>, longer_ns: f64) -> Vec<Claim> {
+    let elsewhere_ns = longer_ns - comparison.grown_ns(ThreadState::Blocked(Wait::Socket));
+    Claim::parts_in_order(comparison, &ON_ANOTHERS_BEHALF, elsewhere_ns)
 }

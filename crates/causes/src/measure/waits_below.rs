@@ -8,8 +8,9 @@ use fathom_evidence::{Recording, StackId};
 use fathom_timeline::{Intervals, ThreadState, Wait};
 
 use crate::cause::{Claim, ThreadTime};
-use crate::comparison::{Comparison, Period};
+use crate::comparison::Comparison;
 use crate::measure::stacks;
+use crate::period::Period;
 
 /// Spans in which a thread waits for another one.
 const FOR_OTHERS: &[&str] = &[span::MONITOR_ENTER, span::MONITOR_WAIT, span::PARK];
