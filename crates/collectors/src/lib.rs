@@ -13,6 +13,7 @@ pub mod attach;
 mod bpf;
 mod clock;
 mod collector;
+mod followed;
 mod foreign;
 pub mod host;
 pub mod jvms;

@@ -25,9 +25,7 @@ pub(crate) fn keep(from: &mut impl Read, to: &Path) -> io::Result<()> {
 fn copy(mut from: &mut impl Read, to: &mut File, longest_bytes: u64) -> io::Result<()> {
     let mut left = longest_bytes;
     while left > 0 {
-        if free_bytes(to) < KEEP_FREE_BYTES + STEP_BYTES {
-            return Err(io::Error::other("the disk is nearly full: only the beginning was kept"));
-        }
+        has_free_room(to)?;
         let step = left.min(STEP_BYTES);
         let copied = io::copy(&mut (&mut from).take(step), to)?;
         left -= copied;
@@ -38,6 +36,21 @@ fn copy(mut from: &mut impl Read, to: &mut File, longest_bytes: u64) -> io::Resu
     match from.read(&mut [0])? {
         0 => Ok(()),
         _ => Err(io::Error::other(format!("longer than {longest_bytes} bytes: only the beginning was kept"))),
+    }
+}
+
+/// An error if a file may not become so long.
+pub(crate) fn has_room(file: &File, length_bytes: u64) -> io::Result<()> {
+    match length_bytes > LONGEST_BYTES {
+        true => Err(io::Error::other(format!("longer than {LONGEST_BYTES} bytes: only the beginning was kept"))),
+        false => has_free_room(file),
+    }
+}
+
+fn has_free_room(file: &File) -> io::Result<()> {
+    match free_bytes(file) < KEEP_FREE_BYTES + STEP_BYTES {
+        true => Err(io::Error::other("the disk is nearly full: only the beginning was kept")),
+        false => Ok(()),
     }
 }
 

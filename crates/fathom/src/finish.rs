@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use fathom_collectors::{Clock, Target, fetch_flight_recording};
-use fathom_evidence::kinds::{loss, subject};
+use fathom_evidence::kinds::{loss, recorded, subject};
 use fathom_evidence::{Finished, Recording};
 use fathom_readers::LoadOptions;
 use fathom_store::{Finishing, FolderError, State};
@@ -111,11 +111,14 @@ fn mark_read_along(read: &mut Recording) {
     }
 }
 
-/// The files that readers have to read, by name. A folder without raw files is as good as one with.
+/// The files that readers have to read, by name; no copy of what is there as a whole. A folder without raw files is as good as one with.
 fn raw_files(path: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(path.join("raw")) else { return Vec::new() };
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     files.retain(|file| fs::symlink_metadata(file).is_ok_and(|data| data.is_file() && data.len() > 0));
     files.sort();
+    let of_whole = |file: &PathBuf| Some(recorded::followed(file.file_name()?.to_str()?));
+    let copies: Vec<String> = files.iter().filter_map(of_whole).collect();
+    files.retain(|file| !copies.iter().any(|copy| file.ends_with(copy)));
     files
 }

@@ -10,6 +10,7 @@
 
 mod parse;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -17,6 +18,7 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::{loss, subject};
 
 use crate::attach::{Attach, PrivateFolder, own_action};
+use crate::followed::{Followed, PERIOD};
 use crate::mapped::Mapped;
 use crate::{Clock, Collector, Observer, Order, Outstanding, Refusal, Target, Tier, late};
 
@@ -43,6 +45,9 @@ const SIGNALS: &str = "signal=40/41";
 const SEGMENT: Duration = Duration::from_secs(300);
 /// When nobody stops it, it stops by itself: a segment and some time to spare.
 const TIMEOUT_S: u64 = SEGMENT.as_secs() + 60;
+
+/// So often what was sampled is put in order in the file: what is lost at most when this recorder is killed.
+const CHUNK_S: u64 = 10;
 
 /// Loading resolves the symbols of every library of the process.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -109,6 +114,7 @@ fn begin(target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
         event,
         raw: order.raw_folder(),
         files: Vec::new(),
+        copy: None,
         began: Instant::now(),
         is_running: true,
         first: Some(first),
@@ -169,8 +175,9 @@ impl Profiler {
 
     fn start(&self, event: &str) -> Result<(), Refusal> {
         let Profiler { samples: file, locks, .. } = self;
+        let bounds = format!("timeout={TIMEOUT_S},chunktime={CHUNK_S}");
         self.tell(&format!(
-            "start,event={event},{locks}{INTERVALS},{SIGNALS},cstack=vmx,clock=monotonic,timeout={TIMEOUT_S},loglevel=none,jfr,file={file}"
+            "start,event={event},{locks}{INTERVALS},{SIGNALS},cstack=vmx,clock=monotonic,{bounds},loglevel=none,jfr,file={file}"
         ))
     }
 
@@ -220,6 +227,8 @@ struct Profiling {
     event: &'static str,
     raw: PathBuf,
     files: Vec<PathBuf>,
+    /// The file that the profiler writes, and what is left of it when this recorder is killed.
+    copy: Option<(File, Followed)>,
     began: Instant,
     is_running: bool,
     /// What was known before the first look.
@@ -229,8 +238,8 @@ struct Profiling {
 impl Observer for Profiling {
     fn outstanding(&self) -> Option<Outstanding> {
         let says = format!(
-            "the profiler's samples are missing, of the last {} s if it recorded for longer: record again to have them",
-            SEGMENT.as_secs()
+            "the profiler's samples of the last {} s are missing: record again to have them",
+            CHUNK_S + PERIOD.as_secs()
         );
         Some(Outstanding { file: SAMPLES_FILE, says })
     }
@@ -243,6 +252,7 @@ impl Observer for Profiling {
         if let Some(first) = self.first.take() {
             found.absorb(first);
         }
+        self.follow(found);
         if self.is_running && self.began.elapsed() >= SEGMENT {
             self.stop(found);
             let started = own_action(&self.clock, found, "async-profiler start", || self.profiler.start(self.event));
@@ -268,15 +278,41 @@ impl Profiling {
     fn stop(&mut self, found: &mut Recording) {
         let stopped = own_action(&self.clock, found, "async-profiler stop", || self.profiler.stop());
         self.is_running = false;
-        let file = self.raw.join(format!("async_profiler-{:03}.jfr", self.files.len()));
+        let file = self.raw.join(self.segment());
         let taken = self.folder.take(SAMPLES_FILE, &file);
         self.folder.remove(SAMPLES_FILE);
         if let Err(refusal) = stopped {
             found.add_loss(SOURCE, loss::TRUNCATED, 0, &format!("the last samples may be missing: {}", refusal.why));
         }
         match taken {
-            Ok(()) => self.files.push(file),
+            Ok(()) => {
+                self.files.push(file);
+                if let Some((_, copy)) = self.copy.take() {
+                    copy.remove();
+                }
+            }
             Err(error) => lose(found, &file, &error),
+        }
+    }
+
+    /// Name of the file that is being written, as the raw folder will have it.
+    fn segment(&self) -> String {
+        format!("async_profiler-{:03}.jfr", self.files.len())
+    }
+
+    /// Keeps a copy of what was sampled, for the case that this recorder is killed.
+    fn follow(&mut self, found: &mut Recording) {
+        if !self.is_running {
+            return;
+        }
+        if self.copy.is_none() {
+            let opened = self.folder.open(SAMPLES_FILE).ok();
+            self.copy = opened.map(|file| (file, Followed::of(&self.raw, &self.segment())));
+        }
+        let Some((file, copy)) = &mut self.copy else { return };
+        if let Err(error) = copy.when_due(|copy| copy.step(file)) {
+            let says = format!("the copy of the profiler's samples could not be continued: {error}");
+            Outstanding { file: SAMPLES_FILE, says }.note(found, SOURCE);
         }
     }
 }

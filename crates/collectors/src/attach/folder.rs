@@ -3,6 +3,7 @@
 //! Nobody else can enter it, so nobody can put a link there. It is gone when the value is; one whose
 //! maker was killed is removed by the next that is made: the lock tells that its maker is gone.
 
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -56,10 +57,14 @@ impl PrivateFolder {
         as_user_of(&self.target, || create_file(&self.folder, file))??.write_all(bytes)
     }
 
+    /// Opens a file that the JVM has written, or is writing.
+    pub(crate) fn open(&self, file: &str) -> io::Result<File> {
+        as_user_of(&self.target, || open_file(&self.target, &self.folder, file))?
+    }
+
     /// Copies a file that the JVM has written to `to`, which must not exist, and is its owner's only.
     pub(crate) fn take(&self, file: &str, to: &Path) -> io::Result<()> {
-        let from = as_user_of(&self.target, || open_file(&self.target, &self.folder, file))??;
-        raw::keep(&mut from.take(FILE_MAX_BYTES), to)
+        raw::keep(&mut self.open(file)?.take(FILE_MAX_BYTES), to)
     }
 
     /// Removes a file; one that is not there is as good.

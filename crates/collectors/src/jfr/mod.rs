@@ -17,6 +17,7 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::{loss, subject};
 
 use crate::attach::{Attach, AttachError, PATIENCE, PrivateFolder, own_action, properties};
+use crate::followed::{Followed, PERIOD};
 use crate::{Clock, Collector, Observer, Order, Outstanding, Refusal, Target, Tier, Use, late};
 use felt::Felt;
 use parse::Check;
@@ -82,14 +83,16 @@ fn begin(target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
     };
     recording.describe(target, &mut first);
     let repository = repository(&attach, target);
+    let raw = order.raw_folder();
     Ok(Box::new(Running {
         clock: order.clock,
         target: target.clone(),
         attach,
         recording,
         felt,
+        copy: repository.as_ref().map(|_| Followed::of(&raw, FILE)),
         repository,
-        raw: order.raw_folder(),
+        raw,
         from: Instant::now().checked_sub(order.before).unwrap_or_else(Instant::now),
         first: Some(first),
     }))
@@ -187,6 +190,8 @@ struct Running {
     /// While our start of it is felt.
     felt: Option<Felt>,
     repository: Option<Repository>,
+    /// What is left of it when this recorder is killed.
+    copy: Option<Followed>,
     raw: PathBuf,
     /// From when on the recording is wanted.
     from: Instant,
@@ -221,8 +226,9 @@ fn dump(attach: &Attach, target: &Target, name: &str, seconds: u64, to: &Path) -
 impl Observer for Running {
     fn outstanding(&self) -> Option<Outstanding> {
         let (pid, file) = (self.target.pid, self.raw.join(FILE));
+        let last = self.copy.as_ref().map_or_else(String::new, |_| format!(" of the last {} s", PERIOD.as_secs() + 1));
         let says = format!(
-            "Flight Recorder's events are missing; as long as the JVM lives, fathom import fetches them, or jcmd {pid} \
+            "Flight Recorder's events{last} are missing; as long as the JVM lives, fathom import fetches them, or jcmd {pid} \
              JFR.dump name={} filename={}",
             self.recording.name,
             file.display()
@@ -241,6 +247,7 @@ impl Observer for Running {
         if let Some(repository) = &mut self.repository {
             repository.look();
         }
+        self.follow(found);
         self.felt = self.felt.take().and_then(|felt| felt.look(found));
     }
 
@@ -249,19 +256,11 @@ impl Observer for Running {
         let file = self.raw.join(FILE);
         let dumped = own_action(&self.clock, found, "JFR.dump", || self.dump(&file));
         self.stop();
-        let Err(why) = dumped else { return vec![file] };
-        let taken = self.repository.take().map(|repository| repository.take(&file));
-        match taken {
-            Some(Ok(true)) => {
-                let says = format!(
-                    "Flight Recorder was not dumped ({why}): its own files were taken, which lack the last second"
-                );
-                found.add_loss(SOURCE, loss::TRUNCATED, 0, &says);
-                vec![file]
-            }
-            Some(Err(error)) => lose(found, &format!("{why}; its own files: {error}")),
-            _ => lose(found, &why),
+        let files = self.kept(dumped, &file, found);
+        if let (Some(copy), false) = (self.copy.take(), files.is_empty()) {
+            copy.remove();
         }
+        files
     }
 }
 
@@ -271,6 +270,32 @@ fn lose(found: &mut Recording, why: &str) -> Vec<PathBuf> {
 }
 
 impl Running {
+    /// The file that was dumped, or what the recorder itself has written.
+    fn kept(&mut self, dumped: Result<(), String>, file: &Path, found: &mut Recording) -> Vec<PathBuf> {
+        let Err(why) = dumped else { return vec![file.to_owned()] };
+        let taken = self.repository.take().map(|repository| repository.take(file));
+        match taken {
+            Some(Ok(true)) => {
+                let says = format!(
+                    "Flight Recorder was not dumped ({why}): its own files were taken, which lack the last second"
+                );
+                found.add_loss(SOURCE, loss::TRUNCATED, 0, &says);
+                vec![file.to_owned()]
+            }
+            Some(Err(error)) => lose(found, &format!("{why}; its own files: {error}")),
+            _ => lose(found, &why),
+        }
+    }
+
+    /// Keeps a copy of what Flight Recorder has written, for the case that this recorder is killed.
+    fn follow(&mut self, found: &mut Recording) {
+        let (Some(repository), Some(copy)) = (&mut self.repository, &mut self.copy) else { return };
+        if let Err(error) = copy.when_due(|copy| repository.follow(copy)) {
+            let says = format!("the copy of Flight Recorder's events could not be continued: {error}");
+            Outstanding { file: FILE, says }.note(found, SOURCE);
+        }
+    }
+
     fn dump(&self, to: &Path) -> Result<(), String> {
         if !self.target.is_alive() {
             return Err("the JVM has ended".to_owned());

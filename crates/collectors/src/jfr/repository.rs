@@ -9,6 +9,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use crate::attach::as_user_of;
+use crate::followed::Followed;
 use crate::foreign::{names, open_file, open_folder, tmp_of};
 use crate::{Target, raw};
 
@@ -24,6 +25,8 @@ pub(super) struct Repository {
     folder: OwnedFd,
     /// By name, which is the time at which each was begun.
     files: BTreeMap<String, File>,
+    /// The one that is being followed: the newest when it began.
+    followed: Option<String>,
 }
 
 impl Repository {
@@ -33,8 +36,9 @@ impl Repository {
         let name = name.ok_or_else(|| io::Error::other(format!("{path} is not in /tmp")))?;
         let tmp = tmp_of(target)?;
         let folder = as_user_of(target, || open_folder(target, tmp, name))??;
-        let mut repository = Repository { target: target.clone(), folder, files: BTreeMap::new() };
+        let mut repository = Repository { target: target.clone(), folder, files: BTreeMap::new(), followed: None };
         repository.look();
+        repository.followed = repository.files.keys().next_back().cloned();
         Ok(repository)
     }
 
@@ -53,6 +57,19 @@ impl Repository {
         while self.files.len() > FILES_MAX {
             self.files.pop_first();
         }
+    }
+
+    /// Copies what was written since the last time into `copy`.
+    pub(super) fn follow(&mut self, copy: &mut Followed) -> io::Result<()> {
+        let from = self.followed.clone().unwrap_or_default();
+        for (name, file) in self.files.range(from..) {
+            if self.followed.as_ref().is_some_and(|before| before != name) {
+                copy.begin_file();
+            }
+            self.followed = Some(name.clone());
+            copy.step(file)?;
+        }
+        Ok(())
     }
 
     /// Writes all files into one: a recording is pieces one after the other. Whether there was any.

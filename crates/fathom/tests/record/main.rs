@@ -108,6 +108,24 @@ fn a_killed_recorder_leaves_a_readable_recording() {
 }
 
 #[test]
+fn a_killed_recorder_leaves_what_the_jvm_recorded_until_some_seconds_before() {
+    let Some(mut jvm) = Jvm::start(&[]) else { return };
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("a.fathom");
+    let mut recorder = record(&jvm, &path, &["--jfr", "always"]).spawn().unwrap();
+    until("Flight Recorder is followed", || path.join("raw/followed-recording.jfr").exists());
+    recorder.kill().unwrap();
+    recorder.wait().unwrap();
+    // Nobody can be asked any more.
+    jvm.kill();
+    let answer = explained(&path);
+    assert!(answer["sources"].as_array().unwrap().iter().any(|source| source == "jfr"), "{answer:#}");
+    let losses: Vec<&str> =
+        answer["losses"].as_array().unwrap().iter().filter_map(|loss| loss["says"].as_str()).collect();
+    assert!(losses.iter().any(|says| says.contains("events of the last ")), "{losses:#?}");
+}
+
+#[test]
 fn the_end_of_the_jvm_and_signals_end_a_recording() {
     for (ends, because) in [("jvm", "the process ended"), ("-INT", "interrupted"), ("-TERM", "interrupted")] {
         let Some(mut jvm) = Jvm::start(&[]) else { return };
