@@ -169,6 +169,8 @@ words! {
         PAGE_FAULT = "page_fault";
         /// Off the CPU, not runnable, for long. Name: the kind of wait (`page_fault`; `uninterruptible`: a disk, memory or a lock of the kernel; `futex`: a lock, a condition, or a sleep of Java; `poll`; `sleep`; `read_write`: a call that transfers, mostly on a socket or pipe; `other`). Detail: state, waker_tid (absent when an interrupt woke it on an idle CPU), system_call.
         BLOCKED = "blocked";
+        /// A wait of which a profiler's samples of the wall clock alone tell: from the first to the last look that found the thread in it. Made when a recording is opened.
+        SAMPLED_WAIT = "sampled_wait";
         /// Runnable but not running for long. Detail: cpu, instead_tid, instead (who ran on that CPU), preempted.
         RUN_QUEUE_WAIT = "run_queue_wait";
         /// A system call that took long. Name: the call. Detail: result, arguments, path, bytes.

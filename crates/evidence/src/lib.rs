@@ -21,6 +21,7 @@ pub mod mask;
 pub mod memory;
 mod recording;
 pub mod roles;
+mod sampled_waits;
 pub mod schema;
 mod stack_tree;
 mod table;

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
-use fathom_evidence::{Recording, StackId};
+use fathom_evidence::{Frame, Recording, StackId};
 
 use crate::sources::Sources;
 use crate::states::{ThreadState, Wait};
@@ -73,7 +73,7 @@ const FRAMES: &[(&str, ThreadState)] = &[
     ("org.jboss.threads.EnhancedQueueExecutor", IDLE),
     ("ch.qos.logback.core.AsyncAppenderBase$Worker", IDLE),
     ("com.lmax.disruptor.BatchEventProcessor", IDLE),
-    ("kafka.server.KafkaRequestHandler.run", IDLE),
+    ("kafka.network.RequestChannel.receiveRequest", IDLE),
     ("java.net.ServerSocket.", IDLE),
     ("sun.nio.ch.ServerSocketChannelImpl.", IDLE),
     // Results of work that another thread does.
@@ -104,15 +104,36 @@ const CLASSES: &[(&str, ThreadState)] = &[
     ("ForkJoinPool", IDLE),
 ];
 
+/// Beginnings of frames in which a thread waits for a lock, for a permit, or for another thread at all, where nobody but its
+/// stack tells what it parked on.
+const LOCKING: &[&str] = &[
+    "ObjectMonitor::enter",
+    "ObjectMonitor::EnterI",
+    "java.util.concurrent.locks.ReentrantLock.",
+    "java.util.concurrent.locks.ReentrantLock$",
+    "java.util.concurrent.locks.ReentrantReadWriteLock$",
+    "java.util.concurrent.locks.StampedLock.",
+];
+const PERMITTING: &[&str] = &["java.util.concurrent.Semaphore."];
+const STANDING: &[&str] = &[
+    "java.util.concurrent.locks.LockSupport.park",
+    "jdk.internal.misc.Unsafe.park",
+    "sun.misc.Unsafe.park",
+    "java.lang.Object.wait",
+    "java.lang.Thread.sleep",
+];
+
 /// What the recording's waits are. Each stack is looked at once.
 pub(crate) struct Waits<'v, 'a> {
     sources: &'v Sources<'a>,
     by_stack: HashMap<StackId, Option<ThreadState>>,
+    /// The same for threads of which only a stack is known.
+    standing: HashMap<StackId, Option<ThreadState>>,
 }
 
 impl<'v, 'a> Waits<'v, 'a> {
     pub(crate) fn new(sources: &'v Sources<'a>) -> Waits<'v, 'a> {
-        Waits { sources, by_stack: HashMap::new() }
+        Waits { sources, by_stack: HashMap::new(), standing: HashMap::new() }
     }
 
     /// What a thread of the application that parked, slept or waited for a monitor's signal waited for.
@@ -134,20 +155,64 @@ impl<'v, 'a> Waits<'v, 'a> {
         let recording = self.sources.recording;
         *self.by_stack.entry(stack).or_insert_with(|| of_frames(recording, stack))
     }
+
+    /// What the stack of a thread says that stood still, where the JVM says nothing of it.
+    pub(crate) fn of_standing(&mut self, stack: StackId) -> Option<ThreadState> {
+        let recording = self.sources.recording;
+        *self.standing.entry(stack).or_insert_with(|| of_standing(recording, stack))
+    }
 }
 
 fn of_frames(recording: &Recording, stack: StackId) -> Option<ThreadState> {
-    let of_symbol = |symbol: &str| FRAMES.iter().find(|(begins, _)| symbol.starts_with(begins)).map(|row| row.1);
-    recording.stacks.leaf_to_root(stack).find_map(|frame| of_symbol(recording.text(frame.symbol)))
+    let mut passed: Option<&str> = None;
+    for frame in recording.stacks.leaf_to_root(stack) {
+        let symbol = recording.text(frame.symbol);
+        if let Some((begins, state)) = FRAMES.iter().find(|(begins, _)| symbol.starts_with(begins)) {
+            // A worker has nothing to do while it waits in its own loop, and a task is waited for by who asks for its result: what
+            // they run waits for something else.
+            let is_run_there = matches!(*state, IDLE | TASK) && passed.is_some_and(|own| !is_of_library(own, begins));
+            return Some(*state).filter(|_| !is_run_there);
+        }
+        passed = passed.or(Some(symbol).filter(|_| is_own(recording, &frame)));
+    }
+    None
 }
 
-/// The frame that tells what a thread waits for: the innermost that a row knows, else the innermost of the application's.
-pub fn telling_frame(recording: &Recording, stack: StackId) -> Option<&str> {
-    const LIBRARY: &[&str] = &["java.", "jdk.", "sun.", "javax.", "com.sun."];
+/// Whether a frame is of the library that a row is about: the first three parts of their names are the same.
+fn is_of_library(symbol: &str, begins: &str) -> bool {
+    symbol.split('.').take(3).eq(begins.split('.').take(3))
+}
+
+/// What a thread that stands in the JVM waits for by its stack alone; none where it does not wait for another thread.
+pub fn of_standing(recording: &Recording, stack: StackId) -> Option<ThreadState> {
     let frames = || recording.stacks.leaf_to_root(stack).map(|frame| recording.text(frame.symbol));
-    let is_known = |symbol: &&str| FRAMES.iter().any(|(begins, _)| symbol.starts_with(begins));
-    let is_own = |symbol: &&str| symbol.contains('.') && !LIBRARY.iter().any(|begins| symbol.starts_with(begins));
-    frames().find(is_known).or_else(|| frames().find(is_own))
+    let begins_with = |rows: &[&str]| frames().any(|symbol| rows.iter().any(|begins| symbol.starts_with(begins)));
+    let of_frames = of_frames(recording, stack);
+    match of_frames {
+        // A pool has locks of its own.
+        Some(POOL) => of_frames,
+        _ if begins_with(LOCKING) => Some(LOCK),
+        _ if begins_with(PERMITTING) => Some(PERMIT),
+        None if begins_with(STANDING) => Some(UNNAMED),
+        _ => of_frames,
+    }
+}
+
+/// The frame that tells what a thread waits for: the innermost that a row knows, or that is the application's.
+pub fn telling_frame(recording: &Recording, stack: StackId) -> Option<&str> {
+    let is_known = |symbol: &str| FRAMES.iter().any(|(begins, _)| symbol.starts_with(begins));
+    let tells = |frame: &Frame| is_known(recording.text(frame.symbol)) || is_own(recording, frame);
+    recording.stacks.leaf_to_root(stack).find(tells).map(|frame| recording.text(frame.symbol))
+}
+
+/// Whether a frame is of Java, and not of the JDK.
+fn is_own(recording: &Recording, frame: &Frame) -> bool {
+    const JDK: &[&str] = &["java.", "jdk.", "sun.", "javax.", "com.sun."];
+    let symbol = recording.text(frame.symbol);
+    // Compilers of C put points into names as well: `f.part.0`, `f.cold`.
+    let is_c = |last: &str| last == "cold" || last.bytes().all(|byte| byte.is_ascii_digit());
+    let is_java = symbol.rsplit_once('.').is_some_and(|(_, last)| !is_c(last));
+    is_java && !JDK.iter().any(|begins| symbol.starts_with(begins))
 }
 
 fn of_class(class: &str) -> Option<ThreadState> {
@@ -241,6 +306,52 @@ mod tests {
         }
     }
 
+    fn stack(recording: &mut Recording, leaf_to_root: &[&str]) -> StackId {
+        leaf_to_root.iter().rev().fold(StackId(0), |parent, symbol| {
+            let frame = Frame { symbol: recording.strings.intern(symbol), ..Default::default() };
+            let frame = recording.stacks.intern_frame(frame);
+            recording.stacks.intern(parent, frame)
+        })
+    }
+
+    #[test]
+    fn a_stack_alone_tells_locks_and_pools_and_that_somebody_waits() {
+        let mut recording = Recording::default();
+        for (frames, expected) in [
+            (
+                &[
+                    "Parker::park",
+                    "java.util.concurrent.locks.LockSupport.park",
+                    "java.util.concurrent.locks.ReentrantLock.lock",
+                    "shop.Cart.add",
+                ][..],
+                Some(LOCK),
+            ),
+            (&["ObjectMonitor::enter", "shop.Cart.add"], Some(LOCK)),
+            (
+                &["java.util.concurrent.locks.ReentrantLock.lock", "org.apache.http.pool.AbstractConnPool.lease"],
+                Some(POOL),
+            ),
+            (
+                &[
+                    "java.util.concurrent.locks.LockSupport.park",
+                    "java.util.concurrent.Semaphore.acquire",
+                    "shop.Cart.add",
+                ],
+                Some(PERMIT),
+            ),
+            (&["java.util.concurrent.locks.LockSupport.parkNanos", "shop.Cart.add"], Some(UNNAMED)),
+            (
+                &["java.util.concurrent.locks.LockSupport.park", "java.util.concurrent.ThreadPoolExecutor.getTask"],
+                Some(IDLE),
+            ),
+            (&["recvfrom", "shop.Cart.add"], None),
+        ] {
+            let stack = stack(&mut recording, frames);
+            assert_eq!(of_standing(&recording, stack), expected, "{frames:?}");
+        }
+    }
+
     #[test]
     fn the_innermost_frame_that_is_known_decides() {
         let mut recording = Recording::default();
@@ -262,13 +373,28 @@ mod tests {
                 Some(TASK),
             ),
             (&["java.util.concurrent.LinkedBlockingQueue.take", "shop.Cart.total"], None),
+            // Work below a worker's loop waits, and the worker is not idle.
+            (
+                &[
+                    "java.util.concurrent.LinkedBlockingQueue.take",
+                    "shop.Cart.total",
+                    "java.util.concurrent.ForkJoinPool.runWorker",
+                ],
+                None,
+            ),
+            (
+                &[
+                    "java.lang.Object.wait",
+                    "shop.Cart.total",
+                    "org.apache.tomcat.util.net.NioEndpoint$SocketProcessor.doRun",
+                ],
+                None,
+            ),
+            (&["java.lang.Object.wait", "shop.Cart.total", "java.util.concurrent.FutureTask.run"], None),
+            (&["sun.nio.ch.Net.accept", "org.apache.tomcat.util.net.NioEndpoint.serverSocketAccept"], Some(IDLE)),
             (&[], None),
         ] {
-            let stack = frames.iter().rev().fold(StackId(0), |parent, symbol| {
-                let frame = fathom_evidence::Frame { symbol: recording.strings.intern(symbol), ..Default::default() };
-                let frame = recording.stacks.intern_frame(frame);
-                recording.stacks.intern(parent, frame)
-            });
+            let stack = stack(&mut recording, frames);
             assert_eq!(of_frames(&recording, stack), expected, "{frames:?}");
         }
     }

@@ -50,7 +50,7 @@ const MIN_SHARE: f64 = 0.05;
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let thrown = comparison.sources().counter(counter::EXCEPTIONS_COUNT, "");
     if thrown.0.len() < 2 {
-        return Finding::needs_jfr("how many exceptions were made was not recorded");
+        return without_a_count(comparison);
     }
     let made = |side: &Period<'_>| side.rise(&side.sources.counter(counter::EXCEPTIONS_COUNT, ""));
     let rate = comparison.both(|side| made(side) / side.seconds());
@@ -68,6 +68,16 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     match stacks::has_native_frames(comparison) {
         true => by_samples(comparison, &text).with(evidence),
         false => by_number(comparison, &text, rate).with(evidence),
+    }
+}
+
+/// The answer where nobody counted them: samples show what they take, and not why.
+fn without_a_count(comparison: &Comparison<'_>) -> Finding {
+    let below = stacks::below(comparison, MAKING);
+    let is_dear = below.share.0 >= MIN_SHARE && growth::grew(below.share);
+    match stacks::has_native_frames(comparison) && is_dear {
+        true => by_samples(comparison, "how many exceptions were made was not recorded"),
+        false => Finding::needs_jfr("how many exceptions were made was not recorded"),
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_evidence::StackId;
 use fathom_evidence::kinds::{event, span};
+use fathom_evidence::tables::Sample;
 use fathom_timeline::{ThreadState, Wait};
 
 use crate::cause::Claim;
@@ -111,7 +112,7 @@ fn no_full_pool(pools: &[Pool]) -> Finding {
     }
 }
 
-/// The executors of the recording: threads whose names differ in a number at their end only, and of which one was seen below
+/// The executors of the recording: threads whose names differ in a number at their end at most, and of which one was seen below
 /// the loop of a worker. Threads that wait for the results themselves are not who they wait for.
 fn pools(comparison: &Comparison<'_>) -> Vec<Pool> {
     let mut names: BTreeMap<&str, BTreeSet<i64>> = BTreeMap::new();
@@ -126,14 +127,14 @@ fn pools(comparison: &Comparison<'_>) -> Vec<Pool> {
 
 /// A name without the number at its end.
 fn stem(name: &str) -> &str {
-    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    if stem.len() == name.len() { "" } else { stem }
+    name.trim_end_matches(|c: char| c.is_ascii_digit())
 }
 
 /// Threads that were seen below the loop of a worker, in samples or in their waits for work.
 fn workers_seen(comparison: &Comparison<'_>) -> BTreeSet<i64> {
     let mut is_worker = stacks::are_below(comparison.recording(), WORKERS);
-    let samples = [event::CPU, event::EXECUTION].into_iter().flat_map(|event| comparison.sources().samples(event));
+    let samples =
+        [event::CPU, event::EXECUTION, event::WALL].into_iter().flat_map(|event| comparison.sources().samples(event));
     let mut found: BTreeSet<i64> = samples.filter(|s| is_worker(s.stack_id)).map(|sample| sample.tid).collect();
     let parks = comparison.sources().spans(span::PARK);
     found.extend(parks.filter(|park| is_worker(park.stack_id)).map(|park| park.tid));
@@ -142,24 +143,51 @@ fn workers_seen(comparison: &Comparison<'_>) -> BTreeSet<i64> {
 
 impl Pool {
     fn of(comparison: &Comparison<'_>, name: &str, workers: BTreeSet<i64>) -> Pool {
-        let all_ns = comparison.slow.time.total_ns() as f64 * workers.len() as f64;
-        let (mut waited_ns, mut idle_ns) = (0.0, 0.0);
-        for (_, recorded) in comparison.analysis.account.partition.recorded().filter(|(tid, _)| workers.contains(tid)) {
-            for segment in recorded {
-                let ns = segment.within_ns(&comparison.slow.time) as f64;
-                match segment.state {
-                    // Whoever waits for a result himself is not who the others wait for.
-                    ThreadState::Idle | ThreadState::Unknown | ThreadState::Blocked(Wait::Unnamed | Wait::Task) => {
-                        idle_ns += ns
-                    }
-                    _ => waited_ns += ns,
-                }
-            }
-        }
-        let (sampled_ns, stack) = sampled(&comparison.slow, &workers);
-        let part = |ns: f64| (ns / all_ns.max(1.0)).min(1.0);
-        Pool { name: format!("{name}N"), seen: part(waited_ns + sampled_ns), idle: part(idle_ns), workers, stack }
+        let (seen, idle, stack) =
+            by_wall(&comparison.slow, &workers).unwrap_or_else(|| by_account(comparison, &workers));
+        let is_numbered = workers.iter().any(|tid| comparison.thread_name(*tid) != name);
+        Pool { name: format!("{name}{}", if is_numbered { "N" } else { "" }), seen, idle, workers, stack }
     }
+}
+
+/// The parts of the workers' time in which they were at work and had nothing to do, and where they were seen most, as samples of
+/// the wall clock have it; none where these are too few.
+fn by_wall(side: &Period<'_>, workers: &BTreeSet<i64>) -> Option<(f64, f64, StackId)> {
+    const MIN_SAMPLES: usize = 20;
+    let recording = side.sources.recording;
+    let samples: Vec<Sample> = side.samples(event::WALL).filter(|sample| workers.contains(&sample.tid)).collect();
+    let (mut weights, mut idle_ns, mut all_ns) = (BTreeMap::new(), 0.0, 0.0);
+    for sample in &samples {
+        let ns = sample.weight_ns.max(0) as f64;
+        all_ns += ns;
+        match fathom_timeline::of_standing(recording, sample.stack_id) {
+            Some(state) if is_nobodys_work(state) => idle_ns += ns,
+            _ => *weights.entry(sample.stack_id).or_default() += ns,
+        }
+    }
+    let at_work_ns: f64 = 0.0 + weights.values().sum::<f64>();
+    let part = |ns: f64| ns / f64::max(all_ns, 1.0);
+    (samples.len() >= MIN_SAMPLES).then(|| (part(at_work_ns), part(idle_ns), stacks::most_seen(&weights)))
+}
+
+/// Whether a worker has nothing to do: whoever waits for a result himself is not who the others wait for.
+fn is_nobodys_work(state: ThreadState) -> bool {
+    matches!(state, ThreadState::Idle | ThreadState::Unknown | ThreadState::Blocked(Wait::Unnamed | Wait::Task))
+}
+
+/// The same by what is known of their waits, and samples of those that ran.
+fn by_account(comparison: &Comparison<'_>, workers: &BTreeSet<i64>) -> (f64, f64, StackId) {
+    let all_ns = comparison.slow.time.total_ns() as f64 * workers.len() as f64;
+    let (mut waited_ns, mut idle_ns) = (0.0, 0.0);
+    for (_, recorded) in comparison.analysis.account.partition.recorded().filter(|(tid, _)| workers.contains(tid)) {
+        for segment in recorded {
+            let ns = segment.within_ns(&comparison.slow.time) as f64;
+            *(if is_nobodys_work(segment.state) { &mut idle_ns } else { &mut waited_ns }) += ns;
+        }
+    }
+    let (sampled_ns, stack) = sampled(&comparison.slow, workers);
+    let part = |ns: f64| (ns / all_ns.max(1.0)).min(1.0);
+    (part(waited_ns + sampled_ns), part(idle_ns), stack)
 }
 
 /// For how long threads ran, by the kind of samples that saw most of it, and where most.

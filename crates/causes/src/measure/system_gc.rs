@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use fathom_evidence::kinds::span;
-use fathom_evidence::tables::Span;
+use fathom_evidence::kinds::{event, span};
+use fathom_evidence::tables::{Sample, Span};
 use fathom_evidence::{Recording, StackId};
 
 use crate::comparison::Comparison;
@@ -13,6 +13,9 @@ use crate::period::Period;
 /// The class library calls it there when memory for direct buffers is used up.
 pub const FOR_DIRECT_MEMORY: &[&str] = &["java.nio.Bits.reserveMemory"];
 
+/// What asks for a collection.
+const ASKING: &[&str] = &["java.lang.Runtime.gc", "java.lang.System.gc"];
+
 /// Whether calls are recorded with who made them (JDK 17 and later).
 pub fn are_recorded(comparison: &Comparison<'_>) -> bool {
     comparison.is_recorded("jdk.SystemGC") || comparison.sources().spans(span::SYSTEM_GC).len() > 0
@@ -21,7 +24,25 @@ pub fn are_recorded(comparison: &Comparison<'_>) -> bool {
 /// The calls of a side that the class library made for direct memory, and all others.
 pub fn by_purpose(side: &Period<'_>) -> (Vec<Span>, Vec<Span>) {
     let is_ours = |call: &Span| stacks::is_below(side.sources.recording, call.stack_id, FOR_DIRECT_MEMORY);
-    side.spans(span::SYSTEM_GC).partition(is_ours)
+    let recorded: Vec<Span> = side.spans(span::SYSTEM_GC).collect();
+    let calls = if recorded.is_empty() { sampled(side) } else { recorded };
+    calls.into_iter().partition(is_ours)
+}
+
+/// Pauses in which a sample of the wall clock saw who had asked for them: a call lasts for as long as its collection.
+fn sampled(side: &Period<'_>) -> Vec<Span> {
+    let mut asks = stacks::are_below(side.sources.recording, ASKING);
+    let mut asking: Vec<Sample> = side.samples(event::WALL).filter(|sample| asks(sample.stack_id)).collect();
+    asking.sort_by_key(|sample| sample.time_ns);
+    let seen = |pause: &Span| {
+        let first = asking.partition_point(|sample| sample.time_ns < pause.time_ns);
+        asking.get(first).filter(|sample| sample.time_ns < pause.end_ns())
+    };
+    let calls = side.pauses().filter_map(|(pause, _)| {
+        let by = seen(&pause)?;
+        Some(Span { tid: by.tid, stack_id: by.stack_id, ..pause })
+    });
+    calls.collect()
 }
 
 /// The application's own method that made most of some calls.

@@ -10,6 +10,9 @@ use crate::sources::Sources;
 use crate::states::{ThreadState, Wait};
 use crate::waits::{self, PLAIN, Waits};
 
+/// As the kernel's waits are called that Java's locks, conditions and sleeps are.
+const FUTEX: &str = "futex";
+
 type ByThread = BTreeMap<i64, Vec<Candidate>>;
 
 /// Everything that is found, by thread; of threads of other programs nothing is known.
@@ -45,6 +48,12 @@ pub(crate) fn of(sources: &Sources<'_>) -> ByThread {
     each(sources, span::BLOCKED, |row, wait| {
         let of_frames = waits.of_frames(wait.stack_id);
         add(&mut found, row, wait, waits::of_kernel_wait(sources, wait, of_frames));
+        if sources.recording.text(wait.name) == FUTEX {
+            add_sampled(&mut found, row, wait, waits.of_standing(wait.stack_id));
+        }
+    });
+    each(sources, span::SAMPLED_WAIT, |row, wait| {
+        add_sampled(&mut found, row, wait, waits.of_standing(wait.stack_id));
     });
     for kind in [span::SOCKET_READ, span::SOCKET_WRITE] {
         each(sources, kind, |row, socket| add_socket(sources, &mut found, row, socket));
@@ -69,6 +78,14 @@ fn add(found: &mut ByThread, row: u32, span: &Span, state: ThreadState) {
         _ => Precedence::Wait,
     };
     found.entry(span.tid).or_default().push(Candidate::new(precedence, state, span.time_ns, span.end_ns(), row));
+}
+
+/// What a stack says of a thread that stood still: less than the JVM, which knows what it parked on and for whom.
+fn add_sampled(found: &mut ByThread, row: u32, wait: &Span, state: Option<ThreadState>) {
+    if let Some(state) = state {
+        let candidate = Candidate::new(Precedence::Sampled, state, wait.time_ns, wait.end_ns(), row);
+        found.entry(wait.tid).or_default().push(candidate);
+    }
 }
 
 /// A read of a service waits for its answer; of one that answers in this program, for as long as who answers sleeps: the

@@ -14,6 +14,8 @@ pub(crate) enum Precedence {
     Interruption,
     /// What the thread waits for, as the JVM or the kernel names it.
     Wait,
+    /// What it waited for as far as samples tell.
+    Sampled,
     /// That it waited, for something that has no name, or that it had nothing to do.
     Unnamed,
     /// That it was off its CPU.

@@ -1,0 +1,150 @@
+//! Waits that a profiler's samples of the wall clock tell: what stood still had a stack, whoever else saw that it stood still.
+//!
+//! async-profiler looks at threads at regular times. One that has not used a CPU since the last look is in the wait of the last
+//! look, and its samples become one that stands for all of them. So a sample tells two things: of a wait that somebody else has
+//! measured, in which it lies, the stack; and from its first to its last look that the thread waited at all.
+
+use std::collections::HashMap;
+
+use crate::dictionaries::StackId;
+use crate::kinds::{event, role, span};
+use crate::recording::Recording;
+use crate::tables::Span;
+
+/// As async-profiler calls threads that were in a system call.
+const SLEEPING: &str = "STATE_SLEEPING";
+
+/// Who sampled.
+const SOURCE: &str = "async_profiler";
+
+/// The sample itself interrupts the thread's call: what it goes on to wait for begins so soon after it, in ns.
+const RESUMED_NS: i64 = 100_000;
+
+/// The waits of one thread as its samples have them, ascending: from the first to the last look, and the stack.
+type Waits = Vec<(i64, i64, StackId)>;
+
+impl Recording {
+    /// Gives waits that have no stack that of a sample within, and adds those that samples alone tell. Once is enough.
+    pub fn name_waits_by_samples(&mut self) {
+        if self.strings.find(span::SAMPLED_WAIT).is_some() {
+            return;
+        }
+        let waits = sampled(self);
+        if !waits.is_empty() {
+            give_stacks(self, &waits);
+            add_waits(self, &waits);
+        }
+    }
+}
+
+/// The waits by thread.
+fn sampled(recording: &Recording) -> HashMap<i64, Waits> {
+    let mut waits: HashMap<i64, Waits> = HashMap::new();
+    let words = recording.strings.find(event::WALL).zip(recording.strings.find(SLEEPING));
+    let Some((wall, sleeping)) = words else { return waits };
+    let rows =
+        || recording.samples.rows().filter(|row| row.event == wall && row.state == sleeping && row.weight_ns > 0);
+    let look_ns = rows().map(|row| row.weight_ns).min().unwrap_or(0);
+    for row in rows().filter(|row| row.stack_id != StackId(0)) {
+        let to_ns = row.time_ns.saturating_add(row.weight_ns.saturating_sub(look_ns));
+        waits.entry(row.tid).or_default().push((row.time_ns, to_ns, row.stack_id));
+    }
+    waits.values_mut().for_each(|waits| waits.sort_unstable());
+    waits
+}
+
+/// Gives the kernel's waits the stack of the first sample in them.
+fn give_stacks(recording: &mut Recording, waits: &HashMap<i64, Waits>) {
+    let kinds = [span::BLOCKED, span::SYSTEM_CALL].map(|kind| recording.strings.find(kind));
+    let spans = &mut recording.spans;
+    for row in 0..spans.stack_id.len() {
+        let one = spans.row(row);
+        if one.stack_id == StackId(0)
+            && kinds.contains(&Some(one.kind))
+            && let Some(stack) = waits.get(&one.tid).and_then(|waits| within(waits, &one))
+        {
+            spans.stack_id[row] = stack;
+        }
+    }
+}
+
+fn within(waits: &Waits, one: &Span) -> Option<StackId> {
+    let begins_ns = one.time_ns.saturating_sub(RESUMED_NS);
+    let first = waits.partition_point(|(_, to_ns, _)| *to_ns < begins_ns);
+    waits.get(first).filter(|(from_ns, ..)| *from_ns <= one.end_ns()).map(|(_, _, stack)| *stack)
+}
+
+/// Adds the waits of the program's threads that lasted from one look to another.
+fn add_waits(recording: &mut Recording, waits: &HashMap<i64, Waits>) {
+    let mut tids: Vec<i64> = waits.keys().copied().filter(|tid| is_of_the_program(recording, *tid)).collect();
+    tids.sort_unstable();
+    let (kind, source) = (recording.strings.intern(span::SAMPLED_WAIT), recording.strings.intern(SOURCE));
+    for tid in tids {
+        for (time_ns, to_ns, stack_id) in waits[&tid].iter().copied().filter(|(from_ns, to_ns, _)| from_ns < to_ns) {
+            let duration_ns = to_ns.saturating_sub(time_ns);
+            recording.spans.push(Span { time_ns, duration_ns, tid, kind, stack_id, source, ..Span::default() });
+        }
+    }
+}
+
+fn is_of_the_program(recording: &Recording, tid: i64) -> bool {
+    let role = recording.threads.get(tid).map(|thread| recording.text(thread.role));
+    role.is_some_and(|role| matches!(role, role::JAVA | role::HANDLER))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dictionaries::{Frame, StrId};
+    use crate::table::Table;
+    use crate::tables::Sample;
+
+    const LOOK_NS: i64 = 100_000_000;
+
+    /// Samples of the wall clock of thread 7: when, for how many looks, and in which wait.
+    fn recording(samples: &[(i64, i64, &str)]) -> Recording {
+        let mut recording = Recording::default();
+        recording.add_thread(7, "http-nio-8080-exec-1");
+        let (event, state) = (recording.strings.intern(event::WALL), recording.strings.intern(SLEEPING));
+        for (time_ms, looks, symbol) in samples {
+            let frame = Frame { symbol: recording.strings.intern(symbol), ..Frame::default() };
+            let frame = recording.stacks.intern_frame(frame);
+            let stack_id = recording.stacks.intern(StackId(0), frame);
+            let (time_ns, weight_ns) = (time_ms * 1_000_000, looks * LOOK_NS);
+            recording.samples.push(Sample { time_ns, tid: 7, event, weight_ns, state, stack_id, ..Sample::default() });
+        }
+        recording
+    }
+
+    fn waits(recording: &Recording, kind: &str) -> Vec<(i64, i64, String)> {
+        let kind: StrId = recording.strings.find(kind).unwrap_or(StrId(u32::MAX));
+        let of_kind = recording.spans.rows().filter(|row| row.kind == kind);
+        let symbol = |stack| recording.stacks.leaf_to_root(stack).map(|frame| recording.text(frame.symbol)).collect();
+        of_kind.map(|row| (row.time_ns / 1_000_000, row.duration_ns / 1_000_000, symbol(row.stack_id))).collect()
+    }
+
+    #[test]
+    fn a_wait_has_the_stack_of_a_sample_in_it() {
+        let mut recording = recording(&[(100, 1, "borrow"), (1_000, 5, "take")]);
+        // Around the first sample; right after it, which interrupted it; long after it; within the looks of the second; none near.
+        for (from_us, length_ms) in [(90_000, 30), (100_050, 40), (101_000, 5), (1_300_000, 10), (1_900_000, 10)] {
+            recording.add_span(from_us * 1_000, length_ms * 1_000_000, 7, span::BLOCKED, "futex", "", "scheduler");
+        }
+        recording.add_span(95_000_000, 10_000_000, 8, span::BLOCKED, "futex", "", "scheduler");
+        recording.name_waits_by_samples();
+        let stacks: Vec<String> = waits(&recording, span::BLOCKED).into_iter().map(|wait| wait.2).collect();
+        assert_eq!(stacks, ["borrow", "borrow", "", "take", "", ""]);
+    }
+
+    #[test]
+    fn what_a_sample_stands_for_was_a_wait_from_its_first_to_its_last_look() {
+        let mut recording = recording(&[(100, 1, "borrow"), (1_000, 5, "take")]);
+        for _ in 0..2 {
+            recording.name_waits_by_samples();
+            assert_eq!(waits(&recording, span::SAMPLED_WAIT), [(1_000, 400, "take".to_owned())], "once");
+        }
+        let mut other = Recording::default();
+        other.name_waits_by_samples();
+        assert!(other.spans.is_empty());
+    }
+}
