@@ -3,9 +3,9 @@
 //! Such a file is chunks one after the other. The header of each, which its writer rewrites in place, says how much of the chunk
 //! is whole; no more than that is copied, and the header last.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -80,7 +80,7 @@ impl Followed {
         }
         let copy = match &mut self.copy {
             Some(copy) => copy,
-            none => none.insert(OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.path)?),
+            none => none.insert(raw::create(&self.path)?),
         };
         raw::has_room(copy, self.copy_at + header.size)?;
         let mut piece = vec![0; STEP_BYTES];
@@ -96,8 +96,7 @@ impl Followed {
     /// Takes the copy away: what it follows was taken as a whole.
     pub(crate) fn remove(self) {
         if self.copy.is_some() {
-            // One that stays is not read beside the whole.
-            let _ = std::fs::remove_file(&self.path);
+            raw::remove(&self.path);
         }
     }
 }

@@ -18,8 +18,17 @@ const STEP_BYTES: u64 = 16 << 20;
 /// Writes a new file that only its owner can read. Of a file that is too long, or does not fit, the beginning is kept, and an
 /// error says so.
 pub(crate) fn keep(from: &mut impl Read, to: &Path) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
-    copy(from, &mut file, LONGEST_BYTES)
+    copy(from, &mut create(to)?, LONGEST_BYTES)
+}
+
+/// Makes a new file that only its owner can read.
+pub(crate) fn create(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// Takes a kept file away that another one makes superfluous. One that stays does no harm.
+pub(crate) fn remove(path: &Path) {
+    let _ = std::fs::remove_file(path);
 }
 
 fn copy(mut from: &mut impl Read, to: &mut File, longest_bytes: u64) -> io::Result<()> {

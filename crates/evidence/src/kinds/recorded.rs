@@ -1,0 +1,14 @@
+//! Facts of the recording itself, and names of its files, that one part of the program writes and another reads.
+
+/// Why it ended. A recording without this and without an end was cut off.
+pub const ENDED_BECAUSE: &str = "ended_because";
+/// In front of the name of a file that is fetched into `raw` at the end. The value says what is in it and how to get it.
+pub const OUTSTANDING: &str = "outstanding.";
+/// In the folder `raw`, the copy that follows a file while somebody else writes it. Where the file itself is there, that has
+/// all of it.
+pub fn followed(file: &str) -> String {
+    format!("followed-{file}")
+}
+
+/// How often the recorder looked whether a signal had stopped the process, in ns. Without it nobody looked.
+pub const PROCESS_STOP_LOOKS_NS: &str = "process_stop_looks_ns";
