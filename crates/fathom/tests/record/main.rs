@@ -119,7 +119,7 @@ fn a_killed_recorder_leaves_what_the_jvm_recorded_until_some_seconds_before() {
     // Nobody can be asked any more.
     jvm.kill();
     let answer = explained(&path);
-    assert!(answer["sources"].as_array().unwrap().iter().any(|source| source == "jfr"), "{answer:#}");
+    assert!(answer["recording"]["sources"].as_array().unwrap().iter().any(|source| source == "jfr"), "{answer:#}");
     let losses: Vec<&str> =
         answer["losses"].as_array().unwrap().iter().filter_map(|loss| loss["says"].as_str()).collect();
     assert!(losses.iter().any(|says| says.contains("events of the last ")), "{losses:#?}");
