@@ -15,6 +15,7 @@ use crate::axis::Axis;
 use crate::index::cover::Cover;
 use crate::index::lanes::{self, Lane};
 use crate::index::lasting::{self, Joined, Places, Waited};
+use crate::index::reasons::Reasons;
 use crate::index::requests::Requests;
 use crate::index::samples::{self, Event};
 use crate::index::spans::Spans;
@@ -97,6 +98,7 @@ struct Prepared {
     lanes: Vec<Lane>,
     cover: Cover,
     waits: Vec<Waited>,
+    reasons: Reasons,
     quiet: Vec<(i64, i64)>,
     quiet_of_other: Vec<(i64, i64)>,
 }
@@ -110,6 +112,7 @@ impl Loaded {
         }
         recording.counters = Counters::default();
         let joined = Joined::new(&mut recording);
+        let stacks_of_reasons = prepared.reasons.stacks(&mut recording, &joined);
         let (tree, node_of_stack) = Tree::new(&recording);
         let mut events = samples::take(&mut recording, &prepared.axis, &prepared.threads, &node_of_stack);
         let places = Places {
@@ -119,7 +122,8 @@ impl Loaded {
             joined: &joined,
             node_of_stack: &node_of_stack,
         };
-        events.extend(places.events(&prepared.waits, &prepared.spans));
+        let reasons = (&prepared.reasons, stacks_of_reasons.as_slice());
+        events.extend(places.events(&prepared.waits, reasons, &prepared.spans));
         Loaded {
             about,
             explanation: prepared.explanation,
@@ -194,6 +198,7 @@ fn prepare(recording: &Recording, about: &About) -> Prepared {
         lanes: lanes::lanes(&analysis, &axis, &threads),
         cover: Cover::new(&analysis, &axis, &threads),
         waits: lasting::waits(&analysis, &axis, &threads),
+        reasons: Reasons::new(&analysis, &axis, &threads),
         axis,
         threads,
         quiet,
@@ -212,6 +217,7 @@ fn nothing(recording: &Recording, extent: (i64, i64)) -> Prepared {
         lanes: Vec::new(),
         cover: Cover::default(),
         waits: Vec::new(),
+        reasons: Reasons::default(),
         quiet: Vec::new(),
         quiet_of_other: Vec::new(),
     }

@@ -57,6 +57,21 @@ impl Root {
     }
 }
 
+/// A stretch of a wait, with those who were waited for: the first by the thread itself, each next one by the one before it, the
+/// last one did something else than to wait for another thread.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chain {
+    /// Beginning of the stretch.
+    pub from_ns: i64,
+    /// Its end.
+    pub to_ns: i64,
+    /// At least one.
+    pub hops: Vec<Root>,
+}
+
+/// Told of what was really waited for, with those who waited on the way to it.
+type Found<'f> = &'f mut dyn FnMut(&[Root], Root);
+
 /// Everything that threads of the application waited for other threads for.
 #[derive(Debug, Default)]
 pub struct Edges {
@@ -114,14 +129,26 @@ impl Edges {
         pieces
     }
 
+    /// Who a thread waited for while it was in `wait`, which is cut where that changed. What is missing nobody knows.
+    pub fn chains(&self, partition: &Partition, tid: i64, wait: &Segment) -> Vec<Chain> {
+        let Some(thing) = wait.row.and_then(|row| self.by_row.get(&row)).map(|thing| &self.things[*thing]) else {
+            return Vec::new();
+        };
+        let mut chains = Vec::new();
+        let mut path = vec![Root { tid, segment: *wait }];
+        for turn in thing.turns.within(&Intervals::union(vec![(wait.from_ns, wait.to_ns)])) {
+            self.owners_of(partition, thing, &turn, &mut path, &mut |path, last| {
+                let hops = path[1..].iter().chain([&last]).copied().collect();
+                chains.push(Chain { from_ns: last.segment.from_ns, to_ns: last.segment.to_ns, hops });
+            });
+        }
+        chains
+    }
+
     fn add(&self, partition: &Partition, thing: &Thing, turn: &Turn, pieces: &mut Vec<Piece>) {
         let (wait, row) = (thing.wait, Some(turn.row));
         let mut roots = Vec::new();
-        match turn.owner {
-            Some(owner) => self.follow(partition, owner, turn.from_ns, turn.to_ns, &mut vec![owner], &mut roots),
-            None if wait == Wait::Pool => roots.extend(self.users_of_pools(turn)),
-            None => {}
-        }
+        self.owners_of(partition, thing, turn, &mut Vec::new(), &mut |_, last| roots.push(last));
         let length = turn.to_ns.saturating_sub(turn.from_ns).max(1) as f64;
         let mut known_ns = 0.0;
         for root in roots {
@@ -152,32 +179,44 @@ impl Edges {
         roots
     }
 
-    /// What a thread did, and those that it waited for itself.
+    /// Tells what the side did that had something in its turn; `path` is those who wait for it. One of them is not waited for.
+    fn owners_of(&self, partition: &Partition, thing: &Thing, turn: &Turn, path: &mut Vec<Root>, found: Found<'_>) {
+        match turn.owner.filter(|owner| path.iter().all(|waiting| waiting.tid != *owner)) {
+            Some(owner) => self.follow(partition, owner, turn.from_ns, turn.to_ns, path, found),
+            None if turn.owner.is_none() && thing.wait == Wait::Pool => {
+                self.users_of_pools(turn).into_iter().for_each(|root| found(path, root));
+            }
+            None => {}
+        }
+    }
+
+    /// What a thread did, and those that it waited for itself; `path` is those who wait for it.
     fn follow(
         &self,
         partition: &Partition,
         tid: i64,
         from_ns: i64,
         to_ns: i64,
-        path: &mut Vec<i64>,
-        roots: &mut Vec<Root>,
+        path: &mut Vec<Root>,
+        found: Found<'_>,
     ) {
         for segment in partition.segments(tid, from_ns, to_ns) {
-            let further = segment.row.and_then(|row| self.by_row.get(&row)).filter(|_| path.len() < MOST_HOPS);
+            let further = segment.row.and_then(|row| self.by_row.get(&row)).filter(|_| path.len() + 1 < MOST_HOPS);
             let Some(thing) = further.map(|thing| &self.things[*thing]) else {
-                roots.push(Root { tid, segment });
+                found(path, Root { tid, segment });
                 continue;
             };
             let time = Intervals::union(vec![(segment.from_ns, segment.to_ns)]);
             for turn in thing.turns.within(&time) {
                 let cut = Segment { from_ns: turn.from_ns, to_ns: turn.to_ns, ..segment };
-                match turn.owner.filter(|owner| !path.contains(owner)) {
+                let is_known = |owner: &i64| *owner != tid && path.iter().all(|waiting| waiting.tid != *owner);
+                match turn.owner.filter(is_known) {
                     Some(owner) => {
-                        path.push(owner);
-                        self.follow(partition, owner, turn.from_ns, turn.to_ns, path, roots);
+                        path.push(Root { tid, segment: cut });
+                        self.follow(partition, owner, turn.from_ns, turn.to_ns, path, found);
                         path.pop();
                     }
-                    None => roots.push(Root { tid, segment: cut }),
+                    None => found(path, Root { tid, segment: cut }),
                 }
             }
         }

@@ -32,7 +32,7 @@ mod wakers;
 
 pub use account::Account;
 pub use calls::Call;
-pub use edges::{Edges, Piece, Root};
+pub use edges::{Chain, Edges, Piece, Root};
 pub use excess::{Excess, StateExcess};
 pub use grid::{BUCKET_NS, Grid};
 pub use intervals::{Intervals, SlowInterval};

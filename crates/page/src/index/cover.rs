@@ -12,7 +12,7 @@ use super::threads::{ROLES, Threads};
 use crate::axis::Axis;
 
 /// What a thread does at an instant. Of two that are told of the same instant the first here is it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub(crate) enum State {
     PageFault,
@@ -103,15 +103,8 @@ impl Cover {
         add_counters(view, axis, threads, &mut of_threads);
         add_partition(analysis, axis, threads, &mut of_threads);
         add_compilations(view, axis, threads, &mut of_threads);
-        let stops = analysis.account.stops.iter().map(|stop| {
-            let state = match stop.stop {
-                Stop::TimeToSafepoint => State::ToSafepoint,
-                Stop::Collection(_) | Stop::WaitingCollector(_) => State::Collection,
-                Stop::Operation => State::Operation,
-                Stop::Signal => State::Signal,
-            };
-            (axis.at(stop.from_ns), axis.at(stop.to_ns), state)
-        });
+        let stops = analysis.account.stops.iter();
+        let stops = stops.map(|stop| (axis.at(stop.from_ns), axis.at(stop.to_ns), of_stop(stop.stop)));
         Cover { threads: of_threads, stops: stops.collect() }
     }
 
@@ -194,10 +187,11 @@ fn add_compilations(view: &Sources<'_>, axis: &Axis, threads: &Threads, of_threa
 }
 
 /// The state of a segment of the partition.
-fn of_segment(view: &Sources<'_>, segment: &Segment) -> State {
+pub(crate) fn of_segment(view: &Sources<'_>, segment: &Segment) -> State {
     match segment.state {
         ThreadState::Blocked(wait) => of_wait(wait),
         ThreadState::Runnable => State::Runnable,
+        ThreadState::Stopped(stop) => of_stop(stop),
         ThreadState::Unknown if is_uninterruptible(view, segment) => State::Kernel,
         _ => State::Idle,
     }
@@ -207,6 +201,15 @@ fn of_segment(view: &Sources<'_>, segment: &Segment) -> State {
 fn is_uninterruptible(view: &Sources<'_>, segment: &Segment) -> bool {
     let name = segment.row.map(|row| view.recording.text(view.recording.spans.name[row as usize]));
     name == Some("uninterruptible")
+}
+
+fn of_stop(stop: Stop) -> State {
+    match stop {
+        Stop::TimeToSafepoint => State::ToSafepoint,
+        Stop::Collection(_) | Stop::WaitingCollector(_) => State::Collection,
+        Stop::Operation => State::Operation,
+        Stop::Signal => State::Signal,
+    }
 }
 
 fn of_wait(wait: Wait) -> State {

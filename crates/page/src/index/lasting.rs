@@ -10,9 +10,11 @@ use fathom_evidence::{FrameId, Recording, StackId};
 use fathom_timeline::{Analysis, ThreadState, Wait};
 use rustc_hash::FxHashMap;
 
+use super::reasons::Reasons;
 use super::samples::{Event, Sum, Unit, Weights};
 use super::spans::{Spans, duration};
 use super::threads::{ThreadSet, Threads};
+use super::words::WHY;
 use crate::axis::Axis;
 
 /// A wait of a thread of the application.
@@ -54,24 +56,25 @@ impl Joined {
     }
 
     /// The whole stack of a span; 0 if it has none.
-    fn of(&self, recording: &Recording, row: u32) -> StackId {
+    pub(super) fn of(&self, recording: &Recording, row: u32) -> StackId {
         let (own, kernel) = (recording.spans.stack_id[row as usize], recording.spans.kernel_stack_id[row as usize]);
         let either = if own == StackId(0) { kernel } else { own };
         self.0.get(&(own, kernel)).copied().unwrap_or(either)
     }
 }
 
-fn put_on(recording: &mut Recording, below: StackId, top: StackId) -> StackId {
+/// A stack on top of another one.
+pub(super) fn put_on(recording: &mut Recording, below: StackId, top: StackId) -> StackId {
     let frames: Vec<FrameId> = recording.stacks.ids_leaf_to_root(top).collect();
     frames.into_iter().rev().fold(below, |parent, frame| recording.stacks.intern(parent, frame))
 }
 
 /// One row of an event to be.
-struct Row {
-    time: i64,
-    length: i64,
-    thread: u32,
-    node: u32,
+pub(super) struct Row {
+    pub(super) time: i64,
+    pub(super) length: i64,
+    pub(super) thread: u32,
+    pub(super) node: u32,
 }
 
 /// Where the rows of an event are looked up.
@@ -84,8 +87,8 @@ pub(crate) struct Places<'p> {
 }
 
 impl Places<'_> {
-    /// An event for each thing that was waited for, and for each kind of spans with stacks.
-    pub(crate) fn events(&self, waits: &[Waited], spans: &Spans) -> Vec<Event> {
+    /// An event for why threads waited, for each thing that was waited for, and for each kind of spans with stacks.
+    pub(crate) fn events(&self, waits: &[Waited], reasons: (&Reasons, &[StackId]), spans: &Spans) -> Vec<Event> {
         let mut by_wait: BTreeMap<Wait, Vec<Row>> = BTreeMap::new();
         for waited in waits {
             let row = self.row(waited.row, waited.from, waited.to.saturating_sub(waited.from), waited.thread);
@@ -100,12 +103,16 @@ impl Places<'_> {
             });
             event(format!("spans/{}", kind.word), rows.collect())
         });
-        of_waits.chain(of_spans).flatten().collect()
+        let why = event(WHY.to_owned(), reasons.0.rows(reasons.1, |stack| self.node(stack)));
+        std::iter::once(why).chain(of_waits).chain(of_spans).flatten().collect()
+    }
+
+    fn node(&self, stack: StackId) -> u32 {
+        self.node_of_stack.get(stack.0 as usize).copied().unwrap_or(0)
     }
 
     fn row(&self, row: u32, time: i64, length: i64, thread: u32) -> Row {
-        let stack = self.joined.of(self.recording, row);
-        Row { time, length, thread, node: self.node_of_stack.get(stack.0 as usize).copied().unwrap_or(0) }
+        Row { time, length, thread, node: self.node(self.joined.of(self.recording, row)) }
     }
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod cover;
 pub(crate) mod lanes;
 pub(crate) mod lasting;
+pub(crate) mod reasons;
 pub(crate) mod requests;
 pub(crate) mod samples;
 pub(crate) mod spans;

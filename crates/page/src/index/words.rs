@@ -152,6 +152,9 @@ const SPELLED: &[(&str, &str)] = &[("gc", "GC"), ("cpu", "CPU"), ("jit", "JIT"),
 const SPANS_OF: &str = "spans/";
 const WAITS_OF: &str = "waits/";
 
+/// The event that says of all waits who was waited for, and what that one did.
+pub(crate) const WHY: &str = "waits/why";
+
 /// Waits of which nobody can say what they are for.
 const UNNAMED: &str = "waits that cannot be told from idleness";
 
@@ -176,6 +179,9 @@ pub(crate) fn title(word: &str) -> String {
 
 /// An event as people call it.
 pub(crate) fn event_title(word: &str) -> String {
+    if word == WHY {
+        return "why threads waited: for whom, and what that one did".to_owned();
+    }
     if let Some(wait) = word.strip_prefix(WAITS_OF) {
         return STATES
             .iter()
@@ -189,6 +195,9 @@ pub(crate) fn event_title(word: &str) -> String {
 /// What an event means.
 pub(crate) fn event_meaning(word: &str) -> &'static str {
     match word.strip_prefix(SPANS_OF) {
+        None if word == WHY => {
+            "Threads of the application that waited, with those who had what they waited for, and what these did: the critical path."
+        }
         Some(kind) => meaning(kind),
         None if word.starts_with(WAITS_OF) => {
             "Threads of the application that waited, as the account has it: not for work."
