@@ -75,6 +75,13 @@ const LANES: Lane[] = [
   lane("request_latency", "request latency", "ns", { pain: true, threshold: 2e9 }),
   lane("compile_count", "compilations", "1/s", { kind: "rate", shown: false }),
   lane("request", "requests", "", { kind: "spans", kinds: ["request"], instances: [], shown: false }),
+  lane("cache", "code cache", "bytes", {
+    kind: "cache",
+    parts: ["level", "limit"],
+    instances: ["used", "reserved"],
+    kinds: ["gc_pause"],
+    shown: false,
+  }),
   lane("gc", "GC", "", { kind: "spans", kinds: ["gc_pause"], words: ["gc_pause"], instances: [] }),
 ];
 
@@ -145,6 +152,8 @@ export function sickWorld(handlers = 4): World {
         second * 1000,
         second >= 10 && second < 30 ? 7.8e9 : 1e6,
       ]),
+      "cache/used": Array.from({ length: 40 }, (_, second) => [second * 1000, (2 + ((second * 7) % 5) / 2) * 1e6]),
+      "cache/reserved": [[0, 5e6]],
       "compile_count/": Array.from({ length: 40 }, (_, second) => [
         second * 1000,
         second >= 10 && second < 30 ? 139 : 22,

@@ -80,6 +80,60 @@ describe.runIf(isPossible)("step by step", () => {
     expect(await lanes(page)).toEqual(["latency", "gc", "compile_count"]);
   });
 
+  test("a lane that was dragged among the pins is there after another cause", async () => {
+    const { page } = await opened();
+    await page.locator('[data-key="gc"] .lane-label').dragTo(page.locator('[data-key="compile_count"] .lane-label'));
+    await addressWith(page, /pin=gc,compile_count/);
+    await page.click(".cause >> text=Unexplained");
+    await addressWith(page, /cause=unexplained/);
+    expect(await lanes(page)).toContain("gc");
+  });
+
+  test("what is looked for in stacks is drawn on the axis", async () => {
+    const { page, complaints } = await opened();
+    const found = page.locator(".lane.found");
+    expect(await found.count()).toBe(0);
+    await page.fill(".flame-view input[type=search]", "C2Compiler");
+    await page.waitForSelector(".lane.found");
+    await page.mouse.move(4, 400);
+    await page.waitForFunction(() =>
+      /\d+ %/.test(document.querySelector(".lane.found .lane-value")?.textContent ?? ""),
+    );
+    const part = Number(/(\d+) %/.exec((await found.textContent()) ?? "")?.[1]);
+    expect(part).toBeGreaterThan(5);
+    expect(part).toBeLessThan(95);
+    await page.click(".lane.found >> text=clear");
+    await found.waitFor({ state: "detached" });
+    expect(await page.inputValue(".flame-view input[type=search]")).toBe("");
+    expect(complaints).toEqual([]);
+  });
+
+  test("a zoom is drawn on the axis, stays with another time, and is in the link", async () => {
+    const { page } = await opened();
+    await page.waitForSelector('.flame-view[aria-busy="false"] .flame-scroll canvas');
+    await page.locator(".flame-scroll canvas").click({ position: { x: 40, y: 30 } });
+    await addressWith(page, /z=\d+,/);
+    await page.waitForSelector(".lane.found >> text=stacks below");
+    await page.click(".slow-times button");
+    await addressWith(page, /s=\d/);
+    await page.waitForSelector('.flame-view[aria-busy="false"] >> text=show all');
+    await page.reload();
+    await page.waitForSelector('.flame-view[aria-busy="false"] >> text=show all');
+    await page.click(".flame-view >> text=show all");
+    await page.locator(".lane.found").waitFor({ state: "detached" });
+  });
+
+  test("how full something is stands under what it may hold", async () => {
+    const { page, complaints } = await opened();
+    await page.click(".lane-chooser summary");
+    await page.check(".lane-chooser >> text=code cache");
+    await page.waitForSelector('[data-key="cache"] canvas');
+    await page.mouse.move(4, 700);
+    await page.waitForFunction(() => document.querySelector('[data-key="cache"]')?.textContent?.includes("of 4.77 MB"));
+    expect(await page.textContent('[data-key="cache"] .legend')).toContain("GC");
+    expect(complaints).toEqual([]);
+  });
+
   test("a click on a slow request shows what its thread did", async () => {
     const { page, complaints } = await opened();
     const box = await page.locator('[data-key="latency"] .plot').boundingBox();

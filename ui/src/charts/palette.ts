@@ -19,6 +19,8 @@ export interface Palette {
   painArea: string;
   accent: string;
   match: string;
+  /** The same for cells, which are pale where little was found. */
+  found: Hsl;
   /** Growth and decrease against a baseline. */
   more: Hsl;
   less: Hsl;
@@ -39,6 +41,8 @@ const USUAL_FRAMES: Record<string, Hsl> = {
   native: [4, 68, 67],
   kernel: [27, 84, 61],
   class: [205, 48, 64],
+  wait: [215, 45, 72],
+  thread: [188, 38, 60],
 };
 
 const SAFE_FRAMES: Record<string, Hsl> = {
@@ -50,6 +54,8 @@ const SAFE_FRAMES: Record<string, Hsl> = {
   native: [26, 100, 46],
   kernel: [327, 45, 64],
   class: [0, 0, 65],
+  wait: [215, 30, 76],
+  thread: [60, 8, 72],
 };
 
 const STATES: Record<string, Hsl> = {
@@ -91,6 +97,8 @@ const CATEGORIES: readonly Hsl[] = [
   [15, 45, 48],
 ];
 
+type Chrome = Omit<Palette, "dark" | "frames" | "states" | "more" | "less" | "categories">;
+
 /** The colours for a theme. */
 export function paletteFor(dark: boolean, safe: boolean): Palette {
   const chrome = dark ? DARK : LIGHT;
@@ -105,7 +113,7 @@ export function paletteFor(dark: boolean, safe: boolean): Palette {
   };
 }
 
-const LIGHT = {
+const LIGHT: Chrome = {
   text: "#1b1d21",
   muted: "#5c6169",
   faint: "#9097a1",
@@ -117,9 +125,10 @@ const LIGHT = {
   painArea: "#b3261e26",
   accent: "#2b6cb0",
   match: "#7c3aed",
+  found: [262, 83, 50],
 };
 
-const DARK = {
+const DARK: Chrome = {
   text: "#e8eaed",
   muted: "#a3a9b2",
   faint: "#737a84",
@@ -131,6 +140,7 @@ const DARK = {
   painArea: "#f2776d30",
   accent: "#6aa9e9",
   match: "#b794f6",
+  found: [262, 90, 90],
 };
 
 /** Colours of states: those of one family differ a little in hue. */

@@ -54,11 +54,13 @@ export interface Lane {
   group: string;
   title: string;
   unit: string;
-  kind: "counter" | "rate" | "spans" | "latency";
+  kind: "counter" | "rate" | "spans" | "latency" | FigureKind;
   instances: string[];
   /** How many there are: of ports a file may have some only. */
   instances_count?: number;
-  /** Kinds of spans, for a lane of spans. */
+  /** What each instance is, for a figure that puts lines together. */
+  parts?: readonly FigurePart[];
+  /** Kinds of spans, for a lane of spans; for a figure those that are marked on it. */
   kinds?: string[];
   /** Words of the schema that it is made of: counter names, or span kinds. */
   words?: string[];
@@ -78,6 +80,10 @@ export interface Lane {
   total?: number;
   held?: number;
 }
+
+/** What a figure is of: how full something is under what it may hold, or the stages that something goes through. */
+export type FigureKind = "heap" | "cache" | "queue" | "sawtooth" | "stages";
+export type FigurePart = "level" | "before" | "limit" | "drops" | "stage";
 
 export interface SampleEvent {
   id: string;

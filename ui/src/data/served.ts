@@ -21,6 +21,7 @@ import {
   type Library,
   type LogLine,
   type LogQuery,
+  type Matching,
   type RoleHeat,
   type SandwichQuery,
   type Selection,
@@ -121,16 +122,16 @@ class ServedSource implements Source {
     return (await json<{ frames: Frame[] }>(`${this.#base}/stack`, { id }, signal)).frames;
   }
 
-  async heat({ by, event, columns, threads, from, to }: HeatQuery, signal?: AbortSignal): Promise<Heat> {
-    const asked = { by, event, columns, threads: threadList(threads), ...range(from, to) };
+  async heat({ by, event, columns, threads, matching, from, to }: HeatQuery, signal?: AbortSignal): Promise<Heat> {
+    const asked = { by, event, columns, threads: threadList(threads), ...matched(matching), ...range(from, to) };
     return heatCells(await this.#table("heat", asked, signal));
   }
 
   async roleHeat(
-    { by, event, columns, from, to }: Omit<HeatQuery, "threads">,
+    { by, event, columns, matching, from, to }: Omit<HeatQuery, "threads">,
     signal?: AbortSignal,
   ): Promise<RoleHeat> {
-    const asked = { by, event, columns, sum: "role", ...range(from, to) };
+    const asked = { by, event, columns, sum: "role", ...matched(matching), ...range(from, to) };
     return roleCells(await this.#table("heat", asked, signal));
   }
 
@@ -191,6 +192,11 @@ function goneUnless(signal?: AbortSignal): (error: unknown) => never {
 
 function range(from: number, to: number): { from: number; to: number } {
   return { from: Math.floor(from), to: Math.ceil(to) };
+}
+
+function matched(matching: Matching | null | undefined): Parameters {
+  if (!matching) return {};
+  return "below" in matching ? { below: matching.below } : { ...matching };
 }
 
 function selected({ from, to, threads, event }: Selection): Parameters {

@@ -129,11 +129,16 @@ export interface Frame {
   line: number;
 }
 
+/** Which stacks: with a frame that is looked for, with a frame of a name, or below a node of the plain flame graph. */
+export type Matching = { find: string } | { frame: string } | { below: number; name: string };
+
 export interface HeatQuery extends Interval {
   by: "samples" | "state";
   event: string;
   columns: number;
   threads: Threads;
+  /** Of samples these alone. */
+  matching?: Matching | null;
 }
 
 /** Cells that are not empty. */

@@ -52,7 +52,7 @@ function belowOf(
 /** The samples of the event that it names. */
 function ofSamples({ of, stack }: Evidence, { events }: Overview): Partial<ViewState> | null {
   const event = of.length === 0 ? events[0] : events.find(({ id }) => of.includes(id));
-  return event ? { tab: "flame", event: event.id, search: stack.split(";")[0], threads: "" } : null;
+  return event ? { tab: "flame", event: event.id, search: stack.split(";")[0], zoom: null, threads: "" } : null;
 }
 
 /** Thread time: the stacks of the threads whose it is, of what they waited for where it was that. */
@@ -60,7 +60,7 @@ function ofAccount(item: Evidence, look: Look | undefined, known: Overview): Par
   const event = known.events.find(({ id }) => id === look?.event) ?? known.events[0];
   if (!event) return null;
   const roles = item.of.filter((id) => known.threads.some(({ role }) => role === id));
-  return { tab: "flame", event: event.id, search: item.stack.split(";")[0], threads: roles.join(",") };
+  return { tab: "flame", event: event.id, search: item.stack.split(";")[0], zoom: null, threads: roles.join(",") };
 }
 
 function ofFacts({ of }: Evidence, { facts }: Overview): Partial<ViewState> | null {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { KNOWN, LOOK } from "../../test/known.ts";
-import type { Overview } from "../data/overview.ts";
+import type { Lane, Overview } from "../data/overview.ts";
 import { lanesOf, settled, showCause, worstOf } from "./look.ts";
 import { DEFAULTS, fromHash, toHash } from "./view_state.ts";
 
@@ -19,6 +19,7 @@ test("a cause that is opened shows its lanes, threads and stacks", () => {
     search: "shop.Cart.add",
     find: "",
     took: null,
+    zoom: null,
     tab: "flame",
   });
   expect(worstOf("churn", KNOWN.explanation)).toEqual(LOOK.worst);
@@ -51,6 +52,22 @@ test("what an address leaves open is decided once, and what it says stays", () =
 test("where nothing was slow nothing is opened", () => {
   const quiet = { ...KNOWN, explanation: { ...KNOWN.explanation, slow: [] } };
   expect(settled(DEFAULTS, quiet)).toMatchObject({ cause: "", pins: [], event: "cpu", lanes: ["latency", "gc"] });
+});
+
+test("a figure of just what is named is shown before all instances of it", () => {
+  const lane = (id: string, kind: Lane["kind"], more: Partial<Lane>): Lane => ({
+    ...KNOWN.lanes[1],
+    id,
+    kind,
+    ...more,
+  });
+  const lanes = [
+    lane("queue/a", "queue", { words: ["depth|a"] }),
+    lane("depth", "counter", { words: ["depth"], instances: ["a", "b"] }),
+  ];
+  expect(lanesOf(["depth|a"], { lanes })).toEqual(["queue/a"]);
+  expect(lanesOf(["depth|b"], { lanes })).toEqual(["depth|b"]);
+  expect(lanesOf(["depth"], { lanes })).toEqual(["queue/a"]);
 });
 
 test("words lead to lanes, and to one instance of many where it is named", () => {

@@ -31,7 +31,8 @@ export function showCause(cause: string, known: Overview): Partial<ViewState> {
   const event = known.events.some(({ id }) => id === look.event) ? look.event : "";
   const rows = known.threads.filter(({ tid }) => look.threads.includes(tid)).map(({ index }) => String(index));
   const roles = look.roles.filter((role) => known.threads.some((thread) => thread.role === role));
-  const shown = { pins, rows, threads: roles.join(","), search: event === "" ? "" : look.search, find: "", took: null };
+  const search = event === "" ? "" : look.search;
+  const shown = { pins, rows, threads: roles.join(","), search, zoom: null, find: "", took: null };
   if (event !== "") return { ...shown, event, tab: "flame" };
   return { ...shown, ...tabOf(look, known) };
 }
@@ -48,7 +49,11 @@ function tabOf({ table, lanes }: Look, known: Overview): Partial<ViewState> {
 export function lanesOf(words: readonly string[], { lanes }: Pick<Overview, "lanes">): string[] {
   const keys = words.flatMap((word) => {
     const [name, instance] = [word.split("|")[0], word.split("|")[1]];
-    const lane = lanes.find((one) => !isOnTop(one) && (one.words ?? [one.id]).includes(name));
+    const has = (wanted: string) => (one: Lane) => !isOnTop(one) && (one.words ?? [one.id]).includes(wanted);
+    // A figure of just this instance shows it best; where none is named, that of the fullest queue.
+    const ofQueue = (one: Lane): boolean =>
+      one.kind === "queue" && (one.words ?? []).some((other) => other.startsWith(`${word}|`));
+    const lane = lanes.find(ofQueue) ?? lanes.find(has(word)) ?? lanes.find(has(name));
     if (!lane) return [];
     return [instance !== undefined && lane.instances.includes(instance) ? `${lane.id}|${instance}` : lane.id];
   });

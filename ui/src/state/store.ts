@@ -5,7 +5,7 @@ import { type CssPixels, type Interval, type Nanoseconds, sameInterval } from ".
 import { spaced } from "../base/text.ts";
 import { originOf, type Zone } from "../base/time.ts";
 import type { Overview, SampleEvent } from "../data/overview.ts";
-import type { Baseline, Library, Selection, Source, Threads } from "../data/source.ts";
+import type { Baseline, Library, Matching, Selection, Source, Threads } from "../data/source.ts";
 import { followAddress, replaceAddress } from "./history.ts";
 import { eventOf, firstCause, portOf, settled, showCause, worstOf } from "./look.ts";
 import { DEFAULTS, threadsOf, type ViewState } from "./view_state.ts";
@@ -74,6 +74,14 @@ export const worst = computed<Worst[]>(() => {
   return instants.map(({ from_ns, to_ns, says }) => ({ from: relative(from_ns), to: relative(to_ns), says }));
 });
 
+/** The stacks that somebody looks at among all: those below the frame that is zoomed to or taken apart, or with what is looked for. */
+export const meant = computed<Matching | null>(() => {
+  const { tab, frame, zoom, search } = view.value;
+  if (tab === "frames" && frame !== "") return { frame };
+  if (zoom !== null) return { below: zoom.node, name: zoom.name };
+  return search === "" ? null : { find: search };
+});
+
 /** A time and one sentence about it. */
 export interface Worst extends Interval {
   says: string;
@@ -120,6 +128,11 @@ export function pick(time: Interval | null, change: Partial<ViewState> = {}): vo
 /** Opens a recording as it begins, or the list of them: what was chosen in another one means nothing here. */
 export function openRecording(recording: number | null): void {
   view.value = { ...DEFAULTS, recording, zone: view.peek().zone };
+}
+
+/** Opens a recording beside another one. */
+export function openCompared(recording: number, other: number): void {
+  view.value = { ...DEFAULTS, recording, other, tab: "compare", zone: view.peek().zone };
 }
 
 /** Opens the only recording that there is: there is nothing to go back to. */

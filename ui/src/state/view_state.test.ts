@@ -12,6 +12,7 @@ const EVERYTHING: ViewState = {
   tab: "flame",
   cause: "code_cache_churn",
   search: "a&b=c#d/é%",
+  zoom: { node: 17, name: "a,b\n<c>" },
   inverted: true,
   folded: true,
   frame: "java.util.HashMap.put(Object, Object)",

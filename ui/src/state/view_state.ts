@@ -24,6 +24,8 @@ export interface ViewState {
   cause: string;
   /** What is looked for in stacks. */
   search: string;
+  /** The frame that the flame graph is zoomed to. */
+  zoom: ZoomedFrame | null;
   inverted: boolean;
   /** Whether recursion is drawn as one frame. */
   folded: boolean;
@@ -59,6 +61,12 @@ export interface PickedRequest extends Interval {
   thread: number;
 }
 
+/** A node of the plain flame graph: the frame at the end of its path. */
+export interface ZoomedFrame {
+  node: number;
+  name: string;
+}
+
 export const DEFAULTS: ViewState = {
   recording: null,
   other: null,
@@ -70,6 +78,7 @@ export const DEFAULTS: ViewState = {
   tab: "",
   cause: "",
   search: "",
+  zoom: null,
   inverted: false,
   folded: false,
   frame: "",
@@ -118,6 +127,13 @@ const request: Codec<PickedRequest | null> = {
     return time && thread ? { ...time, thread: Number(thread[1]) } : null;
   },
 };
+const zoom: Codec<ZoomedFrame | null> = {
+  write: (value) => (value === null ? "" : `${value.node},${value.name}`),
+  read: (value) => {
+    const match = /^(\d{1,9}),(.*)$/s.exec(value);
+    return match ? { node: Number(match[1]), name: match[2] } : null;
+  },
+};
 const baseline: Codec<Baseline> = { write: baselineText, read: readBaseline };
 
 function oneOf<T extends string>(...words: readonly T[]): Codec<T> {
@@ -136,6 +152,7 @@ const ENTRIES: { [Name in keyof ViewState]: readonly [key: string, codec: Codec<
   tab: ["v", text],
   cause: ["cause", text],
   search: ["q", text],
+  zoom: ["z", zoom],
   inverted: ["inv", flag],
   folded: ["fold", flag],
   frame: ["f", text],

@@ -20,8 +20,9 @@ interface Properties {
   isCompared: boolean;
   /** Changes when another graph is shown, which begins with all of it; not when the same one gets more frames. */
   identity: string;
-  /** Told when a frame is zoomed to. */
-  onZoom?: (row: number) => void;
+  /** The frame that it is zoomed to; 0 is all. */
+  zoomed: number;
+  onZoom: (row: number) => void;
 }
 
 interface Hovered {
@@ -30,18 +31,13 @@ interface Hovered {
   y: number;
 }
 
-export function FlameCanvas({ flame, matches, isSearching, isCompared, identity, onZoom }: Properties): JSX.Element {
-  const [zoomed, setZoomed] = useState(0);
-  const zoom = (row: number): void => {
-    setZoomed(row);
-    if (row > 0) onZoom?.(row);
-  };
+export function FlameCanvas(properties: Properties): JSX.Element {
+  const { flame, matches, isSearching, isCompared, identity, zoomed, onZoom: zoom } = properties;
   const [hovered, hover] = useState<Hovered | null>(null);
   const [focused, focus] = useState(0);
   const scroller = useRef<HTMLDivElement>(null);
   const [top, scrolled] = useState(0);
   useEffect(() => {
-    setZoomed(0);
     focus(0);
     hover(null);
   }, [identity]);

@@ -13,6 +13,8 @@ const LAYERS: readonly (readonly [kind: string, title: string])[] = [
   ["native", "native"],
   ["kernel", "kernel"],
   ["class", "class"],
+  ["wait", "what was waited for"],
+  ["thread", "thread that was waited for"],
 ];
 
 export function LayerLegend(properties: {

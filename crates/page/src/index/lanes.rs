@@ -8,6 +8,7 @@ use fathom_evidence::{Recording, StrId};
 use fathom_timeline::{Analysis, BUCKET_NS, Layer, Series, SignalKind, ThreadState, Wait};
 use rustc_hash::FxHashMap;
 
+use super::figures::{Figure, Part, figures};
 use super::threads::{ROLES, Threads};
 use super::words;
 use crate::axis::Axis;
@@ -31,7 +32,7 @@ pub(crate) enum LaneKind {
 }
 
 /// Values over time, ascending.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Points {
     /// Instants with the level there.
     Levels(Vec<(i64, f64)>),
@@ -45,6 +46,8 @@ pub(crate) struct Instance {
     pub(crate) name: String,
     /// Its colour on the page, if the lane's instances are parts of a whole.
     pub(crate) color: Option<&'static str>,
+    /// What it is in a figure.
+    pub(crate) part: Option<Part>,
     pub(crate) points: Points,
 }
 
@@ -63,6 +66,8 @@ pub(crate) struct Lane {
     pub(crate) words: Vec<String>,
     /// From this value a second is slow, if the lane tells slow seconds.
     pub(crate) threshold: Option<f64>,
+    /// What it puts together, if it is made of other lanes.
+    pub(crate) figure: Option<Figure>,
 }
 
 /// All lanes of a recording, in the order of the page.
@@ -74,6 +79,7 @@ pub(crate) fn lanes(analysis: &Analysis<'_>, axis: &Axis, threads: &Threads) -> 
     let mut of_counters: Vec<Lane> =
         counters.filter_map(|(word, rows)| of_counter(recording, axis, threads, word, rows)).collect();
     of_counters.sort_by_key(|lane| (words::group_rank(lane.group), words::counter_rank(&lane.id)));
+    lanes.extend(figures(&analysis.sources, axis, &of_counters));
     lanes.extend(of_counters);
     lanes
 }
@@ -91,10 +97,12 @@ fn slow_signals(analysis: &Analysis<'_>, axis: &Axis) -> Vec<Lane> {
         instances: vec![Instance {
             name: String::new(),
             color: None,
+            part: None,
             points: per_second(analysis, axis, &told.values),
         }],
         words: Vec::new(),
         threshold: Some(told.threshold),
+        figure: None,
     });
     told.collect()
 }
@@ -131,7 +139,7 @@ fn account(analysis: &Analysis<'_>, axis: &Axis) -> Option<Lane> {
         .map(|(state, row)| {
             let threads: Vec<f64> = row.iter().map(|ns| ns / BUCKET_NS as f64).collect();
             let points = per_second(analysis, axis, &threads);
-            Instance { name: state.to_string(), color: Some(color(*state)), points }
+            Instance { name: state.to_string(), color: Some(color(*state)), part: None, points }
         })
         .collect();
     (!instances.is_empty()).then(|| Lane {
@@ -144,6 +152,7 @@ fn account(analysis: &Analysis<'_>, axis: &Axis) -> Option<Lane> {
         instances,
         words: Vec::new(),
         threshold: None,
+        figure: None,
     })
 }
 
@@ -172,6 +181,7 @@ fn of_counter(recording: &Recording, axis: &Axis, threads: &Threads, word: StrId
         instances,
         words: vec![name.to_owned()],
         threshold: None,
+        figure: None,
     };
     (!lane.instances.is_empty()).then_some(lane)
 }
@@ -195,7 +205,7 @@ fn by_instance(recording: &Recording, axis: &Axis, rows: &[u32], grows: bool) ->
     lines.truncate(INSTANCES_MAX);
     lines.sort_by(|a, b| a.0.cmp(&b.0));
     let points = |points: Vec<(i64, f64)>| if grows { Points::Steps(rates(&points)) } else { Points::Levels(points) };
-    lines.into_iter().map(|(name, line)| Instance { name, color: None, points: points(line) }).collect()
+    lines.into_iter().map(|(name, line)| Instance { name, color: None, part: None, points: points(line) }).collect()
 }
 
 /// Rises per second. A fall means that the counter began anew: nothing is known of that stretch.
@@ -231,7 +241,12 @@ fn by_role(recording: &Recording, axis: &Axis, threads: &Threads, rows: &[u32], 
     }
     let named = ROLES.iter().zip(sums).filter(|(_, sum)| sum.iter().any(|amount| *amount > 0.0));
     named
-        .map(|(role, sum)| Instance { name: (*role).to_owned(), color: None, points: steps(&sum, axis.from, step) })
+        .map(|(role, sum)| Instance {
+            name: (*role).to_owned(),
+            color: None,
+            part: None,
+            points: steps(&sum, axis.from, step),
+        })
         .collect()
 }
 
@@ -268,6 +283,14 @@ fn steps(sum: &[f64], origin: i64, step: i64) -> Points {
 }
 
 impl Points {
+    /// The values alone.
+    pub(crate) fn values(&self) -> Box<dyn Iterator<Item = f64> + '_> {
+        match self {
+            Points::Levels(points) => Box::new(points.iter().map(|point| point.1)),
+            Points::Steps(steps) => Box::new(steps.iter().map(|step| step.2)),
+        }
+    }
+
     fn scale(&mut self, factor: f64) {
         if factor == 1.0 {
             return;

@@ -1,6 +1,7 @@
 //! A recording sorted for questions: each part is made once, when the recording is loaded.
 
 pub(crate) mod cover;
+pub(crate) mod figures;
 pub(crate) mod lanes;
 pub(crate) mod lasting;
 pub(crate) mod reasons;

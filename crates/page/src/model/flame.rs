@@ -5,7 +5,7 @@
 use arrow_array::types::{Float64Type, UInt16Type, UInt32Type};
 
 use super::weights::{Base, Side, Weights};
-use super::{Answer, Others};
+use super::{Answer, Others, select};
 use crate::columns::Columns;
 use crate::index::tree::{Place, Tree};
 use crate::loaded::Loaded;
@@ -23,7 +23,7 @@ pub(super) fn answer(page: &Loaded, query: &Query, others: &dyn Others) -> Resul
     let weights = Weights::of(page, query, others)?;
     let min_share = query.share("min_share", MIN_SHARE)?;
     let is_inverted = query.flag("inverted")?;
-    let root = query.count("root", 0, page.tree.len().saturating_sub(1), "the number of a node of the flame graph")?;
+    let root = select::node(page, query, "root")?;
     if is_inverted && root > 0 {
         return Err(Refused::parameter("root", &root.to_string(), "no root together with inverted=1"));
     }

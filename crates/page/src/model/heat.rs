@@ -8,6 +8,7 @@ use fathom_timeline::Series;
 use rayon::prelude::*;
 
 use super::Answer;
+use super::matching::Matching;
 use super::select::{self, Stretch};
 use crate::columns::Columns;
 use crate::index::cover::{self, STATES, State};
@@ -81,7 +82,8 @@ pub(super) fn answer(page: &Loaded, query: &Query) -> Result<Answer, Refused> {
         ("state", false) => (table(&states(page, raster, threads.as_ref()), raster), 1.0),
         ("samples", _) => {
             let event = select::event(page, query)?;
-            let cells = event.map_or(Vec::new(), |event| samples(page, event, raster, threads.as_ref()));
+            let which = Which { threads: threads.as_ref(), matching: Matching::of(page, query)? };
+            let cells = event.map_or(Vec::new(), |event| samples(page, event, raster, &which));
             let columns = if is_by_role { samples_by_role(page, &cells, raster) } else { table(&cells, raster) };
             (columns, full(event, raster, &cells))
         }
@@ -178,21 +180,33 @@ fn notes(columns: Columns, raster: Raster) -> Columns {
         .note("to", raster.stretch.to)
 }
 
+/// Which rows of an event count.
+struct Which<'w> {
+    threads: Option<&'w ThreadSet>,
+    matching: Option<Matching>,
+}
+
+impl Which<'_> {
+    fn has(&self, event: &Event, row: usize) -> bool {
+        self.threads.is_none_or(|set| set.contains(event.thread[row]))
+            && self.matching.as_ref().is_none_or(|matching| matching.has(event.node[row]))
+    }
+}
+
 /// The weight of each thread's samples in each column.
-fn samples(page: &Loaded, event: &Event, raster: Raster, threads: Option<&ThreadSet>) -> Vec<Cell> {
+fn samples(page: &Loaded, event: &Event, raster: Raster, which: &Which<'_>) -> Vec<Cell> {
     if event.is_lasting() {
-        return lasting(page, event, raster, threads);
+        return lasting(page, event, raster, which);
     }
     let of_column = |column: usize| {
         let mut sums = vec![0.0_f64; page.threads.len()];
         let to = if column + 1 == raster.columns { raster.stretch.to } else { raster.begin(column + 1) };
-        for index in event.within(raster.begin(column), to) {
+        for index in event.within(raster.begin(column), to).filter(|index| which.has(event, *index)) {
             if let Some(sum) = sums.get_mut(event.thread[index] as usize) {
                 *sum += event.weight(index);
             }
         }
-        let cells =
-            (0..).zip(sums).filter(|(thread, sum)| *sum > 0.0 && threads.is_none_or(|set| set.contains(*thread)));
+        let cells = (0..).zip(sums).filter(|(_, sum)| *sum > 0.0);
         cells
             .map(|(thread, sum)| Cell { thread, column: column as u16, value: sum as f32, state: NO_STATE })
             .collect::<Vec<Cell>>()
@@ -202,12 +216,11 @@ fn samples(page: &Loaded, event: &Event, raster: Raster, threads: Option<&Thread
 
 /// How much of each column each thread spends in something that lasts: one thread after the other, so that what is in memory
 /// beside the cells does not grow with the number of threads.
-fn lasting(page: &Loaded, event: &Event, raster: Raster, threads: Option<&ThreadSet>) -> Vec<Cell> {
-    let is_chosen =
-        |thread: u32| (thread as usize) < page.threads.len() && threads.is_none_or(|set| set.contains(thread));
-    let rows = event.lasting(raster.stretch.from, raster.stretch.to);
+fn lasting(page: &Loaded, event: &Event, raster: Raster, which: &Which<'_>) -> Vec<Cell> {
+    let rows = event.lasting(raster.stretch.from, raster.stretch.to).filter(|(row, _)| which.has(event, *row));
+    let is_thread = |thread: u32| (thread as usize) < page.threads.len();
     let mut rows: Vec<(u32, Range<i64>)> =
-        rows.map(|(row, time)| (event.thread[row], time)).filter(|(thread, _)| is_chosen(*thread)).collect();
+        rows.map(|(row, time)| (event.thread[row], time)).filter(|(thread, _)| is_thread(*thread)).collect();
     rows.sort_by_key(|(thread, _)| *thread);
     rows.chunk_by(|a, b| a.0 == b.0).flat_map(|rows| lasting_of(rows, raster)).collect()
 }

@@ -10,6 +10,7 @@ pub(crate) mod heat;
 pub(crate) mod latency;
 pub(crate) mod log;
 mod markdown;
+mod matching;
 pub(crate) mod overview;
 mod pages;
 mod sandwich;

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::Answer;
 use super::pages::{Page, pages};
 use crate::index::cover::STATES;
+use crate::index::figures::Part;
 use crate::index::lanes::LaneKind;
 use crate::index::threads::ROLES;
 use crate::index::words;
@@ -43,15 +44,12 @@ const SHOWN_SPANS: &[&str] = &[
 /// The signals that are drawn in the picture of all requests, that of the 99th percentile first.
 const LATENCY_SIGNALS: [&str; 2] = ["slowdown.request_latency", "slowdown.median.request_latency"];
 
+/// Figures that a page shows from the beginning.
+const SHOWN_FIGURES: &[&str] = &["heap", "cache"];
+
 /// Counters that a page shows from the beginning.
-const SHOWN_COUNTERS: &[&str] = &[
-    counter::HEAP_USED_BYTES,
-    counter::CODE_CACHE_USED_BYTES,
-    counter::COMPILE_COUNT,
-    counter::CPU_PROCESS_RATIO,
-    counter::THREAD_CPU_NS,
-    counter::THREAD_RUN_QUEUE_NS,
-];
+const SHOWN_COUNTERS: &[&str] =
+    &[counter::COMPILE_COUNT, counter::CPU_PROCESS_RATIO, counter::THREAD_CPU_NS, counter::THREAD_RUN_QUEUE_NS];
 
 /// The answer.
 #[derive(Debug, Serialize)]
@@ -120,6 +118,8 @@ pub(crate) struct Lane<'a> {
     words: Vec<&'a str>,
     #[serde(rename = "pain")]
     slowdown: bool,
+    /// What each instance is, if the lane is a figure that puts lines together.
+    parts: Vec<&'static str>,
     /// Whether the instances are parts of a whole, each with its colour.
     stacked: bool,
     colors: Vec<&'static str>,
@@ -249,16 +249,22 @@ fn lanes(page: &Loaded) -> Vec<Lane<'_>> {
         title: lane.title.clone(),
         says: &lane.says,
         unit: lane.unit,
-        kind: if lane.kind == LaneKind::Rate { "rate" } else { "counter" },
+        kind: match (&lane.figure, lane.kind) {
+            (Some(figure), _) => figure.kind,
+            (None, LaneKind::Rate) => "rate",
+            (None, LaneKind::Counter) => "counter",
+        },
+        parts: lane.instances.iter().filter_map(|instance| instance.part).map(|part| part.name()).collect(),
         instances: lane.instances.iter().map(|instance| instance.name.as_str()).collect(),
         instances_count: lane.instances.len(),
-        kinds: Vec::new(),
+        kinds: marks_of(page, lane),
         words: lane.words.iter().map(String::as_str).collect(),
         slowdown: lane.threshold.is_some(),
         stacked: lane.instances.iter().any(|instance| instance.color.is_some()),
         colors: lane.instances.iter().filter_map(|instance| instance.color).collect(),
         shown: (lane.words.is_empty() && !(has_requests && is_latency(lane)))
-            || SHOWN_COUNTERS.contains(&lane.id.as_str()),
+            || SHOWN_COUNTERS.contains(&lane.id.as_str())
+            || is_shown_figure(lane),
         threshold: lane.threshold,
         total: 0,
         held: 0,
@@ -273,6 +279,7 @@ fn lanes(page: &Loaded) -> Vec<Lane<'_>> {
         says: words::meaning(kind),
         unit: "ns",
         kind: "spans",
+        parts: Vec::new(),
         instances: Vec::new(),
         instances_count: 0,
         kinds: vec![kind],
@@ -291,6 +298,19 @@ fn lanes(page: &Loaded) -> Vec<Lane<'_>> {
     lanes
 }
 
+/// The spans that are marked on a figure, as far as there are any.
+fn marks_of<'p>(page: &Loaded, lane: &crate::index::lanes::Lane) -> Vec<&'p str> {
+    let is_there = |kind: &&&str| page.spans.kinds.iter().any(|known| known.word == ***kind);
+    lane.figure.iter().flat_map(|figure| figure.marks.iter().filter(is_there).copied()).collect()
+}
+
+/// Heap and code cache say something of every JVM, a queue when something was dropped there.
+fn is_shown_figure(lane: &crate::index::lanes::Lane) -> bool {
+    let lost =
+        lane.instances.iter().any(|line| line.part == Some(Part::Drops) && line.points.values().any(|one| one > 0.0));
+    lane.figure.as_ref().is_some_and(|figure| SHOWN_FIGURES.contains(&figure.kind)) || lost
+}
+
 /// The picture of all requests.
 fn latency(page: &Loaded) -> Lane<'_> {
     let p99 = page.lanes.iter().find(|lane| lane.id == LATENCY_SIGNALS[0]);
@@ -301,6 +321,7 @@ fn latency(page: &Loaded) -> Lane<'_> {
         says: "How long requests took: the darker, the more of that length began then; lines are the median and the 99th percentile.",
         unit: "ns",
         kind: "latency",
+        parts: Vec::new(),
         // The port that leads comes first: its requests tell slow time.
         instances: page.requests.ports().iter().map(|port| port.name.as_str()).collect(),
         instances_count: page.requests.ports().len(),

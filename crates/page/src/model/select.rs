@@ -72,6 +72,11 @@ pub(crate) fn numbers(query: &Query, name: &'static str, count: usize) -> Result
     list.into_iter().take(RANGES_MAX).map(range).collect::<Result<_, Refused>>().map(Some)
 }
 
+/// A node of the flame graph; its root without the parameter.
+pub(crate) fn node(page: &Loaded, query: &Query, name: &'static str) -> Result<usize, Refused> {
+    query.count(name, 0, page.tree.len().saturating_sub(1), "the number of a node of the flame graph")
+}
+
 /// The event of a question; the first one of the recording without it.
 pub(crate) fn event<'p>(page: &'p Loaded, query: &Query) -> Result<Option<&'p Event>, Refused> {
     match query.text("event") {

@@ -6,4 +6,5 @@ mod answers;
 mod hostile;
 mod server;
 mod single_file;
+mod stacks;
 mod world;

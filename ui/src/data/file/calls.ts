@@ -4,7 +4,8 @@
 // in a flame graph. So stacks are mapped once to a tree in which siblings differ by name and kind; a selection then is
 // one pass over its samples and one over the tree. Parents come before their children everywhere.
 
-import type { FlameRows } from "../source.ts";
+import { matcher } from "../../base/search.ts";
+import type { FlameRows, Matching } from "../source.ts";
 import { type Calls, childrenOf, Grower } from "./grower.ts";
 import type { Pack } from "./pack.ts";
 
@@ -95,6 +96,21 @@ export function inverted({ calls, self, baseSelf }: Weighed): Weighed {
   const upwards = new Upwards(calls);
   for (let leaf = 0; leaf < self.length; leaf += 1) upwards.add(leaf, calls.place[leaf], self[leaf], baseSelf[leaf]);
   return upwards.done();
+}
+
+/** 1 for each node whose stack is meant: those that have a frame on their path, or stand below a node. */
+export function meantNodes(calls: Calls, places: Places, matching: Matching): Uint8Array {
+  const meant = new Uint8Array(calls.parent.length);
+  if ("below" in matching) meant[matching.below] = 1;
+  else {
+    const wanted = "find" in matching ? matcher(matching.find) : (name: string): boolean => name === matching.frame;
+    const ofPlace = places.name.map(wanted);
+    for (let node = 0; node < meant.length; node += 1) meant[node] = ofPlace[calls.place[node]] ? 1 : 0;
+  }
+  for (let node = 0; node < meant.length; node += 1) {
+    if (calls.parent[node] >= 0 && meant[calls.parent[node]] === 1) meant[node] = 1;
+  }
+  return meant;
 }
 
 /** Some places of a tree that are one to whoever asks: a method is compiled here and inlined there. */

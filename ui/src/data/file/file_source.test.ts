@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { overviewOf, packOf, threadsOf, type World } from "../../../test/world.ts";
 import type { Explanation } from "../explanation.ts";
-import type { FlameQuery, FlameRows } from "../source.ts";
+import type { FlameQuery, FlameRows, Matching } from "../source.ts";
 import { FileSource } from "./index.ts";
 import { Pack, unpack } from "./pack.ts";
 
@@ -171,6 +171,21 @@ test("heat per thread and column", async () => {
   expect(cells).toContainEqual([2, 4, 1_000]);
   expect(cells.filter(([thread]) => thread === 2).map(([, column]) => column)).toEqual([4, 5, 6, 7, 8, 9]);
   expect(heat.full).toBe(1e9);
+});
+
+test("heat of the stacks that are meant alone", async () => {
+  const weight = async (matching: Matching): Promise<number> => {
+    const { value } = await SOURCE.heat({ ...ALL, by: "samples", columns: 10, matching });
+    return value.reduce((sum, one) => sum + one, 0);
+  };
+  const graph = await SOURCE.flame({ ...ALL, inverted: false, baseline: { kind: "none" } });
+  const total = (name: string): number => graph.total[graph.name.indexOf(name)];
+  expect(await weight({ find: "COMP" })).toBeCloseTo(total("compile"), -3);
+  expect(await weight({ find: "/^(scan|write)$/" })).toBeCloseTo(total("scan") + total("write"), -3);
+  expect(await weight({ frame: "parse" })).toBeCloseTo(total("parse"), -3);
+  const node = graph.node[graph.name.indexOf("parse")];
+  expect(await weight({ below: node, name: "parse" })).toBeCloseTo(total("parse"), -3);
+  expect(await weight({ frame: "pars" })).toBe(0);
 });
 
 test("seconds and their fractions", async () => {

@@ -18,6 +18,7 @@ import type {
   Library,
   LogLine,
   LogQuery,
+  Matching,
   RoleHeat,
   SandwichQuery,
   Selection,
@@ -30,7 +31,7 @@ import type {
   TableQuery,
 } from "../source.ts";
 import { latencyOf, logLines, series } from "../tables.ts";
-import { above, below, CallTree, inverted, onlyBelow, preorder, type Weighed } from "./calls.ts";
+import { above, below, CallTree, inverted, meantNodes, onlyBelow, preorder, type Weighed } from "./calls.ts";
 import { byRole, roleStates, stateHeat } from "./cover.ts";
 import { type LeftOut, leftOutOf } from "./density.ts";
 import { hottest } from "./hottest.ts";
@@ -121,7 +122,8 @@ export class FileSource implements Source {
   async heat(query: HeatQuery, signal?: AbortSignal): Promise<Heat> {
     await turn(signal);
     if (query.by === "state") return stateHeat(this.#pack.part("cover"), query);
-    return sampleHeat(this.#allSamples(), this.#eventIndex(query.event), query, this.#unitOf(query.event) === "ns");
+    const isTime = this.#unitOf(query.event) === "ns";
+    return sampleHeat(this.#allSamples(), this.#eventIndex(query.event), query, isTime, this.#meant(query.matching));
   }
 
   async roleHeat(query: Omit<HeatQuery, "threads">, signal?: AbortSignal): Promise<RoleHeat> {
@@ -201,6 +203,14 @@ export class FileSource implements Source {
       });
     }
     return { self, samples };
+  }
+
+  /** Whether a stack is meant. */
+  #meant(matching: Matching | null | undefined): (stack: number) => boolean {
+    if (!matching) return () => true;
+    const { calls, places, nodeOfStack } = this.#callTree();
+    const nodes = meantNodes(calls, places, matching);
+    return (stack) => nodes[nodeOfStack[stack]] === 1;
   }
 
   #intervalsOf(baseline: Baseline): readonly { from: number; to: number }[] {

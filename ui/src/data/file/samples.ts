@@ -92,10 +92,12 @@ export function sampleHeat(
   event: number,
   query: { from: Nanoseconds; to: Nanoseconds; columns: number; threads: Threads },
   isTime: boolean,
+  isMeant: (stack: number) => boolean = () => true,
 ): Heat {
   const column = (query.to - query.from) / query.columns;
   const cells = new Map<number, number>();
   eachSample(samples, event, query, (row, weight, begin, end) => {
+    if (!isMeant(samples.stack[row])) return;
     const first = samples.thread[row] * query.columns;
     eachPart(begin - query.from, end - query.from, column, weight, (at, part) => {
       const key = first + Math.min(at, query.columns - 1);

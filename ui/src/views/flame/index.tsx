@@ -12,6 +12,7 @@ import { Note, Search, Segmented } from "../../widgets/controls.tsx";
 import { FlameCanvas } from "../../widgets/flame_canvas.tsx";
 import type { View } from "../view.ts";
 import { useFlame } from "./use_flame.ts";
+import { useZoom } from "./use_zoom.ts";
 
 function Flame(): JSX.Element {
   const { rows, error, waiting, answers, question, more } = useFlame();
@@ -19,6 +20,7 @@ function Flame(): JSX.Element {
   const flame = useMemo(() => (rows ? layout(folded ? foldRecursion(rows) : rows) : null), [rows, folded]);
   const matches = useMemo(() => (flame ? search(flame, typed === "" ? null : matcher(typed)) : null), [flame, typed]);
   const isCompared = baseline.kind !== "none";
+  const [zoomed, zoomTo] = useZoom(flame, `${question}${folded}`);
   return (
     <div class="flame-view" aria-busy={waiting} data-answers={answers}>
       <Toolbar rows={rows} matches={matches} />
@@ -30,7 +32,11 @@ function Flame(): JSX.Element {
           isSearching={typed !== ""}
           isCompared={isCompared}
           identity={`${question}${folded}`}
-          onZoom={more}
+          zoomed={zoomed}
+          onZoom={(row) => {
+            zoomTo(row);
+            if (row > 0) more(row);
+          }}
         />
       )}
       {flame && !(flame.rows.total[0] > 0) && (
@@ -52,7 +58,7 @@ function Toolbar({ rows, matches }: { rows: FlameRows | null; matches: Matches |
           ["icicle", "from the root"],
           ["inverted", "from the leaves"],
         ]}
-        onChange={(direction) => update({ inverted: direction === "inverted" })}
+        onChange={(direction) => update({ inverted: direction === "inverted", zoom: null })}
       />
       <label class="check">
         <input type="checkbox" checked={folded} onChange={() => update({ folded: !folded })} /> fold recursion

@@ -1,7 +1,7 @@
 // One frame between those that call it and those that it calls.
 
 import type { JSX } from "preact";
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { layout } from "../../charts/flame_layout.ts";
 import { useAnswer } from "../../state/answer.ts";
 import { selection, source, update } from "../../state/store.ts";
@@ -27,7 +27,9 @@ export function Sandwich({ frame }: { frame: string }): JSX.Element {
 function Side({ frame, side, title }: { frame: string; side: "callers" | "callees"; title: string }): JSX.Element {
   const from = source.value;
   const query = { ...selection.value, frame, side };
-  const answer = useAnswer(from ? JSON.stringify(query) : null, (signal) =>
+  const question = JSON.stringify(query);
+  const [zoom, setZoom] = useState({ of: "", row: 0 });
+  const answer = useAnswer(from ? question : null, (signal) =>
     from ? from.sandwich(query, signal) : Promise.reject(new Error("no recording")),
   );
   const flame = useMemo(
@@ -45,7 +47,9 @@ function Side({ frame, side, title }: { frame: string; side: "callers" | "callee
           matches={matches}
           isSearching={false}
           isCompared={false}
-          identity={JSON.stringify(query)}
+          identity={question}
+          zoomed={zoom.of === question ? zoom.row : 0}
+          onZoom={(row) => setZoom({ of: question, row })}
         />
       ) : (
         !answer.waiting && <Note>Not in what is picked.</Note>

@@ -25,13 +25,17 @@ export function drawnLanes(lanes: readonly Lane[], keys: readonly string[]): Dra
 }
 
 function mostOf(lane: Lane): number {
-  return lane.stacked ? lane.instances.length : MOST_LINES;
+  return isWhole(lane) ? lane.instances.length : MOST_LINES;
+}
+
+/** Whether its lines mean something together only. */
+function isWhole({ kind, stacked, parts }: Lane): boolean {
+  return kind === "spans" || kind === "latency" || stacked === true || (parts?.length ?? 0) > 0;
 }
 
 /** What can be chosen of a lane: all of it, or one of many instances. */
 export function choicesOf(lane: Lane): { key: string; title: string }[] {
   const whole = { key: lane.id, title: lane.title };
-  const isWhole = lane.kind === "spans" || lane.kind === "latency" || lane.stacked;
-  if (isWhole || lane.instances.length <= MOST_LINES) return [whole];
+  if (isWhole(lane) || lane.instances.length <= MOST_LINES) return [whole];
   return lane.instances.map((instance) => ({ key: `${lane.id}|${instance}`, title: `${lane.title} · ${instance}` }));
 }

@@ -2,17 +2,13 @@
 
 import type { JSX } from "preact";
 import { eventAmount, share } from "../../base/numbers.ts";
-import type { Interval, Nanoseconds } from "../../base/quantities.ts";
+import type { Nanoseconds } from "../../base/quantities.ts";
 import { shorten } from "../../base/text.ts";
 import type { Heat } from "../../data/source.ts";
 import { event, heatOf, overview } from "../../state/store.ts";
 import { Tip } from "../../widgets/controls.tsx";
 import type { Row } from "./rows.ts";
-
-/** Cells, and to which question they were the answer. */
-export interface Answered<T> extends Interval {
-  heat: T;
-}
+import type { Answered } from "./use_heat.ts";
 
 export interface Hovered {
   row: Row | undefined;

@@ -4,24 +4,16 @@ import type { JSX } from "preact";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { amount } from "../../base/numbers.ts";
 import { Canvas, font } from "../../charts/canvas.tsx";
+import { drawFoundLine, sumOf } from "../../charts/found_lane.ts";
 import { cellsByThread, drawHeatRow, drawRole, type HeatPicture, stackOfRole } from "../../charts/heat_lane.ts";
 import { css, type Hsl, type Palette, paletteFor, stateColours } from "../../charts/palette.ts";
 import { TimeScale } from "../../charts/scale.ts";
-import type { Heat, HeatQuery, RoleHeat, Source } from "../../data/source.ts";
-import { useAnswer } from "../../state/answer.ts";
+import type { Heat, RoleHeat } from "../../data/source.ts";
 import { isDark, safeColours } from "../../state/appearance.ts";
-import {
-  askedWindow,
-  chosenThreads,
-  event,
-  heatOf,
-  overview,
-  plotWidth,
-  shownWindow,
-  source,
-} from "../../state/store.ts";
-import { type Answered, CellTip, type Hovered, notableStates } from "./cell_tip.tsx";
+import { askedWindow, chosenThreads, heatOf, meant, overview, plotWidth, shownWindow } from "../../state/store.ts";
+import { CellTip, type Hovered, notableStates } from "./cell_tip.tsx";
 import { ROLE_HEIGHT, ROW_HEIGHT, type Row, type Rows, visibleRows } from "./rows.ts";
+import { type Answered, useHeat, useRoleHeat } from "./use_heat.ts";
 
 /** Columns of the rows that stand for whole roles, whatever the number of threads. */
 const ROLE_COLUMNS = 240;
@@ -45,8 +37,12 @@ export function RowsCanvas(properties: {
   const window = askedWindow.value;
   const seen = shownWindow.value.to - shownWindow.value.from;
   const wanted = Math.ceil((plotWidth.value / CELL) * ((window.to - window.from) / seen));
-  const cells = useHeat(threads, Math.min(quantised(wanted), MOST_COLUMNS));
-  const sums = useRoleHeat();
+  const columns = Math.min(quantised(wanted), MOST_COLUMNS);
+  const cells = useHeat({ columns, threads });
+  const sums = useRoleHeat({ columns: ROLE_COLUMNS });
+  const matching = meant.value;
+  const found = useHeat({ columns, threads, by: "samples", matching });
+  const foundSums = useRoleHeat({ columns: ROLE_COLUMNS, by: "samples", matching });
   const rowsOfCells = useMemo(() => (cells ? cellsByThread(cells.heat) : null), [cells]);
   useEffect(() => onStates(cells ? notableStates(cells.heat) : new Set()), [cells]);
   const [hovered, hover] = useState<Hovered | null>(null);
@@ -56,10 +52,11 @@ export function RowsCanvas(properties: {
       const palette = paletteFor(isDark.value, safeColours.value);
       const scale = new TimeScale(shownWindow.value, width);
       const picture = { all, first, end, palette, scale };
-      if (sums) drawRoles(context, picture, sums);
+      if (sums) drawRoles(context, picture, sums, foundSums);
       if (cells && rowsOfCells) drawThreads(context, picture, cells, rowsOfCells);
+      if (found) drawFoundCells(context, picture, found);
     },
-    [all, first, end, cells, sums],
+    [all, first, end, cells, sums, found, foundSums],
   );
   const onMove = (event: PointerEvent): void => {
     const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
@@ -84,35 +81,6 @@ export function RowsCanvas(properties: {
 /** A few steps of resolution instead of one per pixel of width. */
 function quantised(columns: number): number {
   return Math.ceil(columns / 100) * 100;
-}
-
-function useHeat(threads: readonly number[], columns: number): Answered<Heat> | null {
-  return useQuery({ columns, threads }, threads.length > 0, (from, query, signal) => from.heat(query, signal));
-}
-
-function useRoleHeat(): Answered<RoleHeat> | null {
-  return useQuery({ columns: ROLE_COLUMNS }, true, (from, query, signal) => from.roleHeat(query, signal));
-}
-
-/** Asks for something of the time in sight, and keeps with the answer what it is of. */
-function useQuery<Q extends { columns: number }, T>(
-  asked: Q,
-  isWanted: boolean,
-  ask: (from: Source, query: Q & Omit<HeatQuery, "columns" | "threads">, signal: AbortSignal) => Promise<T>,
-): Answered<T> | null {
-  const from = source.value;
-  const window = askedWindow.value;
-  const query = { ...window, by: heatOf.value, event: event.value?.id ?? "", ...asked };
-  const isAsked = from !== null && isWanted && (query.by === "state" || query.event !== "");
-  const answer = useAnswer<Answered<T>>(
-    isAsked ? JSON.stringify(query) : null,
-    async (signal) => {
-      if (!from) throw new Error("no recording");
-      return { heat: await ask(from, query, signal), ...window };
-    },
-    60,
-  );
-  return answer.value;
 }
 
 interface Picture {
@@ -145,7 +113,27 @@ function drawThreads(
   });
 }
 
-function drawRoles(context: CanvasRenderingContext2D, picture: Picture, answered: Answered<RoleHeat>): void {
+/** How high the strip is that shows which part of a thread's time is meant. */
+const STRIP = 4;
+
+/** Below what each thread did, where its stacks were those that are looked for. */
+function drawFoundCells(context: CanvasRenderingContext2D, picture: Picture, answered: Answered<Heat>): void {
+  const rows = cellsByThread(answered.heat);
+  const heat: HeatPicture = { ...answered, time: answered, colours: [picture.palette.found] };
+  eachRow(picture, (row, top) => {
+    const cells = row.kind === "thread" ? rows.get(row.thread.index) : undefined;
+    if (!cells) return;
+    const strip = { top: top + ROW_HEIGHT - 1 - STRIP, height: STRIP };
+    drawHeatRow(context, heat, cells, picture.scale, strip, picture.palette);
+  });
+}
+
+function drawRoles(
+  context: CanvasRenderingContext2D,
+  picture: Picture,
+  answered: Answered<RoleHeat>,
+  found: Answered<RoleHeat> | null,
+): void {
   const { palette, scale } = picture;
   const roles = overview.value?.roles ?? [];
   const states = stateColours(overview.value?.states ?? [], palette);
@@ -159,13 +147,42 @@ function drawRoles(context: CanvasRenderingContext2D, picture: Picture, answered
     const colours = stack.states.map((state) => css(states[state] ?? roleColour(row.id, palette), palette, 0, 0.9));
     const box = { top: top + 3, height: ROLE_HEIGHT - 6 };
     drawRole(context, stack, answered, scale, box, most, colours);
+    if (found) drawFoundOf(context, picture, found, place, { ...box, most, full });
     if (full !== null) drawTop(context, `${amount(most / full, "threads")} ↥`, box.top, scale, palette);
   });
 }
 
+/** What is looked for of a role: a line on the scale of the row, which has to be of threads as well, or of the same weights. */
+function drawFoundOf(
+  context: CanvasRenderingContext2D,
+  { palette, scale }: Picture,
+  found: Answered<RoleHeat>,
+  role: number,
+  { full, ...row }: { top: number; height: number; most: number; full: number | null },
+): void {
+  const unit = fullOf(found);
+  const ofThreads = full !== null && unit !== null ? full / unit : 0;
+  const ratio = heatOf.value === "samples" ? 1 : ofThreads;
+  if (ratio === 0) return;
+  const values = sumOf(onlyRole(found.heat, role)).map((value) => value * ratio);
+  drawFoundLine(context, values, found, scale, row, palette);
+}
+
+/** The cells of one role. */
+function onlyRole(heat: RoleHeat, role: number): RoleHeat {
+  const chosen = [...heat.role.keys()].filter((cell) => heat.role[cell] === role);
+  const [column, value] = [
+    Int32Array.from(chosen, (cell) => heat.column[cell]),
+    Float32Array.from(chosen, (cell) => heat.value[cell]),
+  ];
+  return { ...heat, column, value };
+}
+
 /** The value of one thread that is busy all the time, where values are time. */
 function fullOf({ heat, from, to }: Answered<RoleHeat>): number | null {
-  return heat.full === 1 || heat.full === (to - from) / heat.columns ? heat.full : null;
+  // The edges were rounded to whole nanoseconds on the way.
+  const isColumn = Math.abs(heat.full / ((to - from) / heat.columns) - 1) < 1e-6;
+  return heat.full === 1 || isColumn ? heat.full : null;
 }
 
 /** How many threads the height of a row stands for. */
