@@ -8,6 +8,7 @@ import { ServedLibrary } from "./data/served.ts";
 import type { Library } from "./data/source.ts";
 import { App } from "./shell/app.tsx";
 import { startAppearance } from "./state/appearance.ts";
+import { followOther } from "./state/ghost.ts";
 import { failure, messageOf, start } from "./state/store.ts";
 import "./style/page.css";
 
@@ -28,6 +29,7 @@ function overviewInPage(): Overview | null {
 const page = document.getElementById("page");
 if (page) {
   startAppearance();
+  followOther();
   render(<App />, page);
   findLibrary().then(start, (error: unknown) => {
     failure.value = `the data of this page are damaged: ${messageOf(error)}`;

@@ -12,6 +12,8 @@ export interface CounterPicture {
   isRate: boolean;
   pain: boolean;
   threshold: number | null;
+  /** The same lines of another recording. */
+  ghosts?: readonly CounterSeries[];
 }
 
 const MARGIN: CssPixels = 3;
@@ -19,7 +21,7 @@ const MARGIN: CssPixels = 3;
 /** The top of the lane: a round number above everything in sight. */
 export function topOf(picture: CounterPicture, scale: TimeScale): number {
   let most = picture.threshold ?? 0;
-  for (const { t, max } of picture.series) {
+  for (const { t, max } of [...picture.series, ...(picture.ghosts ?? [])]) {
     const end = Math.min(lowerBound(t, scale.window.to) + 1, t.length);
     for (let row = Math.max(lowerBound(t, scale.window.from) - 1, 0); row < end; row += 1) {
       if (max[row] > most) most = max[row];
@@ -39,6 +41,9 @@ export function drawCounters(
   const y = (value: number): CssPixels => height - 1 - (Math.min(value, top) / top) * (height - 1 - MARGIN);
   if (picture.threshold !== null && picture.threshold > 0)
     drawThreshold(context, y(picture.threshold), scale.width, palette);
+  context.setLineDash([3, 3]);
+  for (const ghost of picture.ghosts ?? []) drawLine(context, ghost, scale, y, palette.muted, picture.isRate);
+  context.setLineDash([]);
   picture.series.forEach((series, index) => {
     const [line, area] = coloursOf(picture, index, palette);
     drawRange(context, series, scale, y, area, picture.isRate);

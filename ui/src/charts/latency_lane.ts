@@ -44,18 +44,32 @@ export class LengthScale {
   }
 }
 
+export interface LatencyLook {
+  /** From where on a request is slow. */
+  threshold: number | null;
+  label: (length: Nanoseconds) => string;
+  /** The quantiles of another recording. */
+  ghost: LatencyLines | null;
+}
+
 export function drawLatency(
   context: CanvasRenderingContext2D,
   latency: Latency,
   scale: TimeScale,
   lengths: LengthScale,
   palette: Palette,
-  { threshold, label }: { threshold: number | null; label: (length: Nanoseconds) => string },
+  { threshold, label, ghost }: LatencyLook,
 ): void {
   if (latency.column.length === 0) return;
   drawGrid(context, scale, lengths, palette);
   drawCells(context, latency, scale, lengths, palette, threshold);
   if (threshold !== null) drawThreshold(context, scale, lengths.y(threshold), palette);
+  if (ghost) {
+    context.setLineDash([4, 3]);
+    drawLine(context, ghost, ghost.p50, scale, lengths, { colour: palette.muted, width: 1 });
+    drawLine(context, ghost, ghost.p99, scale, lengths, { colour: palette.muted, width: 1.4 });
+    context.setLineDash([]);
+  }
   drawLine(context, latency.lines, latency.lines.p50, scale, lengths, { colour: palette.text, width: 1 });
   drawLine(context, latency.lines, latency.lines.p99, scale, lengths, { colour: palette.pain, width: 1.6 });
   drawLabels(context, lengths, palette, label);

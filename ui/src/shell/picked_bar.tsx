@@ -8,6 +8,7 @@ import { decimalsFor, timeOfDay } from "../base/time.ts";
 import type { SampleEvent } from "../data/overview.ts";
 import { baselineText } from "../data/served.ts";
 import type { Baseline } from "../data/source.ts";
+import { nameOf, useRecordings } from "../state/recordings.ts";
 import {
   chosenThreads,
   event,
@@ -98,7 +99,7 @@ function Events(): JSX.Element | null {
       label="event"
       value={event.value?.id ?? ""}
       groups={groups.filter(({ choices }) => choices.length > 0)}
-      onChange={(id) => update({ event: id, search: "" })}
+      onChange={(id) => update({ event: id, search: "", zoom: null })}
     />
   );
 }
@@ -116,6 +117,7 @@ function choiceOf({ id, title, on_cpu, samples }: SampleEvent): readonly [string
 /** The baseline of differential pictures: none, the quiet time, or a picked time that was kept. */
 function Against(): JSX.Element | null {
   const { baseline } = view.value;
+  const recordings = useRecordings(baseline.kind === "recording");
   if ((overview.value?.events ?? []).length === 0) return null;
   const kept: Baseline = { kind: "interval", from: selection.value.from, to: selection.value.to };
   const choices: (readonly [string, string])[] = [["none", "nothing"]];
@@ -123,7 +125,9 @@ function Against(): JSX.Element | null {
     choices.push(["baseline", "the quiet time"]);
   }
   if (baseline.kind === "interval") choices.push([baselineText(baseline), intervalText(baseline)]);
-  if (baseline.kind === "recording") choices.push([baselineText(baseline), `recording ${baseline.id}`]);
+  if (baseline.kind === "recording") {
+    choices.push([baselineText(baseline), nameOf(recordings, baseline.id, zone.value)]);
+  }
   if (baseline.kind !== "interval" && picked.value) choices.push(["keep", "this time (keep it)"]);
   const change = (value: string): void => {
     if (value === "keep") update({ baseline: kept });

@@ -13,6 +13,7 @@ import type { CounterSeries } from "../../data/source.ts";
 import { isDark, safeColours } from "../../state/appearance.ts";
 import { plotWidth, pointed, shownWindow } from "../../state/store.ts";
 import type { DrawnLane } from "./drawn.ts";
+import { useGhostSeries } from "./ghosts.ts";
 import { heightOf, LaneLabel } from "./label.tsx";
 import { useSeries } from "./series.ts";
 
@@ -20,13 +21,20 @@ const HEIGHT = 36;
 
 export function CounterLane({ lane, instances, id }: DrawnLane): JSX.Element {
   const { series, error } = useSeries(lane, instances);
+  const ghosts = useGhostSeries(lane, instances);
   const draw = useCallback(
     (context: CanvasRenderingContext2D, wide: number, height: number) => {
-      const picture = { series, isRate: lane.kind === "rate", pain: lane.pain, threshold: lane.threshold ?? null };
+      const picture = {
+        series,
+        isRate: lane.kind === "rate",
+        pain: lane.pain,
+        threshold: lane.threshold ?? null,
+        ghosts,
+      };
       const palette = paletteFor(isDark.value, safeColours.value);
       drawCounters(context, picture, new TimeScale(shownWindow.value, wide), height, palette);
     },
-    [series, lane],
+    [series, ghosts, lane],
   );
   return (
     <div class={`lane ${lane.pain ? "pain" : ""}`} data-lane={lane.id} data-key={id}>

@@ -9,13 +9,14 @@ import { Canvas } from "../../charts/canvas.tsx";
 import { drawLatency, LengthScale, lengthsBetween, lineAt } from "../../charts/latency_lane.ts";
 import { paletteFor } from "../../charts/palette.ts";
 import { TimeScale } from "../../charts/scale.ts";
-import type { Latency } from "../../data/source.ts";
+import type { Latency, LatencyQuery } from "../../data/source.ts";
 import { useAnswer } from "../../state/answer.ts";
 import { isDark, safeColours } from "../../state/appearance.ts";
 import { askedWindow, plotWidth, pointed, port, shownWindow, source, update } from "../../state/store.ts";
 import { Select } from "../../widgets/controls.tsx";
 import { requestAt } from "../request/picked.ts";
 import type { DrawnLane } from "./drawn.ts";
+import { useGhostLatency } from "./ghosts.ts";
 import { heightOf, LaneLabel } from "./label.tsx";
 
 const HEIGHT: CssPixels = 96;
@@ -30,17 +31,19 @@ const LEAST_PART_NS = 1e9;
 const MOST_PARTS = 2_000;
 
 export function LatencyLane({ lane, id }: DrawnLane): JSX.Element {
-  const { value: latency, error } = useLatency();
+  const query = queryOf();
+  const { value: latency, error } = useLatency(query);
+  const ghost = useGhostLatency(query);
   const draw = useCallback(
     (context: CanvasRenderingContext2D, wide: number, high: number) => {
       const palette = paletteFor(isDark.value, safeColours.value);
       const [scale, threshold] = [new TimeScale(shownWindow.value, wide), lane.threshold ?? null];
       if (latency) {
         const lengths = new LengthScale(latency, high);
-        drawLatency(context, latency, scale, lengths, palette, { threshold, label: duration });
+        drawLatency(context, latency, scale, lengths, palette, { threshold, label: duration, ghost });
       }
     },
-    [latency, lane],
+    [latency, ghost, lane],
   );
   const plot = useRef<HTMLDivElement>(null);
   return (
@@ -60,14 +63,17 @@ export function LatencyLane({ lane, id }: DrawnLane): JSX.Element {
   );
 }
 
-function useLatency(): { value: Latency | null; error: string } {
-  const from = source.value;
+function queryOf(): LatencyQuery {
   const window = askedWindow.value;
   const length = window.to - window.from;
   const seen = shownWindow.value.to - shownWindow.value.from;
   const columns = Math.min(Math.ceil(((plotWidth.value / CELL) * length) / seen / 100) * 100, MOST_PARTS);
   const parts = Math.min(Math.max(Math.ceil(length / LEAST_PART_NS), 1), MOST_PARTS);
-  const query = { ...window, columns, parts, port: port.value };
+  return { ...window, columns, parts, port: port.value };
+}
+
+function useLatency(query: LatencyQuery): { value: Latency | null; error: string } {
+  const from = source.value;
   return useAnswer(
     from ? JSON.stringify(query) : null,
     (signal) => from?.latency(query, signal) ?? Promise.reject(new Error("no recording")),

@@ -3,12 +3,13 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { amount, duration, share } from "../../base/numbers.ts";
-import { spaced } from "../../base/text.ts";
+import { clean, spaced } from "../../base/text.ts";
 import { day, originOf, timeOfDay } from "../../base/time.ts";
 import type { RecordingLine } from "../../data/overview.ts";
 import { useAnswer } from "../../state/answer.ts";
-import { library, openOnly, openRecording, zone } from "../../state/store.ts";
-import { Note } from "../../widgets/controls.tsx";
+import { nameOf } from "../../state/recordings.ts";
+import { library, openCompared, openOnly, openRecording, zone } from "../../state/store.ts";
+import { Button, Note } from "../../widgets/controls.tsx";
 import { Name } from "../../widgets/text.tsx";
 import type { View } from "../view.ts";
 import { useWatched, WatchedJvms } from "./watched.tsx";
@@ -50,10 +51,56 @@ function Recordings(): JSX.Element {
 }
 
 function Table({ lines }: { lines: readonly RecordingLine[] }): JSX.Element {
+  const [ticked, tick] = useState<readonly number[]>([]);
+  // Two are compared: a third one takes the place of the first.
+  const toggle = (id: number): void =>
+    tick(ticked.includes(id) ? ticked.filter((other) => other !== id) : [...ticked, id].slice(-2));
+  return (
+    <>
+      {lines.length > 1 && <CompareTicked ticked={ticked} lines={lines} />}
+      <Rows lines={lines} ticked={ticked} onTick={toggle} />
+    </>
+  );
+}
+
+/** What two ticks are for. */
+function CompareTicked({ ticked, lines }: { ticked: readonly number[]; lines: readonly RecordingLine[] }): JSX.Element {
+  // The one that stands first in the list is looked at, the other one is what it is compared with.
+  const [a, b] = lines.filter(({ id }) => ticked.includes(id));
+  return (
+    <p class="toolbar">
+      <Button disabled={!b} onClick={() => b && openCompared(a.id, b.id)}>
+        compare
+      </Button>
+      <span class="muted">
+        {b ? (
+          <>
+            <Name text={nameOf(lines, a.id, zone.value)} longest={70} /> with{" "}
+            <Name text={nameOf(lines, b.id, zone.value)} longest={70} />
+          </>
+        ) : (
+          "tick two recordings"
+        )}
+      </span>
+    </p>
+  );
+}
+
+interface Ticks {
+  ticked: readonly number[];
+  onTick: (id: number) => void;
+}
+
+function Rows({ lines, ...ticks }: Ticks & { lines: readonly RecordingLine[] }): JSX.Element {
   return (
     <table class="data">
       <thead>
         <tr>
+          {lines.length > 1 && (
+            <th scope="col">
+              <span class="hidden">compare</span>
+            </th>
+          )}
           {["recording", "began", "length", "slow", "first cause", "size"].map((title) => (
             <th key={title} scope="col">
               {title}
@@ -63,17 +110,18 @@ function Table({ lines }: { lines: readonly RecordingLine[] }): JSX.Element {
       </thead>
       <tbody>
         {lines.map((line) => (
-          <Line key={line.id} line={line} />
+          <Line key={line.id} line={line} ticks={lines.length > 1 ? ticks : null} />
         ))}
       </tbody>
     </table>
   );
 }
 
-function Line({ line }: { line: RecordingLine }): JSX.Element {
+function Line({ line, ticks }: { line: RecordingLine; ticks: Ticks | null }): JSX.Element {
   if (line.error !== null) {
     return (
       <tr>
+        {ticks && <td />}
         <td>
           <Name text={line.name} longest={60} />
         </td>
@@ -85,6 +133,17 @@ function Line({ line }: { line: RecordingLine }): JSX.Element {
   }
   return (
     <tr onClick={() => openRecording(line.id)}>
+      {ticks && (
+        // biome-ignore lint/a11y/useKeyWithClickEvents: the box inside takes the keys; this keeps a click beside it from opening
+        <td onClick={(event) => event.stopPropagation()}>
+          <input
+            type="checkbox"
+            aria-label={`compare ${clean(line.name, 60)}`}
+            checked={ticks.ticked.includes(line.id)}
+            onChange={() => ticks.onTick(line.id)}
+          />
+        </td>
+      )}
       <td>
         <button type="button" class="row-button strong">
           <Name text={line.name} longest={60} />
