@@ -113,7 +113,7 @@ describe.runIf(isPossible)("step by step", () => {
     await page.waitForSelector('.flame-view[aria-busy="false"] .flame-scroll canvas');
     await page.locator(".flame-scroll canvas").click({ position: { x: 40, y: 30 } });
     await addressWith(page, /z=\d+,/);
-    await page.waitForSelector(".lane.found >> text=stacks below");
+    await page.waitForSelector(".lane.found >> text=below");
     await page.click(".slow-times button");
     await addressWith(page, /s=\d/);
     await page.waitForSelector('.flame-view[aria-busy="false"] >> text=show all');

@@ -58,8 +58,8 @@ function Lane({ matching }: { matching: Matching }): JSX.Element {
 }
 
 function titleOf(matching: Matching): string {
-  if ("find" in matching) return `stacks with “${matching.find}”`;
-  return "frame" in matching ? `stacks with ${matching.frame}` : `stacks below ${matching.name}`;
+  if ("find" in matching) return `“${matching.find}” in stacks`;
+  return "frame" in matching ? `${matching.frame} in stacks` : `below ${matching.name}`;
 }
 
 function clear(): void {
