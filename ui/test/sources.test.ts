@@ -10,7 +10,7 @@ import { FileSource } from "../src/data/file/index.ts";
 import { unpack } from "../src/data/file/pack.ts";
 import type { Overview } from "../src/data/overview.ts";
 import { ServedLibrary } from "../src/data/served.ts";
-import type { FlameRows, HottestFrames, Selection, Source } from "../src/data/source.ts";
+import type { FlameRows, HottestFrames, Matching, Selection, Source } from "../src/data/source.ts";
 import { fathom, hasProgram, LABS, labs, type Server, serve } from "./program.ts";
 
 const isPossible = hasProgram();
@@ -94,6 +94,36 @@ describe.runIf(isPossible).each([QUIET_AT_FIRST, NEVER_QUIET])("served and in th
       expect(sum(heat.value) / flame.total[0]).toBeCloseTo(1, 2);
       const seconds = await source.subsecond({ ...slow, rows: 50 });
       expect(sum(seconds.weight) / flame.total[0]).toBeCloseTo(1, 2);
+    }
+  });
+
+  test("stacks that are meant, over time", async () => {
+    const heatOf = async (source: Source, matching: Matching): Promise<number> =>
+      sum((await source.heat({ ...slow, by: "samples", columns: 100, matching })).value);
+    const flames = await Promise.all(
+      [served, file].map((source) => source.flame({ ...slow, inverted: false, baseline: { kind: "none" } })),
+    );
+    const { name, total } = flames[0];
+    for (const row of [1, 5, Math.floor(name.length / 2)]) {
+      const [found, frame] = [{ find: name[row] }, { frame: name[row] }];
+      expect(rounded(await heatOf(file, found))).toBe(rounded(await heatOf(served, found)));
+      expect(rounded(await heatOf(file, frame))).toBe(rounded(await heatOf(served, frame)));
+    }
+    for (const [index, source] of [served, file].entries()) {
+      const below = { below: flames[index].node[1], name: name[1] };
+      expect((await heatOf(source, below)) / total[1]).toBeCloseTo(1, 2);
+    }
+    const roles = { ...slow, by: "samples", columns: 10, matching: { find: name[1] } } as const;
+    expect(rounded(sum((await file.roleHeat(roles)).value))).toBe(rounded(sum((await served.roleHeat(roles)).value)));
+  });
+
+  test("figures", async () => {
+    const figures = overview.lanes.filter(({ parts }) => (parts?.length ?? 0) > 0);
+    expect(figures.map(({ kind }) => kind)).toContain("cache");
+    for (const { id: lane, instances } of figures) {
+      const query = { lane, instances: [...instances.keys()], from: overview.from, to: overview.to, width: 1_500 };
+      const [a, b] = [await served.counter(query), await file.counter(query)];
+      expect(b.map(({ last }) => last.at(-1))).toEqual(a.map(({ last }) => last.at(-1)));
     }
   });
 
