@@ -10,7 +10,7 @@ use std::io::{self, Read, Seek};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
-use memchr::memchr;
+use memchr::memchr2;
 
 use crate::LoadError;
 use crate::input::{GZIP_MAGIC, open_regular};
@@ -73,7 +73,8 @@ fn split(mut source: impl Read, take: &mut dyn FnMut(Line<'_>)) -> Option<String
         filled -= used;
     };
     if filled > 0 && !is_skipping {
-        take(Line::Whole(&buffer[..filled]));
+        let rest = &buffer[..filled];
+        take(Line::Whole(rest.strip_suffix(b"\r").unwrap_or(rest)));
     }
     ended.or_else(|| (total == UNPACKED_MAX_BYTES).then(|| format!("only the first {total} unpacked bytes were read")))
 }
@@ -81,14 +82,14 @@ fn split(mut source: impl Read, take: &mut dyn FnMut(Line<'_>)) -> Option<String
 /// Gives the whole lines of `bytes` to `take` and returns how many bytes are done with.
 fn lines(bytes: &[u8], is_skipping: &mut bool, take: &mut dyn FnMut(Line<'_>)) -> usize {
     let mut used = 0;
-    while let Some(length) = memchr(b'\n', &bytes[used..]) {
+    while let Some((length, end)) = line_end(&bytes[used..]) {
         let line = &bytes[used..used + length];
         match std::mem::take(is_skipping) {
             true => {}
             false if length > MAX_LINE_BYTES => take(Line::Overlong(&line[..MAX_LINE_BYTES])),
             false => take(Line::Whole(line)),
         }
-        used += length + 1;
+        used += end;
     }
     if *is_skipping {
         return bytes.len();
@@ -99,6 +100,22 @@ fn lines(bytes: &[u8], is_skipping: &mut bool, take: &mut dyn FnMut(Line<'_>)) -
         return bytes.len();
     }
     used
+}
+
+/// Length of the first line and where the next one begins. Copied through another system, a log may have lines that end with
+/// a carriage return alone. Whether one at the very end is all there is of a line's end only the next byte tells.
+fn line_end(bytes: &[u8]) -> Option<(usize, usize)> {
+    let length = memchr2(b'\n', b'\r', bytes)?;
+    match (bytes[length], bytes.get(length + 1)) {
+        (b'\n', _) => Some((length, length + 1)),
+        (_, Some(b'\n')) => Some((length, length + 2)),
+        (_, next) => next.map(|_| (length, length + 1)),
+    }
+}
+
+/// The lines of the beginning of a file.
+pub(crate) fn of_head(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+    head.split(|byte| matches!(byte, b'\n' | b'\r'))
 }
 
 #[cfg(test)]
@@ -142,6 +159,15 @@ mod tests {
             let text = [b"ab\n", &long[..], b"\ncd\n", &long[..MAX_LINE_BYTES], b"\n"].concat();
             assert_eq!(shapes(&text, step), [(true, 2), (false, MAX_LINE_BYTES), (true, 2), (true, MAX_LINE_BYTES)]);
             assert_eq!(shapes(&long, step), [(false, MAX_LINE_BYTES)]);
+        }
+    }
+
+    #[test]
+    fn line_ends_of_any_system() {
+        for text in ["a\n\nbcd", "a\r\n\r\nbcd\r\n", "a\r\rbcd\r", "a\n\rbcd"] {
+            for step in 1..4 {
+                assert_eq!(shapes(text.as_bytes(), step), [(true, 1), (true, 0), (true, 3)], "{text:?} {step}");
+            }
         }
     }
 

@@ -64,6 +64,19 @@ fn summary(recording: &Recording) -> String {
 }
 
 #[test]
+fn lines_may_end_as_on_any_system() {
+    let log = folder().join("jdk8-parallel-details.log");
+    let text = fs::read_to_string(&log).unwrap();
+    let place = tempfile::tempdir().unwrap();
+    for end in ["\r", "\r\n"] {
+        let copy = place.path().join("gc.log");
+        fs::write(&copy, text.replace('\n', end)).unwrap();
+        assert!(gc_log().sniff(text.replace('\n', end).as_bytes(), &copy));
+        assert_eq!(summary(&load(&copy, Some(STARTED_AT_NS))), summary(&load(&log, Some(STARTED_AT_NS))), "{end:?}");
+    }
+}
+
+#[test]
 fn what_the_logs_give() {
     let mut page = String::new();
     for log in logs() {

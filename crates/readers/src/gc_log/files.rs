@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::gc_log::event::{Event, Stamp};
 use crate::gc_log::parse::Parser;
-use crate::input;
+use crate::{input, lines};
 
 /// How much of a file is read to learn when it begins.
 const BEGINNING_BYTES: usize = 64 * 1024;
@@ -87,7 +87,7 @@ fn beginning(path: &Path) -> Stamp {
             first = stamp_of(event).unwrap_or_default();
         }
     };
-    head.split(|byte| *byte == b'\n').for_each(|line| parser.line(line, &mut sink));
+    lines::of_head(&head).for_each(|line| parser.line(line, &mut sink));
     parser.finish(&mut sink);
     first
 }

@@ -61,7 +61,7 @@ impl Reader for GcLog {
 fn sniff(head: &[u8]) -> bool {
     let mut parser = Parser::default();
     let mut is_gc_log = false;
-    for line in head.split(|byte| *byte == b'\n') {
+    for line in lines::of_head(head) {
         let has_brackets = line.starts_with(b"[");
         parser.line(line, &mut |event| is_gc_log |= is_characteristic(event, has_brackets));
         if is_gc_log {

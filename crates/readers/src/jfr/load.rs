@@ -48,6 +48,9 @@ pub(super) fn load(file: &Input, path: &Path) -> Result<Recording, LoadError> {
     opened.iter().zip(&damage).for_each(|(opened, damage)| losses.chunk(&opened.chunk, damage.as_ref()));
     losses.gaps(&gaps);
     losses.stacks(stacks);
+    if recording.is_empty() {
+        losses.without_events();
+    }
     losses.finish(&mut recording);
     Ok(recording)
 }
@@ -165,15 +168,20 @@ fn keep_changed_facts(recording: &mut Recording) {
     }
 }
 
+/// The clock at the beginning of a chunk, and at its end where that is known.
 fn add_clock(chunk: &Chunk<'_>, recording: &mut Recording) {
-    let row = ClockPair {
-        clock: recording.strings.intern("jfr_ticks"),
-        reading: chunk.clock.start_ticks,
-        per_second: chunk.clock.ticks_per_second,
-        time_ns: chunk.clock.start_ns,
-        source: recording.strings.intern(SOURCE),
-    };
-    recording.clocks.push(row);
+    let clock = &chunk.clock;
+    for ns in std::iter::once(0).chain(chunk.duration_ns.filter(|ns| *ns > 0)) {
+        let ticks = (i128::from(ns) * i128::from(clock.ticks_per_second) / 1_000_000_000) as i64;
+        let row = ClockPair {
+            clock: recording.strings.intern("jfr_ticks"),
+            reading: clock.start_ticks.saturating_add(ticks),
+            per_second: clock.ticks_per_second,
+            time_ns: clock.start_ns.saturating_add(ns),
+            source: recording.strings.intern(SOURCE),
+        };
+        recording.clocks.push(row);
+    }
 }
 
 #[cfg(test)]

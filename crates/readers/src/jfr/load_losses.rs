@@ -84,6 +84,13 @@ impl<'a> Losses<'a> {
         }
     }
 
+    /// Where nothing else is wrong with a file that gave nothing: what it holds are no events that are read.
+    pub(super) fn without_events(&mut self) {
+        if self.rows.is_empty() {
+            self.add(loss::NOT_UNDERSTOOD, 0, "none of its events is one that fathom reads".to_owned());
+        }
+    }
+
     fn chunk_without_metadata(&mut self, chunk: &Chunk<'_>) {
         let kind = if chunk.complete { loss::DAMAGED } else { loss::TRUNCATED };
         let says = format!(

@@ -1,4 +1,4 @@
-//! JDK Flight Recorder files, as the JVM (JDK 11 and later) and async-profiler write them.
+//! JDK Flight Recorder files, as the JVM (JDK 9 and later, OpenJDK 8) and async-profiler write them.
 //!
 //! A file is a row of chunks, each of which describes its own types and brings its own constants. So
 //! each chunk is read by itself, in parallel, and everything that differs between JDKs is looked up

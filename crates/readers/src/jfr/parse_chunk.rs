@@ -49,6 +49,8 @@ pub(super) struct Chunk<'a> {
     /// Of an incomplete chunk: whether the file ends before the chunk does.
     pub(super) cut: bool,
     pub(super) clock: Clock,
+    /// How long it was written to, if it is complete, in ns.
+    pub(super) duration_ns: Option<i64>,
     /// Last checkpoint, from the start of the chunk.
     pub(super) checkpoint: usize,
     /// Metadata, from the start of the chunk.
@@ -91,13 +93,16 @@ pub(super) fn split(file: &[u8]) -> (Vec<Chunk<'_>>, Vec<Gap>) {
     (chunks, gaps)
 }
 
-/// The first bytes of a chunk of the version that is read.
-const CHUNK_START: &[u8; 6] = b"FLR\0\0\x02";
-
 /// Where the next chunk may start, at or behind `from`; the end of the file if nowhere.
 fn next_chunk(file: &[u8], from: usize) -> usize {
     let from = from.min(file.len());
-    memchr::memmem::find(&file[from..], CHUNK_START).map_or(file.len(), |found| from + found)
+    let mut starts = memchr::memmem::find_iter(&file[from..], MAGIC).map(|found| from + found);
+    starts.find(|start| file.get(start + MAGIC.len()..).is_some_and(is_of_known_version)).unwrap_or(file.len())
+}
+
+/// Version 1 is that of JDK 9 and 10; the JVMs since, and OpenJDK 8, write version 2. They differ in names only.
+fn is_of_known_version(version: &[u8]) -> bool {
+    matches!(version, [0, 1 | 2, ..])
 }
 
 /// Length of a chunk that does not state it: to the next chunk, or the end of the file.
@@ -128,8 +133,8 @@ fn read_header(file: &[u8], offset: usize) -> Result<Chunk<'_>, &'static str> {
     }
     let header = rest.get(..HEADER_BYTES).ok_or("the header of the chunk is cut off")?;
     let long = |at: usize| i64::from_be_bytes(std::array::from_fn(|i| header[at + i]));
-    if header[4..6] != [0, 2] {
-        return Err("a chunk of a format version other than 2 (JDK 8 and older write those)");
+    if !is_of_known_version(&header[MAGIC.len()..]) {
+        return Err("a chunk in the format of Oracle's JDK 7 and 8, which JDK Mission Control reads");
     }
     if header[67] & COMPRESSED_INTEGERS == 0 {
         return Err("a chunk whose integers are not compressed");
@@ -145,6 +150,7 @@ fn read_header(file: &[u8], offset: usize) -> Result<Chunk<'_>, &'static str> {
         complete,
         cut: finished && !complete,
         clock: clock(long(32), long(48), long(56))?,
+        duration_ns: complete.then(|| long(40)).filter(|ns| *ns >= 0),
         checkpoint,
         metadata: usize::try_from(long(24)).unwrap_or(0),
     })
@@ -221,6 +227,18 @@ mod tests {
         check(&[open, whole.clone()].concat(), &[(0, 98, false, false), (98, 80, true, false)], &[]);
         check(&[vec![1; 9], whole].concat(), &[(9, 80, true, false)], &[(0, 9)]);
         check(&header(i64::MIN, i64::MAX, 0), &[(0, 68, false, false)], &[]);
+    }
+
+    #[test]
+    fn chunks_of_jdk_9_are_read_and_those_of_before_are_not() {
+        let whole = |version: u8| {
+            let mut chunk = [header(80, 70, 0), vec![0; 12]].concat();
+            chunk[5] = version;
+            chunk
+        };
+        check(&[whole(1), whole(2)].concat(), &[(0, 80, true, false), (80, 80, true, false)], &[]);
+        check(&[whole(0), whole(1)].concat(), &[(80, 80, true, false)], &[(0, 80)]);
+        assert!(split(&whole(0)).1[0].why.contains("Mission Control"));
     }
 
     #[test]

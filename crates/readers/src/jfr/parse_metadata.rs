@@ -216,9 +216,16 @@ fn types(root: &Element<'_>) -> Option<Types> {
         classes.iter().filter_map(|class| Some((class.number("id")?, class.attribute("name")?))).collect();
     let kind = |class: &Element<'_>| {
         let fields = class.named("field").filter_map(|element| field(element, &names)).collect();
-        Some((class.number("id")?, Type { name: class.attribute("name")?.to_owned(), fields }))
+        Some((class.number("id")?, Type { name: current_name(class.attribute("name")?), fields }))
     };
     Some(classes.into_iter().filter_map(kind).collect())
+}
+
+/// JDK 9 and 10 have the same types under names of their own.
+fn current_name(name: &str) -> String {
+    const FORMER: [(&str, &str); 2] = [("com.oracle.jdk.", "jdk."), ("com.oracle.jfr.types.", "jdk.types.")];
+    let rest = |(former, current)| Some(format!("{current}{}", name.strip_prefix(former)?));
+    FORMER.into_iter().find_map(rest).unwrap_or_else(|| name.to_owned())
 }
 
 fn field(element: &Element<'_>, names: &FxHashMap<u64, &str>) -> Option<Field> {
@@ -258,5 +265,23 @@ fn annotate(field: &mut Field, annotation: &str, value: &str) {
             }
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::current_name;
+
+    #[test]
+    fn types_of_jdk_9_have_the_names_of_today() {
+        for (former, current) in [
+            ("com.oracle.jdk.GarbageCollection", "jdk.GarbageCollection"),
+            ("com.oracle.jfr.types.StackTrace", "jdk.types.StackTrace"),
+            ("jdk.GarbageCollection", "jdk.GarbageCollection"),
+            ("com.oracle.jdkless", "com.oracle.jdkless"),
+            ("profiler.Log", "profiler.Log"),
+        ] {
+            assert_eq!(current_name(former), current);
+        }
     }
 }

@@ -4,6 +4,7 @@ use crate::cursor::{Cursor, trim};
 use crate::latency::parse_access::AccessLog;
 use crate::latency::parse_csv::Columns;
 use crate::latency::parse_pattern::Pattern;
+use crate::lines;
 use crate::time::IsoTimes;
 
 /// Longest request that is believed.
@@ -80,7 +81,7 @@ impl Format {
 
 /// The format of a file that begins with `head`.
 pub(super) fn recognise(head: &[u8]) -> Option<Format> {
-    let mut lines = head.split(|byte| *byte == b'\n').map(trim).filter(|line| !line.is_empty());
+    let mut lines = lines::of_head(head).map(trim).filter(|line| !line.is_empty());
     let first = lines.next()?;
     let heading = Columns::of_heading(first).map(Format::Csv);
     heading.or_else(|| std::iter::once(first).chain(lines).take(LINES_TO_RECOGNISE).find_map(access))
@@ -99,7 +100,7 @@ pub(super) enum Lacking {
 
 /// Why a file that begins with `head` and is not recognised is not.
 pub(super) fn lacking(head: &[u8]) -> Lacking {
-    let lines = head.split(|byte| *byte == b'\n').map(trim).filter(|line| !line.is_empty());
+    let lines = lines::of_head(head).map(trim).filter(|line| !line.is_empty());
     let lines: Vec<&[u8]> = lines.take(LINES_TO_RECOGNISE).collect();
     if lines.iter().any(|line| AccessLog::default().lacks_latency(line)) {
         return Lacking::TimeTaken;
