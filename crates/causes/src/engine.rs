@@ -107,7 +107,8 @@ impl Answer {
         let explained: f64 = causes.iter().map(|cause| cause.share).sum();
         let is_slow = self.lost_ns > 0.0 || comparison.is_slow();
         let rest = if is_slow { (1.0 - explained).max(0.0) } else { 0.0 };
-        let losses = summary::losses(comparison.recording());
+        let mut losses = summary::losses(comparison.recording());
+        losses.extend(summary::left_out(&comparison));
         Explanation {
             schema: SCHEMA,
             recording: summary::recording(&comparison),

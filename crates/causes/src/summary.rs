@@ -17,10 +17,13 @@ use crate::{format, worst};
 /// The answer for a recording without anything in it that has a time.
 pub(crate) fn of_nothing(recording: &Recording) -> Explanation {
     let says = "the recording holds nothing that has a time".to_owned();
+    // Whoever recorded nothing may still have noted when.
+    let clocks = || recording.clocks.time_ns.iter().copied();
+    let (from_ns, to_ns) = clocks().min().zip(clocks().max()).unwrap_or_default();
     let causes = catalog().iter().map(|cause| CauseVerdict { says: says.clone(), ..CauseVerdict::nothing(cause.id) });
     Explanation {
         schema: SCHEMA,
-        recording: identity(recording),
+        recording: RecordingSummary { from_ns, to_ns, ..identity(recording) },
         headline: Headline { kind: HeadlineKind::CannotTell, says: says.clone(), but: Vec::new() },
         slow: Vec::new(),
         requests: Vec::new(),
@@ -283,6 +286,22 @@ fn highest(comparison: &Comparison<'_>) -> Vec<Evidence> {
     };
     comparison.slowdown.highest.iter().filter_map(figure).collect()
 }
+
+/// What is not accounted for of a recording that is too long.
+pub(crate) fn left_out(comparison: &Comparison<'_>) -> Option<LossNote> {
+    let sources = comparison.sources();
+    let days = sources.grid.len as i64 * BUCKET_NS / DAY_NS;
+    (sources.left_out_ns > 0).then(|| LossNote {
+        source: "account".to_owned(),
+        kind: loss::TRUNCATED.to_owned(),
+        says: format!(
+            "only the last {days} days are explained, the {} before them are not: take a part of the log",
+            format::time(sources.left_out_ns as f64)
+        ),
+    })
+}
+
+const DAY_NS: i64 = 24 * 3600 * BUCKET_NS;
 
 /// What is missing from the recording; losses of one kind from one source that differ in their
 /// numbers only are told once.

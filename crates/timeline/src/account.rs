@@ -148,13 +148,16 @@ impl Account {
     /// How many threads of the application were at work at once, on average over some buckets
     /// and outside stops; at least one. A stop costs each of them its length.
     pub fn concurrency(&self, buckets: impl Iterator<Item = usize> + Clone) -> f64 {
-        let total = |row: &[f64]| buckets.clone().map(|index| row[index]).sum::<f64>();
-        let busy = total(&self.sum(|state| match state {
+        let total = |select: fn(&ThreadState) -> bool| -> f64 {
+            let rows = self.states.iter().filter(|(state, _)| select(state)).map(|(_, row)| row);
+            rows.map(|row| buckets.clone().map(|index| row[index]).sum::<f64>()).sum()
+        };
+        let busy = total(|state| match state {
             ThreadState::Running(_) | ThreadState::Runnable | ThreadState::Stolen => true,
-            ThreadState::Blocked(wait) => wait != Wait::Unnamed,
+            ThreadState::Blocked(wait) => *wait != Wait::Unnamed,
             _ => false,
-        }));
-        let stopped = total(&self.sum(|state| matches!(state, ThreadState::Stopped(_))));
+        });
+        let stopped = total(|state| matches!(state, ThreadState::Stopped(_)));
         let length = buckets.clone().count() as f64 * BUCKET_NS as f64;
         (busy / (length - stopped).max(length / 20.0)).max(1.0)
     }

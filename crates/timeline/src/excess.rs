@@ -1,5 +1,7 @@
 //! What the slow time has more of than the baseline.
 
+use std::collections::BTreeMap;
+
 use crate::account::Account;
 use crate::grid::BUCKET_NS;
 use crate::slowdown::Slowdown;
@@ -70,15 +72,33 @@ pub(crate) fn compare(account: &Account, slowdown: &Slowdown, reference: &Accoun
     if slow_ns <= 0.0 {
         return Excess::default();
     }
-    let quiet: Vec<usize> = baseline.iter().enumerate().filter(|(_, is)| **is).map(|(index, _)| index).collect();
-    let concurrency = account.concurrency(slowdown.slow_buckets()).max(late_at_once(account, slowdown));
-    let both = Both { account, slowdown, reference, quiet: &quiet, concurrency };
+    let parts: Vec<(usize, f64)> = slowdown.slow_parts(account.grid).collect();
+    let buckets = parts.iter().map(|(index, _)| *index);
+    let concurrency = account.concurrency(buckets).max(late_at_once(account, slowdown));
     let mut names: Vec<ThreadState> = account.states.keys().chain(reference.states.keys()).copied().collect();
     names.sort_unstable();
     names.dedup();
+    let usual = slowdown.usual.get_or_init(|| usual(reference, baseline, &names));
+    let both = Both { account, slowdown, usual, parts, concurrency };
     let mut states: Vec<StateExcess> = names.into_iter().map(|state| both.of(state)).collect();
     both.add_lateness(&mut states);
-    Excess { states, slow_ns, baseline_ns: quiet.len() as f64 * BUCKET_NS as f64, concurrency }
+    let baseline_ns = baseline.iter().filter(|is| **is).count() as f64 * BUCKET_NS as f64;
+    Excess { states, slow_ns, baseline_ns, concurrency }
+}
+
+/// What a quiet bucket has of each kind of time, in ns, however many threads it stopped; none of a kind of which no quiet
+/// bucket is known.
+pub(crate) type Usual = BTreeMap<ThreadState, f64>;
+
+fn usual(reference: &Account, baseline: &[bool], names: &[ThreadState]) -> Usual {
+    let of = |state: &ThreadState| {
+        let quiet = || reference.known(*state).filter(|index| baseline.get(*index) == Some(&true));
+        let row = reference.states.get(state);
+        let (count, total) = quiet()
+            .fold((0_usize, 0.0), |(count, total), index| (count + 1, total + row.map_or(0.0, |row| row[index])));
+        (count > 0).then(|| (*state, total / count as f64))
+    };
+    names.iter().filter_map(of).collect()
 }
 
 /// Where requests wait for each other, one that is held up delays those behind it. In a service that is two thirds busy the
@@ -97,8 +117,9 @@ fn late_at_once(account: &Account, slowdown: &Slowdown) -> f64 {
 struct Both<'a> {
     account: &'a Account,
     slowdown: &'a Slowdown,
-    reference: &'a Account,
-    quiet: &'a [usize],
+    usual: &'a Usual,
+    /// The slow buckets, and which part of each is slow.
+    parts: Vec<(usize, f64)>,
     concurrency: f64,
 }
 
@@ -108,23 +129,14 @@ impl Both<'_> {
     }
 
     fn of(&self, state: ThreadState) -> StateExcess {
-        let (known, known_before) = (self.account.known(state), self.reference.known(state));
-        let slow: Vec<(usize, f64)> =
-            self.slowdown.slow_parts(self.account.grid).filter(|(index, _)| known.contains(index)).collect();
-        let quiet: Vec<usize> = self.quiet.iter().copied().filter(|index| known_before.contains(index)).collect();
+        let known = self.account.known(state);
+        let slow = || self.parts.iter().filter(|(index, _)| known.contains(index));
         let row = self.account.states.get(&state);
-        let slow_ns =
-            self.weight(state) * row.map_or(0.0, |row| slow.iter().map(|(index, part)| row[*index] * part).sum());
-        let length: f64 = slow.iter().map(|(_, part)| part).sum();
-        let baseline_ns = if quiet.is_empty() { ideal(state, slow_ns) } else { self.usual(state, &quiet) * length };
+        let slow_ns = self.weight(state) * row.map_or(0.0, |row| slow().map(|(index, part)| row[*index] * part).sum());
+        let length: f64 = slow().map(|(_, part)| part).sum();
+        let usual = self.usual.get(&state);
+        let baseline_ns = usual.map_or_else(|| ideal(state, slow_ns), |ns| self.weight(state) * ns * length);
         StateExcess { state, slow_ns, baseline_ns, counts: self.slowdown.counts(state), at_most_ns: f64::INFINITY }
-    }
-
-    /// What a quiet bucket has of a kind of time, in ns.
-    fn usual(&self, state: ThreadState, quiet: &[usize]) -> f64 {
-        let total: f64 =
-            self.reference.states.get(&state).map_or(0.0, |row| quiet.iter().map(|index| row[*index]).sum());
-        self.weight(state) * total / quiet.len().max(1) as f64
     }
 
     /// Requests that were late say how much time was lost, whatever was recorded of it. Work, and waits that cannot be told
@@ -141,7 +153,7 @@ impl Both<'_> {
         let losses = self.lost_by_bucket(states, |state| !needs_lateness(state));
         let others = self.lost_by_bucket(states, needs_lateness);
         let (mut missing_ns, mut unknown_ns) = (0.0, 0.0);
-        for (index, part) in self.slowdown.slow_parts(self.account.grid) {
+        for &(index, part) in &self.parts {
             let missing = (late.all_ns[index] - losses[index]).max(0.0);
             missing_ns += missing * part;
             let known = losses[index] + others[index].min(missing);
@@ -169,7 +181,7 @@ impl Both<'_> {
         let mut lost = vec![0.0; self.account.grid.len];
         for excess in states.iter().filter(|excess| select(excess.state) && excess.lost_ns() > 0.0) {
             let Some(row) = self.account.states.get(&excess.state) else { continue };
-            let usual = if self.quiet.is_empty() { 0.0 } else { self.usual(excess.state, self.quiet) };
+            let usual = self.weight(excess.state) * self.usual.get(&excess.state).copied().unwrap_or(0.0);
             for (lost, ns) in lost.iter_mut().zip(row) {
                 *lost += (ns * self.weight(excess.state) - usual).max(0.0);
             }

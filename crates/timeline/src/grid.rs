@@ -1,5 +1,7 @@
 //! Time cut into seconds.
 
+use std::ops::Range;
+
 use crate::intervals::Intervals;
 
 /// Length of one bucket, in ns. A second is what people read in latency charts, and long enough
@@ -7,8 +9,8 @@ use crate::intervals::Intervals;
 pub const BUCKET_NS: i64 = 1_000_000_000;
 
 /// A recording longer than this is cut at its beginning, in buckets: memory stays bounded
-/// whatever time stamps a file has.
-const BUCKETS_MAX: i64 = 7 * 24 * 3600;
+/// whatever time stamps a file has. Two weeks of a log that was not rotated take 200 MB.
+const BUCKETS_MAX: i64 = 14 * 24 * 3600;
 
 /// Consecutive buckets of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +50,15 @@ impl Grid {
         (index < self.len).then_some(index)
     }
 
+    /// The buckets that `from_ns..to_ns` overlaps.
+    pub fn buckets_of(self, from_ns: i64, to_ns: i64) -> Range<usize> {
+        let (from, to) = (from_ns.max(self.start_ns), to_ns.min(self.end_ns()));
+        if from >= to {
+            return 0..0;
+        }
+        self.bucket_of(from).unwrap_or(0)..self.bucket_of(to - 1).unwrap_or(self.len - 1) + 1
+    }
+
     /// Adds `amount` to the buckets of `from_ns..to_ns`, each by its part of that time. An instant
     /// goes into its bucket whole.
     pub fn spread(self, buckets: &mut [f64], from_ns: i64, to_ns: i64, amount: f64) {
@@ -59,14 +70,9 @@ impl Grid {
             return;
         }
         let (from, to) = (from_ns.max(self.start_ns), to_ns.min(self.end_ns()));
-        if from >= to {
-            return;
-        }
-        let first = self.bucket_of(from).unwrap_or(0);
-        let last = self.bucket_of(to - 1).unwrap_or(self.len - 1);
-        for (index, bucket) in buckets.iter_mut().enumerate().take(last + 1).skip(first) {
+        for index in self.buckets_of(from, to) {
             let overlap = to.min(self.start_of(index + 1)) - from.max(self.start_of(index));
-            *bucket += amount * (overlap as f64 / length as f64);
+            buckets[index] += amount * (overlap as f64 / length as f64);
         }
     }
 

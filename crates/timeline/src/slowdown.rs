@@ -1,6 +1,9 @@
 //! When the service was slow, and which seconds to compare that with.
 
+use std::sync::{Arc, OnceLock};
+
 use crate::account::Account;
+use crate::excess::Usual;
 use crate::grid::{BUCKET_NS, Grid};
 use crate::intervals::{Intervals, SlowInterval};
 use crate::median::median;
@@ -37,6 +40,8 @@ pub struct Slowdown {
     pub time: Intervals,
     /// Which buckets are the baseline; none when everything was slow.
     pub baseline: Vec<bool>,
+    /// What those have of each kind of time; made when it is first asked for, as each part of the slow time has the same.
+    pub(crate) usual: Arc<OnceLock<Usual>>,
     /// Signals that detected slow seconds.
     pub signals: Vec<SignalKind>,
     /// Every signal with its highest value after start-up, for "nothing was slow".
@@ -64,22 +69,32 @@ impl Slowdown {
 
     /// The slow buckets with the part of each that is slow.
     pub(crate) fn slow_parts(&self, grid: Grid) -> impl Iterator<Item = (usize, f64)> + '_ {
-        self.slow_buckets().map(move |index| {
-            let slow_ns = self.time.within_ns(grid.start_of(index), grid.start_of(index + 1));
+        let part = move |index: usize, (from_ns, to_ns): (i64, i64)| {
+            let slow_ns = to_ns.min(grid.start_of(index + 1)).saturating_sub(from_ns.max(grid.start_of(index)));
             (index, slow_ns as f64 / BUCKET_NS as f64)
-        })
+        };
+        self.time.iter().flat_map(move |time| grid.buckets_of(time.0, time.1).map(move |index| part(index, time)))
     }
 
     /// The same slowdown with some of its slow time only: one of its intervals, say.
     #[must_use]
     pub(crate) fn only(&self, grid: Grid, time: &Intervals) -> Slowdown {
         let mut slow = vec![false; self.slow.len()];
-        for (index, is) in slow.iter_mut().enumerate() {
-            *is = self.slow[index] && time.within_ns(grid.start_of(index), grid.start_of(index + 1)) > 0;
+        for index in time.iter().flat_map(|(from_ns, to_ns)| grid.buckets_of(from_ns, to_ns)) {
+            slow[index] = self.slow[index];
         }
         let is_in = |interval: &&SlowInterval| time.touches(interval.from_ns, interval.to_ns);
-        let intervals = self.intervals.iter().filter(is_in).cloned().collect();
-        Slowdown { slow, time: self.time.intersect(time), intervals, ..self.clone() }
+        Slowdown {
+            slow,
+            time: self.time.intersect(time),
+            intervals: self.intervals.iter().filter(is_in).cloned().collect(),
+            baseline: self.baseline.clone(),
+            usual: Arc::clone(&self.usual),
+            signals: self.signals.clone(),
+            highest: self.highest.clone(),
+            // Hours of them, which are the same whatever part is asked about.
+            detected: Vec::new(),
+        }
     }
 
     /// Indexes of the baseline buckets.
@@ -273,6 +288,7 @@ fn together(account: &Account, detected: Vec<Detection>, others: &[Detection]) -
         slow,
         time,
         baseline,
+        usual: Arc::default(),
         signals: detected.iter().map(|t| t.signal.kind).collect(),
         highest: Vec::new(),
         detected: detected.into_iter().map(TriggeredSignal::from).collect(),

@@ -65,6 +65,8 @@ pub struct Sources<'a> {
     pub recording: &'a Recording,
     /// The time that is accounted for.
     pub grid: Grid,
+    /// How much before that is left out because it would be too much, in ns.
+    pub left_out_ns: i64,
     /// From when to when anything but requests was observed, in ns.
     pub observed_ns: (i64, i64),
     /// From when to when anything in the recording is, the accounted time included, in ns.
@@ -94,6 +96,7 @@ impl<'a> Sources<'a> {
         let mut sources = Sources {
             recording,
             grid,
+            left_out_ns: grid.start_ns.saturating_sub(from_ns),
             observed_ns,
             extent_ns,
             spans_by_kind,

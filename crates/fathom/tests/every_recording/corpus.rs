@@ -179,3 +179,19 @@ fn long_pauses_without_a_time_are_slow() {
     assert_eq!(answer.causes[0].id, "full_gc_old_generation_full");
     assert!(answer.losses.iter().any(|loss| loss.says.contains("no time in the log")), "{:?}", answer.losses);
 }
+
+/// A log that was not rotated for long: of weeks all is explained, and of months it is told what is not.
+#[test]
+fn what_is_left_out_of_a_log_is_told() {
+    let log_of = |days: u32| {
+        let line = |seconds: f64| format!("{seconds:.3}: [GC (Allocation Failure) 90K->60K(120K), 0.0100000 secs]\n");
+        line(1.0) + &line(f64::from(days) * 86_400.0)
+    };
+    for (days, covered, is_told) in [(12, 12, false), (40, 14, true)] {
+        let answer = answer_of(&log_of(days));
+        let length_s = (answer.recording.to_ns - answer.recording.from_ns) / 1_000_000_000;
+        assert!((length_s - covered * 86_400).abs() < 3, "{length_s}");
+        let told = answer.losses.iter().any(|loss| loss.says.contains("only the last 14 days are explained"));
+        assert_eq!(told, is_told, "{:?}", answer.losses);
+    }
+}
