@@ -311,7 +311,6 @@ fn losses(account: &Account) -> Vec<Signal> {
         let keep = |(value, whole): (f64, &f64)| if value * SECOND >= least * whole { value } else { 0.0 };
         values.into_iter().zip(whole).map(keep).collect()
     };
-    let process = account.process_cpu_ns.clone().unwrap_or_else(|| account.grid.zeros());
     let stopped = per_second(&|state| matches!(state, ThreadState::Stopped(_)));
     let is_never_usual = |state: ThreadState| match state {
         ThreadState::Stopped(Stop::Collection(collection)) => {
@@ -330,7 +329,11 @@ fn losses(account: &Account) -> Vec<Signal> {
     let run_queue = part_of(per_second(&|state| state == ThreadState::Runnable), &busy, 0.25);
     let faults = per_second(&|state| state == ThreadState::Blocked(Wait::PageFault));
     let stalls = per_second(&|state| matches!(state, ThreadState::Blocked(Wait::AllocationStall | Wait::DirectMemory)));
-    let collecting = part_of(per_second(&|state| matches!(state, ThreadState::Collector(_))), &process, 0.25);
+    // Where nobody measured the process's CPU there is nothing that it could be a good part of.
+    let collecting = account.process_cpu_ns.as_ref().map_or_else(
+        || account.grid.zeros(),
+        |process| part_of(per_second(&|state| matches!(state, ThreadState::Collector(_))), process, 0.25),
+    );
     let signal = |kind, values, floor, factor, alone, run, ideal_is_zero| Signal {
         kind,
         values,

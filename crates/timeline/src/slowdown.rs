@@ -11,7 +11,7 @@ use crate::requests::Requests;
 use crate::signals::{self, Signal, SignalKind, runs};
 use crate::sources::Sources;
 use crate::startup::Startup;
-use crate::states::{Layer, ThreadState};
+use crate::states::{Layer, Origin, ThreadState};
 use crate::suspicion;
 
 /// Slow stretches closer than this belong together, in buckets.
@@ -42,6 +42,8 @@ pub struct Slowdown {
     pub baseline: Vec<bool>,
     /// What those have of each kind of time; made when it is first asked for, as each part of the slow time has the same.
     pub(crate) usual: Arc<OnceLock<Usual>>,
+    /// Whether anybody measured how much CPU the process used.
+    pub(crate) is_cpu_measured: bool,
     /// Signals that detected slow seconds.
     pub signals: Vec<SignalKind>,
     /// Every signal with its highest value after start-up, for "nothing was slow".
@@ -90,6 +92,7 @@ impl Slowdown {
             intervals: self.intervals.iter().filter(is_in).cloned().collect(),
             baseline: self.baseline.clone(),
             usual: Arc::clone(&self.usual),
+            is_cpu_measured: self.is_cpu_measured,
             signals: self.signals.clone(),
             highest: self.highest.clone(),
             // Hours of them, which are the same whatever part is asked about.
@@ -103,7 +106,8 @@ impl Slowdown {
     }
 
     /// Whether time of this kind is lost time in this slowdown. Waiting and standing still always
-    /// are. Running is work: it counts when the signal says that there was too much of it.
+    /// are. Running is work: it counts when the signal says that there was too much of it. What the collector runs for want of
+    /// memory is taken from the application where it is known how much CPU there was to take; a log tells of stops alone.
     pub fn counts(&self, state: ThreadState) -> bool {
         let is_any_work = self.signals.iter().any(|signal| !signal.is_loss());
         let is_compiling =
@@ -115,8 +119,8 @@ impl Slowdown {
             | ThreadState::Blocked(_)
             | ThreadState::Runnable
             | ThreadState::Stolen
-            | ThreadState::Unsent(_)
-            | ThreadState::Collector(_) => true,
+            | ThreadState::Unsent(_) => true,
+            ThreadState::Collector(collection) => self.is_cpu_measured || collection.origin != Origin::Allocation,
             ThreadState::Unknown => true,
             ThreadState::Idle => false,
             ThreadState::Compiler | ThreadState::Running(Layer::Interpreted) => is_any_work || is_compiling(),
@@ -289,6 +293,7 @@ fn together(account: &Account, detected: Vec<Detection>, others: &[Detection]) -
         time,
         baseline,
         usual: Arc::default(),
+        is_cpu_measured: account.process_cpu_ns.is_some(),
         signals: detected.iter().map(|t| t.signal.kind).collect(),
         highest: Vec::new(),
         detected: detected.into_iter().map(TriggeredSignal::from).collect(),
