@@ -73,8 +73,9 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return Finding::absent(format!("{text}, and the heap was not full before them"));
     }
     // What lives for how long nobody recorded: the collections were seen, that more room would spare them is concluded.
-    let (support, often) = how_often(&full);
+    let (often_enough, often) = how_often(&full);
     let others = ordinary(comparison);
+    let support = often_enough.min(others.support);
     let text = format!("{text}: what filled it had died{often}");
     let mut finding = Finding::new(support, text)
         .with(
@@ -140,6 +141,14 @@ fn ordinary(comparison: &Comparison<'_>) -> Finding {
         return Finding::absent(format!("{text}: they free too little for a little more room to help"));
     }
     let rate = eras.both(|side| allocation_rate(side).unwrap_or(0.0));
+    let degenerated = degenerated(comparison);
+    if degenerated > 0 {
+        let says = format!(
+            "{text}; {} ran out of room before the end and went on with the application stopped",
+            format::count(degenerated, "concurrent cycle")
+        );
+        return ordinary_finding(comparison, Support::Consistent, says, occupied);
+    }
     if let Some(seconds) = fills_heap_s(&eras.slow, rate.0).filter(|seconds| *seconds > FILLS_HEAP_MAX_S) {
         let filled = format::time(seconds * 1e9);
         return Finding::absent(format!(
@@ -147,8 +156,17 @@ fn ordinary(comparison: &Comparison<'_>) -> Finding {
         ));
     }
     let grew = rate.1.is_some_and(|baseline| baseline > 0.0 && rate.0 >= MIN_RATE_RATIO * baseline);
-    let support = if grew { Support::Weak } else { Support::Consistent };
-    Finding::new(support, text)
+    ordinary_finding(comparison, if grew { Support::Weak } else { Support::Consistent }, text, occupied)
+}
+
+/// Cycles beside the application that were not done when the room for what it allocates meanwhile was used up: whatever the rate
+/// of that is, there was less room than a cycle takes.
+fn degenerated(comparison: &Comparison<'_>) -> usize {
+    comparison.slow.pauses().filter(|(_, detail)| detail.scope.as_deref() == Some("degenerated")).count()
+}
+
+fn ordinary_finding(comparison: &Comparison<'_>, support: Support, says: String, occupied: f64) -> Finding {
+    Finding::new(support, says)
         .with(
             comparison
                 .evidence("heap in use after collections", (occupied, None), "ratio", "spans")

@@ -233,11 +233,19 @@ fn full_pauses<'c>(comparison: &'c Comparison<'_>) -> impl Iterator<Item = Gc> +
 
 /// Room in the old generation after the full collections of the slow time for what a young
 /// collection might have to move there, as a multiple of it: the median. Below 1 a young
-/// collection may not be tried at all.
+/// collection may not be tried at all. Where the generations are not told apart, what is free of the heap has to do
+/// for all that was in use before: no young collection moves more.
 pub fn room_to_promote(comparison: &Comparison<'_>) -> Option<f64> {
-    let room = full_pauses(comparison).filter_map(|detail| {
+    let of_old = |detail: &Gc| {
         let free = detail.old_capacity_bytes?.saturating_sub(detail.old_after_bytes?);
-        let young = detail.heap_before_bytes?.saturating_sub(detail.old_before_bytes?);
+        Some((free, detail.heap_before_bytes?.saturating_sub(detail.old_before_bytes?)))
+    };
+    let of_heap = |detail: &Gc| {
+        let free = detail.heap_committed_bytes?.saturating_sub(detail.heap_after_bytes?);
+        Some((free, detail.heap_before_bytes?))
+    };
+    let room = full_pauses(comparison).filter_map(|detail| {
+        let (free, young) = of_old(&detail).or_else(|| of_heap(&detail))?;
         (young > 0).then(|| free as f64 / young as f64)
     });
     median(room.collect())
@@ -268,12 +276,40 @@ fn counted_old_occupancy(comparison: &Comparison<'_>) -> Vec<f64> {
 }
 
 fn heap_shares(comparison: &Comparison<'_>) -> Vec<f64> {
-    let told = comparison
-        .slow
-        .pauses()
-        .filter_map(|(_, detail)| share(detail.heap_after_bytes, largest_heap(comparison, &detail)));
+    let cycles = Cycles::of(&comparison.slow);
+    let told = comparison.slow.pauses().filter_map(|(pause, detail)| {
+        let after = if is_mark(&detail) { cycles.left_after(pause.time_ns) } else { detail.heap_after_bytes };
+        share(after, largest_heap(comparison, &detail))
+    });
     let told: Vec<f64> = told.collect();
     if told.is_empty() { counted_heap_occupancy(comparison) } else { told }
+}
+
+/// Whether a pause is one of those that mark: what is in use then is what the cycle has not freed yet.
+fn is_mark(detail: &Gc) -> bool {
+    begins_cycle(detail) || matches!(detail.scope.as_deref(), Some("mark_end" | "remark" | "cleanup"))
+}
+
+fn begins_cycle(detail: &Gc) -> bool {
+    detail.scope.as_deref() == Some("mark_start")
+}
+
+/// What was in use after the pauses of the whole recording, in order.
+struct Cycles(Vec<(i64, Gc)>);
+
+impl Cycles {
+    fn of(side: &Period<'_>) -> Cycles {
+        Cycles(side.sources.spans(span::GC_PAUSE).map(|pause| (pause.time_ns, side.detail(&pause))).collect())
+    }
+
+    /// The least in use between a mark and the beginning of the next cycle: what its own one left. Where no pause in between
+    /// tells, what that next one found.
+    fn left_after(&self, mark_ns: i64) -> Option<u64> {
+        let later = &self.0[self.0.partition_point(|(time_ns, _)| *time_ns <= mark_ns)..];
+        let (own, next) = later.split_at(later.iter().position(|(_, gc)| begins_cycle(gc)).unwrap_or(later.len()));
+        let freed = own.iter().filter(|(_, gc)| !is_mark(gc)).filter_map(|(_, gc)| gc.heap_after_bytes).min();
+        freed.or_else(|| next.first()?.1.heap_after_bytes)
+    }
 }
 
 fn counted_heap_occupancy(comparison: &Comparison<'_>) -> Vec<f64> {
