@@ -14,7 +14,7 @@ const SICK = "code_cache_churn-sick-jdk17";
 const FIXED = "code_cache_churn-fixed-jdk17";
 /** Requests were recorded, and quick. */
 const HEALTHY = "healthy_server-healthy-jdk25";
-/** How long requests took was not recorded. */
+/** How long requests took was recorded for a part of the time. */
 const UNSEEN = "code_cache_full-fixed-jdk17";
 
 describe.runIf(isPossible)("a folder of recordings", () => {
@@ -65,7 +65,7 @@ describe.runIf(isPossible)("a folder of recordings", () => {
     await page.click("text=Recordings");
     await open(UNSEEN);
     expect(await page.textContent(".headline h1")).toMatch(
-      /^No sign of slowness in what was recorded .+ was not recorded$/,
+      /^No sign of slowness in what was recorded .+ was recorded for \d+ of \d+ s only$/,
     );
     await page.click("text=Recordings");
     await open(SICK);
