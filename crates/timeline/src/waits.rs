@@ -206,7 +206,7 @@ pub fn telling_frame(recording: &Recording, stack: StackId) -> Option<&str> {
 }
 
 /// Whether a frame is of Java, and not of the JDK.
-fn is_own(recording: &Recording, frame: &Frame) -> bool {
+pub fn is_own(recording: &Recording, frame: &Frame) -> bool {
     const JDK: &[&str] = &["java.", "jdk.", "sun.", "javax.", "com.sun."];
     let symbol = recording.text(frame.symbol);
     // Compilers of C put points into names as well: `f.part.0`, `f.cold`.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use fathom_evidence::kinds::{event, span};
 use fathom_evidence::tables::{Sample, Span};
 use fathom_evidence::{Recording, StackId};
+use fathom_timeline::is_own;
 
 use crate::comparison::Comparison;
 use crate::measure::stacks;
@@ -58,7 +59,6 @@ pub fn caller(comparison: &Comparison<'_>, calls: &[Span]) -> Option<String> {
 
 /// The innermost method of a stack that is not the class library's.
 fn own_method(recording: &Recording, stack: StackId) -> Option<&str> {
-    const LIBRARY: &[&str] = &["java.", "jdk.", "sun.", "javax.", "com.sun."];
-    let mut symbols = recording.stacks.leaf_to_root(stack).map(|frame| recording.text(frame.symbol));
-    symbols.find(|symbol| symbol.contains('.') && !LIBRARY.iter().any(|library| symbol.starts_with(library)))
+    let own = recording.stacks.leaf_to_root(stack).find(|frame| is_own(recording, frame))?;
+    Some(recording.text(own.symbol))
 }
