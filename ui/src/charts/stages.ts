@@ -1,6 +1,7 @@
 // Requests to a device by stage, as `btt` tells them: how long each stage takes mostly, and at worst. Pure.
 
 import type { Nanoseconds } from "../base/quantities.ts";
+import { parsedDetail } from "../data/detail.ts";
 import type { SpanRow } from "../data/source.ts";
 
 /** Stages in their order: the key of the detail, the name, and what it is. */
@@ -32,7 +33,7 @@ export interface Requests {
 export function requestsOf(rows: readonly SpanRow[]): Requests[] {
   const byName = new Map<string, Map<string, Nanoseconds[]>>();
   for (const row of rows) {
-    const detail = parsed(row.detail);
+    const detail = parsedDetail(row.detail);
     const operation = String(detail.operation ?? "").split(" ")[0];
     const name = `${row.name} ${operation}`.trim();
     const lengths = byName.get(name) ?? new Map<string, Nanoseconds[]>();
@@ -58,13 +59,4 @@ function quantilesOf(lengths: readonly Nanoseconds[]): Quantiles {
   const sorted = Float64Array.from(lengths).sort();
   const at = (q: number): Nanoseconds => sorted[Math.round((sorted.length - 1) * q)] ?? 0;
   return { count: sorted.length, p50: at(0.5), p99: at(0.99) };
-}
-
-function parsed(detail: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(detail);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
 }

@@ -2,6 +2,7 @@
 // which they began. Pure.
 
 import type { Interval, Nanoseconds } from "../base/quantities.ts";
+import { parsedDetail } from "../data/detail.ts";
 import type { Heat, SpanRow } from "../data/source.ts";
 
 /** Shorter things than this part of the request are not drawn one by one. */
@@ -54,16 +55,7 @@ export interface Phases {
 }
 
 export function phasesOf(detail: string): Phases {
-  const known = parsed(detail);
+  const known = parsedDetail(detail);
   const number = (key: string): number | null => (typeof known[key] === "number" ? (known[key] as number) : null);
   return { unread: number("unread_ns"), firstByte: number("first_byte_ns"), reader: number("reader_tid") };
-}
-
-function parsed(detail: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(detail);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
 }
