@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use crate::dictionaries::StackId;
 use crate::kinds::{event, role, span};
 use crate::recording::Recording;
+use crate::table::Table;
 use crate::tables::Span;
 
 /// As async-profiler calls threads that were in a system call.
@@ -24,17 +25,23 @@ const RESUMED_NS: i64 = 100_000;
 type Waits = Vec<(i64, i64, StackId)>;
 
 impl Recording {
-    /// Gives waits that have no stack that of a sample within, and adds those that samples alone tell. Once is enough.
+    /// Gives waits that have no stack that of a sample within, and adds those that samples alone tell: for when everything
+    /// that is known of a JVM is together. What an earlier call has added is made anew.
     pub fn name_waits_by_samples(&mut self) {
-        if self.strings.find(span::SAMPLED_WAIT).is_some() {
-            return;
-        }
+        forget(self);
         let waits = sampled(self);
         if !waits.is_empty() {
             give_stacks(self, &waits);
             add_waits(self, &waits);
         }
     }
+}
+
+/// Takes out the waits that samples alone told before.
+fn forget(recording: &mut Recording) {
+    let Some(kind) = recording.strings.find(span::SAMPLED_WAIT) else { return };
+    let keep: Vec<bool> = recording.spans.kind.iter().map(|one| *one != kind).collect();
+    recording.spans.retain(&keep);
 }
 
 /// The waits by thread.
@@ -96,7 +103,6 @@ fn is_of_the_program(recording: &Recording, tid: i64) -> bool {
 mod tests {
     use super::*;
     use crate::dictionaries::{Frame, StrId};
-    use crate::table::Table;
     use crate::tables::Sample;
 
     const LOOK_NS: i64 = 100_000_000;
@@ -143,6 +149,15 @@ mod tests {
             recording.name_waits_by_samples();
             assert_eq!(waits(&recording, span::SAMPLED_WAIT), [(1_000, 400, "take".to_owned())], "once");
         }
+        // Another file of the same JVM.
+        let strings = &mut recording.strings;
+        let (event, state) = (strings.intern(event::WALL), strings.intern(SLEEPING));
+        let stack_id = recording.samples.row(0).stack_id;
+        let (time_ns, weight_ns) = (5_000_000_000, 3 * LOOK_NS);
+        recording.samples.push(Sample { time_ns, tid: 7, event, weight_ns, state, stack_id, ..Sample::default() });
+        recording.name_waits_by_samples();
+        let both = [(1_000, 400, "take".to_owned()), (5_000, 200, "borrow".to_owned())];
+        assert_eq!(waits(&recording, span::SAMPLED_WAIT), both);
         let mut other = Recording::default();
         other.name_waits_by_samples();
         assert!(other.spans.is_empty());

@@ -51,7 +51,6 @@ pub(crate) fn open(path: &Path) -> Result<Recording, FolderError> {
             Err(error) => recording.add_loss("fathom", loss::REFUSED, 0, &format!("raw/{error}")),
         }
     }
-    recording.name_waits_by_samples();
     Ok(recording)
 }
 

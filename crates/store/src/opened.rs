@@ -34,7 +34,6 @@ pub fn open(folder: &Path) -> Result<Recording, FolderError> {
     moved.in_spans(&mut recording.spans);
     stored.tell_losses(false, &mut recording);
     recording.set_aside_foreign_times();
-    recording.name_waits_by_samples();
     Ok(recording)
 }
 
