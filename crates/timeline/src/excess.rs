@@ -72,7 +72,7 @@ pub(crate) fn compare(account: &Account, slowdown: &Slowdown, reference: &Accoun
     if slow_ns <= 0.0 {
         return Excess::default();
     }
-    let parts: Vec<(usize, f64)> = slowdown.slow_parts(account.grid).collect();
+    let parts = slowdown.slow_parts(account.grid);
     let buckets = parts.iter().map(|(index, _)| *index);
     let concurrency = account.concurrency(buckets).max(late_at_once(account, slowdown));
     let mut names: Vec<ThreadState> = account.states.keys().chain(reference.states.keys()).copied().collect();

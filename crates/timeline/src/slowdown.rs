@@ -1,5 +1,6 @@
 //! When the service was slow, and which seconds to compare that with.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use crate::account::Account;
@@ -69,13 +70,16 @@ impl Slowdown {
         marked(&self.slow)
     }
 
-    /// The slow buckets with the part of each that is slow.
-    pub(crate) fn slow_parts(&self, grid: Grid) -> impl Iterator<Item = (usize, f64)> + '_ {
-        let part = move |index: usize, (from_ns, to_ns): (i64, i64)| {
-            let slow_ns = to_ns.min(grid.start_of(index + 1)).saturating_sub(from_ns.max(grid.start_of(index)));
-            (index, slow_ns as f64 / BUCKET_NS as f64)
-        };
-        self.time.iter().flat_map(move |time| grid.buckets_of(time.0, time.1).map(move |index| part(index, time)))
+    /// The slow buckets with the part of each that is slow, each once: two slow stretches may touch the same one.
+    pub(crate) fn slow_parts(&self, grid: Grid) -> Vec<(usize, f64)> {
+        let mut slow_ns: BTreeMap<usize, i64> = BTreeMap::new();
+        for (from_ns, to_ns) in self.time.iter() {
+            for index in grid.buckets_of(from_ns, to_ns) {
+                let (starts_ns, ends_ns) = (grid.start_of(index), grid.start_of(index + 1));
+                *slow_ns.entry(index).or_default() += to_ns.min(ends_ns).saturating_sub(from_ns.max(starts_ns));
+            }
+        }
+        slow_ns.into_iter().map(|(index, ns)| (index, ns as f64 / BUCKET_NS as f64)).collect()
     }
 
     /// The same slowdown with some of its slow time only: one of its intervals, say.
@@ -120,7 +124,9 @@ impl Slowdown {
             | ThreadState::Runnable
             | ThreadState::Stolen
             | ThreadState::Unsent(_) => true,
-            ThreadState::Collector(collection) => self.is_cpu_measured || collection.origin != Origin::Allocation,
+            ThreadState::Collector(collection) => {
+                self.is_cpu_measured || is_any_work || collection.origin != Origin::Allocation
+            }
             ThreadState::Unknown => true,
             ThreadState::Idle => false,
             ThreadState::Compiler | ThreadState::Running(Layer::Interpreted) => is_any_work || is_compiling(),
