@@ -5,11 +5,15 @@
 //! when an address appears that is not in it, and at most twice a second: reading it
 //! takes a lock that the target needs for its page faults.
 //!
+//! Java code is read from the target's memory as stacks show it, where that is allowed: nobody has to ask the JVM
+//! ([`java`]). Else the collector `compiled_code` asks it for a list.
+//!
 //! Whatever cannot be found is shown as such and counted ([`Symbols::tell_losses`]).
 
 mod code;
 mod counts;
 mod images;
+mod java;
 mod memory;
 #[cfg(test)]
 mod tests;
@@ -31,6 +35,7 @@ pub(crate) use code::Code;
 use counts::Counts;
 pub(crate) use images::Bytes;
 pub use images::Images;
+use java::Java;
 
 /// The address space is read again at most this often.
 const REFRESH_PERIOD: Duration = Duration::from_millis(500);
@@ -89,7 +94,9 @@ pub struct Symbols {
     images: Images,
     process: Process,
     refreshed: Option<Instant>,
-    /// Which of the lists of compiled code is in use.
+    /// Java code as it is met, where the JVM's memory can be read.
+    java: Option<Java>,
+    /// Else which of the lists that the JVM writes of its code is in use.
     code_version: u32,
     names: FxHashMap<u64, Named>,
     unwinder: Unwinder,
@@ -105,20 +112,23 @@ impl Symbols {
             images: images.clone(),
             process: Process::default(),
             refreshed: None,
+            java: images.hotspot(target).and_then(|hotspot| Java::of(target, hotspot)),
             code_version: 0,
             names: FxHashMap::default(),
             unwinder: Unwinder::new(),
             walked: Vec::new(),
             counts: Counts::default(),
         };
-        images.code().want();
+        symbols.want_code();
         symbols.refresh();
         symbols
     }
 
     /// The stack of a thread in user mode.
     pub fn user_stack(&mut self, found: &mut Recording, user: &UserStack<'_>) -> StackId {
-        self.take_new_code();
+        let words = user.stack.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().unwrap_or_default()));
+        let frames = user.frames.iter().copied();
+        self.learn_code(user.registers.instruction_pointer().into_iter().chain(words).chain(frames));
         let walk = self.walk(&user.registers, user.stack);
         let module = self.walked.last().map(|last| self.process.resolve(*last).module);
         self.counts.add_walk(walk.end, walk.guessed_from.is_some(), module);
@@ -126,21 +136,27 @@ impl Symbols {
             self.follow_frame_pointers(user.frames);
         }
         let walked = std::mem::take(&mut self.walked);
-        let stack = self.intern(found, &walked);
+        let interpreted = self.unwinder.interpreted().to_vec();
+        let stack = self.intern(found, &walked, &interpreted);
         self.walked = walked;
         stack
     }
 
     /// A stack in user mode that somebody else walked, leaf first; all but the first are return addresses.
     pub fn user_frames(&mut self, found: &mut Recording, frames: &[u64]) -> StackId {
-        self.take_new_code();
+        self.learn_code(frames.iter().copied());
         let callers = frames.iter().skip(1).map(|address| address.saturating_sub(1));
         let places: Vec<u64> = frames.iter().take(1).copied().chain(callers).collect();
-        self.intern(found, &places)
+        self.intern(found, &places, &[])
     }
 
     /// A stack in the kernel, leaf first; all but the first are return addresses.
     pub fn kernel_stack(&mut self, found: &mut Recording, frames: &[u64]) -> StackId {
+        self.kernel_stack_upon(found, StackId(0), frames)
+    }
+
+    /// The same upon that of the program which called the kernel, or was interrupted.
+    pub fn kernel_stack_upon(&mut self, found: &mut Recording, user: StackId, frames: &[u64]) -> StackId {
         let kernel = self.images.kernel();
         let ids: Vec<FrameId> = frames
             .iter()
@@ -153,7 +169,7 @@ impl Symbols {
                 intern_frame(found, name, module, frame::KERNEL)
             })
             .collect();
-        found.stacks.intern_from_root(ids.into_iter().rev())
+        ids.into_iter().rev().fold(user, |caller, frame| found.stacks.intern(caller, frame))
     }
 
     /// The call that the dynamic linker was binding in the stack walked last: that which its innermost caller made
@@ -235,12 +251,26 @@ impl Symbols {
         }
     }
 
-    fn intern(&mut self, found: &mut Recording, places: &[u64]) -> StackId {
+    /// The stack of these places; of those at the indexes in `interpreted` the JVM describes the method.
+    fn intern(&mut self, found: &mut Recording, places: &[u64], interpreted: &[(usize, u64)]) -> StackId {
         if self.names.len() > MOST_NAMES {
             self.names.clear();
         }
-        let ids: Vec<FrameId> = places.iter().map(|place| self.frame(found, *place)).collect();
+        let ids: Vec<FrameId> = (0..places.len())
+            .map(|index| {
+                let method = interpreted.iter().find(|(at, _)| *at == index);
+                let frame = method.and_then(|(_, method)| self.method_frame(found, *method));
+                frame.unwrap_or_else(|| self.frame(found, places[index]))
+            })
+            .collect();
         found.stacks.intern_from_root(ids.into_iter().rev())
+    }
+
+    /// The frame of an interpreted method.
+    fn method_frame(&mut self, found: &mut Recording, method: u64) -> Option<FrameId> {
+        let name = self.java.as_mut()?.method(method)?;
+        self.counts.add_name("", true);
+        Some(intern_frame(found, &name, "", frame::INTERPRETED))
     }
 
     fn frame(&mut self, found: &mut Recording, place: u64) -> FrameId {
@@ -250,7 +280,7 @@ impl Symbols {
             let is_named = &*named.symbol != UNKNOWN;
             self.counts.add_name(&named.module, is_named);
             if !is_named && named.kind == frame::COMPILED {
-                self.images.code().want();
+                self.want_code();
             }
             self.names.insert(place, named);
         }
@@ -262,6 +292,26 @@ impl Symbols {
         if let Some((file, mapping)) = self.process.missing_at(address) {
             let image = self.images.load(&self.target, mapping);
             self.process.set_image(file, image);
+        }
+    }
+
+    /// Asks for a newer list of compiled code, where there is no other way to it.
+    fn want_code(&self) {
+        if self.java.is_none() {
+            self.images.code().want();
+        }
+    }
+
+    /// Learns what Java code lies at these addresses.
+    fn learn_code(&mut self, addresses: impl Iterator<Item = u64>) {
+        match &mut self.java {
+            Some(java) => {
+                let changed = java.learn(&mut self.process, addresses);
+                if !changed.is_empty() {
+                    self.names.retain(|place, _| !changed.iter().any(|(start, end)| (*start..*end).contains(place)));
+                }
+            }
+            None => self.take_new_code(),
         }
     }
 

@@ -9,6 +9,7 @@
 
 mod call;
 mod dynamic;
+mod exports;
 pub(crate) mod headers;
 mod plt;
 mod probes;
@@ -22,6 +23,7 @@ use crate::unwind::CfiTable;
 pub use call::{ImportCall, LONGEST_CALL_BYTES};
 pub use dynamic::Binding;
 use dynamic::Dynamic;
+pub use exports::exported;
 use headers::Headers;
 use plt::Plt;
 pub use probes::{Argument, Operand, Probe, functions_at, parameter, probes_of};

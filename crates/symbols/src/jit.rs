@@ -1,9 +1,10 @@
-//! Code that the JVM compiled at run time, from the text of a perf map.
+//! Code that the JVM compiled at run time, from the text of a perf map, or from its memory.
 //!
 //! `jcmd PID Compiler.perfmap` (JDK 17 and later) writes `START SIZE NAME` per piece of code, numbers
 //! in hexadecimal with or without `0x`; methods as `RETURN_TYPE CLASS.METHOD(PARAMETERS)`, the rest of
 //! the code cache under HotSpot's names for it. The file lies in a folder that everybody can write to,
 //! and code is thrown away and replaced while it is written: entries may overlap, the later one holds.
+//! Or piece by piece as it was found in the JVM's memory ([`crate::hotspot`]).
 
 mod frames;
 
@@ -11,6 +12,9 @@ use std::ops::Range;
 
 use crate::maps::hex;
 pub(crate) use frames::JitFrame;
+pub use frames::SEARCHED_BYTES;
+
+use crate::hotspot::Found;
 
 /// What a piece of code is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -86,18 +90,36 @@ impl JitMap {
     /// Reads from the code how large its frames are, so that stacks can be walked through it. `read`
     /// copies memory of the process; whether it could.
     pub fn learn_frames(&mut self, mut read: impl FnMut(u64, &mut [u8]) -> bool) {
-        let mut code = [0; frames::SEARCHED_BYTES];
+        let mut code = [0; SEARCHED_BYTES];
         let names = &self.names;
         let is_one_routine = |entry: &&mut Entry| {
             let name = names.get(entry.name.start as usize..entry.name.end as usize).unwrap_or_default();
-            entry.kind == JitKind::Method || !OF_MANY_ROUTINES.iter().any(|part| name.contains(part))
+            is_one_routine(entry.kind, name)
         };
         for entry in self.entries.iter_mut().filter(is_one_routine) {
-            let code = &mut code[..frames::SEARCHED_BYTES.min(entry.size_bytes as usize)];
+            let code = &mut code[..SEARCHED_BYTES.min(entry.size_bytes as usize)];
             if read(entry.start, code) {
                 entry.frame = frames::frame_of(code);
             }
         }
+    }
+
+    /// Puts in a piece of code that was found in the JVM's memory, in place of whatever was there. `code` is where it
+    /// begins, up to [`SEARCHED_BYTES`] of it.
+    pub fn put(&mut self, found: &Found, code: &[u8]) {
+        let end = found.start.saturating_add(found.size_bytes.into());
+        self.entries.retain(|entry| entry.end() <= found.start || entry.start >= end);
+        let at = self.names.len();
+        if found.size_bytes == 0 || at + found.name.len() >= u32::MAX as usize {
+            return;
+        }
+        self.names.push_str(&found.name);
+        let name = at as u32..self.names.len() as u32;
+        let frame = if is_one_routine(found.kind, &found.name) { frames::frame_of(code) } else { None };
+        let (start, size_bytes, kind) = (found.start, found.size_bytes, found.kind);
+        let frame = frame.or_else(|| JitFrame::of_method(found));
+        let index = self.entries.partition_point(|entry| entry.start < start);
+        self.entries.insert(index, Entry { start, size_bytes, name, kind, frame });
     }
 
     /// Of the piece of code at `address`: its kind, the distance from its start, and how it makes its frame.
@@ -130,6 +152,17 @@ impl JitMap {
             let name = at as u32..self.names.len() as u32;
             self.entries.push(Entry { start, size_bytes, name, kind, frame: None });
         }
+    }
+}
+
+/// Whether all of a piece's code has one frame.
+fn is_one_routine(kind: JitKind, name: &str) -> bool {
+    kind == JitKind::Method || !OF_MANY_ROUTINES.iter().any(|part| name.contains(part))
+}
+
+impl Entry {
+    fn end(&self) -> u64 {
+        self.start.saturating_add(self.size_bytes.into())
     }
 }
 
@@ -210,6 +243,26 @@ mod tests {
         for (address, name) in cases {
             assert_eq!(map.resolve(address).map(|symbol| symbol.name), name, "{address:x}");
         }
+    }
+
+    #[test]
+    fn what_is_found_later_takes_the_place_of_what_it_overlaps() {
+        let mut map = JitMap::parse(b"100 10 old\n110 10 other\n130 10 apart\n");
+        let name = "shop.Cart.add".to_owned();
+        let found = Found { start: 0x108, size_bytes: 0x10, name, kind: Method, frame_bytes: 0x40, stamp: (1, 1) };
+        map.put(&found, &[0x55, 0x48, 0x83, 0xec, 0x30]);
+        for (address, expected) in
+            [(0x104, None), (0x108, Some("shop.Cart.add")), (0x118, None), (0x130, Some("apart"))]
+        {
+            assert_eq!(map.resolve(address).map(|symbol| symbol.name), expected, "{address:x}");
+        }
+        let from_code = Some(JitFrame::Fixed { size_bytes: 0x40, begins_at: 0, made_at: 5 });
+        assert_eq!(map.frame_at(0x10a), Some((Method, 2, from_code)));
+        // Code that makes its frame in a way that nobody knows: HotSpot knows how large it is.
+        map.put(&found, &[0x90]);
+        assert_eq!(map.len(), 2);
+        let from_size = Some(JitFrame::Fixed { size_bytes: 0x40, begins_at: 0, made_at: 0 });
+        assert_eq!(map.frame_at(0x10a), Some((Method, 2, from_size)));
     }
 
     proptest::proptest! {

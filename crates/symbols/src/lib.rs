@@ -10,6 +10,7 @@
 
 pub mod demangle;
 pub mod elf;
+pub mod hotspot;
 pub mod jit;
 pub mod kernel;
 pub mod maps;

@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 
 use crate::demangle::demangle;
 use crate::elf::Image;
+use crate::hotspot::Found;
 use crate::jit::{JitKind, JitMap};
 use crate::maps::{FileId, Mapping, MappingKind, Mappings};
 
@@ -95,6 +96,11 @@ impl Process {
         self.jit = jit;
     }
 
+    /// Puts in a piece of the JIT's code ([`JitMap::put`]).
+    pub fn put_code(&mut self, found: &Found, code: &[u8]) {
+        Arc::make_mut(&mut self.jit).put(found, code);
+    }
+
     /// Puts in the image of a file, or that it cannot be read. The kernel's library has the file id
     /// without an inode.
     pub fn set_image(&mut self, file: FileId, image: Option<Arc<Image>>) {
@@ -120,7 +126,7 @@ impl Process {
 
     /// Whether what lies at `address` can be executed.
     pub fn is_code(&self, address: u64) -> bool {
-        self.mappings.find(address).is_some_and(|mapping| mapping.is_executable)
+        self.compiled_at(address).is_some() || self.mappings.find(address).is_some_and(|mapping| mapping.is_executable)
     }
 
     /// What is known of `address`.
@@ -154,11 +160,20 @@ impl Process {
         Some((image, image.address_of(mapping.offset_of(address))?))
     }
 
+    /// Where the piece of the JIT's code at `address` begins, if one is known.
+    pub fn compiled_at(&self, address: u64) -> Option<u64> {
+        self.jit.frame_at(address).map(|(_, offset, _)| address - offset)
+    }
+
     pub(crate) fn jit(&self) -> &JitMap {
         &self.jit
     }
 
     pub(crate) fn code_at(&self, address: u64) -> Code<'_> {
+        // The JVM may have mapped more room for its code since the mappings were read.
+        if self.compiled_at(address).is_some() {
+            return Code::Jit(address);
+        }
         let Some(mapping) = self.mappings.find(address).filter(|mapping| mapping.is_executable) else {
             return Code::Unknown;
         };

@@ -7,12 +7,14 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use fathom_symbols::elf::{Image, ReadAt};
+use fathom_symbols::hotspot::HotSpot;
 use fathom_symbols::kernel::{KernelHides, KernelSymbols};
 use fathom_symbols::maps::{FileId, Mapping, MappingKind, Mappings};
 use rustc_hash::FxHashMap;
 use rustix::fs::Stat;
 
 use super::Code;
+use super::java::hotspot_of;
 use crate::{Target, foreign, procfs};
 
 /// What all images together may take. Those of a JVM take some 20 MB.
@@ -34,6 +36,7 @@ struct Shared {
     kernel: OnceLock<Kernel>,
     vdso: OnceLock<Option<Arc<Image>>>,
     code: Code,
+    hotspot: OnceLock<Option<HotSpot>>,
 }
 
 #[derive(Debug, Default)]
@@ -51,6 +54,13 @@ struct FileState {
 }
 
 impl Images {
+    /// Of a JVM whose memory is not looked into: it is asked where its code is.
+    pub fn asking_the_jvm() -> Images {
+        let images = Images::default();
+        let _ = images.0.hotspot.set(None);
+        images
+    }
+
     /// The image of the file that `mapping` of `target` shows; `None` when it cannot be read.
     pub(super) fn load(&self, target: &Target, mapping: &Mapping) -> Option<Arc<Image>> {
         if mapping.kind == MappingKind::Vdso {
@@ -82,6 +92,11 @@ impl Images {
     /// The code that the JVM compiled.
     pub(crate) fn code(&self) -> &Code {
         &self.0.code
+    }
+
+    /// Where the JVM keeps its code, found out at the first call; `None` where that cannot be read.
+    pub(super) fn hotspot(&self, target: &Target) -> Option<HotSpot> {
+        self.0.hotspot.get_or_init(|| hotspot_of(target)).clone()
     }
 
     /// The kernel's functions, read at the first call.
@@ -142,6 +157,7 @@ fn own_vdso() -> Option<Arc<Image>> {
 }
 
 /// A file, read where it is asked.
+#[derive(Debug)]
 pub(crate) struct Bytes(pub(crate) File);
 
 impl ReadAt for Bytes {

@@ -5,8 +5,8 @@ use std::os::unix::fs::{chown, symlink};
 use std::path::PathBuf;
 
 use fathom_collectors::recorder::Plan;
-use fathom_collectors::symbols::Symbols;
-use fathom_collectors::{Target, collectors};
+use fathom_collectors::symbols::{Images, Symbols};
+use fathom_collectors::{Order, Target, collectors};
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{frame, span};
 
@@ -15,7 +15,8 @@ use crate::jvm::{Jvm, is_root, javas, own_uid};
 /// Asks the JVM as the recorder would, for somebody who wants names.
 fn observed(target: &Target) -> (Recording, Symbols) {
     let folder = tempfile::tempdir().unwrap();
-    let order = Plan::new(folder.path().join("x.fathom")).order;
+    let images = Images::asking_the_jvm();
+    let order = Order { images, ..Plan::new(folder.path().join("x.fathom")).order };
     let symbols = Symbols::of(target, &order.images);
     let collector = collectors().iter().find(|collector| collector.name() == "compiled_code").unwrap();
     let mut observer = collector.start(target, &order).unwrap();

@@ -4,8 +4,11 @@
 //! where it begins. That place is looked for among the first bytes of the code (before it lie the
 //! check of the receiver's class and the probe for stack overflow). Only x86-64 is known.
 
+use super::JitKind;
+use crate::hotspot::Found;
+
 /// How far into the code a frame is made at the latest.
-pub(super) const SEARCHED_BYTES: usize = 192;
+pub const SEARCHED_BYTES: usize = 192;
 
 /// How a piece of code makes its frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +25,14 @@ pub(crate) enum JitFrame {
     },
     /// `rbp` points to the frame.
     Pointer,
+}
+
+impl JitFrame {
+    /// As HotSpot says it, which does not tell from where on the frame is made.
+    pub(super) fn of_method(found: &Found) -> Option<JitFrame> {
+        let has_frame = found.kind == JitKind::Method && found.frame_bytes >= 16;
+        has_frame.then_some(JitFrame::Fixed { size_bytes: found.frame_bytes, begins_at: 0, made_at: 0 })
+    }
 }
 
 /// Finds the making of the frame in the first bytes of a piece of code.

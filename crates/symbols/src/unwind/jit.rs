@@ -9,6 +9,9 @@ use crate::process::Process;
 /// An interpreted method's arguments and locals take no more.
 const LARGEST_EXTENSION_BYTES: u64 = 1 << 20;
 
+/// How far below the frame pointer an interpreted frame has its method, in bytes.
+const METHOD_BELOW_FRAME: u64 = 24;
+
 /// The caller of a piece of the JIT's code at `address`.
 pub(super) fn caller(process: &Process, address: u64, registers: &Registers, stack: StackCopy<'_>) -> Option<Step> {
     let is_x86 = registers.machine() == Machine::X86_64;
@@ -63,6 +66,13 @@ fn of_interpreter(process: &Process, registers: &Registers, stack: StackCopy<'_>
     }
     step.is_guess = false;
     Some(step)
+}
+
+/// Of an interpreted frame, where the JVM describes its method; the place in the frame is the same since JDK 8.
+pub(super) fn method_at(process: &Process, address: u64, registers: &Registers, stack: StackCopy<'_>) -> Option<u64> {
+    let (kind, ..) = process.jit().frame_at(address)?;
+    let frame = registers.frame_pointer().filter(|_| kind == JitKind::Interpreter)?;
+    stack.word(frame.checked_sub(METHOD_BELOW_FRAME)?).ok()
 }
 
 /// Libraries call code of the JIT only through a stub, and that keeps a frame pointer.

@@ -72,6 +72,7 @@ pub struct Walk {
 #[derive(Default)]
 pub struct Unwinder {
     context: Box<UnwindContext<usize>>,
+    interpreted: Vec<(usize, u64)>,
 }
 
 impl std::fmt::Debug for Unwinder {
@@ -86,11 +87,17 @@ impl Unwinder {
         Unwinder::default()
     }
 
+    /// Of the stack walked last, which frames were interpreted, and where the JVM describes their methods.
+    pub fn interpreted(&self) -> &[(usize, u64)] {
+        &self.interpreted
+    }
+
     /// Puts the addresses of a stack into `frames`, which is emptied first, from the leaf to the root:
     /// where the thread executes, then for each caller the last byte of its call, so that an address
     /// belongs to the function that made the call even when that is its last instruction.
     pub fn walk(&mut self, process: &Process, start: &Registers, stack: StackCopy<'_>, frames: &mut Vec<u64>) -> Walk {
         frames.clear();
+        self.interpreted.clear();
         let mut registers = start.clone();
         let mut is_interrupted = true;
         let mut guessed_from = None;
@@ -102,6 +109,8 @@ impl Unwinder {
                 break WalkEnd::TooDeep;
             }
             let place = if is_interrupted { address } else { address - 1 };
+            self.interpreted
+                .extend(jit::method_at(process, place, &registers, stack).map(|method| (frames.len(), method)));
             frames.push(place);
             let step = self.step(process, place, &registers, stack);
             match step {
