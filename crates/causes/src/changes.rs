@@ -97,7 +97,7 @@ fn waiting_stack(comparison: &Comparison<'_>, state: ThreadState, from_ns: i64) 
         *sums.entry(stack).or_default() += segment.length_ns();
     }
     let most = sums.into_iter().max_by_key(|(_, ns)| *ns);
-    most.map_or_else(String::new, |(stack, _)| comparison.stack_text(stack, 12))
+    most.map_or_else(String::new, |(stack, _)| comparison.wait_text(stack, 12))
 }
 
 /// Where a series changes most, and the chance of that where nothing changed.

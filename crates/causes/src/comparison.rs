@@ -4,9 +4,9 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_evidence::detail::RunQueueWait;
-use fathom_evidence::kinds::{role, span, subject};
+use fathom_evidence::kinds::{frame, role, span, subject};
 use fathom_evidence::tables::Span;
-use fathom_evidence::{Recording, StackId, StrId};
+use fathom_evidence::{Frame, Recording, StackId, StrId};
 use fathom_timeline::{
     Analysis, BUCKET_NS, Excess, Intervals, Piece as Waiting, Segment, SignalKind, Slowdown, Sources, StopSpan,
     ThreadState,
@@ -317,6 +317,15 @@ impl<'a> Comparison<'a> {
         let recording = self.recording();
         let frames = recording.stacks.leaf_to_root(stack).take(depth);
         frames.map(|frame| recording.text(frame.symbol)).collect::<Vec<_>>().join(";")
+    }
+
+    /// The stack of a wait as text, from the innermost frame of Java on: in the code below it all waits look alike.
+    pub fn wait_text(&self, stack: StackId, depth: usize) -> String {
+        let recording = self.recording();
+        let is_below = |frame: &Frame| matches!(recording.text(frame.kind), frame::KERNEL | frame::VM | frame::NATIVE);
+        let frames = recording.stacks.leaf_to_root(stack).skip_while(is_below).take(depth);
+        let text = frames.map(|frame| recording.text(frame.symbol)).collect::<Vec<_>>().join(";");
+        if text.is_empty() { self.stack_text(stack, depth) } else { text }
     }
 
     /// Name of a thread.

@@ -51,7 +51,7 @@ fn waiting(comparison: &Comparison<'_>, left: &Left, lost_ns: f64) -> Vec<StackS
     most.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     let share = |ns: f64| ns / lost_ns.max(1.0);
     let worth = most.into_iter().filter(|(_, ns)| share(*ns) >= 0.02).take(STACKS);
-    worth.map(|(stack, ns)| StackShare { stack: comparison.stack_text(stack, DEPTH), share: share(ns) }).collect()
+    worth.map(|(stack, ns)| StackShare { stack: comparison.wait_text(stack, DEPTH), share: share(ns) }).collect()
 }
 
 /// The stacks of the application that run more than before, with their share of the samples.

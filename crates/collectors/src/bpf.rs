@@ -28,7 +28,7 @@ use libbpf_rs::{
 };
 
 use crate::Refusal;
-use crate::perf::FaultEvent;
+use crate::perf::Occasion;
 
 pub(crate) use calls::{CALLS, Calls};
 pub(crate) use events::online_cpus;
@@ -93,13 +93,13 @@ impl Programs {
         Ok(())
     }
 
-    /// Runs a program at each occurrence of a software event, on every CPU and in every process: the
+    /// Runs a program at each occasion, on every CPU and in every process: the
     /// program itself tells its target, as events of a process miss threads that are there already.
-    pub(crate) fn attach_event(&mut self, name: &str, event: FaultEvent) -> Result<(), Refusal> {
+    pub(crate) fn attach_event(&mut self, name: &str, occasion: Occasion) -> Result<(), Refusal> {
         let program = self.object.progs_mut().find(|program| program.name() == name);
         let program = program.ok_or_else(|| Refusal::new(format!("no program is named {name}"), ""))?;
         for cpu in online_cpus() {
-            let opened = events::open(event, cpu)?;
+            let opened = events::open(occasion, cpu)?;
             let link = program.attach_perf_event(opened);
             self.links.push(link.map_err(|error| refusal(&format!("{name} could not be attached"), &error))?);
         }

@@ -1,6 +1,8 @@
 //! What a collector is.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fathom_evidence::Recording;
@@ -61,6 +63,24 @@ pub struct Order {
     pub attach: Shared,
     /// Files of code that were read, shared by all collectors.
     pub images: Images,
+    /// Whether a profiler in the JVM takes samples of the CPU.
+    pub profiler: Profiler,
+}
+
+/// Tells collectors of each other whether a profiler inside the JVM samples the CPU: one is enough.
+#[derive(Debug, Clone, Default)]
+pub struct Profiler(Arc<AtomicBool>);
+
+impl Profiler {
+    /// Says that it samples from now on.
+    pub(crate) fn has_begun(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it does.
+    pub(crate) fn is_sampling(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 impl Order {

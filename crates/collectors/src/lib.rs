@@ -34,7 +34,7 @@ pub mod symbols;
 mod target;
 
 pub use clock::Clock;
-pub use collector::{Collector, Lesser, Observer, Order, Outstanding, Tier};
+pub use collector::{Collector, Lesser, Observer, Order, Outstanding, Profiler, Tier};
 pub use hsperfdata::scope as scope_of_collector;
 pub use jfr::fetch_left as fetch_flight_recording;
 pub use manners::{Manners, Use};

@@ -11,7 +11,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use libbpf_rs::libbpf_sys::perf_event_attr;
 
-pub(crate) use attributes::{FaultEvent, attributes};
+pub(crate) use attributes::{FaultEvent, Occasion, attributes};
 pub(crate) use clock::PerfClock;
 pub(crate) use ring::Ring;
 

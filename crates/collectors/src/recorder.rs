@@ -24,7 +24,7 @@ use fathom_store::{FolderError, FolderWriter};
 use crate::attach::Shared;
 use crate::manners::Glance;
 use crate::symbols::Images;
-use crate::{Clock, Collector, Manners, Order, Refusal, Target, Tier};
+use crate::{Clock, Collector, Manners, Order, Profiler, Refusal, Target, Tier};
 use disk::Disk;
 pub use disk::size_bytes;
 pub use hand_over::HandOver;
@@ -78,6 +78,7 @@ impl Plan {
             before: Duration::from_secs(60),
             attach: Shared::default(),
             images: Images::default(),
+            profiler: Profiler::default(),
         };
         Plan {
             order,

@@ -13,6 +13,7 @@
 //! * **No files.** How a recording gets to the disk and back is known to the crate `store` alone, through
 //!   [`Table::values`]: who only thinks about recordings does not build Arrow and Parquet.
 
+mod cpu_samples;
 pub mod detail;
 mod dictionaries;
 mod foreign_times;

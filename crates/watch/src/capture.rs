@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fathom_collectors::manners::Glance;
 use fathom_collectors::recorder::{self, End, HandOver, Plan, RecordError};
-use fathom_collectors::{Manners, Use, collectors};
+use fathom_collectors::{Manners, Profiler, Use, collectors};
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::subject;
 use jiff::Timestamp;
@@ -52,6 +52,7 @@ pub(crate) fn capture(scout: &mut Scout, trigger: &Trigger, stop: &AtomicBool) -
     order.folder.clone_from(&folder);
     order.manners = manners(&config.capture);
     order.glance = Glance::default();
+    order.profiler = Profiler::default();
     let plan = Plan {
         order,
         duration: Some(config.capture.length),

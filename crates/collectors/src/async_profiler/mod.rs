@@ -102,6 +102,7 @@ fn begin(target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
     let event = own_action(&order.clock, &mut first, "async-profiler start", || profiler.start_any_over(&folder));
     folder.remove(LIBRARY_FILE);
     let event = event?;
+    order.profiler.has_begun();
     first.add_fact(subject::SETTING, "async_profiler#event", event, SOURCE);
     if !locks.is_empty() {
         first.add_fact(subject::SETTING, "jdk.JavaMonitorEnter#enabled", "true", SOURCE);

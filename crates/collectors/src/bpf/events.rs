@@ -4,14 +4,14 @@ use std::io;
 use std::os::fd::IntoRawFd;
 
 use crate::Refusal;
-use crate::perf::{self, FaultEvent, Whom};
+use crate::perf::{self, Occasion, Whom};
 use crate::procfs;
 
-/// Opens the event on one CPU, at each occurrence, in every process.
-pub(super) fn open(event: FaultEvent, cpu: u32) -> Result<i32, Refusal> {
-    let opened = perf::open(&perf::attributes(event), Whom::Cpu(cpu));
+/// Opens the event on one CPU, in every process.
+pub(super) fn open(occasion: Occasion, cpu: u32) -> Result<i32, Refusal> {
+    let opened = perf::open(&perf::attributes(occasion), Whom::Cpu(cpu));
     opened.map(IntoRawFd::into_raw_fd).map_err(|error| {
-        let why = format!("the page fault event {} could not be opened on CPU {cpu}: {error}", event as u64);
+        let why = format!("{occasion} could not be opened on CPU {cpu}: {error}");
         Refusal::new(why, grant(&error))
     })
 }

@@ -13,7 +13,7 @@ use super::{COUNT_PERIOD, NAME};
 use crate::bpf::{Placed, Programs, Recipe, Ring, words};
 use crate::clock::monotonic_ns;
 use crate::pace::Pace;
-use crate::perf::FaultEvent;
+use crate::perf::{FaultEvent, Occasion};
 use crate::{Observer, Order, Refusal, Target};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/page_faults.bpf.o"));
@@ -29,9 +29,9 @@ pub(super) fn attached(target: &Target, threshold_ns: i64) -> Result<Programs, R
     let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &sizes, without: &[] })?;
     // Waits and ends first: a beginning that is seen must find its end.
     programs.attach_tracepoints()?;
-    programs.attach_event("fault_served_major", FaultEvent::ServedMajor)?;
-    programs.attach_event("fault_served_minor", FaultEvent::ServedMinor)?;
-    programs.attach_event("fault_begins", FaultEvent::Begins)?;
+    programs.attach_event("fault_served_major", Occasion::Fault(FaultEvent::ServedMajor))?;
+    programs.attach_event("fault_served_minor", Occasion::Fault(FaultEvent::ServedMinor))?;
+    programs.attach_event("fault_begins", Occasion::Fault(FaultEvent::Begins))?;
     Ok(programs)
 }
 

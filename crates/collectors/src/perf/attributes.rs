@@ -16,14 +16,42 @@ pub(crate) enum FaultEvent {
     ServedMajor = 6,
 }
 
-/// Each occurrence of `event`.
-pub(crate) fn attributes(event: FaultEvent) -> perf_event_attr {
+/// When an event comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Occasion {
+    /// At each page fault.
+    Fault(FaultEvent),
+    /// At regular times.
+    Clock {
+        /// From one to the next.
+        interval_ns: u64,
+    },
+}
+
+/// The clock of a CPU.
+const CPU_CLOCK: u64 = 0;
+
+/// An event at each `occasion`.
+pub(crate) fn attributes(occasion: Occasion) -> perf_event_attr {
+    let (config, period) = match occasion {
+        Occasion::Fault(event) => (event as u64, 1),
+        Occasion::Clock { interval_ns } => (CPU_CLOCK, interval_ns),
+    };
     let mut attributes = perf_event_attr {
         type_: PERF_TYPE_SOFTWARE,
         size: size_of::<perf_event_attr>() as u32,
-        config: event as u64,
+        config,
         ..perf_event_attr::default()
     };
-    attributes.__bindgen_anon_1.sample_period = 1;
+    attributes.__bindgen_anon_1.sample_period = period;
     attributes
+}
+
+impl std::fmt::Display for Occasion {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Occasion::Fault(event) => write!(formatter, "the page fault event {}", *event as u64),
+            Occasion::Clock { .. } => formatter.write_str("the clock"),
+        }
+    }
 }

@@ -11,7 +11,7 @@ use libbpf_rs::libbpf_sys::PERF_SAMPLE_TIME;
 use memmap2::MmapMut;
 
 use super::records::{Record, records};
-use super::{FaultEvent, Ring, Whom, attributes, open};
+use super::{FaultEvent, Occasion, Ring, Whom, attributes, open};
 use crate::bpf::words;
 use crate::clock::monotonic_ns;
 
@@ -28,7 +28,7 @@ pub(crate) struct PerfClock {
 impl PerfClock {
     /// Begins with the page faults of this thread.
     pub(crate) fn new() -> io::Result<PerfClock> {
-        let mut attributes = attributes(FaultEvent::Begins);
+        let mut attributes = attributes(Occasion::Fault(FaultEvent::Begins));
         attributes.sample_type = u64::from(PERF_SAMPLE_TIME);
         attributes.set_exclude_kernel(1);
         attributes.set_exclude_hv(1);

@@ -5,6 +5,7 @@
 mod async_profiler;
 mod attach;
 mod compiled_code;
+mod cpu_samples;
 mod gc_log;
 mod hsperfdata;
 mod jcmd;

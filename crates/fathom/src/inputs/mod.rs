@@ -193,6 +193,7 @@ impl Service {
         let mut service =
             Service { paths: Vec::new(), sources: Vec::new(), recording: Recording::default(), unpacked: Vec::new() };
         sources.into_iter().for_each(|source| service.add(source));
+        service.recording.choose_cpu_samples();
         service.recording.name_waits_by_samples();
         service
     }

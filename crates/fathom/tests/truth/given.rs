@@ -51,14 +51,16 @@ fn of_recording(set: &str, folder: &Path) -> Vec<Judged> {
     mixes.into_iter().map(of_mix).collect()
 }
 
-fn together(recording: Recording, files: &[PathBuf]) -> Recording {
-    files.iter().fold(recording, |mut recording, file| {
+fn together(mut recording: Recording, files: &[PathBuf]) -> Recording {
+    for file in files {
         match read(file) {
             Ok(part) => recording.absorb(part),
             Err(error) => eprintln!("{}: {error}", file.display()),
         }
-        recording
-    })
+    }
+    recording.choose_cpu_samples();
+    recording.name_waits_by_samples();
+    recording
 }
 
 fn read(path: &Path) -> Result<Recording, String> {

@@ -17,7 +17,7 @@ use crate::bpf::online_cpus;
 use crate::clock::monotonic_ns;
 use crate::host::effective_capabilities;
 use crate::perf::records::records;
-use crate::perf::{self, FaultEvent, Ring, Whom};
+use crate::perf::{self, FaultEvent, Occasion, Ring, Whom};
 use crate::procfs;
 use crate::symbols::this_machine;
 use crate::{Refusal, Target};
@@ -174,7 +174,7 @@ impl Opener {
     }
 
     fn attributes(&self, event: FaultEvent, fields: u32) -> perf_event_attr {
-        let mut attributes = perf::attributes(event);
+        let mut attributes = perf::attributes(Occasion::Fault(event));
         attributes.sample_type = u64::from(fields);
         attributes.set_exclude_kernel(u64::from(!self.sees_kernel));
         attributes.set_exclude_hv(1);
