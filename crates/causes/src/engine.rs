@@ -10,7 +10,7 @@ use crate::cause::{Cause, Claim, Finding, Support};
 use crate::chains::{self, Judged};
 use crate::comparison::Comparison;
 use crate::explanation::{CauseVerdict, Explanation, IntervalCause, Look, Missing, SCHEMA, Verdict};
-use crate::{catalog, changes, format, headline, look, summary, unexplained};
+use crate::{catalog, changes, format, headline, look, rhythm, summary, unexplained};
 
 /// A cause that explains less of the lost time than this is not worth acting on.
 const MINOR_SHARE: f64 = 0.10;
@@ -114,6 +114,7 @@ impl Answer {
             recording: summary::recording(&comparison),
             headline: headline::of(&comparison, &losses),
             slow: summary::slow(&comparison, self.by_interval),
+            rhythm: rhythm::of(analysis),
             baseline: summary::baseline(&comparison),
             figures: summary::figures(&comparison),
             unexplained: unexplained::of(&comparison, &self.left, rest, self.lost_ns),

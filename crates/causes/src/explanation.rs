@@ -19,6 +19,8 @@ pub struct Explanation {
     pub headline: Headline,
     /// When it was slow; empty when nothing was slow, or nobody can say.
     pub slow: Vec<SlowInterval>,
+    /// Whether slow time came by the clock; none where it did not, or too little is known.
+    pub rhythm: Option<Rhythm>,
     /// What the slow time was compared with.
     pub baseline: Baseline,
     /// Headline figures, slow against baseline: latency, CPU, stops.
@@ -58,6 +60,21 @@ pub enum HeadlineKind {
     NoSign,
     /// Nothing that was recorded could have shown it.
     CannotTell,
+}
+
+/// Slow stretches that come by the clock, or in equal distances.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Rhythm {
+    /// One sentence.
+    pub says: String,
+    /// From one to the next.
+    pub period_ns: i64,
+    /// How long after the full second, minute or hour they begin; none for those that are only in equal distances.
+    pub phase_ns: Option<i64>,
+    /// How many there are.
+    pub count: u64,
+    /// How likely as clear a rhythm is when there is none (Rayleigh's test and that of the shortest arc, over all periods that were tried).
+    pub chance: f64,
 }
 
 /// A lasting change of something that was measured.

@@ -19,6 +19,7 @@ mod look;
 pub mod measure;
 mod owners;
 mod period;
+mod rhythm;
 mod signs;
 mod summary;
 mod unexplained;

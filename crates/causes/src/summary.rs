@@ -26,6 +26,7 @@ pub(crate) fn of_nothing(recording: &Recording) -> Explanation {
         recording: RecordingSummary { from_ns, to_ns, ..identity(recording) },
         headline: Headline { kind: HeadlineKind::CannotTell, says: says.clone(), but: Vec::new() },
         slow: Vec::new(),
+        rhythm: None,
         requests: Vec::new(),
         changed: Vec::new(),
         baseline: Baseline { kind: "none".to_owned(), says: says.clone(), duration_ns: 0 },

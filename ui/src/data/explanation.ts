@@ -9,6 +9,8 @@ export interface Explanation {
   recording: RecordingSummary;
   headline: Headline;
   slow: SlowInterval[];
+  /** Slow times that come by the clock. */
+  rhythm?: { says: string } | null;
   baseline: { kind: string; says: string; duration_ns: number };
   figures: Evidence[];
   causes: CauseVerdict[];

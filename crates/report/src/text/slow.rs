@@ -28,6 +28,9 @@ pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, options: &Text
     if let Some(hidden) = explanation.slow.len().checked_sub(shown).filter(|hidden| *hidden > 0) {
         sheet.line(2, [piece(Tone::Faint, &format!("and {hidden} more"))]);
     }
+    if let Some(rhythm) = &explanation.rhythm {
+        sheet.paragraph(2, Tone::Strong, &rhythm.says);
+    }
     if !explanation.baseline.says.is_empty() {
         sheet.paragraph(2, Tone::Faint, &format!("compared with {}", explanation.baseline.says));
     }

@@ -28,6 +28,7 @@ pub(crate) fn healthy() -> Explanation {
         requests: vec![],
         changed: vec![],
         slow: vec![],
+        rhythm: None,
         baseline: Baseline {
             kind: "rest_of_recording".into(),
             says: "the other 20 s of the recording".into(),
@@ -72,6 +73,7 @@ pub(crate) fn one_cause() -> Explanation {
     causes.extend(["lazy_symbol_binding", "block_device_slow", "swap_in"].map(not_enough));
     Explanation {
         slow: vec![interval(20, 50, "request_latency", "99th percentile of request latency 19.8 ms, 50 times the baseline's")],
+        rhythm: None,
         figures: vec![
             figure("p99 of requests", 19_800_000.0, Some(1_400_000.0), "ns"),
             figure("process CPU", 1.04, Some(0.17), "cores"),
@@ -157,6 +159,7 @@ pub(crate) fn all_not_enough() -> Explanation {
             ..healthy().recording
         },
         slow: vec![interval(5, 6, "request_latency", "p99 1.2 s")],
+        rhythm: None,
         baseline: Baseline { kind: "none".into(), says: String::new(), duration_ns: 0 },
         figures: vec![],
         causes,

@@ -29,6 +29,11 @@ export function Headline({ explanation }: { explanation: Explanation }): JSX.Ele
         </p>
       ))}
       <SlowTimes times={explanation.slow} />
+      {explanation.rhythm && (
+        <p>
+          <Sentence text={capitalised(explanation.rhythm.says)} />
+        </p>
+      )}
     </header>
   );
 }
