@@ -65,6 +65,8 @@ pub struct Order {
     pub images: Images,
     /// Whether a profiler in the JVM takes samples of the CPU.
     pub profiler: Profiler,
+    /// The program whose command `guard-profiler` ends the profiler when this one is killed; none has no guard.
+    pub guard: Option<PathBuf>,
 }
 
 /// Tells collectors of each other whether a profiler inside the JVM samples the CPU: one is enough.
@@ -118,7 +120,7 @@ pub trait Collector: Sync {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outstanding {
     /// The file of the raw folder that will hold it.
-    pub file: &'static str,
+    pub file: String,
     /// What is missing while that is not there, and how to get it; one sentence.
     pub says: String,
 }

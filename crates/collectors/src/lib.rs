@@ -33,6 +33,7 @@ mod sock_diag;
 pub mod symbols;
 mod target;
 
+pub use async_profiler::Guarded;
 pub use clock::Clock;
 pub use collector::{Collector, Lesser, Observer, Order, Outstanding, Profiler, Tier};
 pub use hsperfdata::scope as scope_of_collector;

@@ -26,6 +26,11 @@ pub(crate) fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
+/// Gives a file that is whole its name.
+pub(crate) fn name(partly: &Path, whole: &Path) -> io::Result<()> {
+    std::fs::rename(partly, whole)
+}
+
 /// Takes a kept file away that another one makes superfluous. One that stays does no harm.
 pub(crate) fn remove(path: &Path) {
     let _ = std::fs::remove_file(path);

@@ -79,6 +79,7 @@ impl Plan {
             attach: Shared::default(),
             images: Images::default(),
             profiler: Profiler::default(),
+            guard: None,
         };
         Plan {
             order,

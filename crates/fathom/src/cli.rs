@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use fathom_evidence::schema::SCHEMA_VERSION;
 
 use crate::commands::{
-    causes, completions, doctor, explain, import, lab, mcp, open, probe, ps, record, report, routing, watch,
+    causes, completions, doctor, explain, guard, import, lab, mcp, open, probe, ps, record, report, routing, watch,
 };
 use crate::terminal::Color;
 
@@ -46,6 +46,7 @@ pub(crate) enum Command {
     Routing(routing::Args),
     Probe(probe::Args),
     Completions(completions::Args),
+    GuardProfiler(guard::Args),
 }
 
 const EXAMPLES: &str = "\

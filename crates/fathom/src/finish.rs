@@ -114,7 +114,9 @@ fn mark_read_along(read: &mut Recording) {
 /// The files that readers have to read, by name; no copy of what is there as a whole. A folder without raw files is as good as one with.
 fn raw_files(path: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(path.join("raw")) else { return Vec::new() };
-    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    // What begins with a point is not whole yet.
+    let whole = entries.flatten().filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."));
+    let mut files: Vec<PathBuf> = whole.map(|entry| entry.path()).collect();
     files.retain(|file| fs::symlink_metadata(file).is_ok_and(|data| data.is_file() && data.len() > 0));
     files.sort();
     let of_whole = |file: &PathBuf| Some(recorded::followed(file.file_name()?.to_str()?));

@@ -46,6 +46,7 @@ fn run(command: &Command, terminal: &Terminal) -> anyhow::Result<ExitCode> {
         Command::Mcp(args) => commands::mcp::run(args, terminal)?,
         Command::Causes(args) => commands::causes::run(args, terminal)?,
         Command::Completions(args) => commands::completions::run(args)?,
+        Command::GuardProfiler(args) => commands::guard::run(args)?,
         Command::Ps(args) => commands::ps::run(args, terminal)?,
         Command::Record(args) => commands::record::run(args, terminal)?,
         Command::Doctor(args) => commands::doctor::run(args, terminal)?,

@@ -5,9 +5,11 @@
 //! later recording finds it and uses it again. Constraints:
 //!
 //! * **Nobody else's.** A JVM in which somebody runs an async-profiler of their own is left alone.
-//! * **It ends by itself.** A recorder that is killed leaves a profiler that stops on its own soon after.
+//! * **It ends by itself.** A recorder that is killed leaves a guard that stops it ([`guard`]); without one it stops on its own some
+//!   minutes later.
 //! * **It leaves the others their signals**: JFR's CPU-time samples want SIGPROF as well.
 
+mod guard;
 mod parse;
 
 use std::fs::File;
@@ -21,6 +23,10 @@ use crate::attach::{Attach, PrivateFolder, own_action};
 use crate::followed::{Followed, PERIOD};
 use crate::mapped::Mapped;
 use crate::{Clock, Collector, Observer, Order, Outstanding, Refusal, Target, Tier, late};
+
+pub use guard::Guarded;
+
+use guard::Guard;
 
 include!(concat!(env!("OUT_DIR"), "/async_profiler.rs"));
 
@@ -99,6 +105,7 @@ fn begin(target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
     };
     let locks = if order.manners.may_lack_jfr(target) { LOCKS } else { "" };
     let profiler = Profiler { attach, library, locks, samples: folder.inner_path(SAMPLES_FILE) };
+    let guard = Guard::start(order, target, &profiler.library, &folder);
     let event = own_action(&order.clock, &mut first, "async-profiler start", || profiler.start_any_over(&folder));
     folder.remove(LIBRARY_FILE);
     let event = event?;
@@ -110,6 +117,7 @@ fn begin(target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
     }
     Ok(Box::new(Profiling {
         clock: order.clock,
+        guard,
         profiler,
         folder,
         event,
@@ -223,6 +231,8 @@ fn refused(said: &str) -> Refusal {
 
 struct Profiling {
     clock: Clock,
+    /// Ends the profiler when this recorder is killed.
+    guard: Option<Guard>,
     profiler: Profiler,
     folder: PrivateFolder,
     event: &'static str,
@@ -242,7 +252,7 @@ impl Observer for Profiling {
             "the profiler's samples of the last {} s are missing: record again to have them",
             CHUNK_S + PERIOD.as_secs()
         );
-        Some(Outstanding { file: SAMPLES_FILE, says })
+        Some(Outstanding { file: self.segment(), says })
     }
 
     fn period(&self) -> Duration {
@@ -258,8 +268,11 @@ impl Observer for Profiling {
             self.stop(found);
             let started = own_action(&self.clock, found, "async-profiler start", || self.profiler.start(self.event));
             self.is_running = started.is_ok();
-            if let Err(refusal) = started {
-                found.add_loss(SOURCE, loss::REFUSED, 0, &format!("no samples from here on: {}", refusal.why));
+            match started {
+                Ok(()) => self.outstanding().into_iter().for_each(|outstanding| outstanding.note(found, SOURCE)),
+                Err(refusal) => {
+                    found.add_loss(SOURCE, loss::REFUSED, 0, &format!("no samples from here on: {}", refusal.why));
+                }
             }
             self.began = Instant::now();
         }
@@ -298,7 +311,7 @@ impl Profiling {
 
     /// Name of the file that is being written, as the raw folder will have it.
     fn segment(&self) -> String {
-        format!("async_profiler-{:03}.jfr", self.files.len())
+        segment(self.files.len())
     }
 
     /// Keeps a copy of what was sampled, for the case that this recorder is killed.
@@ -313,9 +326,14 @@ impl Profiling {
         let Some((file, copy)) = &mut self.copy else { return };
         if let Err(error) = copy.when_due(|copy| copy.step(file)) {
             let says = format!("the copy of the profiler's samples could not be continued: {error}");
-            Outstanding { file: SAMPLES_FILE, says }.note(found, SOURCE);
+            Outstanding { file: segment(self.files.len()), says }.note(found, SOURCE);
         }
     }
+}
+
+/// Name of the raw folder's file of this number.
+fn segment(number: usize) -> String {
+    format!("async_profiler-{number:03}.jfr")
 }
 
 fn lose(found: &mut Recording, file: &Path, error: &std::io::Error) {
@@ -330,5 +348,6 @@ impl Drop for Profiling {
             // One that cannot be told to stop does so by itself.
             let _ = self.profiler.stop();
         }
+        drop(self.guard.take());
     }
 }

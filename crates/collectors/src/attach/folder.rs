@@ -47,6 +47,19 @@ impl PrivateFolder {
         Ok(PrivateFolder { target: target.clone(), tmp, folder, name })
     }
 
+    /// Takes over the one of a recorder that is gone, or is just going.
+    pub(crate) fn adopt(target: &Target, name: &str) -> io::Result<PrivateFolder> {
+        let tmp = tmp_of(target)?;
+        let folder = as_user_of(target, || open_folder(target, &tmp, name))??;
+        flock(&folder, FlockOperation::LockExclusive)?;
+        Ok(PrivateFolder { target: target.clone(), tmp, folder, name: name.to_owned() })
+    }
+
+    /// Its name in `/tmp`.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// A file in it, as the JVM has to name it.
     pub(crate) fn inner_path(&self, file: &str) -> String {
         format!("/tmp/{}/{file}", self.name)

@@ -233,7 +233,7 @@ impl Observer for Running {
             self.recording.name,
             file.display()
         );
-        Some(Outstanding { file: FILE, says })
+        Some(Outstanding { file: FILE.to_owned(), says })
     }
 
     fn period(&self) -> Duration {
@@ -292,7 +292,7 @@ impl Running {
         let (Some(repository), Some(copy)) = (&mut self.repository, &mut self.copy) else { return };
         if let Err(error) = copy.when_due(|copy| repository.follow(copy)) {
             let says = format!("the copy of Flight Recorder's events could not be continued: {error}");
-            Outstanding { file: FILE, says }.note(found, SOURCE);
+            Outstanding { file: FILE.to_owned(), says }.note(found, SOURCE);
         }
     }
 

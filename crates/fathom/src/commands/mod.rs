@@ -6,6 +6,7 @@ pub(crate) mod causes;
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod guard;
 pub(crate) mod import;
 pub(crate) mod lab;
 mod manners;

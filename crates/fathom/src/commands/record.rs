@@ -173,6 +173,7 @@ fn plan(args: &Args) -> Plan {
     plan.order.blocked_ns = ns(args.blocked);
     plan.order.run_queue_ns = ns(args.run_queue);
     plan.order.system_call_ns = ns(args.system_call);
+    plan.order.guard = std::env::current_exe().ok();
     Plan {
         duration: args.duration,
         max_bytes: args.max_size,

@@ -126,6 +126,31 @@ fn a_killed_recorder_leaves_what_the_jvm_recorded_until_some_seconds_before() {
 }
 
 #[test]
+fn a_killed_recorders_profiler_is_ended_and_its_samples_are_kept() {
+    let Some(jvm) = Jvm::start(&[]) else { return };
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("a.fathom");
+    let mut recorder = record(&jvm, &path, &["--agent", "always"]).spawn().unwrap();
+    let name = format!("fathom-{}-", jvm.pid());
+    let folders = || {
+        let entries = fs::read_dir("/tmp").unwrap().flatten();
+        entries.map(|entry| entry.path()).filter(|path| path.to_string_lossy().contains(&name)).collect::<Vec<_>>()
+    };
+    until("the profiler runs", || folders().iter().any(|folder| folder.join("samples.jfr").exists()));
+    recorder.kill().unwrap();
+    recorder.wait().unwrap();
+    until("the guard has ended it", || path.join("raw/async_profiler-000.jfr").exists() && folders().is_empty());
+    assert!(jvm.is_alive());
+    let answer = explained(&path);
+    assert!(answer["recording"]["sources"].as_array().unwrap().iter().any(|source| source == "jfr"), "{answer:#}");
+    // The next recorder finds the profiler free.
+    let next =
+        json(&record(&jvm, &place.path().join("b.fathom"), &["--agent", "always", "--for", "2s"]).output().unwrap());
+    let refused = next["collectors"].as_array().unwrap().iter().find(|part| part["name"] == "async_profiler").unwrap();
+    assert_eq!(refused["refused"], Value::Null, "{next:#}");
+}
+
+#[test]
 fn the_end_of_the_jvm_and_signals_end_a_recording() {
     for (ends, because) in [("jvm", "the process ended"), ("-INT", "interrupted"), ("-TERM", "interrupted")] {
         let Some(mut jvm) = Jvm::start(&[]) else { return };
