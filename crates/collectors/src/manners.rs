@@ -70,6 +70,11 @@ impl Manners {
         Manners { jfr: Use::Never, ..Manners::default() }
     }
 
+    /// Nothing at all is asked of the JVM.
+    pub fn untouched() -> Manners {
+        Manners { jfr: Use::Never, agent: Use::Never, keep_ring: false }
+    }
+
     /// Whether Flight Recorder may be asked.
     pub(crate) fn jfr_of(self, target: &Target, glance: &Glance) -> Result<(), Refusal> {
         match self.jfr {

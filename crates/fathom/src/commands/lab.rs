@@ -91,6 +91,10 @@ struct RunArgs {
     #[arg(long, conflicts_with = "from_files")]
     gently: bool,
 
+    /// Record with --jfr never --agent never: nothing is asked of the JVM, and its log is not read
+    #[arg(long, conflicts_with_all = ["from_files", "gently"])]
+    untouched: bool,
+
     /// Write the page of the (first) run into this file
     #[arg(long, value_name = "FILE", conflicts_with = "all")]
     html: Option<PathBuf>,

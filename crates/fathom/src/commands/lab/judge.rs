@@ -141,6 +141,7 @@ mod tests {
             requests: Vec::new(),
             changed: Vec::new(),
             slow: slow.then_some(interval).into_iter().collect(),
+            rhythm: None,
             baseline: Baseline { kind: "none".to_owned(), says: String::new(), duration_ns: 0 },
             figures: Vec::new(),
             causes,

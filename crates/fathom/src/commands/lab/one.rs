@@ -64,7 +64,7 @@ pub(super) struct Runner {
     pub(super) place: Place,
     jdk: Option<JdkWish>,
     from_files: bool,
-    gently: bool,
+    asked: Asked,
     time_scale: f64,
     /// Where the first run's page goes, until it is written.
     html: Cell<Option<Output>>,
@@ -77,8 +77,8 @@ impl Runner {
         let jdk = args.jdk.as_deref().map(JdkWish::parse);
         let html = args.html.as_deref().map(Output::beside_an_answer).transpose()?;
         let (place, html) = (Place::new(args)?, Cell::new(html));
-        let (from_files, gently) = (args.from_files, args.gently);
-        Ok(Runner { place, jdk, from_files, gently, time_scale, html, stop })
+        let (from_files, asked) = (args.from_files, Asked::of(args));
+        Ok(Runner { place, jdk, from_files, asked, time_scale, html, stop })
     }
 
     /// Whether a signal asked to stop.
@@ -95,7 +95,7 @@ impl Runner {
         progress: &mut dyn Progress,
         terminal: &Terminal,
     ) -> Result<Run> {
-        let outside = FromOutside { rights: variant.recorded, gently: self.gently };
+        let outside = FromOutside { rights: variant.recorded, asked: self.asked };
         let options = RunOptions {
             variant: variant.name.clone(),
             jdk: self.jdk.clone(),
@@ -110,7 +110,7 @@ impl Runner {
             }
             output => output?,
         };
-        let page = page(&output, self.gently, terminal)?;
+        let page = page(&output, self.asked, terminal)?;
         let html = self.html.take();
         let written = html.as_ref().map(|html| html.path().to_owned());
         if let Some(html) = html {
@@ -139,7 +139,33 @@ impl Runner {
 #[derive(Debug)]
 struct FromOutside {
     rights: Rights,
-    gently: bool,
+    asked: Asked,
+}
+
+/// What the recorder asks of the JVM.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Everything,
+    AllButJfr,
+    Nothing,
+}
+
+impl Asked {
+    fn of(args: &RunArgs) -> Asked {
+        match args {
+            RunArgs { untouched: true, .. } => Asked::Nothing,
+            RunArgs { gently: true, .. } => Asked::AllButJfr,
+            RunArgs { .. } => Asked::Everything,
+        }
+    }
+
+    fn manners(self) -> Manners {
+        match self {
+            Asked::Everything => Manners::thorough(),
+            Asked::AllButJfr => Manners::without_jfr(),
+            Asked::Nothing => Manners::untouched(),
+        }
+    }
 }
 
 impl LiveRecorder for FromOutside {
@@ -148,7 +174,7 @@ impl LiveRecorder for FromOutside {
             let never = AtomicBool::new(false);
             let mut plan = recorder::Plan::new(folder.to_owned());
             // A lab shows all that can be known, and lets the recorder begin before the load does. Its log is read as a file.
-            plan.order.manners = if self.gently { Manners::without_jfr() } else { Manners::thorough() };
+            plan.order.manners = self.asked.manners();
             plan.without = vec!["gc_log".to_owned()];
             if self.rights == Rights::Unprivileged {
                 let privileged = collectors().iter().filter(|collector| collector.tier() > Tier::Process);
@@ -173,9 +199,9 @@ impl recorder::Watcher for Beginning<'_> {
 }
 
 /// Explains what the run left, from the files alone, like any other recording.
-fn page(output: &RunOutput, gently: bool, terminal: &Terminal) -> Result<Loaded> {
+fn page(output: &RunOutput, asked: Asked, terminal: &Terminal) -> Result<Loaded> {
     let mut files = vec![output.recording.clone(), output.latency.clone()];
-    files.extend((!gently).then(|| output.gc_log.clone()));
+    files.extend((asked == Asked::Everything).then(|| output.gc_log.clone()));
     let mut services = Question::of(&files).services(terminal)?;
     let found = services.len();
     match services.pop() {
