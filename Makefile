@@ -1,13 +1,13 @@
 # The front door: everything a developer or a continuous build does, in one word each. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: test-guest test-cross help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event bench-page bench-truth bench-kill real-labs deps dist notebook clean
+.PHONY: test-guest test-cross help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event bench-page bench-truth bench-kill real-labs deps deps-demo deps-dist dist bare notebook clean
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
-demo: deps build ## a JVM with a starved code cache, explained; then its fixed variant, and a page to look at
+demo: deps-demo build ## a JVM with a starved code cache, explained; then its fixed variant, and a page to look at
 	target/release/fathom lab run code_cache_churn --both --html target/demo.html
 
 page: ## builds the page, which the program has in it
@@ -74,8 +74,17 @@ real-labs: build ## a real server (Tomcat, HikariCP, H2) that goes wrong in know
 deps: ## installs what build, test and bench need and this machine lacks
 	.ci/deps
 
-dist: deps build ## tarball and Debian package with manual, completions and notices, in target/dist
-	.ci/dist "$(TARGET)/release/fathom"
+deps-demo: ## only what the demonstration needs
+	.ci/deps demo
+
+deps-dist: ## only what a release needs
+	.ci/deps dist
+
+dist: deps-dist page ## tarball, Debian and RPM package with manual, completions, notices and list of contents, in target/dist
+	.ci/dist $(MACHINES)
+
+bare: ## runs the release on a Debian that has a JDK and nothing else; root
+	.ci/bare
 
 clean: ## removes what was built here
 	cargo clean

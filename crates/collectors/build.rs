@@ -51,6 +51,8 @@ fn compile(source: &Path, name: &str) {
     println!("cargo::rerun-if-changed={}", source.parent().unwrap_or(source).display());
     let object = PathBuf::from(env::var_os("OUT_DIR").expect("run by cargo")).join(format!("{name}.bpf.o"));
     let mut builder = SkeletonBuilder::new();
-    builder.source(source).obj(object).clang_args(["-Wall", "-Werror", "-mcpu=v3"]);
+    // The same object wherever the checkout is: its line table names files.
+    let prefix = format!("-ffile-prefix-map={}=.", fathom_scan::root().display());
+    builder.source(source).obj(object).clang_args(["-Wall", "-Werror", "-mcpu=v3", &prefix]);
     builder.build().unwrap_or_else(|error| panic!("{error:#}: is clang installed?"));
 }

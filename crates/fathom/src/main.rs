@@ -30,6 +30,11 @@ use cli::{Cli, Command};
 use commands::Answer;
 use terminal::Terminal;
 
+/// Releases are linked with musl, whose own allocator lets one thread in at a time.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     exit::report_panics_in_one_line();
     let cli = Cli::parse();
