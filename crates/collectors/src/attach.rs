@@ -113,6 +113,11 @@ impl AttachError {
 }
 
 impl AttachError {
+    /// Whether the JVM has no such diagnostic command: an older one has fewer.
+    pub(crate) fn is_unknown_command(&self) -> bool {
+        matches!(self, AttachError::Failed { says, .. } if says.contains("Unknown diagnostic command"))
+    }
+
     /// Whether the JVM may answer later: it was stopped, without CPU, or starting.
     pub(crate) fn may_pass(&self) -> bool {
         matches!(self, AttachError::TimedOut(_) | AttachError::SignalNotCaught(_))

@@ -17,7 +17,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use crate::Target;
+use crate::{Target, procfs};
 
 /// Where HotSpot has its sockets and counters, whatever `java.io.tmpdir` says.
 const TEMPORARY: &str = "tmp";
@@ -34,6 +34,27 @@ const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY
 /// The root of the target's mount namespace.
 fn root_of(target: &Target) -> io::Result<OwnedFd> {
     Ok(openat(CWD, target.proc("root"), PLACE | OFlags::DIRECTORY, Mode::empty())?)
+}
+
+/// The folder that is the target's root, where the kernel writes its paths with that folder before them: a process that was only
+/// given another root (`chroot`). A root that is a mount namespace's own, as in most containers, is not seen in paths.
+#[derive(Debug, Clone)]
+pub(crate) struct Root(String);
+
+impl Root {
+    pub(crate) fn of(target: &Target) -> Root {
+        let folder = procfs::link(target.proc("root")).unwrap_or_default();
+        Root(folder.trim_end_matches('/').to_owned())
+    }
+
+    /// A path of the kernel as the target names it. What is not in its root keeps its name.
+    pub(crate) fn inside<'a>(&self, path: &'a str) -> &'a str {
+        match path.strip_prefix(&*self.0) {
+            Some("") => "/",
+            Some(rest) if rest.starts_with('/') => rest,
+            _ => path,
+        }
+    }
 }
 
 /// Looks up a path as if the target's root were ours: neither `..` nor a link leads out of it.
@@ -144,7 +165,7 @@ pub(crate) fn mapped(target: &Target, mapping: &Mapping) -> Option<(File, Stat)>
     if let Ok(found) = open(&link, PLACE, Mode::empty()) {
         return regular(found, &mapping.path).ok();
     }
-    let found = inside(target, &mapping.path, PLACE, ResolveFlags::empty()).ok()?;
+    let found = inside(target, Root::of(target).inside(&mapping.path), PLACE, ResolveFlags::empty()).ok()?;
     // By name only if the name still means the file that is mapped: names of another build would be wrong.
     regular(found, &mapping.path).ok().filter(|(_, stat)| stat.st_ino == mapping.file.inode)
 }
@@ -270,6 +291,22 @@ mod tests {
         let own = Target::of(std::process::id()).unwrap();
         let read = small_file(&own, path.to_str().unwrap(), 10);
         assert_eq!(read.unwrap_err().kind(), io::ErrorKind::WouldBlock, "whoever holds the lease would have 45 s");
+    }
+
+    #[test]
+    fn a_root_is_left_out_of_paths() {
+        for (root, path, expected) in [
+            ("", "/usr/lib/x.so", "/usr/lib/x.so"),
+            ("/srv/root", "/srv/root/usr/lib/x.so", "/usr/lib/x.so"),
+            ("/srv/root", "/srv/root", "/"),
+            ("/srv/root", "/srv/rootless/x.so", "/srv/rootless/x.so"),
+            ("/srv/root", "/memfd:x (deleted)", "/memfd:x (deleted)"),
+            ("/srv/root", "socket:[1]", "socket:[1]"),
+        ] {
+            assert_eq!(Root(root.to_owned()).inside(path), expected, "{root} {path}");
+        }
+        let own = Root::of(&Target::of(std::process::id()).unwrap());
+        assert_eq!(own.inside("/usr/lib/x.so"), "/usr/lib/x.so");
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub struct Jvm {
     pub command_line: String,
     /// Version of Java, for example `17.0.15`.
     pub version: String,
-    /// `G1`, `Parallel`, `Serial`, `ZGC` or `Shenandoah`.
+    /// `G1`, `Parallel`, `Serial`, `CMS`, `ZGC` or `Shenandoah`.
     pub collector: String,
     /// Time since the process began, in ns.
     pub uptime_ns: i64,
@@ -128,10 +128,11 @@ impl Said {
 
 /// The name that people use for a collector, from what the JVM calls one of its parts.
 fn collector(name: &str) -> Option<&'static str> {
-    let known: [(&[&str], &str); 5] = [
+    let known: [(&[&str], &str); 6] = [
         (&["G1"], "G1"),
         (&["PS", "Parallel"], "Parallel"),
         (&["Copy", "MSC", "Serial"], "Serial"),
+        (&["CMS"], "CMS"),
         (&["Z"], "ZGC"),
         (&["Shenandoah"], "Shenandoah"),
     ];
@@ -173,8 +174,10 @@ fn user(target: &Target, mapped: &Mapped) -> String {
 
 /// Version of the JDK that libjvm belongs to, from the file beside its `lib`.
 fn release(target: &Target, libjvm: &str) -> Option<String> {
-    let home = Path::new(libjvm).ancestors().nth(3)?;
-    let bytes = foreign::small_file(target, home.join("release").to_str()?, RELEASE_MAX_BYTES).ok()?;
+    // `lib/server/libjvm.so`, and in JDK 8 `jre/lib/amd64/server/libjvm.so`.
+    let mut homes = Path::new(libjvm).ancestors().skip(3).take(3);
+    let bytes =
+        homes.find_map(|home| foreign::small_file(target, home.join("release").to_str()?, RELEASE_MAX_BYTES).ok())?;
     let text = String::from_utf8_lossy(&bytes);
     let version = text.lines().find_map(|line| line.strip_prefix("JAVA_VERSION="))?;
     Some(version.trim_matches('"').to_owned())
@@ -315,6 +318,9 @@ mod tests {
             ("Copy", Some("Serial")),
             ("MSC", Some("Serial")),
             ("Serial young collection pauses", Some("Serial")),
+            ("PCopy", None),
+            ("CMS", Some("CMS")),
+            ("CMS stop-the-world phases", Some("CMS")),
             ("ZGC minor collection pauses", Some("ZGC")),
             ("Z concurrent cycle pauses", Some("ZGC")),
             ("Shenandoah full", Some("Shenandoah")),

@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
+use crate::foreign::Root;
 use crate::{Target, procfs};
 
 /// Longest list of mappings that is read: over a million of them.
@@ -22,7 +23,12 @@ pub(crate) struct Mapped {
 impl Mapped {
     /// Reads the mappings of a process.
     pub(crate) fn of(target: &Target) -> io::Result<Mapped> {
-        Mapped::read(BufReader::new(procfs::file(target.proc("maps"))?.take(MAPS_MAX_BYTES)))
+        let mut mapped = Mapped::read(BufReader::new(procfs::file(target.proc("maps"))?.take(MAPS_MAX_BYTES)))?;
+        let root = Root::of(target);
+        for path in mapped.libjvm.iter_mut().chain(&mut mapped.async_profiler) {
+            *path = root.inside(path).to_owned();
+        }
+        Ok(mapped)
     }
 
     fn read(maps: impl BufRead) -> io::Result<Mapped> {

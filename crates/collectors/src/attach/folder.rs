@@ -38,9 +38,19 @@ pub(crate) struct PrivateFolder {
 impl PrivateFolder {
     /// Makes one.
     pub(crate) fn make(target: &Target) -> io::Result<PrivateFolder> {
+        PrivateFolder::make_named(target, PREFIX)
+    }
+
+    /// Makes one for what the JVM writes when it ends. That it is held tells nothing of what is at work in the process
+    /// ([`PrivateFolder::is_only`]).
+    pub(crate) fn make_for_the_end(target: &Target) -> io::Result<PrivateFolder> {
+        PrivateFolder::make_named(target, &format!("{PREFIX}end-"))
+    }
+
+    fn make_named(target: &Target, start: &str) -> io::Result<PrivateFolder> {
         let tmp = tmp_of(target)?;
         remove_left_behind(target, &tmp);
-        let name = format!("{PREFIX}{}-{:x}", target.inner_pid, monotonic_ns());
+        let name = format!("{start}{}-{:x}", target.inner_pid, monotonic_ns());
         as_user_of(target, || create_folder(&tmp, &name))??;
         let folder = as_user_of(target, || open_folder(target, &tmp, &name))??;
         flock(&folder, FlockOperation::NonBlockingLockExclusive)?;

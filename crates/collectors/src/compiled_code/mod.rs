@@ -72,11 +72,19 @@ impl Collector for CompiledCode {
 #[derive(Debug, thiserror::Error)]
 enum MapError {
     #[error(transparent)]
-    Attach(#[from] AttachError),
+    Attach(AttachError),
     #[error("{name} in the process's /tmp: {source}")]
     File { name: String, source: io::Error },
+    #[error("this JVM cannot tell them: JDK 17 and later can")]
+    Unknown,
     #[error("{0} in the process's /tmp is not the JVM's own file: remove it")]
     InTheWay(String),
+}
+
+impl From<AttachError> for MapError {
+    fn from(error: AttachError) -> MapError {
+        if error.is_unknown_command() { MapError::Unknown } else { MapError::Attach(error) }
+    }
 }
 
 struct Asker {
@@ -119,7 +127,7 @@ impl Observer for Asker {
 }
 
 fn lose(why: &str, found: &mut Recording) {
-    found.add_loss(NAME, loss::REFUSED, 1, &format!("{NAME}: compiled Java code has no names: {why}"));
+    found.add_loss(NAME, loss::REFUSED, 1, &format!("compiled Java code has no names: {why}"));
 }
 
 impl Asker {

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use fathom_evidence::Recording;
 
+use crate::foreign::Root;
 use crate::{Collector, Observer, Order, Refusal, Target, Tier, procfs};
 use sheet::Sheet;
 
@@ -54,7 +55,7 @@ pub(crate) fn gc_log_of(target: &Target) -> Option<String> {
     let arguments = procfs::read(target.proc("cmdline")).ok()?;
     // The last one counts.
     let (_, path) = parse::places(&arguments).into_iter().rfind(|(role, _)| *role == "gc_log")?;
-    Some(Path::new(&working).join(path).to_string_lossy().into_owned())
+    Some(Path::new(Root::of(target).inside(&working)).join(path).to_string_lossy().into_owned())
 }
 
 /// Gathers once.

@@ -1,7 +1,7 @@
 //! Facts about the places of the target's files: which file system, which device.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fathom_evidence::kinds::subject;
 
@@ -9,6 +9,7 @@ use super::devices;
 use super::parse;
 use super::sheet::Sheet;
 use crate::Target;
+use crate::foreign::Root;
 use crate::mountinfo::{Mount, mount_of, mounts};
 use crate::procfs::{self, ProcFile};
 
@@ -26,7 +27,8 @@ pub(super) fn note(target: &Target, sheet: &mut Sheet<'_>) {
     let mut buffer = Vec::new();
     let theirs = mounts(sheet.read(target.proc("mountinfo"), &mut buffer));
     let ours = mounts(sheet.read("/proc/self/mountinfo", &mut buffer));
-    let link = |name: &str| procfs::link(target.proc(name)).ok();
+    let root = Root::of(target);
+    let link = |name: &str| procfs::link(target.proc(name)).ok().map(|path| root.inside(&path).to_owned());
     let working = link("cwd");
     let mut places: Vec<(String, String)> = vec![("temporary_folder".into(), TEMPORARY_FOLDER.into())];
     places.extend(working.clone().map(|path| ("working_folder".into(), path)));
@@ -36,7 +38,7 @@ pub(super) fn note(target: &Target, sheet: &mut Sheet<'_>) {
         let path = Path::new(working.as_deref().unwrap_or("/")).join(path);
         places.push((role.into(), path.to_string_lossy().into_owned()));
     }
-    let written = written_folders(target).into_iter().enumerate();
+    let written = written_folders(target, &root).into_iter().enumerate();
     places.extend(written.map(|(number, folder)| (format!("written_folder_{}", number + 1), folder)));
     for (role, path) in places {
         note_place(sheet, &role, &path, &theirs, &ours);
@@ -64,11 +66,12 @@ fn below_overlay<'a>(mount: &Mount, ours: &'a [Mount]) -> Option<&'a Mount> {
 }
 
 /// Folders of the regular files that the target has open for writing.
-fn written_folders(target: &Target) -> BTreeSet<String> {
+fn written_folders(target: &Target, root: &Root) -> BTreeSet<String> {
     let mut folders = BTreeSet::new();
     let mut buffer = Vec::new();
     for descriptor in procfs::names(target.proc("fd")).take(MAX_DESCRIPTORS) {
-        let Ok(path) = procfs::link(target.proc("fd").join(&descriptor)).map(PathBuf::from) else { continue };
+        let Ok(link) = procfs::link(target.proc("fd").join(&descriptor)) else { continue };
+        let path = Path::new(root.inside(&link));
         let is_file = path.is_absolute() && !["/dev", "/proc", "/sys"].iter().any(|special| path.starts_with(special));
         if !is_file || folders.len() >= MAX_WRITTEN_FOLDERS {
             continue;
@@ -107,7 +110,8 @@ mod tests {
         fs::write(&read, "x").unwrap();
         let _reading = fs::File::open(&read).unwrap();
         let _writing = fs::File::create(&written).unwrap();
-        let folders = written_folders(&Target::of(std::process::id()).unwrap());
+        let own = Target::of(std::process::id()).unwrap();
+        let folders = written_folders(&own, &Root::of(&own));
         assert!(folders.contains(path.join("log").to_str().unwrap()), "{folders:?}");
         assert!(!folders.contains(path.to_str().unwrap()), "{folders:?}");
     }

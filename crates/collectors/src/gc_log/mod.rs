@@ -126,7 +126,8 @@ fn descriptor(target: &Target, wanted: &str) -> Option<String> {
         false => path == wanted,
     };
     let mut all = procfs::names(target.proc("fd")).take(DESCRIPTORS_MAX);
-    all.find(|number| procfs::link(target.proc("fd").join(number)).is_ok_and(|link| is_wanted(&link)))
+    let root = foreign::Root::of(target);
+    all.find(|number| procfs::link(target.proc("fd").join(number)).is_ok_and(|link| is_wanted(root.inside(&link))))
 }
 
 struct Along {

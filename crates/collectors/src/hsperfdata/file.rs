@@ -104,7 +104,7 @@ impl Counters {
 fn absent(mapped: &Mapped) -> Refusal {
     match mapped.libjvm {
         Some(_) => Refusal::new(
-            "the JVM shares no counters: it runs with -XX:+PerfDisableSharedMem or -XX:-UsePerfData, or could not make its file in /tmp",
+            "the JVM shares no counters: it runs with -XX:+PerfDisableSharedMem or -XX:-UsePerfData, or could not make its file in /tmp (as a user without a name, it makes none)",
             "start the JVM without that flag",
         ),
         None => Refusal::new("the process is not a JVM: it has no libjvm.so mapped", ""),

@@ -72,7 +72,9 @@ fn describe(attach: &Attach, found: &mut Recording) -> Result<(), AttachError> {
 fn add_flags(text: &str, found: &mut Recording) {
     for flag in parse::flags(text) {
         found.add_fact(subject::FLAG, flag.name, &mask::flag(flag.name, flag.value), SOURCE);
-        found.add_fact(subject::FLAG_ORIGIN, flag.name, &capitalised(flag.origin), SOURCE);
+        if let Some(origin) = flag.origin {
+            found.add_fact(subject::FLAG_ORIGIN, flag.name, &capitalised(origin), SOURCE);
+        }
     }
 }
 
@@ -113,6 +115,11 @@ impl Observer for Asking {
             }
             // That it has ended is told by others.
             Err(AttachError::Ended(_)) => (self.unanswered, self.rests) = (1, u32::MAX),
+            Err(error) if error.is_unknown_command() => {
+                self.rests = u32::MAX;
+                let says = "this JVM does not tell how full its code cache is: JDK 9 and later do, and Flight Recorder";
+                found.add_loss(SOURCE, loss::REFUSED, 1, says);
+            }
             Err(error) => {
                 self.unanswered += 1;
                 if self.unanswered >= UNANSWERED_MAX {

@@ -5,8 +5,8 @@
 pub(super) struct Flag<'a> {
     pub(super) name: &'a str,
     pub(super) value: &'a str,
-    /// How it got its value: `default`, `command line`, `ergonomic`.
-    pub(super) origin: &'a str,
+    /// How it got its value: `default`, `command line`, `ergonomic`. JDK 8 tells only whether it is the default.
+    pub(super) origin: Option<&'a str>,
 }
 
 /// Reads `VM.flags -all`: `     bool UseG1GC     = true     {product} {ergonomic}`.
@@ -17,13 +17,21 @@ pub(super) fn flags(text: &str) -> Vec<Flag<'_>> {
 fn flag(line: &str) -> Option<Flag<'_>> {
     let (declared, rest) = line.split_once('=')?;
     let (_kind, name) = declared.trim().trim_end_matches(':').trim().split_once(' ')?;
-    // The value of a text may hold braces; the last two are the flag's kind and its origin.
-    let (rest, origin) = rest.trim_end().strip_suffix('}')?.rsplit_once('{')?;
-    let (value, _kind) = rest.trim_end().strip_suffix('}')?.rsplit_once('{')?;
+    // The value of a text may hold braces; the last two are the flag's kind and its origin, in JDK 8 the last is its kind.
+    let (rest_before, last) = rest.trim_end().strip_suffix('}')?.rsplit_once('{')?;
+    let (value, origin) = match is_kind(last) {
+        true => (rest_before, (!declared.ends_with(':')).then_some("default")),
+        false => (rest_before.trim_end().strip_suffix('}')?.rsplit_once('{')?.0, Some(last.trim())),
+    };
     let is_name =
         |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let name = name.trim();
-    is_name(name).then_some(Flag { name, value: value.trim(), origin: origin.trim() })
+    is_name(name).then_some(Flag { name, value: value.trim(), origin })
+}
+
+/// Whether this is what a flag is for, and not where its value came from.
+fn is_kind(word: &str) -> bool {
+    ["product", "manageable", "diagnostic", "experimental"].iter().any(|kind| word.contains(kind))
 }
 
 /// A segment of the code cache.
@@ -74,14 +82,24 @@ mod tests {
     fn lines_of_flags() {
         for (line, expected) in [
             ("[Global flags]", None),
-            ("     bool UseG1GC      = true        {product} {ergonomic}", Some(("UseG1GC", "true", "ergonomic"))),
-            ("     intx Limit        = 1        {C2 product} {default}", Some(("Limit", "1", "default"))),
-            ("    ccstr AOTCache     =             {product} {default}", Some(("AOTCache", "", "default"))),
+            (
+                "     bool UseG1GC      = true        {product} {ergonomic}",
+                Some(("UseG1GC", "true", Some("ergonomic"))),
+            ),
+            ("     intx Limit        = 1        {C2 product} {default}", Some(("Limit", "1", Some("default")))),
+            ("    ccstr AOTCache     =             {product} {default}", Some(("AOTCache", "", Some("default")))),
             (
                 "    ccstr OnError = kill -9 {a} {b}=c   {product} {command line}",
-                Some(("OnError", "kill -9 {a} {b}=c", "command line")),
+                Some(("OnError", "kill -9 {a} {b}=c", Some("command line"))),
             ),
-            ("   size_t MaxHeapSize  := 5   {product} {command line}", Some(("MaxHeapSize", "5", "command line"))),
+            (
+                "   size_t MaxHeapSize  := 5   {product} {command line}",
+                Some(("MaxHeapSize", "5", Some("command line"))),
+            ),
+            ("    uintx MaxHeapSize   := 67108864   {product}", Some(("MaxHeapSize", "67108864", None))),
+            ("     bool UseG1GC        = false      {lp64_product}", Some(("UseG1GC", "false", Some("default")))),
+            ("ccstrlist OnError       =            {product}", Some(("OnError", "", Some("default")))),
+            ("ccstrlist OnError       := kill {a}  {product}", Some(("OnError", "kill {a}", None))),
             ("x = y", None),
             ("bool = {} {}", None),
             ("bool a\u{1b}b = 1 {product} {default}", None),

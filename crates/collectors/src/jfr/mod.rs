@@ -5,6 +5,7 @@
 //! started beside it; nor in a JVM of JDK 17 or older, where the first start throws away compiled code
 //! ([`crate::manners`]). The time for which a start is felt is marked.
 
+mod at_exit;
 mod felt;
 mod parse;
 mod repository;
@@ -19,6 +20,7 @@ use fathom_evidence::kinds::{loss, subject};
 use crate::attach::{Attach, AttachError, PATIENCE, PrivateFolder, own_action, properties};
 use crate::followed::{Followed, PERIOD};
 use crate::{Clock, Collector, Observer, Order, Outstanding, Refusal, Target, Tier, Use, late};
+use at_exit::AtExit;
 use felt::Felt;
 use parse::Check;
 use repository::Repository;
@@ -71,13 +73,18 @@ impl Collector for Jfr {
 fn begin(target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
     let mut first = Recording::default();
     let attach = order.attach.of(target, &order.clock, &mut first)?;
-    let (recording, felt) = match own_action(&order.clock, &mut first, "JFR.check", || check(&attach))? {
-        Check::Runs(recordings) if is_enough(&recordings, order.manners.jfr) => (Recorded::found(recordings), None),
+    let (recording, felt, at_exit) = match own_action(&order.clock, &mut first, "JFR.check", || check(&attach))? {
+        Check::Runs(recordings) if is_enough(&recordings, order.manners.jfr) => {
+            (Recorded::found(recordings), None, None)
+        }
         Check::Runs(_) | Check::Absent => {
             let felt = Felt::before(target, order.clock);
             let recorded = Recorded::to_start(order.manners.keep_ring);
-            own_action(&order.clock, &mut first, "JFR.start", || start(&attach, target, &recorded.name))?;
-            (recorded, Some(felt))
+            let at_exit = AtExit::of(target).filter(|_| recorded.ends);
+            own_action(&order.clock, &mut first, "JFR.start", || {
+                start(&attach, target, &recorded.name, at_exit.as_ref())
+            })?;
+            (recorded, Some(felt), at_exit)
         }
         Check::NoRecorder => return Err(no_recorder()),
     };
@@ -92,6 +99,7 @@ fn begin(target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
         felt,
         copy: repository.as_ref().map(|_| Followed::of(&raw, FILE)),
         repository,
+        at_exit,
         raw,
         from: Instant::now().checked_sub(order.before).unwrap_or_else(Instant::now),
         first: Some(first),
@@ -164,19 +172,20 @@ fn check(attach: &Attach) -> Result<Check, AttachError> {
 }
 
 /// Starts our recording. The JVM reads the settings from a file, once.
-fn start(attach: &Attach, target: &Target, name: &str) -> Result<(), Refusal> {
+fn start(attach: &Attach, target: &Target, name: &str, at_exit: Option<&AtExit>) -> Result<(), Refusal> {
     let failed = |error: io::Error| {
         Refusal::new(format!("cannot hand over the settings in the process's /tmp: {error}"), "make room in its /tmp")
     };
     let folder = PrivateFolder::make(target).map_err(failed)?;
     folder.write("fathom.jfc", SETTINGS.as_bytes()).map_err(failed)?;
     let settings = folder.inner_path("fathom.jfc");
-    let said =
-        attach.diagnose(&format!("JFR.start name={name} settings={settings} {BOUNDS} disk=true"), START_PATIENCE)?;
+    let at_exit = at_exit.map_or_else(String::new, AtExit::option);
+    let command = format!("JFR.start name={name} settings={settings} {BOUNDS} disk=true{at_exit}");
+    let said = attach.diagnose(&command, START_PATIENCE)?;
     parse::started(&said).map_err(|says| Refusal::new(format!("Flight Recorder did not start: {says}"), ""))
 }
 
-/// The files that it writes; JDK 11 does not tell where.
+/// The files that it writes, where the JVM tells of them: of those that JDK 8 and 11 have nothing could be read.
 fn repository(attach: &Attach, target: &Target) -> Option<Repository> {
     let path = properties::value_of(&attach.properties().ok()?, "jdk.jfr.repository")?;
     Repository::open(target, &path).ok()
@@ -190,6 +199,8 @@ struct Running {
     /// While our start of it is felt.
     felt: Option<Felt>,
     repository: Option<Repository>,
+    /// What a JVM leaves at its end that has no such files.
+    at_exit: Option<AtExit>,
     /// What is left of it when this recorder is killed.
     copy: Option<Followed>,
     raw: PathBuf,
@@ -273,6 +284,13 @@ impl Running {
     /// The file that was dumped, or what the recorder itself has written.
     fn kept(&mut self, dumped: Result<(), String>, file: &Path, found: &mut Recording) -> Vec<PathBuf> {
         let Err(why) = dumped else { return vec![file.to_owned()] };
+        match &self.at_exit {
+            Some(at_exit) if at_exit.take(file) => return vec![file.to_owned()],
+            Some(_) => {
+                return lose(found, &format!("{why}, and did not write what it had in memory ({})", at_exit::WHEN));
+            }
+            None => {}
+        }
         let taken = self.repository.take().map(|repository| repository.take(file));
         match taken {
             Some(Ok(true)) => {

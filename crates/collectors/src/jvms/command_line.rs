@@ -47,8 +47,9 @@ fn main_at(arguments: &[String]) -> Option<usize> {
 pub(super) fn collector(arguments: &[String]) -> Option<&'static str> {
     arguments.iter().rev().find_map(|argument| match argument.strip_prefix("-XX:+Use")? {
         "G1GC" => Some("G1"),
-        "ParallelGC" => Some("Parallel"),
+        "ParallelGC" | "ParallelOldGC" => Some("Parallel"),
         "SerialGC" => Some("Serial"),
+        "ConcMarkSweepGC" => Some("CMS"),
         "ZGC" => Some("ZGC"),
         "ShenandoahGC" => Some("Shenandoah"),
         _ => None,

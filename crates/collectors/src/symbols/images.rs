@@ -136,7 +136,8 @@ fn debug_files(target: &Target, mapping: &Mapping, image: &Image) -> Vec<File> {
         files.extend(foreign::by_own_name(&path));
         files.extend(foreign::by_name(target, &path));
     }
-    let folder = Path::new(&*mapping.path).parent().unwrap_or(Path::new("/")).to_string_lossy();
+    let root = foreign::Root::of(target);
+    let folder = Path::new(root.inside(&mapping.path)).parent().unwrap_or(Path::new("/")).to_string_lossy();
     if let Some(name) = image.debug_link() {
         for path in
             [format!("{folder}/{name}"), format!("{folder}/.debug/{name}"), format!("/usr/lib/debug{folder}/{name}")]

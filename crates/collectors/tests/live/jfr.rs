@@ -14,7 +14,7 @@ use fathom_readers::LoadOptions;
 use crate::jvm::{Jvm, NOBODY, is_root, java, javas, own_uid};
 use crate::recorded::{Outcome, answered, during_turns, outcome, outcome_until};
 
-fn pauses(recording: &Recording) -> usize {
+pub(crate) fn pauses(recording: &Recording) -> usize {
     recording.spans.rows().filter(|row| recording.text(row.kind) == span::GC_PAUSE).count()
 }
 

@@ -97,7 +97,7 @@ fn place_with_program() -> TempDir {
         fs::write(place.path().join("Program.java"), PROGRAM).unwrap();
         let javac = javas().first().unwrap().with_file_name("javac");
         let mut compile = Command::new(javac);
-        compile.args(["--release", "11", "-d", ".", "Program.java"]).current_dir(place.path());
+        compile.args(["--release", "8", "-d", ".", "Program.java"]).current_dir(place.path());
         assert!(compile.status().unwrap().success());
         fs::read(place.path().join("Program.class")).unwrap()
     });

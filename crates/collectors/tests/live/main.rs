@@ -13,5 +13,6 @@ mod jfr;
 mod jvm;
 mod jvm_probes;
 mod jvms;
+mod others;
 mod recorded;
 mod requests;
