@@ -38,10 +38,16 @@ pub enum LabError {
         advice: String,
     },
     /// The folder given with `--jdk` is none.
-    #[error("{} is not a JDK: it needs bin/java, bin/javac and a file named release", path.display())]
+    #[error("{} is not a JDK: it needs bin/java and a file named release", path.display())]
     NotAJdk {
         /// The folder.
         path: PathBuf,
+    },
+    /// Nothing here compiles for a runtime.
+    #[error("{} has no compiler, and no JDK 9 or newer was found that has one: install one", home.display())]
+    NoCompiler {
+        /// The runtime.
+        home: PathBuf,
     },
     /// The machine lacks what the variant needs.
     #[error("{lab} ({variant}) needs {says}")]
@@ -130,7 +136,7 @@ impl LabError {
     /// Whether this machine cannot run the variant at all, so that the fault is not the lab's.
     #[must_use]
     pub fn is_of_the_machine(&self) -> bool {
-        matches!(self, Self::NoJdk { .. } | Self::Missing { .. })
+        matches!(self, Self::NoJdk { .. } | Self::NoCompiler { .. } | Self::Missing { .. })
     }
 
     /// For `map_err`: what was tried with which file.

@@ -10,7 +10,7 @@ use crate::error::LabError;
 /// Where distributions put their JDKs.
 const SYSTEM_FOLDER: &str = "/usr/lib/jvm";
 
-/// An installed JDK.
+/// An installed JDK, or a runtime of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Jdk {
     /// The folder that holds `bin`.
@@ -39,16 +39,15 @@ impl JdkWish {
 }
 
 impl Jdk {
-    /// The JDK in this folder, if there is one.
+    /// The JDK in this folder, if there is one. It may lack the compiler.
     #[must_use]
     pub fn at(home: &Path) -> Option<Self> {
-        let complete = home.join("bin/java").is_file() && home.join("bin/javac").is_file();
         let version = version_of(&fs::read_to_string(home.join("release")).ok()?)?;
         let major = major_of(&version)?;
-        complete.then(|| Self { home: home.to_owned(), version, major })
+        home.join("bin/java").is_file().then(|| Self { home: home.to_owned(), version, major })
     }
 
-    /// All JDKs of this machine: the one of `JAVA_HOME` first, then the system's by name, then the one in `PATH`.
+    /// All JDKs of this machine that are complete: the one of `JAVA_HOME` first, then the system's by name, then the one in `PATH`.
     #[must_use]
     pub fn installed() -> Vec<Self> {
         let mut homes: Vec<PathBuf> = env::var_os("JAVA_HOME").map(PathBuf::from).into_iter().collect();
@@ -60,7 +59,7 @@ impl Jdk {
         let mut found: Vec<Self> = Vec::new();
         for home in homes.iter().filter_map(|home| home.canonicalize().ok()) {
             if !found.iter().any(|jdk| jdk.home == home) {
-                found.extend(Self::at(&home));
+                found.extend(Self::at(&home).filter(Self::has_compiler));
             }
         }
         found
@@ -72,6 +71,10 @@ impl Jdk {
 
     pub(crate) fn javac(&self) -> PathBuf {
         self.home.join("bin/javac")
+    }
+
+    fn has_compiler(&self) -> bool {
+        self.javac().is_file()
     }
 }
 
@@ -109,6 +112,13 @@ pub(crate) fn choose(lab: &Lab, variant: &Variant, wish: Option<&JdkWish>, found
     };
     let fits = found.iter().filter(wished).find(|jdk| variant.jdk.contains(jdk.major));
     fits.cloned().ok_or_else(|| none_fits(lab, variant, wish, found))
+}
+
+/// The JDK to compile with for another: itself, or one that compiles for others, too.
+pub(crate) fn compiler_for(jdk: &Jdk, found: &[Jdk]) -> Result<Jdk, LabError> {
+    let other = || found.iter().find(|other| other.major > 8);
+    let compiler = Some(jdk).filter(|jdk| jdk.has_compiler()).or_else(other);
+    compiler.cloned().ok_or_else(|| LabError::NoCompiler { home: jdk.home.clone() })
 }
 
 fn none_fits(lab: &Lab, variant: &Variant, wish: Option<&JdkWish>, found: &[Jdk]) -> LabError {
@@ -172,6 +182,10 @@ mod tests {
             };
             assert!(answer.contains(expected), "{wish:?}: {answer}");
         }
+        let runtime = compiler_for(&jdk(8), &[jdk(8), jdk(25)]).expect("another one compiles");
+        assert_eq!(runtime.major, 25);
+        let none = compiler_for(&jdk(8), &[jdk(8)]).expect_err("JDK 8 compiles for itself only");
+        assert!(none.to_string().contains("has no compiler"), "{none}");
         assert!(labs().iter().all(|lab| choose(lab, lab.sick(), None, &[jdk(25)]).is_ok()));
     }
 }

@@ -11,6 +11,7 @@ mod companions;
 mod declaration;
 mod entry;
 mod error;
+mod javac;
 mod jdk;
 mod latency;
 mod libraries;

@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::iter;
 use std::path::{Path, PathBuf};
-use std::process::{ChildStdin, Command, Stdio};
+use std::process::{ChildStdin, Command};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Scope, ScopedJoinHandle};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::clients::Clients;
 use crate::companions::Companions;
-use crate::declaration::{Lab, Phase, PhaseRole, SHARED_SOURCES, Source, Variant};
+use crate::declaration::{Lab, Phase, PhaseRole, Variant};
 use crate::error::LabError;
 use crate::jdk::{self, Jdk, JdkWish};
 use crate::latency::{self, PhaseLatency};
@@ -23,12 +23,23 @@ use crate::places::Places;
 use crate::process::{End, Program};
 use crate::progress::{Progress, Second, phase_that_begins};
 use crate::stage::Stage;
-use crate::{libraries, native, needs};
+use crate::{javac, libraries, native, needs};
 
 /// The settings that Fathom records with.
 const FATHOM_SETTINGS: &str = include_str!("../../crates/collectors/src/jfr/fathom.jfc");
 /// Starting the JVM and preparing the program may take this long besides the phases.
 const PREPARATION: Duration = Duration::from_secs(120);
+
+/// The GC log, with safepoints and the code cache where the JVM writes of them.
+const LOGS: &[&str] =
+    &["-Xlog:jfr*=warning", "-Xlog:gc*,safepoint*,codecache*:file=gc.log:time,uptime,level,tags:filecount=0"];
+const LOGS_OF_JDK_8: &[&str] = &[
+    "-Xloggc:gc.log",
+    "-XX:+PrintGCDetails",
+    "-XX:+PrintGCDateStamps",
+    "-XX:+PrintGCTimeStamps",
+    "-XX:+PrintGCApplicationStoppedTime",
+];
 
 /// How to run a variant.
 #[derive(Debug, Clone)]
@@ -141,7 +152,9 @@ impl Lab {
     pub fn run(&self, options: &RunOptions<'_>, progress: &mut dyn Progress) -> Result<RunOutput, LabError> {
         let variant = self.variant(&options.variant)?;
         needs::check(self, variant)?;
-        let jdk = jdk::choose(self, variant, options.jdk.as_ref(), &Jdk::installed())?;
+        let installed = Jdk::installed();
+        let jdk = jdk::choose(self, variant, options.jdk.as_ref(), &installed)?;
+        let compiler = jdk::compiler_for(&jdk, &installed)?;
         let folder = prepare_folder(&options.out_dir)?;
         let scratch = tempfile::tempdir().map_err(LabError::io("cannot make a folder in", std::env::temp_dir()))?;
         let places = Places::in_folder(scratch.path());
@@ -151,12 +164,12 @@ impl Lab {
             Recorder::Live(_) => None,
         };
         let recording = if settings.is_some() { "recording.jfr" } else { "recording.fathom" };
-        let line = command_line(self, variant, options.lengths, settings.as_deref());
+        let line = command_line(self, variant, jdk.major, options.lengths, settings.as_deref());
         let line = line.iter().map(|argument| places.fill(argument)).collect();
         let output = RunOutput::in_folder(folder, recording, jdk, line);
         let jars = libraries::find(self, variant).map_err(|says| needs::refusal(self, variant, says))?;
         let classes = class_path(scratch.path(), &jars)?;
-        compile(self.sources_of(variant), &output, scratch.path(), &classes, &options.stop)?;
+        javac::compile(self.sources_of(variant), variant, &compiler, scratch.path(), &classes, &options.stop)?;
         native::compile(self, variant, &output.jdk, &places.native(), &options.stop)?;
         let stage = Stage::prepare(self.stage(variant), &places, &options.stop)?;
         let companions = self.companions(variant);
@@ -331,13 +344,12 @@ impl<'scope, 'env> Live<'scope, 'env> {
 }
 
 /// The JVM's arguments. Files are named relative to the output folder, in which the JVM runs; classes come by `CLASSPATH`.
-fn command_line(lab: &Lab, variant: &Variant, lengths: Lengths, settings: Option<&str>) -> Vec<String> {
+fn command_line(lab: &Lab, variant: &Variant, jdk: u32, lengths: Lengths, settings: Option<&str>) -> Vec<String> {
     let mut line: Vec<String> = lab.jvm.iter().chain(&variant.jvm).cloned().collect();
     line.extend(settings.map(|settings| {
         format!("-XX:StartFlightRecording=settings={settings},filename=recording.jfr,dumponexit=true")
     }));
-    line.push("-Xlog:jfr*=warning".to_owned());
-    line.push("-Xlog:gc*,safepoint*,codecache*:file=gc.log:time,uptime,level,tags:filecount=0".to_owned());
+    line.extend(if jdk == 8 { LOGS_OF_JDK_8 } else { LOGS }.iter().map(|option| (*option).to_owned()));
     line.push(lab.main.clone());
     line.push(format!("lab={}", lab.id));
     line.push(format!("variant={}", variant.name));
@@ -389,33 +401,6 @@ fn class_path(classes: &Path, jars: &[PathBuf]) -> Result<OsString, LabError> {
     env::join_paths(all).map_err(io::Error::other).map_err(LabError::io("cannot make a class path of", classes))
 }
 
-/// Writes the Java sources into the scratch folder and compiles them there, for the oldest release that labs support.
-fn compile(
-    sources: impl Iterator<Item = &'static Source>,
-    output: &RunOutput,
-    scratch: &Path,
-    classes: &OsStr,
-    stop: &AtomicBool,
-) -> Result<(), LabError> {
-    let compiler = output.jdk.javac();
-    let complaints = scratch.join("javac.log");
-    let mut javac = Command::new(&compiler);
-    javac.args(["--release", "11", "-Xstdout"]).arg(&complaints).arg("-d").arg(scratch).stderr(Stdio::null());
-    javac.arg("-classpath").arg(classes);
-    for source in SHARED_SOURCES.iter().chain(sources).filter(|source| source.name.ends_with(".java")) {
-        let path = scratch.join(source.name);
-        fs::write(&path, source.text).map_err(LabError::io("cannot write", &path))?;
-        javac.arg(path);
-    }
-    let program = Program::start(javac).map_err(LabError::io("cannot start", &compiler))?;
-    match program.run(PREPARATION, stop, |_| Ok(())).map_err(LabError::io("cannot follow", &compiler))? {
-        End::Exit(status) if status.success() => Ok(()),
-        End::Exit(_) => Err(LabError::Compile { compiler, output: text_of(&complaints) }),
-        End::Stopped => Err(LabError::Interrupted { folder: output.folder.clone() }),
-        End::Overdue => Err(LabError::Overdue { seconds: PREPARATION.as_secs() }),
-    }
-}
-
 fn text_of(file: &Path) -> String {
     fs::read(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
 }
@@ -433,7 +418,7 @@ mod tests {
     fn command_lines_are_complete() {
         for lab in labs() {
             for variant in &lab.variants {
-                let line = command_line(lab, variant, Lengths::Scaled(0.5), Some("profile")).join(" ");
+                let line = command_line(lab, variant, 17, Lengths::Scaled(0.5), Some("profile")).join(" ");
                 assert!(line.contains(&format!(" {} lab={} variant={} ", lab.main, lab.id, variant.name)), "{line}");
                 let flags_end = line.find(&lab.main).expect("checked above");
                 assert!(variant.jvm.iter().all(|flag| line[..flags_end].contains(flag.as_str())), "{line}");

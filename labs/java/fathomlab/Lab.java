@@ -1,8 +1,10 @@
 package fathomlab;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -130,10 +132,10 @@ public final class Lab {
         drain();
         reporter.interrupt();
         reporter.join();
-        Path out = Path.of(text("out"));
+        Path out = Paths.get(text("out"));
         endActions.forEach(Runnable::run);
         report.writeLatencies(out.resolve("latency.csv"));
-        Files.writeString(out.resolve("dose.json"), Json.of(summary()));
+        Files.write(out.resolve("dose.json"), Json.of(summary()).getBytes(StandardCharsets.UTF_8));
         System.exit(0);
     }
 
@@ -213,11 +215,17 @@ public final class Lab {
             return;
         }
         start("runner-watch", () -> {
-            while (ProcessHandle.current().parent().filter(parent -> runner.equals(Long.toString(parent.pid()))).isPresent()) {
+            while (runner.equals(parent())) {
                 TimeUnit.MILLISECONDS.sleep(500);
             }
             Runtime.getRuntime().halt(2);
         });
+    }
+
+    /** The number of the parent process, which JDK 8 has no method for: the second word after the name, which may itself hold blanks. */
+    private static String parent() throws IOException {
+        String stat = new String(Files.readAllBytes(Paths.get("/proc/self/stat")), StandardCharsets.ISO_8859_1);
+        return stat.substring(stat.lastIndexOf(')')).split(" ")[2];
     }
 
     private static void fail(Throwable failure) {

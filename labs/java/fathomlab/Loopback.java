@@ -30,8 +30,8 @@ public final class Loopback {
     }
 
     private static void untilHungUp(Session session, Socket client) {
-        try (client) {
-            session.serve(client);
+        try (Socket served = client) {
+            session.serve(served);
         } catch (IOException | InterruptedException end) {
             // The client hung up.
         }
