@@ -7,6 +7,8 @@ BENCH = Path(__file__).resolve().parent.parent
 REPO = BENCH.parent
 INPUTS = Path(os.environ.get("FATHOM_BENCH_INPUTS", BENCH / "out"))
 CACHE = Path(os.environ.get("FATHOM_BENCH_CACHE", Path.home() / ".cache" / "fathom-bench"))
+# What `.ci/jdks` installs.
+RUNTIMES = Path(os.environ.get("FATHOM_JDKS", CACHE / "jdks"))
 
 JVM_FOLDERS = Path("/usr/lib/jvm")
 
