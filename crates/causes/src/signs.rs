@@ -1,12 +1,13 @@
 //! Signs of slowness that need nothing to compare with, where nothing was found slow: a CPU quota that stops the process, threads
-//! that wait for a CPU for longer than they run. They may have been there before the recording began. Whether anybody waits for
+//! that wait for a CPU for longer than they run, code that is interpreted since the compiler is off. They may have been there before the recording began. Whether anybody waits for
 //! that work only requests tell: where these are known and quick, the signs are none.
 
-use fathom_timeline::{Quota, ran_and_waited};
+use fathom_timeline::{Layer, Quota, ThreadState, ran_and_waited};
 
 use crate::comparison::Comparison;
 use crate::format;
 use crate::headline;
+use crate::measure::code_cache::CodeCache;
 
 /// With less of the time than this a quota is met now and then, by a burst.
 const THROTTLED: f64 = 0.1;
@@ -17,6 +18,9 @@ const WAITING_THREADS: f64 = 0.1;
 /// From this part of the time in which threads could run on they wait for longer than they run.
 const WAITING: f64 = 0.5;
 
+/// From this part of what the application ran interpreted code is more than what a program runs once.
+const INTERPRETED: f64 = 0.3;
+
 /// What there is of them.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub(crate) struct Signs {
@@ -24,6 +28,8 @@ pub(crate) struct Signs {
     pub(crate) throttled: Option<f64>,
     /// The part of the time in which the application's threads could run for which they had no CPU.
     pub(crate) waiting: Option<f64>,
+    /// The part of the application's code that ran interpreted, where the compiler is off for want of room for its code.
+    pub(crate) interpreted: Option<f64>,
 }
 
 impl Signs {
@@ -35,7 +41,8 @@ impl Signs {
             return Signs::default();
         }
         let quota = Quota::of(comparison.sources(), account).filter(|quota| quota.share >= THROTTLED);
-        Signs { throttled: quota.map(|quota| quota.share), waiting: waiting(comparison) }
+        let throttled = quota.map(|quota| quota.share);
+        Signs { throttled, waiting: waiting(comparison), interpreted: interpreted(comparison) }
     }
 
     /// What they are, as a part of a sentence.
@@ -46,7 +53,13 @@ impl Signs {
         let waiting = self.waiting.map(|share| {
             format!("its threads had no CPU for {} of the time in which they could have run", format::percent(share))
         });
-        let all: Vec<String> = throttled.into_iter().chain(waiting).collect();
+        let interpreted = self.interpreted.map(|share| {
+            format!(
+                "the compiler is off since the code cache was full and {} of its code ran interpreted",
+                format::percent(share)
+            )
+        });
+        let all: Vec<String> = throttled.into_iter().chain(waiting).chain(interpreted).collect();
         (!all.is_empty()).then(|| all.join(", and "))
     }
 }
@@ -67,4 +80,13 @@ fn waiting(comparison: &Comparison<'_>) -> Option<f64> {
     let (ran, waited) = ran_and_waited(&comparison.analysis.account);
     let share = waited / (ran + waited);
     (ran > 0.0 && waited >= WAITING_THREADS && share >= WAITING).then_some(share)
+}
+
+fn interpreted(comparison: &Comparison<'_>) -> Option<f64> {
+    let account = &comparison.analysis.account;
+    let of = |is_of: fn(ThreadState) -> bool| account.sum(is_of).iter().sum::<f64>();
+    let ran = of(|state| matches!(state, ThreadState::Running(_)));
+    let share = of(|state| state == ThreadState::Running(Layer::Interpreted)) / ran;
+    let is_much = ran > 0.0 && share >= INTERPRETED;
+    (is_much && CodeCache::of(comparison).compiler_is_off() == Some(true)).then_some(share)
 }

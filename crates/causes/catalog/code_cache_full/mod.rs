@@ -4,6 +4,7 @@ use fathom_evidence::kinds::{counter, event, span};
 use fathom_timeline::{Layer, ThreadState};
 
 use crate::measure::code_cache::CodeCache;
+use crate::signs::Signs;
 use crate::{Cause, Comparison, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -20,6 +21,13 @@ pub(crate) static CAUSE: Cause = Cause {
 };
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
+    if let Some(share) = Signs::of(comparison).interpreted {
+        return Finding::needs_requests(&format!(
+            "the compiler is off since the code cache was full, and {} of the application's code ran interpreted: whether anybody \
+             felt it is not known",
+            format::percent(share)
+        ));
+    }
     let cache = CodeCache::of(comparison);
     let finding = match (cache.failures, cache.compiler_is_off()) {
         (0, _) if !cache.is_known() => {
