@@ -59,7 +59,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 }
 
 /// Said when this tool itself started Flight Recorder before or in the slow time: its first start makes a JDK that is no newer
-/// than 17 throw away all compiled code, whatever is recorded (measured on 8, 11 and 17; 25 does not).
+/// than 17 throw away all compiled code, whatever is recorded (measured on 17, seen on 8 and 11; 25 does not).
 fn own_start(comparison: &Comparison<'_>) -> &'static str {
     const LAST_AFFECTED: u32 = 24;
     const AFTERMATH_NS: i64 = 60_000_000_000;
