@@ -98,7 +98,8 @@ pub struct Symbols {
     java: Option<Java>,
     /// Else which of the lists that the JVM writes of its code is in use.
     code_version: u32,
-    names: FxHashMap<u64, Named>,
+    /// At an address of compiled Java code, first the methods that were compiled into the one whose code it is.
+    names: FxHashMap<u64, Vec<Named>>,
     unwinder: Unwinder,
     walked: Vec<u64>,
     counts: Counts,
@@ -256,13 +257,14 @@ impl Symbols {
         if self.names.len() > MOST_NAMES {
             self.names.clear();
         }
-        let ids: Vec<FrameId> = (0..places.len())
-            .map(|index| {
-                let method = interpreted.iter().find(|(at, _)| *at == index);
-                let frame = method.and_then(|(_, method)| self.method_frame(found, *method));
-                frame.unwrap_or_else(|| self.frame(found, places[index]))
-            })
-            .collect();
+        let mut ids: Vec<FrameId> = Vec::with_capacity(places.len());
+        for (index, place) in places.iter().enumerate() {
+            let method = interpreted.iter().find(|(at, _)| *at == index);
+            match method.and_then(|(_, method)| self.method_frame(found, *method)) {
+                Some(frame) => ids.push(frame),
+                None => self.add_frames(found, *place, &mut ids),
+            }
+        }
         found.stacks.intern_from_root(ids.into_iter().rev())
     }
 
@@ -273,18 +275,27 @@ impl Symbols {
         Some(intern_frame(found, &name, "", frame::INTERPRETED))
     }
 
-    fn frame(&mut self, found: &mut Recording, place: u64) -> FrameId {
+    /// Adds the frames at a place, the innermost first.
+    fn add_frames(&mut self, found: &mut Recording, place: u64, ids: &mut Vec<FrameId>) {
         if !self.names.contains_key(&place) {
-            self.load_at(place);
-            let named = name(&self.process, place);
-            let is_named = &*named.symbol != UNKNOWN;
-            self.counts.add_name(&named.module, is_named);
-            if !is_named && named.kind == frame::COMPILED {
-                self.want_code();
-            }
-            self.names.insert(place, named);
+            let names = self.names_at(place);
+            self.names.insert(place, names);
         }
-        self.names.get(&place).map_or(FrameId(0), |named| intern_frame(found, &named.symbol, &named.module, named.kind))
+        let names = self.names.get(&place).into_iter().flatten();
+        ids.extend(names.map(|named| intern_frame(found, &named.symbol, &named.module, named.kind)));
+    }
+
+    fn names_at(&mut self, place: u64) -> Vec<Named> {
+        self.load_at(place);
+        let named = name(&self.process, place);
+        let is_named = &*named.symbol != UNKNOWN;
+        self.counts.add_name(&named.module, is_named);
+        if !is_named && named.kind == frame::COMPILED {
+            self.want_code();
+        }
+        let inlined = self.java.as_mut().filter(|_| named.kind == frame::COMPILED).map(|java| java.inlined(place));
+        let of_method = |symbol: String| Named { symbol: symbol.into(), module: "".into(), kind: frame::INLINED };
+        inlined.into_iter().flatten().map(of_method).chain([named]).collect()
     }
 
     /// Reads the file at `address`, unless that was tried already.

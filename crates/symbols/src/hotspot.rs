@@ -11,6 +11,7 @@
 mod code;
 mod layout;
 mod names;
+mod scopes;
 mod structs;
 
 use std::sync::Arc;
@@ -59,7 +60,7 @@ impl HotSpot {
     ) -> Result<HotSpot, HotSpotError> {
         let symbols = exported(library, structs::SYMBOLS, (address, file_offset))?;
         let structs = Structs::read(&symbols, memory)?;
-        Ok(HotSpot { layout: Arc::new(Layout::of(&structs)?), heaps: Vec::new(), names: Names::default() })
+        Ok(HotSpot { layout: Arc::new(Layout::of(&structs, memory)?), heaps: Vec::new(), names: Names::default() })
     }
 
     /// Whether `address` lies where the JVM keeps its code.
@@ -87,6 +88,22 @@ impl HotSpot {
         self.names.of(method, &self.layout, memory)
     }
 
+    /// The methods that were compiled into the one at `address`, and are at work there, the innermost first; none where the JVM
+    /// did not need to know.
+    pub fn inlined(&mut self, address: u64, memory: &dyn ReadAt) -> Vec<String> {
+        let methods = self.methods_at(address, memory).unwrap_or_default();
+        // The last is the method whose code it is.
+        let inlined = methods.len().saturating_sub(1);
+        methods[..inlined].iter().map_while(|method| self.method(*method, memory)).collect()
+    }
+
+    fn methods_at(&self, address: u64, memory: &dyn ReadAt) -> Option<Vec<u64>> {
+        let heap = self.heaps.iter().find(|heap| heap.holds(address))?;
+        let piece = heap.piece_at(address, &self.layout, memory)?;
+        let layout = self.layout.scopes.as_ref()?;
+        piece.scopes?.methods_at(address.checked_sub(piece.start)?, layout, memory)
+    }
+
     fn name_of(&mut self, piece: &Piece, memory: &dyn ReadAt) -> Option<String> {
         match piece.method {
             Some(method) => self.method(method, memory),
@@ -105,7 +122,7 @@ mod tests {
     use structs::Field;
 
     /// Fields of the layouts that there were, each a type and a name; `true` for static ones.
-    const FIELDS: [(&str, &str, bool); 24] = [
+    const FIELDS: [(&str, &str, bool); 31] = [
         ("CodeCache", "_heaps", true),
         ("GrowableArrayBase", "_len", false),
         ("GrowableArray<int>", "_data", false),
@@ -130,6 +147,13 @@ mod tests {
         ("Symbol", "_length", false),
         ("Symbol", "_body", false),
         ("CodeCache", "_heap", true),
+        ("nmethod", "_scopes_data_begin", false),
+        ("nmethod", "_scopes_pcs_offset", false),
+        ("nmethod", "_dependencies_offset", false),
+        ("nmethod", "_metadata_offset", false),
+        ("PcDesc", "_pc_offset", false),
+        ("PcDesc", "_scope_decode_offset", false),
+        ("Abstract_VM_Version", "_vm_major_version", true),
     ];
 
     fn hotspot(places: &[(u64, u8)]) -> Result<HotSpot, HotSpotError> {
@@ -138,8 +162,9 @@ mod tests {
             let place = if is_static { *place } else { *place % 64 };
             structs.put(of, name, Field { place, size_bytes: 1 << log2_bytes });
         }
-        ["HeapBlock", "ConstantPool"].into_iter().for_each(|name| structs.put_size(name, 16));
-        Ok(HotSpot { layout: Arc::new(Layout::of(&structs)?), heaps: Vec::new(), names: Names::default() })
+        ["HeapBlock", "ConstantPool", "PcDesc"].into_iter().for_each(|name| structs.put_size(name, 16));
+        let layout = Layout::of(&structs, &Vec::<u8>::new())?;
+        Ok(HotSpot { layout: Arc::new(layout), heaps: Vec::new(), names: Names::default() })
     }
 
     /// Memory whose words mostly point into it.
@@ -159,6 +184,7 @@ mod tests {
             let mut hotspot = hotspot(&places).unwrap();
             hotspot.find_heaps(&memory);
             hotspot.look(address, &memory);
+            hotspot.inlined(address, &memory);
             hotspot.method(address, &memory);
         }
 
@@ -172,7 +198,7 @@ mod tests {
     fn what_is_missing_is_said() {
         let error = Structs::read(&[None; structs::SYMBOLS.len()], &Vec::<u8>::new()).unwrap_err();
         assert!(error.to_string().contains("gHotSpotVMStructs"), "{error}");
-        let error = Layout::of(&Structs::default()).unwrap_err();
+        let error = Layout::of(&Structs::default(), &Vec::<u8>::new()).unwrap_err();
         assert_eq!(error.to_string(), "HotSpot does not say where CodeCache::_heap is");
     }
 }

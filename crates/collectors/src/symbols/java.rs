@@ -65,6 +65,11 @@ impl Java {
         self.hotspot.method(address, &self.memory)
     }
 
+    /// The methods that were compiled into the one at an address and are at work there, the innermost first.
+    pub(super) fn inlined(&mut self, address: u64) -> Vec<String> {
+        self.hotspot.inlined(address, &self.memory)
+    }
+
     fn is_known(&self, process: &Process, address: u64, now: Instant) -> bool {
         let is_fresh = |looked: &Instant| now.duration_since(*looked) < BELIEVED;
         match process.compiled_at(address) {

@@ -1,6 +1,7 @@
 //! The heaps of code, and the piece at an address.
 
 use super::layout::{Code, Heaps, Layout};
+use super::scopes::Scopes;
 use super::structs::{Field, word};
 use crate::elf::ReadAt;
 use crate::jit::JitKind;
@@ -45,7 +46,7 @@ pub(super) struct Heap {
 
 /// A piece of code as it was found.
 pub(super) struct Piece {
-    start: u64,
+    pub(super) start: u64,
     size_bytes: u32,
     /// Where its name is.
     pub(super) name: u64,
@@ -54,6 +55,8 @@ pub(super) struct Piece {
     kind: JitKind,
     frame_bytes: u32,
     compile_id: u64,
+    /// Of compiled methods, what the compiler left of those that it compiled into them.
+    pub(super) scopes: Option<Scopes>,
 }
 
 /// Where the heaps are; `None` as long as the JVM has none.
@@ -133,7 +136,8 @@ fn piece(at: u64, bytes: &[u8], layout: &Layout, memory: &dyn ReadAt) -> Option<
     let frame_bytes = if frame_words <= LARGEST_FRAME_WORDS { frame_words as u32 * 8 } else { 0 };
     let method = if is_method { Some(value(bytes, blob.method)?) } else { None };
     let compile_id = if is_method { value(bytes, blob.compile_id)? } else { 0 };
-    Some(Piece { start, size_bytes, name, method, kind, frame_bytes, compile_id })
+    let scopes = layout.scopes.as_ref().filter(|_| is_method).and_then(|layout| Scopes::of(at, bytes, layout));
+    Some(Piece { start, size_bytes, name, method, kind, frame_bytes, compile_id, scopes })
 }
 
 impl Piece {

@@ -1,8 +1,9 @@
 //! Where HotSpot keeps what is looked for, whichever release it is: JDK 8 has one heap of code, 9 and later several; code
 //! begins at a pointer from 9 to 22, before and after at an offset.
 
-use super::HotSpotError;
 use super::structs::{Field, Structs};
+use super::{HotSpotError, scopes};
+use crate::elf::ReadAt;
 
 /// The most of a type that is read to get some of its fields, in bytes. The largest has 352.
 const LARGEST_TYPE_BYTES: u64 = 4096;
@@ -24,6 +25,8 @@ pub(super) struct Layout {
     pub(super) block_is_used: Field,
     pub(super) blob: Blob,
     pub(super) method: Method,
+    /// A release may have them elsewhere: methods that were compiled into others have no frames then.
+    pub(super) scopes: Option<scopes::Layout>,
 }
 
 /// Where the heaps of code are.
@@ -69,7 +72,8 @@ pub(super) struct Method {
 }
 
 impl Layout {
-    pub(super) fn of(structs: &Structs) -> Result<Layout, HotSpotError> {
+    pub(super) fn of(structs: &Structs, memory: &dyn ReadAt) -> Result<Layout, HotSpotError> {
+        let scopes = scopes::Layout::of(structs, memory).ok();
         Ok(Layout {
             heaps: heaps(structs)?,
             memory: structs.field(&[("CodeHeap", "_memory")])?.place,
@@ -80,8 +84,9 @@ impl Layout {
             space_end: structs.field(&[("VirtualSpace", "_high_boundary")])?,
             block_bytes: believed(structs.size_of("HeapBlock")?, "HeapBlock")?,
             block_is_used: structs.field(&[("HeapBlock::Header", "_used")])?,
-            blob: blob(structs)?,
+            blob: blob(structs, scopes.as_ref().map_or(0, scopes::Layout::bytes))?,
             method: method(structs)?,
+            scopes,
         })
     }
 }
@@ -97,7 +102,7 @@ fn heaps(structs: &Structs) -> Result<Heaps, HotSpotError> {
     }
 }
 
-fn blob(structs: &Structs) -> Result<Blob, HotSpotError> {
+fn blob(structs: &Structs, scope_bytes: u64) -> Result<Blob, HotSpotError> {
     let of = |name| structs.field(&[("CodeBlob", name)]);
     let code = match (of("_code_begin"), of("_code_end")) {
         (Ok(begin), Ok(end)) => Code::Addresses { begin, end },
@@ -111,7 +116,7 @@ fn blob(structs: &Structs) -> Result<Blob, HotSpotError> {
     let method = structs.field(&[("nmethod", "_method"), ("CompiledMethod", "_method")])?;
     let compile_id = structs.field(&[("nmethod", "_compile_id")])?;
     let ends = [name, frame_words, method, compile_id, begin, end].map(|field| field.place.saturating_add(8));
-    let bytes = believed(ends.into_iter().max().unwrap_or_default(), "nmethod")?;
+    let bytes = believed(ends.into_iter().chain([scope_bytes]).max().unwrap_or_default(), "nmethod")?;
     Ok(Blob { name, frame_words, code, method, compile_id, bytes })
 }
 
@@ -129,7 +134,7 @@ fn method(structs: &Structs) -> Result<Method, HotSpotError> {
 }
 
 /// A size, if it can be that of a type.
-fn believed(size_bytes: u64, name: &str) -> Result<u64, HotSpotError> {
+pub(super) fn believed(size_bytes: u64, name: &str) -> Result<u64, HotSpotError> {
     let is_plausible = (1..=LARGEST_TYPE_BYTES).contains(&size_bytes);
     is_plausible.then_some(size_bytes).ok_or_else(|| HotSpotError::NoField(name.to_owned()))
 }
