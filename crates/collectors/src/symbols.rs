@@ -79,6 +79,15 @@ pub struct BoundCall {
     pub instruction: String,
 }
 
+/// A stack as it was walked.
+#[derive(Debug, Default, Clone)]
+pub struct Walked {
+    /// Leaf first.
+    places: Vec<u64>,
+    /// Of those at these indexes the JVM describes the method.
+    interpreted: Vec<(usize, u64)>,
+}
+
 /// The name of an address.
 #[derive(Debug, Clone)]
 struct Named {
@@ -101,7 +110,7 @@ pub struct Symbols {
     /// At an address of compiled Java code, first the methods that were compiled into the one whose code it is.
     names: FxHashMap<u64, Vec<Named>>,
     unwinder: Unwinder,
-    walked: Vec<u64>,
+    walked: Walked,
     counts: Counts,
 }
 
@@ -117,7 +126,7 @@ impl Symbols {
             code_version: 0,
             names: FxHashMap::default(),
             unwinder: Unwinder::new(),
-            walked: Vec::new(),
+            walked: Walked::default(),
             counts: Counts::default(),
         };
         symbols.want_code();
@@ -131,16 +140,25 @@ impl Symbols {
         let frames = user.frames.iter().copied();
         self.learn_code(user.registers.instruction_pointer().into_iter().chain(words).chain(frames));
         let walk = self.walk(&user.registers, user.stack);
-        let module = self.walked.last().map(|last| self.process.resolve(*last).module);
+        let module = self.walked.places.last().map(|last| self.process.resolve(*last).module);
         self.counts.add_walk(walk.end, walk.guessed_from.is_some(), module);
         if walk.end != WalkEnd::Complete {
             self.follow_frame_pointers(user.frames);
         }
         let walked = std::mem::take(&mut self.walked);
-        let interpreted = self.unwinder.interpreted().to_vec();
-        let stack = self.intern(found, &walked, &interpreted);
+        let stack = self.stack_of(found, &walked);
         self.walked = walked;
         stack
+    }
+
+    /// The stack that was walked last.
+    pub fn walked(&self) -> &Walked {
+        &self.walked
+    }
+
+    /// A stack that was walked before.
+    pub fn stack_of(&mut self, found: &mut Recording, walked: &Walked) -> StackId {
+        self.intern(found, &walked.places, &walked.interpreted)
     }
 
     /// A stack in user mode that somebody else walked, leaf first; all but the first are return addresses.
@@ -179,7 +197,7 @@ impl Symbols {
     pub fn call_being_bound(&self) -> Option<BoundCall> {
         let is_linker =
             |place: &u64| self.process.mappings().find(*place).is_some_and(|m| m.file_name().starts_with("ld-"));
-        let entered = self.walked.windows(2).find(|pair| is_linker(&pair[0]) && !is_linker(&pair[1]))?;
+        let entered = self.walked.places.windows(2).find(|pair| is_linker(&pair[0]) && !is_linker(&pair[1]))?;
         // Walked callers are one byte before their return address.
         let (entry, returns_to) = (entered[0], entered[1] + 1);
         let (image, address) = self.process.image_at(entered[1])?;
@@ -233,8 +251,10 @@ impl Symbols {
     fn walk(&mut self, registers: &Registers, stack: &[u8]) -> Walk {
         let copy = StackCopy { address: registers.stack_pointer().unwrap_or_default(), bytes: stack };
         loop {
-            let walk = self.unwinder.walk(&self.process, registers, copy, &mut self.walked);
-            match (walk.end, self.walked.last().copied()) {
+            let walk = self.unwinder.walk(&self.process, registers, copy, &mut self.walked.places);
+            self.walked.interpreted.clear();
+            self.walked.interpreted.extend_from_slice(self.unwinder.interpreted());
+            match (walk.end, self.walked.places.last().copied()) {
                 (WalkEnd::NotLoaded, Some(place)) => self.load_at(place),
                 (WalkEnd::UnknownCode, Some(_)) if self.refresh_if_due() => {}
                 _ => return walk,
@@ -245,10 +265,10 @@ impl Symbols {
     /// Goes on by the kernel's walk, if it has the caller at which ours ended: in code that keeps frame
     /// pointers it reaches beyond the copy. The stack still counts as cut, as callers may be missing.
     fn follow_frame_pointers(&mut self, frames: &[u64]) {
-        let last = self.walked.last().copied();
+        let last = self.walked.places.last().copied();
         let is_last = |frame: &u64| last.is_some() && frame.checked_sub(1) == last;
         if let Some(at) = frames.iter().skip(1).position(is_last) {
-            self.walked.extend(frames[at + 2..].iter().map(|frame| frame.saturating_sub(1)));
+            self.walked.places.extend(frames[at + 2..].iter().map(|frame| frame.saturating_sub(1)));
         }
     }
 

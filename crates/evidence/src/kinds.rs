@@ -83,6 +83,8 @@ words! {
         NATIVE = "native";
         /// Seen at wall-clock intervals, running or not (async-profiler `wall`).
         WALL = "wall";
+        /// In a wait that has ended, from `time_ns` on for `weight_ns`, taken from outside in proportion to its length (collector `system_calls`).
+        WAIT = "wait";
         /// Allocated; `size_bytes` is what the sample stands for (JFR `jdk.ObjectAllocation*`, async-profiler `alloc`).
         ALLOCATION = "allocation";
         /// Allocated, picked at random by JFR (`jdk.ObjectAllocationSample`) in a chunk that also has the ones that it picks by thread-local buffer; `size_bytes` is what the sample stands for. Each of the two kinds accounts for all bytes, so they must not be added up.

@@ -2,11 +2,12 @@
 //!
 //! async-profiler looks at threads at regular times. One that has not used a CPU since the last look is in the wait of the last
 //! look, and its samples become one that stands for all of them. So a sample tells two things: of a wait that somebody else has
-//! measured, in which it lies, the stack; and from its first to its last look that the thread waited at all.
+//! measured, in which it lies, the stack; and from its first to its last look that the thread waited at all. From outside whole
+//! waits are sampled, with the stack at their end.
 
 use std::collections::HashMap;
 
-use crate::dictionaries::StackId;
+use crate::dictionaries::{StackId, StrId};
 use crate::kinds::{event, role, span};
 use crate::recording::Recording;
 use crate::table::Table;
@@ -15,8 +16,8 @@ use crate::tables::Span;
 /// As async-profiler calls threads that were in a system call.
 const SLEEPING: &str = "STATE_SLEEPING";
 
-/// Who sampled.
-const SOURCE: &str = "async_profiler";
+/// Who tells of such waits.
+const SOURCE: &str = "samples";
 
 /// The sample itself interrupts the thread's call: what it goes on to wait for begins so soon after it, in ns.
 const RESUMED_NS: i64 = 100_000;
@@ -47,14 +48,17 @@ fn forget(recording: &mut Recording) {
 /// The waits by thread.
 fn sampled(recording: &Recording) -> HashMap<i64, Waits> {
     let mut waits: HashMap<i64, Waits> = HashMap::new();
-    let words = recording.strings.find(event::WALL).zip(recording.strings.find(SLEEPING));
-    let Some((wall, sleeping)) = words else { return waits };
+    let word = |word: &str| recording.strings.find(word).unwrap_or(StrId(u32::MAX));
+    let (wall, sleeping, wait) = (word(event::WALL), word(SLEEPING), word(event::WAIT));
     let rows =
         || recording.samples.rows().filter(|row| row.event == wall && row.state == sleeping && row.weight_ns > 0);
     let look_ns = rows().map(|row| row.weight_ns).min().unwrap_or(0);
     for row in rows().filter(|row| row.stack_id != StackId(0)) {
         let to_ns = row.time_ns.saturating_add(row.weight_ns.saturating_sub(look_ns));
         waits.entry(row.tid).or_default().push((row.time_ns, to_ns, row.stack_id));
+    }
+    for row in recording.samples.rows().filter(|row| row.event == wait && row.stack_id != StackId(0)) {
+        waits.entry(row.tid).or_default().push((row.time_ns, row.time_ns.saturating_add(row.weight_ns), row.stack_id));
     }
     waits.values_mut().for_each(|waits| waits.sort_unstable());
     waits
@@ -102,7 +106,7 @@ fn is_of_the_program(recording: &Recording, tid: i64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dictionaries::{Frame, StrId};
+    use crate::dictionaries::Frame;
     use crate::tables::Sample;
 
     const LOOK_NS: i64 = 100_000_000;
@@ -140,6 +144,21 @@ mod tests {
         recording.name_waits_by_samples();
         let stacks: Vec<String> = waits(&recording, span::BLOCKED).into_iter().map(|wait| wait.2).collect();
         assert_eq!(stacks, ["borrow", "borrow", "", "take", "", ""]);
+    }
+
+    #[test]
+    fn a_wait_that_was_sampled_from_outside_is_as_long_as_it_was() {
+        let mut recording = recording(&[]);
+        recording.add_span(100_000_000, 30_000_000, 7, span::BLOCKED, "futex", "", "scheduler");
+        let frame = Frame { symbol: recording.strings.intern("lock"), ..Frame::default() };
+        let frame = recording.stacks.intern_frame(frame);
+        let stack_id = recording.stacks.intern(StackId(0), frame);
+        let event = recording.strings.intern(event::WAIT);
+        let (time_ns, weight_ns) = (99_990_000, 30_020_000);
+        recording.samples.push(Sample { time_ns, tid: 7, event, weight_ns, stack_id, ..Sample::default() });
+        recording.name_waits_by_samples();
+        assert_eq!(waits(&recording, span::BLOCKED), [(100, 30, "lock".to_owned())]);
+        assert_eq!(waits(&recording, span::SAMPLED_WAIT), [(99, 30, "lock".to_owned())]);
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Threads wait for a lock that another thread holds.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use fathom_evidence::detail::Wait as Detail;
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
-use fathom_timeline::{ThreadState, Wait};
+use fathom_timeline::{ThreadState, Wait, telling_frame};
 
 use crate::measure::recording_threshold;
 use crate::{Cause, Comparison, Evidence, Finding, Support, format, owners};
@@ -19,6 +19,9 @@ pub(crate) static CAUSE: Cause = Cause {
     actions: &["hold the lock for less, or split it; see the stack of the waits and the thread that held it"],
     decide,
 };
+
+/// A lock of which nobody knows more.
+const NAMELESS: &str = "a lock that nobody names";
 
 /// What is known of one lock's waits.
 #[derive(Default)]
@@ -40,10 +43,9 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         );
     }
     let locks = locks(comparison);
-    let Some((class, lock)) = locks.iter().max_by_key(|(class, lock)| (lock.total_ns, class.as_str())) else {
-        return Finding::absent("no wait for a lock in the slow time").with(waiting);
-    };
-    let mut text = says(&waiting, class, lock);
+    let longest = locks.into_iter().max_by_key(|(class, lock)| (lock.total_ns, class.clone()));
+    let (class, lock) = longest.unwrap_or_else(|| (NAMELESS.to_owned(), Lock::default()));
+    let mut text = says(&waiting, &class, &lock);
     let holder = of_the_holder(comparison);
     if let Some((_, says)) = &holder {
         text += says;
@@ -56,7 +58,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         );
     }
     let support = if taken.is_some() { Support::Weak } else { Support::Observed };
-    let mut finding = Finding::new(support, text).with(waiting).with(of_lock(comparison, class, lock));
+    let mut finding = Finding::new(support, text).with(waiting).with(of_lock(comparison, &class, &lock));
     if let Some((evidence, _)) = holder {
         finding
             .actions
@@ -84,21 +86,26 @@ fn is_ours(state: ThreadState) -> bool {
     matches!(state, ThreadState::Blocked(Wait::Lock | Wait::Permit))
 }
 
+/// The waits of the slow time, by what was waited for.
 fn locks(comparison: &Comparison<'_>) -> HashMap<String, Lock> {
+    let ours = comparison.slow_waits().filter(|(_, segment, _)| is_ours(segment.state));
+    let rows: BTreeSet<u32> = ours.filter_map(|(_, segment, _)| segment.row).collect();
     let mut locks: HashMap<String, Lock> = HashMap::new();
-    let is_lock =
-        |park: &Span| ["Lock", "Semaphore"].iter().any(|name| comparison.recording().text(park.name).contains(name));
-    let parks = comparison.slow.spans(span::PARK).filter(is_lock);
-    for wait in comparison
-        .slow
-        .spans(span::MONITOR_ENTER)
-        .chain(parks)
-        .filter(|wait| comparison.sources().is_application(wait.tid))
-    {
-        let class = comparison.recording().text(wait.name).to_owned();
-        locks.entry(class).or_default().add(comparison, &wait);
+    for row in rows {
+        let wait = comparison.recording().spans.row(row as usize);
+        locks.entry(lock_of(comparison, &wait)).or_default().add(comparison, &wait);
     }
     locks
+}
+
+/// Its class, as the JVM tells it; of a wait that was seen from outside, where in the program it is.
+fn lock_of(comparison: &Comparison<'_>, wait: &Span) -> String {
+    let recording = comparison.recording();
+    match (recording.text(wait.kind), telling_frame(recording, wait.stack_id)) {
+        (span::MONITOR_ENTER | span::PARK, _) => recording.text(wait.name).to_owned(),
+        (_, Some(frame)) => format!("a lock in {frame}"),
+        (_, None) => NAMELESS.to_owned(),
+    }
 }
 
 impl Lock {
@@ -126,9 +133,9 @@ fn says(waiting: &Evidence, class: &str, lock: &Lock) -> String {
 }
 
 fn of_lock(comparison: &Comparison<'_>, class: &str, lock: &Lock) -> Evidence {
-    let stack = comparison.stack_text(fathom_evidence::StackId(lock.stack), 12);
+    let stack = comparison.wait_text(fathom_evidence::StackId(lock.stack), 12);
     let waited = comparison
         .evidence(&format!("waits for {class}, in all"), (lock.total_ns as f64, None), "ns", "spans")
-        .of(&[span::MONITOR_ENTER, span::PARK]);
+        .of(&[span::MONITOR_ENTER, span::PARK, span::BLOCKED, span::SAMPLED_WAIT]);
     Evidence { stack, ..waited }
 }

@@ -202,12 +202,12 @@ fn the_stack_of_this_thread_is_walked_and_named() {
 fn the_kernels_walk_goes_on_where_the_copy_ends() {
     let (_, mut symbols) = own();
     let place = some_function as *const () as u64;
-    symbols.walked = vec![place, place + 9];
+    symbols.walked.places = vec![place, place + 9];
     let frames = [place, place + 5, place + 10, place + 20, place + 30];
     symbols.follow_frame_pointers(&frames);
-    assert_eq!(symbols.walked, [place, place + 9, place + 19, place + 29]);
+    assert_eq!(symbols.walked.places, [place, place + 9, place + 19, place + 29]);
     symbols.follow_frame_pointers(&frames[..3]);
-    assert_eq!(symbols.walked.len(), 4, "nothing to go on with");
+    assert_eq!(symbols.walked.places.len(), 4, "nothing to go on with");
 }
 
 /// Stops the thread of a child, and reads its registers.

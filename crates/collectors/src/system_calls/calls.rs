@@ -5,7 +5,7 @@ use crate::bpf::{CALLS, Calls};
 /// Its result is a number of bytes.
 const TRANSFERS: u8 = 1;
 /// It does nothing but wait for an event or for time to pass. A long one says nothing: idle threads
-/// spend their life in them. They are counted and never sent.
+/// spend their life in them. They are counted, and a sample is sent for their stacks.
 const WAITS: u8 = 2;
 /// On a socket or pipe it waits until the other side does something, which is long for every idle
 /// connection. Sent, but without a stack.
@@ -140,9 +140,18 @@ pub(super) fn is_on_descriptor(calls: &Calls, number: u32) -> bool {
     calls.is_one_of(number, ON_DESCRIPTOR)
 }
 
+/// Whether it does nothing but wait.
+pub(super) fn waits(calls: &Calls, number: u32) -> bool {
+    is_of_kind(calls, number, WAITS)
+}
+
 /// Whether the result counts bytes.
 pub(super) fn transfers(calls: &Calls, number: u32) -> bool {
-    KINDS.iter().any(|(kind, names)| kind & TRANSFERS != 0 && calls.is_one_of(number, names))
+    is_of_kind(calls, number, TRANSFERS)
+}
+
+fn is_of_kind(calls: &Calls, number: u32, wanted: u8) -> bool {
+    KINDS.iter().any(|(kind, names)| kind & wanted != 0 && calls.is_one_of(number, names))
 }
 
 #[cfg(test)]

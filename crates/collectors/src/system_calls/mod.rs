@@ -2,29 +2,31 @@
 //!
 //! Every call of the target is added up in the kernel; what leaves it is a row per thread and call
 //! that changed. A tracer that stops the process, or that sends each call, costs a hundred times more
-//! and changes what it measures. Slow calls are sent with their arguments, except those that do
-//! nothing but wait (futex, epoll, sleep): a thread that has nothing to do is not slow, and why a busy
-//! one waits there is told by the scheduler's and the JVM's own spans.
+//! and changes what it measures. Slow calls are sent with their arguments. Of those that do nothing but wait
+//! (futex, epoll, sleep) a sample is, with stacks: that a thread waited is told by the scheduler's spans, and what for by its
+//! stack, where no profiler in the JVM looks at waiting threads.
 
 mod calls;
 mod descriptors;
 mod parse;
+mod waits;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use fathom_evidence::detail::{self, SystemCall};
-use fathom_evidence::kinds::{counter, loss, span};
-use fathom_evidence::tables::Span;
+use fathom_evidence::kinds::{counter, event, loss, span};
+use fathom_evidence::tables::{Sample, Span};
 use fathom_evidence::{Recording, StackId};
 
 use crate::bpf::{Calls, Part, Placed, Programs, Recipe, Ring, Rise, Rises, counter_of};
 use crate::clock::monotonic_ns;
 use crate::pace::Pace;
 use crate::symbols::Symbols;
-use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
+use crate::{Clock, Collector, Observer, Order, Profiler, Refusal, Target, Tier};
 use descriptors::Descriptors;
 use parse::{SUM_WORDS, SlowCall, Sum};
+use waits::Waits;
 
 const NAME: &str = "system_calls";
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/system_calls.bpf.o"));
@@ -67,6 +69,8 @@ impl Collector for SystemCalls {
             descriptors: Descriptors::of(target),
             clock: order.clock,
             target: target.clone(),
+            profiler: order.profiler.clone(),
+            waits: Waits::default(),
             counted: Rises::new(order.clock.now_ns()),
             pace: Pace::every(PERIOD),
             looks: 0,
@@ -98,6 +102,9 @@ struct Observed {
     descriptors: Descriptors,
     clock: Clock,
     target: Target,
+    /// Whether somebody else looks at waiting threads.
+    profiler: Profiler,
+    waits: Waits,
     /// By thread and call.
     counted: Rises<(u32, u32), Sum>,
     pace: Pace,
@@ -141,6 +148,9 @@ impl Observed {
     }
 
     fn add_slow_one(&mut self, call: &SlowCall<'_>, found: &mut Recording) {
+        if calls::waits(&self.calls, call.number) {
+            return self.add_wait(call, found);
+        }
         let descriptor = call.arguments[0];
         let is_on_descriptor = calls::is_on_descriptor(&self.calls, call.number);
         let path = if is_on_descriptor { self.descriptors.name(descriptor) } else { String::new() };
@@ -162,6 +172,25 @@ impl Observed {
             source: found.strings.intern(NAME),
         };
         found.spans.push(row);
+    }
+
+    fn add_wait(&mut self, call: &SlowCall<'_>, found: &mut Recording) {
+        if self.profiler.is_sampling() {
+            return;
+        }
+        let stack_id = self.waits.stack_of(call, &mut self.symbols, found);
+        if stack_id == StackId(0) {
+            return;
+        }
+        found.samples.push(Sample {
+            time_ns: self.clock.wall_ns(call.began_ns),
+            tid: call.tid.into(),
+            cpu: -1,
+            event: found.strings.intern(event::WAIT),
+            weight_ns: call.duration_ns,
+            stack_id,
+            ..Sample::default()
+        });
     }
 
     /// Writes the sums that changed.
@@ -200,6 +229,7 @@ impl Observed {
                 loss::LIMIT,
                 "slow system calls beyond the number that is recorded each second: they are counted but are no spans",
             ),
+            (loss::LIMIT, "waits beyond the number of which the stack is looked for each second"),
         ];
         self.programs.tell_losses(found, NAME, lost);
     }

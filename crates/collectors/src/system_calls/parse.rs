@@ -2,7 +2,7 @@
 
 use crate::bpf::{UserState, halves, words};
 
-const HEAD_WORDS: usize = 10;
+const HEAD_WORDS: usize = 11;
 
 /// A call that took long.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,6 +12,7 @@ pub(super) struct SlowCall<'a> {
     pub(super) duration_ns: i64,
     pub(super) result: i64,
     pub(super) arguments: [u64; 6],
+    pub(super) stack_pointer: u64,
     pub(super) tid: u32,
     pub(super) number: u32,
     /// Not taken when the call waited for a peer.
@@ -26,8 +27,10 @@ impl SlowCall<'_> {
         let mut next = || all.next().unwrap_or(0);
         let (began_ns, duration_ns, result) = (next() as i64, next() as i64, next() as i64);
         let arguments = [(); 6].map(|()| next());
+        let stack_pointer = next();
         let (tid, number) = halves(next());
-        Some(SlowCall { began_ns, duration_ns, result, arguments, tid, number, user: UserState::parse(rest) })
+        let user = UserState::parse(rest);
+        Some(SlowCall { began_ns, duration_ns, result, arguments, stack_pointer, tid, number, user })
     }
 }
 
@@ -54,7 +57,7 @@ mod tests {
 
     fn event(user_bytes: usize) -> Vec<u8> {
         let mut bytes: Vec<u8> =
-            [10, 20, -11_i64 as u64, 1, 2, 3, 4, 5, 6].into_iter().flat_map(u64::to_ne_bytes).collect();
+            [10, 20, -11_i64 as u64, 1, 2, 3, 4, 5, 6, 9].into_iter().flat_map(u64::to_ne_bytes).collect();
         bytes.extend([7_u32, 8].into_iter().flat_map(u32::to_ne_bytes));
         bytes.resize(bytes.len() + user_bytes, 0);
         bytes
@@ -66,10 +69,10 @@ mod tests {
             let bytes = event(user_bytes);
             let call = SlowCall::parse(&bytes).unwrap();
             assert_eq!((call.began_ns, call.duration_ns, call.result), (10, 20, -11));
-            assert_eq!((call.arguments, call.tid, call.number), ([1, 2, 3, 4, 5, 6], 7, 8));
+            assert_eq!((call.arguments, call.stack_pointer, call.tid, call.number), ([1, 2, 3, 4, 5, 6], 9, 7, 8));
             assert_eq!(call.user.is_some(), has_user);
         }
-        for len in [0, 1, 79] {
+        for len in [0, 1, 87] {
             assert_eq!(SlowCall::parse(&event(0)[..len]), None, "{len} bytes");
         }
     }

@@ -18,9 +18,14 @@
 /* Added to the number of a call that may be on anything when it was on a socket. */
 #define ON_SOCKET (1 << 16)
 
-/* Slow calls sent in a second at most, of those with and those without a stack. */
+/* Slow calls sent in a second at most: of those with and those without a stack, and of those that do nothing but wait. */
 #define WITH_STACK_PER_SECOND 100
 #define WITHOUT_STACK_PER_SECOND 400
+#define WAITS_WITH_STACK_PER_SECOND 50
+#define WAITS_PER_SECOND 400
+
+/* The stack is taken of waits as by somebody who looks so often: of a shorter one in proportion to its length. */
+#define LOOK_NS 100000000
 
 const volatile struct {
 	__u64 threshold_ns;
@@ -33,6 +38,7 @@ struct {
 	__u64 ring_full;
 	__u64 threads_full;
 	__u64 over_budget;
+	__u64 waits_over_budget;
 } losses SEC(".data.losses") = {};
 
 /* The call that a thread is in. */
@@ -58,6 +64,7 @@ struct slow_call {
 	__u64 duration_ns;
 	__s64 result;
 	__u64 arguments[6];
+	__u64 stack_pointer;
 	__u32 tid;
 	__u32 number;
 };
@@ -74,6 +81,7 @@ struct {
 } slow SEC(".maps");
 
 struct budget with_stack SEC(".data.budget") = {}, without_stack SEC(".data.budget") = {};
+struct budget waits_with_stack SEC(".data.budget") = {}, waits SEC(".data.budget") = {};
 
 struct inode {
 	unsigned short i_mode;
@@ -190,6 +198,7 @@ static __always_inline void fill(struct slow_call *call, __u64 began_ns, __u64 d
 	call->began_ns = began_ns;
 	call->duration_ns = duration_ns;
 	call->result = args[1];
+	call->stack_pointer = stack_pointer((struct pt_regs *)args[0]);
 	call->tid = tid;
 	call->number = number;
 	take_arguments(call->arguments, (struct pt_regs *)args[0]);
@@ -197,11 +206,8 @@ static __always_inline void fill(struct slow_call *call, __u64 began_ns, __u64 d
 
 static __always_inline void send_with_stack(arguments args, __u64 began_ns, __u64 duration_ns, __u32 tid, __u32 number)
 {
-	struct slow_call_with_stack *event;
+	struct slow_call_with_stack *event = bpf_ringbuf_reserve(&slow, sizeof(*event), 0);
 
-	if (!is_affordable(&with_stack, began_ns + duration_ns, WITH_STACK_PER_SECOND, &losses.over_budget))
-		return;
-	event = bpf_ringbuf_reserve(&slow, sizeof(*event), 0);
 	if (!event) {
 		COUNT(losses.ring_full);
 		return;
@@ -211,11 +217,17 @@ static __always_inline void send_with_stack(arguments args, __u64 began_ns, __u6
 	bpf_ringbuf_submit(event, 0);
 }
 
-static __always_inline void send(arguments args, __u64 began_ns, __u64 duration_ns, __u32 tid, __u32 number)
+static __always_inline bool is_looked_at(__u64 duration_ns)
+{
+	return duration_ns >= LOOK_NS || bpf_get_prandom_u32() % LOOK_NS < duration_ns;
+}
+
+static __always_inline void send(arguments args, __u64 began_ns, __u64 duration_ns, __u32 tid, __u32 number,
+				 struct budget *budget, __u64 per_second, __u64 *over_budget)
 {
 	struct slow_call *event;
 
-	if (!is_affordable(&without_stack, began_ns + duration_ns, WITHOUT_STACK_PER_SECOND, &losses.over_budget))
+	if (!is_affordable(budget, began_ns + duration_ns, per_second, over_budget))
 		return;
 	event = bpf_ringbuf_reserve(&slow, sizeof(*event), 0);
 	if (!event) {
@@ -224,6 +236,18 @@ static __always_inline void send(arguments args, __u64 began_ns, __u64 duration_
 	}
 	fill(event, began_ns, duration_ns, tid, number, args);
 	bpf_ringbuf_submit(event, 0);
+}
+
+/* A thread that waits for the same at the same depth does so in the same place: one stack tells of all such waits. */
+static __always_inline void send_wait(arguments args, __u64 began_ns, __u64 duration_ns, __u32 tid, __u32 number)
+{
+	__u64 now_ns = began_ns + duration_ns;
+
+	if (is_looked_at(duration_ns) &&
+	    is_affordable(&waits_with_stack, now_ns, WAITS_WITH_STACK_PER_SECOND, &losses.waits_over_budget))
+		send_with_stack(args, began_ns, duration_ns, tid, number);
+	else
+		send(args, began_ns, duration_ns, tid, number, &waits, WAITS_PER_SECOND, &losses.waits_over_budget);
 }
 
 static __always_inline struct sum *sum_of(__u32 tid, __u32 number)
@@ -264,12 +288,14 @@ int call_ends(arguments args)
 		sum->errors++;
 	else if (kind & TRANSFERS)
 		sum->bytes += result;
-	if (duration_ns < config.threshold_ns || kind & WAITS)
+	if (duration_ns < config.threshold_ns)
 		return 0;
+	if (kind & WAITS)
+		send_wait(args, began_ns, duration_ns, tid, number);
 	/* What is read from a socket or a pipe comes when somebody sends it. */
-	if (kind & WAITS_FOR_PEER && (type == TYPE_SOCKET || type == TYPE_PIPE))
-		send(args, began_ns, duration_ns, tid, number);
-	else
+	else if (kind & WAITS_FOR_PEER && (type == TYPE_SOCKET || type == TYPE_PIPE))
+		send(args, began_ns, duration_ns, tid, number, &without_stack, WITHOUT_STACK_PER_SECOND, &losses.over_budget);
+	else if (is_affordable(&with_stack, began_ns + duration_ns, WITH_STACK_PER_SECOND, &losses.over_budget))
 		send_with_stack(args, began_ns, duration_ns, tid, number);
 	return 0;
 }
