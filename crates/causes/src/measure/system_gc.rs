@@ -30,14 +30,19 @@ pub fn by_purpose(side: &Period<'_>) -> (Vec<Span>, Vec<Span>) {
     calls.into_iter().partition(is_ours)
 }
 
-/// Pauses in which a sample of the wall clock saw who had asked for them: a call lasts for as long as its collection.
+/// Pauses in which a sample of the wall clock, or of waits, saw who had asked for them: a call lasts for as long as its
+/// collection.
 fn sampled(side: &Period<'_>) -> Vec<Span> {
     let mut asks = stacks::are_below(side.sources.recording, ASKING);
-    let mut asking: Vec<Sample> = side.samples(event::WALL).filter(|sample| asks(sample.stack_id)).collect();
-    asking.sort_by_key(|sample| sample.time_ns);
+    // Of a wait it is known how long it lasted; by the clock, that it was.
+    let looked = side.samples(event::WALL).map(|sample| (sample.time_ns, sample));
+    let waited =
+        side.sources.samples(event::WAIT).map(|sample| (sample.time_ns.saturating_add(sample.weight_ns), sample));
+    let mut asking: Vec<(i64, Sample)> = looked.chain(waited).filter(|(_, sample)| asks(sample.stack_id)).collect();
+    asking.sort_by_key(|(until_ns, _)| *until_ns);
     let seen = |pause: &Span| {
-        let first = asking.partition_point(|sample| sample.time_ns < pause.time_ns);
-        asking.get(first).filter(|sample| sample.time_ns < pause.end_ns())
+        let first = asking.partition_point(|(until_ns, _)| *until_ns < pause.time_ns);
+        asking.get(first).map(|(_, sample)| sample).filter(|sample| sample.time_ns < pause.end_ns())
     };
     let calls = side.pauses().filter_map(|(pause, _)| {
         let by = seen(&pause)?;
