@@ -6,7 +6,7 @@
 //! takes a lock that the target needs for its page faults.
 //!
 //! Java code is read from the target's memory as stacks show it, where that is allowed: nobody has to ask the JVM
-//! ([`java`]). Else the collector `compiled_code` asks it for a list.
+//! (`java`). Else the collector `compiled_code` asks it for a list.
 //!
 //! Whatever cannot be found is shown as such and counted ([`Symbols::tell_losses`]).
 

@@ -1,10 +1,10 @@
 //! Which code the JVM has loaded and compiled, and where: names for the addresses that the kernel's
 //! collectors see. It is gathered here, on a thread that may wait for a disk or the JVM.
 //!
-//! Where the JVM's memory can be read nobody wants that ([`crate::symbols`]). Else the JVM writes a perf map when it is asked through its attach socket (JDK 17 and later). It holds its
-//! code cache's lock meanwhile, so it is asked only when a collector wants names of compiled code, again
-//! only when code has shown up that was not there, and seldom. The file is in `/tmp`, which everybody can
-//! write to: it is read only if it is the JVM's own, and taken away again.
+//! Where the JVM's memory can be read nobody wants that ([`crate::symbols`]). Else the JVM writes a perf map when it is asked
+//! through its attach socket (JDK 17 and later). It holds its code cache's lock meanwhile, so it is asked only when a collector
+//! wants names of compiled code, again only when code has shown up that was not there, and seldom. The file is in `/tmp`, which
+//! everybody can write to: it is read only if it is the JVM's own, and taken away again.
 
 use std::fs::File;
 use std::io::{self, Read};
