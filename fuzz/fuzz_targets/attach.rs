@@ -29,7 +29,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let words: Vec<&str> = reply.text.split('\n').take(4).collect();
     let _ = Version::of_reply(&reply).encode("jcmd", &words);
     for flag in jcmd::flags(&reply.text) {
-        assert!(!flag.name.is_empty() && !flag.origin.contains('\n'));
+        assert!(!flag.name.is_empty() && flag.origin.is_none_or(|origin| !origin.contains('\n')));
     }
     let cache = jcmd::code_cache(&reply.text);
     assert!(cache.segments.len() <= reply.text.lines().count());
