@@ -15,6 +15,9 @@ use crate::period::Period;
 /// Spans in which a thread waits for another one.
 const FOR_OTHERS: &[&str] = &[span::MONITOR_ENTER, span::MONITOR_WAIT, span::PARK];
 
+/// The same as samples alone tell it, where the JVM was not asked for those.
+const SAMPLED: &[&str] = &[span::SAMPLED_WAIT];
+
 /// Spans in which a thread waits for what it reads or writes.
 const FOR_DATA: &[&str] = &[
     span::FILE_READ,
@@ -51,7 +54,8 @@ impl WaitsBelow {
             ours.filter(|wait| *known.entry(wait.stack_id).or_insert_with(|| select(recording, wait.stack_id)))
                 .collect()
         };
-        let (for_others, mut for_data) = (of_kinds(FOR_OTHERS), of_kinds(FOR_DATA));
+        let (told, mut for_data) = (of_kinds(FOR_OTHERS), of_kinds(FOR_DATA));
+        let for_others = if told.is_empty() { of_kinds(SAMPLED) } else { told };
         // The kernel sees all calls, the JVM some of the same: one of the two is enough.
         let is_of_the_kernel = |wait: &Span| matches!(recording.text(wait.kind), span::SYSTEM_CALL | span::PAGE_FAULT);
         if for_data.iter().any(|wait| recording.text(wait.kind) == span::SYSTEM_CALL) {

@@ -7,7 +7,7 @@ const TRANSFERS: u8 = 1;
 /// It does nothing but wait for an event or for time to pass. A long one says nothing: idle threads
 /// spend their life in them. They are counted, and a sample is sent for their stacks.
 const WAITS: u8 = 2;
-/// On a socket or pipe it waits until the other side does something, which is long for every idle
+/// On a socket it waits until the other side does something, which is long for every idle
 /// connection. Sent, but without a stack.
 const WAITS_FOR_PEER: u8 = 4;
 /// On a file, a socket or a pipe alike: calls on sockets are counted apart.

@@ -164,7 +164,6 @@ static __always_inline void take_arguments(__u64 *into, struct pt_regs *register
 }
 
 #define TYPE_SOCKET 0140000
-#define TYPE_PIPE 0010000
 
 /* The type of file that a descriptor of the current process stands for; 0 when it is closed. */
 static __always_inline unsigned int type_of(__u64 descriptor)
@@ -292,8 +291,8 @@ int call_ends(arguments args)
 		return 0;
 	if (kind & WAITS)
 		send_wait(args, began_ns, duration_ns, tid, number);
-	/* What is read from a socket or a pipe comes when somebody sends it. */
-	else if (kind & WAITS_FOR_PEER && (type == TYPE_SOCKET || type == TYPE_PIPE))
+	/* What is read from a socket comes when somebody sends it. */
+	else if (kind & WAITS_FOR_PEER && type == TYPE_SOCKET)
 		send(args, began_ns, duration_ns, tid, number, &without_stack, WITHOUT_STACK_PER_SECOND, &losses.over_budget);
 	else if (is_affordable(&with_stack, began_ns + duration_ns, WITH_STACK_PER_SECOND, &losses.over_budget))
 		send_with_stack(args, began_ns, duration_ns, tid, number);
