@@ -134,6 +134,9 @@ pub struct PortSummary {
     pub longest_ns: f64,
     /// Sum of what each took beyond twice the median, in ns.
     pub lost_ns: f64,
+    /// How far each of these lengths may be off, in ns: 0 where each byte was seen at its socket, a few ticks of the kernel's
+    /// clock where connections were looked at now and then.
+    pub uncertain_ns: f64,
     /// Where those spent their time that took longer than twice the median.
     pub slow: SlowRequests,
 }
@@ -155,6 +158,8 @@ pub struct SlowRequests {
     pub service_ns: f64,
     /// Their answers stood in the kernel after the program had given them away.
     pub unsent_ns: f64,
+    /// It is not known who read and who answered them: their connections were looked at now and then only.
+    pub unknown_ns: f64,
 }
 
 /// A stretch of time in which the service was slow.

@@ -52,6 +52,7 @@ pub(crate) fn ports(comparison: &Comparison<'_>) -> Vec<PortSummary> {
         p99_ns: port.p99_ns,
         longest_ns: port.longest_ns,
         lost_ns: port.lost_ns,
+        uncertain_ns: port.uncertain_ns,
         slow: slow_requests(&comparison.analysis.divided(port)),
     };
     comparison.sources().ports().iter().map(of).collect()
@@ -66,6 +67,7 @@ fn slow_requests(divided: &Divided) -> SlowRequests {
         calls_ns: divided.calls_ns,
         service_ns: divided.service_ns(),
         unsent_ns: divided.unsent_ns,
+        unknown_ns: divided.unknown_ns,
     }
 }
 

@@ -121,6 +121,13 @@ impl Programs {
         MapHandle::try_from(&map).map_err(|error| refusal(&format!("the map {name} is not accessible"), &error))
     }
 
+    /// Sets the variable of a section that has no other; where that fails the programs go on as they were.
+    pub(crate) fn set(&self, section: &str, value: u64) {
+        if let Ok(map) = self.map(section) {
+            let _ = map.update(&0_u32.to_ne_bytes(), &value.to_ne_bytes(), MapFlags::ANY);
+        }
+    }
+
     /// Tells how often the kernel left a program out because it would have interrupted itself, as
     /// completions in interrupts do.
     pub(crate) fn tell_skipped(&self, found: &mut Recording, source: &str) {

@@ -12,6 +12,9 @@ use crate::clock::thread_cpu_ns;
 /// percent of a core.
 const REST: i64 = 400;
 
+/// It is told when there are fewer readings than one in so many of those that were wanted.
+const TOLD: i64 = 2;
+
 /// A reading that has begun.
 #[derive(Debug)]
 pub(crate) struct Reading {
@@ -68,10 +71,9 @@ impl Pace {
     pub(crate) fn tell(&self, found: &mut Recording, source: &'static str, what: &str) {
         let mean_ns = self.took_ns / self.readings.max(1);
         let period_ns = mean_ns.saturating_mul(REST);
-        if period_ns > self.period_ns {
+        if period_ns > self.period_ns.saturating_mul(TOLD) {
             let (took_ms, period_s) = (mean_ns as f64 / 1e6, period_ns as f64 / 1e9);
-            let says =
-                format!("{source}: reading {what} took {took_ms:.1} ms, so it was read only each {period_s:.1} s");
+            let says = format!("reading {what} took {took_ms:.1} ms, so it was read only each {period_s:.1} s");
             found.add_loss(source, loss::LIMIT, 0, &says);
         }
     }

@@ -17,6 +17,11 @@ impl Refusal {
         Refusal { why: why.into(), grant: grant.into(), may_pass: false }
     }
 
+    /// What stands in the way of both of two ways; the remedy is that of this one, the better.
+    pub(crate) fn and(self, other: &Refusal) -> Refusal {
+        Refusal { why: format!("{}; {}", self.why, other.why), ..self }
+    }
+
     /// The same, worth another try.
     pub(crate) fn that_may_pass(self) -> Refusal {
         Refusal { may_pass: true, ..self }

@@ -17,6 +17,8 @@ use crate::{Target, procfs};
 
 /// States of TCP, as bits of a question.
 pub(crate) const LISTENING: u32 = 1 << 10;
+/// Connections on which the owner may still answer: established, or closed by the other side.
+const OPEN: u32 = 1 << 1 | 1 << 8;
 
 /// One answer of the kernel is at most so long.
 const MAX_BYTES: usize = 1 << 16;
@@ -34,6 +36,7 @@ const ATTRIBUTE: usize = 4;
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
+const INET_DIAG_INFO: u16 = 2;
 const INET_DIAG_SKMEMINFO: u16 = 7;
 
 /// `NLM_F_REQUEST | NLM_F_DUMP`.
@@ -51,6 +54,21 @@ pub(crate) struct Socket {
     pub(crate) inode: u32,
     /// Connections, or segments, that it has dropped.
     pub(crate) drops: Option<u32>,
+}
+
+/// What is known of one connection.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Connection {
+    /// Tells it from all others for as long as the machine runs.
+    pub(crate) cookie: u64,
+    /// Of this side.
+    pub(crate) port: u16,
+    /// For how long no data has been sent, and none has come, in ms; known to a tick of the kernel.
+    pub(crate) sent_ago_ms: u32,
+    pub(crate) received_ago_ms: u32,
+    /// Segments with data that were sent, and that came (Linux 4.6 and later).
+    pub(crate) segments_out: u32,
+    pub(crate) segments_in: u32,
 }
 
 /// Who answers questions about one network namespace.
@@ -71,16 +89,25 @@ impl SockDiag {
 
     /// Asks for the TCP sockets in some states and gives each to `see`.
     pub(crate) fn each(&mut self, states: u32, mut see: impl FnMut(Socket)) -> io::Result<()> {
+        self.ask(states, INET_DIAG_SKMEMINFO, |body| socket(body).into_iter().for_each(&mut see))
+    }
+
+    /// Asks for the TCP connections and gives each to `see`.
+    pub(crate) fn connections(&mut self, mut see: impl FnMut(Connection)) -> io::Result<()> {
+        self.ask(OPEN, INET_DIAG_INFO, |body| connection(body).into_iter().for_each(&mut see))
+    }
+
+    fn ask(&mut self, states: u32, attribute: u16, mut see: impl FnMut(&[u8])) -> io::Result<()> {
         for family in [libc::AF_INET as u8, libc::AF_INET6 as u8] {
             self.asked = self.asked.wrapping_add(1);
-            send(&self.socket, &question(family, states, self.asked), SendFlags::empty())?;
+            send(&self.socket, &question(family, states, attribute, self.asked), SendFlags::empty())?;
             while self.take(&mut see)? {}
         }
         Ok(())
     }
 
     /// Takes one message of an answer; whether more follow.
-    fn take(&mut self, see: &mut impl FnMut(Socket)) -> io::Result<bool> {
+    fn take(&mut self, see: &mut impl FnMut(&[u8])) -> io::Result<bool> {
         let (_, length) = recv(&self.socket, self.buffer.as_mut_slice(), RecvFlags::empty())?;
         if length == 0 {
             return Ok(false);
@@ -95,7 +122,7 @@ impl SockDiag {
             match kind {
                 NLMSG_DONE => return Ok(false),
                 NLMSG_ERROR => return Err(io::Error::other("the kernel refused the question")),
-                _ => socket(body).into_iter().for_each(&mut *see),
+                _ => see(body),
             }
         }
         Ok(true)
@@ -117,14 +144,14 @@ fn opened_in(target: &Target) -> io::Result<OwnedFd> {
     thread::spawn(enter).join().unwrap_or_else(|_| Err(io::Error::other("the thread that entered it died")))
 }
 
-/// A question about the TCP sockets of one version of IP, with what memory they use.
-fn question(family: u8, states: u32, number: u32) -> [u8; HEADER + QUESTION] {
+/// A question about the TCP sockets of one version of IP, with an attribute of each.
+fn question(family: u8, states: u32, attribute: u16, number: u32) -> [u8; HEADER + QUESTION] {
     let mut bytes = [0; HEADER + QUESTION];
     bytes[..4].copy_from_slice(&((HEADER + QUESTION) as u32).to_ne_bytes());
     bytes[4..6].copy_from_slice(&SOCK_DIAG_BY_FAMILY.to_ne_bytes());
     bytes[6..8].copy_from_slice(&DUMP.to_ne_bytes());
     bytes[8..12].copy_from_slice(&number.to_ne_bytes());
-    bytes[HEADER..HEADER + 3].copy_from_slice(&[family, libc::IPPROTO_TCP as u8, 1 << (INET_DIAG_SKMEMINFO - 1)]);
+    bytes[HEADER..HEADER + 3].copy_from_slice(&[family, libc::IPPROTO_TCP as u8, 1 << (attribute - 1)]);
     bytes[HEADER + 4..HEADER + 8].copy_from_slice(&states.to_ne_bytes());
     bytes
 }
@@ -140,7 +167,7 @@ fn message(bytes: &[u8]) -> Option<(u16, u32, &[u8], &[u8])> {
 fn socket(body: &[u8]) -> Option<Socket> {
     let attributes = body.get(SOCKET..)?;
     Some(Socket {
-        port: u16::from_be_bytes(*body.get(4..)?.first_chunk()?),
+        port: port(body)?,
         receive_queue: number(body, 56)?,
         send_queue: number(body, 60)?,
         uid: number(body, 64)?,
@@ -148,6 +175,24 @@ fn socket(body: &[u8]) -> Option<Socket> {
         // The ninth number is the drops.
         drops: attribute(attributes, INET_DIAG_SKMEMINFO).and_then(|memory| number(memory, 32)),
     })
+}
+
+/// A connection from the body of a message.
+fn connection(body: &[u8]) -> Option<Connection> {
+    let info = attribute(body.get(SOCKET..)?, INET_DIAG_INFO)?;
+    Some(Connection {
+        cookie: u64::from_ne_bytes(*body.get(44..)?.first_chunk()?),
+        port: port(body)?,
+        sent_ago_ms: number(info, 44)?,
+        received_ago_ms: number(info, 52)?,
+        segments_in: number(info, 152)?,
+        segments_out: number(info, 156)?,
+    })
+}
+
+/// That of this side.
+fn port(body: &[u8]) -> Option<u16> {
+    Some(u16::from_be_bytes(*body.get(4..)?.first_chunk()?))
 }
 
 /// What stands in an attribute.
@@ -202,12 +247,36 @@ mod tests {
     }
 
     #[test]
+    fn connections_tell_what_came_and_went() {
+        use std::io::{Read, Write};
+
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = listener.local_addr().unwrap();
+        let mut client = TcpStream::connect(at).unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        let mut byte = [0];
+        client.write_all(b"?").unwrap();
+        server.read_exact(&mut byte).unwrap();
+        thread::sleep(Duration::from_millis(60));
+        server.write_all(b"!").unwrap();
+        client.read_exact(&mut byte).unwrap();
+        let mut found = Vec::new();
+        let mut kernel = SockDiag::of(&Target::of(std::process::id()).unwrap()).unwrap();
+        kernel.connections(|connection| found.push(connection)).unwrap();
+        let [one] = found.iter().filter(|connection| connection.port == at.port()).collect::<Vec<_>>()[..] else {
+            panic!("{found:?}")
+        };
+        assert_eq!((one.segments_in, one.segments_out), (1, 1));
+        assert!(one.received_ago_ms >= one.sent_ago_ms + 40, "{one:?}");
+    }
+
+    #[test]
     fn no_bytes_are_too_strange() {
         proptest::proptest!(|(bytes: Vec<u8>, length in 0_u32..200)| {
             let mut told = length.to_ne_bytes().to_vec();
             told.extend(&bytes);
             for bytes in [&bytes, &told] {
-                let _ = (message(bytes), socket(bytes), attribute(bytes, INET_DIAG_SKMEMINFO));
+                let _ = (message(bytes), socket(bytes), connection(bytes), attribute(bytes, INET_DIAG_SKMEMINFO));
                 let mut rest = bytes.as_slice();
                 while let Some((_, _, _, after)) = message(rest) {
                     assert!(after.len() < rest.len());

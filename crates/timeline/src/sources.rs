@@ -142,6 +142,7 @@ impl<'a> Sources<'a> {
                 unsent: None,
                 unread_ns: 0,
                 threads: [0; 2],
+                uncertain_ns: 0,
             }
         });
         told.chain(measured.iter().copied())

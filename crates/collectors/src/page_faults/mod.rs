@@ -60,7 +60,7 @@ impl Collector for PageFaults {
     fn check(&self, target: &Target) -> Result<(), Refusal> {
         match self.without_bpf(target) {
             None => Ok(()),
-            Some(refusal) => by_perf::check(target).map_err(|also| both(refusal, &also)),
+            Some(refusal) => by_perf::check(target).map_err(|also| refusal.and(&also)),
         }
     }
 
@@ -77,13 +77,8 @@ impl Collector for PageFaults {
             },
             false => Refusal::new("programs in the kernel are not wanted", ""),
         };
-        by_perf::start(target, order, &refusal).map_err(|also| both(refusal, &also))
+        by_perf::start(target, order, &refusal).map_err(|also| refusal.and(&also))
     }
-}
-
-/// What stands in the way of both ways; the remedy is that of the better one.
-fn both(bpf: Refusal, perf: &Refusal) -> Refusal {
-    Refusal { why: format!("{}; {}", bpf.why, perf.why), ..bpf }
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub(super) fn mark(target: &Target, bits: &MapHandle) {
 }
 
 /// The ports that the target listens on.
-fn ports(target: &Target) -> HashSet<u16> {
+pub(super) fn ports(target: &Target) -> HashSet<u16> {
     let folder = target.proc("fd");
     let links = procfs::names(&folder).filter_map(|descriptor| procfs::link(folder.join(descriptor)).ok());
     let own: HashSet<String> = links.filter_map(|link| inode(&link).map(str::to_owned)).collect();

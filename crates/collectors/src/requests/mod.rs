@@ -8,6 +8,7 @@
 //! port) and an unbiased sample of the others, which says how many each stands for. Two requests at once on one connection
 //! (HTTP/2) look like one that takes longer: they are busy periods, and said to be such where that shows.
 
+mod by_samples;
 mod listening;
 mod parse;
 mod rows;
@@ -21,14 +22,13 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::{counter, loss};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::Typedef;
-use libbpf_rs::{MapCore, MapFlags};
 
 use crate::bpf::{Part, Places, Programs, Recipe, Ring, Rises, Table, Walker, counter_of, may_load};
 use crate::clock::monotonic_ns;
 use crate::numbers::Numbers;
 use crate::pace::Pace;
 use crate::procfs;
-use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
+use crate::{Clock, Collector, Lesser, Observer, Order, Refusal, Target, Tier};
 use parse::{Endpoint, Exchange, SUMS_WORDS, Sums};
 use sampling::Latencies;
 
@@ -74,11 +74,22 @@ impl Collector for Requests {
     }
 
     fn check(&self, target: &Target) -> Result<(), Refusal> {
-        attached(target).map(|_| ())
+        match attached(target) {
+            Ok(_) => Ok(()),
+            Err(refusal) => by_samples::check(target).map_err(|also| refusal.and(&also)),
+        }
+    }
+
+    fn lesser(&self, target: &Target) -> Option<Lesser> {
+        let refusal = attached(target).err()?;
+        Some(Lesser { tier: Tier::Process, sees: by_samples::SEES, refusal })
     }
 
     fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
-        Ok(Box::new(observer(attached(target)?, order)?))
+        match attached(target).and_then(|programs| observer(programs, order)) {
+            Ok(observer) => Ok(Box::new(observer)),
+            Err(refusal) => by_samples::start(target, order, &refusal).map_err(|also| refusal.and(&also)),
+        }
     }
 }
 
@@ -199,12 +210,10 @@ impl Observer for Observed {
 }
 
 impl Observed {
-    /// What is under way at the next walk is to be told as it is.
+    /// What is under way at the next walk is to be told as it is; where the kernel refuses, requests that are not answered
+    /// are missing.
     fn tell_end(&self) {
-        if let Ok(ending) = self.programs.map(".data.ending") {
-            // When the kernel refuses, requests that are not answered are missing.
-            let _ = ending.update(&0_u32.to_ne_bytes(), &1_u64.to_ne_bytes(), MapFlags::ANY);
-        }
+        self.programs.set(".data.ending", 1);
     }
 
     /// Whether there were any.

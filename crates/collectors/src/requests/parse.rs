@@ -136,6 +136,11 @@ pub(super) fn bucket_from_ns(bucket: usize) -> u64 {
     if bucket == 0 { 0 } else { (1 << power) + (quarter << (power - 2)) }
 }
 
+/// The bucket of a length.
+pub(super) fn bucket_of_ns(ns: u64) -> usize {
+    (0..BUCKETS).rev().find(|bucket| bucket_from_ns(*bucket) <= ns).unwrap_or(0)
+}
+
 /// Where requests come to, or whom calls are for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Endpoint {
@@ -246,5 +251,9 @@ mod tests {
     fn buckets_grow_by_a_quarter_of_their_power() {
         let bounds: Vec<u64> = (0..6).map(bucket_from_ns).collect();
         assert_eq!(bounds, [0, 1280, 1536, 1792, 2048, 2560]);
+        for bucket in 0..BUCKETS {
+            assert_eq!(bucket_of_ns(bucket_from_ns(bucket)), bucket);
+            assert_eq!(bucket_of_ns(bucket_from_ns(bucket + 1) - 1), bucket);
+        }
     }
 }

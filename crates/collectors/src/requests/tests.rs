@@ -27,7 +27,7 @@ fn can_see(test: &str) -> Option<MutexGuard<'static, ()>> {
     if !can_load(test) {
         return None;
     }
-    let refusal = COLLECTOR.check(&Target::of(std::process::id()).unwrap()).err();
+    let refusal = attached(&Target::of(std::process::id()).unwrap()).err();
     if let Some(refusal) = &refusal {
         assert!(refusal.why.contains("tracepoint") && refusal.grant.contains("6.3"), "{refusal:?}");
         eprintln!("SKIPPED: {test}: {}", refusal.why);

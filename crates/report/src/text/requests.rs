@@ -29,8 +29,12 @@ fn says(port: &PortSummary) -> String {
     let [p50, p99, longest, lost] =
         [port.p50_ns, port.p99_ns, port.longest_ns, port.lost_ns].map(|ns| units::amount(ns, "ns"));
     let (count, plural) = (units::amount(port.count as f64, ""), if port.count == 1 { "" } else { "s" });
+    let known_to = match port.uncertain_ns {
+        ns if ns > 0.0 => format!(" (known to {})", units::amount(ns, "ns")),
+        _ => String::new(),
+    };
     format!(
-        "{} request{plural} at {}: p50 {p50}, p99 {p99}, longest {longest}; {lost} lost in waiting",
+        "{} request{plural} at {}: p50 {p50}, p99 {p99}, longest {longest}{known_to}; {lost} lost in waiting",
         count.trim(),
         port.port
     )
@@ -48,6 +52,7 @@ fn divided(slow: &SlowRequests) -> Option<String> {
         (slow.service_ns, "in service".to_owned()),
         (slow.calls_ns, "in calls of other services".to_owned()),
         (slow.unsent_ns, "not sent yet".to_owned()),
+        (slow.unknown_ns, "not known where".to_owned()),
     ];
     let told: Vec<String> = parts
         .iter()

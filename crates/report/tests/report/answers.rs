@@ -252,8 +252,9 @@ fn port(port: &str, count: u64) -> PortSummary {
         calls_ns: 3e9,
         service_ns: 5e9,
         unsent_ns: 0.0,
+        unknown_ns: 0.0,
     };
-    PortSummary { port: port.into(), count, p50_ns, p99_ns, longest_ns, lost_ns, slow }
+    PortSummary { port: port.into(), count, p50_ns, p99_ns, longest_ns, lost_ns, uncertain_ns: 0.0, slow }
 }
 
 fn cause(id: &str, verdict: Verdict, share: f64) -> CauseVerdict {

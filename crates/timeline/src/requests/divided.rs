@@ -25,6 +25,8 @@ pub struct Divided {
     pub calls_ns: f64,
     /// Their answers stood in the kernel.
     pub unsent_ns: f64,
+    /// It is not known who read and who answered them.
+    pub unknown_ns: f64,
     /// What the threads that read them at last did while they lay unread; of the rest nothing is recorded, as of running.
     pub unread_while: BTreeMap<ThreadState, f64>,
 }
@@ -32,7 +34,7 @@ pub struct Divided {
 impl Divided {
     /// The rest: they were worked on, or waited in the program.
     pub fn service_ns(&self) -> f64 {
-        self.total_ns - self.unread_ns - self.calls_ns - self.unsent_ns
+        self.total_ns - self.unread_ns - self.calls_ns - self.unsent_ns - self.unknown_ns
     }
 
     fn add(&mut self, analysis: &Analysis<'_>, request: &Request, calls: &HashMap<i64, Intervals>) {
@@ -44,12 +46,14 @@ impl Divided {
         let called = |tid: i64| calls.get(&tid).map_or(0, |calls| calls.within_ns(from_ns, to_ns));
         let of_reader = if reader == answerer { 0 } else { called(reader) };
         let calls_ns = called(answerer).saturating_add(of_reader).min(to_ns.saturating_sub(from_ns).max(0));
+        let unknown_ns = if request.threads == [0; 2] { to_ns.saturating_sub(from_ns).max(0) } else { 0 };
         self.count += request.weight;
         for (sum, ns) in [
             (&mut self.total_ns, length_ns),
             (&mut self.unread_ns, unread_ns),
             (&mut self.calls_ns, calls_ns),
             (&mut self.unsent_ns, unsent_ns),
+            (&mut self.unknown_ns, unknown_ns),
         ] {
             *sum += ns as f64 * request.weight;
         }

@@ -37,6 +37,8 @@ pub struct Request {
     pub unread_ns: i64,
     /// Who answered it, and who read it; 0 where that is not known.
     pub threads: [i64; 2],
+    /// How far its length may be off, in ns.
+    pub uncertain_ns: i64,
 }
 
 impl Request {
@@ -61,6 +63,8 @@ pub struct Port {
     pub longest_ns: f64,
     /// Sum of their time beyond twice the median, in ns.
     pub lost_ns: f64,
+    /// How far each of these may be off, in ns.
+    pub uncertain_ns: f64,
 }
 
 /// Requests that were measured at sockets.
@@ -123,13 +127,16 @@ impl AtSockets {
 /// A row as a request; none for a stretch in which a connection had several at once, which says how long none of them took.
 fn measured(recording: &Recording, span: &Span) -> Option<Request> {
     let detail: detail::Request = from_text(recording.text(span.detail));
+    // One without an answer was not read, if reads were seen.
+    let is_unread = detail.unanswered == Some(true) && detail.uncertain_ns.is_none();
     let request = Request {
         from_ns: span.time_ns,
         to_ns: span.end_ns(),
         weight: detail.stands_for.unwrap_or(1).max(1) as f64,
         unsent: Unsent::of_answer(&detail),
-        unread_ns: detail.unread_ns.unwrap_or(if detail.unanswered == Some(true) { span.duration_ns } else { 0 }),
+        unread_ns: detail.unread_ns.unwrap_or(if is_unread { span.duration_ns } else { 0 }),
         threads: [span.tid, detail.reader_tid.unwrap_or(span.tid)],
+        uncertain_ns: detail.uncertain_ns.unwrap_or(0).max(0),
     };
     (!detail.overlapping.unwrap_or(false)).then_some(request)
 }
@@ -150,7 +157,8 @@ fn port(name: StrId, requests: &[Request]) -> Port {
     let mut at = |q| quantile(&mut by_length, q).unwrap_or(0.0);
     let (p50_ns, p99_ns, longest_ns) = (at(0.5), at(0.99), at(1.0));
     let (count, lost_ns) = (requests.iter().map(|one| one.weight).sum(), late_ns(requests, p50_ns));
-    Port { name, count, p50_ns, p99_ns, longest_ns, lost_ns }
+    let uncertain_ns = requests.iter().map(|one| one.uncertain_ns).min().unwrap_or(0) as f64;
+    Port { name, count, p50_ns, p99_ns, longest_ns, lost_ns, uncertain_ns }
 }
 
 /// The quantile of values that stand for many each; it sorts them.

@@ -1,0 +1,222 @@
+//! Requests for those who may not bring programs into the kernel, or whose kernel has no tracepoints at sockets: what the
+//! kernel tells anybody of each TCP connection, when data came last and when data was sent last, looked at each 100 ms.
+//!
+//! So the last request of each connection is known to a tick of the kernel's clock, and so is each that takes longer than from one
+//! look to the next. What is known of no request is who read and answered it.
+
+mod cycles;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use fathom_evidence::detail::{self, Request};
+use fathom_evidence::kinds::{counter, loss, span};
+use fathom_evidence::tables::Span;
+use fathom_evidence::{Recording, StackId};
+
+use super::parse::{Endpoint, bucket_from_ns, bucket_of_ns};
+use super::{NAME, listening, tick_ns};
+use crate::numbers::Numbers;
+use crate::pace::Pace;
+use crate::sock_diag::{Connection, SockDiag};
+use crate::{Clock, Observer, Order, Refusal, Target, Tier};
+use cycles::{Cycle, Told};
+
+/// What it sees.
+pub(super) const SEES: &str =
+    "requests per port from looks at their connections each 100 ms: how long they took, to some ms; not by whom";
+
+/// Time from one look to the next.
+const PERIOD: Duration = Duration::from_millis(100);
+
+/// Ports that are listened on hardly ever change.
+const PORTS_PERIOD: Duration = Duration::from_secs(5);
+
+/// Both ends of a length are known to a tick of the kernel's clock: shorter ones cannot be told from each other.
+const TICKS: i64 = 2;
+
+/// Whether the kernel tells.
+pub(super) fn check(target: &Target) -> Result<(), Refusal> {
+    kernel(target).map(|_| ())
+}
+
+fn kernel(target: &Target) -> Result<SockDiag, Refusal> {
+    let mut kernel = SockDiag::of(target).map_err(|error| {
+        let grant = "as root, where the target is in a network namespace of its own";
+        Refusal::new(format!("the kernel could not be asked for the target's connections: {error}"), grant)
+    })?;
+    let asked = kernel.connections(|_| ());
+    asked.map_err(|error| Refusal::new(format!("the kernel does not tell of connections: {error}"), ""))?;
+    Ok(kernel)
+}
+
+/// Begins to observe; `refusal` is why there is no better way.
+pub(super) fn start(target: &Target, order: &Order, refusal: &Refusal) -> Result<Box<dyn Observer>, Refusal> {
+    Ok(Box::new(BySamples {
+        kernel: kernel(target)?,
+        target: target.clone(),
+        clock: order.clock,
+        known: HashMap::new(),
+        ports: HashSet::new(),
+        looked_ns: None,
+        by_latency: BTreeMap::new(),
+        numbers: Numbers::new(NAME),
+        pace: Pace::every(PERIOD),
+        pace_of_ports: Pace::every(PORTS_PERIOD),
+        shortest_ns: i64::from(tick_ns()) * TICKS,
+        why: refusal.why.clone(),
+        failed: None,
+    }))
+}
+
+struct BySamples {
+    kernel: SockDiag,
+    target: Target,
+    clock: Clock,
+    /// Connections by what the kernel tells them apart by, with their ports.
+    known: HashMap<u64, (u16, Cycle)>,
+    /// That the target listens on.
+    ports: HashSet<u16>,
+    /// When the last look was; none before the first.
+    looked_ns: Option<i64>,
+    /// How many requests took how long, by port and bucket.
+    by_latency: BTreeMap<(u16, usize), u64>,
+    numbers: Numbers,
+    pace: Pace,
+    pace_of_ports: Pace,
+    shortest_ns: i64,
+    /// Why there are no programs in the kernel.
+    why: String,
+    /// Why the kernel tells no more.
+    failed: Option<String>,
+}
+
+impl Observer for BySamples {
+    fn tier(&self) -> Option<Tier> {
+        Some(Tier::Process)
+    }
+
+    fn period(&self) -> Duration {
+        PERIOD
+    }
+
+    fn look(&mut self, found: &mut Recording) {
+        let now_ns = self.clock.now_ns();
+        if let Some(reading) = self.pace_of_ports.begin(now_ns) {
+            self.ports = listening::ports(&self.target);
+            self.pace_of_ports.end(reading);
+        }
+        if let Some(reading) = self.pace.begin(now_ns) {
+            self.look_at_connections(now_ns, found);
+            self.pace.end(reading);
+        }
+    }
+
+    fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
+        self.look_at_connections(self.clock.now_ns(), found);
+        self.end_all(false, found);
+        self.count(self.clock.now_ns(), found);
+        self.numbers.close(found);
+        self.tell(found);
+        Vec::new()
+    }
+}
+
+impl BySamples {
+    fn look_at_connections(&mut self, now_ns: i64, found: &mut Recording) {
+        let mut seen: Vec<Connection> = Vec::new();
+        let ports = &self.ports;
+        if let Err(error) = self.kernel.connections(|one| seen.extend(ports.contains(&one.port).then_some(one))) {
+            self.failed.get_or_insert_with(|| error.to_string());
+            return;
+        }
+        let mut now: HashMap<u64, (u16, Cycle)> = HashMap::with_capacity(seen.len());
+        for connection in &seen {
+            let (cycle, told) = self.next(connection, now_ns);
+            told.iter().for_each(|told| self.add(connection.port, told, found));
+            now.insert(connection.cookie, (connection.port, cycle));
+        }
+        self.end_all(true, found);
+        self.known = now;
+        self.looked_ns = Some(now_ns);
+        self.count(now_ns, found);
+    }
+
+    /// Tells what is known of requests on connections that are gone, or at the end.
+    fn end_all(&mut self, are_gone: bool, found: &mut Recording) {
+        let ended = self.known.values().filter_map(|(port, cycle)| Some((*port, cycle.end(are_gone)?)));
+        for (port, told) in ended.collect::<Vec<_>>() {
+            self.add(port, &told, found);
+        }
+    }
+
+    /// What a connection is at now, and the request that is over.
+    fn next(&mut self, connection: &Connection, now_ns: i64) -> (Cycle, Option<Told>) {
+        match (self.known.remove(&connection.cookie), self.looked_ns) {
+            (Some((_, mut cycle)), _) => {
+                let told = cycle.look(now_ns, connection);
+                (cycle, told)
+            }
+            (None, Some(looked_ns)) => (Cycle::new(looked_ns, now_ns, connection), None),
+            (None, None) => (Cycle::found(now_ns, connection), None),
+        }
+    }
+
+    /// Writes how many requests are under way at each port, and how many took how long.
+    fn count(&mut self, now_ns: i64, found: &mut Recording) {
+        let mut open: BTreeMap<u16, u32> = self.ports.iter().map(|port| (*port, 0)).collect();
+        for (port, cycle) in self.known.values() {
+            *open.entry(*port).or_default() += u32::from(cycle.is_open());
+        }
+        for (port, count) in open {
+            let name = Endpoint::Port(port).name();
+            self.numbers.see(found, now_ns, counter::REQUESTS_UNDER_WAY_COUNT, &name, f64::from(count));
+        }
+        for ((port, bucket), count) in &self.by_latency {
+            let name = format!("{} {}", Endpoint::Port(*port).name(), bucket_from_ns(*bucket));
+            self.numbers.see(found, now_ns, counter::REQUESTS_BY_LATENCY_COUNT, &name, *count as f64);
+        }
+    }
+
+    fn add(&mut self, port: u16, told: &Told, found: &mut Recording) {
+        let duration_ns = told.duration_ns.max(self.shortest_ns);
+        *self.by_latency.entry((port, bucket_of_ns(duration_ns as u64))).or_default() += told.stands_for;
+        let endpoint = Endpoint::Port(port);
+        let detail = Request {
+            port: endpoint.port(),
+            stands_for: (told.stands_for > 1).then_some(told.stands_for),
+            unanswered: told.is_unanswered.then_some(true),
+            uncertain_ns: Some(self.shortest_ns.saturating_add(told.longer_ns)),
+            ..Request::default()
+        };
+        found.spans.push(Span {
+            time_ns: told.came_ns,
+            duration_ns,
+            tid: 0,
+            kind: found.strings.intern(span::REQUEST),
+            name: found.strings.intern(&endpoint.name()),
+            stack_id: StackId(0),
+            kernel_stack_id: StackId(0),
+            detail: found.strings.intern(&detail::to_text(&detail)),
+            source: found.strings.intern(NAME),
+        });
+    }
+
+    fn tell(&self, found: &mut Recording) {
+        let shortest_ms = self.shortest_ns / 1_000_000;
+        let says = format!(
+            "known from looks at their connections only, to {shortest_ms} ms, and not those on connections that \
+             lived from one look to the next; nor who answered them, nor calls of other services ({})",
+            self.why
+        );
+        found.add_loss(NAME, loss::REFUSED, 0, &says);
+        self.pace.tell(found, NAME, "all connections");
+        if let Some(error) = &self.failed {
+            found.add_loss(NAME, loss::MISSING, 0, &format!("the kernel told no more of connections: {error}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

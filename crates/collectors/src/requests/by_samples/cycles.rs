@@ -1,0 +1,230 @@
+//! What looks at a connection tell of the requests on it.
+//!
+//! The kernel keeps when data came last and when data was sent last, and how many segments of each there were. From one
+//! arrival to the next is a cycle: a request, its answer, and a pause. A cycle that is under way at a look is seen; one that
+//! lies between two looks is not, and the one that is seen stands for it.
+
+use crate::sock_diag::Connection;
+
+const MS_NS: i64 = 1_000_000;
+
+/// A request, as far as looks tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) came_ns: i64,
+    pub(super) duration_ns: i64,
+    /// How much longer it may have taken, beside the coarseness of the kernel's clock.
+    pub(super) longer_ns: i64,
+    pub(super) stands_for: u64,
+    pub(super) is_unanswered: bool,
+}
+
+/// How far the last request of a connection has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// It is not answered.
+    Open,
+    /// The last that was sent of its answer was sent then.
+    Answered { sent_ns: i64 },
+    /// It has become a row, or is of before the first look: what is sent now nobody asked for.
+    Told,
+}
+
+/// One connection, as the last look found it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cycle {
+    came_ns: i64,
+    /// Requests that came from the look before it came to the one after.
+    came_with: u32,
+    /// Between these two.
+    apart_ns: i64,
+    state: State,
+    segments_in: u32,
+    segments_out: u32,
+    looked_ns: i64,
+}
+
+/// Before a connection was looked at.
+const NEVER: Cycle =
+    Cycle { came_ns: 0, came_with: 0, apart_ns: 0, state: State::Told, segments_in: 0, segments_out: 0, looked_ns: 0 };
+
+impl Cycle {
+    /// A connection at the first look of all: what it did before is nothing of ours, but what is under way is.
+    pub(super) fn found(now_ns: i64, seen: &Connection) -> Cycle {
+        let is_open = seen.segments_in > 0 && seen.received_ago_ms < seen.sent_ago_ms;
+        let (came_with, state) = if is_open { (1, State::Open) } else { (0, State::Told) };
+        let came_ns = ago(now_ns, seen.received_ago_ms);
+        let Connection { segments_in, segments_out, .. } = *seen;
+        Cycle { came_ns, came_with, state, segments_in, segments_out, looked_ns: now_ns, ..NEVER }
+    }
+
+    /// A connection that was made since the look at `before_ns`, with the requests that are over.
+    pub(super) fn new(before_ns: i64, now_ns: i64, seen: &Connection) -> Cycle {
+        let mut cycle = Cycle { looked_ns: before_ns, ..NEVER };
+        cycle.look(now_ns, seen);
+        cycle
+    }
+
+    /// Whether a request waits for its answer.
+    pub(super) fn is_open(&self) -> bool {
+        self.state == State::Open
+    }
+
+    /// Looks again; the request that is over, if one is.
+    pub(super) fn look(&mut self, now_ns: i64, seen: &Connection) -> Option<Told> {
+        let (came, went) =
+            (seen.segments_in.wrapping_sub(self.segments_in), seen.segments_out.wrapping_sub(self.segments_out));
+        let is_more_of_it = self.is_open() && went == 0;
+        let told = match came {
+            0 => self.go_on(seen, now_ns, went),
+            _ if is_more_of_it => None,
+            _ => self.next(seen, now_ns, came, went),
+        };
+        (self.segments_in, self.segments_out, self.looked_ns) = (seen.segments_in, seen.segments_out, now_ns);
+        told
+    }
+
+    /// Nothing came since the last look.
+    fn go_on(&mut self, seen: &Connection, now_ns: i64, went: u32) -> Option<Told> {
+        match self.state {
+            State::Answered { sent_ns } if went == 0 => {
+                self.state = State::Told;
+                Some(self.told(sent_ns, 0))
+            }
+            State::Open | State::Answered { .. } if went > 0 => {
+                self.state = State::Answered { sent_ns: ago(now_ns, seen.sent_ago_ms) };
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// Another request came: the one before is over, and the last one begins.
+    fn next(&mut self, seen: &Connection, now_ns: i64, came: u32, went: u32) -> Option<Told> {
+        let (came_ns, sent_ns) = (ago(now_ns, seen.received_ago_ms), ago(now_ns, seen.sent_ago_ms));
+        // Within a tick of the kernel's clock the segments tell who was first.
+        let is_answered = sent_ns > came_ns || (sent_ns == came_ns && went >= came);
+        let told = match self.state {
+            State::Told => None,
+            State::Answered { sent_ns } => Some(self.told(sent_ns, 0)),
+            // The last answer is that to the request before the last.
+            State::Open if came == 1 && !is_answered => Some(self.told(sent_ns, 0)),
+            State::Open => Some(self.told(self.looked_ns, came_ns.saturating_sub(self.looked_ns))),
+        };
+        *self = Cycle {
+            came_ns,
+            came_with: came.min(went).max(1),
+            apart_ns: now_ns.saturating_sub(self.looked_ns),
+            state: if is_answered { State::Answered { sent_ns } } else { State::Open },
+            ..*self
+        };
+        told
+    }
+
+    /// The connection is gone, or the recording ends with it: what is known of the request that is not told yet.
+    pub(super) fn end(&self, is_gone: bool) -> Option<Told> {
+        match self.state {
+            State::Told => None,
+            State::Answered { sent_ns } => Some(self.told(sent_ns, 0)),
+            State::Open => Some(Told { is_unanswered: !is_gone, ..self.told(self.looked_ns, 0) }),
+        }
+    }
+
+    fn told(&self, end_ns: i64, longer_ns: i64) -> Told {
+        let duration_ns = end_ns.saturating_sub(self.came_ns).max(0);
+        // The longer it was, the less likely it lay between two looks.
+        let likely_ns = duration_ns.saturating_add(longer_ns.max(0) / 2);
+        let seen_of_many = self.apart_ns.checked_div(likely_ns).unwrap_or(i64::MAX).max(1);
+        let stands_for = u64::from(self.came_with).min(seen_of_many as u64).max(1);
+        Told { came_ns: self.came_ns, duration_ns, longer_ns: longer_ns.max(0), stands_for, is_unanswered: false }
+    }
+}
+
+fn ago(now_ns: i64, ms: u32) -> i64 {
+    now_ns.saturating_sub(i64::from(ms) * MS_NS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A connection on which data came and went at these times, looked at at `now_ms`.
+    fn at(now_ms: i64, received: &[i64], sent: &[i64]) -> Connection {
+        let past = |times: &[i64]| times.iter().copied().filter(|time| *time <= now_ms).collect::<Vec<_>>();
+        let (received, sent) = (past(received), past(sent));
+        let ago = |times: &[i64]| (now_ms - times.last().copied().unwrap_or(0)) as u32;
+        Connection {
+            received_ago_ms: ago(&received),
+            sent_ago_ms: ago(&sent),
+            segments_in: received.len() as u32,
+            segments_out: sent.len() as u32,
+            ..Connection::default()
+        }
+    }
+
+    /// What looks each 100 ms tell: when it came, how long it took, how much longer it may have been, for how many it stands.
+    fn told(received: &[i64], sent: &[i64], until_ms: i64) -> Vec<(i64, i64, i64, u64)> {
+        let mut cycle = Cycle::found(0, &at(0, received, sent));
+        let looks = (1..=until_ms / 100).map(|look| look * 100);
+        let mut found: Vec<Told> = looks.filter_map(|now| cycle.look(now * MS_NS, &at(now, received, sent))).collect();
+        found.extend(cycle.end(true));
+        let ms = |ns: i64| ns / MS_NS;
+        found.iter().map(|told| (ms(told.came_ns), ms(told.duration_ns), ms(told.longer_ns), told.stands_for)).collect()
+    }
+
+    #[test]
+    fn a_request_now_and_then_is_told_as_it_was() {
+        assert_eq!(told(&[10, 310], &[40, 320], 600), [(10, 30, 0, 1), (310, 10, 0, 1)]);
+        assert_eq!(told(&[10], &[1_240], 1_500), [(10, 1_230, 0, 1)]);
+        // In several segments, both ways: before the first look it is not seen which one was the first.
+        assert_eq!(told(&[10, 90, 150], &[240, 350, 420], 700), [(90, 330, 0, 1)]);
+        // The next one comes as soon as the answer is there.
+        assert_eq!(told(&[10, 251], &[250, 340], 500), [(10, 240, 0, 1), (251, 89, 0, 1)]);
+        // That one is answered as well before anybody looks.
+        assert_eq!(told(&[10, 251], &[250, 260], 500), [(10, 190, 51, 1), (251, 9, 0, 1)]);
+    }
+
+    #[test]
+    fn what_nobody_asked_for_is_no_answer() {
+        assert_eq!(told(&[10], &[20, 900, 1_800], 2_500), [(10, 10, 0, 1)]);
+        assert_eq!(told(&[], &[300], 600), []);
+    }
+
+    #[test]
+    fn of_a_request_that_was_under_way_and_others_after_it_the_least_is_told() {
+        // Under way at 100; two more came and went before the next look.
+        let found = told(&[90, 130, 150], &[120, 140, 160], 300);
+        assert_eq!(found, [(90, 10, 50, 1), (150, 10, 0, 2)]);
+    }
+
+    #[test]
+    fn long_and_short_ones_count_as_often_as_they_are() {
+        // In turns 100 ms with a request each ms, and one of 100 ms.
+        let (mut received, mut sent) = (Vec::new(), Vec::new());
+        for turn in 0..100 {
+            let begin = turn * 205 + 3;
+            let short = (0..100).map(|nth| begin + nth);
+            received.extend(short.clone().chain([begin + 100]));
+            sent.extend(short.chain([begin + 200]));
+        }
+        let found = told(&received, &sent, 21_000);
+        let of =
+            |is_long: bool| -> u64 { found.iter().filter(|told| (told.1 > 0) == is_long).map(|told| told.3).sum() };
+        let part = of(true) as f64 / (of(true) + of(false)) as f64;
+        assert!((0.005..0.03).contains(&part), "1 in 101 is long, {part} was told: {found:?}");
+    }
+
+    #[test]
+    fn nothing_is_too_strange() {
+        proptest::proptest!(|(looks: Vec<(i64, u32, u32, u32, u32)>)| {
+            let seen = |(_, sent_ago_ms, received_ago_ms, segments_in, segments_out)| Connection {
+                sent_ago_ms, received_ago_ms, segments_in, segments_out, ..Connection::default()
+            };
+            let mut cycle = Cycle::new(0, 1, &Connection::default());
+            for look in looks {
+                let told = cycle.look(look.0, &seen(look)).or(cycle.end(false));
+                assert!(told.is_none_or(|told| told.duration_ns >= 0 && told.longer_ns >= 0 && told.stands_for > 0));
+            }
+        });
+    }
+}
