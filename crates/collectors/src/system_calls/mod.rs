@@ -31,6 +31,9 @@ use waits::Waits;
 const NAME: &str = "system_calls";
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/system_calls.bpf.o"));
 
+/// The variable that makes the programs send no waits.
+const WAITS_UNWANTED: &str = ".data.waits_unwanted";
+
 const PERIOD: Duration = Duration::from_millis(100);
 const LOOKS_PER_SECOND: u32 = 10;
 
@@ -70,6 +73,7 @@ impl Collector for SystemCalls {
             clock: order.clock,
             target: target.clone(),
             profiler: order.profiler.clone(),
+            sends_waits: true,
             waits: Waits::default(),
             counted: Rises::new(order.clock.now_ns()),
             pace: Pace::every(PERIOD),
@@ -104,6 +108,7 @@ struct Observed {
     target: Target,
     /// Whether somebody else looks at waiting threads.
     profiler: Profiler,
+    sends_waits: bool,
     waits: Waits,
     /// By thread and call.
     counted: Rises<(u32, u32), Sum>,
@@ -117,6 +122,7 @@ impl Observer for Observed {
     }
 
     fn look(&mut self, found: &mut Recording) {
+        self.leave_waits_to_the_profiler();
         self.take_slow_ones(found);
         if let Some(reading) = self.pace.begin(monotonic_ns()) {
             self.count(found);
@@ -139,6 +145,14 @@ impl Observer for Observed {
 }
 
 impl Observed {
+    /// Once it samples: it knows the stacks of all threads, whatever they wait in.
+    fn leave_waits_to_the_profiler(&mut self) {
+        if self.sends_waits && self.profiler.is_sampling() {
+            self.sends_waits = false;
+            self.programs.set(WAITS_UNWANTED, 1);
+        }
+    }
+
     fn take_slow_ones(&mut self, found: &mut Recording) {
         for event in self.ring.take() {
             if let Some(call) = SlowCall::parse(&event) {
@@ -175,9 +189,6 @@ impl Observed {
     }
 
     fn add_wait(&mut self, call: &SlowCall<'_>, found: &mut Recording) {
-        if self.profiler.is_sampling() {
-            return;
-        }
         let stack_id = self.waits.stack_of(call, &mut self.symbols, found);
         if stack_id == StackId(0) {
             return;

@@ -41,6 +41,9 @@ struct {
 	__u64 waits_over_budget;
 } losses SEC(".data.losses") = {};
 
+/* Set by user space once somebody else looks at waiting threads. */
+__u64 waits_unwanted SEC(".data.waits_unwanted") = 0;
+
 /* The call that a thread is in. */
 struct inside {
 	/* 0 while it is in none. */
@@ -240,10 +243,12 @@ static __always_inline void send(arguments args, __u64 began_ns, __u64 duration_
 /* A thread that waits for the same at the same depth does so in the same place: one stack tells of all such waits. */
 static __always_inline void send_wait(arguments args, __u64 began_ns, __u64 duration_ns, __u32 tid, __u32 number)
 {
-	__u64 now_ns = began_ns + duration_ns;
+	__u64 now_ns = began_ns + duration_ns, no_loss = 0;
 
+	if (waits_unwanted)
+		return;
 	if (is_looked_at(duration_ns) &&
-	    is_affordable(&waits_with_stack, now_ns, WAITS_WITH_STACK_PER_SECOND, &losses.waits_over_budget))
+	    is_affordable(&waits_with_stack, now_ns, WAITS_WITH_STACK_PER_SECOND, &no_loss))
 		send_with_stack(args, began_ns, duration_ns, tid, number);
 	else
 		send(args, began_ns, duration_ns, tid, number, &waits, WAITS_PER_SECOND, &losses.waits_over_budget);
