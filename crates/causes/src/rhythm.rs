@@ -10,7 +10,7 @@ const AT_THE_FULL: f64 = 0.05;
 
 /// Of a recording in which something was slow.
 pub(crate) fn of(analysis: &Analysis<'_>) -> Option<Rhythm> {
-    let found = Found::of(analysis).filter(|_| !analysis.slowdown.time.is_empty())?;
+    let found = Found::of(analysis)?;
     let Found { period_ns, phase_ns, count, chance, .. } = found;
     Some(Rhythm { says: says(&found), period_ns, phase_ns, count: count as u64, chance })
 }

@@ -10,6 +10,7 @@ use std::f64::consts::TAU;
 
 use crate::Analysis;
 use crate::grid::BUCKET_NS;
+use crate::median::median;
 
 const SECOND_NS: i64 = 1_000_000_000;
 const MINUTE_NS: i64 = 60 * SECOND_NS;
@@ -71,6 +72,9 @@ pub struct Rhythm {
 impl Rhythm {
     /// Of what was slow; none where it has none, or too little is known.
     pub fn of(analysis: &Analysis<'_>) -> Option<Rhythm> {
+        if analysis.slowdown.time.is_empty() {
+            return None;
+        }
         let (slow, all) = requests(analysis);
         if all.is_empty() {
             // These begin with a bucket.
@@ -85,10 +89,9 @@ impl Rhythm {
 
 /// When the requests came that were slow, and all of them, in order.
 fn requests(analysis: &Analysis<'_>) -> (Vec<i64>, Vec<i64>) {
-    let mut lengths: Vec<i64> = analysis.sources.requests().map(|request| request.duration_ns()).collect();
-    lengths.sort_unstable();
-    let Some(median) = lengths.get(lengths.len() / 2) else { return Default::default() };
-    let slow_ns = *median as f64 * SLOW_TIMES;
+    let lengths = analysis.sources.requests().map(|request| request.duration_ns() as f64);
+    let Some(usual_ns) = median(lengths.collect()) else { return Default::default() };
+    let slow_ns = usual_ns * SLOW_TIMES;
     let mut all: Vec<(i64, bool)> = analysis
         .sources
         .requests()
@@ -167,15 +170,13 @@ fn bursts(times: &[i64], apart_ns: i64) -> Vec<i64> {
 /// Each as far from the one before as all others, or a multiple of that.
 fn in_equal_distances(begins: &[i64]) -> Option<Rhythm> {
     let gaps: Vec<i64> = begins.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
-    let mut sorted = gaps.clone();
-    sorted.sort_unstable();
-    let median = *sorted.get(sorted.len() / 2)? as f64;
+    let middle = median(gaps.iter().map(|gap| *gap as f64).collect())?;
     // One gap is the median itself.
     let chance = EQUAL_BY_CHANCE.powi(gaps.len() as i32 - 1);
-    let off = |gap: &i64| (*gap as f64 - (*gap as f64 / median).round().max(1.0) * median).abs();
+    let off = |gap: &i64| (*gap as f64 - (*gap as f64 / middle).round().max(1.0) * middle).abs();
     let most_off = gaps.iter().map(off).fold(0.0, f64::max);
-    let is_rhythm = begins.len() >= FEWEST && chance <= CHANCE && most_off <= EQUAL * median;
-    let (period_ns, within_ns) = (median as i64, most_off as i64);
+    let is_rhythm = begins.len() >= FEWEST && chance <= CHANCE && most_off <= EQUAL * middle;
+    let (period_ns, within_ns) = (middle as i64, most_off as i64);
     is_rhythm.then_some(Rhythm { period_ns, phase_ns: None, within_ns, count: begins.len(), chance })
 }
 
