@@ -314,18 +314,19 @@ impl<'a> Comparison<'a> {
 
     /// A stack as text, leaf first, at most `depth` frames.
     pub fn stack_text(&self, stack: StackId, depth: usize) -> String {
-        let recording = self.recording();
-        let frames = recording.stacks.leaf_to_root(stack).take(depth);
-        frames.map(|frame| recording.text(frame.symbol)).collect::<Vec<_>>().join(";")
+        self.joined(self.recording().stacks.leaf_to_root(stack).take(depth))
     }
 
     /// The stack of a wait as text, from the innermost frame of Java on: in the code below it all waits look alike.
     pub fn wait_text(&self, stack: StackId, depth: usize) -> String {
         let recording = self.recording();
         let is_below = |frame: &Frame| matches!(recording.text(frame.kind), frame::KERNEL | frame::VM | frame::NATIVE);
-        let frames = recording.stacks.leaf_to_root(stack).skip_while(is_below).take(depth);
-        let text = frames.map(|frame| recording.text(frame.symbol)).collect::<Vec<_>>().join(";");
+        let text = self.joined(recording.stacks.leaf_to_root(stack).skip_while(is_below).take(depth));
         if text.is_empty() { self.stack_text(stack, depth) } else { text }
+    }
+
+    fn joined(&self, frames: impl Iterator<Item = Frame>) -> String {
+        frames.map(|frame| self.recording().text(frame.symbol)).collect::<Vec<_>>().join(";")
     }
 
     /// Name of a thread.

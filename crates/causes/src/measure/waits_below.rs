@@ -48,12 +48,8 @@ impl WaitsBelow {
     pub fn of(side: &Period<'_>, select: impl Fn(&Recording, StackId) -> bool) -> WaitsBelow {
         let recording = side.sources.recording;
         let mut known: HashMap<StackId, bool> = HashMap::new();
-        let mut of_kinds = |kinds: &[&str]| -> Vec<Span> {
-            let all = kinds.iter().flat_map(|kind| side.spans(kind));
-            let ours = all.filter(|wait| side.sources.is_application(wait.tid));
-            ours.filter(|wait| *known.entry(wait.stack_id).or_insert_with(|| select(recording, wait.stack_id)))
-                .collect()
-        };
+        let mut is_ours = |wait: &Span| *known.entry(wait.stack_id).or_insert_with(|| select(recording, wait.stack_id));
+        let mut of_kinds = |kinds: &[&str]| of_kinds(side, kinds, &mut is_ours);
         let (told, mut for_data) = (of_kinds(FOR_OTHERS), of_kinds(FOR_DATA));
         let for_others = if told.is_empty() { of_kinds(SAMPLED) } else { told };
         // The kernel sees all calls, the JVM some of the same: one of the two is enough.
@@ -67,6 +63,14 @@ impl WaitsBelow {
     /// Those below a function whose name begins with one of `names`.
     pub fn of_names(side: &Period<'_>, names: &[&str]) -> WaitsBelow {
         WaitsBelow::of(side, |recording, stack| stacks::is_below(recording, stack, names))
+    }
+
+    /// Those of the sleeps that `select` chooses; where the JVM was not asked for sleeps, what samples tell of threads that stood.
+    pub fn asleep(side: &Period<'_>, mut select: impl FnMut(&Span) -> bool) -> WaitsBelow {
+        let told = of_kinds(side, &[span::SLEEP], &mut select);
+        let stood = &[span::SAMPLED_WAIT, span::BLOCKED];
+        let for_others = if told.is_empty() { of_kinds(side, stood, &mut select) } else { told };
+        WaitsBelow { for_others, for_data: Vec::new(), seconds: side.seconds() }
     }
 
     /// Whether there are none.
@@ -111,6 +115,12 @@ impl WaitsBelow {
         let time: ThreadTime = times.into_iter().map(|(tid, times)| (tid, Intervals::union(times))).collect();
         STATES.iter().map(|wait| Claim::during(ThreadState::Blocked(*wait), time.clone())).collect()
     }
+}
+
+/// Those of some kinds, of the application's threads, that `select` chooses.
+fn of_kinds(side: &Period<'_>, kinds: &[&str], select: &mut impl FnMut(&Span) -> bool) -> Vec<Span> {
+    let all = kinds.iter().flat_map(|kind| side.spans(kind));
+    all.filter(|wait| side.sources.is_application(wait.tid)).filter(|wait| select(wait)).collect()
 }
 
 /// Such waits in the slow time, and in the baseline.

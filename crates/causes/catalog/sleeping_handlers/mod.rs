@@ -1,0 +1,147 @@
+//! Whoever handles a request sleeps meanwhile: before another attempt, between two looks, to limit a rate.
+
+mod by_the_clock;
+
+use std::collections::BTreeMap;
+
+use fathom_evidence::kinds::span;
+use fathom_evidence::tables::Span;
+use fathom_evidence::{Recording, StackId};
+use fathom_timeline::{Intervals, ThreadState, Wait, is_own};
+
+use crate::cause::Claim;
+use crate::measure::waits_below::{self, WaitsBelow};
+use crate::measure::{growth, stacks};
+use crate::period::Period;
+use crate::{Cause, Comparison, Evidence, Finding, Support, format};
+
+pub(crate) static CAUSE: Cause = Cause {
+    id: "sleeping_handlers",
+    readme: include_str!("README.md"),
+    refines: &[],
+    has_lab: false,
+    collectors: &["jfr", "async_profiler", "system_calls"],
+    actions: &[
+        "see what fails or is late, so that it is tried again: the caller of the sleep is in the evidence",
+        "few attempts, and one deadline for all of them; no attempt when there is no time left for its answer",
+        "no sleep until something has happened: wait for it (a future, a condition), or give the thread back and answer later",
+    ],
+    decide,
+};
+
+/// Beginnings of the frames in which a thread sleeps.
+const SLEEP: &[&str] = &["java.lang.Thread.sleep"];
+
+/// Beginnings of the frames of servers below which requests are handled. What idles, looks after sessions or keeps time is not
+/// below them.
+const SERVERS: &[&str] = &[
+    "javax.servlet.",
+    "jakarta.servlet.",
+    "org.apache.catalina.core.ApplicationFilterChain.",
+    "org.eclipse.jetty.server.",
+    "io.undertow.server.",
+    "io.undertow.servlet.",
+    "com.sun.net.httpserver.",
+    "sun.net.httpserver.",
+    "org.springframework.web.",
+    "org.glassfish.jersey.server.",
+    "org.jboss.resteasy.",
+    "io.vertx.core.http.",
+    "io.netty.handler.codec.http",
+    "io.grpc.",
+    "io.helidon.webserver.",
+    "io.micronaut.http.server.",
+    "org.apache.thrift.server.",
+    "org.apache.dubbo.",
+    "org.apache.cassandra.transport.",
+    "kafka.server.",
+    "sun.rmi.server.",
+];
+
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    let (slow, baseline) = waits_below::both(comparison, of_requests);
+    let Some(longest) = slow.longest() else {
+        return by_the_clock::decide(comparison);
+    };
+    let threads = (slow.threads(), baseline.as_ref().map(WaitsBelow::threads));
+    let asleep = comparison.evidence("threads asleep while they handle requests", threads, "threads", "spans");
+    let stack = comparison.wait_text(longest.stack_id, 12);
+    let asleep = Evidence { stack, ..asleep.of(&[span::SLEEP, span::SAMPLED_WAIT]) };
+    let text = says(comparison, &slow, threads);
+    if !growth::grew(threads) {
+        return Finding::absent(format!("{text}: no more than before")).with(asleep);
+    }
+    let mut finding = Finding::new(Support::Observed, text).with(asleep);
+    finding.claims = claims(comparison, threads);
+    finding
+}
+
+/// As the account has threads that sleep, with or without a stack for each sleep.
+const STATES: [ThreadState; 2] = [ThreadState::Blocked(Wait::Unnamed), ThreadState::Unknown];
+
+/// As much as there is more of it: others may sleep who have nothing to do.
+fn claims(comparison: &Comparison<'_>, (now, before): (f64, Option<f64>)) -> Vec<Claim> {
+    Claim::parts_in_order(comparison, &STATES, (now - before.unwrap_or(0.0)) * comparison.excess().slow_ns)
+}
+
+/// Sleeps of threads that handle a request: below a server's frames, or between the arrival of a request and its answer.
+fn of_requests(side: &Period<'_>) -> WaitsBelow {
+    let mut handling: BTreeMap<i64, Vec<(i64, i64)>> = BTreeMap::new();
+    for request in side.sources.measured_requests() {
+        let read_ns = request.from_ns.saturating_add(request.unread_ns);
+        for tid in request.threads.into_iter().filter(|tid| *tid != 0) {
+            handling.entry(tid).or_default().push((read_ns, request.to_ns));
+        }
+    }
+    let handling: BTreeMap<i64, Intervals> =
+        handling.into_iter().map(|(tid, times)| (tid, Intervals::union(times))).collect();
+    let is_within = |sleep: &Span| {
+        let within_ns = |times: &Intervals| times.within_ns(sleep.time_ns, sleep.end_ns());
+        handling.get(&sleep.tid).is_some_and(|times| within_ns(times) > sleep.duration_ns / 2)
+    };
+    let recording = side.sources.recording;
+    let mut sleeps = stacks::are_below(recording, SLEEP);
+    WaitsBelow::asleep(side, |sleep| {
+        sleeps(sleep.stack_id) && (is_handler(recording, sleep.stack_id) || is_within(sleep))
+    })
+}
+
+/// Whether it is the application that sleeps, called by a server.
+fn is_handler(recording: &Recording, stack: StackId) -> bool {
+    let is_of_server = |symbol: &str| SERVERS.iter().any(|begins| symbol.starts_with(begins));
+    let mut frames = recording.stacks.leaf_to_root(stack).map(|frame| (is_own(recording, &frame), frame));
+    let Some((_, caller)) = frames.by_ref().find(|(is_own, _)| *is_own) else { return false };
+    !is_of_server(recording.text(caller.symbol)) && frames.any(|(_, frame)| is_of_server(recording.text(frame.symbol)))
+}
+
+fn says(comparison: &Comparison<'_>, sleeps: &WaitsBelow, threads: (f64, Option<f64>)) -> String {
+    let sleeper =
+        longest_sleeper(comparison, sleeps).map_or(String::new(), |method| format!(", most of it in {method}"));
+    let longest = sleeps.longest().map_or(0, |sleep| sleep.duration_ns);
+    format!(
+        "{} threads sleep on average while they handle requests{}{sleeper}: {}, the longest {}",
+        format::number(threads.0),
+        format::before(threads.1, format::number),
+        format::count(sleeps.iter().count(), "sleep"),
+        format::time(longest as f64)
+    )
+}
+
+/// The method of the application that slept longest in all.
+fn longest_sleeper<'a>(comparison: &Comparison<'a>, sleeps: &WaitsBelow) -> Option<&'a str> {
+    let recording = comparison.recording();
+    let mut methods: BTreeMap<&str, i64> = BTreeMap::new();
+    for sleep in sleeps.iter() {
+        if let Some(method) = sleeper(recording, sleep.stack_id) {
+            let sum = methods.entry(method).or_default();
+            *sum = sum.saturating_add(sleep.duration_ns);
+        }
+    }
+    methods.into_iter().max_by_key(|(_, ns)| *ns).map(|(method, _)| method)
+}
+
+/// The method of the application that sleeps.
+fn sleeper(recording: &Recording, stack: StackId) -> Option<&str> {
+    let caller = recording.stacks.leaf_to_root(stack).find(|frame| is_own(recording, frame))?;
+    Some(recording.text(caller.symbol))
+}
