@@ -6,7 +6,8 @@ use fathom_timeline::{Collection, Intervals, Origin, Stop, ThreadState, Wait};
 
 use crate::cause::{Claim, ThreadTime};
 use crate::measure::collections::{collection_of, stops};
-use crate::measure::{recording_threshold, system_gc, waits};
+use crate::measure::system_gc::{self, Calls};
+use crate::measure::{recording_threshold, waits};
 use crate::{Cause, Comparison, Evidence, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -24,15 +25,16 @@ pub(crate) static CAUSE: Cause = Cause {
 };
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
-    let (ours, others) = system_gc::by_purpose(&comparison.slow);
+    let asked = system_gc::by_purpose(&comparison.slow);
+    let ours = &asked.for_memory;
     let waited = waits::most(comparison, Wait::DirectMemory);
     if ours.is_empty() && waited.is_none() {
         return none_seen(comparison);
     }
-    let pauses = Pauses::of(comparison, &ours);
-    let text = says(comparison, &ours, &others, &pauses);
+    let pauses = Pauses::of(comparison, &asked);
+    let text = says(comparison, &asked, &pauses);
     let waiting = comparison.cell_evidence("threads waiting for direct memory", "threads", is_wait);
-    let calls = comparison.both(|side| system_gc::by_purpose(side).0.len() as f64 / side.seconds());
+    let calls = comparison.both(|side| system_gc::by_purpose(side).for_memory.len() as f64 / side.seconds());
     let calls = comparison.evidence("collections asked for by Bits.reserveMemory", calls, "1/s", "spans");
     let stack = ours.iter().max_by_key(|call| call.duration_ns).map(|call| call.stack_id);
     let calls = Evidence {
@@ -69,30 +71,46 @@ fn is_explicit(collection: Collection) -> bool {
     collection.origin == Origin::Explicit
 }
 
-/// Pauses of collections that somebody asked for, and those of them in which a call for direct memory was under way.
+/// Pauses of collections that somebody asked for direct memory.
 struct Pauses {
+    /// In which such a call was under way.
     time: Intervals,
     count: usize,
     ns: f64,
+    /// Of all pauses that somebody asked for.
     part: f64,
+    are_all: bool,
 }
 
 impl Pauses {
-    fn of(comparison: &Comparison<'_>, ours: &[Span]) -> Pauses {
-        let time = Intervals::union(ours.iter().map(|call| (call.time_ns, call.end_ns())).collect());
+    fn of(comparison: &Comparison<'_>, asked: &Calls) -> Pauses {
         let all = stops(comparison, is_explicit);
-        let ours = all.iter().filter(|(from_ns, length_ns)| time.touches(*from_ns, from_ns.saturating_add(*length_ns)));
-        let ours: Vec<f64> = ours.map(|(_, length_ns)| *length_ns as f64).collect();
-        let all: f64 = all.iter().map(|(_, length_ns)| *length_ns as f64).sum();
-        let ns: f64 = 0.0 + ours.iter().sum::<f64>();
-        Pauses { time, count: ours.len(), ns, part: ns / all.max(1.0) }
+        let during = |calls: &[Span]| {
+            let time = Intervals::union(calls.iter().map(|call| (call.time_ns, call.end_ns())).collect());
+            let within =
+                all.iter().filter(|(from_ns, length_ns)| time.touches(*from_ns, from_ns.saturating_add(*length_ns)));
+            let lengths: Vec<f64> = within.map(|(_, length_ns)| *length_ns as f64).collect();
+            (lengths.len(), 0.0 + lengths.iter().sum::<f64>(), time)
+        };
+        let (count, ours_ns, time) = during(&asked.for_memory);
+        let all_ns: f64 = all.iter().map(|(_, length_ns)| *length_ns as f64).sum();
+        let seen_ns = ours_ns + during(&asked.others).1;
+        let unseen_ns = if asked.are_all { 0.0 } else { (all_ns - seen_ns).max(0.0) };
+        let ns = ours_ns + unseen_ns * likelihood(asked);
+        Pauses { time, count, ns, part: ns / all_ns.max(1.0), are_all: asked.are_all }
     }
+}
+
+/// How likely a call of which nobody saw the caller was ours, after those that were seen: Laplace's rule of succession.
+fn likelihood(asked: &Calls) -> f64 {
+    let (ours, others) = (asked.for_memory.len() as f64, asked.others.len() as f64);
+    (ours + 1.0) / (ours + others + 2.0)
 }
 
 fn claims(comparison: &Comparison<'_>, pauses: &Pauses) -> Vec<Claim> {
     let is_ours = |state: ThreadState| collection_of(state).is_some_and(is_explicit);
     let of_state = |state: ThreadState| match state {
-        ThreadState::Stopped(Stop::Collection(_) | Stop::WaitingCollector(_)) => {
+        ThreadState::Stopped(Stop::Collection(_) | Stop::WaitingCollector(_)) if pauses.are_all => {
             Claim::during(state, ThreadTime::from([(0, pauses.time.clone())]))
         }
         _ => Claim::part(state, pauses.part * comparison.grown_ns(state)),
@@ -118,29 +136,34 @@ fn highest(comparison: &Comparison<'_>) -> Option<(f64, f64)> {
     Some((comparison.slow.max(&of("used"))?, comparison.slow.max(&of("limit"))?))
 }
 
-fn says(comparison: &Comparison<'_>, ours: &[Span], others: &[Span], pauses: &Pauses) -> String {
+fn says(comparison: &Comparison<'_>, asked: &Calls, pauses: &Pauses) -> String {
     let limit = highest(comparison).map_or(String::new(), |(used, limit)| {
         format!(" ({} of {} in use)", format::bytes(used), format::bytes(limit))
     });
-    let mut text = match ours.len() {
+    let mut text = match asked.for_memory.len() {
         0 => format!("threads waited until direct memory was freed{limit}"),
         count => format!("direct memory was used up{limit}: {} asked for", format::count(count, "collection")),
     };
-    if let Some(method) = system_gc::caller(comparison, ours) {
+    if let Some(method) = system_gc::caller(comparison, &asked.for_memory) {
         text += &format!(", most for a buffer that {method} wanted");
     }
-    if pauses.count > 0 {
-        text += &format!(
-            "; {} in all paused everybody for {}",
-            format::count(pauses.count, "pause"),
-            format::time(pauses.ns)
-        );
-    }
+    text += &paused(pauses);
     if let Some((_, waits)) = waits::most(comparison, Wait::DirectMemory) {
         text += &format!("; waits for memory: {}", waits.says(""));
     }
-    if !others.is_empty() {
-        text += &format!("; {} asked for by others", format::count(others.len(), "collection"));
+    if !asked.others.is_empty() {
+        text += &format!("; {} asked for by others", format::count(asked.others.len(), "collection"));
     }
     text
+}
+
+fn paused(pauses: &Pauses) -> String {
+    let time = format::time(pauses.ns);
+    match pauses.count {
+        0 => String::new(),
+        count if pauses.are_all => format!("; {} in all paused everybody for {time}", format::count(count, "pause")),
+        count => format!(
+            "; who asked was seen in some pauses only, {count} of them for direct memory: in proportion, {time} of all pauses"
+        ),
+    }
 }

@@ -57,8 +57,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 
 /// Who asked for most of them, where that was recorded.
 fn callers(comparison: &Comparison<'_>) -> String {
-    let (for_memory, others) = system_gc::by_purpose(&comparison.slow);
-    let most = if for_memory.len() > others.len() { for_memory } else { others };
+    let calls = system_gc::by_purpose(&comparison.slow);
+    let most = if calls.for_memory.len() > calls.others.len() { calls.for_memory } else { calls.others };
     system_gc::caller(comparison, &most).map_or(String::new(), |method| format!("; most asked for by {method}"))
 }
 

@@ -22,12 +22,24 @@ pub fn are_recorded(comparison: &Comparison<'_>) -> bool {
     comparison.is_recorded("jdk.SystemGC") || comparison.sources().spans(span::SYSTEM_GC).len() > 0
 }
 
-/// The calls of a side that the class library made for direct memory, and all others.
-pub fn by_purpose(side: &Period<'_>) -> (Vec<Span>, Vec<Span>) {
-    let is_ours = |call: &Span| stacks::is_below(side.sources.recording, call.stack_id, FOR_DIRECT_MEMORY);
+/// Calls by what they were made for.
+pub struct Calls {
+    /// The class library made them for direct memory.
+    pub for_memory: Vec<Span>,
+    /// All others.
+    pub others: Vec<Span>,
+    /// Whether there were no more: those of which somebody happened to see who made them are some of all.
+    pub are_all: bool,
+}
+
+/// The calls of a side.
+pub fn by_purpose(side: &Period<'_>) -> Calls {
+    let is_for_memory = |call: &Span| stacks::is_below(side.sources.recording, call.stack_id, FOR_DIRECT_MEMORY);
     let recorded: Vec<Span> = side.spans(span::SYSTEM_GC).collect();
-    let calls = if recorded.is_empty() { sampled(side) } else { recorded };
-    calls.into_iter().partition(is_ours)
+    let are_all = !recorded.is_empty();
+    let calls = if are_all { recorded } else { sampled(side) };
+    let (for_memory, others) = calls.into_iter().partition(is_for_memory);
+    Calls { for_memory, others, are_all }
 }
 
 /// Pauses in which a sample of the wall clock, or of waits, saw who had asked for them: a call lasts for as long as its
