@@ -133,8 +133,8 @@ fn stem(name: &str) -> &str {
 /// Threads that were seen below the loop of a worker, in samples or in their waits for work.
 fn workers_seen(comparison: &Comparison<'_>) -> BTreeSet<i64> {
     let mut is_worker = stacks::are_below(comparison.recording(), WORKERS);
-    let samples =
-        [event::CPU, event::EXECUTION, event::WALL].into_iter().flat_map(|event| comparison.sources().samples(event));
+    let events = [event::CPU, event::EXECUTION, event::WALL, event::WAIT];
+    let samples = events.into_iter().flat_map(|event| comparison.sources().samples(event));
     let mut found: BTreeSet<i64> = samples.filter(|s| is_worker(s.stack_id)).map(|sample| sample.tid).collect();
     let parks = comparison.sources().spans(span::PARK);
     found.extend(parks.filter(|park| is_worker(park.stack_id)).map(|park| park.tid));
@@ -185,20 +185,33 @@ fn by_account(comparison: &Comparison<'_>, workers: &BTreeSet<i64>) -> (f64, f64
             *(if is_nobodys_work(segment.state) { &mut idle_ns } else { &mut waited_ns }) += ns;
         }
     }
-    let (sampled_ns, stack) = sampled(&comparison.slow, workers);
+    let (sampled_ns, mut weights) = sampled(&comparison.slow, workers);
+    weights.extend(waits_at_work(&comparison.slow, workers));
     let part = |ns: f64| (ns / all_ns.max(1.0)).min(1.0);
-    (part(waited_ns + sampled_ns), part(idle_ns), stack)
+    (part(waited_ns + sampled_ns), part(idle_ns), stacks::most_seen(&weights))
 }
 
-/// For how long threads ran, by the kind of samples that saw most of it, and where most.
-fn sampled(side: &Period<'_>, tids: &BTreeSet<i64>) -> (f64, StackId) {
+/// For how long threads ran, by the kind of samples that saw most of it, and where.
+fn sampled(side: &Period<'_>, tids: &BTreeSet<i64>) -> (f64, BTreeMap<StackId, f64>) {
     let of = |event: &str| {
-        let mut weights: BTreeMap<StackId, f64> = BTreeMap::new();
-        for sample in side.samples(event).filter(|sample| tids.contains(&sample.tid)) {
-            *weights.entry(sample.stack_id).or_default() += sample.weight_ns.max(0) as f64;
-        }
-        (0.0 + weights.values().sum::<f64>(), stacks::most_seen(&weights))
+        let weights = weights(side.samples(event).filter(|sample| tids.contains(&sample.tid)));
+        (0.0 + weights.values().sum::<f64>(), weights)
     };
     let (cpu, execution) = (of(event::CPU), of(event::EXECUTION));
     if cpu.0 >= execution.0 { cpu } else { execution }
+}
+
+/// Where threads waited while they were at work.
+fn waits_at_work(side: &Period<'_>, tids: &BTreeSet<i64>) -> BTreeMap<StackId, f64> {
+    let is_at_work = |sample: &Sample| {
+        fathom_timeline::of_standing(side.sources.recording, sample.stack_id)
+            .is_some_and(|state| !is_nobodys_work(state))
+    };
+    weights(side.samples(event::WAIT).filter(|sample| tids.contains(&sample.tid) && is_at_work(sample)))
+}
+
+fn weights(samples: impl Iterator<Item = Sample>) -> BTreeMap<StackId, f64> {
+    let mut weights = BTreeMap::new();
+    samples.for_each(|sample| *weights.entry(sample.stack_id).or_default() += sample.weight_ns.max(0) as f64);
+    weights
 }
