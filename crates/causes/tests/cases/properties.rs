@@ -42,6 +42,12 @@ impl Scene {
         let slow = self.slow.map(|(from, to)| (from + shift_ns, to + shift_ns));
         explain(recording, &ExplainOptions { slow, baseline: self.baseline.as_ref() })
     }
+
+    /// What is said when the service was another one, on the good day as well.
+    fn explain_changed(&self, change: impl Fn(&Recording) -> Recording) -> Explanation {
+        let baseline = self.baseline.as_ref().map(&change);
+        explain(&change(&self.recording), &ExplainOptions { slow: self.slow, baseline: baseline.as_ref() })
+    }
 }
 
 /// Every world by every set of recorders that it speaks of.
@@ -182,14 +188,15 @@ fn idle_threads(scenes: &[Scene], index: usize) -> Vec<String> {
     if !scene.recorders.iter().any(|recorder| recorder == "jfr") {
         return Vec::new();
     }
-    same(&scene.answer, &scene.explain(&transform::with_idle_threads(&scene.recording, 40), 0), SHARE_SLACK)
+    let told = scene.explain_changed(|recording| transform::with_idle_threads(recording, 40));
+    same(&scene.answer, &told, SHARE_SLACK)
 }
 
 fn doubled(scenes: &[Scene], index: usize) -> Vec<String> {
     // Compilers and collectors have no twin, so that their part of the whole becomes smaller.
     const SLACK: f64 = 0.3;
     let scene = &scenes[index];
-    same(&scene.answer, &scene.explain(&transform::doubled(&scene.recording), 0), SLACK)
+    same(&scene.answer, &scene.explain_changed(transform::doubled), SLACK)
 }
 
 /// With the next world of the same JVM and recorders, of another cause.

@@ -1,7 +1,7 @@
 //! What each recorder writes down of a world, in the words that its reader uses.
 
 use fathom_evidence::detail::{self, Gc, Safepoint};
-use fathom_evidence::kinds::{counter, frame, recorded, span, subject};
+use fathom_evidence::kinds::{counter, event, frame, recorded, span, subject};
 use fathom_evidence::tables::{Counter, Sample, Span};
 use fathom_evidence::{Recording, StackId};
 
@@ -27,6 +27,9 @@ const LIVE: &[&str] = &[
     span::COLLECTOR_RUN,
     span::PROCESS_STOPPED,
 ];
+
+/// Samples that only a recorder of the live machine takes.
+const LIVE_SAMPLES: &[&str] = &[event::CPU_FROM_OUTSIDE, event::WAIT];
 
 /// Spans that are measured at sockets; `request 3ms` is one that came to port 8080.
 const AT_SOCKETS: &[&str] = &[span::REQUEST, span::CALL];
@@ -184,6 +187,9 @@ impl<'a> Recorder<'a> {
             Event::Counter { name, instance, tids, value } if self.is_live() && is_live_counter(name) => {
                 self.counter(at_ns, name, instance, tids, value.at(after_ns));
             }
+            Event::Sample { event, extra } if self.is_live() && LIVE_SAMPLES.contains(&event.as_str()) => {
+                self.sample(event, at_ns, extra);
+            }
             _ if self.is_live() => {}
             Event::Collection(collection) => self.collection(collection, at_ns),
             Event::Cycle { duration_ns, pause_ns, cause } => self.cycle(at_ns, *duration_ns, *pause_ns, cause),
@@ -196,7 +202,9 @@ impl<'a> Recorder<'a> {
             Event::Counter { name, instance, tids, value } if self.is_jfr() && !is_live_counter(name) => {
                 self.counter(at_ns, name, instance, tids, value.at(after_ns));
             }
-            Event::Sample { event, extra } if self.is_jfr() => self.sample(event, at_ns, extra),
+            Event::Sample { event, extra } if self.is_jfr() && !LIVE_SAMPLES.contains(&event.as_str()) => {
+                self.sample(event, at_ns, extra)
+            }
             _ => {}
         }
     }
