@@ -19,6 +19,9 @@ use fathom_symbols::unwind::{Registers, StackCopy, Unwinder};
 /// Where the file is mapped, with the JIT's code behind it.
 const MAPS: &str = "10000-30000 r-xp 0 8:1 7 /lib/library.so\n30000-40000 rwxp 0 0:0 0\n";
 const STACK: u64 = 0x7000_0000;
+/// Where code may be, and at how many places of that each input is walked from: its length says at which.
+const CODE: std::ops::Range<u64> = 0x10000..0x34000;
+const WALKS: u64 = 16;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     Mappings::parse(bytes).find(0x1000);
@@ -46,7 +49,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
 fn walk(process: &Process, bytes: &[u8]) {
     let mut frames = Vec::new();
     let mut unwinder = Unwinder::new();
-    for place in (0x10000..0x34000).step_by(0x130) {
+    let step = (CODE.end - CODE.start) / WALKS;
+    for place in (0..WALKS).map(|walk| CODE.start + walk * step + bytes.len() as u64 * 13 % step) {
         process.resolve(place);
         process.file_place(place);
         let mut registers = Registers::from_pt_regs(Machine::X86_64, &[STACK + 64; 21]);

@@ -1,6 +1,6 @@
 //! The heaps of code, and the piece at an address.
 
-use super::layout::{Code, Heaps, Layout};
+use super::layout::{Heaps, Layout};
 use super::scopes::Scopes;
 use super::structs::{Field, word};
 use crate::elf::ReadAt;
@@ -119,10 +119,7 @@ impl Heap {
 
 fn piece(at: u64, bytes: &[u8], layout: &Layout, memory: &dyn ReadAt) -> Option<Piece> {
     let blob = &layout.blob;
-    let (start, end) = match &blob.code {
-        Code::Addresses { begin, end } => (value(bytes, *begin)?, value(bytes, *end)?),
-        Code::Offsets { begin, end } => (at.checked_add(value(bytes, *begin)?)?, at.checked_add(value(bytes, *end)?)?),
-    };
+    let (start, end) = (blob.begin.address(at, bytes)?, blob.end.address(at, bytes)?);
     let size_bytes = u32::try_from(end.checked_sub(start)?).ok()?;
     let name = value(bytes, blob.name)?;
     let says = super::names::text(name, memory)?;

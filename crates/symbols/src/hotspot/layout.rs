@@ -1,6 +1,7 @@
 //! Where HotSpot keeps what is looked for, whichever release it is: JDK 8 has one heap of code, 9 and later several; code
 //! begins at a pointer from 9 to 22, before and after at an offset.
 
+use super::code::value;
 use super::structs::{Field, Structs};
 use super::{HotSpotError, scopes};
 use crate::elf::ReadAt;
@@ -43,7 +44,9 @@ pub(super) enum Heaps {
 pub(super) struct Blob {
     pub(super) name: Field,
     pub(super) frame_words: Field,
-    pub(super) code: Code,
+    /// From where to where its code reaches.
+    pub(super) begin: Place,
+    pub(super) end: Place,
     /// Of compiled methods.
     pub(super) method: Field,
     pub(super) compile_id: Field,
@@ -51,11 +54,29 @@ pub(super) struct Blob {
     pub(super) bytes: u64,
 }
 
-/// From where to where the code of a piece reaches.
-#[derive(Debug)]
-pub(super) enum Code {
-    Addresses { begin: Field, end: Field },
-    Offsets { begin: Field, end: Field },
+/// Where a part of a piece of code is.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Place {
+    /// A field has its address.
+    Pointer(Field),
+    /// A field has its distance from where the piece begins.
+    Offset(Field),
+}
+
+impl Place {
+    pub(super) fn field(self) -> Field {
+        match self {
+            Place::Pointer(field) | Place::Offset(field) => field,
+        }
+    }
+
+    /// In the piece at `at`, whose description begins with `bytes`.
+    pub(super) fn address(self, at: u64, bytes: &[u8]) -> Option<u64> {
+        match self {
+            Place::Pointer(field) => value(bytes, field),
+            Place::Offset(field) => at.checked_add(value(bytes, field)?),
+        }
+    }
 }
 
 /// From the description of a method to its names.
@@ -104,20 +125,18 @@ fn heaps(structs: &Structs) -> Result<Heaps, HotSpotError> {
 
 fn blob(structs: &Structs, scope_bytes: u64) -> Result<Blob, HotSpotError> {
     let of = |name| structs.field(&[("CodeBlob", name)]);
-    let code = match (of("_code_begin"), of("_code_end")) {
-        (Ok(begin), Ok(end)) => Code::Addresses { begin, end },
-        _ => Code::Offsets { begin: of("_code_offset")?, end: of("_data_offset")? },
-    };
-    let (begin, end) = match &code {
-        Code::Addresses { begin, end } | Code::Offsets { begin, end } => (*begin, *end),
+    let (begin, end) = match (of("_code_begin"), of("_code_end")) {
+        (Ok(begin), Ok(end)) => (Place::Pointer(begin), Place::Pointer(end)),
+        _ => (Place::Offset(of("_code_offset")?), Place::Offset(of("_data_offset")?)),
     };
     let name = of("_name")?;
     let frame_words = of("_frame_size")?;
     let method = structs.field(&[("nmethod", "_method"), ("CompiledMethod", "_method")])?;
     let compile_id = structs.field(&[("nmethod", "_compile_id")])?;
-    let ends = [name, frame_words, method, compile_id, begin, end].map(|field| field.place.saturating_add(8));
+    let ends =
+        [name, frame_words, method, compile_id, begin.field(), end.field()].map(|field| field.place.saturating_add(8));
     let bytes = believed(ends.into_iter().chain([scope_bytes]).max().unwrap_or_default(), "nmethod")?;
-    Ok(Blob { name, frame_words, code, method, compile_id, bytes })
+    Ok(Blob { name, frame_words, begin, end, method, compile_id, bytes })
 }
 
 fn method(structs: &Structs) -> Result<Method, HotSpotError> {

@@ -4,6 +4,7 @@
 //! and where that of its caller is. Numbers in it have as many bytes as they need; since JDK 20 none of these is zero.
 
 use super::code::{number, value};
+use super::layout::Place;
 use super::structs::{Field, Structs};
 use super::{HotSpotError, layout};
 use crate::elf::ReadAt;
@@ -32,36 +33,32 @@ pub(super) struct Layout {
 enum Places {
     /// JDK 23 and later: in a part that does not change, and one that does.
     Apart { fixed: Field, places: Field, scopes: Field, mutable: Field, relocation_bytes: Field },
-    /// JDK 9 to 22: scopes at a pointer, the rest behind the code.
-    Behind { scopes: Field, places: Field, end: Field, methods: Field },
-    /// JDK 8: all of it behind the code.
-    BehindAll { scopes: Field, places: Field, end: Field, methods: Field },
+    /// JDK 9 to 22: behind the code, the scopes at a pointer; those of JDK 8 are behind it too.
+    Behind { scopes: Place, places: Place, end: Place, methods: Place },
 }
 
 impl Layout {
     pub(super) fn of(structs: &Structs, memory: &dyn ReadAt) -> Result<Layout, HotSpotError> {
         let of = |name| structs.field(&[("nmethod", name)]);
-        let behind = || -> Result<(Field, Field, Field), HotSpotError> {
-            Ok((of("_scopes_pcs_offset")?, of("_dependencies_offset")?, of("_metadata_offset")?))
-        };
         let places = if let Ok(fixed) = of("_immutable_data") {
             let (mutable, relocation_bytes) =
                 (structs.field(&[("CodeBlob", "_mutable_data")])?, structs.field(&[("CodeBlob", "_relocation_size")])?);
             let (places, scopes) = (of("_scopes_pcs_offset")?, of("_scopes_data_offset")?);
             Places::Apart { fixed, places, scopes, mutable, relocation_bytes }
-        } else if let Ok(scopes) =
-            structs.field(&[("CompiledMethod", "_scopes_data_begin"), ("nmethod", "_scopes_data_begin")])
-        {
-            let (places, end, methods) = behind()?;
-            Places::Behind { scopes, places, end, methods }
         } else {
-            let (places, end, methods) = behind()?;
-            Places::BehindAll { scopes: of("_scopes_data_offset")?, places, end, methods }
+            let scopes = structs.field(&[("CompiledMethod", "_scopes_data_begin"), ("nmethod", "_scopes_data_begin")]);
+            let behind = |name| of(name).map(Place::Offset);
+            Places::Behind {
+                scopes: scopes.map(Place::Pointer).or_else(|_| behind("_scopes_data_offset"))?,
+                places: behind("_scopes_pcs_offset")?,
+                end: behind("_dependencies_offset")?,
+                methods: behind("_metadata_offset")?,
+            }
         };
         let release = structs.field(&[("Abstract_VM_Version", "_vm_major_version")]);
         let release = release.ok().and_then(|field| number(memory, 0, field)).unwrap_or(0);
         // That of JDK 8 is 25: the number of its virtual machine.
-        let is_8 = matches!(places, Places::BehindAll { .. });
+        let is_8 = matches!(places, Places::Behind { scopes: Place::Offset(_), .. });
         Ok(Layout {
             places,
             place_bytes: layout::believed(structs.size_of("PcDesc")?, "PcDesc")?,
@@ -75,10 +72,10 @@ impl Layout {
     pub(super) fn bytes(&self) -> u64 {
         let fields = match &self.places {
             Places::Apart { fixed, places, scopes, mutable, relocation_bytes } => {
-                vec![fixed, places, scopes, mutable, relocation_bytes]
+                [fixed, places, scopes, mutable, relocation_bytes].map(|field| *field).to_vec()
             }
-            Places::Behind { scopes, places, end, methods } | Places::BehindAll { scopes, places, end, methods } => {
-                vec![scopes, places, end, methods]
+            Places::Behind { scopes, places, end, methods } => {
+                [scopes, places, end, methods].map(|place| place.field()).to_vec()
             }
         };
         fields.into_iter().map(|field| field.place.saturating_add(8)).max().unwrap_or_default()
@@ -98,7 +95,7 @@ impl Scopes {
     /// Of the compiled method at `at`, of whose description these are the bytes.
     pub(super) fn of(at: u64, bytes: &[u8], layout: &Layout) -> Option<Scopes> {
         let get = |field: Field| value(bytes, field);
-        let behind = |field: Field| at.checked_add(get(field)?);
+        let address = |place: Place| place.address(at, bytes);
         let all = match layout.places {
             Places::Apart { fixed, places, scopes, mutable, relocation_bytes } => {
                 let fixed = get(fixed)?;
@@ -106,14 +103,12 @@ impl Scopes {
                 let methods = get(mutable)?.checked_add(get(relocation_bytes)?)?;
                 Scopes { places: fixed.checked_add(get(places)?)?, places_end: scopes, scopes, methods }
             }
-            Places::Behind { scopes, places, end, methods } => {
-                let (places, places_end) = (behind(places)?, behind(end)?);
-                Scopes { places, places_end, scopes: get(scopes)?, methods: behind(methods)? }
-            }
-            Places::BehindAll { scopes, places, end, methods } => {
-                let (places, places_end) = (behind(places)?, behind(end)?);
-                Scopes { places, places_end, scopes: behind(scopes)?, methods: behind(methods)? }
-            }
+            Places::Behind { scopes, places, end, methods } => Scopes {
+                places: address(places)?,
+                places_end: address(end)?,
+                scopes: address(scopes)?,
+                methods: address(methods)?,
+            },
         };
         Some(all)
     }
