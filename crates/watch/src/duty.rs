@@ -93,7 +93,7 @@ impl Duty {
 
     fn record(&mut self, scout: &mut Scout, trigger: &Trigger, times_today: usize) {
         // The scout sees nothing meanwhile.
-        self.metrics.forget(&self.labels);
+        self.metrics.pause(&self.labels);
         let recorded = capture(scout, trigger, &self.stop);
         self.desk.lock().unwrap_or_else(PoisonError::into_inner).ended(self.key, now_ms() / 1000);
         match recorded {

@@ -20,6 +20,7 @@ mod duty;
 mod finder;
 mod incident;
 pub mod ladder;
+mod latencies;
 pub mod levels;
 mod log;
 mod lost;

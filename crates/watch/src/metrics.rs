@@ -13,9 +13,10 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::latencies::RequestSeconds;
 use crate::signals::Second;
 
-type Labels = Vec<(&'static str, String)>;
+pub(crate) type Labels = Vec<(&'static str, String)>;
 type Value = Gauge<f64, AtomicU64>;
 
 /// Everything that is counted.
@@ -23,6 +24,7 @@ type Value = Gauge<f64, AtomicU64>;
 pub(crate) struct Metrics {
     jvms: Gauge,
     signals: Family<Labels, Value>,
+    requests: RequestSeconds,
     triggers: Family<Labels, Counter>,
     skipped: Family<Labels, Counter>,
     verdicts: Family<Labels, Counter>,
@@ -46,6 +48,7 @@ impl Metrics {
         let own = self.clone();
         registry.register("jvms", "JVMs that are watched", own.jvms);
         registry.register("signal", "Signals of the last second, as rules name them", own.signals);
+        own.requests.register(&mut registry);
         registry.register("triggers", "Reasons to record", own.triggers);
         registry.register("not_recorded", "Reasons that did not become a recording, by why", own.skipped);
         registry.register("incidents", "Recordings with a verdict, by the cause with the largest share", own.verdicts);
@@ -66,6 +69,7 @@ impl Metrics {
     /// Signals of one second of a JVM. What could not be seen is not there, whatever it was before.
     pub(crate) fn second(&self, jvm: &Labels, second: &Second) {
         self.dropped.inc_by(u64::try_from(second.dropped).unwrap_or(0));
+        self.requests.add(jvm, &second.ports);
         for (name, _) in crate::signals::NAMES {
             let mut labels = jvm.clone();
             labels.push(("name", name.to_owned()));
@@ -76,9 +80,15 @@ impl Metrics {
         }
     }
 
-    /// Nothing is seen of a JVM any more, or for a while.
-    pub(crate) fn forget(&self, jvm: &Labels) {
+    /// Nothing is seen of a JVM for a while.
+    pub(crate) fn pause(&self, jvm: &Labels) {
         self.second(jvm, &Second::default());
+    }
+
+    /// A JVM has ended.
+    pub(crate) fn forget(&self, jvm: &Labels) {
+        self.pause(jvm);
+        self.requests.forget(jvm);
     }
 
     /// A reason to record, and why it was none.
@@ -165,10 +175,21 @@ fn answer(mut stream: &TcpStream, registry: &Registry) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::thread;
 
     use super::*;
+    use crate::levels::Level;
+    use crate::port::PortSecond;
     use crate::signals::Values;
+
+    /// Five requests of some 3 ms and two of some 6 ms.
+    fn answered() -> BTreeMap<String, PortSecond> {
+        let mut second = PortSecond::default();
+        second.answered.add(Level::of_ns(3_000_000), 5);
+        second.answered.add(Level::of_ns(6_000_000), 2);
+        BTreeMap::from([(":8080".to_owned(), second)])
+    }
 
     fn ask(address: std::net::SocketAddr, path: &str) -> String {
         let mut stream = TcpStream::connect(address).unwrap();
@@ -184,7 +205,7 @@ mod tests {
         let jvm = of_jvm("shop.Cart", 7);
         let values = Values::from([("jvm.threads", 42.0)]);
         let of_requests = Values::from([("jvm.threads", 42.0), ("requests.p95_ms", 3.0)]);
-        metrics.second(&jvm, &Second { values: of_requests, ..Second::default() });
+        metrics.second(&jvm, &Second { values: of_requests, ports: answered(), ..Second::default() });
         metrics.second(&jvm, &Second { values, dropped: 5, ..Second::default() });
         metrics.triggered("stop", Some("cool_down"));
         metrics.look_at_self();
@@ -195,6 +216,8 @@ mod tests {
         let text = ask(address, "/metrics");
         for expected in [
             "fathom_signal{service=\"shop.Cart\",pid=\"7\",name=\"jvm.threads\"} 42.0",
+            "fathom_request_seconds_bucket{le=\"0.004194304\",service=\"shop.Cart\",pid=\"7\",port=\"8080\"} 5",
+            "fathom_request_seconds_bucket{le=\"0.008388608\",service=\"shop.Cart\",pid=\"7\",port=\"8080\"} 7",
             "fathom_triggers_total{kind=\"stop\"} 1",
             "fathom_not_recorded_total{why=\"cool_down\"} 1",
             "fathom_own_cpu_seconds_total",
@@ -213,7 +236,7 @@ mod tests {
         let metrics = Metrics::default();
         let jvm = of_jvm("shop.Cart", 7);
         let values = crate::signals::NAMES.map(|(name, _)| (name, 1.0)).into_iter().collect();
-        metrics.second(&jvm, &Second { values, ..Second::default() });
+        metrics.second(&jvm, &Second { values, ports: answered(), ..Second::default() });
         metrics.triggered("stop", Some("cool_down"));
         metrics.concluded("none");
         metrics.told("webhook", false);
