@@ -22,8 +22,9 @@ fn is_java(kind: &str) -> bool {
 fn stacks_of_a_jvm_that_refuses_attach_have_the_names_of_its_methods() {
     for java in javas() {
         for (options, kinds) in [
-            (&["-XX:+DisableAttachMechanism"][..], &[frame::COMPILED, frame::INTERPRETED][..]),
-            (&["-XX:+DisableAttachMechanism", "-Xint"], &[frame::INTERPRETED]),
+            // Without work most samples are of the threads that collect.
+            (&["-XX:+DisableAttachMechanism", "-Dwork=2000000"][..], &[frame::COMPILED, frame::INTERPRETED][..]),
+            (&["-XX:+DisableAttachMechanism", "-Dwork=100000", "-Xint"], &[frame::INTERPRETED]),
         ] {
             let jvm = Jvm::start(&java, own_uid(), options);
             if let Err(refusal) = collector("cpu_samples").check(&jvm.target()) {

@@ -14,9 +14,11 @@ use tempfile::TempDir;
 pub(crate) const NOBODY: u32 = 65_534;
 
 /// Says it is ready, then allocates and throws away, so that there are collections to see, and counts its turns in a file. With
-/// `-Dcontended=true` two threads wait for each other's lock meanwhile.
+/// `-Dcontended=true` two threads wait for each other's lock meanwhile; with `-Dwork=N` each turn computes so many numbers.
 const PROGRAM: &str = r#"
 public class Program {
+    private static volatile long sum;
+
     public static void main(String[] arguments) throws Exception {
         Thread.currentThread().setName("the thread with a rather long name");
         java.util.ArrayDeque<byte[]> kept = new java.util.ArrayDeque<>();
@@ -30,8 +32,15 @@ public class Program {
             if (turn % 20 == 19) System.gc();
             turns.seek(0);
             turns.writeLong(turn + 1);
+            compute(Integer.getInteger("work", 0));
             Thread.sleep(5);
         }
+    }
+
+    private static void compute(int count) {
+        long number = count;
+        for (int i = 0; i < count; i++) number = number * 6364136223846793005L + i;
+        sum = number;
     }
 
     private static void hold() {

@@ -13,7 +13,7 @@ use crate::hsperfdata::collector;
 use crate::jfr::pauses;
 use crate::jvm::{Jvm, is_root, own_uid};
 use crate::jvms::listed;
-use crate::recorded::{answered, during_turns, outcome_until, record};
+use crate::recorded::{Outcome, answered, during_turns, outcome_until, record};
 
 /// A runtime, and how it is called: `11`, or `8-root` when it has a root of its own.
 struct Other {
@@ -83,24 +83,25 @@ fn one_that_shares_no_counters_is_known_by_its_files() {
     }
 }
 
+/// What Flight Recorder has of one that gets a signal while it is at work.
+fn recorded_until_ended(jvm: &Jvm, signal: &str) -> Outcome {
+    let mut first = None;
+    let has_ended = || {
+        if jvm.turns() >= *first.get_or_insert_with(|| jvm.turns()) + 100 {
+            jvm.signal(signal);
+        }
+        false
+    };
+    outcome_until("jfr", &jvm.target(), |_| {}, has_ended)
+}
+
 #[test]
 fn flight_recorder_is_there_while_they_live_and_when_they_end() {
     for other in others() {
         let jvm = other.start(&[]);
         let (alive, _) = answered(|| during_turns("jfr", &jvm, 40, |_| {}));
         assert!(pauses(&alive.read()) > 0, "{}: {:?}", other.name, alive.says());
-        let mut first = None;
-        let ended = outcome_until(
-            "jfr",
-            &jvm.target(),
-            |_| {},
-            || {
-                if jvm.turns() >= *first.get_or_insert_with(|| jvm.turns()) + 100 {
-                    jvm.signal("TERM");
-                }
-                false
-            },
-        );
+        let ended = recorded_until_ended(&jvm, "TERM");
         assert_eq!(ended.recorded.end, End::TargetEnded, "{}", other.name);
         assert!(pauses(&ended.read()) > 0, "{}: {:?}", other.name, ended.says());
     }
@@ -110,18 +111,7 @@ fn flight_recorder_is_there_while_they_live_and_when_they_end() {
 fn one_that_is_killed_leaves_nothing_or_what_it_wrote_and_it_is_said() {
     for other in others() {
         let jvm = other.start(&[]);
-        let mut first = None;
-        let ended = outcome_until(
-            "jfr",
-            &jvm.target(),
-            |_| {},
-            || {
-                if jvm.turns() >= *first.get_or_insert_with(|| jvm.turns()) + 100 {
-                    jvm.signal("KILL");
-                }
-                false
-            },
-        );
+        let ended = recorded_until_ended(&jvm, "KILL");
         let expected = if other.major() < 14 { "JDK 14" } else { "its own files were taken" };
         assert!(ended.says().iter().any(|says| says.contains(expected)), "{}: {:?}", other.name, ended.says());
         assert_eq!(ended.files().is_empty(), other.major() < 14, "{}", other.name);
