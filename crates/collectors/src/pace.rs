@@ -8,9 +8,12 @@ use fathom_evidence::kinds::loss;
 
 use crate::clock::thread_cpu_ns;
 
-/// A reading is followed by at least this many times its own length without one: a quarter of a
+/// A reading is followed by at least this many times its usual length without one: a quarter of a
 /// percent of a core.
 const REST: i64 = 400;
+
+/// The last reading's part of what is usual, as one in so many: one that is long for other reasons puts off little.
+const PART_OF_LAST: i64 = 4;
 
 /// It is told when there are fewer readings than one in so many of those that were wanted.
 const TOLD: i64 = 2;
@@ -26,7 +29,10 @@ pub(crate) struct Reading {
 #[derive(Debug)]
 pub(crate) struct Pace {
     period_ns: i64,
+    rest: i64,
     due_ns: i64,
+    /// How long a reading takes, the last ones most; none before the first.
+    usual_ns: Option<i64>,
     /// Sum and number of the readings' lengths.
     took_ns: i64,
     readings: i64,
@@ -35,7 +41,13 @@ pub(crate) struct Pace {
 impl Pace {
     /// Something to be read each `period`, the first time at once.
     pub(crate) fn every(period: Duration) -> Pace {
-        Pace { period_ns: period.as_nanos() as i64, due_ns: i64::MIN, took_ns: 0, readings: 0 }
+        let period_ns = period.as_nanos() as i64;
+        Pace { period_ns, rest: REST, due_ns: i64::MIN, usual_ns: None, took_ns: 0, readings: 0 }
+    }
+
+    /// Something that is worth more than other things: so many times of what they may cost.
+    pub(crate) fn worth(self, times: i64) -> Pace {
+        Pace { rest: self.rest / times, ..self }
     }
 
     /// Begins a reading if it is time; to be given back to [`Pace::end`].
@@ -55,10 +67,18 @@ impl Pace {
 
     /// Notes a reading that began at `began_ns` and took `took_ns`.
     pub(crate) fn done(&mut self, began_ns: i64, took_ns: i64) {
-        let rest_ns = took_ns.saturating_mul(REST);
+        let before_ns = self.usual_ns.unwrap_or(took_ns);
+        let usual_ns = before_ns.saturating_add(took_ns.saturating_sub(before_ns) / PART_OF_LAST);
+        let rest_ns = usual_ns.saturating_mul(self.rest);
+        self.usual_ns = Some(usual_ns);
         self.took_ns = self.took_ns.saturating_add(took_ns);
         self.readings += 1;
         self.due_ns = began_ns.saturating_add(self.period_ns.max(rest_ns));
+    }
+
+    /// Puts off what is due before `at_ns`.
+    pub(crate) fn not_before(&mut self, at_ns: i64) {
+        self.due_ns = self.due_ns.max(at_ns);
     }
 
     /// Makes the reading due, for the last look.
@@ -70,7 +90,7 @@ impl Pace {
     /// may be long for other reasons.
     pub(crate) fn tell(&self, found: &mut Recording, source: &'static str, what: &str) {
         let mean_ns = self.took_ns / self.readings.max(1);
-        let period_ns = mean_ns.saturating_mul(REST);
+        let period_ns = mean_ns.saturating_mul(self.rest);
         if period_ns > self.period_ns.saturating_mul(TOLD) {
             let (took_ms, period_s) = (mean_ns as f64 / 1e6, period_ns as f64 / 1e9);
             let says = format!("reading {what} took {took_ms:.1} ms, so it was read only each {period_s:.1} s");
@@ -98,5 +118,25 @@ mod tests {
             pace.tell(&mut found, "test", "a file");
             assert_eq!(found.losses.rows().len() == 1, is_told, "{took_ns}");
         }
+    }
+
+    #[test]
+    fn one_long_reading_puts_off_little() {
+        let ms = 1_000_000;
+        let mut pace = Pace::every(Duration::from_millis(100));
+        (0..20).for_each(|nth| pace.done(nth * 100 * ms, ms / 20));
+        pace.done(2_000 * ms, ms);
+        assert!(pace.is_due(2_120 * ms) && !pace.is_due(2_090 * ms));
+        // As soon as they are all like that they are rare.
+        (0..20).for_each(|_| pace.done(3_000 * ms, ms));
+        assert!(!pace.is_due(3_300 * ms) && pace.is_due(3_400 * ms));
+    }
+
+    #[test]
+    fn what_is_worth_more_may_cost_more() {
+        let ms = 1_000_000;
+        let mut pace = Pace::every(Duration::from_millis(100)).worth(4);
+        pace.done(0, ms);
+        assert!(pace.is_due(100 * ms));
     }
 }

@@ -30,6 +30,10 @@ pub(super) const SEES: &str =
 /// Time from one look to the next.
 const PERIOD: Duration = Duration::from_millis(100);
 
+/// Nothing is worth more than how long requests took, and there are no programs in the kernel that cost anything: a percent of a
+/// core, which is 1 ms for each look. A walk over the kernel's table takes that where there is much memory.
+const WORTH: i64 = 4;
+
 /// Ports that are listened on hardly ever change.
 const PORTS_PERIOD: Duration = Duration::from_secs(5);
 
@@ -53,21 +57,7 @@ fn kernel(target: &Target) -> Result<SockDiag, Refusal> {
 
 /// Begins to observe; `refusal` is why there is no better way.
 pub(super) fn start(target: &Target, order: &Order, refusal: &Refusal) -> Result<Box<dyn Observer>, Refusal> {
-    Ok(Box::new(BySamples {
-        kernel: kernel(target)?,
-        target: target.clone(),
-        clock: order.clock,
-        known: HashMap::new(),
-        ports: HashSet::new(),
-        looked_ns: None,
-        by_latency: BTreeMap::new(),
-        numbers: Numbers::new(NAME),
-        pace: Pace::every(PERIOD),
-        pace_of_ports: Pace::every(PORTS_PERIOD),
-        shortest_ns: i64::from(tick_ns()) * TICKS,
-        why: refusal.why.clone(),
-        failed: None,
-    }))
+    Ok(Box::new(BySamples::of(target, order, refusal)?))
 }
 
 struct BySamples {
@@ -124,6 +114,24 @@ impl Observer for BySamples {
 }
 
 impl BySamples {
+    fn of(target: &Target, order: &Order, refusal: &Refusal) -> Result<BySamples, Refusal> {
+        Ok(BySamples {
+            kernel: kernel(target)?,
+            target: target.clone(),
+            clock: order.clock,
+            known: HashMap::new(),
+            ports: HashSet::new(),
+            looked_ns: None,
+            by_latency: BTreeMap::new(),
+            numbers: Numbers::new(NAME),
+            pace: Pace::every(PERIOD).worth(WORTH),
+            pace_of_ports: Pace::every(PORTS_PERIOD),
+            shortest_ns: i64::from(tick_ns()) * TICKS,
+            why: refusal.why.clone(),
+            failed: None,
+        })
+    }
+
     fn look_at_connections(&mut self, now_ns: i64, found: &mut Recording) {
         let mut seen: Vec<Connection> = Vec::new();
         let ports = &self.ports;

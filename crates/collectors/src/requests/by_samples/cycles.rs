@@ -51,7 +51,8 @@ const NEVER: Cycle =
 impl Cycle {
     /// A connection at the first look of all: what it did before is nothing of ours, but what is under way is.
     pub(super) fn found(now_ns: i64, seen: &Connection) -> Cycle {
-        let is_open = seen.segments_in > 0 && seen.received_ago_ms < seen.sent_ago_ms;
+        let is_unanswered = seen.segments_out == 0 || seen.received_ago_ms < seen.sent_ago_ms;
+        let is_open = seen.segments_in > 0 && is_unanswered;
         let (came_with, state) = if is_open { (1, State::Open) } else { (0, State::Told) };
         let came_ns = ago(now_ns, seen.received_ago_ms);
         let Connection { segments_in, segments_out, .. } = *seen;
@@ -182,6 +183,11 @@ mod tests {
         assert_eq!(told(&[10, 251], &[250, 340], 500), [(10, 240, 0, 1), (251, 89, 0, 1)]);
         // That one is answered as well before anybody looks.
         assert_eq!(told(&[10, 251], &[250, 260], 500), [(10, 190, 51, 1), (251, 9, 0, 1)]);
+    }
+
+    #[test]
+    fn a_first_request_is_under_way_though_nothing_was_ever_sent() {
+        assert_eq!(told(&[0], &[240], 400), [(0, 240, 0, 1)]);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Connections of this process, which serves and asks itself.
 
+use std::collections::BTreeSet;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
 use super::*;
@@ -17,39 +18,56 @@ fn serve(listener: &TcpListener) {
     }
 }
 
+/// Each comes so long after the answer before it: whoever looks more often than that sees every one.
+const APART: Duration = Duration::from_millis(230);
+
+const WANTED_MS: [u8; 5] = [20, 250, 60, 120, 5];
+
 #[test]
 fn requests_take_as_long_as_they_do() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let at = listener.local_addr().unwrap();
-    let (target, order) = (Target::of(std::process::id()).unwrap(), Plan::new("/nowhere".into()).order);
-    let mut observer = start(&target, &order, &Refusal::new("not wanted", "")).unwrap();
-    let mut found = Recording::default();
-    observer.look(&mut found);
-    let wanted_ms = [20, 250, 60, 120, 5];
-    thread::scope(|scope| {
-        scope.spawn(|| serve(&listener));
-        let client = scope.spawn(|| {
-            let mut stream = TcpStream::connect(at).unwrap();
-            for ms in wanted_ms {
-                stream.write_all(&[ms]).unwrap();
-                stream.read_exact(&mut [0]).unwrap();
-                thread::sleep(Duration::from_millis(230));
-            }
-        });
-        while !client.is_finished() {
-            thread::sleep(PERIOD);
-            observer.look(&mut found);
-        }
-    });
-    observer.finish(&mut found);
-    let of_port = |row: &Span| found.text(row.name) == format!(":{}", at.port());
-    let told_ms: Vec<i64> = found.spans.rows().filter(of_port).map(|row| row.duration_ns / 1_000_000).collect();
-    assert_eq!(told_ms.len(), wanted_ms.len(), "{told_ms:?}");
-    for (told, wanted) in told_ms.iter().zip(wanted_ms) {
+    // A busy machine may stand still for longer than that: what was not looked at then is not what is tried here.
+    let told_ms = (0..5).find_map(|_| told_ms()).expect("this machine looks more than four times a second");
+    assert_eq!(told_ms.len(), WANTED_MS.len(), "{told_ms:?}");
+    for (told, wanted) in told_ms.iter().zip(WANTED_MS) {
         // Two ticks of the kernel's clock, and a machine that does other things.
         let range = i64::from(wanted) - 9..=i64::from(wanted) + 60;
         assert!(range.contains(told), "{told_ms:?}");
     }
+}
+
+/// What is told of them; none if two looks were too far from each other.
+fn told_ms() -> Option<Vec<i64>> {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = listener.local_addr().unwrap();
+    let (target, order) = (Target::of(std::process::id()).unwrap(), Plan::new("/nowhere".into()).order);
+    let mut observer = Box::new(BySamples::of(&target, &order, &Refusal::new("not wanted", "")).unwrap());
+    let mut found = Recording::default();
+    let mut looked = BTreeSet::new();
+    observer.look(&mut found);
+    looked.extend(observer.looked_ns);
+    thread::scope(|scope| {
+        scope.spawn(|| serve(&listener));
+        let client = scope.spawn(move || ask(at));
+        while !client.is_finished() {
+            thread::sleep(PERIOD);
+            observer.look(&mut found);
+            looked.extend(observer.looked_ns);
+        }
+    });
+    observer.finish(&mut found);
     let says: Vec<&str> = found.losses.rows().map(|row| found.text(row.says)).collect();
     assert!(says[0].contains("not wanted"), "{says:?}");
+    let looked: Vec<i64> = looked.into_iter().collect();
+    let are_close = looked.windows(2).all(|pair| pair[1] - pair[0] < APART.as_nanos() as i64);
+    let of_port = |row: &Span| found.text(row.name) == format!(":{}", at.port());
+    are_close.then(|| found.spans.rows().filter(of_port).map(|row| row.duration_ns / 1_000_000).collect())
+}
+
+fn ask(at: SocketAddr) {
+    let mut stream = TcpStream::connect(at).unwrap();
+    for ms in WANTED_MS {
+        stream.write_all(&[ms]).unwrap();
+        stream.read_exact(&mut [0]).unwrap();
+        thread::sleep(APART);
+    }
 }
