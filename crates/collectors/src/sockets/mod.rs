@@ -31,6 +31,10 @@ const SOURCE: &str = "sockets";
 /// Time from one look to the next.
 const PERIOD: Duration = Duration::from_millis(100);
 
+/// Time between two looks at UDP's tables as long as the target has no such socket: most servers never have one, and the kernel
+/// walks its whole hash table for each.
+const NO_UDP_PERIOD: Duration = Duration::from_secs(1);
+
 /// Time between two looks at TCP's tables: the kernel walks its whole hash table for each, some ms on
 /// a machine with much memory, however few sockets there are. Their queues are for people; what connections lose is
 /// in the protocol's counters, which are read each 100 ms.
@@ -169,6 +173,10 @@ impl Watch {
             sums.see(numbers, found, at_ns);
             if protocol == Protocol::Udp {
                 *known = sums.udp;
+                if known.is_empty() {
+                    let later_ns = at_ns.saturating_add(NO_UDP_PERIOD.as_nanos() as i64);
+                    tables.iter_mut().filter(is_of).for_each(|table| table.pace.not_before(later_ns));
+                }
             }
         }
     }
