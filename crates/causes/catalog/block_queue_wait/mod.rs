@@ -2,7 +2,7 @@
 
 use crate::measure::block_io::{self, Place, Words};
 use crate::measure::io_limit;
-use crate::{Cause, Comparison, Finding};
+use crate::{Cause, Comparison, Finding, Support};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "block_queue_wait",
@@ -21,6 +21,14 @@ const WORDS: Words = Words {
 };
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
-    let held_back = block_io::is_recorded(comparison).then(|| io_limit::find(comparison)).flatten();
-    held_back.unwrap_or_else(|| block_io::decide(comparison, Place::Queue, &WORDS))
+    if !block_io::is_recorded(comparison) {
+        return block_io::decide(comparison, Place::Queue, &WORDS);
+    }
+    let finding = io_limit::find(comparison).unwrap_or_else(|| block_io::decide(comparison, Place::Queue, &WORDS));
+    match finding.support == Support::Excluded && io_limit::may_be(comparison) {
+        true => Finding::needs_kernel(
+            "threads waited for files without a request of theirs; the limits of the control group were not recorded",
+        ),
+        false => finding,
+    }
 }

@@ -50,6 +50,14 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         // A few collections to free code say neither yes nor no.
         return Finding::needs_jfr("neither the code cache nor the compilers were recorded");
     }
+    if let Some(fullest) = cache.fullest.filter(|fullest| *fullest >= PINNED && !cache.is_sampled)
+        && support == Support::Excluded
+    {
+        return Finding::needs_jfr(&format!(
+            "the code cache is {} full; what ran interpreted was not sampled",
+            format::percent(fullest)
+        ));
+    }
     let finding = Finding::new(support, says(comparison, &cache, support))
         .with_all(evidence(comparison, &cache))
         .drawn_by(&[counter::CODE_CACHE_USED_BYTES, counter::COMPILE_COUNT]);

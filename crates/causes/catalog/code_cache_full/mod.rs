@@ -1,6 +1,6 @@
 //! The code cache is full and the compiler is switched off: new hot code stays interpreted.
 
-use fathom_evidence::kinds::{counter, event, span};
+use fathom_evidence::kinds::{counter, span};
 use fathom_timeline::{Layer, ThreadState};
 
 use crate::measure::code_cache::CodeCache;
@@ -33,8 +33,11 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         (0, _) if !cache.is_known() => {
             return Finding::needs_jfr("neither the code cache nor the compilers were recorded");
         }
+        (0, _) if !tells_of_failures(comparison, &cache) => {
+            return Finding::needs_jfr("whether an allocation in the code cache failed was not recorded");
+        }
         (0, _) => return Finding::absent(format!("no allocation in the code cache failed{}", fullest(&cache))),
-        _ if !is_sampled(comparison) => {
+        _ if !cache.is_sampled => {
             let says = format!(
                 "the code cache was full {}; what ran interpreted since was not sampled",
                 format::count(cache.failures, "time")
@@ -63,9 +66,10 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         .claiming(comparison, |state| matches!(state, ThreadState::Compiler | ThreadState::Running(Layer::Interpreted)))
 }
 
-/// Whether it is known which code the application ran.
-fn is_sampled(comparison: &Comparison<'_>) -> bool {
-    [event::CPU, event::EXECUTION].iter().any(|event| comparison.sources().samples(event).next().is_some())
+/// Whether a cache that was full would have been seen, or a compiler that was off.
+fn tells_of_failures(comparison: &Comparison<'_>, cache: &CodeCache) -> bool {
+    let compiles = cache.compilations_per_second.is_some_and(|(rate, _)| rate > 0.0);
+    cache.fullest.is_some() || compiles || comparison.is_recorded("jdk.CodeCacheFull")
 }
 
 fn fullest(cache: &CodeCache) -> String {

@@ -84,7 +84,12 @@ impl Faults {
 
     /// Whether most faults are those of the small pages that huge ones were split into.
     fn splits_pages(&self) -> bool {
-        self.splits > 0.0 && self.repeated > 0.0 && self.splits * SMALL_PAGES >= 0.5 * self.all
+        self.repeated > 0.0 && self.would_be_most(self.splits)
+    }
+
+    /// Whether most faults would be those, were so many huge pages split.
+    fn would_be_most(&self, splits: f64) -> bool {
+        splits > 0.0 && splits * SMALL_PAGES >= 0.5 * self.all
     }
 }
 
@@ -111,6 +116,9 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         format::number(slow.all)
     );
     if !slow.splits_pages() && slow.repeated < MIN_REPEATED_SHARE * slow.all.max(1.0) {
+        if slow.would_be_most(slow.repeated) && !comparison.sources().has_counter(counter::VMSTAT_COUNT) {
+            return Finding::needs_kernel(&format!("{says}; whether huge pages were split was not recorded"));
+        }
         return Finding::absent(says).with_all(evidence);
     }
     let split = match slow.splits_pages() {

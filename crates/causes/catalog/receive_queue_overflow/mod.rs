@@ -33,6 +33,9 @@ const AROUND_NS: i64 = 200_000_000;
 /// Datagrams that the kernel counts when a reader takes them, and when it drops them at a full queue.
 const ARRIVALS: [&str; 4] = ["Udp InDatagrams", "Udp RcvbufErrors", "Udp6 InDatagrams", "Udp6 RcvbufErrors"];
 
+/// The latter only, of all processes of a network namespace.
+const OVERFLOWS: [&str; 2] = ["Udp RcvbufErrors", "Udp6 RcvbufErrors"];
+
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let losses: Vec<(i64, i64, f64)> =
         comparison.sources().lost_datagrams().into_iter().filter(|loss| is_slow(comparison, loss)).collect();
@@ -57,9 +60,19 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     finding.with(comparison.evidence("datagrams lost", lost, "count", "counters").of(&[counter::SOCKET_DROPS_COUNT]))
 }
 
-/// Whether anybody looked at the sockets.
+/// Whether somebody would have told of losses: those at the process's sockets, or none of any process.
 fn is_recorded(comparison: &Comparison<'_>) -> bool {
-    comparison.sources().has_counter(counter::NETWORK_COUNT) || comparison.sources().spans(span::PACKET_DROP).len() > 0
+    let sources = comparison.sources();
+    let of_everybody = sources.counters(counter::NETWORK_COUNT);
+    let overflows: Vec<&Series> = of_everybody
+        .iter()
+        .filter(|((name, _), _)| OVERFLOWS.contains(&sources.recording.text(*name)))
+        .map(|(_, series)| series)
+        .collect();
+    let is_none_lost = overflows.iter().all(|series| comparison.slow.rise(series) < 1.0);
+    sources.has_counter(counter::SOCKET_DROPS_COUNT)
+        || sources.spans(span::PACKET_DROP).len() > 0
+        || !overflows.is_empty() && is_none_lost
 }
 
 /// Counters are read after the fact, so that a loss may end after the slow second that it is in.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use fathom_evidence::detail::{BlockRequest, from_text};
-use fathom_evidence::kinds::span;
+use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::tables::Span;
 use fathom_timeline::{Intervals, Sources, ThreadState, Wait};
 
@@ -189,12 +189,15 @@ pub fn decide(comparison: &Comparison<'_>, place: Place, words: &Words) -> Findi
     if !is_recorded(comparison) {
         return Finding::needs_kernel("block requests were not recorded");
     }
-    let claims = claims(comparison, place);
-    let Some((name, mean, baseline)) = worst(comparison, place).filter(|_| !claims.is_empty()) else {
+    let Some((name, mean, baseline)) = worst(comparison, place) else {
         return Finding::absent(words.absent);
     };
     if let Some(baseline) = baseline.filter(|baseline| mean.ns() < UNCHANGED_WITHIN * baseline.ns()) {
         return Finding::absent(format!("{}, as before ({})", says(&name, mean, None), format::time(baseline.ns())));
+    }
+    let claims = claims(comparison, place);
+    if claims.is_empty() {
+        return none_waited(comparison, words, &says(&name, mean, baseline));
     }
     let support = match baseline {
         Some(baseline) if mean.ns() < MIN_STAGE_RATIO * baseline.ns() => Support::Weak,
@@ -205,6 +208,16 @@ pub fn decide(comparison: &Comparison<'_>, place: Place, words: &Words) -> Findi
     let evidence =
         comparison.evidence(words.mean, (mean.ns(), baseline.map(Mean::ns)), "ns", "spans").of(&[span::BLOCK_REQUEST]);
     Finding { claims, ..Finding::new(support, text) }.with(evidence)
+}
+
+/// Requests took long, and nobody was seen to wait for them: that is an acquittal where waits of native code were recorded as well.
+fn none_waited(comparison: &Comparison<'_>, words: &Words, requests: &str) -> Finding {
+    let sources = comparison.sources();
+    let is_seen = sources.has_counter(counter::SYSTEM_CALLS_COUNT) || sources.spans(span::SYSTEM_CALL).len() > 0;
+    match is_seen || comparison.has_source("system_calls") {
+        true => Finding::absent(words.absent),
+        false => Finding::needs_kernel(&format!("{requests}; which threads waited for files was not recorded")),
+    }
 }
 
 /// The device whose requests lost most time at the place in the slow time, told with its baseline.

@@ -43,6 +43,8 @@ pub struct CodeCache {
     pub failures: usize,
     /// Compilations per second after the last of those until the end of the slow time.
     pub compilations_after_full_per_second: Option<f64>,
+    /// Whether it is known which code the application ran.
+    pub is_sampled: bool,
     /// Share of interpreted code in what the application's threads ran: slow, baseline.
     pub interpreted: (f64, Option<f64>),
 }
@@ -73,6 +75,7 @@ impl CodeCache {
             most_compiled: most_compiled(comparison),
             failures: failures(comparison),
             compilations_after_full_per_second: compilations_after_full(comparison, &compiled),
+            is_sampled: is_sampled(comparison),
             interpreted: interpreted(comparison),
         }
     }
@@ -98,6 +101,10 @@ impl CodeCache {
     pub fn is_known(&self) -> bool {
         self.turnover.is_some() || self.fullest.is_some() || self.collections > 0 || self.failures > 0
     }
+}
+
+fn is_sampled(comparison: &Comparison<'_>) -> bool {
+    [event::CPU, event::EXECUTION].iter().any(|event| comparison.sources().samples(event).next().is_some())
 }
 
 /// Too small a cache is a state, not an event: its signs count from the beginning of the

@@ -84,6 +84,13 @@ pub fn find(comparison: &Comparison<'_>) -> Option<Finding> {
     Some(finding)
 }
 
+/// Whether a limit that nobody looked for could be why threads wait for files without a request.
+pub fn may_be(comparison: &Comparison<'_>) -> bool {
+    let is_recorded = comparison.has_source("cgroup") || comparison.sources().has_counter(counter::CGROUP_IO_COUNT);
+    let waits = waits(comparison, &comparison.slow, &block_io::RequestIntervals::of(comparison.sources()));
+    !is_recorded && waits.without_ns > 0.0 && waits.without_ns >= MIN_SHARE_WITHOUT_REQUEST * waits.all_ns
+}
+
 fn says(waits: &Waits, limit: &Limit) -> String {
     format!(
         "threads wait for files before their requests are queued ({} of {}): the control group uses {} that it may on {}",

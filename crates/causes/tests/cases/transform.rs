@@ -1,5 +1,7 @@
 //! The same truth recorded otherwise: with less evidence, at another time, beside what does not matter.
 
+use std::collections::BTreeSet;
+
 use fathom_evidence::detail::to_text;
 use fathom_evidence::kinds::{counter, event, recorded, role, span, subject};
 use fathom_evidence::tables::{Counters, Facts, Samples, Span, Spans};
@@ -195,13 +197,16 @@ pub(crate) fn doubled(recording: &Recording) -> Recording {
         tid != 0 && known.is_none_or(|known| matches!(known, role::JAVA | role::HANDLER))
     };
     let mut more = recording.clone();
-    for (tid, thread) in recording.threads.iter().filter(|(tid, _)| is_application(*tid)) {
+    let mut names: BTreeSet<&str> = BTreeSet::new();
+    for (tid, mut thread) in recording.threads.iter().filter(|(tid, _)| is_application(*tid)) {
+        names.insert(recording.text(thread.name));
+        thread.name = more.strings.intern(&twin_name(recording.text(thread.name)));
         more.threads.insert(twin(tid), thread);
     }
     for mut row in recording.spans.rows() {
         if is_application(row.tid) || recording.text(row.kind) == span::REQUEST {
             row.tid = if row.tid == 0 { 0 } else { twin(row.tid) };
-            let detail = twin_detail(recording.text(row.detail), &is_application, &twin);
+            let detail = twin_detail(recording.text(row.detail), &is_application, &twin, &names);
             row.detail = more.strings.intern(&detail);
             more.spans.push(row);
         }
@@ -214,6 +219,7 @@ pub(crate) fn doubled(recording: &Recording) -> Recording {
         row.tid = twin(row.tid);
         more.counters.push(row);
     }
+    double_memory(&mut more);
     with_facts(&mut more, |key, value| {
         let cpus = value.parse::<u32>().ok().filter(|_| key == "cpus");
         cpus.map(|cpus| (2 * cpus).to_string())
@@ -221,14 +227,39 @@ pub(crate) fn doubled(recording: &Recording) -> Recording {
     more
 }
 
-/// Who woke the twin, or ran in its place, is the other's twin.
-fn twin_detail(detail: &str, is_application: &impl Fn(i64) -> bool, twin: &impl Fn(i64) -> i64) -> String {
+/// Numbered as threads of a pool are.
+fn twin_name(name: &str) -> String {
+    format!("{name}77")
+}
+
+/// What the kernel counts of everybody's memory, which twice as many use.
+fn double_memory(recording: &mut Recording) {
+    let mut doubled = Counters::default();
+    for mut row in recording.counters.rows() {
+        let is_memory = recording.text(row.name) == counter::VMSTAT_COUNT;
+        row.value *= if is_memory { 2.0 } else { 1.0 };
+        doubled.push(row);
+    }
+    recording.counters = doubled;
+}
+
+/// Who woke the twin, ran in its place, or held its lock, is the other's twin.
+fn twin_detail(
+    detail: &str,
+    is_application: &impl Fn(i64) -> bool,
+    twin: &impl Fn(i64) -> i64,
+    names: &BTreeSet<&str>,
+) -> String {
     let Ok(Value::Object(mut fields)) = serde_json::from_str(detail) else { return detail.to_owned() };
     for key in ["waker_tid", "instead_tid"] {
         let tid = fields.get(key).and_then(Value::as_i64).filter(|tid| is_application(*tid));
         if let Some(tid) = tid {
             fields.insert(key.to_owned(), Value::from(twin(tid)));
         }
+    }
+    let owner = fields.get("previous_owner").and_then(Value::as_str).filter(|owner| names.contains(owner));
+    if let Some(owner) = owner.map(twin_name) {
+        fields.insert("previous_owner".to_owned(), Value::from(owner));
     }
     // The twin has a lock of its own.
     if let Some(address) = fields.get("address").and_then(Value::as_i64) {
