@@ -34,6 +34,12 @@ impl Calls {
     }
 }
 
+/// That nobody called another service while it was slow, where calls are measured: at other times there were some.
+pub(super) fn none(comparison: &Comparison<'_>) -> Option<Finding> {
+    let is_seen = comparison.sources().spans(span::CALL).len() > 0 && by_peer(&comparison.slow).is_empty();
+    is_seen.then(|| Finding::absent("no other service was called in the slow time, measured at the sockets"))
+}
+
 /// The answer, where calls were measured and tell what there is to be told: what has no socket of its own, or shares one with
 /// other calls, is not among them.
 pub(super) fn finding(comparison: &Comparison<'_>, waiting: &Evidence) -> Option<Finding> {

@@ -51,7 +51,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     }
     let peers = peers(&comparison.slow);
     let Some((peer, reads)) = peers.iter().max_by_key(|(peer, reads)| (reads.total_ns, *peer)) else {
-        return unnamed_waits(comparison).unwrap_or_else(|| {
+        return unnamed_waits(comparison).or_else(|| calls::none(comparison)).unwrap_or_else(|| {
             recording_threshold::of_waits(comparison, &["jdk.SocketRead"], "reads from other services")
         });
     };
