@@ -1,0 +1,115 @@
+"""What the real-server labs share: the libraries, the processes around the one that is recorded, and the recording."""
+
+import hashlib
+import json
+import os
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+REPO = HERE.parent.parent
+BUILT = REPO / "target" / "real-labs"
+NEIGHBOUR_JVM = ["-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+
+
+# What `--untouched` means: nothing is asked of the JVM.
+UNTOUCHED = ["--jfr", "never", "--agent", "never"]
+
+
+class Processes:
+    """Programs that end together, with their logs in a folder."""
+
+    def __init__(self, jdk: Path, classpath: str, folder: Path, untouched: bool) -> None:
+        self.jdk, self.classpath, self.folder = jdk, classpath, folder
+        self.manners = UNTOUCHED if untouched else []
+        self.running: list[subprocess.Popen] = []
+
+    def recorder(self, pid: int, seconds: int) -> subprocess.Popen:
+        """Records a process from now on: on a busy machine it takes a while to get at it, and that is waited for."""
+        recording = self.folder / "recording"
+        command = [fathom(), "record", "--pid", str(pid), "--for", f"{seconds}s", "-o", str(recording), *self.manners]
+        record = self.start("record", command)
+        waited_for(recording / "journal")
+        return record
+
+    def answer_of(self, record: subprocess.Popen, patience_s: int) -> dict:
+        """What is said of the recording when it has ended."""
+        if record.wait(timeout=patience_s):
+            raise SystemExit(f"fathom record failed: {(self.folder / 'record.log').read_text()[-600:]}")
+        explain = [fathom(), "explain", str(self.folder / "recording"), "--json"]
+        explained = subprocess.run(explain, capture_output=True, check=True).stdout
+        (self.folder / "answer.json").write_bytes(explained)
+        return json.loads(explained)
+
+    def java(self, name: str, words: list[str], jvm: list[str], stdout=None) -> subprocess.Popen:
+        return self.start(name, [str(self.jdk / "bin" / "java"), *jvm, "-cp", self.classpath, *words], stdout)
+
+    def start(self, name: str, command: list[str], stdout=None) -> subprocess.Popen:
+        log = open(self.folder / f"{name}.log", "wb")
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stdout or log, stderr=log, cwd=self.folder)
+        self.running.append(process)
+        return process
+
+    def end(self) -> None:
+        for process in reversed(self.running):
+            process.kill()
+            process.wait()
+
+
+def fathom() -> str:
+    return os.environ.get("FATHOM") or str(REPO / "target" / "release" / "fathom")
+
+
+def home_of_java() -> Path:
+    settings = subprocess.run(["java", "-XshowSettings:properties", "-version"], capture_output=True, text=True, check=True).stderr
+    return Path(next(line.split("=")[1].strip() for line in settings.splitlines() if "java.home" in line))
+
+
+def libraries(lab: Path = HERE) -> Path:
+    """The jars that a folder pins, fetched by Maven the first time; a jar with another checksum is refused."""
+    folder = BUILT / lab.name / "lib"
+    wanted = dict(reversed(line.split()) for line in (lab / "jars.sha256").read_text().splitlines())
+    if not all((folder / jar).is_file() for jar in wanted):
+        maven = ["mvn", "--quiet", "--batch-mode", "-f", str(lab / "pom.xml"), "dependency:copy-dependencies", f"-DoutputDirectory={folder}"]
+        subprocess.run(maven, check=True)
+    for jar, checksum in wanted.items():
+        if hashlib.sha256((folder / jar).read_bytes()).hexdigest() != checksum:
+            raise SystemExit(f"{folder / jar} is not the jar that is wanted")
+    return folder / "*"
+
+
+def compiled(jdk: Path, jars: Path, lab: Path = HERE) -> Path:
+    """The classes of a folder's sources, with the other files that lie beside these."""
+    classes = BUILT / lab.name / f"classes-{jdk.name}"
+    classes.mkdir(parents=True, exist_ok=True)
+    sources = sorted(str(source) for source in (lab / "src").glob("*.java"))
+    subprocess.run([str(jdk / "bin" / "javac"), "-g", "-cp", str(jars), "-d", str(classes), *sources], check=True)
+    for other in (lab / "src").iterdir():
+        if other.suffix != ".java":
+            (classes / other.name).write_bytes(other.read_bytes())
+    return classes
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def waited_for(path: Path) -> str:
+    for _ in range(600):
+        if path.is_file() and (text := path.read_bytes()):
+            return text.decode(errors="replace")
+        time.sleep(0.1)
+    raise SystemExit(f"{path} did not appear: look at the logs in {path.parent}")
+
+
+def wait_until_open(port: int) -> None:
+    for _ in range(300):
+        try:
+            return socket.create_connection(("127.0.0.1", port)).close()
+        except OSError:
+            time.sleep(0.1)
+    raise SystemExit("the database did not start")
