@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { matcher } from "../base/search.ts";
 import type { FlameRows } from "../data/source.ts";
-import { foldRecursion, frameAt, graft, layout, search } from "./flame_layout.ts";
+import { foldRecursion, frameAt, graft, layout, mainDepth, search } from "./flame_layout.ts";
 
 /** Rows from a drawing: indented names with their total. */
 function drawn(text: string): FlameRows {
@@ -55,6 +55,15 @@ test("children stand side by side below their caller", () => {
   expect([...flame.parent]).toEqual([-1, 0, 1, 2, 1, 0]);
   expect([...flame.end]).toEqual([6, 5, 4, 4, 5, 6]);
   expect(flame.deepest).toBe(3);
+});
+
+test.each([
+  ["all 10\n  run 4\n  gc 3\n  jit 3", 0],
+  ["all 10\n  run 10\n    parse 4\n    write 3\n    scan 3", 1],
+  ["all 100\n  run 70\n    parse 60\n      scan 40\n      read 20\n  gc 30", 2],
+  ["all 10\n  run 10\n    parse 10", 2],
+])("stacks part below the frame that has most of them", (text, depth) => {
+  expect(mainDepth(layout(drawn(text)))).toBe(depth);
 });
 
 test.each([

@@ -56,6 +56,14 @@ export function frameAt(flame: FlameLayout, zoomed: number, part: number, depth:
   return -1;
 }
 
+/** How deep one frame has most of everything: above it are but the ways there, which begin with how threads are started. */
+export function mainDepth({ rows, end }: FlameLayout): number {
+  let row = 0;
+  // Children stand with the largest first.
+  while (end[row] > row + 1 && rows.total[row + 1] >= 0.5 * rows.total[0]) row += 1;
+  return rows.depth[row] ?? 0;
+}
+
 export interface Matches {
   /** 1 for each row whose name matches. */
   rows: Uint8Array;

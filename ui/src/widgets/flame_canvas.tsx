@@ -6,7 +6,7 @@ import { eventAmount, share } from "../base/numbers.ts";
 import { clean, shorten, spaced } from "../base/text.ts";
 import { Canvas } from "../charts/canvas.tsx";
 import { drawFlame, FRAME_HEIGHT } from "../charts/flame_draw.ts";
-import { type FlameLayout, frameAt, type Matches } from "../charts/flame_layout.ts";
+import { type FlameLayout, frameAt, type Matches, mainDepth } from "../charts/flame_layout.ts";
 import { paletteFor } from "../charts/palette.ts";
 import { isDark, isForPaper, safeColours } from "../state/appearance.ts";
 import { overview, update } from "../state/store.ts";
@@ -25,6 +25,9 @@ interface Properties {
   onZoom: (row: number) => void;
 }
 
+/** So many frames are in sight above and below what is scrolled to. */
+const CONTEXT = 3;
+
 interface Hovered {
   row: number;
   x: number;
@@ -41,14 +44,9 @@ export function FlameCanvas(properties: Properties): JSX.Element {
     focus(0);
     hover(null);
   }, [identity]);
-  // What is looked for may lie deeper than what is in sight.
+  // What is looked for may lie deeper than what is in sight, and so may where most stacks part.
   useEffect(() => {
-    const depth = isSearching ? largestMatch(flame, matches) : -1;
-    const scrolled = scroller.current;
-    if (!scrolled || depth < 0) return;
-    const [at, high] = [depth * FRAME_HEIGHT, scrolled.clientHeight];
-    const isInSight = at >= scrolled.scrollTop && at + FRAME_HEIGHT <= scrolled.scrollTop + high;
-    if (!isInSight) scrolled.scrollTop = Math.max(at - high / 2, 0);
+    if (scroller.current) showDepth(scroller.current, isSearching ? largestMatch(flame, matches) : mainDepth(flame));
   }, [identity, matches, isSearching]);
   const shown = zoomed < flame.rows.depth.length ? zoomed : 0;
   const height = (flame.deepest + 1) * FRAME_HEIGHT;
@@ -95,6 +93,13 @@ export function FlameCanvas(properties: Properties): JSX.Element {
       {hovered && <FrameTip flame={flame} {...hovered} isCompared={isCompared} />}
     </>
   );
+}
+
+/** Sees to it that frames of a depth are in sight; -1 asks for none. */
+function showDepth(scroller: HTMLElement, depth: number): void {
+  const [from, to] = [depth - CONTEXT, depth + CONTEXT + 1].map((row) => Math.max(row, 0) * FRAME_HEIGHT);
+  const isInSight = from >= scroller.scrollTop && to <= scroller.scrollTop + scroller.clientHeight;
+  if (depth >= 0 && !isInSight) scroller.scrollTop = from;
 }
 
 /** How deep the largest frame lies that was looked for; -1 when there is none. */
