@@ -56,10 +56,10 @@ const QUEUES: &[(&str, &str, &str, &str)] = &[
         counter::SOCKET_ACCEPT_QUEUE_COUNT,
         counter::SOCKET_ACCEPT_QUEUE_LIMIT_COUNT,
         counter::SOCKET_ACCEPT_DROPS_COUNT,
-        "connections that wait to be accepted",
+        "accept queue",
     ),
-    (counter::SOCKET_RECEIVE_QUEUE_BYTES, "", counter::SOCKET_DROPS_COUNT, "received, not read"),
-    (counter::COMPILE_QUEUE_COUNT, "", "", "compilations that wait"),
+    (counter::SOCKET_RECEIVE_QUEUE_BYTES, "", counter::SOCKET_DROPS_COUNT, "receive queue"),
+    (counter::COMPILE_QUEUE_COUNT, "", "", "compile queue"),
     (counter::DISK_IN_FLIGHT_COUNT, "", "", "requests in flight"),
 ];
 

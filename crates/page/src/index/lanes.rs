@@ -114,11 +114,14 @@ fn per_second(analysis: &Analysis<'_>, axis: &Axis, values: &[f64]) -> Points {
     Points::Steps(known.map(|(index, value)| (begin(index), begin(index + 1), *value)).collect())
 }
 
+/// The colour of time in which a thread had nothing to do, as far as anybody knows.
+const IDLE: &str = "idle";
+
 /// The colour of a kind of thread time.
 fn color(cell: ThreadState) -> &'static str {
     match cell {
         ThreadState::Stopped(_) => "stopped",
-        ThreadState::Blocked(Wait::Unnamed) | ThreadState::Idle | ThreadState::Unknown => "idle",
+        ThreadState::Blocked(Wait::Unnamed) | ThreadState::Idle | ThreadState::Unknown => IDLE,
         ThreadState::Blocked(_) | ThreadState::Unsent(_) => "blocked",
         ThreadState::Runnable => "runnable",
         ThreadState::Stolen => "stolen",
@@ -132,10 +135,11 @@ fn color(cell: ThreadState) -> &'static str {
     }
 }
 
-/// Thread time by state, as the number of threads on average.
+/// Thread time by state, as the number of threads on average. What may be idleness would hide all the rest: most threads wait for work.
 fn account(analysis: &Analysis<'_>, axis: &Axis) -> Option<Lane> {
-    let states = analysis.account.states.iter().filter(|(_, row)| row.iter().any(|ns| *ns > 0.0));
+    let states = analysis.account.states.iter();
     let instances: Vec<Instance> = states
+        .filter(|(state, row)| color(**state) != IDLE && row.iter().any(|ns| *ns > 0.0))
         .map(|(state, row)| {
             let threads: Vec<f64> = row.iter().map(|ns| ns / BUCKET_NS as f64).collect();
             let points = per_second(analysis, axis, &threads);
@@ -146,7 +150,9 @@ fn account(analysis: &Analysis<'_>, axis: &Axis) -> Option<Lane> {
         id: "account".to_owned(),
         group: words::ACCOUNT,
         title: "thread time by state".to_owned(),
-        says: "What the threads did, as the number of threads on average: what causes are judged by.".to_owned(),
+        says: "What the threads did, as the number of threads on average: what causes are judged by. \
+               Waits that cannot be told from idleness are left out."
+            .to_owned(),
         unit: "threads",
         kind: LaneKind::Counter,
         instances,

@@ -1,6 +1,6 @@
 //! How words of the schema are shown: group, title, unit. Words that are not known here are shown as well.
 
-use fathom_evidence::kinds::{self, Word, event};
+use fathom_evidence::kinds::{self, Word, counter, event};
 
 use super::cover::STATES;
 use super::lanes::LaneKind;
@@ -145,6 +145,22 @@ pub(crate) fn unit(word: &str, kind: LaneKind) -> (&'static str, f64) {
     }
 }
 
+/// Counters and signals of which the word is no name that people use.
+const TITLES: &[(&str, &str)] = &[
+    (counter::COMPILE_COUNT, "compilations"),
+    (counter::COMPILE_CODE_BYTES, "compiled code"),
+    (counter::SYSTEM_CALLS_BYTES, "bytes of system calls"),
+    (counter::CPU_PROCESS_RATIO, "process CPU"),
+    (counter::CPU_MACHINE_RATIO, "machine CPU"),
+    (counter::CPU_THREAD_RATIO, "thread CPU"),
+    ("input_output", "I/O waits"),
+    ("locks", "lock waits"),
+    ("permits", "semaphore waits"),
+    ("below_java", "CPU below Java"),
+    ("collecting", "GC threads"),
+    ("interpreting", "interpreted Java"),
+];
+
 /// Parts of words that people write in another way.
 const SPELLED: &[(&str, &str)] = &[("gc", "GC"), ("cpu", "CPU"), ("jit", "JIT"), ("jvm", "JVM"), ("vm", "VM")];
 
@@ -170,8 +186,11 @@ const EVENTS: &[(&str, &str)] = &[
     (event::UNINTERRUPTIBLE, "uninterruptible waits"),
 ];
 
-/// A word without underscores and unit.
+/// The name of a word; of most it is the word without underscores and unit.
 pub(crate) fn title(word: &str) -> String {
+    if let Some((_, title)) = TITLES.iter().find(|(known, _)| *known == word) {
+        return (*title).to_owned();
+    }
     let bare = UNITS.iter().find_map(|(ending, _, _)| word.strip_suffix(ending)).unwrap_or(word);
     let spelled = |part| SPELLED.iter().find(|(plain, _)| *plain == part).map_or(part, |(_, spelled)| *spelled);
     bare.split('_').map(spelled).collect::<Vec<&str>>().join(" ")
@@ -217,7 +236,7 @@ mod tests {
             ("thread_cpu_ns", LaneKind::Rate, ("cpu", "thread CPU", "cores")),
             ("blocked_ns", LaneKind::Rate, ("waits", "blocked", "threads")),
             ("disk_bytes", LaneKind::Rate, ("disks and files", "disk", "bytes/s")),
-            ("compile_count", LaneKind::Rate, ("compiler", "compile", "1/s")),
+            ("compile_count", LaneKind::Rate, ("compiler", "compilations", "1/s")),
             ("gc_policy", LaneKind::Counter, ("collector", "GC policy", "")),
             ("unheard_of", LaneKind::Counter, ("other", "unheard of", "")),
         ] {
