@@ -28,6 +28,9 @@ const INSTANTS_MAX: usize = 3;
 /// One that is shorter than this part of the longest is not among the worst.
 const COMPARABLE: f64 = 0.5;
 
+/// A frame that has less of the stacks than this is not looked for in them.
+const MIN_FOUND: f64 = 0.1;
+
 /// Samples of threads that ran, the best first.
 const ON_CPU: &[&str] = &[event::CPU, event::EXECUTION, event::WALL];
 
@@ -184,8 +187,11 @@ impl Looking<'_, '_> {
         }
     }
 
-    /// Threads of the JVM's own, where the stacks have any of them.
+    /// Those that the cause names, else threads of the JVM's own, where the stacks have any of them.
     fn roles(&self, event: &str) -> Vec<String> {
+        if !self.finding.look.roles.is_empty() {
+            return self.finding.look.roles.clone();
+        }
         let state = self
             .state
             .filter(|state| matches!(state, ThreadState::Compiler | ThreadState::Collector(_) | ThreadState::Vm));
@@ -209,25 +215,46 @@ impl Looking<'_, '_> {
         most.into_iter().take(THREADS_MAX).map(|(tid, _)| tid).collect()
     }
 
-    /// The frame that tells it: of waits the one below which most of it was waited, else the leaf of a measured stack.
+    /// The frame that tells it: the one that the cause names, of waits the one below which most of it was waited, else the leaf
+    /// of a measured stack. One that few of the stacks have leads past the others.
     fn search(&self, event: &str) -> String {
-        if event.starts_with("waits/") {
-            return self.telling();
-        }
-        let of_samples = |item: &&Evidence| item.table == "samples" && !item.stack.is_empty();
-        let item = self.finding.evidence.iter().find(of_samples).filter(|_| !event.contains('/'));
-        item.and_then(|item| item.stack.split(';').next()).unwrap_or("").to_owned()
+        let frame = match event {
+            _ if !self.finding.look.search.is_empty() => Some(self.finding.look.search.as_str()),
+            waiting if waiting.starts_with("waits/") => self.telling(),
+            lasting if lasting.contains('/') => None,
+            _ => self.measured_leaf().filter(|frame| self.is_frequent(frame, event)),
+        };
+        frame.unwrap_or_default().to_owned()
     }
 
-    fn telling(&self) -> String {
+    fn measured_leaf(&self) -> Option<&str> {
+        let of_samples = |item: &&Evidence| item.table == "samples" && !item.stack.is_empty();
+        self.finding.evidence.iter().find(of_samples)?.stack.split(';').next()
+    }
+
+    fn is_frequent(&self, frame: &str, event: &str) -> bool {
         let recording = self.comparison.recording();
-        let mut sums: BTreeMap<&str, i64> = BTreeMap::new();
+        let mut counts: BTreeMap<StackId, usize> = BTreeMap::new();
+        for sample in self.comparison.slow.samples(event) {
+            *counts.entry(sample.stack_id).or_default() += 1;
+        }
+        let has_frame = |stack| recording.stacks.leaf_to_root(stack).any(|one| recording.text(one.symbol) == frame);
+        let found: usize = counts.iter().filter(|(stack, _)| has_frame(**stack)).map(|(_, count)| count).sum();
+        found as f64 >= MIN_FOUND * counts.values().sum::<usize>() as f64
+    }
+
+    fn telling(&self) -> Option<&str> {
+        let recording = self.comparison.recording();
+        let (mut sums, mut all) = (BTreeMap::<&str, i64>::new(), 0);
         for (_, wait) in &self.waits {
+            let ns = wait.within_ns(&self.comparison.slow.time);
+            all += ns;
             if let Some(frame) = self.stack_of(wait).and_then(|stack| telling_frame(recording, stack)) {
-                *sums.entry(frame).or_default() += wait.within_ns(&self.comparison.slow.time);
+                *sums.entry(frame).or_default() += ns;
             }
         }
-        sums.into_iter().max_by_key(|(_, ns)| *ns).map_or_else(String::new, |(frame, _)| frame.to_owned())
+        let (frame, ns) = sums.into_iter().max_by_key(|(_, ns)| *ns)?;
+        (ns as f64 >= MIN_FOUND * all as f64).then_some(frame)
     }
 
     /// The longest stops, waits or bursts; of what is known as an amount only, the second with most of it.

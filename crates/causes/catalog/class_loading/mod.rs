@@ -80,7 +80,14 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let mut finding = Finding::new(Support::Observed, text).with_all(evidence);
     finding.claims.extend(if ran { below.claims } else { Vec::new() });
     finding.claims.extend(if waited { waits.claims() } else { Vec::new() });
+    finding.look.search = outermost(comparison.recording(), below.stack).to_owned();
     finding.crowding(comparison)
+}
+
+/// Where the program began to ask for a class in a stack: all that the loading takes is below it.
+fn outermost(recording: &Recording, stack: StackId) -> &str {
+    let symbols = recording.stacks.leaf_to_root(stack).map(|frame| recording.text(frame.symbol));
+    symbols.filter(|symbol| LOADING.iter().any(|name| symbol.starts_with(name))).last().unwrap_or_default()
 }
 
 /// The answer where nothing was sampled and nobody waited.

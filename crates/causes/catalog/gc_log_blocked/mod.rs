@@ -51,8 +51,12 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let support = if is_log { Support::Observed } else { Support::Consistent };
     let mut finding = Finding::new(support, text);
     let per_second = (total / comparison.slow.seconds(), None);
-    finding =
-        finding.with(comparison.evidence("time in such writes", per_second, "ns/s", "spans").of(&[span::SYSTEM_CALL]));
+    finding = finding
+        .with(comparison.evidence("time in such writes", per_second, "ns/s", "spans").of(&[span::SYSTEM_CALL]))
+        .with_stacks_of(&format!("spans/{}", span::SYSTEM_CALL));
+    // Other threads of the JVM stand in calls as well, and longer.
+    finding.look.roles.push(comparison.sources().role(longest.tid).to_owned());
+    finding.look.search = comparison.stack_text(longest.stack_id, 1);
     finding.claims = stalled_threads::claims(comparison, writes.iter(), ThreadState::Blocked(Wait::File));
     finding
 }

@@ -265,7 +265,9 @@ impl Found {
         let count = per_second(&|faults| faults.len() as f64);
         let mut finding = finding
             .with(time)
-            .with(comparison.evidence("such page faults", count, "1/s", "spans").of(&[span::PAGE_FAULT]));
+            .with(comparison.evidence("such page faults", count, "1/s", "spans").of(&[span::PAGE_FAULT]))
+            .drawn_by(&[span::PAGE_FAULT])
+            .with_stacks_of(&format!("spans/{}", span::PAGE_FAULT));
         let spans = self.faults.iter().map(|fault| &fault.span);
         finding.claims.extend(stalled_threads::claims(comparison, spans, ThreadState::Blocked(Wait::PageFault)));
         finding
