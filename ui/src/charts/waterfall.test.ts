@@ -40,9 +40,12 @@ test("what reaches over the request is cut to it, and what is too short is count
 });
 
 test.each([
-  ["", null, null, null],
-  ["no json", null, null, null],
-  ['{"unread_ns":5,"first_byte_ns":70,"reader_tid":12}', 5, 70, 12],
-])("the phases of %s", (detail, unread, firstByte, reader) => {
-  expect(phasesOf(detail)).toEqual({ unread, firstByte, reader });
+  ["", {}],
+  ["no json", {}],
+  ['{"unread_ns":5,"first_byte_ns":70,"reader_tid":12}', { unread: 5, firstByte: 70, reader: 12 }],
+  ['{"unsent_ns":9,"unsent_for":"window"}', { unsent: 9, unsentFor: "window" }],
+  ['{"unsent_ns":"9","unsent_for":9}', {}],
+])("the phases of %s", (detail, told) => {
+  const nothing = { unread: null, firstByte: null, unsent: null, unsentFor: "", reader: null };
+  expect(phasesOf(detail)).toEqual({ ...nothing, ...told });
 });

@@ -46,10 +46,13 @@ export function barsOf(rows: readonly SpanRow[], request: Interval): { bars: Bar
   return { bars: longest.sort((a, b) => a.left - b.left || b.width - a.width), hidden: rows.length - longest.length };
 }
 
-/** What a request says of its way: how long until somebody read it, and until its answer began. */
+/** What a request says of its way: how long until somebody read it, until its answer began, and its end stood in the kernel. */
 export interface Phases {
   unread: Nanoseconds | null;
   firstByte: Nanoseconds | null;
+  unsent: Nanoseconds | null;
+  /** What the end of the answer waited for there: a word of the schema. */
+  unsentFor: string;
   /** Id of the thread that read it, if that was not the one that answered. */
   reader: number | null;
 }
@@ -57,5 +60,11 @@ export interface Phases {
 export function phasesOf(detail: string): Phases {
   const known = parsedDetail(detail);
   const number = (key: string): number | null => (typeof known[key] === "number" ? (known[key] as number) : null);
-  return { unread: number("unread_ns"), firstByte: number("first_byte_ns"), reader: number("reader_tid") };
+  return {
+    unread: number("unread_ns"),
+    firstByte: number("first_byte_ns"),
+    unsent: number("unsent_ns"),
+    unsentFor: typeof known.unsent_for === "string" ? known.unsent_for : "",
+    reader: number("reader_tid"),
+  };
 }

@@ -12,6 +12,7 @@ import { nameOf, useRecordings } from "../state/recordings.ts";
 import {
   chosenThreads,
   event,
+  limits,
   origin,
   overview,
   pick,
@@ -51,6 +52,11 @@ function Time(): JSX.Element {
         {text(from)}–{text(to)}
       </time>{" "}
       <span class="muted">{duration(lengthOf(selection.value))}</span>
+      {!isPicked && slow.value.length > 0 && (
+        <Button kind="link" title="all the time" onClick={() => pick(limits.value)}>
+          all
+        </Button>
+      )}
       {isPicked && (
         <>
           <Button kind="link" onClick={zoomToPicked}>

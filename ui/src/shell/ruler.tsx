@@ -55,7 +55,7 @@ function drawTicks(context: CanvasRenderingContext2D, width: CssPixels, palette:
     context.moveTo(x, HEIGHT - 6);
     context.lineTo(x, HEIGHT);
     const text = step >= 86400e9 ? day(start, at, clock) : timeOfDay(start, at, clock, decimals);
-    if (x + 4 + context.measureText(text).width < width) context.fillText(text, x + 4, MAP_HEIGHT + 13);
+    if (x + 4 + context.measureText(text).width < width) context.fillText(text, x + 4, MAP_HEIGHT + 7);
   }
   context.stroke();
 }

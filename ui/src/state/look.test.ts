@@ -29,6 +29,10 @@ test("a cause that is opened shows its lanes, threads and stacks", () => {
 test.each([
   [{ event: "" }, { tab: "spans", kinds: ["gc_pause"], search: "" }],
   [{ event: "waits/of_another_version" }, { tab: "spans", kinds: ["gc_pause"] }],
+  [
+    { event: "", lanes: ["request", "gc_pause"] },
+    { tab: "request", port: ":8080" },
+  ],
   [{ event: "", lanes: [], table: "facts" }, { tab: "facts" }],
   [{ event: "", lanes: [], table: "logs" }, { tab: "log" }],
 ])("without stacks (%j) the list that tells most is shown", (look, shown) => {

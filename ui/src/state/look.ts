@@ -40,6 +40,10 @@ export function showCause(cause: string, known: Overview): Partial<ViewState> {
 /** The list that tells most of it, where no stacks do. */
 function tabOf({ table, lanes }: Look, known: Overview): Partial<ViewState> {
   const kinds = kindsOf(lanes, known);
+  // The longest of them tell it with all that lay in them.
+  // Of those that were seen at a port it is known who answered; a latency file knows their lengths alone.
+  const port = known.lanes.find(({ kind }) => kind === "latency")?.instances.find(Boolean);
+  if (lanes[0] === "request" && port) return { tab: "request", port };
   if (kinds.length > 0) return { tab: "spans", kinds };
   if (table === "facts" || table === "logs") return { tab: table === "logs" ? "log" : "facts" };
   return {};

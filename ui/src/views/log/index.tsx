@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { counted, grouped, spaced } from "../../base/text.ts";
 import { decimalsFor, timeOfDay } from "../../base/time.ts";
 import { useAnswer } from "../../state/answer.ts";
-import { limits, origin, overview, picked, source, update, view, zone } from "../../state/store.ts";
+import { origin, overview, selection, source, update, view, zone } from "../../state/store.ts";
 import { Note, Search } from "../../widgets/controls.tsx";
 import { Name, Sentence } from "../../widgets/text.tsx";
 import type { View } from "../view.ts";
@@ -13,7 +13,8 @@ const MOST_LINES = 1_000;
 
 function Log(): JSX.Element {
   const from = source.value;
-  const query = { ...(picked.value ?? limits.value), find: view.value.find, limit: MOST_LINES };
+  const { from: begin, to } = selection.value;
+  const query = { from: begin, to, find: view.value.find, limit: MOST_LINES };
   const answer = useAnswer(
     from ? JSON.stringify(query) : null,
     (signal) => (from ? from.log(query, signal) : Promise.reject(new Error("no recording"))),

@@ -7,6 +7,7 @@ import { timeOfDay } from "../../base/time.ts";
 import type { SpanRow } from "../../data/source.ts";
 import { useAnswer } from "../../state/answer.ts";
 import { origin, overview, port, selection, source, update, view, zone } from "../../state/store.ts";
+import type { PickedRequest } from "../../state/view_state.ts";
 import { Note } from "../../widgets/controls.tsx";
 import { Name } from "../../widgets/text.tsx";
 import type { View } from "../view.ts";
@@ -17,12 +18,12 @@ import { Waterfall } from "./waterfall.tsx";
 const LISTED = 12;
 
 function Request(): JSX.Element {
-  const picked = view.value.request;
   const rows = useLongest();
+  const shown = view.value.request ?? (rows?.[0] ? requestOf(rows[0]) : null);
   return (
     <div class="request-view">
-      {picked && <Waterfall request={picked} />}
-      {rows && rows.length > 0 && <Longest rows={rows} />}
+      {shown && <Waterfall request={shown} />}
+      {rows && rows.length > 0 && <Longest rows={rows} shown={shown} />}
       {rows?.length === 0 && <Note>No request in what is picked.</Note>}
     </div>
   );
@@ -41,8 +42,7 @@ function useLongest(): readonly SpanRow[] | null {
   return answer.value?.slice(0, LISTED) ?? null;
 }
 
-function Longest({ rows }: { rows: readonly SpanRow[] }): JSX.Element {
-  const picked = view.value.request;
+function Longest({ rows, shown }: { rows: readonly SpanRow[]; shown: PickedRequest | null }): JSX.Element {
   return (
     <table class="data requests" aria-label="Longest requests">
       <thead>
@@ -61,7 +61,7 @@ function Longest({ rows }: { rows: readonly SpanRow[] }): JSX.Element {
         {rows.map((row) => (
           <tr
             key={`${row.t} ${row.thread}`}
-            class={sameRequest(requestOf(row), picked) ? "picked-row" : ""}
+            class={sameRequest(requestOf(row), shown) ? "picked-row" : ""}
             onClick={() => update({ request: requestOf(row) })}
           >
             <td class="number">

@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { useCallback } from "preact/hooks";
 import { duration, share } from "../../base/numbers.ts";
+import { clean } from "../../base/text.ts";
 import { timeOfDay } from "../../base/time.ts";
 import { Canvas } from "../../charts/canvas.tsx";
 import { cellsByThread, drawHeatRow } from "../../charts/heat_lane.ts";
@@ -68,10 +69,11 @@ function threadsOf({ thread }: PickedRequest, known: SpanRow | null): number[] {
 }
 
 function Way({ detail }: { detail: string }): JSX.Element | null {
-  const { unread, firstByte } = phasesOf(detail);
+  const { unread, firstByte, unsent, unsentFor } = phasesOf(detail);
   const parts = [
     unread === null ? "" : `read after ${duration(unread)}`,
     firstByte === null ? "" : `answered from ${duration(firstByte)} on`,
+    unsent === null ? "" : `its end held in the kernel for ${duration(unsent)} (${clean(unsentFor, 40)})`,
   ].filter((part) => part !== "");
   return parts.length > 0 ? <span class="muted">, {parts.join(", ")}</span> : null;
 }

@@ -7,17 +7,7 @@ import { counted, grouped } from "../../base/text.ts";
 import type { Lane } from "../../data/overview.ts";
 import type { SpanTable, TableQuery } from "../../data/source.ts";
 import { useAnswer } from "../../state/answer.ts";
-import {
-  chosenThreads,
-  kindTitle,
-  limits,
-  overview,
-  picked,
-  source,
-  toggled,
-  update,
-  view,
-} from "../../state/store.ts";
+import { chosenThreads, kindTitle, overview, selection, source, toggled, update, view } from "../../state/store.ts";
 import { Button, Note, Search } from "../../widgets/controls.tsx";
 import type { View } from "../view.ts";
 import { SpanTableView } from "./table.tsx";
@@ -32,7 +22,8 @@ function Spans(): JSX.Element {
   const from = source.value;
   const { find, took } = view.value;
   const kinds = chosenKinds();
-  const time = picked.value ?? limits.value;
+  const { from: begin, to } = selection.value;
+  const time = { from: begin, to };
   const query: TableQuery = { ...time, kinds, find, took, threads: chosenThreads.value, ...sorting, limit, offset: 0 };
   const answer = useAnswer(
     from ? JSON.stringify(query) : null,

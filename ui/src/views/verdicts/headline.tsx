@@ -23,11 +23,7 @@ export function Headline({ explanation }: { explanation: Explanation }): JSX.Ele
           ? capitalised(headline.says)
           : `Slow ${duration(slowTime)} of ${duration(recording.to_ns - recording.from_ns)}`}
       </h1>
-      {headline.but.map((but) => (
-        <p class="but" key={but}>
-          <Sentence text={but} />
-        </p>
-      ))}
+      {isHealthy && <Reservations explanation={explanation} />}
       <SlowTimes times={explanation.slow} />
       {explanation.rhythm && (
         <p>
@@ -35,6 +31,19 @@ export function Headline({ explanation }: { explanation: Explanation }): JSX.Ele
         </p>
       )}
     </header>
+  );
+}
+
+/** What could make the headline wrong. */
+export function Reservations({ explanation }: { explanation: Explanation }): JSX.Element {
+  return (
+    <>
+      {explanation.headline.but.map((but) => (
+        <p class="but" key={but}>
+          <Sentence text={but} />
+        </p>
+      ))}
+    </>
   );
 }
 

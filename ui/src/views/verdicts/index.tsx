@@ -6,7 +6,7 @@ import type { CauseVerdict, Explanation } from "../../data/explanation.ts";
 import { overview } from "../../state/store.ts";
 import type { View } from "../view.ts";
 import { Causes } from "./cause_list.tsx";
-import { Changes, Figures, Headline } from "./headline.tsx";
+import { Changes, Figures, Headline, Reservations } from "./headline.tsx";
 import { CannotTell, Losses, RuledOut } from "./lists.tsx";
 
 function Verdicts(): JSX.Element | null {
@@ -19,6 +19,7 @@ function Verdicts(): JSX.Element | null {
       {explanation.slow.length > 0 && <Causes explanation={explanation} />}
       {explanation.slow.length === 0 && <Changes changes={explanation.changed ?? []} />}
       <Figures explanation={explanation} />
+      {explanation.slow.length > 0 && <Reservations explanation={explanation} />}
       <RuledOut causes={withVerdict(explanation, "ruled_out")} />
       <CannotTell causes={withVerdict(explanation, "not_enough")} />
       <Losses losses={explanation.losses} />
