@@ -1,5 +1,5 @@
-// Both sources are asked the same questions about the same recording: what the server aggregates and what the file
-// aggregates must be the same picture.
+// Both sources are asked the same questions about every kept recording: what the server aggregates and what the file aggregates
+// must be the same picture.
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,214 +10,145 @@ import { FileSource } from "../src/data/file/index.ts";
 import { unpack } from "../src/data/file/pack.ts";
 import type { Overview } from "../src/data/overview.ts";
 import { ServedLibrary } from "../src/data/served.ts";
-import type { FlameRows, HottestFrames, Matching, Selection, Source } from "../src/data/source.ts";
+import type { FlameQuery, FlameRows, FramesQuery, Selection, Source, TableQuery } from "../src/data/source.ts";
 import { fathom, hasProgram, LABS, labs, type Server, serve } from "./program.ts";
 
-const isPossible = hasProgram();
-// The one has a quiet time to compare with, the other was slow from the first second to the last.
-const QUIET_AT_FIRST = "code_cache_churn-sick-jdk25";
-const NEVER_QUIET = "code_cache_churn-sick-jdk17";
+const NONE = { kind: "none" } as const;
+const QUIET = { kind: "quiet" } as const;
+/** Ports of a recording that are asked for: a file has as many. */
+const PORTS = 8;
 
-describe.runIf(isPossible).each([QUIET_AT_FIRST, NEVER_QUIET])("served and in the file: %s", (name) => {
-  const lab = join(LABS, name);
+/** A recording, a time of it, and names to ask about, which both sources are asked with. */
+interface Asked {
+  known: Overview;
+  time: Interval;
+  selection: Selection;
+  /** The frames with most of their own, and names of frames at several depths. */
+  hottest: readonly string[];
+  frames: readonly string[];
+}
+
+type Question = (source: Source, asked: Asked) => Promise<unknown>;
+
+/** Questions of which the answers are the same to the digits that the file keeps. */
+const QUESTIONS: Record<string, Question> = {
+  "flame graph": flame({ inverted: false, baseline: NONE }),
+  "flame graph against the quiet time": flame({ inverted: false, baseline: QUIET }),
+  "flame graph from the leaves": flame({ inverted: true, baseline: NONE }),
+  "flame graph from the leaves against the quiet time": flame({ inverted: true, baseline: QUIET }),
+  "flame graph of two threads": (source, asked) => {
+    const busy = asked.known.threads.filter(({ samples }) => samples > 0).slice(0, 2);
+    const threads = busy.map(({ index }) => index);
+    return flame({ inverted: false, baseline: NONE, threads })(source, asked);
+  },
+  "frames by own weight": frames("self"),
+  "frames by total": frames("total"),
+  "frames by growth": frames("growth"),
+  callers: sandwich("callers"),
+  callees: sandwich("callees"),
+  "samples of each thread": async (source, { selection }) => {
+    const { thread, value } = await source.heat({ ...selection, by: "samples", columns: 100 });
+    return sumsBy(thread, value);
+  },
+  "samples of each role with a frame": async (source, { selection, frames: [find] }) => {
+    const { role, value } = await source.roleHeat({ ...selection, by: "samples", columns: 10, matching: { find } });
+    return sumsBy(role, value);
+  },
+  "samples that have a frame": async (source, { selection, frames }) => {
+    const heat = { ...selection, by: "samples", columns: 100 } as const;
+    const matching = frames.flatMap((name) => [{ find: name }, { frame: name }]);
+    return all(matching, async (one) => rounded(sum((await source.heat({ ...heat, matching: one })).value)));
+  },
+  "samples of each second": async (source, { selection }) => {
+    const { second, weight } = await source.subsecond({ ...selection, rows: 50 });
+    return sumsBy(second, weight);
+  },
+  "the longest spans of each lane": (source, asked) =>
+    all(kindsOf(asked.known), async (kinds) => {
+      const { rows } = await source.table({ ...spansOf(asked.time, kinds), limit: 50 });
+      return rows.map(({ t, duration, thread, name }) => [microseconds(t), microseconds(duration), thread, name]);
+    }),
+  "spans of each lane, how many and how long": (source, asked) =>
+    all(kindsOf(asked.known), async (kinds) => {
+      const { total, totalDuration, held } = await source.table({ ...spansOf(asked.time, kinds), limit: 1 });
+      // The sum of nothing may be minus zero.
+      return [total, totalDuration + 0, held];
+    }),
+  "spans of each lane that are drawn": (source, { time, known }) =>
+    all(kindsOf(known), async (kinds) =>
+      sum((await source.spans({ ...time, kinds, threads: "all", width: 500 })).merged),
+    ),
+  counters: (source, { known }) =>
+    all(known.lanes.filter(isCounted), async ({ id: lane, instances }) => {
+      const query = { lane, instances: [...instances.keys()], from: known.from, to: known.to, width: 1_500 };
+      const lines = await source.counter(query);
+      return [lane, lines.map(({ last }) => [...last].slice(-50).map(rounded))];
+    }),
+  "requests by time and length": (source, { known: { from, to, lanes } }) => {
+    const ports = lanes.find(({ kind }) => kind === "latency")?.instances ?? [""];
+    return all(ports.slice(0, PORTS), async (port) => {
+      const parts = Math.ceil((to - from) / 1e9);
+      const { lines, count, column, step } = await source.latency({ port, from, to, columns: 500, parts });
+      const { t, p50, p99, max, count: counts } = lines;
+      return [t, p50, p99, max, counts, count, column, step].map((one) => Array.from(one));
+    });
+  },
+  "lines of logs": async (source, { time }) =>
+    (await source.log({ ...time, find: "", limit: 100 })).map(({ t, text }) => [microseconds(t), text]),
+  "what is known": async (source) => {
+    const { origin_ns, from, to, explanation, lanes, threads, events, states, thinned, logs_held } =
+      await source.overview();
+    return toTwelveDigits([{ origin_ns, from, to, thinned, logs_held }, explanation, lanes, threads, events, states]);
+  },
+  "the answer as Markdown": (source) => source.markdown(),
+};
+
+describe.runIf(hasProgram()).each(labs())("served and in the file: %s", (name) => {
   let server: Server;
   let served: Source;
   let file: Source;
-  let overview: Overview;
-  let slow: Selection;
+  let asked: Asked[];
 
   beforeAll(async () => {
-    server = await serve(lab);
-    served = new ServedLibrary(server.url).open(0);
-    file = await openFile(lab);
-    overview = await served.overview();
-    const { from, to } = overview;
-    const middle = { from: from + (to - from) * 0.4, to: from + (to - from) * 0.8 };
-    slow = {
-      from: Math.floor(middle.from / 1e6) * 1e6,
-      to: Math.floor(middle.to / 1e6) * 1e6,
-      threads: "all",
-      event: overview.events[0].id,
-    };
+    server = await serve(join(LABS, name));
+    [served, file] = [new ServedLibrary(server.url).open(0), await openFile(join(LABS, name))];
+    const known = await served.overview();
+    asked = await all(timesOf(known), (time) => about(served, known, time));
   });
   afterAll(() => server?.stop());
 
-  test("the same is known", async () => {
-    const other = await file.overview();
-    const { explanation, lanes, threads, events, states } = overview;
-    expect(other).toMatchObject({ origin_ns: overview.origin_ns, from: overview.from, to: overview.to });
-    expect(toTwelveDigits(other.explanation)).toBe(toTwelveDigits(explanation));
-    expect(other.lanes.map(({ id }) => id)).toEqual(lanes.map(({ id }) => id));
-    expect([other.threads, other.events, other.states]).toEqual([threads, events, states]);
-    expect(await file.markdown()).toBe(await served.markdown());
+  test.each(Object.entries(QUESTIONS))("%s", async (_, question) => {
+    for (const one of asked) expect(await question(file, one)).toEqual(await question(served, one));
   });
 
-  test.each([false, true])("flame graphs, inverted: %s", async (inverted) => {
-    const query = { ...slow, inverted, baseline: { kind: "quiet" } as const };
-    const [a, b] = [await served.flame(query), await file.flame(query)];
-    expect(b.total[0]).toBeGreaterThan(0);
-    expect(differences(a, b)).toEqual([]);
-  });
-
-  test("flame graphs of some threads", async () => {
-    const busy = overview.threads.filter(({ samples }) => samples > 0).slice(0, 2);
-    const query = {
-      ...slow,
-      threads: busy.map(({ index }) => index),
-      inverted: false,
-      baseline: { kind: "none" } as const,
-    };
-    expect(differences(await served.flame(query), await file.flame(query))).toEqual([]);
-  });
-
-  test.each(["self", "total", "growth"] as const)("hottest frames by %s", async (sort) => {
-    const query = { ...slow, baseline: { kind: "quiet" }, sort } as const;
-    const top = ({ frames }: HottestFrames): string[] =>
-      frames
-        .slice(0, 20)
-        .map((frame) => [frame.self, frame.total, frame.baseSelf, frame.baseTotal].map(rounded).join(" "));
-    expect(top(await file.frames(query))).toEqual(top(await served.frames(query)));
-  });
-
-  test("callers and callees", async () => {
-    const a = await served.frames({ ...slow, baseline: { kind: "none" }, sort: "self" });
-    for (const side of ["callers", "callees"] as const) {
-      const sandwich = { ...slow, frame: a.frames[0].name, side };
-      expect(differences(await served.sandwich(sandwich), await file.sandwich(sandwich))).toEqual([]);
-    }
-  });
-
-  test("heat adds up to the flame graph", async () => {
-    const flame = await served.flame({ ...slow, inverted: false, baseline: { kind: "none" } });
+  test("samples over time add up to the flame graph", async () => {
+    const [{ selection }] = asked;
     for (const source of [served, file]) {
-      const heat = await source.heat({ ...slow, by: "samples", columns: 100 });
-      expect(sum(heat.value) / flame.total[0]).toBeCloseTo(1, 2);
-      const seconds = await source.subsecond({ ...slow, rows: 50 });
-      expect(sum(seconds.weight) / flame.total[0]).toBeCloseTo(1, 2);
+      const { total, node, name: names } = await source.flame({ ...selection, inverted: false, baseline: NONE });
+      const heat = { ...selection, by: "samples", columns: 100 } as const;
+      const below = { below: node[1], name: names[1] };
+      expect(sum((await source.heat(heat)).value) / total[0]).toBeCloseTo(1, 2);
+      expect(sum((await source.heat({ ...heat, matching: below })).value) / total[1]).toBeCloseTo(1, 2);
+      expect(sum((await source.subsecond({ ...selection, rows: 50 })).weight) / total[0]).toBeCloseTo(1, 2);
     }
   });
 
-  test("stacks that are meant, over time", async () => {
-    const heatOf = async (source: Source, matching: Matching): Promise<number> =>
-      sum((await source.heat({ ...slow, by: "samples", columns: 100, matching })).value);
-    const flames = await Promise.all(
-      [served, file].map((source) => source.flame({ ...slow, inverted: false, baseline: { kind: "none" } })),
+  test("what lasted, whose times in the file are to the microsecond", async () => {
+    for (const { time, known } of asked) await expectSameWaits(served, file, known, time);
+  });
+
+  test("states of threads, of which the file has columns of its own", async () => {
+    const { from, to } = asked[0].known;
+    const [a, b] = await all([served, file], async (source) =>
+      sum((await source.roleHeat({ from, to, by: "state", event: "", columns: 100 })).value),
     );
-    const { name, total } = flames[0];
-    for (const row of [1, 5, Math.floor(name.length / 2)]) {
-      const [found, frame] = [{ find: name[row] }, { frame: name[row] }];
-      expect(rounded(await heatOf(file, found))).toBe(rounded(await heatOf(served, found)));
-      expect(rounded(await heatOf(file, frame))).toBe(rounded(await heatOf(served, frame)));
-    }
-    for (const [index, source] of [served, file].entries()) {
-      const below = { below: flames[index].node[1], name: name[1] };
-      expect((await heatOf(source, below)) / total[1]).toBeCloseTo(1, 2);
-    }
-    const roles = { ...slow, by: "samples", columns: 10, matching: { find: name[1] } } as const;
-    expect(rounded(sum((await file.roleHeat(roles)).value))).toBe(rounded(sum((await served.roleHeat(roles)).value)));
-  });
-
-  test("figures", async () => {
-    const figures = overview.lanes.filter(({ parts }) => (parts?.length ?? 0) > 0);
-    expect(figures.map(({ kind }) => kind)).toContain("cache");
-    for (const { id: lane, instances } of figures) {
-      const query = { lane, instances: [...instances.keys()], from: overview.from, to: overview.to, width: 1_500 };
-      const [a, b] = [await served.counter(query), await file.counter(query)];
-      expect(b.map(({ last }) => last.at(-1))).toEqual(a.map(({ last }) => last.at(-1)));
-    }
-  });
-
-  test("spans", async () => {
-    const kinds = ["gc_pause", "safepoint"];
-    const query = {
-      from: slow.from,
-      to: slow.to,
-      kinds,
-      threads: "all",
-      find: "",
-      sort: "duration",
-      order: "desc",
-    } as const;
-    const [a, b] = [
-      await served.table({ ...query, limit: 50, offset: 0 }),
-      await file.table({ ...query, limit: 50, offset: 0 }),
-    ];
-    expect(a.total).toBeGreaterThan(0);
-    expect([b.total, b.totalDuration]).toEqual([a.total, a.totalDuration]);
-    expect(b.rows.map(({ t, duration, name }) => [t, duration, name])).toEqual(
-      a.rows.map(({ t, duration, name }) => [t, duration, name]),
-    );
-    const marks = { from: slow.from, to: slow.to, kinds, threads: "all", width: 500 } as const;
-    const [c, d] = [await served.spans(marks), await file.spans(marks)];
-    expect(sum(d.merged)).toBe(sum(c.merged));
-  });
-
-  test("counters", async () => {
-    const lane = overview.lanes.find(
-      ({ kind, instances }) => (kind === "counter" || kind === "rate") && instances.length === 1,
-    );
-    if (!lane) throw new Error("the recording has no counters");
-    const query = { lane: lane.id, instances: [0], from: overview.from, to: overview.to, width: 1_500 };
-    const [[a], [b]] = [await served.counter(query), await file.counter(query)];
-    expect(a.t.length).toBeGreaterThan(0);
-    expect([...b.last].slice(0, 50)).toEqual([...a.last].slice(0, 50));
+    expect(Math.abs(b - a)).toBeLessThanOrEqual(0.05 * a + 1);
   });
 });
 
-describe.runIf(isPossible)("the file of every kept recording has the numbers of the server", () => {
-  test.each(labs())("%s", async (name) => {
-    const lab = join(LABS, name);
-    const server = await serve(lab);
-    try {
-      const [served, file] = [new ServedLibrary(server.url).open(0), await openFile(lab)];
-      const [known, other] = [await served.overview(), await file.overview()];
-      expect([other.thinned, other.logs_held]).toEqual([known.thinned, known.logs_held]);
-      expect(other.lanes).toEqual(known.lanes);
-      expect(toTwelveDigits(other.explanation)).toBe(toTwelveDigits(known.explanation));
-      const { origin_ns, explanation, lanes } = known;
-      const at = (ns: number): number => ns - Math.round(Number(origin_ns) / 1e6) * 1e6;
-      const times = [known, ...explanation.slow.map(({ from_ns, to_ns }) => ({ from: at(from_ns), to: at(to_ns) }))];
-      for (const { from, to } of times) {
-        for (const kinds of lanes.filter(({ kind }) => kind === "spans").map((lane) => lane.kinds ?? [])) {
-          const query = { from, to, kinds, threads: "all", find: "", sort: "duration", order: "desc" } as const;
-          const counts = async (source: Source): Promise<number[]> => {
-            const { total, totalDuration, held } = await source.table({ ...query, limit: 1, offset: 0 });
-            // The sum of nothing may be minus zero.
-            return [total, totalDuration + 0, held];
-          };
-          expect(await counts(file)).toEqual(await counts(served));
-        }
-      }
-      const ports = lanes.find(({ kind }) => kind === "latency")?.instances ?? [""];
-      for (const port of ports.slice(0, 8)) await expectSameLatency(served, file, known, port);
-      for (const time of times) await expectSameWaits(served, file, known, time);
-      const roles = { from: known.from, to: known.to, by: "state", event: "", columns: 100 } as const;
-      const [c, d] = [await served.roleHeat(roles), await file.roleHeat(roles)];
-      // The file has columns of its own, at whose edges amounts are known to a part of a column.
-      expect(Math.abs(sum(d.value) - sum(c.value))).toBeLessThanOrEqual(0.05 * sum(c.value) + 1);
-    } finally {
-      server.stop();
-    }
-  });
-});
-
-async function expectSameLatency(served: Source, file: Source, { from, to }: Overview, port: string): Promise<void> {
-  const picture = { port, from, to, columns: 500, parts: Math.ceil((to - from) / 1e9) };
-  const [a, b] = [await served.latency(picture), await file.latency(picture)];
-  expect([b.lines.t, b.lines.p50, b.lines.p99, b.lines.max]).toEqual([
-    a.lines.t,
-    a.lines.p50,
-    a.lines.p99,
-    a.lines.max,
-  ]);
-  expect(b.lines.count).toEqual(a.lines.count);
-  expect(b.count).toEqual(a.count);
-}
-
-/** What lasted has the same flame graph; times of the file are to the microsecond. */
 async function expectSameWaits(served: Source, file: Source, { events }: Overview, time: Interval): Promise<void> {
   for (const { id } of events.filter(({ lasting }) => lasting)) {
-    const query = { ...time, threads: "all", event: id, inverted: false, baseline: { kind: "none" } } as const;
+    const query = { ...time, threads: "all", event: id, inverted: false, baseline: NONE } as const;
     const [a, b] = [await served.flame(query), await file.flame(query)];
     expect([id, b.unit]).toEqual([id, a.unit]);
     expect(Math.abs(b.samples - a.samples)).toBeLessThanOrEqual(0.01 * a.samples + 2);
@@ -225,6 +156,52 @@ async function expectSameWaits(served: Source, file: Source, { events }: Overvie
       1e-3 * (a.total[0] ?? 0) + 2e3 * a.samples,
     );
   }
+}
+
+/** All of it, a part of it that begins in the middle of things, and its slow times. */
+function timesOf({ from, to, origin_ns, explanation }: Overview): Interval[] {
+  const at = (ns: number): number => ns - Math.round(Number(origin_ns) / 1e6) * 1e6;
+  const part = (share: number): number => Math.floor((from + (to - from) * share) / 1e6) * 1e6;
+  const slow = explanation.slow.map(({ from_ns, to_ns }) => ({ from: at(from_ns), to: at(to_ns) }));
+  return [{ from: part(0.4), to: part(0.8) }, { from, to }, ...slow];
+}
+
+async function about(source: Source, known: Overview, time: Interval): Promise<Asked> {
+  const selection: Selection = { ...time, threads: "all", event: known.events[0].id };
+  const { frames: hottest } = await source.frames({ ...selection, baseline: NONE, sort: "self" });
+  const { name } = await source.flame({ ...selection, inverted: false, baseline: NONE });
+  const depths = [1, 5, Math.floor(name.length / 2)].filter((row) => row < name.length);
+  const names = hottest.slice(0, 1).map((frame) => frame.name);
+  return { known, time, selection, hottest: names, frames: depths.map((row) => name[row]) };
+}
+
+function flame(how: Pick<FlameQuery, "inverted" | "baseline"> & Partial<Selection>): Question {
+  return async (source, { selection }) => weights(await source.flame({ ...selection, ...how }));
+}
+
+function frames(sort: FramesQuery["sort"]): Question {
+  return async (source, { selection }) => {
+    const { frames: found } = await source.frames({ ...selection, baseline: QUIET, sort });
+    const sums = found.slice(0, 20).map(({ self, total, baseSelf, baseTotal }) => [self, total, baseSelf, baseTotal]);
+    return sums.map((one) => one.map(rounded).join(" "));
+  };
+}
+
+function sandwich(side: "callers" | "callees"): Question {
+  return (source, { selection, hottest }) =>
+    all(hottest, async (frame) => weights(await source.sandwich({ ...selection, frame, side })));
+}
+
+function kindsOf({ lanes }: Overview): string[][] {
+  return lanes.filter(({ kind }) => kind === "spans").map(({ kinds }) => kinds ?? []);
+}
+
+function isCounted({ kind }: Overview["lanes"][number]): boolean {
+  return kind !== "spans" && kind !== "latency";
+}
+
+function spansOf(time: Interval, kinds: readonly string[]): Omit<TableQuery, "limit"> {
+  return { ...time, kinds, threads: "all", find: "", sort: "duration", order: "desc", offset: 0 };
 }
 
 async function openFile(lab: string): Promise<Source> {
@@ -238,13 +215,29 @@ async function openFile(lab: string): Promise<Source> {
   return new FileSource(await unpack(data[1]));
 }
 
+/** One after the other: a server answers few questions at once. */
+async function all<T, A>(of: readonly T[], answer: (one: T) => Promise<A>): Promise<A[]> {
+  const answers: A[] = [];
+  for (const one of of) answers.push(await answer(one));
+  return answers;
+}
+
 /** Two runs may add up in another order. */
 function toTwelveDigits(value: unknown): string {
   return JSON.stringify(value, (_, part) => (typeof part === "number" ? Number(part.toPrecision(12)) : part));
 }
 
 function sum(values: ArrayLike<number>): number {
-  return Array.from(values).reduce((all, one) => all + one, 0);
+  return Array.from(values).reduce((total, one) => total + one, 0);
+}
+
+function sumsBy(keys: ArrayLike<number>, values: ArrayLike<number>): string[] {
+  const sums = new Map<number, number>();
+  for (let at = 0; at < keys.length; at += 1) sums.set(keys[at], (sums.get(keys[at]) ?? 0) + values[at]);
+  return [...sums]
+    .filter(([, value]) => value > 0)
+    .map(([key, value]) => `${key}: ${rounded(value)}`)
+    .sort();
 }
 
 /** The file keeps weights as 32-bit numbers. */
@@ -252,12 +245,9 @@ function rounded(value: number): string {
   return value.toPrecision(5);
 }
 
-/** The first rows that only one of two trees has. */
-function differences(served: FlameRows, file: FlameRows): string[] {
-  const [a, b] = [new Set(weights(served)), new Set(weights(file))];
-  const onlyServed = [...a].filter((row) => !b.has(row)).map((row) => `served: ${row}`);
-  const onlyFile = [...b].filter((row) => !a.has(row)).map((row) => `file: ${row}`);
-  return [...onlyServed.slice(0, 4), ...onlyFile.slice(0, 4)];
+/** Times of spans in the file are to the microsecond. */
+function microseconds(ns: number): number {
+  return Math.round(ns / 1e3);
 }
 
 /** Paths and weights of a tree; children of equal weight may stand in any order. */
