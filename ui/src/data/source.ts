@@ -229,7 +229,11 @@ export interface SandwichQuery extends Selection {
   side: "callers" | "callees";
 }
 
+/** The time of what does not say when it was. */
+export const NO_TIME: Nanoseconds = Number.MIN_SAFE_INTEGER;
+
 export interface LogLine {
+  /** When it was written, or `NO_TIME`. */
   t: Nanoseconds;
   source: string;
   level: string;

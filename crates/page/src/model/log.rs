@@ -12,6 +12,9 @@ use crate::refused::Refused;
 const LIMIT: usize = 1_000;
 const LIMIT_MAX: usize = 20_000;
 
+/// The time of a line that does not say when it was written: the least whole number that every reader of the answer can hold.
+const NO_TIME: i64 = -((1 << 53) - 1);
+
 /// Answers `log`.
 pub(super) fn answer(page: &Loaded, query: &Query) -> Result<Answer, Refused> {
     let stretch = Stretch::of(page, query)?;
@@ -38,8 +41,9 @@ pub(super) fn answer(page: &Loaded, query: &Query) -> Result<Answer, Refused> {
 pub(crate) fn table(page: &Loaded, rows: &[usize]) -> Columns {
     let logs = &page.recording.logs;
     let text = |id| page.recording.text(id);
+    let time = |row: &usize| if logs.time_ns[*row] == 0 { NO_TIME } else { page.axis.at(logs.time_ns[*row]) };
     Columns::default()
-        .numbers::<Int64Type>("t", rows.iter().map(|row| page.axis.at(logs.time_ns[*row])))
+        .numbers::<Int64Type>("t", rows.iter().map(time))
         .words("source", rows.iter().map(|row| text(logs.source[*row])))
         .words("level", rows.iter().map(|row| text(logs.level[*row])))
         .words("class", rows.iter().map(|row| text(logs.class[*row])))

@@ -30,6 +30,7 @@ import type {
   SubsecondHeat,
   TableQuery,
 } from "../source.ts";
+import { NO_TIME } from "../source.ts";
 import { latencyOf, logLines, series } from "../tables.ts";
 import { above, below, CallTree, inverted, meantNodes, onlyBelow, preorder, type Weighed } from "./calls.ts";
 import { byRole, roleStates, stateHeat } from "./cover.ts";
@@ -169,7 +170,8 @@ export class FileSource implements Source {
     const wanted = find.toLowerCase();
     const lines = table ? logLines(table) : [];
     return lines
-      .filter((line) => line.t >= from && line.t < to && line.text.toLowerCase().includes(wanted))
+      .filter(({ t }) => t === NO_TIME || (t >= from && t < to))
+      .filter((line) => line.text.toLowerCase().includes(wanted))
       .slice(0, limit);
   }
 

@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { counted, grouped, spaced } from "../../base/text.ts";
 import { decimalsFor, timeOfDay } from "../../base/time.ts";
+import { NO_TIME } from "../../data/source.ts";
 import { useAnswer } from "../../state/answer.ts";
 import { origin, overview, selection, source, update, view, zone } from "../../state/store.ts";
 import { Note, Search } from "../../widgets/controls.tsx";
@@ -36,7 +37,9 @@ function Log(): JSX.Element {
         <tbody>
           {lines.map((line, index) => (
             <tr key={index}>
-              <td class="number">{timeOfDay(origin.value, line.t, zone.value, decimalsFor(1e6))}</td>
+              <td class="number">
+                {line.t === NO_TIME ? "" : timeOfDay(origin.value, line.t, zone.value, decimalsFor(1e6))}
+              </td>
               <td class="muted">{spaced(line.class)}</td>
               <td>
                 <Sentence text={line.text} />
