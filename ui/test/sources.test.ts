@@ -82,7 +82,10 @@ const QUESTIONS: Record<string, Question> = {
     all(known.lanes.filter(isCounted), async ({ id: lane, instances }) => {
       const query = { lane, instances: [...instances.keys()], from: known.from, to: known.to, width: 1_500 };
       const lines = await source.counter(query);
-      return [lane, lines.map(({ last }) => [...last].slice(-50).map(rounded))];
+      const least = (values: Float64Array): number => values.reduce((one, other) => Math.min(one, other), Infinity);
+      const most = (values: Float64Array): number => values.reduce((one, other) => Math.max(one, other), -Infinity);
+      // The file has columns of its own, in which a value may begin one earlier.
+      return [lane, lines.map(({ min, max, last }) => [least(min), most(max), last.at(-1) ?? 0].map(rounded))];
     }),
   "requests by time and length": (source, { known: { from, to, lanes } }) => {
     const ports = lanes.find(({ kind }) => kind === "latency")?.instances ?? [""];
@@ -122,7 +125,7 @@ describe.runIf(hasProgram()).each(labs())("served and in the file: %s", (name) =
   });
 
   test("samples over time add up to the flame graph", async () => {
-    const [{ selection }] = asked;
+    const [, { selection }] = asked;
     for (const source of [served, file]) {
       const { total, node, name: names } = await source.flame({ ...selection, inverted: false, baseline: NONE });
       const heat = { ...selection, by: "samples", columns: 100 } as const;
@@ -183,7 +186,9 @@ function frames(sort: FramesQuery["sort"]): Question {
   return async (source, { selection }) => {
     const { frames: found } = await source.frames({ ...selection, baseline: QUIET, sort });
     const sums = found.slice(0, 20).map(({ self, total, baseSelf, baseTotal }) => [self, total, baseSelf, baseTotal]);
-    return sums.map((one) => one.map(rounded).join(" "));
+    return sums.map(([own, all, base, baseAll]) =>
+      [own, all].map(rounded).concat([base, baseAll].map(scaled)).join(" "),
+    );
   };
 }
 
@@ -245,6 +250,11 @@ function rounded(value: number): string {
   return value.toPrecision(5);
 }
 
+/** A baseline is scaled by its length, which the file knows to the microsecond. */
+function scaled(value: number): string {
+  return value.toPrecision(4);
+}
+
 /** Times of spans in the file are to the microsecond. */
 function microseconds(ns: number): number {
   return Math.round(ns / 1e3);
@@ -256,7 +266,7 @@ function weights({ depth, name, kind, total, base }: FlameRows): string[] {
   const rows = name.map((word, row) => {
     path.length = depth[row];
     path.push(`${kind[row]}:${word}`);
-    return `${path.join(";")} ${rounded(total[row])} ${base.length > 0 ? rounded(base[row]) : ""}`;
+    return `${path.join(";")} ${rounded(total[row])} ${base.length > 0 ? scaled(base[row]) : ""}`;
   });
   return rows.sort();
 }
