@@ -8,7 +8,7 @@ function lane(id: string, kind: Lane["kind"], more: Partial<Lane> = {}): Lane {
 }
 
 const LANES: Lane[] = [
-  lane("latency", "latency", { pain: true, shown: true, words: ["request"] }),
+  lane("latency", "latency", { pain: true, shown: true, words: ["request"], instances: [":8080"] }),
   lane("compile_count", "rate"),
   lane("disk_bytes", "rate", { instances: ["vda", "vdb"] }),
   lane("gc", "spans", { shown: true, kinds: ["gc_pause", "gc_phase"], words: ["gc_pause", "gc_phase"] }),
