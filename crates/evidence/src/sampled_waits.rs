@@ -50,14 +50,13 @@ fn sampled(recording: &Recording) -> HashMap<i64, Waits> {
     let mut waits: HashMap<i64, Waits> = HashMap::new();
     let word = |word: &str| recording.strings.find(word).unwrap_or(StrId(u32::MAX));
     let (wall, sleeping, wait) = (word(event::WALL), word(SLEEPING), word(event::WAIT));
-    let rows =
-        || recording.samples.rows().filter(|row| row.event == wall && row.state == sleeping && row.weight_ns > 0);
+    let rows = || recording.samples.of_event(wall).filter(|row| row.state == sleeping && row.weight_ns > 0);
     let look_ns = rows().map(|row| row.weight_ns).min().unwrap_or(0);
     for row in rows().filter(|row| row.stack_id != StackId(0)) {
         let to_ns = row.time_ns.saturating_add(row.weight_ns.saturating_sub(look_ns));
         waits.entry(row.tid).or_default().push((row.time_ns, to_ns, row.stack_id));
     }
-    for row in recording.samples.rows().filter(|row| row.event == wait && row.stack_id != StackId(0)) {
+    for row in recording.samples.of_event(wait).filter(|row| row.stack_id != StackId(0)) {
         waits.entry(row.tid).or_default().push((row.time_ns, row.time_ns.saturating_add(row.weight_ns), row.stack_id));
     }
     waits.values_mut().for_each(|waits| waits.sort_unstable());

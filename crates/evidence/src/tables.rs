@@ -40,6 +40,14 @@ table! {
     }
 }
 
+impl Samples {
+    /// Those of an event, in order. Of most rows no more than the event is looked at.
+    pub fn of_event(&self, event: StrId) -> impl Iterator<Item = Sample> + '_ {
+        let rows = self.event.iter().enumerate().filter(move |(_, of)| **of == event);
+        rows.map(|(row, _)| self.row(row))
+    }
+}
+
 table! {
     /// Something with a beginning and an end, on a thread or on the whole process.
     Spans = "spans", row Span {

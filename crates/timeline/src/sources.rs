@@ -200,7 +200,7 @@ impl<'a> Sources<'a> {
     /// Samples of an event.
     pub fn samples(&self, event: &str) -> impl Iterator<Item = Sample> + '_ {
         let event = self.recording.strings.find(event);
-        self.recording.samples.rows().filter(move |sample| Some(sample.event) == event)
+        event.into_iter().flat_map(|event| self.recording.samples.of_event(event))
     }
 
     /// All instances of a counter with their thread, each as a series. Two sources may count the same
