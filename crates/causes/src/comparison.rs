@@ -82,6 +82,14 @@ impl<'a> Comparison<'a> {
         waits_in(self.analysis, &self.slow.time)
     }
 
+    /// Those of them that lie in one stretch of it, at least in part: thread and segment.
+    pub(crate) fn slow_waits_in(&self, from_ns: i64, to_ns: i64) -> impl Iterator<Item = (i64, &Segment)> + '_ {
+        let waits = self.analysis.account.waits(&self.analysis.sources);
+        // Most waits are elsewhere, and to compare two numbers is quicker than to look into a set.
+        let here = waits.filter(move |(_, segment)| segment.from_ns < to_ns && segment.to_ns > from_ns);
+        here.filter(|(_, segment)| self.slow.time.touches(segment.from_ns, segment.to_ns))
+    }
+
     /// Waits of one kind by the name of what was waited for: how much there was in the slow time, and by how much that is
     /// more than in the baseline, in ns.
     pub(crate) fn grown_by_name(&self, state: ThreadState) -> BTreeMap<StrId, (f64, f64)> {

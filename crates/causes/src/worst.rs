@@ -15,12 +15,11 @@ pub(crate) fn of(comparison: &Comparison<'_>, interval: &SlowInterval) -> String
     let is_in = |from: i64, to: i64| from < interval.to_ns && to > interval.from_ns;
     let stops = comparison.slow_stops().filter(|stop| is_in(stop.from_ns, stop.to_ns));
     let stop = stops.max_by_key(|stop| stop.duration_ns());
-    let waits =
-        comparison.slow_waits().filter(|(_, segment, _)| is_in(segment.from_ns, segment.to_ns) && is_told(segment));
-    let wait = waits.max_by_key(|(_, segment, _)| segment.length_ns());
+    let waits = comparison.slow_waits_in(interval.from_ns, interval.to_ns).filter(|(_, segment)| is_told(segment));
+    let wait = waits.max_by_key(|(_, segment)| segment.length_ns());
     let stopped_ns = stop.map_or(0, |stop| stop.duration_ns());
-    match wait.filter(|(_, segment, _)| segment.length_ns() > stopped_ns) {
-        Some((tid, segment, _)) => of_wait(comparison, tid, segment),
+    match wait.filter(|(_, segment)| segment.length_ns() > stopped_ns) {
+        Some((tid, segment)) => of_wait(comparison, tid, segment),
         None => stop.map_or_else(String::new, |stop| {
             told(comparison, stop.from_ns, stop.duration_ns(), "", &of_stop(stop.stop))
         }),
