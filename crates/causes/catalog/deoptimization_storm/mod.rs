@@ -5,6 +5,7 @@ mod recompiled;
 
 use std::collections::HashMap;
 
+use fathom_evidence::StrId;
 use fathom_evidence::detail::Deoptimization;
 use fathom_evidence::kinds::span;
 use fathom_timeline::{Layer, ThreadState};
@@ -83,14 +84,14 @@ fn part_of_compilations(comparison: &Comparison<'_>, per_second: f64) -> f64 {
 
 /// The method and reason that occur most: text, how often, and how many there are in all.
 fn most_often(comparison: &Comparison<'_>) -> Option<(String, usize, usize)> {
-    let mut counts: HashMap<(u32, String), usize> = HashMap::new();
+    let mut counts: HashMap<(StrId, String), usize> = HashMap::new();
     let mut total = 0;
     for mark in comparison.slow.spans(span::DEOPTIMIZATION) {
         let detail: Deoptimization = comparison.slow.detail(&mark);
-        *counts.entry((mark.name.0, detail.reason.unwrap_or_default())).or_default() += 1;
+        *counts.entry((mark.name, detail.reason.unwrap_or_default())).or_default() += 1;
         total += 1;
     }
-    let ((name, reason), count) = counts.into_iter().max_by_key(|(key, count)| (*count, key.clone()))?;
-    let method = comparison.recording().text(fathom_evidence::StrId(name));
+    let told = counts.into_iter().map(|((method, reason), count)| (count, comparison.recording().text(method), reason));
+    let (count, method, reason) = told.max()?;
     Some((format!("{reason} in {method}"), count, total))
 }
