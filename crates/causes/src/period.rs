@@ -42,7 +42,7 @@ impl<'a> Period<'a> {
 
     /// Samples of an event in this time.
     pub fn samples(&self, event: &str) -> impl Iterator<Item = Sample> + '_ {
-        self.sources.samples(event).filter(|sample| self.time.contains(sample.time_ns))
+        self.sources.samples(event).filter(|sample| self.time.contains(sample.counts_at_ns()))
     }
 
     /// By how much a growing counter rose in this time.

@@ -40,6 +40,18 @@ table! {
     }
 }
 
+/// In how much time the samples of bytes of a thread may be one row, in ns: what is asked of them are rates.
+pub const BYTES_TOGETHER_NS: i64 = 10_000_000;
+
+impl Sample {
+    /// The instant that it counts for: of bytes the beginning of [their time](BYTES_TOGETHER_NS), so that it does not matter
+    /// how many rows they are.
+    pub fn counts_at_ns(&self) -> i64 {
+        let offset_ns = if self.size_bytes > 0 { self.time_ns.rem_euclid(BYTES_TOGETHER_NS) } else { 0 };
+        self.time_ns.saturating_sub(offset_ns)
+    }
+}
+
 impl Samples {
     /// Those of an event, in order. Of most rows no more than the event is looked at.
     pub fn of_event(&self, event: StrId) -> impl Iterator<Item = Sample> + '_ {

@@ -31,6 +31,9 @@ pub struct LoadOptions {
     /// A regular expression with the groups `time` and `latency_ms` (or `latency_us`, `latency_s`,
     /// `latency_ns`) for lines of request logs in a format of their own.
     pub latency_pattern: Option<String>,
+    /// Whether verdicts are all that is wanted. They ask how many bytes there were, and not where: samples of bytes may then
+    /// come without stacks, those of a thread and [a short time](fathom_evidence::tables::BYTES_TOGETHER_NS) as one row.
+    pub for_verdicts: bool,
 }
 
 /// A file format.

@@ -18,12 +18,17 @@ fn read(name: &str) -> Vec<u8> {
 static WHOLE: LazyLock<[Vec<u8>; 3]> =
     LazyLock::new(|| [read("ap_page_faults.jfr"), read("jdk11_parallel.jfr"), read("jdk25_live.jfr")]);
 
-/// Reads `bytes` as a JFR file, whatever they begin with.
+/// Reads `bytes` as a JFR file, whatever they begin with. For verdicts it must be readable as well, and with fewer rows.
 fn load(bytes: &[u8]) -> Result<Recording, LoadError> {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(bytes).unwrap();
     let reader: &dyn Reader = *readers().iter().find(|reader| reader.name() == "jfr").unwrap();
-    reader.load(&[file.path().to_owned()], &LoadOptions::default())
+    let load =
+        |for_verdicts| reader.load(&[file.path().to_owned()], &LoadOptions { for_verdicts, ..LoadOptions::default() });
+    let (all, less) = (load(false), load(true));
+    assert_eq!(less.as_ref().map_or(0, rows).min(all.as_ref().map_or(0, rows)), less.as_ref().map_or(0, rows));
+    assert_eq!(less.is_ok(), all.is_ok());
+    all
 }
 
 fn rows(recording: &Recording) -> usize {

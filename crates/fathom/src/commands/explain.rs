@@ -53,10 +53,9 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     if args.json && html.as_ref().is_some_and(Output::is_standard) {
         bail!("--json and the page cannot both go to standard output: name a file after --html");
     }
-    let services = args.question.services(terminal)?;
     match html {
-        Some(html) => with_page(args, html, services, terminal),
-        None => without_page(args, &services, terminal),
+        Some(html) => with_page(args, html, args.question.services(terminal)?, terminal),
+        None => without_page(args, &args.question.for_verdicts(), terminal),
     }
 }
 
@@ -77,12 +76,13 @@ fn with_page(args: &Args, html: Output, services: Vec<Service>, terminal: &Termi
     }
 }
 
-fn without_page(args: &Args, services: &[Service], terminal: &Terminal) -> Result<Answer> {
-    let baseline = args.question.baseline(terminal)?.map(|(_, recording)| recording);
+fn without_page(args: &Args, question: &Question, terminal: &Terminal) -> Result<Answer> {
+    let services = question.services(terminal)?;
+    let baseline = question.baseline(terminal)?.map(|(_, recording)| recording);
     let progress = Progress::start();
     let mut explanations = Vec::new();
     let mut refusals = Vec::new();
-    for service in services {
+    for service in &services {
         progress.says(&format!("explaining {}", service.paths[0].display()));
         match explain(service, args, baseline.as_ref(), terminal) {
             Ok(explanation) => explanations.push(explanation),

@@ -45,7 +45,11 @@ enum Job {
 pub(super) fn load(found: Found, options: &LoadOptions, progress: &Progress) -> Loaded {
     let mut loaded = Loaded { sources: Vec::new(), refused: found.refused };
     let mut readers = Vec::new();
-    for job in jobs(found.items) {
+    let jobs = jobs(found.items);
+    // Those that overlap are compared row by row.
+    let may_overlap = jobs.iter().filter(|job| job.may_overlap()).count() > 1;
+    let options = &LoadOptions { for_verdicts: options.for_verdicts && !may_overlap, ..options.clone() };
+    for job in jobs {
         let Some(first) = job.paths().first().cloned() else { continue };
         progress.says(&format!("reading {}", first.display()));
         let reader = job.reader();
@@ -97,6 +101,11 @@ impl Job {
             Job::Recording(_) => None,
             Job::Files(reader, _) => Some(*reader),
         }
+    }
+
+    /// Whether others of its kind may hold the same rows.
+    fn may_overlap(&self) -> bool {
+        self.reader().is_none_or(|reader| reader.name() == "jfr")
     }
 
     fn run(self, options: &LoadOptions) -> Result<Source, String> {

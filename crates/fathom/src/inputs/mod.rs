@@ -49,12 +49,16 @@ pub(crate) struct Hints {
     /// When the JVM started, for logs that only know its uptime
     #[arg(long, value_name = "TIME", value_parser = times::absolute)]
     started_at: Option<TimePoint>,
+
+    /// Whether verdicts are all that is wanted.
+    #[arg(skip)]
+    for_verdicts: bool,
 }
 
 impl Hints {
     /// The same for another recording, whose latencies are not these.
     pub(crate) fn without_latency(&self) -> Hints {
-        Hints { latency: Vec::new(), latency_pattern: self.latency_pattern.clone(), started_at: None }
+        Hints { latency: Vec::new(), started_at: None, ..self.clone() }
     }
 
     fn options(&self, terminal: &Terminal) -> Result<LoadOptions> {
@@ -62,6 +66,7 @@ impl Hints {
         Ok(LoadOptions {
             started_at_ns: started_at_ns.context("--started-at")?,
             latency_pattern: self.latency_pattern.clone(),
+            for_verdicts: self.for_verdicts,
         })
     }
 }

@@ -49,6 +49,13 @@ impl Question {
         self
     }
 
+    /// The same of somebody who wants to see verdicts and nothing that they are made of.
+    pub(crate) fn for_verdicts(&self) -> Question {
+        let mut question = self.clone();
+        question.hints.for_verdicts = true;
+        question
+    }
+
     /// The files that were named, or the newest recording in this folder.
     pub(crate) fn paths(&self) -> Result<Vec<PathBuf>> {
         if self.paths.is_empty() { Ok(vec![newest_recording()?]) } else { Ok(self.paths.clone()) }

@@ -9,6 +9,9 @@ mod labs;
 mod recordings;
 
 use fathom_causes::explanation::{CauseVerdict, Explanation, Verdict};
+use fathom_evidence::Table;
+use fathom_readers::{LoadOptions, load_file};
+use fathom_report::json;
 
 use recordings::{answer, entries, load, name, testdata};
 
@@ -38,4 +41,16 @@ fn the_files_of_testdata() {
         }
     }
     insta::assert_snapshot!(table);
+}
+
+/// What is read for verdicts only gives the same ones, to the digit.
+#[test]
+fn verdicts_need_less() {
+    let options = LoadOptions { for_verdicts: true, ..LoadOptions::default() };
+    for path in entries(&testdata().join("jfr")) {
+        let Ok(all) = load_file(&path, &LoadOptions::default()) else { continue };
+        let less = load_file(&path, &options).unwrap_or_else(|error| panic!("{error}"));
+        assert!(less.samples.len() <= all.samples.len(), "{}", path.display());
+        assert_eq!(json::explanations(&[answer(&less)]), json::explanations(&[answer(&all)]), "{}", path.display());
+    }
 }

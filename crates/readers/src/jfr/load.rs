@@ -19,8 +19,8 @@ use super::parse_metadata::KnownTypes;
 use super::parse_pools::{Layout, layout};
 use crate::{Input, LoadError};
 
-/// Reads the content of the JFR file `path`.
-pub(super) fn load(file: &Input, path: &Path) -> Result<Recording, LoadError> {
+/// Reads the content of the JFR file `path`, all of it or what verdicts need.
+pub(super) fn load(file: &Input, path: &Path, for_verdicts: bool) -> Result<Recording, LoadError> {
     let (chunks, gaps) = split(file);
     if chunks.is_empty() {
         let why = gaps.first().map_or("the file has no chunk", |gap| gap.why);
@@ -30,7 +30,8 @@ pub(super) fn load(file: &Input, path: &Path) -> Result<Recording, LoadError> {
         });
     }
     let known = KnownTypes::default();
-    let opened: Vec<Opened<'_>> = chunks.into_par_iter().map(|chunk| Opened::new(chunk, &known)).collect();
+    let open = |chunk| Opened::new(chunk, &known, for_verdicts);
+    let opened: Vec<Opened<'_>> = chunks.into_par_iter().map(open).collect();
     let settings = opened.iter().find_map(|opened| Profiler::of(&opened.chunk, opened.layout.as_ref()?));
     let shares = shares(&opened).into_par_iter().enumerate();
     // The first share is what the rows of the others are put behind.
@@ -59,11 +60,12 @@ pub(super) fn load(file: &Input, path: &Path) -> Result<Recording, LoadError> {
 struct Opened<'a> {
     chunk: Chunk<'a>,
     layout: Option<Layout>,
+    for_verdicts: bool,
 }
 
 impl<'a> Opened<'a> {
-    fn new(chunk: Chunk<'a>, known: &KnownTypes<'a>) -> Self {
-        Opened { layout: layout(&chunk, known), chunk }
+    fn new(chunk: Chunk<'a>, known: &KnownTypes<'a>, for_verdicts: bool) -> Self {
+        Opened { layout: layout(&chunk, known), chunk, for_verdicts }
     }
 }
 
@@ -117,7 +119,8 @@ impl Run {
         };
         let unknown = Profiler::default();
         let profiler = Profiler::wrote(&layout.types).then(|| settings.unwrap_or(&unknown));
-        let before = Before { recording: std::mem::take(&mut self.recording), known, left };
+        let before =
+            Before { recording: std::mem::take(&mut self.recording), known, left, for_verdicts: opened.for_verdicts };
         let loaded = load_chunk::load(&opened.chunk, layout, profiler, before);
         self.recording = loaded.recording;
         self.enter_jvm(loaded.jvm_started.map(|started| (started.clone(), started)));

@@ -5,13 +5,14 @@ use rustc_hash::FxHashMap;
 use fathom_evidence::kinds::subject;
 use fathom_evidence::{Recording, StackId, StrId, Table};
 
+use super::load_bytes::{Bytes, wanted_stacks};
 use super::load_gc::Collections;
 use super::load_handlers::{Bound, Handler, Handlers, MAX_SLOTS};
 use super::load_records::short_record;
 use super::load_resolve::Resolver;
 use super::load_safepoint::SafepointEvent;
 use super::load_settings::Profiler;
-use super::load_stacks::{KnownStacks, StackTable};
+use super::load_stacks::{KnownStacks, Parts, StackTable};
 use super::parse_chunk::{Chunk, HEADER_BYTES};
 use super::parse_pools::{Layout, Pool, Pools};
 use super::parse_stacks::STACK_TYPE;
@@ -78,6 +79,8 @@ pub(super) struct Before<'k, 'a> {
     pub(super) known: &'k mut KnownStacks<'a>,
     /// Bytes to read into the recording, those of this chunk included.
     pub(super) left: usize,
+    /// Whether verdicts are all that is wanted of it.
+    pub(super) for_verdicts: bool,
 }
 
 /// Reads `chunk` and appends its rows. `profiler` is how async-profiler sampled, if it wrote this chunk.
@@ -87,17 +90,21 @@ pub(super) fn load<'a>(
     profiler: Option<&Profiler>,
     before: Before<'_, 'a>,
 ) -> Loaded {
-    let Before { recording, known, left } = before;
+    let Before { recording, known, left, for_verdicts } = before;
     let pools = Pools::read(chunk, &layout.types, &layout.checkpoints);
     let mut loaded = Loaded { recording, ..Loaded::default() };
     loaded.damage.checkpoints = pools.damaged.len();
     loaded.stacks = Stacks { all: pools.stacks.len(), truncated: pools.stacks.truncated };
     let mut resolver = Resolver::new(chunk.data, &layout.types, &pools, chunk.clock);
     let is_whole = chunk.complete && pools.damaged.is_empty();
-    let stacks =
-        StackTable::load(&mut resolver, &mut loaded.recording, known, is_whole, left.div_ceil(chunk.data.len()));
-    let mut loader = Loader::new(resolver, loaded, stacks, chunk, profiler);
     let handlers = Handlers::of(&layout.types);
+    // What is damaged is read as it stands, so that the losses are those of all of it.
+    let adds_up = for_verdicts && is_whole;
+    let wanted = adds_up.then(|| wanted_stacks(chunk.data, &handlers, resolver.pool(STACK_TYPE)));
+    let parts = Parts { is_whole, left: left.div_ceil(chunk.data.len()), wanted };
+    let stacks = StackTable::load(&mut resolver, &mut loaded.recording, known, &parts);
+    let mut loader = Loader::new(resolver, loaded, stacks, chunk, profiler);
+    loader.bytes = adds_up.then(Bytes::default);
     loader.make_room(chunk, &handlers, left);
     loader.records(chunk, &handlers);
     loader.finish()
@@ -122,6 +129,8 @@ pub(super) struct Loader<'p, 'a> {
     pub(super) source: StrId,
     /// Detail that is being written.
     pub(super) text: String,
+    /// Samples of bytes, where they are added up.
+    pub(super) bytes: Option<Bytes>,
 }
 
 /// Times, thread and stack of an event.
@@ -156,6 +165,7 @@ impl<'p, 'a> Loader<'p, 'a> {
             periods: FxHashMap::default(),
             source,
             text: String::new(),
+            bytes: None,
             resolver,
             out,
         }

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::load_events::EVENTS;
-use super::load_map::{GcPart, Map, Name, SafepointPart, Sum};
+use super::load_map::{GcPart, Map, Name, SafepointPart, Sum, Weight};
 use super::load_samples::thread_slot;
 use super::load_settings::SettingPlan;
 use super::parse_metadata::Types;
@@ -164,6 +164,11 @@ impl Handler {
             actions: maps.iter().filter_map(|map| action(&plan, map)).collect(),
             plan,
         })
+    }
+
+    /// Whether its events are samples of bytes.
+    pub(super) fn is_of_bytes(&self) -> bool {
+        matches!(self.sample, Some(Map::Sample { weight: Weight::Bytes(_), .. }))
     }
 }
 

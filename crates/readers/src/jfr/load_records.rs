@@ -2,6 +2,7 @@
 
 use fathom_evidence::tables::Sample;
 
+use super::load_bytes::Bytes;
 use super::load_chunk::Loader;
 use super::load_handlers::{Handlers, MAX_SLOTS};
 use super::load_samples::Sampler;
@@ -37,13 +38,15 @@ impl Loader<'_, '_> {
                     self.enter_samples(&mut batch);
                 }
                 let sample = self.sample(handler, sampler, &slots);
-                batch.push(sample);
+                batch.extend(self.add_up(sampler, sample));
             }
             if !handler.actions.is_empty() {
                 self.act_on(handler, &slots);
             }
         }
         self.enter_samples(&mut batch);
+        let added_up = self.bytes.take().map(Bytes::finish).unwrap_or_default();
+        self.out.recording.samples.extend(&added_up);
         self.out.damage.stopped_at = (at < data.len()).then_some(at);
     }
 }

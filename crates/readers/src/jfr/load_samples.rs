@@ -18,6 +18,7 @@ pub(super) struct Sampler {
     state: Vec<Bound>,
     /// Texts of the states seen last, by the low bits of their keys.
     states: [(u64, StrId); 8],
+    is_added_up: bool,
 }
 
 enum BoundWeight {
@@ -66,6 +67,7 @@ impl Loader<'_, '_> {
             class: Bound::of(&handler.plan, class),
             state: state.iter().filter_map(|path| Bound::of(&handler.plan, path)).collect(),
             states: [(u64::MAX, StrId(0)); 8],
+            is_added_up: self.bytes.is_some() && handler.is_of_bytes(),
         })
     }
 
@@ -91,6 +93,14 @@ impl Loader<'_, '_> {
         }
     }
 
+    /// Takes a sample that will not be a row of its own; any other comes back.
+    #[inline(always)]
+    pub(super) fn add_up(&mut self, sampler: &Sampler, sample: Sample) -> Option<Sample> {
+        let Some(bytes) = self.bytes.as_mut().filter(|_| sampler.is_added_up) else { return Some(sample) };
+        bytes.add(Sample { time_ns: self.resolver.clock.time_ns(sample.time_ns as u64), ..sample });
+        None
+    }
+
     /// Puts samples whose time is in ticks into their columns. Divisions take long, but many of them one after
     /// the other do not wait for each other.
     pub(super) fn enter_samples(&mut self, samples: &mut Vec<Sample>) {
@@ -108,6 +118,9 @@ impl Loader<'_, '_> {
     #[inline(always)]
     fn sample_stack(&mut self, handler: &Handler, sampler: &Sampler, slots: &[u64]) -> StackId {
         let number = handler.stack.and_then(|slot| self.stack_number(slots[slot]));
+        if sampler.is_added_up {
+            return StackId(0);
+        }
         let Some(class) = &sampler.class else {
             return number.map_or(StackId(0), |number| self.stacks.get(number));
         };

@@ -32,8 +32,8 @@ struct Path {
 /// Some stacks that are looked up together.
 #[derive(Default)]
 struct Batch<'c> {
-    /// Where the groups of each stack begin, and the end of its hashes.
-    stacks: Vec<(&'c [usize], usize)>,
+    /// The number of each stack, where its groups begin, and the end of its hashes.
+    stacks: Vec<(usize, &'c [usize], usize)>,
     /// From the root up to the end of each group, for each stack.
     hashes: Vec<Hash>,
     /// Of each stack the number of groups that are known, and the stack that they are.
@@ -59,6 +59,7 @@ impl Batch<'_> {
 struct BuildStacks<'s, 'b, 'p, 'a, N> {
     builder: Builder<'b, 'p, 'a>,
     stacks: &'s RawStacks,
+    wanted: Option<&'s [bool]>,
     note: N,
 }
 
@@ -68,16 +69,20 @@ impl<N: FnMut(usize, StackId)> Work for BuildStacks<'_, '_, '_, '_, N> {
     #[inline(always)]
     fn run<B: Bits>(mut self) {
         let (mut batch, builder) = (Batch::default(), &mut self.builder);
-        let mut stacks = self.stacks.iter();
-        for first in (0..self.stacks.len()).step_by(Batch::STACKS) {
+        let is_wanted = |number: usize| self.wanted.is_none_or(|wanted| wanted.get(number) == Some(&true));
+        let mut stacks = self.stacks.iter().enumerate().filter(|(number, _)| is_wanted(*number));
+        loop {
             batch.clear();
-            stacks.by_ref().take(Batch::STACKS).for_each(|cuts| builder.hash(cuts, &mut batch));
+            stacks.by_ref().take(Batch::STACKS).for_each(|stack| builder.hash(stack, &mut batch));
+            if batch.stacks.is_empty() {
+                return;
+            }
             builder.warm(&batch);
             builder.find(&mut batch);
             builder.recording.stacks.warm(batch.found.iter().map(|found| found.1));
             let mut start = 0;
-            for (number, ((cuts, end), found)) in (first..).zip(batch.stacks.iter().zip(&batch.found)) {
-                (self.note)(number, builder.stack::<B>(cuts, &batch.hashes[start..*end], *found));
+            for ((number, cuts, end), found) in batch.stacks.iter().zip(&batch.found) {
+                (self.note)(*number, builder.stack::<B>(cuts, &batch.hashes[start..*end], *found));
                 start = *end;
             }
         }
@@ -94,27 +99,27 @@ impl<'b, 'p, 'a> Builder<'b, 'p, 'a> {
         Builder { shape, known, resolver, recording, path: Path::default() }
     }
 
-    /// Enters the stacks of a pool; `note` gets the number and the id of each.
-    pub(super) fn stacks(self, stacks: &RawStacks, note: impl FnMut(usize, StackId)) {
-        on_this_processor(BuildStacks { builder: self, stacks, note });
+    /// Enters the wanted stacks of a pool; `note` gets the number and the id of each.
+    pub(super) fn stacks(self, stacks: &RawStacks, wanted: Option<&[bool]>, note: impl FnMut(usize, StackId)) {
+        on_this_processor(BuildStacks { builder: self, stacks, wanted, note });
     }
 
     #[inline(always)]
-    fn hash<'c>(&self, cuts: &'c [usize], batch: &mut Batch<'c>) {
+    fn hash<'c>(&self, (number, cuts): (usize, &'c [usize]), batch: &mut Batch<'c>) {
         let (data, secrets) = (self.resolver.data, &self.known.cache.secrets);
         let mut hash = Hash::new(secrets);
         for group in cuts.windows(2).rev() {
             hash = hash.with(&data[group[0]..group[1]], secrets);
             batch.hashes.push(hash);
         }
-        batch.stacks.push((cuts, batch.hashes.len()));
+        batch.stacks.push((number, cuts, batch.hashes.len()));
     }
 
     /// Brings into the caches what is looked up for most stacks. No branch depends on it, so that the processor
     /// does not stop at the first one that it expected to be otherwise.
     fn warm(&self, batch: &Batch<'_>) {
         let (groups, mut start, mut all) = (&self.known.cache.groups, 0, 0);
-        for (_, end) in &batch.stacks {
+        for (_, _, end) in &batch.stacks {
             let last = &batch.hashes[start.max(end.saturating_sub(Batch::WARM_GROUPS))..*end];
             all = last.iter().fold(all, |all, hash| all ^ groups.warm(*hash));
             start = *end;
@@ -128,13 +133,13 @@ impl<'b, 'p, 'a> Builder<'b, 'p, 'a> {
         let groups = &self.known.cache.groups;
         let known = |groups: &Groups, (number, hash): (usize, &Hash)| Some((number + 1, groups.get(*hash)?));
         let mut start = 0;
-        for (_, end) in &batch.stacks {
+        for (_, _, end) in &batch.stacks {
             let last = batch.hashes[start..*end].iter().enumerate().rev().take(2);
             batch.found.push(last.filter_map(|hash| known(groups, hash)).next().unwrap_or_default());
             start = *end;
         }
         let mut start = 0;
-        for ((_, end), found) in batch.stacks.iter().zip(&mut batch.found) {
+        for ((_, _, end), found) in batch.stacks.iter().zip(&mut batch.found) {
             if found.0 == 0 {
                 let others = batch.hashes[start..*end].iter().enumerate().rev().skip(2);
                 *found = others.filter_map(|hash| known(groups, hash)).next().unwrap_or_default();

@@ -20,6 +20,25 @@ pub(super) struct StackTable {
     class_frames: ClassFrames,
 }
 
+/// What is known of a chunk before its stacks are interned.
+pub(super) struct Parts {
+    /// Whether nothing of it is missing.
+    pub(super) is_whole: bool,
+    /// Parts of about its size that are to come, itself included.
+    pub(super) left: usize,
+    /// Of each stack whether it is wanted; all are where nobody says.
+    pub(super) wanted: Option<Vec<bool>>,
+}
+
+impl Parts {
+    /// About how many of `all` belong to what is wanted.
+    fn of_wanted(&self, all: usize) -> usize {
+        let Some(wanted) = &self.wanted else { return all };
+        let count = wanted.iter().filter(|wanted| **wanted).count();
+        (all.saturating_mul(count) / wanted.len().max(1)).max(count)
+    }
+}
+
 /// An entry. What is asked for together stands together.
 #[derive(Debug, Clone, Copy, Default)]
 struct Entry {
@@ -60,20 +79,19 @@ impl StackTable {
         entry.with_class
     }
 
-    /// Interns every stack of the chunk, which is the first of so many parts of about its size. What earlier chunks had is found in `known` as far as this one, being
+    /// Interns the stacks of a chunk that are wanted. What earlier chunks had is found in `known` as far as this one, being
     /// whole, means the same by its keys.
     pub(super) fn load<'a>(
         resolver: &mut Resolver<'_, 'a>,
         recording: &mut Recording,
         known: &mut KnownStacks<'a>,
-        is_whole: bool,
-        parts_left: usize,
+        parts: &Parts,
     ) -> StackTable {
         let pools = resolver.pools;
         let entries = vec![Entry::default(); resolver.pool(STACK_TYPE).len()];
         let mut table = StackTable { entries, class_frames: ClassFrames::new(resolver) };
         let Some(shape) = Shape::of(resolver) else { return table };
-        if !is_whole || !known.agree(&shape, resolver) {
+        if !parts.is_whole || !known.agree(&shape, resolver) {
             *known = KnownStacks::default();
             known.agree(&shape, resolver);
         }
@@ -81,16 +99,21 @@ impl StackTable {
         if recording.stacks.stack_count() <= 1 {
             // There are about as many stacks as groups, and most groups of later chunks are those of the first. Room
             // that is not used takes no memory, but growing takes time.
-            known.cache.groups.reserve(pools.stacks.groups());
-            recording.stacks.reserve(0, pools.stacks.groups().saturating_mul(parts_left));
+            let groups = parts.of_wanted(pools.stacks.groups());
+            known.cache.groups.reserve(groups);
+            recording.stacks.reserve(0, groups.saturating_mul(parts.left));
         }
-        Builder::new(shape, known, resolver, recording).stacks(&pools.stacks, |number, stack| {
-            if let Some(entry) = table.entries.get_mut(number) {
-                entry.stack = stack;
-            }
-        });
+        Builder::new(shape, known, resolver, recording).stacks(
+            &pools.stacks,
+            parts.wanted.as_deref(),
+            |number, stack| {
+                if let Some(entry) = table.entries.get_mut(number) {
+                    entry.stack = stack;
+                }
+            },
+        );
         // What has no name here may have one in the next chunk.
-        if !is_whole || resolver.unresolved != unresolved {
+        if !parts.is_whole || resolver.unresolved != unresolved {
             *known = KnownStacks::default();
         }
         table

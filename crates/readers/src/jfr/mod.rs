@@ -10,7 +10,7 @@
 //!    this knows evidence.
 //! 2. [`load_events`] is the table of what becomes what. [`load_handlers`] binds it to the types of a chunk.
 //!    [`load_chunk`] runs over the records once and appends rows; stacks were made before, once each
-//!    ([`load_stacks`]).
+//!    ([`load_stacks`]). Where only verdicts are wanted, [`load_bytes`] adds up what they do not tell apart.
 //! 3. What several events, perhaps of several chunks, tell together is put together at the end: collections
 //!    ([`load_gc`]) and safepoints ([`load_safepoint`]).
 //!
@@ -18,6 +18,7 @@
 //! damage ends a chunk and not the file, and everything skipped is a loss row.
 
 mod load;
+mod load_bytes;
 mod load_chunk;
 mod load_events;
 mod load_gc;
@@ -68,10 +69,10 @@ impl Reader for JfrReader {
         parse_chunk::looks_like_jfr(head)
     }
 
-    fn load(&self, files: &[PathBuf], _options: &LoadOptions) -> Result<Recording, LoadError> {
+    fn load(&self, files: &[PathBuf], options: &LoadOptions) -> Result<Recording, LoadError> {
         let mut all: Option<Recording> = None;
         for path in files {
-            let recording = load_path(path)?;
+            let recording = load_path(path, options.for_verdicts)?;
             match &mut all {
                 Some(all) => all.absorb(recording),
                 None => all = Some(recording),
@@ -81,12 +82,12 @@ impl Reader for JfrReader {
     }
 }
 
-fn load_path(path: &Path) -> Result<Recording, LoadError> {
-    load_input(&Input::open(path)?, path)
+fn load_path(path: &Path, for_verdicts: bool) -> Result<Recording, LoadError> {
+    load_input(&Input::open(path)?, path, for_verdicts)
 }
 
-fn load_input(input: &Input, path: &Path) -> Result<Recording, LoadError> {
-    let mut recording = load::load(input, path)?;
+fn load_input(input: &Input, path: &Path, for_verdicts: bool) -> Result<Recording, LoadError> {
+    let mut recording = load::load(input, path, for_verdicts)?;
     if let Some(cut) = input.cut() {
         recording.add_loss(
             &format!("jfr {}", path.display()),
@@ -113,7 +114,7 @@ mod tests {
         fs::write(&path, one.repeat((5 << 20) / one.len() + 1)).unwrap();
         let input = Input::open(&path).unwrap();
         File::options().write(true).open(&path).unwrap().set_len(3 << 20).unwrap();
-        let recording = load_input(&input, &path).unwrap();
+        let recording = load_input(&input, &path, false).unwrap();
         let mut says = recording.losses.rows().map(|row| recording.text(row.says));
         assert!(says.any(|says| says.contains("somebody cut the file")) && recording.row_counts().spans > 0);
     }
