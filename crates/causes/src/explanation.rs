@@ -169,7 +169,7 @@ pub struct SlowInterval {
     pub from_ns: i64,
     /// Its end.
     pub to_ns: i64,
-    /// Which signal shows it: `request_latency`, `stopped`, `full_collections`, `throttled`, `locks`, `permits`,
+    /// Which signal shows it: `request_latency`, `rare_requests`, `stopped`, `full_collections`, `throttled`, `locks`, `permits`,
     /// `input_output`, `run_queue`, `page_faults`, `lost_datagrams`, `refused_connections`, `allocation_stalls`, `recompiling`,
     /// `freeing_code`, `collecting`, `interpreting`, `cpu`, `below_java`, `given`.
     pub signal: String,

@@ -157,6 +157,10 @@ fn says(slow: &Slow) -> String {
         SignalKind::RequestLatency => {
             format!("requests took up to {} (99th percentile of a second)", format::time(worst))
         }
+        SignalKind::RareRequests => format!(
+            "up to {} of a second's requests were late: few of all, but more than at other times",
+            format::percent(worst)
+        ),
         SignalKind::Stopped => format!("the application was stopped for up to {} of a second", format::percent(worst)),
         SignalKind::FullCollections => {
             format!("full or explicit GCs paused the application for up to {} of a second", format::percent(worst))

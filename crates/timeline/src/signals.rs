@@ -5,6 +5,7 @@
 //! for signals that are zero in a healthy program, when the whole recording is above the floor.
 
 mod latency;
+pub(crate) mod rare;
 
 use std::ops::Range;
 
@@ -28,6 +29,8 @@ pub enum SignalKind {
     RequestLatency,
     /// Median of the requests' latency, in ns.
     MedianLatency,
+    /// Share of the requests of a second that were late, where those are few of all but more than at other times.
+    RareRequests,
     /// Share of time in which the whole application stood still.
     Stopped,
     /// Share of time in which full collections, or ones that were asked for, stopped everything:
@@ -73,6 +76,7 @@ impl SignalKind {
             SignalKind::Given => "given",
             SignalKind::RequestLatency => "request_latency",
             SignalKind::MedianLatency => "request_latency",
+            SignalKind::RareRequests => "rare_requests",
             SignalKind::Stopped => "stopped",
             SignalKind::FullCollections => "full_collections",
             SignalKind::Throttled => "throttled",
@@ -98,7 +102,11 @@ impl SignalKind {
         match self {
             SignalKind::Given => "",
             SignalKind::RequestLatency | SignalKind::MedianLatency => "ns",
-            SignalKind::Stopped | SignalKind::FullCollections | SignalKind::Throttled | SignalKind::Cpu => "ratio",
+            SignalKind::RareRequests
+            | SignalKind::Stopped
+            | SignalKind::FullCollections
+            | SignalKind::Throttled
+            | SignalKind::Cpu => "ratio",
             SignalKind::Locks
             | SignalKind::Permits
             | SignalKind::InputOutput
@@ -138,7 +146,12 @@ impl SignalKind {
     /// Whether it measures time that is lost in itself. The others measure that something was
     /// too much without saying what, so that ordinary running counts as well.
     pub fn is_loss(self) -> bool {
-        !matches!(self, SignalKind::Given | SignalKind::RequestLatency | SignalKind::MedianLatency | SignalKind::Cpu)
+        !self.is_latency() && !matches!(self, SignalKind::Given | SignalKind::Cpu)
+    }
+
+    /// Whether it measures how long requests took.
+    pub fn is_latency(self) -> bool {
+        matches!(self, SignalKind::RequestLatency | SignalKind::MedianLatency | SignalKind::RareRequests)
     }
 }
 

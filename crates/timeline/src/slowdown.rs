@@ -179,6 +179,7 @@ pub(crate) fn find(sources: &Sources<'_>, account: &Account, options: &SlowdownO
     let highest = all.iter().map(|signal| (signal.kind, signal.highest())).collect();
     let detected = all.into_iter().map(|signal| detect_by(signal, account, options)).collect();
     let found = as_requests_felt(account, beside_larger_ones(account, detected, options));
+    let found = or_rare_requests(sources, account, found);
     let Some((from_ns, to_ns)) = options.slow else { return Slowdown { highest, ..together(account, found, &[]) } };
     // What is slow by itself is no baseline for what a person asks about; nor is what may be.
     let suspected = suspicion::signal(sources, account).map(|signal| detect(signal, account, None));
@@ -240,6 +241,15 @@ fn as_requests_felt(account: &Account, mut detected: Vec<Detection>) -> Vec<Dete
         }
     }
     detected
+}
+
+/// Where nothing else tells slow time, requests that were late now and then may.
+fn or_rare_requests(sources: &Sources<'_>, account: &Account, mut found: Vec<Detection>) -> Vec<Detection> {
+    let latency = found.iter().find(|one| one.signal.kind == SignalKind::RequestLatency);
+    let is_told = found.iter().any(|one| one.slow.contains(&true));
+    let rare = latency.filter(|_| !is_told).and_then(|one| signals::rare::find(sources, account, one.threshold));
+    found.extend(rare.map(|(signal, slow, threshold)| Detection { signal, slow, threshold }));
+    found
 }
 
 /// The seconds in which some request was late, where the requests themselves tell slow time; and those without any request.
@@ -395,7 +405,7 @@ fn interval(account: &Account, start: usize, end: usize, detected: &[Detection])
     // What users feel says more than what the JVM measures of itself.
     let rank = |detected: &&Detection| {
         let is_direct = match detected.signal.kind {
-            SignalKind::RequestLatency | SignalKind::Given => 2,
+            SignalKind::RequestLatency | SignalKind::RareRequests | SignalKind::Given => 2,
             SignalKind::MedianLatency => 1,
             _ => 0,
         };
