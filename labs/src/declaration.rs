@@ -251,6 +251,13 @@ impl Lab {
     pub fn seconds(&self) -> f64 {
         self.phases.iter().map(|phase| phase.seconds).sum()
     }
+
+    /// How long those phases last at scale 1 in which the sick variant is sick.
+    #[must_use]
+    pub fn exposed_seconds(&self) -> f64 {
+        let exposed = self.phases.iter().filter(|phase| phase.role == PhaseRole::Exposed);
+        exposed.map(|phase| phase.seconds).sum()
+    }
 }
 
 /// Variants' names for a message.

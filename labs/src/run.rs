@@ -63,6 +63,8 @@ pub struct RunOptions<'a> {
 pub enum Lengths {
     /// So many times as long as declared; requests come from the program itself.
     Scaled(f64),
+    /// As declared, and the exposed ones so many times as long: what is usual takes its time to be known, however short the rest is.
+    Exposed(f64),
     /// Healthy for some time and ill for some, for somebody who watches: requests come to a socket, from this process.
     Played {
         /// How long the phases are in which every variant is healthy, in s.
@@ -75,10 +77,10 @@ pub enum Lengths {
 impl Lengths {
     fn seconds_of(self, phase: &Phase) -> f64 {
         match (self, phase.role) {
-            (Lengths::Scaled(times), _) => phase.seconds * times,
+            (Lengths::Scaled(times), _) | (Lengths::Exposed(times), PhaseRole::Exposed) => phase.seconds * times,
+            (Lengths::Exposed(_), _) | (Lengths::Played { .. }, PhaseRole::WarmUp) => phase.seconds,
             (Lengths::Played { healthy_s, .. }, PhaseRole::Baseline) => healthy_s,
             (Lengths::Played { ill_s, .. }, PhaseRole::Exposed) => ill_s,
-            (Lengths::Played { .. }, PhaseRole::WarmUp) => phase.seconds,
         }
     }
 
@@ -430,6 +432,7 @@ mod tests {
     fn time_scale_stretches_phases() {
         let lab = lab("healthy_server").expect("it exists");
         assert_eq!(phases_argument(lab, Lengths::Scaled(0.5)), "warm_up:2.500:300,before:5.000:300,after:10.000:300");
+        assert_eq!(phases_argument(lab, Lengths::Exposed(0.5)), "warm_up:5.000:300,before:10.000:300,after:10.000:300");
     }
 
     #[test]

@@ -120,6 +120,29 @@ describe.runIf(isPossible)("a single file", () => {
     await page.waitForFunction(() => !location.hash.includes("s="));
   });
 
+  test("the slow time is found, picked and looked at without a pointer", async () => {
+    const { page } = await opened(sickWorld());
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("m");
+    await addressWith(page, /s=0\.\.40000000000/);
+    await page.keyboard.press("[");
+    await page.keyboard.press("Escape");
+    await page.waitForFunction(() => !location.hash.includes("s="));
+    // Nothing is pointed at: from the middle, second 20, the slow time lies before.
+    await page.keyboard.press("[");
+    await addressWith(page, /s=10000000000\.\.30000000000/);
+    await page.keyboard.press("f");
+    await addressWith(page, /w=\d/);
+    await page.keyboard.press("Shift+ArrowLeft");
+    const picked = /s=10000000000\.\.(\d+)/.exec(await addressWith(page, /s=10000000000\.\.29\d{9}/));
+    expect(Number(picked?.[1]) / 1e9).toBeCloseTo(29.6, 1);
+    await page.keyboard.press("?");
+    await page.waitForSelector("dialog.keys[open]");
+    expect(await page.textContent("dialog.keys")).toContain("pick the slow time before, after");
+    await page.keyboard.press("Escape");
+    await page.waitForSelector("dialog.keys:not([open])", { state: "attached" });
+  });
+
   test("thousands of threads are not thousands of elements", async () => {
     const { page, complaints } = await opened(sickWorld(2_000));
     await page.click("text=1,997 more");

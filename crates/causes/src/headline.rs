@@ -1,7 +1,7 @@
 //! Whether anything was slow, in one sentence: "nothing was slow" only where it was seen.
 
 use fathom_evidence::kinds::{counter, event, loss, span, subject};
-use fathom_timeline::Requests;
+use fathom_timeline::{Requests, median};
 
 use crate::comparison::Comparison;
 use crate::explanation::{Headline, HeadlineKind, LossNote};
@@ -28,7 +28,7 @@ const WAITS: &[&str] = &["jdk.JavaMonitorEnter", "jdk.ThreadPark", "jdk.SocketRe
 
 /// Says it.
 pub(crate) fn of(comparison: &Comparison<'_>, losses: &[LossNote]) -> Headline {
-    let but = hidden(comparison, losses);
+    let mut but = hidden(comparison, losses);
     let seen = Seen::of(comparison);
     let signs = Signs::of(comparison).says();
     let (kind, says) = if comparison.is_slow() {
@@ -47,7 +47,30 @@ pub(crate) fn of(comparison: &Comparison<'_>, losses: &[LossNote]) -> Headline {
         let says = "cannot tell: neither latency nor stops nor what threads did was recorded";
         (HeadlineKind::CannotTell, says.to_owned())
     };
+    if !comparison.is_slow() {
+        but.extend(slow_by_us(comparison));
+    }
     Headline { kind, says, but }
+}
+
+/// Requests take this many times as long as is usual, and longer than any jitter of a machine, where starting the recorders is felt.
+const FELT: (f64, f64) = (3.0, 5e6);
+
+/// That requests were late while Fathom loaded its recorders: nothing of the service, but not to be kept from who asks.
+fn slow_by_us(comparison: &Comparison<'_>) -> Option<String> {
+    let account = &comparison.analysis.account;
+    let p99_ns = &account.requests_as_work()?.p99_ns;
+    let of = |by_us: bool| p99_ns.iter().zip(&account.disturbed).filter(move |(_, is)| **is == by_us);
+    let usual_ns = median(of(false).filter_map(|(p99_ns, _)| *p99_ns).collect())?;
+    let late: Vec<f64> =
+        of(true).filter_map(|(p99_ns, _)| *p99_ns).filter(|p99_ns| *p99_ns >= FELT.1.max(FELT.0 * usual_ns)).collect();
+    let worst_ns = late.iter().copied().reduce(f64::max)?;
+    Some(format!(
+        "in {} in which Fathom loaded its recorders requests took up to {} (p99; else {}): not counted here",
+        format::count(late.len(), "second"),
+        format::time(worst_ns),
+        format::time(usual_ns)
+    ))
 }
 
 fn slow(comparison: &Comparison<'_>) -> String {

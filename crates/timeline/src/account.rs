@@ -49,7 +49,7 @@ pub struct Account {
     pub(crate) recorded: Range<usize>,
     /// Buckets in which Fathom itself acted on the JVM (loaded an agent, started its recorder): what
     /// happened then is no disease of the service.
-    pub(crate) disturbed: Vec<bool>,
+    pub disturbed: Vec<bool>,
     /// Buckets in which the program had nothing to do: they say nothing about how it is when it has.
     pub(crate) idle: Vec<bool>,
     /// Whether waits for files are those that the kernel saw.

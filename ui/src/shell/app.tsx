@@ -7,9 +7,9 @@ import { viewsAt } from "../views/all.ts";
 import { Button, Note } from "../widgets/controls.tsx";
 import { Guarded } from "../widgets/guarded.tsx";
 import { Details } from "./details.tsx";
-import { onKey } from "./gestures.ts";
 import { Gone } from "./gone.tsx";
 import { Header } from "./header.tsx";
+import { onKey } from "./shortcuts.ts";
 import { TimePane } from "./time_pane.tsx";
 
 export function App(): JSX.Element {

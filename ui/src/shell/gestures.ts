@@ -1,14 +1,14 @@
-// Pointer, wheel and keys over the lanes: drag picks a time, wheel zooms, shift drags.
+// Pointer and wheel over the lanes: drag picks a time, wheel zooms, shift drags.
 
 import type { CssPixels, Nanoseconds } from "../base/quantities.ts";
 import { TimeScale } from "../charts/scale.ts";
-import { limits, lookAt, pick, picked, pointed, shownWindow, update } from "../state/store.ts";
-import { around, moved, zoomed } from "../state/window.ts";
+import { limits, lookAt, picked, shownWindow, update } from "../state/store.ts";
+import { moved, zoomed } from "../state/window.ts";
 
 /** A drag shorter than this is a click. */
 const CLICK: CssPixels = 4;
 /** How much one step of a wheel or a key zooms. */
-const ZOOM_STEP = 1.35;
+export const ZOOM_STEP = 1.35;
 
 /** The time under a pointer, by the box of the lanes. */
 function timeAt(box: DOMRect, clientX: CssPixels): Nanoseconds {
@@ -64,45 +64,4 @@ function pickBetween(a: Nanoseconds, b: Nanoseconds): void {
   const inside = (at: Nanoseconds): Nanoseconds => Math.round(Math.min(Math.max(at, from), to));
   const selection = { from: inside(Math.min(a, b)), to: inside(Math.max(a, b)) };
   if (selection.to > selection.from) update({ selection });
-}
-
-const KEYS: Record<string, () => void> = {
-  w: () => zoomBy(1 / ZOOM_STEP),
-  "+": () => zoomBy(1 / ZOOM_STEP),
-  s: () => zoomBy(ZOOM_STEP),
-  "-": () => zoomBy(ZOOM_STEP),
-  a: () => moveBy(-0.2),
-  ArrowLeft: () => moveBy(-0.2),
-  d: () => moveBy(0.2),
-  ArrowRight: () => moveBy(0.2),
-  "0": () => lookAt(null),
-  z: zoomToPicked,
-  Escape: () => pick(null),
-  "/": () => document.querySelector<HTMLInputElement>('input[type="search"]')?.focus(),
-};
-
-/** Keys work wherever nothing is being typed. `true` if the key was used. */
-export function onKey(event: KeyboardEvent): boolean {
-  const target = event.target as HTMLElement;
-  if (event.ctrlKey || event.metaKey || event.altKey || target.closest("input, select, textarea, dialog")) return false;
-  if (event.key.startsWith("Arrow") && target.closest("[data-arrows]")) return false;
-  const action = KEYS[event.key];
-  action?.();
-  return action !== undefined;
-}
-
-function zoomBy(factor: number): void {
-  const window = shownWindow.peek();
-  const at = pointed.peek() ?? (window.from + window.to) / 2;
-  lookAt(zoomed(window, at, factor, limits.peek()));
-}
-
-function moveBy(part: number): void {
-  const window = shownWindow.peek();
-  lookAt(moved(window, part * (window.to - window.from), limits.peek()));
-}
-
-export function zoomToPicked(): void {
-  const selection = picked.peek();
-  if (selection) lookAt(around(selection, limits.peek(), 0.02));
 }

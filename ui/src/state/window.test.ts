@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { around, coverFor, mainStretch, moved, within, zoomed } from "./window.ts";
+import { around, coverFor, mainStretch, moved, nextTime, previousTime, stretched, within, zoomed } from "./window.ts";
 
 const LIMITS = { from: 0, to: 1_000_000 };
 
@@ -18,6 +18,33 @@ test.each([
   ["a window larger than all", within({ from: -5, to: 9_000_000 }, LIMITS), LIMITS],
 ])("%s", (_, window, expected) => {
   expect(window).toEqual(expected);
+});
+
+test("slow times are walked in their order, whatever order they are told in", () => {
+  const [first, second, third] = [
+    { from: 10, to: 20 },
+    { from: 30, to: 40 },
+    { from: 50, to: 60 },
+  ];
+  const times = [third, first, second];
+  expect(nextTime(times, null, 5)).toBe(first);
+  expect(nextTime(times, first, 55)).toBe(second);
+  expect(nextTime(times, third, 0)).toBeNull();
+  expect(previousTime(times, null, 45)).toBe(second);
+  expect(previousTime(times, second, 0)).toBe(first);
+  expect(previousTime(times, first, 99)).toBeNull();
+});
+
+test.each([
+  ["grows", { from: 10, to: 20 }, 5, { from: 10, to: 25 }],
+  ["shrinks", { from: 10, to: 20 }, -5, { from: 10, to: 15 }],
+  ["is gone", { from: 10, to: 20 }, -10, null],
+  ["begins at an instant", { from: 10, to: 10 }, 5, { from: 10, to: 15 }],
+  ["begins before an instant", { from: 10, to: 10 }, -5, { from: 5, to: 10 }],
+  ["ends with the recording", { from: 10, to: 999_990 }, 50, { from: 10, to: 1_000_000 }],
+  ["nothing at the end", { from: 1_000_000, to: 1_000_000 }, 50, null],
+])("a picked time %s", (_, time, by, expected) => {
+  expect(stretched(time, by, LIMITS)).toEqual(expected);
 });
 
 test("one question serves a window and its neighbours", () => {

@@ -30,6 +30,25 @@ export function around(interval: Interval, limits: Interval, room = 0.15): Inter
   return within({ from: interval.from - margin, to: interval.to + margin }, limits);
 }
 
+/** Of some times the first that begins after the picked one, or after an instant where none is picked. */
+export function nextTime(times: readonly Interval[], picked: Interval | null, at: Nanoseconds): Interval | null {
+  const after = times.filter(({ from }) => from > (picked?.from ?? at));
+  return after.reduce<Interval | null>((first, time) => (first && first.from <= time.from ? first : time), null);
+}
+
+/** Likewise the last one before. */
+export function previousTime(times: readonly Interval[], picked: Interval | null, at: Nanoseconds): Interval | null {
+  const before = times.filter(({ from }) => from < (picked?.from ?? at));
+  return before.reduce<Interval | null>((last, time) => (last && last.from >= time.from ? last : time), null);
+}
+
+/** The time with its end moved; an instant becomes the time to it. `null` if nothing is left of it. */
+export function stretched({ from, to }: Interval, by: Nanoseconds, limits: Interval): Interval | null {
+  const end = Math.min(Math.max(to + by, limits.from), limits.to);
+  if (to > from) return end > from ? { from, to: end } : null;
+  return end === from ? null : { from: Math.min(from, end), to: Math.max(from, end) };
+}
+
 /** Intervals as one: from the first to the last if most of that belongs to them, else the longest. */
 export function mainStretch(intervals: readonly Interval[]): Interval | null {
   if (intervals.length === 0) return null;

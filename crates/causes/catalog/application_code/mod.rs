@@ -1,13 +1,16 @@
 //! The application's own code runs for longer: some of its methods take more of the CPU than before.
 
-use std::collections::BTreeMap;
+mod late;
+
+use std::collections::{BTreeMap, HashSet};
 
 use fathom_evidence::kinds::{event, frame};
+use fathom_evidence::tables::Sample;
 use fathom_evidence::{Recording, StackId};
 use fathom_timeline::{Layer, ThreadState};
 
 use crate::cause::Claim;
-use crate::measure::stacks;
+use crate::measure::{growth, stacks};
 use crate::period::Period;
 use crate::{Cause, Comparison, Evidence, Finding, Support, format};
 
@@ -86,49 +89,119 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let Some(baseline) = &comparison.baseline else {
         return Finding::unknown("no quiet time to compare what ran with", "fathom explain … --baseline RECORDING");
     };
-    let event = if comparison.sources().samples(event::CPU).next().is_some() { event::CPU } else { event::EXECUTION };
-    let (slow, before) = (Methods::of(&comparison.slow, event), Methods::of(baseline, event));
-    if slow.by_method.is_empty() || before.by_method.is_empty() {
+    let growth = Growth::of(comparison, baseline);
+    if growth.slow.by_method.is_empty() || growth.before.by_method.is_empty() {
         return Finding::needs_jfr("what the application's own code did was not sampled, or not in quiet time");
     }
     let running = comparison.cell_evidence("compiled code of the application", "cores", |state| state == JAVA);
-    let (grown, rest) = divide(&slow, &before);
-    let Some((most, _)) = grown.first() else {
-        let says = format!(
-            "no method takes more of the CPU than before beyond what all do ({} cores instead of {})",
-            format::number(slow.cores),
-            format::number(before.cores)
-        );
-        return Finding::absent(says).with(running);
+    let Some((most, _)) = growth.grown.first() else {
+        return growth.none(comparison, baseline).with(running);
     };
-    let cores: f64 = grown.iter().map(|(_, cores)| cores).sum();
-    let text = format!(
-        "{} takes {} cores instead of {}{}, the rest of the code {}",
-        most,
-        format::number(slow.cores(most)),
-        format::number(before.cores(most)),
-        others(grown.len()),
-        rest.map_or("was not seen".to_owned(), |times| format!("× {}", format::number(times)))
-    );
-    if others_grew(comparison) {
+    let text = growth.says(most);
+    // What never ran before cannot be code that runs in another way now.
+    if others_grew(comparison) && growth.has_run(baseline, most) {
         let says =
             format!("{text}, but JVM, interpreter or kernel took more with it: the same code runs in another way");
         return Finding::absent(says).with(running);
     }
-    let grew_too = rest.is_some_and(|times| times > TRAFFIC);
+    let grew_too = growth.rest.is_some_and(|times| times > TRAFFIC);
     if grew_too && comparison.sources().requests().next().is_none() {
         return Finding::unknown(
             &format!("{text}: it may be more requests, which were not recorded"),
             "fathom explain … --latency access.csv",
         );
     }
-    // Samples show what ran. That requests waited for it, and not for something that was not recorded, they do not.
-    let mut finding = Finding::new(Support::Weak, text).with(running).with(of_method(comparison, &slow, &before, most));
-    finding.claims.push(Claim::part(JAVA, cores * comparison.excess().slow_ns));
+    // Samples show what ran. That requests waited for it, and not for something that was not recorded, they show only where some
+    // were late just then.
+    let is_felt = late::ran_while_late(comparison, growth.samples(comparison));
+    let support = if is_felt { Support::Consistent } else { Support::Weak };
+    let mut finding = Finding::new(support, text).with(running).with(growth.of_method(comparison, most));
+    finding.claims.push(Claim::part(JAVA, growth.cores() * comparison.excess().slow_ns));
     finding.crowding(comparison)
 }
 
 const JAVA: ThreadState = ThreadState::Running(Layer::Java);
+
+/// What ran in the slow time and before.
+struct Growth {
+    /// Which samples tell it.
+    event: &'static str,
+    slow: Methods,
+    before: Methods,
+    /// The methods that grew by more than the rest did, the most first, with the cores that they grew by.
+    grown: Vec<(String, f64)>,
+    /// How much the rest grew, if there was any to speak of.
+    rest: Option<f64>,
+}
+
+impl Growth {
+    fn of(comparison: &Comparison<'_>, baseline: &Period<'_>) -> Growth {
+        let has_cpu = comparison.sources().samples(event::CPU).next().is_some();
+        let event = if has_cpu { event::CPU } else { event::EXECUTION };
+        let (slow, before) = (Methods::of(&comparison.slow, event), Methods::of(baseline, event));
+        let (grown, rest) = divide(&slow, &before);
+        Growth { event, slow, before, grown, rest }
+    }
+
+    fn cores(&self) -> f64 {
+        self.grown.iter().map(|(_, cores)| cores).sum()
+    }
+
+    /// What it means that no method grew: too few samples of one that was hardly seen before do not acquit it.
+    fn none(&self, comparison: &Comparison<'_>, baseline: &Period<'_>) -> Finding {
+        let seconds = (comparison.slow.seconds(), baseline.seconds());
+        let is_more_often = |method: &str, samples: usize| {
+            let before = self.before.by_method.get(method).map_or(0, |(_, samples)| *samples);
+            !growth::may_be_chance((samples as f64, seconds.0), (before as f64, seconds.1))
+        };
+        let mut few = self.slow.by_method.iter().filter(|(_, (_, samples))| *samples < FEWEST);
+        if let Some((method, (_, samples))) = few.find(|(method, (_, samples))| is_more_often(method, *samples)) {
+            let says =
+                format!("{method} runs more than before, and {} tell no more of it", format::count(*samples, "sample"));
+            return Finding::unknown(&says, "fathom record --for 10m");
+        }
+        let (slow, before) = (format::number(self.slow.cores), format::number(self.before.cores));
+        let says = format!(
+            "no method takes more of the CPU than before beyond what all do ({slow} cores instead of {before})"
+        );
+        Finding::absent(says)
+    }
+
+    fn says(&self, method: &str) -> String {
+        format!(
+            "{method} takes {} cores instead of {}{}, the rest of the code {}",
+            format::number(self.slow.cores(method)),
+            format::number(self.before.cores(method)),
+            others(self.grown.len()),
+            self.rest.map_or("was not seen".to_owned(), |times| format!("× {}", format::number(times)))
+        )
+    }
+
+    /// Whether a method was seen at work in the baseline, by itself or inlined into another.
+    fn has_run(&self, baseline: &Period<'_>, method: &str) -> bool {
+        let recording = baseline.sources.recording;
+        let Some(method) = recording.strings.find(method) else { return false };
+        let stacks: HashSet<StackId> = baseline.samples(self.event).map(|sample| sample.stack_id).collect();
+        stacks.into_iter().any(|stack| recording.stacks.leaf_to_root(stack).any(|frame| frame.symbol == method))
+    }
+
+    /// Samples of the methods that grew, in the slow time.
+    fn samples<'s>(&'s self, comparison: &'s Comparison<'_>) -> impl Iterator<Item = Sample> + 's {
+        let is_grown = |sample: &Sample| {
+            let method = method(comparison.recording(), sample.stack_id);
+            method.is_some_and(|method| self.grown.iter().any(|(grown, _)| grown == method))
+        };
+        let is_application = |sample: &Sample| comparison.sources().is_application(sample.tid);
+        comparison.slow.samples(self.event).filter(is_application).filter(is_grown)
+    }
+
+    fn of_method(&self, comparison: &Comparison<'_>, method: &str) -> Evidence {
+        let cores = (self.slow.cores(method), Some(self.before.cores(method)));
+        let evidence = comparison.evidence(&format!("CPU of {method}"), cores, "cores", "samples");
+        let stack = comparison.stack_text(self.slow.stack(method), 12);
+        Evidence { stack, ..evidence.of(&[event::CPU, event::EXECUTION]) }
+    }
+}
 
 fn others(methods: usize) -> String {
     match methods {
@@ -170,10 +243,4 @@ fn others_grew(comparison: &Comparison<'_>) -> bool {
         _ => false,
     };
     grown(&others) > OTHERS * grown(&|state| state == JAVA)
-}
-
-fn of_method(comparison: &Comparison<'_>, slow: &Methods, before: &Methods, method: &str) -> Evidence {
-    let cores = (slow.cores(method), Some(before.cores(method)));
-    let evidence = comparison.evidence(&format!("CPU of {method}"), cores, "cores", "samples");
-    Evidence { stack: comparison.stack_text(slow.stack(method), 12), ..evidence.of(&[event::CPU, event::EXECUTION]) }
 }

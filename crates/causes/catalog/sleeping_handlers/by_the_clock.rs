@@ -1,23 +1,28 @@
 //! What samples of the wall clock tell of sleeps that nobody measured: for how much of the time threads slept.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_evidence::StackId;
 use fathom_evidence::kinds::event;
+use fathom_timeline::BUCKET_NS;
 
 use crate::measure::{growth, recording_threshold, stacks};
 use crate::period::Period;
 use crate::{Comparison, Evidence, Finding, Support, format};
 
-/// Fewer samples tell nothing.
+/// Fewer samples tell nothing, unless there was nothing of the kind before.
 const MIN_SAMPLES: usize = 20;
 
 pub(super) fn decide(comparison: &Comparison<'_>) -> Finding {
     let slow = Asleep::of(&comparison.slow);
-    if slow.samples < MIN_SAMPLES {
+    let baseline = comparison.baseline.as_ref().map(Asleep::of);
+    let are_chance = baseline
+        .as_ref()
+        .is_none_or(|before| growth::may_be_chance((slow.times, slow.seconds), (before.times, before.seconds)));
+    if slow.samples < MIN_SAMPLES && are_chance {
         return recording_threshold::of_waits(comparison, &["jdk.ThreadSleep"], "sleeps of who handles requests");
     }
-    let Some(baseline) = comparison.baseline.as_ref().map(Asleep::of) else {
+    let Some(baseline) = baseline else {
         let says = "threads sleep while they handle requests, and nobody knows whether they always do";
         return Finding::unknown(says, "fathom explain … --baseline RECORDING");
     };
@@ -42,6 +47,9 @@ pub(super) fn decide(comparison: &Comparison<'_>) -> Finding {
 /// Samples in which somebody slept who handles a request.
 struct Asleep {
     samples: usize,
+    /// How often a thread was seen so: samples of one thread in one second may be of one sleep.
+    times: f64,
+    seconds: f64,
     /// How many slept on average.
     threads: f64,
     /// By stack, in ns.
@@ -53,12 +61,14 @@ impl Asleep {
         let recording = side.sources.recording;
         let mut sleeps = stacks::are_below(recording, super::SLEEP);
         let mut is_ours = |stack: StackId| sleeps(stack) && super::is_handler(recording, stack);
-        let (mut samples, mut weights) = (0, BTreeMap::new());
+        let (mut samples, mut times, mut weights) = (0, BTreeSet::new(), BTreeMap::new());
         for sample in side.samples(event::WALL).filter(|sample| is_ours(sample.stack_id)) {
             samples += 1;
+            times.insert((sample.tid, sample.time_ns / BUCKET_NS));
             *weights.entry(sample.stack_id).or_default() += sample.weight_ns.max(0) as f64;
         }
-        let threads = (0.0 + weights.values().sum::<f64>()) / 1e9 / side.seconds();
-        Asleep { samples, threads, weights }
+        let seconds = side.seconds();
+        let threads = (0.0 + weights.values().sum::<f64>()) / 1e9 / seconds;
+        Asleep { samples, times: times.len() as f64, seconds, threads, weights }
     }
 }

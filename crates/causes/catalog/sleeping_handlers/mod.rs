@@ -48,6 +48,7 @@ const SERVERS: &[&str] = &[
     "org.jboss.resteasy.",
     "io.vertx.core.http.",
     "io.netty.handler.codec.http",
+    "io.netty.channel.AbstractChannelHandlerContext.",
     "io.grpc.",
     "io.helidon.webserver.",
     "io.micronaut.http.server.",

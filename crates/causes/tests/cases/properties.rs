@@ -204,15 +204,19 @@ fn two_in_one(scenes: &[Scene], index: usize) -> Vec<String> {
     let first = &scenes[index];
     let cause = |scene: &Scene| scene.world.split('/').next().map(str::to_owned);
     let fits = |other: &&Scene| {
-        let known = other.slow.is_none() && other.baseline.is_none() && !other.answer.slow.is_empty();
-        known && other.jvm == first.jvm && other.recorders == first.recorders && cause(other) != cause(first)
+        is_plain(other) && other.jvm == first.jvm && other.recorders == first.recorders && cause(other) != cause(first)
     };
-    let is_plain = first.slow.is_none() && first.baseline.is_none() && !first.answer.slow.is_empty();
-    let second = scenes[index + 1..].iter().find(fits).filter(|_| is_plain);
+    let second = scenes[index + 1..].iter().find(fits).filter(|_| is_plain(first));
     let both = second.and_then(|second| Some((second, transform::glued(&first.recording, &second.recording)?)));
     let Some((second, both)) = both else { return Vec::new() };
     let failures = contains_both(&first.answer, &second.answer, &first.explain(&both, 0));
     failures.into_iter().map(|failure| format!("with {}: {failure}", second.world)).collect()
+}
+
+/// Whether a scene says by itself when it was slow. Requests that are late now and then are looked for only where nothing else is slow.
+fn is_plain(scene: &Scene) -> bool {
+    let is_rare = scene.answer.slow.iter().any(|slow| slow.signal == "rare_requests");
+    scene.slow.is_none() && scene.baseline.is_none() && !scene.answer.slow.is_empty() && !is_rare
 }
 
 /// Who has no latency file, but saw the requests at their sockets, gets the same answer.

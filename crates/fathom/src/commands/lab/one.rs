@@ -65,20 +65,21 @@ pub(super) struct Runner {
     jdk: Option<JdkWish>,
     from_files: bool,
     asked: Asked,
-    time_scale: f64,
+    /// How many times as long as usual it is ill.
+    exposed: f64,
     /// Where the first run's page goes, until it is written.
     html: Cell<Option<Output>>,
     stop: Arc<AtomicBool>,
 }
 
 impl Runner {
-    pub(super) fn new(args: &RunArgs, time_scale: f64) -> Result<Runner> {
+    pub(super) fn new(args: &RunArgs, exposed: f64) -> Result<Runner> {
         let stop = fathom_labs::stop_on_signals().context("cannot listen for Ctrl-C")?;
         let jdk = args.jdk.as_deref().map(JdkWish::parse);
         let html = args.html.as_deref().map(Output::beside_an_answer).transpose()?;
         let (place, html) = (Place::new(args)?, Cell::new(html));
         let (from_files, asked) = (args.from_files, Asked::of(args));
-        Ok(Runner { place, jdk, from_files, asked, time_scale, html, stop })
+        Ok(Runner { place, jdk, from_files, asked, exposed, html, stop })
     }
 
     /// Whether a signal asked to stop.
@@ -100,7 +101,7 @@ impl Runner {
             variant: variant.name.clone(),
             jdk: self.jdk.clone(),
             out_dir: folder,
-            lengths: Lengths::Scaled(self.time_scale),
+            lengths: Lengths::Exposed(self.exposed),
             recorder: if self.from_files { Recorder::Jfr(JfrSettings::Fathom) } else { Recorder::Live(&outside) },
             stop: self.stop.clone(),
         };

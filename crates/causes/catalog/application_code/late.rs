@@ -1,0 +1,39 @@
+//! Whether requests waited for what ran: samples of it lie where requests were late, and hardly elsewhere.
+
+use fathom_evidence::tables::Sample;
+use fathom_timeline::{Intervals, median};
+
+use crate::Comparison;
+
+/// A request is late that takes this many times as long as is usual.
+const LATE: f64 = 2.0;
+
+/// As much more of it as chance would put there.
+const MORE_THAN_CHANCE: f64 = 3.0;
+
+/// Whether at least half of some samples of the slow time, and far more than chance puts there, were taken while a request was late.
+/// Where all requests are late there is no other time, and it is not said of any sample.
+pub(super) fn ran_while_late(comparison: &Comparison<'_>, samples: impl Iterator<Item = Sample>) -> bool {
+    let Some(late) = late(comparison) else { return false };
+    let part_of_time = late.total_ns() as f64 / 1e9 / comparison.slow.seconds();
+    let (mut all, mut within) = (0_usize, 0_usize);
+    for sample in samples {
+        all += 1;
+        within += usize::from(late.contains(sample.time_ns));
+    }
+    let part = within as f64 / all.max(1) as f64;
+    within >= super::FEWEST && part >= f64::max(0.5, MORE_THAN_CHANCE * part_of_time)
+}
+
+/// When some request was late, within the slow time.
+fn late(comparison: &Comparison<'_>) -> Option<Intervals> {
+    let baseline = comparison.baseline.as_ref()?;
+    let requests = || comparison.sources().requests();
+    let quiet = requests().filter(|request| baseline.time.contains(request.from_ns));
+    let usual_ns = median(quiet.map(|request| request.duration_ns() as f64).collect())?;
+    let late = requests().filter(|request| request.duration_ns() as f64 > LATE * usual_ns);
+    Some(
+        Intervals::union(late.map(|request| (request.from_ns, request.to_ns)).collect())
+            .intersect(&comparison.slow.time),
+    )
+}
