@@ -63,7 +63,8 @@ pub struct RunOptions<'a> {
 pub enum Lengths {
     /// So many times as long as declared; requests come from the program itself.
     Scaled(f64),
-    /// As declared, and the exposed ones so many times as long: what is usual takes its time to be known, however short the rest is.
+    /// As declared, and the exposed ones so many times as long, though not shorter than [`LEAST_EXPOSED_S`] for it: what is usual
+    /// takes its time to be known, however short the rest is.
     Exposed(f64),
     /// Healthy for some time and ill for some, for somebody who watches: requests come to a socket, from this process.
     Played {
@@ -74,10 +75,16 @@ pub enum Lengths {
     },
 }
 
+/// A shorter illness looks like the start of a JVM, in s.
+const LEAST_EXPOSED_S: f64 = 10.0;
+
 impl Lengths {
     fn seconds_of(self, phase: &Phase) -> f64 {
         match (self, phase.role) {
-            (Lengths::Scaled(times), _) | (Lengths::Exposed(times), PhaseRole::Exposed) => phase.seconds * times,
+            (Lengths::Scaled(times), _) => phase.seconds * times,
+            (Lengths::Exposed(times), PhaseRole::Exposed) => {
+                (phase.seconds * times).max(phase.seconds.min(LEAST_EXPOSED_S))
+            }
             (Lengths::Exposed(_), _) | (Lengths::Played { .. }, PhaseRole::WarmUp) => phase.seconds,
             (Lengths::Played { healthy_s, .. }, PhaseRole::Baseline) => healthy_s,
             (Lengths::Played { ill_s, .. }, PhaseRole::Exposed) => ill_s,

@@ -50,7 +50,7 @@ struct RunArgs {
     #[arg(required_unless_present = "all")]
     id: Option<String>,
 
-    /// Run all labs, sick and fixed, in less than half an hour, and print a table
+    /// Run all labs, sick and fixed, in about half an hour, and print a table
     #[arg(long, conflicts_with_all = ["id", "fixed", "both", "variant"])]
     all: bool,
 
