@@ -181,18 +181,35 @@ fn are_work(sources: &Sources<'_>, requests: Option<&Requests>) -> bool {
 }
 
 /// Where a program does less than a fiftieth of what it does when it is busy (in the tenth busiest second) it is idle: no request
-/// comes, or, where those are not known, hardly any code runs.
+/// comes, or, where those are not known, hardly any code runs. Where nothing waits either, what runs may be more of it, if it is no
+/// more than a JVM needs for itself.
 fn idle(grid: Grid, requests: Option<&Requests>, states: &BTreeMap<ThreadState, Vec<f64>>) -> Vec<bool> {
     const IDLE_SHARE: f64 = 0.02;
-    const BUSIEST: usize = 10;
-    let work = match requests {
-        Some(requests) => requests.count.clone(),
-        None => sum_of(grid, states, |state| matches!(state, ThreadState::Running(_))),
+    if let Some(requests) = requests {
+        let busy = busy(&requests.count);
+        return requests.count.iter().map(|count| *count < IDLE_SHARE * busy).collect();
+    }
+    let running = sum_of(grid, states, |state| matches!(state, ThreadState::Running(_)));
+    let waiting = sum_of(grid, states, |state| matches!(state, ThreadState::Blocked(wait) if wait != Wait::Unnamed));
+    let busy = busy(&running);
+    let is_idle = |(running, waiting): (&f64, &f64)| {
+        *running < IDLE_SHARE * busy || *waiting == 0.0 && *running < HOUSEKEEPING_NS.min(HOUSEKEEPING_SHARE * busy)
     };
-    let mut sorted = work.clone();
+    running.iter().zip(&waiting).map(is_idle).collect()
+}
+
+/// What a JVM uses of a CPU in a second for its own timers, counters and recorders while nothing is asked of it, in ns.
+const HOUSEKEEPING_NS: f64 = 5e6;
+
+/// A small service may use as little when it is at work: then it uses a good part of what it does when it is busy.
+const HOUSEKEEPING_SHARE: f64 = 0.1;
+
+/// What is done in a busy second: the tenth busiest.
+fn busy(work: &[f64]) -> f64 {
+    const BUSIEST: usize = 10;
+    let mut sorted = work.to_vec();
     sorted.sort_unstable_by(|a, b| b.total_cmp(a));
-    let busy = sorted.get(BUSIEST.min(sorted.len().saturating_sub(1))).copied().unwrap_or(0.0);
-    work.iter().map(|work| *work < IDLE_SHARE * busy).collect()
+    sorted.get(BUSIEST.min(sorted.len().saturating_sub(1))).copied().unwrap_or(0.0)
 }
 
 fn disturbed(sources: &Sources<'_>) -> Vec<bool> {

@@ -372,23 +372,35 @@ fn observed_range(recording: &Recording) -> Option<(i64, i64)> {
 /// Requests are looked at for as many times the length of the recording before and after it: a file of them may hold days.
 const REQUESTS_AROUND: i64 = 2;
 
-/// When somebody looked at the JVM while it ran: samples, and counters that are not read from a log.
+/// When somebody looked at the JVM while it ran: samples, and what else is neither read from a log nor a request. Spans alone
+/// are no look: nobody knows how long there were none.
 fn looked_range(recording: &Recording) -> Option<(i64, i64)> {
     let logs = ["gc_log", "gc_log_read_along"].map(|log| recording.strings.find(log));
+    let request = recording.strings.find(span::REQUEST);
     let counters = recording.counters.rows().filter(|row| !logs.contains(&Some(row.source))).map(|row| row.time_ns);
-    let times = counters.chain(recording.samples.time_ns.iter().copied());
-    let (from, to) = times.fold((i64::MAX, i64::MIN), |(from, to), time| (from.min(time), to.max(time)));
+    let looks = extent(counters.chain(recording.samples.time_ns.iter().copied()))?;
+    let seen = recording.spans.rows().filter(|span| !logs.contains(&Some(span.source)) && Some(span.kind) != request);
+    // What was seen to end may have begun long before anybody looked.
+    let seen = seen.fold(looks, |(from, to), span| (from.min(span.end_ns()), to.max(span.time_ns)));
     // A second of margin: a counter is read at the end of the second it speaks of.
-    (to > from).then(|| (from.saturating_sub(1_000_000_000), to))
+    let from_ns = looks.0.saturating_sub(COUNTER_NS).min(seen.0);
+    Some((from_ns, if seen.1.saturating_sub(looks.1) > COUNTER_NS { seen.1 } else { looks.1 }))
+}
+
+/// Counters are read as often as this or oftener, in ns.
+const COUNTER_NS: i64 = 1_000_000_000;
+
+/// The first and the last of some instants, if they are not one.
+fn extent(times: impl Iterator<Item = i64>) -> Option<(i64, i64)> {
+    let (from, to) = times.fold((i64::MAX, i64::MIN), |(from, to), time| (from.min(time), to.max(time)));
+    (to > from).then_some((from, to))
 }
 
 /// When requests were under way, if any are known.
 fn range_of_requests(recording: &Recording) -> Option<(i64, i64)> {
     let kind = recording.strings.find(span::REQUEST)?;
     let requests = recording.spans.rows().filter(|span| span.kind == kind);
-    let extent = requests
-        .fold((i64::MAX, i64::MIN), |(from, to), request| (from.min(request.time_ns), to.max(request.end_ns())));
-    (extent.0 < extent.1).then_some(extent)
+    extent(requests.flat_map(|request| [request.time_ns, request.end_ns()]))
 }
 
 fn role_of(recording: &Recording, tid: i64) -> &str {

@@ -61,14 +61,11 @@ pub(crate) fn find(sources: &Sources<'_>) -> Vec<StopSpan> {
         stops.extend(parts(sources, &safepoint, &pauses, &waits));
     }
     let known = Intervals::union(whole.clone());
-    let new = |stop: &&StopSpan| !touches(&known, stop);
-    stops.extend(pauses.iter().filter(new));
-    stops.extend(waits.iter().filter(new));
+    stops.extend(pauses.iter().chain(&waits).flat_map(|stop| beyond(&known, *stop)));
     whole.extend(pauses.iter().chain(&waits).map(|stop| (stop.from_ns, stop.to_ns)));
     let known = Intervals::union(whole);
     let operations = sources.spans(span::VM_OPERATION).filter(|operation| at_safepoint(sources, operation));
-    let operations = operations.map(|operation| StopSpan::new(&operation, Stop::Operation));
-    stops.extend(operations.filter(|operation| !touches(&known, operation)));
+    stops.extend(operations.flat_map(|operation| beyond(&known, StopSpan::new(&operation, Stop::Operation))));
     let mut stops = outside(sources, split_waiting(stops, &waiting(sources)));
     stops.sort_by_key(|stop| (stop.from_ns, stop.to_ns));
     stops
@@ -192,8 +189,14 @@ fn at_safepoint(sources: &Sources<'_>, operation: &Span) -> bool {
     detail.safepoint == Some(true)
 }
 
-fn touches(known: &Intervals, stop: &StopSpan) -> bool {
-    known.within_ns(stop.from_ns.saturating_sub(SLACK_NS), stop.to_ns.saturating_add(SLACK_NS)) > 0
+/// What of a stop is not told by those that are known. A short one beside a long one does not tell the long one.
+fn beyond(known: &Intervals, stop: StopSpan) -> Vec<StopSpan> {
+    let (from, to) = (stop.from_ns.saturating_sub(SLACK_NS), stop.to_ns.saturating_add(SLACK_NS));
+    if known.within_ns(from, to) == 0 {
+        return vec![stop];
+    }
+    let gaps = known.gaps(stop.from_ns, stop.to_ns).into_iter().filter(|(from, to)| to - from > SLACK_NS);
+    gaps.map(|(from_ns, to_ns)| StopSpan { from_ns, to_ns, ..stop }).collect()
 }
 
 /// The stop of `list` (in order, disjoint) that overlaps `stop` most clearly.

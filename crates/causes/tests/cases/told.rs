@@ -66,7 +66,9 @@ pub(crate) fn same(one: &Explanation, other: &Explanation, share_slack: f64) -> 
     let (one_ns, other_ns) = (slow_ns(one), slow_ns(other));
     let slack = EDGES_NS.saturating_mul(one.slow.len().max(1) as i64);
     if one.slow.is_empty() != other.slow.is_empty() || (one_ns - other_ns).abs() > slack {
-        return vec![format!("slow for {:.1} s, was {:.1} s", other_ns as f64 / 1e9, one_ns as f64 / 1e9)];
+        let by = |answer: &Explanation| answer.slow.iter().map(|slow| format!(" {}", slow.signal)).collect::<String>();
+        let (other_s, one_s) = (other_ns as f64 / 1e9, one_ns as f64 / 1e9);
+        return vec![format!("slow for {other_s:.1} s{}, was {one_s:.1} s{}", by(other), by(one))];
     }
     let differs = |cause: &CauseVerdict| {
         let other = of(other, &cause.id)?;
