@@ -101,12 +101,16 @@ pub(crate) fn contains_both(first: &Explanation, second: &Explanation, both: &Ex
     let is_main = |cause: &&CauseVerdict| is_accused(cause) && cause.share >= MAIN;
     let lost = |cause: &CauseVerdict| {
         let found = of(both, &cause.id).is_some_and(|cause| cause.verdict <= Verdict::Possible);
-        (!found).then(|| format!("{} is not found", cause.id))
+        let says = of(both, &cause.id).map(|cause| cause.says.as_str()).unwrap_or_default();
+        (!found).then(|| format!("{} is not found; it says {says}", cause.id))
     };
     let of_both = [first, second].into_iter().flat_map(|answer| answer.causes.iter().filter(is_main));
     let is_known = |id: &str| {
         [first, second].iter().any(|answer| of(answer, id).is_some_and(|cause| cause.verdict <= Verdict::Possible))
     };
     let new = both.causes.iter().filter(|cause| is_accused(cause) && !is_known(&cause.id));
-    of_both.filter_map(lost).chain(new.map(|cause| format!("{} is accused", cause.id))).collect()
+    let accused = |cause: &CauseVerdict| {
+        format!("{} is accused: {:?} {:.2}; it says {}", cause.id, cause.verdict, cause.share, cause.says)
+    };
+    of_both.filter_map(lost).chain(new.map(accused)).collect()
 }

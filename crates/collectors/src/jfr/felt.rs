@@ -9,7 +9,7 @@ use crate::hsperfdata::Counters;
 use crate::mapped::Mapped;
 use crate::{Clock, Target};
 
-/// As long as the compilers use more than this, beyond what they used before, it is felt.
+/// As long as the compilers use more than this it is felt.
 const FELT_CORES: f64 = 0.1;
 
 /// What goes on for longer than this is the service's own.
@@ -28,6 +28,9 @@ pub(super) struct Felt {
     began_ns: i64,
     seen_ns: i64,
     compiled_ns: f64,
+    /// What had been compiled before, and may have been thrown away: to compile it again takes no longer. A JVM that has just
+    /// started compiles what it needs for the first time.
+    thrown_away_ns: f64,
     quiet: u32,
 }
 
@@ -37,7 +40,7 @@ impl Felt {
         let counters = Mapped::of(target).ok().and_then(|mapped| Counters::of(target, &mapped).ok());
         let compiled_ns = counters.as_ref().map_or(0.0, compiled_ns);
         let now_ns = clock.now_ns();
-        Felt { clock, counters, began_ns: now_ns, seen_ns: now_ns, compiled_ns, quiet: 0 }
+        Felt { clock, counters, began_ns: now_ns, seen_ns: now_ns, compiled_ns, thrown_away_ns: compiled_ns, quiet: 0 }
     }
 
     /// Marks the time since the last look; `None` once it is over.
@@ -47,8 +50,9 @@ impl Felt {
         let (now_ns, compiled_ns) = (self.clock.now_ns(), compiled_ns(counters));
         let cores = (compiled_ns - self.compiled_ns) / (now_ns - self.seen_ns).max(1) as f64;
         self.quiet = if cores < FELT_CORES { self.quiet + 1 } else { 0 };
-        let is_over = self.quiet >= QUIET_LOOKS || now_ns - self.began_ns > LONGEST.as_nanos() as i64;
-        if self.quiet == 0 {
+        let is_redone = self.compiled_ns >= 2.0 * self.thrown_away_ns;
+        let is_over = is_redone || self.quiet >= QUIET_LOOKS || now_ns - self.began_ns > LONGEST.as_nanos() as i64;
+        if self.quiet == 0 && !is_redone {
             let name = "JFR.start: compiling anew";
             found.add_span(self.seen_ns, now_ns - self.seen_ns, 0, span::OWN_ACTION, name, "", "fathom");
         }
