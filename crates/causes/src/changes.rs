@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use fathom_evidence::StackId;
-use fathom_timeline::{BUCKET_NS, ThreadState};
+use fathom_timeline::{BUCKET_NS, Requests, ThreadState};
 
 use crate::comparison::Comparison;
 use crate::explanation::Change;
@@ -59,18 +59,28 @@ fn series(comparison: &Comparison<'_>) -> Vec<Measured> {
     };
     let mut series: Vec<Measured> = account.states.iter().map(of_cell).collect();
     if let Some(requests) = &account.requests {
-        let p50: Vec<f64> = requests.p50_ns.iter().map(|p50| p50.unwrap_or(0.0)).collect();
-        series.push(Measured {
-            says: "median latency of requests".to_owned(),
-            unit: "ns",
-            values: p50,
-            least: 1e5,
-            state: None,
-        });
+        series.push(latency(requests));
         let count = requests.count.clone();
         series.push(Measured { says: "requests".to_owned(), unit: "1/s", values: count, least: 1.0, state: None });
     }
     series
+}
+
+fn latency(requests: &Requests) -> Measured {
+    Measured {
+        says: "median latency of requests".to_owned(),
+        unit: "ns",
+        values: requests.p50_ns.iter().map(|p50| p50.unwrap_or(0.0)).collect(),
+        least: 1e5,
+        state: None,
+    }
+}
+
+/// How the median latency of requests changed, where they are the work of the process.
+pub(crate) fn of_latency(comparison: &Comparison<'_>) -> Option<Change> {
+    let account = &comparison.analysis.account;
+    let requests = account.requests_as_work()?;
+    change(comparison, &latency(requests), account.startup.warm_up_buckets).map(|(_, change)| change)
 }
 
 fn change(comparison: &Comparison<'_>, measured: &Measured, skip: usize) -> Option<(f64, Change)> {

@@ -3,6 +3,7 @@
 use fathom_evidence::kinds::{counter, event, loss, span, subject};
 use fathom_timeline::{Requests, median};
 
+use crate::changes;
 use crate::comparison::Comparison;
 use crate::explanation::{Headline, HeadlineKind, LossNote};
 use crate::format;
@@ -35,6 +36,8 @@ pub(crate) fn of(comparison: &Comparison<'_>, losses: &[LossNote]) -> Headline {
         (HeadlineKind::Slow, slow(comparison))
     } else if let Some(signs) = signs {
         (HeadlineKind::CannotTell, seen.signs(comparison, &signs))
+    } else if let Some(says) = became_longer(comparison) {
+        (HeadlineKind::NoSign, says)
     } else if seen.has_latency() && but.is_empty() && !is_long_throughout(comparison) {
         (HeadlineKind::NothingSlow, "nothing was slow".to_owned())
     } else if seen.has_latency() && is_long_throughout(comparison) {
@@ -51,6 +54,23 @@ pub(crate) fn of(comparison: &Comparison<'_>, losses: &[LossNote]) -> Headline {
         but.extend(slow_by_us(comparison));
     }
     Headline { kind, says, but }
+}
+
+/// Half of the requests take this many times as long as before, and longer than what a median varies by itself, in ns: less than counts
+/// as slow, and no all-clear.
+const LONGER: (f64, f64) = (1.5, 3e6);
+
+/// That requests took longer from some time on, if less than counts as slow.
+fn became_longer(comparison: &Comparison<'_>) -> Option<String> {
+    let change = changes::of_latency(comparison)?;
+    let is_longer = change.after >= LONGER.1.max(LONGER.0 * change.before);
+    is_longer.then(|| {
+        format!(
+            "no request was slow by what counts as slow, but half of them took {} or longer from some time on, and {} before",
+            format::time(change.after),
+            format::time(change.before)
+        )
+    })
 }
 
 /// Requests take this many times as long as is usual, and longer than any jitter of a machine, where starting the recorders is felt.

@@ -413,10 +413,11 @@ pub(crate) fn is_application(recording: &Recording, tid: i64) -> bool {
     matches!(role_of(recording, tid), role::JAVA | role::HANDLER | role::NATIVE)
 }
 
-/// The time that spans of the JVM cover: requests may be known for days before and after.
+/// The time that spans of the JVM cover: requests may be known for days before and after. What Fathom did is no look at it.
 fn range_of_jvm(recording: &Recording) -> Option<(i64, i64)> {
     let request = recording.strings.find(span::REQUEST)?;
-    let own = || recording.spans.rows().filter(|span| span.kind != request);
+    let action = recording.strings.find(span::OWN_ACTION);
+    let own = || recording.spans.rows().filter(|span| span.kind != request && Some(span.kind) != action);
     let from = own().map(|span| span.time_ns).min()?;
     Some((from, own().map(|span| span.end_ns()).max()?))
 }

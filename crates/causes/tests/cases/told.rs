@@ -24,7 +24,7 @@ fn of<'a>(answer: &'a Explanation, id: &str) -> Option<&'a CauseVerdict> {
     answer.causes.iter().find(|cause| cause.id == id)
 }
 
-/// Whether an answer says that nothing was slow, rather than that nothing is known of it.
+/// Whether an answer says that nothing was slow, rather than that nothing is known of it, or what was all the same.
 fn is_all_clear(answer: &Explanation) -> bool {
     says_all_clear(&serde_json::to_value(answer).unwrap_or_default())
 }
@@ -32,7 +32,10 @@ fn is_all_clear(answer: &Explanation) -> bool {
 /// The same of an answer as JSON.
 pub(crate) fn says_all_clear(json: &Value) -> bool {
     let says_so = match &json["headline"] {
-        Value::Object(headline) => headline.get("kind").is_some_and(|kind| kind == "nothing_slow"),
+        Value::Object(headline) => {
+            let has_but = headline.get("but").and_then(Value::as_array).is_some_and(|but| !but.is_empty());
+            headline.get("kind").is_some_and(|kind| kind == "nothing_slow") && !has_but
+        }
         _ => true,
     };
     let was_slow = json["slow"].as_array().is_some_and(|slow| !slow.is_empty());
