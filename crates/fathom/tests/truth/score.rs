@@ -204,10 +204,11 @@ fn measure(truth: &Truth, answer: &Answer, score: &mut Score, wrongs: &mut Vec<S
     let open = Times::of(&truth.open);
     let (told, slow) = (Times::of(&answer.slow).less(&open), Times::of(slow).less(&open));
     if truth.suffered {
-        let either = told.or(&slow).length_ns().max(1) as f64;
-        let both = told.length_ns() as f64 + slow.length_ns() as f64 - told.or(&slow).length_ns() as f64;
+        let either = told.or(&slow).length_ns();
+        let both = told.length_ns() + slow.length_ns() - either;
         score.with_time = 1;
-        score.interval_error = 1.0 - both / either;
+        // Nothing told where nothing is to be told is right.
+        score.interval_error = if either == 0 { 0.0 } else { 1.0 - both as f64 / either as f64 };
     } else if told.length_ns() > 0 {
         score.false_alarms = 1;
         wrongs.push(format!("finds {:.1} s slow", told.length_ns() as f64 / 1e9));
