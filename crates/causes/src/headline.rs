@@ -1,7 +1,7 @@
 //! Whether anything was slow, in one sentence: "nothing was slow" only where it was seen.
 
 use fathom_evidence::kinds::{counter, event, loss, span, subject};
-use fathom_timeline::{Requests, median};
+use fathom_timeline::{Account, Requests, median};
 
 use crate::changes;
 use crate::comparison::Comparison;
@@ -51,7 +51,7 @@ pub(crate) fn of(comparison: &Comparison<'_>, losses: &[LossNote]) -> Headline {
         (HeadlineKind::CannotTell, says.to_owned())
     };
     if !comparison.is_slow() {
-        but.extend(slow_by_us(comparison));
+        but.extend(not_counted(comparison));
     }
     Headline { kind, says, but }
 }
@@ -73,24 +73,43 @@ fn became_longer(comparison: &Comparison<'_>) -> Option<String> {
     })
 }
 
-/// Requests take this many times as long as is usual, and longer than any jitter of a machine, where starting the recorders is felt.
+/// Requests take this many times as long as is usual, and longer than any jitter of a machine, where something is felt.
 const FELT: (f64, f64) = (3.0, 5e6);
 
-/// That requests were late while Fathom loaded its recorders: nothing of the service, but not to be kept from who asks.
-fn slow_by_us(comparison: &Comparison<'_>) -> Option<String> {
+/// Requests that were late for a reason that is no slowness of the service, and not to be kept from who asks: Fathom loaded its
+/// recorders, or the JVM had just started.
+fn not_counted(comparison: &Comparison<'_>) -> impl Iterator<Item = String> {
     let account = &comparison.analysis.account;
+    let start = account.startup.boot_buckets.max(account.startup.warm_up_buckets);
+    let by_us = late_where(account, |index| account.disturbed[index]);
+    let at_start = late_where(account, |index| index < start && !account.disturbed[index]);
+    let says = |(late, when): (Option<Late>, &str)| {
+        let late = late?;
+        let seconds = format::count(late.seconds, "second");
+        let (worst, usual) = (format::time(late.worst_ns), format::time(late.usual_ns));
+        Some(format!("in {seconds} {when} requests took up to {worst} (p99; else {usual}): not counted here"))
+    };
+    [(by_us, "in which Fathom loaded its recorders"), (at_start, "of the JVM's start")].into_iter().filter_map(says)
+}
+
+/// Seconds in which requests were late.
+struct Late {
+    seconds: usize,
+    worst_ns: f64,
+    /// How long requests take in other seconds.
+    usual_ns: f64,
+}
+
+/// Those of some seconds, against the others.
+fn late_where(account: &Account, select: impl Fn(usize) -> bool) -> Option<Late> {
     let p99_ns = &account.requests_as_work()?.p99_ns;
-    let of = |by_us: bool| p99_ns.iter().zip(&account.disturbed).filter(move |(_, is)| **is == by_us);
-    let usual_ns = median(of(false).filter_map(|(p99_ns, _)| *p99_ns).collect())?;
-    let late: Vec<f64> =
-        of(true).filter_map(|(p99_ns, _)| *p99_ns).filter(|p99_ns| *p99_ns >= FELT.1.max(FELT.0 * usual_ns)).collect();
+    let known = p99_ns.iter().enumerate().filter_map(|(index, p99_ns)| Some((select(index), (*p99_ns)?)));
+    let (chosen, others): (Vec<(bool, f64)>, Vec<(bool, f64)>) = known.partition(|(is_chosen, _)| *is_chosen);
+    let usual_ns = median(others.into_iter().map(|(_, p99_ns)| p99_ns).collect())?;
+    let is_late = |p99_ns: &f64| *p99_ns >= FELT.1.max(FELT.0 * usual_ns);
+    let late: Vec<f64> = chosen.into_iter().map(|(_, p99_ns)| p99_ns).filter(is_late).collect();
     let worst_ns = late.iter().copied().reduce(f64::max)?;
-    Some(format!(
-        "in {} in which Fathom loaded its recorders requests took up to {} (p99; else {}): not counted here",
-        format::count(late.len(), "second"),
-        format::time(worst_ns),
-        format::time(usual_ns)
-    ))
+    Some(Late { seconds: late.len(), worst_ns, usual_ns })
 }
 
 fn slow(comparison: &Comparison<'_>) -> String {
