@@ -74,6 +74,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         Some(_) if comparison.taken_by_others().is_some() => Support::Weak,
         Some(before) if is_wake_up(comparison, reads.mean_ns() - before) => Support::Weak,
         Some(before) if may_be_wake_up(comparison, reads.mean_ns() - before) => Support::Weak,
+        Some(_) if all_at_once(comparison, &peers) => Support::Weak,
         Some(_) => Support::Observed,
         None => Support::Consistent,
     };
@@ -125,8 +126,19 @@ fn is_wake_up(comparison: &Comparison<'_>, longer_ns: f64) -> bool {
 fn may_be_wake_up(comparison: &Comparison<'_>, longer_ns: f64) -> bool {
     const FULL: f64 = 0.95;
     const FEW_SLICES_NS: f64 = 20e6;
-    let is_full = comparison.machine_use().is_some_and(|(used, _)| used >= FULL);
+    let is_full = comparison.machine_use().is_none_or(|(used, _)| used >= FULL);
     is_full && longer_ns <= FEW_SLICES_NS && !comparison.has_source("scheduler")
+}
+
+/// Whether reads from several services became longer by about as much: rather the caller stood still than all of them did. Where
+/// its stops were recorded they are told from the reads.
+fn all_at_once(comparison: &Comparison<'_>, peers: &HashMap<Peer, Reads>) -> bool {
+    const MIN_READS: usize = 5;
+    let Some(baseline) = comparison.baseline.as_ref().filter(|_| !comparison.has_collections()) else { return false };
+    let longer = |(peer, reads): (&Peer, &Reads)| reads.mean_ns() - peers_mean(baseline, peer);
+    let longer: Vec<f64> = peers.iter().filter(|(_, reads)| reads.count >= MIN_READS).map(longer).collect();
+    let (least, most) = longer.iter().fold((f64::MAX, 0.0), |(least, most), ns| (ns.min(least), ns.max(most)));
+    longer.len() > 1 && most > 0.0 && least >= 0.5 * most
 }
 
 /// Where the hypervisor takes the CPUs everything takes longer, also to wake up when an answer has come: that reads seem longer
