@@ -11,6 +11,7 @@ use std::sync::Arc;
 use fathom_causes::explanation::Explanation;
 use fathom_causes::{ExplainOptions, explain};
 use fathom_evidence::Recording;
+use fathom_evidence::kinds::span;
 use libtest_mimic::{Failed, Trial};
 
 use crate::recorders::{BEGIN_NS, record, record_baseline};
@@ -204,19 +205,42 @@ fn two_in_one(scenes: &[Scene], index: usize) -> Vec<String> {
     let first = &scenes[index];
     let cause = |scene: &Scene| scene.world.split('/').next().map(str::to_owned);
     let fits = |other: &&Scene| {
-        is_plain(other) && other.jvm == first.jvm && other.recorders == first.recorders && cause(other) != cause(first)
+        let is_one_jvm = other.jvm == first.jvm && other.recorders == first.recorders;
+        is_plain(other) && is_one_jvm && cause(other) != cause(first) && are_alike(&first.recording, &other.recording)
     };
     let second = scenes[index + 1..].iter().find(fits).filter(|_| is_plain(first));
-    let both = second.and_then(|second| Some((second, transform::glued(&first.recording, &second.recording)?)));
+    let both = second
+        .and_then(|second| Some((second, transform::glued(&first.recording, &second.recording, &first.recorders)?)));
     let Some((second, both)) = both else { return Vec::new() };
     let failures = contains_both(&first.answer, &second.answer, &first.explain(&both, 0));
     failures.into_iter().map(|failure| format!("with {}: {failure}", second.world)).collect()
 }
 
-/// Whether a scene says by itself when it was slow. Requests that are late now and then are looked for only where nothing else is slow.
+/// Whether two recordings may be of one service: the same is counted of both, and its quick requests are about as quick. (One that
+/// is quicker at another time is slow by that.)
+fn are_alike(one: &Recording, other: &Recording) -> bool {
+    const ALIKE: f64 = 1.5;
+    let counters = |recording: &Recording| -> BTreeSet<String> {
+        let about_cpus = |name: &&str| ["cpu_", "thread_", "machine_"].iter().any(|begins| name.starts_with(begins));
+        recording.counters.rows().map(|row| recording.text(row.name)).filter(about_cpus).map(str::to_owned).collect()
+    };
+    let quick_ns = |recording: &Recording| {
+        let requests = recording.spans.rows().filter(|row| recording.text(row.kind) == span::REQUEST);
+        let mut lengths: Vec<i64> = requests.map(|request| request.duration_ns).collect();
+        lengths.sort_unstable();
+        lengths.get(lengths.len() / 5).copied().unwrap_or(0) as f64
+    };
+    let (one_ns, other_ns) = (quick_ns(one), quick_ns(other));
+    counters(one) == counters(other) && one_ns.max(other_ns) <= ALIKE * one_ns.min(other_ns)
+}
+
+/// Whether a scene says by itself when it was slow, and how it is else: one that is ill from the first to the last second would be
+/// compared with the other. Late requests now and then, and code below Java, are looked for only where nothing else is slow.
 fn is_plain(scene: &Scene) -> bool {
-    let is_rare = scene.answer.slow.iter().any(|slow| slow.signal == "rare_requests");
-    scene.slow.is_none() && scene.baseline.is_none() && !scene.answer.slow.is_empty() && !is_rare
+    const LAST_RESORTS: [&str; 2] = ["rare_requests", "below_java"];
+    let is_last_resort = scene.answer.slow.iter().any(|slow| LAST_RESORTS.contains(&slow.signal.as_str()));
+    let is_alone = scene.slow.is_none() && scene.baseline.is_none();
+    is_alone && !scene.answer.slow.is_empty() && scene.answer.baseline.kind != "none" && !is_last_resort
 }
 
 /// Who has no latency file, but saw the requests at their sockets, gets the same answer.

@@ -20,6 +20,15 @@ fn is_accused(cause: &CauseVerdict) -> bool {
     matches!(cause.verdict, Verdict::Shown | Verdict::Likely) && (cause.share >= COUNTS || cause.share == 0.0)
 }
 
+/// Whether somebody is accused whose mechanism is a special case of that of `id`.
+fn is_refined(answer: &Explanation, id: &str) -> bool {
+    let refines = |accused: &CauseVerdict| {
+        let cause = fathom_causes::catalog().iter().find(|cause| cause.id == accused.id);
+        cause.is_some_and(|cause| cause.refines.contains(&id))
+    };
+    answer.causes.iter().any(|cause| is_accused(cause) && refines(cause))
+}
+
 fn of<'a>(answer: &'a Explanation, id: &str) -> Option<&'a CauseVerdict> {
     answer.causes.iter().find(|cause| cause.id == id)
 }
@@ -42,7 +51,8 @@ pub(crate) fn says_all_clear(json: &Value) -> bool {
     !was_slow && says_so
 }
 
-/// What `less` gets wrong that knows less than `full`: it may be less sure, and must not say the contrary.
+/// What `less` gets wrong that knows less than `full`: it may be less sure, or name the more general mechanism of which the true
+/// one is a special case, and must not say the contrary.
 pub(crate) fn weaker(full: &Explanation, less: &Explanation) -> Vec<String> {
     if less.slow.is_empty() {
         let is_false = !full.slow.is_empty() && is_all_clear(less);
@@ -52,7 +62,7 @@ pub(crate) fn weaker(full: &Explanation, less: &Explanation) -> Vec<String> {
         let other = of(less, &cause.id)?;
         let turned = match (is_accused(cause), is_accused(other)) {
             (true, _) if other.verdict == Verdict::RuledOut => "is acquitted",
-            (_, true) if cause.verdict >= Verdict::NotEnough => "is accused",
+            (_, true) if cause.verdict >= Verdict::NotEnough && !is_refined(full, &cause.id) => "is accused",
             _ => return None,
         };
         Some(format!(

@@ -1,12 +1,14 @@
 //! The same truth recorded otherwise: with less evidence, at another time, beside what does not matter.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_evidence::detail::to_text;
-use fathom_evidence::kinds::{counter, event, recorded, role, span, subject};
-use fathom_evidence::tables::{Counters, Facts, Samples, Span, Spans};
-use fathom_evidence::{Recording, StrId};
+use fathom_evidence::kinds::{counter, event, frame, recorded, role, span, subject};
+use fathom_evidence::tables::{Counters, Facts, Sample, Samples, Span, Spans};
+use fathom_evidence::{Frame, Recording, StrId};
 use serde_json::Value;
+
+const SECOND_NS: i64 = 1_000_000_000;
 
 /// What one collector, or one kind of event of the JVM's recorder, adds to a recording.
 pub(crate) struct Group {
@@ -156,29 +158,51 @@ pub(crate) fn with_idle_threads(recording: &Recording, count: i64) -> Recording 
     let Some((from_ns, to_ns)) = recording.time_range_ns() else { return more };
     for tid in (0..count).map(|index| 900_000 + index) {
         more.add_thread(tid, &format!("idle-pool-thread-{tid}"));
-        for time_ns in (from_ns..to_ns).step_by(5_000_000_000) {
-            more.add_span(time_ns, 5_000_000_000.min(to_ns - time_ns), tid, span::PARK, CONDITION, "", "jfr");
+        if are_waits_sampled(recording) {
+            (from_ns..to_ns).step_by(SECOND_NS as usize).for_each(|time_ns| add_idle_sample(&mut more, tid, time_ns));
+            continue;
+        }
+        // They waited before anybody looked.
+        for time_ns in (from_ns - 5 * SECOND_NS..to_ns).step_by(5 * SECOND_NS as usize) {
+            more.add_span(time_ns, (5 * SECOND_NS).min(to_ns - time_ns), tid, span::PARK, CONDITION, "", "jfr");
         }
     }
     more
 }
 
-/// An hour in which the JVM had nothing to do, before `recording` or after it. Recorders say that they looked.
+/// Whether waits are known by samples of the wall clock only.
+fn are_waits_sampled(recording: &Recording) -> bool {
+    let has = |kind: &str| recording.strings.find(kind).is_some_and(|kind| recording.spans.kind.contains(&kind));
+    let waits = [span::PARK, span::SLEEP, span::MONITOR_ENTER, span::MONITOR_WAIT];
+    let wall = recording.strings.find(event::WALL);
+    wall.is_some_and(|wall| recording.samples.event.contains(&wall)) && !waits.into_iter().any(has)
+}
+
+fn add_idle_sample(recording: &mut Recording, tid: i64, time_ns: i64) {
+    const FROM_ROOT: [&str; 3] = [
+        "java.lang.Thread.run",
+        "java.util.concurrent.LinkedBlockingQueue.take",
+        "java.util.concurrent.locks.LockSupport.park",
+    ];
+    let kind = recording.strings.intern(frame::COMPILED);
+    let frames = FROM_ROOT.map(|symbol| {
+        let symbol = recording.strings.intern(symbol);
+        recording.stacks.intern_frame(Frame { symbol, kind, ..Frame::default() })
+    });
+    let stack_id = recording.stacks.intern_from_root(frames.to_vec());
+    let event = recording.strings.intern(event::WALL);
+    recording.samples.push(Sample { time_ns, tid, cpu: -1, event, weight_ns: SECOND_NS, stack_id, ..Sample::default() });
+}
+
+/// An hour in which the JVM had nothing to do, before `recording` or after it.
 pub(crate) fn with_idle_hour(recording: &Recording, sources: &[String], before: bool) -> Recording {
     const HOUR_NS: i64 = 3_600_000_000_000;
-    let mut more = recording.clone();
-    let Some((from_ns, to_ns)) = recording.time_range_ns() else { return more };
-    let begin_ns = if before { from_ns - HOUR_NS } else { to_ns };
-    for time_ns in (begin_ns..begin_ns + HOUR_NS).step_by(10_000_000_000) {
-        for source in sources {
-            match source.as_str() {
-                "jfr" => more.add_counter(time_ns, counter::CPU_PROCESS_RATIO, "user", 0.001, "jfr"),
-                "live" => more.add_counter(time_ns, counter::MEMINFO_BYTES, "MemFree", 2e9, "live"),
-                "gc_log" => more.add_span(time_ns, 100_000, 0, span::SAFEPOINT, "Cleanup", "", "gc_log"),
-                _ => {}
-            }
-        }
-    }
+    let Some((from_ns, to_ns)) = recording.time_range_ns() else { return recording.clone() };
+    let mut more = with_idle_time(
+        recording,
+        sources,
+        if before { (from_ns - HOUR_NS, from_ns) } else { (to_ns, to_ns + HOUR_NS) },
+    );
     if before {
         with_facts(&mut more, |key, value| {
             let time = value.parse::<i64>().ok().filter(|_| key == "started_at_ns");
@@ -188,14 +212,32 @@ pub(crate) fn with_idle_hour(recording: &Recording, sources: &[String], before: 
     more
 }
 
-/// The same service twice as large: each thread of the application has a twin that does the same, on twice as many CPUs.
+/// Some time in which the JVM had nothing to do. Recorders say that they looked.
+fn with_idle_time(recording: &Recording, sources: &[String], (from_ns, to_ns): (i64, i64)) -> Recording {
+    let mut more = recording.clone();
+    for time_ns in (from_ns..to_ns).step_by(10_000_000_000) {
+        for source in sources {
+            match source.as_str() {
+                "jfr" => more.add_counter(time_ns, counter::CPU_PROCESS_RATIO, "user", 0.001, "jfr"),
+                "live" => more.add_counter(time_ns, counter::MEMINFO_BYTES, "MemFree", 2e9, "live"),
+                "gc_log" => more.add_span(time_ns, 100_000, 0, span::SAFEPOINT, "Cleanup", "", "gc_log"),
+                _ => {}
+            }
+        }
+    }
+    more
+}
+
+/// The same service twice as large: each thread of the application, and each compiler, has a twin that does the same, on twice as
+/// many CPUs.
 pub(crate) fn doubled(recording: &Recording) -> Recording {
     const TWIN: i64 = 500_000;
     let twin = |tid: i64| if tid < 0 { tid - TWIN } else { tid + TWIN };
     let is_application = |tid: i64| {
         let known = recording.threads.get(tid).map(|thread| recording.text(thread.role));
-        tid != 0 && known.is_none_or(|known| matches!(known, role::JAVA | role::HANDLER))
+        tid != 0 && known.is_none_or(|known| matches!(known, role::JAVA | role::HANDLER | role::COMPILER))
     };
+    let clients = clients(recording);
     let mut more = recording.clone();
     let mut names: BTreeSet<&str> = BTreeSet::new();
     for (tid, mut thread) in recording.threads.iter().filter(|(tid, _)| is_application(*tid)) {
@@ -208,6 +250,9 @@ pub(crate) fn doubled(recording: &Recording) -> Recording {
             row.tid = if row.tid == 0 { 0 } else { twin(row.tid) };
             let detail = twin_detail(recording.text(row.detail), &is_application, &twin, &names);
             row.detail = more.strings.intern(&detail);
+            if clients.contains(&row.name) {
+                row.name = more.strings.intern(&twin_client(recording.text(row.name)));
+            }
             more.spans.push(row);
         }
     }
@@ -225,6 +270,25 @@ pub(crate) fn doubled(recording: &Recording) -> Recording {
         cpus.map(|cpus| (2 * cpus).to_string())
     });
     more
+}
+
+/// Peers that a single thread talks to, at a port that Linux gives to clients: its twin has a client of its own.
+fn clients(recording: &Recording) -> BTreeSet<StrId> {
+    const FIRST_CLIENT_PORT: u32 = 32_768;
+    let mut threads: BTreeMap<StrId, BTreeSet<i64>> = BTreeMap::new();
+    let sockets = [span::SOCKET_READ, span::SOCKET_WRITE].map(|kind| recording.strings.find(kind));
+    for socket in recording.spans.rows().filter(|row| sockets.contains(&Some(row.kind))) {
+        threads.entry(socket.name).or_default().insert(socket.tid);
+    }
+    let port = |name: StrId| recording.text(name).rsplit(':').next().and_then(|port| port.parse::<u32>().ok());
+    let is_client = |name: StrId| port(name).is_some_and(|port| port >= FIRST_CLIENT_PORT);
+    threads.into_iter().filter(|(name, of)| of.len() == 1 && is_client(*name)).map(|(name, _)| name).collect()
+}
+
+/// The same host, another port.
+fn twin_client(name: &str) -> String {
+    let (host, port) = name.rsplit_once(':').unwrap_or((name, "0"));
+    format!("{host}:{}", port.parse::<u32>().unwrap_or(0) + 7_000)
 }
 
 /// Numbered as threads of a pool are.
@@ -268,13 +332,17 @@ fn twin_detail(
     to_text(&Value::Object(fields))
 }
 
-/// Both recordings as one, `second` a minute after the end of `first`.
-pub(crate) fn glued(first: &Recording, second: &Recording) -> Option<Recording> {
+/// Both recordings as one, `second` eleven minutes after the end of `first`, with nothing to do between: what is usual changes
+/// within a recording, but not from one minute to the next.
+pub(crate) fn glued(first: &Recording, second: &Recording, sources: &[String]) -> Option<Recording> {
+    const APART_NS: i64 = 660_000_000_000;
     let ((_, end_ns), (begin_ns, _)) = (first.time_range_ns()?, second.time_range_ns()?);
-    let mut both = first.clone();
-    let mut second = shifted(second, end_ns + 60_000_000_000 - begin_ns);
-    // One JVM started once, and before everything.
+    let mut both = with_idle_time(first, sources, (end_ns, end_ns + APART_NS));
+    let mut second = shifted(second, end_ns + APART_NS - begin_ns);
+    // One JVM started once, and before everything; who looked at it looked at both.
     second.facts = Facts::default();
+    let (_, end_ns) = second.time_range_ns()?;
+    with_facts(&mut both, |key, _| (key == "observed_to_ns").then(|| end_ns.to_string()));
     both.absorb(second);
     Some(both)
 }
