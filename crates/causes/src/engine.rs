@@ -77,8 +77,7 @@ struct Answer {
 
 impl Answer {
     fn new(analysis: &Analysis<'_>) -> Answer {
-        let kinds = kinds_of_slowness(analysis);
-        let parts: Vec<Part> = kinds.iter().map(|time| Part::new(analysis, time)).collect();
+        let (kinds, parts): (Vec<Intervals>, Vec<Part>) = parts(analysis).into_iter().unzip();
         let lost_ns = parts.iter().map(|part| part.lost_ns).sum();
         let mut left = Left::default();
         parts.iter().for_each(|part| left.add(&part.left));
@@ -139,20 +138,39 @@ fn order(judged: &Judged) -> (u8, bool, f64, Verdict) {
     (class, judged.harm.is_none(), -share, verdict)
 }
 
-/// The slow time by what was lost most in it: one set of time for each kind, each of which is explained for itself. A
-/// stall by a page fault does not vanish beside an hour of something else.
-fn kinds_of_slowness(analysis: &Analysis<'_>) -> Vec<Intervals> {
-    let mut kinds: BTreeMap<String, Vec<(i64, i64)>> = BTreeMap::new();
-    for interval in &analysis.slowdown.intervals {
+/// What is slow by itself: time of one regime in which most was lost to one kind of thing. Those that have the same answer are
+/// explained together.
+fn parts(analysis: &Analysis<'_>) -> Vec<(Intervals, Part)> {
+    let explain = |time: Intervals| (time.clone(), Part::new(analysis, &time));
+    let kinds = kinds_of_slowness(analysis);
+    if kinds.len() <= 1 {
+        return vec![explain(analysis.slowdown.time.clone())];
+    }
+    let mut alike: BTreeMap<(String, &str), Vec<(Intervals, Part)>> = BTreeMap::new();
+    for ((_, family), time) in kinds {
+        let (time, part) = explain(time);
+        alike.entry((family, part.first())).or_default().push((time, part));
+    }
+    let together = |mut group: Vec<(Intervals, Part)>| match group.len() {
+        1 => group.remove(0),
+        _ => explain(Intervals::union(group.iter().flat_map(|(time, _)| time.iter()).collect())),
+    };
+    alike.into_values().map(together).collect()
+}
+
+/// The slow time by what it is compared with, and by what was lost most in it. A stall by a page fault does not vanish beside an
+/// hour of something else.
+fn kinds_of_slowness(analysis: &Analysis<'_>) -> BTreeMap<(usize, String), Intervals> {
+    let mut kinds: BTreeMap<(usize, String), Vec<(i64, i64)>> = BTreeMap::new();
+    for (interval, regime) in analysis.slowdown.intervals.iter().zip(&analysis.slowdown.regimes) {
         let time = Intervals::union(vec![(interval.from_ns, interval.to_ns)]);
         let (_, excess) = analysis.only(&time);
         let lost = excess.states.iter().filter(|excess| excess.lost_ns() > 0.0);
         let most = lost.max_by(|a, b| a.lost_ns().total_cmp(&b.lost_ns()));
         let kind = most.map_or_else(String::new, |excess| family(excess.state));
-        kinds.entry(kind).or_default().push((interval.from_ns, interval.to_ns));
+        kinds.entry((*regime, kind)).or_default().push((interval.from_ns, interval.to_ns));
     }
-    let kinds: Vec<Intervals> = kinds.into_values().map(Intervals::union).collect();
-    if kinds.len() > 1 { kinds } else { vec![analysis.slowdown.time.clone()] }
+    kinds.into_iter().map(|(kind, times)| (kind, Intervals::union(times))).collect()
 }
 
 /// What kinds of time belong to one kind of slowness.
@@ -394,6 +412,12 @@ fn by_interval(analysis: &Analysis<'_>, kinds: &[Intervals], parts: &[Part]) -> 
 }
 
 impl Part {
+    /// The cause that was given most, if any counts.
+    fn first(&self) -> &'static str {
+        let found = self.findings.iter().filter(|(.., outcome)| outcome.counts() && outcome.share > 0.0);
+        found.max_by(|(.., a), (.., b)| a.share.total_cmp(&b.share)).map_or("", |(cause, ..)| cause.id)
+    }
+
     fn found(&self) -> Vec<IntervalCause> {
         let found = self.findings.iter().filter(|(.., outcome)| outcome.verdict <= Verdict::Likely);
         found

@@ -215,12 +215,14 @@ pub(crate) fn baseline(comparison: &Comparison<'_>) -> Baseline {
     Baseline { kind: kind.to_owned(), says, duration_ns }
 }
 
-/// `3 s of normal operation (7 s of start-up and transitions excluded)`.
+/// `3 s of normal operation (7 s of start-up and transitions excluded)`; in a long recording `8 min of normal operation about then`.
 fn rest_of_recording(comparison: &Comparison<'_>, duration_ns: i64) -> String {
     let grid = comparison.sources().grid;
     let all_ns = grid.end_ns().saturating_sub(grid.start_ns);
     let excluded_ns = all_ns - duration_ns - comparison.analysis.slowdown.time.total_ns();
+    let is_elsewhere = comparison.analysis.slowdown.is_near && excluded_ns >= 2 * duration_ns;
     let excluded = match excluded_ns >= BUCKET_NS {
+        true if is_elsewhere => " about then".to_owned(),
         true => format!(" ({} of start-up and transitions excluded)", format::time(excluded_ns as f64)),
         false => String::new(),
     };

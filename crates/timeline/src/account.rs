@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use fathom_evidence::kinds::span;
+use fathom_evidence::kinds::{counter, span};
 
 use crate::cpu;
 use crate::grid::{BUCKET_NS, Grid};
 use crate::intervals::Intervals;
 use crate::partition::{Partition, Segment};
 use crate::requests::{Lateness, Requests, unsent};
-use crate::sources::Sources;
+use crate::sources::{Series, Sources};
 use crate::startup::{self, Startup};
 use crate::states::{ThreadState, Wait};
 use crate::stops::{self, StopSpan};
@@ -47,6 +47,8 @@ pub struct Account {
     pub observed: Range<usize>,
     /// Buckets of which more than requests is recorded.
     pub(crate) recorded: Range<usize>,
+    /// The part of each bucket of which more than requests is recorded: those at the ends are recorded in part.
+    pub(crate) covered: Vec<f64>,
     /// Buckets in which Fathom itself acted on the JVM (loaded an agent, started its recorder): what
     /// happened then is no disease of the service.
     pub disturbed: Vec<bool>,
@@ -92,7 +94,7 @@ impl Account {
         let startup = startup::find(sources, states.get(&ThreadState::Compiler));
         let requests = Requests::of(sources);
         let are_requests_work = are_work(sources, requests.as_ref());
-        let idle = idle(grid, requests.as_ref().filter(|_| are_requests_work), &states);
+        let idle = idle(sources, requests.as_ref().filter(|_| are_requests_work), &states);
         Account {
             grid,
             states,
@@ -114,6 +116,7 @@ impl Account {
             lateness: None,
             observed: sources.observed(),
             recorded: sources.recorded(),
+            covered: sources.covered(),
             disturbed: disturbed(sources),
             files_are_observed: sources.spans(span::SYSTEM_CALL).len() > 0,
             startup,
@@ -181,13 +184,20 @@ fn are_work(sources: &Sources<'_>, requests: Option<&Requests>) -> bool {
 }
 
 /// Where a program does less than a fiftieth of what it does when it is busy (in the tenth busiest second) it is idle: no request
-/// comes, or, where those are not known, hardly any code runs. Where nothing waits either, what runs may be more of it, if it is no
-/// more than a JVM needs for itself.
-fn idle(grid: Grid, requests: Option<&Requests>, states: &BTreeMap<ThreadState, Vec<f64>>) -> Vec<bool> {
+/// comes, or, where those are not known, hardly any code runs, or, where that is not known either (a log of the collector), hardly
+/// anything is allocated. Where nothing waits either, what runs may be more of it, if it is no more than a JVM needs for itself.
+fn idle(sources: &Sources<'_>, requests: Option<&Requests>, states: &BTreeMap<ThreadState, Vec<f64>>) -> Vec<bool> {
     const IDLE_SHARE: f64 = 0.02;
+    let hardly_any = |work: &[f64]| {
+        let busy = busy(work);
+        work.iter().map(|work| *work < IDLE_SHARE * busy).collect()
+    };
     if let Some(requests) = requests {
-        let busy = busy(&requests.count);
-        return requests.count.iter().map(|count| *count < IDLE_SHARE * busy).collect();
+        return hardly_any(&requests.count);
+    }
+    let grid = sources.grid;
+    if !states.keys().any(|state| matches!(state, ThreadState::Running(_))) {
+        return hardly_any(&allocated(sources));
     }
     let running = sum_of(grid, states, |state| matches!(state, ThreadState::Running(_)));
     let waiting = sum_of(grid, states, |state| matches!(state, ThreadState::Blocked(wait) if wait != Wait::Unnamed));
@@ -196,6 +206,18 @@ fn idle(grid: Grid, requests: Option<&Requests>, states: &BTreeMap<ThreadState, 
         *running < IDLE_SHARE * busy || *waiting == 0.0 && *running < HOUSEKEEPING_NS.min(HOUSEKEEPING_SHARE * busy)
     };
     running.iter().zip(&waiting).map(is_idle).collect()
+}
+
+/// Bytes allocated, bucket by bucket, as the heap filled up from one collection to the next.
+fn allocated(sources: &Sources<'_>) -> Vec<f64> {
+    let mut bytes = sources.grid.zeros();
+    let around_collections = sources.counters(counter::HEAP_USED_BYTES).into_values();
+    let mut used: Vec<(i64, f64)> = around_collections.flat_map(|series| series.0).collect();
+    used.sort_by_key(|point| point.0);
+    for (from_ns, to_ns, rise) in Series(used).rises() {
+        sources.grid.spread(&mut bytes, from_ns, to_ns, rise);
+    }
+    bytes
 }
 
 /// What a JVM uses of a CPU in a second for its own timers, counters and recorders while nothing is asked of it, in ns.

@@ -92,11 +92,12 @@ pub(crate) type Usual = BTreeMap<ThreadState, f64>;
 
 fn usual(reference: &Account, baseline: &[bool], names: &[ThreadState]) -> Usual {
     let of = |state: &ThreadState| {
-        let quiet = || reference.known(*state).filter(|index| baseline.get(*index) == Some(&true));
+        let quiet = reference.known(*state).filter(|index| baseline.get(*index) == Some(&true));
         let row = reference.states.get(state);
-        let (count, total) = quiet()
-            .fold((0_usize, 0.0), |(count, total), index| (count + 1, total + row.map_or(0.0, |row| row[index])));
-        (count > 0).then(|| (*state, total / count as f64))
+        let (buckets, total) = quiet.fold((0.0, 0.0), |(buckets, total), index| {
+            (buckets + reference.covered[index], total + row.map_or(0.0, |row| row[index]))
+        });
+        (buckets > 0.0).then(|| (*state, total / buckets))
     };
     names.iter().filter_map(of).collect()
 }
@@ -133,7 +134,7 @@ impl Both<'_> {
         let slow = || self.parts.iter().filter(|(index, _)| known.contains(index));
         let row = self.account.states.get(&state);
         let slow_ns = self.weight(state) * row.map_or(0.0, |row| slow().map(|(index, part)| row[*index] * part).sum());
-        let length: f64 = slow().map(|(_, part)| part).sum();
+        let length: f64 = slow().map(|(index, part)| part * self.account.covered[*index]).sum();
         let usual = self.usual.get(&state);
         let baseline_ns = usual.map_or_else(|| ideal(state, slow_ns), |ns| self.weight(state) * ns * length);
         StateExcess { state, slow_ns, baseline_ns, counts: self.slowdown.counts(state), at_most_ns: f64::INFINITY }

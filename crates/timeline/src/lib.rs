@@ -171,17 +171,21 @@ fn lateness(
     slowdown: &Slowdown,
     reference: Option<&Reference<'_>>,
 ) -> Option<Lateness> {
-    let marked = |marks: &[bool]| (0..marks.len()).filter(|index| marks[*index]).collect::<Vec<_>>();
-    let usual_ns = match reference {
-        Some(reference) => reference.account.requests.as_ref()?.mean_ns(marked(&reference.quiet).into_iter()),
-        // Requests may be known of a time when nothing else was recorded.
-        None => {
-            let requests = account.requests.as_ref()?;
-            let others = (0..account.grid.len).filter(|index| !slowdown.slow.get(*index).copied().unwrap_or(false));
-            requests.mean_ns(marked(&slowdown.baseline).into_iter()).or_else(|| requests.mean_ns(others))
-        }
-    };
-    Some(Lateness::of(sources, account.requests.as_ref()?, usual_ns?))
+    let requests = account.requests.as_ref()?;
+    if let Some(reference) = reference {
+        let quiet = (0..reference.quiet.len()).filter(|index| reference.quiet[*index]);
+        let usual_ns = reference.account.requests.as_ref()?.mean_ns(quiet)?;
+        return Some(Lateness::of(sources, requests, &vec![usual_ns; account.grid.len]));
+    }
+    // Requests may be known of a time when nothing else was recorded.
+    let others = (0..account.grid.len).filter(|index| slowdown.slow.get(*index) != Some(&true));
+    let usual_ns = requests.mean_ns(slowdown.baseline_buckets()).or_else(|| requests.mean_ns(others))?;
+    let mut usual = vec![usual_ns; account.grid.len];
+    let about: Vec<_> = slowdown.by_regime(account.grid).collect();
+    let of_regime = |quiet: &[usize]| requests.mean_ns(quiet.iter().copied()).unwrap_or(usual_ns);
+    about.iter().for_each(|(_, around, quiet)| usual[around.clone()].fill(of_regime(quiet)));
+    about.iter().for_each(|(slow, _, quiet)| usual[slow.clone()].fill(of_regime(quiet)));
+    Some(Lateness::of(sources, requests, &usual))
 }
 
 fn compare(account: &Account, slowdown: &Slowdown, reference: Option<&Reference<'_>>) -> Excess {

@@ -76,14 +76,19 @@ pub struct Lateness {
 }
 
 impl Lateness {
-    /// Against a usual latency.
-    pub(crate) fn of(sources: &Sources<'_>, requests: &Requests, usual_ns: f64) -> Lateness {
-        let late = |(under_way, count): (&f64, &f64)| (under_way - count * usual_ns).max(0.0);
-        let all_ns = requests.under_way_ns.iter().zip(&requests.count).map(late).collect();
-        // Twice the usual is within what a single request varies by.
-        let is_late = |request: &Request| request.duration_ns() as f64 > 2.0 * usual_ns;
-        let beyond = |request: Request| (request.from_ns.saturating_add(usual_ns as i64), request.to_ns);
-        let any = Intervals::union(sources.requests().filter(is_late).map(beyond).collect());
+    /// Against what is usual about then, bucket by bucket.
+    pub(crate) fn of(sources: &Sources<'_>, requests: &Requests, usual_ns: &[f64]) -> Lateness {
+        let grid = sources.grid;
+        let late = |index: usize| (requests.under_way_ns[index] - requests.count[index] * usual_ns[index]).max(0.0);
+        let all_ns = (0..grid.len).map(late).collect();
+        let beyond = |request: Request| {
+            let from_ns = request.from_ns.clamp(grid.start_ns, grid.end_ns().saturating_sub(1));
+            let usual_ns = grid.bucket_of(from_ns).map(|index| usual_ns[index])?;
+            // Twice the usual is within what a single request varies by.
+            let is_late = request.duration_ns() as f64 > 2.0 * usual_ns;
+            is_late.then(|| (request.from_ns.saturating_add(usual_ns as i64), request.to_ns))
+        };
+        let any = Intervals::union(sources.requests().filter_map(beyond).collect());
         let mut any_ns = sources.grid.zeros();
         any.iter().for_each(|(from, to)| sources.grid.spread(&mut any_ns, from, to, to.saturating_sub(from) as f64));
         Lateness { all_ns, any_ns }

@@ -1,6 +1,9 @@
 //! When the service was slow, and which seconds to compare that with.
 
-use std::collections::BTreeMap;
+mod regimes;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use crate::account::Account;
@@ -20,6 +23,13 @@ const JOIN_BUCKETS: usize = 3;
 
 /// Fewer quiet seconds than this are no baseline.
 const BASELINE_MIN_BUCKETS: usize = 3;
+
+/// A slow stretch is compared with quiet seconds no farther away than this, or than it is long itself: five minutes hold most of
+/// what comes again and again, and what a service does by night is no measure for its day.
+const NEAR_BUCKETS: usize = 300;
+
+/// Where so few quiet seconds are near, all there are have to do.
+const NEAR_MIN_BUCKETS: usize = 10;
 
 /// What is known beforehand.
 #[derive(Debug, Default, Clone, Copy)]
@@ -41,6 +51,11 @@ pub struct Slowdown {
     pub time: Intervals,
     /// Which buckets are the baseline; none when everything was slow.
     pub baseline: Vec<bool>,
+    /// Whether each slow stretch is compared with the quiet seconds near it.
+    pub is_near: bool,
+    /// For each slow stretch, in which of several times it was that have little in common: what is usual in one tells nothing of
+    /// another.
+    pub regimes: Vec<usize>,
     /// What those have of each kind of time; made when it is first asked for, as each part of the slow time has the same.
     pub(crate) usual: Arc<OnceLock<Usual>>,
     /// Whether anybody measured how much CPU the process used.
@@ -90,18 +105,47 @@ impl Slowdown {
             slow[index] = self.slow[index];
         }
         let is_in = |interval: &&SlowInterval| time.touches(interval.from_ns, interval.to_ns);
+        let (intervals, regimes): (Vec<SlowInterval>, Vec<usize>) = self
+            .intervals
+            .iter()
+            .cloned()
+            .zip(self.regimes.iter().copied())
+            .filter(|(interval, _)| is_in(&interval))
+            .unzip();
+        let baseline = if self.is_near { near(grid, &self.baseline, &intervals) } else { None };
         Slowdown {
             slow,
             time: self.time.intersect(time),
-            intervals: self.intervals.iter().filter(is_in).cloned().collect(),
-            baseline: self.baseline.clone(),
-            usual: Arc::clone(&self.usual),
+            usual: if baseline.is_some() { Arc::default() } else { Arc::clone(&self.usual) },
+            baseline: baseline.unwrap_or_else(|| self.baseline.clone()),
+            is_near: self.is_near,
+            regimes,
+            intervals,
             is_cpu_measured: self.is_cpu_measured,
             signals: self.signals.clone(),
             highest: self.highest.clone(),
             // Hours of them, which are the same whatever part is asked about.
             detected: Vec::new(),
         }
+    }
+
+    /// The same, where each slow stretch is compared with the quiet seconds near it, if those are enough everywhere.
+    fn by_the_time(mut self, grid: Grid) -> Slowdown {
+        let Some(near) = near(grid, &self.baseline, &self.intervals) else { return self };
+        let Some(regimes) = regimes::of(grid, &near, &self.intervals) else { return self };
+        (self.baseline, self.regimes, self.is_near) = (near, regimes, true);
+        self
+    }
+
+    /// For each slow stretch its buckets and those near it, with the quiet ones of its regime.
+    pub(crate) fn by_regime(&self, grid: Grid) -> impl Iterator<Item = (Range<usize>, Range<usize>, Vec<usize>)> + '_ {
+        self.intervals.iter().zip(&self.regimes).map(move |(interval, regime)| {
+            let alike = self.intervals.iter().zip(&self.regimes).filter(|(_, other)| *other == regime);
+            let quiet: BTreeSet<usize> =
+                alike.flat_map(|(other, _)| around(grid, other)).filter(|index| self.baseline[*index]).collect();
+            let buckets = grid.buckets_of(interval.from_ns, interval.to_ns);
+            (buckets, around(grid, interval), quiet.into_iter().collect())
+        })
     }
 
     /// Indexes of the baseline buckets.
@@ -146,6 +190,26 @@ impl Slowdown {
         let intervals = self.intervals.iter().map(cut).collect();
         Slowdown { time: self.time.clip(from_ns, to_ns), intervals, ..self }
     }
+}
+
+/// The buckets of a slow stretch, and those that are near it.
+fn around(grid: Grid, interval: &SlowInterval) -> Range<usize> {
+    let buckets = grid.buckets_of(interval.from_ns, interval.to_ns);
+    let reach = NEAR_BUCKETS.max(buckets.len());
+    buckets.start.saturating_sub(reach)..(buckets.end + reach).min(grid.len)
+}
+
+/// Quiet seconds near some slow stretches; none where one of them has too few.
+fn near(grid: Grid, baseline: &[bool], intervals: &[SlowInterval]) -> Option<Vec<bool>> {
+    let mut near = vec![false; baseline.len()];
+    for around in intervals.iter().map(|interval| around(grid, interval)) {
+        let quiet = baseline[around.clone()].iter().filter(|is| **is).count();
+        if quiet < NEAR_MIN_BUCKETS {
+            return None;
+        }
+        near[around.clone()].copy_from_slice(&baseline[around]);
+    }
+    Some(near)
 }
 
 fn marked(buckets: &[bool]) -> impl Iterator<Item = usize> + Clone + '_ {
@@ -303,17 +367,21 @@ fn together(account: &Account, detected: Vec<Detection>, others: &[Detection]) -
     }
     let baseline = baseline(account, &touched, &around);
     let time = account.grid.marked(&slow);
-    Slowdown {
-        intervals: intervals(account, &slow, &detected),
+    let intervals = intervals(account, &slow, &detected);
+    let slowdown = Slowdown {
+        regimes: vec![0; intervals.len()],
+        intervals,
         slow,
         time,
         baseline,
+        is_near: false,
         usual: Arc::default(),
         is_cpu_measured: account.process_cpu_ns.is_some(),
         signals: detected.iter().map(|t| t.signal.kind).collect(),
         highest: Vec::new(),
         detected: detected.into_iter().map(TriggeredSignal::from).collect(),
-    }
+    };
+    slowdown.by_the_time(account.grid)
 }
 
 fn detect(signal: Signal, account: &Account, known_baseline: Option<f64>) -> Detection {
@@ -378,7 +446,10 @@ fn baseline(account: &Account, touched: &[bool], slow: &[bool]) -> Vec<bool> {
         marks.iter().enumerate().map(is_quiet).collect()
     };
     let Startup { boot_buckets, warm_up_buckets } = account.startup;
+    // The second in which the work began or ended is partly idle.
+    let slow_or_idle: Vec<bool> = slow.iter().zip(&account.idle).map(|(slow, idle)| *slow || *idle).collect();
     let candidates = [
+        quiet(&widened(&slow_or_idle), warm_up_buckets),
         quiet(&widened(slow), warm_up_buckets),
         quiet(slow, warm_up_buckets),
         quiet(touched, warm_up_buckets),

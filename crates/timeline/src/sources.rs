@@ -11,7 +11,7 @@ use fathom_evidence::{Recording, StrId};
 
 use crate::calls::{Call, Calls};
 use crate::clients::Clients;
-use crate::grid::Grid;
+use crate::grid::{BUCKET_NS, Grid};
 use crate::intervals::Intervals;
 use crate::peers::Peers;
 use crate::requests::same_port;
@@ -339,6 +339,14 @@ impl<'a> Sources<'a> {
         let first = (0..self.grid.len).find(|index| self.grid.start_of(index + 1) > from_ns).unwrap_or(0);
         let end = (first..self.grid.len).find(|index| self.grid.start_of(*index) >= to_ns).unwrap_or(self.grid.len);
         first..end
+    }
+
+    /// The part of each bucket of which more than requests is recorded.
+    pub(crate) fn covered(&self) -> Vec<f64> {
+        let (from_ns, to_ns) = self.observed_ns;
+        let mut covered = self.grid.zeros();
+        self.grid.spread(&mut covered, from_ns, to_ns, to_ns.saturating_sub(from_ns) as f64 / BUCKET_NS as f64);
+        covered
     }
 
     /// When the JVM started.

@@ -57,10 +57,11 @@ impl Signal {
         Some(if usual <= self.factor * best { usual } else { best })
     }
 
-    /// The lowest middle value of any stretch of a twentieth of the recording (3 to 30 buckets).
+    /// The lowest middle value of any stretch of a twentieth of the recording (5 to 30 buckets: of three, two may be good by chance,
+    /// and at the ends of the recording the values are of fewer seconds).
     fn best_stretch(&self) -> Option<f64> {
         let values: Vec<f64> = self.values.iter().copied().filter(|v| v.is_finite()).collect();
-        let length = (values.len() / 20).clamp(3, 30);
+        let length = (values.len() / 20).clamp(5, 30).min(values.len().max(1));
         values.windows(length).filter_map(|stretch| median(stretch.to_vec())).min_by(f64::total_cmp)
     }
 
