@@ -5,6 +5,7 @@
 //! thread that woke another one. From one hand-over of a lock to the next it was held by the one who gave it away at the
 //! second. [`Edges::resolve`] follows them through any number of hops to what was really waited for.
 
+mod cpus;
 mod owners;
 mod turns;
 
@@ -14,6 +15,7 @@ use crate::intervals::Intervals;
 use crate::partition::{Partition, Segment};
 use crate::sources::Sources;
 use crate::states::{ThreadState, Wait};
+use cpus::RanInstead;
 use owners::Owners;
 use turns::{Turn, Turns};
 
@@ -80,6 +82,7 @@ pub struct Edges {
     by_row: HashMap<u32, usize>,
     /// Waits of the application's threads for services, in order: what the objects of pools are mostly in use for.
     calls: Vec<(i64, Segment)>,
+    ran_instead: RanInstead,
 }
 
 /// Something that threads wait for, one after the other.
@@ -102,7 +105,7 @@ impl Edges {
                 }
             }
         }
-        let mut edges = Edges { calls: calls(sources, partition), ..Edges::default() };
+        let mut edges = Edges { calls: calls(sources, partition), ran_instead: RanInstead::of(sources), ..Edges::default() };
         for (wait, waits) in by_thing.into_values() {
             for row in waits.iter().filter_map(|segment| segment.row) {
                 edges.by_row.insert(row, edges.things.len());
@@ -129,8 +132,21 @@ impl Edges {
         pieces
     }
 
-    /// Who a thread waited for while it was in `wait`, which is cut where that changed. What is missing nobody knows.
+    /// Who a thread waited for while it was in `wait`, which is cut where that changed. What is missing nobody knows. Where one of them
+    /// waited for a CPU at last, who had it ends the chain.
     pub fn chains(&self, partition: &Partition, tid: i64, wait: &Segment) -> Vec<Chain> {
+        if let Some(ran) = self.ran_instead.during(wait) {
+            return vec![Chain { from_ns: wait.from_ns, to_ns: wait.to_ns, hops: vec![ran] }];
+        }
+        let mut chains = self.waits_for_threads(partition, tid, wait);
+        for chain in &mut chains {
+            let ran = chain.hops.last().and_then(|last| self.ran_instead.during(&last.segment));
+            chain.hops.extend(ran);
+        }
+        chains
+    }
+
+    fn waits_for_threads(&self, partition: &Partition, tid: i64, wait: &Segment) -> Vec<Chain> {
         let Some(thing) = wait.row.and_then(|row| self.by_row.get(&row)).map(|thing| &self.things[*thing]) else {
             return Vec::new();
         };

@@ -68,7 +68,13 @@ impl Reasons {
         let (number, stretches) = (FxHashMap::default(), Vec::new());
         let mut gathered = Gathered { view, axis, threads, number, stretches, has_any: false };
         // What nobody can name may be idleness, and has nobody who is waited for.
-        let named = analysis.account.waits(view).filter(|(_, wait)| wait.state != ThreadState::Blocked(Wait::Unnamed));
+        let is_told = |wait: &Segment| match wait.state {
+            ThreadState::Blocked(wait) => wait != Wait::Unnamed,
+            state => state == ThreadState::Runnable,
+        };
+        let own = partition.recorded().filter(|(tid, _)| view.is_application(*tid));
+        let named = own.flat_map(|(tid, segments)| segments.iter().map(move |wait| (tid, wait)));
+        let named = named.filter(|(_, wait)| is_told(wait));
         for (tid, wait) in named {
             let is_followed = gathered.stretches.len() < FOLLOWED_MAX;
             let chains = if is_followed { edges.chains(partition, tid, wait) } else { Vec::new() };
