@@ -91,11 +91,14 @@ pub(crate) fn compare(account: &Account, slowdown: &Slowdown, reference: &Accoun
 pub(crate) type Usual = BTreeMap<ThreadState, f64>;
 
 fn usual(reference: &Account, baseline: &[bool], names: &[ThreadState]) -> Usual {
+    // Each slow stretch of days has a few quiet seconds of its own.
+    let quiet: Vec<usize> = (0..baseline.len()).filter(|index| baseline[*index]).collect();
     let of = |state: &ThreadState| {
-        let quiet = reference.known(*state).filter(|index| baseline.get(*index) == Some(&true));
+        let known = reference.known(*state);
         let row = reference.states.get(state);
+        let quiet = quiet.iter().filter(|index| known.contains(index));
         let (buckets, total) = quiet.fold((0.0, 0.0), |(buckets, total), index| {
-            (buckets + reference.covered[index], total + row.map_or(0.0, |row| row[index]))
+            (buckets + reference.covered[*index], total + row.map_or(0.0, |row| row[*index]))
         });
         (buckets > 0.0).then(|| (*state, total / buckets))
     };
