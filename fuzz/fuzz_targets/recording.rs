@@ -1,7 +1,8 @@
 //! Any bytes as the files of a recording that was not finished: reading must end, and not panic, and what was read is whole.
 //!
 //! The seeds are what a recorder that was killed after two writes left, with its journal and without it, put one behind the
-//! other as below: without a journal nothing has a checksum, and streams are read as far as they make sense.
+//! other as below: without a journal nothing has a checksum, and streams are read as far as they make sense. The other seeds are
+//! one of the streams each, so that short inputs are something as well.
 //!
 //! Parquet is left to its library, whose panics the store catches; libFuzzer would take them for findings.
 
@@ -33,20 +34,22 @@ thread_local! {
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     FOLDER.with_borrow(|folder| {
-        for name in FILES {
-            let _ = fs::remove_file(folder.path().join(name));
-        }
         let mut rest = bytes;
+        let mut written = [false; FILES.len()];
         // Each file: its number, its length in three bytes, its content.
         while let [number, a, b, c, behind @ ..] = rest {
             let length = u32::from_le_bytes([*a, *b, *c, 0]) as usize;
             let (content, others) = behind.split_at(length.min(behind.len()));
-            let name = FILES[usize::from(*number) % FILES.len()];
-            fs::write(folder.path().join(name), content).expect("the file can be written");
+            let number = usize::from(*number) % FILES.len();
+            fs::write(folder.path().join(FILES[number]), content).expect("the file can be written");
+            written[number] = true;
             rest = others;
         }
         if let Ok(recording) = fathom_store::open(folder.path()) {
             fathom_fuzz::follow(&recording);
+        }
+        for (name, _) in FILES.iter().zip(written).filter(|(_, is_written)| *is_written) {
+            let _ = fs::remove_file(folder.path().join(name));
         }
     });
 });

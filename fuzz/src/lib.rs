@@ -2,10 +2,13 @@
 
 use std::cell::RefCell;
 use std::io::{Seek, Write};
+use std::sync::Once;
 
 use fathom_evidence::Recording;
 use fathom_readers::{LoadOptions, readers};
 use tempfile::NamedTempFile;
+
+static ALONE: Once = Once::new();
 
 thread_local! {
     static FILE: RefCell<NamedTempFile> = RefCell::new(NamedTempFile::new_in("/dev/shm").expect("a file in memory"));
@@ -14,6 +17,7 @@ thread_local! {
 /// Loads `bytes` with the readers of `formats`, whether or not they recognise them, with a pattern for lines of latencies.
 pub fn load(bytes: &[u8], formats: &[&str], pattern: Option<&str>) {
     let options = LoadOptions { latency_pattern: pattern.map(str::to_owned), ..LoadOptions::default() };
+    ALONE.call_once(work_alone);
     FILE.with_borrow_mut(|file| {
         file.as_file().set_len(0).expect("the file can be cut");
         file.rewind().expect("the file can be rewound");
@@ -25,6 +29,15 @@ pub fn load(bytes: &[u8], formats: &[&str], pattern: Option<&str>) {
             }
         }
     });
+}
+
+/// What readers share out stays on this thread: handing it over costs more than reading a few hundred bytes.
+fn work_alone() {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(1)
+        .use_current_thread()
+        .build_global()
+        .expect("nothing was shared out before");
 }
 
 fn check(recording: &Recording) {
