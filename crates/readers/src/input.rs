@@ -146,3 +146,30 @@ fn gunzip(packed: &[u8], max_bytes: u64) -> (Vec<u8>, Option<String>) {
     };
     (bytes, cut)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn what_unpacks_to_more_than_its_bound_is_cut_and_told() {
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        packer.write_all(&[0; 1_000_000]).unwrap();
+        let packed = packer.finish().unwrap();
+        assert!(packed.len() < 2_000);
+        for (bytes, max_bytes, unpacked_bytes, says) in [
+            (&packed[..], 1_000_001, 1_000_000, None),
+            (&packed[..], 999, 999, Some("only the first 999 unpacked bytes")),
+            (&packed[..1], 999, 0, Some("damaged after 0")),
+        ] {
+            let (unpacked, cut) = gunzip(bytes, max_bytes);
+            assert_eq!(unpacked.len(), unpacked_bytes, "{cut:?}");
+            assert!(
+                cut.as_deref().unwrap_or_default().contains(says.unwrap_or_default())
+                    && cut.is_some() == says.is_some()
+            );
+        }
+    }
+}

@@ -102,7 +102,7 @@ impl Stored {
         if finished.is_file() {
             return self.each_of_parquet::<T>(&finished, &mut take);
         }
-        // While a recording grows a table without rows has no file.
+        // In a recording of before all streams were made at once a table without rows has none.
         if self.state == State::Finished {
             let rows =
                 self.manifest.as_ref().and_then(|manifest| manifest.entry(T::NAME)).map_or(0, |entry| entry.rows);
@@ -191,14 +191,32 @@ fn of_rows(rows: u64) -> String {
     if rows == 0 { String::new() } else { format!(" of {rows}") }
 }
 
+/// Rows that a table of any length may have.
+const ROWS_IN_ANY_FILE: u64 = 1 << 20;
+/// Rows that each byte of a file may stand for beyond that. Real rows have times of their own, which take a byte or two each.
+const ROWS_PER_BYTE: u64 = 16;
+
+/// Why a file cannot hold as many rows as it states: rows that are all alike take next to nothing there, and all of them in memory.
+fn overstated(rows: u64, file_bytes: u64) -> Option<String> {
+    let most = ROWS_IN_ANY_FILE.saturating_add(file_bytes.saturating_mul(ROWS_PER_BYTE));
+    (rows > most).then(|| format!("{rows} rows in {file_bytes} bytes"))
+}
+
 /// Gives the batches of a Parquet file up to the first that cannot be read, and why it cannot.
 fn each_sound<T: Table>(
     file: File,
     take: &mut impl FnMut(RecordBatch) -> Result<(), FolderError>,
 ) -> Result<Option<String>, FolderError> {
-    let batches =
-        ParquetRecordBatchReaderBuilder::try_new(file).and_then(|builder| builder.with_batch_size(BATCH_ROWS).build());
-    let mut batches = match batches {
+    let file_bytes = file.metadata().map_or(0, |data| data.len());
+    let builder = match ParquetRecordBatchReaderBuilder::try_new(file) {
+        Ok(builder) => builder,
+        Err(error) => return Ok(Some(error.to_string())),
+    };
+    let rows = builder.metadata().file_metadata().num_rows();
+    if let Some(says) = overstated(u64::try_from(rows).unwrap_or(u64::MAX), file_bytes) {
+        return Ok(Some(says));
+    }
+    let mut batches = match builder.with_batch_size(BATCH_ROWS).build() {
         Ok(batches) => batches,
         Err(error) => return Ok(Some(error.to_string())),
     };

@@ -205,6 +205,20 @@ fn streams_that_are_zeroed_or_changed_anywhere_are_told() {
     }
 }
 
+/// Rows that are all alike take a few bytes in a file and all of them in memory.
+#[test]
+fn a_file_of_more_rows_than_it_can_hold_is_not_read() {
+    let place = Place::new();
+    let mut bomb = Recording::default();
+    for _ in 0..3_000_000 {
+        bomb.counters.push(fathom_evidence::tables::Counter::default());
+    }
+    fathom_store::write(&place.path(), &bomb).unwrap();
+    assert!(fs::metadata(place.path().join("counters.parquet")).unwrap().len() < 100_000);
+    assert_eq!(fathom_store::open(&place.path()).unwrap().counters.len(), 0);
+    assert!(is_missing(&place.path(), "counters"));
+}
+
 /// Recordings of before there was a journal: their streams are only checked for sense, and nothing panics.
 #[test]
 fn streams_without_a_journal_may_be_any_bytes() {
