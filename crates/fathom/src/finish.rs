@@ -54,9 +54,11 @@ pub(crate) fn open(path: &Path) -> Result<Recording, FolderError> {
     Ok(recording)
 }
 
-/// What to say of a recording whose writer has not come to its first write; `None` for any other folder.
+/// What to say of a recording whose writer has not come to its first write; `None` for any other folder. The profiler's guard may
+/// have left samples all the same.
 pub(crate) fn nothing_written(path: &Path) -> Option<&'static str> {
-    fathom_store::is_bare(path).then(|| nothing_written_by(fathom_store::state(path)))
+    let is_nothing = fathom_store::is_bare(path) && raw_files(path).is_empty();
+    is_nothing.then(|| nothing_written_by(fathom_store::state(path)))
 }
 
 /// The same for one in which nothing was found.

@@ -304,6 +304,22 @@ fn an_unfinished_recording_is_finished() {
     assert!(path.join("counters.parquet").is_file() && !path.join("counters.arrows").exists());
 }
 
+/// A recorder that was killed before its first write may have left what the JVM's profiler had sampled.
+#[test]
+fn what_is_left_beside_an_empty_journal_is_finished() {
+    let folder = inputs();
+    let path = folder.path().join("killed.fathom");
+    fs::create_dir_all(path.join("raw")).expect("the folder can be made");
+    fs::write(path.join("journal"), b"").expect("the file can be written");
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/jfr/ap_wall.jfr");
+    fs::copy(samples, path.join("raw/async_profiler-000.jfr")).expect("the file can be copied");
+    for command in ["explain", "import", "explain"] {
+        let output = fathom(folder.path(), &[command, "killed.fathom"]);
+        assert_eq!(output.status.code(), Some(0), "{command}: {}", stderr(&output));
+        assert!(stdout(&output).contains("the recorder was killed"), "{command}: {}", stdout(&output));
+    }
+}
+
 #[test]
 fn colour_is_for_terminals_or_on_request() {
     let folder = inputs();
