@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ};
 use signal_hook::flag;
 
 /// How long a program may take to end when it is asked to: the JVM writes its recording meanwhile.
@@ -19,13 +19,17 @@ const GRACE: Duration = Duration::from_secs(5);
 /// How often the flag is looked at while the program is silent.
 const POLL: Duration = Duration::from_millis(100);
 
+/// Signals that would end this program, and leave it time to end in order: whoever sends them, or sets such a limit, does not want
+/// to lose what there is. SIGQUIT is for who does.
+const ENDING: [i32; 8] = [SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, SIGXFSZ];
+
 /// A flag that is set when the user or the system asks this program to stop. A second such signal ends it at once.
 ///
 /// # Errors
 /// When a handler cannot be installed.
 pub fn stop_on_signals() -> io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
+    for signal in ENDING {
         flag::register_conditional_shutdown(signal, 1, Arc::clone(&stop))?;
         flag::register(signal, Arc::clone(&stop))?;
     }

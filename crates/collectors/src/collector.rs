@@ -10,6 +10,7 @@ use fathom_evidence::kinds::{recorded, subject};
 
 use crate::attach::Shared;
 use crate::manners::Glance;
+use crate::raw::Raw;
 use crate::symbols::Images;
 use crate::{Clock, Manners, Refusal, Target};
 
@@ -43,6 +44,8 @@ pub struct Order {
     pub clock: Clock,
     /// Folder of the recording; files that a reader must read later go into its `raw` folder.
     pub folder: PathBuf,
+    /// What the folder may hold at any time, in bytes.
+    pub max_bytes: u64,
     /// What may be done to the JVM.
     pub manners: Manners,
     /// How much of the CPUs was left when that was first asked.
@@ -87,8 +90,8 @@ impl Profiler {
 
 impl Order {
     /// Where files go that others write and a reader reads.
-    pub fn raw_folder(&self) -> PathBuf {
-        self.folder.join("raw")
+    pub(crate) fn raw(&self) -> Raw {
+        Raw::of(&self.folder, self.max_bytes)
     }
 }
 

@@ -6,12 +6,12 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use fathom_evidence::kinds::recorded;
 
-use crate::raw;
+use crate::raw::{self, Raw};
 
 /// From one time to the next: what is lost of the files, and some time to spare for their writer.
 pub(crate) const PERIOD: Duration = Duration::from_secs(5);
@@ -26,6 +26,7 @@ const STEP_BYTES: usize = 1 << 20;
 /// A copy, of one file or of several one after the other.
 #[derive(Debug)]
 pub(crate) struct Followed {
+    raw: Raw,
     path: PathBuf,
     copy: Option<File>,
     /// Where the chunk that is being written begins, in its file and in the copy.
@@ -39,9 +40,17 @@ pub(crate) struct Followed {
 
 impl Followed {
     /// The copy for as long as the file `name` of the raw folder is not there.
-    pub(crate) fn of(raw: &Path, name: &str) -> Followed {
-        let path = raw.join(recorded::followed(name));
-        Followed { path, copy: None, chunk_at: 0, copy_at: 0, copied: 0, next: Some(Instant::now() + PERIOD) }
+    pub(crate) fn of(raw: &Raw, name: &str) -> Followed {
+        let path = raw.file(&recorded::followed(name));
+        Followed {
+            raw: raw.clone(),
+            path,
+            copy: None,
+            chunk_at: 0,
+            copy_at: 0,
+            copied: 0,
+            next: Some(Instant::now() + PERIOD),
+        }
     }
 
     /// Continues the copy when it is time; an error says, once, why there will be no more of it.
@@ -82,7 +91,7 @@ impl Followed {
             Some(copy) => copy,
             none => none.insert(raw::create(&self.path)?),
         };
-        raw::has_room(copy, self.copy_at + header.size)?;
+        self.raw.has_room(copy, header.size - self.copied)?;
         let mut piece = vec![0; STEP_BYTES];
         while self.copied < header.size {
             let left = usize::try_from(header.size - self.copied).unwrap_or(STEP_BYTES).min(STEP_BYTES);
@@ -123,6 +132,8 @@ impl Header {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     /// A chunk that states `size` bytes and has `length`.
@@ -140,7 +151,7 @@ mod tests {
     #[test]
     fn what_is_whole_is_copied_and_its_header_rewritten() {
         let place = tempfile::tempdir().unwrap();
-        let (from, mut followed) = (tempfile::tempfile().unwrap(), Followed::of(place.path(), "x.jfr"));
+        let (from, mut followed) = (tempfile::tempfile().unwrap(), Followed::of(&Raw::left(place.path()), "x.jfr"));
         // A writer that has stated nothing yet; then 100 of 150 bytes; then all, and half of the next.
         from.write_all_at(&chunk(0, 120, 1), 0).unwrap();
         followed.step(&from).unwrap();
@@ -167,7 +178,7 @@ mod tests {
     fn sizes_that_cannot_be_are_not_believed() {
         let place = tempfile::tempdir().unwrap();
         for size in [0, 1, 68, 151, u64::MAX] {
-            let (from, mut followed) = (tempfile::tempfile().unwrap(), Followed::of(place.path(), "x.jfr"));
+            let (from, mut followed) = (tempfile::tempfile().unwrap(), Followed::of(&Raw::left(place.path()), "x.jfr"));
             from.write_all_at(&chunk(size, 150, 1), 0).unwrap();
             followed.step(&from).unwrap();
             assert_eq!(copied(place.path()), b"", "{size}");

@@ -1,24 +1,76 @@
 //! Files of others that a recording keeps as they are, beside its tables.
 //!
 //! Their owner may make them as long as they like, without using any disk of their own (a file of holes). So a file has a
-//! bound, and none is copied until the disk is full.
+//! bound, all together have their part of the recording's budget, and none is copied until the disk is full.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use fathom_evidence::kinds::recorded;
+
+use crate::recorder::size_bytes;
 
 /// Longest file that is kept: four times the bound of Fathom's own recording in the JVM, in bytes.
 const LONGEST_BYTES: u64 = 256 << 20;
+/// Of the recording's budget; half of that is for rows as they are written, and another quarter for the tables that are made of
+/// them at the end.
+const PART_OF_BUDGET: u64 = 4;
 /// What must stay free on the disk, in bytes: other programs write there too.
 const KEEP_FREE_BYTES: u64 = 64 << 20;
 /// Copied from one look at the disk to the next, in bytes.
 const STEP_BYTES: u64 = 16 << 20;
 
-/// Writes a new file that only its owner can read. Of a file that is too long, or does not fit, the beginning is kept, and an
-/// error says so.
-pub(crate) fn keep(from: &mut impl Read, to: &Path) -> io::Result<()> {
-    copy(from, &mut create(to)?, LONGEST_BYTES)
+/// The folder of such files, and what they may take together.
+#[derive(Debug, Clone)]
+pub(crate) struct Raw {
+    folder: PathBuf,
+    max_bytes: u64,
+}
+
+impl Raw {
+    /// That of a recording, which may hold so many bytes.
+    pub(crate) fn of(recording: &Path, max_bytes: u64) -> Raw {
+        Raw { folder: recording.join("raw"), max_bytes: max_bytes / PART_OF_BUDGET }
+    }
+
+    /// One that is there, of a recording whose budget is not known any more.
+    pub(crate) fn left(folder: &Path) -> Raw {
+        Raw { folder: folder.to_owned(), max_bytes: u64::MAX }
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Writes a new file that only its owner can read. Of a file that is too long, or does not fit, the beginning is kept, and
+    /// an error says so.
+    pub(crate) fn keep(&self, from: &mut impl Read, name: &str) -> io::Result<()> {
+        // The copy that followed it is taken away then; until the tables are made there is room for both.
+        let copy_bytes = std::fs::metadata(self.file(&recorded::followed(name))).map_or(0, |data| data.len());
+        let left = self.left_bytes(copy_bytes);
+        copy(from, &mut create(&self.file(name))?, left)
+    }
+
+    /// An error if what is there may not become longer by so many bytes.
+    pub(crate) fn has_room(&self, file: &File, more_bytes: u64) -> io::Result<()> {
+        let left = self.left_bytes(0);
+        match more_bytes > left {
+            true => Err(too_long(left)),
+            false => has_free_room(file),
+        }
+    }
+
+    /// What is left when so many bytes that are there will not stay.
+    fn left_bytes(&self, going_bytes: u64) -> u64 {
+        let staying_bytes = size_bytes(&self.folder).saturating_sub(going_bytes);
+        LONGEST_BYTES.min(self.max_bytes.saturating_sub(staying_bytes))
+    }
 }
 
 /// Makes a new file that only its owner can read.
@@ -49,16 +101,12 @@ fn copy(mut from: &mut impl Read, to: &mut File, longest_bytes: u64) -> io::Resu
     }
     match from.read(&mut [0])? {
         0 => Ok(()),
-        _ => Err(io::Error::other(format!("longer than {longest_bytes} bytes: only the beginning was kept"))),
+        _ => Err(too_long(longest_bytes)),
     }
 }
 
-/// An error if a file may not become so long.
-pub(crate) fn has_room(file: &File, length_bytes: u64) -> io::Result<()> {
-    match length_bytes > LONGEST_BYTES {
-        true => Err(io::Error::other(format!("longer than {LONGEST_BYTES} bytes: only the beginning was kept"))),
-        false => has_free_room(file),
-    }
+fn too_long(longest_bytes: u64) -> io::Error {
+    io::Error::other(format!("longer than {longest_bytes} bytes: only the beginning was kept"))
 }
 
 fn has_free_room(file: &File) -> io::Result<()> {
@@ -95,12 +143,25 @@ mod tests {
     fn a_file_is_for_its_owner_and_replaces_none() {
         use std::os::unix::fs::PermissionsExt;
         let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("x.jfr");
-        keep(&mut &b"x"[..], &path).unwrap();
+        let raw = Raw::left(place.path());
+        let path = raw.file("x.jfr");
+        raw.keep(&mut &b"x"[..], "x.jfr").unwrap();
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        assert!(keep(&mut &b"y"[..], &path).is_err());
+        assert!(raw.keep(&mut &b"y"[..], "x.jfr").is_err());
         assert!(!remove_if_empty(&path));
         std::fs::write(&path, "").unwrap();
         assert!(remove_if_empty(&path) && !path.exists());
+    }
+    #[test]
+    fn all_together_have_a_budget() {
+        let place = tempfile::tempdir().unwrap();
+        let raw = Raw { folder: place.path().to_owned(), max_bytes: 10 };
+        raw.keep(&mut &[0; 6][..], "a").unwrap();
+        let file = File::open(raw.file("a")).unwrap();
+        assert!(raw.has_room(&file, 4).is_ok() && raw.has_room(&file, 5).is_err());
+        for name in ["b", "c"] {
+            assert!(raw.keep(&mut &[0; 6][..], name).unwrap_err().to_string().contains("only the beginning"));
+        }
+        assert_eq!(size_bytes(place.path()), 10);
     }
 }

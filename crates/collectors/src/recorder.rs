@@ -52,8 +52,6 @@ pub struct Plan {
     pub order: Order,
     /// Ends by itself after this long.
     pub duration: Option<Duration>,
-    /// Ends when the folder has this many bytes.
-    pub max_bytes: u64,
     /// Only collectors with these names; all when empty.
     pub only: Vec<String>,
     /// No collectors with these names.
@@ -68,6 +66,7 @@ impl Plan {
         let order = Order {
             clock: Clock::read(),
             folder,
+            max_bytes: 1 << 30,
             manners: Manners::default(),
             glance: Glance::default(),
             page_fault_ns: 1_000_000,
@@ -81,14 +80,7 @@ impl Plan {
             profiler: Profiler::default(),
             guard: None,
         };
-        Plan {
-            order,
-            duration: None,
-            max_bytes: 1 << 30,
-            only: Vec::new(),
-            without: Vec::new(),
-            hand_over: HandOver::default(),
-        }
+        Plan { order, duration: None, only: Vec::new(), without: Vec::new(), hand_over: HandOver::default() }
     }
 
     fn wants(&self, collector: &dyn Collector) -> bool {
@@ -232,13 +224,13 @@ impl Session {
         plan: &Plan,
     ) -> Result<Session, RecordError> {
         let folder = &plan.order.folder;
-        let disk = Disk::new(folder, plan.max_bytes);
+        let disk = Disk::new(folder, plan.order.max_bytes);
         disk.has_room_to_begin()?;
         let began = Instant::now();
         let writer = FolderWriter::create(folder)?;
-        let raw = plan.order.raw_folder();
-        let made = DirBuilder::new().mode(0o700).create(&raw);
-        made.map_err(|source| RecordError::Io { path: raw, source })?;
+        let raw = plan.order.raw();
+        let made = DirBuilder::new().mode(0o700).create(raw.folder());
+        made.map_err(|source| RecordError::Io { path: raw.folder().to_owned(), source })?;
         let (sender, messages) = mpsc::channel();
         let stop = Arc::new(Stop::default());
         let mut parts = Vec::new();

@@ -4,6 +4,9 @@ use std::collections::HashSet;
 use std::io;
 use std::path::PathBuf;
 
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
+
 use crate::{Clock, procfs};
 
 /// Why a process cannot be observed at all.
@@ -61,8 +64,17 @@ impl Target {
 
     /// Whether the same process is still there.
     pub fn is_alive(&self) -> bool {
-        let stat = procfs::read_text(self.proc("stat")).unwrap_or_default();
-        start_ticks(&stat) == Some(self.start_ticks) && !is_zombie(&stat)
+        match procfs::read_text(self.proc("stat")) {
+            Ok(stat) => start_ticks(&stat) == Some(self.start_ticks) && !is_zombie(&stat),
+            // When no more files may be opened it cannot be looked at. To ask whether it is there opens none.
+            Err(error) if is_out_of_files(&error) => self.is_there(),
+            Err(_) => false,
+        }
+    }
+
+    fn is_there(&self) -> bool {
+        let asked = Pid::from_raw(self.pid as i32).map(test_kill_process);
+        matches!(asked, Some(Ok(()) | Err(Errno::PERM)))
     }
 
     /// For how long it has been there.
@@ -82,6 +94,10 @@ impl Target {
     pub fn thread_ids(&self) -> HashSet<u32> {
         procfs::names(self.proc("task")).filter_map(|name| name.parse().ok()).collect()
     }
+}
+
+fn is_out_of_files(error: &io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE))
 }
 
 /// The numbers of the line of `status` that begins with `key`.

@@ -5,11 +5,13 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use arrow_array::RecordBatch;
 use arrow_ipc::writer::StreamWriter;
+use fathom_evidence::tables::{
+    Clocks, Counters, Facts, Logs, Losses, Samples, Spans, StoredFrames, StoredStacks, StoredThreads,
+};
 use fathom_evidence::{Recording, Strings, Table};
 
-use crate::batch::batches;
+use crate::batch::{batches, schema};
 use crate::dictionaries::{Written, dictionary_tables};
 use crate::error::{FolderError, format_error, io_error};
 use crate::journal::Journal;
@@ -17,7 +19,6 @@ use crate::{create_file, stream_path};
 
 /// Writes a recording that grows.
 pub struct FolderWriter {
-    folder: PathBuf,
     journal: Journal,
     streams: Vec<Stream>,
     written: Written,
@@ -26,17 +27,31 @@ pub struct FolderWriter {
 /// The stream of a table: what is new is made in memory and written at once.
 struct Stream {
     name: &'static str,
+    path: PathBuf,
     file: File,
     length: u64,
     writer: StreamWriter<Vec<u8>>,
 }
 
 impl FolderWriter {
-    /// Makes the folder, readable by its owner only. One that exists is taken if nothing is in it.
+    /// Makes the folder, readable by its owner only. One that exists is taken if nothing is in it. All files are opened now: later
+    /// whoever observes may have used up what this process may open.
     pub fn create(folder: &Path) -> Result<Self, FolderError> {
         make_or_take(folder).map_err(|e| io_error(folder, e))?;
         let journal = Journal::create(folder)?;
-        Ok(FolderWriter { folder: folder.to_owned(), journal, streams: Vec::new(), written: Written::default() })
+        let streams = vec![
+            Stream::create::<StoredThreads>(folder)?,
+            Stream::create::<StoredFrames>(folder)?,
+            Stream::create::<StoredStacks>(folder)?,
+            Stream::create::<Facts>(folder)?,
+            Stream::create::<Samples>(folder)?,
+            Stream::create::<Spans>(folder)?,
+            Stream::create::<Counters>(folder)?,
+            Stream::create::<Logs>(folder)?,
+            Stream::create::<Losses>(folder)?,
+            Stream::create::<Clocks>(folder)?,
+        ];
+        Ok(FolderWriter { journal, streams, written: Written::default() })
     }
 
     /// Writes all rows and what the dictionaries have gained, then drops the rows (ids stay valid).
@@ -67,36 +82,31 @@ impl FolderWriter {
     }
 
     fn append<T: Table>(&mut self, table: &T, strings: &Strings) -> Result<(), FolderError> {
-        let path = stream_path(&self.folder, T::NAME);
+        let Some(stream) = self.streams.iter_mut().find(|stream| stream.name == T::NAME) else { return Ok(()) };
         for batch in batches(table, strings) {
-            let batch = batch.map_err(|e| format_error(&path, &e))?;
-            let index = self.stream(T::NAME, &path, &batch)?;
-            let stream = &mut self.streams[index];
-            stream.writer.write(&batch).map_err(|e| format_error(&path, &e))?;
-            stream.write(&path, &mut self.journal)?;
+            let batch = batch.map_err(|e| format_error(&stream.path, &e))?;
+            stream.writer.write(&batch).map_err(|e| format_error(&stream.path, &e))?;
+            stream.write(&mut self.journal)?;
         }
         Ok(())
-    }
-
-    fn stream(&mut self, name: &'static str, path: &Path, batch: &RecordBatch) -> Result<usize, FolderError> {
-        if let Some(index) = self.streams.iter().position(|stream| stream.name == name) {
-            return Ok(index);
-        }
-        let file = create_file(path)?;
-        let writer = StreamWriter::try_new(Vec::new(), &batch.schema()).map_err(|e| format_error(path, &e))?;
-        self.streams.push(Stream { name, file, length: 0, writer });
-        Ok(self.streams.len() - 1)
     }
 }
 
 impl Stream {
+    fn create<T: Table>(folder: &Path) -> Result<Stream, FolderError> {
+        let path = stream_path(folder, T::NAME);
+        let file = create_file(&path)?;
+        let writer = StreamWriter::try_new(Vec::new(), &schema::<T>()).map_err(|e| format_error(&path, &e))?;
+        Ok(Stream { name: T::NAME, path, file, length: 0, writer })
+    }
+
     /// Puts what is new behind what is there, and notes it. What could only be written in part is taken back, so that the
     /// stream stays whole when there is room again.
-    fn write(&mut self, path: &Path, journal: &mut Journal) -> Result<(), FolderError> {
+    fn write(&mut self, journal: &mut Journal) -> Result<(), FolderError> {
         let bytes = self.writer.get_mut();
         if let Err(error) = self.file.write_all(bytes) {
             let taken_back = self.file.set_len(self.length).and_then(|()| self.file.seek(SeekFrom::Start(self.length)));
-            return Err(io_error(path, taken_back.err().unwrap_or(error)));
+            return Err(io_error(&self.path, taken_back.err().unwrap_or(error)));
         }
         self.length += bytes.len() as u64;
         journal.note(self.name, bytes)?;

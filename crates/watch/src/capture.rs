@@ -50,13 +50,13 @@ pub(crate) fn capture(scout: &mut Scout, trigger: &Trigger, stop: &AtomicBool) -
     note(trigger, scout, &mut rows);
     let mut order = scout.order().clone();
     order.folder.clone_from(&folder);
+    order.max_bytes = config.capture.size.0;
     order.manners = manners(&config.capture);
     order.glance = Glance::default();
     order.profiler = Profiler::default();
     let plan = Plan {
         order,
         duration: Some(config.capture.length),
-        max_bytes: config.capture.size.0,
         without: without(&config.capture),
         hand_over: HandOver::new(rows, observers),
         ..Plan::new(folder.clone())

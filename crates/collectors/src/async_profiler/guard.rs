@@ -11,7 +11,8 @@ use fathom_evidence::kinds::recorded;
 
 use super::{Profiler, SAMPLES_FILE, segment};
 use crate::attach::{Attach, PATIENCE, PrivateFolder};
-use crate::{Order, Target, raw};
+use crate::raw::{self, Raw};
+use crate::{Order, Target};
 
 /// What the recorder says when it has ended the profiler itself.
 const ENDED: &[u8] = b"ended";
@@ -26,7 +27,7 @@ impl Guard {
     pub(super) fn start(order: &Order, target: &Target, library: &str, folder: &PrivateFolder) -> Option<Guard> {
         let mut command = Command::new(order.guard.as_ref()?);
         command.arg("guard-profiler").args([target.pid.to_string(), target.start_ticks.to_string()]);
-        command.args([library, folder.name()]).arg(order.raw_folder());
+        command.args([library, folder.name()]).arg(order.raw().folder());
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         // Ctrl-C is for the recorder alone.
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
@@ -78,11 +79,12 @@ impl Guarded {
         profiler.stop().map_err(|refusal| io::Error::other(refusal.why))?;
         let name = self.next_segment();
         // Whoever reads the recording meanwhile finds the whole file, or the copy.
-        let partly = self.raw.join(format!(".{name}"));
-        folder.take(SAMPLES_FILE, &partly)?;
-        raw::name(&partly, &self.raw.join(&name))?;
+        let raw = Raw::left(&self.raw);
+        let partly = format!(".{name}");
+        folder.take(SAMPLES_FILE, &raw, &partly)?;
+        raw::name(&raw.file(&partly), &raw.file(&name))?;
         // All that the copy has is in the file now.
-        raw::remove(&self.raw.join(recorded::followed(&name)));
+        raw::remove(&raw.file(&recorded::followed(&name)));
         Ok(())
     }
 

@@ -22,6 +22,7 @@ use fathom_evidence::kinds::{loss, subject};
 use crate::attach::{Attach, PrivateFolder, own_action};
 use crate::followed::{Followed, PERIOD};
 use crate::mapped::Mapped;
+use crate::raw::Raw;
 use crate::{Clock, Collector, Observer, Order, Outstanding, Refusal, Target, Tier, late};
 
 pub use guard::Guarded;
@@ -121,7 +122,7 @@ fn begin(target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
         profiler,
         folder,
         event,
-        raw: order.raw_folder(),
+        raw: order.raw(),
         files: Vec::new(),
         copy: None,
         began: Instant::now(),
@@ -236,7 +237,7 @@ struct Profiling {
     profiler: Profiler,
     folder: PrivateFolder,
     event: &'static str,
-    raw: PathBuf,
+    raw: Raw,
     files: Vec<PathBuf>,
     /// The file that the profiler writes, and what is left of it when this recorder is killed.
     copy: Option<(File, Followed)>,
@@ -292,8 +293,8 @@ impl Profiling {
     fn stop(&mut self, found: &mut Recording) {
         let stopped = own_action(&self.clock, found, "async-profiler stop", || self.profiler.stop());
         self.is_running = false;
-        let file = self.raw.join(self.segment());
-        let taken = self.folder.take(SAMPLES_FILE, &file);
+        let file = self.raw.file(&self.segment());
+        let taken = self.folder.take(SAMPLES_FILE, &self.raw, &self.segment());
         self.folder.remove(SAMPLES_FILE);
         if let Err(refusal) = stopped {
             found.add_loss(SOURCE, loss::TRUNCATED, 0, &format!("the last samples may be missing: {}", refusal.why));

@@ -6,16 +6,16 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
-use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock, fstat};
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::identity::as_user_of;
+use crate::Target;
 use crate::clock::monotonic_ns;
 use crate::foreign::{create_file, create_folder, names, open_file, open_folder, remove_file, remove_folder, tmp_of};
-use crate::{Target, raw};
+use crate::raw::Raw;
 
 /// What the names begin with.
 const PREFIX: &str = "fathom-";
@@ -85,9 +85,9 @@ impl PrivateFolder {
         as_user_of(&self.target, || open_file(&self.target, &self.folder, file))?
     }
 
-    /// Copies a file that the JVM has written to `to`, which must not exist, and is its owner's only.
-    pub(crate) fn take(&self, file: &str, to: &Path) -> io::Result<()> {
-        raw::keep(&mut self.open(file)?.take(FILE_MAX_BYTES), to)
+    /// Copies a file that the JVM has written to a new one, which is its owner's only.
+    pub(crate) fn take(&self, file: &str, raw: &Raw, name: &str) -> io::Result<()> {
+        raw.keep(&mut self.open(file)?.take(FILE_MAX_BYTES), name)
     }
 
     /// Removes a file; one that is not there is as good.
@@ -159,7 +159,7 @@ fn remove_if_left_behind(target: &Target, tmp: &OwnedFd, name: &str) -> io::Resu
 mod tests {
     use std::fs::{self, File};
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-    use std::path::PathBuf;
+    use std::path::{Path, PathBuf};
 
     use super::*;
 

@@ -13,6 +13,7 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::loss;
 
 use crate::facts::gc_log_of;
+use crate::raw::Raw;
 use crate::{Collector, Observer, Order, Refusal, Target, Tier, foreign, procfs, raw};
 
 pub(crate) static COLLECTOR: GcLog = GcLog;
@@ -50,7 +51,7 @@ impl Collector for GcLog {
     fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
         // To write no log is no loss.
         let logs = gc_log_of(target).map(|_| Log::open(target)).transpose()?;
-        Ok(Box::new(Along { target: target.clone(), raw: order.raw_folder(), logs: logs.into_iter().collect() }))
+        Ok(Box::new(Along { target: target.clone(), raw: order.raw(), logs: logs.into_iter().collect() }))
     }
 }
 
@@ -132,7 +133,7 @@ fn descriptor(target: &Target, wanted: &str) -> Option<String> {
 
 struct Along {
     target: Target,
-    raw: PathBuf,
+    raw: Raw,
     /// In the order in which they were begun.
     logs: Vec<Log>,
 }
@@ -158,8 +159,10 @@ impl Observer for Along {
         self.look(found);
         let mut files = Vec::new();
         for (number, log) in self.logs.iter().enumerate() {
-            let path = self.raw.join(format!("gc-{number:02}.log"));
-            let copied = log.wanted().and_then(|(mut part, left_out)| raw::keep(&mut part, &path).map(|()| left_out));
+            let name = format!("gc-{number:02}.log");
+            let path = self.raw.file(&name);
+            let copied =
+                log.wanted().and_then(|(mut part, left_out)| self.raw.keep(&mut part, &name).map(|()| left_out));
             match copied {
                 // A log that has just been rotated has nothing in it yet.
                 Ok(_) if raw::remove_if_empty(&path) => {}

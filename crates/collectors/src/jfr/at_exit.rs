@@ -2,10 +2,9 @@
 //! second, so that there is nothing to follow. It is told to write all of it when it ends in order. One that is killed
 //! leaves nothing.
 
-use std::path::Path;
-
 use crate::attach::PrivateFolder;
-use crate::{Target, manners, raw};
+use crate::raw::{self, Raw};
+use crate::{Target, manners};
 
 /// The first JDK that writes down what it records while it does.
 const FIRST_FOLLOWED: u32 = 14;
@@ -32,7 +31,7 @@ impl AtExit {
     }
 
     /// Copies what was written; whether anything was.
-    pub(super) fn take(&self, to: &Path) -> bool {
-        self.0.take(FILE, to).is_ok() && !raw::remove_if_empty(to)
+    pub(super) fn take(&self, raw: &Raw, name: &str) -> bool {
+        self.0.take(FILE, raw, name).is_ok() && !raw::remove_if_empty(&raw.file(name))
     }
 }

@@ -19,6 +19,7 @@ use fathom_evidence::kinds::{loss, subject};
 
 use crate::attach::{Attach, AttachError, PATIENCE, PrivateFolder, own_action, properties};
 use crate::followed::{Followed, PERIOD};
+use crate::raw::Raw;
 use crate::{Clock, Collector, Observer, Order, Outstanding, Refusal, Target, Tier, Use, late};
 use at_exit::AtExit;
 use felt::Felt;
@@ -90,7 +91,7 @@ fn begin(target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
     };
     recording.describe(target, &mut first);
     let repository = repository(&attach, target);
-    let raw = order.raw_folder();
+    let raw = order.raw();
     Ok(Box::new(Running {
         clock: order.clock,
         target: target.clone(),
@@ -203,7 +204,7 @@ struct Running {
     at_exit: Option<AtExit>,
     /// What is left of it when this recorder is killed.
     copy: Option<Followed>,
-    raw: PathBuf,
+    raw: Raw,
     /// From when on the recording is wanted.
     from: Instant,
     /// What was known before the first look.
@@ -217,7 +218,7 @@ pub fn fetch_left(target: &Target, raw: &Path, seconds: u64) -> Result<(), Strin
     match check(&attach).map_err(|error| error.to_string())? {
         Check::Runs(recordings) => {
             let mut recording = Recorded::found(recordings);
-            dump(&attach, target, &recording.name, seconds, &raw.join(FILE))?;
+            dump(&attach, target, &recording.name, seconds, &Raw::left(raw))?;
             recording.end(&attach);
             Ok(())
         }
@@ -226,17 +227,17 @@ pub fn fetch_left(target: &Target, raw: &Path, seconds: u64) -> Result<(), Strin
 }
 
 /// Has the JVM write a copy of what the recording `name` has of the last `seconds`.
-fn dump(attach: &Attach, target: &Target, name: &str, seconds: u64, to: &Path) -> Result<(), String> {
+fn dump(attach: &Attach, target: &Target, name: &str, seconds: u64, raw: &Raw) -> Result<(), String> {
     let folder = PrivateFolder::make(target).map_err(|error| format!("the process's /tmp: {error}"))?;
     let command = format!("JFR.dump name={name} begin=-{seconds}s filename={}", folder.inner_path(FILE));
     let said = attach.diagnose(&command, DUMP_PATIENCE).map_err(|error| error.to_string())?;
     parse::dumped(&said)?;
-    folder.take(FILE, to).map_err(|error| error.to_string())
+    folder.take(FILE, raw, FILE).map_err(|error| error.to_string())
 }
 
 impl Observer for Running {
     fn outstanding(&self) -> Option<Outstanding> {
-        let (pid, file) = (self.target.pid, self.raw.join(FILE));
+        let (pid, file) = (self.target.pid, self.raw.file(FILE));
         let last = self.copy.as_ref().map_or_else(String::new, |_| format!(" of the last {} s", PERIOD.as_secs() + 1));
         let says = format!(
             "Flight Recorder's events{last} are missing; as long as the JVM lives, fathom import fetches them, or jcmd {pid} \
@@ -264,8 +265,8 @@ impl Observer for Running {
 
     fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
         self.look(found);
-        let file = self.raw.join(FILE);
-        let dumped = own_action(&self.clock, found, "JFR.dump", || self.dump(&file));
+        let file = self.raw.file(FILE);
+        let dumped = own_action(&self.clock, found, "JFR.dump", || self.dump());
         self.stop();
         let files = self.kept(dumped, &file, found);
         if let (Some(copy), false) = (self.copy.take(), files.is_empty()) {
@@ -285,13 +286,13 @@ impl Running {
     fn kept(&mut self, dumped: Result<(), String>, file: &Path, found: &mut Recording) -> Vec<PathBuf> {
         let Err(why) = dumped else { return vec![file.to_owned()] };
         match &self.at_exit {
-            Some(at_exit) if at_exit.take(file) => return vec![file.to_owned()],
+            Some(at_exit) if at_exit.take(&self.raw, FILE) => return vec![file.to_owned()],
             Some(_) => {
                 return lose(found, &format!("{why}, and did not write what it had in memory ({})", at_exit::WHEN));
             }
             None => {}
         }
-        let taken = self.repository.take().map(|repository| repository.take(file));
+        let taken = self.repository.take().map(|repository| repository.take(&self.raw, FILE));
         match taken {
             Some(Ok(true)) => {
                 let says = format!(
@@ -314,11 +315,11 @@ impl Running {
         }
     }
 
-    fn dump(&self, to: &Path) -> Result<(), String> {
+    fn dump(&self) -> Result<(), String> {
         if !self.target.is_alive() {
             return Err("the JVM has ended".to_owned());
         }
-        dump(&self.attach, &self.target, &self.recording.name, self.from.elapsed().as_secs() + 1, to)
+        dump(&self.attach, &self.target, &self.recording.name, self.from.elapsed().as_secs() + 1, &self.raw)
     }
 
     /// Ends the recording in the JVM, unless it is somebody's or is to go on.

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::fd::OwnedFd;
-use std::path::Path;
 
+use crate::Target;
 use crate::attach::as_user_of;
 use crate::followed::Followed;
 use crate::foreign::{names, open_file, open_folder, tmp_of};
-use crate::{Target, raw};
+use crate::raw::Raw;
 
 /// Files that are held: enough for the recording's size limit at the recorder's usual 12 MB each.
 const FILES_MAX: usize = 6;
@@ -73,7 +73,7 @@ impl Repository {
     }
 
     /// Writes all files into one: a recording is pieces one after the other. Whether there was any.
-    pub(super) fn take(mut self, to: &Path) -> io::Result<bool> {
+    pub(super) fn take(mut self, raw: &Raw, name: &str) -> io::Result<bool> {
         self.look();
         let mut all: Box<dyn Read> = Box::new(io::empty());
         let mut has_any = false;
@@ -83,7 +83,7 @@ impl Repository {
             all = Box::new(all.chain(file));
         }
         if has_any {
-            raw::keep(&mut all, to)?;
+            raw.keep(&mut all, name)?;
         }
         Ok(has_any)
     }

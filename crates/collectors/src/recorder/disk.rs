@@ -8,6 +8,9 @@ use super::{End, RecordError};
 /// What must stay free on the disk, whatever the budget: other programs write there too.
 const KEEP_FREE_BYTES: u64 = 64 << 20;
 
+/// Of the budget, what rows may take until the end: the JVM's files and the tables that are made of both are put beside them.
+const PART_OF_ROWS: u64 = 2;
+
 /// The folder and how much it may hold.
 pub(super) struct Disk {
     folder: PathBuf,
@@ -47,7 +50,7 @@ impl Disk {
 
     /// Whether the recording has to end.
     pub(super) fn ends(&self) -> Option<End> {
-        if self.written_bytes >= self.max_bytes {
+        if self.written_bytes >= self.max_bytes / PART_OF_ROWS {
             return Some(End::Budget);
         }
         (self.free_bytes < KEEP_FREE_BYTES).then_some(End::DiskFull)

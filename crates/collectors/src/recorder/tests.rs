@@ -94,7 +94,7 @@ fn one_refuses_and_the_rest_records() {
 fn ends_and_refusals() {
     let place = tempfile::tempdir().unwrap();
     let budget = record_this(&place.path().join("b.fathom"), |plan| {
-        plan.max_bytes = 1;
+        plan.order.max_bytes = 1;
         plan.duration = Some(Duration::from_secs(20));
     });
     assert_eq!(budget.unwrap().end, End::Budget);

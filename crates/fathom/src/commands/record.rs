@@ -40,7 +40,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "NAME.fathom")]
     pub(super) output: Option<PathBuf>,
 
-    /// End when the recording has this size: 200M, 2G
+    /// The folder's largest size at any time: 200M, 2G. What is recorded ends at half of it, as tables are made of that at the end
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = quantities::bytes)]
     max_size: u64,
 
@@ -173,14 +173,9 @@ fn plan(args: &Args) -> Plan {
     plan.order.blocked_ns = ns(args.blocked);
     plan.order.run_queue_ns = ns(args.run_queue);
     plan.order.system_call_ns = ns(args.system_call);
+    plan.order.max_bytes = args.max_size;
     plan.order.guard = std::env::current_exe().ok();
-    Plan {
-        duration: args.duration,
-        max_bytes: args.max_size,
-        only: args.only.clone(),
-        without: args.without.clone(),
-        ..plan
-    }
+    Plan { duration: args.duration, only: args.only.clone(), without: args.without.clone(), ..plan }
 }
 
 /// Name of the program, pid and time, of characters that no shell minds.

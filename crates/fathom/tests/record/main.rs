@@ -152,7 +152,7 @@ fn a_killed_recorders_profiler_is_ended_and_its_samples_are_kept() {
 
 #[test]
 fn the_end_of_the_jvm_and_signals_end_a_recording() {
-    for (ends, because) in [("jvm", "the process ended"), ("-INT", "interrupted"), ("-TERM", "interrupted")] {
+    for ends in ["jvm", "-INT", "-TERM", "-USR1", "-XCPU"] {
         let Some(mut jvm) = Jvm::start(&[]) else { return };
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("a.fathom");
@@ -163,9 +163,43 @@ fn the_end_of_the_jvm_and_signals_end_a_recording() {
             name => signal(&recorder, name),
         }
         let answer = json(&recorder.wait_with_output().unwrap());
+        let because = if ends == "jvm" { "the process ended" } else { "interrupted" };
         assert_eq!(answer["ended_because"], because, "{ends}");
         explained(&path);
     }
+}
+
+/// By a process that may open so few files at once, in which most collectors can not start.
+#[test]
+fn a_jvm_lives_also_where_no_file_can_be_opened_to_see_it() {
+    let Some(jvm) = Jvm::start(&[]) else { return };
+    let place = tempfile::tempdir().unwrap();
+    for files in ["64", "40", "28"] {
+        let path = place.path().join(format!("{files}.fathom"));
+        let mut limited = Command::new("sh");
+        limited.args(["-c", "ulimit -n $0; exec \"$@\"", files, env!("CARGO_BIN_EXE_fathom"), "record", "--json"]);
+        limited.args(["--pid", &jvm.pid().to_string(), "--for", "2s", "-o"]).arg(&path);
+        let answer = json(&limited.stdout(Stdio::piped()).stderr(Stdio::piped()).output().unwrap());
+        assert_eq!(answer["ended_because"], Value::Null, "{files}: {answer:#}");
+        explained(&path);
+    }
+}
+
+#[test]
+fn a_recording_never_takes_more_than_its_size() {
+    let Some(jvm) = Jvm::start(&["2000"]) else { return };
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("a.fathom");
+    let mut recorder = record(&jvm, &path, &["--jfr", "always", "--max-size", "8M"]).spawn().unwrap();
+    let mut largest_bytes = 0;
+    while recorder.try_wait().unwrap().is_none() {
+        largest_bytes = largest_bytes.max(fathom_collectors::recorder::size_bytes(&path));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let answer = json(&recorder.wait_with_output().unwrap());
+    assert_eq!(answer["ended_because"], "the recording reached its size limit");
+    assert!((2 << 20..8 << 20).contains(&largest_bytes), "{largest_bytes} bytes at once");
+    explained(&path);
 }
 
 #[test]
