@@ -5,12 +5,13 @@ import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Executors;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
 
 /**
  * A service that is healthy for some seconds and then falls ill, for as long as it is told: {@code Turning PORT HEALTHY_S
  * ILL_S ILLNESS}. Illnesses: none, lock (all requests need one lock, which each holds for 50 ms), heap (live data fill the old
- * generation), stall (everything waits 150 ms, once).
+ * generation), stall (everything waits 150 ms, once), rare (one request in a hundred holds a lock for 50 ms).
  */
 public final class Turning {
     private static final int THREADS = 8;
@@ -70,7 +71,8 @@ public final class Turning {
             sum += row[(int) (sum & 127)];
         }
         LockSupport.parkNanos(3_000_000);
-        if (illness.equals("lock")) {
+        boolean isRare = illness.equals("rare") && ThreadLocalRandom.current().nextInt(100) == 0;
+        if (isRare || illness.equals("lock")) {
             synchronized (LOCK) {
                 LockSupport.parkNanos(50_000_000);
             }

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use fathom_watch::levels::{Latencies, Level};
-use fathom_watch::port::{Floors, Port, PortSecond};
+use fathom_watch::port::{Finding, Floors, Port, PortSecond};
 
 const DAY_S: i64 = 86_400;
 const HOUR_S: i64 = 3_600;
@@ -87,17 +87,35 @@ struct Planted {
     length_s: i64,
     factor: f64,
     stall_ms: f64,
+    /// The part of requests that takes 50 ms longer.
+    late: f64,
 }
 
-const KINDS: [&str; 4] = ["150 ms", "10 s, 4 times", "10 min, 3 times", "1 h, 2.5 times"];
+const KINDS: [&str; 6] = [
+    "150 ms",
+    "10 s, 4 times",
+    "10 min, 3 times",
+    "1 h, 2.5 times",
+    "1 min, one in a hundred 50 ms longer",
+    "10 min, one in a hundred 50 ms longer",
+];
 
 /// One of each kind on the second day, at times and in an order that differ from seed to seed.
 fn planted(seed: u64) -> Vec<Planted> {
+    let slot_s = DAY_S / KINDS.len() as i64;
     let plant = |kind: usize| {
         let slot = (kind as i64 + seed as i64) % KINDS.len() as i64;
-        let from_s = DAY_S + slot * 6 * HOUR_S + (hash(seed as i64 * 10 + slot) * 4.0 * HOUR_S as f64) as i64;
-        let (length_s, factor) = [(1, 1.0), (10, 4.0), (600, 3.0), (3600, 2.5)][kind];
-        Planted { kind, from_s, length_s, factor, stall_ms: if kind == 0 { 150.0 } else { 0.0 } }
+        let room_s = slot_s - 3 * HOUR_S / 2;
+        let from_s = DAY_S + slot * slot_s + (hash(seed as i64 * 10 + slot) * room_s as f64) as i64;
+        let (length_s, factor, stall_ms, late) = [
+            (1, 1.0, 150.0, 0.0),
+            (10, 4.0, 0.0, 0.0),
+            (600, 3.0, 0.0, 0.0),
+            (3600, 2.5, 0.0, 0.0),
+            (60, 1.0, 0.0, 0.01),
+            (600, 1.0, 0.0, 0.01),
+        ][kind];
+        Planted { kind, from_s, length_s, factor, stall_ms, late }
     };
     (0..KINDS.len()).map(plant).collect()
 }
@@ -108,9 +126,14 @@ fn second(at_s: i64, healthy: Healthy, planted: &[Planted], chance: &mut Chance)
     let now = planted.iter().find(is_now);
     let factor = now.map_or(1.0, |one| one.factor);
     stood_ms += now.map_or(0.0, |one| one.stall_ms);
+    let late = now.map_or(0.0, |one| one.late);
     let mut answered = Latencies::default();
     for _ in 0..chance.poisson(per_s) {
         let mut ms = median_ms * factor * (spread * chance.normal()).exp();
+        // Nobody draws lots where none is late, so that healthy seconds are the same whatever is planted.
+        if late > 0.0 && chance.unit() < late {
+            ms += 50.0;
+        }
         // Who comes while everything stands still waits for the rest of it.
         let since_ms = chance.unit() * 1000.0;
         if since_ms < stood_ms {
@@ -126,12 +149,18 @@ trait Judge {
     fn see(&mut self, at_s: i64, second: &PortSecond) -> bool;
 }
 
-struct Watch(Port);
+#[derive(Default)]
+struct Watch {
+    port: Port,
+    /// Whether rare requests are left out, to see what they add.
+    only_many: bool,
+}
 
 impl Judge for Watch {
     fn see(&mut self, at_s: i64, second: &PortSecond) -> bool {
         let floors = Floors::new(Duration::from_millis(5), Duration::from_millis(50));
-        !self.0.see(at_s, second, floors).is_empty()
+        let found = self.port.see(at_s, second, floors);
+        found.iter().any(|finding| !self.only_many || !matches!(finding, Finding::Rare(_)))
     }
 }
 
@@ -234,7 +263,8 @@ impl Score {
 
 fn judges() -> Vec<(&'static str, Box<dyn Judge>)> {
     vec![
-        ("fathom watch", Box::new(Watch(Port::default()))),
+        ("fathom watch", Box::<Watch>::default()),
+        ("fathom watch without `requests_rare`", Box::new(Watch { only_many: true, ..Watch::default() })),
         ("fixed threshold", Box::<Fixed>::default()),
         ("z-score", Box::<ZScore>::default()),
     ]

@@ -14,6 +14,9 @@ const FIRST_POWER: u32 = 10;
 pub struct Level(pub u8);
 
 impl Level {
+    /// The longest one.
+    pub const HIGHEST: Level = Level(LEVELS as u8 - 1);
+
     /// The level of a length.
     pub fn of_ns(ns: u64) -> Level {
         let power = ns.max(1 << FIRST_POWER).ilog2();
@@ -42,7 +45,7 @@ impl Level {
     /// So many levels more.
     #[must_use]
     pub fn above(self, levels: u8) -> Level {
-        Level(self.0.saturating_add(levels).min(LEVELS as u8 - 1))
+        Level(self.0.saturating_add(levels).min(Level::HIGHEST.0))
     }
 }
 

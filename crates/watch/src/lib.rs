@@ -4,7 +4,7 @@
 //! when a JVM turns slow, records more with the time before, has it explained, and tells somebody. Three parts:
 //!
 //! * **Pure decisions**, without clock and I/O: [`signals`] of a second from the rows that collectors find, [`triggers`] from
-//!   signals ([`ladder`] and [`port`] for requests, [`rules`]), and the [`desk`] that says what becomes a recording.
+//!   signals ([`port`] for requests with [`ladder`] and [`rare`], [`rules`]), and the [`desk`] that says what becomes a recording.
 //! * **One `scout` for each JVM**, a thread that looks, keeps the [`ring`] and records (`capture`).
 //! * **The `service`** around them: finding JVMs, explaining (`conclude`), telling, the folder (`shelf`), a row of each JVM and
 //!   minute ([`minutes`]), signals.
@@ -12,6 +12,7 @@
 //! Nothing is done to a JVM that it would feel, unless the configuration asks for it.
 
 mod capture;
+mod climber;
 mod conclude;
 pub mod config;
 pub mod control;
@@ -29,6 +30,7 @@ pub mod minutes;
 mod notify;
 pub mod port;
 pub mod quiet;
+pub mod rare;
 pub mod ring;
 mod rings;
 pub mod rules;

@@ -4,6 +4,7 @@
 //!   of their own, since the 95th percentile of two requests is another thing than that of two thousand.
 //! * *stall*: several requests of one second took far longer than they ever do. By chance alone that may happen, so it is told
 //!   twice a day at most, and not where it is usual: what it costs to be wrong is bounded by that, whatever the service.
+//! * *rare*: [`Rare`], where too few are late to move the percentile that the ladder looks at.
 //! * *hung*: requests lie unanswered, more than there ever are, and none is answered.
 
 use std::collections::VecDeque;
@@ -11,6 +12,7 @@ use std::time::Duration;
 
 use crate::ladder::Ladder;
 use crate::levels::{Latencies, Level};
+use crate::rare::{Late, Rare};
 
 /// A percentile of fewer requests is their longest.
 const MANY: u32 = 20;
@@ -59,6 +61,8 @@ pub enum Finding {
         /// For at least how long, in ns.
         from_ns: u64,
     },
+    /// Few are late, but more than ever.
+    Rare(Late),
     /// Nothing is answered.
     Hung {
         /// Requests that lie there.
@@ -99,6 +103,7 @@ impl Floors {
 pub struct Port {
     /// Of few requests and of many.
     ladders: [Ladder; 2],
+    rare: Rare,
     gathered: Latencies,
     gathered_since_s: Option<i64>,
     last_answer_s: Option<i64>,
@@ -117,11 +122,13 @@ impl Port {
     pub fn see(&mut self, at_s: i64, second: &PortSecond, floors: Floors) -> Vec<Finding> {
         if self.last_answer_s.is_some_and(|last_s| at_s - last_s > IDLE_S) {
             self.ladders.iter_mut().for_each(|ladder| ladder.pause(at_s));
+            self.rare.pause(at_s);
         }
         let hung = self.hung(at_s, second);
         let stall = self.stall(at_s, second, floors);
         let slow = self.slow(at_s, second, floors);
-        slow.into_iter().chain(stall).chain(hung).collect()
+        let rare = self.rare(at_s, second, floors);
+        slow.into_iter().chain(stall).chain(rare).chain(hung).collect()
     }
 
     /// Whether it is slow or hangs at present.
@@ -146,6 +153,14 @@ impl Port {
         let was_slow = other.is_slow();
         let slow = ladder.see(at_s, point, floors.slow).filter(|_| !was_slow)?;
         Some(Finding::Slow { from_ns: slow.level.from_ns(), below_ns: slow.usual.to_ns() })
+    }
+
+    fn rare(&mut self, at_s: i64, second: &PortSecond, floors: Floors) -> Option<Finding> {
+        if self.is_ill() {
+            self.rare.pause(at_s);
+            return None;
+        }
+        self.rare.see(at_s, &second.answered, floors.slow).map(Finding::Rare)
     }
 
     fn stall(&mut self, at_s: i64, second: &PortSecond, floors: Floors) -> Option<Finding> {

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::config::Config;
 use crate::port::{Finding, Floors, Port};
+use crate::rare::Late;
 use crate::rules::{Rule, Watched, When};
 use crate::signals::{STOPS, Second};
 
@@ -20,6 +21,8 @@ pub enum Kind {
     RequestsSlow,
     /// Several requests of one second were held up.
     RequestsStall,
+    /// More requests of a port are late than ever, though few.
+    RequestsRare,
     /// A port answers nothing.
     RequestsHung,
     /// The whole application stood still.
@@ -42,6 +45,7 @@ impl Kind {
         match self {
             Kind::RequestsSlow => "requests_slow",
             Kind::RequestsStall => "requests_stall",
+            Kind::RequestsRare => "requests_rare",
             Kind::RequestsHung => "requests_hung",
             Kind::Stop => "stop",
             Kind::Wait => "wait",
@@ -178,6 +182,12 @@ fn sentence(port: &str, finding: &Finding) -> Told {
         Finding::Stall { count, from_ns } => {
             let says = format!("{count} requests of {port} took {:.0} ms or more within a second", ms(*from_ns));
             (Kind::RequestsStall, says)
+        }
+        Finding::Rare(Late { late, of, from_ns, before, before_of }) => {
+            let from = ms(*from_ns);
+            let says =
+                format!("{late} of {of} requests of {port} took {from:.0} ms or more, {before} of {before_of} before");
+            (Kind::RequestsRare, says)
         }
         Finding::Hung { under_way, for_s } => {
             let says = format!("{port} has answered nothing for {for_s} s, {under_way} requests lie there");

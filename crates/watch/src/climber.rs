@@ -1,0 +1,229 @@
+//! One rung of a ladder: blocks of one length, compared with the history of such blocks.
+//!
+//! It tells when several blocks in a row are higher by some levels than everything in that history, of the last four hours and of
+//! the same time yesterday, but the highest 0.2 %. While it tells nothing is learned, so that the same is seen again; what was
+//! told three times within a day is taken for what the service does.
+
+use std::collections::VecDeque;
+
+use crate::levels::{Latencies, Level};
+
+/// Of so many blocks of the history one is let out of account, as it may be anything.
+const RARE: u32 = 500;
+
+/// Of so many hours before this one everything counts.
+const RECENT_HOURS: i64 = 4;
+
+/// The same time yesterday, and an hour around it, so that what comes each day is known.
+const YESTERDAY_HOURS: std::ops::RangeInclusive<i64> = 23..=25;
+
+const HOUR_S: i64 = 3600;
+
+const DAY_S: i64 = 24 * HOUR_S;
+
+/// What was told so often within a day is what the service does.
+const KNOWN_AFTER: usize = 3;
+
+/// What lasts for longer is how it is now: it is learned.
+const NEW_NORMAL_S: i64 = 4 * HOUR_S;
+
+/// What makes a block, and which blocks tell.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rung {
+    /// Points of a block.
+    pub(crate) points: usize,
+    /// So many blocks in a row tell.
+    pub(crate) in_a_row: usize,
+    /// With so many in the history at least.
+    pub(crate) known_min: u32,
+    /// A block is high by so many levels more than it usually is.
+    pub(crate) higher_levels: u8,
+}
+
+/// A port has turned slow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slow {
+    /// For how many points it was, until it was told.
+    pub points: usize,
+    /// How long its requests take now.
+    pub level: Level,
+    /// How long they took at most before, but for rare ones.
+    pub usual: Level,
+}
+
+/// Levels of blocks or of requests, the last day of them.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    hours: VecDeque<(i64, Vec<(Level, u32)>)>,
+    /// Those that count at this hour.
+    all: Latencies,
+}
+
+impl History {
+    pub(crate) fn learn(&mut self, at_s: i64, level: Level, count: u32) {
+        let hour = at_s.div_euclid(HOUR_S);
+        if self.hours.back().is_none_or(|(last, _)| *last != hour) {
+            self.turn(hour);
+        }
+        if let Some((_, levels)) = self.hours.back_mut() {
+            match levels.iter_mut().find(|(other, _)| *other == level) {
+                Some((_, known)) => *known = known.saturating_add(count),
+                None => levels.push((level, count)),
+            }
+        }
+        self.all.add(level, count);
+    }
+
+    /// Another hour begins.
+    fn turn(&mut self, hour: i64) {
+        self.hours.retain(|(other, _)| other + YESTERDAY_HOURS.end() >= hour);
+        self.hours.push_back((hour, Vec::new()));
+        self.all = Latencies::default();
+        let counts = |other: i64| hour - other <= RECENT_HOURS || YESTERDAY_HOURS.contains(&(hour - other));
+        for (_, levels) in self.hours.iter().filter(|(other, _)| counts(*other)) {
+            levels.iter().for_each(|(level, count)| self.all.add(*level, *count));
+        }
+    }
+
+    /// All that counts at this hour.
+    pub(crate) fn all(&self) -> &Latencies {
+        &self.all
+    }
+
+    /// How high blocks are at most, but for rare ones; `None` while too little is known.
+    pub(crate) fn usual(&self, known_min: u32) -> Option<Level> {
+        let known = self.all.count();
+        (known >= known_min).then(|| self.all.highest_but(known / RARE)).flatten()
+    }
+}
+
+/// One rung at work.
+#[derive(Debug, Default)]
+pub(crate) struct Climber {
+    history: History,
+    /// Points of the block that is not full.
+    points: Vec<Level>,
+    /// Blocks in a row that were too high, not learned yet.
+    high: Vec<Level>,
+    /// Since when it is slow, if it is.
+    slow_since_s: Option<i64>,
+    /// When that was told within the last day, and how high it was.
+    told: VecDeque<(i64, Level)>,
+}
+
+impl Climber {
+    /// Takes the next point; blocks are as high as the median of their points.
+    pub(crate) fn see(&mut self, rung: &Rung, at_s: i64, point: Level, floor: Level) -> Option<Slow> {
+        self.points.push(point);
+        if self.points.len() < rung.points {
+            return None;
+        }
+        self.points.sort_unstable();
+        let level = self.points[self.points.len() / 2];
+        self.points.clear();
+        self.judge(rung, at_s, level, floor)
+    }
+
+    /// Takes the next block; whether it has turned slow with it. What is below `floor` is never slow.
+    pub(crate) fn judge(&mut self, rung: &Rung, at_s: i64, level: Level, floor: Level) -> Option<Slow> {
+        let usual = self.history.usual(rung.known_min).map(|usual| usual.max(self.known(at_s)));
+        let is_high = |usual: &Level| level >= usual.above(rung.higher_levels).max(floor);
+        let Some(usual) = usual.filter(is_high) else {
+            self.end(at_s);
+            self.history.learn(at_s, level, 1);
+            return None;
+        };
+        self.high.push(level);
+        match self.slow_since_s {
+            Some(since_s) if at_s - since_s > NEW_NORMAL_S => self.learn_high(at_s),
+            Some(_) => {}
+            None if self.high.len() >= rung.in_a_row => {
+                self.slow_since_s = Some(at_s);
+                self.told.push_back((at_s, level));
+                return Some(Slow { points: rung.points * rung.in_a_row, level, usual });
+            }
+            None => {}
+        }
+        None
+    }
+
+    /// Whether it is slow.
+    pub(crate) fn is_slow(&self) -> bool {
+        self.slow_since_s.is_some()
+    }
+
+    /// Whether the last block was too high, and is not learned.
+    pub(crate) fn is_high(&self) -> bool {
+        !self.high.is_empty()
+    }
+
+    /// How high blocks are at most, but for rare ones, once that is known.
+    pub(crate) fn usual(&self, rung: &Rung) -> Option<Level> {
+        self.history.usual(rung.known_min)
+    }
+
+    /// What comes now does not follow what was before.
+    pub(crate) fn pause(&mut self, at_s: i64) {
+        self.points.clear();
+        self.end(at_s);
+    }
+
+    /// What was told so often within a day that it is known: the highest level of it.
+    fn known(&mut self, at_s: i64) -> Level {
+        while self.told.front().is_some_and(|(told_s, _)| at_s - told_s > DAY_S) {
+            self.told.pop_front();
+        }
+        let levels = self.told.iter().map(|(_, level)| *level).max().unwrap_or_default();
+        if self.told.len() >= KNOWN_AFTER { levels } else { Level::default() }
+    }
+
+    /// What was too high is over. It is learned unless it was told.
+    fn end(&mut self, at_s: i64) {
+        if self.slow_since_s.take().is_none() {
+            self.learn_high(at_s);
+        }
+        self.high.clear();
+    }
+
+    fn learn_high(&mut self, at_s: i64) {
+        self.high.drain(..).for_each(|level| self.history.learn(at_s, level, 1));
+    }
+}
+
+/// Tells the same only once: a longer rung comes to it later, maybe when it is over.
+#[derive(Debug, Default)]
+pub(crate) struct Once {
+    /// Points until now, and when any rung last was slow.
+    points: usize,
+    slow_at: Option<usize>,
+}
+
+impl Once {
+    /// Takes what the rungs tell of a point, the shortest first, and whether any of them is slow now.
+    pub(crate) fn choose(&mut self, told: Vec<Slow>, is_slow: bool) -> Option<Slow> {
+        self.points += 1;
+        let since = self.slow_at.map(|slow_at| self.points - slow_at);
+        if is_slow {
+            self.slow_at = Some(self.points);
+        }
+        told.into_iter().find(|slow| since.is_none_or(|since| since > slow.points))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_later_it_is_forgotten() {
+        let mut history = History::default();
+        history.learn(0, Level(90), 1);
+        (1..100).for_each(|second| history.learn(second, Level(50), 1));
+        assert_eq!(history.usual(50), Some(Level(90)));
+        for (hours, count) in [(4, 101), (10, 1), (24, 101), (40, 1)] {
+            history.learn(hours * HOUR_S, Level(50), 1);
+            assert_eq!(history.all.count(), count, "{hours}");
+        }
+        assert_eq!(history.usual(1), Some(Level(50)));
+    }
+}
