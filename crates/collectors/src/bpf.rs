@@ -131,11 +131,16 @@ impl Programs {
     /// Tells how often the kernel left a program out because it would have interrupted itself, as
     /// completions in interrupts do.
     pub(crate) fn tell_skipped(&self, found: &mut Recording, source: &str) {
-        let skipped: u64 = self.object.progs().map(|program| skipped(program.as_fd())).sum();
+        let skipped = self.skipped();
         if skipped > 0 {
             let says = "events that came while a program was at work on the same CPU";
             found.add_loss(source, loss::EVENTS_LOST, skipped as i64, says);
         }
+    }
+
+    /// How often that was.
+    pub(crate) fn skipped(&self) -> u64 {
+        self.object.progs().map(|program| skipped(program.as_fd())).sum()
     }
 
     /// Tells what got lost, and that programs were skipped: a kind and a sentence for each number in the

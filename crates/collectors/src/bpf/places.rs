@@ -48,18 +48,36 @@ impl<const WORDS: usize> Places<WORDS> {
         (0..self.len).map(|index| self.word(index, 0).load(Ordering::Acquire))
     }
 
-    /// Writes one word of a value.
-    pub(crate) fn set(&self, index: usize, word: usize, value: u64) {
-        self.word(index, word).store(value, Ordering::Relaxed);
+    /// One value, as [`Places::rows`] gives them.
+    pub(crate) fn row(&self, index: usize) -> [u64; WORDS] {
+        std::array::from_fn(|word| self.get(index, word))
     }
 
-    /// Frees the places of keys that no program uses any more. Whoever takes one finds it zero.
+    /// One word of a value.
+    pub(crate) fn get(&self, index: usize, word: usize) -> u64 {
+        self.word(index, word).load(Ordering::Acquire)
+    }
+
+    /// Writes one word of a value.
+    pub(crate) fn set(&self, index: usize, word: usize, value: u64) {
+        self.word(index, word).store(value, Ordering::Release);
+    }
+
+    /// Adds bits to one word of a value.
+    pub(crate) fn add_bits(&self, index: usize, word: usize, bits: u64) {
+        self.word(index, word).fetch_or(bits, Ordering::Relaxed);
+    }
+
+    /// Frees a place. Whoever takes it next finds it zero.
+    pub(crate) fn clear(&self, index: usize) {
+        (1..WORDS).for_each(|word| self.set(index, word, 0));
+        self.set(index, 0, 0);
+    }
+
+    /// Frees the places of keys that no program uses any more.
     pub(crate) fn free(&self, is_unused: impl Fn(u64) -> bool) {
         let unused = self.keys().enumerate().filter(|(_, key)| *key != 0 && is_unused(*key));
-        for (index, _) in unused {
-            (1..WORDS).for_each(|word| self.word(index, word).store(0, Ordering::Relaxed));
-            self.word(index, 0).store(0, Ordering::Release);
-        }
+        unused.for_each(|(index, _)| self.clear(index));
     }
 
     fn word(&self, index: usize, word: usize) -> &AtomicU64 {

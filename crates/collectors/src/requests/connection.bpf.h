@@ -6,38 +6,52 @@
 
 #include "state.bpf.h"
 
-static __always_inline bool is_listened(__u16 port)
+static __always_inline bool is_listened(struct target *target, __u16 port)
 {
-	return listened[below(port >> 6, 1024)] >> (port & 63) & 1;
+	return target->listened[below(port >> 6, 1024)] >> (port & 63) & 1;
+}
+
+static __always_inline struct listener listener_at(struct sock *sk)
+{
+	struct listener at = {
+		.network_namespace = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum),
+		.port = sk->__sk_common.skc_num,
+	};
+
+	return at;
+}
+
+/* The sums of an endpoint are its target's from now on. */
+static __always_inline __u32 owned_by(__u32 number, __u32 target)
+{
+	struct sums *sums = sums_at(number);
+
+	if (sums)
+		sums->target = target;
+	return number;
 }
 
 /* The number of an endpoint, which gets one when it is new. */
-static __always_inline __u32 number_of(struct endpoint *at)
+static __always_inline __u32 number_of(struct target *target, struct endpoint *at)
 {
-	__u32 *known = bpf_map_lookup_elem(&endpoints, at), number;
-	struct sums *sums;
+	__u32 *known = bpf_map_lookup_elem(&endpoints, at), number = 0;
 
 	if (known)
 		return *known;
-	if (endpoints_used < ENDPOINTS) {
-		number = __sync_fetch_and_add(&endpoints_used, 1);
-		if (number < ENDPOINTS && !bpf_map_update_elem(&endpoints, at, &number, BPF_NOEXIST)) {
-			sums = sums_at(number);
-			if (sums)
-				sums->is_used = 1;
-			return number;
+	if (target->endpoints < ENDPOINTS_OF_TARGET && !bpf_map_pop_elem(&unused, &number)) {
+		if (!bpf_map_update_elem(&endpoints, at, &number, BPF_NOEXIST)) {
+			COUNT(target->endpoints);
+			bpf_map_update_elem(&named, &number, at, BPF_ANY);
+			return owned_by(number, at->target);
 		}
 		/* Another CPU was faster. */
+		bpf_map_push_elem(&unused, &number, BPF_ANY);
 		known = bpf_map_lookup_elem(&endpoints, at);
 		if (known)
 			return *known;
 	}
-	COUNT(losses.endpoints_full);
-	number = at->direction == INBOUND ? 0 : 1;
-	sums = sums_at(number);
-	if (sums)
-		sums->is_used = 1;
-	return number;
+	COUNT(target->losses.endpoints_full);
+	return owned_by((at->target & (TARGETS - 1)) * 2 + (at->direction != INBOUND), at->target);
 }
 
 static __always_inline void set_peer(struct endpoint *at, struct sock *sk)
@@ -49,17 +63,21 @@ static __always_inline void set_peer(struct endpoint *at, struct sock *sk)
 		bpf_probe_read_kernel(at->name, 4, &sk->__sk_common.skc_daddr);
 }
 
-/* A connection of the target is known from now on. */
-static __always_inline struct connection *know(struct sock *sk, __u32 direction, struct endpoint *at, __u32 flags)
+/* A connection of the target is known from now on. Another one may have known it before. */
+static __always_inline struct connection *know(struct sock *sk, struct target *target, __u32 direction,
+					       struct endpoint *at, __u32 flags)
 {
 	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 
 	if (!c) {
-		COUNT(losses.without_storage);
+		COUNT(target->losses.without_storage);
 		return 0;
 	}
+	__builtin_memset(c, 0, sizeof(*c));
 	at->direction = direction;
-	c->endpoint = direction == IGNORED ? 0 : number_of(at);
+	at->target = target->id;
+	c->endpoint = direction == IGNORED ? 0 : number_of(target, at);
+	c->target = target->id;
 	c->flags = direction | flags;
 	return c;
 }
@@ -77,7 +95,7 @@ static __always_inline __u32 window_ticks(struct tcp_sock *tcp)
 	return ticks;
 }
 
-static __always_inline struct connection *know_tcp(struct sock *sk, __u32 direction, __u32 flags)
+static __always_inline struct connection *know_tcp(struct sock *sk, struct target *target, __u32 direction, __u32 flags)
 {
 	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
 	struct endpoint at = { .port = sk->__sk_common.skc_num };
@@ -87,7 +105,7 @@ static __always_inline struct connection *know_tcp(struct sock *sk, __u32 direct
 		at.family = sk->__sk_common.skc_family;
 		set_peer(&at, sk);
 	}
-	c = know(sk, direction, &at, flags | TCP);
+	c = know(sk, target, direction, &at, flags | TCP);
 	if (c && tcp) {
 		c->seen_seq = tcp->write_seq;
 		/* One that is older than the recording has been through something. */
@@ -107,7 +125,7 @@ static __always_inline bool is_of_attach(const __u8 *path)
 }
 
 /* Unix sockets: the side that was accepted has the name that it was listened at, the other side has none. */
-static __always_inline struct connection *know_unix(struct sock *sk)
+static __always_inline struct connection *know_unix(struct sock *sk, struct target *target)
 {
 	struct unix_sock *own = bpf_skc_to_unix_sock(sk);
 	struct endpoint at = { .family = AF_UNIX };
@@ -122,39 +140,49 @@ static __always_inline struct connection *know_unix(struct sock *sk)
 		address = BPF_CORE_READ((struct unix_sock *)own->peer, addr);
 	}
 	if (!address)
-		return know(sk, IGNORED, &at, 0);
+		return know(sk, target, IGNORED, &at, 0);
 	bpf_probe_read_kernel(at.name, sizeof(at.name), &address->name[0].sun_path);
 	/* Commands of whoever attaches to the JVM, such as Fathom. */
 	if (is_of_attach(at.name))
 		direction = IGNORED;
-	return know(sk, direction, &at, 0);
+	return know(sk, target, direction, &at, 0);
 }
 
 /* A connection that a thread of the target uses and that nobody knows: it is older than the recording, or not of TCP. */
-static __always_inline struct connection *know_any(struct sock *sk)
+static __always_inline struct connection *know_any(struct sock *sk, struct target *target)
 {
 	if (sk->__sk_common.skc_family == AF_UNIX)
-		return sk->sk_type == SOCK_STREAM ? know_unix(sk) : 0;
+		return sk->sk_type == SOCK_STREAM ? know_unix(sk, target) : 0;
 	if (sk->sk_protocol != IPPROTO_TCP)
 		return 0;
-	return know_tcp(sk, is_listened(sk->__sk_common.skc_num) ? INBOUND : OUTBOUND, 0);
+	return know_tcp(sk, target, is_listened(target, sk->__sk_common.skc_num) ? INBOUND : OUTBOUND, 0);
+}
+
+/* What is known of a connection of somebody who is observed. */
+static __always_inline struct connection *known(struct sock *sk)
+{
+	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
+
+	return c && !(c->flags & IGNORED) && target_of(c->target) ? c : 0;
 }
 
 /* The connection that the current thread uses, if it is of interest. */
 static __always_inline struct connection *used(struct sock *sk, bool *is_new)
 {
 	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
-	bool is_own = current_tgid() == config.tgid;
+	__u32 id = current_target();
+	struct target *target = id ? target_of(id) : 0;
 
 	*is_new = false;
-	if (!is_own) {
+	if (!target) {
 		/* Another process listens on the same port. */
 		if (c && !(c->flags & OWNED))
 			c->flags = IGNORED;
 		return 0;
 	}
-	if (!c) {
-		c = know_any(sk);
+	/* Nobody's, or of a target that is observed no more or has only been guessed by the port. */
+	if (!c || (c->target != id && !(c->flags & OWNED && target_of(c->target)))) {
+		c = know_any(sk, target);
 		*is_new = true;
 	}
 	if (!c || c->flags & IGNORED)

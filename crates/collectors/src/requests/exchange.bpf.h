@@ -34,13 +34,17 @@ static __always_inline __u64 slice_of(__u64 ns)
 
 static __always_inline void tell(struct connection *c, __u64 began_ns, __u64 end_ns, __u32 flags, __u64 stands_for)
 {
+	struct target *target = target_of(c->target);
 	struct exchange *e;
 
-	if (!ending && !is_affordable(&rows, end_ns * SLICES_PER_SECOND, ROWS_PER_SLICE, &losses.over_budget))
+	if (!target)
+		return;
+	if (!target->ending && !is_affordable(&target->rows, end_ns * SLICES_PER_SECOND, ROWS_PER_SLICE,
+					      &target->losses.over_budget))
 		return;
 	e = bpf_ringbuf_reserve(&exchanges, sizeof(*e), 0);
 	if (!e) {
-		COUNT(losses.ring_full);
+		COUNT(target->losses.ring_full);
 		return;
 	}
 	e->began_ns = began_ns;
@@ -63,10 +67,11 @@ static __always_inline void tell(struct connection *c, __u64 began_ns, __u64 end
 static __always_inline void add(struct connection *c, __u64 began_ns, __u64 end_ns, __u32 flags)
 {
 	__u64 took_ns = end_ns > began_ns ? end_ns - began_ns : 0, unread_from = began_ns, one_in;
+	struct target *target = target_of(c->target);
 	struct sums *sums = sums_at(c->endpoint);
 	__u32 bucket = bucket_of(took_ns);
 
-	if (!sums)
+	if (!sums || !target)
 		return;
 	if (c->flags & OUTBOUND)
 		unread_from = c->answered_ns;
@@ -80,7 +85,7 @@ static __always_inline void add(struct connection *c, __u64 began_ns, __u64 end_
 		COUNT(sums->by_latency[bucket]);
 	one_in = took_ns >= sums->slow_ns || !sums->one_in ? 1 : sums->one_in;
 	/* More end at once than user space could foresee, as after a stop of all threads. */
-	if (rows.second == slice_of(end_ns) && rows.sent > ROWS_PER_SLICE / 2)
+	if (target->rows.second == slice_of(end_ns) && target->rows.sent > ROWS_PER_SLICE / 2)
 		one_in *= 16;
 	if (one_in == 1 || bpf_get_prandom_u32() % (__u32)one_in == 0)
 		tell(c, began_ns, began_ns + took_ns, flags, one_in);

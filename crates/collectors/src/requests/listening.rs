@@ -2,28 +2,8 @@
 
 use std::collections::HashSet;
 
-use libbpf_rs::{MapCore, MapFlags, MapHandle};
-
 use crate::Target;
-use crate::bpf::words;
 use crate::procfs;
-
-/// Words of the programs' bits, one for each port.
-const WORDS: usize = 1024;
-
-/// Adds the ports that the target listens on now to those that the programs know.
-pub(super) fn mark(target: &Target, bits: &MapHandle) {
-    let zero = 0_u32.to_ne_bytes();
-    let known = bits.lookup(&zero, MapFlags::ANY).ok().flatten().unwrap_or_default();
-    let mut known: Vec<u64> = words(&known).collect();
-    known.resize(WORDS, 0);
-    for port in ports(target) {
-        known[usize::from(port / 64)] |= 1 << (port % 64);
-    }
-    let bytes: Vec<u8> = known.into_iter().flat_map(u64::to_ne_bytes).collect();
-    // Connections that are accepted later would be taken for calls; the map is ours and has this size.
-    let _ = bits.update(&zero, &bytes, MapFlags::ANY);
-}
 
 /// The ports that the target listens on.
 pub(super) fn ports(target: &Target) -> HashSet<u16> {

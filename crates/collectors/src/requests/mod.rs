@@ -13,6 +13,7 @@ mod listening;
 mod parse;
 mod rows;
 mod sampling;
+mod shared;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -20,17 +21,15 @@ use std::time::Duration;
 
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{counter, loss};
-use libbpf_rs::btf::Btf;
-use libbpf_rs::btf::types::Typedef;
 
-use crate::bpf::{Part, Places, Programs, Recipe, Ring, Rises, Table, Walker, counter_of, may_load};
+use crate::bpf::{Part, Rises, counter_of};
 use crate::clock::monotonic_ns;
 use crate::numbers::Numbers;
 use crate::pace::Pace;
-use crate::procfs;
 use crate::{Clock, Collector, Lesser, Observer, Order, Refusal, Target, Tier};
-use parse::{Endpoint, Exchange, SUMS_WORDS, Sums};
+use parse::{Endpoint, SUMS_WORDS, Sums};
 use sampling::Latencies;
+use shared::Share;
 
 const NAME: &str = "requests";
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/requests.bpf.o"));
@@ -48,12 +47,6 @@ const NEEDED: [(&str, &str); 4] = [
     ("sock_send_length", "6.3"),
     ("sock_recv_length", "6.3"),
 ];
-
-/// The tracepoint of newer kernels that tells when a thread begins to send, and the program at it.
-const BEGIN_OF_SEND: (&str, &str) = ("tcp_sendmsg_locked", "begins_to_send");
-
-/// Endpoints that all those beyond the number that is counted are together, inbound and outbound.
-const OTHERS: usize = 2;
 
 pub(crate) static COLLECTOR: Requests = Requests;
 
@@ -74,33 +67,29 @@ impl Collector for Requests {
     }
 
     fn check(&self, target: &Target) -> Result<(), Refusal> {
-        match attached(target) {
+        match Share::of(target) {
             Ok(_) => Ok(()),
             Err(refusal) => by_samples::check(target).map_err(|also| refusal.and(&also)),
         }
     }
 
     fn lesser(&self, target: &Target) -> Option<Lesser> {
-        let refusal = attached(target).err()?;
+        let refusal = Share::of(target).err()?;
         Some(Lesser { tier: Tier::Process, sees: by_samples::SEES, refusal })
     }
 
     fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
-        match attached(target).and_then(|programs| observer(programs, order)) {
-            Ok(observer) => Ok(Box::new(observer)),
+        match Share::of(target) {
+            Ok(share) => Ok(Box::new(observer(share, order))),
             Err(refusal) => by_samples::start(target, order, &refusal).map_err(|also| refusal.and(&also)),
         }
     }
 }
 
 /// Begins to observe with the programs at work.
-fn observer(mut programs: Programs, order: &Order) -> Result<Observed, Refusal> {
-    Ok(Observed {
-        ring: Ring::new(&programs.map("exchanges")?)?,
-        sums: Places::new(&programs.map("sums_of")?)?,
-        names: Table::new(programs.map("endpoints")?),
-        walker: programs.walker("walk", "connections")?,
-        programs,
+fn observer(share: Share, order: &Order) -> Observed {
+    Observed {
+        share,
         endpoints: HashMap::new(),
         clock: order.clock,
         counted: Rises::new(order.clock.now_ns()),
@@ -109,48 +98,13 @@ fn observer(mut programs: Programs, order: &Order) -> Result<Observed, Refusal> 
         pace: Pace::every(PERIOD),
         looks: 0,
         rows_per_look: f64::from(order.requests_per_second.max(1)) / f64::from(LOOKS_PER_SECOND),
-    })
-}
-
-/// The programs at work.
-fn attached(target: &Target) -> Result<Programs, Refusal> {
-    may_load()?;
-    let types = Btf::from_vmlinux().map_err(|error| Refusal::new(format!("the kernel's BTF: {error}"), ""))?;
-    let has = |name: &str| types.type_by_name::<Typedef<'_>>(&format!("btf_trace_{name}")).is_some();
-    if let Some((name, since)) = NEEDED.into_iter().find(|(name, _)| !has(name)) {
-        let why = format!("this kernel has no tracepoint {name}");
-        return Err(Refusal::new(why, format!("Linux {since} or later (all that is needed is in 6.3)")));
     }
-    load(target, has(BEGIN_OF_SEND.0))
-}
-
-/// Brings the programs into the kernel; `sees_begin_of_send` where it tells when a thread begins to send.
-fn load(target: &Target, sees_begin_of_send: bool) -> Result<Programs, Refusal> {
-    let space = procfs::link(target.proc("ns/net")).ok().and_then(|link| namespace(&link)).ok_or_else(|| {
-        let grant = "run as the target's user, or with CAP_SYS_PTRACE";
-        Refusal::new("the target's network namespace cannot be read", grant)
-    })?;
-    let config = [target.pid, space, u32::from(sees_begin_of_send), tick_ns()];
-    let config = config.into_iter().flat_map(u32::to_ne_bytes).collect();
-    let without: &[&str] = if sees_begin_of_send { &[] } else { &[BEGIN_OF_SEND.1] };
-    let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &[], without })?;
-    let listened = programs.map(".data.listened")?;
-    listening::mark(target, &listened);
-    programs.attach_tracepoints()?;
-    // What it began to listen on meanwhile.
-    listening::mark(target, &listened);
-    Ok(programs)
 }
 
 /// Length of a jiffy: what the coarse clocks tell is of the last one.
 fn tick_ns() -> u32 {
     let tick = rustix::time::clock_getres(rustix::time::ClockId::MonotonicCoarse);
     u32::try_from(tick.tv_nsec).unwrap_or(0)
-}
-
-/// The number in `net:[4026531840]`.
-fn namespace(link: &str) -> Option<u32> {
-    link.strip_prefix("net:[")?.strip_suffix(']')?.parse().ok()
 }
 
 /// What is known of an endpoint.
@@ -162,11 +116,7 @@ struct Known {
 }
 
 struct Observed {
-    programs: Programs,
-    ring: Ring,
-    sums: Places<SUMS_WORDS>,
-    names: Table,
-    walker: Walker,
+    share: Share,
     /// By number.
     endpoints: HashMap<usize, Known>,
     clock: Clock,
@@ -196,7 +146,7 @@ impl Observer for Observed {
     }
 
     fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
-        self.tell_end();
+        self.share.end();
         self.looks = 0;
         self.count(found);
         while self.take_rows(found) && self.looks < LOOKS_AT_END {
@@ -210,37 +160,29 @@ impl Observer for Observed {
 }
 
 impl Observed {
-    /// What is under way at the next walk is to be told as it is; where the kernel refuses, requests that are not answered
-    /// are missing.
-    fn tell_end(&self) {
-        self.programs.set(".data.ending", 1);
-    }
-
-    /// Whether there were any.
+    /// Whether there may be more.
     fn take_rows(&mut self, found: &mut Recording) -> bool {
-        let events = self.ring.take();
-        for exchange in events.iter().filter_map(|event| Exchange::parse(event)) {
+        let (exchanges, may_be_more) = self.share.take();
+        for exchange in exchanges {
             let clock = self.clock;
-            let known = self.known(exchange.endpoint as usize, exchange.is_call());
+            let known = self.known(exchange.endpoint as usize);
             let row = rows::span(&exchange, &known.endpoint, &clock, found);
             found.spans.push(row);
         }
-        !events.is_empty()
+        may_be_more
     }
 
-    /// Walks over the connections and writes the sums that changed.
+    /// Has the connections looked at and writes the sums that changed.
     fn count(&mut self, found: &mut Recording) {
-        let used: Vec<usize> = self.used();
-        used.iter().for_each(|index| self.sums.set(*index, parse::UNDER_WAY, 0));
-        self.walker.walk();
+        self.share.look();
         let now_ns = self.clock.now_ns();
         self.counted.read(now_ns);
         let writes_latencies = self.looks.is_multiple_of(LOOKS_PER_SECOND);
         if writes_latencies {
             self.by_latency.read(now_ns);
         }
-        let rows = self.sums.rows().enumerate().filter(|(_, row)| row[0] != 0);
-        for (index, row) in rows.collect::<Vec<_>>() {
+        for index in self.share.endpoints() {
+            let row = self.share.sums(index);
             self.add(index, &row, writes_latencies, found);
         }
     }
@@ -248,7 +190,7 @@ impl Observed {
     /// Writes what changed at one endpoint.
     fn add(&mut self, index: usize, row: &[u64; SUMS_WORDS], writes_latencies: bool, found: &mut Recording) {
         let (sums, under_way, counted) = parse::sums(row);
-        self.known(index, index == OTHERS - 1).latencies.see(counted);
+        self.known(index).latencies.see(counted);
         let Some(known) = self.endpoints.get(&index) else { return };
         if let Some(rise) = self.counted.see(index, sums) {
             for (name, number) in words(known.is_peer) {
@@ -263,35 +205,23 @@ impl Observed {
         }
     }
 
-    /// Numbers of the endpoints that there are.
-    fn used(&self) -> Vec<usize> {
-        self.sums.keys().enumerate().filter(|(_, is_used)| *is_used != 0).map(|(index, _)| index).collect()
-    }
-
     /// Tells the programs what is to become a row from now on.
     fn sample(&self) {
         let known: Vec<(&usize, &Known)> = self.endpoints.iter().collect();
         let latencies: Vec<&Latencies> = known.iter().map(|(_, known)| &known.latencies).collect();
         for ((index, _), rule) in known.iter().zip(sampling::rules(&latencies, self.rows_per_look)) {
-            self.sums.set(**index, parse::SLOW_NS, rule.slow_ns);
-            self.sums.set(**index, parse::ONE_IN, rule.one_in);
+            self.share.set(**index, parse::SLOW_NS, rule.slow_ns);
+            self.share.set(**index, parse::ONE_IN, rule.one_in);
         }
     }
 
     /// An endpoint by its number.
-    fn known(&mut self, index: usize, is_peer: bool) -> &mut Known {
-        if !self.endpoints.contains_key(&index) {
-            self.names.read();
-            let key = self.names.rows().find(|(_, number)| number.starts_with(&(index as u32).to_ne_bytes()));
-            let (endpoint, is_peer) = match key.and_then(|(key, _)| Some((Endpoint::parse(key)?, parse::is_peer(key))))
-            {
-                Some(named) if index >= OTHERS => named,
-                _ => (Endpoint::Others, is_peer),
-            };
-            let name = endpoint.name();
-            self.endpoints.insert(index, Known { endpoint, name, is_peer, latencies: Latencies::default() });
-        }
-        self.endpoints.entry(index).or_insert_with(|| unreachable!("was inserted"))
+    fn known(&mut self, index: usize) -> &mut Known {
+        let share = &self.share;
+        self.endpoints.entry(index).or_insert_with(|| {
+            let (endpoint, is_peer) = share.endpoint(index);
+            Known { name: endpoint.name(), endpoint, is_peer, latencies: Latencies::default() }
+        })
     }
 
     fn tell_losses(&self, found: &mut Recording) {
@@ -312,8 +242,13 @@ impl Observed {
                 loss::EVENTS_LOST,
                 "connections for which the kernel had no memory: their requests and calls are not counted",
             ),
+            (loss::EVENTS_LOST, "events that came while a program was at work on the same CPU"),
         ];
-        self.programs.tell_losses(found, NAME, lost);
+        for (count, (kind, says)) in self.share.lost().into_iter().zip(lost) {
+            if count > 0 {
+                found.add_loss(NAME, kind, count as i64, says);
+            }
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the programs send and keep, as bytes to structs. The layouts are those of `endpoints.bpf.h` and `exchanges.bpf.h`.
+//! What the programs send and keep, as bytes to structs. The layouts are those of `state.bpf.h`.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -141,6 +141,9 @@ pub(super) fn bucket_of_ns(ns: u64) -> usize {
     (0..BUCKETS).rev().find(|bucket| bucket_from_ns(*bucket) <= ns).unwrap_or(0)
 }
 
+/// Longest name of an endpoint, in bytes.
+const NAME_BYTES: usize = 108;
+
 /// Where requests come to, or whom calls are for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Endpoint {
@@ -154,14 +157,14 @@ pub(super) enum Endpoint {
 }
 
 impl Endpoint {
-    /// Reads a key of the map `endpoints`.
+    /// Reads a value of the map `named`.
     pub(super) fn parse(key: &[u8]) -> Option<Endpoint> {
         const IPV6: u8 = libc::AF_INET6 as u8;
         const UNIX: u8 = libc::AF_UNIX as u8;
         let (head, name) = key.split_first_chunk::<4>()?;
         let port = u16::from_ne_bytes([head[0], head[1]]);
         Some(match head[3] {
-            UNIX => Endpoint::Unix(unix_name(name)),
+            UNIX => Endpoint::Unix(unix_name(&name[..name.len().min(NAME_BYTES)])),
             _ if !is_peer(key) => Endpoint::Port(port),
             IPV6 => Endpoint::Peer(Ipv6Addr::from(*name.first_chunk::<16>()?).to_canonical(), port),
             _ => Endpoint::Peer(IpAddr::V4(Ipv4Addr::from(*name.first_chunk::<4>()?)), port),
@@ -194,7 +197,7 @@ impl Endpoint {
     }
 }
 
-/// Whether a key of the map `endpoints` is about somebody who is called.
+/// Whether a value of the map `named` is about somebody who is called.
 pub(super) fn is_peer(key: &[u8]) -> bool {
     key.get(2).is_some_and(|direction| u32::from(*direction) == OUTBOUND)
 }
@@ -233,7 +236,7 @@ mod tests {
             let mut key = port.to_ne_bytes().to_vec();
             key.extend([direction, family as u8]);
             key.extend(name);
-            key.resize(112, 0);
+            key.resize(116, 0);
             Endpoint::parse(&key).unwrap().name()
         };
         let mapped = Ipv4Addr::new(10, 0, 0, 7).to_ipv6_mapped().octets();

@@ -1,5 +1,5 @@
 /*
- * Requests and calls of the target, measured at its sockets without looking at any byte: when data arrived, when a thread
+ * Requests and calls of the processes that are observed, measured at its sockets without looking at any byte: when data arrived, when a thread
  * read it, when the answer went out. What a connection is at stands in the socket's own storage, so the sockets of other
  * processes are dismissed by one pointer.
  */
@@ -10,10 +10,10 @@ SEC("tp_btf/sk_data_ready")
 int arrives(arguments args)
 {
 	struct sock *sk = (struct sock *)args[0];
-	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	struct connection *c = known(sk);
 	struct tcp_sock *tcp = 0;
 
-	if (!c || c->flags & IGNORED)
+	if (!c)
 		return 0;
 	if (c->flags & TCP) {
 		tcp = bpf_skc_to_tcp_sock(sk);
@@ -114,10 +114,10 @@ static __always_inline void finish_last(struct connection *c, struct tcp_sock *t
 /* The target closes a connection, or its peer has. An answer that has not arrived yet ends when it has. */
 static __always_inline void ends(struct sock *sk, bool has_ended)
 {
-	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	struct connection *c = known(sk);
 	struct tcp_sock *tcp;
 
-	if (!c || c->flags & IGNORED)
+	if (!c)
 		return;
 	tcp = bpf_skc_to_tcp_sock(sk);
 	if (!c->last_ns) {
@@ -132,16 +132,43 @@ static __always_inline void ends(struct sock *sk, bool has_ended)
 
 static __always_inline void connected(struct sock *sk)
 {
-	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	struct connection *c = known(sk);
 	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
 
 	if (c && tcp)
 		c->seen_seq = tcp->write_seq;
 }
 
-static __always_inline bool is_in_namespace(struct sock *sk)
+/* In an interrupt: whose it will be, the port tells. */
+static __always_inline void is_accepted(struct sock *sk)
 {
-	return BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum) == config.network_namespace;
+	struct listener at = listener_at(sk);
+	__u32 *id = bpf_map_lookup_elem(&listeners, &at);
+	struct target *target = id ? target_of(*id) : 0;
+
+	if (target)
+		know_tcp(sk, target, INBOUND, 0);
+}
+
+static __always_inline void connects(struct sock *sk)
+{
+	struct target *target = target_of(current_target());
+
+	if (target)
+		know_tcp(sk, target, OUTBOUND, OWNED);
+}
+
+static __always_inline void listens(struct sock *sk)
+{
+	__u32 id = current_target();
+	struct target *target = target_of(id);
+	struct listener at;
+
+	if (!target)
+		return;
+	at = listener_at(sk);
+	__sync_fetch_and_or(&target->listened[below(at.port >> 6, 1024)], 1ULL << (at.port & 63));
+	bpf_map_update_elem(&listeners, &at, &id, BPF_ANY);
 }
 
 SEC("tp_btf/inet_sock_set_state")
@@ -149,7 +176,6 @@ int changes_state(arguments args)
 {
 	struct sock *sk = (struct sock *)args[0];
 	int before = args[1], now = args[2];
-	__u16 port = sk->__sk_common.skc_num;
 
 	if (sk->sk_protocol != IPPROTO_TCP)
 		return 0;
@@ -159,13 +185,11 @@ int changes_state(arguments args)
 		/* Where its numbers begin was not chosen before. */
 		connected(sk);
 	} else if (now == TCP_ESTABLISHED && before == TCP_SYN_RECV) {
-		/* In an interrupt: whose it will be, the port tells. */
-		if (is_listened(port) && is_in_namespace(sk))
-			know_tcp(sk, INBOUND, 0);
-	} else if (now == TCP_SYN_SENT && current_tgid() == config.tgid) {
-		know_tcp(sk, OUTBOUND, OWNED);
-	} else if (now == TCP_LISTEN && current_tgid() == config.tgid) {
-		__sync_fetch_and_or(&listened[below(port >> 6, 1024)], 1ULL << (port & 63));
+		is_accepted(sk);
+	} else if (now == TCP_SYN_SENT) {
+		connects(sk);
+	} else if (now == TCP_LISTEN) {
+		listens(sk);
 	}
 	return 0;
 }
@@ -173,10 +197,10 @@ int changes_state(arguments args)
 SEC("tp_btf/tcp_retransmit_skb")
 int is_sent_again(arguments args)
 {
-	struct connection *c = bpf_sk_storage_get(&connections, (struct sock *)args[0], 0, 0);
+	struct connection *c = known((struct sock *)args[0]);
 	struct sums *sums;
 
-	if (!c || c->flags & IGNORED)
+	if (!c)
 		return 0;
 	c->flags |= RESENT;
 	sums = sums_at(c->endpoint);
@@ -203,21 +227,25 @@ int walk(struct bpf_iter__bpf_sk_storage_map *at)
 	struct connection *c = at->value;
 	struct sock *sk = at->sk;
 	__u64 now_ns = bpf_ktime_get_ns();
+	struct target *target;
 	struct tcp_sock *tcp;
 	struct sums *sums;
 
 	if (!c || !sk || c->flags & IGNORED || !c->began_ns)
 		return 0;
+	target = target_of(c->target);
+	if (!target)
+		return 0;
 	if (c->last_ns) {
 		tcp = bpf_skc_to_tcp_sock(sk);
-		if (ending || (now_ns - c->last_ns > IDLE_NS && !c->unread_since_ns && !is_under_way(c, tcp)))
+		if (target->ending || (now_ns - c->last_ns > IDLE_NS && !c->unread_since_ns && !is_under_way(c, tcp)))
 			finish_last(c, tcp, now_ns);
 		return 0;
 	}
 	sums = sums_at(c->endpoint);
 	if (sums && !c->answered_ns && !(c->flags & ONE_WAY && c->read_ns))
 		COUNT(sums->under_way);
-	if (ending)
+	if (target->ending)
 		give_up(c, now_ns);
 	return 0;
 }

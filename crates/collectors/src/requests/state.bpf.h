@@ -1,11 +1,13 @@
 /*
- * What the programs know of the kernel's sockets, and what they keep: sums of each endpoint, the state of each connection.
+ * What the programs know of the kernel's sockets, and what they keep: whom they observe, sums of each endpoint, the state of
+ * each connection.
  */
 #ifndef FATHOM_REQUESTS_STATE_H
 #define FATHOM_REQUESTS_STATE_H
 
 #include "../bpf/budget.bpf.h"
 
+#define BPF_MAP_TYPE_STACK 23
 #define BPF_MAP_TYPE_SK_STORAGE 24
 #define BPF_F_NO_PREALLOC 1
 #define BPF_RB_NO_WAKEUP 1
@@ -27,7 +29,7 @@
 #define TCP_CLOSE 7
 #define TCP_LAST_ACK 9
 
-/* Rows in a sixteenth of a second at most. User space sees to it that about half as many come. */
+/* Rows of a target in a sixteenth of a second at most. User space sees to it that about half as many come. */
 #define ROWS_PER_SLICE 250
 #define SLICES_PER_SECOND 16
 
@@ -40,34 +42,88 @@
 /* What is not answered at all is told from this length on. */
 #define UNANSWERED_NS 1000000000ULL
 
-#define ENDPOINTS 1024
+/* Processes that are observed at once. */
+#define TARGETS 256
+/* Of all targets, and of one. */
+#define ENDPOINTS 4096
+#define ENDPOINTS_OF_TARGET 1024
+#define LISTENERS 8192
 #define BUCKETS 112
 /* Bucket of 2^10 ns; four to each power of two. */
 #define FIRST_POWER 10
 
 const volatile struct {
-	__u32 tgid;
-	__u32 network_namespace;
 	/* Whether this kernel tells when a thread begins to send (Linux 6.16); otherwise only when it has sent. */
 	__u32 sees_begin_of_send;
 	/* Length of a jiffy. */
 	__u32 tick_ns;
 } config SEC(".rodata.config") = {};
 
+/* A process that is observed; user space has it mapped. */
+struct target {
+	/* Its place in the lower bits, and how many were before it in the others; 0: nobody. */
+	__u64 id;
+	/* Whether its recording ends: what is under way is told as it is. */
+	__u64 ending;
+	/* Endpoints that it has. */
+	__u64 endpoints;
+	struct {
+		__u64 ring_full;
+		__u64 over_budget;
+		__u64 endpoints_full;
+		__u64 without_storage;
+	} losses;
+	struct budget rows;
+	/* A bit for each TCP port that it listens on. */
+	__u64 listened[1024];
+};
+
 struct {
-	__u64 ring_full;
-	__u64 over_budget;
-	__u64 endpoints_full;
-	__u64 without_storage;
-} losses SEC(".data.losses") = {};
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, TARGETS);
+	__type(key, __u32);
+	__type(value, struct target);
+} targets SEC(".maps");
 
-/* A bit for each TCP port that the target listens on. */
-__u64 listened[1024] SEC(".data.listened") = {};
+/* Ids of targets by process. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, TARGETS);
+	__type(key, __u32);
+	__type(value, __u32);
+} processes SEC(".maps");
 
-/* Whether the recording ends: what is under way is told as it is. */
-__u64 ending SEC(".data.ending") = 0;
+static __always_inline struct target *target_of(__u32 id)
+{
+	__u32 index = id & (TARGETS - 1);
+	struct target *target = bpf_map_lookup_elem(&targets, &index);
 
-struct budget rows SEC(".data.budget") = {};
+	return id && target && target->id == id ? target : 0;
+}
+
+/* The target that the current thread belongs to; 0: none. */
+static __always_inline __u32 current_target(void)
+{
+	__u32 tgid = current_tgid();
+	__u32 *id = bpf_map_lookup_elem(&processes, &tgid);
+
+	return id ? *id : 0;
+}
+
+/* Which target listens on a port, if several do the last one. Others of them have their connections from the first use on. */
+struct listener {
+	__u32 network_namespace;
+	__u32 port;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, LISTENERS);
+	__type(key, struct listener);
+	__type(value, __u32);
+} listeners SEC(".maps");
 
 struct ns_common {
 	unsigned int inum;
@@ -156,12 +212,14 @@ struct endpoint {
 	__u8 family;
 	/* Address of a peer: 4 or 16 bytes; path of a Unix socket. */
 	__u8 name[PATH_BYTES];
+	/* Whose. */
+	__u32 target;
 };
 
 /* Sums of an endpoint, which user space has mapped. */
 struct sums {
-	/* 1 when there is one. */
-	__u64 is_used;
+	/* The id of the target; 0: nobody's. */
+	__u64 target;
 	__u64 count;
 	__u64 time_ns;
 	__u64 unread_ns;
@@ -197,8 +255,20 @@ struct {
 	__type(value, __u32);
 } endpoints SEC(".maps");
 
-/* The first two are for all those for which there is no room, inbound and outbound. */
-__u32 endpoints_used SEC(".data.endpoints") = 2;
+/* The endpoints by number. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, ENDPOINTS);
+	__type(key, __u32);
+	__type(value, struct endpoint);
+} named SEC(".maps");
+
+/* Numbers that no endpoint has. Two of each target are never among them: for those for which there is no room, inbound and outbound. */
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK);
+	__uint(max_entries, ENDPOINTS);
+	__type(value, __u32);
+} unused SEC(".maps");
 
 struct connection {
 	/* Of the request or call; 0 when there is none. */
@@ -225,6 +295,8 @@ struct connection {
 	__u32 bytes_out;
 	__u32 endpoint;
 	__u32 flags;
+	/* The id of whose it is. */
+	__u32 target;
 	/* What had been sent when the kernel began to hold the rest back. */
 	__u32 held_seq;
 	/* For how long the peer's window had been full when that was last looked at, in jiffies. */

@@ -10,9 +10,13 @@ use std::time::Instant;
 use fathom_evidence::detail::{Call, Request, from_text};
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
+use libbpf_rs::btf::Btf;
+use libbpf_rs::btf::types::Typedef;
 
+mod several;
 mod unsent;
 
+use super::shared::{BEGIN_OF_SEND, Shared};
 use super::*;
 use crate::bpf::tests::can_load;
 use crate::recorder::Plan;
@@ -27,7 +31,7 @@ fn can_see(test: &str) -> Option<MutexGuard<'static, ()>> {
     if !can_load(test) {
         return None;
     }
-    let refusal = attached(&Target::of(std::process::id()).unwrap()).err();
+    let refusal = Share::of(&Target::of(std::process::id()).unwrap()).err();
     if let Some(refusal) = &refusal {
         assert!(refusal.why.contains("tracepoint") && refusal.grant.contains("6.3"), "{refusal:?}");
         eprintln!("SKIPPED: {test}: {}", refusal.why);
@@ -51,9 +55,8 @@ struct Found {
 fn watch(sees_begin: bool, port: u16, work: impl FnOnce()) -> Found {
     let target = Target::of(std::process::id()).unwrap();
     let order = Plan::new("/nowhere".into()).order;
-    let mut observer = Box::new(
-        observer(load(&target, sees_begin).unwrap_or_else(|refusal| panic!("{}", refusal.why)), &order).unwrap(),
-    );
+    let shared = Shared::load(sees_begin).unwrap_or_else(|refusal| panic!("{}", refusal.why));
+    let mut observer = Box::new(observer(Share::in_these(shared, &target).unwrap(), &order));
     work();
     let mut found = Recording::default();
     observer.look(&mut found);

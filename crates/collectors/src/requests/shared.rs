@@ -1,0 +1,355 @@
+//! One set of programs in the kernel for all processes that are observed at once, so that what an event at a socket costs does not
+//! grow with their number. Each has a [`Share`]: its place in the table `targets`, its endpoints, and what the ring brought of it.
+//!
+//! What a connection is at stands in its socket for as long as that lives, so each target has an id that no other ever had: what
+//! is left of one that is observed no more is nobody's.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use libbpf_rs::btf::Btf;
+use libbpf_rs::btf::types::Typedef;
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
+
+use super::listening;
+use super::parse::{Endpoint, Exchange, SUMS_WORDS, UNDER_WAY, is_peer};
+use super::{NEEDED, OBJECT, PERIOD, tick_ns};
+use crate::bpf::{Places, Programs, Recipe, Ring, Walker, may_load};
+use crate::clock::monotonic_ns;
+use crate::{Refusal, Target, procfs};
+
+/// Processes that are observed at once; the lower bits of an id are a place in their table.
+const TARGETS: u32 = 256;
+
+/// The first two endpoints of each target are for all those for which there is no room.
+const FIRST_NUMBER: u32 = 2 * TARGETS;
+
+/// Words of a row of the table `targets`, and which are what.
+const TARGET_WORDS: usize = LISTENED + 1024;
+const ID: usize = 0;
+const ENDING: usize = 1;
+const ENDPOINTS: usize = 2;
+const LOSSES: usize = 3;
+const LISTENED: usize = 9;
+
+/// Kinds of losses that the programs count.
+pub(super) const LOST: usize = 4;
+
+/// What is kept for an observer that does not look.
+const INBOX_MAX: usize = 1 << 14;
+
+/// The tracepoint of newer kernels that tells when a thread begins to send, and the program at it.
+pub(super) const BEGIN_OF_SEND: (&str, &str) = ("tcp_sendmsg_locked", "begins_to_send");
+
+/// The programs at work.
+pub(super) struct Shared {
+    sums: Places<SUMS_WORDS>,
+    targets: Places<TARGET_WORDS>,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    programs: Programs,
+    ring: Ring,
+    walker: Walker,
+    walked_ns: i64,
+    /// Targets until now.
+    count: u32,
+    of_targets: BTreeMap<u32, OfTarget>,
+    processes: MapHandle,
+    listeners: MapHandle,
+    endpoints: MapHandle,
+    named: MapHandle,
+    unused: MapHandle,
+}
+
+/// What there is for one target.
+#[derive(Default)]
+struct OfTarget {
+    process: u32,
+    /// Numbers of its endpoints.
+    endpoints: Vec<usize>,
+    inbox: Vec<Exchange>,
+    /// Of which there was no room in the inbox.
+    dropped: u64,
+}
+
+impl Shared {
+    /// The programs that are at work in this process and do not observe that one yet, or new ones.
+    fn for_process(process: u32) -> Result<Arc<Shared>, Refusal> {
+        static SHARED: Mutex<Weak<Shared>> = Mutex::new(Weak::new());
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = shared.upgrade();
+        if let Some(known) = known.as_ref().filter(|known| !known.observes(process)) {
+            return Ok(Arc::clone(known));
+        }
+        let new = Shared::load(sees_begin_of_send()?)?;
+        if known.is_none() {
+            *shared = Arc::downgrade(&new);
+        }
+        Ok(new)
+    }
+
+    fn observes(&self, process: u32) -> bool {
+        self.inner().of_targets.values().any(|of| of.process == process)
+    }
+
+    /// Brings the programs into the kernel; `sees_begin` where it tells when a thread begins to send.
+    pub(super) fn load(sees_begin: bool) -> Result<Arc<Shared>, Refusal> {
+        let config = [u32::from(sees_begin), tick_ns()].into_iter().flat_map(u32::to_ne_bytes).collect();
+        let without: &[&str] = if sees_begin { &[] } else { &[BEGIN_OF_SEND.1] };
+        let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &[], without })?;
+        let (sums, targets) = (Places::new(&programs.map("sums_of")?)?, Places::new(&programs.map("targets")?)?);
+        let [processes, listeners, endpoints, named, unused] =
+            ["processes", "listeners", "endpoints", "named", "unused"].map(|name| programs.map(name));
+        let unused = unused?;
+        // The lowest is taken first.
+        for number in (FIRST_NUMBER..sums.len() as u32).rev() {
+            put_back(&unused, number);
+        }
+        let ring = Ring::new(&programs.map("exchanges")?)?;
+        let walker = programs.walker("walk", "connections")?;
+        programs.attach_tracepoints()?;
+        let inner = Inner {
+            programs,
+            ring,
+            walker,
+            walked_ns: 0,
+            count: 0,
+            of_targets: BTreeMap::new(),
+            processes: processes?,
+            listeners: listeners?,
+            endpoints: endpoints?,
+            named: named?,
+            unused,
+        };
+        Ok(Arc::new(Shared { sums, targets, inner: Mutex::new(inner) }))
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn place(id: u32) -> usize {
+        (id % TARGETS) as usize
+    }
+
+    /// Takes a free place; its id.
+    fn take_place(&self, inner: &mut Inner, process: u32) -> Result<u32, Refusal> {
+        let is_free = |place: &u32| inner.of_targets.keys().all(|id| id % TARGETS != *place);
+        let place = (0..TARGETS).find(is_free).ok_or_else(|| {
+            Refusal::new(format!("{TARGETS} processes are observed already"), "observe fewer processes at once")
+        })?;
+        inner.count += 1;
+        let id = inner.count * TARGETS + place;
+        inner.of_targets.insert(id, OfTarget { process, ..OfTarget::default() });
+        (1..TARGET_WORDS).for_each(|word| self.targets.set(place as usize, word, 0));
+        Ok(id)
+    }
+
+    /// Adds the ports that the target listens on now to those that the programs know.
+    fn mark(&self, inner: &Inner, target: &Target, id: u32, network_namespace: u32) {
+        for port in listening::ports(target) {
+            self.targets.add_bits(Shared::place(id), LISTENED + usize::from(port / 64), 1 << (port % 64));
+            let key: Vec<u8> = [network_namespace, u32::from(port)].into_iter().flat_map(u32::to_ne_bytes).collect();
+            // Where the table is full, connections are known from their first use on.
+            let _ = inner.listeners.update(&key, &id.to_ne_bytes(), MapFlags::ANY);
+        }
+    }
+
+    /// Looks at all connections.
+    fn walk(&self, inner: &mut Inner) {
+        inner.walked_ns = monotonic_ns();
+        self.find_endpoints(inner);
+        let endpoints = inner.of_targets.values().flat_map(|of| &of.endpoints);
+        endpoints.for_each(|number| self.sums.set(*number, UNDER_WAY, 0));
+        inner.walker.walk();
+    }
+
+    /// Finds out whose endpoints there are.
+    fn find_endpoints(&self, inner: &mut Inner) {
+        let mut left = 0;
+        for (id, of) in &mut inner.of_targets {
+            let place = Shared::place(*id);
+            of.endpoints.clear();
+            of.endpoints
+                .extend([2 * place, 2 * place + 1].iter().filter(|at| self.sums.get(**at, ID) == u64::from(*id)));
+            left += self.targets.get(place, ENDPOINTS);
+        }
+        // No page of the table is looked at that nobody uses.
+        for number in FIRST_NUMBER as usize..self.sums.len() {
+            if left == 0 {
+                return;
+            }
+            let id = self.sums.get(number, ID);
+            left -= u64::from(id != 0);
+            if let Some(of) = u32::try_from(id).ok().and_then(|id| inner.of_targets.get_mut(&id)) {
+                of.endpoints.push(number);
+            }
+        }
+    }
+
+    /// Hands out what the ring has; whether there was anything.
+    fn hand_out(&self, inner: &mut Inner) -> bool {
+        let events = inner.ring.take();
+        for exchange in events.iter().filter_map(|event| Exchange::parse(event)) {
+            let number = exchange.endpoint as usize;
+            let id = if number < self.sums.len() { self.sums.get(number, ID) } else { 0 };
+            let Some(of) = u32::try_from(id).ok().and_then(|id| inner.of_targets.get_mut(&id)) else { continue };
+            match of.inbox.len() < INBOX_MAX {
+                true => of.inbox.push(exchange),
+                false => of.dropped += 1,
+            }
+        }
+        !events.is_empty()
+    }
+
+    /// Gives back what a target had.
+    fn leave(&self, id: u32) {
+        let mut inner = self.inner();
+        // From here on its connections are nobody's.
+        self.targets.set(Shared::place(id), ID, 0);
+        self.find_endpoints(&mut inner);
+        let own = inner.of_targets.remove(&id).unwrap_or_default();
+        let _ = inner.processes.delete(&own.process.to_ne_bytes());
+        own.endpoints.iter().for_each(|number| self.give_back(&inner, *number));
+        let listeners: Vec<Vec<u8>> = inner.listeners.keys().collect();
+        let is_own = |key: &Vec<u8>| {
+            inner.listeners.lookup(key, MapFlags::ANY).ok().flatten().as_deref() == Some(&id.to_ne_bytes()[..])
+        };
+        listeners.iter().filter(|key| is_own(key)).for_each(|key| drop(inner.listeners.delete(key)));
+    }
+
+    /// Forgets an endpoint.
+    fn give_back(&self, inner: &Inner, number: usize) {
+        self.sums.clear(number);
+        if number < FIRST_NUMBER as usize {
+            return;
+        }
+        let number = number as u32;
+        let name = inner.named.lookup(&number.to_ne_bytes(), MapFlags::ANY).ok().flatten();
+        name.map(|name| inner.endpoints.delete(&name));
+        put_back(&inner.unused, number);
+    }
+}
+
+/// An endpoint may have this number. Should the kernel refuse, there is one less.
+fn put_back(unused: &MapHandle, number: u32) {
+    let _ = unused.update(&[], &number.to_ne_bytes(), MapFlags::ANY);
+}
+
+/// What is one target's.
+pub(super) struct Share {
+    shared: Arc<Shared>,
+    id: u32,
+    /// What the programs had left out before, of all.
+    skipped_before: u64,
+}
+
+impl Share {
+    /// Begins to observe a process, with the programs that are at work if that can be.
+    pub(super) fn of(target: &Target) -> Result<Share, Refusal> {
+        Share::in_these(Shared::for_process(target.pid)?, target)
+    }
+
+    /// Begins to observe a process that these programs do not observe yet.
+    pub(super) fn in_these(shared: Arc<Shared>, target: &Target) -> Result<Share, Refusal> {
+        let space = procfs::link(target.proc("ns/net")).ok().and_then(|link| namespace(&link)).ok_or_else(|| {
+            let grant = "run as the target's user, or with CAP_SYS_PTRACE";
+            Refusal::new("the target's network namespace cannot be read", grant)
+        })?;
+        let mut inner = shared.inner();
+        let id = shared.take_place(&mut inner, target.pid)?;
+        shared.mark(&inner, target, id, space);
+        shared.targets.set(Shared::place(id), ID, u64::from(id));
+        let known = inner.processes.update(&target.pid.to_ne_bytes(), &id.to_ne_bytes(), MapFlags::ANY);
+        // What it began to listen on meanwhile.
+        shared.mark(&inner, target, id, space);
+        let skipped_before = inner.programs.skipped();
+        drop(inner);
+        let share = Share { shared, id, skipped_before };
+        known.map_err(|error| Refusal::new(format!("the kernel took no more processes: {error}"), ""))?;
+        Ok(share)
+    }
+
+    /// Looks at all connections, unless somebody has just done it.
+    pub(super) fn look(&self) {
+        let mut inner = self.shared.inner();
+        if monotonic_ns() - inner.walked_ns >= PERIOD.as_nanos() as i64 * 3 / 4 {
+            self.shared.walk(&mut inner);
+        }
+    }
+
+    /// What is under way at this instant is told as it is.
+    pub(super) fn end(&self) {
+        self.shared.targets.set(Shared::place(self.id), ENDING, 1);
+        self.shared.walk(&mut self.shared.inner());
+    }
+
+    /// Requests and calls that have ended; whether there may be more.
+    pub(super) fn take(&self) -> (Vec<Exchange>, bool) {
+        let mut inner = self.shared.inner();
+        let may_be_more = self.shared.hand_out(&mut inner);
+        let inbox = inner.of_targets.get_mut(&self.id).map(|of| std::mem::take(&mut of.inbox));
+        (inbox.unwrap_or_default(), may_be_more)
+    }
+
+    /// Numbers of the endpoints that there were at the last look.
+    pub(super) fn endpoints(&self) -> Vec<usize> {
+        self.shared.inner().of_targets.get(&self.id).map(|of| of.endpoints.clone()).unwrap_or_default()
+    }
+
+    /// What an endpoint is, and whether it is somebody who is called.
+    pub(super) fn endpoint(&self, number: usize) -> (Endpoint, bool) {
+        let others = (Endpoint::Others, number % 2 == 1);
+        if number < FIRST_NUMBER as usize {
+            return others;
+        }
+        let key = self.shared.inner().named.lookup(&(number as u32).to_ne_bytes(), MapFlags::ANY).ok().flatten();
+        key.and_then(|key| Some((Endpoint::parse(&key)?, is_peer(&key)))).unwrap_or(others)
+    }
+
+    /// The sums of an endpoint.
+    pub(super) fn sums(&self, number: usize) -> [u64; SUMS_WORDS] {
+        self.shared.sums.row(number)
+    }
+
+    /// Writes one word of the sums of an endpoint.
+    pub(super) fn set(&self, number: usize, word: usize, value: u64) {
+        self.shared.sums.set(number, word, value);
+    }
+
+    /// How often something was lost, in the order in which the programs count it; what nobody took out of the inbox counts as the
+    /// first, and events for which a program was not run, of all targets, are the last.
+    pub(super) fn lost(&self) -> [u64; LOST + 1] {
+        let inner = self.shared.inner();
+        let mut lost = [0; LOST + 1];
+        (0..LOST).for_each(|kind| lost[kind] = self.shared.targets.get(Shared::place(self.id), LOSSES + kind));
+        lost[0] += inner.of_targets.get(&self.id).map_or(0, |of| of.dropped);
+        lost[LOST] = inner.programs.skipped().saturating_sub(self.skipped_before);
+        lost
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.shared.leave(self.id);
+    }
+}
+
+/// Whether this kernel tells when a thread begins to send; refused where it tells too little.
+fn sees_begin_of_send() -> Result<bool, Refusal> {
+    may_load()?;
+    let types = Btf::from_vmlinux().map_err(|error| Refusal::new(format!("the kernel's BTF: {error}"), ""))?;
+    let has = |name: &str| types.type_by_name::<Typedef<'_>>(&format!("btf_trace_{name}")).is_some();
+    if let Some((name, since)) = NEEDED.into_iter().find(|(name, _)| !has(name)) {
+        let why = format!("this kernel has no tracepoint {name}");
+        return Err(Refusal::new(why, format!("Linux {since} or later (all that is needed is in 6.3)")));
+    }
+    Ok(has(BEGIN_OF_SEND.0))
+}
+
+/// The number in `net:[4026531840]`.
+fn namespace(link: &str) -> Option<u32> {
+    link.strip_prefix("net:[")?.strip_suffix(']')?.parse().ok()
+}
