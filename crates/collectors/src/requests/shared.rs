@@ -75,21 +75,6 @@ struct OfTarget {
 }
 
 impl Shared {
-    /// The programs that are at work in this process and do not observe that one yet, or new ones.
-    fn for_process(process: u32) -> Result<Arc<Shared>, Refusal> {
-        static SHARED: Mutex<Weak<Shared>> = Mutex::new(Weak::new());
-        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = shared.upgrade();
-        if let Some(known) = known.as_ref().filter(|known| !known.observes(process)) {
-            return Ok(Arc::clone(known));
-        }
-        let new = Shared::load(sees_begin_of_send()?)?;
-        if known.is_none() {
-            *shared = Arc::downgrade(&new);
-        }
-        Ok(new)
-    }
-
     fn observes(&self, process: u32) -> bool {
         self.inner().of_targets.values().any(|of| of.process == process)
     }
@@ -148,8 +133,11 @@ impl Shared {
     }
 
     /// Adds the ports that the target listens on now to those that the programs know.
-    fn mark(&self, inner: &Inner, target: &Target, id: u32, network_namespace: u32) {
-        for port in listening::ports(target) {
+    fn mark(&self, target: &Target, id: u32, network_namespace: u32) {
+        // Reading them may take its time, in which others are not to wait.
+        let ports = listening::ports(target);
+        let inner = self.inner();
+        for port in ports {
             self.targets.add_bits(Shared::place(id), LISTENED + usize::from(port / 64), 1 << (port % 64));
             let key: Vec<u8> = [network_namespace, u32::from(port)].into_iter().flat_map(u32::to_ne_bytes).collect();
             // Where the table is full, connections are known from their first use on.
@@ -247,29 +235,52 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// Begins to observe a process, with the programs that are at work if that can be.
+    /// Begins to observe a process, with the programs that are at work in this one if they do not observe it yet.
     pub(super) fn of(target: &Target) -> Result<Share, Refusal> {
-        Share::in_these(Shared::for_process(target.pid)?, target)
+        static SHARED: Mutex<Weak<Shared>> = Mutex::new(Weak::new());
+        let share = {
+            let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+            let known = shared.upgrade();
+            let these = match known.as_ref().filter(|known| !known.observes(target.pid)) {
+                Some(known) => Arc::clone(known),
+                None => Shared::load(sees_begin_of_send()?)?,
+            };
+            if known.is_none() {
+                *shared = Arc::downgrade(&these);
+            }
+            Share::join(these, target.pid)?
+        };
+        share.begin(target)
     }
 
     /// Begins to observe a process that these programs do not observe yet.
-    pub(super) fn in_these(shared: Arc<Shared>, target: &Target) -> Result<Share, Refusal> {
+    #[cfg(test)]
+    pub(super) fn in_these(shared: &Arc<Shared>, target: &Target) -> Result<Share, Refusal> {
+        Share::join(Arc::clone(shared), target.pid)?.begin(target)
+    }
+
+    /// A place among the targets.
+    fn join(shared: Arc<Shared>, process: u32) -> Result<Share, Refusal> {
+        let mut inner = shared.inner();
+        let id = shared.take_place(&mut inner, process)?;
+        let skipped_before = inner.programs.skipped();
+        drop(inner);
+        Ok(Share { shared, id, skipped_before })
+    }
+
+    fn begin(self, target: &Target) -> Result<Share, Refusal> {
         let space = procfs::link(target.proc("ns/net")).ok().and_then(|link| namespace(&link)).ok_or_else(|| {
             let grant = "run as the target's user, or with CAP_SYS_PTRACE";
             Refusal::new("the target's network namespace cannot be read", grant)
         })?;
-        let mut inner = shared.inner();
-        let id = shared.take_place(&mut inner, target.pid)?;
-        shared.mark(&inner, target, id, space);
-        shared.targets.set(Shared::place(id), ID, u64::from(id));
-        let known = inner.processes.update(&target.pid.to_ne_bytes(), &id.to_ne_bytes(), MapFlags::ANY);
-        // What it began to listen on meanwhile.
-        shared.mark(&inner, target, id, space);
-        let skipped_before = inner.programs.skipped();
-        drop(inner);
-        let share = Share { shared, id, skipped_before };
+        self.shared.mark(target, self.id, space);
+        self.shared.targets.set(Shared::place(self.id), ID, u64::from(self.id));
+        let known =
+            self.shared.inner().processes.update(&target.pid.to_ne_bytes(), &self.id.to_ne_bytes(), MapFlags::ANY);
         known.map_err(|error| Refusal::new(format!("the kernel took no more processes: {error}"), ""))?;
-        Ok(share)
+        // What it began to listen on meanwhile.
+        self.shared.mark(target, self.id, space);
+        Ok(self)
     }
 
     /// Looks at all connections, unless somebody has just done it.

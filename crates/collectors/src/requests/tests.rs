@@ -56,7 +56,7 @@ fn watch(sees_begin: bool, port: u16, work: impl FnOnce()) -> Found {
     let target = Target::of(std::process::id()).unwrap();
     let order = Plan::new("/nowhere".into()).order;
     let shared = Shared::load(sees_begin).unwrap_or_else(|refusal| panic!("{}", refusal.why));
-    let mut observer = Box::new(observer(Share::in_these(shared, &target).unwrap(), &order));
+    let mut observer = Box::new(observer(Share::in_these(&shared, &target).unwrap(), &order));
     work();
     let mut found = Recording::default();
     observer.look(&mut found);

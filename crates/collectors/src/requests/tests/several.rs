@@ -32,7 +32,7 @@ fn own(shared: &Arc<Shared>) -> Box<Observed> {
 
 fn observed(shared: &Arc<Shared>, target: &Target) -> Box<Observed> {
     let order = Plan::new("/nowhere".into()).order;
-    Box::new(observer(Share::in_these(Arc::clone(shared), target).unwrap(), &order))
+    Box::new(observer(Share::in_these(shared, target).unwrap(), &order))
 }
 
 fn ended(observer: Box<Observed>, port: u16) -> Found {
