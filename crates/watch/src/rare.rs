@@ -223,14 +223,14 @@ mod tests {
         assert_eq!(told((0..1200).map(ill(600))), [(629, 10)], "known for ten minutes");
         assert_eq!(told((0..300).map(ill(60))), [(89, 10)], "known for a minute");
         assert_eq!(told((0..300).map(ill(30))), [], "too little known");
-        let few = |at: usize| second(15, u32::from((3600..3900).contains(&at) && at % 7 == 0));
+        let few = |at: usize| second(15, u32::from((3600..3900).contains(&at) && at.is_multiple_of(7)));
         let told_of_few = told((0..7200).map(few));
         assert!(matches!(told_of_few[..], [(3600..3900, _)]), "{told_of_few:?}");
     }
 
     #[test]
     fn what_is_usual_or_chance_or_a_hiccup_is_none() {
-        let odd = |at: usize| second(100, u32::from(at % 97 == 0));
+        let odd = |at: usize| second(100, u32::from(at.is_multiple_of(97)));
         assert_eq!(told((0..7200).map(odd)), [], "one in ten thousand, all the time");
         let pairs = |at: usize| second(100, if at % 300 < 2 { 2 } else { 0 });
         assert_eq!(told((0..7200).map(pairs)), [], "two seconds each five minutes");
@@ -238,7 +238,7 @@ mod tests {
         assert!(told((0..36_000).map(job)).len() <= 3, "a job each ten minutes");
         let hiccup = |at: usize| second(100, if (600..603).contains(&at) { 80 } else { 0 });
         assert_eq!(told((0..1200).map(hiccup)), [], "three seconds in which most are late");
-        let growing = |at: usize| second(if at < 1800 { 100 } else { 1000 }, u32::from(at % 50 == 0));
+        let growing = |at: usize| second(if at < 1800 { 100 } else { 1000 }, u32::from(at.is_multiple_of(50)));
         assert_eq!(told((0..3600).map(growing)), [], "more requests");
     }
 

@@ -63,11 +63,6 @@ impl<const WORDS: usize> Places<WORDS> {
         self.word(index, word).store(value, Ordering::Release);
     }
 
-    /// Adds bits to one word of a value.
-    pub(crate) fn add_bits(&self, index: usize, word: usize, bits: u64) {
-        self.word(index, word).fetch_or(bits, Ordering::Relaxed);
-    }
-
     /// Frees a place. Whoever takes it next finds it zero.
     pub(crate) fn clear(&self, index: usize) {
         (1..WORDS).for_each(|word| self.set(index, word, 0));

@@ -8,7 +8,9 @@
 
 static __always_inline bool is_listened(struct target *target, __u16 port)
 {
-	return target->listened[below(port >> 6, 1024)] >> (port & 63) & 1;
+	struct port_of at = { .target = target->id, .port = port };
+
+	return bpf_map_lookup_elem(&listened, &at);
 }
 
 static __always_inline struct listener listener_at(struct sock *sk)

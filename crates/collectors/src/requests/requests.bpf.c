@@ -163,11 +163,14 @@ static __always_inline void listens(struct sock *sk)
 	__u32 id = current_target();
 	struct target *target = target_of(id);
 	struct listener at;
+	struct port_of own;
 
 	if (!target)
 		return;
 	at = listener_at(sk);
-	__sync_fetch_and_or(&target->listened[below(at.port >> 6, 1024)], 1ULL << (at.port & 63));
+	own.target = id;
+	own.port = at.port;
+	bpf_map_update_elem(&listened, &own, &id, BPF_ANY);
 	bpf_map_update_elem(&listeners, &at, &id, BPF_ANY);
 }
 

@@ -25,12 +25,11 @@ const TARGETS: u32 = 256;
 const FIRST_NUMBER: u32 = 2 * TARGETS;
 
 /// Words of a row of the table `targets`, and which are what.
-const TARGET_WORDS: usize = LISTENED + 1024;
+const TARGET_WORDS: usize = 9;
 const ID: usize = 0;
 const ENDING: usize = 1;
 const ENDPOINTS: usize = 2;
 const LOSSES: usize = 3;
-const LISTENED: usize = 9;
 
 /// Kinds of losses that the programs count.
 pub(super) const LOST: usize = 4;
@@ -57,6 +56,7 @@ struct Inner {
     count: u32,
     of_targets: BTreeMap<u32, OfTarget>,
     processes: MapHandle,
+    listened: MapHandle,
     listeners: MapHandle,
     endpoints: MapHandle,
     named: MapHandle,
@@ -85,8 +85,8 @@ impl Shared {
         let without: &[&str] = if sees_begin { &[] } else { &[BEGIN_OF_SEND.1] };
         let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &[], without })?;
         let (sums, targets) = (Places::new(&programs.map("sums_of")?)?, Places::new(&programs.map("targets")?)?);
-        let [processes, listeners, endpoints, named, unused] =
-            ["processes", "listeners", "endpoints", "named", "unused"].map(|name| programs.map(name));
+        let [processes, listened, listeners, endpoints, named, unused] =
+            ["processes", "listened", "listeners", "endpoints", "named", "unused"].map(|name| programs.map(name));
         let unused = unused?;
         // The lowest is taken first.
         for number in (FIRST_NUMBER..sums.len() as u32).rev() {
@@ -103,6 +103,7 @@ impl Shared {
             count: 0,
             of_targets: BTreeMap::new(),
             processes: processes?,
+            listened: listened?,
             listeners: listeners?,
             endpoints: endpoints?,
             named: named?,
@@ -138,10 +139,11 @@ impl Shared {
         let ports = listening::ports(target);
         let inner = self.inner();
         for port in ports {
-            self.targets.add_bits(Shared::place(id), LISTENED + usize::from(port / 64), 1 << (port % 64));
-            let key: Vec<u8> = [network_namespace, u32::from(port)].into_iter().flat_map(u32::to_ne_bytes).collect();
-            // Where the table is full, connections are known from their first use on.
-            let _ = inner.listeners.update(&key, &id.to_ne_bytes(), MapFlags::ANY);
+            for (map, of) in [(&inner.listened, id), (&inner.listeners, network_namespace)] {
+                let key: Vec<u8> = [of, u32::from(port)].into_iter().flat_map(u32::to_ne_bytes).collect();
+                // Where a table is full, connections that are accepted would be taken for calls; there is room for forty ports of each target.
+                let _ = map.update(&key, &id.to_ne_bytes(), MapFlags::ANY);
+            }
         }
     }
 
@@ -201,11 +203,7 @@ impl Shared {
         let own = inner.of_targets.remove(&id).unwrap_or_default();
         let _ = inner.processes.delete(&own.process.to_ne_bytes());
         own.endpoints.iter().for_each(|number| self.give_back(&inner, *number));
-        let listeners: Vec<Vec<u8>> = inner.listeners.keys().collect();
-        let is_own = |key: &Vec<u8>| {
-            inner.listeners.lookup(key, MapFlags::ANY).ok().flatten().as_deref() == Some(&id.to_ne_bytes()[..])
-        };
-        listeners.iter().filter(|key| is_own(key)).for_each(|key| drop(inner.listeners.delete(key)));
+        [&inner.listened, &inner.listeners].into_iter().for_each(|map| forget(map, id));
     }
 
     /// Forgets an endpoint.
@@ -219,6 +217,15 @@ impl Shared {
         name.map(|name| inner.endpoints.delete(&name));
         put_back(&inner.unused, number);
     }
+}
+
+/// Takes out what stands for a target.
+fn forget(map: &MapHandle, id: u32) {
+    let is_own =
+        |key: &Vec<u8>| map.lookup(key, MapFlags::ANY).ok().flatten().as_deref() == Some(&id.to_ne_bytes()[..]);
+    let own: Vec<Vec<u8>> = map.keys().filter(is_own).collect();
+    // Somebody else may listen there by now.
+    own.iter().for_each(|key| drop(map.delete(key)));
 }
 
 /// An endpoint may have this number. Should the kernel refuse, there is one less.

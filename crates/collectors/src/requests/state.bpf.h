@@ -74,8 +74,6 @@ struct target {
 		__u64 without_storage;
 	} losses;
 	struct budget rows;
-	/* A bit for each TCP port that it listens on. */
-	__u64 listened[1024];
 };
 
 struct {
@@ -110,6 +108,20 @@ static __always_inline __u32 current_target(void)
 
 	return id ? *id : 0;
 }
+
+/* TCP ports that a target listens on. */
+struct port_of {
+	__u32 target;
+	__u32 port;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, LISTENERS);
+	__type(key, struct port_of);
+	__type(value, __u32);
+} listened SEC(".maps");
 
 /* Which target listens on a port, if several do the last one. Others of them have their connections from the first use on. */
 struct listener {
