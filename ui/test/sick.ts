@@ -141,7 +141,13 @@ export function sickWorld(handlers = 4): World {
         { from: 0, to: 10e9 },
         { from: 30e9, to: 40e9 },
       ],
-      pages: { code_cache_churn: { title: "Churn", sections: [{ heading: "Evidence", text: evidence }] } },
+      pages: {
+        code_cache_churn: {
+          name: "Code cache churn",
+          title: "Churn",
+          sections: [{ heading: "Evidence", text: evidence }],
+        },
+      },
       facts: [{ subject: "jvm", key: HOSTILE, value: HOSTILE, source: "jfr" }],
     }),
     activities,

@@ -28,6 +28,11 @@ pub struct Cause {
 }
 
 impl Cause {
+    /// What people call it: the heading of its page.
+    pub fn name(&self) -> &'static str {
+        self.readme.lines().next().and_then(|line| line.strip_prefix("# ")).unwrap_or(self.id)
+    }
+
     /// What it is, in one sentence: the first paragraph of its page.
     pub fn title(&self) -> &'static str {
         let mut paragraphs = self.readme.split("\n\n").map(str::trim).filter(|text| !text.is_empty());

@@ -38,3 +38,8 @@ include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
 pub fn catalog() -> &'static [&'static Cause] {
     ALL
 }
+
+/// The cause with an id.
+pub fn cause(id: &str) -> Option<&'static Cause> {
+    catalog().iter().copied().find(|cause| cause.id == id)
+}

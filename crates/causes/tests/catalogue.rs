@@ -59,6 +59,9 @@ const BEFORE: &[(&str, &str)] = &[
     ("retransmissions", "slow_downstream"),
 ];
 
+/// The page has a line of so much room beside share and verdict.
+const MAX_NAME_CHARS: usize = 30;
+
 fn folder(id: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("catalog").join(id)
 }
@@ -82,13 +85,23 @@ fn every_cause_is_there_and_named_like_its_folder() {
 #[test]
 fn pages_have_the_same_form() {
     for Cause { id, readme, .. } in catalog() {
-        assert_eq!(readme.lines().next(), Some(format!("# {id}").as_str()), "first line of {id}");
         let headings: Vec<&str> = readme.lines().filter_map(|line| line.strip_prefix("## ")).collect();
         assert_eq!(headings, HEADINGS, "headings of {id}");
         for heading in HEADINGS {
             assert!(section(readme, heading).trim().len() > 40, "{id} says nothing below {heading}");
         }
     }
+}
+
+#[test]
+fn names_are_short_words_of_people_and_one_cause_each() {
+    for cause in catalog() {
+        let name = cause.name();
+        let is_short = (3..=MAX_NAME_CHARS).contains(&name.chars().count());
+        assert!(is_short && name != cause.id && !name.contains(['_', '`', '.']), "name of {}: {name}", cause.id);
+    }
+    let names: HashSet<&str> = catalog().iter().map(|cause| cause.name()).collect();
+    assert_eq!(names.len(), catalog().len());
 }
 
 #[test]
@@ -179,7 +192,8 @@ fn printed_pages() -> Vec<(String, String)> {
         let Cause { id, readme, collectors, has_lab, .. } = cause;
         let recorded = if collectors.is_empty() { "files".to_owned() } else { collectors.join(", ") };
         let lab = if *has_lab { format!("`fathom lab run {id}`") } else { String::new() };
-        index += &format!("| [{id}]({id}.md) | {} | {recorded} | {lab} |\n", cause.title().replace('\n', " "));
+        let name = cause.name();
+        index += &format!("| [{name}]({id}.md) `{id}` | {} | {recorded} | {lab} |\n", cause.title().replace('\n', " "));
         let proved = if *has_lab { format!("Reproduced by {lab}.") } else { "There is no lab for it.".to_owned() };
         let page = format!("{PRINTED}{}\n\nRecorded by: {recorded}. {proved}\n", readme.trim_end());
         pages.push((format!("{id}.md"), page));

@@ -36,6 +36,9 @@ export interface Overview {
 }
 
 export interface CausePage {
+  /** What people call it. */
+  name: string;
+  /** What it is, in a sentence. */
   title: string;
   sections: { heading: string; text: string }[];
 }
@@ -122,6 +125,7 @@ export interface RecordingLine {
   slow_ns: Nanoseconds | null;
   headline: Headline | null;
   first_cause: string | null;
+  first_cause_name: string | null;
   verdict: string | null;
   share: number | null;
   error: string | null;

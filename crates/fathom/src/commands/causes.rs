@@ -37,6 +37,7 @@ struct List {
 #[derive(Serialize)]
 struct Entry {
     id: &'static str,
+    name: &'static str,
     title: String,
     #[serde(rename = "do")]
     actions: &'static [&'static str],
@@ -74,8 +75,7 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
 }
 
 fn find(id: &str) -> Result<&'static Cause, clap::Error> {
-    let found = catalog().iter().copied().find(|cause| cause.id == id);
-    found.ok_or_else(|| clap::Error::raw(ErrorKind::InvalidValue, unknown(id)))
+    fathom_causes::cause(id).ok_or_else(|| clap::Error::raw(ErrorKind::InvalidValue, unknown(id)))
 }
 
 fn unknown(id: &str) -> String {
@@ -100,7 +100,7 @@ fn nearest<'a>(typed: &str, ids: impl Iterator<Item = &'a str>) -> Option<&'a st
 }
 
 fn entry(cause: &Cause) -> Entry {
-    Entry { id: cause.id, title: title(cause), actions: cause.actions, has_lab: cause.has_lab }
+    Entry { id: cause.id, name: cause.name(), title: title(cause), actions: cause.actions, has_lab: cause.has_lab }
 }
 
 /// The first paragraph of the page, on one line.

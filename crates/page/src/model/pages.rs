@@ -7,6 +7,7 @@ use serde::Serialize;
 /// The page of a cause.
 #[derive(Debug, Serialize)]
 pub(super) struct Page {
+    name: &'static str,
     title: &'static str,
     sections: Vec<Section>,
 }
@@ -21,7 +22,7 @@ struct Section {
 /// All pages by the cause's id.
 pub(super) fn pages() -> BTreeMap<&'static str, Page> {
     let page = |cause: &&'static fathom_causes::Cause| {
-        (cause.id, Page { title: cause.title(), sections: sections(cause.readme) })
+        (cause.id, Page { name: cause.name(), title: cause.title(), sections: sections(cause.readme) })
     };
     fathom_causes::catalog().iter().map(page).collect()
 }

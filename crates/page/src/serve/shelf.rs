@@ -73,6 +73,7 @@ struct Summary {
     slow_ns: Option<i64>,
     headline: Option<Headline>,
     first_cause: Option<String>,
+    first_cause_name: Option<&'static str>,
     verdict: Option<Verdict>,
     share: Option<f64>,
 }
@@ -229,6 +230,7 @@ fn summary(loaded: &Loaded) -> Summary {
         slow_ns: Some(slow_ns(explanation)),
         headline: Some(explanation.headline.clone()),
         first_cause: first.map(|cause| cause.id.clone()),
+        first_cause_name: first.and_then(|first| fathom_causes::cause(&first.id)).map(|cause| cause.name()),
         verdict: first.map(|cause| cause.verdict),
         share: first.map(|cause| cause.share),
     }

@@ -180,7 +180,7 @@ function Answer({ line }: { line: RecordingLine }): JSX.Element {
   if (line.first_cause === null) return <span class="muted">no cause was found</span>;
   return (
     <>
-      <code>{line.first_cause}</code>{" "}
+      <span title={line.first_cause}>{line.first_cause_name ?? line.first_cause}</span>{" "}
       {line.verdict && <span class={`verdict ${line.verdict}`}>{spaced(line.verdict)}</span>}{" "}
       {line.share !== null && share(line.share)}
     </>

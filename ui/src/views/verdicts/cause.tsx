@@ -72,7 +72,7 @@ function List({ sentences }: { sentences: readonly string[] }): JSX.Element {
 /** The causes that stand behind this one. */
 function Behind({ cause }: { cause: CauseVerdict }): JSX.Element | null {
   if (cause.chain.length === 0) return null;
-  return <p class="chain">{[cause.id, ...cause.chain].join(" ← ")}</p>;
+  return <p class="chain">{[cause.id, ...cause.chain].map(causeTitle).join(" ← ")}</p>;
 }
 
 function Surer({ cause }: { cause: CauseVerdict }): JSX.Element {

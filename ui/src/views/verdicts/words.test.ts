@@ -1,16 +1,18 @@
 import { expect, test } from "vitest";
 import type { CauseVerdict } from "../../data/explanation.ts";
+import type { Overview } from "../../data/overview.ts";
+import { overview } from "../../state/store.ts";
 import { causeTitle, isHarm, shareText } from "./words.ts";
 
 test.each([
-  ["code_cache_churn", "Code cache churn"],
-  ["gc_log_blocked", "GC log blocked"],
-  ["explicit_gc", "Explicit GC"],
-  ["nmethod_barrier_storm", "nmethod barrier storm"],
-  ["network_slow", "Network slow"],
+  ["gc_log_blocked", "Blocked on the GC log"],
   ["unexplained", "Unexplained"],
-  ["", ""],
-])("the id %s is written %s", (id, title) => expect(causeTitle(id)).toBe(title));
+  ["of_another_version", "of_another_version"],
+])("the cause %s is called %s", (id, title) => {
+  const pages = { gc_log_blocked: { name: "Blocked on the GC log", title: "", sections: [] } };
+  overview.value = { pages } as unknown as Overview;
+  expect(causeTitle(id)).toBe(title);
+});
 
 test.each([
   [0.71, 71, "71 %"],

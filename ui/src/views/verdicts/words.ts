@@ -1,7 +1,9 @@
 // How shares and verdicts are put, the same as in the terminal, and what they mean.
 
-import { capitalised, spaced } from "../../base/text.ts";
+import { spaced } from "../../base/text.ts";
 import type { CauseVerdict, Verdict } from "../../data/explanation.ts";
+import { UNEXPLAINED } from "../../state/look.ts";
+import { overview } from "../../state/store.ts";
 
 /** A share as it stands before a cause; the percents of all add up. */
 export function shareText(part: number, percent: number): string {
@@ -30,11 +32,7 @@ export function isHarm({ share, verdict }: CauseVerdict): boolean {
   return share === 0 && (verdict === "shown" || verdict === "likely");
 }
 
-/** Words of ids that are written in their own way. */
-const OWN: Record<string, string> = { cpu: "CPU", dns: "DNS", gc: "GC", jit: "JIT", nmethod: "nmethod" };
-
-/** The id of a cause as people write it: `gc_log_blocked` → `GC log blocked`. */
+/** What a cause of the catalogue is called, or the time that none explains; its id where the catalogue does not know it. */
 export function causeTitle(id: string): string {
-  const [first, ...others] = id.split("_");
-  return [OWN[first] ?? capitalised(first), ...others.map((word) => OWN[word] ?? word)].join(" ");
+  return id === UNEXPLAINED ? "Unexplained" : (overview.value?.pages[id]?.name ?? id);
 }
