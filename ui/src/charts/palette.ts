@@ -1,7 +1,8 @@
 // The colours of everything that is drawn on a canvas. The style sheet has those of the text around it.
 //
 // Layers follow what profilers have taught people: Java green, C++ yellow, native code red, the kernel orange. The
-// second set can be told apart with any kind of colour vision (after Okabe and Ito).
+// second set was sought by annealing from Okabe and Ito's: any two are apart for whoever lacks a kind of cone
+// (`palette.test.ts`), which costs some of what the layers' colours have taught.
 
 /** A colour as hue (degrees), saturation and lightness (percent). */
 export type Hsl = readonly [hue: number, saturation: number, lightness: number];
@@ -46,16 +47,16 @@ const USUAL_FRAMES: Record<string, Hsl> = {
 };
 
 const SAFE_FRAMES: Record<string, Hsl> = {
-  interpreted: [203, 75, 46],
-  compiled: [164, 75, 40],
-  c1: [164, 45, 52],
-  inlined: [202, 77, 68],
-  vm: [56, 80, 62],
-  native: [26, 100, 46],
-  kernel: [327, 45, 64],
-  class: [0, 0, 65],
-  wait: [215, 30, 76],
-  thread: [60, 8, 72],
+  interpreted: [213, 92, 52],
+  compiled: [178, 100, 56],
+  c1: [222, 76, 40],
+  inlined: [200, 0, 66],
+  vm: [59, 94, 62],
+  native: [40, 95, 54],
+  kernel: [312, 19, 51],
+  class: [359, 88, 41],
+  wait: [209, 100, 73],
+  thread: [28, 90, 48],
 };
 
 const STATES: Record<string, Hsl> = {
@@ -78,13 +79,22 @@ const STATES: Record<string, Hsl> = {
 const DIM: Record<string, Hsl> = { idle: [215, 12, 36], unknown: [0, 0, 42] };
 
 const SAFE_STATES: Record<string, Hsl> = {
-  ...STATES,
-  java: [164, 75, 36],
-  interpreted: [203, 75, 42],
-  vm: [56, 80, 52],
-  native: [26, 100, 44],
-  kernel: [327, 45, 60],
+  java: [153, 97, 59],
+  interpreted: [193, 100, 59],
+  vm: [50, 97, 52],
+  native: [28, 73, 44],
+  kernel: [317, 95, 67],
+  compiler: [248, 81, 57],
+  gc: [224, 63, 26],
+  runnable: [326, 83, 57],
+  stolen: [356, 97, 37],
+  stopped: [201, 92, 51],
+  blocked: [229, 95, 66],
+  idle: [215, 12, 86],
+  unknown: [0, 0, 70],
 };
+
+const SAFE_DIM: Record<string, Hsl> = { idle: [215, 12, 30], unknown: [0, 0, 46] };
 
 const CATEGORIES: readonly Hsl[] = [
   [205, 62, 50],
@@ -106,7 +116,7 @@ export function paletteFor(dark: boolean, safe: boolean): Palette {
     ...chrome,
     dark,
     frames: safe ? SAFE_FRAMES : USUAL_FRAMES,
-    states: { ...(safe ? SAFE_STATES : STATES), ...(dark ? DIM : {}) },
+    states: { ...(safe ? SAFE_STATES : STATES), ...(dark ? (safe ? SAFE_DIM : DIM) : {}) },
     more: safe ? [26, 90, 52] : [4, 72, 60],
     less: [208, 62, 58],
     categories: CATEGORIES,

@@ -1,0 +1,68 @@
+// Safe colours can be told apart by whoever lacks a kind of cone. What they see is computed as by Machado, Oliveira and
+// Fernandes (2009), how far two colours are apart in OKLab.
+
+import { describe, expect, test } from "vitest";
+import { css, type Hsl, type Palette, paletteFor } from "./palette.ts";
+
+/** Hundredths of OKLab; 2 is just noticed by somebody who compares two fields side by side. */
+const APART = 7;
+
+/** What of red, green and blue light the eye takes for red, green and blue. */
+const EYES: Record<string, readonly number[]> = {
+  "all cones": [1, 0, 0, 0, 1, 0, 0, 0, 1],
+  "no long ones": [0.152286, 1.052583, -0.204868, 0.114503, 0.786281, 0.099216, -0.003882, -0.048116, 1.051998],
+  "no middle ones": [0.367322, 0.860646, -0.227968, 0.280085, 0.672501, 0.047413, -0.01182, 0.04294, 0.968881],
+  "no short ones": [1.255528, -0.076749, -0.178779, -0.078411, 0.930809, 0.147602, 0.004733, 0.691367, 0.3039],
+};
+const TO_CONES = [
+  0.4122214708, 0.5363325363, 0.0514459929, 0.2119034982, 0.6806995451, 0.1073969566, 0.0883024619, 0.2817188376,
+  0.6299787005,
+];
+const TO_OKLAB = [
+  0.2104542553, 0.793617785, -0.0040720468, 1.9779984951, -2.428592205, 0.4505937099, 0.0259040371, 0.7827717662,
+  -0.808675766,
+];
+
+function times(matrix: readonly number[], vector: readonly number[]): number[] {
+  return [0, 3, 6].map((row) => vector.reduce((sum, part, column) => sum + matrix[row + column] * part, 0));
+}
+
+/** Red, green and blue light of a colour as it is drawn. */
+function light(drawn: string): number[] {
+  const [hue, saturation, lightness] = (drawn.match(/[\d.]+/g) ?? []).map(Number);
+  const [s, l] = [saturation / 100, lightness / 100];
+  const chroma = s * Math.min(l, 1 - l);
+  return [0, 8, 4].map((at) => {
+    const place = (at + hue / 30) % 12;
+    const part = l - chroma * Math.max(-1, Math.min(place - 3, 9 - place, 1));
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+}
+
+function seen(drawn: string, eye: readonly number[]): number[] {
+  const taken = times(eye, light(drawn)).map((part) => Math.min(Math.max(part, 0), 1));
+  return times(TO_OKLAB, times(TO_CONES, taken).map(Math.cbrt)).map((part) => part * 100);
+}
+
+/** Pairs that are too near to each other. */
+function alike(colours: Record<string, Hsl>, palette: Palette, eye: readonly number[]): string[] {
+  const all = Object.entries(colours).map(([name, colour]) => ({ name, at: seen(css(colour, palette), eye) }));
+  return all.flatMap((one, index) =>
+    all
+      .slice(0, index)
+      .filter((other) => Math.hypot(...one.at.map((part, axis) => part - other.at[axis])) < APART)
+      .map((other) => `${one.name} and ${other.name}`),
+  );
+}
+
+describe.each(Object.entries(EYES))("with %s", (_, eye) => {
+  test.each([
+    ["light", false],
+    ["dark", true],
+  ])("safe colours are apart, %s", (_theme, dark) => {
+    const palette = paletteFor(dark, true);
+    expect(alike(palette.frames, palette, eye)).toEqual([]);
+    expect(alike(palette.states, palette, eye)).toEqual([]);
+    expect(alike({ more: palette.more, less: palette.less }, palette, eye)).toEqual([]);
+  });
+});
