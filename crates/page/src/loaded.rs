@@ -12,6 +12,7 @@ use fathom_evidence::{Recording, StackId};
 use fathom_timeline::{Analysis, Intervals};
 
 use crate::axis::Axis;
+use crate::index::change::{Changes, Times};
 use crate::index::cover::Cover;
 use crate::index::lanes::{self, Lane};
 use crate::index::lasting::{self, Joined, Places, Waited};
@@ -81,6 +82,7 @@ pub struct Loaded {
     pub(crate) spans: Spans,
     pub(crate) requests: Requests,
     pub(crate) lanes: Vec<Lane>,
+    pub(crate) changes: Changes,
     pub(crate) cover: Cover,
     /// What the slow time is compared with, if that is a part of this recording; in ns since the origin.
     quiet: Vec<(i64, i64)>,
@@ -96,6 +98,7 @@ struct Prepared {
     spans: Spans,
     requests: Requests,
     lanes: Vec<Lane>,
+    changes: Changes,
     cover: Cover,
     waits: Vec<Waited>,
     reasons: Reasons,
@@ -136,6 +139,7 @@ impl Loaded {
             spans: prepared.spans,
             requests: prepared.requests,
             lanes: prepared.lanes,
+            changes: prepared.changes,
             cover: prepared.cover,
             quiet: prepared.quiet,
             quiet_of_other: prepared.quiet_of_other,
@@ -191,11 +195,14 @@ fn prepare(recording: &Recording, about: &About) -> Prepared {
     let axis = Axis::new(accounted, extent.unwrap_or(accounted));
     let threads = Threads::new(recording, Some(&analysis.sources));
     let (quiet, quiet_of_other) = quiet(&analysis, &axis);
+    let slow: Ranges = explanation.slow.iter().map(|slow| (axis.at(slow.from_ns), axis.at(slow.to_ns))).collect();
+    let (spans, lanes) = (Spans::new(&analysis.sources), lanes::lanes(&analysis, &axis, &threads));
     Prepared {
         explanation,
-        spans: Spans::new(&analysis.sources),
         requests: Requests::new(&analysis.sources, &axis),
-        lanes: lanes::lanes(&analysis, &axis, &threads),
+        changes: Changes::new(recording, &axis, Times { slow: &slow, baseline: &quiet }, &lanes, &spans),
+        spans,
+        lanes,
         cover: Cover::new(&analysis, &axis, &threads),
         waits: lasting::waits(&analysis, &axis, &threads),
         reasons: Reasons::new(&analysis, &axis, &threads),
@@ -215,6 +222,7 @@ fn nothing(recording: &Recording, extent: (i64, i64)) -> Prepared {
         spans: Spans::default(),
         requests: Requests::default(),
         lanes: Vec::new(),
+        changes: Changes::default(),
         cover: Cover::default(),
         waits: Vec::new(),
         reasons: Reasons::default(),

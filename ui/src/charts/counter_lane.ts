@@ -39,6 +39,7 @@ export function drawCounters(
 ): void {
   const top = topOf(picture, scale);
   const y = (value: number): CssPixels => height - 1 - (Math.min(value, top) / top) * (height - 1 - MARGIN);
+  drawGrid(context, [y(top), y(top / 2)], scale.width, palette);
   if (picture.threshold !== null && picture.threshold > 0)
     drawThreshold(context, y(picture.threshold), scale.width, palette);
   context.setLineDash([3, 3]);
@@ -49,6 +50,17 @@ export function drawCounters(
     drawRange(context, series, scale, y, area, picture.isRate);
     drawLine(context, series, scale, y, line, picture.isRate);
   });
+}
+
+/** Lines at the top, whose value stands in the label, and half way to it. */
+export function drawGrid(
+  context: CanvasRenderingContext2D,
+  heights: readonly CssPixels[],
+  width: CssPixels,
+  palette: Palette,
+): void {
+  context.fillStyle = palette.grid;
+  for (const at of heights) context.fillRect(0, Math.round(at), width, 1);
 }
 
 function coloursOf(picture: CounterPicture, index: number, palette: Palette): [line: string, area: string] {

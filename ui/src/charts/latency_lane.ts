@@ -1,10 +1,11 @@
 // Requests over time: a cell for each length in which some took so long, the darker the more; lines of the median and of the
-// 99th percentile. Lengths are drawn by their logarithm.
+// 99th percentile, and a dash at the longest. Lengths are drawn by their logarithm.
 
 import type { CssPixels, Interval, Nanoseconds } from "../base/quantities.ts";
 import { lowerBound } from "../base/search.ts";
 import type { Latency, LatencyLines } from "../data/source.ts";
 import { font } from "./canvas.tsx";
+import { drawGrid } from "./counter_lane.ts";
 import type { Palette } from "./palette.ts";
 import type { TimeScale } from "./scale.ts";
 
@@ -61,7 +62,8 @@ export function drawLatency(
   { threshold, label, ghost }: LatencyLook,
 ): void {
   if (latency.column.length === 0) return;
-  drawGrid(context, scale, lengths, palette);
+  const ticks = lengths.ticks().map((at) => lengths.y(at));
+  drawGrid(context, ticks, scale.width, palette);
   drawCells(context, latency, scale, lengths, palette, threshold);
   if (threshold !== null) drawThreshold(context, scale, lengths.y(threshold), palette);
   if (ghost) {
@@ -70,14 +72,10 @@ export function drawLatency(
     drawLine(context, ghost, ghost.p99, scale, lengths, { colour: palette.muted, width: 1.4 });
     context.setLineDash([]);
   }
+  drawLongest(context, latency.lines, scale, lengths, palette);
   drawLine(context, latency.lines, latency.lines.p50, scale, lengths, { colour: palette.text, width: 1 });
   drawLine(context, latency.lines, latency.lines.p99, scale, lengths, { colour: palette.pain, width: 1.6 });
   drawLabels(context, lengths, palette, label);
-}
-
-function drawGrid(context: CanvasRenderingContext2D, scale: TimeScale, lengths: LengthScale, palette: Palette): void {
-  context.fillStyle = palette.grid;
-  for (const at of lengths.ticks()) context.fillRect(0, Math.round(lengths.y(at)), scale.width, 1);
 }
 
 function drawCells(
@@ -112,6 +110,23 @@ function drawThreshold(context: CanvasRenderingContext2D, scale: TimeScale, y: C
   context.lineTo(scale.width, Math.round(y) + 0.5);
   context.stroke();
   context.setLineDash([]);
+}
+
+/** The longest of each part: one request in a hundred moves no quantile, and its cell is among the palest. */
+function drawLongest(
+  context: CanvasRenderingContext2D,
+  { t, max, length }: LatencyLines,
+  scale: TimeScale,
+  lengths: LengthScale,
+  palette: Palette,
+): void {
+  context.fillStyle = palette.text;
+  context.globalAlpha = 0.7;
+  for (let row = 0; row < t.length; row += 1) {
+    const [left, right] = [scale.x(t[row]), scale.x(t[row] + length)];
+    context.fillRect(left, Math.round(lengths.y(max[row])) - 1, Math.max(right - left - 1, 1), 1);
+  }
+  context.globalAlpha = 1;
 }
 
 /** Steps, broken where no request began. */

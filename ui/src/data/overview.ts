@@ -77,11 +77,20 @@ export interface Lane {
   colors?: readonly string[];
   /** From where on that signal counts as slow. */
   threshold?: number | null;
+  /** Of each instance, or of the spans: how it is in the slow time beside the baseline. */
+  changes?: readonly (Change | null)[];
   /** Drawn without being asked for. */
   shown: boolean;
   /** How many spans there are, and how many of them, the longest, a file can show one by one. */
   total?: number;
   held?: number;
+}
+
+/** Means of a line in both times, and from 0 to 1 how much of a change that is. */
+export interface Change {
+  baseline: number;
+  slow: number;
+  size: number;
 }
 
 /** What a figure is of: how full something is under what it may hold, or the stages that something goes through. */

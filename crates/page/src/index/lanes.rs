@@ -135,23 +135,37 @@ fn color(cell: ThreadState) -> &'static str {
     }
 }
 
+/// Waits that may be idleness, or what nobody explains.
+const UNNAMED: ThreadState = ThreadState::Blocked(Wait::Unnamed);
+
+/// What of those waits counts as lost, in ns per bucket: what is beyond the usual, in the slow time as much as can be lost.
+fn unnamed_loss(analysis: &Analysis<'_>) -> Option<Vec<f64>> {
+    let excess = analysis.excess.of(UNNAMED).filter(|excess| excess.lost_ns() > 0.0)?;
+    let row = analysis.account.states.get(&UNNAMED)?;
+    let usual_ns = excess.baseline_ns / analysis.excess.slow_ns * BUCKET_NS as f64;
+    let beyond: Vec<f64> = row.iter().map(|ns| (ns - usual_ns).max(0.0)).collect();
+    let slow_ns: f64 = analysis.slowdown.slow_buckets().map(|index| beyond[index]).sum();
+    let lost = (excess.lost_ns() / slow_ns).min(1.0);
+    Some(beyond.iter().map(|ns| ns * lost).collect())
+}
+
 /// Thread time by state, as the number of threads on average. What may be idleness would hide all the rest: most threads wait for work.
 fn account(analysis: &Analysis<'_>, axis: &Axis) -> Option<Lane> {
     let states = analysis.account.states.iter();
-    let instances: Vec<Instance> = states
-        .filter(|(state, row)| color(**state) != IDLE && row.iter().any(|ns| *ns > 0.0))
-        .map(|(state, row)| {
-            let threads: Vec<f64> = row.iter().map(|ns| ns / BUCKET_NS as f64).collect();
-            let points = per_second(analysis, axis, &threads);
-            Instance { name: state.to_string(), color: Some(color(*state)), part: None, points }
-        })
-        .collect();
+    let part = |name: String, color: &'static str, row: &[f64]| {
+        let threads: Vec<f64> = row.iter().map(|ns| ns / BUCKET_NS as f64).collect();
+        Instance { name, color: Some(color), part: None, points: per_second(analysis, axis, &threads) }
+    };
+    let known = states.filter(|(state, row)| color(**state) != IDLE && row.iter().any(|ns| *ns > 0.0));
+    let known = known.map(|(state, row)| part(state.to_string(), color(*state), row));
+    let unnamed = unnamed_loss(analysis).map(|row| part(format!("{UNNAMED}, beyond the usual"), "unknown", &row));
+    let instances: Vec<Instance> = known.chain(unnamed).collect();
     (!instances.is_empty()).then(|| Lane {
         id: "account".to_owned(),
         group: words::ACCOUNT,
         title: "thread time by state".to_owned(),
         says: "What the threads did, as the number of threads on average: what causes are judged by. \
-               Waits that cannot be told from idleness are left out."
+               Of waits that cannot be told from idleness only what counts as lost is shown."
             .to_owned(),
         unit: "threads",
         kind: LaneKind::Counter,

@@ -1,5 +1,6 @@
 //! A recording sorted for questions: each part is made once, when the recording is loaded.
 
+pub(crate) mod change;
 pub(crate) mod cover;
 pub(crate) mod figures;
 pub(crate) mod lanes;

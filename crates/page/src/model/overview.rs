@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::Answer;
 use super::pages::{Page, pages};
+use crate::index::change::Change;
 use crate::index::cover::STATES;
 use crate::index::figures::Part;
 use crate::index::lanes::LaneKind;
@@ -125,6 +126,8 @@ pub(crate) struct Lane<'a> {
     colors: Vec<&'static str>,
     shown: bool,
     threshold: Option<f64>,
+    /// Of each line, or of the spans: how it is in the slow time beside the baseline.
+    changes: Vec<Option<Change>>,
     /// How many spans there are, and how many of them, the longest, can be shown one by one: all but in a file.
     pub(crate) total: usize,
     pub(crate) held: usize,
@@ -243,7 +246,7 @@ fn threads(page: &Loaded) -> Vec<Thread<'_>> {
 fn lanes(page: &Loaded) -> Vec<Lane<'_>> {
     let has_requests = !page.requests.ports().is_empty();
     let is_latency = |lane: &crate::index::lanes::Lane| LATENCY_SIGNALS.contains(&lane.id.as_str());
-    let numbers = page.lanes.iter().map(|lane| Lane {
+    let numbers = page.lanes.iter().zip(&page.changes.lanes).map(|(lane, changes)| Lane {
         id: &lane.id,
         group: lane.group,
         title: lane.title.clone(),
@@ -266,13 +269,14 @@ fn lanes(page: &Loaded) -> Vec<Lane<'_>> {
             || SHOWN_COUNTERS.contains(&lane.id.as_str())
             || is_shown_figure(lane),
         threshold: lane.threshold,
+        changes: changes.clone(),
         total: 0,
         held: 0,
     });
-    let mut kinds: Vec<(&str, usize)> =
-        page.spans.kinds.iter().map(|kind| (kind.word.as_str(), kind.rows.len())).collect();
-    kinds.sort_by_key(|(kind, _)| words::span_rank(kind));
-    let spans = kinds.into_iter().map(|(kind, count)| Lane {
+    let counted = page.spans.kinds.iter().map(|kind| (kind.word.as_str(), kind.rows.len()));
+    let mut kinds: Vec<((&str, usize), Option<Change>)> = counted.zip(page.changes.spans.iter().copied()).collect();
+    kinds.sort_by_key(|((kind, _), _)| words::span_rank(kind));
+    let spans = kinds.into_iter().map(|((kind, count), change)| Lane {
         id: kind,
         group: words::counter_group(kind),
         title: words::title(kind),
@@ -289,6 +293,7 @@ fn lanes(page: &Loaded) -> Vec<Lane<'_>> {
         colors: Vec::new(),
         shown: SHOWN_SPANS.contains(&kind),
         threshold: None,
+        changes: vec![change],
         total: count,
         held: count,
     });
@@ -318,7 +323,7 @@ fn latency(page: &Loaded) -> Lane<'_> {
         id: "latency",
         group: words::PAIN,
         title: "request latency".to_owned(),
-        says: "How long requests took: the darker, the more of that length began then; lines are the median and the 99th percentile.",
+        says: "How long requests took: the darker, the more of that length began then; lines are the median and the 99th percentile, dashes the longest.",
         unit: "ns",
         kind: "latency",
         parts: Vec::new(),
@@ -332,6 +337,7 @@ fn latency(page: &Loaded) -> Lane<'_> {
         colors: Vec::new(),
         shown: true,
         threshold: p99.and_then(|lane| lane.threshold),
+        changes: Vec::new(),
         total: 0,
         held: 0,
     }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { KNOWN } from "../../../test/known.ts";
 import type { Lane } from "../../data/overview.ts";
-import { choicesOf, drawnLanes } from "./drawn.ts";
+import { byChange, choicesOf, drawnLanes, mostChanged } from "./drawn.ts";
 
 const MANY = Array.from({ length: 9 }, (_, index) => `:80${index}`);
 
@@ -17,7 +17,7 @@ test("one of many lines is chosen by itself, a picture of all ports is whole", (
     lane("counter", { stacked: true }),
     lane("rate", { instances: [""] }),
   ])
-    expect(choicesOf(whole)).toEqual([{ key: "one", title: "one" }]);
+    expect(choicesOf(whole).map(({ key, title }) => [key, title])).toEqual([["one", "one"]]);
 });
 
 test("keys that the recording does not have are left out", () => {
@@ -26,4 +26,15 @@ test("keys that the recording does not have are left out", () => {
     ["one", 6],
     ["one|:803", 1],
   ]);
+});
+
+test("what changed most in the slow time is offered first", () => {
+  const sizes = [0.2, null, 0.9, 0.01, 0.5, 0, 0, 0, 0];
+  const changes = sizes.map((size) => (size === null ? null : { baseline: 1, slow: 2, size }));
+  const choices = choicesOf(lane("counter", { changes }));
+  expect(byChange(choices).map(({ key }) => key.slice(-1))).toEqual([..."240315678"]);
+  expect(mostChanged(choices, 2).map(({ key }) => key)).toEqual(["one|:802", "one|:804"]);
+  expect(mostChanged(choices, 9)).toHaveLength(3);
+  const whole = choicesOf(lane("counter", { changes, stacked: true }));
+  expect(whole[0].change?.size).toBe(0.9);
 });

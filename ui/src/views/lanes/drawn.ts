@@ -1,6 +1,6 @@
 // Which lanes are drawn: `LANE`, or `LANE|INSTANCE` for one instance alone.
 
-import type { Lane } from "../../data/overview.ts";
+import type { Change, Lane } from "../../data/overview.ts";
 
 /** More lines than this in one lane cannot be told apart. */
 export const MOST_LINES = 6;
@@ -33,9 +33,47 @@ function isWhole({ kind, stacked, parts }: Lane): boolean {
   return kind === "spans" || kind === "latency" || stacked === true || (parts?.length ?? 0) > 0;
 }
 
+/** What can be chosen: a lane, or one of its many instances. */
+export interface Choice {
+  key: string;
+  title: string;
+  lane: Lane;
+  /** Of the instance that changed most. */
+  change: Change | null;
+}
+
 /** What can be chosen of a lane: all of it, or one of many instances. */
-export function choicesOf(lane: Lane): { key: string; title: string }[] {
-  const whole = { key: lane.id, title: lane.title };
+export function choicesOf(lane: Lane): Choice[] {
+  const changes = lane.changes ?? [];
+  const whole = { key: lane.id, title: lane.title, lane, change: changes.reduce(larger, null) };
   if (isWhole(lane) || lane.instances.length <= MOST_LINES) return [whole];
-  return lane.instances.map((instance) => ({ key: `${lane.id}|${instance}`, title: `${lane.title} · ${instance}` }));
+  return lane.instances.map((instance, index) => ({
+    key: `${lane.id}|${instance}`,
+    title: `${lane.title} · ${instance}`,
+    lane,
+    change: changes[index] ?? null,
+  }));
+}
+
+function larger(one: Change | null, other: Change | null): Change | null {
+  return sizeOf(one) >= sizeOf(other) ? one : other;
+}
+
+function sizeOf(change: Change | null): number {
+  return change?.size ?? 0;
+}
+
+/** What changed most first; what did not change keeps its order. */
+export function byChange(choices: readonly Choice[]): Choice[] {
+  return [...choices].sort((a, b) => sizeOf(b.change) - sizeOf(a.change));
+}
+
+/** Less than this is no change that anybody would see in the picture. */
+const LEAST_CHANGE = 0.1;
+
+/** Those that changed most, as many as are read at a glance. */
+export function mostChanged(choices: readonly Choice[], most: number): Choice[] {
+  return byChange(choices)
+    .filter(({ change }) => sizeOf(change) >= LEAST_CHANGE)
+    .slice(0, most);
 }
