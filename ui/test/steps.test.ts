@@ -89,6 +89,22 @@ describe.runIf(isPossible)("step by step", () => {
     expect(await lanes(page)).toContain("gc");
   });
 
+  test("a click selects a mark and lists it, a double click goes there", async () => {
+    const { page, complaints } = await opened();
+    const box = await page.locator('[data-key="gc"] .plot').boundingBox();
+    if (!box) throw new Error("there are no marks");
+    // The pause of second 20, of 40 s.
+    await page.mouse.move(box.x + box.width / 2 + 1, box.y + box.height - 4);
+    await page.mouse.click(box.x + box.width / 2 + 1, box.y + box.height - 4);
+    await addressWith(page, /s=20000000000\.\.20021000000.*v=spans.*k=gc_pause/);
+    await page.waitForSelector(".detail table tbody tr");
+    expect(await page.evaluate(() => location.hash)).not.toContain("&w=");
+    await page.mouse.dblclick(box.x + box.width / 2 + 1, box.y + box.height - 4);
+    const window = /w=(\d+)\.\.(\d+)/.exec(await addressWith(page, /w=\d/));
+    expect(Number(window?.[2]) - Number(window?.[1])).toBeLessThan(1e9);
+    expect(complaints).toEqual([]);
+  });
+
   test("what is looked for in stacks is drawn on the axis", async () => {
     const { page, complaints } = await opened();
     const found = page.locator(".lane.found");

@@ -3,7 +3,7 @@
 import type { CssPixels, Nanoseconds } from "../base/quantities.ts";
 import { TimeScale } from "../charts/scale.ts";
 import { limits, lookAt, picked, shownWindow, update } from "../state/store.ts";
-import { moved, zoomed } from "../state/window.ts";
+import { around, moved, zoomed } from "../state/window.ts";
 
 /** A drag shorter than this is a click. */
 const CLICK: CssPixels = 4;
@@ -53,6 +53,21 @@ export function onPointerDown(event: PointerEvent, box: DOMRect): void {
   target.addEventListener("pointermove", drag);
   target.addEventListener("pointerup", end, { once: true });
   event.preventDefault();
+}
+
+export function zoomToPicked(): void {
+  const selection = picked.peek();
+  if (selection) lookAt(around(selection, limits.peek(), 0.02));
+}
+
+/** A double click goes to what was picked, as a click on a mark does; elsewhere closer to what is there. */
+export function onDoubleClick(event: MouseEvent, box: DOMRect): void {
+  if (event.clientX < box.left) return;
+  const [at, selection] = [timeAt(box, event.clientX), picked.peek()];
+  // A mark is drawn wider than it lasted.
+  const near = new TimeScale(shownWindow.peek(), box.width).perPixel * CLICK;
+  if (selection && !isOutside(at, { from: selection.from - near, to: selection.to + near })) zoomToPicked();
+  else lookAt(zoomed(shownWindow.peek(), at, ZOOM_STEP ** -3, limits.peek()));
 }
 
 function isOutside(at: Nanoseconds, { from, to }: { from: Nanoseconds; to: Nanoseconds }): boolean {

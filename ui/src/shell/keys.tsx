@@ -17,7 +17,8 @@ const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ["?", "these keys"],
   ["wheel on the ruler, Ctrl + wheel on lanes", "closer, farther"],
   ["Shift + wheel, Shift + drag", "earlier, later"],
-  ["drag on lanes", "pick a time"],
+  ["drag on lanes, click on a bar", "pick a time, pick and list what it is"],
+  ["double click on lanes", "zoom to what is picked there, else closer"],
   ["click, Ctrl + click on a thread or role", "take its samples, add them"],
   ["arrows, Enter, Esc in a flame graph", "walk, zoom, show all"],
 ];

@@ -24,7 +24,7 @@ import {
   zone,
 } from "../state/store.ts";
 import { Button, Select } from "../widgets/controls.tsx";
-import { zoomToPicked } from "./shortcuts.ts";
+import { zoomToPicked } from "./gestures.ts";
 
 export function PickedBar(): JSX.Element {
   return (

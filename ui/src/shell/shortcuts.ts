@@ -1,8 +1,8 @@
 // What a key does, wherever nothing is being typed.
 
 import { limits, lookAt, pick, picked, pointed, shownWindow, slow } from "../state/store.ts";
-import { around, moved, nextTime, previousTime, stretched, zoomed } from "../state/window.ts";
-import { ZOOM_STEP } from "./gestures.ts";
+import { moved, nextTime, previousTime, stretched, zoomed } from "../state/window.ts";
+import { ZOOM_STEP, zoomToPicked } from "./gestures.ts";
 
 const KEYS: Record<string, () => void> = {
   w: () => zoomBy(1 / ZOOM_STEP),
@@ -66,9 +66,4 @@ function stretchBy(part: number): void {
 /** The address holds whole nanoseconds. */
 function whole({ from, to }: { from: number; to: number }): { from: number; to: number } {
   return { from: Math.floor(from), to: Math.ceil(to) };
-}
-
-export function zoomToPicked(): void {
-  const selection = picked.peek();
-  if (selection) lookAt(around(selection, limits.peek(), 0.02));
 }

@@ -5,7 +5,7 @@ import { zoneName } from "../base/time.ts";
 import { limits, lookAt, origin, picked, shownWindow, update, zone } from "../state/store.ts";
 import { zoomed } from "../state/window.ts";
 import { Button } from "../widgets/controls.tsx";
-import { zoomToPicked } from "./shortcuts.ts";
+import { zoomToPicked } from "./gestures.ts";
 
 export function TimeControls(): JSX.Element {
   const middle = (shownWindow.value.from + shownWindow.value.to) / 2;

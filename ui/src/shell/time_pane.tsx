@@ -9,7 +9,7 @@ import { decimalsFor, timeOfDay } from "../base/time.ts";
 import { goTo, origin, picked, plotWidth, pointed, shownWindow, slow, worst, zone } from "../state/store.ts";
 import { viewsAt } from "../views/all.ts";
 import { Guarded } from "../widgets/guarded.tsx";
-import { onPointerDown, onWheel } from "./gestures.ts";
+import { onDoubleClick, onPointerDown, onWheel } from "./gestures.ts";
 import { Ruler } from "./ruler.tsx";
 import { TimeControls } from "./time_controls.tsx";
 
@@ -35,6 +35,7 @@ export function TimePane(): JSX.Element {
       ref={pane}
       aria-label="Time axis"
       onPointerMove={(event) => point(event, box())}
+      onDblClick={(event) => onDoubleClick(event, box())}
       onPointerLeave={() => {
         pointed.value = null;
       }}

@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { duration } from "../../base/numbers.ts";
-import { sameInterval } from "../../base/quantities.ts";
+import { type CssPixels, sameInterval } from "../../base/quantities.ts";
 import { counted, grouped, shorten } from "../../base/text.ts";
 import { decimalsFor, timeOfDay } from "../../base/time.ts";
 import { Canvas } from "../../charts/canvas.tsx";
@@ -31,6 +31,7 @@ import {
   plotWidth,
   shownWindow,
   source,
+  update,
   zone,
 } from "../../state/store.ts";
 import { Tip } from "../../widgets/controls.tsx";
@@ -53,9 +54,7 @@ export function SpanLane({ lane, id }: DrawnLane): JSX.Element {
     [picture],
   );
   const onMove = (event: PointerEvent): void => {
-    const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
-    const scale = new TimeScale(shownWindow.peek(), box.width);
-    const mark = picture ? markAt(picture, scale, event.clientX - box.left, event.clientY - box.top, box.height) : -1;
+    const mark = markUnder(event, picture);
     hover(mark < 0 ? null : { mark, x: event.clientX, y: event.clientY });
   };
   return (
@@ -64,13 +63,25 @@ export function SpanLane({ lane, id }: DrawnLane): JSX.Element {
         <LeftOutNote lane={lane} />
         {picture && picture.kinds.length > 1 && <span class="faint">{picture.kinds.map(kindTitle).join(" · ")}</span>}
       </LaneLabel>
-      <div class="plot" onPointerMove={onMove} onPointerLeave={() => hover(null)}>
+      <div
+        class="plot"
+        onPointerMove={onMove}
+        onPointerLeave={() => hover(null)}
+        onPointerDown={(event) => picture && select(event, picture.marks, markUnder(event, picture))}
+      >
         <Canvas draw={draw} height={height} label={`${lane.title} over time`} />
         {picture && picture.names.length > 1 && picture.names.length <= 8 && <Legend picture={picture} />}
       </div>
       {picture && hovered && <MarkTip picture={picture} {...hovered} />}
     </div>
   );
+}
+
+/** The mark under the pointer, or -1. */
+function markUnder(event: PointerEvent, picture: SpanPicture | null): number {
+  const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
+  const scale = new TimeScale(shownWindow.peek(), box.width);
+  return picture ? markAt(picture, scale, event.clientX - box.left, event.clientY - box.top, box.height) : -1;
 }
 
 /** What a file left out: those are drawn as how many there were. */
@@ -82,6 +93,21 @@ function LeftOutNote({ lane: { held, total } }: { lane: Lane }): JSX.Element | n
       {grouped(held)} of {grouped(total)}
     </span>
   );
+}
+
+/** A pointer that moves less than this has not been dragged. */
+const NEAR: CssPixels = 4;
+
+/** A click on a bar picks its time and lists what it is. */
+function select(event: PointerEvent, { t, duration: lengths, kind }: SpanMarks, mark: number): void {
+  if (mark < 0 || event.button !== 0 || event.shiftKey) return;
+  const end = (now: PointerEvent): void => {
+    if (Math.abs(now.clientX - event.clientX) >= NEAR) return;
+    const [from, to] = [Math.floor(t[mark]), Math.ceil(t[mark] + lengths[mark])];
+    const selection = { from, to: Math.max(to, from + 1) };
+    update({ selection, tab: "spans", kinds: [kind[mark]], find: "", took: null });
+  };
+  window.addEventListener("pointerup", end, { once: true });
 }
 
 function usePicture(lane: Lane): SpanPicture | null {
