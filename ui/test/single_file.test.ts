@@ -153,6 +153,22 @@ describe.runIf(isPossible)("a single file", () => {
     expect(complaints).toEqual([]);
   });
 
+  test("stacks of thousands of frames, with names of any letters, are drawn as far as they are in sight", async () => {
+    const world = sickWorld();
+    const deep = Array.from({ length: 3_000 }, (_, depth) => `compiled:深い🦆${depth}`).join(";");
+    const activities = [{ thread: 1, from_ms: 0, to_ms: 40_000, every_ms: 100, stack: deep }];
+    const { page, complaints } = await opened({ ...world, activities }, { ready: ".flame-scroll canvas" });
+    const scroller = page.locator(".flame-scroll");
+    expect(await scroller.evaluate((element) => element.scrollHeight)).toBeGreaterThan(50_000);
+    // The row of frame 2,000 (row 0 is all of them) comes to stand on top.
+    await scroller.evaluate((element) => element.scrollTo(0, 2_001 * 18));
+    const canvas = page.locator(".flame-scroll canvas");
+    expect((await canvas.boundingBox())?.height).toBeLessThan(800);
+    await canvas.click({ position: { x: 40, y: 9 } });
+    await page.waitForSelector(".frame-line >> text=深い🦆2000");
+    expect(complaints).toEqual([]);
+  });
+
   test("a phone shows all of it, one below the other", async () => {
     const { page, complaints } = await opened(sickWorld(), { width: 390, height: 844 });
     await page.waitForSelector(".flame-view canvas");

@@ -1,8 +1,9 @@
 // A flame graph that can be zoomed, pointed at and walked with the keyboard. Only the frames in sight are drawn.
 
 import type { JSX } from "preact";
-import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { eventAmount, share } from "../base/numbers.ts";
+import type { CssPixels } from "../base/quantities.ts";
 import { clean, shorten, spaced } from "../base/text.ts";
 import { Canvas } from "../charts/canvas.tsx";
 import { drawFlame, FRAME_HEIGHT } from "../charts/flame_draw.ts";
@@ -25,6 +26,8 @@ interface Properties {
   onZoom: (row: number) => void;
 }
 
+/** Higher than this a canvas cannot be. */
+const ON_PAPER: CssPixels = 30_000;
 /** So many frames are in sight above and below what is scrolled to. */
 const CONTEXT = 3;
 
@@ -39,7 +42,8 @@ export function FlameCanvas(properties: Properties): JSX.Element {
   const [hovered, hover] = useState<Hovered | null>(null);
   const [focused, focus] = useState(0);
   const scroller = useRef<HTMLDivElement>(null);
-  const [top, scrolled] = useState(0);
+  const [scrolledBy, scrolled] = useState(0);
+  const seen = useHeight(scroller);
   useEffect(() => {
     focus(0);
     hover(null);
@@ -50,49 +54,67 @@ export function FlameCanvas(properties: Properties): JSX.Element {
   }, [identity, matches, isSearching]);
   const shown = zoomed < flame.rows.depth.length ? zoomed : 0;
   const height = (flame.deepest + 1) * FRAME_HEIGHT;
+  // Stacks may be thousands of frames deep, a canvas may not: it is as high as what is in sight, and stays there.
+  const [top, high] = isForPaper.value ? [0, Math.min(height, ON_PAPER)] : [scrolledBy, Math.min(height, seen)];
   const marked = hovered?.row ?? (focused > 0 ? focused : -1);
   const draw = useCallback(
     (context: CanvasRenderingContext2D, width: number) => {
       const palette = paletteFor(isDark.value, safeColours.value);
-      const bottom = isForPaper.value ? height : top + (scroller.current?.clientHeight ?? 600);
       const picture = { flame, zoomed: shown, matches, isSearching, isCompared, hovered: marked };
-      drawFlame(context, picture, { width, top, bottom }, palette);
+      context.translate(0, -top);
+      drawFlame(context, picture, { width, top, bottom: top + high }, palette);
     },
-    [flame, shown, matches, isSearching, isCompared, marked, top, height],
+    [flame, shown, matches, isSearching, isCompared, marked, top, high],
   );
   const rowUnder = (event: MouseEvent): number => {
     const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
-    const depth = Math.floor((event.clientY - box.top) / FRAME_HEIGHT);
+    const depth = Math.floor((event.clientY - box.top + top) / FRAME_HEIGHT);
     return frameAt(flame, shown, (event.clientX - box.left) / box.width, depth);
   };
   return (
     <>
       <Path flame={flame} row={marked >= 0 ? marked : shown} zoomed={shown} isCompared={isCompared} onZoom={zoom} />
       <div class="flame-scroll" ref={scroller} onScroll={(event) => scrolled(event.currentTarget.scrollTop)}>
-        <Canvas
-          draw={draw}
-          height={Math.min(height, 30_000)}
-          label={labelOf(flame, focused)}
-          tabIndex={0}
-          data-arrows="true"
-          onPointerMove={(event: PointerEvent) => {
-            const row = rowUnder(event);
-            hover(row < 0 ? null : { row, x: event.clientX, y: event.clientY });
-          }}
-          onPointerLeave={() => hover(null)}
-          onClick={(event: MouseEvent) => zoom(Math.max(rowUnder(event), 0))}
-          onKeyDown={(event: KeyboardEvent) => {
-            const next = step(flame, focused, event.key);
-            if (event.key === "Enter") zoom(focused);
-            if (event.key === "Escape") zoom(0);
-            if (next !== null) focus(next);
-            if (next !== null || event.key === "Enter" || event.key === "Escape") event.preventDefault();
-          }}
-        />
+        <div style={{ height: `${height}px` }}>
+          <Canvas
+            draw={draw}
+            height={high}
+            label={labelOf(flame, focused)}
+            tabIndex={0}
+            data-arrows="true"
+            onPointerMove={(event: PointerEvent) => {
+              const row = rowUnder(event);
+              hover(row < 0 ? null : { row, x: event.clientX, y: event.clientY });
+            }}
+            onPointerLeave={() => hover(null)}
+            onClick={(event: MouseEvent) => zoom(Math.max(rowUnder(event), 0))}
+            onKeyDown={(event: KeyboardEvent) => {
+              const next = step(flame, focused, event.key);
+              if (event.key === "Enter") zoom(focused);
+              if (event.key === "Escape") zoom(0);
+              if (next !== null) focus(next);
+              if (next !== null || event.key === "Enter" || event.key === "Escape") event.preventDefault();
+            }}
+          />
+        </div>
       </div>
       {hovered && <FrameTip flame={flame} {...hovered} isCompared={isCompared} />}
     </>
   );
+}
+
+/** How high an element is, as it changes. */
+function useHeight(element: { current: HTMLElement | null }): CssPixels {
+  const [height, measured] = useState(0);
+  useLayoutEffect(() => {
+    const watched = element.current;
+    if (!watched) return;
+    const observer = new ResizeObserver(() => measured(watched.clientHeight));
+    observer.observe(watched);
+    measured(watched.clientHeight);
+    return () => observer.disconnect();
+  }, []);
+  return height;
 }
 
 /** Sees to it that frames of a depth are in sight; -1 asks for none. */

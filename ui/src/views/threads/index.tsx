@@ -5,7 +5,7 @@
 import type { JSX } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { css, paletteFor, stateColours } from "../../charts/palette.ts";
-import { isDark, safeColours } from "../../state/appearance.ts";
+import { isDark, isForPaper, safeColours } from "../../state/appearance.ts";
 import { event, heatOf, overview, toggled, update, view } from "../../state/store.ts";
 import { Segmented } from "../../widgets/controls.tsx";
 import type { View } from "../view.ts";
@@ -20,7 +20,11 @@ function Threads(): JSX.Element | null {
   const [states, setStates] = useState<ReadonlySet<number>>(new Set());
   const container = useRef<HTMLDivElement>(null);
   const sight = useSight(container);
-  const all = useMemo(() => (known ? rowsOf(known, { opened, rows }) : null), [known, opened, rows]);
+  const paper = isForPaper.value;
+  const all = useMemo(
+    () => (known ? rowsOf(known, { opened, rows, isForPaper: paper }) : null),
+    [known, opened, rows, paper],
+  );
   if (!known || !all || all.rows.length === 0) return null;
   const [first, end] = visibleRows(all, sight.from, sight.to);
   const toggle = (role: string): void => update({ opened: toggled(view.peek().opened, role) });

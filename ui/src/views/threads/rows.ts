@@ -4,8 +4,9 @@ import type { CssPixels } from "../../base/quantities.ts";
 import { lowerBound } from "../../base/search.ts";
 import type { Overview, Thread } from "../../data/overview.ts";
 
-/** So many threads of a role are shown without being asked for. */
+/** So many threads of a role are shown without being asked for; on paper, where nobody can ask, more. */
 const FIRST_THREADS = 3;
+const FIRST_ON_PAPER = 60;
 /** The role of what does not belong to the process: its threads are folded. */
 const OTHERS = "kernel";
 
@@ -23,6 +24,7 @@ export interface Shown {
   opened: readonly string[];
   /** Indexes of threads that stand above all others, as text. */
   rows: readonly string[];
+  isForPaper?: boolean;
 }
 
 export interface Rows {
@@ -31,33 +33,38 @@ export interface Rows {
   tops: readonly CssPixels[];
 }
 
-export function rowsOf({ roles, threads }: Pick<Overview, "roles" | "threads">, { opened, rows: first }: Shown): Rows {
-  const byRole = new Map<string, Thread[]>();
-  for (const thread of threads) {
-    const members = byRole.get(thread.role);
-    if (members) members.push(thread);
-    else byRole.set(thread.role, [thread]);
-  }
-  const above = threads.filter(({ index }) => first.includes(String(index)));
+export function rowsOf({ roles, threads }: Pick<Overview, "roles" | "threads">, shown: Shown): Rows {
+  const byRole = groupedByRole(threads);
+  const above = threads.filter(({ index }) => shown.rows.includes(String(index)));
   const rows: Row[] = above.map((thread) => ({ kind: "thread", thread }));
   for (const { id, title } of roles) {
     const members = byRole.get(id) ?? [];
     if (members.length === 0) continue;
-    const first = firstOf(id, members.length);
-    const shown = opened.includes(id) ? members : members.slice(0, first);
+    const first = firstOf(id, members.length, shown.isForPaper ? FIRST_ON_PAPER : FIRST_THREADS);
+    const named = shown.opened.includes(id) ? members : members.slice(0, first);
     rows.push({ kind: "role", id, title, threads: members });
-    rows.push(...shown.map((thread) => ({ kind: "thread" as const, thread })));
-    if (first < members.length) rows.push({ kind: "more", role: id, hidden: members.length - shown.length });
+    rows.push(...named.map((thread) => ({ kind: "thread" as const, thread })));
+    if (first < members.length) rows.push({ kind: "more", role: id, hidden: members.length - named.length });
   }
   const tops = [0];
   for (const row of rows) tops.push((tops.at(-1) ?? 0) + heightOf(row));
   return { rows, tops };
 }
 
+function groupedByRole(threads: readonly Thread[]): ReadonlyMap<string, readonly Thread[]> {
+  const byRole = new Map<string, Thread[]>();
+  for (const thread of threads) {
+    const members = byRole.get(thread.role);
+    if (members) members.push(thread);
+    else byRole.set(thread.role, [thread]);
+  }
+  return byRole;
+}
+
 /** How many threads of a role are shown without being asked for; one alone is not worth a line that says so. */
-function firstOf(role: string, count: number): number {
+function firstOf(role: string, count: number, most: number): number {
   if (role === OTHERS) return 0;
-  return count <= FIRST_THREADS + 1 ? count : FIRST_THREADS;
+  return count <= most + 1 ? count : most;
 }
 
 function heightOf(row: Row): CssPixels {
