@@ -2,6 +2,9 @@
 
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { amount } from "../base/numbers.ts";
+import { clean } from "../base/text.ts";
+import { useRecordings } from "../state/recordings.ts";
 import { failure, library, openRecording, overview, view } from "../state/store.ts";
 import { viewsAt } from "../views/all.ts";
 import { Button, Note } from "../widgets/controls.tsx";
@@ -49,9 +52,23 @@ function Body(): JSX.Element {
       </>
     );
   }
+  return <Opening />;
+}
+
+/** What is being read, and for how long it has been: a big recording takes seconds. */
+function Opening(): JSX.Element {
+  const [seconds, setSeconds] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => setSeconds((before) => before + 1), 1_000);
+    return () => clearInterval(timer);
+  }, []);
+  const line = useRecordings().find(({ id }) => id === view.value.recording);
+  const what = line ? `${clean(line.name, 60)}, ${amount(line.bytes, "bytes")}` : "the recording";
   return (
     <main class="message" aria-busy="true">
-      <Note>Opening the recording …</Note>
+      <Note>
+        Opening {what} … {seconds > 0 && `${seconds} s`}
+      </Note>
     </main>
   );
 }
