@@ -1,9 +1,10 @@
 // Measures the page of one recording in Chromium, served and as a single file: node measure.mjs PROGRAM RECORDING
+// How long any page takes to open from disk: node measure.mjs --open PAGE
 //
 // Times are taken inside the page, with its own clock, and end with the frame after which the picture is on the screen.
 
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,6 +22,8 @@ const FLAME = '.flame-view[aria-busy="false"] canvas, .flame-view[aria-busy="fal
 const [program, recording] = process.argv.slice(2);
 
 async function main() {
+  if (program === "--open") return openOnly(recording);
+
   const folder = mkdtempSync(join(tmpdir(), "fathom-bench-page-"));
   const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: FLAGS });
   try {
@@ -31,6 +34,24 @@ async function main() {
   } finally {
     await browser.close();
     rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** From the navigation to the frame after everything has been loaded, median of three. */
+async function openOnly(path) {
+  const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: FLAGS });
+  try {
+    const window = await openWindow(browser);
+    const took = [];
+    for (let run = 0; run < 3; run += 1) {
+      const page = await window.newPage();
+      await page.goto(`file://${path}`, { waitUntil: "load", timeout: 120_000 });
+      took.push(await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(performance.now()))))));
+      await page.close();
+    }
+    console.log(JSON.stringify({ opens_ms: median(took).toFixed(0) }));
+  } finally {
+    await browser.close();
   }
 }
 
@@ -52,14 +73,21 @@ async function measureServed(window) {
     const first = [];
     for (let run = 0; run < 5; run += 1) first.push(await firstPicture(window, `${url}#r=0`));
     const page = await opened(window, `${url}#r=0`);
-    const { events, from, to } = await (await fetch(`${url}api/r/0/overview`)).json();
+    const { events, from, to, roles, threads_count } = await (await fetch(`${url}api/r/0/overview`)).json();
     const extent = { from, to };
     const samples = events.reduce((sum, event) => sum + event.samples, 0).toLocaleString("en-US");
     const flame_ms = median(await selections(page, extent));
-    const frames = await pan(page);
+    const page_mb = await heapMb(window, page);
     await page.close();
+    // With all threads of all roles, not only the first of each.
+    const wide = await opened(window, `${url}#r=0&open=${roles.map(({ id }) => id).join()}`);
+    const frames = await pan(wide);
+    await wide.close();
     return {
       extent,
+      threads: String(threads_count),
+      page_mb,
+      server_mb: peakMb(server.pid),
       recording_mb: (sizeOf(recording) / 1e6).toFixed(0),
       samples,
       load_s,
@@ -88,6 +116,21 @@ async function measureFile(window, path, extent) {
     file_picture_ms: median(first).toFixed(0),
     file_flame_ms: median(flame).toFixed(0),
   };
+}
+
+/** What the page's objects take after its selections. */
+async function heapMb(window, page) {
+  const client = await window.newCDPSession(page);
+  await client.send("HeapProfiler.collectGarbage");
+  await client.send("Performance.enable");
+  const { metrics } = await client.send("Performance.getMetrics");
+  return (metrics.find(({ name }) => name === "JSHeapUsedSize").value / 1e6).toFixed(0);
+}
+
+/** The most memory that a process has had, as the kernel counts it. */
+function peakMb(pid) {
+  const kib = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1];
+  return (Number(kib) / 1e3).toFixed(0);
 }
 
 function addressOf(server) {

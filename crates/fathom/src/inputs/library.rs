@@ -54,7 +54,7 @@ impl Services {
             }
         };
         let unpacked = read.iter().flatten().next().map_or_else(Vec::new, |service| service.unpacked.clone());
-        let entry = |paths: &Vec<PathBuf>| Entry { name: name(paths), size_bytes: size_bytes(paths) };
+        let entry = |paths: &Vec<PathBuf>| Entry { name: name(paths, &unpacked), size_bytes: size_bytes(paths) };
         Ok(Services {
             question: question.clone(),
             terminal: terminal.clone(),
@@ -120,16 +120,23 @@ pub(crate) fn loaded(
     terminal: &Terminal,
 ) -> Result<Loaded> {
     let slow = question.slow_ns(&service, terminal)?;
-    let about = About { id: 0, name: name(&service.paths), size_bytes: size_bytes(&service.paths), slow, baseline };
+    let about = About { id: 0, name: name(&service.paths, &service.unpacked), size_bytes: size_bytes(&service.paths), slow, baseline };
     Ok(Loaded::new(service.recording, about))
 }
 
-/// The name of the first file, and how many more there are.
-fn name(paths: &[PathBuf]) -> String {
+/// The name of the first file, and how many more there are. Of several in one folder its name tells them apart from
+/// those of other runs, which are called the same; not that of the folder into which an archive was unpacked.
+fn name(paths: &[PathBuf], unpacked: &[Unpacked]) -> String {
     let first = paths.first().map_or_else(String::new, |path| file_name(path));
-    match paths.len().saturating_sub(1) {
-        0 => first,
+    let more = match paths.len().saturating_sub(1) {
+        0 => return first,
         more => format!("{first} and {more} more"),
+    };
+    let is_of_all = |folder: &&Path| paths.iter().all(|path| path.parent() == Some(folder));
+    let folder = paths[0].parent().filter(is_of_all).filter(|folder| unpacked.iter().all(|one| one.path() != *folder));
+    match folder.and_then(Path::file_name) {
+        Some(folder) => format!("{}/{more}", folder.display()),
+        None => more,
     }
 }
 
@@ -141,4 +148,23 @@ fn size_bytes(paths: &[PathBuf]) -> u64 {
         entries.map(|entry| of_file(&entry.path())).sum()
     };
     paths.iter().map(|path| if path.is_dir() { of_folder(path) } else { of_file(path) }).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_files_are_named_by_their_folder() {
+        for (paths, expected) in [
+            (&[][..], ""),
+            (&["run/gc.log"], "gc.log"),
+            (&["gc.log", "a.jfr"], "gc.log and 1 more"),
+            (&["/x/run/gc.log", "/x/run/a.jfr", "/x/run/l.csv"], "run/gc.log and 2 more"),
+            (&["/x/run/gc.log", "/x/other/a.jfr"], "gc.log and 1 more"),
+        ] {
+            let paths: Vec<PathBuf> = paths.iter().map(PathBuf::from).collect();
+            assert_eq!(name(&paths, &[]), expected);
+        }
+    }
 }
