@@ -23,6 +23,11 @@ export function worstOf(cause: string, explanation: Explanation): readonly Insta
   return lookOf(cause, explanation)?.worst ?? [];
 }
 
+/** Whether a cause is shown by something, but by no stacks. */
+export function isWithoutStacks(cause: string, explanation: Explanation): boolean {
+  return lookOf(cause, explanation)?.event === "";
+}
+
 /** What is on the screen when a cause is opened; nothing changes for one that has nothing to show. */
 export function showCause(cause: string, known: Overview): Partial<ViewState> {
   const look = lookOf(cause, known.explanation);

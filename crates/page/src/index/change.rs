@@ -14,7 +14,8 @@ pub(crate) struct Change {
     pub(crate) baseline: f64,
     pub(crate) slow: f64,
     /// From 0 to 1: how far both are apart, as a part of their sum; of a line times the part of the slow time in which it
-    /// was out of the range of its baseline, so that what once happened by chance stands below what went on.
+    /// was out of the range of its baseline, so that what once happened by chance stands below what went on; of spans less
+    /// where there were few at once.
     pub(crate) size: f64,
 }
 
@@ -42,6 +43,10 @@ impl Changes {
     }
 }
 
+/// Of spans of which there are so many at once the change counts half, of fewer less: a hundredth of a thread's time is felt by
+/// nobody, however much more of it there is than before.
+const FEW_AT_ONCE: f64 = 0.01;
+
 /// Beginning, end and value.
 type Piece = (i64, i64, f64);
 
@@ -67,7 +72,9 @@ fn of_spans(recording: &Recording, axis: &Axis, kind: &Kind, times: Times<'_>) -
         let all = length(ranges.iter().copied());
         (all > 0).then(|| ranges.iter().map(inside).fold(0, i64::saturating_add) as f64 / all as f64)
     };
-    change(at_once(times.baseline)?, at_once(times.slow)?, 1.0)
+    let (baseline, slow) = (at_once(times.baseline)?, at_once(times.slow)?);
+    let most = baseline.max(slow);
+    change(baseline, slow, most / (most + FEW_AT_ONCE))
 }
 
 fn begin_and_end(recording: &Recording, axis: &Axis, row: u32) -> Range {

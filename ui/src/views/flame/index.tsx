@@ -7,9 +7,12 @@ import { matcher } from "../../base/search.ts";
 import { counted } from "../../base/text.ts";
 import { foldRecursion, layout, type Matches, search } from "../../charts/flame_layout.ts";
 import type { FlameRows } from "../../data/source.ts";
-import { update, view } from "../../state/store.ts";
+import { isWithoutStacks } from "../../state/look.ts";
+import { event, opened, overview, update, view } from "../../state/store.ts";
 import { Note, Search, Segmented } from "../../widgets/controls.tsx";
 import { FlameCanvas } from "../../widgets/flame_canvas.tsx";
+import { Sentence } from "../../widgets/text.tsx";
+import { causeTitle } from "../verdicts/words.ts";
 import type { View } from "../view.ts";
 import { useFlame } from "./use_flame.ts";
 import { useZoom } from "./use_zoom.ts";
@@ -24,6 +27,7 @@ function Flame(): JSX.Element {
   return (
     <div class="flame-view" aria-busy={waiting} data-answers={answers}>
       <Toolbar rows={rows} matches={matches} />
+      <WithoutStacks />
       {error && <Note>{error}</Note>}
       {flame && matches && flame.rows.total[0] > 0 && (
         <FlameCanvas
@@ -43,6 +47,20 @@ function Flame(): JSX.Element {
         <Note>No samples in what is picked. Take more time, other threads or another event.</Note>
       )}
     </div>
+  );
+}
+
+/** Where no stacks show the cause that is open, those that are there are not taken for it. */
+function WithoutStacks(): JSX.Element | null {
+  const known = overview.value;
+  const cause = opened.value;
+  if (!known || !isWithoutStacks(cause, known.explanation)) return null;
+  return (
+    <Note>
+      <Sentence
+        text={`No stacks show “${causeTitle(cause)}”: the lanes above do. These are of ${event.value?.title}.`}
+      />
+    </Note>
   );
 }
 
