@@ -1,6 +1,7 @@
 // Safe colours can be told apart by whoever lacks a kind of cone. What they see is computed as by Machado, Oliveira and
 // Fernandes (2009), how far two colours are apart in OKLab.
 
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { css, type Hsl, type Palette, paletteFor } from "./palette.ts";
 
@@ -27,16 +28,20 @@ function times(matrix: readonly number[], vector: readonly number[]): number[] {
   return [0, 3, 6].map((row) => vector.reduce((sum, part, column) => sum + matrix[row + column] * part, 0));
 }
 
-/** Red, green and blue light of a colour as it is drawn. */
+/** Red, green and blue light of a colour as it is drawn, or as the style sheet has it. */
 function light(drawn: string): number[] {
+  if (drawn.startsWith("#")) return [1, 3, 5].map((at) => linear(Number.parseInt(drawn.slice(at, at + 2), 16) / 255));
   const [hue, saturation, lightness] = (drawn.match(/[\d.]+/g) ?? []).map(Number);
   const [s, l] = [saturation / 100, lightness / 100];
   const chroma = s * Math.min(l, 1 - l);
   return [0, 8, 4].map((at) => {
     const place = (at + hue / 30) % 12;
-    const part = l - chroma * Math.max(-1, Math.min(place - 3, 9 - place, 1));
-    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+    return linear(l - chroma * Math.max(-1, Math.min(place - 3, 9 - place, 1)));
   });
+}
+
+function linear(part: number): number {
+  return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
 }
 
 function seen(drawn: string, eye: readonly number[]): number[] {
@@ -45,8 +50,8 @@ function seen(drawn: string, eye: readonly number[]): number[] {
 }
 
 /** Pairs that are too near to each other. */
-function alike(colours: Record<string, Hsl>, palette: Palette, eye: readonly number[]): string[] {
-  const all = Object.entries(colours).map(([name, colour]) => ({ name, at: seen(css(colour, palette), eye) }));
+function alike(colours: readonly (readonly [name: string, drawn: string])[], eye: readonly number[]): string[] {
+  const all = colours.map(([name, drawn]) => ({ name, at: seen(drawn, eye) }));
   return all.flatMap((one, index) =>
     all
       .slice(0, index)
@@ -55,14 +60,30 @@ function alike(colours: Record<string, Hsl>, palette: Palette, eye: readonly num
   );
 }
 
+function drawn(colours: Record<string, Hsl>, palette: Palette): (readonly [name: string, drawn: string])[] {
+  return Object.entries(colours).map(([name, colour]) => [name, css(colour, palette)] as const);
+}
+
+/** The colours of causes in the style sheet. */
+function causes(): (readonly [name: string, drawn: string])[] {
+  const tokens = readFileSync(new URL("../style/tokens.css", import.meta.url), "utf8");
+  const safe = tokens.slice(tokens.indexOf('data-colours="safe"'));
+  return [...safe.matchAll(/--(cause-\d): (#[0-9a-f]{6});/g)].map((match) => [match[1], match[2]] as const);
+}
+
 describe.each(Object.entries(EYES))("with %s", (_, eye) => {
   test.each([
     ["light", false],
     ["dark", true],
   ])("safe colours are apart, %s", (_theme, dark) => {
     const palette = paletteFor(dark, true);
-    expect(alike(palette.frames, palette, eye)).toEqual([]);
-    expect(alike(palette.states, palette, eye)).toEqual([]);
-    expect(alike({ more: palette.more, less: palette.less }, palette, eye)).toEqual([]);
+    expect(alike(drawn(palette.frames, palette), eye)).toEqual([]);
+    expect(alike(drawn(palette.states, palette), eye)).toEqual([]);
+    expect(alike(drawn({ more: palette.more, less: palette.less }, palette), eye)).toEqual([]);
+  });
+
+  test("safe colours of causes are apart", () => {
+    expect(causes()).toHaveLength(6);
+    expect(alike(causes(), eye)).toEqual([]);
   });
 });

@@ -47,6 +47,7 @@ export function startAppearance(): void {
   effect(() => unfold(isForPaper.value));
   effect(() => {
     document.documentElement.dataset.theme = isDark.value ? "dark" : "light";
+    document.documentElement.dataset.colours = safeColours.value ? "safe" : "usual";
     remember("theme", theme.value);
     remember("colours", safeColours.value ? "safe" : "usual");
   });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { KNOWN, LOOK } from "../../test/known.ts";
 import type { Lane, Overview } from "../data/overview.ts";
-import { lanesOf, settled, showCause, worstOf } from "./look.ts";
+import { isWithoutStacks, lanesOf, settled, showCause, worstOf } from "./look.ts";
 import { DEFAULTS, fromHash, toHash } from "./view_state.ts";
 
 function showing(look: Partial<typeof LOOK>): Overview {
@@ -51,6 +51,12 @@ test("what an address leaves open is decided once, and what it says stays", () =
     tab: "frames",
     pins: [],
   });
+});
+
+test("stacks that show nothing of a cause are known", () => {
+  expect(isWithoutStacks("churn", showing({ event: "" }).explanation)).toBe(true);
+  expect(isWithoutStacks("churn", KNOWN.explanation)).toBe(false);
+  expect(isWithoutStacks("other", KNOWN.explanation)).toBe(false);
 });
 
 test("where nothing was slow nothing is opened", () => {

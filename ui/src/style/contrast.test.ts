@@ -25,7 +25,7 @@ function contrast(a: string, b: string): number {
   return (light + 0.05) / (dark + 0.05);
 }
 
-const [light, dark] = TOKENS.split(':root[data-theme="dark"]').map(colours);
+const [light, dark] = TOKENS.split(/:root\[data-(?:theme|colours)/).map(colours);
 
 describe.each([
   ["light", light],

@@ -1,5 +1,7 @@
 //! Attempts to connect were dropped because nobody accepted the connections before them.
 
+use std::collections::HashSet;
+
 use fathom_evidence::kinds::counter;
 use fathom_timeline::{Intervals, SignalKind, ThreadState};
 
@@ -41,7 +43,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let full = fullest(&comparison.slow);
     let overflowed = comparison.slow.rise(&comparison.sources().counter(counter::NETWORK_COUNT, OVERFLOWS));
     let is_full = full.as_ref().is_some_and(|full| full.queue >= full.limit) || overflowed > 0.0;
-    let held = held_up(comparison, &bursts);
+    let acceptors = syscalls::acceptors(comparison);
+    let held = held_up(comparison, &bursts, &acceptors);
     let says = format!(
         "{} dropped{} in {}, each of which its peer repeated after a second or more{}",
         format::count(dropped.round() as usize, "connection attempt"),
@@ -52,6 +55,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let mut finding = Finding::new(if is_full { Support::Observed } else { Support::Consistent }, says);
     finding.claims.extend(claim(comparison, dropped));
     finding.harm = Some(Harm { happened_in: held, when: bursts });
+    finding.look.threads.extend(acceptors);
+    finding.look.threads.sort_unstable();
     let before = comparison.baseline.as_ref().map(|side| dropped_in(side) * comparison.slow.seconds() / side.seconds());
     let evidence = comparison.evidence("connection attempts dropped", (dropped, before), "count", "counters");
     finding.with(evidence.of(&[counter::SOCKET_ACCEPT_DROPS_COUNT]))
@@ -113,8 +118,7 @@ fn fullest(side: &Period<'_>) -> Option<Full> {
 }
 
 /// In which kinds of time the threads that accept were held up meanwhile; nothing where they are not known.
-fn held_up(comparison: &Comparison<'_>, bursts: &Intervals) -> Vec<(ThreadState, f64)> {
-    let acceptors = syscalls::acceptors(comparison);
+fn held_up(comparison: &Comparison<'_>, bursts: &Intervals, acceptors: &HashSet<i64>) -> Vec<(ThreadState, f64)> {
     let held = stalled_threads::by_cell(comparison, bursts, |tid| acceptors.contains(&tid));
     let held_ns: f64 = held.iter().map(|(_, ns)| ns).sum();
     if held_ns >= MIN_HELD_SHARE * bursts.total_ns() as f64 { held } else { Vec::new() }

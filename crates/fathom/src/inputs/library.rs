@@ -120,7 +120,13 @@ pub(crate) fn loaded(
     terminal: &Terminal,
 ) -> Result<Loaded> {
     let slow = question.slow_ns(&service, terminal)?;
-    let about = About { id: 0, name: name(&service.paths, &service.unpacked), size_bytes: size_bytes(&service.paths), slow, baseline };
+    let about = About {
+        id: 0,
+        name: name(&service.paths, &service.unpacked),
+        size_bytes: size_bytes(&service.paths),
+        slow,
+        baseline,
+    };
     Ok(Loaded::new(service.recording, about))
 }
 
