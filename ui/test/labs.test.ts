@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { CauseVerdict, Explanation } from "../src/data/explanation.ts";
 import { hasBrowser, launch, watched } from "./browser.ts";
 import { expectPicture, pictureAtRest, savePicture } from "./picture.ts";
-import { fathom, hasProgram, LABS } from "./program.ts";
+import { fathom, hasProgram, LABS, TESTDATA } from "./program.ts";
 
 const isPossible = hasBrowser() && hasProgram();
 /** Whose stacks belong to each of them. */
@@ -65,6 +65,15 @@ describe.runIf(isPossible)("a lab at first sight", () => {
     await look([join(LABS, lab)], async (page, cause) => {
       expect(cause.look?.event).toBe(event);
       await expectPicture(page, `labs/${lab}`);
+    });
+  });
+
+  test("a recording of the kernel as well: waits, a stop, threads that end, other programs", async () => {
+    await look([join(TESTDATA, "page", "mixed")], async (page) => {
+      await expectPicture(page, "kernel");
+      await page.click(".cause >> text=Process stopped by a signal");
+      await page.waitForFunction(() => document.querySelectorAll(".flag").length === 1);
+      await expectPicture(page, "stopped");
     });
   });
 

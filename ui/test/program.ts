@@ -10,7 +10,8 @@ const TARGET = resolve(REPO, process.env.CARGO_TARGET_DIR ?? "target");
 /** Built by the tests of the program; `FATHOM` names another one. */
 const PROGRAM = process.env.FATHOM ?? join(TARGET, "debug", "fathom");
 
-export const LABS = join(REPO, "testdata", "labs");
+export const TESTDATA = join(REPO, "testdata");
+export const LABS = join(TESTDATA, "labs");
 
 /** Whether the program was built; says so loudly if not. */
 export function hasProgram(): boolean {

@@ -42,12 +42,9 @@ function Time(): JSX.Element {
   const decimals = decimalsFor(Math.max(lengthOf(selection.value) / 100, 1));
   const text = (at: number): string => timeOfDay(origin.value, at, zone.value, decimals);
   const isPicked = picked.value !== null;
-  const isLongest = slow.value.length > 1 && slow.value.some((interval) => sameInterval(interval, selection.value));
-  const slowTitle = isLongest ? "longest slow time" : "slow time";
-  const title = slow.value.length > 0 ? slowTitle : "all the time";
   return (
     <span class="chip">
-      <strong>{isPicked ? "picked" : title}</strong>{" "}
+      <strong>{isPicked ? "picked" : defaultTitle()}</strong>{" "}
       <time>
         {text(from)}–{text(to)}
       </time>{" "}
@@ -69,6 +66,14 @@ function Time(): JSX.Element {
       )}
     </span>
   );
+}
+
+/** What is shown where nothing was picked. */
+function defaultTitle(): string {
+  if (slow.value.length === 0) return "all the time";
+  if (slow.value.length === 1) return "slow time";
+  const isOne = slow.value.some((interval) => sameInterval(interval, selection.value));
+  return isOne ? "longest slow time" : "slow times and between";
 }
 
 function ThreadsChosen(): JSX.Element {
