@@ -73,7 +73,7 @@ function defaultTitle(): string {
   if (slow.value.length === 0) return "all the time";
   if (slow.value.length === 1) return "slow time";
   const isOne = slow.value.some((interval) => sameInterval(interval, selection.value));
-  return isOne ? "longest slow time" : "slow times and between";
+  return isOne ? "longest slow time" : "slow times";
 }
 
 function ThreadsChosen(): JSX.Element {
