@@ -66,6 +66,13 @@ test.each([
   expect(mainDepth(layout(drawn(text)))).toBe(depth);
 });
 
+test("of waits in the kernel the program's last frame is in sight", () => {
+  const rows = drawn("all 10\n  run 10\n    memcpy 10\n      asm_exc_page_fault 10\n        do_fault 10");
+  const kind = rows.name.map((name) => (name.includes("fault") ? "kernel" : "native"));
+  expect(mainDepth(layout({ ...rows, kind }))).toBe(2);
+  expect(mainDepth(layout({ ...rows, kind: rows.name.map(() => "kernel") }))).toBe(4);
+});
+
 test.each([
   [0, 0.1, 3, "scan"],
   [0, 0.6, 2, "write"],

@@ -56,11 +56,15 @@ export function frameAt(flame: FlameLayout, zoomed: number, part: number, depth:
   return -1;
 }
 
-/** How deep one frame has most of everything: above it are but the ways there, which begin with how threads are started. */
+/**
+ * How deep one frame has most of everything: above it are but the ways there, which begin with how threads are started. Not
+ * deeper than where the program enters the kernel: what it was at tells more than how the kernel does that.
+ */
 export function mainDepth({ rows, end }: FlameLayout): number {
   let row = 0;
+  const entersKernel = (): boolean => row > 0 && rows.kind[row] !== "kernel" && rows.kind[row + 1] === "kernel";
   // Children stand with the largest first.
-  while (end[row] > row + 1 && rows.total[row + 1] >= 0.5 * rows.total[0]) row += 1;
+  while (end[row] > row + 1 && rows.total[row + 1] >= 0.5 * rows.total[0] && !entersKernel()) row += 1;
   return rows.depth[row] ?? 0;
 }
 
