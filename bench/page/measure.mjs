@@ -102,7 +102,7 @@ async function measureServed(window) {
 }
 
 async function measureFile(window, path, extent) {
-  execFileSync(program, ["explain", "--html", path, recording], { stdio: "ignore" });
+  execFileSync(program, ["explain", "--html", path, recording], { stdio: ["ignore", "ignore", "pipe"] });
   const size = statSync(path).size;
   const url = `file://${path}`;
   const first = [];
