@@ -26,21 +26,20 @@ class Processes:
         self.manners = UNTOUCHED if untouched else []
         self.running: list[subprocess.Popen] = []
 
-    def recorder(self, pid: int, seconds: int) -> subprocess.Popen:
+    def recorder(self, pid: int, seconds: int, name: str = "recording") -> subprocess.Popen:
         """Records a process from now on: on a busy machine it takes a while to get at it, and that is waited for."""
-        recording = self.folder / "recording"
+        recording = self.folder / name
         command = [fathom(), "record", "--pid", str(pid), "--for", f"{seconds}s", "-o", str(recording), *self.manners]
-        record = self.start("record", command)
+        record = self.start(f"record-{name}", command)
         waited_for(recording / "journal")
         return record
 
-    def answer_of(self, record: subprocess.Popen, patience_s: int) -> dict:
+    def answer_of(self, record: subprocess.Popen, patience_s: int, name: str = "recording") -> dict:
         """What is said of the recording when it has ended."""
         if record.wait(timeout=patience_s):
-            raise SystemExit(f"fathom record failed: {(self.folder / 'record.log').read_text()[-600:]}")
-        explain = [fathom(), "explain", str(self.folder / "recording"), "--json"]
-        explained = subprocess.run(explain, capture_output=True, check=True).stdout
-        (self.folder / "answer.json").write_bytes(explained)
+            raise SystemExit(f"fathom record failed: {(self.folder / f'record-{name}.log').read_text()[-600:]}")
+        explained = subprocess.run([fathom(), "explain", str(self.folder / name), "--json"], capture_output=True, check=True).stdout
+        (self.folder / f"answer-{name}.json").write_bytes(explained)
         return json.loads(explained)
 
     def java(self, name: str, words: list[str], jvm: list[str], stdout=None) -> subprocess.Popen:
