@@ -103,11 +103,13 @@ struct Late {
 /// Those of some seconds, against the others.
 fn late_where(account: &Account, select: impl Fn(usize) -> bool) -> Option<Late> {
     let p99_ns = &account.requests_as_work()?.p99_ns;
-    let known = p99_ns.iter().enumerate().filter_map(|(index, p99_ns)| Some((select(index), (*p99_ns)?)));
-    let (chosen, others): (Vec<(bool, f64)>, Vec<(bool, f64)>) = known.partition(|(is_chosen, _)| *is_chosen);
-    let usual_ns = median(others.into_iter().map(|(_, p99_ns)| p99_ns).collect())?;
-    let is_late = |p99_ns: &f64| *p99_ns >= FELT.1.max(FELT.0 * usual_ns);
-    let late: Vec<f64> = chosen.into_iter().map(|(_, p99_ns)| p99_ns).filter(is_late).collect();
+    let of = |chosen: bool| {
+        let known = p99_ns.iter().enumerate().filter(|(index, _)| select(*index) == chosen);
+        known.filter_map(|(_, p99_ns)| *p99_ns).collect::<Vec<f64>>()
+    };
+    let usual_ns = median(of(false))?;
+    let mut late = of(true);
+    late.retain(|p99_ns| *p99_ns >= FELT.1.max(FELT.0 * usual_ns));
     let worst_ns = late.iter().copied().reduce(f64::max)?;
     Some(Late { seconds: late.len(), worst_ns, usual_ns })
 }
