@@ -105,7 +105,8 @@ impl Edges {
                 }
             }
         }
-        let mut edges = Edges { calls: calls(sources, partition), ran_instead: RanInstead::of(sources), ..Edges::default() };
+        let mut edges =
+            Edges { calls: calls(sources, partition), ran_instead: RanInstead::of(sources), ..Edges::default() };
         for (wait, waits) in by_thing.into_values() {
             for row in waits.iter().filter_map(|segment| segment.row) {
                 edges.by_row.insert(row, edges.things.len());

@@ -191,7 +191,15 @@ fn add_idle_sample(recording: &mut Recording, tid: i64, time_ns: i64) {
     });
     let stack_id = recording.stacks.intern_from_root(frames.to_vec());
     let event = recording.strings.intern(event::WALL);
-    recording.samples.push(Sample { time_ns, tid, cpu: -1, event, weight_ns: SECOND_NS, stack_id, ..Sample::default() });
+    recording.samples.push(Sample {
+        time_ns,
+        tid,
+        cpu: -1,
+        event,
+        weight_ns: SECOND_NS,
+        stack_id,
+        ..Sample::default()
+    });
 }
 
 /// An hour in which the JVM had nothing to do, before `recording` or after it.
