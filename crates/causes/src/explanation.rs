@@ -124,8 +124,10 @@ pub struct RecordingSummary {
 pub struct PortSummary {
     /// For example `:8080`.
     pub port: String,
-    /// How many.
+    /// How many, of those that came one at a time on their connections.
     pub count: u64,
+    /// Stretches in which connections had several at once (HTTP/2, pipelining): how long each of those took nobody knows.
+    pub overlapping_count: u64,
     /// Median of the time from the arrival of a request to the end of its answer, in ns.
     pub p50_ns: f64,
     /// 99th percentile of it, in ns.
@@ -152,7 +154,9 @@ pub struct SlowRequests {
     pub unread_ns: f64,
     /// What the threads that read them at last did meanwhile for most of that, as far as it is recorded: a sentence, or empty.
     pub unread_while: String,
-    /// Other services were called for them by the threads that read or answered them.
+    /// They had been read, and stood in line: the thread that then worked on them was at work on others. At least so long.
+    pub queued_ns: f64,
+    /// Other services were called for them, by whatever thread.
     pub calls_ns: f64,
     /// The rest: they were worked on, or waited in the program.
     pub service_ns: f64,

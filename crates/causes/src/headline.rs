@@ -224,8 +224,22 @@ fn hidden(comparison: &Comparison<'_>, losses: &[LossNote]) -> Vec<String> {
     let matters = |note: &&LossNote| matches!(note.kind.as_str(), loss::CUT_OFF | loss::MISSING) || is_jvm(note);
     let mut hidden: Vec<String> = losses.iter().filter(matters).map(|note| note.says.clone()).collect();
     let ended = comparison.recording().fact(subject::RECORDING, "ended_because").unwrap_or("");
+    hidden.extend(several_at_once(comparison));
     if hidden.is_empty() && ended == "killed" {
         hidden.push("the recorder was killed: what it had not written is missing".to_owned());
     }
     hidden
+}
+
+/// That so many requests came several at once on their connections that those whose lengths are known do not tell the 99th percentile.
+fn several_at_once(comparison: &Comparison<'_>) -> Option<String> {
+    const MATTERS: f64 = 0.01;
+    let port = comparison.sources().ports().iter().max_by(|a, b| a.overlapping.total_cmp(&b.overlapping))?;
+    (port.overlapping >= 1.0 && port.overlapping >= MATTERS * (port.count + port.overlapping)).then(|| {
+        format!(
+            "requests to {} came several at once on one connection (HTTP/2, pipelining) {} times: how long each of them took is not known",
+            comparison.recording().text(port.name),
+            port.overlapping
+        )
+    })
 }

@@ -48,6 +48,7 @@ pub(crate) fn ports(comparison: &Comparison<'_>) -> Vec<PortSummary> {
     let of = |port: &Port| PortSummary {
         port: comparison.recording().text(port.name).to_owned(),
         count: port.count as u64,
+        overlapping_count: port.overlapping as u64,
         p50_ns: port.p50_ns,
         p99_ns: port.p99_ns,
         longest_ns: port.longest_ns,
@@ -64,6 +65,7 @@ fn slow_requests(divided: &Divided) -> SlowRequests {
         total_ns: divided.total_ns,
         unread_ns: divided.unread_ns,
         unread_while: unread_while(divided),
+        queued_ns: divided.queued_ns,
         calls_ns: divided.calls_ns,
         service_ns: divided.service_ns(),
         unsent_ns: divided.unsent_ns,

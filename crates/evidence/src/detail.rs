@@ -278,6 +278,10 @@ details! {
         first_byte_ns: i64,
         /// Thread that read it, if that is not the one that answered.
         reader_tid: i64,
+        /// Thread that worked on it, where an event loop read and answered it and was woken for that by another thread.
+        worker_tid: i64,
+        /// From its arrival until that thread woke the event loop, in ns.
+        returned_ns: i64,
         /// Bytes that were read until the answer began.
         bytes_in: u64,
         /// Bytes of the answer.

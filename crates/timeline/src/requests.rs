@@ -1,6 +1,8 @@
 //! Requests of the service, second by second: how many, how long, and how many more at once than usual.
 
+pub(crate) mod called;
 pub(crate) mod divided;
+mod queued;
 pub(crate) mod same_port;
 pub(crate) mod unsent;
 pub(crate) mod users;

@@ -14,8 +14,8 @@ use crate::clients::Clients;
 use crate::grid::{BUCKET_NS, Grid};
 use crate::intervals::Intervals;
 use crate::peers::Peers;
-use crate::requests::same_port;
 use crate::requests::users::{self, AtSockets, Port, Request};
+use crate::requests::{called, same_port};
 
 /// A counter over time, sorted by time.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -142,6 +142,7 @@ impl<'a> Sources<'a> {
                 unsent: None,
                 unread_ns: 0,
                 threads: [0; 2],
+                worked_on: None,
                 uncertain_ns: 0,
             }
         });
@@ -171,6 +172,12 @@ impl<'a> Sources<'a> {
     /// Calls of other services that were measured at their sockets, in order of their beginning.
     pub fn calls(&self) -> &[Call] {
         &self.calls.all
+    }
+
+    /// Those of them that were made within requests to the leading port, by whatever thread.
+    pub fn calls_in_requests(&self) -> impl Iterator<Item = &Call> {
+        let requests = called::within(&self.at_sockets.requests, self.calls());
+        self.calls().iter().zip(requests).filter(|(_, request)| request.is_some()).map(|(call, _)| call)
     }
 
     /// Whether a wait of a thread is for the answer of another service, as its sockets tell.

@@ -82,7 +82,20 @@ pub(super) fn finding(comparison: &Comparison<'_>, waiting: &Evidence) -> Option
     let mut finding = Finding::new(support, says).with(waiting.clone()).with(mean).claiming(comparison, is_ours);
     // Threads that wait for a client library do so under another name; as much of that as the peer took longer is its.
     finding.claims.extend(waits::for_calls_of_others(comparison, added_ns(&(peer, calls)).0));
+    // Of requests that were late while nobody saw which thread waited, the calls that were made within them are known.
+    finding.claims.extend(waits::for_calls_in_requests(comparison, longer_in_requests_ns(comparison, name, usual_ns)));
     Some(finding)
+}
+
+/// By how much longer than usual a peer took for calls within the slow time's requests, in ns.
+fn longer_in_requests_ns(comparison: &Comparison<'_>, name: &str, usual_ns: Option<f64>) -> f64 {
+    let sources = comparison.sources();
+    let is_meant = |call: &&Call| {
+        sources.recording.text(call.peer) == name
+            && comparison.slow.has(call.from_ns, call.from_ns.saturating_add(call.peer_ns))
+    };
+    let longer_ns = |call: &Call| (call.peer_ns as f64 - usual_ns.unwrap_or(0.0)).max(0.0) * call.weight;
+    0.0 + sources.calls_in_requests().filter(is_meant).map(longer_ns).sum::<f64>()
 }
 
 /// What a period has of each peer, by its name: that is the same in another recording.

@@ -87,3 +87,9 @@ pub fn for_calls_of_others(comparison: &Comparison<'_>, longer_ns: f64) -> Vec<C
     let elsewhere_ns = longer_ns - comparison.grown_ns(ThreadState::Blocked(Wait::Socket));
     Claim::parts_in_order(comparison, &ON_ANOTHERS_BEHALF, elsewhere_ns)
 }
+
+/// Claims for calls that were made within requests: of time of which nothing is known but that requests were late as much as such
+/// calls lasted longer, in ns.
+pub fn for_calls_in_requests(comparison: &Comparison<'_>, longer_ns: f64) -> Vec<Claim> {
+    Claim::parts_in_order(comparison, &[ThreadState::Unknown], longer_ns)
+}

@@ -150,11 +150,30 @@ static __always_inline struct connection *know_unix(struct sock *sk, struct targ
 	return know(sk, target, direction, &at, 0);
 }
 
+/* Streams of QUIC share a socket, and its acknowledgements are datagrams that nobody answers. */
+#define QUIC_PORT 443
+
+/*
+ * Datagrams of a socket that was connected to a peer, such as the resolver's. Of others nobody tells whom they are for. What has
+ * never been answered needs no answer.
+ */
+static __always_inline struct connection *know_udp(struct sock *sk, struct target *target)
+{
+	struct endpoint at = { .family = sk->__sk_common.skc_family };
+
+	set_peer(&at, sk);
+	if (!at.port || at.port == QUIC_PORT)
+		return know(sk, target, IGNORED, &at, 0);
+	return know(sk, target, OUTBOUND, &at, UDP | ONE_WAY);
+}
+
 /* A connection that a thread of the target uses and that nobody knows: it is older than the recording, or not of TCP. */
 static __always_inline struct connection *know_any(struct sock *sk, struct target *target)
 {
 	if (sk->__sk_common.skc_family == AF_UNIX)
 		return sk->sk_type == SOCK_STREAM ? know_unix(sk, target) : 0;
+	if (sk->sk_protocol == IPPROTO_UDP)
+		return know_udp(sk, target);
 	if (sk->sk_protocol != IPPROTO_TCP)
 		return 0;
 	return know_tcp(sk, target, is_listened(target, sk->__sk_common.skc_num) ? INBOUND : OUTBOUND, 0);

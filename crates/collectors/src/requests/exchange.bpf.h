@@ -14,6 +14,7 @@
 #define FATHOM_REQUESTS_EXCHANGE_H
 
 #include "state.bpf.h"
+#include "hand_over.bpf.h"
 #include "unsent.bpf.h"
 
 /* Where a length belongs, four buckets to each power of two. */
@@ -60,6 +61,9 @@ static __always_inline void tell(struct connection *c, __u64 began_ns, __u64 end
 	e->stands_for = stands_for;
 	e->unsent_ns = c->unsent_ns;
 	e->window_full_ns = c->window_full_ns;
+	e->returned_ns = c->returned_ns;
+	e->worker_tid = c->worker_tid;
+	e->reserved = 0;
 	/* User space looks by itself; to wake it costs more than all the rest. */
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 }
@@ -91,6 +95,14 @@ static __always_inline void add(struct connection *c, __u64 began_ns, __u64 end_
 		tell(c, began_ns, began_ns + took_ns, flags, one_in);
 }
 
+/* The flags of what ends. On a connection that carries several at once each may be more than one. */
+static __always_inline __u32 flags_of(struct connection *c)
+{
+	if (c->flags & OVERLAPS && c->overlaps < MULTIPLEXED)
+		c->overlaps++;
+	return c->overlaps < MULTIPLEXED ? c->flags : c->flags | OVERLAPS;
+}
+
 /* What is under way ends with its answer. Whoever takes it out of the connection tells it, so it is told once. */
 static __always_inline void finish(struct connection *c, struct tcp_sock *tcp, __u64 now_ns)
 {
@@ -101,7 +113,7 @@ static __always_inline void finish(struct connection *c, struct tcp_sock *tcp, _
 			see_leave(c, tcp, end_ns, now_ns);
 			end_ns += c->unsent_ns;
 		}
-		add(c, began_ns, end_ns, c->flags);
+		add(c, began_ns, end_ns, flags_of(c));
 	}
 	c->flags &= ~(OVERLAPS | OF_SENDING);
 }
@@ -135,6 +147,10 @@ static __always_inline void begin(struct connection *c, __u64 at_ns, __u32 write
 	c->bytes_out = 0;
 	c->unsent_ns = 0;
 	c->window_full_ns = 0;
+	c->returned_ns = 0;
+	c->worker_tid = 0;
+	if (c->flags & UDP)
+		c->seen_seq = 0;
 	c->flags &= ~OF_SENDING;
 	c->began_ns = at_ns;
 }
@@ -214,6 +230,8 @@ static __always_inline void answer_sent(struct connection *c, struct tcp_sock *t
 		c->answered_ns = now_ns;
 		c->sender_tid = tid;
 		c->bytes_in = tcp ? tcp->copied_seq - c->copied_seq : 0;
+		if (tid == c->reader_tid)
+			see_worker(c, tid);
 	} else if (tcp) {
 		see_hold(c, tcp);
 	}
@@ -248,6 +266,8 @@ static __always_inline void call_sent(struct connection *c, struct tcp_sock *tcp
 	} else if (tcp && !c->answered_ns) {
 		see_hold(c, tcp);
 	}
+	if (c->flags & UDP)
+		c->seen_seq++;
 	c->touched_ns = now_ns;
 }
 
@@ -266,6 +286,8 @@ static __always_inline void answer_arrives(struct connection *c, struct tcp_sock
 	if (!c->began_ns || c->answered_ns)
 		return;
 	c->answered_ns = now_ns;
+	if (c->flags & UDP)
+		c->flags &= ~ONE_WAY;
 	c->bytes_out = write_seq - c->write_seq;
 	if (tcp && tcp->snd_una != write_seq)
 		c->flags |= OVERLAPS;
@@ -285,6 +307,9 @@ static __always_inline void answer_read(struct connection *c, struct tcp_sock *t
 	}
 	c->last_ns = now_ns;
 	c->bytes_in = tcp ? tcp->copied_seq - c->copied_seq : 0;
+	/* Each datagram is answered: whoever asked may close the socket now, which nobody tells. */
+	if (c->flags & UDP && ++c->copied_seq >= c->seen_seq)
+		finish(c, 0, now_ns);
 }
 
 #endif

@@ -34,18 +34,23 @@ pub(super) struct Exchange {
     pub(super) unsent_ns: i64,
     /// For how long the peer had no room for more.
     pub(super) window_full_ns: i64,
+    /// When the event loop that read and answered it was woken by the thread that had worked on it, and who that was.
+    pub(super) returned_ns: i64,
+    pub(super) worker_tid: u32,
 }
 
 impl Exchange {
     /// Reads one event of the ring; `None` when it is shorter than one.
     pub(super) fn parse(bytes: &[u8]) -> Option<Exchange> {
-        let mut all = words(bytes.get(..10 * 8)?);
+        let mut all = words(bytes.get(..12 * 8)?);
         let mut next = || all.next().unwrap_or(0);
         let [began_ns, end_ns, read_ns, answered_ns] = [(); 4].map(|()| next() as i64);
         let (reader_tid, sender_tid) = halves(next());
         let (bytes_in, bytes_out) = halves(next());
         let (endpoint, flags) = halves(next());
-        let (stands_for, unsent_ns, window_full_ns) = (next(), next() as i64, next() as i64);
+        let stands_for = next();
+        let [unsent_ns, window_full_ns, returned_ns] = [(); 3].map(|()| next() as i64);
+        let (worker_tid, _) = halves(next());
         Some(Exchange {
             began_ns,
             end_ns,
@@ -60,6 +65,8 @@ impl Exchange {
             stands_for,
             unsent_ns,
             window_full_ns,
+            returned_ns,
+            worker_tid,
         })
     }
 
@@ -220,11 +227,12 @@ mod tests {
         let mut bytes: Vec<u8> = [10_u64, 90, 20, 80].into_iter().flat_map(u64::to_ne_bytes).collect();
         let flags = OUTBOUND | OVERLAPS | TCP | HELD;
         bytes.extend([3_u32, 4, 5, 6, 7, flags].into_iter().flat_map(u32::to_ne_bytes));
-        bytes.extend([8_u64, 9, 10].into_iter().flat_map(u64::to_ne_bytes));
+        bytes.extend([8_u64, 9, 10, 11, 12].into_iter().flat_map(u64::to_ne_bytes));
         let read = Exchange::parse(&bytes).unwrap();
         assert_eq!((read.began_ns, read.end_ns, read.read_ns, read.answered_ns), (10, 90, 20, 80));
         assert_eq!((read.reader_tid, read.sender_tid, read.bytes_in, read.bytes_out), (3, 4, 5, 6));
         assert_eq!((read.endpoint, read.stands_for), (7, 8));
+        assert_eq!((read.window_full_ns, read.returned_ns, read.worker_tid), (10, 11, 12));
         assert_eq!((read.unsent_ns, read.unsent_for()), (9, Some(unsent::ACKNOWLEDGEMENT)));
         assert!(read.is_call() && read.overlaps() && read.is_tcp() && !read.is_unanswered());
         assert_eq!(Exchange::parse(&bytes[1..]), None);

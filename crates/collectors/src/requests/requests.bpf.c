@@ -12,6 +12,7 @@ int arrives(arguments args)
 	struct sock *sk = (struct sock *)args[0];
 	struct connection *c = known(sk);
 	struct tcp_sock *tcp = 0;
+	__u64 now_ns;
 
 	if (!c)
 		return 0;
@@ -20,10 +21,12 @@ int arrives(arguments args)
 		if (!tcp || !has_unread(sk, tcp))
 			return 0;
 	}
+	now_ns = bpf_ktime_get_ns();
+	note_arrival(now_ns);
 	if (c->flags & INBOUND)
-		request_arrives(c, tcp, bpf_ktime_get_ns());
+		request_arrives(c, tcp, now_ns);
 	else
-		answer_arrives(c, tcp, bpf_ktime_get_ns());
+		answer_arrives(c, tcp, now_ns);
 	return 0;
 }
 
@@ -197,6 +200,14 @@ int changes_state(arguments args)
 	return 0;
 }
 
+/* Runs in the thread that wakes, or in an interrupt that came upon some thread. */
+SEC("tp_btf/sched_waking")
+int is_woken(arguments args)
+{
+	note_woken((struct task_struct *)args[0]);
+	return 0;
+}
+
 SEC("tp_btf/tcp_retransmit_skb")
 int is_sent_again(arguments args)
 {
@@ -246,7 +257,7 @@ int walk(struct bpf_iter__bpf_sk_storage_map *at)
 		return 0;
 	}
 	sums = sums_at(c->endpoint);
-	if (sums && !c->answered_ns && !(c->flags & ONE_WAY && c->read_ns))
+	if (sums && !c->answered_ns && !(c->flags & ONE_WAY && (c->read_ns || c->flags & OUTBOUND)))
 		COUNT(sums->under_way);
 	if (target->ending)
 		give_up(c, now_ns);

@@ -36,6 +36,8 @@ fn request(exchange: &Exchange, endpoint: &Endpoint) -> Request {
         unread_ns: since(exchange.began_ns, exchange.read_ns),
         first_byte_ns: since(exchange.began_ns, exchange.answered_ns),
         reader_tid: other_reader(exchange),
+        worker_tid: (exchange.worker_tid != 0).then_some(i64::from(exchange.worker_tid)),
+        returned_ns: since(exchange.began_ns, exchange.returned_ns),
         bytes_in: bytes(exchange, exchange.bytes_in),
         bytes_out: bytes(exchange, exchange.bytes_out),
         stands_for: (exchange.stands_for > 1).then_some(exchange.stands_for),

@@ -14,7 +14,7 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use super::listening;
 use super::parse::{Endpoint, Exchange, SUMS_WORDS, UNDER_WAY, is_peer};
 use super::{NEEDED, OBJECT, PERIOD, tick_ns};
-use crate::bpf::{Places, Programs, Recipe, Ring, Walker, may_load};
+use crate::bpf::{Calls, Places, Programs, Recipe, Ring, Walker, may_load};
 use crate::clock::monotonic_ns;
 use crate::{Refusal, Target, procfs};
 
@@ -39,6 +39,9 @@ const INBOX_MAX: usize = 1 << 14;
 
 /// The tracepoint of newer kernels that tells when a thread begins to send, and the program at it.
 pub(super) const BEGIN_OF_SEND: (&str, &str) = ("tcp_sendmsg_locked", "begins_to_send");
+
+/// System calls in which an event loop waits for its sockets.
+const CALLS_OF_LOOPS: &[&str] = &["epoll_wait", "epoll_pwait", "epoll_pwait2"];
 
 /// The programs at work.
 pub(super) struct Shared {
@@ -81,7 +84,8 @@ impl Shared {
 
     /// Brings the programs into the kernel; `sees_begin` where it tells when a thread begins to send.
     pub(super) fn load(sees_begin: bool) -> Result<Arc<Shared>, Refusal> {
-        let config = [u32::from(sees_begin), tick_ns()].into_iter().flat_map(u32::to_ne_bytes).collect();
+        let mut config: Vec<u8> = [u32::from(sees_begin), tick_ns()].into_iter().flat_map(u32::to_ne_bytes).collect();
+        config.extend(Calls::new().table(&[(1, CALLS_OF_LOOPS)]));
         let without: &[&str] = if sees_begin { &[] } else { &[BEGIN_OF_SEND.1] };
         let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &[], without })?;
         let (sums, targets) = (Places::new(&programs.map("sums_of")?)?, Places::new(&programs.map("targets")?)?);

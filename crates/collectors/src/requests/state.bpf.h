@@ -17,6 +17,7 @@
 #define AF_INET6 10
 #define SOCK_STREAM 1
 #define IPPROTO_TCP 6
+#define IPPROTO_UDP 17
 #define RCV_SHUTDOWN 1
 #define MSG_PEEK 2
 #define TCP_ESTABLISHED 1
@@ -39,8 +40,13 @@
 #define IDLE_NS 500000000ULL
 /* What leaves the machine no later than this after the program has given it away left at once. */
 #define AT_ONCE_NS 1000000ULL
+/* A thread that is woken so soon after data has arrived on this CPU is woken by that. */
+#define BY_ARRIVAL_NS 20000ULL
 /* What is not answered at all is told from this length on. */
 #define UNANSWERED_NS 1000000000ULL
+
+/* A connection on which requests have overlapped so often carries several at once, as HTTP/2 does: none of its lengths is one's. */
+#define MULTIPLEXED 3
 
 /* Processes that are observed at once. */
 #define TARGETS 256
@@ -48,6 +54,9 @@
 #define ENDPOINTS 4096
 #define ENDPOINTS_OF_TARGET 1024
 #define LISTENERS 8192
+#define CALLS 512
+/* Threads whose wakers are known; of two with the same place the one that was woken last. */
+#define WOKEN 4096
 #define BUCKETS 112
 /* Bucket of 2^10 ns; four to each power of two. */
 #define FIRST_POWER 10
@@ -57,6 +66,8 @@ const volatile struct {
 	__u32 sees_begin_of_send;
 	/* Length of a jiffy. */
 	__u32 tick_ns;
+	/* 1 for system calls in which an event loop waits for its sockets. */
+	__u8 is_of_loop[CALLS];
 } config SEC(".rodata.config") = {};
 
 /* A process that is observed; user space has it mapped. */
@@ -100,13 +111,18 @@ static __always_inline struct target *target_of(__u32 id)
 	return id && target && target->id == id ? target : 0;
 }
 
-/* The target that the current thread belongs to; 0: none. */
-static __always_inline __u32 current_target(void)
+/* The target that a process is; 0: none. */
+static __always_inline __u32 target_of_process(__u32 tgid)
 {
-	__u32 tgid = current_tgid();
 	__u32 *id = bpf_map_lookup_elem(&processes, &tgid);
 
 	return id ? *id : 0;
+}
+
+/* The target that the current thread belongs to; 0: none. */
+static __always_inline __u32 current_target(void)
+{
+	return target_of_process(current_tgid());
 }
 
 /* TCP ports that a target listens on. */
@@ -215,6 +231,7 @@ struct unix_sock {
 #define WINDOW_FULL 1024
 /* The target has closed it, and not all of its last answer has arrived. */
 #define CLOSING 2048
+#define UDP 4096
 
 #define PATH_BYTES 108
 /* A service: the port that is listened on, or the peer that is called. */
@@ -299,7 +316,7 @@ struct connection {
 	/* What had been sent, and read, when it began. */
 	__u32 write_seq;
 	__u32 copied_seq;
-	/* Calls: what had been sent when a send was last seen. */
+	/* Calls: what had been sent when a send was last seen. Of datagrams: how many were sent, as `copied_seq` is how many were read. */
 	__u32 seen_seq;
 	__u32 reader_tid;
 	__u32 sender_tid;
@@ -317,6 +334,11 @@ struct connection {
 	__u64 unsent_ns;
 	/* For how long meanwhile the peer had no room for more. */
 	__u64 window_full_ns;
+	/* When another thread woke the event loop that read a request and then answered it, and who: it had worked on the request. */
+	__u64 returned_ns;
+	__u32 worker_tid;
+	/* How often requests have overlapped on it, up to MULTIPLEXED. */
+	__u32 overlaps;
 };
 
 struct {
@@ -342,6 +364,9 @@ struct exchange {
 	__u64 unsent_ns;
 	/* For how long the peer had no room for more. */
 	__u64 window_full_ns;
+	__u64 returned_ns;
+	__u32 worker_tid;
+	__u32 reserved;
 };
 
 struct {

@@ -13,6 +13,8 @@ use fathom_evidence::tables::Span;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::Typedef;
 
+mod datagrams;
+mod hand_over;
 mod several;
 mod unsent;
 

@@ -24,7 +24,7 @@ pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, options: &Text
     }
 }
 
-/// For example `12,340 requests at :8080: p50 1.2 ms, p99 48 ms, longest 312 ms; 17 s of waiting lost`.
+/// For example `12,340 requests at :8080: p50 1.2 ms, p99 48 ms, longest 312 ms; 17 s lost in waiting`.
 fn says(port: &PortSummary) -> String {
     let [p50, p99, longest, lost] =
         [port.p50_ns, port.p99_ns, port.longest_ns, port.lost_ns].map(|ns| units::amount(ns, "ns"));
@@ -33,11 +33,24 @@ fn says(port: &PortSummary) -> String {
         ns if ns > 0.0 => format!(" (known to {})", units::amount(ns, "ns")),
         _ => String::new(),
     };
-    format!(
-        "{} request{plural} at {}: p50 {p50}, p99 {p99}, longest {longest}{known_to}; {lost} lost in waiting",
-        count.trim(),
-        port.port
-    )
+    let lengths = match port.count {
+        0 => String::new(),
+        _ => format!(": p50 {p50}, p99 {p99}, longest {longest}{known_to}; {lost} lost in waiting"),
+    };
+    format!("{} request{plural} at {}{lengths}{}", count.trim(), port.port, several_at_once(port))
+}
+
+/// For example `; 120 times several at once on one connection (HTTP/2, pipelining): how long each took is not known`.
+fn several_at_once(port: &PortSummary) -> String {
+    let (count, plural) =
+        (units::amount(port.overlapping_count as f64, ""), if port.overlapping_count == 1 { "" } else { "s" });
+    match port.overlapping_count {
+        0 => String::new(),
+        _ => format!(
+            "; {} time{plural} several at once on one connection (HTTP/2, pipelining): how long each took is not known",
+            count.trim()
+        ),
+    }
 }
 
 /// For example `7 slow ones: 71 % of their time unread in the socket (who read them at last: waiting for locks (60 %)), 29 % in service`.
@@ -49,6 +62,7 @@ fn divided(slow: &SlowRequests) -> Option<String> {
     };
     let parts = [
         (slow.unread_ns, format!("unread in the socket{reader}")),
+        (slow.queued_ns, "in line for a worker".to_owned()),
         (slow.service_ns, "in service".to_owned()),
         (slow.calls_ns, "in calls of other services".to_owned()),
         (slow.unsent_ns, "not sent yet".to_owned()),

@@ -249,12 +249,23 @@ fn port(port: &str, count: u64) -> PortSummary {
         total_ns: 20e9,
         unread_ns: 12e9,
         unread_while: "waiting for locks (71 %)".into(),
+        queued_ns: 0.0,
         calls_ns: 3e9,
         service_ns: 5e9,
         unsent_ns: 0.0,
         unknown_ns: 0.0,
     };
-    PortSummary { port: port.into(), count, p50_ns, p99_ns, longest_ns, lost_ns, uncertain_ns: 0.0, slow }
+    PortSummary {
+        port: port.into(),
+        count,
+        overlapping_count: 0,
+        p50_ns,
+        p99_ns,
+        longest_ns,
+        lost_ns,
+        uncertain_ns: 0.0,
+        slow,
+    }
 }
 
 fn cause(id: &str, verdict: Verdict, share: f64) -> CauseVerdict {

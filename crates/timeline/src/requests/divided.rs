@@ -1,11 +1,13 @@
 //! Where the slow requests of a port spent their time: each of them divided once.
 //!
 //! From its arrival to its first read a request lay in the socket, whatever was done for it later; at its end its answer may have
-//! stood in the kernel. Between, the thread that answered (or read) it called other services, or served it: worked, waited, or
-//! had handed it over.
+//! stood in the kernel. Between, it stood in line for a thread, other services were called for it (see [`called`](super::called)), or it was served: worked on,
+//! or waiting in the program.
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::called;
+use super::queued::Workers;
 use super::unsent::Unsent;
 use super::users::{LATE_FROM, Port, Request};
 use crate::Analysis;
@@ -21,7 +23,9 @@ pub struct Divided {
     pub total_ns: f64,
     /// They had arrived, and nobody had read them.
     pub unread_ns: f64,
-    /// Other services were called for them, by the threads that read or answered them.
+    /// They had been read, and stood in line for a thread that worked on others.
+    pub queued_ns: f64,
+    /// Other services were called for them.
     pub calls_ns: f64,
     /// Their answers stood in the kernel.
     pub unsent_ns: f64,
@@ -34,23 +38,24 @@ pub struct Divided {
 impl Divided {
     /// The rest: they were worked on, or waited in the program.
     pub fn service_ns(&self) -> f64 {
-        self.total_ns - self.unread_ns - self.calls_ns - self.unsent_ns - self.unknown_ns
+        self.total_ns - self.unread_ns - self.queued_ns - self.calls_ns - self.unsent_ns - self.unknown_ns
     }
 
-    fn add(&mut self, analysis: &Analysis<'_>, request: &Request, calls: &HashMap<i64, Intervals>) {
+    fn add(&mut self, analysis: &Analysis<'_>, request: &Request, workers: &Workers, calls: &Intervals) {
         let length_ns = request.duration_ns().max(0);
         let unread_ns = request.unread_ns.clamp(0, length_ns);
         let unsent_ns = request.unsent.map_or(0, |Unsent { ns, .. }| ns).clamp(0, length_ns - unread_ns);
         let (from_ns, to_ns) = (request.from_ns.saturating_add(unread_ns), request.to_ns.saturating_sub(unsent_ns));
-        let [answerer, reader] = request.threads;
-        let called = |tid: i64| calls.get(&tid).map_or(0, |calls| calls.within_ns(from_ns, to_ns));
-        let of_reader = if reader == answerer { 0 } else { called(reader) };
-        let calls_ns = called(answerer).saturating_add(of_reader).min(to_ns.saturating_sub(from_ns).max(0));
+        let began_ns = workers.began_ns(&analysis.account.partition, request, calls).unwrap_or(from_ns);
+        let began_ns = began_ns.clamp(from_ns, to_ns.max(from_ns));
+        let calls_ns = calls.within_ns(began_ns, to_ns);
+        let [_, reader] = request.threads;
         let unknown_ns = if request.threads == [0; 2] { to_ns.saturating_sub(from_ns).max(0) } else { 0 };
         self.count += request.weight;
         for (sum, ns) in [
             (&mut self.total_ns, length_ns),
             (&mut self.unread_ns, unread_ns),
+            (&mut self.queued_ns, began_ns.saturating_sub(from_ns)),
             (&mut self.calls_ns, calls_ns),
             (&mut self.unsent_ns, unsent_ns),
             (&mut self.unknown_ns, unknown_ns),
@@ -66,14 +71,21 @@ impl Divided {
 /// Divides the time of the slow requests of a port.
 pub(crate) fn of(analysis: &Analysis<'_>, port: &Port) -> Divided {
     let requests = analysis.sources.requests_at(port.name);
-    let is_slow = |request: &&Request| request.duration_ns() as f64 > LATE_FROM * port.p50_ns;
-    let mut calls: HashMap<i64, Vec<(i64, i64)>> = HashMap::new();
-    for call in analysis.sources.calls() {
-        calls.entry(call.tid).or_default().push((call.from_ns, call.to_ns));
+    let calls = analysis.sources.calls();
+    let mut calls_of: HashMap<usize, Vec<(i64, i64)>> = HashMap::new();
+    for (call, request) in calls.iter().zip(called::within(requests, calls)) {
+        if let Some(request) = request {
+            calls_of.entry(request).or_default().push((call.from_ns, call.to_ns));
+        }
     }
-    let calls = calls.into_iter().map(|(tid, calls)| (tid, Intervals::union(calls))).collect();
+    let workers = Workers::of(requests);
     let mut divided = Divided::default();
-    requests.iter().filter(is_slow).for_each(|request| divided.add(analysis, request, &calls));
+    for (index, request) in requests.iter().enumerate() {
+        if request.duration_ns() as f64 > LATE_FROM * port.p50_ns {
+            let calls = Intervals::union(calls_of.remove(&index).unwrap_or_default());
+            divided.add(analysis, request, &workers, &calls);
+        }
+    }
     divided
 }
 
@@ -107,5 +119,24 @@ mod tests {
         assert_eq!(parts.map(|ns| ns / 2e6), [140.0, 60.0, 30.0, 40.0, 10.0]);
         assert_eq!(divided.count, 2.0);
         assert_eq!(divided.unread_while[&ThreadState::Blocked(Wait::Lock)], 2.0 * 60e6);
+    }
+
+    #[test]
+    fn what_stands_in_line_for_a_worker_is_not_served_meanwhile() {
+        let mut recording = Recording::default();
+        let mut add = |at_ms: i64, ms: i64, kind: &str, name: &str, tid: i64, detail: &str| {
+            recording.add_span(at_ms * MS, ms * MS, tid, kind, name, detail, AT_SOCKETS);
+        };
+        for second in 0..60 {
+            add(second * 1_000, 2, span::REQUEST, ":8080", 1, "");
+        }
+        // An event loop reads both at once; one worker answers the first after 50 ms, then the second, for which it calls a service.
+        add(30_500, 50, span::REQUEST, ":8080", 1, r#"{"unread_ns":0,"worker_tid":7,"returned_ns":49000000}"#);
+        add(30_500, 120, span::REQUEST, ":8080", 1, r#"{"unread_ns":0,"worker_tid":7,"returned_ns":119000000}"#);
+        add(30_555, 60, span::CALL, "10.0.0.5:5432", 7, r#"{"peer_ns":60000000}"#);
+        let analysis = analyse(&recording, &Options::default()).unwrap();
+        let divided = analysis.divided(&analysis.sources.ports()[0]);
+        let parts = [divided.total_ns, divided.queued_ns, divided.calls_ns, divided.service_ns()];
+        assert_eq!(parts.map(|ns| ns / 1e6), [170.0, 49.0, 60.0, 61.0]);
     }
 }

@@ -37,6 +37,8 @@ pub struct Request {
     pub unread_ns: i64,
     /// Who answered it, and who read it; 0 where that is not known.
     pub threads: [i64; 2],
+    /// Who worked on it last, if that is not who read it, and when that ended.
+    pub worked_on: Option<(i64, i64)>,
     /// How far its length may be off, in ns.
     pub uncertain_ns: i64,
 }
@@ -53,8 +55,10 @@ impl Request {
 pub struct Port {
     /// `:8080`.
     pub name: StrId,
-    /// How many requests came to it.
+    /// How many requests came to it, of those that came one at a time on their connections.
     pub count: f64,
+    /// Stretches in which connections had several at once (HTTP/2, pipelining): how long each of those took nobody knows.
+    pub overlapping: f64,
     /// Median of their time, in ns.
     pub p50_ns: f64,
     /// 99th percentile of it, in ns.
@@ -83,11 +87,20 @@ impl AtSockets {
     pub(crate) fn of(recording: &Recording) -> AtSockets {
         let [kind, source] = [span::REQUEST, AT_SOCKETS].map(|word| recording.strings.find(word));
         let mut by_port: BTreeMap<StrId, Vec<Request>> = BTreeMap::new();
+        let mut overlapping: BTreeMap<StrId, f64> = BTreeMap::new();
         for span in recording.spans.rows().filter(|span| Some(span.source) == source && Some(span.kind) == kind) {
-            by_port.entry(span.name).or_default().extend(measured(recording, &span));
+            let detail: detail::Request = from_text(recording.text(span.detail));
+            let request = measured(&span, &detail);
+            let requests = by_port.entry(span.name).or_default();
+            match detail.overlapping {
+                Some(true) => *overlapping.entry(span.name).or_default() += request.weight,
+                _ => requests.push(request),
+            }
         }
         by_port.values_mut().for_each(|requests| requests.sort_by_key(|request| request.from_ns));
-        let mut ports: Vec<Port> = by_port.iter().map(|(name, requests)| port(*name, requests)).collect();
+        let several = |name: &StrId| overlapping.get(name).copied().unwrap_or(0.0);
+        let port = |(name, requests): (&StrId, &Vec<Request>)| port(*name, requests, several(name));
+        let mut ports: Vec<Port> = by_port.iter().map(port).collect();
         let all: f64 = ports.iter().map(|port| port.count).sum();
         let rank = |port: &Port| (leads(port, all), port.lost_ns, port.count);
         ports.sort_by(|a, b| rank(b).partial_cmp(&rank(a)).unwrap_or(std::cmp::Ordering::Equal));
@@ -124,21 +137,28 @@ impl AtSockets {
     }
 }
 
-/// A row as a request; none for a stretch in which a connection had several at once, which says how long none of them took.
-fn measured(recording: &Recording, span: &Span) -> Option<Request> {
-    let detail: detail::Request = from_text(recording.text(span.detail));
+/// A row as a request.
+fn measured(span: &Span, detail: &detail::Request) -> Request {
     // One without an answer was not read, if reads were seen.
     let is_unread = detail.unanswered == Some(true) && detail.uncertain_ns.is_none();
-    let request = Request {
+    Request {
         from_ns: span.time_ns,
         to_ns: span.end_ns(),
         weight: detail.stands_for.unwrap_or(1).max(1) as f64,
-        unsent: Unsent::of_answer(&detail),
+        unsent: Unsent::of_answer(detail),
         unread_ns: detail.unread_ns.unwrap_or(if is_unread { span.duration_ns } else { 0 }),
         threads: [span.tid, detail.reader_tid.unwrap_or(span.tid)],
+        worked_on: worked_on(span, detail),
         uncertain_ns: detail.uncertain_ns.unwrap_or(0).max(0),
-    };
-    (!detail.overlapping.unwrap_or(false)).then_some(request)
+    }
+}
+
+/// An event loop that answers what it has read may have handed it to another thread meanwhile; who answers what another one has
+/// read got it handed.
+fn worked_on(span: &Span, detail: &detail::Request) -> Option<(i64, i64)> {
+    let at = |ns: Option<i64>| ns.map(|ns| span.time_ns.saturating_add(ns));
+    let returned = detail.worker_tid.zip(at(detail.returned_ns));
+    returned.or_else(|| detail.reader_tid.and_then(|_| Some((span.tid, at(detail.first_byte_ns)?))))
 }
 
 /// Whether a port has a good part of all requests.
@@ -152,13 +172,13 @@ pub(crate) fn late_ns(requests: &[Request], usual_ns: f64) -> f64 {
     0.0 + requests.iter().map(late).sum::<f64>()
 }
 
-fn port(name: StrId, requests: &[Request]) -> Port {
+fn port(name: StrId, requests: &[Request], overlapping: f64) -> Port {
     let mut by_length: Vec<(i64, f64)> = requests.iter().map(|one| (one.duration_ns(), one.weight)).collect();
     let mut at = |q| quantile(&mut by_length, q).unwrap_or(0.0);
     let (p50_ns, p99_ns, longest_ns) = (at(0.5), at(0.99), at(1.0));
     let (count, lost_ns) = (requests.iter().map(|one| one.weight).sum(), late_ns(requests, p50_ns));
     let uncertain_ns = requests.iter().map(|one| one.uncertain_ns).min().unwrap_or(0) as f64;
-    Port { name, count, p50_ns, p99_ns, longest_ns, lost_ns, uncertain_ns }
+    Port { name, count, overlapping, p50_ns, p99_ns, longest_ns, lost_ns, uncertain_ns }
 }
 
 /// The quantile of values that stand for many each; it sorts them.
@@ -207,7 +227,8 @@ mod tests {
         let found = AtSockets::of(&recording);
         let names: Vec<&str> = found.ports.iter().map(|port| recording.text(port.name)).collect();
         assert_eq!(names, [":8080", ":8081", ":9090"]);
-        assert_eq!((found.requests.len(), found.ports[0].count), (60, 600.0));
+        let [service, ..] = &found.ports[..] else { panic!("no port") };
+        assert_eq!((found.requests.len(), service.count, service.overlapping), (60, 600.0, 60.0));
         assert_eq!(found.ports[0].lost_ns, 9.0 * 10.0 * (90e6 - 6e6));
     }
 
