@@ -126,7 +126,7 @@ pub struct PortSummary {
     pub port: String,
     /// How many, of those that came one at a time on their connections.
     pub count: u64,
-    /// Stretches in which connections had several at once (HTTP/2, pipelining): how long each of those took nobody knows.
+    /// Stretches in which connections had several at once, or also what nobody asked for (HTTP/2, WebSocket): how long each of those took nobody knows.
     pub overlapping_count: u64,
     /// Median of the time from the arrival of a request to the end of its answer, in ns.
     pub p50_ns: f64,

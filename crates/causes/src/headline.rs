@@ -237,7 +237,8 @@ fn several_at_once(comparison: &Comparison<'_>) -> Option<String> {
     let port = comparison.sources().ports().iter().max_by(|a, b| a.overlapping.total_cmp(&b.overlapping))?;
     (port.overlapping >= 1.0 && port.overlapping >= MATTERS * (port.count + port.overlapping)).then(|| {
         format!(
-            "requests to {} came several at once on one connection (HTTP/2, pipelining) {} times: how long each of them took is not known",
+            "requests to {} came {} times several at once on one connection, or beside what nobody asked for (HTTP/2, WebSocket): how long each of \
+             them took is not known",
             comparison.recording().text(port.name),
             port.overlapping
         )

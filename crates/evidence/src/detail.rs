@@ -288,7 +288,7 @@ details! {
         bytes_out: u64,
         /// How many requests this row stands for: absent is 1. More than 1 for those picked at random from the ordinary ones.
         stands_for: u64,
-        /// Whether requests overlap on its connection (HTTP/2, pipelining): the row is then a busy period of the connection.
+        /// Whether requests overlap on its connection, or much is sent there that nobody asked for (HTTP/2, pipelining, WebSocket): the row is then a busy period of the connection.
         overlapping: bool,
         /// Whether it has no answer: the recording ended, or the connection was closed, before.
         unanswered: bool,

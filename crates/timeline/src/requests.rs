@@ -19,7 +19,7 @@ use users::{Request, quantile};
 pub struct Requests {
     /// Requests that began.
     pub count: Vec<f64>,
-    /// Median of their latency, in ns; `None` where there was no request.
+    /// Median of their latency, in ns, with those around where they are few; `None` where there was no request.
     pub p50_ns: Vec<Option<f64>>,
     /// 99th percentile of their latency, in ns.
     pub p99_ns: Vec<Option<f64>>,
@@ -53,7 +53,7 @@ impl Requests {
         latencies.iter().any(|bucket| !bucket.is_empty()).then(|| Requests {
             count: latencies.iter().map(|bucket| sum(bucket, |one| one.1)).collect(),
             sum_ns: latencies.iter().map(|bucket| sum(bucket, |one| one.0 as f64 * one.1)).collect(),
-            p50_ns: latencies.iter_mut().map(|bucket| quantile(bucket, 0.5)).collect(),
+            p50_ns: (0..grid.len).map(|index| median_around(&latencies, index)).collect(),
             p99_ns: latencies.iter_mut().map(|bucket| quantile(bucket, 0.99)).collect(),
             longest_ns,
             under_way_ns,
@@ -66,6 +66,20 @@ impl Requests {
             buckets.fold((0.0, 0.0), |total, index| (total.0 + self.sum_ns[index], total.1 + self.count[index]));
         (count > 0.0).then(|| sum / count)
     }
+}
+
+/// The median of a bucket's requests. Of a few it is chance, most of all of long polls, which take some seconds each: then those of
+/// the buckets around it count as well, as far as is needed. A change has the same edge then; what is shorter the 99th percentile tells.
+fn median_around(latencies: &[Vec<(i64, f64)>], index: usize) -> Option<f64> {
+    const ENOUGH: f64 = 20.0;
+    const FURTHEST_BUCKETS: usize = 5;
+    if latencies[index].is_empty() {
+        return None;
+    }
+    let around = |far: usize| &latencies[index.saturating_sub(far)..(index + far + 1).min(latencies.len())];
+    let count = |far: usize| around(far).iter().flatten().map(|one| one.1).sum::<f64>();
+    let far = (0..FURTHEST_BUCKETS).find(|far| count(*far) >= ENOUGH).unwrap_or(FURTHEST_BUCKETS);
+    quantile(&mut around(far).concat(), 0.5)
 }
 
 /// By how much requests were late, bucket by bucket.
@@ -103,4 +117,25 @@ fn touched(grid: Grid, from_ns: i64, to_ns: i64) -> Range<usize> {
     let first = grid.bucket_of(from_ns.max(grid.start_ns)).unwrap_or(grid.len);
     let last = grid.bucket_of(to_ns.min(grid.end_ns().saturating_sub(1))).map_or(first, |last| last + 1);
     first..last.clamp(first, first.saturating_add(MAX_BUCKETS).min(grid.len))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_median_of_few_is_that_of_those_around() {
+        let second = |lengths: &[i64]| lengths.iter().map(|ns| (*ns, 1.0)).collect::<Vec<_>>();
+        // Long polls of 1 to 7 s, a few in each second.
+        let polls: Vec<Vec<(i64, f64)>> = (0..12).map(|at| second(&[1 + at % 2 * 6, 4, 1 + at % 2 * 6])).collect();
+        let medians: Vec<Option<f64>> = (3..9).map(|at| median_around(&polls, at)).collect();
+        assert_eq!(medians, [Some(4.0); 6]);
+        // A change of few requests is where it is.
+        let change: Vec<Vec<(i64, f64)>> = (0..20).map(|at| second(&[if at < 10 { 1 } else { 9 }])).collect();
+        let medians = [8, 9, 10, 11].map(|at| median_around(&change, at));
+        assert_eq!(medians, [Some(1.0), Some(1.0), Some(9.0), Some(9.0)]);
+        // Enough for themselves, and none.
+        let many = [second(&[1; 30]), second(&[9; 30]), second(&[])];
+        assert_eq!([0, 1, 2].map(|at| median_around(&many, at)), [Some(1.0), Some(9.0), None]);
+    }
 }

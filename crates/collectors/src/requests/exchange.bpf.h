@@ -98,9 +98,9 @@ static __always_inline void add(struct connection *c, __u64 began_ns, __u64 end_
 /* The flags of what ends. On a connection that carries several at once each may be more than one. */
 static __always_inline __u32 flags_of(struct connection *c)
 {
-	if (c->flags & OVERLAPS && c->overlaps < MULTIPLEXED)
-		c->overlaps++;
-	return c->overlaps < MULTIPLEXED ? c->flags : c->flags | OVERLAPS;
+	if (c->flags & OVERLAPS && c->several < SEVERAL)
+		c->several++;
+	return c->several < SEVERAL ? c->flags : c->flags | OVERLAPS;
 }
 
 /* What is under way ends with its answer. Whoever takes it out of the connection tells it, so it is told once. */
@@ -219,9 +219,12 @@ static __always_inline void request_read(struct connection *c, struct sock *sk, 
 		c->unread_since_ns = 0;
 }
 
-/* What is sent before anybody has read a request answers none. */
+/* What is sent before anybody has read a request answers none; and where the target often sends what nobody asked for, nobody knows
+ * which of what it sends is an answer. */
 static __always_inline void answer_sent(struct connection *c, struct tcp_sock *tcp, __u64 now_ns, __u32 tid)
 {
+	if (!c->began_ns && c->several < SEVERAL)
+		c->several++;
 	if (!c->began_ns || !c->read_ns)
 		return;
 	if (tcp && !config.sees_begin_of_send && tcp->write_seq == c->write_seq)

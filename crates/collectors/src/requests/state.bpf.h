@@ -45,8 +45,11 @@
 /* What is not answered at all is told from this length on. */
 #define UNANSWERED_NS 1000000000ULL
 
-/* A connection on which requests have overlapped so often carries several at once, as HTTP/2 does: none of its lengths is one's. */
-#define MULTIPLEXED 3
+/*
+ * A connection on which requests have overlapped, or something was sent that nobody had asked for, so often carries several things
+ * at once, as HTTP/2 and WebSocket do: none of its lengths is that of one request.
+ */
+#define SEVERAL 3
 
 /* Processes that are observed at once. */
 #define TARGETS 256
@@ -337,8 +340,8 @@ struct connection {
 	/* When another thread woke the event loop that read a request and then answered it, and who: it had worked on the request. */
 	__u64 returned_ns;
 	__u32 worker_tid;
-	/* How often requests have overlapped on it, up to MULTIPLEXED. */
-	__u32 overlaps;
+	/* How often requests have overlapped on it, or something was sent that nobody had asked for; up to SEVERAL. */
+	__u32 several;
 };
 
 struct {

@@ -243,6 +243,28 @@ fn what_nobody_asked_for_is_no_request() {
 }
 
 #[test]
+fn where_much_is_sent_that_nobody_asked_for_nothing_is_the_answer_to_one_request() {
+    let test = "where_much_is_sent_that_nobody_asked_for_nothing_is_the_answer_to_one_request";
+    let Some(_alone) = can_see(test) else { return };
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let found = watch(true, listener.local_addr().unwrap().port(), || {
+        for pushes in [0, 3] {
+            let (mut client, mut server) = connection(&listener);
+            for _ in 0..pushes {
+                server.write_all(&[1; 4]).unwrap();
+                client.read_exact(&mut [0; 4]).unwrap();
+            }
+            client.write_all(&[1; 4]).unwrap();
+            server.read_exact(&mut [0; 4]).unwrap();
+            server.write_all(&[1; 4]).unwrap();
+            client.read_exact(&mut [0; 4]).unwrap();
+        }
+    });
+    let several: Vec<Option<bool>> = found.requests().iter().map(|(_, request)| request.overlapping).collect();
+    assert_eq!(several, [None, Some(true)]);
+}
+
+#[test]
 fn what_is_never_answered_is_told_and_what_needs_no_answer_is_not() {
     let Some(_alone) = can_see("what_is_never_answered_is_told_and_what_needs_no_answer_is_not") else { return };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -40,14 +40,14 @@ fn says(port: &PortSummary) -> String {
     format!("{} request{plural} at {}{lengths}{}", count.trim(), port.port, several_at_once(port))
 }
 
-/// For example `; 120 times several at once on one connection (HTTP/2, pipelining): how long each took is not known`.
+/// For example `; 120 times several at once on one connection (HTTP/2, WebSocket): how long each took is not known`.
 fn several_at_once(port: &PortSummary) -> String {
     let (count, plural) =
         (units::amount(port.overlapping_count as f64, ""), if port.overlapping_count == 1 { "" } else { "s" });
     match port.overlapping_count {
         0 => String::new(),
         _ => format!(
-            "; {} time{plural} several at once on one connection (HTTP/2, pipelining): how long each took is not known",
+            "; {} time{plural} several at once on one connection (HTTP/2, WebSocket): how long each took is not known",
             count.trim()
         ),
     }

@@ -12,6 +12,7 @@ use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StrId};
 
 use super::unsent::Unsent;
+use crate::sources::is_application;
 
 /// The source of requests that were measured at their sockets.
 pub(crate) const AT_SOCKETS: &str = "requests";
@@ -57,7 +58,7 @@ pub struct Port {
     pub name: StrId,
     /// How many requests came to it, of those that came one at a time on their connections.
     pub count: f64,
-    /// Stretches in which connections had several at once (HTTP/2, pipelining): how long each of those took nobody knows.
+    /// Stretches in which connections had several at once, or also what nobody asked for (HTTP/2, WebSocket): how long each of those took nobody knows.
     pub overlapping: f64,
     /// Median of their time, in ns.
     pub p50_ns: f64,
@@ -90,7 +91,9 @@ impl AtSockets {
         let mut overlapping: BTreeMap<StrId, f64> = BTreeMap::new();
         for span in recording.spans.rows().filter(|span| Some(span.source) == source && Some(span.kind) == kind) {
             let detail: detail::Request = from_text(recording.text(span.detail));
-            let request = measured(&span, &detail);
+            let mut request = measured(&span, &detail);
+            // Threads of the JVM wake a loop to look at it.
+            request.worked_on = request.worked_on.filter(|(worker, _)| is_application(recording, *worker));
             let requests = by_port.entry(span.name).or_default();
             match detail.overlapping {
                 Some(true) => *overlapping.entry(span.name).or_default() += request.weight,
