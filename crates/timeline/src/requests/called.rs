@@ -14,7 +14,7 @@ const MOST_UNDER_WAY: usize = 256;
 /// For each call, in order, the request in whose time it was made, if there is one; both in order of their beginning.
 pub(crate) fn within(requests: &[Request], calls: &[Call]) -> Vec<Option<usize>> {
     let mut busy_until = vec![i64::MIN; requests.len()];
-    let mut request_of = |call: &Call| {
+    let request_of = |call: &Call| {
         let begun = requests.partition_point(|request| request.from_ns <= call.from_ns);
         let able = || {
             let under_way = (begun.saturating_sub(MOST_UNDER_WAY)..begun).rev();
@@ -30,7 +30,7 @@ pub(crate) fn within(requests: &[Request], calls: &[Call]) -> Vec<Option<usize>>
         busy_until[index] = busy_until[index].max(call.to_ns);
         Some(index)
     };
-    calls.iter().map(|call| request_of(call)).collect()
+    calls.iter().map(request_of).collect()
 }
 
 /// Whether a request had been read when a call was made, and was not answered before its end.
