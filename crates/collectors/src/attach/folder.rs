@@ -17,8 +17,10 @@ use crate::clock::monotonic_ns;
 use crate::foreign::{create_file, create_folder, names, open_file, open_folder, remove_file, remove_folder, tmp_of};
 use crate::raw::Raw;
 
-/// What the names begin with.
+/// What the names begin with. What follows is the process and an instant.
 const PREFIX: &str = "fathom-";
+/// What follows the beginning of the one for what the JVM writes when it ends.
+const END: &str = "end-";
 /// Entries of `/tmp` that are looked at for folders left behind.
 const ENTRIES_MAX: usize = 20_000;
 /// A folder that is younger may not have been locked yet by its maker, in s.
@@ -44,7 +46,7 @@ impl PrivateFolder {
     /// Makes one for what the JVM writes when it ends. That it is held tells nothing of what is at work in the process
     /// ([`PrivateFolder::is_only`]).
     pub(crate) fn make_for_the_end(target: &Target) -> io::Result<PrivateFolder> {
-        PrivateFolder::make_named(target, &format!("{PREFIX}end-"))
+        PrivateFolder::make_named(target, &format!("{PREFIX}{END}"))
     }
 
     fn make_named(target: &Target, start: &str) -> io::Result<PrivateFolder> {
@@ -135,9 +137,15 @@ fn remove_left_behind(target: &Target, tmp: &OwnedFd) {
     }
 }
 
-/// Names that look like those of our folders.
+/// Names as [`PrivateFolder::make_named`] makes them. Users keep folders of their own that only begin in the same way.
 fn own_names(tmp: &OwnedFd) -> impl Iterator<Item = String> {
-    names(tmp, ENTRIES_MAX).filter(|name| name.starts_with(PREFIX))
+    names(tmp, ENTRIES_MAX).filter(|name| is_own_name(name))
+}
+
+fn is_own_name(name: &str) -> bool {
+    let rest = name.strip_prefix(PREFIX).map(|rest| rest.strip_prefix(END).unwrap_or(rest));
+    let parts = rest.and_then(|rest| rest.split_once('-'));
+    parts.is_some_and(|(pid, instant)| pid.parse::<u32>().is_ok() && i64::from_str_radix(instant, 16).is_ok())
 }
 
 fn remove_if_left_behind(target: &Target, tmp: &OwnedFd, name: &str) -> io::Result<()> {
@@ -165,6 +173,16 @@ mod tests {
 
     fn own() -> Target {
         Target::of(std::process::id()).unwrap()
+    }
+
+    #[test]
+    fn folders_of_users_are_not_taken_for_own_ones() {
+        for own in ["fathom-7-1f", "fathom-end-4194304-7fffffffffffffff"] {
+            assert!(is_own_name(own), "{own}");
+        }
+        for of_users in ["fathom-labs", "fathom-7", "fathom-7-recordings", "fathom-end-7", "fathom-2026-11-25", "fathom-"] {
+            assert!(!is_own_name(of_users), "{of_users}");
+        }
     }
 
     #[test]
@@ -207,14 +225,14 @@ mod tests {
     #[test]
     fn what_a_killed_recorder_left_is_removed() {
         let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3_600);
-        let make = |name: &str| {
-            let path = PathBuf::from(format!("/tmp/{PREFIX}test-{}-{name}", std::process::id()));
+        let make = |instant: u64| {
+            let path = PathBuf::from(format!("/tmp/{PREFIX}{}-{instant:x}", std::process::id()));
             fs::create_dir(&path).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
             fs::write(path.join("settings"), "x").unwrap();
             path
         };
-        let (left, used, young) = (make("left"), make("used"), make("young"));
+        let (left, used, young) = (make(1), make(2), make(3));
         for path in [&left, &used] {
             File::open(path).unwrap().set_modified(old).unwrap();
         }

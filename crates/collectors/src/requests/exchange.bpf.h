@@ -151,7 +151,7 @@ static __always_inline void begin(struct connection *c, __u64 at_ns, __u32 write
 	c->worker_tid = 0;
 	if (c->flags & UDP)
 		c->seen_seq = 0;
-	c->flags &= ~OF_SENDING;
+	c->flags &= ~(OF_SENDING | PUSHED);
 	c->began_ns = at_ns;
 }
 
@@ -219,12 +219,25 @@ static __always_inline void request_read(struct connection *c, struct sock *sk, 
 		c->unread_since_ns = 0;
 }
 
+/*
+ * The target sends what nobody has asked for, however many pieces it has: once at most before a request, since what it answers may be older
+ * than the recording.
+ */
+static __always_inline void see_push(struct connection *c)
+{
+	if (c->flags & PUSHED)
+		return;
+	c->flags |= PUSHED;
+	if (c->several < SEVERAL)
+		c->several++;
+}
+
 /* What is sent before anybody has read a request answers none; and where the target often sends what nobody asked for, nobody knows
  * which of what it sends is an answer. */
 static __always_inline void answer_sent(struct connection *c, struct tcp_sock *tcp, __u64 now_ns, __u32 tid)
 {
-	if (!c->began_ns && c->several < SEVERAL)
-		c->several++;
+	if (!c->began_ns)
+		see_push(c);
 	if (!c->began_ns || !c->read_ns)
 		return;
 	if (tcp && !config.sees_begin_of_send && tcp->write_seq == c->write_seq)

@@ -235,6 +235,8 @@ struct unix_sock {
 /* The target has closed it, and not all of its last answer has arrived. */
 #define CLOSING 2048
 #define UDP 4096
+/* Something was sent that nobody had asked for, since what was under way last. */
+#define PUSHED 8192
 
 #define PATH_BYTES 108
 /* A service: the port that is listened on, or the peer that is called. */

@@ -55,12 +55,21 @@ struct Found {
 }
 
 fn watch(sees_begin: bool, port: u16, work: impl FnOnce()) -> Found {
+    observed(sees_begin, port, |_| work())
+}
+
+/// The same with a way to look meanwhile.
+fn watch_and_look(port: u16, work: impl FnOnce(&mut dyn FnMut())) -> Found {
+    observed(true, port, work)
+}
+
+fn observed(sees_begin: bool, port: u16, work: impl FnOnce(&mut dyn FnMut())) -> Found {
     let target = Target::of(std::process::id()).unwrap();
     let order = Plan::new("/nowhere".into()).order;
     let shared = Shared::load(sees_begin).unwrap_or_else(|refusal| panic!("{}", refusal.why));
     let mut observer = Box::new(observer(Share::in_these(&shared, &target).unwrap(), &order));
-    work();
     let mut found = Recording::default();
+    work(&mut || observer.look(&mut found));
     observer.look(&mut found);
     observer.finish(&mut found);
     Found { found, port }
@@ -242,26 +251,55 @@ fn what_nobody_asked_for_is_no_request() {
     assert_eq!((found.requests().len(), found.calls().len()), (0, 0));
 }
 
+/// Answers one request of four bytes in so many pieces; the client has all of them then.
+fn answer_in_pieces(client: &mut TcpStream, server: &mut TcpStream, pieces: usize) {
+    client.write_all(&[1; 4]).unwrap();
+    server.read_exact(&mut [0; 4]).unwrap();
+    push(client, server, pieces);
+}
+
+fn push(client: &mut TcpStream, server: &mut TcpStream, pieces: usize) {
+    for _ in 0..pieces {
+        server.write_all(&[1; 4]).unwrap();
+        client.read_exact(&mut [0; 4]).unwrap();
+    }
+}
+
 #[test]
 fn where_much_is_sent_that_nobody_asked_for_nothing_is_the_answer_to_one_request() {
     let test = "where_much_is_sent_that_nobody_asked_for_nothing_is_the_answer_to_one_request";
     let Some(_alone) = can_see(test) else { return };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let found = watch(true, listener.local_addr().unwrap().port(), || {
-        for pushes in [0, 3] {
-            let (mut client, mut server) = connection(&listener);
-            for _ in 0..pushes {
-                server.write_all(&[1; 4]).unwrap();
-                client.read_exact(&mut [0; 4]).unwrap();
-            }
-            client.write_all(&[1; 4]).unwrap();
-            server.read_exact(&mut [0; 4]).unwrap();
-            server.write_all(&[1; 4]).unwrap();
-            client.read_exact(&mut [0; 4]).unwrap();
+    let found = watch_and_look(listener.local_addr().unwrap().port(), |look| {
+        let (mut client, mut server) = connection(&listener);
+        for _ in 0..4 {
+            answer_in_pieces(&mut client, &mut server, 1);
+            // It is the end of an answer unless that is long ago.
+            thread::sleep(Duration::from_millis(700));
+            look();
+            push(&mut client, &mut server, 1);
         }
     });
     let several: Vec<Option<bool>> = found.requests().iter().map(|(_, request)| request.overlapping).collect();
-    assert_eq!(several, [None, Some(true)]);
+    assert_eq!(several, [None, None, None, Some(true)]);
+}
+
+#[test]
+fn the_rest_of_an_answer_that_is_older_than_the_recording_is_one_thing_that_nobody_asked_for() {
+    let test = "the_rest_of_an_answer_that_is_older_than_the_recording_is_one_thing_that_nobody_asked_for";
+    let Some(_alone) = can_see(test) else { return };
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (mut client, mut server) = connection(&listener);
+    client.write_all(&[1; 4]).unwrap();
+    let found = watch(true, listener.local_addr().unwrap().port(), || {
+        server.read_exact(&mut [0; 4]).unwrap();
+        push(&mut client, &mut server, 5);
+        for _ in 0..2 {
+            answer_in_pieces(&mut client, &mut server, 5);
+        }
+    });
+    let several: Vec<Option<bool>> = found.requests().iter().map(|(_, request)| request.overlapping).collect();
+    assert_eq!(several, [None, None]);
 }
 
 #[test]
