@@ -2,9 +2,9 @@
 
 use fathom_evidence::kinds::{counter, subject};
 
-use crate::measure::growth;
 use crate::measure::syscalls::{self, ByThread, running_claims};
-use crate::{Cause, Comparison, Finding, Period, Support, format};
+use crate::measure::{growth, stacks};
+use crate::{Cause, Claim, Comparison, Finding, Period, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "slow_clock_source",
@@ -21,6 +21,18 @@ pub(crate) static CAUSE: Cause = Cause {
 
 /// Calls that only read a clock. Where the kernel's page of shared code (vDSO) can do it, none of them is made.
 const CLOCK_CALLS: &[&str] = &["clock_gettime", "gettimeofday", "time", "clock_gettime64"];
+
+/// What such a call is below in stacks: functions of C libraries, and the kernel's on both architectures.
+const CLOCK_READERS: &[&str] = &[
+    "clock_gettime",
+    "__clock_gettime",
+    "gettimeofday",
+    "__gettimeofday",
+    "__x64_sys_clock_gettime",
+    "__x64_sys_gettimeofday",
+    "__arm64_sys_clock_gettime",
+    "__arm64_sys_gettimeofday",
+];
 
 /// Clock sources that programs read without a call.
 const QUICK: &[&str] =
@@ -55,8 +67,15 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     }
     let grown_ns = (cores.0 - cores.1.unwrap_or(0.0)).max(0.0) * comparison.excess().slow_ns;
     let mut finding = Finding::new(Support::Observed, text).with_all(evidence);
-    finding.claims = running_claims(comparison, grown_ns);
+    finding.claims = claims(comparison, grown_ns);
     finding.crowding(comparison)
+}
+
+/// CPU samples see the whole of a call, with the way into the kernel and back; the kernel's counters only what is between.
+fn claims(comparison: &Comparison<'_>, counted_ns: f64) -> Vec<Claim> {
+    let sampled = stacks::below(comparison, CLOCK_READERS).claims;
+    let sampled_ns: f64 = sampled.iter().map(|claim| claim.grown_ns(comparison)).sum();
+    if sampled_ns > counted_ns { sampled } else { running_claims(comparison, counted_ns) }
 }
 
 /// What is known where calls were not counted: some clock sources need none.

@@ -180,7 +180,9 @@ mod tests {
         for own in ["fathom-7-1f", "fathom-end-4194304-7fffffffffffffff"] {
             assert!(is_own_name(own), "{own}");
         }
-        for of_users in ["fathom-labs", "fathom-7", "fathom-7-recordings", "fathom-end-7", "fathom-2026-11-25", "fathom-"] {
+        for of_users in
+            ["fathom-labs", "fathom-7", "fathom-7-recordings", "fathom-end-7", "fathom-2026-11-25", "fathom-"]
+        {
             assert!(!is_own_name(of_users), "{of_users}");
         }
     }

@@ -10,6 +10,8 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.SocketAddress;
+import java.net.SocketException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -33,7 +35,7 @@ public final class Answers {
     private final int port;
     private final AtomicInteger askers = new AtomicInteger();
     private final AtomicLong inPieces = new AtomicLong();
-    private final ThreadLocal<DatagramSocket> asker = ThreadLocal.withInitial(this::nextAsker);
+    private final ThreadLocal<Asker> asker = ThreadLocal.withInitial(this::nextAsker);
 
     private Answers(Lab lab) {
         this.lab = lab;
@@ -46,8 +48,11 @@ public final class Answers {
         ServerSocket server = new ServerSocket(service.port, (int) lab.number("backlog"), InetAddress.getLoopbackAddress());
         lab.note("answers_in_pieces", service.inPieces);
         long droppedBefore = droppedByKernel();
-        lab.onEnd(() -> lab.note("dropped_by_the_kernel", droppedByKernel() - droppedBefore));
-        Lab.start("acceptor", () -> service.acceptForever(server));
+        lab.onEnd(() -> {
+            stopListening(server);
+            lab.note("dropped_by_the_kernel", droppedByKernel() - droppedBefore);
+        });
+        Lab.start("acceptor", () -> service.acceptUntilClosed(server));
         lab.run(request -> service.ask());
     }
 
@@ -59,6 +64,25 @@ public final class Answers {
             return Long.parseLong(lines.get(1).split(" ")[names.indexOf("ListenDrops")]);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
+        }
+    }
+
+    /** What is dropped afterwards the recorder would see, but not {@link #droppedByKernel}. */
+    private static void stopListening(ServerSocket server) {
+        try {
+            server.close();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private void acceptUntilClosed(ServerSocket server) throws Exception {
+        try {
+            acceptForever(server);
+        } catch (SocketException e) {
+            if (!server.isClosed()) {
+                throw e;
+            }
         }
     }
 
@@ -99,21 +123,35 @@ public final class Answers {
         out.write(answer, HEAD_BYTES, answer.length - HEAD_BYTES);
     }
 
-    /** Lets the client ask once and waits until it has the answer. */
-    private void ask() throws IOException {
-        DatagramSocket socket = asker.get();
-        int how = lab.in("after") ? (int) lab.number("client_how") : 0;
-        byte[] order = ByteBuffer.allocate(ORDER_BYTES).putInt((int) lab.number("answer_bytes")).putInt(how).array();
-        socket.send(new DatagramPacket(order, order.length));
-        socket.receive(new DatagramPacket(new byte[ORDER_BYTES], ORDER_BYTES));
+    /**
+     * How a client is told. The socket is not connected, or the wait for the client would be a call of another service, which is slow
+     * because this one is: real clients ask by themselves.
+     */
+    private static final class Asker {
+        private final DatagramSocket socket;
+        private final SocketAddress address;
+
+        private Asker(DatagramSocket socket, SocketAddress address) {
+            this.socket = socket;
+            this.address = address;
+        }
     }
 
-    private DatagramSocket nextAsker() {
+    /** Lets the client ask once and waits until it has the answer. */
+    private void ask() throws IOException {
+        Asker own = asker.get();
+        int how = lab.in("after") ? (int) lab.number("client_how") : 0;
+        byte[] order = ByteBuffer.allocate(ORDER_BYTES).putInt((int) lab.number("answer_bytes")).putInt(how).array();
+        own.socket.send(new DatagramPacket(order, order.length, own.address));
+        own.socket.receive(new DatagramPacket(new byte[ORDER_BYTES], ORDER_BYTES));
+    }
+
+    private Asker nextAsker() {
         try {
             DatagramSocket socket = new DatagramSocket();
             socket.setSoTimeout(PATIENCE_MS);
-            socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port + 1 + askers.getAndIncrement()));
-            return socket;
+            int number = port + 1 + askers.getAndIncrement();
+            return new Asker(socket, new InetSocketAddress(InetAddress.getLoopbackAddress(), number));
         } catch (IOException e) {
             throw new IllegalStateException("no client", e);
         }

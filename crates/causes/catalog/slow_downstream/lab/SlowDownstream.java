@@ -12,12 +12,14 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Answers each request with the help of another process, which it asks over a socket and which turns slow in the middle of
- * the run. The fixed variant gives it a few milliseconds, answers from what it knew last, and leaves a silent helper alone
- * for a second.
+ * the run. The fixed variant gives it a few milliseconds, works the answer out from what it knew last, which takes it as long as the
+ * helper used to take, and leaves a silent helper alone for a second.
  */
 public final class SlowDownstream {
     private static final int ANSWER_BYTES = 64;
     private static final long LEFT_ALONE_NS = 1_000_000_000;
+    /** About a millisecond: were answers quicker without the helper, the time with it would be the slow one. */
+    private static final int OWN_ANSWER_STEPS = 1_000_000;
 
     private final int port;
     private final int timeoutMs;
@@ -44,7 +46,7 @@ public final class SlowDownstream {
         SlowDownstream service = new SlowDownstream(port, (int) lab.number("timeout_ms"));
         lab.run(request -> {
             Work.spin(200_000, request);
-            service.ask();
+            service.answer(request);
         });
     }
 
@@ -66,19 +68,26 @@ public final class SlowDownstream {
         }
     }
 
-    private void ask() throws IOException {
-        if (System.nanoTime() - leaveAloneUntil.get() < 0) {
-            return;
+    private void answer(long request) throws IOException {
+        boolean isAlone = System.nanoTime() - leaveAloneUntil.get() < 0;
+        if (isAlone || !ask()) {
+            Work.spin(OWN_ANSWER_STEPS, request);
         }
+    }
+
+    /** Whether the other process answered in time. */
+    private boolean ask() throws IOException {
         try {
             Socket socket = connected();
             socket.getOutputStream().write(1);
             socket.getInputStream().readNBytes(ANSWER_BYTES);
+            return true;
         } catch (SocketTimeoutException silent) {
             // The late answer must not be taken for the next one's.
             connection.get().close();
             connection.remove();
             leaveAloneUntil.set(System.nanoTime() + LEFT_ALONE_NS);
+            return false;
         }
     }
 
