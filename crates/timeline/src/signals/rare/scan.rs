@@ -28,9 +28,18 @@ const MAX_OF_A_SECOND: u32 = 2;
 /// More seconds than this are taken together, so that hours do not take minutes.
 const MAX_STEPS: usize = 2_048;
 
-/// The stretch of seconds with most late requests for its requests, if chance does not explain it. It leaves at least a fifth
-/// of the requests outside, to compare with.
-pub(super) fn cluster(seconds: &[Second]) -> Option<Range<usize>> {
+/// A stretch of seconds that chance does not explain.
+#[derive(Debug, PartialEq)]
+pub(super) struct Cluster {
+    /// Where it is.
+    pub(super) seconds: Range<usize>,
+    /// The logarithm of how much likelier it is with a share of its own.
+    pub(super) surprise: f64,
+}
+
+/// The stretch of seconds with most late requests for its requests, if chance does not explain it though so many `questions` are asked.
+/// It leaves at least a fifth of the requests outside, to compare with.
+pub(super) fn cluster(seconds: &[Second], questions: usize) -> Option<Cluster> {
     let step = seconds.len().div_ceil(MAX_STEPS).max(1);
     let sums = sums(seconds, step);
     let (all, late) = *sums.last()?;
@@ -52,9 +61,12 @@ pub(super) fn cluster(seconds: &[Second]) -> Option<Range<usize>> {
     }
     let (surprise, steps) = best?;
     // A stretch as surprising as `s` happens by chance with a probability below exp(-s) (Chernoff); each may be the one.
-    let stretches = (sums.len() * sums.len()) as f64 / 2.0;
+    // Steps without requests add none.
+    let busy = 1 + sums.windows(2).filter(|pair| pair[1].0 > pair[0].0).count();
+    let stretches = (busy * busy * questions) as f64 / 2.0;
     let is_chance = surprise < (stretches / FALSE_ALARMS).ln();
-    (!is_chance).then(|| steps.start * step..(steps.end * step).min(seconds.len()))
+    let seconds = steps.start * step..(steps.end * step).min(seconds.len());
+    (!is_chance).then_some(Cluster { seconds, surprise })
 }
 
 /// Requests and late ones before each step, and at the end.
@@ -82,7 +94,13 @@ fn surprise(inside: (f64, f64), whole: (f64, f64)) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Second, cluster};
+    use std::ops::Range;
+
+    use super::Second;
+
+    fn cluster(seconds: &[Second]) -> Option<Range<usize>> {
+        super::cluster(seconds, 1).map(|cluster| cluster.seconds)
+    }
 
     fn seconds(late: impl Fn(usize) -> u32, len: usize) -> Vec<Second> {
         (0..len).map(|index| Second { all: 500.0, late: late(index) }).collect()
