@@ -63,7 +63,7 @@ pub struct RunOptions<'a> {
 pub enum Lengths {
     /// So many times as long as declared; requests come from the program itself.
     Scaled(f64),
-    /// As declared, and the exposed ones so many times as long, though not shorter than [`LEAST_EXPOSED_S`] for it: what is usual
+    /// As declared, and the exposed ones so many times as long, though not shorter than `LEAST_EXPOSED_S` for it: what is usual
     /// takes its time to be known, however short the rest is.
     Exposed(f64),
     /// Healthy for some time and ill for some, for somebody who watches: requests come to a socket, from this process.

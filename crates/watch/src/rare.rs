@@ -1,7 +1,7 @@
 //! Few of a port's requests late: too few to move a percentile of any second, more than ever.
 //!
 //! Late is what takes half as long again as all requests of the history but one in a thousand. Of ten and twenty seconds, a minute and five
-//! minutes the share of late requests is a block of a [`Climber`]: it tells when several in a row have three times the share of
+//! minutes the share of late requests is a block of a `Climber`: it tells when several in a row have three times the share of
 //! everything in the history of such blocks but the highest 0.2 %. So a job or a collection that makes a few requests late again
 //! and again is usual. Beyond that chance must not explain them: so many late requests where the history has so few would come
 //! with a probability of e^-15 for all blocks in a row (Chernoff's bound for Poisson's distribution). And a second counts for a

@@ -1,7 +1,7 @@
 //! Where the slow requests of a port spent their time: each of them divided once.
 //!
 //! From its arrival to its first read a request lay in the socket, whatever was done for it later; at its end its answer may have
-//! stood in the kernel. Between, it stood in line for a thread, other services were called for it (see [`called`](super::called)), or it was served: worked on,
+//! stood in the kernel. Between, it stood in line for a thread, other services were called for it (see [`called`]), or it was served: worked on,
 //! or waiting in the program.
 
 use std::collections::{BTreeMap, HashMap};
