@@ -1,6 +1,6 @@
 //! Whether anything was slow, in one sentence: "nothing was slow" only where it was seen.
 
-use fathom_evidence::kinds::{counter, event, loss, span, subject};
+use fathom_evidence::kinds::{counter, event, loss, recorded, span, subject};
 use fathom_timeline::{Account, Requests, median};
 
 use crate::changes;
@@ -223,11 +223,11 @@ fn hidden(comparison: &Comparison<'_>, losses: &[LossNote]) -> Vec<String> {
     let is_jvm = |note: &LossNote| note.kind == loss::REFUSED && (note.says.starts_with("jfr") || is_of_jfr(note));
     let matters = |note: &&LossNote| matches!(note.kind.as_str(), loss::CUT_OFF | loss::MISSING) || is_jvm(note);
     let mut hidden: Vec<String> = losses.iter().filter(matters).map(|note| note.says.clone()).collect();
-    let ended = comparison.recording().fact(subject::RECORDING, "ended_because").unwrap_or("");
-    hidden.extend(several_at_once(comparison));
+    let ended = comparison.recording().fact(subject::RECORDING, recorded::ENDED_BECAUSE).unwrap_or("");
     if hidden.is_empty() && ended == "killed" {
         hidden.push("the recorder was killed: what it had not written is missing".to_owned());
     }
+    hidden.extend(several_at_once(comparison));
     hidden
 }
 
@@ -237,10 +237,10 @@ fn several_at_once(comparison: &Comparison<'_>) -> Option<String> {
     let port = comparison.sources().ports().iter().max_by(|a, b| a.overlapping.total_cmp(&b.overlapping))?;
     (port.overlapping >= 1.0 && port.overlapping >= MATTERS * (port.count + port.overlapping)).then(|| {
         format!(
-            "requests to {} came {} times several at once on one connection, or beside what nobody asked for (HTTP/2, WebSocket): how long each of \
+            "requests to {} came {} several at once on one connection, or beside what nobody asked for (HTTP/2, WebSocket): how long each of \
              them took is not known",
             comparison.recording().text(port.name),
-            port.overlapping
+            format::count(port.overlapping as usize, "time")
         )
     })
 }
