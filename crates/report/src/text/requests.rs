@@ -1,6 +1,7 @@
 //! Requests that were measured at sockets: how many, how long, how much of it users lost.
 
 use fathom_causes::explanation::{Explanation, PortSummary, SlowRequests};
+use fathom_causes::format::count;
 
 use crate::sheet::{Sheet, Tone, piece};
 use crate::{TextOptions, units};
@@ -28,7 +29,6 @@ pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, options: &Text
 fn says(port: &PortSummary) -> String {
     let [p50, p99, longest, lost] =
         [port.p50_ns, port.p99_ns, port.longest_ns, port.lost_ns].map(|ns| units::amount(ns, "ns"));
-    let (count, plural) = (units::amount(port.count as f64, ""), if port.count == 1 { "" } else { "s" });
     let known_to = match port.uncertain_ns {
         ns if ns > 0.0 => format!(" (known to {})", units::amount(ns, "ns")),
         _ => String::new(),
@@ -37,18 +37,16 @@ fn says(port: &PortSummary) -> String {
         0 => String::new(),
         _ => format!(": p50 {p50}, p99 {p99}, longest {longest}{known_to}; {lost} lost in waiting"),
     };
-    format!("{} request{plural} at {}{lengths}{}", count.trim(), port.port, several_at_once(port))
+    format!("{} at {}{lengths}{}", count(port.count as usize, "request"), port.port, several_at_once(port))
 }
 
 /// For example `; 120 times several at once on one connection (HTTP/2, WebSocket): how long each took is not known`.
 fn several_at_once(port: &PortSummary) -> String {
-    let (count, plural) =
-        (units::amount(port.overlapping_count as f64, ""), if port.overlapping_count == 1 { "" } else { "s" });
-    match port.overlapping_count {
+    match port.overlapping_count as usize {
         0 => String::new(),
-        _ => format!(
-            "; {} time{plural} several at once on one connection (HTTP/2, WebSocket): how long each took is not known",
-            count.trim()
+        several => format!(
+            "; {} several at once on one connection (HTTP/2, WebSocket): how long each took is not known",
+            count(several, "time")
         ),
     }
 }
@@ -73,6 +71,6 @@ fn divided(slow: &SlowRequests) -> Option<String> {
         .filter(|(ns, _)| part(*ns) >= MIN_PART)
         .map(|(ns, what)| format!("{} {what}", units::amount(part(*ns), "ratio")))
         .collect();
-    let (count, plural) = (units::amount(slow.count as f64, ""), if slow.count == 1 { "" } else { "s" });
-    (slow.count > 0 && !told.is_empty()).then(|| format!("{} slow one{plural}: {}", count.trim(), told.join(", ")))
+    (slow.count > 0 && !told.is_empty())
+        .then(|| format!("{}: {}", count(slow.count as usize, "slow one"), told.join(", ")))
 }
