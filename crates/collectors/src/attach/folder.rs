@@ -143,8 +143,8 @@ fn own_names(tmp: &OwnedFd) -> impl Iterator<Item = String> {
 }
 
 fn is_own_name(name: &str) -> bool {
-    let rest = name.strip_prefix(PREFIX).map(|rest| rest.strip_prefix(END).unwrap_or(rest));
-    let parts = rest.and_then(|rest| rest.split_once('-'));
+    let Some(rest) = name.strip_prefix(PREFIX) else { return false };
+    let parts = rest.strip_prefix(END).unwrap_or(rest).split_once('-');
     parts.is_some_and(|(pid, instant)| pid.parse::<u32>().is_ok() && i64::from_str_radix(instant, 16).is_ok())
 }
 

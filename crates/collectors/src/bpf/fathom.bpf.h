@@ -78,6 +78,9 @@ static __always_inline __u64 stack_pointer(struct pt_regs *registers)
 	return registers->sp;
 }
 
+/* What tables of system calls have room for: more than there are, and a power of two. */
+#define CALLS 512
+
 /* The system call that the thread is in; negative when it is in none. */
 static __always_inline __s32 system_call(struct pt_regs *registers)
 {

@@ -236,9 +236,11 @@ static __always_inline void see_push(struct connection *c)
  * which of what it sends is an answer. */
 static __always_inline void answer_sent(struct connection *c, struct tcp_sock *tcp, __u64 now_ns, __u32 tid)
 {
-	if (!c->began_ns)
+	if (!c->began_ns) {
 		see_push(c);
-	if (!c->began_ns || !c->read_ns)
+		return;
+	}
+	if (!c->read_ns)
 		return;
 	if (tcp && !config.sees_begin_of_send && tcp->write_seq == c->write_seq)
 		return; /* the thread comes back from sending the answer before */

@@ -57,7 +57,6 @@
 #define ENDPOINTS 4096
 #define ENDPOINTS_OF_TARGET 1024
 #define LISTENERS 8192
-#define CALLS 512
 /* Threads whose wakers are known; of two with the same place the one that was woken last. */
 #define WOKEN 4096
 #define BUCKETS 112

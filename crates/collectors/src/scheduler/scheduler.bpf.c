@@ -6,7 +6,6 @@
  */
 #include "../bpf/placed.bpf.h"
 
-#define CALLS 512
 #define FRAMES 32
 
 #define TASK_UNINTERRUPTIBLE 0x2

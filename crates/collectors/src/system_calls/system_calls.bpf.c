@@ -8,7 +8,6 @@
 #include "../bpf/placed.bpf.h"
 #include "../bpf/user_state.bpf.h"
 
-#define CALLS 512
 #define TRANSFERS 1
 #define WAITS 2
 #define WAITS_FOR_PEER 4
