@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use super::{Signal, SignalKind, latency};
 use crate::account::Account;
+use crate::requests::users::Request;
 use crate::sources::Sources;
 use scan::Second;
 
@@ -24,31 +25,36 @@ const LENGTHS: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 /// The part of each second's requests that were late, and the seconds in which that is more than chance. `late_ns` is from
 /// which length a request is late.
 pub(crate) fn find(sources: &Sources<'_>, account: &Account, late_ns: f64) -> Option<(Signal, Vec<bool>, f64)> {
+    let all = &account.requests_as_work()?.count;
     let late_ns = late_ns.max(latency::JITTER_P99_NS);
-    let found = LENGTHS.map(|length| Late::of(sources, account, late_ns * length));
-    let clusters = found.iter().flatten().filter_map(|late| Some((late, scan::cluster(&late.seconds, LENGTHS.len())?)));
-    let (late, cluster) = clusters.max_by(|a, b| a.1.surprise.total_cmp(&b.1.surprise))?;
-    late.signal(account, &cluster.seconds)
+    let late: Vec<Request> = sources.requests().filter(|request| request.duration_ns() as f64 >= late_ns).collect();
+    let of_length = |length: f64| {
+        let as_long = late.iter().filter(|request| request.duration_ns() as f64 >= late_ns * length);
+        let late = Late::of(account, all, as_long);
+        let cluster = scan::cluster(&late.seconds, LENGTHS.len())?;
+        Some((cluster.surprise, late.signal(account, &cluster.seconds)?))
+    };
+    let found = LENGTHS.into_iter().filter_map(of_length).max_by(|a, b| a.0.total_cmp(&b.0));
+    found.map(|(_, signal)| signal)
 }
 
 /// Late requests, second by second.
-struct Late {
+struct Late<'a> {
     /// How many, also those that overlap.
     late: Vec<f64>,
-    all: Vec<f64>,
+    all: &'a [f64],
     /// Instances; nothing in the seconds that tell nothing.
     seconds: Vec<Second>,
 }
 
-impl Late {
-    /// Those that took at least so long.
-    fn of(sources: &Sources<'_>, account: &Account, late_ns: f64) -> Option<Late> {
-        let all = account.requests_as_work()?.count.clone();
+impl<'a> Late<'a> {
+    /// `requests` in order of their beginning, and how many there are at `all`.
+    fn of<'r>(account: &Account, all: &'a [f64], requests: impl Iterator<Item = &'r Request>) -> Late<'a> {
         let mut late = account.grid.zeros();
         let mut seconds: Vec<Second> = all.iter().map(|count| Second { all: *count, late: 0 }).collect();
         // Late requests at the same time are late for one reason: they are one instance.
         let mut until_ns = i64::MIN;
-        for request in sources.requests().filter(|request| request.duration_ns() as f64 >= late_ns) {
+        for request in requests {
             let Some(bucket) = account.grid.bucket_of(request.from_ns) else { continue };
             late[bucket] += request.weight;
             seconds[bucket].late += u32::from(request.from_ns >= until_ns);
@@ -56,7 +62,7 @@ impl Late {
         }
         let is_unusable = |index: &usize| is_unusable(account, *index);
         (0..seconds.len()).filter(is_unusable).for_each(|index| seconds[index] = Second::default());
-        Some(Late { late, all, seconds })
+        Late { late, all, seconds }
     }
 
     fn share(&self, buckets: impl Iterator<Item = usize>) -> f64 {
