@@ -1,10 +1,13 @@
 """What the real-server labs share: the libraries, the processes around the one that is recorded, and the recording."""
 
+import argparse
 import hashlib
 import json
 import os
 import socket
 import subprocess
+import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -16,6 +19,8 @@ NEIGHBOUR_JVM = ["-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
 
 # What `--untouched` means: nothing is asked of the JVM.
 UNTOUCHED = ["--jfr", "never", "--agent", "never"]
+# Files in which processes tell their ports: those of a run before would be taken for those of this one.
+PORTS = ["prices", "callee-port", "port"]
 
 
 class Processes:
@@ -55,6 +60,35 @@ class Processes:
         for process in reversed(self.running):
             process.kill()
             process.wait()
+
+
+def run_cases(parser: argparse.ArgumentParser, cases: list[str], lab: type[Processes]) -> int:
+    """Runs those of a lab's cases that the command line names, each in a folder of its own. A lab has a method `wrong` that takes the
+    case and the seconds, and gives how many answers are wrong; the exit code is 1 if one is."""
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"of {', '.join(cases)}; all when none is given")
+    parser.add_argument("--jdk", type=Path, help="home of a JDK; that of `java` when none is given")
+    parser.add_argument("--keep", type=Path, help="folder for recordings and answers; else they are thrown away")
+    parser.add_argument("--untouched", action="store_true", help="record with --jfr never --agent never")
+    chosen = parser.parse_args()
+    if unknown := set(chosen.cases) - set(cases):
+        print(f"no case {', '.join(sorted(unknown))}: there are {', '.join(cases)}", file=sys.stderr)
+        return 2
+    jdk = chosen.jdk or home_of_java()
+    jars = libraries()
+    classpath = f"{compiled(jdk, jars)}:{jars}"
+    wrong = 0
+    for case in [case for case in cases if case in (chosen.cases or cases)]:
+        with tempfile.TemporaryDirectory(prefix="fathom-real-") as scratch:
+            folder = (chosen.keep or Path(scratch)) / f"{jdk.name}-{case}"
+            folder.mkdir(parents=True, exist_ok=True)
+            for port in PORTS:
+                (folder / port).unlink(missing_ok=True)
+            run = lab(jdk, classpath, folder, chosen.untouched)
+            try:
+                wrong += run.wrong(case, chosen.seconds)
+            finally:
+                run.end()
+    return min(wrong, 1)
 
 
 def fathom() -> str:
