@@ -307,11 +307,10 @@ fn as_requests_felt(account: &Account, mut detected: Vec<Detection>) -> Vec<Dete
     detected
 }
 
-/// Where nothing else tells slow time, requests that were late now and then may.
+/// In seconds that nothing else tells as slow, requests that were late now and then may.
 fn or_rare_requests(sources: &Sources<'_>, account: &Account, mut found: Vec<Detection>) -> Vec<Detection> {
-    let latency = found.iter().find(|one| one.signal.kind == SignalKind::RequestLatency);
-    let is_told = found.iter().any(|one| one.slow.contains(&true));
-    let rare = latency.filter(|_| !is_told).and_then(|one| signals::rare::find(sources, account, one.threshold));
+    let told: Vec<bool> = (0..account.grid.len).map(|index| found.iter().any(|one| one.slow[index])).collect();
+    let rare = signals::rare::find(sources, account, &told);
     found.extend(rare.map(|(signal, slow, threshold)| Detection { signal, slow, threshold }));
     found
 }
