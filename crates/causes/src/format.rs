@@ -93,9 +93,9 @@ fn split(value: f64, unit: &str) -> Option<Amount> {
         "count" => Amount { number: digits(value), unit: "" },
         "1/s" => Amount { number: digits(value), unit: "/s" },
         "ratio" => Amount { number: percents(value), unit: "%" },
-        "cores" => Amount { number: digits(value), unit: if value == 1.0 { "core" } else { "cores" } },
-        "threads" => Amount { number: digits(value), unit: if value == 1.0 { "thread" } else { "threads" } },
-        "times" => Amount { number: digits(value), unit: "×" },
+        "cores" => Amount { number: few(value), unit: if value == 1.0 { "core" } else { "cores" } },
+        "threads" => Amount { number: few(value), unit: if value == 1.0 { "thread" } else { "threads" } },
+        "times" => Amount { number: few(value), unit: "×" },
         _ => return None,
     };
     Some(amount)
@@ -128,6 +128,11 @@ fn percents(ratio: f64) -> String {
         p if p < 9.95 => trimmed(ratio * 100.0, 1),
         _ => grouped((ratio * 100.0).round()),
     }
+}
+
+/// Of what is nearly none nobody wants the digits.
+fn few(value: f64) -> String {
+    if value != 0.0 && value.abs() < 0.0005 { "<0.001".to_owned() } else { digits(value) }
 }
 
 /// Three significant digits, without zeros that say nothing.
@@ -194,7 +199,9 @@ mod tests {
             (1.0, "cores", "1 core"),
             (0.444_44, "cores", "0.444 cores"),
             (3.9, "times", "3.9 ×"),
-            (0.000_01, "times", "1.0e-5 ×"),
+            (0.000_01, "times", "<0.001 ×"),
+            (0.000_16, "threads", "<0.001 threads"),
+            (0.000_28, "1/s", "2.8e-4 /s"),
             (7.0, "furlongs", "7 furlongs"),
             (f64::NAN, "ns", "unknown"),
             (f64::INFINITY, "bytes", "unknown"),

@@ -33,6 +33,9 @@ const PLAIN: Record<string, (value: number) => string> = {
   times: () => "×",
 };
 
+/** Units of which a thousandth is next to nothing. */
+const FEW = new Set(["cores", "threads", "times"]);
+
 interface Amount {
   number: string;
   unit: string;
@@ -77,7 +80,7 @@ function split(value: number, unit: string): Amount {
     return { number, unit: `${step}/s` };
   }
   if (unit === "ratio") return { number: percent(value), unit: "%" };
-  return { number: digits(value), unit: PLAIN[unit]?.(value) ?? unit };
+  return { number: FEW.has(unit) ? few(value) : digits(value), unit: PLAIN[unit]?.(value) ?? unit };
 }
 
 /** Goes up the ladder to the last step that leaves at least 1, after rounding. */
@@ -101,6 +104,11 @@ function percent(ratio: number): string {
   if (size === 0) return "0";
   if (size < 0.1) return "<0.1";
   return size < 9.95 ? trimmed(ratio * 100, 1) : grouped(awayFromZero(ratio * 100));
+}
+
+/** Of what is nearly none nobody wants the digits. */
+function few(value: number): string {
+  return value !== 0 && Math.abs(value) < 0.0005 ? "<0.001" : digits(value);
 }
 
 /** Three significant digits, without zeros that say nothing. */
