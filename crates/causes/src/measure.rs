@@ -2,6 +2,7 @@
 
 pub mod aarch64;
 pub mod block_io;
+pub mod calls;
 pub mod code_cache;
 pub mod collections;
 pub mod faults;

@@ -1,8 +1,11 @@
 //! Threads wait until the name of a host is resolved.
 
 use fathom_evidence::kinds::span;
-use fathom_timeline::{ThreadState, Wait};
+use fathom_evidence::tables::Span;
+use fathom_timeline::{Segment, ThreadState, Wait};
 
+use crate::cause::Claim;
+use crate::measure::calls::{self, Slowest};
 use crate::measure::waits::{self, Waits};
 use crate::{Cause, Comparison, Evidence, Finding, Support, format};
 
@@ -11,7 +14,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     refines: &[],
     has_lab: false,
-    collectors: &["scheduler", "system_calls"],
+    collectors: &["scheduler", "system_calls", "requests"],
     actions: &[
         "ask the name server from this machine (dig +stats NAME), and look at /etc/resolv.conf: a server that does not answer is \
          asked first for 5 s each time",
@@ -21,26 +24,68 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
+/// The kernel's waits in which the C library's resolver may be.
+const WAITS_IN: &[&str] = &["poll", "read_write", "other"];
+
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let waiting = comparison.cell_evidence("threads waiting for names of hosts", "threads", is_ours);
-    let Some((_, waits)) = waits::most(comparison, Wait::NameLookup) else { return none_seen(comparison) };
+    let servers = calls::by_peer(&comparison.slow, calls::is_name_server);
+    let server = calls::slowest(comparison, &servers, calls::is_name_server);
+    let Some((_, waits)) = waits::most(comparison, Wait::NameLookup) else {
+        return server.map_or_else(|| none_seen(comparison), |server| by_answers(comparison, &server).with(waiting));
+    };
     let text = says(&waiting, &waits);
     if waiting.baseline.is_some_and(|before| waiting.value <= before) {
         return Finding::absent(format!("{text}: no more than before")).with(waiting);
     }
-    Finding::new(Support::Observed, text).with(waiting).with(longest(comparison, &waits)).claiming(comparison, is_ours)
+    let finding = Finding::new(Support::Observed, text).with(waiting).with(longest(comparison, &waits));
+    let finding = finding.claiming(comparison, is_ours);
+    match server.filter(|server| server.support(comparison) < Support::Excluded) {
+        Some(server) => {
+            let says = format!("{}; {}", finding.says, server.says());
+            asking(Finding { says, ..finding }.with(server.mean(comparison)), comparison, &server)
+        }
+        None => finding,
+    }
+}
+
+/// What the name server took, where nobody saw in the threads' stacks what they waited for.
+fn by_answers(comparison: &Comparison<'_>, server: &Slowest<'_>) -> Finding {
+    match server.support(comparison) {
+        Support::Excluded => Finding::absent(server.says()),
+        support => asking(Finding::new(support, server.says()), comparison, server),
+    }
+    .with(server.mean(comparison))
+}
+
+/// As much as the server took longer is the time of those who waited for it, under whatever name.
+fn asking(mut finding: Finding, comparison: &Comparison<'_>, server: &Slowest<'_>) -> Finding {
+    const ELSEWHERE: [ThreadState; 2] = [ThreadState::Blocked(Wait::Socket), ThreadState::Blocked(Wait::Unnamed)];
+    let elsewhere_ns = server.added_ns() - comparison.grown_ns(ThreadState::Blocked(Wait::NameLookup));
+    finding.claims.extend(Claim::parts_in_order(comparison, &ELSEWHERE, elsewhere_ns));
+    let in_requests_ns = calls::longer_in_requests_ns(comparison, server);
+    finding.claims.extend(waits::for_calls_in_requests(comparison, in_requests_ns));
+    finding
 }
 
 fn is_ours(state: ThreadState) -> bool {
     state == ThreadState::Blocked(Wait::NameLookup)
 }
 
-/// The JVM notes no look-up: only where the kernel's waits of threads have stacks is none a measurement.
+/// The JVM notes no look-up: none is a measurement only where it is known what threads waited for that were in the kernel as those are
+/// who resolve a name.
 fn none_seen(comparison: &Comparison<'_>) -> Finding {
-    let kernel_waits = [span::BLOCKED, span::SYSTEM_CALL].into_iter().flat_map(|kind| comparison.slow.spans(kind));
-    let (with_stack, all) = kernel_waits
-        .fold((0_usize, 0_usize), |(with_stack, all), wait| (with_stack + usize::from(wait.stack_id.0 != 0), all + 1));
-    if all > 0 && with_stack * 2 > all {
+    let recording = comparison.recording();
+    let may_be = |segment: &&Segment| {
+        let wait = segment.row.map(|row| recording.spans.row(row as usize));
+        let is_such = |wait: Span| recording.text(wait.kind) == span::BLOCKED && WAITS_IN.contains(&recording.text(wait.name));
+        comparison.slow.time.touches(segment.from_ns, segment.to_ns) && wait.is_some_and(is_such)
+    };
+    let waits = comparison.analysis.account.waits(comparison.sources()).map(|(_, segment)| segment).filter(may_be);
+    let (unknown, all) = waits.fold((0_usize, 0_usize), |(unknown, all), wait| {
+        (unknown + usize::from(wait.state == ThreadState::Blocked(Wait::Unnamed)), all + 1)
+    });
+    if (all > 0 || comparison.has_source("scheduler")) && 2 * unknown <= all {
         return Finding::absent("no wait in the resolver of names");
     }
     Finding::needs_kernel("waits in the resolver of names were not recorded: the JVM has no event for them")

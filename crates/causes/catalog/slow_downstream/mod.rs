@@ -9,6 +9,7 @@ use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::tables::Span;
 use fathom_timeline::{BUCKET_NS, ThreadState, Wait};
 
+use crate::measure::calls::SLOWER;
 use crate::measure::recording_threshold;
 use crate::period::Period;
 use crate::{Cause, Comparison, Finding, Support, format};
@@ -22,9 +23,6 @@ pub(crate) static CAUSE: Cause = Cause {
     actions: &["ask the other service; a time-out and a limit on calls in flight keep its trouble out of this one"],
     decide,
 };
-
-/// Times longer than in the baseline before the other side counts as slower.
-const SLOWER: f64 = 1.5;
 
 /// Times as many long reads as in the baseline, where the short ones are not known: more than traffic
 /// grows from one minute to the next.
@@ -104,7 +102,7 @@ fn unnamed_waits(comparison: &Comparison<'_>) -> Option<Finding> {
     (waited_ns >= MATTERS * comparison.excess().lost_ns().max(slow_ns)).then(|| {
         let threads = format::number(waited_ns / slow_ns.max(1.0));
         let says = format!("{threads} threads wait for what cannot be named: it may be a service");
-        Finding::unknown(&says, "sudo fathom record --pid PID --for 60s")
+        Finding::needs_kernel(&says)
     })
 }
 
@@ -154,7 +152,7 @@ fn cpus_were_stolen(comparison: &Comparison<'_>) -> Option<Finding> {
              recorded apart from that",
             format::percent(slow / cpus)
         );
-        Finding::unknown(&says, "sudo fathom record --pid PID --for 60s")
+        Finding::needs_kernel(&says)
     })
 }
 
@@ -173,7 +171,7 @@ fn busy_carriers(comparison: &Comparison<'_>) -> Option<Finding> {
              the CPUs: what part of it the services took was not recorded",
             format::percent(busy)
         );
-        Finding::unknown(&says, "sudo fathom record --pid PID --for 60s")
+        Finding::needs_kernel(&says)
     })
 }
 

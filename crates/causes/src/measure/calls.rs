@@ -1,0 +1,144 @@
+//! Calls of other services that were measured at their sockets, by peer: what the other side took, whatever this process did
+//! meanwhile.
+
+use std::collections::HashMap;
+
+use fathom_evidence::kinds::span;
+use fathom_timeline::{Call, ThreadState};
+
+use crate::period::Period;
+use crate::{Comparison, Evidence, Support, format};
+
+/// Times longer than in the baseline before the other side counts as slower.
+pub const SLOWER: f64 = 1.5;
+
+/// Calls of one peer.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Calls {
+    /// How many, also those that are no rows.
+    pub count: f64,
+    /// What the peer took for them, in ns.
+    pub total_ns: f64,
+    /// The longest of them, in ns.
+    pub longest_ns: i64,
+    /// The same time with that in which answers lay unread.
+    pub until_read_ns: f64,
+}
+
+impl Calls {
+    /// What the peer took for one, in ns.
+    pub fn mean_ns(&self) -> f64 {
+        self.total_ns / self.count.max(1.0)
+    }
+
+    fn add(&mut self, call: &Call) {
+        self.count += call.weight;
+        self.total_ns += call.peer_ns as f64 * call.weight;
+        self.until_read_ns += call.to_ns.saturating_sub(call.from_ns).max(0) as f64 * call.weight;
+        self.longest_ns = self.longest_ns.max(call.peer_ns);
+    }
+}
+
+/// The calls of those peers that took more time than usual.
+#[derive(Debug, Clone, Copy)]
+pub struct Slowest<'a> {
+    /// Its name: that is the same in another recording.
+    pub peer: &'a str,
+    /// Its calls in the slow time.
+    pub calls: Calls,
+    /// What it took for one before, in ns.
+    pub usual_ns: Option<f64>,
+}
+
+impl Slowest<'_> {
+    /// By how much longer than usual all its calls took, in ns.
+    pub fn added_ns(&self) -> f64 {
+        (self.calls.mean_ns() - self.usual_ns.unwrap_or(0.0)) * self.calls.count
+    }
+
+    /// How well it is seen that the peer is slow. It may be on this machine, and stand in line for a CPU there where others take them,
+    /// as this process does then.
+    pub fn support(&self, comparison: &Comparison<'_>) -> Support {
+        let is_crowded = comparison.taken_by_others().is_some();
+        match self.usual_ns {
+            Some(usual_ns) if self.calls.mean_ns() < SLOWER * usual_ns => Support::Excluded,
+            _ if is_crowded && !finds_a_cpu(comparison) => Support::Weak,
+            Some(_) if !is_crowded => Support::Observed,
+            _ => Support::Consistent,
+        }
+    }
+
+    /// How long it takes to answer, as a sentence without an end.
+    pub fn says(&self) -> String {
+        let (peer, mean) = (self.peer, format::time(self.calls.mean_ns()));
+        if let Some(usual_ns) = self.usual_ns.filter(|usual_ns| self.calls.mean_ns() < SLOWER * usual_ns) {
+            return format!(
+                "{peer} answers after {mean} as before ({}), measured at the sockets",
+                format::time(usual_ns)
+            );
+        }
+        let before = self.usual_ns.map_or(String::new(), |ns| format!(" instead of {}", format::time(ns)));
+        let count = format::count(self.calls.count.round() as usize, "call");
+        let longest = format::time(self.calls.longest_ns as f64);
+        format!(
+            "{peer} answers after {mean}{before} on average ({count}, the longest {longest}), measured at the sockets"
+        )
+    }
+
+    /// The same as a measurement.
+    pub fn mean(&self, comparison: &Comparison<'_>) -> Evidence {
+        let says = format!("mean answer of {}", self.peer);
+        comparison.evidence(&says, (self.calls.mean_ns(), self.usual_ns), "ns", "spans").of(&[span::CALL])
+    }
+}
+
+/// Whether the process's own threads hardly waited for a CPU, where that was recorded.
+fn finds_a_cpu(comparison: &Comparison<'_>) -> bool {
+    const HARDLY: f64 = 0.1;
+    let waited_ns = comparison.excess().of(ThreadState::Runnable).map_or(0.0, |waiting| waiting.lost_ns());
+    comparison.has_source("scheduler") && waited_ns < HARDLY * comparison.excess().lost_ns()
+}
+
+/// Whether a peer resolves names: it stands at the port that is kept for that.
+pub fn is_name_server(peer: &str) -> bool {
+    peer.ends_with(":53")
+}
+
+/// What a period has of each peer that `select` chooses.
+pub fn by_peer<'a>(side: &Period<'a>, select: impl Fn(&str) -> bool) -> HashMap<&'a str, Calls> {
+    let mut peers: HashMap<&str, Calls> = HashMap::new();
+    let is_here = |call: &&Call| side.has(call.from_ns, call.from_ns.saturating_add(call.peer_ns));
+    for call in side.sources.calls().iter().filter(is_here) {
+        let peer = side.sources.recording.text(call.peer);
+        if select(peer) {
+            peers.entry(peer).or_default().add(call);
+        }
+    }
+    peers
+}
+
+/// The peer of `slow` whose calls took most time more than usual.
+pub fn slowest<'a>(
+    comparison: &Comparison<'a>,
+    slow: &HashMap<&'a str, Calls>,
+    select: impl Fn(&str) -> bool,
+) -> Option<Slowest<'a>> {
+    let before = comparison.baseline.as_ref().map(|baseline| by_peer(baseline, select));
+    let usual_ns = |peer: &str| before.as_ref().and_then(|before| before.get(peer)).map(Calls::mean_ns);
+    slow.iter().map(|(peer, calls)| Slowest { peer, calls: *calls, usual_ns: usual_ns(peer) }).max_by(|a, b| {
+        let key = |one: &Slowest<'_>| (one.added_ns(), one.calls.total_ns);
+        key(a).partial_cmp(&key(b)).unwrap_or(std::cmp::Ordering::Equal).then(b.peer.cmp(a.peer))
+    })
+}
+
+/// By how much longer than usual a peer took for calls within the slow time's requests, in ns.
+pub fn longer_in_requests_ns(comparison: &Comparison<'_>, slowest: &Slowest<'_>) -> f64 {
+    let sources = comparison.sources();
+    let is_meant = |call: &&Call| {
+        sources.recording.text(call.peer) == slowest.peer
+            && comparison.slow.has(call.from_ns, call.from_ns.saturating_add(call.peer_ns))
+    };
+    let usual_ns = slowest.usual_ns.unwrap_or(0.0);
+    let longer_ns = |call: &Call| (call.peer_ns as f64 - usual_ns).max(0.0) * call.weight;
+    0.0 + sources.calls_in_requests().filter(is_meant).map(longer_ns).sum::<f64>()
+}
