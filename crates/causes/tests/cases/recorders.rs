@@ -128,8 +128,10 @@ impl<'a> Recorder<'a> {
 
     fn identity(&mut self) {
         let (jvm, source) = (&self.world.jvm, self.source);
-        if self.is_live() {
-            let facts = self.world.facts.iter().filter(|(_, key, _)| is_live_fact(key));
+        if self.is_live() || self.is_at_sockets() {
+            let is_at_sockets = self.is_at_sockets();
+            let is_own = |key: &str| (key == recorded::REQUESTS_FOLLOWED) == is_at_sockets;
+            let facts = self.world.facts.iter().filter(|(_, key, _)| is_live_fact(key) && is_own(key));
             facts.for_each(|(about, key, value)| self.out.add_fact(about, key, value, source));
         }
         if source == "latency" || source == "probes" || self.is_live() || self.is_at_sockets() || jvm.release == 0 {
@@ -157,7 +159,11 @@ impl<'a> Recorder<'a> {
             self.out.add_fact(subject::SETTING, &format!("{event}#enabled"), "true", self.source);
             self.out.add_fact(subject::SETTING, &format!("{event}#threshold"), threshold, self.source);
         }
-        for (about, key, value) in self.world.facts.iter().filter(|(_, key, _)| key != recorded::PROCESS_STOP_LOOKS_NS)
+        for (about, key, value) in self
+            .world
+            .facts
+            .iter()
+            .filter(|(_, key, _)| key != recorded::PROCESS_STOP_LOOKS_NS && key != recorded::REQUESTS_FOLLOWED)
         {
             self.out.add_fact(about, key, value, self.source);
         }
@@ -379,7 +385,7 @@ impl<'a> Recorder<'a> {
 
 /// What a live recorder states of itself.
 fn is_live_fact(key: &str) -> bool {
-    [recorded::PROCESS_STOP_LOOKS_NS, "observed_from_ns"].contains(&key)
+    [recorded::PROCESS_STOP_LOOKS_NS, recorded::REQUESTS_FOLLOWED, "observed_from_ns"].contains(&key)
 }
 
 fn is_live_counter(name: &str) -> bool {

@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fathom_evidence::Recording;
-use fathom_evidence::kinds::{counter, loss};
+use fathom_evidence::kinds::{counter, loss, recorded, subject};
 
 use crate::bpf::{Part, Rises, counter_of};
 use crate::clock::monotonic_ns;
@@ -136,6 +136,9 @@ impl Observer for Observed {
     }
 
     fn look(&mut self, found: &mut Recording) {
+        if self.looks == 0 {
+            found.add_fact(subject::RECORDING, recorded::REQUESTS_FOLLOWED, "at each socket", NAME);
+        }
         self.looks += 1;
         if let Some(reading) = self.pace.begin(monotonic_ns()) {
             self.count(found);

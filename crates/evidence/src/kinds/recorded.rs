@@ -12,3 +12,6 @@ pub fn followed(file: &str) -> String {
 
 /// How often the recorder looked whether a signal had stopped the process, in ns. Without it nobody looked.
 pub const PROCESS_STOP_LOOKS_NS: &str = "process_stop_looks_ns";
+
+/// How requests and calls were measured, where each was followed at its socket: then none is a measurement.
+pub const REQUESTS_FOLLOWED: &str = "requests_followed";
