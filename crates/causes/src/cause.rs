@@ -212,7 +212,7 @@ impl Finding {
 
     /// The evidence that only the kernel has.
     pub fn needs_kernel(says: &str) -> Finding {
-        Finding::unknown(says, "sudo fathom record --pid PID --for 60s")
+        Finding::unknown(says, Missing::RECORD)
     }
 
     /// What only those know who wait for the service, and a time when they did not have to.

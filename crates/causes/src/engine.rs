@@ -6,11 +6,11 @@ use fathom_evidence::Recording;
 use fathom_timeline::{Analysis, Intervals, Options, SlowInterval, Stop, ThreadState, analyse};
 
 use crate::attribution::{Claimant, Given, Left, attribute};
-use crate::cause::{Cause, Claim, Finding, Support};
+use crate::cause::{Cause, Finding, Support};
 use crate::chains::{self, Judged};
 use crate::comparison::Comparison;
-use crate::explanation::{CauseVerdict, Explanation, IntervalCause, Look, Missing, SCHEMA, Verdict};
-use crate::{catalog, changes, format, headline, look, rhythm, summary, unexplained};
+use crate::explanation::{CauseVerdict, Explanation, IntervalCause, Look, SCHEMA, Verdict};
+use crate::{catalog, changes, format, gaps, headline, look, rhythm, summary, unexplained};
 
 /// A cause that explains less of the lost time than this is not worth acting on.
 const MINOR_SHARE: f64 = 0.10;
@@ -213,10 +213,11 @@ impl Part {
         let comparison = if is_all { Comparison::new(analysis) } else { Comparison::only(analysis, time) };
         let mut findings: Vec<(&'static Cause, Finding)> =
             catalog().iter().map(|cause| (*cause, (cause.decide)(&comparison))).collect();
-        for (_, finding) in &mut findings {
-            without_baseline(&comparison, finding);
-            without_account(&comparison, finding);
-            without_observation(&comparison, finding);
+        for (cause, finding) in &mut findings {
+            gaps::without_baseline(&comparison, finding);
+            gaps::without_account(&comparison, finding);
+            gaps::without_use(&comparison, cause, finding);
+            gaps::without_observation(&comparison, finding);
         }
         let found = |finding: &Finding| !matches!(finding.support, Support::Excluded | Support::NotMeasured);
         let claimants: Vec<Claimant<'_>> = findings
@@ -309,49 +310,6 @@ fn judge(comparison: &Comparison<'_>, finding: &Finding, given: &Given, lost_ns:
         false => Look::default(),
     };
     Outcome { verdict, share, says, look }
-}
-
-/// A mechanism that was seen where the time that it takes was not recorded: nobody knows what it cost.
-fn without_account(comparison: &Comparison<'_>, finding: &mut Finding) {
-    let is_known = |claim: &Claim| comparison.excess().of(claim.state).is_some_and(|excess| excess.slow_ns > 0.0);
-    let is_open = comparison.is_slow() && finding.support < Support::Excluded && finding.harm.is_none();
-    if is_open && !finding.claims.iter().any(is_known) {
-        finding.support = Support::NotMeasured;
-        finding.says = format!("seen, but what it cost was not recorded: {}", finding.says);
-        finding.missing.push(Missing {
-            says: "how much time threads spend in it".to_owned(),
-            record_with: "sudo fathom record --pid PID --for 60s".to_owned(),
-        });
-    }
-}
-
-/// Where requests were slow when nothing else was observed, nobody is acquitted by what was not seen then.
-fn without_observation(comparison: &Comparison<'_>, finding: &mut Finding) {
-    let (from_ns, to_ns) = comparison.sources().observed_ns;
-    let seen_ns = comparison.slow.time.within_ns(from_ns, to_ns);
-    let is_unseen = comparison.is_slow() && 2 * seen_ns < comparison.slow.time.total_ns();
-    if is_unseen && finding.support == Support::Excluded {
-        finding.support = Support::NotMeasured;
-        finding.says = "nothing but requests was recorded in the slow period".to_owned();
-        finding.missing.push(Missing {
-            says: "the slow period itself".to_owned(),
-            record_with: "sudo fathom record --pid PID --for 60s".to_owned(),
-        });
-    }
-}
-
-/// Where requests took long all the time nobody knows what is usual: what would explain it is told, and what would say whether
-/// it does.
-fn without_baseline(comparison: &Comparison<'_>, finding: &mut Finding) {
-    let is_open =
-        !comparison.is_slow() && finding.support < Support::Excluded && headline::is_long_throughout(comparison);
-    if is_open {
-        finding.support = Support::NotMeasured;
-        finding.missing.push(Missing {
-            says: "a time when requests were quick, to compare with".to_owned(),
-            record_with: "fathom explain … --baseline RECORDING".to_owned(),
-        });
-    }
 }
 
 /// What is said of a cause that counts.

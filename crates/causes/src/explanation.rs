@@ -316,8 +316,18 @@ impl Evidence {
 pub struct Missing {
     /// What is missing and what for.
     pub says: String,
-    /// How to record it.
+    /// How to record it; empty where nothing that is known would.
     pub record_with: String,
+}
+
+impl Missing {
+    /// Records what only the kernel has.
+    pub const RECORD: &str = "sudo fathom record --pid PID --for 60s";
+
+    /// What only the kernel has.
+    pub fn from_kernel(says: &str) -> Missing {
+        Missing { says: says.to_owned(), record_with: Missing::RECORD.to_owned() }
+    }
 }
 
 /// The part of the lost time that no cause explains.

@@ -14,6 +14,7 @@ mod comparison;
 mod engine;
 pub mod explanation;
 pub mod format;
+mod gaps;
 mod headline;
 mod look;
 pub mod measure;

@@ -95,6 +95,14 @@ impl Sheet {
         }
     }
 
+    /// A text at `indent`, with the command that goes with it, if there is one.
+    pub(crate) fn with_command(&self, indent: usize, text: &str, command: &str) -> String {
+        match command.is_empty() {
+            true => text.to_owned(),
+            false => format!("{text} {}", self.unbroken(indent, &format!("→ {command}"))),
+        }
+    }
+
     /// A text that wraps; all its lines begin at `indent`. Nothing if there is no text.
     pub(crate) fn paragraph(&mut self, indent: usize, tone: Tone, text: &str) {
         for line in wrap(&clean::line(text), self.room(indent)).into_iter().filter(|line| !line.is_empty()) {

@@ -52,7 +52,7 @@ fn by_requests(comparison: &Comparison<'_>, slow: f64, baseline: f64) -> Finding
     let is_stopped = claims.iter().any(|claim| matches!(claim.state, ThreadState::Stopped(_)));
     if comparison.process_use().is_none() && !is_stopped {
         let says = format!("{says}; what CPU they took was not recorded");
-        return Finding::unknown(&says, "sudo fathom record --pid PID --for 60s").with(evidence);
+        return Finding::needs_kernel(&says).with(evidence);
     }
     let mut finding = Finding::new(Support::Observed, says).with(evidence);
     finding.claims = claims;

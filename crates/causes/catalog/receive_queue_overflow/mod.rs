@@ -118,8 +118,7 @@ fn why(comparison: &Comparison<'_>, bursts: &Intervals, lost: f64) -> (String, F
         "its reader was not held up, and no more came than before: it takes them too slowly".to_owned()
     } else {
         let says = "what held the reader up (page faults, waits for a CPU) was not recorded";
-        let record_with = "sudo fathom record --pid PID --for 60s".to_owned();
-        finding.missing.push(Missing { says: says.to_owned(), record_with });
+        finding.missing.push(Missing::from_kernel(says));
         says.to_owned()
     };
     (why, finding)

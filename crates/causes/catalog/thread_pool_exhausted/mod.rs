@@ -54,6 +54,9 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let Some((call, waits)) = waits::most(comparison, Wait::Task) else {
         return recording_threshold::of_waits(comparison, &["jdk.ThreadPark"], "waits for results of other threads");
     };
+    if is_as_before(comparison) {
+        return Finding::absent("no more threads than before wait for results of other threads").with(waiting);
+    }
     let pools = pools(comparison);
     let is_full = |pool: &&Pool| pool.idle <= 1.0 - BUSY && pool.seen >= SEEN;
     let Some(pool) = pools.iter().filter(is_full).max_by(|a, b| a.seen.total_cmp(&b.seen)) else {
@@ -86,6 +89,12 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let mut finding = Finding::new(Support::Consistent, text).with(waiting).with(at_work(comparison, pool));
     finding.claims.push(Claim::part(ThreadState::Blocked(Wait::Task), grown * comparison.excess().slow_ns));
     finding
+}
+
+/// Whether the waits take no more time than when nothing was slow: a hundredth of what was lost is nothing.
+fn is_as_before(comparison: &Comparison<'_>) -> bool {
+    let grown_ns = comparison.grown_ns(ThreadState::Blocked(Wait::Task));
+    comparison.is_slow() && comparison.baseline.is_some() && grown_ns < 0.01 * comparison.excess().lost_ns()
 }
 
 fn is_ours(state: ThreadState) -> bool {

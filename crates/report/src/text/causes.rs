@@ -1,6 +1,6 @@
 //! The causes that explain something, and what none of them explains.
 
-use fathom_causes::explanation::{CauseVerdict, Evidence, Explanation, StackShare, Verdict};
+use fathom_causes::explanation::{CauseVerdict, Evidence, Explanation, Missing, StackShare, Verdict};
 
 use super::lists;
 use crate::clean::shorten;
@@ -133,10 +133,9 @@ fn write_advice(sheet: &mut Sheet, cause: &CauseVerdict, options: &TextOptions) 
         let command = sheet.unbroken(LABEL_HANG, &cause.prove);
         sheet.labelled(INDENT, LABEL_HANG, piece(Tone::Strong, "prove"), &command);
     }
-    let unsure = cause.verdict != Verdict::Shown;
-    for missing in cause.missing.iter().take(if unsure { shown } else { 0 }) {
-        let command = sheet.unbroken(LABEL_HANG, &format!("→ {}", missing.record_with));
-        let text = format!("{} {command}", missing.says);
+    let can_be_surer = |missing: &&Missing| cause.verdict != Verdict::Shown && !missing.record_with.is_empty();
+    for missing in cause.missing.iter().filter(can_be_surer).take(shown) {
+        let text = sheet.with_command(LABEL_HANG, &missing.says, &missing.record_with);
         sheet.labelled(INDENT, LABEL_HANG, piece(Tone::Strong, "surer"), &text);
     }
 }

@@ -101,8 +101,7 @@ pub(super) fn write_cannot_tell(sheet: &mut Sheet, explanation: &Explanation, op
     }
     let mut label = "cannot tell";
     for gap in gaps(&causes) {
-        let command = sheet.unbroken(HANG, &format!("→ {}", gap.record_with));
-        let text = if gap.record_with.is_empty() { gap_text(&gap) } else { format!("{} {command}", gap_text(&gap)) };
+        let text = sheet.with_command(HANG, &gap_text(&gap), gap.record_with);
         sheet.labelled(0, HANG, piece(Tone::Strong, std::mem::take(&mut label)), &text);
     }
 }
@@ -145,7 +144,7 @@ fn write_missing(sheet: &mut Sheet, cause: &CauseVerdict) {
         sheet.paragraph(6, Tone::Faint, &cause.says);
     }
     for Missing { says, record_with } in &cause.missing {
-        let command = sheet.unbroken(6, &format!("→ {record_with}"));
-        sheet.paragraph(6, Tone::Faint, &format!("{says} {command}"));
+        let text = sheet.with_command(6, says, record_with);
+        sheet.paragraph(6, Tone::Faint, &text);
     }
 }

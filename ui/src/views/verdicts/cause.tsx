@@ -28,7 +28,7 @@ export function OpenCause({ cause }: { cause: CauseVerdict }): JSX.Element {
       <WorstInstants />
       <EvidenceTable key={cause.id} cause={cause} />
       <Behind cause={cause} />
-      {cause.verdict !== "shown" && cause.missing.length > 0 && <Surer cause={cause} />}
+      {cause.verdict !== "shown" && <Surer missing={cause.missing.filter(({ record_with }) => record_with !== "")} />}
       {cause.prove !== "" && (
         <section class="advice">
           <h3>Prove</h3>
@@ -75,12 +75,13 @@ function Behind({ cause }: { cause: CauseVerdict }): JSX.Element | null {
   return <p class="chain">{[cause.id, ...cause.chain].map(causeTitle).join(" ← ")}</p>;
 }
 
-function Surer({ cause }: { cause: CauseVerdict }): JSX.Element {
+function Surer({ missing }: { missing: CauseVerdict["missing"] }): JSX.Element | null {
+  if (missing.length === 0) return null;
   return (
     <section class="advice">
       <h3>Surer with</h3>
       <ul>
-        {cause.missing.map(({ says, record_with }) => (
+        {missing.map(({ says, record_with }) => (
           <li key={says}>
             <Sentence text={says} /> <code>{record_with}</code>
           </li>
