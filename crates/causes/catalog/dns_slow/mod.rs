@@ -78,7 +78,8 @@ fn none_seen(comparison: &Comparison<'_>) -> Finding {
     let recording = comparison.recording();
     let may_be = |segment: &&Segment| {
         let wait = segment.row.map(|row| recording.spans.row(row as usize));
-        let is_such = |wait: Span| recording.text(wait.kind) == span::BLOCKED && WAITS_IN.contains(&recording.text(wait.name));
+        let is_such =
+            |wait: Span| recording.text(wait.kind) == span::BLOCKED && WAITS_IN.contains(&recording.text(wait.name));
         comparison.slow.time.touches(segment.from_ns, segment.to_ns) && wait.is_some_and(is_such)
     };
     let waits = comparison.analysis.account.waits(comparison.sources()).map(|(_, segment)| segment).filter(may_be);
