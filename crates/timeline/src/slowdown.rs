@@ -289,9 +289,8 @@ fn beside_larger_ones(
 fn as_requests_felt(account: &Account, mut detected: Vec<Detection>) -> Vec<Detection> {
     let Some(requests) = account.requests_as_work() else { return detected };
     let late = late_seconds(requests, &detected);
-    let is_any_told: Vec<bool> =
-        (0..account.grid.len).map(|index| detected.iter().any(|one| one.slow[index])).collect();
-    let is_other = |index: usize| !is_any_told[index] && index >= account.startup.boot_buckets;
+    let told = told(account, &detected);
+    let is_other = |index: usize| !told[index] && index >= account.startup.boot_buckets;
     let others: Vec<usize> = (0..account.grid.len).filter(|index| is_other(*index)).collect();
     let losses = detected.iter_mut().filter(|detected| detected.signal.kind.is_loss());
     let is_asked = |one: &&mut Detection| one.signal.kind != SignalKind::Throttled && !one.signal.kind.is_for_good();
@@ -307,10 +306,14 @@ fn as_requests_felt(account: &Account, mut detected: Vec<Detection>) -> Vec<Dete
     detected
 }
 
+/// The seconds that some signal tells as slow.
+fn told(account: &Account, detected: &[Detection]) -> Vec<bool> {
+    (0..account.grid.len).map(|index| detected.iter().any(|one| one.slow[index])).collect()
+}
+
 /// In seconds that nothing else tells as slow, requests that were late now and then may.
 fn or_rare_requests(sources: &Sources<'_>, account: &Account, mut found: Vec<Detection>) -> Vec<Detection> {
-    let told: Vec<bool> = (0..account.grid.len).map(|index| found.iter().any(|one| one.slow[index])).collect();
-    let rare = signals::rare::find(sources, account, &told);
+    let rare = signals::rare::find(sources, account, &told(account, &found));
     found.extend(rare.map(|(signal, slow, threshold)| Detection { signal, slow, threshold }));
     found
 }

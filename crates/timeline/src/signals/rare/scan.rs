@@ -37,7 +37,7 @@ const MAX_STEPS: usize = 2_048;
 pub(super) struct Cluster {
     /// Where it is.
     pub(super) seconds: Range<usize>,
-    /// The logarithm of how much likelier it is with a share of its own, less what there are more stretches as short as this.
+    /// The logarithm of how much likelier it is with a share of its own, less that of how often its length fits into the whole.
     pub(super) surprise: f64,
 }
 
