@@ -84,7 +84,7 @@ fn none_seen(comparison: &Comparison<'_>) -> Finding {
     };
     let waits = comparison.analysis.account.waits(comparison.sources()).map(|(_, segment)| segment).filter(may_be);
     let (unknown, all) = waits.fold((0_usize, 0_usize), |(unknown, all), wait| {
-        (unknown + usize::from(wait.state == ThreadState::Blocked(Wait::Unnamed)), all + 1)
+        (unknown + usize::from(matches!(wait.state, ThreadState::Blocked(Wait::Unnamed | Wait::Socket))), all + 1)
     });
     if (all > 0 || comparison.has_source("scheduler")) && 2 * unknown <= all {
         return Finding::absent("no wait in the resolver of names");
