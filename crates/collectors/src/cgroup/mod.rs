@@ -270,7 +270,7 @@ impl Observer for Watch {
             self.note_limits(found);
         }
         if self.places.has_moved(&self.target, &mut self.buffer) {
-            let says = "cgroup: the process was moved to control groups that cannot be seen from here";
+            let says = "the process was moved to control groups that cannot be seen from here";
             found.add_loss(SOURCE, loss::LIMIT, 0, says);
         }
         Vec::new()

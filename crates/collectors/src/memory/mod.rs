@@ -196,11 +196,11 @@ impl Observer for Watch {
                 SOURCE,
                 loss::REFUSED,
                 0,
-                "memory: this kernel does not measure pressure (PSI; psi=1 on its command line)",
+                "this kernel does not measure pressure (PSI; psi=1 on its command line)",
             );
         }
         if self.rollup.file.is_none() {
-            let says = "memory: smaps_rollup could not be read, or would have held the process up on this kernel: huge pages of the process are not known";
+            let says = "smaps_rollup could not be read, or would have held the process up on this kernel: huge pages of the process are not known";
             found.add_loss(SOURCE, loss::REFUSED, 0, says);
         }
         Vec::new()

@@ -272,12 +272,13 @@ impl Observer for Watch {
         self.listeners.tell(found);
         if let Some(error) = self.own.refused() {
             let says = format!(
-                "sockets: the descriptors of the process are hidden ({error}); sockets of its user were taken for its own"
+                "the descriptors of the process are hidden ({error}); sockets of its user were taken for its own"
             );
             found.add_loss(SOURCE, loss::REFUSED, 0, &says);
         }
         if self.own.has_more || self.tables.iter().any(|table| table.was_cut) {
-            let says = "sockets: there are more sockets or descriptors than are looked at; some of the process's sockets are missing";
+            let says =
+                "there are more sockets or descriptors than are looked at; some of the process's sockets are missing";
             found.add_loss(SOURCE, loss::LIMIT, 0, says);
         }
         Vec::new()

@@ -168,8 +168,7 @@ impl Observer for Watch {
         self.schedule.close(found);
         self.numbers.close(found);
         if !self.schedule.reader.has_schedstat {
-            let says =
-                "threads: this kernel does not account waits for a CPU (CONFIG_SCHED_INFO); CPU time comes in ticks";
+            let says = "this kernel does not account waits for a CPU (CONFIG_SCHED_INFO); CPU time comes in ticks";
             found.add_loss(SOURCE, loss::REFUSED, 0, says);
         }
         Vec::new()

@@ -192,14 +192,14 @@ impl Schedule {
         self.tasks.iter_mut().for_each(|(tid, task)| task.close(*tid, found));
         if self.left_over > 0 {
             let says = format!(
-                "threads: {} looks at a thread came later than the {} ms wanted, to keep within 2 % of a core; no totals are lost",
+                "{} looks at a thread came later than the {} ms wanted, to keep within 2 % of a core; no totals are lost",
                 self.left_over,
                 PERIOD.as_millis()
             );
             found.add_loss(SOURCE, loss::TICKS_MISSED, self.left_over as i64, &says);
         }
         if self.too_many > 0 {
-            let says = format!("threads: {} threads beyond {MAX_THREADS} were not looked at", self.too_many);
+            let says = format!("{} threads beyond {MAX_THREADS} were not looked at", self.too_many);
             found.add_loss(SOURCE, loss::LIMIT, self.too_many as i64, &says);
         }
     }
