@@ -12,6 +12,7 @@ use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::Typedef;
+use libbpf_rs::query::{ProgInfoIter, ProgramInfo};
 
 mod datagrams;
 mod hand_over;
@@ -427,4 +428,15 @@ fn of_very_many_requests_every_one_is_counted_and_few_are_rows() {
     let of_port = |name: &&String| name.starts_with(&format!(":{port} "));
     let counted: f64 = buckets.keys().filter(of_port).map(|name| buckets[name]).sum();
     assert_eq!(counted, COUNT as f64);
+}
+
+/// The kernel looks at every way through a program before it lets it in, on a CPU that the service may need, and at a million
+/// instructions at most.
+#[test]
+fn the_kernel_has_little_to_verify() {
+    let Some(_alone) = can_see("the_kernel_has_little_to_verify") else { return };
+    let _share = Share::of(&Target::of(std::process::id()).unwrap()).unwrap();
+    let is_own = |program: &ProgramInfo| ["arrives", "is_read", "has_sent"].iter().any(|name| program.name == *name);
+    let verified: Vec<u32> = ProgInfoIter::default().filter(is_own).map(|program| program.verified_insns).collect();
+    assert!(verified.len() >= 3 && verified.iter().all(|count| *count < 50_000), "{verified:?}");
 }
