@@ -184,12 +184,17 @@ impl<'a> Comparison<'a> {
 
     /// Mean of a row of the account over the slow seconds, and over the baseline's if there are any.
     pub fn mean(&self, row: &[f64]) -> (f64, Option<f64>) {
+        let (slow, baseline) = self.means(|index| row.get(index).copied());
+        (slow.unwrap_or(0.0), baseline)
+    }
+
+    /// The same of what is not known of every second; each mean is of those of which it is.
+    fn means(&self, of: impl Fn(usize) -> Option<f64>) -> (Option<f64>, Option<f64>) {
         let mean = |buckets: &mut dyn Iterator<Item = usize>| -> Option<f64> {
-            let values: Vec<f64> = buckets.filter_map(|index| row.get(index).copied()).collect();
+            let values: Vec<f64> = buckets.filter_map(&of).collect();
             (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
         };
-        let slowdown = &self.slowdown;
-        (mean(&mut slowdown.slow_buckets()).unwrap_or(0.0), mean(&mut slowdown.baseline_buckets()))
+        (mean(&mut self.slowdown.slow_buckets()), mean(&mut self.slowdown.baseline_buckets()))
     }
 
     /// How long the slowest requests of each slow second (its 99th percentile) were later than usual, summed up; no
@@ -209,14 +214,17 @@ impl<'a> Comparison<'a> {
         let account = &self.analysis.account;
         let (machine, process, cpus) =
             (account.machine_ratio.as_ref()?, account.process_cpu_ns.as_ref()?, account.cpus?);
-        let pairs = machine.iter().zip(process);
-        let others: Vec<f64> = pairs.map(|(all, own)| (all * cpus - own / BUCKET_NS as f64).max(0.0)).collect();
-        Some(self.mean(&others))
+        let others = |(all, own): (&Option<f64>, &f64)| Some((all.as_ref()? * cpus - own / BUCKET_NS as f64).max(0.0));
+        let others: Vec<Option<f64>> = machine.iter().zip(process).map(others).collect();
+        let (slow, baseline) = self.means(|index| others.get(index).copied().flatten());
+        Some((slow?, baseline))
     }
 
     /// Use of all CPUs of the machine: in the slow time and in the baseline.
     pub fn machine_use(&self) -> Option<(f64, Option<f64>)> {
-        Some(self.mean(self.analysis.account.machine_ratio.as_ref()?))
+        let ratio = self.analysis.account.machine_ratio.as_ref()?;
+        let (slow, baseline) = self.means(|index| ratio.get(index).copied().flatten());
+        Some((slow?, baseline))
     }
 
     /// Use of the CPUs that the JVM may use, by itself: in the slow time and in the baseline.
@@ -313,10 +321,11 @@ impl<'a> Comparison<'a> {
     /// A kind of time as a measurement: average number of threads or cores.
     pub fn cell_evidence(&self, says: &str, unit: &str, select: impl Fn(ThreadState) -> bool) -> Evidence {
         let (slow, baseline) = self.excess().sums(&select);
-        let states = self.excess().states.iter().map(|excess| excess.state).filter(|state| select(*state));
-        let roles: BTreeSet<&str> = states.flat_map(roles_of).copied().collect();
+        let of_kinds = || self.excess().states.iter().filter(|excess| select(excess.state));
+        let roles: BTreeSet<&str> = of_kinds().flat_map(|excess| roles_of(excess.state)).copied().collect();
         let length = self.excess().slow_ns.max(1.0);
-        let baseline = self.baseline.as_ref().map(|_| baseline / length);
+        let is_known = self.baseline.is_some() && of_kinds().all(|excess| excess.is_baseline_known);
+        let baseline = is_known.then_some(baseline / length);
         self.evidence(says, (slow / length, baseline), unit, "account").of(&Vec::from_iter(roles))
     }
 

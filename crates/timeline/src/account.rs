@@ -31,8 +31,8 @@ pub struct Account {
     pub stopped: Intervals,
     /// CPU of the whole process in ns per bucket, if it was recorded.
     pub process_cpu_ns: Option<Vec<f64>>,
-    /// CPU of the machine as a share of all CPUs, if it was recorded.
-    pub machine_ratio: Option<Vec<f64>>,
+    /// CPU of the machine as a share of all CPUs, if it was recorded; `None` in buckets for which it was not.
+    pub machine_ratio: Option<Vec<Option<f64>>>,
     /// Threads of the application that the recording knows.
     pub threads: usize,
     /// CPUs that the JVM may use.
@@ -45,6 +45,10 @@ pub struct Account {
     pub lateness: Option<Lateness>,
     /// Buckets in which a recorder looked at the running process.
     pub observed: Range<usize>,
+    /// Buckets for which it was read how long threads waited for a CPU.
+    waits_for_cpu_read: Range<usize>,
+    /// Buckets for which it was recorded what threads waited for.
+    waits_read: Range<usize>,
     /// Buckets of which more than requests is recorded.
     pub(crate) recorded: Range<usize>,
     /// The part of each bucket of which more than requests is recorded: those at the ends are recorded in part.
@@ -115,6 +119,8 @@ impl Account {
             are_requests_work,
             lateness: None,
             observed: sources.observed(),
+            waits_read: sources.waits_read(),
+            waits_for_cpu_read: sources.threads_read(counter::THREAD_RUN_QUEUE_NS),
             recorded: sources.recorded(),
             covered: sources.covered(),
             disturbed: disturbed(sources),
@@ -132,15 +138,15 @@ impl Account {
     /// The buckets for which a kind of time is known: what only the kernel sees is known while
     /// somebody looked, everything else for as long as the JVM kept it.
     pub(crate) fn known(&self, state: ThreadState) -> Range<usize> {
-        let is_observed = match state {
-            ThreadState::Runnable
-            | ThreadState::Stolen
-            | ThreadState::Unsent(_)
-            | ThreadState::Blocked(Wait::PageFault) => true,
-            ThreadState::Blocked(Wait::File) => self.files_are_observed,
-            _ => false,
-        };
-        if is_observed { self.observed.clone() } else { self.recorded.clone() }
+        match state {
+            ThreadState::Runnable => self.waits_for_cpu_read.clone(),
+            ThreadState::Stolen | ThreadState::Unsent(_) | ThreadState::Blocked(Wait::PageFault) => {
+                self.observed.clone()
+            }
+            ThreadState::Blocked(Wait::File) if self.files_are_observed => self.observed.clone(),
+            ThreadState::Blocked(_) => self.waits_read.clone(),
+            _ => self.recorded.clone(),
+        }
     }
 
     /// Thread time of the states that `select` chooses, per bucket, in ns.

@@ -23,7 +23,7 @@ const DENSE_NS: i64 = 2_500_000_000;
 pub(crate) struct Cpu {
     pub(crate) states: BTreeMap<ThreadState, Vec<f64>>,
     pub(crate) process_ns: Option<Vec<f64>>,
-    pub(crate) machine_ratio: Option<Vec<f64>>,
+    pub(crate) machine_ratio: Option<Vec<Option<f64>>>,
 }
 
 /// Makes the account of CPU time.
@@ -93,12 +93,23 @@ fn process(sources: &Sources<'_>, threads: &Threads) -> Option<Vec<f64>> {
 }
 
 /// Use of the machine's CPUs: as the JVM reads it, or as the kernel counts it.
-fn machine(sources: &Sources<'_>) -> Option<Vec<f64>> {
+fn machine(sources: &Sources<'_>) -> Option<Vec<Option<f64>>> {
     let counters = sources.counters(counter::CPU_MACHINE_RATIO);
-    let Some(series) = counters.values().next() else { return machine_counted(sources) };
-    let mut row = sources.grid.zeros();
-    spread_averages(sources.grid, series, 1.0 / BUCKET_NS as f64, &mut row);
-    Some(row)
+    let (used, all) = match counters.values().next() {
+        Some(series) => read_by_the_jvm(sources.grid, series),
+        None => (in_modes(sources, |mode| !is_unused(mode)), in_modes(sources, |_| true)),
+    };
+    let ratios = used.iter().zip(&all).map(|(used, all)| (*all > 0.0).then(|| used / all));
+    all.iter().any(|ns| *ns > 0.0).then(|| ratios.collect())
+}
+
+/// Time in use, and all time that was read.
+fn read_by_the_jvm(grid: Grid, series: &Series) -> (Vec<f64>, Vec<f64>) {
+    let (mut used, mut all) = (grid.zeros(), grid.zeros());
+    spread_averages(grid, series, 1.0, &mut used);
+    let always = Series(series.0.iter().map(|(time_ns, _)| (*time_ns, 1.0)).collect());
+    spread_averages(grid, &always, 1.0, &mut all);
+    (used, all)
 }
 
 /// CPU time of the machine in the modes that `select` chooses, as the kernel counts it. What guests use
@@ -117,12 +128,6 @@ fn in_modes(sources: &Sources<'_>, select: impl Fn(&str) -> bool) -> Vec<f64> {
 /// Modes in which a CPU does nothing for this machine.
 fn is_unused(mode: &str) -> bool {
     matches!(mode, "idle" | "iowait" | "steal")
-}
-
-fn machine_counted(sources: &Sources<'_>) -> Option<Vec<f64>> {
-    let (all, used) = (in_modes(sources, |_| true), in_modes(sources, |mode| !is_unused(mode)));
-    let ratios = used.iter().zip(&all).map(|(used, all)| if *all > 0.0 { used / all } else { 0.0 });
-    all.iter().any(|ns| *ns > 0.0).then(|| ratios.collect())
 }
 
 /// Time that the hypervisor took from CPUs while the application had them: the stolen time in the
@@ -148,7 +153,7 @@ impl Threads {
     fn of(sources: &Sources<'_>) -> Threads {
         let counted = by_role(sources, counter::THREAD_CPU_NS, |series, row| spread_rises(sources.grid, series, row));
         if !counted.is_empty() {
-            return Threads { by_role: counted, known: sources.observed() };
+            return Threads { by_role: counted, known: sources.threads_read(counter::THREAD_CPU_NS) };
         }
         let known = 0..sources.grid.len;
         let Some(cpus) = sources.cpus() else { return Threads { by_role: counted, known } };

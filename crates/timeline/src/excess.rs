@@ -16,6 +16,8 @@ pub struct StateExcess {
     pub slow_ns: f64,
     /// What the baseline has in as much time, in ns.
     pub baseline_ns: f64,
+    /// Whether that was recorded; else it is what should be there.
+    pub is_baseline_known: bool,
     /// Whether it is lost time in this slowdown.
     pub counts: bool,
     /// More of it than this cannot be lost, in ns.
@@ -140,7 +142,14 @@ impl Both<'_> {
         let length: f64 = slow().map(|(index, part)| part * self.account.covered[*index]).sum();
         let usual = self.usual.get(&state);
         let baseline_ns = usual.map_or_else(|| ideal(state, slow_ns), |ns| self.weight(state) * ns * length);
-        StateExcess { state, slow_ns, baseline_ns, counts: self.slowdown.counts(state), at_most_ns: f64::INFINITY }
+        StateExcess {
+            state,
+            slow_ns,
+            baseline_ns,
+            is_baseline_known: usual.is_some(),
+            counts: self.slowdown.counts(state),
+            at_most_ns: f64::INFINITY,
+        }
     }
 
     /// Requests that were late say how much time was lost, whatever was recorded of it. Work, and waits that cannot be told
@@ -174,6 +183,7 @@ impl Both<'_> {
                 state: ThreadState::Unknown,
                 slow_ns,
                 baseline_ns,
+                is_baseline_known: true,
                 counts: true,
                 at_most_ns: f64::INFINITY,
             });

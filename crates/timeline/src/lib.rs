@@ -18,6 +18,7 @@ mod median;
 mod partition;
 mod peers;
 mod quota;
+mod read_times;
 mod requests;
 mod rhythm;
 mod scopes;

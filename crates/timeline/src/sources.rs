@@ -2,7 +2,6 @@
 //! and the range of time that the best source covers.
 
 use std::collections::{BTreeMap, HashMap};
-use std::ops::Range;
 
 use fathom_evidence::detail::{PacketDrop, SystemCall, from_text};
 use fathom_evidence::kinds::{counter, role, span, subject};
@@ -11,7 +10,7 @@ use fathom_evidence::{Recording, StrId};
 
 use crate::calls::{Call, Calls};
 use crate::clients::Clients;
-use crate::grid::{BUCKET_NS, Grid};
+use crate::grid::Grid;
 use crate::intervals::Intervals;
 use crate::peers::Peers;
 use crate::requests::users::{self, AtSockets, Port, Request};
@@ -326,34 +325,6 @@ impl<'a> Sources<'a> {
     /// A numeric flag of the JVM.
     pub fn flag(&self, name: &str) -> Option<f64> {
         self.recording.fact(subject::FLAG, name)?.parse().ok()
-    }
-
-    /// The buckets in which a recorder looked at the running process. What the JVM itself kept may
-    /// begin long before; a recording that says nothing was looked at all the time.
-    pub(crate) fn observed(&self) -> Range<usize> {
-        let at = |key: &str| self.recording.fact(subject::RECORDING, key)?.parse::<i64>().ok();
-        let Some(from_ns) = at("observed_from_ns") else { return 0..self.grid.len };
-        let to_ns = at("observed_to_ns").unwrap_or(i64::MAX);
-        // Only whole buckets: half a bucket of a counter is no second.
-        let first = (0..self.grid.len).find(|index| self.grid.start_of(*index) >= from_ns).unwrap_or(self.grid.len);
-        let end = (first..self.grid.len).find(|index| self.grid.start_of(index + 1) > to_ns).unwrap_or(self.grid.len);
-        first..end
-    }
-
-    /// The buckets of which more than requests is recorded, those at the ends in part.
-    pub(crate) fn recorded(&self) -> Range<usize> {
-        let (from_ns, to_ns) = self.observed_ns;
-        let first = (0..self.grid.len).find(|index| self.grid.start_of(index + 1) > from_ns).unwrap_or(0);
-        let end = (first..self.grid.len).find(|index| self.grid.start_of(*index) >= to_ns).unwrap_or(self.grid.len);
-        first..end
-    }
-
-    /// The part of each bucket of which more than requests is recorded.
-    pub(crate) fn covered(&self) -> Vec<f64> {
-        let (from_ns, to_ns) = self.observed_ns;
-        let mut covered = self.grid.zeros();
-        self.grid.spread(&mut covered, from_ns, to_ns, to_ns.saturating_sub(from_ns) as f64 / BUCKET_NS as f64);
-        covered
     }
 
     /// When the JVM started.

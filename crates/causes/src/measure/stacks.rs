@@ -56,7 +56,7 @@ pub fn below_by(comparison: &Comparison<'_>, select: impl Fn(&Recording, StackId
         (at_most_ns > 0.0).then(|| Claim::part(ThreadState::Running(*layer), at_most_ns))
     });
     Below {
-        share: (slow.share(), baseline.as_ref().map(Seen::share)),
+        share: (slow.share(), baseline.as_ref().filter(|seen| !seen.by_layer.is_empty()).map(Seen::share)),
         stack: most_seen(&slow.stacks),
         claims: claims.collect(),
     }

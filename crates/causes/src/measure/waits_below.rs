@@ -65,9 +65,9 @@ impl WaitsBelow {
         WaitsBelow::of(side, |recording, stack| stacks::is_below(recording, stack, names))
     }
 
-    /// Those of the sleeps that `select` chooses; where the JVM was not asked for sleeps, what samples tell of threads that stood.
+    /// Those of the sleeps and parks that `select` chooses; where the JVM told of none, what samples tell of threads that stood.
     pub fn asleep(side: &Period<'_>, mut select: impl FnMut(&Span) -> bool) -> WaitsBelow {
-        let told = of_kinds(side, &[span::SLEEP], &mut select);
+        let told = of_kinds(side, &[span::SLEEP, span::PARK], &mut select);
         let stood = &[span::SAMPLED_WAIT, span::BLOCKED];
         let for_others = if told.is_empty() { of_kinds(side, stood, &mut select) } else { told };
         WaitsBelow { for_others, for_data: Vec::new(), seconds: side.seconds() }

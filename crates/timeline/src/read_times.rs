@@ -1,0 +1,61 @@
+//! For which time each kind of thing was recorded: what nobody looked at is not zero.
+
+use std::ops::Range;
+
+use fathom_evidence::kinds::subject;
+
+use crate::grid::BUCKET_NS;
+use crate::sources::Sources;
+
+impl Sources<'_> {
+    /// The buckets in which a recorder looked at the running process. What the JVM itself kept may
+    /// begin long before; a recording that says nothing was looked at all the time.
+    pub(crate) fn observed(&self) -> Range<usize> {
+        let at = |key: &str| self.recording.fact(subject::RECORDING, key)?.parse::<i64>().ok();
+        let Some(from_ns) = at("observed_from_ns") else { return 0..self.grid.len };
+        let to_ns = at("observed_to_ns").unwrap_or(i64::MAX);
+        // Only whole buckets: half a bucket of a counter is no second.
+        let first = (0..self.grid.len).find(|index| self.grid.start_of(*index) >= from_ns).unwrap_or(self.grid.len);
+        let end = (first..self.grid.len).find(|index| self.grid.start_of(index + 1) > to_ns).unwrap_or(self.grid.len);
+        first..end
+    }
+
+    /// The buckets for which the kernel's counts of threads were read: while a recorder looked, and before, where somebody
+    /// watched who keeps the last minutes.
+    pub(crate) fn threads_read(&self, name: &str) -> Range<usize> {
+        let observed = self.observed();
+        let first_ns = self.counters(name).values().filter_map(|series| series.0.first()).map(|first| first.0).min();
+        let is_after = |index: &usize| first_ns.is_some_and(|first_ns| self.grid.start_of(*index) >= first_ns);
+        (0..observed.start).find(is_after).unwrap_or(observed.start)..observed.end
+    }
+
+    /// The buckets for which it was recorded what threads waited for: as long as the JVM's own recorder or a profiler reach back,
+    /// else while somebody looked. Who watches and keeps the last minutes keeps no waits.
+    pub(crate) fn waits_read(&self) -> Range<usize> {
+        const OF_THE_JVM: &str = "jfr";
+        let recorder = self.recording.strings.find(OF_THE_JVM);
+        let spans = self.recording.spans.rows().filter(|span| Some(span.source) == recorder).map(|span| span.time_ns);
+        let first_ns = self.recording.samples.time_ns.iter().copied().chain(spans).min();
+        let observed = self.observed();
+        // The first whole bucket is none in which collectors were still starting.
+        let from_ns = self.grid.start_of(observed.start.saturating_sub(2));
+        let reaches_back = first_ns.is_some_and(|first_ns| first_ns < from_ns);
+        if reaches_back || observed.start == 0 { self.recorded() } else { observed }
+    }
+
+    /// The buckets of which more than requests is recorded, those at the ends in part.
+    pub(crate) fn recorded(&self) -> Range<usize> {
+        let (from_ns, to_ns) = self.observed_ns;
+        let first = (0..self.grid.len).find(|index| self.grid.start_of(index + 1) > from_ns).unwrap_or(0);
+        let end = (first..self.grid.len).find(|index| self.grid.start_of(*index) >= to_ns).unwrap_or(self.grid.len);
+        first..end
+    }
+
+    /// The part of each bucket of which more than requests is recorded.
+    pub(crate) fn covered(&self) -> Vec<f64> {
+        let (from_ns, to_ns) = self.observed_ns;
+        let mut covered = self.grid.zeros();
+        self.grid.spread(&mut covered, from_ns, to_ns, to_ns.saturating_sub(from_ns) as f64 / BUCKET_NS as f64);
+        covered
+    }
+}
