@@ -1,6 +1,7 @@
 //! Whoever handles a request sleeps meanwhile: before another attempt, between two looks, to limit a rate.
 
 mod by_the_clock;
+mod parks;
 
 use std::collections::BTreeMap;
 
@@ -67,7 +68,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let threads = (slow.threads(), baseline.as_ref().map(WaitsBelow::threads));
     let asleep = comparison.evidence("threads asleep while they handle requests", threads, "threads", "spans");
     let stack = comparison.wait_text(longest.stack_id, 12);
-    let asleep = Evidence { stack, ..asleep.of(&[span::SLEEP, span::SAMPLED_WAIT]) };
+    let asleep = Evidence { stack, ..asleep.of(&[span::SLEEP, span::PARK, span::SAMPLED_WAIT]) };
     let text = says(comparison, &slow, threads);
     if !growth::grew(threads) {
         return Finding::absent(format!("{text}: no more than before")).with(asleep);
@@ -102,9 +103,11 @@ fn of_requests(side: &Period<'_>) -> WaitsBelow {
     };
     let recording = side.sources.recording;
     let mut sleeps = stacks::are_below(recording, SLEEP);
-    WaitsBelow::asleep(side, |sleep| {
-        sleeps(sleep.stack_id) && (is_handler(recording, sleep.stack_id) || is_within(sleep))
-    })
+    let mut is_sleep = |wait: &Span| {
+        let is_park = recording.text(wait.kind) == span::PARK;
+        (!is_park && sleeps(wait.stack_id)) || parks::is_sleep(side, wait)
+    };
+    WaitsBelow::asleep(side, |wait| is_sleep(wait) && (is_handler(recording, wait.stack_id) || is_within(wait)))
 }
 
 /// Whether it is the application that sleeps, called by a server.

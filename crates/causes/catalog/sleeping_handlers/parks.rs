@@ -1,0 +1,41 @@
+//! Parks that are sleeps: the application itself chose for how long, and nothing but the clock ended them.
+
+use fathom_evidence::detail::{Blocked, Wait, from_text};
+use fathom_evidence::kinds::span;
+use fathom_evidence::tables::Span;
+use fathom_evidence::{Recording, StackId};
+use fathom_timeline::is_own;
+
+use crate::period::Period;
+
+/// Frames in which a thread parks for a time. Below locks, queues and futures they are limits of waits for somebody else.
+const PARKS: &[&str] =
+    &["java.util.concurrent.locks.LockSupport.parkNanos", "java.util.concurrent.locks.LockSupport.parkUntil"];
+
+/// Whether a wait is such a park.
+pub(super) fn is_sleep(side: &Period<'_>, wait: &Span) -> bool {
+    ran_out(side, wait) && is_called_by_the_application(side.sources.recording, wait.stack_id)
+}
+
+/// Whether nobody ended the wait. Of a sample nobody knows.
+fn ran_out(side: &Period<'_>, wait: &Span) -> bool {
+    let recording = side.sources.recording;
+    match recording.text(wait.kind) {
+        span::PARK => {
+            let detail: Wait = from_text(recording.text(wait.detail));
+            detail.timeout_ns.is_some_and(|limit_ns| limit_ns > 0 && wait.duration_ns >= limit_ns)
+        }
+        span::BLOCKED => {
+            let detail: Blocked = from_text(recording.text(wait.detail));
+            !detail.waker_tid.is_some_and(|waker| waker != wait.tid && side.sources.is_application(waker))
+        }
+        _ => false,
+    }
+}
+
+fn is_called_by_the_application(recording: &Recording, stack: StackId) -> bool {
+    let is_park = |symbol: &str| PARKS.iter().any(|begins| symbol.starts_with(begins));
+    let mut frames = recording.stacks.leaf_to_root(stack).skip_while(|frame| !is_park(recording.text(frame.symbol)));
+    let caller = frames.find(|frame| !is_park(recording.text(frame.symbol)));
+    caller.is_some_and(|caller| is_own(recording, &caller))
+}
