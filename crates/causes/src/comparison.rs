@@ -112,6 +112,22 @@ impl<'a> Comparison<'a> {
         self.baseline.as_ref().filter(|baseline| std::ptr::eq(baseline.sources, self.slow.sources))
     }
 
+    /// The baseline as far as somebody looked at the machine and the kernel: who watches keeps little of the time before.
+    pub fn baseline_looked_at(&self) -> Option<Period<'a>> {
+        self.baseline_within(Sources::looked_at)
+    }
+
+    /// The baseline as far as it was recorded what threads waited for.
+    pub fn baseline_of_waits(&self) -> Option<Period<'a>> {
+        self.baseline_within(Sources::waits_looked_at)
+    }
+
+    fn baseline_within(&self, recorded: impl Fn(&Sources<'a>) -> Intervals) -> Option<Period<'a>> {
+        let baseline = self.baseline.as_ref()?;
+        let time = baseline.time.intersect(&recorded(baseline.sources));
+        (!time.is_empty()).then(|| Period { sources: baseline.sources, time, except: baseline.except.clone() })
+    }
+
     /// The recording in which it was slow.
     pub fn recording(&self) -> &'a Recording {
         self.analysis.sources.recording
@@ -303,6 +319,16 @@ impl<'a> Comparison<'a> {
     /// A quantity of each side: slow, and baseline if there is a baseline.
     pub fn both(&self, measure: impl Fn(&Period<'_>) -> f64) -> (f64, Option<f64>) {
         (measure(&self.slow), self.baseline.as_ref().map(measure))
+    }
+
+    /// The same of what is known only while somebody looks at the machine and the kernel.
+    pub fn both_looked_at(&self, measure: impl Fn(&Period<'_>) -> f64) -> (f64, Option<f64>) {
+        (measure(&self.slow), self.baseline_looked_at().as_ref().map(measure))
+    }
+
+    /// Set where there was quiet time and nobody knows how much of something there was then: it may always be so much.
+    pub fn says_if_unknown_before<T>(&self, before: Option<T>) -> Option<&'static str> {
+        (self.baseline.is_some() && before.is_none()).then_some("; how much it was before was not recorded")
     }
 
     /// First and last instant of the slow time.

@@ -134,6 +134,14 @@ fn sources(recording: &Recording) -> Vec<String> {
     names
 }
 
+/// The longest request that was under way in a slow stretch.
+fn longest(comparison: &Comparison<'_>, slow: &Slow) -> Option<f64> {
+    let longest_ns = &comparison.analysis.account.requests.as_ref()?.longest_ns;
+    let grid = comparison.sources().grid;
+    let buckets = grid.bucket_of(slow.from_ns)?..=grid.bucket_of(slow.to_ns - 1)?;
+    longest_ns.get(buckets)?.iter().flatten().copied().max_by(f64::total_cmp)
+}
+
 /// The slow stretches.
 pub(crate) fn slow(comparison: &Comparison<'_>, causes: Vec<Vec<IntervalCause>>) -> Vec<SlowInterval> {
     let intervals = comparison.slowdown.intervals.iter().zip(causes);
@@ -144,12 +152,12 @@ pub(crate) fn slow(comparison: &Comparison<'_>, causes: Vec<Vec<IntervalCause>>)
             from_ns: slow.from_ns,
             to_ns: slow.to_ns,
             signal: slow.signal.name().to_owned(),
-            says: says(slow),
+            says: says(comparison, slow),
         })
         .collect()
 }
 
-fn says(slow: &Slow) -> String {
+fn says(comparison: &Comparison<'_>, slow: &Slow) -> String {
     let worst = slow.worst;
     match slow.signal {
         SignalKind::Given => "as given".to_owned(),
@@ -160,8 +168,9 @@ fn says(slow: &Slow) -> String {
             format!("requests took up to {} (99th percentile of a second)", format::time(worst))
         }
         SignalKind::RareRequests => format!(
-            "up to {} of a second's requests were late: few of all, but more than at other times",
-            format::percent(worst)
+            "up to {} of a second's requests were late{}: few of all, but more than at other times",
+            format::percent(worst),
+            longest(comparison, slow).map_or(String::new(), |ns| format!(" ({} the longest)", format::time(ns)))
         ),
         SignalKind::Stopped => format!("the application was stopped for up to {} of a second", format::percent(worst)),
         SignalKind::FullCollections => {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use fathom_evidence::kinds::subject;
 
 use crate::grid::BUCKET_NS;
+use crate::intervals::Intervals;
 use crate::sources::Sources;
 
 impl Sources<'_> {
@@ -57,5 +58,19 @@ impl Sources<'_> {
         let mut covered = self.grid.zeros();
         self.grid.spread(&mut covered, from_ns, to_ns, to_ns.saturating_sub(from_ns) as f64 / BUCKET_NS as f64);
         covered
+    }
+
+    /// The time in which a recorder looked at the machine and the kernel.
+    pub fn looked_at(&self) -> Intervals {
+        self.time_of(&self.observed())
+    }
+
+    /// The time for which it was recorded what threads waited for.
+    pub fn waits_looked_at(&self) -> Intervals {
+        self.time_of(&self.waits_read())
+    }
+
+    fn time_of(&self, buckets: &Range<usize>) -> Intervals {
+        Intervals::union(vec![(self.grid.start_of(buckets.start), self.grid.start_of(buckets.end))])
     }
 }

@@ -57,7 +57,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     finding.harm = Some(Harm { happened_in: held, when: bursts });
     finding.look.threads.extend(acceptors);
     finding.look.threads.sort_unstable();
-    let before = comparison.baseline.as_ref().map(|side| dropped_in(side) * comparison.slow.seconds() / side.seconds());
+    let per_second = comparison.baseline_looked_at().map(|side| dropped_in(&side) / side.seconds());
+    let before = per_second.map(|rate| rate * comparison.slow.seconds());
     let evidence = comparison.evidence("connection attempts dropped", (dropped, before), "count", "counters");
     finding.with(evidence.of(&[counter::SOCKET_ACCEPT_DROPS_COUNT]))
 }

@@ -110,7 +110,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return Finding::needs_kernel("system calls of each thread were not recorded");
     }
     let slow = Style::of(comparison, &comparison.slow);
-    let baseline = comparison.baseline.as_ref().map(|baseline| Style::of(comparison, baseline));
+    let baseline = comparison.baseline_looked_at().map(|baseline| Style::of(comparison, &baseline));
     if slow.reads < 1.0 || slow.bytes < 1.0 {
         return Finding::absent("hardly anything was read from sockets");
     }
@@ -130,12 +130,13 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if !has_grown {
         return Finding::absent(format!("{says}; as before")).with_all(evidence);
     }
-    let mut finding = match slow.waited > WAITED * slow.reads {
-        true => Finding::new(
-            Support::Weak,
-            format!("{says}; but most had to wait for their data: the sender sets the pace"),
-        ),
-        false => Finding::new(Support::Observed, format!("{says}; the data were there already")),
+    let mut finding = if slow.waited > WAITED * slow.reads {
+        let why = "but most had to wait for their data: the sender sets the pace";
+        Finding::new(Support::Weak, format!("{says}; {why}"))
+    } else if let Some(unknown) = comparison.says_if_unknown_before(baseline.as_ref()) {
+        Finding::new(Support::Weak, format!("{says}; the data were there already{unknown}"))
+    } else {
+        Finding::new(Support::Observed, format!("{says}; the data were there already"))
     };
     if slow.connects >= slow.sends / READS_PER_SEND && slow.connects >= 1.0 {
         finding.actions.push("keep connections: hardly anything is asked for on each".to_owned());

@@ -49,7 +49,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if !is_counted && waits.is_empty() && below.share.0 <= 0.0 {
         return Finding::needs_kernel("how often threads had to make room in memory was not counted");
     }
-    let often = comparison.both(often);
+    let often = comparison.both_looked_at(often);
     let evidence = evidence(comparison, &waits, &below, often);
     let ran = below.share.0 >= MIN_SHARE && growth::grew(below.share);
     if often.0 <= 0.0 && waits.is_empty() && !ran {

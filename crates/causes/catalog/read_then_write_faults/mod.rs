@@ -108,7 +108,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return Finding::needs_kernel("page faults of each thread were not recorded");
     }
     let slow = Faults::of(&comparison.slow);
-    let baseline = comparison.baseline.as_ref().map(Faults::of);
+    let baseline = comparison.baseline_looked_at().as_ref().map(Faults::of);
     let evidence = evidence(comparison, &slow, baseline.as_ref());
     let says = format!(
         "{} of {} page faults per second were repeated at the same page",
@@ -170,8 +170,9 @@ fn evidence(comparison: &Comparison<'_>, slow: &Faults, baseline: Option<&Faults
 fn dearer_ns(comparison: &Comparison<'_>, slow: &Faults, baseline: Option<&Faults>) -> Option<f64> {
     // Split pages are not pages that were asked for.
     let comparable = baseline.filter(|_| !slow.splits_pages());
-    let baseline = comparable
-        .filter(|faults| faults.served * comparison.baseline.as_ref().map_or(0.0, Period::seconds) >= ENOUGH_PAGES)?;
+    let baseline = comparable.filter(|faults| {
+        faults.served * comparison.baseline_looked_at().as_ref().map_or(0.0, Period::seconds) >= ENOUGH_PAGES
+    })?;
     let (slow_running, quiet_running) = comparison.excess().sums(|state| matches!(state, ThreadState::Running(_)));
     let (slow_share, quiet_share) = stacks::below(comparison, ENTRIES).share;
     let of_samples = |share: f64, running_ns: f64| share * running_ns / comparison.excess().slow_ns.max(1.0) * SECOND;

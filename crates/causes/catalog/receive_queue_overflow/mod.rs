@@ -55,7 +55,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         format::count(bursts.iter().count(), "burst"),
         format::time(bursts.iter().map(|(from, to)| to.saturating_sub(from)).max().unwrap_or(0) as f64),
     );
-    let baseline = comparison.baseline.as_ref().map(|baseline| lost_in(baseline) / baseline.seconds());
+    let baseline = comparison.baseline_looked_at().map(|baseline| lost_in(&baseline) / baseline.seconds());
     let lost = (lost, baseline.map(|rate| rate * comparison.slow.seconds()));
     finding.with(comparison.evidence("datagrams lost", lost, "count", "counters").of(&[counter::SOCKET_DROPS_COUNT]))
 }
@@ -149,7 +149,7 @@ fn knows_waits(comparison: &Comparison<'_>) -> bool {
 
 /// How many datagrams came around the bursts beyond what is usual in as much time.
 fn extra_arrivals(comparison: &Comparison<'_>, bursts: &Intervals) -> Option<f64> {
-    let baseline = comparison.baseline.as_ref()?;
+    let baseline = comparison.baseline_looked_at()?;
     let series: Vec<Series> =
         ARRIVALS.iter().map(|name| comparison.sources().counter(counter::NETWORK_COUNT, name)).collect();
     let usual = |side: &Period<'_>| -> f64 {
@@ -160,7 +160,7 @@ fn extra_arrivals(comparison: &Comparison<'_>, bursts: &Intervals) -> Option<f64
     let around = Intervals::union(around.collect());
     let came: f64 =
         around.iter().flat_map(|(from, to)| series.iter().map(move |series| series.rise_within(from, to))).sum();
-    Some(came - usual(baseline) * around.total_ns() as f64 / 1e9)
+    Some(came - usual(&baseline) * around.total_ns() as f64 / 1e9)
 }
 
 /// ` at port 8125`, when it is known.

@@ -46,8 +46,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if !syscalls::are_recorded(comparison) {
         return not_counted(source);
     }
-    let calls = comparison.both(|side| rise(side, counter::SYSTEM_CALLS_COUNT) / side.seconds());
-    let cores = comparison.both(|side| rise(side, counter::SYSTEM_CALLS_NS) / 1e9 / side.seconds());
+    let calls = comparison.both_looked_at(|side| rise(side, counter::SYSTEM_CALLS_COUNT) / side.seconds());
+    let cores = comparison.both_looked_at(|side| rise(side, counter::SYSTEM_CALLS_NS) / 1e9 / side.seconds());
     let named = source.map_or(String::new(), |source| format!(" (clock source {source})"));
     let text = format!(
         "the clock is read by {} calls of the kernel per second{}{named}, which take {} cores",
@@ -66,7 +66,11 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return Finding::absent(format!("{text}: no more than before")).with_all(evidence);
     }
     let grown_ns = (cores.0 - cores.1.unwrap_or(0.0)).max(0.0) * comparison.excess().slow_ns;
-    let mut finding = Finding::new(Support::Observed, text).with_all(evidence);
+    let mut finding = match comparison.says_if_unknown_before(calls.1) {
+        Some(unknown) => Finding::new(Support::Weak, text + unknown),
+        None => Finding::new(Support::Observed, text),
+    };
+    finding = finding.with_all(evidence);
     finding.claims = claims(comparison, grown_ns);
     finding.crowding(comparison)
 }

@@ -144,7 +144,7 @@ fn all_at_once(comparison: &Comparison<'_>, peers: &HashMap<Peer, Reads>) -> boo
 fn cpus_were_stolen(comparison: &Comparison<'_>) -> Option<Finding> {
     const MIN_STOLEN_SHARE: f64 = 0.15;
     let steal = comparison.sources().counter(counter::MACHINE_CPU_NS, "steal");
-    let (slow, baseline) = comparison.both(|side| side.rise(&steal) / side.seconds() / BUCKET_NS as f64);
+    let (slow, baseline) = comparison.both_looked_at(|side| side.rise(&steal) / side.seconds() / BUCKET_NS as f64);
     let cpus = comparison.analysis.account.cpus?;
     (slow - baseline.unwrap_or(0.0) >= MIN_STOLEN_SHARE * cpus).then(|| {
         let says = format!(

@@ -252,7 +252,7 @@ impl Found {
     /// Adds the measurements to a finding, and the time that the faults account for.
     #[must_use]
     pub fn explaining(&self, finding: Finding, comparison: &Comparison<'_>) -> Finding {
-        let baseline = comparison.baseline.as_ref().map(|side| (of(side, self.kind), side.seconds()));
+        let baseline = comparison.baseline_looked_at().map(|side| (of(&side, self.kind), side.seconds()));
         let per_second = |measure: &dyn Fn(&[Fault]) -> f64| {
             let before = baseline.as_ref().map(|(faults, seconds)| measure(faults) / seconds);
             (measure(&self.faults) / comparison.slow.seconds(), before)

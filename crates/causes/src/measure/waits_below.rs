@@ -128,5 +128,5 @@ pub fn both(
     comparison: &Comparison<'_>,
     measure: impl Fn(&Period<'_>) -> WaitsBelow,
 ) -> (WaitsBelow, Option<WaitsBelow>) {
-    (measure(&comparison.slow), comparison.baseline.as_ref().map(measure))
+    (measure(&comparison.slow), comparison.baseline_of_waits().as_ref().map(measure))
 }
