@@ -86,12 +86,14 @@ fn claims(comparison: &Comparison<'_>, (now, before): (f64, Option<f64>)) -> Vec
     Claim::parts_in_order(comparison, &STATES, (now - before.unwrap_or(0.0)) * comparison.excess().slow_ns)
 }
 
-/// Sleeps of threads that handle a request: below a server's frames, or between the arrival of a request and its answer.
+/// Sleeps of threads that handle a request: below a server's frames, or between the arrival of a request and its answer, also of who
+/// works on it for the event loop that reads and answers.
 fn of_requests(side: &Period<'_>) -> WaitsBelow {
     let mut handling: BTreeMap<i64, Vec<(i64, i64)>> = BTreeMap::new();
     for request in side.sources.measured_requests() {
         let read_ns = request.from_ns.saturating_add(request.unread_ns);
-        for tid in request.threads.into_iter().filter(|tid| *tid != 0) {
+        let worker = request.worked_on.map(|(tid, _)| tid);
+        for tid in request.threads.into_iter().chain(worker).filter(|tid| *tid != 0) {
             handling.entry(tid).or_default().push((read_ns, request.to_ns));
         }
     }
@@ -103,9 +105,11 @@ fn of_requests(side: &Period<'_>) -> WaitsBelow {
     };
     let recording = side.sources.recording;
     let mut sleeps = stacks::are_below(recording, SLEEP);
-    let mut is_sleep = |wait: &Span| {
-        let is_park = recording.text(wait.kind) == span::PARK;
-        (!is_park && sleeps(wait.stack_id)) || parks::is_sleep(side, wait)
+    let mut is_sleep = |wait: &Span| match recording.text(wait.kind) {
+        // From JDK 21 on the frame of `Thread.sleep` itself is not in its stack.
+        span::SLEEP => true,
+        span::PARK => parks::is_sleep(side, wait),
+        _ => sleeps(wait.stack_id) || parks::is_sleep(side, wait),
     };
     WaitsBelow::asleep(side, |wait| is_sleep(wait) && (is_handler(recording, wait.stack_id) || is_within(wait)))
 }

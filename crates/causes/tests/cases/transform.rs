@@ -315,7 +315,7 @@ fn double_memory(recording: &mut Recording) {
     recording.counters = doubled;
 }
 
-/// Who woke the twin, ran in its place, or held its lock, is the other's twin.
+/// Who woke the twin, ran in its place, worked for it, or held its lock, is the other's twin.
 fn twin_detail(
     detail: &str,
     is_application: &impl Fn(i64) -> bool,
@@ -323,7 +323,7 @@ fn twin_detail(
     names: &BTreeSet<&str>,
 ) -> String {
     let Ok(Value::Object(mut fields)) = serde_json::from_str(detail) else { return detail.to_owned() };
-    for key in ["waker_tid", "instead_tid"] {
+    for key in ["waker_tid", "instead_tid", "worker_tid"] {
         let tid = fields.get(key).and_then(Value::as_i64).filter(|tid| is_application(*tid));
         if let Some(tid) = tid {
             fields.insert(key.to_owned(), Value::from(twin(tid)));
