@@ -2,14 +2,15 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use fathom_evidence::detail::RunQueueWait;
 use fathom_evidence::kinds::{frame, role, span, subject};
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Frame, Recording, StackId, StrId};
 use fathom_timeline::{
-    Analysis, BUCKET_NS, Excess, Intervals, Piece as Waiting, Segment, SignalKind, Slowdown, Sources, StopSpan,
-    ThreadState,
+    Account, Analysis, BUCKET_NS, Excess, Intervals, Piece as Waiting, Segment, SignalKind, Slowdown, Sources,
+    StopSpan, ThreadState,
 };
 
 use crate::attribution::{self, Piece};
@@ -114,17 +115,20 @@ impl<'a> Comparison<'a> {
 
     /// The baseline as far as somebody looked at the machine and the kernel: who watches keeps little of the time before.
     pub fn baseline_looked_at(&self) -> Option<Period<'a>> {
-        self.baseline_within(Sources::looked_at)
+        self.baseline_within(|account| &account.observed)
     }
 
     /// The baseline as far as it was recorded what threads waited for.
     pub fn baseline_of_waits(&self) -> Option<Period<'a>> {
-        self.baseline_within(Sources::waits_looked_at)
+        self.baseline_within(|account| &account.waits_read)
     }
 
-    fn baseline_within(&self, recorded: impl Fn(&Sources<'a>) -> Intervals) -> Option<Period<'a>> {
+    fn baseline_within(&self, recorded: impl Fn(&Account) -> &Range<usize>) -> Option<Period<'a>> {
         let baseline = self.baseline.as_ref()?;
-        let time = baseline.time.intersect(&recorded(baseline.sources));
+        let reference = self.analysis.reference.as_ref();
+        let account = reference.map_or(&self.analysis.account, |reference| &reference.account);
+        let (grid, buckets) = (account.grid, recorded(account));
+        let time = baseline.time.clip(grid.start_of(buckets.start), grid.start_of(buckets.end));
         (!time.is_empty()).then(|| Period { sources: baseline.sources, time, except: baseline.except.clone() })
     }
 

@@ -48,7 +48,7 @@ pub struct Account {
     /// Buckets for which it was read how long threads waited for a CPU.
     waits_for_cpu_read: Range<usize>,
     /// Buckets for which it was recorded what threads waited for.
-    waits_read: Range<usize>,
+    pub waits_read: Range<usize>,
     /// Buckets of which more than requests is recorded.
     pub(crate) recorded: Range<usize>,
     /// The part of each bucket of which more than requests is recorded: those at the ends are recorded in part.

@@ -5,7 +5,6 @@ use std::ops::Range;
 use fathom_evidence::kinds::subject;
 
 use crate::grid::BUCKET_NS;
-use crate::intervals::Intervals;
 use crate::sources::Sources;
 
 impl Sources<'_> {
@@ -25,7 +24,7 @@ impl Sources<'_> {
     /// watched who keeps the last minutes.
     pub(crate) fn threads_read(&self, name: &str) -> Range<usize> {
         let observed = self.observed();
-        let first_ns = self.counters(name).values().filter_map(|series| series.0.first()).map(|first| first.0).min();
+        let first_ns = self.counted_from_ns(name);
         let is_after = |index: &usize| first_ns.is_some_and(|first_ns| self.grid.start_of(*index) >= first_ns);
         (0..observed.start).find(is_after).unwrap_or(observed.start)..observed.end
     }
@@ -34,13 +33,14 @@ impl Sources<'_> {
     /// else while somebody looked. Who watches and keeps the last minutes keeps no waits.
     pub(crate) fn waits_read(&self) -> Range<usize> {
         const OF_THE_JVM: &str = "jfr";
-        let recorder = self.recording.strings.find(OF_THE_JVM);
-        let spans = self.recording.spans.rows().filter(|span| Some(span.source) == recorder).map(|span| span.time_ns);
-        let first_ns = self.recording.samples.time_ns.iter().copied().chain(spans).min();
         let observed = self.observed();
+        let recorder = self.recording.strings.find(OF_THE_JVM);
+        let spans = self.recording.spans.source.iter().zip(&self.recording.spans.time_ns);
+        let of_the_jvm = spans.filter(|(source, _)| Some(**source) == recorder).map(|(_, time_ns)| time_ns);
+        let first_ns = self.recording.samples.time_ns.iter().chain(of_the_jvm).min();
         // The first whole bucket is none in which collectors were still starting.
         let from_ns = self.grid.start_of(observed.start.saturating_sub(2));
-        let reaches_back = first_ns.is_some_and(|first_ns| first_ns < from_ns);
+        let reaches_back = first_ns.is_some_and(|first_ns| *first_ns < from_ns);
         if reaches_back || observed.start == 0 { self.recorded() } else { observed }
     }
 
@@ -58,19 +58,5 @@ impl Sources<'_> {
         let mut covered = self.grid.zeros();
         self.grid.spread(&mut covered, from_ns, to_ns, to_ns.saturating_sub(from_ns) as f64 / BUCKET_NS as f64);
         covered
-    }
-
-    /// The time in which a recorder looked at the machine and the kernel.
-    pub fn looked_at(&self) -> Intervals {
-        self.time_of(&self.observed())
-    }
-
-    /// The time for which it was recorded what threads waited for.
-    pub fn waits_looked_at(&self) -> Intervals {
-        self.time_of(&self.waits_read())
-    }
-
-    fn time_of(&self, buckets: &Range<usize>) -> Intervals {
-        Intervals::union(vec![(self.grid.start_of(buckets.start), self.grid.start_of(buckets.end))])
     }
 }

@@ -228,6 +228,12 @@ impl<'a> Sources<'a> {
         self.recording.strings.find(name).is_some_and(|name| self.counters_by_name.contains_key(&name))
     }
 
+    /// When a counter was read first, of whatever instance.
+    pub(crate) fn counted_from_ns(&self, name: &str) -> Option<i64> {
+        let rows = self.counters_by_name.get(&self.recording.strings.find(name)?)?;
+        rows.iter().map(|index| self.recording.counters.time_ns[*index as usize]).min()
+    }
+
     /// One instance of a counter of the whole process.
     pub fn counter(&self, name: &str, instance: &str) -> Series {
         let Some(instance) = self.recording.strings.find(instance) else { return Series::default() };
