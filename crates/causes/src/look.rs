@@ -139,9 +139,10 @@ impl Looking<'_, '_> {
                 .iter()
                 .any(|(_, wait)| self.stack_of(wait).is_some())
                 .then(|| format!("waits/{}", wait.name())),
-            ThreadState::Stopped(Stop::Signal) | ThreadState::Unsent(_) | ThreadState::Idle | ThreadState::Unknown => {
-                None
-            }
+            ThreadState::Stopped(Stop::Process | Stop::Machine)
+            | ThreadState::Unsent(_)
+            | ThreadState::Idle
+            | ThreadState::Unknown => None,
             ThreadState::Stopped(Stop::Collection(of) | Stop::WaitingCollector(of))
                 if of.origin == Origin::Explicit =>
             {
@@ -348,7 +349,8 @@ fn told_by(state: ThreadState) -> &'static [&'static str] {
             &[span::GC_PAUSE, counter::HEAP_USED_BYTES]
         }
         ThreadState::Stopped(Stop::Operation) => &[span::VM_OPERATION, span::SAFEPOINT],
-        ThreadState::Stopped(Stop::Signal) => &[span::PROCESS_STOPPED],
+        ThreadState::Stopped(Stop::Process) => &[span::PROCESS_STOPPED],
+        ThreadState::Stopped(Stop::Machine) => &[span::HOST_STALL, counter::WAKEUP_DELAY_NS],
         ThreadState::Blocked(wait) => told_by_spans(wait),
         ThreadState::Runnable => &[span::RUN_QUEUE_WAIT, counter::THREAD_RUN_QUEUE_NS, counter::CPU_MACHINE_RATIO],
         ThreadState::Stolen => &[counter::MACHINE_CPU_NS],

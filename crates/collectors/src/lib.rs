@@ -30,6 +30,7 @@ mod raw;
 pub mod recorder;
 mod refusal;
 mod sock_diag;
+mod stopped;
 pub mod symbols;
 mod target;
 

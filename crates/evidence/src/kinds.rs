@@ -185,7 +185,7 @@ words! {
         BLOCK_REQUEST = "block_request";
         /// Packets were dropped on their way to the process, one after the other; at most 100 ms of a burst. Name: protocol and reason. Detail: port, reason, count.
         PACKET_DROP = "packet_drop";
-        /// A thread of Fathom that does nothing but sleep woke up late. Name: `machine stood still` (for most of the time no CPU took the timer's interrupt: stopped from below), `no CPU free` (it was runnable for most of the time), or `woken late` (this kernel does not account it). Detail: run_queue_ns, cpu.
+        /// A thread of Fathom that does nothing but sleep woke up late. Name: a word of `stall`. Detail: run_queue_ns, cpu.
         HOST_STALL = "host_stall";
         /// One request of the service. From a latency file: name is the kind of request if given. Measured at its socket (source `requests`): from the arrival of its first byte until the last byte of the answer was handed to the kernel, or left it where it stood there for a millisecond or longer; the thread is the one that answered. Name: `:port` that it came to. Detail: port, unread_ns, first_byte_ns, reader_tid, worker_tid, returned_ns, bytes_in, bytes_out, stands_for, overlapping, unanswered, unsent_ns, unsent_for, window_full_ns, uncertain_ns.
         REQUEST = "request";
@@ -193,7 +193,7 @@ words! {
         CALL = "call";
         /// A run of a collector as the JVM's performance counters tell it, which keep the last one only: of runs that follow each other faster than the looks one is seen. Name: collector. Detail: cause.
         COLLECTOR_RUN = "collector_run";
-        /// The whole process was stopped by a signal (`SIGSTOP`, Ctrl-Z) until it was told to go on, as looks at it each 100 ms show. Name: `signal`.
+        /// The whole process was stopped from outside, as looks at it each 100 ms show. Name: a word of `stopped`.
         PROCESS_STOPPED = "process_stopped";
         /// Something that Fathom itself did to the process. Name: the action.
         OWN_ACTION = "own_action";
@@ -421,7 +421,7 @@ words! {
         SOCKET_ACCEPT_DROPS_COUNT = "socket_accept_drops_count";
         /// Sockets of the process (`udp`, `tcp established`, `tcp listen`, `tcp close_wait`, ...).
         SOCKETS_COUNT = "sockets_count";
-        /// How late Fathom's sleeping thread was woken in the last second (`p99`, `max`), at 500 wake-ups per second.
+        /// How late Fathom's sleeping thread was woken in the last second (`p99`, `max`), at 250 wake-ups per second.
         WAKEUP_DELAY_NS = "wakeup_delay_ns";
         /// Java threads alive.
         THREADS_COUNT = "threads_count";
@@ -452,8 +452,10 @@ words! {
 
 pub mod recorded;
 mod sending;
+mod stops;
 mod subjects;
 pub use sending::unsent;
+pub use stops::{stall, stopped};
 pub use subjects::subject;
 
 words! {

@@ -38,6 +38,8 @@ pub fn page() -> String {
     words(&mut page, "Thread roles", kinds::role::ALL);
     words(&mut page, "Frame kinds", kinds::frame::ALL);
     words(&mut page, "What sent data waits for", kinds::unsent::ALL);
+    words(&mut page, "What stopped a process", kinds::stopped::ALL);
+    words(&mut page, "Why a thread was woken late", kinds::stall::ALL);
     words(&mut page, "Losses", kinds::loss::ALL);
     page
 }

@@ -11,6 +11,8 @@ use fathom_evidence::schema::SCHEMA_VERSION;
 use fathom_evidence::tables::{StoredFrames, StoredStacks, StoredThreads};
 use fathom_evidence::{Recording, Strings, Table};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::Type;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 
 use crate::batch::{BATCH_ROWS, append_batch, foreign};
 use crate::dictionaries::{MovedStacks, restore_dictionaries};
@@ -196,10 +198,29 @@ const ROWS_IN_ANY_FILE: u64 = 1 << 20;
 /// Rows that each byte of a file may stand for beyond that. Real rows have times of their own, which take a byte or two each.
 const ROWS_PER_BYTE: u64 = 16;
 
-/// Why a file cannot hold as many rows as it states: rows that are all alike take next to nothing there, and all of them in memory.
-fn overstated(rows: u64, file_bytes: u64) -> Option<String> {
-    let most = ROWS_IN_ANY_FILE.saturating_add(file_bytes.saturating_mul(ROWS_PER_BYTE));
-    (rows > most).then(|| format!("{rows} rows in {file_bytes} bytes"))
+/// Bytes of text that a table of any length may have, unpacked.
+const TEXT_IN_ANY_FILE: u64 = 64 << 20;
+/// Bytes of text that each byte of a file may stand for beyond that. Real texts are packed to a tenth or so.
+const TEXT_PER_BYTE: u64 = 64;
+
+/// Why a file cannot hold what it states: rows or texts that are all alike take next to nothing there, and all of them in memory.
+fn overstated(stated: &ParquetMetaData, file_bytes: u64) -> Option<String> {
+    let most = |in_any: u64, per_byte: u64| in_any.saturating_add(file_bytes.saturating_mul(per_byte));
+    let texts = stated.row_groups().iter().flat_map(RowGroupMetaData::columns);
+    let texts = texts.filter(|column| column.column_type() == Type::BYTE_ARRAY);
+    let unpacked =
+        texts.map(ColumnChunkMetaData::uncompressed_size).fold(0, |sum, bytes| count(bytes).saturating_add(sum));
+    let rows = count(stated.file_metadata().num_rows());
+    if rows > most(ROWS_IN_ANY_FILE, ROWS_PER_BYTE) {
+        return Some(format!("{rows} rows in {file_bytes} bytes"));
+    }
+    (unpacked > most(TEXT_IN_ANY_FILE, TEXT_PER_BYTE))
+        .then(|| format!("{unpacked} bytes of text in {file_bytes} bytes"))
+}
+
+/// What a file states of itself may be anything.
+fn count(stated: i64) -> u64 {
+    u64::try_from(stated).unwrap_or(u64::MAX)
 }
 
 /// Gives the batches of a Parquet file up to the first that cannot be read, and why it cannot.
@@ -212,8 +233,7 @@ fn each_sound<T: Table>(
         Ok(builder) => builder,
         Err(error) => return Ok(Some(error.to_string())),
     };
-    let rows = builder.metadata().file_metadata().num_rows();
-    if let Some(says) = overstated(u64::try_from(rows).unwrap_or(u64::MAX), file_bytes) {
+    if let Some(says) = overstated(builder.metadata(), file_bytes) {
         return Ok(Some(says));
     }
     let mut batches = match builder.with_batch_size(BATCH_ROWS).build() {

@@ -219,6 +219,20 @@ fn a_file_of_more_rows_than_it_can_hold_is_not_read() {
     assert!(is_missing(&place.path(), "counters"));
 }
 
+/// Long texts that are nearly alike are packed to a thousandth.
+#[test]
+fn a_file_of_more_text_than_it_can_hold_is_not_read() {
+    let place = Place::new();
+    let mut bomb = Recording::default();
+    for at in 0..4_000 {
+        bomb.add_log(at, "jfr", "", "", &format!("{}{at}", "a".repeat(20_000)));
+    }
+    fathom_store::write(&place.path(), &bomb).unwrap();
+    assert!(fs::metadata(place.path().join("logs.parquet")).unwrap().len() < 400_000);
+    assert_eq!(fathom_store::open(&place.path()).unwrap().logs.len(), 0);
+    assert!(is_missing(&place.path(), "logs"));
+}
+
 /// Recordings of before there was a journal: their streams are only checked for sense, and nothing panics.
 #[test]
 fn streams_without_a_journal_may_be_any_bytes() {

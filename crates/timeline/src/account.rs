@@ -13,6 +13,7 @@ use crate::requests::{Lateness, Requests, unsent};
 use crate::sources::{Series, Sources};
 use crate::startup::{self, Startup};
 use crate::states::{ThreadState, Wait};
+use crate::stood_still::StoodStill;
 use crate::stops::{self, StopSpan};
 
 /// What the threads did, bucket by bucket.
@@ -29,6 +30,8 @@ pub struct Account {
     pub stops: Vec<StopSpan>,
     /// The same as a set of time.
     pub stopped: Intervals,
+    /// When the whole machine stood still.
+    pub stood_still: StoodStill,
     /// CPU of the whole process in ns per bucket, if it was recorded.
     pub process_cpu_ns: Option<Vec<f64>>,
     /// CPU of the machine as a share of all CPUs, if it was recorded; `None` in buckets for which it was not.
@@ -75,7 +78,8 @@ impl Account {
     /// Makes the account of all its sources.
     pub fn new(sources: &Sources<'_>) -> Account {
         let grid = sources.grid;
-        let stops = stops::disjoint(stops::find(sources));
+        let stood_still = StoodStill::of(sources);
+        let stops = stops::disjoint(stops::find(sources, &stood_still.surely));
         let stopped = Intervals::union(stops.iter().map(|stop| (stop.from_ns, stop.to_ns)).collect());
         let partition = Partition::new(sources, &stops);
         let mut states = BTreeMap::new();
@@ -105,6 +109,7 @@ impl Account {
             partition,
             stops,
             stopped,
+            stood_still,
             process_cpu_ns: cpu.process_ns,
             machine_ratio: cpu.machine_ratio,
             threads: sources
@@ -242,7 +247,7 @@ fn busy(work: &[f64]) -> f64 {
 
 fn disturbed(sources: &Sources<'_>) -> Vec<bool> {
     let mut disturbed = vec![false; sources.grid.len];
-    let by_signals = stops::by_signals(sources);
+    let stopped = stops::of_process(sources);
     for action in sources.spans(span::OWN_ACTION) {
         let end = action.end_ns();
         let first = sources.grid.bucket_of(action.time_ns);
@@ -251,9 +256,9 @@ fn disturbed(sources: &Sources<'_>) -> Vec<bool> {
             disturbed[first..=last].fill(true);
         }
     }
-    // Nobody who asks a process that a signal has stopped makes it any slower.
+    // Nobody who asks a process that is stopped makes it any slower.
     for (index, is) in disturbed.iter_mut().enumerate().filter(|(_, is)| **is) {
-        *is = by_signals.within_ns(sources.grid.start_of(index), sources.grid.start_of(index + 1)) == 0;
+        *is = stopped.within_ns(sources.grid.start_of(index), sources.grid.start_of(index + 1)) == 0;
     }
     disturbed
 }

@@ -241,12 +241,12 @@ fn collector(sources: &Sources<'_>) -> BTreeMap<ThreadState, Vec<f64>> {
     };
     let causes = Causes::of(sources);
     let pause_cpu = PauseCpu::of(sources);
-    let by_signals = stops::by_signals(sources);
+    let stopped = stops::of_process(sources);
     for pause in sources.spans(span::GC_PAUSE) {
         let collection = causes.collection(sources, &pause);
         let end = pause.end_ns();
-        // While a signal had stopped the process no worker ran.
-        let ran_ns = pause.duration_ns.saturating_sub(by_signals.within_ns(pause.time_ns, end)).max(0);
+        // While the process was stopped no worker ran.
+        let ran_ns = pause.duration_ns.saturating_sub(stopped.within_ns(pause.time_ns, end)).max(0);
         let ns = pause_cpu.ns(sources, &pause).unwrap_or_else(|| ran_ns as f64 * workers(sources));
         charge(collection, pause.time_ns, end, ns.min(pause.duration_ns as f64 * 1_024.0));
     }

@@ -51,8 +51,10 @@ pub enum Stop {
     WaitingCollector(Collection),
     /// Another operation of the VM thread.
     Operation,
-    /// The whole process, by a signal.
-    Signal,
+    /// The whole process, by somebody else: a signal, a debugger, a freezer.
+    Process,
+    /// The whole machine, from below.
+    Machine,
 }
 
 /// What a collection is.
@@ -278,7 +280,10 @@ impl fmt::Display for ThreadState {
                 )
             }
             ThreadState::Stopped(Stop::Operation) => f.write_str("stopped by VM operations"),
-            ThreadState::Stopped(Stop::Signal) => f.write_str("stopped as a whole process, by a signal (SIGSTOP)"),
+            ThreadState::Stopped(Stop::Process) => {
+                f.write_str("stopped as a whole process (SIGSTOP, debugger, freezer)")
+            }
+            ThreadState::Stopped(Stop::Machine) => f.write_str("stopped with the whole machine"),
             ThreadState::Blocked(Wait::Lock) => f.write_str("waiting for locks"),
             ThreadState::Blocked(Wait::Permit) => f.write_str("waiting for permits of a semaphore"),
             ThreadState::Blocked(Wait::Socket) => f.write_str("waiting for other services"),

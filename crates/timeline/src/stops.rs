@@ -41,7 +41,7 @@ impl StopSpan {
 }
 
 /// All stops, in order of their beginning.
-pub(crate) fn find(sources: &Sources<'_>) -> Vec<StopSpan> {
+pub(crate) fn find(sources: &Sources<'_>, stood_still: &Intervals) -> Vec<StopSpan> {
     let causes = Causes::of(sources);
     let of_pause = |pause: Span| StopSpan::new(&pause, Stop::Collection(causes.collection(sources, &pause)));
     let mut pauses: Vec<StopSpan> = sources.spans(span::GC_PAUSE).map(of_pause).collect();
@@ -66,25 +66,27 @@ pub(crate) fn find(sources: &Sources<'_>) -> Vec<StopSpan> {
     let known = Intervals::union(whole);
     let operations = sources.spans(span::VM_OPERATION).filter(|operation| at_safepoint(sources, operation));
     stops.extend(operations.flat_map(|operation| beyond(&known, StopSpan::new(&operation, Stop::Operation))));
-    let mut stops = outside(sources, split_waiting(stops, &waiting(sources)));
+    let mut stops = outside(split_waiting(stops, &waiting(sources)), &of_process(sources), stood_still);
     stops.sort_by_key(|stop| (stop.from_ns, stop.to_ns));
     stops
 }
 
-/// When a signal had stopped the whole process.
-pub(crate) fn by_signals(sources: &Sources<'_>) -> Intervals {
+/// When somebody had stopped the whole process.
+pub(crate) fn of_process(sources: &Sources<'_>) -> Intervals {
     Intervals::union(sources.spans(span::PROCESS_STOPPED).map(|stop| (stop.time_ns, stop.end_ns())).collect())
 }
 
-/// While a signal had stopped the process nothing of it went on, whatever the JVM was at.
-fn outside(sources: &Sources<'_>, stops: Vec<StopSpan>) -> Vec<StopSpan> {
-    let by_signals = by_signals(sources);
-    let parts = |stop: StopSpan| {
-        let gaps = by_signals.gaps(stop.from_ns, stop.to_ns).into_iter();
-        gaps.map(move |(from_ns, to_ns)| StopSpan { from_ns, to_ns, ..stop })
-    };
-    let whole = by_signals.iter().map(|(from_ns, to_ns)| StopSpan { from_ns, to_ns, stop: Stop::Signal });
-    stops.into_iter().flat_map(parts).chain(whole).collect()
+/// While the process or the machine was stopped nothing of it went on, whatever the JVM was at.
+fn outside(mut stops: Vec<StopSpan>, process: &Intervals, machine: &Intervals) -> Vec<StopSpan> {
+    for (from_outside, stop) in [(process, Stop::Process), (machine, Stop::Machine)] {
+        let parts = |stop: StopSpan| {
+            let gaps = from_outside.gaps(stop.from_ns, stop.to_ns).into_iter();
+            gaps.map(move |(from_ns, to_ns)| StopSpan { from_ns, to_ns, ..stop })
+        };
+        let whole = from_outside.iter().map(|(from_ns, to_ns)| StopSpan { from_ns, to_ns, stop });
+        stops = stops.iter().copied().flat_map(parts).chain(whole).collect();
+    }
+    stops
 }
 
 /// Collections of which only the whole is recorded: each stopped the application for the sum of its pauses, as far as that

@@ -1,6 +1,8 @@
-//! A signal stopped the whole process.
+//! Somebody stopped the whole process: a signal, a debugger, a freezer.
 
-use fathom_evidence::kinds::{recorded, span, subject};
+use std::collections::BTreeSet;
+
+use fathom_evidence::kinds::{recorded, span, stopped, subject};
 use fathom_timeline::{Stop, StopSpan, ThreadState};
 
 use crate::{Cause, Comparison, Finding, Support, format};
@@ -10,10 +12,11 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     refines: &[],
     has_lab: false,
-    collectors: &["threads"],
+    collectors: &["threads", "cgroup"],
     actions: &[
         "find who sends SIGSTOP or SIGTSTP: the tracepoint signal:signal_generate has the sender",
         "start services away from a terminal, and copy their files from a snapshot instead of holding them",
+        "docker commit --pause=false; no gcore, jstack -F or jmap -F on a service that is in use",
     ],
     decide,
 };
@@ -23,9 +26,9 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         comparison.slow_stops().filter(|stop| is_ours(ThreadState::Stopped(stop.stop))).collect();
     if stops.is_empty() {
         return match was_looked_at(comparison) {
-            true => Finding::absent("the process was looked at each 100 ms, and no signal had stopped it"),
+            true => Finding::absent("the process was looked at each 100 ms, and nobody had stopped it"),
             false => Finding::unknown(
-                "whether a signal stopped the process was not recorded",
+                "whether somebody stopped the process was not recorded",
                 "fathom record --pid PID --for 60s",
             ),
         };
@@ -33,7 +36,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let total: f64 = stops.iter().map(|stop| stop.duration_ns() as f64).sum();
     let longest = stops.iter().map(|stop| stop.duration_ns()).max().unwrap_or(0) as f64;
     let says = format!(
-        "a signal (SIGSTOP, Ctrl-Z) stopped the whole process {}, for {} in all, the longest {}",
+        "{} stopped the whole process {}, for {} in all, the longest {}",
+        who(comparison),
         format::count(stops.len(), "time"),
         format::time(total),
         format::time(longest)
@@ -42,7 +46,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         comparison.evidence(says, (value, None), unit, "spans").of(&[span::PROCESS_STOPPED])
     };
     Finding::new(Support::Observed, says)
-        .with(of("stops of the whole process by a signal", stops.len() as f64, "count"))
+        .with(of("stops of the whole process", stops.len() as f64, "count"))
         .with(of("their sum", total, "ns"))
         .with(of("the longest", longest, "ns"))
         .claiming(comparison, is_ours)
@@ -60,6 +64,18 @@ fn was_looked_at(comparison: &Comparison<'_>) -> bool {
     looks.is_some() && was_there
 }
 
+/// Who stopped it, for people.
+fn who(comparison: &Comparison<'_>) -> String {
+    let name = |stop: &str| match stop {
+        stopped::DEBUGGER => "a debugger (gdb, gcore, jstack -F)",
+        stopped::FREEZER => "the freezer of its control group (docker pause, docker commit)",
+        _ => "a signal (SIGSTOP, Ctrl-Z)",
+    };
+    let stops = comparison.slow.spans(span::PROCESS_STOPPED);
+    let names: BTreeSet<&str> = stops.map(|stop| name(comparison.recording().text(stop.name))).collect();
+    names.into_iter().collect::<Vec<_>>().join(" and ")
+}
+
 fn is_ours(state: ThreadState) -> bool {
-    state == ThreadState::Stopped(Stop::Signal)
+    state == ThreadState::Stopped(Stop::Process)
 }

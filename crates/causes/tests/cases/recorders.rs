@@ -42,6 +42,7 @@ const LIVE_COUNTERS: &[&str] = &[
     "cgroup_memory_",
     "cgroup_io_",
     "machine_cpu_",
+    "wakeup_",
     "system_calls_",
     "blocked_",
     "run_queue_waits_",

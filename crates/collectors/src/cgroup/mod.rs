@@ -12,11 +12,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fathom_evidence::Recording;
-use fathom_evidence::kinds::{counter, loss, subject};
+use fathom_evidence::kinds::{counter, loss, stopped, subject};
 
 use crate::numbers::Numbers;
 use crate::pace::Pace;
 use crate::procfs;
+use crate::stopped::Stopped;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use parse::CpuMax;
 use place::{Group, Line, Places};
@@ -62,6 +63,7 @@ impl Collector for Cgroup {
             is_without_quota: is_without_quota(&sources, &limits),
             limits_noted: false,
             moves: 0,
+            stopped: Stopped::seen_by(SOURCE),
             asked: Pace::every(MOVE_PERIOD),
             places,
             sources,
@@ -176,6 +178,7 @@ struct Watch {
     /// How often the target has changed its groups.
     moves: u64,
     asked: Pace,
+    stopped: Stopped,
 }
 
 impl Watch {
@@ -245,12 +248,17 @@ impl Observer for Watch {
             self.note_unthrottled(found);
         }
         let Watch { sources, buffer, numbers, clock, .. } = self;
+        let mut is_frozen = None;
         for source in sources {
             let at_ns = clock.now_ns();
             if let Some(reading) = source.pace().begin(at_ns) {
-                source.read(buffer, &mut Taker { numbers, found, at_ns, ancestor: String::new() });
+                let ancestor = String::new();
+                source.read(buffer, &mut Taker { numbers, found, at_ns, ancestor, is_frozen: &mut is_frozen });
                 source.pace().end(reading);
             }
+        }
+        if let Some(is_frozen) = is_frozen {
+            self.stopped.look(is_frozen.then_some(stopped::FREEZER), self.clock.now_ns(), found);
         }
     }
 
@@ -258,6 +266,7 @@ impl Observer for Watch {
         self.sources.iter_mut().for_each(|source| source.pace().due_now());
         self.look(found);
         self.numbers.close(found);
+        self.stopped.end(self.clock.now_ns(), found);
         // The kernel takes a process that has ended out of its groups, which says nothing of their limits.
         if !self.target.is_alive() {
             return Vec::new();

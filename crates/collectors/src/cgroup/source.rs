@@ -39,6 +39,10 @@ pub(super) enum Kind {
     Throttle(&'static str),
     /// One number: processes and threads.
     Tasks,
+    /// `cgroup.events`, which says whether all of the group is frozen, by it or by one above.
+    Events,
+    /// `freezer.state` of version 1, which says the same.
+    Freezer,
     /// A pressure file about this resource.
     Pressure(&'static str),
 }
@@ -70,6 +74,7 @@ pub(super) const UNIFIED: &[File] = &[
     file("io.stat", Kind::IoStat, SLOW, false),
     file("io.max", Kind::IoMax, SLOW, true),
     file("pids.current", Kind::Tasks, SLOW, false),
+    file("cgroup.events", Kind::Events, FAST, false),
     file("cpu.pressure", Kind::Pressure("cpu"), FAST, false),
     file("memory.pressure", Kind::Pressure("memory"), FAST, false),
     file("io.pressure", Kind::Pressure("io"), FAST, false),
@@ -100,6 +105,7 @@ pub(super) const BY_CONTROLLER: &[(&str, &[File])] = &[
         ],
     ),
     ("pids", &[file("pids.current", Kind::Tasks, SLOW, false)]),
+    ("freezer", &[file("freezer.state", Kind::Freezer, FAST, false)]),
 ];
 
 /// Fields of `memory.stat` that count events; those that end with `*` stand for all that begin so.
@@ -184,9 +190,16 @@ pub(super) struct Taker<'a> {
     pub(super) at_ns: i64,
     /// Set while a file of an ancestor is read.
     pub(super) ancestor: String,
+    /// Whether a group that freezes what is in it says that it does; nothing where no such file was read.
+    pub(super) is_frozen: &'a mut Option<bool>,
 }
 
 impl Taker<'_> {
+    /// One of several hierarchies is enough.
+    fn see_frozen(&mut self, is_frozen: bool) {
+        *self.is_frozen = Some(self.is_frozen.unwrap_or(false) || is_frozen);
+    }
+
     fn see(&mut self, name: &'static str, part: &str, value: f64) {
         let instance = match (part, self.ancestor.as_str()) {
             (part, "") => part.to_owned(),
@@ -222,6 +235,11 @@ fn take(kind: Kind, text: &[u8], taker: &mut Taker<'_>) {
         Kind::Blkio { is_bytes } => parse::blkio(text, is_bytes).for_each(|io| take_io(&io, taker)),
         Kind::IoMax => parse::io_max(text).for_each(|limit| take_limit(&limit, taker)),
         Kind::Throttle(what) => parse::throttle(text, what).for_each(|limit| take_limit(&limit, taker)),
+        Kind::Events => {
+            let frozen = named_numbers(text).find(|(name, _)| *name == "frozen");
+            frozen.into_iter().for_each(|(_, is)| taker.see_frozen(is == 1));
+        }
+        Kind::Freezer => taker.see_frozen(text.trim_ascii() == b"FROZEN"),
         Kind::Tasks => one().into_iter().for_each(|count| taker.see(counter::CGROUP_TASKS_COUNT, "", count)),
         Kind::Pressure(resource) => pressure::totals_us(text).for_each(|(share, us)| {
             taker.see(counter::CGROUP_PRESSURE_NS, &format!("{resource} {share}"), us as f64 * 1e3);
@@ -269,7 +287,9 @@ mod tests {
     /// The numbers in a text of a kind, as `name instance value`.
     fn numbers(kind: Kind, text: &str, ancestor: &str) -> Vec<String> {
         let (mut numbers, mut found) = (Numbers::new("test"), Recording::default());
-        let mut taker = Taker { numbers: &mut numbers, found: &mut found, at_ns: 1, ancestor: ancestor.to_owned() };
+        let (numbers, found_rows) = (&mut numbers, &mut found);
+        let ancestor = ancestor.to_owned();
+        let mut taker = Taker { numbers, found: found_rows, at_ns: 1, ancestor, is_frozen: &mut None };
         take(kind, text.as_bytes(), &mut taker);
         let says = |row: fathom_evidence::tables::Counter| {
             format!("{} {} {}", found.text(row.name), found.text(row.instance), row.value)

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command};
 
+use fathom_evidence::kinds::span;
+
 use super::*;
 
 fn observe(pid: u32) -> Recording {
@@ -149,4 +151,71 @@ fn a_process_that_ends_was_not_moved_and_keeps_its_limits() {
     watch.finish(&mut found);
     assert_eq!(found.fact(subject::CGROUP, "cpu_limit"), Some("0.1"));
     assert_eq!(found.losses.rows().count(), 0);
+}
+
+/// A group of version 1 or 2 that can be frozen, and a program in it.
+struct Freezer {
+    folder: PathBuf,
+    child: Child,
+}
+
+impl Freezer {
+    fn start() -> std::io::Result<Freezer> {
+        let unified = Path::new("/sys/fs/cgroup/cgroup.controllers").exists();
+        let place = Path::new(if unified { "/sys/fs/cgroup" } else { "/sys/fs/cgroup/freezer" });
+        let folder = place.join(format!("fathom-test-freezer-{}", std::process::id()));
+        fs::create_dir(&folder)?;
+        let child = Command::new("sleep").arg("60").spawn()?;
+        let freezer = Freezer { folder, child };
+        fs::write(freezer.folder.join("cgroup.procs"), freezer.child.id().to_string())?;
+        freezer.freeze(false)?;
+        Ok(freezer)
+    }
+
+    fn freeze(&self, freezes: bool) -> std::io::Result<()> {
+        match self.folder.join("cgroup.freeze") {
+            file if file.exists() => fs::write(file, if freezes { "1" } else { "0" }),
+            _ => fs::write(self.folder.join("freezer.state"), if freezes { "FROZEN" } else { "THAWED" }),
+        }
+    }
+}
+
+impl Drop for Freezer {
+    fn drop(&mut self) {
+        // What is frozen does not end.
+        let _ = self.freeze(false);
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = fs::remove_dir(&self.folder);
+    }
+}
+
+#[test]
+fn a_frozen_group_stops_the_process() {
+    let freezer = match Freezer::start() {
+        Ok(freezer) => freezer,
+        Err(error) => {
+            println!("SKIPPED: no control group can be frozen here: {error}");
+            return;
+        }
+    };
+    let target = Target::of(freezer.child.id()).unwrap();
+    let mut found = Recording::default();
+    let mut watch = Cgroup.start(&target, &crate::recorder::Plan::new(PathBuf::from("none")).order).unwrap();
+    let mut look = |times: usize| {
+        for _ in 0..times {
+            watch.look(&mut found);
+            std::thread::sleep(PERIOD);
+        }
+    };
+    look(2);
+    freezer.freeze(true).unwrap();
+    look(6);
+    freezer.freeze(false).unwrap();
+    look(2);
+    watch.finish(&mut found);
+    let stops = found.spans.rows().filter(|row| found.text(row.kind) == span::PROCESS_STOPPED);
+    let stops: Vec<(&str, i64)> = stops.map(|row| (found.text(row.name), row.duration_ns / 1_000_000)).collect();
+    let [(stopped::FREEZER, ms)] = stops[..] else { panic!("{stops:?}") };
+    assert!(ms > 300, "{ms} ms");
 }

@@ -1,11 +1,11 @@
-//! A thread that does nothing but sleep for 2 ms at a time, and tells when it was woken late: what
+//! A thread that does nothing but sleep for 4 ms at a time, and tells when it was woken late: what
 //! happens to it happens to any thread of the machine, with Java or without.
 //!
 //! - It runs in Fathom's control group, so that the JVM's CPU quota does not stop it: a JVM that is
 //!   throttled stops while this goes on. (Where Fathom is run inside of the JVM's group, a fact says so.)
 //! - It has the ordinary scheduling class and priority: it is to feel what an ordinary thread feels.
 //! - It is one thread and bound to no CPU. One per CPU would tell which CPU was taken, but a wake-up
-//!   costs 5 to 10 µs, 0.3 to 0.6 % of a core at 500 per second: for a machine of 64 CPUs that would
+//!   costs 10 to 20 µs, 0.3 to 0.5 % of a core at 250 per second: for a machine of 64 CPUs that would
 //!   be a burden of its own. Which CPU was taken is told by stolen time per CPU (collector `machine`).
 //! - A delay has two parts: the thread was runnable and had no CPU (the scheduler accounts that to
 //!   it), or it was not even made runnable, as no CPU took the timer's interrupt: the machine stood
@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use fathom_evidence::Recording;
 use fathom_evidence::detail::{self, HostStall};
-use fathom_evidence::kinds::{counter, loss, span, subject};
+use fathom_evidence::kinds::{counter, loss, span, stall, subject};
 
 use crate::procfs;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
@@ -29,8 +29,9 @@ use beat::{Beat, Heart};
 
 const SOURCE: &str = "heartbeat";
 
-/// How long the thread sleeps: what the beginning of a stall is uncertain by.
-const SLEEP: Duration = Duration::from_millis(2);
+/// How long the thread sleeps: what the beginning of a stall is uncertain by. Stalls that are longer than this and [`THRESHOLD`] together are
+/// never missed.
+const SLEEP: Duration = Duration::from_millis(4);
 
 /// Delays from here on are written one by one. Ordinary turns of the scheduler are shorter (a slice
 /// is about 3 ms), what a request feels as a stall is longer.
@@ -47,7 +48,7 @@ impl Collector for Heartbeat {
     }
 
     fn sees(&self) -> &'static str {
-        "stalls of the whole machine, by a thread of Fathom that sleeps 2 ms at a time"
+        "stalls of the whole machine, by a thread of Fathom that sleeps 4 ms at a time"
     }
 
     fn tier(&self) -> Tier {
@@ -101,9 +102,9 @@ impl Watch {
 /// What a delay was, by its larger part.
 fn name_of(delay_ns: i64, run_queue_ns: Option<i64>) -> &'static str {
     match run_queue_ns {
-        Some(ns) if ns > delay_ns / 2 => "no CPU free",
-        Some(_) => "machine stood still",
-        None => "woken late",
+        Some(ns) if ns > delay_ns / 2 => stall::NO_CPU,
+        Some(_) => stall::STOOD_STILL,
+        None => stall::LATE,
     }
 }
 

@@ -11,21 +11,20 @@
 
 mod parse;
 mod schedule;
-mod stop;
 mod task;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use fathom_evidence::Recording;
-use fathom_evidence::kinds::{counter, loss, recorded, subject};
+use fathom_evidence::kinds::{counter, loss, recorded, stopped, subject};
 
 use crate::clock::thread_cpu_ns;
 use crate::numbers::Numbers;
 use crate::procfs::{self, ProcFile};
+use crate::stopped::Stopped;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use schedule::Schedule;
-use stop::Stop;
 use task::Reader;
 
 const SOURCE: &str = "threads";
@@ -41,9 +40,6 @@ const BUDGET_NS: i64 = 2_000_000;
 const UNSEEN_NS: f64 = 20_000_000.0;
 
 pub(crate) static COLLECTOR: Threads = Threads;
-
-/// State of a thread that a signal has stopped. The first thread of a process shows it for all: it stops them all.
-const STOPPED: u8 = b'T';
 
 /// The collector of threads.
 pub(crate) struct Threads;
@@ -74,7 +70,7 @@ impl Collector for Threads {
             schedule: Schedule::new(reader),
             process_cpu_ns: None,
             unseen_ns: 0.0,
-            stop: Stop::default(),
+            stopped: Stopped::seen_by(SOURCE),
             is_told: false,
         }))
     }
@@ -105,7 +101,7 @@ struct Watch {
     process_cpu_ns: Option<f64>,
     /// CPU time of the process that no look at a thread has shown yet.
     unseen_ns: f64,
-    stop: Stop,
+    stopped: Stopped,
     /// That stops are looked for, which recorders did not always do.
     is_told: bool,
 }
@@ -116,7 +112,7 @@ impl Watch {
         let reader = &mut self.schedule.reader;
         let tick_ns = reader.tick_ns;
         let stat = parse::stat(self.process.read_short(&mut reader.buffer).ok()?)?;
-        self.stop.look(stat.state == STOPPED, at_ns, found);
+        self.stopped.look(stopped_by(stat.state), at_ns, found);
         if !std::mem::replace(&mut self.is_told, true) {
             let period_ns = PERIOD.as_nanos().to_string();
             found.add_fact(subject::RECORDING, recorded::PROCESS_STOP_LOOKS_NS, &period_ns, SOURCE);
@@ -134,6 +130,15 @@ impl Watch {
         }
         let before = self.process_cpu_ns.replace(user_ns + system_ns);
         Some((before.map_or(0.0, |before| user_ns + system_ns - before), stat.threads))
+    }
+}
+
+/// Who has stopped a thread in this state. The first thread of a process shows it for all: a signal stops them all, a debugger as well.
+fn stopped_by(state: u8) -> Option<&'static str> {
+    match state {
+        b'T' => Some(stopped::SIGNAL),
+        b't' => Some(stopped::DEBUGGER),
+        _ => None,
     }
 }
 
@@ -164,7 +169,7 @@ impl Observer for Watch {
         self.schedule.list(self.clock, found);
         self.schedule.all_due(at_ns);
         self.schedule.look(self.clock, i64::MAX, found);
-        self.stop.end(at_ns, found);
+        self.stopped.end(at_ns, found);
         self.schedule.close(found);
         self.numbers.close(found);
         if !self.schedule.reader.has_schedstat {

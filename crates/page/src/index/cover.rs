@@ -33,7 +33,8 @@ pub(crate) enum State {
     ToSafepoint,
     Collection,
     Operation,
-    Signal,
+    Process,
+    Machine,
     RunningJava,
     RunningInterpreted,
     RunningNative,
@@ -64,7 +65,8 @@ pub(crate) const STATES: &[(State, &str, &str, &str)] = &[
     (State::ToSafepoint, "to_safepoint", "waiting for all threads to stop", "stopped"),
     (State::Collection, "collection", "stopped by the collector", "stopped"),
     (State::Operation, "operation", "stopped by an operation of the VM thread", "stopped"),
-    (State::Signal, "signal", "stopped as a whole process, by a signal", "stopped"),
+    (State::Process, "process", "stopped as a whole process", "stopped"),
+    (State::Machine, "machine", "stopped with the whole machine", "stopped"),
     (State::RunningJava, "java", "running compiled Java", "java"),
     (State::RunningInterpreted, "interpreted", "running interpreted Java", "interpreted"),
     (State::RunningNative, "native", "running native code", "native"),
@@ -208,7 +210,8 @@ fn of_stop(stop: Stop) -> State {
         Stop::TimeToSafepoint => State::ToSafepoint,
         Stop::Collection(_) | Stop::WaitingCollector(_) => State::Collection,
         Stop::Operation => State::Operation,
-        Stop::Signal => State::Signal,
+        Stop::Process => State::Process,
+        Stop::Machine => State::Machine,
     }
 }
 

@@ -28,16 +28,18 @@ public final class ReceiveQueueOverflow {
         lab.note("lost_datagrams", LOST);
         lab.note("received_datagrams", RECEIVED);
         // What is lost while the program warms up belongs to no phase.
-        lab.onPhase("before", () -> Lab.start("receiver", () -> receive(new DatagramSocket(address))));
+        lab.onPhase("before", () -> Lab.start("receiver", () -> receive(lab, new DatagramSocket(address))));
         lab.onPhase("after", () -> holdUp(lab));
         lab.run(request -> Work.spin(20_000, request));
     }
 
-    private static void receive(DatagramSocket socket) throws Exception {
+    /** Until just before the end: a JVM that ends stops its threads before their sockets are closed, and what comes then is lost. */
+    private static void receive(Lab lab, DatagramSocket socket) throws Exception {
         byte[] buffer = new byte[2048];
         DatagramPacket packet = new DatagramPacket(buffer, buffer.length);
         long expected = -1;
-        while (true) {
+        long untilNs = lengthNs(lab, "after") - TimeUnit.MILLISECONDS.toNanos(200);
+        while (lab.nsIn("after") < untilNs) {
             socket.receive(packet);
             long number = ByteBuffer.wrap(buffer).getLong();
             if (expected >= 0 && number > expected) {
@@ -46,6 +48,7 @@ public final class ReceiveQueueOverflow {
             expected = number + 1;
             RECEIVED.incrementAndGet();
         }
+        socket.close();
     }
 
     private static void holdUp(Lab lab) {

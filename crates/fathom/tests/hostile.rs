@@ -1,0 +1,101 @@
+//! Files that were made to take memory or time: they are read within the ceiling that `docs/security.md` states, or refused in a line.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use fathom_evidence::Recording;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+/// What reading may take beside the pages of files, in kB.
+const CEILING_KB: u64 = 256 * 1024;
+/// In which any of these has to end, however busy the machine is.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// What the files would take in memory as they are.
+const BOMB_BYTES: usize = 600 << 20;
+
+const LOG_LINE: &str = "[2026-11-02T10:00:00.000+0000][0.005s][info][gc] Using G1\n";
+const LATENCY_LINES: &str = "start_ms,duration_ms\n1795168921000,5\n";
+
+/// Explains a file, and gives the most memory that took at once, in kB.
+fn peak_kb(path: &Path) -> u64 {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fathom"));
+    let mut explain =
+        command.arg("explain").arg(path).stdout(Stdio::null()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
+    let (mut peak_kb, began) = (0, Instant::now());
+    let status = loop {
+        let seen = fs::read_to_string(format!("/proc/{}/status", explain.id())).unwrap_or_default();
+        let highest = seen.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok());
+        peak_kb = peak_kb.max(highest.unwrap_or(0));
+        if let Some(status) = explain.try_wait().unwrap() {
+            break status;
+        }
+        assert!(began.elapsed() < PATIENCE, "{} took too long", path.display());
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    let mut says = String::new();
+    explain.stderr.take().unwrap().read_to_string(&mut says).unwrap();
+    assert!(matches!(status.code(), Some(0 | 1)), "{}: {status}: {says}", path.display());
+    peak_kb
+}
+
+/// A first part that looks like something, and a line after it that has no end.
+fn write_endless_line(mut to: impl Write, begins: &str) {
+    to.write_all(begins.as_bytes()).unwrap();
+    let piece = vec![b'7'; 1 << 20];
+    for _ in 0..BOMB_BYTES / piece.len() {
+        to.write_all(&piece).unwrap();
+    }
+    to.flush().unwrap();
+}
+
+fn packed(path: &Path, begins: &str) {
+    let mut packer = GzEncoder::new(BufWriter::new(File::create(path).unwrap()), Compression::fast());
+    write_endless_line(&mut packer, begins);
+    packer.finish().unwrap();
+}
+
+#[test]
+fn what_unpacks_to_much_takes_little_memory() {
+    let place = tempfile::tempdir().unwrap();
+    let at = |name: &str| place.path().join(name);
+    packed(&at("gc.log.gz"), LOG_LINE);
+    packed(&at("latency.csv.gz"), LATENCY_LINES);
+    packed(&at("zeros.gz"), "");
+    let files = ["gc.log.gz", "latency.csv.gz"];
+    let tar = Command::new("tar").arg("czf").arg(at("all.tgz")).arg("-C").arg(place.path()).args(files).status().unwrap();
+    assert!(tar.success());
+    for name in ["gc.log.gz", "latency.csv.gz", "zeros.gz", "all.tgz"] {
+        let kb = peak_kb(&at(name));
+        assert!(kb < CEILING_KB, "{name} took {kb} kB");
+    }
+}
+
+#[test]
+fn a_line_without_an_end_takes_little_memory() {
+    let place = tempfile::tempdir().unwrap();
+    for (name, begins) in [("gc.log", LOG_LINE), ("latency.csv", LATENCY_LINES), ("nothing.txt", "")] {
+        let path = place.path().join(name);
+        write_endless_line(BufWriter::new(File::create(&path).unwrap()), begins);
+        let kb = peak_kb(&path);
+        assert!(kb < CEILING_KB, "{name} took {kb} kB");
+    }
+}
+
+#[test]
+fn a_table_of_texts_that_are_all_alike_takes_little_memory() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("bomb.fathom");
+    let mut bomb = Recording::default();
+    for at in 0..15_000 {
+        bomb.add_log(at, "jfr", "", "", &format!("{}{at}", "a".repeat(20_000)));
+    }
+    fathom_store::write(&path, &bomb).unwrap();
+    let kb = peak_kb(&path);
+    assert!(kb < CEILING_KB, "{kb} kB");
+}
