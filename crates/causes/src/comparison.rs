@@ -19,6 +19,16 @@ use crate::measure::median;
 use crate::period::Period;
 use crate::versions::major_version;
 
+/// Beginnings of the frames in which all threads park, whatever for.
+const PARKING: &[&str] = &[
+    "jdk.internal.misc.Unsafe.park",
+    "sun.misc.Unsafe.park",
+    "java.util.concurrent.locks.LockSupport.",
+    "java.util.concurrent.locks.AbstractQueuedSynchronizer",
+    "java.util.concurrent.ForkJoinPool.managedBlock",
+    "java.util.concurrent.ForkJoinPool.unmanagedBlock",
+];
+
 /// A slowdown to be explained.
 #[derive(Debug)]
 pub struct Comparison<'a> {
@@ -364,10 +374,14 @@ impl<'a> Comparison<'a> {
         self.joined(self.recording().stacks.leaf_to_root(stack).take(depth))
     }
 
-    /// The stack of a wait as text, from the innermost frame of Java on: in the code below it all waits look alike.
+    /// The stack of a wait as text, from the innermost frame of Java on that says something: in the code below it all waits look alike.
     pub fn wait_text(&self, stack: StackId, depth: usize) -> String {
         let recording = self.recording();
-        let is_below = |frame: &Frame| matches!(recording.text(frame.kind), frame::KERNEL | frame::VM | frame::NATIVE);
+        let is_plumbing = |symbol: &str| PARKING.iter().any(|begins| symbol.starts_with(begins));
+        let is_below = |frame: &Frame| {
+            matches!(recording.text(frame.kind), frame::KERNEL | frame::VM | frame::NATIVE)
+                || is_plumbing(recording.text(frame.symbol))
+        };
         let text = self.joined(recording.stacks.leaf_to_root(stack).skip_while(is_below).take(depth));
         if text.is_empty() { self.stack_text(stack, depth) } else { text }
     }

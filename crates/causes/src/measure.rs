@@ -7,6 +7,7 @@ pub mod code_cache;
 pub mod collections;
 pub mod faults;
 pub mod growth;
+pub mod handling;
 pub mod io_limit;
 pub mod memory_pressure;
 pub mod recording_threshold;

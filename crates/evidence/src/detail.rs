@@ -108,6 +108,8 @@ details! {
         safepoint: bool,
         /// Number of that safepoint.
         safepoint_id: u64,
+        /// The thread that asked for it.
+        caller: String,
     }
     /// Of `compilation`.
     Compilation {

@@ -119,7 +119,7 @@ words! {
         TIME_TO_SAFEPOINT = "time_to_safepoint";
         /// Housekeeping of the JVM within a safepoint (JDK 11-21). Detail: safepoint_id.
         SAFEPOINT_CLEANUP = "safepoint_cleanup";
-        /// Work of the VM thread. Name: the operation. Detail: safepoint (true or false), safepoint_id.
+        /// Work of the VM thread. Name: the operation. Detail: safepoint (true or false), safepoint_id, caller.
         VM_OPERATION = "vm_operation";
         /// A sampled thread's delay until its next safepoint poll (JFR `jdk.SafepointLatency`): one per sample, not per safepoint.
         SAFEPOINT_LATENCY = "safepoint_latency";

@@ -25,12 +25,19 @@ const LATENCY_LINES: &str = "start_ms,duration_ms\n1795168921000,5\n";
 /// Explains a file, and gives the most memory that took at once, in kB.
 fn peak_kb(path: &Path) -> u64 {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fathom"));
-    let mut explain =
-        command.arg("explain").arg(path).stdout(Stdio::null()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
+    let mut explain = command
+        .arg("explain")
+        .arg(path)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .stdin(Stdio::null())
+        .spawn()
+        .unwrap();
     let (mut peak_kb, began) = (0, Instant::now());
     let status = loop {
         let seen = fs::read_to_string(format!("/proc/{}/status", explain.id())).unwrap_or_default();
-        let highest = seen.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok());
+        let highest =
+            seen.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok());
         peak_kb = peak_kb.max(highest.unwrap_or(0));
         if let Some(status) = explain.try_wait().unwrap() {
             break status;
@@ -68,7 +75,8 @@ fn what_unpacks_to_much_takes_little_memory() {
     packed(&at("latency.csv.gz"), LATENCY_LINES);
     packed(&at("zeros.gz"), "");
     let files = ["gc.log.gz", "latency.csv.gz"];
-    let tar = Command::new("tar").arg("czf").arg(at("all.tgz")).arg("-C").arg(place.path()).args(files).status().unwrap();
+    let tar =
+        Command::new("tar").arg("czf").arg(at("all.tgz")).arg("-C").arg(place.path()).args(files).status().unwrap();
     assert!(tar.success());
     for name in ["gc.log.gz", "latency.csv.gz", "zeros.gz", "all.tgz"] {
         let kb = peak_kb(&at(name));

@@ -54,7 +54,7 @@ pub use startup::Startup;
 pub use states::{Collection, Hold, Layer, Origin, Scope, Stop, ThreadState, Wait};
 pub use stood_still::StoodStill;
 pub use stops::StopSpan;
-pub use waits::{RECLAIM, is_own, of_standing, telling_frame, waits_for_memory};
+pub use waits::{RECLAIM, is_class_initialization, is_own, of_standing, telling_frame, waits_for_memory};
 pub use wakers::Wakers;
 
 use std::cell::OnceCell;

@@ -85,7 +85,13 @@ const FRAMES: &[(&str, ThreadState)] = &[
     ("java.util.concurrent.Phaser.", TASK),
     ("java.util.concurrent.AbstractExecutorService.invoke", TASK),
     ("java.lang.Thread.join", TASK),
-    // Room in the queue of a log, for which its writer has to write.
+    // Room in a queue that is full, for which somebody has to take from it.
+    ("java.util.concurrent.ArrayBlockingQueue.put", TASK),
+    ("java.util.concurrent.LinkedBlockingQueue.put", TASK),
+    ("java.util.concurrent.LinkedBlockingDeque.put", TASK),
+    ("java.util.concurrent.SynchronousQueue.put", TASK),
+    ("java.util.concurrent.LinkedTransferQueue.transfer", TASK),
+    // The same in the queue of a log, for which its writer has to write.
     ("ch.qos.logback.core.AsyncAppenderBase.put", TASK),
     ("org.apache.log4j.AsyncAppender.append", TASK),
     ("org.apache.logging.log4j.core.appender.AsyncAppender.", TASK),
@@ -109,6 +115,7 @@ const CLASSES: &[(&str, ThreadState)] = &[
 const LOCKING: &[&str] = &[
     "ObjectMonitor::enter",
     "ObjectMonitor::EnterI",
+    "InstanceKlass::initialize_impl",
     "java.util.concurrent.locks.ReentrantLock.",
     "java.util.concurrent.locks.ReentrantLock$",
     "java.util.concurrent.locks.ReentrantReadWriteLock$",
@@ -138,7 +145,11 @@ impl<'v, 'a> Waits<'v, 'a> {
 
     /// What a thread of the application that parked, slept or waited for a monitor's signal waited for.
     pub(crate) fn of_park(&mut self, park: &Span) -> ThreadState {
-        let class = self.sources.recording.text(park.name);
+        let recording = self.sources.recording;
+        let class = recording.text(park.name);
+        if is_class_initialization(recording, park) {
+            return LOCK;
+        }
         if self.sources.call_of_a_client(park).is_some() {
             return ThreadState::Blocked(Wait::Socket);
         }
@@ -161,6 +172,12 @@ impl<'v, 'a> Waits<'v, 'a> {
         let recording = self.sources.recording;
         *self.standing.entry(stack).or_insert_with(|| of_standing(recording, stack))
     }
+}
+
+/// Whether a wait for a monitor's signal is for another thread to initialize a class: HotSpot has them wait on an array, which no
+/// program does (up to JDK 20; later ones tell nothing of it).
+pub fn is_class_initialization(recording: &Recording, wait: &Span) -> bool {
+    recording.text(wait.kind) == span::MONITOR_WAIT && recording.text(wait.name) == "int[]"
 }
 
 fn of_frames(recording: &Recording, stack: StackId) -> Option<ThreadState> {

@@ -1,9 +1,11 @@
 //! Whether requests waited for what ran: samples of it lie where requests were late, and hardly elsewhere.
 
 use fathom_evidence::tables::Sample;
-use fathom_timeline::{Intervals, median};
+use fathom_timeline::{Intervals, Request, median};
 
+use super::Growth;
 use crate::Comparison;
+use crate::measure::handling;
 
 /// A request is late that takes this many times as long as is usual.
 const LATE: f64 = 2.0;
@@ -25,15 +27,31 @@ pub(super) fn ran_while_late(comparison: &Comparison<'_>, samples: impl Iterator
     within >= super::FEWEST && part >= f64::max(0.5, MORE_THAN_CHANCE * part_of_time)
 }
 
+/// Whether at least half of what threads ran while they handled late requests is of the methods that grew: then the requests themselves
+/// take longer for it, whatever ran beside them.
+pub(super) fn is_what_requests_ran(comparison: &Comparison<'_>, growth: &Growth) -> bool {
+    let late: Vec<Request> = late_requests(comparison).into_iter().flatten().collect();
+    let handling = handling::times(late.iter());
+    let is_within = |sample: &Sample| handling.get(&sample.tid).is_some_and(|time| time.contains(sample.time_ns));
+    let (mut all, mut within) = (0, 0);
+    for sample in comparison.slow.samples(growth.event).filter(is_within) {
+        all += 1;
+        within += usize::from(growth.is_of_grown(comparison, &sample));
+    }
+    within >= super::FEWEST && 2 * within >= all
+}
+
 /// When some request was late, within the slow time.
 fn late(comparison: &Comparison<'_>) -> Option<Intervals> {
+    let late = late_requests(comparison)?.map(|request| (request.from_ns, request.to_ns));
+    Some(Intervals::union(late.collect()).intersect(&comparison.slow.time))
+}
+
+/// Requests that took much longer than those of the quiet time.
+fn late_requests<'c>(comparison: &'c Comparison<'_>) -> Option<impl Iterator<Item = Request> + 'c> {
     let baseline = comparison.baseline.as_ref()?;
     let requests = || comparison.sources().requests();
     let quiet = requests().filter(|request| baseline.time.contains(request.from_ns));
     let usual_ns = median(quiet.map(|request| request.duration_ns() as f64).collect())?;
-    let late = requests().filter(|request| request.duration_ns() as f64 > LATE * usual_ns);
-    Some(
-        Intervals::union(late.map(|request| (request.from_ns, request.to_ns)).collect())
-            .intersect(&comparison.slow.time),
-    )
+    Some(requests().filter(move |request| request.duration_ns() as f64 > LATE * usual_ns))
 }

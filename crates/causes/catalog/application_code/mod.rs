@@ -1,23 +1,25 @@
 //! The application's own code runs for longer: some of its methods take more of the CPU than before.
 
 mod late;
+mod methods;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
-use fathom_evidence::kinds::{event, frame};
+use fathom_evidence::StackId;
+use fathom_evidence::kinds::event;
 use fathom_evidence::tables::Sample;
-use fathom_evidence::{Recording, StackId};
 use fathom_timeline::{Layer, ThreadState};
 
 use crate::cause::Claim;
-use crate::measure::{growth, stacks};
+use crate::measure::growth;
 use crate::period::Period;
 use crate::{Cause, Comparison, Evidence, Finding, Support, format};
+use methods::{Methods, method};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "application_code",
     readme: include_str!("README.md"),
-    refines: &[],
+    refines: &["run_queue_wait"],
     has_lab: false,
     collectors: &["async_profiler", "jfr"],
     actions: &[
@@ -43,48 +45,6 @@ const TRAFFIC: f64 = 1.3;
 /// What ran besides compiled Java grew by more than this part of what that grew by: then it is not the code, but how it runs.
 const OTHERS: f64 = 0.5;
 
-/// CPU by method: those that were compiled by themselves, since which of those inlined into them ran is a guess.
-#[derive(Default)]
-struct Methods {
-    /// Cores, and samples, by method.
-    by_method: BTreeMap<String, (f64, usize)>,
-    /// The stack that was seen most, by method.
-    stacks: BTreeMap<String, BTreeMap<StackId, f64>>,
-    cores: f64,
-}
-
-impl Methods {
-    fn of(side: &Period<'_>, event: &str) -> Methods {
-        let mut methods = Methods::default();
-        for sample in side.samples(event).filter(|sample| side.sources.is_application(sample.tid)) {
-            let cores = sample.weight_ns.max(0) as f64 / 1e9 / side.seconds();
-            let Some(method) = method(side.sources.recording, sample.stack_id) else { continue };
-            methods.cores += cores;
-            let known = methods.by_method.entry(method.to_owned()).or_default();
-            *known = (known.0 + cores, known.1 + 1);
-            *methods.stacks.entry(method.to_owned()).or_default().entry(sample.stack_id).or_default() += cores;
-        }
-        methods
-    }
-
-    fn cores(&self, method: &str) -> f64 {
-        self.by_method.get(method).map_or(0.0, |(cores, _)| *cores)
-    }
-
-    fn stack(&self, method: &str) -> StackId {
-        self.stacks.get(method).map_or(StackId(0), stacks::most_seen)
-    }
-}
-
-/// The innermost compiled method of a stack whose leaf is Java.
-fn method(recording: &Recording, stack: StackId) -> Option<&str> {
-    let mut frames = recording.stacks.leaf_to_root(stack).peekable();
-    let kind = |kind| recording.text(kind);
-    let is_java = |of: &str| matches!(of, frame::COMPILED | frame::C1 | frame::INLINED | "");
-    frames.peek().filter(|leaf| is_java(kind(leaf.kind)))?;
-    frames.find(|frame| kind(frame.kind) != frame::INLINED).map(|frame| recording.text(frame.symbol))
-}
-
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let Some(baseline) = &comparison.baseline else {
         return Finding::unknown("no quiet time to compare what ran with", "fathom explain … --baseline RECORDING");
@@ -99,7 +59,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     };
     let text = growth.says(most);
     // What never ran before cannot be code that runs in another way now.
-    if others_grew(comparison) && growth.has_run(baseline, most) {
+    if others_grew(comparison, &growth) && growth.has_run(baseline, most) {
         let says =
             format!("{text}, but JVM, interpreter or kernel took more with it: the same code runs in another way");
         return Finding::absent(says).with(running);
@@ -111,16 +71,22 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
             "fathom explain … --latency access.csv",
         );
     }
-    // Samples show what ran. That requests waited for it, and not for something that was not recorded, they show only where some
-    // were late just then.
-    let is_felt = late::ran_while_late(comparison, growth.samples(comparison));
-    let support = if is_felt { Support::Consistent } else { Support::Weak };
+    // Samples show what ran. That requests waited for it, and not for something that was not recorded, they show only where it ran
+    // in those that were late, or where some were late just then.
+    let support = if late::is_what_requests_ran(comparison, &growth) {
+        Support::Observed
+    } else if late::ran_while_late(comparison, growth.samples(comparison)) {
+        Support::Consistent
+    } else {
+        Support::Weak
+    };
     let mut finding = Finding::new(support, text).with(running).with(growth.of_method(comparison, most));
-    finding.claims.push(Claim::part(JAVA, growth.cores() * comparison.excess().slow_ns));
+    finding.claims = growth.claims(comparison);
     finding.crowding(comparison)
 }
 
 const JAVA: ThreadState = ThreadState::Running(Layer::Java);
+const NATIVE: ThreadState = ThreadState::Running(Layer::Native);
 
 /// What ran in the slow time and before.
 struct Growth {
@@ -143,21 +109,36 @@ impl Growth {
         Growth { event, slow, before, grown, rest }
     }
 
-    fn cores(&self) -> f64 {
-        self.grown.iter().map(|(_, cores)| cores).sum()
+    /// By how many cores the methods grew that did, by their own code and by native code that they call.
+    fn cores(&self) -> (f64, f64) {
+        let grown = self.grown.iter().map(|(method, _)| (self.slow.cpu(method), self.before.cpu(method)));
+        grown.fold((0.0, 0.0), |sum, (slow, before)| {
+            (sum.0 + slow.java - before.java, sum.1 + slow.native - before.native)
+        })
+    }
+
+    fn claims(&self, comparison: &Comparison<'_>) -> Vec<Claim> {
+        let (java, native) = self.cores();
+        let grown = [(JAVA, java), (NATIVE, native)].into_iter().filter(|(_, cores)| *cores > 0.0);
+        grown.map(|(state, cores)| Claim::part(state, cores * comparison.excess().slow_ns)).collect()
     }
 
     /// What it means that no method grew: too few samples of one that was hardly seen before do not acquit it.
     fn none(&self, comparison: &Comparison<'_>, baseline: &Period<'_>) -> Finding {
         let seconds = (comparison.slow.seconds(), baseline.seconds());
         let is_more_often = |method: &str, samples: usize| {
-            let before = self.before.by_method.get(method).map_or(0, |(_, samples)| *samples);
+            let before = self.before.cpu(method).samples;
             !growth::may_be_chance((samples as f64, seconds.0), (before as f64, seconds.1))
         };
-        let mut few = self.slow.by_method.iter().filter(|(_, (_, samples))| *samples < FEWEST);
-        if let Some((method, (_, samples))) = few.find(|(method, (_, samples))| is_more_often(method, *samples)) {
+        let mut few = self
+            .slow
+            .by_method
+            .iter()
+            .map(|(method, cpu)| (method, cpu.samples))
+            .filter(|(_, samples)| *samples < FEWEST);
+        if let Some((method, samples)) = few.find(|(method, samples)| is_more_often(method, *samples)) {
             let says =
-                format!("{method} runs more than before, and {} tell no more of it", format::count(*samples, "sample"));
+                format!("{method} runs more than before, and {} tell no more of it", format::count(samples, "sample"));
             return Finding::unknown(&says, "fathom record --for 10m");
         }
         let (slow, before) = (format::number(self.slow.cores), format::number(self.before.cores));
@@ -187,12 +168,13 @@ impl Growth {
 
     /// Samples of the methods that grew, in the slow time.
     fn samples<'s>(&'s self, comparison: &'s Comparison<'_>) -> impl Iterator<Item = Sample> + 's {
-        let is_grown = |sample: &Sample| {
-            let method = method(comparison.recording(), sample.stack_id);
-            method.is_some_and(|method| self.grown.iter().any(|(grown, _)| grown == method))
-        };
         let is_application = |sample: &Sample| comparison.sources().is_application(sample.tid);
-        comparison.slow.samples(self.event).filter(is_application).filter(is_grown)
+        comparison.slow.samples(self.event).filter(is_application).filter(|sample| self.is_of_grown(comparison, sample))
+    }
+
+    fn is_of_grown(&self, comparison: &Comparison<'_>, sample: &Sample) -> bool {
+        let method = method(comparison.recording(), sample.stack_id);
+        method.is_some_and(|(method, _)| self.grown.iter().any(|(grown, _)| grown == method))
     }
 
     fn of_method(&self, comparison: &Comparison<'_>, method: &str) -> Evidence {
@@ -214,7 +196,7 @@ fn others(methods: usize) -> String {
 /// grew, if there was any to speak of.
 fn divide(slow: &Methods, before: &Methods) -> (Vec<(String, f64)>, Option<f64>) {
     let mut order: Vec<(&String, f64)> =
-        slow.by_method.iter().map(|(method, (cores, _))| (method, cores - before.cores(method))).collect();
+        slow.by_method.iter().map(|(method, cpu)| (method, cpu.cores() - before.cores(method))).collect();
     order.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
     let (mut rest_slow, mut rest_before) = (slow.cores, before.cores);
     let mut grown: Vec<(String, f64)> = Vec::new();
@@ -223,7 +205,7 @@ fn divide(slow: &Methods, before: &Methods) -> (Vec<(String, f64)>, Option<f64>)
         let without = (rest_slow - own_slow, rest_before - own_before);
         let has_rest = without.1 >= REST * before.cores;
         let rest = if has_rest { (without.0 / without.1).max(1.0) } else { 1.0 };
-        let is_seen = slow.by_method.get(method).is_some_and(|(_, samples)| *samples >= FEWEST);
+        let is_seen = slow.cpu(method).samples >= FEWEST;
         if !is_seen || !has_rest || own_slow < MORE_THAN_THE_REST * rest * own_before {
             break;
         }
@@ -235,12 +217,12 @@ fn divide(slow: &Methods, before: &Methods) -> (Vec<(String, f64)>, Option<f64>)
 }
 
 /// Whether the JVM or the kernel took about as much more for it: then the code runs in another way, and is not more.
-fn others_grew(comparison: &Comparison<'_>) -> bool {
-    let grown = |select: &dyn Fn(ThreadState) -> bool| comparison.excess_threads(select);
-    let others = |state: ThreadState| match state {
+fn others_grew(comparison: &Comparison<'_>, growth: &Growth) -> bool {
+    let others = comparison.excess_threads(|state| match state {
         ThreadState::Running(layer) => layer != Layer::Java,
         ThreadState::Compiler | ThreadState::Vm => true,
         _ => false,
-    };
-    grown(&others) > OTHERS * grown(&|state| state == JAVA)
+    });
+    let (_, native) = growth.cores();
+    others - native > OTHERS * (comparison.excess_threads(|state| state == JAVA) + native)
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use fathom_evidence::detail::Wait as Detail;
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
-use fathom_timeline::{ThreadState, Wait, telling_frame};
+use fathom_timeline::{ThreadState, Wait, is_class_initialization, telling_frame};
 
 use crate::measure::recording_threshold;
 use crate::{Cause, Comparison, Evidence, Finding, Support, format, owners};
@@ -102,6 +102,9 @@ fn locks(comparison: &Comparison<'_>) -> HashMap<String, Lock> {
 fn lock_of(comparison: &Comparison<'_>, wait: &Span) -> String {
     let recording = comparison.recording();
     match (recording.text(wait.kind), telling_frame(recording, wait.stack_id)) {
+        (_, frame) if is_class_initialization(recording, wait) => {
+            format!("the initialization of a class by another thread, in {}", frame.unwrap_or("code of the JDK"))
+        }
         (span::MONITOR_ENTER | span::PARK, _) => recording.text(wait.name).to_owned(),
         (_, Some(frame)) => format!("a lock in {frame}"),
         (_, None) => NAMELESS.to_owned(),
@@ -136,6 +139,6 @@ fn of_lock(comparison: &Comparison<'_>, class: &str, lock: &Lock) -> Evidence {
     let stack = comparison.wait_text(fathom_evidence::StackId(lock.stack), 12);
     let waited = comparison
         .evidence(&format!("waits for {class}, in all"), (lock.total_ns as f64, None), "ns", "spans")
-        .of(&[span::MONITOR_ENTER, span::PARK, span::BLOCKED, span::SAMPLED_WAIT]);
+        .of(&[span::MONITOR_ENTER, span::PARK, span::MONITOR_WAIT, span::BLOCKED, span::SAMPLED_WAIT]);
     Evidence { stack, ..waited }
 }

@@ -12,7 +12,7 @@ use fathom_timeline::{Intervals, ThreadState, Wait, is_own};
 
 use crate::cause::Claim;
 use crate::measure::waits_below::{self, WaitsBelow};
-use crate::measure::{growth, stacks};
+use crate::measure::{growth, handling, stacks};
 use crate::period::Period;
 use crate::{Cause, Comparison, Evidence, Finding, Support, format};
 
@@ -89,16 +89,7 @@ fn claims(comparison: &Comparison<'_>, (now, before): (f64, Option<f64>)) -> Vec
 /// Sleeps of threads that handle a request: below a server's frames, or between the arrival of a request and its answer, also of who
 /// works on it for the event loop that reads and answers.
 fn of_requests(side: &Period<'_>) -> WaitsBelow {
-    let mut handling: BTreeMap<i64, Vec<(i64, i64)>> = BTreeMap::new();
-    for request in side.sources.measured_requests() {
-        let read_ns = request.from_ns.saturating_add(request.unread_ns);
-        let worker = request.worked_on.map(|(tid, _)| tid);
-        for tid in request.threads.into_iter().chain(worker).filter(|tid| *tid != 0) {
-            handling.entry(tid).or_default().push((read_ns, request.to_ns));
-        }
-    }
-    let handling: BTreeMap<i64, Intervals> =
-        handling.into_iter().map(|(tid, times)| (tid, Intervals::union(times))).collect();
+    let handling = handling::times(side.sources.measured_requests());
     let is_within = |sleep: &Span| {
         let within_ns = |times: &Intervals| times.within_ns(sleep.time_ns, sleep.end_ns());
         handling.get(&sleep.tid).is_some_and(|times| within_ns(times) > sleep.duration_ns / 2)

@@ -87,7 +87,7 @@ impl Stops {
 
     fn ends(&mut self, event: &Event, found: &mut Recording) {
         let Some(operation) = self.operations.pop() else { return };
-        let detail = VmOperation { safepoint: Some(operation.at_safepoint), safepoint_id: None };
+        let detail = VmOperation { safepoint: Some(operation.at_safepoint), ..VmOperation::default() };
         let duration_ns = event.time_ns.saturating_sub(operation.began_ns).max(0);
         let (kind, tid) = (span::VM_OPERATION, i64::from(event.tid));
         found.add_span(operation.began_ns, duration_ns, tid, kind, &operation.name, &detail::to_text(&detail), NAME);

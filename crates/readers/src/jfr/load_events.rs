@@ -87,7 +87,7 @@ pub(super) const EVENTS: &[(&str, &[Map])] = &[
             span(
                 span::VM_OPERATION,
                 Name::Of("operation"),
-                &[("safepoint", &["safepoint"]), ("safepoint_id", &["safepointId"])],
+                &[("safepoint", &["safepoint"]), ("safepoint_id", &["safepointId"]), ("caller", &["caller"])],
             ),
             Map::Safepoint(SafepointPart::Operation),
         ],

@@ -1,0 +1,219 @@
+//! The JVM stops the application for something that is no collection: thread dumps, heap dumps, histograms, redefined classes.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use fathom_evidence::detail::VmOperation;
+use fathom_evidence::kinds::span;
+use fathom_evidence::tables::Span;
+use fathom_timeline::{Intervals, Stop, StopSpan, ThreadState};
+
+use crate::cause::{Claim, ThreadTime};
+use crate::{Cause, Comparison, Finding, Support, format};
+
+pub(crate) static CAUSE: Cause = Cause {
+    id: "vm_operations",
+    readme: include_str!("README.md"),
+    refines: &["run_queue_wait", "more_traffic"],
+    has_lab: true,
+    collectors: &["jvm_probes", "jfr"],
+    actions: &["who asks for them: -Xlog:safepoint names each, and jdk.ExecuteVMOperation the thread that asked"],
+    decide,
+};
+
+const STATE: ThreadState = ThreadState::Stopped(Stop::Operation);
+
+/// A stop that a request notices, in ns.
+const NOTICED_NS: i64 = 10_000_000;
+
+/// Shorter ones are noticed when they take this part of the time together.
+const NOTICED_SHARE: f64 = 0.01;
+
+/// What recorders and agents have the JVM do when they begin, Fathom's too: a stop for it may be nobody's disease.
+const OF_RECORDERS: &[&str] = &["redefined classes", "deoptimization of compiled code", "Flight Recorder"];
+
+/// What people call operations whose names contain a word, and what is to be done about them.
+const KNOWN: &[(&[&str], &str, &str)] = &[
+    (
+        &["ThreadDump", "PrintThreads", "GetAllStackTraces", "GetStackTrace", "GetThreadListStackTraces"],
+        "thread dumps",
+        "fewer thread dumps: ask the agent or monitor that takes them for a longer interval, fewer threads and a limit of depth",
+    ),
+    (&["FindDeadlocks"], "searches for deadlocks", "look for deadlocks by hand, not in a monitor's interval"),
+    (&["HeapDumper"], "heap dumps", "dump the heap of a replica that is out of rotation"),
+    (
+        &["GC_HeapInspection", "HeapIterate"],
+        "class histograms and walks through the heap",
+        "count classes from a heap dump, or of a replica that is out of rotation",
+    ),
+    (&["RevokeBias", "EnableBiasedLocking"], "revocations of biased locks", "-XX:-UseBiasedLocking (JDK 17 and older)"),
+    (&["RedefineClasses", "Retransform"], "redefined classes", "have agents change classes when the JVM starts, not in service"),
+    (&["Deoptimize"], "deoptimization of compiled code", "see what redefines classes or loads those that end an assumption"),
+    (&["JFR"], "Flight Recorder", "jdk.OldObjectSample without paths to GC roots (path-to-gc-roots=false)"),
+];
+
+/// Parts of the names of collections' operations.
+const OF_COLLECTIONS: &[&str] = &["Collect", "CGC", "GC", "G1", "Shenandoah", "ZMark", "ZRelocate", "ZVerify", "XMark", "XRelocate", "XVerify"];
+
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    if !is_recorded(comparison) {
+        return Finding::unknown("stops were not recorded", "-Xlog:safepoint*:file=gc.log:time,uptime,level,tags");
+    }
+    let stops = Stops::of(comparison);
+    let share = stops.total_ns() / comparison.slow.time.total_ns().max(1) as f64;
+    if stops.longest_ns() < NOTICED_NS && share < NOTICED_SHARE {
+        return Finding::absent(match stops.longest_ns() {
+            0 => "nothing but collections stopped the application".to_owned(),
+            longest => format!("what was no collection stopped the application for {} at most", format::time(longest as f64)),
+        });
+    }
+    if comparison.excess_threads(|state| state == STATE) <= 0.0 {
+        return Finding::absent(format!("{}, as before", stops.says()));
+    }
+    let support = if stops.are_of_recorders() { Support::Weak } else { Support::Observed };
+    let mut finding = Finding::new(support, stops.says() + &asked_by(comparison))
+        .with_all(stops.evidence(comparison))
+        .drawn_by(&[span::VM_OPERATION, span::SAFEPOINT]);
+    finding.actions.extend(stops.advice());
+    finding.claims.push(Claim::during(STATE, ThreadTime::from([(0, stops.time())])));
+    finding
+}
+
+fn is_recorded(comparison: &Comparison<'_>) -> bool {
+    let kinds = [span::SAFEPOINT, span::VM_OPERATION];
+    kinds.iter().any(|kind| comparison.sources().spans(kind).len() > 0) || comparison.is_recorded("jdk.SafepointBegin")
+}
+
+/// Stops that are no collections, by what people call them.
+struct Stops<'a>(BTreeMap<&'static str, Vec<&'a StopSpan>>);
+
+impl<'a> Stops<'a> {
+    fn of(comparison: &Comparison<'a>) -> Stops<'a> {
+        let names = Names::of(comparison);
+        let mut stops: BTreeMap<&'static str, Vec<&StopSpan>> = BTreeMap::new();
+        for stop in comparison.slow_stops().filter(|stop| stop.stop == Stop::Operation) {
+            let name = names.of_stop(stop);
+            if !is_collection(name) {
+                stops.entry(called(name)).or_default().push(stop);
+            }
+        }
+        Stops(stops)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &'a StopSpan> + '_ {
+        self.0.values().flatten().copied()
+    }
+
+    fn total_ns(&self) -> f64 {
+        sum_ns(self.all())
+    }
+
+    fn longest_ns(&self) -> i64 {
+        self.all().map(StopSpan::duration_ns).max().unwrap_or(0)
+    }
+
+    fn time(&self) -> Intervals {
+        Intervals::union(self.all().map(|stop| (stop.from_ns, stop.to_ns)).collect())
+    }
+
+    /// By how much time they took, the most first.
+    fn by_time(&self) -> Vec<(&'static str, f64)> {
+        let mut sums: Vec<(&str, f64)> = self.0.iter().map(|(name, stops)| (*name, sum_ns(stops.iter().copied()))).collect();
+        sums.sort_by_key(|(_, ns)| Reverse(*ns as i64));
+        sums
+    }
+
+    fn says(&self) -> String {
+        const NAMED: usize = 3;
+        let total_ns = self.total_ns();
+        let part = |(name, ns): (&str, f64)| format!("{name} ({})", format::percent(ns / total_ns.max(1.0)));
+        let parts: Vec<String> = self.by_time().into_iter().take(NAMED).map(part).collect();
+        format!(
+            "the JVM stopped the application {} for what is no collection, for {} in all, the longest {}: {}",
+            format::count(self.all().count(), "time"),
+            format::time(total_ns),
+            format::time(self.longest_ns() as f64),
+            parts.join(", ")
+        )
+    }
+
+    fn evidence(&self, comparison: &Comparison<'_>) -> Vec<crate::Evidence> {
+        let of = |says: &str, value: f64, unit: &str| {
+            comparison.evidence(says, (value, None), unit, "spans").of(&[span::SAFEPOINT, span::VM_OPERATION])
+        };
+        vec![
+            of("stops that are no collections", self.all().count() as f64, "count"),
+            of("their sum", self.total_ns(), "ns"),
+            of("the longest", self.longest_ns() as f64, "ns"),
+        ]
+    }
+
+    fn are_of_recorders(&self) -> bool {
+        let of_recorders: f64 = self.by_time().iter().filter(|(name, _)| OF_RECORDERS.contains(name)).map(|(_, ns)| ns).sum();
+        2.0 * of_recorders >= self.total_ns()
+    }
+
+    /// What to do about those that took most.
+    fn advice(&self) -> Option<String> {
+        let (most, _) = *self.by_time().first()?;
+        KNOWN.iter().find(|(_, called, _)| *called == most).map(|(_, _, advice)| (*advice).to_owned())
+    }
+}
+
+fn sum_ns<'s>(stops: impl Iterator<Item = &'s StopSpan>) -> f64 {
+    0.0 + stops.map(|stop| stop.duration_ns() as f64).sum::<f64>()
+}
+
+fn is_collection(name: &str) -> bool {
+    OF_COLLECTIONS.iter().any(|part| name.contains(part)) && called(name) == OTHERS
+}
+
+const OTHERS: &str = "other operations";
+
+/// What people call an operation.
+fn called(name: &str) -> &'static str {
+    let is = |(words, _, _): &&(&[&str], &str, &str)| words.iter().any(|word| name.contains(word));
+    KNOWN.iter().find(is).map_or(OTHERS, |(_, called, _)| called)
+}
+
+/// Names of stops, from whoever has them.
+struct Names<'a> {
+    comparison: &'a Comparison<'a>,
+    /// In order, of each kind.
+    known: [Vec<Span>; 2],
+}
+
+impl<'a> Names<'a> {
+    fn of(comparison: &'a Comparison<'_>) -> Names<'a> {
+        let known = [span::SAFEPOINT, span::VM_OPERATION].map(|kind| {
+            let mut spans: Vec<Span> = comparison.slow.spans(kind).collect();
+            spans.sort_by_key(|span| span.time_ns);
+            spans
+        });
+        Names { comparison, known }
+    }
+
+    fn of_stop(&self, stop: &StopSpan) -> &'a str {
+        let middle_ns = stop.from_ns + stop.duration_ns() / 2;
+        let around = |spans: &Vec<Span>| {
+            let last = spans[..spans.partition_point(|span| span.time_ns <= middle_ns)].last()?;
+            Some(self.comparison.recording().text(last.name)).filter(|name| last.end_ns() >= middle_ns && !name.is_empty())
+        };
+        self.known.iter().find_map(around).unwrap_or("")
+    }
+}
+
+/// Who asked for most of them, where that was recorded.
+fn asked_by(comparison: &Comparison<'_>) -> String {
+    let mut sums: BTreeMap<String, i64> = BTreeMap::new();
+    for operation in comparison.slow.spans(span::VM_OPERATION) {
+        let detail: VmOperation = comparison.slow.detail(&operation);
+        let is_ours = detail.safepoint == Some(true) && !is_collection(comparison.recording().text(operation.name));
+        if let Some(caller) = detail.caller.filter(|_| is_ours) {
+            let sum = sums.entry(caller).or_default();
+            *sum = sum.saturating_add(operation.duration_ns.max(0));
+        }
+    }
+    let most = sums.into_iter().max_by_key(|(_, ns)| *ns).filter(|(caller, ns)| *ns > 0 && !caller.is_empty());
+    most.map_or(String::new(), |(caller, _)| format!("; most asked for by {caller}"))
+}
