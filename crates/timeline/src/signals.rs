@@ -336,7 +336,10 @@ fn losses(account: &Account) -> Vec<Signal> {
     let is_permit = |state: ThreadState| matches!(state, ThreadState::Blocked(Wait::Permit | Wait::Pool));
     let permits = part_of(per_second(&is_permit), &busy, 0.25);
     let is_io = |state: ThreadState| {
-        matches!(state, ThreadState::Blocked(Wait::Socket | Wait::File | Wait::NameLookup | Wait::FileLock))
+        matches!(
+            state,
+            ThreadState::Blocked(Wait::Socket | Wait::File | Wait::NameLookup | Wait::FileLock | Wait::Process)
+        )
     };
     let io = part_of(per_second(&is_io), &busy, 0.25);
     let run_queue = part_of(per_second(&|state| state == ThreadState::Runnable), &busy, 0.25);

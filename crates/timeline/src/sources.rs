@@ -298,6 +298,12 @@ impl<'a> Sources<'a> {
         detail.path.is_some_and(|path| path.starts_with('/') && !path.starts_with("/dev/"))
     }
 
+    /// Whether a system call is on a pipe, at whose other end another process is.
+    pub(crate) fn is_of_a_pipe(&self, call: &Span) -> bool {
+        let detail: SystemCall = from_text(self.recording.text(call.detail));
+        detail.path.is_some_and(|path| path.starts_with("pipe:"))
+    }
+
     /// Losses of datagrams at sockets of the process: from when to when, and how many. The kernel's own
     /// count per socket is exact; when they were lost is known better from the drops themselves.
     pub fn lost_datagrams(&self) -> Vec<(i64, i64, f64)> {

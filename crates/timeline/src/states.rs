@@ -185,6 +185,8 @@ pub enum Wait {
     NameLookup,
     /// A lock on a file.
     FileLock,
+    /// Another process, at a pipe or until it has ended.
+    Process,
     /// Something that nobody can name. It stays in the total, and is explained by nobody.
     Unnamed,
 }
@@ -204,6 +206,7 @@ impl Wait {
             Wait::Task => "task",
             Wait::NameLookup => "name_lookup",
             Wait::FileLock => "file_lock",
+            Wait::Process => "process",
             Wait::Unnamed => "unnamed",
         }
     }
@@ -295,6 +298,7 @@ impl fmt::Display for ThreadState {
             ThreadState::Blocked(Wait::Task) => f.write_str("waiting for the result of another thread"),
             ThreadState::Blocked(Wait::NameLookup) => f.write_str("waiting for the address of a host"),
             ThreadState::Blocked(Wait::FileLock) => f.write_str("waiting for a lock on a file"),
+            ThreadState::Blocked(Wait::Process) => f.write_str("waiting for another process"),
             ThreadState::Blocked(Wait::Unnamed) => f.write_str("waits that cannot be told from idleness"),
             ThreadState::Unsent(hold) => write!(f, "answers that had not left the machine: {hold}"),
             ThreadState::Idle => f.write_str("nothing to do"),

@@ -18,6 +18,7 @@ const LOCK: ThreadState = ThreadState::Blocked(Wait::Lock);
 const PERMIT: ThreadState = ThreadState::Blocked(Wait::Permit);
 const POOL: ThreadState = ThreadState::Blocked(Wait::Pool);
 const TASK: ThreadState = ThreadState::Blocked(Wait::Task);
+const PROCESS: ThreadState = ThreadState::Blocked(Wait::Process);
 const NAME_LOOKUP: ThreadState = ThreadState::Blocked(Wait::NameLookup);
 const DIRECT_MEMORY: ThreadState = ThreadState::Blocked(Wait::DirectMemory);
 const UNNAMED: ThreadState = ThreadState::Blocked(Wait::Unnamed);
@@ -48,6 +49,11 @@ const FRAMES: &[(&str, ThreadState)] = &[
     ("java.net.InetAddress$NameServiceAddresses.get", NAME_LOOKUP),
     ("java.net.InetAddress.getAddressesFromNameService", NAME_LOOKUP),
     ("getaddrinfo", NAME_LOOKUP),
+    // The end of a child process. Who waits for that on behalf of all has nothing to do meanwhile.
+    ("java.lang.ProcessImpl.waitFor", PROCESS),
+    ("java.lang.UNIXProcess.waitFor", PROCESS),
+    ("java.lang.ProcessHandleImpl.waitForProcessExit0", IDLE),
+    ("java.lang.UNIXProcess.waitForProcessExit", IDLE),
     // Workers whose queue is empty, timers, and other loops that wait for the next thing to do.
     ("java.util.concurrent.ThreadPoolExecutor.getTask", IDLE),
     ("java.util.concurrent.ForkJoinPool.awaitWork", IDLE),
@@ -284,9 +290,17 @@ pub(crate) fn of_call(sources: &Sources<'_>, call: &Span, of_frames: Option<Thre
         Some(state @ (NAME_LOOKUP | POOL)) => state,
         _ if matches!(name, "flock" | "fcntl") && sources.is_of_a_file(call) => ThreadState::Blocked(Wait::FileLock),
         _ if sources.is_of_a_file(call) => ThreadState::Blocked(Wait::File),
+        Some(PROCESS) => PROCESS,
+        _ if matches!(name, "read" | "readv") && sources.is_of_a_pipe(call) => PROCESS,
         _ if sources.waits_for_a_call(call) => ThreadState::Blocked(Wait::Socket),
         _ => ThreadState::Unknown,
     }
+}
+
+/// What a read that the JVM tells of waited for: of a file, or of a pipe, which has no name.
+pub(crate) fn of_file(recording: &Recording, read: &Span, state: ThreadState) -> ThreadState {
+    let is_of_a_pipe = recording.text(read.kind) == span::FILE_READ && recording.text(read.name).is_empty();
+    if is_of_a_pipe { PROCESS } else { state }
 }
 
 /// Kinds of spans in which a thread waits as the JVM tells it, for what does not depend on more.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use fathom_evidence::detail::Gc;
 use fathom_evidence::kinds::span;
-use fathom_timeline::{Collection, Origin, ThreadState};
+use fathom_timeline::{Collection, Intervals, Origin, ThreadState};
 
 use crate::measure::collections::{collection_of, stops};
 use crate::measure::{median, system_gc};
@@ -38,10 +38,11 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let total: f64 = stops.iter().map(|(_, length)| *length as f64).sum();
     let longest = stops.iter().map(|(_, length)| *length).max().unwrap_or(0);
     let says = format!(
-        "{} of collections that were asked for, {} in all, the longest {}{}{}",
+        "{} of collections that were asked for, {} in all, the longest {}{}{}{}",
         format::count(stops.len(), "pause"),
         format::time(total),
         format::time(longest as f64),
+        purposes(comparison, &stops),
         by_a_clock(comparison, &stops),
         callers(comparison)
     );
@@ -53,6 +54,26 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         )
         .with(comparison.evidence("longest of them", (longest as f64, None), "ns", "spans").of(&[span::GC_PAUSE]))
         .claiming(comparison, is_ours)
+}
+
+/// Causes of collections that come before something else, and what that is.
+const PURPOSES: &[(&str, &str)] = &[
+    ("Heap Dump Initiated GC", "heap dumps"),
+    ("Heap Inspection Initiated GC", "class histograms"),
+    ("Diagnostic Command", "diagnostic commands"),
+    ("JvmtiEnv ForceGarbageCollection", "agents"),
+];
+
+/// What they were asked for, where it was not `System.gc()`.
+fn purposes(comparison: &Comparison<'_>, stops: &[(i64, i64)]) -> String {
+    let stopped = Intervals::union(stops.iter().map(|(from_ns, length_ns)| (*from_ns, from_ns + length_ns)).collect());
+    let ours = comparison.slow.pauses().filter(|(pause, _)| stopped.touches(pause.time_ns, pause.end_ns()));
+    let causes: Vec<String> = ours.filter_map(|(_, gc)| gc.cause).collect();
+    let purpose = |(cause, purpose): &(&str, &str)| {
+        let count = causes.iter().filter(|known| known == cause).count();
+        (count > 0).then(|| format!("; {count} of them for {purpose}"))
+    };
+    PURPOSES.iter().filter_map(purpose).collect()
 }
 
 /// Who asked for most of them, where that was recorded.

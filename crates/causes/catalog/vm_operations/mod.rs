@@ -47,13 +47,22 @@ const KNOWN: &[(&[&str], &str, &str)] = &[
         "count classes from a heap dump, or of a replica that is out of rotation",
     ),
     (&["RevokeBias", "EnableBiasedLocking"], "revocations of biased locks", "-XX:-UseBiasedLocking (JDK 17 and older)"),
-    (&["RedefineClasses", "Retransform"], "redefined classes", "have agents change classes when the JVM starts, not in service"),
-    (&["Deoptimize"], "deoptimization of compiled code", "see what redefines classes or loads those that end an assumption"),
+    (
+        &["RedefineClasses", "Retransform"],
+        "redefined classes",
+        "have agents change classes when the JVM starts, not in service",
+    ),
+    (
+        &["Deoptimize"],
+        "deoptimization of compiled code",
+        "see what redefines classes or loads those that end an assumption",
+    ),
     (&["JFR"], "Flight Recorder", "jdk.OldObjectSample without paths to GC roots (path-to-gc-roots=false)"),
 ];
 
 /// Parts of the names of collections' operations.
-const OF_COLLECTIONS: &[&str] = &["Collect", "CGC", "GC", "G1", "Shenandoah", "ZMark", "ZRelocate", "ZVerify", "XMark", "XRelocate", "XVerify"];
+const OF_COLLECTIONS: &[&str] =
+    &["Collect", "CGC", "GC", "G1", "Shenandoah", "ZMark", "ZRelocate", "ZVerify", "XMark", "XRelocate", "XVerify"];
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
     if !is_recorded(comparison) {
@@ -64,7 +73,9 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if stops.longest_ns() < NOTICED_NS && share < NOTICED_SHARE {
         return Finding::absent(match stops.longest_ns() {
             0 => "nothing but collections stopped the application".to_owned(),
-            longest => format!("what was no collection stopped the application for {} at most", format::time(longest as f64)),
+            longest => {
+                format!("what was no collection stopped the application for {} at most", format::time(longest as f64))
+            }
         });
     }
     if comparison.excess_threads(|state| state == STATE) <= 0.0 {
@@ -118,7 +129,8 @@ impl<'a> Stops<'a> {
 
     /// By how much time they took, the most first.
     fn by_time(&self) -> Vec<(&'static str, f64)> {
-        let mut sums: Vec<(&str, f64)> = self.0.iter().map(|(name, stops)| (*name, sum_ns(stops.iter().copied()))).collect();
+        let mut sums: Vec<(&str, f64)> =
+            self.0.iter().map(|(name, stops)| (*name, sum_ns(stops.iter().copied()))).collect();
         sums.sort_by_key(|(_, ns)| Reverse(*ns as i64));
         sums
     }
@@ -149,7 +161,8 @@ impl<'a> Stops<'a> {
     }
 
     fn are_of_recorders(&self) -> bool {
-        let of_recorders: f64 = self.by_time().iter().filter(|(name, _)| OF_RECORDERS.contains(name)).map(|(_, ns)| ns).sum();
+        let of_recorders: f64 =
+            self.by_time().iter().filter(|(name, _)| OF_RECORDERS.contains(name)).map(|(_, ns)| ns).sum();
         2.0 * of_recorders >= self.total_ns()
     }
 
@@ -197,7 +210,8 @@ impl<'a> Names<'a> {
         let middle_ns = stop.from_ns + stop.duration_ns() / 2;
         let around = |spans: &Vec<Span>| {
             let last = spans[..spans.partition_point(|span| span.time_ns <= middle_ns)].last()?;
-            Some(self.comparison.recording().text(last.name)).filter(|name| last.end_ns() >= middle_ns && !name.is_empty())
+            Some(self.comparison.recording().text(last.name))
+                .filter(|name| last.end_ns() >= middle_ns && !name.is_empty())
         };
         self.known.iter().find_map(around).unwrap_or("")
     }

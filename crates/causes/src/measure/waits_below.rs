@@ -30,8 +30,17 @@ const FOR_DATA: &[&str] = &[
 ];
 
 /// The kinds of time that such waits are.
-const STATES: &[Wait] =
-    &[Wait::Lock, Wait::Permit, Wait::Task, Wait::File, Wait::FileLock, Wait::Socket, Wait::PageFault, Wait::Unnamed];
+const STATES: &[Wait] = &[
+    Wait::Lock,
+    Wait::Permit,
+    Wait::Task,
+    Wait::File,
+    Wait::FileLock,
+    Wait::Process,
+    Wait::Socket,
+    Wait::PageFault,
+    Wait::Unnamed,
+];
 
 /// Waits below some frames on one side.
 #[derive(Debug, Default)]

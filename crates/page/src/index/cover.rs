@@ -24,6 +24,7 @@ pub(crate) enum State {
     NameLookup,
     File,
     FileLock,
+    OtherProcess,
     AllocationStall,
     DirectMemory,
     Kernel,
@@ -56,6 +57,7 @@ pub(crate) const STATES: &[(State, &str, &str, &str)] = &[
     (State::NameLookup, "name_lookup", "waiting for the address of a host", "blocked"),
     (State::File, "file", "waiting for a file", "blocked"),
     (State::FileLock, "file_lock", "waiting for a lock on a file", "blocked"),
+    (State::OtherProcess, "process", "waiting for another process", "blocked"),
     (State::AllocationStall, "allocation_stall", "waiting for the collector to free memory", "blocked"),
     (State::DirectMemory, "direct_memory", "waiting for direct memory to be freed", "blocked"),
     (State::Kernel, "kernel_wait", "in a wait of the kernel that nothing ends", "blocked"),
@@ -65,7 +67,7 @@ pub(crate) const STATES: &[(State, &str, &str, &str)] = &[
     (State::ToSafepoint, "to_safepoint", "waiting for all threads to stop", "stopped"),
     (State::Collection, "collection", "stopped by the collector", "stopped"),
     (State::Operation, "operation", "stopped by an operation of the VM thread", "stopped"),
-    (State::Process, "process", "stopped as a whole process", "stopped"),
+    (State::Process, "stopped", "stopped as a whole process", "stopped"),
     (State::Machine, "machine", "stopped with the whole machine", "stopped"),
     (State::RunningJava, "java", "running compiled Java", "java"),
     (State::RunningInterpreted, "interpreted", "running interpreted Java", "interpreted"),
@@ -225,6 +227,7 @@ fn of_wait(wait: Wait) -> State {
         Wait::NameLookup => State::NameLookup,
         Wait::File => State::File,
         Wait::FileLock => State::FileLock,
+        Wait::Process => State::OtherProcess,
         Wait::AllocationStall => State::AllocationStall,
         Wait::DirectMemory => State::DirectMemory,
         Wait::PageFault => State::PageFault,
@@ -284,6 +287,7 @@ mod tests {
             Wait::Task,
             Wait::NameLookup,
             Wait::FileLock,
+            Wait::Process,
         ];
         for wait in named {
             assert_eq!(STATES[of_wait(wait) as usize].1, wait.name());

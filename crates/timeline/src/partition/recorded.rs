@@ -24,7 +24,9 @@ pub(crate) fn of(sources: &Sources<'_>) -> ByThread {
     for (kind, state) in PLAIN {
         let is_repeated = has_calls && matches!(*kind, span::FILE_READ | span::FILE_WRITE | span::FILE_FORCE);
         if !is_repeated {
-            each(sources, kind, |row, wait| add(&mut found, row, wait, *state));
+            each(sources, kind, |row, wait| {
+                add(&mut found, row, wait, waits::of_file(sources.recording, wait, *state));
+            });
         }
     }
     for kind in [span::PARK, span::MONITOR_WAIT] {
