@@ -278,9 +278,17 @@ pub(crate) fn of_kernel_wait(sources: &Sources<'_>, blocked: &Span, of_frames: O
         ("page_fault", _) => ThreadState::Blocked(Wait::PageFault),
         _ if is_for_memory() => ThreadState::Blocked(Wait::PageFault),
         (_, Some(state @ (NAME_LOOKUP | POOL))) => state,
+        _ if reads_a_pipe(sources.recording, blocked.kernel_stack_id) => PROCESS,
         _ if sources.waits_for_a_call(blocked) => ThreadState::Blocked(Wait::Socket),
         _ => ThreadState::Unknown,
     }
+}
+
+/// Whether a thread waits in the kernel for somebody to write into a pipe: of a child that has ended nobody knows the descriptor any more.
+fn reads_a_pipe(recording: &Recording, kernel_stack: StackId) -> bool {
+    const READING: &[&str] = &["anon_pipe_read", "pipe_read", "pipe_wait_readable", "pipe_wait"];
+    let frames = recording.stacks.leaf_to_root(kernel_stack).take(READING.len());
+    frames.map(|frame| recording.text(frame.symbol)).any(|symbol| READING.contains(&symbol))
 }
 
 /// What a long system call waited for. A call on a socket, a pipe or without a file may wait for work.

@@ -3,8 +3,8 @@
 use fathom_evidence::kinds::span;
 use fathom_timeline::{ThreadState, Wait};
 
-use crate::measure::{growth, recording_threshold};
 use crate::measure::waits::{self, Waits};
+use crate::measure::{growth, recording_threshold};
 use crate::{Cause, Comparison, Evidence, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -22,13 +22,18 @@ pub(crate) static CAUSE: Cause = Cause {
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let waiting = comparison.cell_evidence("threads waiting for other processes", "threads", is_ours);
-    let Some((call, waits)) = waits::most(comparison, Wait::Process) else {
+    let by_call = waits::by_frame(comparison, &comparison.slow.time, Wait::Process);
+    // Where the kernel saw a wait without its stack, those of which there is one tell where they are.
+    let Some((call, waits)) = by_call.into_iter().max_by_key(|(call, waits)| (!call.is_empty(), waits.total_ns)) else {
         return none_seen(comparison);
     };
     let before = format::before(waiting.baseline, format::number);
     let place = if call.is_empty() { String::new() } else { format!("most in {call}: ") };
-    let text =
-        format!("{} threads wait for other processes on average{before}; {place}{}", format::number(waiting.value), waits.says(""));
+    let text = format!(
+        "{} threads wait for other processes on average{before}; {place}{}",
+        format::number(waiting.value),
+        waits.says("")
+    );
     if !growth::grew((waiting.value, waiting.baseline)) {
         return Finding::absent(format!("{text}: no more than before")).with(waiting);
     }

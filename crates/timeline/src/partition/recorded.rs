@@ -49,7 +49,11 @@ pub(crate) fn of(sources: &Sources<'_>) -> ByThread {
     });
     each(sources, span::BLOCKED, |row, wait| {
         let of_frames = waits.of_frames(wait.stack_id);
-        add(&mut found, row, wait, waits::of_kernel_wait(sources, wait, of_frames));
+        match waits::of_kernel_wait(sources, wait, of_frames) {
+            // The system call around it has the stack of who asks.
+            state @ ThreadState::Blocked(Wait::Process) => add_sampled(&mut found, row, wait, Some(state)),
+            state => add(&mut found, row, wait, state),
+        }
         if sources.recording.text(wait.name) == FUTEX {
             add_sampled(&mut found, row, wait, waits.of_standing(wait.stack_id));
         }
