@@ -4,7 +4,7 @@
 //! a second is slow when it is also several times worse than the quiet part of the recording, or,
 //! for signals that are zero in a healthy program, when the whole recording is above the floor.
 
-mod latency;
+pub(crate) mod latency;
 pub(crate) mod rare;
 
 use std::ops::Range;

@@ -394,7 +394,10 @@ fn detect(signal: Signal, account: &Account, known_baseline: Option<f64>) -> Det
 fn detect_above(signal: Signal, account: &Account, quiet: f64) -> Detection {
     let warm_up_buckets = account.startup.warm_up_buckets;
     let threshold = signal.threshold(quiet).max(signal.spread_above(quiet, warm_up_buckets));
-    let slow = signal.slow(threshold, quiet.min(threshold), warm_up_buckets);
+    let mut slow = signal.slow(threshold, quiet.min(threshold), warm_up_buckets);
+    if let Some(requests) = account.requests.as_ref().filter(|_| signal.kind == SignalKind::MedianLatency) {
+        signals::latency::without_jumps(requests, &mut slow);
+    }
     Detection { signal, slow, threshold }
 }
 

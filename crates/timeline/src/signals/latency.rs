@@ -3,6 +3,7 @@
 use super::{Signal, SignalKind};
 use crate::account::Account;
 use crate::median::median;
+use crate::requests::Requests;
 
 /// Below this a 99th percentile varies several-fold by itself: a slice of the scheduler, a young collection, a timer are
 /// as long. So eight times the usual is asked for there, three times above, in ns.
@@ -32,6 +33,16 @@ pub(super) fn all(account: &Account) -> Vec<Signal> {
         signal(SignalKind::RequestLatency, &requests.p99_ns, 3.0, 3),
         signal(SignalKind::MedianLatency, &requests.p50_ns, 2.0, 3),
     ]
+}
+
+/// Where about half of the requests are of a quick kind, the median jumps from one kind to the other when their shares change a little. A
+/// second whose slowest requests take less than half as long as in the seconds that the median calls quiet is not slow by it.
+pub(crate) fn without_jumps(requests: &Requests, slow: &mut [bool]) {
+    let quiet = (0..slow.len()).filter(|index| !slow[*index]).filter_map(|index| requests.p99_ns[index]);
+    let Some(usual_ns) = median(quiet.collect()) else { return };
+    for (slow, p99_ns) in slow.iter_mut().zip(&requests.p99_ns) {
+        *slow &= p99_ns.is_none_or(|p99_ns| 2.0 * p99_ns >= usual_ns);
+    }
 }
 
 /// Each value as the middle one of those around it, unless it is very bad itself. A second without requests has none.
