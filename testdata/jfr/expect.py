@@ -49,6 +49,10 @@ def class_name(value):
     return value["name"].replace("/", ".") if value else ""
 
 
+def thread(value):
+    return (value or {}).get("javaName") or (value or {}).get("osName")
+
+
 def frames(value):
     """Leaf first: method and kind of frame."""
     return [[method(f["method"]), f["type"]] for f in value["stackTrace"]["frames"]] if value.get("stackTrace") else []
@@ -73,7 +77,7 @@ SPANS = {
     "jdk.SocketRead": lambda e: (f"{e['host'] or e['address']}:{e['port']}", {
         "bytes": e["bytesRead"], "host": e["host"] or None, "port": e["port"], "timeout_ns": positive(span_ns(e["timeout"]))}),
     "jdk.ExecuteVMOperation": lambda e: (e["operation"], {
-        "safepoint": e["safepoint"], "safepoint_id": e.get("safepointId")}),
+        "safepoint": e["safepoint"], "safepoint_id": e.get("safepointId"), "caller": thread(e.get("caller"))}),
     "jdk.CodeCacheFull": lambda e: ("" if e["codeBlobType"] == "Unused" else e["codeBlobType"], {
         "used_bytes": e["reservedTopAddress"] - e["startAddress"] - e["unallocatedCapacity"],
         "reserved_bytes": e["reservedTopAddress"] - e["startAddress"], "full_count": e["fullCount"]}),

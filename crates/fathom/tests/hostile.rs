@@ -101,7 +101,7 @@ fn a_table_of_texts_that_are_all_alike_takes_little_memory() {
     let path = place.path().join("bomb.fathom");
     let mut bomb = Recording::default();
     for at in 0..15_000 {
-        bomb.add_log(at, "jfr", "", "", &format!("{}{at}", "a".repeat(20_000)));
+        bomb.add_span(at, 1, 7, "park", &format!("{}{at}", "a".repeat(20_000)), "", "jfr");
     }
     fathom_store::write(&path, &bomb).unwrap();
     let kb = peak_kb(&path);

@@ -224,13 +224,13 @@ fn a_file_of_more_rows_than_it_can_hold_is_not_read() {
 fn a_file_of_more_text_than_it_can_hold_is_not_read() {
     let place = Place::new();
     let mut bomb = Recording::default();
-    for at in 0..4_000 {
-        bomb.add_log(at, "jfr", "", "", &format!("{}{at}", "a".repeat(20_000)));
+    for at in 0..8_000 {
+        bomb.add_span(at, 1, 7, "park", &format!("{}{at}", "a".repeat(20_000)), "", "jfr");
     }
     fathom_store::write(&place.path(), &bomb).unwrap();
-    assert!(fs::metadata(place.path().join("logs.parquet")).unwrap().len() < 400_000);
-    assert_eq!(fathom_store::open(&place.path()).unwrap().logs.len(), 0);
-    assert!(is_missing(&place.path(), "logs"));
+    assert!(fs::metadata(place.path().join("spans.parquet")).unwrap().len() < 1_000_000);
+    assert_eq!(fathom_store::open(&place.path()).unwrap().spans.len(), 0);
+    assert!(is_missing(&place.path(), "spans"));
 }
 
 /// Recordings of before there was a journal: their streams are only checked for sense, and nothing panics.

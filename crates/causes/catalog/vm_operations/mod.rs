@@ -223,7 +223,8 @@ fn asked_by(comparison: &Comparison<'_>) -> String {
     for operation in comparison.slow.spans(span::VM_OPERATION) {
         let detail: VmOperation = comparison.slow.detail(&operation);
         let is_ours = detail.safepoint == Some(true) && !is_collection(comparison.recording().text(operation.name));
-        if let Some(caller) = detail.caller.filter(|_| is_ours) {
+        // What the VM thread asks for itself nobody else did.
+        if let Some(caller) = detail.caller.filter(|caller| is_ours && caller != "VM Thread") {
             let sum = sums.entry(caller).or_default();
             *sum = sum.saturating_add(operation.duration_ns.max(0));
         }
