@@ -71,7 +71,7 @@ describe.runIf(isPossible)("a lab at first sight", () => {
   test("a recording of the kernel as well: waits, a stop, threads that end, other programs", async () => {
     await look([join(TESTDATA, "page", "mixed")], async (page) => {
       await expectPicture(page, "kernel");
-      await page.click(".cause >> text=Process stopped by a signal");
+      await page.click(".cause >> text=Process stopped from outside");
       await page.waitForFunction(() => document.querySelectorAll(".flag").length === 1);
       await expectPicture(page, "stopped");
     });

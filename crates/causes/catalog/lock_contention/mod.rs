@@ -139,6 +139,6 @@ fn of_lock(comparison: &Comparison<'_>, class: &str, lock: &Lock) -> Evidence {
     let stack = comparison.wait_text(fathom_evidence::StackId(lock.stack), 12);
     let waited = comparison
         .evidence(&format!("waits for {class}, in all"), (lock.total_ns as f64, None), "ns", "spans")
-        .of(&[span::MONITOR_ENTER, span::PARK, span::MONITOR_WAIT, span::BLOCKED, span::SAMPLED_WAIT]);
+        .of(&[span::MONITOR_ENTER, span::PARK, span::BLOCKED, span::SAMPLED_WAIT]);
     Evidence { stack, ..waited }
 }
