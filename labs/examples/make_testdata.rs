@@ -11,7 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use fathom_labs::{
-    JdkWish, JfrSettings, LabError, Lengths, Recorder, RunOptions, RunOutput, TextProgress, lab, stop_on_signals,
+    Arrivals, JdkWish, JfrSettings, LabError, Lengths, Recorder, RunOptions, RunOutput, TextProgress, lab,
+    stop_on_signals,
 };
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -82,6 +83,7 @@ impl Wanted {
             jdk: Some(JdkWish::Major(*jdk)),
             out_dir: scratch.path().join("run"),
             lengths: Lengths::Scaled(*time_scale),
+            arrivals: Arrivals::Inside,
             recorder: Recorder::Jfr(*settings),
             stop: Arc::clone(stop),
         };

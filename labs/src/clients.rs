@@ -1,15 +1,22 @@
 //! Clients of a lab that answers requests at a socket, as a service does that somebody watches: requests come at random instants
 //! from another process, each connection one after the other.
 
+use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
-use std::sync::Arc;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::declaration::Phase;
 use crate::progress::phase_that_begins;
+
+/// For each handler, and at least: most connections are idle, so that requests come at random instants though each connection has
+/// one at a time.
+const CONNECTIONS_PER_HANDLER: u32 = 4;
+const LEAST_CONNECTIONS: u32 = 32;
 
 /// Who is behind by more does not catch up: an answer is what the next request waits for.
 const BEHIND: Duration = Duration::from_millis(200);
@@ -26,11 +33,25 @@ pub(crate) struct Clients<'a> {
     connections: u32,
     /// Nanoseconds from one request of a connection to the next on average; [`NOT_YET`] or [`OVER`] without any.
     gap_ns: Arc<AtomicU64>,
+    measured: Arc<Measured>,
+}
+
+/// When each request was due, and how long it took from then on.
+struct Measured {
+    began: (Instant, SystemTime),
+    requests: Mutex<Vec<(Instant, Duration)>>,
 }
 
 impl<'a> Clients<'a> {
-    pub(crate) fn new(phases: &'a [Phase], connections: u32) -> Self {
-        Self { phases, connections, gap_ns: Arc::default() }
+    pub(crate) fn new(phases: &'a [Phase], handlers: u32) -> Self {
+        let connections = (handlers * CONNECTIONS_PER_HANDLER).max(LEAST_CONNECTIONS);
+        let measured = Measured { began: (Instant::now(), SystemTime::now()), requests: Mutex::default() };
+        Self { phases, connections, gap_ns: Arc::default(), measured: Arc::new(measured) }
+    }
+
+    /// Writes what clients measured, in the form in which a program writes it that has no others.
+    pub(crate) fn write_latencies(&self, file: &Path) -> io::Result<()> {
+        fs::write(file, self.measured.table())
     }
 
     /// Follows the program: where it listens, and its phases.
@@ -39,9 +60,9 @@ impl<'a> Clients<'a> {
             for number in 1..=self.connections {
                 let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
                 stream.set_nodelay(true)?;
-                let gap_ns = Arc::clone(&self.gap_ns);
+                let (gap_ns, measured) = (Arc::clone(&self.gap_ns), Arc::clone(&self.measured));
                 // It ends when the program does, which hangs up, or with the next request after this value is gone.
-                thread::spawn(move || ask(stream, &gap_ns, u64::from(number)));
+                thread::spawn(move || ask(stream, &gap_ns, &measured, u64::from(number)));
             }
         }
         let phase = phase_that_begins(line).and_then(|name| self.phases.iter().find(|phase| phase.name == name));
@@ -60,7 +81,7 @@ impl Drop for Clients<'_> {
 }
 
 /// Exponential gaps, as from many who do not know of each other, the same in each run.
-fn ask(mut stream: TcpStream, gap_ns: &AtomicU64, mut seed: u64) {
+fn ask(mut stream: TcpStream, gap_ns: &AtomicU64, measured: &Measured, mut seed: u64) {
     let mut due = Instant::now();
     loop {
         let gap_ns = match gap_ns.load(Ordering::Relaxed) {
@@ -74,9 +95,29 @@ fn ask(mut stream: TcpStream, gap_ns: &AtomicU64, mut seed: u64) {
         let gap = Duration::from_nanos((gap_ns as f64 * -(1.0 - unit(&mut seed)).ln()) as u64);
         due = (due + gap).max(Instant::now().checked_sub(BEHIND).unwrap_or(due));
         thread::sleep(due.saturating_duration_since(Instant::now()));
-        if stream.write_all(&[0; 4]).and_then(|()| stream.read_exact(&mut [0])).is_err() {
+        let answer = stream.write_all(&[0; 4]).and_then(|()| stream.read_exact(&mut [0]));
+        // One that got no answer before the end took this long at least.
+        measured.note(due);
+        if answer.is_err() {
             return;
         }
+    }
+}
+
+impl Measured {
+    fn note(&self, due: Instant) {
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        requests.push((due, due.elapsed()));
+    }
+
+    fn table(&self) -> String {
+        let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let line = |(due, took): &(Instant, Duration)| {
+            let due = self.began.1 + due.saturating_duration_since(self.began.0);
+            let since_1970 = due.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            format!("{},{:.3}\n", since_1970.as_millis(), took.as_secs_f64() * 1e3)
+        };
+        std::iter::once("time,latency_ms\n".to_owned()).chain(requests.iter().map(line)).collect()
     }
 }
 
@@ -108,6 +149,10 @@ mod tests {
             server.read_exact(&mut [0; 4]).unwrap();
             server.write_all(&[1]).unwrap();
         }
+        let measured = clients.measured.table();
+        let lines: Vec<&str> = measured.lines().collect();
+        assert_eq!(lines[0], "time,latency_ms");
+        assert!((99..=102).contains(&lines.len()), "{measured}");
         drop(clients);
         // The last request, then the end.
         let mut rest = Vec::new();

@@ -31,7 +31,7 @@ pub use jdk::{Jdk, JdkWish};
 pub use latency::PhaseLatency;
 pub use process::stop_on_signals;
 pub use progress::{Progress, Second, TextProgress};
-pub use run::{JfrSettings, Lengths, LiveRecorder, Recorder, RunOptions, RunOutput};
+pub use run::{Arrivals, JfrSettings, Lengths, LiveRecorder, Recorder, RunOptions, RunOutput};
 
 /// The lab with this id, or in this folder.
 ///

@@ -52,21 +52,32 @@ pub struct RunOptions<'a> {
     pub out_dir: PathBuf,
     /// How long phases are.
     pub lengths: Lengths,
+    /// Where requests come from.
+    pub arrivals: Arrivals,
     /// Who records.
     pub recorder: Recorder<'a>,
     /// Ends the run when it becomes true; see [`crate::stop_on_signals`].
     pub stop: Arc<AtomicBool>,
 }
 
-/// How long phases are, and where requests come from.
+/// Where requests come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrivals {
+    /// From the program itself, which measures them.
+    Inside,
+    /// From this process, to a socket; so whoever records the program can see them there.
+    AtSocket,
+}
+
+/// How long phases are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Lengths {
-    /// So many times as long as declared; requests come from the program itself.
+    /// So many times as long as declared.
     Scaled(f64),
     /// As declared, and the exposed ones so many times as long, though not shorter than `LEAST_EXPOSED_S` for it: what is usual
     /// takes its time to be known, however short the rest is.
     Exposed(f64),
-    /// Healthy for some time and ill for some, for somebody who watches: requests come to a socket, from this process.
+    /// Healthy for some time and ill for some.
     Played {
         /// How long the phases are in which every variant is healthy, in s.
         healthy_s: f64,
@@ -89,10 +100,6 @@ impl Lengths {
             (Lengths::Played { healthy_s, .. }, PhaseRole::Baseline) => healthy_s,
             (Lengths::Played { ill_s, .. }, PhaseRole::Exposed) => ill_s,
         }
-    }
-
-    fn is_played(self) -> bool {
-        matches!(self, Lengths::Played { .. })
     }
 
     fn seconds(self, lab: &Lab) -> f64 {
@@ -173,7 +180,7 @@ impl Lab {
             Recorder::Live(_) => None,
         };
         let recording = if settings.is_some() { "recording.jfr" } else { "recording.fathom" };
-        let line = command_line(self, variant, jdk.major, options.lengths, settings.as_deref());
+        let line = command_line(self, variant, jdk.major, (options.lengths, options.arrivals), settings.as_deref());
         let line = line.iter().map(|argument| places.fill(argument)).collect();
         let output = RunOutput::in_folder(folder, recording, jdk, line);
         let jars = libraries::find(self, variant).map_err(|says| needs::refusal(self, variant, says))?;
@@ -188,9 +195,6 @@ impl Lab {
         command.envs(variant.env.iter().map(|(name, value)| (name, places.fill(value))));
         stage.entry().prepare(&mut command).map_err(LabError::io("cannot prepare", output.jdk.java()))?;
         self.follow(command, &output, Around { companions, stage }, options, progress)?;
-        if options.lengths.is_played() {
-            return Ok(output);
-        }
         let phases = latency::read(&output.dose, &output.latency, &self.phases)?;
         Ok(RunOutput { phases, ..output })
     }
@@ -234,7 +238,7 @@ impl Lab {
             let end = program.run(limit, &options.stop, |line| {
                 live.begin();
                 around.hear(line)?;
-                if options.lengths.is_played() {
+                if options.arrivals == Arrivals::AtSocket {
                     clients.hear(line)?;
                     phase_that_begins(line).inspect(|phase| progress.says(&format!("phase={phase}")));
                 }
@@ -245,6 +249,9 @@ impl Lab {
             });
             live.end().map(|()| end)
         })?;
+        if options.arrivals == Arrivals::AtSocket {
+            clients.write_latencies(&output.latency).map_err(LabError::io("cannot write", &output.latency))?;
+        }
         match end.map_err(LabError::io("cannot follow", output.jdk.java()))? {
             End::Exit(status) if status.success() => Ok(()),
             End::Exit(status) => Err(LabError::Failed {
@@ -353,7 +360,13 @@ impl<'scope, 'env> Live<'scope, 'env> {
 }
 
 /// The JVM's arguments. Files are named relative to the output folder, in which the JVM runs; classes come by `CLASSPATH`.
-fn command_line(lab: &Lab, variant: &Variant, jdk: u32, lengths: Lengths, settings: Option<&str>) -> Vec<String> {
+fn command_line(
+    lab: &Lab,
+    variant: &Variant,
+    jdk: u32,
+    (lengths, arrivals): (Lengths, Arrivals),
+    settings: Option<&str>,
+) -> Vec<String> {
     let mut line: Vec<String> = lab.jvm.iter().chain(&variant.jvm).cloned().collect();
     line.extend(settings.map(|settings| {
         format!("-XX:StartFlightRecording=settings={settings},filename=recording.jfr,dumponexit=true")
@@ -365,7 +378,7 @@ fn command_line(lab: &Lab, variant: &Variant, jdk: u32, lengths: Lengths, settin
     line.push(format!("handlers={}", lab.handlers));
     line.push("out=.".to_owned());
     line.push(format!("phases={}", phases_argument(lab, lengths)));
-    line.extend(lengths.is_played().then(|| "sockets=true".to_owned()));
+    line.extend((arrivals == Arrivals::AtSocket).then(|| "sockets=true".to_owned()));
     line.extend(lab.args.iter().chain(&variant.args).map(|(name, value)| format!("{name}={value}")));
     line
 }
@@ -427,7 +440,8 @@ mod tests {
     fn command_lines_are_complete() {
         for lab in labs() {
             for variant in &lab.variants {
-                let line = command_line(lab, variant, 17, Lengths::Scaled(0.5), Some("profile")).join(" ");
+                let line =
+                    command_line(lab, variant, 17, (Lengths::Scaled(0.5), Arrivals::Inside), Some("profile")).join(" ");
                 assert!(line.contains(&format!(" {} lab={} variant={} ", lab.main, lab.id, variant.name)), "{line}");
                 let flags_end = line.find(&lab.main).expect("checked above");
                 assert!(variant.jvm.iter().all(|flag| line[..flags_end].contains(flag.as_str())), "{line}");

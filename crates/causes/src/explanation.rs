@@ -130,16 +130,18 @@ pub struct PortSummary {
     pub overlapping_count: u64,
     /// Median of the time from the arrival of a request to the end of its answer, in ns.
     pub p50_ns: f64,
+    /// What is usual, in ns: the median in the time with which the slow one is compared; that of all where there is none.
+    pub usual_ns: f64,
     /// 99th percentile of it, in ns.
     pub p99_ns: f64,
     /// The longest, in ns.
     pub longest_ns: f64,
-    /// Sum of what each took beyond twice the median, in ns.
+    /// Sum of what each took beyond twice what is usual, in ns.
     pub lost_ns: f64,
     /// How far each of these lengths may be off, in ns: 0 where each byte was seen at its socket, a few ticks of the kernel's
     /// clock where connections were looked at now and then.
     pub uncertain_ns: f64,
-    /// Where those spent their time that took longer than twice the median.
+    /// Where those spent their time that took longer than twice what is usual.
     pub slow: SlowRequests,
 }
 

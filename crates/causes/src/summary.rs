@@ -45,16 +45,23 @@ pub(crate) fn recording(comparison: &Comparison<'_>) -> RecordingSummary {
 
 /// The ports that requests were measured at.
 pub(crate) fn ports(comparison: &Comparison<'_>) -> Vec<PortSummary> {
-    let of = |port: &Port| PortSummary {
-        port: comparison.recording().text(port.name).to_owned(),
-        count: port.count as u64,
-        overlapping_count: port.overlapping as u64,
-        p50_ns: port.p50_ns,
-        p99_ns: port.p99_ns,
-        longest_ns: port.longest_ns,
-        lost_ns: port.lost_ns,
-        uncertain_ns: port.uncertain_ns,
-        slow: slow_requests(&comparison.analysis.divided(port)),
+    let of = |port: &Port| {
+        let name = comparison.recording().text(port.name);
+        let quiet = comparison.baseline.as_ref().and_then(|quiet| quiet.sources.usual_ns(name, &quiet.time));
+        let usual_ns = quiet.unwrap_or(port.p50_ns);
+        let divided = comparison.analysis.divided(port, usual_ns);
+        PortSummary {
+            port: name.to_owned(),
+            count: port.count as u64,
+            overlapping_count: port.overlapping as u64,
+            p50_ns: port.p50_ns,
+            usual_ns,
+            p99_ns: port.p99_ns,
+            longest_ns: port.longest_ns,
+            lost_ns: divided.late_ns,
+            uncertain_ns: port.uncertain_ns,
+            slow: slow_requests(&divided),
+        }
     };
     comparison.sources().ports().iter().map(of).collect()
 }

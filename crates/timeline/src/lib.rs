@@ -123,9 +123,9 @@ impl Analysis<'_> {
         (slowdown, excess)
     }
 
-    /// Where the slow requests of a port spent their time.
-    pub fn divided(&self, port: &Port) -> Divided {
-        requests::divided::of(self, port)
+    /// Where the slow requests of a port spent their time: those that took longer than twice what is usual there.
+    pub fn divided(&self, port: &Port, usual_ns: f64) -> Divided {
+        requests::divided::of(self, port, usual_ns)
     }
 
     /// Who waited for whom.

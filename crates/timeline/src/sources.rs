@@ -168,6 +168,12 @@ impl<'a> Sources<'a> {
         &self.at_sockets.ports
     }
 
+    /// The median of the requests that came to a port in some time.
+    pub fn usual_ns(&self, port: &str, time: &Intervals) -> Option<f64> {
+        let port = self.recording.strings.find(port)?;
+        users::usual_ns(self.at_sockets.of_port(port), time)
+    }
+
     /// Calls of other services that were measured at their sockets, in order of their beginning.
     pub fn calls(&self) -> &[Call] {
         &self.calls.all

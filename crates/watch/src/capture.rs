@@ -1,6 +1,6 @@
 //! One recording: the time before from the ring, and some more with everything else that may be recorded.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -28,8 +28,6 @@ pub(crate) struct Captured {
     pub(crate) end: End,
     /// How long it took, without the time before, in ns.
     pub(crate) observed_ns: i64,
-    /// How much of the time before is in it, in ns.
-    pub(crate) before_ns: i64,
 }
 
 /// Lets the scout's service know that it records and does not hang.
@@ -41,11 +39,24 @@ impl recorder::Watcher for Beats {
     }
 }
 
-/// Records the JVM of a scout, whose collectors go on in the recording and have ended afterwards.
-pub(crate) fn capture(scout: &mut Scout, trigger: &Trigger, stop: &AtomicBool) -> Result<Captured, RecordError> {
+/// How much of the time before is kept, in ns.
+pub(crate) fn before_ns(scout: &Scout, trigger: &Trigger) -> i64 {
+    scout.kept_from_ns().map_or(0, |from_ns| trigger.at_ns.saturating_sub(from_ns).max(0))
+}
+
+/// Where a recording goes.
+pub(crate) fn place(scout: &Scout, trigger: &Trigger) -> PathBuf {
+    scout.config().folder.join(name(scout, trigger))
+}
+
+/// Records the JVM of a scout into `folder`. The scout's collectors go on in the recording and have ended afterwards.
+pub(crate) fn capture(
+    scout: &mut Scout,
+    trigger: &Trigger,
+    folder: PathBuf,
+    stop: &AtomicBool,
+) -> Result<Captured, RecordError> {
     let config = scout.config().clone();
-    let folder = config.folder.join(name(scout, trigger));
-    let before_ns = scout.kept_from_ns().map_or(0, |from_ns| trigger.at_ns.saturating_sub(from_ns).max(0));
     let (mut rows, observers) = scout.hand_over();
     note(trigger, scout, &mut rows);
     let mut order = scout.order().clone();
@@ -64,7 +75,7 @@ pub(crate) fn capture(scout: &mut Scout, trigger: &Trigger, stop: &AtomicBool) -
     let recorded = recorder::record(&scout.jvm.target, collectors(), &plan, stop, &mut Beats(scout.wishes()))?;
     drop(plan);
     recorder::give_back_memory();
-    Ok(Captured { folder, end: recorded.end, observed_ns: recorded.observed_ns, before_ns })
+    Ok(Captured { folder, end: recorded.end, observed_ns: recorded.observed_ns })
 }
 
 /// Collectors that would only say that they are not wanted are left out, so that the recording does not call that a loss.
@@ -109,11 +120,6 @@ fn name(scout: &Scout, trigger: &Trigger) -> String {
     let program: String = scout.jvm.short_name().chars().take(40).map(plain).collect();
     let pid = scout.jvm.target.pid;
     format!("{}-{program}-{pid}-{}.{EXTENSION}", time.strftime("%Y%m%dT%H%M%SZ"), trigger.kind.name())
-}
-
-/// Where the verdict of a recording stands: beside it.
-pub(crate) fn beside(folder: &Path, ending: &str) -> PathBuf {
-    folder.with_extension(ending)
 }
 
 #[cfg(test)]

@@ -3,9 +3,6 @@
 //! One after the other on one thread, each in a process of its own with low priority: reading a recording takes memory and CPU
 //! that the host gets back, and whatever happens to such a process happens to no other.
 
-use std::fs;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -13,15 +10,14 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use rustix::process::{Pid, setpriority_process};
 
-use crate::capture::beside;
+use crate::beside::{self, Begun};
 use crate::config::Config;
-use crate::incident::{AboutJvm, Incident, SCHEMA, Verdict, host};
+use crate::incident::{Incident, SCHEMA, Verdict, host};
 use crate::log;
 use crate::metrics::Metrics;
 use crate::minutes;
 use crate::shelf;
 use crate::tell::Message;
-use crate::triggers::Trigger;
 
 /// Below everybody else's.
 const NICE: i32 = 10;
@@ -31,15 +27,9 @@ const NICE: i32 = 10;
 pub(crate) struct Job {
     /// Its folder.
     pub(crate) folder: PathBuf,
-    /// The JVM.
-    pub(crate) jvm: Option<AboutJvm>,
-    /// Why it was made.
-    pub(crate) trigger: Option<Trigger>,
-    /// How often that was today.
-    pub(crate) times_today: usize,
-    /// How much of the time before is in it, in ns.
-    pub(crate) before_ns: i64,
-    /// How long it is from the trigger on, in ns.
+    /// What was known when it began; nothing of one that was saved from a ring.
+    pub(crate) begun: Option<Begun>,
+    /// How long it is from the trigger on, in ns; 0 of one that was cut off.
     pub(crate) after_ns: i64,
     /// How it ended.
     pub(crate) ended: String,
@@ -77,14 +67,16 @@ fn conclude(program: &Path, host: &str, job: Job) -> Incident {
     let verdict = explain(program, &job.folder, &["--json"]).and_then(|json| Verdict::parse(&json));
     let verdict = verdict.map_err(|error| errors.push(error)).ok();
     let text = explain(program, &job.folder, &["--all"]).unwrap_or_else(|error| error);
+    let (times_today, before_ns) = job.begun.as_ref().map_or((0, 0), |begun| (begun.times_today, begun.before_ns));
+    let (jvm, trigger) = job.begun.map(|begun| (begun.jvm, begun.trigger)).unzip();
     let incident = Incident {
         schema: SCHEMA,
         id: job.folder.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         host: host.to_owned(),
-        jvm: job.jvm,
-        trigger: job.trigger,
-        times_today: job.times_today,
-        before_ns: job.before_ns,
+        jvm,
+        trigger,
+        times_today,
+        before_ns,
         after_ns: job.after_ns,
         ended: job.ended,
         verdict,
@@ -93,9 +85,12 @@ fn conclude(program: &Path, host: &str, job: Job) -> Incident {
     };
     let json = serde_json::to_string_pretty(&incident).unwrap_or_default();
     for (ending, text) in [("txt", text), ("json", json)] {
-        if let Err(error) = write(&beside(&incident.folder, ending), &text) {
+        if let Err(error) = beside::write(&beside::path(&incident.folder, ending), &text) {
             log::says("verdict_not_written", &format!("{}: {error}", incident.folder.display()));
         }
+    }
+    if let Err(error) = beside::remove(&incident.folder, beside::BEGUN) {
+        log::says("begin_not_removed", &format!("{}: {error}", incident.folder.display()));
     }
     incident
 }
@@ -138,14 +133,6 @@ fn complaint(output: &Output) -> String {
     let words = String::from_utf8_lossy(&output.stderr);
     let last = words.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it gave no reason");
     last.trim_start_matches("fathom: ").to_owned()
-}
-
-/// Whole or not at all, and for its owner only.
-fn write(path: &Path, text: &str) -> std::io::Result<()> {
-    let beside = path.with_extension("unfinished");
-    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
-    file.write_all(text.as_bytes())?;
-    fs::rename(&beside, path)
 }
 
 /// Removes what is too much; what was removed is told.

@@ -8,7 +8,8 @@ use fathom_collectors::Refusal;
 use fathom_collectors::jvms::Jvm;
 use serde_json::Value;
 
-use crate::capture::{Captured, capture};
+use crate::beside::{self, Begun};
+use crate::capture::{self, Captured};
 use crate::conclude::Job;
 use crate::desk::{Answer, Desk, JvmKey};
 use crate::incident::AboutJvm;
@@ -94,25 +95,32 @@ impl Duty {
     fn record(&mut self, scout: &mut Scout, trigger: &Trigger, times_today: usize) {
         // The scout sees nothing meanwhile.
         self.metrics.pause(&self.labels);
-        let recorded = capture(scout, trigger, &self.stop);
+        let (jvm, before_ns) = (self.about.clone(), capture::before_ns(scout, trigger));
+        let begun = Begun { jvm, trigger: trigger.clone(), times_today, before_ns };
+        let folder = capture::place(scout, trigger);
+        if let Err(error) = begun.write(&folder) {
+            self.log("begin_not_written", trigger, &[("error", error.to_string().into())]);
+        }
+        let recorded = capture::capture(scout, trigger, folder.clone(), &self.stop);
         self.desk.lock().unwrap_or_else(PoisonError::into_inner).ended(self.key, now_ms() / 1000);
         match recorded {
-            Ok(captured) => self.hand_on(scout, trigger, times_today, captured),
-            Err(error) => self.log("recording_failed", trigger, &[("error", error.to_string().into())]),
+            Ok(captured) => self.hand_on(scout, begun, captured),
+            Err(error) => {
+                self.log("recording_failed", trigger, &[("error", error.to_string().into())]);
+                // There is nothing that it would be about; if it stays, nobody is misled.
+                let _ = beside::remove(&folder, beside::BEGUN);
+            }
         }
         if scout.goes_on() && !self.stop.load(Ordering::Relaxed) {
             scout.start(self);
         }
     }
 
-    fn hand_on(&self, scout: &Scout, trigger: &Trigger, times_today: usize, captured: Captured) {
-        self.log("recorded", trigger, &[("folder", captured.folder.display().to_string().into())]);
+    fn hand_on(&self, scout: &Scout, begun: Begun, captured: Captured) {
+        self.log("recorded", &begun.trigger, &[("folder", captured.folder.display().to_string().into())]);
         let job = Job {
             folder: captured.folder,
-            jvm: Some(self.about.clone()),
-            trigger: Some(trigger.clone()),
-            times_today,
-            before_ns: captured.before_ns,
+            begun: Some(begun),
             after_ns: captured.observed_ns,
             ended: captured.end.says().to_owned(),
             config: Arc::clone(scout.config()),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::minutes::{Row, minute_of};
@@ -21,7 +21,7 @@ pub(crate) fn host() -> String {
 }
 
 /// The JVM that it is about.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct AboutJvm {
     /// Process id on this host.
     pub pid: u32,
@@ -76,7 +76,7 @@ pub struct Incident {
     pub id: String,
     /// Host.
     pub host: String,
-    /// The JVM; `None` of a recording that was found after a crash.
+    /// The JVM; `None` of what was saved from the ring of one that had ended.
     pub jvm: Option<AboutJvm>,
     /// Why it was made.
     pub trigger: Option<Trigger>,

@@ -11,6 +11,7 @@
 //!
 //! Nothing is done to a JVM that it would feel, unless the configuration asks for it.
 
+mod beside;
 mod capture;
 mod climber;
 mod conclude;

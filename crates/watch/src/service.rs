@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::flag;
 
+use crate::beside::Begun;
 use crate::conclude::{self, Job};
 use crate::config::Config;
 use crate::control::{self, Request};
@@ -358,11 +359,8 @@ impl Service {
         for folder in shelf::left_behind(&self.config.folder) {
             log::says("recovered", &folder.display().to_string());
             let job = Job {
+                begun: Begun::read(&folder),
                 folder,
-                jvm: None,
-                trigger: None,
-                times_today: 0,
-                before_ns: 0,
                 after_ns: 0,
                 ended: "the service was killed".to_owned(),
                 config: Arc::clone(&self.config),

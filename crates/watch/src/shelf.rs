@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use fathom_collectors::recorder::size_bytes;
 use serde_json::Value;
 
-use crate::capture::{EXTENSION, beside};
+use crate::beside;
+use crate::capture::EXTENSION;
 
 /// A recording in the folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +29,7 @@ pub(crate) fn list(folder: &Path) -> Vec<Kept> {
 
 /// Recordings without a verdict: the service was killed while they were made or explained.
 pub(crate) fn left_behind(folder: &Path) -> Vec<PathBuf> {
-    recordings(folder).into_iter().filter(|folder| !beside(folder, "json").exists()).collect()
+    recordings(folder).into_iter().filter(|folder| !beside::path(folder, "json").exists()).collect()
 }
 
 /// Folders of recordings, the oldest first.
@@ -42,7 +43,7 @@ fn recordings(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn about(folder: &Path) -> Option<(String, String)> {
-    let verdict = fs::read_to_string(beside(folder, "json")).ok()?;
+    let verdict = fs::read_to_string(beside::path(folder, "json")).ok()?;
     let incident: Value = serde_json::from_str(&verdict).ok()?;
     let cause = incident["verdict"]["causes"][0]["id"].as_str().unwrap_or("none").to_owned();
     let day = folder.file_name()?.to_str()?.get(..8)?.to_owned();
@@ -76,13 +77,7 @@ pub(crate) fn too_many(kept: &[Kept], max_bytes: u64) -> Vec<PathBuf> {
 /// Removes a recording and what stands beside it.
 pub(crate) fn remove(folder: &Path) -> std::io::Result<()> {
     fs::remove_dir_all(folder)?;
-    for ending in ["json", "txt"] {
-        match fs::remove_file(beside(folder, ending)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-    }
-    Ok(())
+    ["json", "txt", beside::BEGUN].into_iter().try_for_each(|ending| beside::remove(folder, ending))
 }
 
 #[cfg(test)]
@@ -122,13 +117,13 @@ mod tests {
         fs::create_dir_all(recording.join("raw")).unwrap();
         fs::write(recording.join("raw/a"), [0; 100]).unwrap();
         assert_eq!(left_behind(folder.path()), [recording.as_path()]);
-        fs::write(beside(&recording, "json"), r#"{"verdict": {"causes": [{"id": "gc"}]}}"#).unwrap();
+        fs::write(beside::path(&recording, "json"), r#"{"verdict": {"causes": [{"id": "gc"}]}}"#).unwrap();
         fs::write(folder.path().join("watch.log"), "x").unwrap();
         let listed = list(folder.path());
         assert_eq!(listed.len(), 1);
         assert!(left_behind(folder.path()).is_empty());
         assert_eq!((listed[0].bytes, listed[0].about.as_ref().map(|about| about.0.as_str())), (100, Some("gc")));
         remove(&recording).unwrap();
-        assert!(list(folder.path()).is_empty() && !beside(&recording, "json").exists());
+        assert!(list(folder.path()).is_empty() && !beside::path(&recording, "json").exists());
     }
 }

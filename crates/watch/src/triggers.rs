@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
 use crate::port::{Finding, Floors, Port};
@@ -14,7 +14,7 @@ use crate::signals::{STOPS, Second};
 const PORTS_MAX: usize = 32;
 
 /// Kinds of reasons.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// Requests of a port take longer than they ever do.
@@ -58,7 +58,7 @@ impl Kind {
 }
 
 /// A reason to record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trigger {
     /// Kind.
     pub kind: Kind,

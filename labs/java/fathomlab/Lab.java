@@ -132,26 +132,37 @@ public final class Lab {
         drain();
         reporter.interrupt();
         reporter.join();
-        Path out = Paths.get(text("out"));
         endActions.forEach(Runnable::run);
-        report.writeLatencies(out.resolve("latency.csv"));
-        Files.write(out.resolve("dose.json"), Json.of(summary()).getBytes(StandardCharsets.UTF_8));
+        report.writeLatencies(out().resolve("latency.csv"));
+        writeDose(requests.issued(), requests.unfinished());
         System.exit(0);
     }
 
     /** The same for clients of another process, which measure for themselves. */
     private void runAtSockets(Service service) throws Exception {
-        Sockets sockets = new Sockets(number("handlers"));
+        Sockets sockets = new Sockets();
         for (int i = 1; i <= number("handlers"); i++) {
             start("handler-" + i, () -> sockets.handleForever(service));
         }
+        start("poller", sockets::pollForever);
         sockets.tellWhere();
         for (Phase next : phases) {
+            next.fromMs = Clock.epochMs(System.nanoTime());
             enter(next, new Report(requests));
             TimeUnit.NANOSECONDS.sleep((long) (next.seconds * 1e9));
+            next.toMs = Clock.epochMs(System.nanoTime());
         }
         endActions.forEach(Runnable::run);
+        writeDose(sockets.begun(), sockets.unanswered());
         System.exit(0);
+    }
+
+    private Path out() {
+        return Paths.get(text("out"));
+    }
+
+    private void writeDose(int issued, int unanswered) throws IOException {
+        Files.write(out().resolve("dose.json"), Json.of(summary(issued, unanswered)).getBytes(StandardCharsets.UTF_8));
     }
 
     private void enter(Phase next, Report report) {
@@ -187,7 +198,7 @@ public final class Lab {
         }
     }
 
-    private Map<String, Object> summary() {
+    private Map<String, Object> summary(int issued, int unanswered) {
         List<Object> phaseList = new ArrayList<>();
         for (Phase p : phases) {
             Map<String, Object> row = new LinkedHashMap<>();
@@ -202,8 +213,8 @@ public final class Lab {
         all.put("variant", text("variant"));
         all.put("jdk", System.getProperty("java.runtime.version"));
         all.put("phases", phaseList);
-        all.put("requests", requests.issued());
-        all.put("unanswered", requests.unfinished());
+        all.put("requests", issued);
+        all.put("unanswered", unanswered);
         all.put("dose", dose);
         return all;
     }

@@ -1,47 +1,99 @@
 package fathomlab;
 
-import java.io.DataInputStream;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.net.InetAddress;
-import java.net.ServerSocket;
-import java.net.Socket;
+import java.net.InetSocketAddress;
+import java.net.StandardSocketOptions;
+import java.nio.ByteBuffer;
+import java.nio.channels.ReadableByteChannel;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** The same service for clients of another process: each handler answers one of them, one request after the other. */
+/**
+ * The same service for clients of another process, as web servers do it: one thread waits for requests on all connections, a
+ * handler reads the request and answers it. A connection has one request at a time; there are more connections than handlers.
+ */
 final class Sockets {
-    private final ServerSocket server;
-    private final AtomicInteger requests = new AtomicInteger();
+    private static final int REQUEST_BYTES = 4;
 
-    Sockets(long handlers) throws IOException {
-        server = new ServerSocket(0, (int) handlers, InetAddress.getLoopbackAddress());
+    private final Selector selector = Selector.open();
+    private final ServerSocketChannel server = ServerSocketChannel.open();
+    private final BlockingQueue<SelectionKey> ready = new LinkedBlockingQueue<>();
+    private final AtomicInteger begun = new AtomicInteger();
+    private final AtomicInteger answered = new AtomicInteger();
+
+    Sockets() throws IOException {
+        server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+        server.configureBlocking(false);
+        server.register(selector, SelectionKey.OP_ACCEPT);
     }
 
     /** Requests come as soon as this is read. */
     void tellWhere() {
-        System.out.println("listens=" + server.getLocalPort());
+        System.out.println("listens=" + server.socket().getLocalPort());
     }
 
-    void handleForever(Service service) throws Exception {
+    int begun() {
+        return begun.get();
+    }
+
+    int unanswered() {
+        return begun.get() - answered.get();
+    }
+
+    void pollForever() throws IOException {
         while (true) {
-            try (Socket client = server.accept()) {
-                client.setTcpNoDelay(true);
-                handle(service, client);
+            selector.select();
+            for (SelectionKey key : selector.selectedKeys()) {
+                if (key.isAcceptable()) {
+                    accept();
+                } else {
+                    // Nobody looks at it again before it is answered.
+                    key.interestOps(0);
+                    ready.add(key);
+                }
             }
+            selector.selectedKeys().clear();
         }
     }
 
-    private void handle(Service service, Socket client) throws Exception {
-        DataInputStream in = new DataInputStream(client.getInputStream());
-        OutputStream out = client.getOutputStream();
+    private void accept() throws IOException {
+        SocketChannel client = server.accept();
+        client.configureBlocking(false);
+        client.setOption(StandardSocketOptions.TCP_NODELAY, true);
+        client.register(selector, SelectionKey.OP_READ);
+    }
+
+    void handleForever(Service service) throws Exception {
+        ByteBuffer buffer = ByteBuffer.allocateDirect(REQUEST_BYTES);
         while (true) {
-            try {
-                in.readInt();
-            } catch (IOException hungUp) {
-                return;
+            SelectionKey key = ready.take();
+            SocketChannel client = (SocketChannel) key.channel();
+            if (!isRead(client, buffer)) {
+                client.close();
+                continue;
             }
-            service.handle(requests.getAndIncrement());
-            out.write(1);
+            service.handle(begun.getAndIncrement());
+            buffer.limit(1).position(0);
+            client.write(buffer);
+            answered.incrementAndGet();
+            key.interestOps(SelectionKey.OP_READ);
+            selector.wakeup();
+        }
+    }
+
+    /** Whether there is a request, and not the end. A client writes all of it at once. */
+    private static boolean isRead(ReadableByteChannel client, ByteBuffer buffer) {
+        buffer.clear();
+        try {
+            return client.read(buffer) == REQUEST_BYTES;
+        } catch (IOException hungUp) {
+            return false;
         }
     }
 }

@@ -35,8 +35,15 @@ pub(super) struct Methods {
     pub(super) by_method: BTreeMap<String, Cpu>,
     /// The stack that was seen most, by method.
     stacks: BTreeMap<String, BTreeMap<StackId, f64>>,
+    /// Cores of what ran innermost, inlined or not.
+    by_leaf: BTreeMap<String, f64>,
+    /// The same of each method.
+    leaves: BTreeMap<String, BTreeMap<String, f64>>,
     pub(super) cores: f64,
 }
+
+/// So much of a method's time is told by the leaves that took most of it; in the others is chance.
+const MAIN_LEAVES: f64 = 0.8;
 
 impl Methods {
     pub(super) fn of(side: &Period<'_>, event: &str) -> Methods {
@@ -44,10 +51,13 @@ impl Methods {
         for sample in side.samples(event).filter(|sample| side.sources.is_application(sample.tid)) {
             let cores = sample.weight_ns.max(0) as f64 / 1e9 / side.seconds();
             let Some((method, layer)) = method(side.sources.recording, sample.stack_id) else { continue };
+            let leaf = leaf(side.sources.recording, sample.stack_id).unwrap_or(method);
             methods.cores += cores;
             let known = methods.by_method.entry(method.to_owned()).or_default();
             *(if layer == Layer::Native { &mut known.native } else { &mut known.java }) += cores;
             known.samples += 1;
+            *methods.by_leaf.entry(leaf.to_owned()).or_default() += cores;
+            *methods.leaves.entry(method.to_owned()).or_default().entry(leaf.to_owned()).or_default() += cores;
             *methods.stacks.entry(method.to_owned()).or_default().entry(sample.stack_id).or_default() += cores;
         }
         methods
@@ -61,9 +71,38 @@ impl Methods {
         self.cpu(method).cores()
     }
 
+    /// What took most of a method's time, and how much of it.
+    pub(super) fn main_leaves(&self, method: &str) -> Vec<(&str, f64)> {
+        let mut leaves: Vec<(&str, f64)> =
+            self.leaves.get(method).into_iter().flatten().map(|(leaf, cores)| (leaf.as_str(), *cores)).collect();
+        leaves.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let enough = MAIN_LEAVES * self.cores(method);
+        let mut sum = 0.0;
+        leaves
+            .into_iter()
+            .take_while(|(_, cores)| {
+                let is_needed = sum < enough;
+                sum += cores;
+                is_needed
+            })
+            .collect()
+    }
+
+    /// Cores of what ran innermost, in whatever method it was.
+    pub(super) fn of_leaf(&self, leaf: &str) -> f64 {
+        self.by_leaf.get(leaf).copied().unwrap_or(0.0)
+    }
+
     pub(super) fn stack(&self, method: &str) -> StackId {
         self.stacks.get(method).map_or(StackId(0), stacks::most_seen)
     }
+}
+
+/// The innermost Java method of a stack, inlined or not.
+fn leaf(recording: &Recording, stack: StackId) -> Option<&str> {
+    let is_native = |kind| recording.text(kind) == frame::NATIVE;
+    let mut frames = recording.stacks.leaf_to_root(stack).skip_while(|frame| is_native(frame.kind));
+    frames.next().map(|frame| recording.text(frame.symbol))
 }
 
 /// The innermost compiled method of a stack whose leaf is Java, or the one that called the native code which is.

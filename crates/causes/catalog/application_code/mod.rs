@@ -1,5 +1,6 @@
 //! The application's own code runs for longer: some of its methods take more of the CPU than before.
 
+mod divide;
 mod late;
 mod methods;
 
@@ -11,9 +12,10 @@ use fathom_evidence::tables::Sample;
 use fathom_timeline::{Layer, ThreadState};
 
 use crate::cause::Claim;
-use crate::measure::growth;
+use crate::measure::{growth, requests};
 use crate::period::Period;
 use crate::{Cause, Comparison, Evidence, Finding, Support, format};
+use divide::divide;
 use methods::{Methods, method};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -28,13 +30,6 @@ pub(crate) static CAUSE: Cause = Cause {
     ],
     decide,
 };
-
-/// A method grew by itself when it takes as many times more than before as the rest of the code does, times this: less is
-/// within what samples vary by, or all of it grew alike.
-const MORE_THAN_THE_REST: f64 = 1.5;
-
-/// The rest has to be at least this part of what ran before to compare with.
-const REST: f64 = 0.1;
 
 /// Fewer samples than this tell nothing of a method.
 const FEWEST: usize = 20;
@@ -85,6 +80,12 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     finding.crowding(comparison)
 }
 
+/// How many times as many requests there were as before, where they were counted; fewer need no less code each.
+fn traffic(comparison: &Comparison<'_>, baseline: &Period<'_>) -> Option<f64> {
+    let (slow, before) = (requests::per_second(&comparison.slow)?, requests::per_second(baseline)?);
+    (before > 0.0).then(|| (slow / before).max(1.0))
+}
+
 const JAVA: ThreadState = ThreadState::Running(Layer::Java);
 const NATIVE: ThreadState = ThreadState::Running(Layer::Native);
 
@@ -105,7 +106,7 @@ impl Growth {
         let has_cpu = comparison.sources().samples(event::CPU).next().is_some();
         let event = if has_cpu { event::CPU } else { event::EXECUTION };
         let (slow, before) = (Methods::of(&comparison.slow, event), Methods::of(baseline, event));
-        let (grown, rest) = divide(&slow, &before);
+        let (grown, rest) = divide(&slow, &before, traffic(comparison, baseline));
         Growth { event, slow, before, grown, rest }
     }
 
@@ -190,30 +191,6 @@ fn others(methods: usize) -> String {
         0 | 1 => String::new(),
         more => format!(" (and {} grew with it)", format::count(more - 1, "other method")),
     }
-}
-
-/// The methods that grew by more than the rest did, the most first, with the cores that they grew by; and how much the rest
-/// grew, if there was any to speak of.
-fn divide(slow: &Methods, before: &Methods) -> (Vec<(String, f64)>, Option<f64>) {
-    let mut order: Vec<(&String, f64)> =
-        slow.by_method.iter().map(|(method, cpu)| (method, cpu.cores() - before.cores(method))).collect();
-    order.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-    let (mut rest_slow, mut rest_before) = (slow.cores, before.cores);
-    let mut grown: Vec<(String, f64)> = Vec::new();
-    for (method, cores) in order {
-        let (own_slow, own_before) = (slow.cores(method), before.cores(method));
-        let without = (rest_slow - own_slow, rest_before - own_before);
-        let has_rest = without.1 >= REST * before.cores;
-        let rest = if has_rest { (without.0 / without.1).max(1.0) } else { 1.0 };
-        let is_seen = slow.cpu(method).samples >= FEWEST;
-        if !is_seen || !has_rest || own_slow < MORE_THAN_THE_REST * rest * own_before {
-            break;
-        }
-        (rest_slow, rest_before) = without;
-        grown.push((method.clone(), cores));
-    }
-    let rest = (rest_before >= REST * before.cores).then(|| rest_slow / rest_before.max(f64::MIN_POSITIVE));
-    (grown, rest)
 }
 
 /// Whether the JVM or the kernel took about as much more for it: then the code runs in another way, and is not more.

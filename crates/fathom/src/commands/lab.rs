@@ -86,6 +86,10 @@ struct RunArgs {
     #[arg(long)]
     from_files: bool,
 
+    /// Let requests come to a socket, from another process, and tell Fathom nothing of how long they took
+    #[arg(long, conflicts_with = "from_files")]
+    at_sockets: bool,
+
     /// Record with --jfr never, as fathom record does where a start of Flight Recorder would be felt, and do not read the
     /// JVM's log
     #[arg(long, conflicts_with = "from_files")]
@@ -94,6 +98,10 @@ struct RunArgs {
     /// Record with --jfr never --agent never: nothing is asked of the JVM, and its log is not read
     #[arg(long, conflicts_with_all = ["from_files", "gently"])]
     untouched: bool,
+
+    /// Record what a user without root's rights can: nothing of the kernel but what belongs to the process
+    #[arg(long, conflicts_with = "from_files")]
+    unprivileged: bool,
 
     /// Write the page of the (first) run into this file
     #[arg(long, value_name = "FILE", conflicts_with = "all")]

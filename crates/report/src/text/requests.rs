@@ -9,6 +9,9 @@ use crate::{TextOptions, units};
 /// Ports that are told without being asked.
 const SHOWN_PORTS: usize = 2;
 
+/// The median of all is told beside what is usual if it is so many times as long.
+const TOLD_FROM: f64 = 1.25;
+
 /// Less than this part of their time is not told.
 const MIN_PART: f64 = 0.01;
 
@@ -33,9 +36,13 @@ fn says(port: &PortSummary) -> String {
         ns if ns > 0.0 => format!(" (known to {})", units::amount(ns, "ns")),
         _ => String::new(),
     };
+    let usual = match port.p50_ns > TOLD_FROM * port.usual_ns {
+        true => format!(" (usual {})", units::amount(port.usual_ns, "ns")),
+        false => String::new(),
+    };
     let lengths = match port.count {
         0 => String::new(),
-        _ => format!(": p50 {p50}, p99 {p99}, longest {longest}{known_to}; {lost} lost in waiting"),
+        _ => format!(": p50 {p50}{usual}, p99 {p99}, longest {longest}{known_to}; {lost} lost in waiting"),
     };
     format!("{} at {}{lengths}{}", count(port.count as usize, "request"), port.port, several_at_once(port))
 }

@@ -260,6 +260,7 @@ fn port(port: &str, count: u64) -> PortSummary {
         count,
         overlapping_count: 0,
         p50_ns,
+        usual_ns: p50_ns,
         p99_ns,
         longest_ns,
         lost_ns,

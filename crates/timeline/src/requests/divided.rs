@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::called;
 use super::queued::Workers;
 use super::unsent::Unsent;
-use super::users::{LATE_FROM, Port, Request};
+use super::users::{LATE_FROM, Port, Request, late_ns};
 use crate::Analysis;
 use crate::intervals::Intervals;
 use crate::states::ThreadState;
@@ -17,10 +17,12 @@ use crate::states::ThreadState;
 /// The time of slow requests, in ns, of many at once. Its parts make the total.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Divided {
-    /// Slow requests: those that took longer than twice the median of their port.
+    /// Slow requests: those that took longer than twice what is usual.
     pub count: f64,
     /// All of their time.
     pub total_ns: f64,
+    /// What they took beyond twice what is usual.
+    pub late_ns: f64,
     /// They had arrived, and nobody had read them.
     pub unread_ns: f64,
     /// They had been read, and stood in line for a thread that worked on others.
@@ -68,8 +70,8 @@ impl Divided {
     }
 }
 
-/// Divides the time of the slow requests of a port.
-pub(crate) fn of(analysis: &Analysis<'_>, port: &Port) -> Divided {
+/// Divides the time of the slow requests of a port, by what is usual there.
+pub(crate) fn of(analysis: &Analysis<'_>, port: &Port, usual_ns: f64) -> Divided {
     let requests = analysis.sources.requests_at(port.name);
     let calls = analysis.sources.calls();
     let mut calls_of: HashMap<usize, Vec<(i64, i64)>> = HashMap::new();
@@ -79,9 +81,9 @@ pub(crate) fn of(analysis: &Analysis<'_>, port: &Port) -> Divided {
         }
     }
     let workers = Workers::of(requests);
-    let mut divided = Divided::default();
+    let mut divided = Divided { late_ns: late_ns(requests, usual_ns), ..Divided::default() };
     for (index, request) in requests.iter().enumerate() {
-        if request.duration_ns() as f64 > LATE_FROM * port.p50_ns {
+        if request.duration_ns() as f64 > LATE_FROM * usual_ns {
             let calls = Intervals::union(calls_of.remove(&index).unwrap_or_default());
             divided.add(analysis, request, &workers, &calls);
         }
@@ -114,7 +116,8 @@ mod tests {
         add(30_480, 80, 8, span::MONITOR_ENTER, "shop.Cart", "", "jfr");
         add(30_565, 30, 7, span::CALL, "10.0.0.5:5432", r#"{"peer_ns":30000000}"#, AT_SOCKETS);
         let analysis = analyse(&recording, &Options::default()).unwrap();
-        let divided = analysis.divided(&analysis.sources.ports()[0]);
+        let divided = analysis.divided(&analysis.sources.ports()[0], 2e6);
+        assert_eq!(divided.late_ns, 2.0 * (140e6 - 4e6));
         let parts = [divided.total_ns, divided.unread_ns, divided.calls_ns, divided.unsent_ns, divided.service_ns()];
         assert_eq!(parts.map(|ns| ns / 2e6), [140.0, 60.0, 30.0, 40.0, 10.0]);
         assert_eq!(divided.count, 2.0);
@@ -135,7 +138,7 @@ mod tests {
         add(30_500, 120, span::REQUEST, ":8080", 1, r#"{"unread_ns":0,"worker_tid":7,"returned_ns":119000000}"#);
         add(30_555, 60, span::CALL, "10.0.0.5:5432", 7, r#"{"peer_ns":60000000}"#);
         let analysis = analyse(&recording, &Options::default()).unwrap();
-        let divided = analysis.divided(&analysis.sources.ports()[0]);
+        let divided = analysis.divided(&analysis.sources.ports()[0], 2e6);
         let parts = [divided.total_ns, divided.queued_ns, divided.calls_ns, divided.service_ns()];
         assert_eq!(parts.map(|ns| ns / 1e6), [170.0, 49.0, 60.0, 61.0]);
     }

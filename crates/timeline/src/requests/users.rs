@@ -12,6 +12,7 @@ use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StrId};
 
 use super::unsent::Unsent;
+use crate::intervals::Intervals;
 use crate::sources::is_application;
 
 /// The source of requests that were measured at their sockets.
@@ -182,6 +183,15 @@ fn port(name: StrId, requests: &[Request], overlapping: f64) -> Port {
     let (count, lost_ns) = (requests.iter().map(|one| one.weight).sum(), late_ns(requests, p50_ns));
     let uncertain_ns = requests.iter().map(|one| one.uncertain_ns).min().unwrap_or(0) as f64;
     Port { name, count, overlapping, p50_ns, p99_ns, longest_ns, lost_ns, uncertain_ns }
+}
+
+/// The median of those that came in some time, of enough to tell.
+pub(crate) fn usual_ns(requests: &[Request], time: &Intervals) -> Option<f64> {
+    const ENOUGH: f64 = 20.0;
+    let within = requests.iter().filter(|request| time.contains(request.from_ns));
+    let mut lengths: Vec<(i64, f64)> = within.map(|request| (request.duration_ns(), request.weight)).collect();
+    let count: f64 = lengths.iter().map(|length| length.1).sum();
+    if count >= ENOUGH { quantile(&mut lengths, 0.5) } else { None }
 }
 
 /// The quantile of values that stand for many each; it sorts them.

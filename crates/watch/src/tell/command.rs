@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::capture::beside;
+use crate::beside;
 use crate::incident::Incident;
 
 /// A program that takes longer is ended: the next incident wants to be told as well.
@@ -16,7 +16,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Runs it and waits for its end. `{folder}` and `{verdict}` in its arguments are paths.
 pub(super) fn run(command: &[String], incident: &Incident) -> Result<(), String> {
     let Some((program, arguments)) = command.split_first() else { return Ok(()) };
-    let (folder, verdict) = (&incident.folder, beside(&incident.folder, "json"));
+    let (folder, verdict) = (&incident.folder, beside::path(&incident.folder, "json"));
     let fill = |argument: &String| {
         argument.replace("{folder}", &folder.to_string_lossy()).replace("{verdict}", &verdict.to_string_lossy())
     };

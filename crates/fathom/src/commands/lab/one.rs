@@ -10,8 +10,8 @@ use anyhow::{Context, Result, bail};
 use fathom_causes::explanation::Explanation;
 use fathom_collectors::{Manners, Refusal, Target, Tier, collectors, recorder};
 use fathom_labs::{
-    JdkWish, JfrSettings, Lab, LabError, Lengths, LiveRecorder, PhaseLatency, PhaseRole, Progress, Recorder, Rights,
-    RunOptions, RunOutput, Variant,
+    Arrivals, JdkWish, JfrSettings, Lab, LabError, Lengths, LiveRecorder, PhaseLatency, PhaseRole, Progress, Recorder,
+    Rights, RunOptions, RunOutput, Variant,
 };
 use fathom_page::Loaded;
 use serde::Serialize;
@@ -64,6 +64,9 @@ pub(super) struct Runner {
     pub(super) place: Place,
     jdk: Option<JdkWish>,
     from_files: bool,
+    /// Instead of those of the variant.
+    unprivileged: bool,
+    arrivals: Arrivals,
     asked: Asked,
     /// How many times as long as usual it is ill.
     exposed: f64,
@@ -78,13 +81,21 @@ impl Runner {
         let jdk = args.jdk.as_deref().map(JdkWish::parse);
         let html = args.html.as_deref().map(Output::beside_an_answer).transpose()?;
         let (place, html) = (Place::new(args)?, Cell::new(html));
-        let (from_files, asked) = (args.from_files, Asked::of(args));
-        Ok(Runner { place, jdk, from_files, asked, exposed, html, stop })
+        let (from_files, unprivileged, asked) = (args.from_files, args.unprivileged, Asked::of(args));
+        let arrivals = if args.at_sockets { Arrivals::AtSocket } else { Arrivals::Inside };
+        Ok(Runner { place, jdk, from_files, unprivileged, arrivals, asked, exposed, html, stop })
     }
 
     /// Whether a signal asked to stop.
     pub(super) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+
+    /// The files that are explained. Requests at a socket are seen there, or not at all.
+    fn told(&self, output: &RunOutput) -> Vec<PathBuf> {
+        let latency = (self.arrivals == Arrivals::Inside).then(|| output.latency.clone());
+        let log = (self.asked == Asked::Everything).then(|| output.gc_log.clone());
+        std::iter::once(output.recording.clone()).chain(latency).chain(log).collect()
     }
 
     /// Runs a variant with its output in `folder`.
@@ -96,12 +107,14 @@ impl Runner {
         progress: &mut dyn Progress,
         terminal: &Terminal,
     ) -> Result<Run> {
-        let outside = FromOutside { rights: variant.recorded, asked: self.asked };
+        let rights = if self.unprivileged { Rights::Unprivileged } else { variant.recorded };
+        let outside = FromOutside { rights, asked: self.asked };
         let options = RunOptions {
             variant: variant.name.clone(),
             jdk: self.jdk.clone(),
             out_dir: folder,
             lengths: Lengths::Exposed(self.exposed),
+            arrivals: self.arrivals,
             recorder: if self.from_files { Recorder::Jfr(JfrSettings::Fathom) } else { Recorder::Live(&outside) },
             stop: self.stop.clone(),
         };
@@ -111,7 +124,7 @@ impl Runner {
             }
             output => output?,
         };
-        let page = page(&output, self.asked, terminal)?;
+        let page = page(&self.told(&output), &output.folder, terminal)?;
         let html = self.html.take();
         let written = html.as_ref().map(|html| html.path().to_owned());
         if let Some(html) = html {
@@ -200,14 +213,12 @@ impl recorder::Watcher for Beginning<'_> {
 }
 
 /// Explains what the run left, from the files alone, like any other recording.
-fn page(output: &RunOutput, asked: Asked, terminal: &Terminal) -> Result<Loaded> {
-    let mut files = vec![output.recording.clone(), output.latency.clone()];
-    files.extend((asked == Asked::Everything).then(|| output.gc_log.clone()));
-    let mut services = Question::of(&files).services(terminal)?;
+fn page(files: &[PathBuf], folder: &Path, terminal: &Terminal) -> Result<Loaded> {
+    let mut services = Question::of(files).services(terminal)?;
     let found = services.len();
     match services.pop() {
-        Some(service) if found == 1 => library::loaded(service, &Question::of(&files), None, terminal),
-        _ => bail!("{}: what the lab recorded was taken for {found} JVMs", output.folder.display()),
+        Some(service) if found == 1 => library::loaded(service, &Question::of(files), None, terminal),
+        _ => bail!("{}: what the lab recorded was taken for {found} JVMs", folder.display()),
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use fathom_labs::{JdkWish, Lengths, LiveRecorder, Progress, Recorder, RunOptions, Second};
+use fathom_labs::{Arrivals, JdkWish, Lengths, LiveRecorder, Progress, Recorder, RunOptions, Second};
 
 use crate::commands::Answer;
 use crate::quantities;
@@ -42,6 +42,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
         jdk: args.jdk.as_deref().map(JdkWish::parse),
         out_dir: folder.path().join("played"),
         lengths: Lengths::Played { healthy_s: args.healthy.as_secs_f64(), ill_s: args.ill.as_secs_f64() },
+        arrivals: Arrivals::AtSocket,
         recorder: Recorder::Live(&Nobody),
         stop: fathom_labs::stop_on_signals().context("cannot listen for Ctrl-C")?,
     };
