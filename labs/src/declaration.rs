@@ -48,6 +48,9 @@ pub struct Lab {
     pub(crate) main: String,
     /// Threads that answer requests.
     pub(crate) handlers: u32,
+    /// Whether it has clients at a port of its own, who are another process.
+    #[serde(default)]
+    pub(crate) has_port: bool,
     /// What the run passes through, in this order, the same for all variants.
     pub phases: Vec<Phase>,
     /// Arguments of the program that all variants share.

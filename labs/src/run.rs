@@ -65,7 +65,8 @@ pub struct RunOptions<'a> {
 pub enum Arrivals {
     /// From the program itself, which measures them.
     Inside,
-    /// From this process, to a socket; so whoever records the program can see them there.
+    /// From this process, to a socket; so whoever records the program can see them there. A program that has clients at a port of its own
+    /// keeps them.
     AtSocket,
 }
 
@@ -77,12 +78,14 @@ pub enum Lengths {
     /// As declared, and the exposed ones so many times as long, though not shorter than `LEAST_EXPOSED_S` for it: what is usual
     /// takes its time to be known, however short the rest is.
     Exposed(f64),
-    /// Healthy for some time and ill for some.
+    /// Healthy for some time and ill for some, again and again.
     Played {
         /// How long the phases are in which every variant is healthy, in s.
         healthy_s: f64,
         /// How long those are in which the sick one is sick, in s.
         ill_s: f64,
+        /// How often both, after the warm-up.
+        times: usize,
     },
 }
 
@@ -102,8 +105,17 @@ impl Lengths {
         }
     }
 
+    /// The phases in order, with their lengths in s.
+    fn phases(self, lab: &Lab) -> Vec<(&Phase, f64)> {
+        let times = if let Lengths::Played { times, .. } = self { times } else { 1 };
+        let (once, again): (Vec<&Phase>, Vec<&Phase>) =
+            lab.phases.iter().partition(|phase| times > 1 && phase.role == PhaseRole::WarmUp);
+        let again = iter::repeat_n(again, times).flatten();
+        once.into_iter().chain(again).map(|phase| (phase, self.seconds_of(phase))).collect()
+    }
+
     fn seconds(self, lab: &Lab) -> f64 {
-        lab.phases.iter().map(|phase| self.seconds_of(phase)).sum()
+        self.phases(lab).iter().map(|(_, seconds)| seconds).sum()
     }
 }
 
@@ -180,7 +192,8 @@ impl Lab {
             Recorder::Live(_) => None,
         };
         let recording = if settings.is_some() { "recording.jfr" } else { "recording.fathom" };
-        let line = command_line(self, variant, jdk.major, (options.lengths, options.arrivals), settings.as_deref());
+        let arrivals = if self.has_port { Arrivals::Inside } else { options.arrivals };
+        let line = command_line(self, variant, jdk.major, (options.lengths, arrivals), settings.as_deref());
         let line = line.iter().map(|argument| places.fill(argument)).collect();
         let output = RunOutput::in_folder(folder, recording, jdk, line);
         let jars = libraries::find(self, variant).map_err(|says| needs::refusal(self, variant, says))?;
@@ -249,7 +262,7 @@ impl Lab {
             });
             live.end().map(|()| end)
         })?;
-        if options.arrivals == Arrivals::AtSocket {
+        if options.arrivals == Arrivals::AtSocket && !self.has_port {
             clients.write_latencies(&output.latency).map_err(LabError::io("cannot write", &output.latency))?;
         }
         match end.map_err(LabError::io("cannot follow", output.jdk.java()))? {
@@ -384,8 +397,8 @@ fn command_line(
 }
 
 fn phases_argument(lab: &Lab, lengths: Lengths) -> String {
-    let phases = lab.phases.iter();
-    let parts = phases.map(|p| format!("{}:{:.3}:{}", p.name, lengths.seconds_of(p), p.requests_per_second));
+    let phases = lengths.phases(lab).into_iter();
+    let parts = phases.map(|(phase, s)| format!("{}:{s:.3}:{}", phase.name, phase.requests_per_second));
     parts.collect::<Vec<_>>().join(",")
 }
 
@@ -454,6 +467,10 @@ mod tests {
         let lab = lab("healthy_server").expect("it exists");
         assert_eq!(phases_argument(lab, Lengths::Scaled(0.5)), "warm_up:2.500:300,before:5.000:300,after:10.000:300");
         assert_eq!(phases_argument(lab, Lengths::Exposed(0.5)), "warm_up:5.000:300,before:10.000:300,after:10.000:300");
+        let twice = Lengths::Played { healthy_s: 60.0, ill_s: 2.0, times: 2 };
+        let again = "before:60.000:300,after:2.000:300";
+        assert_eq!(phases_argument(lab, twice), format!("warm_up:5.000:300,{again},{again}"));
+        assert_eq!(twice.seconds(lab), 129.0);
     }
 
     #[test]

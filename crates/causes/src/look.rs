@@ -371,7 +371,9 @@ fn told_by_spans(wait: Wait) -> &'static [&'static str] {
         Wait::AllocationStall => &[span::ALLOCATION_STALL],
         Wait::DirectMemory => &[span::GC_PAUSE, span::SLEEP],
         Wait::PageFault => &[span::PAGE_FAULT],
-        Wait::NameLookup | Wait::FileLock | Wait::Process | Wait::Unnamed => &[span::BLOCKED, span::SYSTEM_CALL],
+        Wait::NameLookup | Wait::FileLock | Wait::Process | Wait::Connect | Wait::Unnamed => {
+            &[span::BLOCKED, span::SYSTEM_CALL]
+        }
     }
 }
 

@@ -419,6 +419,10 @@ words! {
         SOCKET_ACCEPT_QUEUE_LIMIT_COUNT = "socket_accept_queue_limit_count";
         /// Attempts to connect that a listening socket has dropped since it was opened, mostly as its queue was full; the peer tries again after a second (instances as for `socket_accept_queue_count`).
         SOCKET_ACCEPT_DROPS_COUNT = "socket_accept_drops_count";
+        /// Connections that the process is making and whose peer has not answered yet (`host:port` of the peer).
+        CONNECTING_COUNT = "connecting_count";
+        /// Files, sockets, pipes and the like that the process has open.
+        OPEN_FILES_COUNT = "open_files_count";
         /// Sockets of the process (`udp`, `tcp established`, `tcp listen`, `tcp close_wait`, ...).
         SOCKETS_COUNT = "sockets_count";
         /// How late Fathom's sleeping thread was woken in the last second (`p99`, `max`), at 250 wake-ups per second.

@@ -338,7 +338,9 @@ fn losses(account: &Account) -> Vec<Signal> {
     let is_io = |state: ThreadState| {
         matches!(
             state,
-            ThreadState::Blocked(Wait::Socket | Wait::File | Wait::NameLookup | Wait::FileLock | Wait::Process)
+            ThreadState::Blocked(
+                Wait::Socket | Wait::File | Wait::NameLookup | Wait::FileLock | Wait::Process | Wait::Connect
+            )
         )
     };
     let io = part_of(per_second(&is_io), &busy, 0.25);

@@ -187,6 +187,8 @@ pub enum Wait {
     FileLock,
     /// Another process, at a pipe or until it has ended.
     Process,
+    /// A connection to be made: the peer has not answered yet.
+    Connect,
     /// Something that nobody can name. It stays in the total, and is explained by nobody.
     Unnamed,
 }
@@ -207,6 +209,7 @@ impl Wait {
             Wait::NameLookup => "name_lookup",
             Wait::FileLock => "file_lock",
             Wait::Process => "process",
+            Wait::Connect => "connect",
             Wait::Unnamed => "unnamed",
         }
     }
@@ -299,6 +302,7 @@ impl fmt::Display for ThreadState {
             ThreadState::Blocked(Wait::NameLookup) => f.write_str("waiting for the address of a host"),
             ThreadState::Blocked(Wait::FileLock) => f.write_str("waiting for a lock on a file"),
             ThreadState::Blocked(Wait::Process) => f.write_str("waiting for another process"),
+            ThreadState::Blocked(Wait::Connect) => f.write_str("waiting for connections to be made"),
             ThreadState::Blocked(Wait::Unnamed) => f.write_str("waits that cannot be told from idleness"),
             ThreadState::Unsent(hold) => write!(f, "answers that had not left the machine: {hold}"),
             ThreadState::Idle => f.write_str("nothing to do"),

@@ -19,6 +19,7 @@ const PERMIT: ThreadState = ThreadState::Blocked(Wait::Permit);
 const POOL: ThreadState = ThreadState::Blocked(Wait::Pool);
 const TASK: ThreadState = ThreadState::Blocked(Wait::Task);
 const PROCESS: ThreadState = ThreadState::Blocked(Wait::Process);
+const CONNECT: ThreadState = ThreadState::Blocked(Wait::Connect);
 const NAME_LOOKUP: ThreadState = ThreadState::Blocked(Wait::NameLookup);
 const DIRECT_MEMORY: ThreadState = ThreadState::Blocked(Wait::DirectMemory);
 const UNNAMED: ThreadState = ThreadState::Blocked(Wait::Unnamed);
@@ -49,6 +50,10 @@ const FRAMES: &[(&str, ThreadState)] = &[
     ("java.net.InetAddress$NameServiceAddresses.get", NAME_LOOKUP),
     ("java.net.InetAddress.getAddressesFromNameService", NAME_LOOKUP),
     ("getaddrinfo", NAME_LOOKUP),
+    // The answer to an attempt to connect.
+    ("sun.nio.ch.Net.connect0", CONNECT),
+    ("sun.nio.ch.Net.pollConnect", CONNECT),
+    ("java.net.PlainSocketImpl.socketConnect", CONNECT),
     // The end of a child process. Who waits for that on behalf of all has nothing to do meanwhile.
     ("java.lang.ProcessImpl.waitFor", PROCESS),
     ("java.lang.UNIXProcess.waitFor", PROCESS),
@@ -234,7 +239,7 @@ pub fn is_own(recording: &Recording, frame: &Frame) -> bool {
     let symbol = recording.text(frame.symbol);
     // Compilers of C put points into names as well: `f.part.0`, `f.cold`.
     let is_c = |last: &str| last == "cold" || last.bytes().all(|byte| byte.is_ascii_digit());
-    let is_java = symbol.rsplit_once('.').is_some_and(|(_, last)| !is_c(last));
+    let is_java = symbol.rsplit_once('.').is_some_and(|(_, last)| !is_c(last)) && !symbol.starts_with('/');
     is_java && !JDK.iter().any(|begins| symbol.starts_with(begins))
 }
 
@@ -277,7 +282,7 @@ pub(crate) fn of_kernel_wait(sources: &Sources<'_>, blocked: &Span, of_frames: O
     match (sources.recording.text(blocked.name), of_frames) {
         ("page_fault", _) => ThreadState::Blocked(Wait::PageFault),
         _ if is_for_memory() => ThreadState::Blocked(Wait::PageFault),
-        (_, Some(state @ (NAME_LOOKUP | POOL))) => state,
+        (_, Some(state @ (NAME_LOOKUP | POOL | CONNECT))) => state,
         _ if reads_a_pipe(sources.recording, blocked.kernel_stack_id) => PROCESS,
         _ if sources.waits_for_a_call(blocked) => ThreadState::Blocked(Wait::Socket),
         _ => ThreadState::Unknown,
@@ -295,7 +300,8 @@ fn reads_a_pipe(recording: &Recording, kernel_stack: StackId) -> bool {
 pub(crate) fn of_call(sources: &Sources<'_>, call: &Span, of_frames: Option<ThreadState>) -> ThreadState {
     let name = sources.recording.text(call.name);
     match of_frames {
-        Some(state @ (NAME_LOOKUP | POOL)) => state,
+        Some(state @ (NAME_LOOKUP | POOL | CONNECT)) => state,
+        _ if name == "connect" => CONNECT,
         _ if matches!(name, "flock" | "fcntl") && sources.is_of_a_file(call) => ThreadState::Blocked(Wait::FileLock),
         _ if sources.is_of_a_file(call) => ThreadState::Blocked(Wait::File),
         Some(PROCESS) => PROCESS,

@@ -37,13 +37,22 @@ pub(super) fn divide(slow: &Methods, before: &Methods, traffic: Option<f64>) -> 
         (rest_slow, rest_before) = without;
         grown.push((method.clone(), cores));
     }
-    let rest = (rest_before >= REST * before.cores).then(|| rest_slow / rest_before.max(f64::MIN_POSITIVE));
-    (grown, rest)
+    let has_rest = rest_before > 0.0 && rest_before >= REST * before.cores;
+    (grown, has_rest.then(|| rest_slow / rest_before))
+}
+
+/// What ran innermost for most of the time and takes more than before, if nothing tells how much more is usual: there is hardly any other code,
+/// and requests were not counted.
+pub(super) fn beyond_compare<'m>(slow: &'m Methods, before: &Methods, traffic: Option<f64>) -> Option<&'m str> {
+    let (leaf, cores) = slow.leaves().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let without = (slow.cores - cores, before.cores - before.of_leaf(leaf));
+    let grew = cores > MORE_THAN_THE_REST * before.of_leaf(leaf);
+    (grew && usual(without, before.cores, traffic).is_none()).then_some(leaf)
 }
 
 /// How many times as much as before is no growth of its own: what the rest takes, if there is any to speak of, or the requests.
 fn usual((rest_slow, rest_before): (f64, f64), before: f64, traffic: Option<f64>) -> Option<f64> {
-    let rest = (rest_before >= REST * before).then(|| (rest_slow / rest_before.max(f64::MIN_POSITIVE)).max(1.0));
+    let rest = (rest_before > 0.0 && rest_before >= REST * before).then(|| (rest_slow / rest_before).max(1.0));
     match (rest, traffic) {
         (Some(rest), Some(traffic)) => Some(rest.max(traffic)),
         (one, other) => one.or(other),

@@ -88,6 +88,11 @@ impl Methods {
             .collect()
     }
 
+    /// All that ran innermost, with its cores.
+    pub(super) fn leaves(&self) -> impl Iterator<Item = (&str, f64)> {
+        self.by_leaf.iter().map(|(leaf, cores)| (leaf.as_str(), *cores))
+    }
+
     /// Cores of what ran innermost, in whatever method it was.
     pub(super) fn of_leaf(&self, leaf: &str) -> f64 {
         self.by_leaf.get(leaf).copied().unwrap_or(0.0)

@@ -15,7 +15,7 @@ use crate::cause::Claim;
 use crate::measure::{growth, requests};
 use crate::period::Period;
 use crate::{Cause, Comparison, Evidence, Finding, Support, format};
-use divide::divide;
+use divide::{beyond_compare, divide};
 use methods::{Methods, method};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -45,7 +45,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return Finding::unknown("no quiet time to compare what ran with", "fathom explain … --baseline RECORDING");
     };
     let growth = Growth::of(comparison, baseline);
-    if growth.slow.by_method.is_empty() || growth.before.by_method.is_empty() {
+    let was_sampled = !growth.before.by_method.is_empty() || baseline.samples(growth.event).next().is_some();
+    if growth.slow.by_method.is_empty() || !was_sampled {
         return Finding::needs_jfr("what the application's own code did was not sampled, or not in quiet time");
     }
     let running = comparison.cell_evidence("compiled code of the application", "cores", |state| state == JAVA);
@@ -143,6 +144,12 @@ impl Growth {
             return Finding::unknown(&says, "fathom record --for 10m");
         }
         let (slow, before) = (format::number(self.slow.cores), format::number(self.before.cores));
+        if let Some(leaf) = beyond_compare(&self.slow, &self.before, traffic(comparison, baseline)) {
+            let says = format!(
+                "nearly all of the code is {leaf}, on {slow} cores instead of {before}: it may be more requests, which were not recorded"
+            );
+            return Finding::unknown(&says, "fathom explain … --latency access.csv");
+        }
         let says = format!(
             "no method takes more of the CPU than before beyond what all do ({slow} cores instead of {before})"
         );

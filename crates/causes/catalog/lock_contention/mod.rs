@@ -1,5 +1,7 @@
 //! Threads wait for a lock that another thread holds.
 
+mod unending;
+
 use std::collections::{BTreeSet, HashMap};
 
 use fathom_evidence::detail::Wait as Detail;
@@ -20,6 +22,9 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
+/// One thread waits for a lock that is not given back; two may wait for each other.
+const IN_A_CIRCLE: usize = 2;
+
 /// A lock of which nobody knows more.
 const NAMELESS: &str = "a lock that nobody names";
 
@@ -35,6 +40,12 @@ struct Lock {
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let waiting = comparison.cell_evidence("threads waiting for locks", "threads", is_ours);
+    if waiting.value <= 0.0 && unending::may_be_unwritten(comparison) {
+        return Finding::unknown(
+            "requests were not answered before the recording ended, and a wait that has not ended is not in it",
+            "jcmd PID Thread.print",
+        );
+    }
     if waiting.value <= 0.0 {
         return recording_threshold::of_waits(
             comparison,
@@ -50,6 +61,12 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if let Some((_, says)) = &holder {
         text += says;
     }
+    let unending = unending::threads(comparison);
+    if unending >= IN_A_CIRCLE {
+        text += &format!(
+            "; {unending} threads had waited for seconds and still did when the recording ended, as in a deadlock"
+        );
+    }
     let taken = comparison.taken_by_others();
     if let Some(used) = taken {
         text += &format!(
@@ -59,6 +76,12 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     }
     let support = if taken.is_some() { Support::Weak } else { Support::Observed };
     let mut finding = Finding::new(support, text).with(waiting).with(of_lock(comparison, &class, &lock));
+    if unending >= IN_A_CIRCLE {
+        finding.actions.push(
+            "jcmd PID Thread.print: it names the threads of a deadlock and what each holds; only a restart ends one"
+                .to_owned(),
+        );
+    }
     if let Some((evidence, _)) = holder {
         finding
             .actions

@@ -1,6 +1,7 @@
 //! Whoever handles a request sleeps meanwhile: before another attempt, between two looks, to limit a rate.
 
 mod by_the_clock;
+mod native;
 mod parks;
 
 use std::collections::BTreeMap;
@@ -10,7 +11,7 @@ use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StackId};
 use fathom_timeline::{Intervals, ThreadState, Wait, is_own};
 
-use crate::cause::Claim;
+use crate::cause::{Claim, ThreadTime};
 use crate::measure::waits_below::{self, WaitsBelow};
 use crate::measure::{growth, handling, stacks};
 use crate::period::Period;
@@ -61,7 +62,7 @@ const SERVERS: &[&str] = &[
 ];
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
-    let (slow, baseline) = waits_below::both(comparison, of_requests);
+    let (slow, baseline) = waits_below::both(comparison, |side| of_requests(comparison, side));
     let Some(longest) = slow.longest() else {
         return by_the_clock::decide(comparison);
     };
@@ -75,6 +76,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     }
     let mut finding = Finding::new(Support::Observed, text).with(asleep);
     finding.claims = claims(comparison, threads);
+    finding.claims.extend(claims_of_helpers(comparison, &slow));
     finding
 }
 
@@ -86,10 +88,26 @@ fn claims(comparison: &Comparison<'_>, (now, before): (f64, Option<f64>)) -> Vec
     Claim::parts_in_order(comparison, &STATES, (now - before.unwrap_or(0.0)) * comparison.excess().slow_ns)
 }
 
+/// What others of the program waited for while these slept: of that it is known whose sleep it was, or how much it was in all.
+fn claims_of_helpers(comparison: &Comparison<'_>, sleeps: &WaitsBelow) -> Vec<Claim> {
+    let handling = handling::times(comparison.sources().measured_requests());
+    let mut helpers: BTreeMap<i64, Vec<(i64, i64)>> = BTreeMap::new();
+    for sleep in sleeps.iter().filter(|sleep| !handling.contains_key(&sleep.tid)) {
+        helpers.entry(sleep.tid).or_default().push((sleep.time_ns, sleep.end_ns()));
+    }
+    let helpers: ThreadTime = helpers.into_iter().map(|(tid, times)| (tid, Intervals::union(times))).collect();
+    let native = native::Sleeps::of(&comparison.slow);
+    let (now, before) = comparison.both_looked_at(|side| native.counted(side, |tid| helpers.contains_key(&tid)));
+    let counted_ns = (now - before.unwrap_or(0.0)) * comparison.excess().slow_ns;
+    let mut claims: Vec<Claim> = STATES.iter().map(|state| Claim::during(*state, helpers.clone())).collect();
+    claims.extend((counted_ns > 0.0).then(|| Claim::part(ThreadState::Blocked(Wait::Task), counted_ns)));
+    claims
+}
+
 /// Sleeps of threads that handle a request: below a server's frames, or between the arrival of a request and its answer, also of who
-/// works on it for the event loop that reads and answers.
-fn of_requests(side: &Period<'_>) -> WaitsBelow {
-    let handling = handling::times(side.sources.measured_requests());
+/// works on it for the event loop that reads and answers, or for a result that a handler waits for.
+fn of_requests(comparison: &Comparison<'_>, side: &Period<'_>) -> WaitsBelow {
+    let handling = handling::with_helpers(comparison, side);
     let is_within = |sleep: &Span| {
         let within_ns = |times: &Intervals| times.within_ns(sleep.time_ns, sleep.end_ns());
         handling.get(&sleep.tid).is_some_and(|times| within_ns(times) > sleep.duration_ns / 2)
@@ -99,10 +117,13 @@ fn of_requests(side: &Period<'_>) -> WaitsBelow {
     let mut is_sleep = |wait: &Span| match recording.text(wait.kind) {
         // From JDK 21 on the frame of `Thread.sleep` itself is not in its stack.
         span::SLEEP => true,
-        span::PARK => parks::is_sleep(side, wait),
+        span::PARK | span::MONITOR_WAIT => parks::is_sleep(side, wait),
         _ => sleeps(wait.stack_id) || parks::is_sleep(side, wait),
     };
-    WaitsBelow::asleep(side, |wait| is_sleep(wait) && (is_handler(recording, wait.stack_id) || is_within(wait)))
+    let is_of_a_handler = |wait: &Span| is_handler(recording, wait.stack_id) || is_within(wait);
+    let told = WaitsBelow::asleep(side, |wait| is_sleep(wait) && is_of_a_handler(wait));
+    let mut native = native::Sleeps::of(side);
+    told.with(WaitsBelow::standing(side, |wait| native.has(wait) && is_of_a_handler(wait)))
 }
 
 /// Whether it is the application that sleeps, called by a server.

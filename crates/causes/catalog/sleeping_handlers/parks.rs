@@ -1,4 +1,4 @@
-//! Parks that are sleeps: the application itself chose for how long, and nothing but the clock ended them.
+//! Parks and waits for a monitor's signal that are sleeps: the application itself chose for how long, and nothing but the clock ended them.
 
 use fathom_evidence::detail::{Blocked, Wait, from_text};
 use fathom_evidence::kinds::span;
@@ -9,8 +9,11 @@ use fathom_timeline::is_own;
 use crate::period::Period;
 
 /// Frames in which a thread parks for a time. Below locks, queues and futures they are limits of waits for somebody else.
-const PARKS: &[&str] =
-    &["java.util.concurrent.locks.LockSupport.parkNanos", "java.util.concurrent.locks.LockSupport.parkUntil"];
+const PARKS: &[&str] = &[
+    "java.util.concurrent.locks.LockSupport.parkNanos",
+    "java.util.concurrent.locks.LockSupport.parkUntil",
+    "java.lang.Object.wait",
+];
 
 /// Whether a wait is such a park.
 pub(super) fn is_sleep(side: &Period<'_>, wait: &Span) -> bool {
@@ -25,6 +28,7 @@ fn ran_out(side: &Period<'_>, wait: &Span) -> bool {
             let detail: Wait = from_text(recording.text(wait.detail));
             detail.timeout_ns.is_some_and(|limit_ns| limit_ns > 0 && wait.duration_ns >= limit_ns)
         }
+        span::MONITOR_WAIT => from_text::<Wait>(recording.text(wait.detail)).timed_out == Some(true),
         span::BLOCKED => {
             let detail: Blocked = from_text(recording.text(wait.detail));
             !detail.waker_tid.is_some_and(|waker| waker != wait.tid && side.sources.is_application(waker))

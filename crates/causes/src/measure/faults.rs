@@ -9,9 +9,9 @@ use fathom_evidence::Recording;
 use fathom_evidence::detail::{PageFault, from_text};
 use fathom_evidence::kinds::{span, subject};
 use fathom_evidence::tables::Span;
-use fathom_timeline::{Intervals, ThreadState, Wait};
+use fathom_timeline::{Intervals, Segment, ThreadState, Wait};
 
-use crate::cause::Finding;
+use crate::cause::{Claim, Finding, ThreadTime};
 use crate::comparison::Comparison;
 use crate::format;
 use crate::measure::{memory_pressure, stacks, stalled_threads};
@@ -19,6 +19,14 @@ use crate::period::Period;
 
 /// Of the smallest page: a larger one is taken for several.
 const PAGE_BYTES: u64 = 4096;
+
+/// Waits in page faults are told as one kind where it is so much of what was seen of them.
+const NEARLY_ALL: f64 = 0.9;
+
+/// Others like them that are a smaller part than this are not worth a sentence.
+const TOLD_FROM: f64 = 0.05;
+
+const WAITING: ThreadState = ThreadState::Blocked(Wait::PageFault);
 
 /// What was touched, and by whom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -269,8 +277,42 @@ impl Found {
             .drawn_by(&[span::PAGE_FAULT])
             .with_stacks_of(&format!("spans/{}", span::PAGE_FAULT));
         let spans = self.faults.iter().map(|fault| &fault.span);
-        finding.claims.extend(stalled_threads::claims(comparison, spans, ThreadState::Blocked(Wait::PageFault)));
+        finding.claims.extend(stalled_threads::claims(comparison, spans, WAITING));
+        if let Some(others) = self.others_alike(comparison) {
+            let ns = others.values().map(Intervals::total_ns).sum::<i64>();
+            let waits = format!(
+                "; threads waited in page faults for {} more that were not seen one by one",
+                format::time(ns as f64)
+            );
+            finding.says += &waits;
+            finding.claims.push(Claim::during(WAITING, others));
+        }
         finding
+    }
+
+    /// Waits in page faults of which only the waiting is recorded (a signal interrupts a fault, and the page is touched again later). Where nearly
+    /// all that were seen are of this kind, and they are most of the waiting, the others are taken to be as well.
+    fn others_alike(&self, comparison: &Comparison<'_>) -> Option<ThreadTime> {
+        let mut seen: HashMap<i64, Vec<(i64, i64)>> = HashMap::new();
+        let mut seen_ns = 0.0;
+        for span in comparison.slow.spans(span::PAGE_FAULT) {
+            seen_ns += span.duration_ns.max(0) as f64;
+            seen.entry(span.tid).or_default().push((span.time_ns, span.end_ns()));
+        }
+        let own_ns = total_ns(&self.faults);
+        if own_ns < NEARLY_ALL * seen_ns {
+            return None;
+        }
+        let of_thread = |(tid, segments): (i64, &[Segment])| {
+            let waits = segments.iter().filter(|segment| segment.state == WAITING);
+            let waits = Intervals::union(waits.map(|segment| (segment.from_ns, segment.to_ns)).collect());
+            let others = waits.subtract(&Intervals::union(seen.get(&tid).cloned().unwrap_or_default()));
+            (tid, others.intersect(&comparison.slow.time))
+        };
+        let all = comparison.analysis.account.partition.recorded().map(of_thread);
+        let others: ThreadTime = all.filter(|(_, times)| !times.is_empty()).collect();
+        let others_ns = others.values().map(Intervals::total_ns).sum::<i64>() as f64;
+        (others_ns > TOLD_FROM * own_ns && others_ns < own_ns).then_some(others)
     }
 }
 

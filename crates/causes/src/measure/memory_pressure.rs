@@ -42,7 +42,16 @@ pub fn tell(mut finding: Finding, comparison: &Comparison<'_>, at_ns: i64) -> Fi
         finding.says += &format!("; {}", shortage.says(comparison, at_ns));
         finding = finding.with(shortage.evidence(comparison, at_ns));
     }
+    if takes_out_idle_pages(comparison) {
+        finding.says +=
+            "; the kernel's DAMON takes out pages that were not used for a while (pageout), short of memory or not";
+    }
     finding
+}
+
+fn takes_out_idle_pages(comparison: &Comparison<'_>) -> bool {
+    let actions = comparison.recording().fact(subject::HOST, "damon.actions").unwrap_or("");
+    actions.split_whitespace().any(|action| action == "pageout")
 }
 
 /// The shortages at an instant, as far as they were measured.

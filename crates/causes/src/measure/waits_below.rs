@@ -37,6 +37,7 @@ const STATES: &[Wait] = &[
     Wait::File,
     Wait::FileLock,
     Wait::Process,
+    Wait::Connect,
     Wait::Socket,
     Wait::PageFault,
     Wait::Unnamed,
@@ -74,12 +75,27 @@ impl WaitsBelow {
         WaitsBelow::of(side, |recording, stack| stacks::is_below(recording, stack, names))
     }
 
-    /// Those of the sleeps and parks that `select` chooses; where the JVM told of none, what samples tell of threads that stood.
+    /// Those of the sleeps, parks and waits for signals that `select` chooses; where the JVM told of none, what samples tell of threads that stood.
     pub fn asleep(side: &Period<'_>, mut select: impl FnMut(&Span) -> bool) -> WaitsBelow {
-        let told = of_kinds(side, &[span::SLEEP, span::PARK], &mut select);
+        let told = of_kinds(side, &[span::SLEEP, span::PARK, span::MONITOR_WAIT], &mut select);
         let stood = &[span::SAMPLED_WAIT, span::BLOCKED];
         let for_others = if told.is_empty() { of_kinds(side, stood, &mut select) } else { told };
         WaitsBelow { for_others, for_data: Vec::new(), seconds: side.seconds() }
+    }
+
+    /// Waits that only the kernel or samples tell; where the kernel told of some, samples have the same ones.
+    pub fn standing(side: &Period<'_>, mut select: impl FnMut(&Span) -> bool) -> WaitsBelow {
+        let of_kernel = of_kinds(side, &[span::BLOCKED], &mut select);
+        let for_others = if of_kernel.is_empty() { of_kinds(side, SAMPLED, &mut select) } else { of_kernel };
+        WaitsBelow { for_others, for_data: Vec::new(), seconds: side.seconds() }
+    }
+
+    /// These and others of the same side.
+    #[must_use]
+    pub fn with(mut self, others: WaitsBelow) -> WaitsBelow {
+        self.for_others.extend(others.for_others);
+        self.for_data.extend(others.for_data);
+        self
     }
 
     /// Whether there are none.

@@ -1,6 +1,11 @@
 //! Facts about the machine: kernel, CPU, clock, and the settings that decide how memory, scheduler
 //! and network behave.
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use fathom_evidence::kinds::subject;
 use rustix::system::uname;
 
@@ -73,6 +78,9 @@ const SETTINGS: &[(&str, &str)] = &[
     ("net.ipv4.tcp_congestion_control", "/proc/sys/net/ipv4/tcp_congestion_control"),
 ];
 
+/// The kernel's monitor of memory accesses (`CONFIG_DAMON_SYSFS`).
+const DAMON: &str = "/sys/kernel/mm/damon/admin/kdamonds";
+
 /// Writes them.
 pub(super) fn note(sheet: &mut Sheet<'_>) {
     let name = uname();
@@ -91,6 +99,29 @@ pub(super) fn note(sheet: &mut Sheet<'_>) {
         sheet.add(subject::HOST, &format!("swap {name}"), &bytes.to_string());
     }
     note_watermarks(sheet, &mut buffer);
+    let damon = damon_actions(Path::new(DAMON));
+    sheet.add_some(subject::HOST, "damon.actions", (!damon.is_empty()).then(|| damon.join(" ")));
+}
+
+/// What the kernel's DAMON does to memory as it is used, by the schemes of those of its threads that run.
+fn damon_actions(admin: &Path) -> Vec<String> {
+    let is_on = |thread: &PathBuf| read_line(&thread.join("state")).is_some_and(|state| state == "on");
+    let schemes = numbered(admin).into_iter().filter(is_on).flat_map(|thread| {
+        numbered(&thread.join("contexts")).into_iter().flat_map(|context| numbered(&context.join("schemes")))
+    });
+    let actions: BTreeSet<String> = schemes.filter_map(|scheme| read_line(&scheme.join("action"))).collect();
+    actions.into_iter().collect()
+}
+
+/// The folders of a folder that are called by numbers.
+fn numbered(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_number = |name: &OsStr| name.to_str().is_some_and(|name| name.parse::<u32>().is_ok());
+    entries.filter(|entry| is_number(&entry.file_name())).map(|entry| entry.path()).collect()
+}
+
+fn read_line(file: &Path) -> Option<String> {
+    text_of(file.to_str()?).map(|text| text.trim().to_owned())
 }
 
 fn note_watermarks(sheet: &mut Sheet<'_>, buffer: &mut Vec<u8>) {
@@ -129,4 +160,24 @@ fn cache_type_register() -> Option<u64> {
 #[cfg(not(target_arch = "aarch64"))]
 fn cache_type_register() -> Option<u64> {
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_damon_does_now_is_told() {
+        let place = tempfile::tempdir().unwrap();
+        for (thread, state, action) in [("0", "on", "pageout"), ("1", "off", "cold"), ("2", "on", "stat")] {
+            let thread = place.path().join(thread);
+            let scheme = thread.join("contexts/0/schemes/0");
+            fs::create_dir_all(&scheme).unwrap();
+            fs::write(thread.join("state"), format!("{state}\n")).unwrap();
+            fs::write(scheme.join("action"), format!("{action}\n")).unwrap();
+        }
+        fs::write(place.path().join("nr_kdamonds"), "3\n").unwrap();
+        assert_eq!(damon_actions(place.path()), ["pageout", "stat"]);
+        assert!(damon_actions(Path::new("/nonexistent")).is_empty());
+    }
 }

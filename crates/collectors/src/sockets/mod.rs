@@ -10,7 +10,7 @@ mod listeners;
 mod own;
 mod parse;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -87,6 +87,7 @@ impl Collector for Sockets {
             slow_pace: Pace::every(Duration::from_secs(1)),
             tables: tables.into_iter().flatten().collect(),
             known: HashSet::new(),
+            connecting: BTreeSet::new(),
         }))
     }
 }
@@ -127,6 +128,8 @@ struct Watch {
     tables: Vec<Table>,
     /// UDP sockets that were there at the last reading.
     known: HashSet<u64>,
+    /// Peers to whom connections were being made at the last reading.
+    connecting: BTreeSet<String>,
 }
 
 impl Watch {
@@ -149,7 +152,7 @@ impl Watch {
     }
 
     fn look_at_tables(&mut self, found: &mut Recording) {
-        let Watch { numbers, buffer, own, tables, clock, known, listeners, .. } = self;
+        let Watch { numbers, buffer, own, tables, clock, known, connecting, listeners, .. } = self;
         // Both versions of IP make one sum, so that both are read when one is due.
         for protocol in [Protocol::Udp, Protocol::Tcp] {
             let at_ns = clock.now_ns();
@@ -169,6 +172,15 @@ impl Watch {
                     sums.add(protocol, &socket);
                 }
                 table.pace.done(at_ns, thread_cpu_ns() - began_cpu_ns);
+            }
+            if protocol == Protocol::Tcp {
+                let gone = connecting.iter().filter(|peer| !sums.connecting.contains_key(*peer));
+                let counts =
+                    gone.map(|peer| (peer, 0)).chain(sums.connecting.iter().map(|(peer, count)| (peer, *count)));
+                for (peer, count) in counts {
+                    numbers.see(found, at_ns, counter::CONNECTING_COUNT, peer, count as f64);
+                }
+                *connecting = sums.connecting.keys().cloned().collect();
             }
             sums.see(numbers, found, at_ns);
             if protocol == Protocol::Udp {
@@ -201,6 +213,8 @@ fn see_socket(numbers: &mut Numbers, found: &mut Recording, at_ns: i64, protocol
 #[derive(Default)]
 struct Sums {
     udp: HashSet<u64>,
+    /// Connections that are being made, by peer.
+    connecting: BTreeMap<String, u64>,
     by_state: BTreeMap<&'static str, u64>,
     queues: Option<Queues>,
 }
@@ -220,6 +234,10 @@ impl Sums {
         *self.by_state.entry(state).or_default() += 1;
         if protocol == Protocol::Udp {
             self.udp.insert(socket.inode);
+        }
+        if protocol == Protocol::Tcp && socket.state == parse::SYN_SENT {
+            let peer = socket.peer.map_or_else(String::new, |peer| peer.to_string());
+            *self.connecting.entry(peer).or_default() += 1;
         }
         if protocol == Protocol::Tcp && socket.state != parse::LISTEN {
             let queues = self.queues.get_or_insert_default();
@@ -253,7 +271,11 @@ impl Observer for Watch {
     }
 
     fn look(&mut self, found: &mut Recording) {
-        self.own.renew(self.clock.now_ns());
+        let now_ns = self.clock.now_ns();
+        self.own.renew(now_ns);
+        if let Some(open) = self.own.open.take() {
+            self.numbers.see(found, now_ns, counter::OPEN_FILES_COUNT, "", open as f64);
+        }
         self.look_at_counters(found);
         self.listeners.look(&self.own, self.clock, &mut self.numbers, found);
         self.look_at_tables(found);

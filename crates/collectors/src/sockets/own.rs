@@ -23,6 +23,8 @@ pub(super) struct Own {
     pub(super) pace: Pace,
     /// Whether there were more descriptors than are looked at.
     pub(super) has_more: bool,
+    /// How many descriptors there were at the last look.
+    pub(super) open: Option<usize>,
 }
 
 impl Own {
@@ -33,6 +35,7 @@ impl Own {
             inodes: HashSet::new(),
             pace: Pace::every(Duration::from_secs(2)),
             has_more: false,
+            open: None,
         }
     }
 
@@ -48,6 +51,7 @@ impl Own {
             && let Ok(entries) = Dir::read_from(folder)
         {
             self.inodes.clear();
+            let mut open = 0;
             let mut link = Vec::new();
             let mut left = MAX_DESCRIPTORS;
             for entry in entries.flatten() {
@@ -56,12 +60,14 @@ impl Own {
                     break;
                 }
                 left -= 1;
+                open += usize::from(entry.file_name() != c"." && entry.file_name() != c"..");
                 // The descriptor may have been closed meanwhile.
                 if let Ok(text) = readlinkat(folder, entry.file_name(), std::mem::take(&mut link)) {
                     self.inodes.extend(parse::inode(text.as_bytes()));
                     link = text.into_bytes();
                 }
             }
+            self.open = Some(open).filter(|_| !self.has_more);
         }
         self.pace.end(reading);
     }

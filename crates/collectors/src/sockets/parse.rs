@@ -1,6 +1,7 @@
 //! Socket tables and protocol counters of a network namespace, as text.
 
 use std::collections::HashSet;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use crate::procfs::{hex, lines, number, utf8, words};
 
@@ -15,6 +16,8 @@ pub(super) struct Socket {
     pub(super) inode: u64,
     /// UDP only.
     pub(super) drops: Option<u64>,
+    /// Whom it talks to; nobody's is all zeros.
+    pub(super) peer: Option<SocketAddr>,
 }
 
 impl Socket {
@@ -36,7 +39,8 @@ fn socket(line: &[u8]) -> Option<Socket> {
     let mut fields = words(line);
     let local = fields.nth(1)?;
     let port = hex(local.rsplit(|byte| *byte == b':').next()?)?;
-    let state = hex(fields.nth(1)?)?;
+    let peer = address(fields.next()?);
+    let state = hex(fields.next()?)?;
     let (send_queue, receive_queue) = utf8(fields.next()?)?.split_once(':')?;
     let uid = number(fields.nth(2)?)?;
     let inode = number(fields.nth(1)?)?;
@@ -51,8 +55,29 @@ fn socket(line: &[u8]) -> Option<Socket> {
         uid,
         inode,
         drops: drops.filter(|_| is_last),
+        peer,
     })
 }
+
+/// `0100007F:1F90`: words of four bytes in the order of the machine, and a port.
+fn address(text: &[u8]) -> Option<SocketAddr> {
+    let (address, port) = utf8(text)?.split_once(':')?;
+    let port = u16::from_str_radix(port, 16).ok()?;
+    let word = |at: usize| u32::from_str_radix(address.get(at..at + 8)?, 16).ok().map(u32::to_ne_bytes);
+    let ip = match address.len() {
+        8 => IpAddr::from(word(0)?),
+        32 => {
+            let words = [word(0)?, word(8)?, word(16)?, word(24)?];
+            let bytes: [u8; 16] = std::array::from_fn(|at| words[at / 4][at % 4]);
+            Ipv6Addr::from(bytes).to_canonical()
+        }
+        _ => return None,
+    };
+    Some(SocketAddr::new(ip, port))
+}
+
+/// The state of a TCP socket whose first segment has not been answered.
+pub(super) const SYN_SENT: u8 = 2;
 
 /// The state of a TCP socket that waits for connections.
 pub(super) const LISTEN: u8 = 10;

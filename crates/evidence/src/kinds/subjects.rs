@@ -17,7 +17,7 @@ words! {
         PROPERTY = "property";
         /// An environment variable; secrets are masked.
         ENVIRONMENT = "environment";
-        /// The machine: os, cpu, cpus (count), memory_bytes, container; kernel, kernel_options, clocksource, cpu_microcode, cpu_midr and cpu_ctr_el0 (arm64), `memory_low_watermark_bytes` and `memory_high_watermark_bytes` (free memory below which the kernel begins to reclaim, and up to which it then does), settings by their usual names such as `vm.swappiness` and `transparent_hugepage.enabled`.
+        /// The machine: os, cpu, cpus (count), memory_bytes, container; kernel, kernel_options, clocksource, cpu_microcode, cpu_midr and cpu_ctr_el0 (arm64), `memory_low_watermark_bytes` and `memory_high_watermark_bytes` (free memory below which the kernel begins to reclaim, and up to which it then does), `damon.actions` (what the kernel's DAMON does to memory as it is used, of the schemes that run), settings by their usual names such as `vm.swappiness` and `transparent_hugepage.enabled`.
         HOST = "host";
         /// A setting of the profiler or recorder: key is `event#setting`.
         SETTING = "setting";

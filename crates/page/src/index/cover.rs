@@ -25,6 +25,7 @@ pub(crate) enum State {
     File,
     FileLock,
     OtherProcess,
+    Connect,
     AllocationStall,
     DirectMemory,
     Kernel,
@@ -58,6 +59,7 @@ pub(crate) const STATES: &[(State, &str, &str, &str)] = &[
     (State::File, "file", "waiting for a file", "blocked"),
     (State::FileLock, "file_lock", "waiting for a lock on a file", "blocked"),
     (State::OtherProcess, "process", "waiting for another process", "blocked"),
+    (State::Connect, "connect", "waiting for connections to be made", "blocked"),
     (State::AllocationStall, "allocation_stall", "waiting for the collector to free memory", "blocked"),
     (State::DirectMemory, "direct_memory", "waiting for direct memory to be freed", "blocked"),
     (State::Kernel, "kernel_wait", "in a wait of the kernel that nothing ends", "blocked"),
@@ -228,6 +230,7 @@ fn of_wait(wait: Wait) -> State {
         Wait::File => State::File,
         Wait::FileLock => State::FileLock,
         Wait::Process => State::OtherProcess,
+        Wait::Connect => State::Connect,
         Wait::AllocationStall => State::AllocationStall,
         Wait::DirectMemory => State::DirectMemory,
         Wait::PageFault => State::PageFault,
@@ -288,6 +291,7 @@ mod tests {
             Wait::NameLookup,
             Wait::FileLock,
             Wait::Process,
+            Wait::Connect,
         ];
         for wait in named {
             assert_eq!(STATES[of_wait(wait) as usize].1, wait.name());

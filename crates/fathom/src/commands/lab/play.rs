@@ -1,5 +1,6 @@
 //! `fathom lab play`: a lab for somebody who watches.
 
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Duration;
 
@@ -32,6 +33,10 @@ pub(super) struct Args {
     /// For how long it is ill
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = quantities::duration)]
     ill: Duration,
+
+    /// So many times one after the other. What stays ill, as a full old generation does, is not well between
+    #[arg(long, value_name = "N", default_value = "1")]
+    times: NonZeroUsize,
 }
 
 pub(super) fn run(args: &Args) -> Result<Answer> {
@@ -41,7 +46,11 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
         variant: args.variant.clone().unwrap_or_else(|| lab.sick().name.clone()),
         jdk: args.jdk.as_deref().map(JdkWish::parse),
         out_dir: folder.path().join("played"),
-        lengths: Lengths::Played { healthy_s: args.healthy.as_secs_f64(), ill_s: args.ill.as_secs_f64() },
+        lengths: Lengths::Played {
+            healthy_s: args.healthy.as_secs_f64(),
+            ill_s: args.ill.as_secs_f64(),
+            times: args.times.get(),
+        },
         arrivals: Arrivals::AtSocket,
         recorder: Recorder::Live(&Nobody),
         stop: fathom_labs::stop_on_signals().context("cannot listen for Ctrl-C")?,

@@ -1,0 +1,51 @@
+//! Waits for locks that had not ended when the recording did: a deadlock looks like that, and nobody writes down its waits.
+
+use fathom_evidence::kinds::span;
+use fathom_timeline::{Request, Segment};
+
+use super::is_ours;
+use crate::Comparison;
+
+/// Samples of one wait that lie nearer to each other than this are of the same one, in ns.
+const SAME_NS: i64 = 500_000_000;
+
+/// A wait that lasts until so near to the end of the recording had not ended, in ns.
+const END_NS: i64 = 1_000_000_000;
+
+/// So long nobody holds a lock, in ns.
+const LONG_NS: i64 = 5_000_000_000;
+
+/// How many threads waited for a lock for long, and still did at the end.
+pub(super) fn threads(comparison: &Comparison<'_>) -> usize {
+    let partition = &comparison.analysis.account.partition;
+    let own = || partition.recorded().filter(|(tid, _)| comparison.sources().is_application(*tid));
+    // A request that somebody else waited for may end later than what is known of threads.
+    let end_ns = own().filter_map(|(_, recorded)| recorded.last()).map(|last| last.to_ns).max().unwrap_or(0);
+    own().filter(|(_, recorded)| waits_until(recorded, end_ns)).count()
+}
+
+/// Whether requests had taken long and were not answered when the recording ended: what their threads waited for then, the JVM has not
+/// written down.
+pub(super) fn may_be_unwritten(comparison: &Comparison<'_>) -> bool {
+    // Requests that somebody else waited for may end later than the recorder did, which counts something all the time.
+    let counted = comparison.recording().counters.time_ns.iter().copied().max();
+    let end_ns = counted.unwrap_or(i64::MAX);
+    let is_open = |request: Request| request.to_ns >= end_ns && end_ns.saturating_sub(request.from_ns) >= LONG_NS;
+    comparison.sources().requests().any(is_open) && comparison.sources().spans(span::BLOCKED).len() == 0
+}
+
+fn waits_until(recorded: &[Segment], end_ns: i64) -> bool {
+    let mut waits = recorded.iter().rev();
+    let Some(last) = waits.next().filter(|last| is_ours(last.state) && end_ns.saturating_sub(last.to_ns) < END_NS)
+    else {
+        return false;
+    };
+    let mut from_ns = last.from_ns;
+    for wait in waits.take_while(|wait| is_ours(wait.state)) {
+        if from_ns.saturating_sub(wait.to_ns) >= SAME_NS {
+            break;
+        }
+        from_ns = wait.from_ns;
+    }
+    last.to_ns.saturating_sub(from_ns) >= LONG_NS
+}

@@ -1,0 +1,65 @@
+//! Sleeps of native code that the application calls: a database that tries a lock again, say. The JVM itself has threads sleep in another
+//! way.
+
+use std::collections::{HashMap, HashSet};
+
+use fathom_evidence::kinds::{counter, span};
+use fathom_evidence::tables::Span;
+use fathom_evidence::{Recording, StackId};
+use fathom_timeline::is_own;
+
+use crate::period::Period;
+
+/// As the scheduler's waits in such system calls are called.
+const SLEEP: &str = "sleep";
+
+/// Functions of C libraries that sleep, without the marks for what is their own.
+const SLEEPING: &[&str] = &["clock_nanosleep", "nanosleep", "usleep"];
+
+/// The function that sleeps stands so near to the end of a stack.
+const INNERMOST: usize = 4;
+
+/// Which waits are such sleeps.
+pub(super) struct Sleeps<'r> {
+    recording: &'r Recording,
+    by_stack: HashMap<StackId, bool>,
+    /// Threads of which some were seen with their stacks. The others of theirs are taken to be alike.
+    sleepers: HashSet<i64>,
+}
+
+impl<'r> Sleeps<'r> {
+    pub(super) fn of(side: &Period<'r>) -> Sleeps<'r> {
+        let recording = side.sources.recording;
+        let mut sleeps = Sleeps { recording, by_stack: HashMap::new(), sleepers: HashSet::new() };
+        let seen: Vec<Span> = side.spans(span::BLOCKED).filter(|wait| sleeps.stands_in_one(wait.stack_id)).collect();
+        sleeps.sleepers = seen.iter().map(|wait| wait.tid).collect();
+        sleeps
+    }
+
+    /// For how many threads they sleep on average, as the kernel counted it: most sleeps are too short to be kept one by one.
+    pub(super) fn counted(&self, side: &Period<'_>, is_one: impl Fn(i64) -> bool) -> f64 {
+        let sums = side.sources.counters(counter::BLOCKED_NS).into_iter();
+        let of_sleepers = sums.filter(|((instance, tid), _)| {
+            self.recording.text(*instance) == SLEEP && self.sleepers.contains(tid) && is_one(*tid)
+        });
+        0.0 + of_sleepers.map(|(_, series)| side.rise(&series)).sum::<f64>() / 1e9 / side.seconds()
+    }
+
+    pub(super) fn has(&mut self, wait: &Span) -> bool {
+        let is_alike = wait.stack_id == StackId(0) && self.recording.text(wait.name) == SLEEP;
+        is_alike && self.sleepers.contains(&wait.tid) || self.stands_in_one(wait.stack_id)
+    }
+
+    fn stands_in_one(&mut self, stack: StackId) -> bool {
+        let recording = self.recording;
+        *self.by_stack.entry(stack).or_insert_with(|| stands_in_one(recording, stack))
+    }
+}
+
+fn stands_in_one(recording: &Recording, stack: StackId) -> bool {
+    let plain = |symbol: &str| symbol.trim_start_matches("__GI_").trim_start_matches('_').to_owned();
+    let is_sleep = |symbol: &str| SLEEPING.iter().any(|name| plain(symbol).starts_with(name));
+    let mut inner = recording.stacks.leaf_to_root(stack).take(INNERMOST);
+    inner.any(|frame| is_sleep(recording.text(frame.symbol)))
+        && recording.stacks.leaf_to_root(stack).any(|frame| is_own(recording, &frame))
+}
