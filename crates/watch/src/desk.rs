@@ -136,16 +136,26 @@ impl Desk {
         let told = self.told_s.entry(reason.clone()).or_default();
         told.push_back(now_s);
         let times_today = told.len();
-        let skip = self.skip(jvm, &reason, now_s, trigger.at_ns.div_euclid(1_000_000_000));
+        let skip = self.decide(jvm, reason.clone(), trigger, now_s);
         if let Some(learned) = self.learned.as_mut().filter(|_| skip == Some(Skip::Learning)) {
-            *learned.entry(reason.clone()).or_default() += 1;
+            *learned.entry(reason).or_default() += 1;
         }
+        Answer { skip, times_today }
+    }
+
+    /// The same for a reason that was told before, when too many recordings ran: it counts no second time.
+    pub fn ask_again(&mut self, jvm: JvmKey, main: &str, trigger: &Trigger, now_s: i64) -> Option<Skip> {
+        self.decide(jvm, (main.to_owned(), trigger.kind, trigger.which.clone()), trigger, now_s)
+    }
+
+    fn decide(&mut self, jvm: JvmKey, reason: Reason, trigger: &Trigger, now_s: i64) -> Option<Skip> {
+        let skip = self.skip(jvm, &reason, now_s, trigger.at_ns.div_euclid(1_000_000_000));
         if skip.is_none() {
             self.running.insert(jvm);
             self.begun_s.push_back(now_s);
             self.recorded_s.entry(reason).or_default().push_back(now_s);
         }
-        Answer { skip, times_today }
+        skip
     }
 
     /// Whoever asks by hand waits for no cool-down and has no limit of reasons.
@@ -214,7 +224,10 @@ mod tests {
         assert_eq!(ask(&mut desk, a, &hand, 5), (Some(Skip::Running), 1), "not even by hand");
         assert_eq!(ask(&mut desk, b, &slow(":80"), 6), (None, 1));
         assert_eq!(ask(&mut desk, c, &slow(":81"), 7), (Some(Skip::AtOnce), 1));
+        assert_eq!(desk.ask_again(c, "Shop", &slow(":81"), 8), Some(Skip::AtOnce));
         desk.ended(a, 40);
+        assert_eq!(desk.ask_again(c, "Shop", &slow(":81"), 40), None, "its turn");
+        desk.ended(c, 40);
         desk.ended(b, 40);
         assert_eq!(ask(&mut desk, a, &slow(":80"), 100), (Some(Skip::CoolDown), 3));
         assert_eq!(ask(&mut desk, a, &hand, 100), (None, 2), "by hand there is no cool-down");

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::beside::{self, Begun};
 use crate::capture::{self, Captured};
 use crate::conclude::Job;
-use crate::desk::{Answer, Desk, JvmKey};
+use crate::desk::{Answer, Desk, JvmKey, Skip};
 use crate::incident::AboutJvm;
 use crate::log;
 use crate::metrics::{Metrics, of_jvm};
@@ -32,7 +32,19 @@ pub(crate) struct Duty {
     minute: Minute,
     /// Who keeps rows of minutes, if that is wanted.
     minutes: Option<Sender<minutes::Message>>,
+    /// A reason that could not be recorded because other JVMs were.
+    waiting: Option<Waiting>,
 }
+
+/// A reason that waits until others have been recorded. The time before holds it for so long.
+struct Waiting {
+    trigger: Trigger,
+    times_today: usize,
+    until_s: i64,
+}
+
+/// So much of what came before its turn is still worth a recording.
+const PATIENCE_S: i64 = 40;
 
 /// What all duties share.
 #[derive(Clone)]
@@ -66,6 +78,7 @@ impl Duty {
             stop,
             minute: Minute::new(jvm),
             minutes: Some(minutes).filter(|_| keeps_minutes),
+            waiting: None,
         }
     }
 
@@ -78,6 +91,34 @@ impl Duty {
     fn ask(&self, trigger: &Trigger) -> Answer {
         let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
         desk.ask(self.key, &self.about.main, trigger, now_ms() / 1000)
+    }
+
+    /// What only has to wait for other recordings is asked for again.
+    fn wait(&mut self, trigger: &Trigger, answer: &Answer) {
+        if answer.skip == Some(Skip::AtOnce) && self.waiting.is_none() {
+            let (times_today, until_s) = (answer.times_today, now_ms() / 1000 + PATIENCE_S);
+            self.waiting = Some(Waiting { trigger: trigger.clone(), times_today, until_s });
+        }
+    }
+
+    /// The reason that waits, if it may be recorded now.
+    fn its_turn(&mut self) -> Option<Waiting> {
+        let waiting = self.waiting.take()?;
+        let now_s = now_ms() / 1000;
+        let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
+        match desk.ask_again(self.key, &self.about.main, &waiting.trigger, now_s) {
+            None => {
+                drop(desk);
+                self.log("triggered", &waiting.trigger, &[("after_others", true.into())]);
+                Some(waiting)
+            }
+            Some(Skip::AtOnce) if now_s < waiting.until_s => {
+                drop(desk);
+                self.waiting = Some(waiting);
+                None
+            }
+            Some(_) => None,
+        }
     }
 
     fn log(&self, event: &str, trigger: &Trigger, more: &[(&str, Value)]) {
@@ -163,7 +204,7 @@ impl Watcher for Duty {
         let mut granted = None;
         for trigger in triggers {
             let answer = self.ask(trigger);
-            let skip = answer.skip.map(crate::desk::Skip::name);
+            let skip = answer.skip.map(Skip::name);
             self.metrics.triggered(trigger.kind.name(), skip);
             self.minute.triggered(trigger.kind.name(), skip.is_none());
             match skip {
@@ -174,9 +215,12 @@ impl Watcher for Duty {
                 Some(why) => {
                     let more = [("why", why.into()), ("times_today", answer.times_today.into())];
                     self.log("not_recorded", trigger, &more);
+                    self.wait(trigger, &answer);
                 }
             }
         }
+        let its_turn = if granted.is_none() { self.its_turn() } else { None };
+        let granted = granted.or(its_turn.as_ref().map(|waiting| (&waiting.trigger, waiting.times_today)));
         if let Some((trigger, times_today)) = granted {
             self.record(scout, trigger, times_today);
         }

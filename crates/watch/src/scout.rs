@@ -41,7 +41,7 @@ pub(crate) trait Watcher {
     fn started(&mut self, _name: &'static str, _refused: Option<&Refusal>) {}
     /// A second is over; it ended at this time.
     fn second(&mut self, _at_ns: i64, _second: &Second) {}
-    /// There are reasons to record. `scout` may be recorded; whether it was.
+    /// The reasons to record of a second that is over, mostly none. `scout` may be recorded.
     fn triggered(&mut self, scout: &mut Scout, triggers: &[Trigger]);
     /// Something of interest happened.
     fn says(&mut self, _what: &str) {}
@@ -219,9 +219,7 @@ impl Scout {
         if self.wishes.trigger.swap(false, Ordering::Relaxed) {
             told.insert(0, Trigger::by_hand(now_ns));
         }
-        if !told.is_empty() {
-            watcher.triggered(self, &told);
-        }
+        watcher.triggered(self, &told);
         if self.ticks.is_multiple_of(100) {
             self.look_at_clock(watcher);
         }

@@ -49,7 +49,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let Some(limit) = limit(comparison) else {
         return Finding::needs_kernel("how many files the process may have open was not recorded").with(evidence);
     };
-    let counted = format!("{} of the {} files that the process may have open", format::number(most), format::number(limit));
+    let counted =
+        format!("{} of the {} files that the process may have open", format::number(most), format::number(limit));
     if most < REACHED * limit {
         return Finding::absent(format!("at most {counted} were")).with(evidence);
     }
@@ -58,7 +59,9 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         Some((now, before)) if now > before => {
             (Support::Observed, format!("; {} calls for another one failed each second", format::number(now)))
         }
-        Some(_) => return Finding::absent(format!("{counted} were, and no more calls for another one failed")).with(evidence),
+        Some(_) => {
+            return Finding::absent(format!("{counted} were, and no more calls for another one failed")).with(evidence);
+        }
         None => (Support::Consistent, "; whether calls for another one failed was not recorded".to_owned()),
     };
     let when = reached(&open, limit).intersect(&comparison.slow.time);
@@ -99,6 +102,7 @@ fn unread_ns(comparison: &Comparison<'_>, when: &Intervals) -> f64 {
         return 0.0;
     }
     let requests = comparison.sources().measured_requests();
-    let unread = requests.map(|one| when.within_ns(one.from_ns, one.from_ns.saturating_add(one.unread_ns)) as f64 * one.weight);
+    let unread =
+        requests.map(|one| when.within_ns(one.from_ns, one.from_ns.saturating_add(one.unread_ns)) as f64 * one.weight);
     0.0 + unread.sum::<f64>()
 }

@@ -204,6 +204,22 @@ pub(super) fn protocols_6(text: &[u8]) -> impl Iterator<Item = (&'static str, u6
 mod tests {
     use super::*;
 
+    #[test]
+    fn peers_are_read_in_the_order_of_the_machine() {
+        for (text, expected) in [
+            ("0100007F:1F90", Some("127.0.0.1:8080")),
+            ("00000000000000000000000001000000:0050", Some("[::1]:80")),
+            ("0000000000000000FFFF00000100007F:0050", Some("127.0.0.1:80")),
+            ("0100007F", None),
+            ("010000:1F90", None),
+            ("0100007F:1F901", None),
+            ("ÿÿÿÿ:1", None),
+            ("", None),
+        ] {
+            assert_eq!(address(text.as_bytes()).map(|peer| peer.to_string()).as_deref(), expected, "{text}");
+        }
+    }
+
     const UDP: &str = "   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops            \n\
         \u{20}  97: 0100007F:1FBD 00000000:0000 07 00000000:00033E00 00:00000000 00000000  1000        0 571331 2 00000000e1a536e1 4413         \n";
     const TCP6: &str = "  sl  local_address                         remote_address                        st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
@@ -222,6 +238,7 @@ mod tests {
             uid: 1000,
             inode: 571331,
             drops: Some(4413),
+            peer: "0.0.0.0:0".parse().ok(),
         };
         assert_eq!(udp, [expected]);
         let tcp: Vec<Socket> = sockets(TCP6.as_bytes()).collect();

@@ -13,11 +13,11 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * Answers each request with the help of another process, which it asks over a socket and which turns slow in the middle of
  * the run. The fixed variant gives it a few milliseconds, works the answer out from what it knew last, which takes it as long as the
- * helper used to take, and leaves a silent helper alone for a second.
+ * helper used to take, and leaves a silent helper alone for five seconds.
  */
 public final class SlowDownstream {
     private static final int ANSWER_BYTES = 64;
-    private static final long LEFT_ALONE_NS = 1_000_000_000;
+    private static final long LEFT_ALONE_NS = 5_000_000_000L;
     /** About a millisecond: were answers quicker without the helper, the time with it would be the slow one. */
     private static final int OWN_ANSWER_STEPS = 1_000_000;
 

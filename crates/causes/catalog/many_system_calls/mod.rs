@@ -1,0 +1,145 @@
+//! The application's threads make many more calls of the kernel than before, each of them short: what they cost together is what is slow.
+
+use std::collections::BTreeSet;
+
+use fathom_evidence::kinds::counter;
+use fathom_timeline::telling_frame;
+
+use crate::cause::Claim;
+use crate::measure::requests;
+use crate::measure::stacks::{self, Below};
+use crate::measure::syscalls::{self, ByThread, running_claims};
+use crate::{Cause, Comparison, Evidence, Finding, Support, format};
+
+pub(crate) static CAUSE: Cause = Cause {
+    id: "many_system_calls",
+    readme: include_str!("README.md"),
+    refines: &["application_code", "more_traffic", "run_queue_wait"],
+    has_lab: false,
+    collectors: &["system_calls", "async_profiler"],
+    actions: &["look at the method that calls: ask once and keep the answer, buffer, or do many at once"],
+    decide,
+};
+
+/// Calls that have causes of their own, or wait for something that comes.
+const OF_OTHERS: &[&str] = &[
+    "futex",
+    "nanosleep",
+    "clock_nanosleep",
+    "clock_gettime",
+    "gettimeofday",
+    "time",
+    "accept",
+    "accept4",
+    "connect",
+    "wait4",
+    "waitid",
+    "fsync",
+    "fdatasync",
+    "sched_yield",
+];
+
+/// Fewer than this cost less than a hundredth of a core.
+const TOO_FEW_PER_SECOND: f64 = 5_000.0;
+
+/// So many times as many as before.
+const MORE: f64 = 3.0;
+
+/// A call that takes longer on average waits for something, in ns.
+const SHORT_NS: f64 = 30_000.0;
+
+/// One kind of call: how often each second and how many cores in it, in the slow time and before.
+struct Call<'a> {
+    name: &'a str,
+    per_second: (f64, Option<f64>),
+    cores: (f64, Option<f64>),
+}
+
+fn decide(comparison: &Comparison<'_>) -> Finding {
+    if !syscalls::are_recorded(comparison) {
+        return Finding::needs_kernel("system calls of each thread were not counted");
+    }
+    let Some(call) = most_grown(comparison) else {
+        return Finding::absent("no short system call is made many more times than before");
+    };
+    let below = below(comparison, call.name);
+    let text = call.says(comparison, &below);
+    let evidence = call.evidence(comparison, &below);
+    if requests::grew_with(comparison, call.per_second) {
+        return Finding::absent(format!("{text}: as many for each request as before")).with_all(evidence);
+    }
+    let mut finding = match comparison.says_if_unknown_before(call.per_second.1) {
+        Some(unknown) => Finding::new(Support::Weak, text + unknown),
+        None => Finding::new(Support::Observed, text),
+    };
+    finding = finding.with_all(evidence);
+    finding.claims = claims(comparison, &call, below.claims);
+    finding.crowding(comparison)
+}
+
+/// The short call that took most more of the CPUs, if there are many more of it.
+fn most_grown<'c>(comparison: &'c Comparison<'_>) -> Option<Call<'c>> {
+    let counters = comparison.sources().counters(counter::SYSTEM_CALLS_COUNT);
+    let names: BTreeSet<&str> = counters.keys().map(|(name, _)| comparison.recording().text(*name)).collect();
+    let has_cause = |name: &str| {
+        [OF_OTHERS, syscalls::RECEIVE, syscalls::SEND, syscalls::POLL].iter().any(|known| known.contains(&name))
+    };
+    let calls = names.into_iter().filter(|name| !has_cause(name)).map(|name| Call::of(comparison, name));
+    calls.filter(Call::is_many_more).max_by(|a, b| a.grown_cores().total_cmp(&b.grown_cores()))
+}
+
+impl<'a> Call<'a> {
+    fn of(comparison: &Comparison<'_>, name: &'a str) -> Call<'a> {
+        let rise = |counter: &str| {
+            comparison.both_looked_at(|side| ByThread::of(side, counter, &[name]).rise(side, |_| true) / side.seconds())
+        };
+        let (ns, ns_before) = rise(counter::SYSTEM_CALLS_NS);
+        let cores = (ns / 1e9, ns_before.map(|ns| ns / 1e9));
+        Call { name, per_second: rise(counter::SYSTEM_CALLS_COUNT), cores }
+    }
+
+    fn is_many_more(&self) -> bool {
+        let (now, before) = self.per_second;
+        now >= TOO_FEW_PER_SECOND && now >= MORE * before.unwrap_or(0.0) && self.cores.0 * 1e9 <= SHORT_NS * now
+    }
+
+    fn grown_cores(&self) -> f64 {
+        (self.cores.0 - self.cores.1.unwrap_or(0.0)).max(0.0)
+    }
+
+    fn says(&self, comparison: &Comparison<'_>, below: &Below) -> String {
+        let caller = telling_frame(comparison.recording(), below.stack);
+        format!(
+            "{} is called {} times per second{}, which takes {} cores{}",
+            self.name,
+            format::number(self.per_second.0),
+            format::before(self.per_second.1, format::number),
+            format::number(self.cores.0),
+            caller.map_or(String::new(), |method| format!("; mostly from {method}"))
+        )
+    }
+
+    fn evidence(&self, comparison: &Comparison<'_>, below: &Below) -> [Evidence; 2] {
+        let calls = comparison.evidence(&format!("calls of {}", self.name), self.per_second, "1/s", "counters");
+        let time = comparison.evidence("time in them", self.cores, "cores", "counters");
+        let stack = comparison.stack_text(below.stack, 16);
+        [
+            Evidence { stack, ..calls.of(&[counter::SYSTEM_CALLS_COUNT]) },
+            time.of(&[counter::SYSTEM_CALLS_NS]),
+        ]
+    }
+}
+
+/// What is below the kernel's function of a call, on both architectures. Of a call on a socket or a file the first word is its name.
+fn below(comparison: &Comparison<'_>, call: &str) -> Below {
+    let call = call.split(' ').next().unwrap_or(call);
+    let names = ["__x64_sys_", "__arm64_sys_", "__do_sys_", "__se_sys_"].map(|prefix| format!("{prefix}{call}"));
+    stacks::below(comparison, &names.each_ref().map(String::as_str))
+}
+
+/// CPU samples see the way into the kernel and back as well; the kernel's counters only what is between.
+fn claims(comparison: &Comparison<'_>, call: &Call<'_>, sampled: Vec<Claim>) -> Vec<Claim> {
+    let counted_ns = call.grown_cores() * comparison.excess().slow_ns;
+    let sampled_ns: f64 = sampled.iter().map(|claim| claim.grown_ns(comparison)).sum();
+    if sampled_ns > counted_ns { sampled } else { running_claims(comparison, counted_ns) }
+}
