@@ -2,8 +2,6 @@
 //! and network behave.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use fathom_evidence::kinds::subject;
@@ -11,7 +9,7 @@ use rustix::system::uname;
 
 use super::parse;
 use super::sheet::Sheet;
-use crate::procfs::text_of;
+use crate::procfs::{self, text_of};
 
 /// Settings, by the name that people know them by and the file that holds them. Of a list of choices
 /// the chosen one is kept.
@@ -115,9 +113,8 @@ fn damon_actions(admin: &Path) -> Vec<String> {
 
 /// The folders of a folder that are called by numbers.
 fn numbered(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let is_number = |name: &OsStr| name.to_str().is_some_and(|name| name.parse::<u32>().is_ok());
-    entries.filter(|entry| is_number(&entry.file_name())).map(|entry| entry.path()).collect()
+    let is_number = |name: &String| name.parse::<u32>().is_ok();
+    procfs::names(folder).filter(is_number).map(|name| folder.join(name)).collect()
 }
 
 fn read_line(file: &Path) -> Option<String> {
@@ -164,6 +161,8 @@ fn cache_type_register() -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
