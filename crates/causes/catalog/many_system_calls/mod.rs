@@ -123,10 +123,7 @@ impl<'a> Call<'a> {
         let calls = comparison.evidence(&format!("calls of {}", self.name), self.per_second, "1/s", "counters");
         let time = comparison.evidence("time in them", self.cores, "cores", "counters");
         let stack = comparison.stack_text(below.stack, 16);
-        [
-            Evidence { stack, ..calls.of(&[counter::SYSTEM_CALLS_COUNT]) },
-            time.of(&[counter::SYSTEM_CALLS_NS]),
-        ]
+        [Evidence { stack, ..calls.of(&[counter::SYSTEM_CALLS_COUNT]) }, time.of(&[counter::SYSTEM_CALLS_NS])]
     }
 }
 
