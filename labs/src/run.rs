@@ -192,8 +192,8 @@ impl Lab {
             Recorder::Live(_) => None,
         };
         let recording = if settings.is_some() { "recording.jfr" } else { "recording.fathom" };
-        let arrivals = if self.has_port { Arrivals::Inside } else { options.arrivals };
-        let line = command_line(self, variant, jdk.major, (options.lengths, arrivals), settings.as_deref());
+        let lengths_and_arrivals = (options.lengths, self.arrivals(options));
+        let line = command_line(self, variant, jdk.major, lengths_and_arrivals, settings.as_deref());
         let line = line.iter().map(|argument| places.fill(argument)).collect();
         let output = RunOutput::in_folder(folder, recording, jdk, line);
         let jars = libraries::find(self, variant).map_err(|says| needs::refusal(self, variant, says))?;
@@ -262,7 +262,7 @@ impl Lab {
             });
             live.end().map(|()| end)
         })?;
-        if options.arrivals == Arrivals::AtSocket && !self.has_port {
+        if self.arrivals(options) == Arrivals::AtSocket {
             clients.write_latencies(&output.latency).map_err(LabError::io("cannot write", &output.latency))?;
         }
         match end.map_err(LabError::io("cannot follow", output.jdk.java()))? {
@@ -276,6 +276,11 @@ impl Lab {
             End::Stopped => Err(LabError::Interrupted { folder: output.folder.clone() }),
             End::Overdue => Err(LabError::Overdue { seconds: limit.as_secs() }),
         }
+    }
+
+    /// Where requests really come from.
+    fn arrivals(&self, options: &RunOptions<'_>) -> Arrivals {
+        if self.has_port { Arrivals::Inside } else { options.arrivals }
     }
 
     fn role_of(&self, phase: &str) -> Option<PhaseRole> {

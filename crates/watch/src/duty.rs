@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fathom_collectors::Refusal;
 use fathom_collectors::jvms::Jvm;
@@ -88,9 +88,12 @@ impl Duty {
         let _ = sender.zip(row).map(|(sender, row)| sender.send(minutes::Message::Row(Box::new(row))));
     }
 
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn ask(&self, trigger: &Trigger) -> Answer {
-        let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
-        desk.ask(self.key, &self.about.main, trigger, now_ms() / 1000)
+        self.desk().ask(self.key, &self.about.main, trigger, now_ms() / 1000)
     }
 
     /// What only has to wait for other recordings is asked for again.
@@ -105,20 +108,13 @@ impl Duty {
     fn its_turn(&mut self) -> Option<Waiting> {
         let waiting = self.waiting.take()?;
         let now_s = now_ms() / 1000;
-        let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
-        match desk.ask_again(self.key, &self.about.main, &waiting.trigger, now_s) {
-            None => {
-                drop(desk);
-                self.log("triggered", &waiting.trigger, &[("after_others", true.into())]);
-                Some(waiting)
-            }
-            Some(Skip::AtOnce) if now_s < waiting.until_s => {
-                drop(desk);
-                self.waiting = Some(waiting);
-                None
-            }
-            Some(_) => None,
+        let skip = self.desk().ask_again(self.key, &self.about.main, &waiting.trigger, now_s);
+        if skip.is_none() {
+            self.log("triggered", &waiting.trigger, &[("after_others", true.into())]);
+            return Some(waiting);
         }
+        self.waiting = Some(waiting).filter(|waiting| skip == Some(Skip::AtOnce) && now_s < waiting.until_s);
+        None
     }
 
     fn log(&self, event: &str, trigger: &Trigger, more: &[(&str, Value)]) {
@@ -143,7 +139,7 @@ impl Duty {
             self.log("begin_not_written", trigger, &[("error", error.to_string().into())]);
         }
         let recorded = capture::capture(scout, trigger, folder.clone(), &self.stop);
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner).ended(self.key, now_ms() / 1000);
+        self.desk().ended(self.key, now_ms() / 1000);
         match recorded {
             Ok(captured) => self.hand_on(scout, begun, captured),
             Err(error) => {

@@ -100,6 +100,8 @@ struct Growth {
     grown: Vec<(String, f64)>,
     /// How much the rest grew, if there was any to speak of.
     rest: Option<f64>,
+    /// How many times as many requests there were, where they were counted.
+    traffic: Option<f64>,
 }
 
 impl Growth {
@@ -107,8 +109,9 @@ impl Growth {
         let has_cpu = comparison.sources().samples(event::CPU).next().is_some();
         let event = if has_cpu { event::CPU } else { event::EXECUTION };
         let (slow, before) = (Methods::of(&comparison.slow, event), Methods::of(baseline, event));
-        let (grown, rest) = divide(&slow, &before, traffic(comparison, baseline));
-        Growth { event, slow, before, grown, rest }
+        let traffic = traffic(comparison, baseline);
+        let (grown, rest) = divide(&slow, &before, traffic);
+        Growth { event, slow, before, grown, rest, traffic }
     }
 
     /// By how many cores the methods grew that did, by their own code and by native code that they call.
@@ -144,7 +147,7 @@ impl Growth {
             return Finding::unknown(&says, "fathom record --for 10m");
         }
         let (slow, before) = (format::number(self.slow.cores), format::number(self.before.cores));
-        if let Some(leaf) = beyond_compare(&self.slow, &self.before, traffic(comparison, baseline)) {
+        if let Some(leaf) = beyond_compare(&self.slow, &self.before, self.traffic) {
             let says = format!(
                 "nearly all of the code is {leaf}, on {slow} cores instead of {before}: it may be more requests, which were not recorded"
             );

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use fathom_evidence::kinds::{event, span};
 use fathom_evidence::tables::Span;
 use fathom_evidence::{StackId, StrId};
-use fathom_timeline::{Intervals, ThreadState, Wait};
+use fathom_timeline::{ThreadState, Wait};
 
-use crate::cause::{Claim, ThreadTime};
+use crate::cause::{Claim, ThreadTime, thread_time};
 use crate::measure::{recording_threshold, stacks};
 use crate::period::Period;
 use crate::{Cause, Comparison, Evidence, Finding, Support, format};
@@ -84,14 +84,11 @@ fn usual_ns(comparison: &Comparison<'_>) -> BTreeMap<StrId, f64> {
 
 /// The end of each read, beyond what the service usually takes.
 fn late(reads: &[Span], usual_ns: &BTreeMap<StrId, f64>) -> ThreadTime {
-    let mut late: BTreeMap<i64, Vec<(i64, i64)>> = BTreeMap::new();
-    for read in reads {
-        let from_ns = read.time_ns.saturating_add(usual_ns.get(&read.name).copied().unwrap_or(0.0) as i64);
-        if from_ns < read.end_ns() {
-            late.entry(read.tid).or_default().push((from_ns, read.end_ns()));
-        }
-    }
-    late.into_iter().map(|(tid, time)| (tid, Intervals::union(time))).collect()
+    let ends = reads.iter().map(|read| {
+        let usual_ns = usual_ns.get(&read.name).copied().unwrap_or(0.0) as i64;
+        (read.tid, read.time_ns.saturating_add(usual_ns), read.end_ns())
+    });
+    thread_time(ends.filter(|(_, from_ns, to_ns)| from_ns < to_ns))
 }
 
 /// How busy the carriers were, now and before, and with what most: by samples of what runs on them, else the whole process

@@ -1,11 +1,10 @@
 //! Threads wait for connections to be made: nobody answers their attempts, or late.
 
 use fathom_evidence::kinds::{counter, span};
-use fathom_timeline::{ThreadState, Wait};
+use fathom_timeline::Wait;
 
-use crate::measure::growth;
-use crate::measure::waits::{self, Waits};
-use crate::{Cause, Comparison, Evidence, Finding, Support, format};
+use crate::measure::waits;
+use crate::{Cause, Comparison, Finding};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "connect_slow",
@@ -21,23 +20,10 @@ pub(crate) static CAUSE: Cause = Cause {
 };
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
-    let waiting = comparison.cell_evidence("threads waiting for connections to be made", "threads", is_ours);
-    let by_call = waits::by_frame(comparison, &comparison.slow.time, Wait::Connect);
-    let Some((call, waits)) = by_call.into_iter().max_by_key(|(call, waits)| (!call.is_empty(), waits.total_ns)) else {
-        return none_seen(comparison);
-    };
-    let before = format::before(waiting.baseline, format::number);
-    let place = if call.is_empty() { String::new() } else { format!("most in {call}: ") };
-    let text = format!(
-        "{} threads wait for connections to be made on average{before}; {place}{}{}",
-        format::number(waiting.value),
-        waits.says(""),
-        to_whom(comparison)
-    );
-    if !growth::grew((waiting.value, waiting.baseline)) {
-        return Finding::absent(format!("{text}: no more than before")).with(waiting);
-    }
-    Finding::new(Support::Observed, text).with(waiting).with(longest(comparison, &waits)).claiming(comparison, is_ours)
+    let names = ("connections to be made", "a connection");
+    let rows = &[span::SYSTEM_CALL, span::BLOCKED];
+    waits::finding(comparison, Wait::Connect, names, &to_whom(comparison), rows)
+        .unwrap_or_else(|| none_seen(comparison))
 }
 
 /// The kernel's collector sees each long attempt that has ended, samples of the wall clock also those that go on.
@@ -54,14 +40,4 @@ fn to_whom(comparison: &Comparison<'_>) -> String {
     let waited = attempts.iter().map(|((peer, _), series)| (comparison.slow.max(series).unwrap_or(0.0), *peer));
     let most = waited.filter(|(count, _)| *count > 0.0).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
     most.map_or_else(String::new, |(_, peer)| format!("; to {}", comparison.recording().text(peer)))
-}
-
-fn longest(comparison: &Comparison<'_>, waits: &Waits) -> Evidence {
-    let longest = comparison.evidence("longest wait for a connection", (waits.longest_ns as f64, None), "ns", "spans");
-    let stack = comparison.wait_text(waits.stack, 12);
-    Evidence { stack, ..longest.of(&[span::SYSTEM_CALL, span::BLOCKED]) }
-}
-
-fn is_ours(state: ThreadState) -> bool {
-    state == ThreadState::Blocked(Wait::Connect)
 }

@@ -11,7 +11,7 @@ use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StackId};
 use fathom_timeline::{Intervals, ThreadState, Wait, is_own};
 
-use crate::cause::{Claim, ThreadTime};
+use crate::cause::{Claim, ThreadTime, thread_time};
 use crate::measure::waits_below::{self, WaitsBelow};
 use crate::measure::{growth, handling, stacks};
 use crate::period::Period;
@@ -62,7 +62,13 @@ const SERVERS: &[&str] = &[
 ];
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
-    let (slow, baseline) = waits_below::both(comparison, |side| of_requests(comparison, side));
+    let handling = handling::times(comparison.sources().measured_requests());
+    let helpers = handling::of_helpers(comparison, &handling);
+    let (slow, baseline) =
+        waits_below::both(comparison, |side| match std::ptr::eq(side.sources, comparison.sources()) {
+            true => of_requests(side, &[&handling, &helpers]),
+            false => of_requests(side, &[&handling::times(side.sources.measured_requests())]),
+        });
     let Some(longest) = slow.longest() else {
         return by_the_clock::decide(comparison);
     };
@@ -76,7 +82,9 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     }
     let mut finding = Finding::new(Support::Observed, text).with(asleep);
     finding.claims = claims(comparison, threads);
-    finding.claims.extend(claims_of_helpers(comparison, &slow));
+    finding
+        .claims
+        .extend(claims_of_helpers(comparison, slow.iter().filter(|sleep| !handling.contains_key(&sleep.tid))));
     finding
 }
 
@@ -89,15 +97,9 @@ fn claims(comparison: &Comparison<'_>, (now, before): (f64, Option<f64>)) -> Vec
 }
 
 /// What others of the program waited for while these slept: of that it is known whose sleep it was, or how much it was in all.
-fn claims_of_helpers(comparison: &Comparison<'_>, sleeps: &WaitsBelow) -> Vec<Claim> {
-    let handling = handling::times(comparison.sources().measured_requests());
-    let mut helpers: BTreeMap<i64, Vec<(i64, i64)>> = BTreeMap::new();
-    for sleep in sleeps.iter().filter(|sleep| !handling.contains_key(&sleep.tid)) {
-        helpers.entry(sleep.tid).or_default().push((sleep.time_ns, sleep.end_ns()));
-    }
-    let helpers: ThreadTime = helpers.into_iter().map(|(tid, times)| (tid, Intervals::union(times))).collect();
-    let native = native::Sleeps::of(&comparison.slow);
-    let (now, before) = comparison.both_looked_at(|side| native.counted(side, |tid| helpers.contains_key(&tid)));
+fn claims_of_helpers<'s>(comparison: &Comparison<'_>, sleeps: impl Iterator<Item = &'s Span>) -> Vec<Claim> {
+    let helpers = thread_time(sleeps.map(|sleep| (sleep.tid, sleep.time_ns, sleep.end_ns())));
+    let (now, before) = comparison.both_looked_at(|side| native::counted(side, |tid| helpers.contains_key(&tid)));
     let counted_ns = (now - before.unwrap_or(0.0)) * comparison.excess().slow_ns;
     let mut claims: Vec<Claim> = STATES.iter().map(|state| Claim::during(*state, helpers.clone())).collect();
     claims.extend((counted_ns > 0.0).then(|| Claim::part(ThreadState::Blocked(Wait::Task), counted_ns)));
@@ -106,11 +108,11 @@ fn claims_of_helpers(comparison: &Comparison<'_>, sleeps: &WaitsBelow) -> Vec<Cl
 
 /// Sleeps of threads that handle a request: below a server's frames, or between the arrival of a request and its answer, also of who
 /// works on it for the event loop that reads and answers, or for a result that a handler waits for.
-fn of_requests(comparison: &Comparison<'_>, side: &Period<'_>) -> WaitsBelow {
-    let handling = handling::with_helpers(comparison, side);
+fn of_requests(side: &Period<'_>, handling: &[&ThreadTime]) -> WaitsBelow {
     let is_within = |sleep: &Span| {
         let within_ns = |times: &Intervals| times.within_ns(sleep.time_ns, sleep.end_ns());
-        handling.get(&sleep.tid).is_some_and(|times| within_ns(times) > sleep.duration_ns / 2)
+        let is_half = |times: &Intervals| within_ns(times) > sleep.duration_ns / 2;
+        handling.iter().any(|threads| threads.get(&sleep.tid).is_some_and(is_half))
     };
     let recording = side.sources.recording;
     let mut sleeps = stacks::are_below(recording, SLEEP);

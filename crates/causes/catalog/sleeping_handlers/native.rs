@@ -8,6 +8,7 @@ use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StackId};
 use fathom_timeline::is_own;
 
+use crate::measure::syscalls::ByThread;
 use crate::period::Period;
 
 /// As the scheduler's waits in such system calls are called.
@@ -36,15 +37,6 @@ impl<'r> Sleeps<'r> {
         sleeps
     }
 
-    /// For how many threads they sleep on average, as the kernel counted it: most sleeps are too short to be kept one by one.
-    pub(super) fn counted(&self, side: &Period<'_>, is_one: impl Fn(i64) -> bool) -> f64 {
-        let sums = side.sources.counters(counter::BLOCKED_NS).into_iter();
-        let of_sleepers = sums.filter(|((instance, tid), _)| {
-            self.recording.text(*instance) == SLEEP && self.sleepers.contains(tid) && is_one(*tid)
-        });
-        0.0 + of_sleepers.map(|(_, series)| side.rise(&series)).sum::<f64>() / 1e9 / side.seconds()
-    }
-
     pub(super) fn has(&mut self, wait: &Span) -> bool {
         let is_alike = wait.stack_id == StackId(0) && self.recording.text(wait.name) == SLEEP;
         is_alike && self.sleepers.contains(&wait.tid) || self.stands_in_one(wait.stack_id)
@@ -56,9 +48,16 @@ impl<'r> Sleeps<'r> {
     }
 }
 
+/// How many threads sleep so on average, as the kernel counted it: most sleeps are too short to be kept one by one.
+pub(super) fn counted(side: &Period<'_>, is_one: impl Fn(i64) -> bool) -> f64 {
+    ByThread::of(side, counter::BLOCKED_NS, &[SLEEP]).rise(side, is_one) / 1e9 / side.seconds()
+}
+
 fn stands_in_one(recording: &Recording, stack: StackId) -> bool {
-    let plain = |symbol: &str| symbol.trim_start_matches("__GI_").trim_start_matches('_').to_owned();
-    let is_sleep = |symbol: &str| SLEEPING.iter().any(|name| plain(symbol).starts_with(name));
+    let is_sleep = |symbol: &str| {
+        let plain = symbol.trim_start_matches("__GI_").trim_start_matches('_');
+        SLEEPING.iter().any(|name| plain.starts_with(name))
+    };
     let mut inner = recording.stacks.leaf_to_root(stack).take(INNERMOST);
     inner.any(|frame| is_sleep(recording.text(frame.symbol)))
         && recording.stacks.leaf_to_root(stack).any(|frame| is_own(recording, &frame))

@@ -2,9 +2,9 @@
 
 use fathom_evidence::kinds::{counter, subject};
 
-use crate::measure::syscalls::{self, ByThread, running_claims};
+use crate::measure::syscalls::{self, ByThread, cpu_claims};
 use crate::measure::{growth, stacks};
-use crate::{Cause, Claim, Comparison, Finding, Period, Support, format};
+use crate::{Cause, Comparison, Finding, Period, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "slow_clock_source",
@@ -71,15 +71,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         None => Finding::new(Support::Observed, text),
     };
     finding = finding.with_all(evidence);
-    finding.claims = claims(comparison, grown_ns);
+    finding.claims = cpu_claims(comparison, grown_ns, stacks::below(comparison, CLOCK_READERS).claims);
     finding.crowding(comparison)
-}
-
-/// CPU samples see the whole of a call, with the way into the kernel and back; the kernel's counters only what is between.
-fn claims(comparison: &Comparison<'_>, counted_ns: f64) -> Vec<Claim> {
-    let sampled = stacks::below(comparison, CLOCK_READERS).claims;
-    let sampled_ns: f64 = sampled.iter().map(|claim| claim.grown_ns(comparison)).sum();
-    if sampled_ns > counted_ns { sampled } else { running_claims(comparison, counted_ns) }
 }
 
 /// What is known where calls were not counted: some clock sources need none.

@@ -1,6 +1,6 @@
 //! System calls of threads as they were added up in the kernel.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use fathom_evidence::kinds::counter;
 use fathom_timeline::{Layer, Series, ThreadState};
@@ -88,6 +88,24 @@ fn with_a_good_part(calls: &ByThread, count: impl Fn(i64) -> f64) -> HashSet<i64
         .filter(|(_, count)| all > 0.0 && *count >= MIN_SHARE_OF_CALLS * all)
         .map(|(tid, _)| tid)
         .collect()
+}
+
+/// How much a counter of calls rises each second of a side, over the application's threads, by call.
+pub fn rates<'s>(side: &Period<'s>, name: &str) -> BTreeMap<&'s str, f64> {
+    let mut rates: BTreeMap<&str, f64> = BTreeMap::new();
+    for ((call, tid), series) in side.sources.counters(name) {
+        if side.sources.is_application(tid) {
+            *rates.entry(side.sources.recording.text(call)).or_default() += side.rise(&series) / side.seconds();
+        }
+    }
+    rates
+}
+
+/// Claims for what calls took: CPU samples see the whole of each, with the way into the kernel and back; the kernel's counters only what is
+/// between.
+pub fn cpu_claims(comparison: &Comparison<'_>, counted_ns: f64, sampled: Vec<Claim>) -> Vec<Claim> {
+    let sampled_ns: f64 = sampled.iter().map(|claim| claim.grown_ns(comparison)).sum();
+    if sampled_ns > counted_ns { sampled } else { running_claims(comparison, counted_ns) }
 }
 
 /// Claims for CPU time of the application of which only the amount is known: from the kernel's part first,

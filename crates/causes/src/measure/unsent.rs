@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use fathom_evidence::StrId;
 use fathom_evidence::kinds::span;
-use fathom_timeline::{Hold, Intervals, ThreadState, Unsent, Wait};
+use fathom_timeline::{Hold, ThreadState, Unsent, Wait};
 
-use crate::cause::ThreadTime;
+use crate::cause::{ThreadTime, thread_time};
 use crate::comparison::Comparison;
 use crate::measure::waits;
 use crate::period::Period;
@@ -151,10 +151,8 @@ impl Finding {
 
 /// When questions of each thread had been asked and had not left: the end of one is given away soon after its beginning.
 fn when_asked(comparison: &Comparison<'_>, hold: Hold) -> ThreadTime {
-    let mut asked: BTreeMap<i64, Vec<(i64, i64)>> = BTreeMap::new();
-    for call in comparison.sources().calls() {
-        let Some(Unsent { ns, .. }) = call.unsent.filter(|unsent| unsent.hold == hold) else { continue };
-        asked.entry(call.tid).or_default().push((call.from_ns, call.from_ns.saturating_add(ns)));
-    }
-    asked.into_iter().map(|(tid, times)| (tid, Intervals::union(times))).collect()
+    thread_time(comparison.sources().calls().iter().filter_map(|call| {
+        let Unsent { ns, .. } = call.unsent.filter(|unsent| unsent.hold == hold)?;
+        Some((call.tid, call.from_ns, call.from_ns.saturating_add(ns)))
+    }))
 }

@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use fathom_evidence::StackId;
 use fathom_timeline::{Intervals, ThreadState, Wait, telling_frame};
 
-use crate::cause::Claim;
+use crate::cause::{Claim, Finding, Support};
 use crate::comparison::Comparison;
+use crate::explanation::Evidence;
 use crate::format;
+use crate::measure::growth;
 
 /// Waits for what another thread of the program does for the waiting one: which call each of them is for nobody knows.
 const ON_ANOTHERS_BEHALF: [ThreadState; 2] = [ThreadState::Blocked(Wait::Task), ThreadState::Blocked(Wait::Unnamed)];
@@ -65,6 +67,36 @@ pub fn by_frame(comparison: &Comparison<'_>, time: &Intervals, wait: Wait) -> BT
         }
     }
     found
+}
+
+/// Waits of a kind as a finding: how many threads wait on average, where most, and for how long, claimed where it is more than before; nothing
+/// where there are none. They are waits for `many` things, each for `one`; `more` is told with it, and `rows` are kinds of spans.
+pub fn finding(
+    comparison: &Comparison<'_>,
+    wait: Wait,
+    (many, one): (&str, &str),
+    more: &str,
+    rows: &[&'static str],
+) -> Option<Finding> {
+    let is_ours = |state| state == ThreadState::Blocked(wait);
+    let by_frame = by_frame(comparison, &comparison.slow.time, wait).into_iter();
+    // Where the kernel saw a wait without its stack, those of which there is one tell where they are.
+    let (frame, waits) = by_frame.max_by_key(|(frame, waits)| (!frame.is_empty(), waits.total_ns))?;
+    let waiting = comparison.cell_evidence(&format!("threads waiting for {many}"), "threads", is_ours);
+    let before = format::before(waiting.baseline, format::number);
+    let place = if frame.is_empty() { String::new() } else { format!("most in {frame}: ") };
+    let text = format!(
+        "{} threads wait for {many} on average{before}; {place}{}{more}",
+        format::number(waiting.value),
+        waits.says("")
+    );
+    if !growth::grew((waiting.value, waiting.baseline)) {
+        return Some(Finding::absent(format!("{text}: no more than before")).with(waiting));
+    }
+    let says = format!("longest wait for {one}");
+    let longest = comparison.evidence(&says, (waits.longest_ns as f64, None), "ns", "spans");
+    let longest = Evidence { stack: comparison.wait_text(waits.stack, 12), ..longest.of(rows) };
+    Some(Finding::new(Support::Observed, text).with(waiting).with(longest).claiming(comparison, is_ours))
 }
 
 /// Those of the slow time that took longest in all, with the frame that tells what was waited for.

@@ -7,7 +7,7 @@ use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StackId};
 use fathom_timeline::{Intervals, ThreadState, Wait};
 
-use crate::cause::{Claim, ThreadTime};
+use crate::cause::{Claim, thread_time};
 use crate::comparison::Comparison;
 use crate::measure::stacks;
 use crate::period::Period;
@@ -135,9 +135,7 @@ impl WaitsBelow {
 
     /// The time of the threads that waited.
     pub fn claims(&self) -> Vec<Claim> {
-        let mut times: BTreeMap<i64, Vec<(i64, i64)>> = BTreeMap::new();
-        self.iter().for_each(|wait| times.entry(wait.tid).or_default().push((wait.time_ns, wait.end_ns())));
-        let time: ThreadTime = times.into_iter().map(|(tid, times)| (tid, Intervals::union(times))).collect();
+        let time = thread_time(self.iter().map(|wait| (wait.tid, wait.time_ns, wait.end_ns())));
         STATES.iter().map(|wait| Claim::during(ThreadState::Blocked(*wait), time.clone())).collect()
     }
 }

@@ -10,7 +10,7 @@ mod listeners;
 mod own;
 mod parse;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -87,7 +87,7 @@ impl Collector for Sockets {
             slow_pace: Pace::every(Duration::from_secs(1)),
             tables: tables.into_iter().flatten().collect(),
             known: HashSet::new(),
-            connecting: BTreeSet::new(),
+            connecting: BTreeMap::new(),
         }))
     }
 }
@@ -128,8 +128,8 @@ struct Watch {
     tables: Vec<Table>,
     /// UDP sockets that were there at the last reading.
     known: HashSet<u64>,
-    /// Peers to whom connections were being made at the last reading.
-    connecting: BTreeSet<String>,
+    /// Connections that were being made at the last reading, by peer.
+    connecting: BTreeMap<String, u64>,
 }
 
 impl Watch {
@@ -173,16 +173,16 @@ impl Watch {
                 }
                 table.pace.done(at_ns, thread_cpu_ns() - began_cpu_ns);
             }
-            if protocol == Protocol::Tcp {
-                let gone = connecting.iter().filter(|peer| !sums.connecting.contains_key(*peer));
-                let counts =
-                    gone.map(|peer| (peer, 0)).chain(sums.connecting.iter().map(|(peer, count)| (peer, *count)));
-                for (peer, count) in counts {
-                    numbers.see(found, at_ns, counter::CONNECTING_COUNT, peer, count as f64);
-                }
-                *connecting = sums.connecting.keys().cloned().collect();
-            }
             sums.see(numbers, found, at_ns);
+            if protocol == Protocol::Tcp {
+                // A peer that is waited for no longer is told once more, with none.
+                connecting.values_mut().for_each(|count| *count = 0);
+                connecting.append(&mut sums.connecting);
+                for (peer, count) in &*connecting {
+                    numbers.see(found, at_ns, counter::CONNECTING_COUNT, peer, *count as f64);
+                }
+                connecting.retain(|_, count| *count > 0);
+            }
             if protocol == Protocol::Udp {
                 *known = sums.udp;
                 if known.is_empty() {
