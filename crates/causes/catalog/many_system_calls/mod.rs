@@ -1,14 +1,14 @@
 //! The application's threads make many more calls of the kernel than before, each of them short: what they cost together is what is slow.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use fathom_evidence::kinds::counter;
-use fathom_timeline::telling_frame;
+use fathom_timeline::{Layer, ThreadState, telling_frame};
 
-use crate::cause::Claim;
 use crate::measure::requests;
 use crate::measure::stacks::{self, Below};
-use crate::measure::syscalls::{self, ByThread, running_claims};
+use crate::measure::syscalls::{self, cpu_claims};
+use crate::period::Period;
 use crate::{Cause, Comparison, Evidence, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -45,6 +45,9 @@ const TOO_FEW_PER_SECOND: f64 = 5_000.0;
 /// So many times as many as before.
 const MORE: f64 = 3.0;
 
+/// Where other code grew by more than this and requests were not counted, there may be more of them.
+const TRAFFIC: f64 = 1.3;
+
 /// A call that takes longer on average waits for something, in ns.
 const SHORT_NS: f64 = 30_000.0;
 
@@ -68,36 +71,47 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if requests::grew_with(comparison, call.per_second) {
         return Finding::absent(format!("{text}: as many for each request as before")).with_all(evidence);
     }
+    if comparison.sources().requests().next().is_none() && code_grew(comparison) {
+        return Finding::unknown(
+            &format!("{text}: it may be more requests, which were not recorded"),
+            "fathom explain … --latency access.csv",
+        )
+        .with_all(evidence);
+    }
     let mut finding = match comparison.says_if_unknown_before(call.per_second.1) {
         Some(unknown) => Finding::new(Support::Weak, text + unknown),
         None => Finding::new(Support::Observed, text),
     };
     finding = finding.with_all(evidence);
-    finding.claims = claims(comparison, &call, below.claims);
+    finding.claims = cpu_claims(comparison, call.grown_cores() * comparison.excess().slow_ns, below.claims);
     finding.crowding(comparison)
+}
+
+/// Whether the application's own code took more of the CPUs as well.
+fn code_grew(comparison: &Comparison<'_>) -> bool {
+    let (now, before) = comparison.excess().sums(|state| state == ThreadState::Running(Layer::Java));
+    before > 0.0 && now > TRAFFIC * before
 }
 
 /// The short call that took most more of the CPUs, if there are many more of it.
 fn most_grown<'c>(comparison: &'c Comparison<'_>) -> Option<Call<'c>> {
-    let counters = comparison.sources().counters(counter::SYSTEM_CALLS_COUNT);
-    let names: BTreeSet<&str> = counters.keys().map(|(name, _)| comparison.recording().text(*name)).collect();
+    let rates = |side: &Period<'c>| {
+        [counter::SYSTEM_CALLS_COUNT, counter::SYSTEM_CALLS_NS].map(|name| syscalls::rates(side, name))
+    };
+    let (now, before) = (rates(&comparison.slow), comparison.baseline_looked_at().as_ref().map(rates));
+    let of = |rates: &BTreeMap<&str, f64>, call: &str| rates.get(call).copied().unwrap_or(0.0);
     let has_cause = |name: &str| {
         [OF_OTHERS, syscalls::RECEIVE, syscalls::SEND, syscalls::POLL].iter().any(|known| known.contains(&name))
     };
-    let calls = names.into_iter().filter(|name| !has_cause(name)).map(|name| Call::of(comparison, name));
+    let calls = now[0].keys().filter(|call| !has_cause(call)).map(|call| Call {
+        name: call,
+        per_second: (of(&now[0], call), before.as_ref().map(|before| of(&before[0], call))),
+        cores: (of(&now[1], call) / 1e9, before.as_ref().map(|before| of(&before[1], call) / 1e9)),
+    });
     calls.filter(Call::is_many_more).max_by(|a, b| a.grown_cores().total_cmp(&b.grown_cores()))
 }
 
-impl<'a> Call<'a> {
-    fn of(comparison: &Comparison<'_>, name: &'a str) -> Call<'a> {
-        let rise = |counter: &str| {
-            comparison.both_looked_at(|side| ByThread::of(side, counter, &[name]).rise(side, |_| true) / side.seconds())
-        };
-        let (ns, ns_before) = rise(counter::SYSTEM_CALLS_NS);
-        let cores = (ns / 1e9, ns_before.map(|ns| ns / 1e9));
-        Call { name, per_second: rise(counter::SYSTEM_CALLS_COUNT), cores }
-    }
-
+impl Call<'_> {
     fn is_many_more(&self) -> bool {
         let (now, before) = self.per_second;
         now >= TOO_FEW_PER_SECOND && now >= MORE * before.unwrap_or(0.0) && self.cores.0 * 1e9 <= SHORT_NS * now
@@ -132,11 +146,4 @@ fn below(comparison: &Comparison<'_>, call: &str) -> Below {
     let call = call.split(' ').next().unwrap_or(call);
     let names = ["__x64_sys_", "__arm64_sys_", "__do_sys_", "__se_sys_"].map(|prefix| format!("{prefix}{call}"));
     stacks::below(comparison, &names.each_ref().map(String::as_str))
-}
-
-/// CPU samples see the way into the kernel and back as well; the kernel's counters only what is between.
-fn claims(comparison: &Comparison<'_>, call: &Call<'_>, sampled: Vec<Claim>) -> Vec<Claim> {
-    let counted_ns = call.grown_cores() * comparison.excess().slow_ns;
-    let sampled_ns: f64 = sampled.iter().map(|claim| claim.grown_ns(comparison)).sum();
-    if sampled_ns > counted_ns { sampled } else { running_claims(comparison, counted_ns) }
 }
