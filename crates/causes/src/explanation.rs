@@ -176,7 +176,7 @@ pub struct SlowInterval {
     /// Its end.
     pub to_ns: i64,
     /// Which signal shows it: `request_latency`, `rare_requests`, `stopped`, `full_collections`, `throttled`, `locks`, `permits`,
-    /// `input_output`, `run_queue`, `page_faults`, `lost_datagrams`, `refused_connections`, `allocation_stalls`, `recompiling`,
+    /// `input_output`, `run_queue`, `page_faults`, `lost_datagrams`, `refused_connections`, `unanswered_requests`, `allocation_stalls`, `recompiling`,
     /// `freeing_code`, `collecting`, `interpreting`, `cpu`, `below_java`, `given`.
     pub signal: String,
     /// One sentence with figures.

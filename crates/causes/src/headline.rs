@@ -1,7 +1,7 @@
 //! Whether anything was slow, in one sentence: "nothing was slow" only where it was seen.
 
 use fathom_evidence::kinds::{counter, event, loss, recorded, span, subject};
-use fathom_timeline::{Account, Requests, median};
+use fathom_timeline::{Account, Requests, Unanswered, median};
 
 use crate::changes;
 use crate::comparison::Comparison;
@@ -36,11 +36,13 @@ pub(crate) fn of(comparison: &Comparison<'_>, losses: &[LossNote]) -> Headline {
         (HeadlineKind::Slow, slow(comparison))
     } else if let Some(signs) = signs {
         (HeadlineKind::CannotTell, seen.signs(comparison, &signs))
+    } else if let Some(says) = unanswered(comparison) {
+        (HeadlineKind::CannotTell, says)
     } else if let Some(says) = became_longer(comparison) {
         (HeadlineKind::NoSign, says)
     } else if seen.has_latency() && but.is_empty() && !is_long_throughout(comparison) {
         (HeadlineKind::NothingSlow, "nothing was slow".to_owned())
-    } else if seen.has_latency() && is_long_throughout(comparison) {
+    } else if seen.requests_s.0 > 0 && is_long_throughout(comparison) {
         (HeadlineKind::NoSign, throughout(comparison))
     } else if seen.stops && seen.code && seen.waits && seen.kernel && but.is_empty() {
         (HeadlineKind::NothingSlow, seen.nothing_below())
@@ -55,6 +57,23 @@ pub(crate) fn of(comparison: &Comparison<'_>, losses: &[LossNote]) -> Headline {
     }
     Headline { kind, says, but }
 }
+
+/// That requests were not answered, where nothing tells why.
+fn unanswered(comparison: &Comparison<'_>) -> Option<String> {
+    let found = Unanswered::of(comparison.sources())?;
+    (found.count >= MATTERS * found.all).then(|| {
+        format!(
+            "cannot tell whether it was slow: {} of {} requests had no answer when the recording ended or their clients gave up, the oldest \
+             after {}; a service that hangs looks so, and one that answers when there is news",
+            format::number(found.count),
+            format::number(found.all),
+            format::time(found.longest_ns as f64)
+        )
+    })
+}
+
+/// So many of all requests matter to the 99th percentile.
+const MATTERS: f64 = 0.01;
 
 /// Half of the requests take this many times as long as before, and longer than what a median varies by itself, in ns: less than counts
 /// as slow, and no all-clear.
@@ -233,7 +252,6 @@ fn hidden(comparison: &Comparison<'_>, losses: &[LossNote]) -> Vec<String> {
 
 /// That so many requests came several at once on their connections that those whose lengths are known do not tell the 99th percentile.
 fn several_at_once(comparison: &Comparison<'_>) -> Option<String> {
-    const MATTERS: f64 = 0.01;
     let port = comparison.sources().ports().iter().max_by(|a, b| a.overlapping.total_cmp(&b.overlapping))?;
     (port.overlapping >= 1.0 && port.overlapping >= MATTERS * (port.count + port.overlapping)).then(|| {
         format!(

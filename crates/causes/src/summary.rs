@@ -201,6 +201,9 @@ fn says(comparison: &Comparison<'_>, slow: &Slow) -> String {
         SignalKind::RefusedConnections => {
             format!("up to {} attempts to connect were dropped in a second", format::number(worst))
         }
+        SignalKind::UnansweredRequests => {
+            format!("up to {} requests waited at once that were not answered", format::number(worst))
+        }
         SignalKind::LostDatagrams => format!("up to {} datagrams were lost in a second", format::number(worst)),
         SignalKind::AllocationStalls => format!("up to {} threads waited for memory", format::number(worst)),
         SignalKind::Recompiling => format!("recompiling took up to {} cores", format::number(worst)),

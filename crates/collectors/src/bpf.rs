@@ -24,7 +24,8 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::loss;
 use libbpf_rs::libbpf_sys::{bpf_obj_get_info_by_fd, bpf_prog_info};
 use libbpf_rs::{
-    Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject, PrintLevel, ProgramAttachType, ProgramType,
+    Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject, PrintLevel, ProgramAttachType, ProgramMut,
+    ProgramType,
 };
 
 use crate::Refusal;
@@ -108,9 +109,23 @@ impl Programs {
 
     /// Lets a program look at every entry of a map.
     pub(crate) fn walker(&mut self, name: &str, map: &str) -> Result<Walker, Refusal> {
+        let map = self.map(map)?;
+        self.walker_by(name, |program| program.attach_iter(map.as_fd()))
+    }
+
+    /// Lets a program look at every thread of the machine.
+    pub(crate) fn thread_walker(&mut self, name: &str) -> Result<Walker, Refusal> {
+        self.walker_by(name, |program| program.attach())
+    }
+
+    fn walker_by(
+        &mut self,
+        name: &str,
+        attach: impl FnOnce(&ProgramMut<'_>) -> libbpf_rs::Result<Link>,
+    ) -> Result<Walker, Refusal> {
         let program = self.object.progs_mut().find(|program| program.name() == name);
         let program = program.ok_or_else(|| Refusal::new(format!("no program is named {name}"), ""))?;
-        let link = program.attach_iter(self.map(map)?.as_fd());
+        let link = attach(&program);
         Ok(Walker::new(link.map_err(|error| refusal(&format!("{name} could not be attached"), &error))?))
     }
 

@@ -41,6 +41,8 @@ use java::Java;
 const REFRESH_PERIOD: Duration = Duration::from_millis(500);
 /// Addresses whose names are kept. A JVM shows some ten thousand.
 const MOST_NAMES: usize = 1 << 18;
+/// As much is read of the stack of a thread that stands still.
+const STACK_BYTES: usize = 64 << 10;
 /// A frame without a name.
 const UNKNOWN: &str = "[unknown]";
 
@@ -149,6 +151,14 @@ impl Symbols {
         let stack = self.stack_of(found, &walked);
         self.walked = walked;
         stack
+    }
+
+    /// The stack of a thread that stands still, from the target's memory; `registers` as the kernel keeps them for a debugger.
+    pub fn user_stack_in_memory(&mut self, found: &mut Recording, registers: &[u64]) -> StackId {
+        let registers = Registers::from_pt_regs(this_machine(), registers);
+        let top = registers.stack_pointer().unwrap_or_default();
+        let stack = memory::of(&self.target).map(|file| memory::as_far_as_there_is(&file, top, STACK_BYTES));
+        self.user_stack(found, &UserStack { registers, stack: &stack.unwrap_or_default(), frames: &[] })
     }
 
     /// The stack that was walked last.

@@ -211,6 +211,8 @@ details! {
         waker_tid: i64,
         /// System call in which it waited, if it was in one.
         system_call: String,
+        /// Whether it went on when the recording ended.
+        unfinished: bool,
     }
     /// Of `run_queue_wait`.
     RunQueueWait {
@@ -294,6 +296,8 @@ details! {
         overlapping: bool,
         /// Whether it has no answer: the recording ended, or the connection was closed, before.
         unanswered: bool,
+        /// Whether the client closed its side of the connection without an answer: that is the end then.
+        given_up: bool,
         /// For how long the end of the answer stood in the kernel after the program had given it away, until it left for the last time, in ns; a part of the duration. Absent when it left at once.
         unsent_ns: i64,
         /// What it waited for there: a word of `unsent`.

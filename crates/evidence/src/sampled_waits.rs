@@ -63,7 +63,7 @@ fn sampled(recording: &Recording) -> HashMap<i64, Waits> {
     waits
 }
 
-/// Gives the kernel's waits the stack of the first sample in them.
+/// Gives the kernel's waits the stack of the sample that shares most time with them.
 fn give_stacks(recording: &mut Recording, waits: &HashMap<i64, Waits>) {
     let kinds = [span::BLOCKED, span::SYSTEM_CALL].map(|kind| recording.strings.find(kind));
     let spans = &mut recording.spans;
@@ -81,7 +81,13 @@ fn give_stacks(recording: &mut Recording, waits: &HashMap<i64, Waits>) {
 fn within(waits: &Waits, one: &Span) -> Option<StackId> {
     let begins_ns = one.time_ns.saturating_sub(RESUMED_NS);
     let first = waits.partition_point(|(_, to_ns, _)| *to_ns < begins_ns);
-    waits.get(first).filter(|(from_ns, ..)| *from_ns <= one.end_ns()).map(|(_, _, stack)| *stack)
+    let near = waits[first..].iter().take_while(|(from_ns, ..)| *from_ns <= one.end_ns());
+    // Of several that share as much the first: a single look shares none.
+    let shared_ns = |(from_ns, to_ns, _): &&(i64, i64, StackId)| {
+        (*to_ns).min(one.end_ns()).saturating_sub((*from_ns).max(one.time_ns))
+    };
+    near.reduce(|best, other| if shared_ns(&other) > shared_ns(&best) { other } else { best })
+        .map(|(_, _, stack)| *stack)
 }
 
 /// Adds the waits of the program's threads that lasted from one look to another.
@@ -158,6 +164,21 @@ mod tests {
         recording.name_waits_by_samples();
         assert_eq!(waits(&recording, span::BLOCKED), [(100, 30, "lock".to_owned())]);
         assert_eq!(waits(&recording, span::SAMPLED_WAIT), [(99, 30, "lock".to_owned())]);
+    }
+
+    #[test]
+    fn a_wait_has_not_the_stack_of_the_one_that_ended_just_before_it() {
+        let mut recording = recording(&[]);
+        let event = recording.strings.intern(event::WAIT);
+        for (symbol, time_ns, weight_ns) in [("take", 0, 99_990_000), ("lock", 100_000_000, 900_000_000)] {
+            let frame = Frame { symbol: recording.strings.intern(symbol), ..Frame::default() };
+            let frame = recording.stacks.intern_frame(frame);
+            let stack_id = recording.stacks.intern(StackId(0), frame);
+            recording.samples.push(Sample { time_ns, tid: 7, event, weight_ns, stack_id, ..Sample::default() });
+        }
+        recording.add_span(100_000_000, 900_000_000, 7, span::BLOCKED, "futex", "", "scheduler");
+        recording.name_waits_by_samples();
+        assert_eq!(waits(&recording, span::BLOCKED), [(100, 900, "lock".to_owned())]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ pub(crate) mod called;
 pub(crate) mod divided;
 mod queued;
 pub(crate) mod same_port;
+pub(crate) mod unanswered;
 pub(crate) mod unsent;
 pub(crate) mod users;
 

@@ -14,6 +14,7 @@ use fathom_evidence::kinds::{counter, span};
 use crate::account::Account;
 use crate::grid::BUCKET_NS;
 use crate::quota::{Quota, waits_for_cpus_are_most};
+use crate::requests::unanswered::Unanswered;
 use crate::sources::{Series, Sources};
 use crate::startup::Startup;
 use crate::states::{Collection, Layer, Origin, Scope, Stop, ThreadState, Wait};
@@ -52,6 +53,8 @@ pub enum SignalKind {
     LostDatagrams,
     /// Attempts to connect per second that were dropped because nobody accepted those before.
     RefusedConnections,
+    /// Requests that nobody answered, on average, while threads hang or their clients give up.
+    UnansweredRequests,
     /// Threads waiting for the collector to free memory, on average.
     AllocationStalls,
     /// Cores used by compiler threads to compile again what was compiled before.
@@ -87,6 +90,7 @@ impl SignalKind {
             SignalKind::PageFaults => "page_faults",
             SignalKind::LostDatagrams => "lost_datagrams",
             SignalKind::RefusedConnections => "refused_connections",
+            SignalKind::UnansweredRequests => "unanswered_requests",
             SignalKind::AllocationStalls => "allocation_stalls",
             SignalKind::Recompiling => "recompiling",
             SignalKind::FreeingCode => "freeing_code",
@@ -116,6 +120,7 @@ impl SignalKind {
             SignalKind::Recompiling | SignalKind::Collecting | SignalKind::Interpreting | SignalKind::BelowJava => {
                 "cores"
             }
+            SignalKind::UnansweredRequests => "requests",
             SignalKind::FreeingCode | SignalKind::LostDatagrams | SignalKind::RefusedConnections => "1/s",
         }
     }
@@ -123,7 +128,10 @@ impl SignalKind {
     /// For how many buckets at the beginning it says nothing, because a JVM that starts is so.
     fn ordinary_at_start(self, startup: Startup) -> usize {
         match self {
-            SignalKind::Given | SignalKind::RequestLatency | SignalKind::MedianLatency => 0,
+            SignalKind::Given
+            | SignalKind::RequestLatency
+            | SignalKind::MedianLatency
+            | SignalKind::UnansweredRequests => 0,
             SignalKind::Recompiling
             | SignalKind::Interpreting
             | SignalKind::Collecting
@@ -140,7 +148,7 @@ impl SignalKind {
 
     /// Whether it measures harm of another kind than time, which is not made good by requests that are quick.
     pub(crate) fn is_for_good(self) -> bool {
-        matches!(self, SignalKind::LostDatagrams | SignalKind::RefusedConnections)
+        matches!(self, SignalKind::LostDatagrams | SignalKind::RefusedConnections | SignalKind::UnansweredRequests)
     }
 
     /// Whether it measures time that is lost in itself. The others measure that something was
@@ -284,6 +292,7 @@ pub(crate) fn all(sources: &Sources<'_>, account: &Account) -> Vec<Signal> {
     signals.push(for_good(SignalKind::LostDatagrams, &sources.lost_datagrams(), account));
     signals.push(for_good(SignalKind::RefusedConnections, &sources.refused_connections(), account));
     signals.extend(latency::all(account));
+    signals.extend(unanswered(sources, account));
     signals.extend(throttled(sources, account));
     signals.extend(cpu(account));
     for signal in &mut signals {
@@ -310,10 +319,18 @@ fn forget_unobserved(values: &mut [f64], observed: &Range<usize>) {
     values[to..].fill(f64::NAN);
 }
 
+/// A healthy service answers.
+fn unanswered(sources: &Sources<'_>, account: &Account) -> Option<Signal> {
+    let values = Unanswered::of(sources)?.hanging(sources, account);
+    let (kind, ideal_is_zero) = (SignalKind::UnansweredRequests, true);
+    Some(Signal { kind, values, floor: 1.0, factor: 3.0, alone: f64::INFINITY, run: 3, ideal_is_zero })
+}
+
 fn losses(account: &Account) -> Vec<Signal> {
     let busy = account.sum(|state| match state {
         ThreadState::Running(_) | ThreadState::Runnable => true,
-        ThreadState::Blocked(wait) => wait != Wait::Unnamed,
+        // Who waits for a result waits for the work of others.
+        ThreadState::Blocked(wait) => !matches!(wait, Wait::Unnamed | Wait::Task),
         _ => false,
     });
     let per_second = |select: &dyn Fn(ThreadState) -> bool| -> Vec<f64> {

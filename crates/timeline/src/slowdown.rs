@@ -481,7 +481,10 @@ fn interval(account: &Account, start: usize, end: usize, detected: &[Detection])
     // What users feel says more than what the JVM measures of itself.
     let rank = |detected: &&Detection| {
         let is_direct = match detected.signal.kind {
-            SignalKind::RequestLatency | SignalKind::RareRequests | SignalKind::Given => 2,
+            SignalKind::RequestLatency
+            | SignalKind::RareRequests
+            | SignalKind::UnansweredRequests
+            | SignalKind::Given => 2,
             SignalKind::MedianLatency => 1,
             _ => 0,
         };

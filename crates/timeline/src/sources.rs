@@ -13,7 +13,7 @@ use crate::clients::Clients;
 use crate::grid::Grid;
 use crate::intervals::Intervals;
 use crate::peers::Peers;
-use crate::requests::users::{self, AtSockets, Port, Request};
+use crate::requests::users::{self, Answer, AtSockets, Port, Request};
 use crate::requests::{called, same_port};
 
 /// A counter over time, sorted by time.
@@ -137,6 +137,7 @@ impl<'a> Sources<'a> {
             Request {
                 from_ns: span.time_ns,
                 to_ns: span.end_ns(),
+                answer: Answer::Sent,
                 weight: 1.0,
                 unsent: None,
                 unread_ns: 0,

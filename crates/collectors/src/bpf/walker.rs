@@ -1,10 +1,10 @@
-//! Programs that are run once for each entry of a map, when user space asks for it.
+//! Programs that are run once for each entry of a map, or for each thread, when user space asks for it.
 
 use std::io::Read;
 
 use libbpf_rs::{Iter, Link};
 
-/// A program and the map whose entries it looks at.
+/// A program and what it looks at.
 pub(crate) struct Walker(Link);
 
 impl Walker {

@@ -126,6 +126,10 @@ static __always_inline void give_up(struct connection *c, __u64 now_ns)
 
 	if (!began_ns || __sync_val_compare_and_swap(&c->began_ns, began_ns, 0) != began_ns)
 		return;
+	if (c->given_up_ns) {
+		now_ns = c->given_up_ns;
+		flags |= GIVEN_UP;
+	}
 	if (now_ns - began_ns < UNANSWERED_NS || (flags & ONE_WAY && (c->read_ns || flags & OUTBOUND)))
 		return;
 	if (!c->answered_ns)
@@ -138,6 +142,7 @@ static __always_inline void begin(struct connection *c, __u64 at_ns, __u32 write
 	c->read_ns = 0;
 	c->answered_ns = 0;
 	c->last_ns = 0;
+	c->given_up_ns = 0;
 	c->touched_ns = at_ns;
 	c->write_seq = write_seq;
 	c->copied_seq = tcp ? tcp->copied_seq : 0;

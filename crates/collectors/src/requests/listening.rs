@@ -1,17 +1,19 @@
-//! Which TCP ports the target listens on when the recording begins. Those that it opens later the programs see.
+//! Which TCP ports the target listens on when the recording begins (those that it opens later the programs see), and where its
+//! connections lead.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::net::SocketAddr;
 
 use crate::Target;
 use crate::procfs;
+use crate::system_calls::descriptors::parse_address;
 
 /// The ports that the target listens on.
 pub(super) fn ports(target: &Target) -> HashSet<u16> {
     let folder = target.proc("fd");
     let links = procfs::names(&folder).filter_map(|descriptor| procfs::link(folder.join(descriptor)).ok());
     let own: HashSet<String> = links.filter_map(|link| inode(&link).map(str::to_owned)).collect();
-    let tables = ["net/tcp", "net/tcp6"].map(|name| procfs::read_text(target.proc(name)).unwrap_or_default());
-    tables
+    tables(target)
         .iter()
         .flat_map(|table| listening(table))
         .filter(|(_, inode)| own.contains(*inode))
@@ -19,8 +21,22 @@ pub(super) fn ports(target: &Target) -> HashSet<u16> {
         .collect()
 }
 
+/// The connections of its network namespace by inode: the port on this side, and the other side.
+pub(super) fn connections(target: &Target) -> HashMap<String, (u16, SocketAddr)> {
+    let connection = |line: &str| {
+        let mut fields = line.split_whitespace().skip(1);
+        let (local, remote) = (parse_address(fields.next()?)?, parse_address(fields.next()?)?);
+        Some((fields.nth(6)?.to_owned(), (local.port(), remote)))
+    };
+    tables(target).iter().flat_map(|table| table.lines().skip(1).filter_map(connection)).collect()
+}
+
+fn tables(target: &Target) -> [String; 2] {
+    ["net/tcp", "net/tcp6"].map(|name| procfs::read_text(target.proc(name)).unwrap_or_default())
+}
+
 /// The number in `socket:[4711]`.
-fn inode(link: &str) -> Option<&str> {
+pub(super) fn inode(link: &str) -> Option<&str> {
     link.strip_prefix("socket:[")?.strip_suffix(']')
 }
 

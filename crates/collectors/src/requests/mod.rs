@@ -10,6 +10,7 @@
 
 mod by_samples;
 mod listening;
+mod older;
 mod parse;
 mod rows;
 mod sampling;
@@ -27,6 +28,7 @@ use crate::clock::monotonic_ns;
 use crate::numbers::Numbers;
 use crate::pace::Pace;
 use crate::{Clock, Collector, Lesser, Observer, Order, Refusal, Target, Tier};
+use older::Older;
 use parse::{Endpoint, SUMS_WORDS, Sums};
 use sampling::Latencies;
 use shared::Share;
@@ -80,16 +82,17 @@ impl Collector for Requests {
 
     fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
         match Share::of(target) {
-            Ok(share) => Ok(Box::new(observer(share, order))),
+            Ok(share) => Ok(Box::new(observer(share, target, order))),
             Err(refusal) => by_samples::start(target, order, &refusal).map_err(|also| refusal.and(&also)),
         }
     }
 }
 
 /// Begins to observe with the programs at work.
-fn observer(share: Share, order: &Order) -> Observed {
+fn observer(share: Share, target: &Target, order: &Order) -> Observed {
     Observed {
         share,
+        older: Older::of(target, &order.clock),
         endpoints: HashMap::new(),
         clock: order.clock,
         counted: Rises::new(order.clock.now_ns()),
@@ -117,6 +120,7 @@ struct Known {
 
 struct Observed {
     share: Share,
+    older: Older,
     /// By number.
     endpoints: HashMap<usize, Known>,
     clock: Clock,
@@ -155,6 +159,7 @@ impl Observer for Observed {
         while self.take_rows(found) && self.looks < LOOKS_AT_END {
             self.looks += 1;
         }
+        self.older.tell(&self.clock, found);
         self.under_way.close(found);
         self.pace.tell(found, NAME, "all connections");
         self.tell_losses(found);

@@ -13,6 +13,7 @@ const TCP: u32 = 128;
 const HELD: u32 = 256;
 const RESENT: u32 = 512;
 const WINDOW_FULL: u32 = 1024;
+const GIVEN_UP: u32 = 16384;
 
 /// A request or call that has ended. Instants are of the monotonic clock, 0 where there was none.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +82,11 @@ impl Exchange {
 
     pub(super) fn is_unanswered(&self) -> bool {
         self.flags & UNANSWERED != 0
+    }
+
+    /// Whether who asked had gone by its end.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.flags & GIVEN_UP != 0
     }
 
     /// What the end of what was sent waited for in the kernel; none where it left at once.

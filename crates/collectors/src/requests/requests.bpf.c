@@ -133,6 +133,15 @@ static __always_inline void ends(struct sock *sk, bool has_ended)
 	}
 }
 
+/* The peer closes its side. It may still wait for an answer; without one, nobody waits from here on. */
+static __always_inline void peer_closes(struct sock *sk)
+{
+	struct connection *c = known(sk);
+
+	if (c && c->flags & INBOUND && c->began_ns && !c->answered_ns)
+		c->given_up_ns = bpf_ktime_get_ns();
+}
+
 static __always_inline void connected(struct sock *sk)
 {
 	struct connection *c = known(sk);
@@ -187,6 +196,8 @@ int changes_state(arguments args)
 		return 0;
 	if (now == TCP_FIN_WAIT1 || now == TCP_LAST_ACK || now == TCP_FIN_WAIT2 || now == TCP_CLOSE) {
 		ends(sk, now == TCP_FIN_WAIT2 || now == TCP_CLOSE);
+	} else if (now == TCP_CLOSE_WAIT) {
+		peer_closes(sk);
 	} else if (now == TCP_ESTABLISHED && before == TCP_SYN_SENT) {
 		/* Where its numbers begin was not chosen before. */
 		connected(sk);

@@ -43,6 +43,7 @@ fn request(exchange: &Exchange, endpoint: &Endpoint) -> Request {
         stands_for: (exchange.stands_for > 1).then_some(exchange.stands_for),
         overlapping: exchange.overlaps().then_some(true),
         unanswered: exchange.is_unanswered().then_some(true),
+        given_up: exchange.is_given_up().then_some(true),
         unsent_ns: (exchange.unsent_ns > 0).then_some(exchange.unsent_ns),
         unsent_for: exchange.unsent_for().map(str::to_owned),
         window_full_ns: (exchange.window_full_ns > 0).then_some(exchange.window_full_ns),

@@ -236,6 +236,8 @@ struct unix_sock {
 #define UDP 4096
 /* Something was sent that nobody had asked for, since what was under way last. */
 #define PUSHED 8192
+/* The peer had closed its side before anything was answered. */
+#define GIVEN_UP 16384
 
 #define PATH_BYTES 108
 /* A service: the port that is listened on, or the peer that is called. */
@@ -314,6 +316,8 @@ struct connection {
 	__u64 last_ns;
 	/* When the peer (a request) or the target (a call) sent anything last. */
 	__u64 touched_ns;
+	/* When the peer closed its side, if a request had no answer then. */
+	__u64 given_up_ns;
 	/* First arrival that nobody has read yet, and what had been sent by then. Requests only. */
 	__u64 unread_since_ns;
 	__u32 unread_write_seq;

@@ -68,7 +68,7 @@ fn observed(sees_begin: bool, port: u16, work: impl FnOnce(&mut dyn FnMut())) ->
     let target = Target::of(std::process::id()).unwrap();
     let order = Plan::new("/nowhere".into()).order;
     let shared = Shared::load(sees_begin).unwrap_or_else(|refusal| panic!("{}", refusal.why));
-    let mut observer = Box::new(observer(Share::in_these(&shared, &target).unwrap(), &order));
+    let mut observer = Box::new(observer(Share::in_these(&shared, &target).unwrap(), &target, &order));
     let mut found = Recording::default();
     work(&mut || observer.look(&mut found));
     observer.look(&mut found);
@@ -439,4 +439,31 @@ fn the_kernel_has_little_to_verify() {
     let is_own = |program: &ProgramInfo| ["arrives", "is_read", "has_sent"].iter().any(|name| program.name == *name);
     let verified: Vec<u32> = ProgInfoIter::default().filter(is_own).map(|program| program.verified_insns).collect();
     assert!(verified.len() >= 3 && verified.iter().all(|count| *count < 50_000), "{verified:?}");
+}
+
+#[test]
+fn who_gives_up_waits_no_longer() {
+    let Some(_alone) = can_see("who_gives_up_waits_no_longer") else { return };
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    // So that nobody closes them before the end.
+    let mut kept = Vec::new();
+    let found = watch(true, listener.local_addr().unwrap().port(), || {
+        let asked = || {
+            let (mut client, mut server) = connection(&listener);
+            client.write_all(&[0; 4]).unwrap();
+            server.read_exact(&mut [0; 4]).unwrap();
+            (client, server)
+        };
+        let [gone, patient, mut half] = [(); 3].map(|()| asked());
+        half.0.shutdown(std::net::Shutdown::Write).unwrap();
+        thread::sleep(Duration::from_millis(1_100));
+        drop(gone.0);
+        half.1.write_all(&[0; 4]).unwrap();
+        thread::sleep(Duration::from_millis(300));
+        kept.extend([gone.1, patient.0, patient.1, half.0, half.1]);
+    });
+    let told = |(span, request): &(Span, Request)| (took(span).as_millis() / 100, request.unanswered, request.given_up);
+    let mut requests: Vec<_> = found.requests().iter().map(told).collect();
+    requests.sort_unstable();
+    assert_eq!(requests, [(11, None, None), (11, Some(true), Some(true)), (14, Some(true), None)]);
 }

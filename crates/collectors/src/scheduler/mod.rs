@@ -8,7 +8,8 @@
 //!
 //! User stacks are not taken: at the moment when a long wait is known to be one, the memory of the
 //! thread is not mapped, and copying stacks at each switch costs more than the switch. Slow system
-//! calls and page faults have them.
+//! calls and page faults have them. Of waits that go on when the recording ends, which nobody else tells of (threads that
+//! hang, or that nobody needs), they are read from the target's memory.
 
 mod kinds;
 mod parse;
@@ -17,18 +18,18 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fathom_evidence::detail::{self, Blocked, RunQueueWait};
-use fathom_evidence::kinds::{counter, loss, span};
-use fathom_evidence::tables::Span;
+use fathom_evidence::kinds::{counter, event, loss, span};
+use fathom_evidence::tables::{Sample, Span};
 use fathom_evidence::{Recording, StackId};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-use crate::bpf::{Calls, Placed, Programs, Recipe, Ring, Rise, Rises, counter_of};
+use crate::bpf::{Calls, Placed, Programs, Recipe, Ring, Rise, Rises, Walker, counter_of};
 use crate::clock::monotonic_ns;
 use crate::pace::Pace;
 use crate::symbols::Symbols;
-use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
+use crate::{Clock, Collector, Observer, Order, Profiler, Refusal, Target, Tier};
 use kinds::{CALLS_OF_KINDS, KINDS, Limit};
-use parse::{LongWait, Sums, THREAD_WORDS, Waits};
+use parse::{LongWait, Sums, THREAD_WORDS, Unfinished, Waits};
 
 const NAME: &str = "scheduler";
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/scheduler.bpf.o"));
@@ -66,8 +67,9 @@ impl Collector for Scheduler {
         let calls = Calls::new();
         let mut limits = [Limit::of(order.blocked_ns.max(0) as u64); LIMITS];
         limits[RUN_QUEUE] = Limit::of(order.run_queue_ns.max(0) as u64);
-        let programs = attached(target, &calls, &limits)?;
+        let mut programs = attached(target, &calls, &limits)?;
         let observer = Observed {
+            all_threads: programs.thread_walker("waits_still")?,
             ring: Ring::new(&programs.map("long_waits")?)?,
             threads: Placed::new(&programs, "threads")?,
             limits_map: programs.map(".data.limits")?,
@@ -77,6 +79,7 @@ impl Collector for Scheduler {
             symbols: Symbols::of(target, &order.images),
             clock: order.clock,
             target: target.clone(),
+            profiler: order.profiler.clone(),
             counted: Rises::new(order.clock.now_ns()),
             pace: Pace::every(PERIOD),
             looks: 0,
@@ -87,7 +90,8 @@ impl Collector for Scheduler {
 
 /// The programs at work.
 fn attached(target: &Target, calls: &Calls, limits: &[Limit]) -> Result<Programs, Refusal> {
-    let mut config = target.pid.to_ne_bytes().to_vec();
+    let mut config = monotonic_ns().to_ne_bytes().to_vec();
+    config.extend(target.pid.to_ne_bytes());
     config.extend([0; 4]);
     config.extend(kinds_of_calls(calls));
     let room = (target.thread_ids().len() * 2).next_power_of_two().clamp(1024, 1 << 16) as u32;
@@ -113,6 +117,8 @@ fn set_limits(map: &MapHandle, limits: &[Limit]) {
 }
 
 struct Observed {
+    /// Before the programs: links go first.
+    all_threads: Walker,
     programs: Programs,
     ring: Ring,
     threads: Placed<THREAD_WORDS>,
@@ -122,6 +128,8 @@ struct Observed {
     symbols: Symbols,
     clock: Clock,
     target: Target,
+    /// Whether somebody else looks at waiting threads.
+    profiler: Profiler,
     /// By thread.
     counted: Rises<u32, Sums>,
     pace: Pace,
@@ -149,6 +157,8 @@ impl Observer for Observed {
     fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
         self.take_long_ones(found);
         // A thread that hangs until the end has waited as well.
+        self.all_threads.walk();
+        self.take_long_ones(found);
         self.count(found, Some(monotonic_ns() as u64));
         self.tell_losses(found);
         self.pace.tell(found, NAME, "the sums of all threads");
@@ -160,7 +170,11 @@ impl Observer for Observed {
 impl Observed {
     fn take_long_ones(&mut self, found: &mut Recording) {
         for event in self.ring.take() {
-            if let Some(wait) = LongWait::parse(&event) {
+            if let Some(unfinished) = Unfinished::parse(&event) {
+                let detail = Blocked { unfinished: Some(true), ..self.blocked(&unfinished.wait) };
+                self.add_blocked(&unfinished.wait, &detail, found);
+                self.add_stack(&unfinished, found);
+            } else if let Some(wait) = LongWait::parse(&event) {
                 self.add_long_one(&wait, found);
             }
         }
@@ -170,10 +184,35 @@ impl Observed {
         if let Some(limit) = self.limits.get_mut(wait.kind) {
             limit.add();
         }
-        let (kind, name, detail) = match KINDS.get(wait.kind) {
-            Some(kind) => (span::BLOCKED, *kind, detail::to_text(&self.blocked(wait))),
-            None => (span::RUN_QUEUE_WAIT, "", detail::to_text(&self.run_queue_wait(wait))),
-        };
+        match wait.kind < KINDS.len() {
+            true => self.add_blocked(wait, &self.blocked(wait), found),
+            false => self.add(wait, (span::RUN_QUEUE_WAIT, ""), &detail::to_text(&self.run_queue_wait(wait)), found),
+        }
+    }
+
+    fn add_blocked(&mut self, wait: &LongWait, detail: &Blocked, found: &mut Recording) {
+        let name = KINDS.get(wait.kind).copied().unwrap_or_default();
+        self.add(wait, (span::BLOCKED, name), &detail::to_text(detail), found);
+    }
+
+    /// What a wait that goes on is for, where no profiler in the JVM looks at waiting threads.
+    fn add_stack(&mut self, unfinished: &Unfinished, found: &mut Recording) {
+        if self.profiler.is_sampling() {
+            return;
+        }
+        let stack_id = self.symbols.user_stack_in_memory(found, &unfinished.registers);
+        found.samples.push(Sample {
+            time_ns: self.clock.wall_ns(unfinished.wait.began_ns),
+            tid: unfinished.wait.tid.into(),
+            cpu: -1,
+            event: found.strings.intern(event::WAIT),
+            weight_ns: unfinished.wait.duration_ns,
+            stack_id,
+            ..Sample::default()
+        });
+    }
+
+    fn add(&mut self, wait: &LongWait, (kind, name): (&str, &str), detail: &str, found: &mut Recording) {
         let row = Span {
             time_ns: self.clock.wall_ns(wait.began_ns),
             duration_ns: wait.duration_ns,
@@ -182,7 +221,7 @@ impl Observed {
             name: found.strings.intern(name),
             stack_id: StackId(0),
             kernel_stack_id: self.symbols.kernel_stack(found, &wait.frames),
-            detail: found.strings.intern(&detail),
+            detail: found.strings.intern(detail),
             source: found.strings.intern(NAME),
         };
         found.spans.push(row);
@@ -194,6 +233,7 @@ impl Observed {
             state: Some(state(wait.state).to_owned()),
             waker_tid: (wait.other_tid != 0).then_some(i64::from(wait.other_tid)),
             system_call,
+            unfinished: None,
         }
     }
 

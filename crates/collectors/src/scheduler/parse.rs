@@ -5,6 +5,7 @@ use crate::bpf::{halves, words};
 
 const FRAMES: usize = 32;
 const HEAD_WORDS: usize = 9;
+const REGISTERS: usize = 34;
 /// Kinds of blocked waits, and the run queue's.
 const SUMS: usize = KINDS.len() + 1;
 
@@ -57,6 +58,22 @@ impl LongWait {
             preempted: preempted != 0,
             frames: all.take((frames as usize).min(FRAMES)).collect(),
         })
+    }
+}
+
+/// A wait that goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Unfinished {
+    pub(super) wait: LongWait,
+    /// The thread's in user mode, as the kernel keeps them for a debugger.
+    pub(super) registers: [u64; REGISTERS],
+}
+
+impl Unfinished {
+    /// Reads one event of the ring; `None` when it is of a wait that has ended.
+    pub(super) fn parse(bytes: &[u8]) -> Option<Unfinished> {
+        let mut all = words(bytes.get((HEAD_WORDS + FRAMES) * 8..)?.get(..REGISTERS * 8)?);
+        Some(Unfinished { wait: LongWait::parse(bytes)?, registers: [(); REGISTERS].map(|()| all.next().unwrap_or(0)) })
     }
 }
 
@@ -140,6 +157,16 @@ mod tests {
             assert_eq!((wait.frames.len(), wait.other.as_str()), (expected_frames, expected_name));
         }
         assert_eq!(LongWait::parse(&event(0, &[0; 16])[1..]), None);
+    }
+
+    #[test]
+    fn a_wait_that_goes_on_has_registers() {
+        let mut bytes = event(2, &[0; 16]);
+        assert_eq!(Unfinished::parse(&bytes), None);
+        bytes.extend((1..=REGISTERS as u64).flat_map(u64::to_ne_bytes));
+        let unfinished = Unfinished::parse(&bytes).unwrap();
+        assert_eq!((unfinished.wait.tid, unfinished.registers[0], unfinished.registers[33]), (7, 1, 34));
+        assert_eq!(Unfinished::parse(&bytes[..bytes.len() - 1]), None);
     }
 
     #[test]

@@ -18,6 +18,8 @@
 #define RUN_QUEUE 7
 
 const volatile struct {
+	/* When the recording began. */
+	__u64 began_ns;
 	__u32 tgid;
 	__u32 reserved;
 	/* The kind of wait that each system call makes. */
@@ -163,14 +165,9 @@ static __always_inline bool is_long(__u32 kind, __u64 duration_ns)
 	return false;
 }
 
-static __always_inline struct long_wait *reserve(struct thread *thread, __u32 tid, __u32 kind, __u64 from, __u64 to)
+static __always_inline void fill(struct long_wait *wait, struct thread *thread, __u32 tid, __u32 kind, __u64 from,
+				 __u64 to)
 {
-	struct long_wait *wait = bpf_ringbuf_reserve(&long_waits, sizeof(*wait), 0);
-
-	if (!wait) {
-		COUNT(losses.ring_full);
-		return 0;
-	}
 	wait->began_ns = from;
 	wait->duration_ns = to - from;
 	wait->tid = tid;
@@ -183,6 +180,24 @@ static __always_inline struct long_wait *reserve(struct thread *thread, __u32 ti
 	wait->cpu = bpf_get_smp_processor_id();
 	wait->preempted = thread->preempted;
 	wait->frame_count = 0;
+}
+
+static __always_inline void add_kernel_stack(struct long_wait *wait, struct task_struct *task)
+{
+	long bytes = bpf_get_task_stack(task, wait->frames, sizeof(wait->frames), 0);
+
+	wait->frame_count = bytes > 0 ? bytes / sizeof(__u64) : 0;
+}
+
+static __always_inline struct long_wait *reserve(struct thread *thread, __u32 tid, __u32 kind, __u64 from, __u64 to)
+{
+	struct long_wait *wait = bpf_ringbuf_reserve(&long_waits, sizeof(*wait), 0);
+
+	if (!wait) {
+		COUNT(losses.ring_full);
+		return 0;
+	}
+	fill(wait, thread, tid, kind, from, to);
 	return wait;
 }
 
@@ -197,7 +212,6 @@ static __always_inline void was_blocked(struct thread *thread, struct task_struc
 	__u64 from = thread->left_ns;
 	__u32 kind = thread->kind;
 	struct long_wait *wait;
-	long bytes;
 
 	if (kind >= KINDS)
 		return;
@@ -207,8 +221,7 @@ static __always_inline void was_blocked(struct thread *thread, struct task_struc
 	wait = reserve(thread, coming->pid, kind, from, until);
 	if (!wait)
 		return;
-	bytes = bpf_get_task_stack(coming, wait->frames, sizeof(wait->frames), 0);
-	wait->frame_count = bytes > 0 ? bytes / sizeof(__u64) : 0;
+	add_kernel_stack(wait, coming);
 	bpf_ringbuf_submit(wait, 0);
 }
 
@@ -343,5 +356,55 @@ int thread_begins(arguments args)
 	thread->runnable_ns = thread->left_ns;
 	thread->preempted = 1;
 	thread->waker_tid = 0;
+	return 0;
+}
+
+struct unfinished_wait {
+	struct long_wait wait;
+	/* Of the thread in user mode. */
+	__u64 registers[34];
+};
+
+struct bpf_iter__task {
+	struct task_struct *task;
+} KERNEL_TYPE;
+
+/*
+ * Run by user space for each task: who waits and was not woken yet tells of its wait by itself at no time. Nothing is known of threads that
+ * have not run since the recording began but that they have waited since then.
+ */
+SEC("iter/task")
+int waits_still(struct bpf_iter__task *at)
+{
+	struct task_struct *task = at->task;
+	struct thread unseen = {}, *thread;
+	struct unfinished_wait *unfinished;
+	struct pt_regs *registers;
+	__u64 from, now;
+	__u32 tid, kind;
+
+	if (!task || task->tgid != config.tgid || !task->__state || task->__state & TASK_DEAD)
+		return 0;
+	tid = task->pid;
+	now = bpf_ktime_get_ns();
+	registers = (struct pt_regs *)bpf_task_pt_regs(task);
+	thread = threads_find(tid, tid);
+	if (thread && thread->runnable_ns)
+		return 0;
+	from = thread && thread->left_ns ? thread->left_ns : config.began_ns;
+	unseen.state = task->__state;
+	unseen.system_call = system_call(registers);
+	kind = kind_of(unseen.state, unseen.system_call);
+	if (kind >= KINDS || now - from < limits.ordered_ns[below(kind, KINDS + 1)])
+		return 0;
+	unfinished = bpf_ringbuf_reserve(&long_waits, sizeof(*unfinished), 0);
+	if (!unfinished) {
+		COUNT(losses.ring_full);
+		return 0;
+	}
+	fill(&unfinished->wait, &unseen, tid, kind, from, now);
+	add_kernel_stack(&unfinished->wait, task);
+	bpf_probe_read_kernel(unfinished->registers, REGISTERS * sizeof(__u64), registers);
+	bpf_ringbuf_submit(unfinished, 0);
 	return 0;
 }

@@ -2,14 +2,14 @@
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
-use std::sync::{Condvar, Mutex};
+use std::sync::{Condvar, Mutex, mpsc};
 use std::thread;
 use std::time::Instant;
 
 use fathom_evidence::detail::from_text;
 
 use super::*;
-use crate::bpf::tests::{Seen, can_load, observed};
+use crate::bpf::tests::{Seen, can_load, functions, observed};
 
 fn wait_on_lock() {
     let (lock, condition) = (Mutex::new(()), Condvar::new());
@@ -57,6 +57,35 @@ fn waits_are_told_by_kind() {
         let blocked_ns = seen.counted(counter::BLOCKED_NS, kind);
         assert!(blocked_ns >= long[0].duration_ns as f64, "{kind}: {blocked_ns} ns in sum");
     }
+}
+
+#[test]
+fn a_wait_that_goes_on_at_the_end_is_told_with_its_stack() {
+    if !can_load("a_wait_that_goes_on_at_the_end_is_told_with_its_stack") {
+        return;
+    }
+    let (sender, receiver) = mpsc::channel::<()>();
+    let (tid_of, tid) = mpsc::channel();
+    let hanging = thread::spawn(move || {
+        tid_of.send(i64::from(rustix::thread::gettid().as_raw_nonzero().get())).unwrap();
+        receiver.recv().unwrap_err();
+    });
+    let tid = tid.recv().unwrap();
+    // Until it waits.
+    thread::sleep(Duration::from_millis(50));
+    let seen = observed(&COLLECTOR, || thread::sleep(Duration::from_millis(200)));
+    let seen = Seen { tid, ..seen };
+    drop(sender);
+    hanging.join().unwrap();
+    let waits = seen.spans(span::BLOCKED, Duration::from_millis(150));
+    let wait = waits.first().expect("it has waited since before the recording");
+    let detail: Blocked = from_text(seen.found.text(wait.detail));
+    assert_eq!((seen.found.text(wait.name), detail.unfinished), ("futex", Some(true)));
+    assert_ne!(wait.kernel_stack_id, StackId(0));
+    let sample = seen.found.samples.rows().find(|sample| sample.tid == tid).expect("a stack");
+    assert_eq!((sample.time_ns, sample.weight_ns), (wait.time_ns, wait.duration_ns));
+    let functions = functions(&seen.found, sample.stack_id);
+    assert!(functions.iter().any(|function| function.contains("recv")), "{functions:?}");
 }
 
 /// Threads that only spin, on one CPU.

@@ -31,6 +31,17 @@ fn exactly(file: &File, offset: u64, size_bytes: usize) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
+/// Memory from an address on, up to a number of bytes or to where nothing is mapped.
+pub(super) fn as_far_as_there_is(file: &File, start: u64, most_bytes: usize) -> Vec<u8> {
+    let mut bytes = vec![0; most_bytes];
+    let mut read_bytes = 0;
+    while let Ok(more @ 1..) = file.read_at(&mut bytes[read_bytes..], start.saturating_add(read_bytes as u64)) {
+        read_bytes += more;
+    }
+    bytes.truncate(read_bytes);
+    bytes
+}
+
 /// The target's memory, by address.
 pub(super) fn of(target: &Target) -> Option<File> {
     procfs::file(target.proc("mem")).ok()

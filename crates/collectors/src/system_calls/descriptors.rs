@@ -95,7 +95,7 @@ fn parse_line(line: &str, protocol: &str) -> Option<(u64, String)> {
 }
 
 /// `0100007F:1F90`: the address as words of the machine's byte order, the port as a number.
-fn parse_address(text: &str) -> Option<SocketAddr> {
+pub(crate) fn parse_address(text: &str) -> Option<SocketAddr> {
     let (address, port) = text.split_once(':')?;
     let word = |at: usize| u32::from_str_radix(address.get(at..at + 8)?, 16).ok().map(u32::to_ne_bytes);
     let ip = match address.len() {

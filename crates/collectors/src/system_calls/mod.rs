@@ -7,7 +7,7 @@
 //! stack, where no profiler in the JVM looks at waiting threads.
 
 mod calls;
-mod descriptors;
+pub(crate) mod descriptors;
 mod parse;
 mod waits;
 

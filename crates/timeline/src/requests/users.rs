@@ -24,13 +24,26 @@ const MIN_SHARE_OF_REQUESTS: f64 = 0.1;
 /// A request takes longer than so many times the median of its port before its time is lost.
 pub(crate) const LATE_FROM: f64 = 2.0;
 
+/// What came of a request while somebody looked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// It was answered.
+    Sent,
+    /// It was not.
+    Missing,
+    /// Nor was it when its client closed the connection.
+    GivenUp,
+}
+
 /// One request, or several like it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Request {
     /// When it came.
     pub from_ns: i64,
-    /// When its answer was complete.
+    /// When its answer was complete; without one, when nobody waited or looked any more.
     pub to_ns: i64,
+    /// Whether it got one.
+    pub answer: Answer,
     /// How many requests it stands for.
     pub weight: f64,
     /// For how long at its end the answer stood in the kernel.
@@ -148,6 +161,11 @@ fn measured(span: &Span, detail: &detail::Request) -> Request {
     Request {
         from_ns: span.time_ns,
         to_ns: span.end_ns(),
+        answer: match (detail.unanswered, detail.given_up) {
+            (_, Some(true)) => Answer::GivenUp,
+            (Some(true), _) => Answer::Missing,
+            _ => Answer::Sent,
+        },
         weight: detail.stands_for.unwrap_or(1).max(1) as f64,
         unsent: Unsent::of_answer(detail),
         unread_ns: detail.unread_ns.unwrap_or(if is_unread { span.duration_ns } else { 0 }),

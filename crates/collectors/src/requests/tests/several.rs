@@ -32,7 +32,7 @@ fn own(shared: &Arc<Shared>) -> Box<Observed> {
 
 fn observed(shared: &Arc<Shared>, target: &Target) -> Box<Observed> {
     let order = Plan::new("/nowhere".into()).order;
-    Box::new(observer(Share::in_these(shared, target).unwrap(), &order))
+    Box::new(observer(Share::in_these(shared, target).unwrap(), target, &order))
 }
 
 fn ended(observer: Box<Observed>, port: u16) -> Found {
@@ -92,7 +92,7 @@ fn one_process_may_be_observed_twice() {
     let (target, order) = (Target::of(std::process::id()).unwrap(), Plan::new("/nowhere".into()).order);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let both = [(); 2].map(|()| Box::new(observer(Share::of(&target).unwrap(), &order)));
+    let both = [(); 2].map(|()| Box::new(observer(Share::of(&target).unwrap(), &target, &order)));
     COLLECTOR.check(&target).unwrap();
     let (mut client, server) = connection(&listener);
     let serving = thread::spawn(move || serve(server, 10));
