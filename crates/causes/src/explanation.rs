@@ -126,6 +126,8 @@ pub struct PortSummary {
     pub port: String,
     /// How many, of those that came one at a time on their connections.
     pub count: u64,
+    /// Of these, how many were not answered before the recording ended, or their clients gave up: their time ends there.
+    pub unanswered_count: u64,
     /// Stretches in which connections had several at once, or also what nobody asked for (HTTP/2, WebSocket): how long each of those took nobody knows.
     pub overlapping_count: u64,
     /// Median of the time from the arrival of a request to the end of its answer, in ns.

@@ -53,6 +53,7 @@ pub(crate) fn ports(comparison: &Comparison<'_>) -> Vec<PortSummary> {
         PortSummary {
             port: name.to_owned(),
             count: port.count as u64,
+            unanswered_count: port.unanswered as u64,
             overlapping_count: port.overlapping as u64,
             p50_ns: port.p50_ns,
             usual_ns,

@@ -23,6 +23,8 @@ pub struct Call {
     pub peer_ns: i64,
     /// Until the caller had read the answer, which may have lain there.
     pub to_ns: i64,
+    /// Whether it has been answered.
+    pub is_answered: bool,
     /// How many calls it stands for.
     pub weight: f64,
     /// For how long the end of the question had stood here in the kernel before it left: the other side did not have it then.
@@ -64,6 +66,7 @@ impl Calls {
                 from_ns: row.time_ns,
                 peer_ns: peer_ns.saturating_sub(unsent.map_or(0, |unsent| unsent.ns)).max(0),
                 to_ns: row.end_ns(),
+                is_answered: detail.unanswered != Some(true),
                 weight,
                 unsent,
             });

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fathom_evidence::StackId;
 use fathom_evidence::kinds::{event, span};
 use fathom_evidence::tables::Sample;
-use fathom_timeline::{ThreadState, Wait};
+use fathom_timeline::{ThreadState, Wait, telling_frame};
 
 use crate::cause::Claim;
 use crate::measure::{recording_threshold, stacks, waits};
@@ -85,10 +85,32 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         format::time(waits.mean_ns()),
         format::time(waits.longest_ns as f64)
     );
+    let text = text + &of_workers(comparison, pool);
     // That the work that was waited for stood in the queue of just this executor nobody recorded.
     let mut finding = Finding::new(Support::Consistent, text).with(waiting).with(at_work(comparison, pool));
     finding.claims.push(Claim::part(ThreadState::Blocked(Wait::Task), grown * comparison.excess().slow_ns));
     finding
+}
+
+/// What the workers waited for themselves, where that is most of their time: it comes first.
+fn of_workers(comparison: &Comparison<'_>, pool: &Pool) -> String {
+    const MOST: f64 = 0.5;
+    let mut waits: BTreeMap<ThreadState, (f64, BTreeMap<StackId, f64>)> = BTreeMap::new();
+    let of_workers = comparison.slow_waits().filter(|(tid, ..)| pool.workers.contains(tid));
+    for (_, segment, _) in of_workers.filter(|(_, segment, _)| !is_nobodys_work(segment.state)) {
+        let ns = segment.within_ns(&comparison.slow.time) as f64;
+        let (all_ns, by_stack) = waits.entry(segment.state).or_default();
+        *all_ns += ns;
+        let stack = segment.row.map(|row| comparison.recording().spans.row(row as usize).stack_id);
+        *by_stack.entry(stack.unwrap_or_default()).or_default() += ns;
+    }
+    let all_ns = comparison.slow.time.total_ns() as f64 * pool.workers.len() as f64;
+    let most = waits.into_iter().max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0));
+    most.filter(|(_, (ns, _))| *ns >= MOST * all_ns).map_or(String::new(), |(state, (ns, stacks))| {
+        let place = telling_frame(comparison.recording(), stacks::most_seen(&stacks));
+        let place = place.map_or(String::new(), |frame| format!(" in {frame}"));
+        format!("; the workers themselves were {state}{place} for {} of their time", format::percent(ns / all_ns))
+    })
 }
 
 /// Whether the waits take no more time than when nothing was slow: a hundredth of what was lost is nothing.

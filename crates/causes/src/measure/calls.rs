@@ -17,6 +17,8 @@ pub const SLOWER: f64 = 1.5;
 pub struct Calls {
     /// How many, also those that are no rows.
     pub count: f64,
+    /// Of these, how many were not answered while somebody looked.
+    pub unanswered: f64,
     /// What the peer took for them, in ns.
     pub total_ns: f64,
     /// The longest of them, in ns.
@@ -33,6 +35,7 @@ impl Calls {
 
     fn add(&mut self, call: &Call) {
         self.count += call.weight;
+        self.unanswered += if call.is_answered { 0.0 } else { call.weight };
         self.total_ns += call.peer_ns as f64 * call.weight;
         self.until_read_ns += call.to_ns.saturating_sub(call.from_ns).max(0) as f64 * call.weight;
         self.longest_ns = self.longest_ns.max(call.peer_ns);
@@ -80,6 +83,13 @@ impl Slowest<'_> {
         let before = self.usual_ns.map_or(String::new(), |ns| format!(" instead of {}", format::time(ns)));
         let count = format::count(self.calls.count.round() as usize, "call");
         let longest = format::time(self.calls.longest_ns as f64);
+        if self.calls.unanswered >= 0.5 * self.calls.count {
+            let unanswered = format::number(self.calls.unanswered.round());
+            let before = self.usual_ns.map_or(String::new(), |ns| format!("; before it took {}", format::time(ns)));
+            return format!(
+                "{peer} has not answered {unanswered} of {count}, the longest in {longest}, measured at the sockets{before}"
+            );
+        }
         format!(
             "{peer} answers after {mean}{before} on average ({count}, the longest {longest}), measured at the sockets"
         )

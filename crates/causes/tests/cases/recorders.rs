@@ -73,6 +73,7 @@ const KEPT: &[(&str, &str)] = &[
 pub(crate) fn record(world: &World, recorders: &[String]) -> Recording {
     let mut recording = Recording::default();
     recorders.iter().for_each(|recorder| recording.absorb(Recorder::new(world, recorder).record(&world.events)));
+    recording.name_waits_by_samples();
     recording
 }
 

@@ -40,11 +40,18 @@ fn says(port: &PortSummary) -> String {
         true => format!(" (usual {})", units::amount(port.usual_ns, "ns")),
         false => String::new(),
     };
+    let unanswered = match port.unanswered_count {
+        0 => String::new(),
+        all if all == port.count => ", none answered".to_owned(),
+        some => format!(", {some} never answered"),
+    };
     let lengths = match port.count {
         0 => String::new(),
+        // What is usual nobody knows where there was no answer.
+        _ if 2 * port.unanswered_count > port.count => format!(": p50 {p50}, p99 {p99}, longest {longest}{known_to}"),
         _ => format!(": p50 {p50}{usual}, p99 {p99}, longest {longest}{known_to}; {lost} lost in waiting"),
     };
-    format!("{} at {}{lengths}{}", count(port.count as usize, "request"), port.port, several_at_once(port))
+    format!("{} at {}{unanswered}{lengths}{}", count(port.count as usize, "request"), port.port, several_at_once(port))
 }
 
 /// For example `; 120 times several at once on one connection (HTTP/2, WebSocket): how long each took is not known`.

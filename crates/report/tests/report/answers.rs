@@ -258,6 +258,7 @@ fn port(port: &str, count: u64) -> PortSummary {
     PortSummary {
         port: port.into(),
         count,
+        unanswered_count: 0,
         overlapping_count: 0,
         p50_ns,
         usual_ns: p50_ns,

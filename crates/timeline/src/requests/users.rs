@@ -74,6 +74,8 @@ pub struct Port {
     pub count: f64,
     /// Stretches in which connections had several at once, or also what nobody asked for (HTTP/2, WebSocket): how long each of those took nobody knows.
     pub overlapping: f64,
+    /// Of these, how many were not answered while somebody looked, or until their clients gave up.
+    pub unanswered: f64,
     /// Median of their time, in ns.
     pub p50_ns: f64,
     /// 99th percentile of it, in ns.
@@ -200,7 +202,9 @@ fn port(name: StrId, requests: &[Request], overlapping: f64) -> Port {
     let (p50_ns, p99_ns, longest_ns) = (at(0.5), at(0.99), at(1.0));
     let (count, lost_ns) = (requests.iter().map(|one| one.weight).sum(), late_ns(requests, p50_ns));
     let uncertain_ns = requests.iter().map(|one| one.uncertain_ns).min().unwrap_or(0) as f64;
-    Port { name, count, overlapping, p50_ns, p99_ns, longest_ns, lost_ns, uncertain_ns }
+    let without = requests.iter().filter(|one| one.answer != Answer::Sent);
+    let unanswered = 0.0 + without.map(|one| one.weight).sum::<f64>();
+    Port { name, count, unanswered, overlapping, p50_ns, p99_ns, longest_ns, lost_ns, uncertain_ns }
 }
 
 /// The median of those that came in some time, of enough to tell.
