@@ -1,5 +1,6 @@
 //! Threads wait for a lock that another thread holds.
 
+mod holder;
 mod unending;
 
 use std::collections::{BTreeSet, HashMap};
@@ -36,6 +37,8 @@ struct Lock {
     stack: u32,
     longest_ns: i64,
     owner: Option<String>,
+    /// The method that asks for it, of one that nobody names.
+    place: Option<String>,
 }
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
@@ -58,9 +61,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let (class, lock) = longest.unwrap_or_else(|| (NAMELESS.to_owned(), Lock::default()));
     let mut text = says(&waiting, &class, &lock);
     let holder = of_the_holder(comparison);
-    if let Some((_, says)) = &holder {
-        text += says;
-    }
+    let seen = lock.place.as_deref().filter(|_| holder.is_none()).and_then(|place| holder::seen_in(comparison, place));
+    text += holder.as_ref().map(|(_, says)| says).or(seen.as_ref()).map_or("", String::as_str);
     let unending = unending::threads(comparison);
     if unending >= IN_A_CIRCLE {
         text += &format!(
@@ -82,10 +84,12 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
                 .to_owned(),
         );
     }
-    if let Some((evidence, _)) = holder {
+    if holder.is_some() || seen.is_some() {
         finding
             .actions
             .push("what the holder waits for comes first: make that quick, or do it without the lock".to_owned());
+    }
+    if let Some((evidence, _)) = holder {
         finding = finding.with(evidence);
     }
     finding.claiming(comparison, is_ours)
@@ -116,21 +120,24 @@ fn locks(comparison: &Comparison<'_>) -> HashMap<String, Lock> {
     let mut locks: HashMap<String, Lock> = HashMap::new();
     for row in rows {
         let wait = comparison.recording().spans.row(row as usize);
-        locks.entry(lock_of(comparison, &wait)).or_default().add(comparison, &wait);
+        let (name, place) = lock_of(comparison, &wait);
+        let lock = locks.entry(name).or_default();
+        lock.add(comparison, &wait);
+        lock.place = place;
     }
     locks
 }
 
-/// Its class, as the JVM tells it; of a wait that was seen from outside, where in the program it is.
-fn lock_of(comparison: &Comparison<'_>, wait: &Span) -> String {
+/// Its class, as the JVM tells it; of a wait that was seen from outside, where in the program it is, and that method.
+fn lock_of(comparison: &Comparison<'_>, wait: &Span) -> (String, Option<String>) {
     let recording = comparison.recording();
     match (recording.text(wait.kind), telling_frame(recording, wait.stack_id)) {
         (_, frame) if is_class_initialization(recording, wait) => {
-            format!("the initialization of a class by another thread, in {}", frame.unwrap_or("code of the JDK"))
+            (format!("the initialization of a class by another thread, in {}", frame.unwrap_or("code of the JDK")), None)
         }
-        (span::MONITOR_ENTER | span::PARK, _) => recording.text(wait.name).to_owned(),
-        (_, Some(frame)) => format!("a lock in {frame}"),
-        (_, None) => NAMELESS.to_owned(),
+        (span::MONITOR_ENTER | span::PARK, _) => (recording.text(wait.name).to_owned(), None),
+        (_, Some(frame)) => (format!("a lock in {frame}"), Some(frame.to_owned())),
+        (_, None) => (NAMELESS.to_owned(), None),
     }
 }
 

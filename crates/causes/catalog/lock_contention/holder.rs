@@ -1,0 +1,48 @@
+//! Who has a lock that threads wait for, where the JVM does not tell: a thread that stands in the same method all the while, for
+//! another reason than the lock.
+
+use std::collections::{BTreeMap, HashSet};
+
+use fathom_evidence::{Recording, StackId};
+use fathom_timeline::ThreadState;
+
+use super::is_ours;
+use crate::{Comparison, format};
+
+/// Who stands there for less of the slow time only passes by.
+const MOST: f64 = 0.5;
+
+/// That somebody stands in a method in which others wait for a lock; none where nobody does, or several.
+pub(super) fn seen_in(comparison: &Comparison<'_>, method: &str) -> Option<String> {
+    let recording = comparison.recording();
+    let below = stacks_below(recording, method);
+    let mut waits: BTreeMap<i64, BTreeMap<ThreadState, f64>> = BTreeMap::new();
+    for (tid, segment, _) in comparison.slow_waits().filter(|(_, segment, _)| !is_ours(segment.state)) {
+        let stack = segment.row.map(|row| recording.spans.row(row as usize).stack_id);
+        if stack.is_some_and(|stack| below.contains(&stack)) {
+            let ns = segment.within_ns(&comparison.slow.time) as f64;
+            *waits.entry(tid).or_default().entry(segment.state).or_default() += ns;
+        }
+    }
+    let slow_ns = comparison.slow.time.total_ns() as f64;
+    let mut candidates = waits.into_iter().filter_map(|(tid, states)| {
+        let (state, ns) = states.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        (ns >= MOST * slow_ns).then_some((tid, state, ns / slow_ns))
+    });
+    let (tid, state, part) = candidates.next().filter(|_| candidates.next().is_none())?;
+    let thread = match comparison.thread_name(tid) {
+        "" => format!("thread {tid}"),
+        name => name.to_owned(),
+    };
+    let part = format::percent(part);
+    Some(format!("; {thread} was in {method} as well, {state} for {part} of the time: it may have the lock"))
+}
+
+/// The stacks in which a method is at work.
+fn stacks_below(recording: &Recording, method: &str) -> HashSet<StackId> {
+    let is_in = |stack: &StackId| {
+        recording.stacks.leaf_to_root(*stack).any(|frame| recording.text(frame.symbol) == method)
+    };
+    let stacks: HashSet<StackId> = recording.spans.stack_id.iter().copied().collect();
+    stacks.into_iter().filter(is_in).collect()
+}
