@@ -17,7 +17,10 @@ pub(super) fn seen_in(comparison: &Comparison<'_>, method: &str) -> Option<Strin
     let recording = comparison.recording();
     let below = stacks_below(recording, method);
     let mut waits: BTreeMap<i64, BTreeMap<ThreadState, f64>> = BTreeMap::new();
-    for (tid, segment, _) in comparison.slow_waits().filter(|(_, segment, _)| !is_ours(segment.state)) {
+    let partition = &comparison.analysis.account.partition;
+    let own = partition.recorded().filter(|(tid, _)| comparison.sources().is_application(*tid));
+    let segments = own.flat_map(|(tid, recorded)| recorded.iter().map(move |segment| (tid, segment)));
+    for (tid, segment) in segments.filter(|(_, segment)| !is_ours(segment.state)) {
         let stack = segment.row.map(|row| recording.spans.row(row as usize).stack_id);
         if stack.is_some_and(|stack| below.contains(&stack)) {
             let ns = segment.within_ns(&comparison.slow.time) as f64;
@@ -34,8 +37,12 @@ pub(super) fn seen_in(comparison: &Comparison<'_>, method: &str) -> Option<Strin
         "" => format!("thread {tid}"),
         name => name.to_owned(),
     };
+    let doing = match state {
+        ThreadState::Unknown => "off its CPU".to_owned(),
+        state => state.to_string(),
+    };
     let part = format::percent(part);
-    Some(format!("; {thread} was in {method} as well, {state} for {part} of the time: it may have the lock"))
+    Some(format!("; {thread} was in {method} as well, {doing} for {part} of the time: it may have the lock"))
 }
 
 /// The stacks in which a method is at work.
