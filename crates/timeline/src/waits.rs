@@ -18,6 +18,7 @@ const LOCK: ThreadState = ThreadState::Blocked(Wait::Lock);
 const PERMIT: ThreadState = ThreadState::Blocked(Wait::Permit);
 const POOL: ThreadState = ThreadState::Blocked(Wait::Pool);
 const TASK: ThreadState = ThreadState::Blocked(Wait::Task);
+const FILE: ThreadState = ThreadState::Blocked(Wait::File);
 const PROCESS: ThreadState = ThreadState::Blocked(Wait::Process);
 const CONNECT: ThreadState = ThreadState::Blocked(Wait::Connect);
 const NAME_LOOKUP: ThreadState = ThreadState::Blocked(Wait::NameLookup);
@@ -44,6 +45,13 @@ const FRAMES: &[(&str, ThreadState)] = &[
     ("org.apache.hc.client5.http.impl.io.PoolingHttpClientConnectionManager.", POOL),
     // Memory of direct buffers, until the collector has found some that are not used any more.
     ("java.nio.Bits.reserveMemory", DIRECT_MEMORY),
+    // What others write into a journal and write through for all who commit.
+    ("org.apache.derby.impl.store.raw.log.LogToFile.flush", FILE),
+    ("org.apache.cassandra.db.commitlog.BatchCommitLogService.maybeWaitForSync", FILE),
+    ("org.apache.cassandra.db.commitlog.GroupCommitLogService.maybeWaitForSync", FILE),
+    ("org.apache.cassandra.db.commitlog.PeriodicCommitLogService.maybeWaitForSync", FILE),
+    ("org.apache.activemq.store.kahadb.disk.journal.DataFileAppender.storeItem", FILE),
+    ("org.apache.activemq.artemis.core.persistence.impl.journal.OperationContextImpl.waitCompletion", FILE),
     // Names of hosts.
     ("java.net.Inet4AddressImpl.lookupAllHostAddr", NAME_LOOKUP),
     ("java.net.Inet6AddressImpl.lookupAllHostAddr", NAME_LOOKUP),

@@ -1,5 +1,7 @@
 //! Threads wait until the kernel has written a file through to the disk: `fsync` and its like.
 
+mod through;
+
 use std::collections::BTreeMap;
 
 use fathom_evidence::kinds::span;
@@ -8,6 +10,7 @@ use fathom_timeline::{Intervals, Wait};
 
 use crate::measure::{block_io, recording_threshold};
 use crate::period::Period;
+use self::through::Through;
 use crate::{Cause, Comparison, Evidence, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -35,7 +38,9 @@ struct Syncs {
 
 impl Syncs {
     fn of(comparison: &Comparison<'_>, side: &Period<'_>) -> Syncs {
-        let is_sync = |wait: &Span| block_io::is_force(side.sources, wait);
+        let through = Through::of(side);
+        let recording = side.sources.recording;
+        let is_sync = |wait: &Span| block_io::is_force(side.sources, wait) || through.has(recording, wait);
         let waits: Vec<Span> = block_io::victims(comparison, side).map(|(_, wait)| wait).filter(is_sync).collect();
         // The kernel sees all calls, the JVM some of the same: one of the two is enough.
         let is_call = |wait: &Span| side.sources.recording.text(wait.kind) == span::SYSTEM_CALL;
@@ -74,10 +79,11 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         baseline.as_ref().is_some_and(|baseline| !baseline.waits.is_empty() || !block_io::is_recorded(comparison));
     let support = if has_usual { Support::Observed } else { Support::Weak };
     let mut finding = Finding::new(support, text).with_all(evidence);
-    finding.claims = block_io::claims_of(slow.waits.iter().map(|wait| {
+    let own = slow.waits.iter().map(|wait| {
         let time = Intervals::union(vec![(wait.time_ns, wait.end_ns())]);
         (Wait::File, wait.tid, time)
-    }));
+    });
+    finding.claims = block_io::claims_of(own.chain(through::for_others(comparison)));
     if longer && block_io::is_recorded(comparison) {
         finding.chain.push("block_device_slow");
     }

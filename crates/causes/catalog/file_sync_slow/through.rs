@@ -1,0 +1,68 @@
+//! Files that are written through without a call for it: opened so that each write is (`O_DSYNC`, `"rwd"`), as the kernel's stack of the
+//! wait shows; and threads that wait for another one that writes through for all of them.
+
+use std::collections::HashMap;
+
+use fathom_evidence::kinds::span;
+use fathom_evidence::tables::Span;
+use fathom_evidence::{Recording, StackId};
+use fathom_timeline::{Intervals, ThreadState, Wait};
+
+use crate::Comparison;
+use crate::period::Period;
+
+/// System calls that write a file.
+const WRITES: &[&str] = &["write", "pwrite64", "writev", "pwritev", "pwritev2"];
+
+/// Functions of the kernel that return when data is on the disk.
+const THROUGH: &[&str] = &[
+    "file_write_and_wait_range",
+    "vfs_fsync_range",
+    "generic_write_sync",
+    "ext4_sync_file",
+    "xfs_file_fsync",
+    "btrfs_sync_file",
+    "jbd2_log_wait_commit",
+    "blkdev_issue_flush",
+];
+
+/// When each thread waited in the kernel until something was on the disk.
+pub(super) struct Through(HashMap<i64, Intervals>);
+
+impl Through {
+    pub(super) fn of(side: &Period<'_>) -> Through {
+        let recording = side.sources.recording;
+        let mut known: HashMap<StackId, bool> = HashMap::new();
+        let mut waits: HashMap<i64, Vec<(i64, i64)>> = HashMap::new();
+        for wait in side.spans(span::BLOCKED).filter(|wait| wait.kernel_stack_id != StackId(0)) {
+            let stack = wait.kernel_stack_id;
+            if *known.entry(stack).or_insert_with(|| is_through(recording, stack)) {
+                waits.entry(wait.tid).or_default().push((wait.time_ns, wait.end_ns()));
+            }
+        }
+        Through(waits.into_iter().map(|(tid, waits)| (tid, Intervals::union(waits))).collect())
+    }
+
+    /// Whether a wait is a write that was written through.
+    pub(super) fn has(&self, recording: &Recording, wait: &Span) -> bool {
+        let is_write = recording.text(wait.kind) == span::SYSTEM_CALL && WRITES.contains(&recording.text(wait.name));
+        is_write && self.0.get(&wait.tid).is_some_and(|waits| waits.touches(wait.time_ns, wait.end_ns()))
+    }
+}
+
+fn is_through(recording: &Recording, stack: StackId) -> bool {
+    recording.stacks.leaf_to_root(stack).any(|frame| THROUGH.contains(&recording.text(frame.symbol)))
+}
+
+/// Waits of the slow time for others that write through for all who commit: threads and when.
+pub(super) fn for_others(comparison: &Comparison<'_>) -> Vec<(Wait, i64, Intervals)> {
+    const BY_STACK: &[&str] = &[span::PARK, span::MONITOR_WAIT, span::SAMPLED_WAIT];
+    let recording = comparison.recording();
+    let is_by_stack = |row: Option<u32>| {
+        row.is_some_and(|row| BY_STACK.contains(&recording.text(recording.spans.kind[row as usize])))
+    };
+    let of_files = comparison.slow_waits().filter(|(_, segment, _)| {
+        segment.state == ThreadState::Blocked(Wait::File) && is_by_stack(segment.row)
+    });
+    of_files.map(|(tid, segment, _)| (Wait::File, tid, Intervals::union(vec![(segment.from_ns, segment.to_ns)]))).collect()
+}
