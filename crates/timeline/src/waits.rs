@@ -52,6 +52,11 @@ const FRAMES: &[(&str, ThreadState)] = &[
     ("org.apache.cassandra.db.commitlog.PeriodicCommitLogService.maybeWaitForSync", FILE),
     ("org.apache.activemq.store.kahadb.disk.journal.DataFileAppender.storeItem", FILE),
     ("org.apache.activemq.artemis.core.persistence.impl.journal.OperationContextImpl.waitCompletion", FILE),
+    // Locks of databases in the program, on rows and tables.
+    ("org.apache.derby.impl.services.locks.ActiveLock.waitForGrant", LOCK),
+    ("org.hsqldb.lib.CountUpDownLatch.await", LOCK),
+    ("org.h2.mvstore.tx.Transaction.waitFor", LOCK),
+    ("org.h2.mvstore.db.MVTable.doLock", LOCK),
     // Names of hosts.
     ("java.net.Inet4AddressImpl.lookupAllHostAddr", NAME_LOOKUP),
     ("java.net.Inet6AddressImpl.lookupAllHostAddr", NAME_LOOKUP),
