@@ -4,6 +4,7 @@
 //! a second is slow when it is also several times worse than the quiet part of the recording, or,
 //! for signals that are zero in a healthy program, when the whole recording is above the floor.
 
+mod hanging;
 pub(crate) mod latency;
 pub(crate) mod rare;
 
@@ -14,7 +15,6 @@ use fathom_evidence::kinds::{counter, span};
 use crate::account::Account;
 use crate::grid::BUCKET_NS;
 use crate::quota::{Quota, waits_for_cpus_are_most};
-use crate::requests::unanswered::Unanswered;
 use crate::sources::{Series, Sources};
 use crate::startup::Startup;
 use crate::states::{Collection, Layer, Origin, Scope, Stop, ThreadState, Wait};
@@ -292,7 +292,7 @@ pub(crate) fn all(sources: &Sources<'_>, account: &Account) -> Vec<Signal> {
     signals.push(for_good(SignalKind::LostDatagrams, &sources.lost_datagrams(), account));
     signals.push(for_good(SignalKind::RefusedConnections, &sources.refused_connections(), account));
     signals.extend(latency::all(account));
-    signals.extend(unanswered(sources, account));
+    signals.extend(hanging::signal(sources, account));
     signals.extend(throttled(sources, account));
     signals.extend(cpu(account));
     for signal in &mut signals {
@@ -317,13 +317,6 @@ fn forget_unobserved(values: &mut [f64], observed: &Range<usize>) {
     let (from, to) = (observed.start.min(values.len()), observed.end.min(values.len()));
     values[..from].fill(f64::NAN);
     values[to..].fill(f64::NAN);
-}
-
-/// A healthy service answers.
-fn unanswered(sources: &Sources<'_>, account: &Account) -> Option<Signal> {
-    let values = Unanswered::of(sources)?.hanging(sources, account);
-    let (kind, ideal_is_zero) = (SignalKind::UnansweredRequests, true);
-    Some(Signal { kind, values, floor: 1.0, factor: 3.0, alone: f64::INFINITY, run: 3, ideal_is_zero })
 }
 
 fn losses(account: &Account) -> Vec<Signal> {

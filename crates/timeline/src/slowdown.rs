@@ -481,11 +481,9 @@ fn interval(account: &Account, start: usize, end: usize, detected: &[Detection])
     // What users feel says more than what the JVM measures of itself.
     let rank = |detected: &&Detection| {
         let is_direct = match detected.signal.kind {
-            SignalKind::RequestLatency
-            | SignalKind::RareRequests
-            | SignalKind::UnansweredRequests
-            | SignalKind::Given => 2,
             SignalKind::MedianLatency => 1,
+            kind if kind.is_latency() => 2,
+            SignalKind::UnansweredRequests | SignalKind::Given => 2,
             _ => 0,
         };
         (is_direct, worst(detected) / detected.threshold.max(f64::MIN_POSITIVE))

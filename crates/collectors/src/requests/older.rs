@@ -131,10 +131,14 @@ mod tests {
     use std::thread;
     use std::time::Duration;
 
+    use crate::requests::tests::tells_of_connections;
     use super::*;
 
     #[test]
     fn who_waits_for_an_answer_all_the_time_is_told_and_who_waits_for_news_is_not() {
+        if !tells_of_connections("who_waits_for_an_answer_all_the_time_is_told") {
+            return;
+        }
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let peer = listener.local_addr().unwrap();
         let (tid_of, tids) = mpsc::channel();

@@ -42,6 +42,16 @@ fn can_see(test: &str) -> Option<MutexGuard<'static, ()>> {
     refusal.is_none().then(|| ALONE.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
+/// Whether the kernel tells of TCP connections, for which it may need a module; says so loudly if not.
+pub(super) fn tells_of_connections(test: &str) -> bool {
+    let target = Target::of(std::process::id()).unwrap();
+    let asked = crate::sock_diag::SockDiag::of(&target).and_then(|mut kernel| kernel.connections(|_| ()));
+    if let Err(error) = &asked {
+        eprintln!("SKIPPED: {test}: {error}");
+    }
+    asked.is_ok()
+}
+
 /// Both ways in which a send is seen: as on this kernel, and as on those that tell of it afterwards only.
 fn ways() -> impl Iterator<Item = bool> {
     let types = Btf::from_vmlinux().unwrap();

@@ -64,7 +64,7 @@ mod tests {
 
     fn call(from_ns: i64, to_ns: i64, tid: i64) -> Call {
         let peer_ns = to_ns - from_ns;
-        Call { peer: StrId::default(), tid, from_ns, peer_ns, to_ns, weight: 1.0, unsent: None }
+        Call { peer: StrId::default(), tid, from_ns, peer_ns, to_ns, is_answered: true, weight: 1.0, unsent: None }
     }
 
     #[test]
