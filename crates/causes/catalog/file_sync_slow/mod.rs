@@ -8,9 +8,9 @@ use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_timeline::{Intervals, Wait};
 
+use self::through::Through;
 use crate::measure::{block_io, recording_threshold};
 use crate::period::Period;
-use self::through::Through;
 use crate::{Cause, Comparison, Evidence, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {

@@ -61,8 +61,10 @@ pub(super) fn for_others(comparison: &Comparison<'_>) -> Vec<(Wait, i64, Interva
     let is_by_stack = |row: Option<u32>| {
         row.is_some_and(|row| BY_STACK.contains(&recording.text(recording.spans.kind[row as usize])))
     };
-    let of_files = comparison.slow_waits().filter(|(_, segment, _)| {
-        segment.state == ThreadState::Blocked(Wait::File) && is_by_stack(segment.row)
-    });
-    of_files.map(|(tid, segment, _)| (Wait::File, tid, Intervals::union(vec![(segment.from_ns, segment.to_ns)]))).collect()
+    let of_files = comparison
+        .slow_waits()
+        .filter(|(_, segment, _)| segment.state == ThreadState::Blocked(Wait::File) && is_by_stack(segment.row));
+    of_files
+        .map(|(tid, segment, _)| (Wait::File, tid, Intervals::union(vec![(segment.from_ns, segment.to_ns)])))
+        .collect()
 }

@@ -47,9 +47,8 @@ pub(super) fn seen_in(comparison: &Comparison<'_>, method: &str) -> Option<Strin
 
 /// The stacks in which a method is at work.
 fn stacks_below(recording: &Recording, method: &str) -> HashSet<StackId> {
-    let is_in = |stack: &StackId| {
-        recording.stacks.leaf_to_root(*stack).any(|frame| recording.text(frame.symbol) == method)
-    };
+    let is_in =
+        |stack: &StackId| recording.stacks.leaf_to_root(*stack).any(|frame| recording.text(frame.symbol) == method);
     let stacks: HashSet<StackId> = recording.spans.stack_id.iter().copied().collect();
     stacks.into_iter().filter(is_in).collect()
 }

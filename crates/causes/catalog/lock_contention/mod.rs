@@ -132,9 +132,10 @@ fn locks(comparison: &Comparison<'_>) -> HashMap<String, Lock> {
 fn lock_of(comparison: &Comparison<'_>, wait: &Span) -> (String, Option<String>) {
     let recording = comparison.recording();
     match (recording.text(wait.kind), telling_frame(recording, wait.stack_id)) {
-        (_, frame) if is_class_initialization(recording, wait) => {
-            (format!("the initialization of a class by another thread, in {}", frame.unwrap_or("code of the JDK")), None)
-        }
+        (_, frame) if is_class_initialization(recording, wait) => (
+            format!("the initialization of a class by another thread, in {}", frame.unwrap_or("code of the JDK")),
+            None,
+        ),
         (span::MONITOR_ENTER | span::PARK, _) => (recording.text(wait.name).to_owned(), None),
         (_, Some(frame)) => (format!("a lock in {frame}"), Some(frame.to_owned())),
         (_, None) => (NAMELESS.to_owned(), None),

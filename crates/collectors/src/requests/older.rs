@@ -131,8 +131,8 @@ mod tests {
     use std::thread;
     use std::time::Duration;
 
-    use crate::requests::tests::tells_of_connections;
     use super::*;
+    use crate::requests::tests::tells_of_connections;
 
     #[test]
     fn who_waits_for_an_answer_all_the_time_is_told_and_who_waits_for_news_is_not() {
