@@ -183,10 +183,10 @@ fn lateness(
     }
     // Requests may be known of a time when nothing else was recorded.
     let others = (0..account.grid.len).filter(|index| slowdown.slow.get(*index) != Some(&true));
-    let usual_ns = requests.mean_ns(slowdown.baseline_buckets()).or_else(|| requests.mean_ns(others));
-    // Who never got an answer has lost all of the time.
+    // Who never got an answer has lost all of the time, also at other times.
     let is_unanswered = slowdown.signals.contains(&SignalKind::UnansweredRequests);
-    let usual_ns = usual_ns.or(is_unanswered.then_some(0.0))?;
+    let otherwise_ns = || if is_unanswered { Some(0.0) } else { requests.mean_ns(others) };
+    let usual_ns = requests.mean_ns(slowdown.baseline_buckets()).or_else(otherwise_ns)?;
     let mut usual = vec![usual_ns; account.grid.len];
     let about: Vec<_> = slowdown.by_regime(account.grid).collect();
     let of_regime = |quiet: &[usize]| requests.mean_ns(quiet.iter().copied()).unwrap_or(usual_ns);
