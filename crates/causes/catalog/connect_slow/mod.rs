@@ -23,16 +23,12 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let names = ("connections to be made", "a connection");
     let rows = &[span::SYSTEM_CALL, span::BLOCKED];
     waits::finding(comparison, Wait::Connect, names, &to_whom(comparison), rows)
-        .unwrap_or_else(|| none_seen(comparison))
+        .unwrap_or_else(|| waits::none_seen(comparison, NOT_RECORDED, NONE))
 }
 
-/// The kernel's collector sees each long attempt that has ended, samples of the wall clock also those that go on.
-fn none_seen(comparison: &Comparison<'_>) -> Finding {
-    match comparison.sources().spans(span::SYSTEM_CALL).len() {
-        0 => Finding::needs_kernel("how long attempts to connect took was not recorded"),
-        _ => Finding::absent("no thread was seen to wait long for a connection"),
-    }
-}
+/// Said where nobody saw such a wait; samples of the wall clock have also those that go on.
+const NOT_RECORDED: &str = "how long attempts to connect took was not recorded";
+const NONE: &str = "no thread was seen to wait long for a connection";
 
 /// `; most of them to 10.0.0.5:5432`: whose answer was waited for most, as far as sockets were looked at.
 fn to_whom(comparison: &Comparison<'_>) -> String {

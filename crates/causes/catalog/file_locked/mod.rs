@@ -1,12 +1,9 @@
 //! Threads wait for a lock on a file, which another process may have.
 
-use std::collections::BTreeMap;
-
-use fathom_evidence::detail::SystemCall;
 use fathom_evidence::kinds::span;
 use fathom_timeline::{ThreadState, Wait};
 
-use crate::measure::waits;
+use crate::measure::{block_io, waits};
 use crate::{Cause, Comparison, Finding};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -25,26 +22,19 @@ pub(crate) static CAUSE: Cause = Cause {
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let names = ("locks on files", "a lock on a file");
     waits::finding(comparison, Wait::FileLock, names, &on_what(comparison), &[span::SYSTEM_CALL])
-        .unwrap_or_else(|| none_seen(comparison))
+        .unwrap_or_else(|| waits::none_seen(comparison, NOT_RECORDED, NONE))
 }
 
-/// The JVM tells nothing of such waits.
-fn none_seen(comparison: &Comparison<'_>) -> Finding {
-    match comparison.sources().spans(span::SYSTEM_CALL).len() {
-        0 => Finding::needs_kernel("waits for locks on files were not recorded"),
-        _ => Finding::absent("no thread was seen to wait long for a lock on a file"),
-    }
-}
+/// Said where nobody saw such a wait: the JVM tells nothing of them.
+const NOT_RECORDED: &str = "waits for locks on files were not recorded";
+const NONE: &str = "no thread was seen to wait long for a lock on a file";
 
 /// `; most of it for /data/journal`.
 fn on_what(comparison: &Comparison<'_>) -> String {
-    let recording = comparison.recording();
-    let mut files: BTreeMap<String, i64> = BTreeMap::new();
-    for (_, segment, _) in comparison.slow_waits().filter(|(_, s, _)| s.state == ThreadState::Blocked(Wait::FileLock)) {
-        let call = segment.row.map(|row| recording.spans.row(row as usize));
-        let path = call.and_then(|call| comparison.slow.detail::<SystemCall>(&call).path);
-        *files.entry(path.unwrap_or_default()).or_default() += segment.within_ns(&comparison.slow.time);
-    }
-    let most = files.into_iter().max_by_key(|(_, ns)| *ns).map(|(path, _)| path);
-    most.filter(|path| !path.is_empty()).map_or_else(String::new, |path| format!("; most of it for {path}"))
+    let ours = comparison.slow_waits().filter(|(_, wait, _)| wait.state == ThreadState::Blocked(Wait::FileLock));
+    let calls = ours.filter_map(|(_, wait, _)| {
+        let call = comparison.recording().spans.row(wait.row? as usize);
+        Some((call, wait.within_ns(&comparison.slow.time)))
+    });
+    block_io::most_of_it(&comparison.slow, calls)
 }

@@ -2,8 +2,6 @@
 
 mod through;
 
-use std::collections::BTreeMap;
-
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_timeline::{Intervals, Wait};
@@ -113,20 +111,8 @@ fn says(comparison: &Comparison<'_>, slow: &Syncs, baseline: Option<&Syncs>, lon
         format::time(slow.mean_ns()),
         before(&|side| format::time(side.mean_ns())),
         format::time(longest.duration_ns as f64),
-        most(comparison, slow).map_or(String::new(), |name| format!("; most of it for {name}"))
+        block_io::most_of_it(&comparison.slow, slow.waits.iter().map(|wait| (*wait, wait.duration_ns)))
     )
-}
-
-/// The file that was waited for most, where the recorder names files.
-fn most(comparison: &Comparison<'_>, slow: &Syncs) -> Option<String> {
-    let mut files: BTreeMap<&str, i64> = BTreeMap::new();
-    for wait in &slow.waits {
-        let name = comparison.recording().text(wait.name);
-        let sum = files.entry(name).or_default();
-        *sum = sum.saturating_add(wait.duration_ns);
-    }
-    let most = files.into_iter().max_by_key(|(_, ns)| *ns).map(|(name, _)| name);
-    most.filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
 fn evidence(comparison: &Comparison<'_>, slow: &Syncs, baseline: Option<&Syncs>, longest: &Span) -> Vec<Evidence> {

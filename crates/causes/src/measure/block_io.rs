@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use fathom_evidence::detail::{BlockRequest, from_text};
+use fathom_evidence::detail::{BlockRequest, SystemCall, from_text};
 use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::tables::Span;
 use fathom_timeline::{Intervals, Sources, ThreadState, Wait};
@@ -165,6 +165,22 @@ pub(crate) fn is_force(sources: &Sources<'_>, wait: &Span) -> bool {
         span::SYSTEM_CALL => FORCES.contains(&call()),
         _ => false,
     }
+}
+
+/// `; most of it for /data/journal`: the file that was waited for most, where the recorder names files.
+pub(crate) fn most_of_it(side: &Period<'_>, waits: impl Iterator<Item = (Span, i64)>) -> String {
+    let recording = side.sources.recording;
+    let mut files: BTreeMap<String, i64> = BTreeMap::new();
+    for (wait, ns) in waits {
+        let file = match recording.text(wait.kind) {
+            span::SYSTEM_CALL => side.detail::<SystemCall>(&wait).path.unwrap_or_default(),
+            _ => recording.text(wait.name).to_owned(),
+        };
+        let sum = files.entry(file).or_default();
+        *sum = sum.saturating_add(ns);
+    }
+    let most = files.into_iter().max_by_key(|(_, ns)| *ns).map(|(file, _)| file);
+    most.filter(|file| !file.is_empty()).map_or_else(String::new, |file| format!("; most of it for {file}"))
 }
 
 /// A stage of a request counts as slow from this multiple of its baseline; normal changes of load stay below it.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_evidence::StackId;
+use fathom_evidence::kinds::span;
 use fathom_timeline::{Intervals, ThreadState, Wait, telling_frame};
 
 use crate::cause::{Claim, Finding, Support};
@@ -41,6 +42,14 @@ impl Waits {
     /// Their mean length, in ns.
     pub fn mean_ns(&self) -> f64 {
         self.total_ns as f64 / self.count.max(1) as f64
+    }
+}
+
+/// Where no wait of a kind was seen that only the kernel's collector of system calls tells of, each long one that has ended.
+pub fn none_seen(comparison: &Comparison<'_>, not_recorded: &str, absent: &str) -> Finding {
+    match comparison.sources().spans(span::SYSTEM_CALL).len() {
+        0 => Finding::needs_kernel(not_recorded),
+        _ => Finding::absent(absent),
     }
 }
 

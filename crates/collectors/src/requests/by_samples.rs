@@ -195,7 +195,6 @@ impl BySamples {
             port: endpoint.port(),
             stands_for: (told.stands_for > 1).then_some(told.stands_for),
             unanswered: told.is_unanswered.then_some(true),
-            given_up: None,
             uncertain_ns: Some(self.shortest_ns.saturating_add(told.longer_ns)),
             ..Request::default()
         };

@@ -70,6 +70,7 @@ impl Collector for Scheduler {
         let mut programs = attached(target, &calls, &limits)?;
         let observer = Observed {
             all_threads: programs.thread_walker("waits_still")?,
+            began_ns: monotonic_ns(),
             ring: Ring::new(&programs.map("long_waits")?)?,
             threads: Placed::new(&programs, "threads")?,
             limits_map: programs.map(".data.limits")?,
@@ -90,8 +91,7 @@ impl Collector for Scheduler {
 
 /// The programs at work.
 fn attached(target: &Target, calls: &Calls, limits: &[Limit]) -> Result<Programs, Refusal> {
-    let mut config = monotonic_ns().to_ne_bytes().to_vec();
-    config.extend(target.pid.to_ne_bytes());
+    let mut config = target.pid.to_ne_bytes().to_vec();
     config.extend([0; 4]);
     config.extend(kinds_of_calls(calls));
     let room = (target.thread_ids().len() * 2).next_power_of_two().clamp(1024, 1 << 16) as u32;
@@ -119,6 +119,8 @@ fn set_limits(map: &MapHandle, limits: &[Limit]) {
 struct Observed {
     /// Before the programs: links go first.
     all_threads: Walker,
+    /// From when on switches were seen.
+    began_ns: i64,
     programs: Programs,
     ring: Ring,
     threads: Placed<THREAD_WORDS>,
@@ -171,6 +173,7 @@ impl Observed {
     fn take_long_ones(&mut self, found: &mut Recording) {
         for event in self.ring.take() {
             if let Some(unfinished) = Unfinished::parse(&event) {
+                let unfinished = unfinished.since(self.began_ns);
                 let detail = Blocked { unfinished: Some(true), ..self.blocked(&unfinished.wait) };
                 self.add_blocked(&unfinished.wait, &detail, found);
                 self.add_stack(&unfinished, found);

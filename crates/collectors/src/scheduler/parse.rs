@@ -75,6 +75,14 @@ impl Unfinished {
         let mut all = words(bytes.get((HEAD_WORDS + FRAMES) * 8..)?.get(..REGISTERS * 8)?);
         Some(Unfinished { wait: LongWait::parse(bytes)?, registers: [(); REGISTERS].map(|()| all.next().unwrap_or(0)) })
     }
+
+    /// As far as somebody looked.
+    pub(super) fn since(mut self, at_ns: i64) -> Unfinished {
+        let end_ns = self.wait.began_ns.saturating_add(self.wait.duration_ns);
+        self.wait.began_ns = self.wait.began_ns.max(at_ns);
+        self.wait.duration_ns = end_ns.saturating_sub(self.wait.began_ns).max(0);
+        self
+    }
 }
 
 /// How often and how long a thread waited.
@@ -167,6 +175,10 @@ mod tests {
         let unfinished = Unfinished::parse(&bytes).unwrap();
         assert_eq!((unfinished.wait.tid, unfinished.registers[0], unfinished.registers[33]), (7, 1, 34));
         assert_eq!(Unfinished::parse(&bytes[..bytes.len() - 1]), None);
+        for (at_ns, expected) in [(5, (10, 20)), (25, (25, 5)), (40, (40, 0))] {
+            let wait = unfinished.clone().since(at_ns).wait;
+            assert_eq!((wait.began_ns, wait.duration_ns), expected);
+        }
     }
 
     #[test]

@@ -18,8 +18,6 @@
 #define RUN_QUEUE 7
 
 const volatile struct {
-	/* When the recording began. */
-	__u64 began_ns;
 	__u32 tgid;
 	__u32 reserved;
 	/* The kind of wait that each system call makes. */
@@ -370,8 +368,8 @@ struct bpf_iter__task {
 } KERNEL_TYPE;
 
 /*
- * Run by user space for each task: who waits and was not woken yet tells of its wait by itself at no time. Nothing is known of threads that
- * have not run since the recording began but that they have waited since then.
+ * Run by user space for each task: who waits and was not woken yet tells of its wait by itself at no time. Of threads that have not run
+ * since the recording began it is not known since when they wait: 0. Where some threads had no place, nobody knows which have run.
  */
 SEC("iter/task")
 int waits_still(struct bpf_iter__task *at)
@@ -389,9 +387,9 @@ int waits_still(struct bpf_iter__task *at)
 	now = bpf_ktime_get_ns();
 	registers = (struct pt_regs *)bpf_task_pt_regs(task);
 	thread = threads_find(tid, tid);
-	if (thread && thread->runnable_ns)
+	if (thread ? !thread->left_ns || thread->runnable_ns : losses.threads_full)
 		return 0;
-	from = thread && thread->left_ns ? thread->left_ns : config.began_ns;
+	from = thread ? thread->left_ns : 0;
 	unseen.state = task->__state;
 	unseen.system_call = system_call(registers);
 	kind = kind_of(unseen.state, unseen.system_call);

@@ -33,6 +33,11 @@ pub struct Unanswered {
 impl Unanswered {
     /// Those of the port that leads; none where so few went without an answer.
     pub fn of(sources: &Sources<'_>) -> Option<Unanswered> {
+        // Nearly always there is nothing to look at.
+        let without = sources.requests().filter(|one| one.answer != Answer::Sent).map(|one| one.weight);
+        if without.sum::<f64>() < LEAST {
+            return None;
+        }
         let lengths = |of: &dyn Fn(&Request) -> bool| -> Vec<(i64, f64)> {
             sources.requests().filter(|one| of(one)).map(|one| (one.duration_ns(), one.weight)).collect()
         };

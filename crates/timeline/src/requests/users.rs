@@ -72,10 +72,10 @@ pub struct Port {
     pub name: StrId,
     /// How many requests came to it, of those that came one at a time on their connections.
     pub count: f64,
-    /// Stretches in which connections had several at once, or also what nobody asked for (HTTP/2, WebSocket): how long each of those took nobody knows.
-    pub overlapping: f64,
     /// Of these, how many were not answered while somebody looked, or until their clients gave up.
     pub unanswered: f64,
+    /// Stretches in which connections had several at once, or also what nobody asked for (HTTP/2, WebSocket): how long each of those took nobody knows.
+    pub overlapping: f64,
     /// Median of their time, in ns.
     pub p50_ns: f64,
     /// 99th percentile of it, in ns.
