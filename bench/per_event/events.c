@@ -1,6 +1,7 @@
 /*
  * Does one kind of thing a given number of times and prints how many ns each took. Reads lines
  * "faults N", "calls N", "switches N" or "requests N" until its input ends, so that it can be watched in between.
+ * Native code of Events.java: what is watched is a JVM.
  */
 #define _GNU_SOURCE
 #include <netinet/in.h>
@@ -155,11 +156,12 @@ static double requests(long count)
 	return began;
 }
 
-int main(void)
+void Java_Events_work(void *jni, void *class)
 {
 	char what[16];
 	long count;
 
+	(void)jni, (void)class;
 	while (scanf("%15s %ld", what, &count) == 2) {
 		double took = !strcmp(what, "faults")	? faults(count) :
 			      !strcmp(what, "calls")	? calls(count) :
@@ -168,5 +170,4 @@ int main(void)
 		printf("%.1f\n", took / count);
 		fflush(stdout);
 	}
-	return 0;
 }

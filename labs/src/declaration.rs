@@ -146,6 +146,19 @@ pub struct Variant {
     pub recorded: Rights,
     /// The verdict that a recording of it must get.
     pub expects: Expectation,
+    /// The verdict without the kernel's word, where that is another: what only the kernel knows is then not named, and nobody
+    /// else is.
+    #[serde(default)]
+    without_root: Option<Expectation>,
+}
+
+impl Variant {
+    /// The verdict that a recording of it with these rights must get.
+    #[must_use]
+    pub fn expects_of(&self, rights: Rights) -> &Expectation {
+        let without_root = self.without_root.as_ref().filter(|_| rights == Rights::Unprivileged);
+        without_root.unwrap_or(&self.expects)
+    }
 }
 
 /// The JDKs that a variant is made for, both ends included.

@@ -304,6 +304,9 @@ pub struct Evidence {
 impl Evidence {
     /// What the measurement of the CPU that other processes used says of itself.
     pub const CPU_OF_OTHERS: &str = "CPU of other processes";
+
+    /// The same of what the host gave to others.
+    pub const STOLEN_CPU: &str = "CPU time stolen, of all CPUs";
 }
 
 impl Evidence {

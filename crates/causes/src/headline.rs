@@ -55,6 +55,7 @@ pub(crate) fn of(comparison: &Comparison<'_>, losses: &[LossNote]) -> Headline {
     if !comparison.is_slow() {
         but.extend(not_counted(comparison));
     }
+    but.extend(in_virtual_threads(comparison));
     Headline { kind, says, but }
 }
 
@@ -69,6 +70,18 @@ fn unanswered(comparison: &Comparison<'_>) -> Option<String> {
             format::number(found.all),
             format::time(found.longest_ns as f64)
         )
+    })
+}
+
+/// That requests may hang where nobody looked: what waits in a virtual thread is on no thread's stack.
+fn in_virtual_threads(comparison: &Comparison<'_>) -> Option<String> {
+    /// Threads that the JDK has only for virtual ones; the kernel cuts their names.
+    const HELPERS: [&str; 3] = ["VirtualThread-u", "Read-Poller", "Write-Poller"];
+    Unanswered::of(comparison.sources())?;
+    let recording = comparison.recording();
+    let mut names = recording.threads.iter().map(|(_, thread)| recording.text(thread.name));
+    names.any(|name| HELPERS.iter().any(|helper| name.starts_with(helper))).then(|| {
+        "what virtual threads wait for was not seen: jcmd PID Thread.dump_to_file FILE lists their stacks".to_owned()
     })
 }
 

@@ -22,7 +22,7 @@ pub(crate) static CAUSE: Cause = Cause {
     id: "application_code",
     readme: include_str!("README.md"),
     refines: &["run_queue_wait"],
-    has_lab: false,
+    has_lab: true,
     collectors: &["async_profiler", "jfr"],
     actions: &[
         "look at the method that grew and its callers, and at what changed there: a larger input, a cache that misses, a loop in a \

@@ -10,7 +10,7 @@ pub(crate) static CAUSE: Cause = Cause {
     id: "connect_slow",
     readme: include_str!("README.md"),
     refines: &["slow_downstream"],
-    has_lab: false,
+    has_lab: true,
     collectors: &["system_calls", "async_profiler", "sockets"],
     actions: &[
         "is the peer there, and does something on the way drop the segments: firewall, security group, dead node behind a service's address, full accept queue of the peer",

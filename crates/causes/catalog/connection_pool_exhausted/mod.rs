@@ -11,7 +11,7 @@ pub(crate) static CAUSE: Cause = Cause {
     id: "connection_pool_exhausted",
     readme: include_str!("README.md"),
     refines: &[],
-    has_lab: false,
+    has_lab: true,
     collectors: &["jfr"],
     actions: &[
         "give connections back earlier: nothing slow, no call of another service and no page of results between taking one and \

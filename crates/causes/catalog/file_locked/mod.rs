@@ -10,7 +10,7 @@ pub(crate) static CAUSE: Cause = Cause {
     id: "file_locked",
     readme: include_str!("README.md"),
     refines: &[],
-    has_lab: false,
+    has_lab: true,
     collectors: &["system_calls"],
     actions: &[
         "see who has it: /proc/locks has the process and the file's inode (lslocks)",

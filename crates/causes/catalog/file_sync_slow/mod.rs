@@ -15,7 +15,7 @@ pub(crate) static CAUSE: Cause = Cause {
     id: "file_sync_slow",
     readme: include_str!("README.md"),
     refines: &[],
-    has_lab: false,
+    has_lab: true,
     collectors: &["jfr", "system_calls"],
     actions: &[
         "write through once for many requests (group commit), or after the answer where a loss can be borne",

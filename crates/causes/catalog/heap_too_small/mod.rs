@@ -17,7 +17,7 @@ pub(crate) static CAUSE: Cause = Cause {
     id: "heap_too_small",
     readme: include_str!("README.md"),
     refines: &["allocation_pressure", "more_traffic"],
-    has_lab: false,
+    has_lab: true,
     collectors: &["jfr"],
     actions: &[
         "a larger heap (-Xmx), so that what lives for a while dies before the old generation is full",

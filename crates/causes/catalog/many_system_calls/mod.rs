@@ -15,7 +15,7 @@ pub(crate) static CAUSE: Cause = Cause {
     id: "many_system_calls",
     readme: include_str!("README.md"),
     refines: &["application_code", "more_traffic", "run_queue_wait"],
-    has_lab: false,
+    has_lab: true,
     collectors: &["system_calls", "async_profiler"],
     actions: &["look at the method that calls: ask once and keep the answer, buffer, or do many at once"],
     decide,

@@ -10,7 +10,7 @@ pub(crate) static CAUSE: Cause = Cause {
     id: "metaspace_full",
     readme: include_str!("README.md"),
     refines: &[],
-    has_lab: false,
+    has_lab: true,
     collectors: &["jfr"],
     actions: &[
         "find who loads classes all the time: -Xlog:class+load, jcmd PID VM.classloaders, jcmd PID VM.metaspace",

@@ -11,7 +11,7 @@ pub(crate) static CAUSE: Cause = Cause {
     id: "process_stopped_by_signal",
     readme: include_str!("README.md"),
     refines: &[],
-    has_lab: false,
+    has_lab: true,
     collectors: &["threads", "cgroup"],
     actions: &[
         "find who sends SIGSTOP or SIGTSTP: the tracepoint signal:signal_generate has the sender",

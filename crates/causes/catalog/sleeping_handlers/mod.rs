@@ -2,6 +2,7 @@
 
 mod by_the_clock;
 mod native;
+mod of_anybody;
 mod parks;
 
 use std::collections::BTreeMap;
@@ -21,7 +22,7 @@ pub(crate) static CAUSE: Cause = Cause {
     id: "sleeping_handlers",
     readme: include_str!("README.md"),
     refines: &[],
-    has_lab: false,
+    has_lab: true,
     collectors: &["jfr", "async_profiler", "system_calls"],
     actions: &[
         "see what fails or is late, so that it is tried again: the caller of the sleep is in the evidence",
@@ -70,7 +71,9 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
             false => of_requests(side, &[&handling::times(side.sources.measured_requests())]),
         });
     let Some(longest) = slow.longest() else {
-        return by_the_clock::decide(comparison);
+        let found = by_the_clock::decide(comparison);
+        let of_anybody = if found.claims.is_empty() { of_anybody::decide(comparison) } else { None };
+        return of_anybody.unwrap_or(found);
     };
     let threads = (slow.threads(), baseline.as_ref().map(WaitsBelow::threads));
     let asleep = comparison.evidence("threads asleep while they handle requests", threads, "threads", "spans");
@@ -115,17 +118,23 @@ fn of_requests(side: &Period<'_>, handling: &[&ThreadTime]) -> WaitsBelow {
         handling.iter().any(|threads| threads.get(&sleep.tid).is_some_and(is_half))
     };
     let recording = side.sources.recording;
-    let mut sleeps = stacks::are_below(recording, SLEEP);
-    let mut is_sleep = |wait: &Span| match recording.text(wait.kind) {
-        // From JDK 21 on the frame of `Thread.sleep` itself is not in its stack.
-        span::SLEEP => true,
-        span::PARK | span::MONITOR_WAIT => parks::is_sleep(side, wait),
-        _ => sleeps(wait.stack_id) || parks::is_sleep(side, wait),
-    };
+    let mut is_sleep = are_sleeps(side);
     let is_of_a_handler = |wait: &Span| is_handler(recording, wait.stack_id) || is_within(wait);
     let told = WaitsBelow::asleep(side, |wait| is_sleep(wait) && is_of_a_handler(wait));
     let mut native = native::Sleeps::of(side);
     told.with(WaitsBelow::standing(side, |wait| native.has(wait) && is_of_a_handler(wait)))
+}
+
+/// Whether a wait is a sleep.
+fn are_sleeps<'s>(side: &'s Period<'_>) -> impl FnMut(&Span) -> bool + 's {
+    let recording = side.sources.recording;
+    let mut sleeps = stacks::are_below(recording, SLEEP);
+    move |wait| match recording.text(wait.kind) {
+        // From JDK 21 on the frame of `Thread.sleep` itself is not in its stack.
+        span::SLEEP => true,
+        span::PARK | span::MONITOR_WAIT => parks::is_sleep(side, wait),
+        _ => sleeps(wait.stack_id) || parks::is_sleep(side, wait),
+    }
 }
 
 /// Whether it is the application that sleeps, called by a server.

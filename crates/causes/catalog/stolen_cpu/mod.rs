@@ -3,7 +3,7 @@
 use fathom_evidence::kinds::counter;
 use fathom_timeline::ThreadState;
 
-use crate::{Cause, Comparison, Finding, Support, format};
+use crate::{Cause, Comparison, Evidence, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "stolen_cpu",
@@ -22,7 +22,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     }
     let per_second = comparison.both_looked_at(|side| side.rise(&steal) / side.seconds());
     let evidence = comparison
-        .evidence("CPU time stolen, of all CPUs", per_second, "ns/s", "counters")
+        .evidence(Evidence::STOLEN_CPU, per_second, "ns/s", "counters")
         .of(&[counter::MACHINE_CPU_NS]);
     if per_second.0 <= 0.0 {
         return Finding::absent("the hypervisor reports no stolen time; not every one does").with(evidence);

@@ -1,13 +1,16 @@
 //! Threads wait for results of an executor whose workers are all busy, so that work stands in its queue.
 
+mod line;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_evidence::StackId;
 use fathom_evidence::kinds::{event, span};
 use fathom_evidence::tables::Sample;
-use fathom_timeline::{ThreadState, Wait, telling_frame};
+use fathom_timeline::{Intervals, ThreadState, Wait, telling_frame};
 
-use crate::cause::Claim;
+use self::line::{Line, Waiters};
+use crate::cause::{Claim, thread_time};
 use crate::measure::{recording_threshold, stacks, waits};
 use crate::period::Period;
 use crate::{Cause, Comparison, Evidence, Finding, Support, format};
@@ -16,7 +19,7 @@ pub(crate) static CAUSE: Cause = Cause {
     id: "thread_pool_exhausted",
     readme: include_str!("README.md"),
     refines: &[],
-    has_lab: false,
+    has_lab: true,
     collectors: &["jfr"],
     actions: &[
         "shorten what the workers do: their stack is in the evidence",
@@ -36,11 +39,13 @@ const SEEN: f64 = 0.5;
 const WORKERS: &[&str] =
     &["java.util.concurrent.ThreadPoolExecutor.runWorker", "java.util.concurrent.ForkJoinWorkerThread.run"];
 
-/// An executor with what its workers did in the slow time.
+/// An executor with what its workers did while others waited for results in the slow time.
 struct Pool {
     /// What the names of its threads begin with.
     name: String,
     workers: BTreeSet<i64>,
+    /// Who waited meanwhile.
+    line: Line,
     /// The part of the workers' time in which they were seen to run or to wait for something.
     seen: f64,
     /// The part of it in which they had nothing to do.
@@ -63,24 +68,18 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return no_full_pool(&pools).with(waiting);
     };
     // Each worker serves one at a time: the others stand in line.
-    let workers = pool.workers.len() as f64;
-    let in_line = |threads: f64| (threads - workers).max(0.0);
-    let grown = in_line(waiting.value) - waiting.baseline.map_or(0.0, in_line);
+    let workers = pool.workers.len();
+    let in_line = pool.line.beyond(workers);
+    let grown = in_line - before(comparison, &pool.workers).map_or(0.0, |line| line.beyond(workers));
     if grown <= 0.0 {
-        let says = format!(
-            "{} threads wait for results of other threads, no more than {} has workers ({workers})",
-            format::number(waiting.value),
-            pool.name
-        );
-        return Finding::absent(says).with(waiting);
+        return several_for_each(comparison, pool, &waiting).with(waiting);
     }
     let text = format!(
-        "all {workers} workers of {} were busy ({} of their time seen at work), and {} threads waited for results on average, \
-         so that {} stood in line; most in {call}: {}, mean {}, longest {}",
+        "all {workers} workers of {} were busy while threads waited for results ({} of their time seen at work), {} of which \
+         stood in line on average; most in {call}: {}, mean {}, longest {}",
         pool.name,
         format::percent(pool.seen),
-        format::number(waiting.value),
-        format::number(in_line(waiting.value)),
+        format::number(in_line),
         format::count(waits.count, "wait"),
         format::time(waits.mean_ns()),
         format::time(waits.longest_ns as f64)
@@ -90,6 +89,60 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let mut finding = Finding::new(Support::Consistent, text).with(waiting).with(at_work(comparison, pool));
     finding.claims.push(Claim::part(ThreadState::Blocked(Wait::Task), grown * comparison.excess().slow_ns));
     finding
+}
+
+/// Who waited for results when nothing was slow.
+fn before(comparison: &Comparison<'_>, workers: &BTreeSet<i64>) -> Option<Line> {
+    let baseline = comparison.baseline_here()?;
+    Some(Waiters::of(comparison, &baseline.time).line(workers))
+}
+
+/// No more threads wait than there are workers, all of which are busy meanwhile: each waits for results of several tasks that
+/// stand in line, or its tasks do more than before. They do more of the same, where what they wait for themselves takes as long as before.
+fn several_for_each(comparison: &Comparison<'_>, pool: &Pool, waiting: &Evidence) -> Finding {
+    let workers = pool.workers.len();
+    let more = more_of_the_same(comparison, &pool.workers);
+    if workers < 2 || more.is_empty() {
+        let says = format!(
+            "{} threads wait for results of other threads, no more than {} has workers ({workers})",
+            format::number(waiting.value),
+            pool.name
+        );
+        return Finding::absent(says);
+    }
+    let text = format!(
+        "all {workers} workers of {} were busy while threads waited for results ({} of their time seen at work): they do more of what they \
+         did before, none of which takes longer; either results of several tasks are waited for, which stand in line, or each task does \
+         more",
+        pool.name,
+        format::percent(pool.seen)
+    );
+    let mut finding = Finding::new(Support::Weak, text + &of_workers(comparison, pool)).with(at_work(comparison, pool));
+    finding.claims.push(Claim::all(ThreadState::Blocked(Wait::Task)));
+    finding.claims.extend(more);
+    finding
+}
+
+/// The waits of workers that are many more than before, and take as long.
+fn more_of_the_same(comparison: &Comparison<'_>, workers: &BTreeSet<i64>) -> Vec<Claim> {
+    const MANY_MORE: f64 = 2.0;
+    const AS_LONG: f64 = 1.25;
+    let Some(baseline) = comparison.baseline_here() else { return Vec::new() };
+    let before = line::waits_of(comparison, workers, &baseline.time);
+    let now = line::waits_of(comparison, workers, &comparison.slow.time);
+    let is_more = |state: &ThreadState, waits: &[(i64, i64, i64)]| {
+        let rate = |waits: &[(i64, i64, i64)], side: &Period<'_>| waits.len() as f64 / side.seconds();
+        let mean_ns = |waits: &[(i64, i64, i64)]| {
+            let all_ns: f64 = waits.iter().map(|(_, from_ns, to_ns)| to_ns.saturating_sub(*from_ns) as f64).sum();
+            all_ns / waits.len().max(1) as f64
+        };
+        before.get(state).is_some_and(|before| {
+            rate(waits, &comparison.slow) >= MANY_MORE * rate(before, baseline)
+                && mean_ns(waits) <= AS_LONG * mean_ns(before)
+        })
+    };
+    let more = now.into_iter().filter(|(state, waits)| !is_nobodys_work(*state) && is_more(state, waits));
+    more.map(|(state, waits)| Claim::during(state, thread_time(waits))).collect()
 }
 
 /// What the workers waited for themselves, where that is most of their time: it comes first.
@@ -144,7 +197,7 @@ fn no_full_pool(pools: &[Pool]) -> Finding {
 }
 
 /// The executors of the recording: threads whose names differ in a number at their end at most, and of which one was seen below
-/// the loop of a worker. Threads that wait for the results themselves are not who they wait for.
+/// the loop of a worker, and for whose results threads may wait that are none of them.
 fn pools(comparison: &Comparison<'_>) -> Vec<Pool> {
     let mut names: BTreeMap<&str, BTreeSet<i64>> = BTreeMap::new();
     for (tid, _) in comparison.recording().threads.iter() {
@@ -153,7 +206,10 @@ fn pools(comparison: &Comparison<'_>) -> Vec<Pool> {
     let workers = workers_seen(comparison);
     let is_pool = |name: &str, tids: &BTreeSet<i64>| !name.is_empty() && tids.iter().any(|tid| workers.contains(tid));
     let pools = names.into_iter().filter(|(name, tids)| is_pool(name, tids));
-    pools.map(|(name, workers)| Pool::of(comparison, name, workers)).collect()
+    let waiters = Waiters::of(comparison, &comparison.slow.time);
+    let pools = pools.map(|(name, workers)| (name, waiters.line(&workers), workers));
+    let waited_for = pools.filter(|(_, line, _)| !line.time.is_empty());
+    waited_for.map(|(name, line, workers)| Pool::of(comparison, name, workers, line)).collect()
 }
 
 /// A name without the number at its end.
@@ -173,20 +229,21 @@ fn workers_seen(comparison: &Comparison<'_>) -> BTreeSet<i64> {
 }
 
 impl Pool {
-    fn of(comparison: &Comparison<'_>, name: &str, workers: BTreeSet<i64>) -> Pool {
-        let (seen, idle, stack) =
-            by_wall(&comparison.slow, &workers).unwrap_or_else(|| by_account(comparison, &workers));
+    fn of(comparison: &Comparison<'_>, name: &str, workers: BTreeSet<i64>, line: Line) -> Pool {
+        let (seen, idle, stack) = by_wall(&comparison.slow, &workers, &line.time)
+            .unwrap_or_else(|| by_account(comparison, &workers, &line.time));
         let is_numbered = workers.iter().any(|tid| comparison.thread_name(*tid) != name);
-        Pool { name: format!("{name}{}", if is_numbered { "N" } else { "" }), seen, idle, workers, stack }
+        Pool { name: format!("{name}{}", if is_numbered { "N" } else { "" }), seen, idle, workers, line, stack }
     }
 }
 
 /// The parts of the workers' time in which they were at work and had nothing to do, and where they were seen most, as samples of
 /// the wall clock have it; none where these are too few.
-fn by_wall(side: &Period<'_>, workers: &BTreeSet<i64>) -> Option<(f64, f64, StackId)> {
+fn by_wall(side: &Period<'_>, workers: &BTreeSet<i64>, time: &Intervals) -> Option<(f64, f64, StackId)> {
     const MIN_SAMPLES: usize = 20;
     let recording = side.sources.recording;
-    let samples: Vec<Sample> = side.samples(event::WALL).filter(|sample| workers.contains(&sample.tid)).collect();
+    let is_one = |sample: &Sample| workers.contains(&sample.tid) && time.contains(sample.time_ns);
+    let samples: Vec<Sample> = side.samples(event::WALL).filter(is_one).collect();
     let (mut weights, mut idle_ns, mut all_ns) = (BTreeMap::new(), 0.0, 0.0);
     for sample in &samples {
         let ns = sample.weight_ns.max(0) as f64;
@@ -207,25 +264,26 @@ fn is_nobodys_work(state: ThreadState) -> bool {
 }
 
 /// The same by what is known of their waits, and samples of those that ran.
-fn by_account(comparison: &Comparison<'_>, workers: &BTreeSet<i64>) -> (f64, f64, StackId) {
-    let all_ns = comparison.slow.time.total_ns() as f64 * workers.len() as f64;
+fn by_account(comparison: &Comparison<'_>, workers: &BTreeSet<i64>, time: &Intervals) -> (f64, f64, StackId) {
+    let all_ns = time.total_ns() as f64 * workers.len() as f64;
     let (mut waited_ns, mut idle_ns) = (0.0, 0.0);
     for (_, recorded) in comparison.analysis.account.partition.recorded().filter(|(tid, _)| workers.contains(tid)) {
         for segment in recorded {
-            let ns = segment.within_ns(&comparison.slow.time) as f64;
+            let ns = segment.within_ns(time) as f64;
             *(if is_nobodys_work(segment.state) { &mut idle_ns } else { &mut waited_ns }) += ns;
         }
     }
-    let (sampled_ns, mut weights) = sampled(&comparison.slow, workers);
-    weights.extend(waits_at_work(&comparison.slow, workers));
+    let is_one = |sample: &Sample| workers.contains(&sample.tid) && time.contains(sample.time_ns);
+    let (sampled_ns, mut weights) = sampled(&comparison.slow, is_one);
+    weights.extend(waits_at_work(&comparison.slow, is_one));
     let part = |ns: f64| (ns / all_ns.max(1.0)).min(1.0);
     (part(waited_ns + sampled_ns), part(idle_ns), stacks::most_seen(&weights))
 }
 
 /// For how long threads ran, by the kind of samples that saw most of it, and where.
-fn sampled(side: &Period<'_>, tids: &BTreeSet<i64>) -> (f64, BTreeMap<StackId, f64>) {
+fn sampled(side: &Period<'_>, is_one: impl Fn(&Sample) -> bool) -> (f64, BTreeMap<StackId, f64>) {
     let of = |event: &str| {
-        let weights = weights(side.samples(event).filter(|sample| tids.contains(&sample.tid)));
+        let weights = weights(side.samples(event).filter(&is_one));
         (0.0 + weights.values().sum::<f64>(), weights)
     };
     let (cpu, execution) = (of(event::CPU), of(event::EXECUTION));
@@ -233,12 +291,12 @@ fn sampled(side: &Period<'_>, tids: &BTreeSet<i64>) -> (f64, BTreeMap<StackId, f
 }
 
 /// Where threads waited while they were at work.
-fn waits_at_work(side: &Period<'_>, tids: &BTreeSet<i64>) -> BTreeMap<StackId, f64> {
+fn waits_at_work(side: &Period<'_>, is_one: impl Fn(&Sample) -> bool) -> BTreeMap<StackId, f64> {
     let is_at_work = |sample: &Sample| {
         fathom_timeline::of_standing(side.sources.recording, sample.stack_id)
             .is_some_and(|state| !is_nobodys_work(state))
     };
-    weights(side.samples(event::WAIT).filter(|sample| tids.contains(&sample.tid) && is_at_work(sample)))
+    weights(side.samples(event::WAIT).filter(|sample| is_one(sample) && is_at_work(sample)))
 }
 
 fn weights(samples: impl Iterator<Item = Sample>) -> BTreeMap<StackId, f64> {

@@ -63,6 +63,9 @@ impl Signal {
     pub(super) fn usual_latency(&self, from_bucket: usize) -> Option<f64> {
         let mut values: Vec<f64> = self.values.iter().skip(from_bucket).copied().filter(|v| v.is_finite()).collect();
         let best = self.best_stretch()?;
+        if values.is_empty() {
+            return None;
+        }
         let third = values.len() / 3;
         let usual = *values.select_nth_unstable_by(third, f64::total_cmp).1;
         Some(if usual <= self.factor * best { usual } else { best })

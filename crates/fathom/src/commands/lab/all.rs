@@ -90,7 +90,7 @@ fn row(lab: &'static Lab, variant: &'static Variant, runner: &Runner, terminal: 
         lab: &lab.id,
         variant: &variant.name,
         jdk: None,
-        expected: variant.expects.says(),
+        expected: variant.expects_of(runner.rights(variant)).says(),
         found: String::new(),
         as_expected: None,
         problems: Vec::new(),

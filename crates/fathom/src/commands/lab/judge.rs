@@ -6,12 +6,12 @@ use serde_json::Value;
 
 /// In what an explanation is not as expected; nothing when it is. `dose` is what the program noted, as JSON.
 pub(super) fn problems(expected: &Expectation, explanation: &Explanation, dose: &str) -> Vec<String> {
-    let of_the_machine = busy_machine(expected, explanation);
-    let of_the_lab = accused(explanation).map(|cause| cause.id.as_str()).filter(|id| Some(*id) != of_the_machine);
+    let of_the_machine = of_the_machine(expected, explanation);
+    let of_the_lab = accused(explanation).map(|cause| cause.id.as_str()).filter(|id| !of_the_machine.contains(id));
     let accused: Vec<&str> = of_the_lab.collect();
     match expected {
         Expectation::Nothing(_) if explanation.slow.is_empty() => Vec::new(),
-        Expectation::Nothing(_) if accused.is_empty() && of_the_machine.is_some() => Vec::new(),
+        Expectation::Nothing(_) if accused.is_empty() && !of_the_machine.is_empty() => Vec::new(),
         Expectation::Nothing(_) => vec![match accused.as_slice() {
             [] => "something was slow".to_owned(),
             accused => format!("something was slow, and {} accused", accused.join(", ")),
@@ -31,21 +31,24 @@ pub(super) fn accused(explanation: &Explanation) -> impl Iterator<Item = &CauseV
     explanation.causes.iter().filter(|cause| cause.verdict <= Verdict::Likely)
 }
 
-/// The cause that is accused because other processes took the CPUs, in a lab that is made for another: it is true of the
-/// machine.
-fn busy_machine(expected: &Expectation, explanation: &Explanation) -> Option<&'static str> {
-    const WAITING: &str = "run_queue_wait";
-    /// What a machine at rest uses beside the lab is less.
-    const AT_REST_CORES: f64 = 0.2;
-    let of_others = |evidence: &Evidence| evidence.says == Evidence::CPU_OF_OTHERS && evidence.value >= AT_REST_CORES;
-    let mut waiting = accused(explanation).filter(|cause| cause.id == WAITING && expected.cause() != Some(WAITING));
-    waiting.any(|cause| cause.evidence.iter().any(of_others)).then_some(WAITING)
+/// Causes that are accused because other processes took the CPUs, or the host did, in a lab that is made for another: it is
+/// true of the machine.
+fn of_the_machine(expected: &Expectation, explanation: &Explanation) -> Vec<&'static str> {
+    /// Each with the evidence that tells so, and how much of it a machine at rest does not have.
+    const BUSY: [(&str, &str, f64); 2] =
+        [("run_queue_wait", Evidence::CPU_OF_OTHERS, 0.2), ("stolen_cpu", Evidence::STOLEN_CPU, 5e7)];
+    let is_busy = |(id, says, least): &(&str, &str, f64)| {
+        let tells = |evidence: &Evidence| evidence.says == *says && evidence.value >= *least;
+        let mut accused = accused(explanation).filter(|cause| cause.id == *id && expected.cause() != Some(id));
+        accused.any(|cause| cause.evidence.iter().any(tells))
+    };
+    BUSY.into_iter().filter(is_busy).map(|(id, ..)| id).collect()
 }
 
 /// What a reader must know of a run that is as expected nevertheless.
 pub(super) fn remark(expected: &Expectation, explanation: &Explanation) -> Option<&'static str> {
-    busy_machine(expected, explanation)
-        .map(|_| "other processes took the CPUs meanwhile, so the figures are not those of a quiet machine")
+    let is_busy = !of_the_machine(expected, explanation).is_empty();
+    is_busy.then_some("others took the CPUs meanwhile, so the figures are not those of a quiet machine")
 }
 
 /// As JSON has it: `not_enough`.
@@ -177,6 +180,11 @@ mod tests {
             });
             explanation(true, vec![verdict("a", Verdict::Shown, 0.7, &[]), waiting])
         };
+        let stolen = |ns_per_s: f64| {
+            let mut stolen = verdict("stolen_cpu", Verdict::Likely, 0.5, &[]);
+            stolen.evidence.push(Evidence { says: Evidence::STOLEN_CPU.to_owned(), value: ns_per_s, ..Evidence::default() });
+            explanation(true, vec![stolen])
+        };
         let only_busy = || {
             let mut explanation = busy(0.9);
             explanation.causes.remove(0);
@@ -188,6 +196,8 @@ mod tests {
             (r#"{"first": "run_queue_wait"}"#.to_owned(), busy(0.9), Some("run_queue_wait does not come first")),
             (r#""nothing_slow""#.to_owned(), only_busy(), None),
             (r#""nothing_slow""#.to_owned(), busy(0.9), Some("something was slow, and a accused")),
+            (r#""nothing_slow""#.to_owned(), stolen(2e8), None),
+            (r#""nothing_slow""#.to_owned(), stolen(1e6), Some("something was slow, and stolen_cpu accused")),
             (r#""nothing_slow""#.to_owned(), explanation(false, vec![]), None),
             (r#""nothing_slow""#.to_owned(), sick(), Some("something was slow, and a, b accused")),
             (r#"{"first": "a"}"#.to_owned(), sick(), Some("b is accused too")),

@@ -91,6 +91,11 @@ impl Runner {
         self.stop.load(Ordering::Relaxed)
     }
 
+    /// With which rights a variant is recorded.
+    pub(super) fn rights(&self, variant: &Variant) -> Rights {
+        if self.unprivileged { Rights::Unprivileged } else { variant.recorded }
+    }
+
     /// The files that are explained. Requests at a socket are seen there, or not at all.
     fn told(&self, output: &RunOutput) -> Vec<PathBuf> {
         let latency = (self.arrivals == Arrivals::Inside).then(|| output.latency.clone());
@@ -107,7 +112,8 @@ impl Runner {
         progress: &mut dyn Progress,
         terminal: &Terminal,
     ) -> Result<Run> {
-        let rights = if self.unprivileged { Rights::Unprivileged } else { variant.recorded };
+        let rights = self.rights(variant);
+        let expects = variant.expects_of(rights);
         let outside = FromOutside { rights, asked: self.asked };
         let options = RunOptions {
             variant: variant.name.clone(),
@@ -132,16 +138,16 @@ impl Runner {
         }
         let explanation = page.into_explanation();
         let dose = fs::read_to_string(&output.dose).unwrap_or_default();
-        let problems = judge::problems(&variant.expects, &explanation, &dose);
+        let problems = judge::problems(expects, &explanation, &dose);
         Ok(Run {
             variant: &variant.name,
             jdk: output.jdk.version,
             folder: self.place.is_kept().then(|| output.folder.display().to_string()),
-            expected: variant.expects.cause(),
+            expected: expects.cause(),
             as_expected: problems.is_empty(),
             problems,
-            remark: judge::remark(&variant.expects, &explanation),
-            wanted: variant.expects.says(),
+            remark: judge::remark(expects, &explanation),
+            wanted: expects.says(),
             phases: phases(output.phases),
             page: written,
             explanation,

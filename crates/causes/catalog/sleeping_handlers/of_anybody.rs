@@ -1,0 +1,87 @@
+//! Sleeps where nobody saw which threads handle requests: not at their sockets, and no server is known to be there.
+//! Threads that worked before without sleeping, and sleep now for as long as requests are late, may be those that handle them. One
+//! that looks at a queue now and then has slept before as well.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fathom_evidence::kinds::{event, span};
+use fathom_evidence::tables::Span;
+
+use crate::measure::waits_below::{self, WaitsBelow};
+use crate::measure::{growth, stacks};
+use crate::period::Period;
+use crate::{Comparison, Evidence, Finding, Support, format};
+
+/// The sleeps are at least this part of what requests are late.
+const LEAST: f64 = 0.5;
+
+/// One that slept before for this part of the time keeps time, or looks at a queue now and then.
+const SLEPT_BEFORE: f64 = 0.05;
+
+/// Events that tell that a thread ran.
+const RAN: [&str; 2] = [event::CPU, event::EXECUTION];
+
+pub(super) fn decide(comparison: &Comparison<'_>) -> Option<Finding> {
+    if !comparison.is_slow() || has_a_server(comparison) {
+        return None;
+    }
+    let workers = comparison.baseline_here().and_then(that_ran_awake);
+    let (slow, before) = waits_below::both(comparison, |side| of_workers(side, workers.as_ref()));
+    let longest = slow.longest()?;
+    let threads = (slow.threads(), before.as_ref().map(WaitsBelow::threads));
+    if !growth::grew(threads) {
+        return None;
+    }
+    let text = format!(
+        "{} threads sleep on average{}{}: {}, the longest {}",
+        format::number(threads.0),
+        format::before(threads.1, format::number),
+        super::longest_sleeper(comparison, &slow).map_or(String::new(), |method| format!(", most of it in {method}")),
+        format::count(slow.iter().count(), "sleep"),
+        format::time(longest.duration_ns as f64)
+    );
+    let grown_ns = threads.1.filter(|_| workers.is_some()).map(|before| (threads.0 - before) * comparison.excess().slow_ns);
+    if !grown_ns.zip(comparison.requests_late_ns()).is_some_and(|(grown_ns, late_ns)| grown_ns >= LEAST * late_ns) {
+        let says = format!("{text}; whether they handle requests nobody has seen");
+        return Some(Finding::unknown(&says, "fathom record as root, which sees requests at their sockets"));
+    }
+    let text = format!("{text}; they ran before and hardly slept, and requests are late by no more than that");
+    let asleep = comparison.evidence("threads asleep that ran before", threads, "threads", "spans");
+    let stack = comparison.wait_text(longest.stack_id, 12);
+    let asleep = Evidence { stack, ..asleep.of(&[span::SLEEP, span::PARK, span::SAMPLED_WAIT]) };
+    let mut finding = Finding::new(Support::Consistent, text).with(asleep);
+    finding.claims = super::claims(comparison, threads);
+    Some(finding)
+}
+
+/// Whether one of the servers was seen whose handlers are known by their stacks.
+fn has_a_server(comparison: &Comparison<'_>) -> bool {
+    let sources = comparison.sources();
+    let mut is_below = stacks::are_below(comparison.recording(), super::SERVERS);
+    let samples = [event::CPU, event::EXECUTION, event::WALL, event::WAIT].into_iter();
+    samples.flat_map(|event| sources.samples(event)).any(|sample| is_below(sample.stack_id))
+}
+
+/// Threads of the application that were seen to run, and hardly slept; `None` where nobody looked.
+fn that_ran_awake(side: &Period<'_>) -> Option<BTreeSet<i64>> {
+    let samples = RAN.into_iter().flat_map(|event| side.samples(event));
+    let ran: BTreeSet<i64> = samples.map(|sample| sample.tid).filter(|tid| side.sources.is_application(*tid)).collect();
+    if ran.is_empty() {
+        return None;
+    }
+    let mut asleep_ns: BTreeMap<i64, f64> = BTreeMap::new();
+    for sleep in of_workers(side, Some(&ran)).iter() {
+        *asleep_ns.entry(sleep.tid).or_default() += sleep.duration_ns.max(0) as f64;
+    }
+    let hardly_slept = |tid: &i64| asleep_ns.get(tid).is_none_or(|ns| *ns < SLEPT_BEFORE * side.seconds() * 1e9);
+    Some(ran.into_iter().filter(hardly_slept).collect())
+}
+
+/// Their sleeps in methods of the application; those of all its threads where nobody knows which ran.
+fn of_workers(side: &Period<'_>, workers: Option<&BTreeSet<i64>>) -> WaitsBelow {
+    let recording = side.sources.recording;
+    let mut is_sleep = super::are_sleeps(side);
+    let is_worker = |tid: &i64| workers.is_none_or(|workers| workers.contains(tid));
+    let is_own = |wait: &Span| super::sleeper(recording, wait.stack_id).is_some();
+    WaitsBelow::asleep(side, |wait| is_worker(&wait.tid) && is_sleep(wait) && is_own(wait))
+}

@@ -1,0 +1,97 @@
+//! Who waits for results of other threads at once, and how many of them are more than an executor has workers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fathom_timeline::{Intervals, ThreadState, Wait};
+
+use crate::Comparison;
+
+/// Stretches of threads' time: thread, beginning, end.
+type Stretches = Vec<(i64, i64, i64)>;
+
+/// Threads that wait for results in some time, but for those that always do.
+pub(super) struct Waiters<'t> {
+    time: &'t Intervals,
+    waits: Stretches,
+}
+
+/// Those of them that may wait for one executor.
+pub(super) struct Line {
+    /// When there is at least one.
+    pub(super) time: Intervals,
+    /// When one more or one fewer waits, in ns, in order.
+    steps: Vec<(i64, i64)>,
+    /// Where they were looked for.
+    within: Intervals,
+}
+
+impl<'t> Waiters<'t> {
+    pub(super) fn of(comparison: &Comparison<'_>, time: &'t Intervals) -> Waiters<'t> {
+        let mut waits = Stretches::new();
+        for (tid, segment) in comparison.analysis.account.waits(comparison.sources()) {
+            let is_one = segment.state == ThreadState::Blocked(Wait::Task);
+            if is_one && time.touches(segment.from_ns, segment.to_ns) {
+                waits.push((tid, segment.from_ns, segment.to_ns));
+            }
+        }
+        let always = always(comparison, &waits);
+        waits.retain(|(tid, ..)| !always.contains(tid));
+        Waiters { time, waits }
+    }
+
+    /// Those that are no workers themselves.
+    pub(super) fn line(&self, workers: &BTreeSet<i64>) -> Line {
+        let others = self.waits.iter().filter(|(tid, ..)| !workers.contains(tid));
+        let others: Vec<(i64, i64)> = others.map(|(_, from_ns, to_ns)| (*from_ns, *to_ns)).collect();
+        let mut steps: Vec<(i64, i64)> = others.iter().flat_map(|(from, to)| [(*from, 1), (*to, -1)]).collect();
+        steps.sort_unstable();
+        Line { time: Intervals::union(others).intersect(self.time), steps, within: self.time.clone() }
+    }
+}
+
+impl Line {
+    /// How many more than so many wait, on average over all of the time.
+    pub(super) fn beyond(&self, workers: usize) -> f64 {
+        let (mut waiting, mut since_ns, mut beyond_ns) = (0_i64, i64::MIN, 0.0);
+        for (time_ns, change) in &self.steps {
+            let more = waiting.saturating_sub(workers as i64);
+            if more > 0 {
+                beyond_ns += more as f64 * self.within.within_ns(since_ns, *time_ns) as f64;
+            }
+            waiting += change;
+            since_ns = *time_ns;
+        }
+        beyond_ns / self.within.total_ns().max(1) as f64
+    }
+}
+
+/// Threads that wait for results nearly all the time, also when nothing is slow: `main`, which waits for others to end. Where nobody
+/// knows how it is then, those that do so beside others that come and go.
+fn always(comparison: &Comparison<'_>, waits: &Stretches) -> BTreeSet<i64> {
+    const NEARLY: f64 = 0.8;
+    let usual = comparison.baseline_here().map(|baseline| &baseline.time);
+    let time = usual.unwrap_or(&comparison.slow.time);
+    let mut waited_ns: BTreeMap<i64, f64> = waits.iter().map(|(tid, ..)| (*tid, 0.0)).collect();
+    for (tid, segment) in comparison.analysis.account.waits(comparison.sources()) {
+        if segment.state == ThreadState::Blocked(Wait::Task) {
+            waited_ns.entry(tid).and_modify(|ns| *ns += segment.within_ns(time) as f64);
+        }
+    }
+    let all = waited_ns.len();
+    waited_ns.retain(|_, ns| *ns >= NEARLY * time.total_ns() as f64);
+    if usual.is_none() && waited_ns.len() == all { BTreeSet::new() } else { waited_ns.into_keys().collect() }
+}
+
+/// Waits of these threads that touch some time, by kind.
+pub(super) fn waits_of(
+    comparison: &Comparison<'_>,
+    tids: &BTreeSet<i64>,
+    time: &Intervals,
+) -> BTreeMap<ThreadState, Stretches> {
+    let mut waits: BTreeMap<ThreadState, Stretches> = BTreeMap::new();
+    let all = comparison.analysis.account.waits(comparison.sources()).filter(|(tid, _)| tids.contains(tid));
+    for (tid, segment) in all.filter(|(_, segment)| time.touches(segment.from_ns, segment.to_ns)) {
+        waits.entry(segment.state).or_default().push((tid, segment.from_ns, segment.to_ns));
+    }
+    waits
+}
