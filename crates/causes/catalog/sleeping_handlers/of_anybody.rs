@@ -40,7 +40,8 @@ pub(super) fn decide(comparison: &Comparison<'_>) -> Option<Finding> {
         format::count(slow.iter().count(), "sleep"),
         format::time(longest.duration_ns as f64)
     );
-    let grown_ns = threads.1.filter(|_| workers.is_some()).map(|before| (threads.0 - before) * comparison.excess().slow_ns);
+    let grown_ns =
+        threads.1.filter(|_| workers.is_some()).map(|before| (threads.0 - before) * comparison.excess().slow_ns);
     if !grown_ns.zip(comparison.requests_late_ns()).is_some_and(|(grown_ns, late_ns)| grown_ns >= LEAST * late_ns) {
         let says = format!("{text}; whether they handle requests nobody has seen");
         return Some(Finding::unknown(&says, "fathom record as root, which sees requests at their sockets"));

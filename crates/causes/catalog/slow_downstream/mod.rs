@@ -65,7 +65,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
             if hides_short_reads(comparison) && has_more_reads(comparison, peer, reads) {
                 return more_noted(comparison, peer, reads).with(waiting).with(mean).claiming(comparison, is_ours);
             }
-            let text = format!("a {peer} takes {} as before ({})", format::time(reads.mean_ns()), format::time(before));
+            let mean_ns = reads.mean_ns();
+            let text = format!("a {peer} takes {}, {}", format::time(mean_ns), format::no_longer(mean_ns, before));
             return Finding::absent(text).with(waiting).with(mean);
         }
         // The other side may be on this machine.

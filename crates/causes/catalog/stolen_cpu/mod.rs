@@ -21,9 +21,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return Finding::needs_kernel("the hypervisor's steal time was not recorded");
     }
     let per_second = comparison.both_looked_at(|side| side.rise(&steal) / side.seconds());
-    let evidence = comparison
-        .evidence(Evidence::STOLEN_CPU, per_second, "ns/s", "counters")
-        .of(&[counter::MACHINE_CPU_NS]);
+    let evidence =
+        comparison.evidence(Evidence::STOLEN_CPU, per_second, "ns/s", "counters").of(&[counter::MACHINE_CPU_NS]);
     if per_second.0 <= 0.0 {
         return Finding::absent("the hypervisor reports no stolen time; not every one does").with(evidence);
     }

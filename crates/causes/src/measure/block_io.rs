@@ -209,7 +209,8 @@ pub fn decide(comparison: &Comparison<'_>, place: Place, words: &Words) -> Findi
         return Finding::absent(words.absent);
     };
     if let Some(baseline) = baseline.filter(|baseline| mean.ns() < UNCHANGED_WITHIN * baseline.ns()) {
-        return Finding::absent(format!("{}, as before ({})", says(&name, mean, None), format::time(baseline.ns())));
+        let unchanged = format::no_longer(mean.ns(), baseline.ns());
+        return Finding::absent(format!("{}, {unchanged}", says(&name, mean, None)));
     }
     let claims = claims(comparison, place);
     if claims.is_empty() {

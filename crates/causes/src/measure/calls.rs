@@ -76,8 +76,8 @@ impl Slowest<'_> {
         let (peer, mean) = (self.peer, format::time(self.calls.mean_ns()));
         if let Some(usual_ns) = self.usual_ns.filter(|usual_ns| self.calls.mean_ns() < SLOWER * usual_ns) {
             return format!(
-                "{peer} answers after {mean} as before ({}), measured at the sockets",
-                format::time(usual_ns)
+                "{peer} answers after {mean}, {}, measured at the sockets",
+                format::no_longer(self.calls.mean_ns(), usual_ns)
             );
         }
         let before = self.usual_ns.map_or(String::new(), |ns| format!(" instead of {}", format::time(ns)));

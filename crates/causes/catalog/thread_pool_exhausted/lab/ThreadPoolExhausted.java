@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.util.Collections;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -42,7 +43,8 @@ public final class ThreadPoolExhausted {
 
     /** All parts of an answer at once. */
     private void answer(ExecutorService pool, int parts) throws Exception {
-        for (Future<Integer> part : pool.invokeAll(Collections.nCopies(parts, this::ask))) {
+        Callable<Integer> ask = this::ask;
+        for (Future<Integer> part : pool.invokeAll(Collections.nCopies(parts, ask))) {
             part.get();
         }
     }

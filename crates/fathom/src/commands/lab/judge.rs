@@ -182,7 +182,11 @@ mod tests {
         };
         let stolen = |ns_per_s: f64| {
             let mut stolen = verdict("stolen_cpu", Verdict::Likely, 0.5, &[]);
-            stolen.evidence.push(Evidence { says: Evidence::STOLEN_CPU.to_owned(), value: ns_per_s, ..Evidence::default() });
+            stolen.evidence.push(Evidence {
+                says: Evidence::STOLEN_CPU.to_owned(),
+                value: ns_per_s,
+                ..Evidence::default()
+            });
             explanation(true, vec![stolen])
         };
         let only_busy = || {
