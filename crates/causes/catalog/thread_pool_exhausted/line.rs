@@ -17,12 +17,10 @@ pub(super) struct Waiters<'t> {
 
 /// Those of them that may wait for one executor.
 pub(super) struct Line {
-    /// When there is at least one.
+    /// When more wait than it has workers; when anybody does, where that never is so.
     pub(super) time: Intervals,
-    /// When one more or one fewer waits, in ns, in order.
-    steps: Vec<(i64, i64)>,
-    /// Where they were looked for.
-    within: Intervals,
+    /// How many more than it has workers wait on average.
+    pub(super) beyond: f64,
 }
 
 impl<'t> Waiters<'t> {
@@ -43,26 +41,30 @@ impl<'t> Waiters<'t> {
     pub(super) fn line(&self, workers: &BTreeSet<i64>) -> Line {
         let others = self.waits.iter().filter(|(tid, ..)| !workers.contains(tid));
         let others: Vec<(i64, i64)> = others.map(|(_, from_ns, to_ns)| (*from_ns, *to_ns)).collect();
-        let mut steps: Vec<(i64, i64)> = others.iter().flat_map(|(from, to)| [(*from, 1), (*to, -1)]).collect();
-        steps.sort_unstable();
-        Line { time: Intervals::union(others).intersect(self.time), steps, within: self.time.clone() }
+        let crowds = crowds(&others, workers.len());
+        let beyond_ns: f64 =
+            crowds.iter().map(|(from, to, more)| *more as f64 * self.time.within_ns(*from, *to) as f64).sum();
+        let crowded = Intervals::union(crowds.into_iter().map(|(from_ns, to_ns, _)| (from_ns, to_ns)).collect());
+        let crowded = crowded.intersect(self.time);
+        let time = if crowded.is_empty() { Intervals::union(others).intersect(self.time) } else { crowded };
+        Line { time, beyond: beyond_ns / self.time.total_ns().max(1) as f64 }
     }
 }
 
-impl Line {
-    /// How many more than so many wait, on average over all of the time.
-    pub(super) fn beyond(&self, workers: usize) -> f64 {
-        let (mut waiting, mut since_ns, mut beyond_ns) = (0_i64, i64::MIN, 0.0);
-        for (time_ns, change) in &self.steps {
-            let more = waiting.saturating_sub(workers as i64);
-            if more > 0 {
-                beyond_ns += more as f64 * self.within.within_ns(since_ns, *time_ns) as f64;
-            }
-            waiting += change;
-            since_ns = *time_ns;
+/// When more than so many of these stretches lie upon each other: from, to, how many more.
+fn crowds(stretches: &[(i64, i64)], than: usize) -> Vec<(i64, i64, i64)> {
+    let mut steps: Vec<(i64, i64)> = stretches.iter().flat_map(|(from, to)| [(*from, 1), (*to, -1)]).collect();
+    steps.sort_unstable();
+    let (mut waiting, mut since_ns, mut found) = (0_i64, i64::MIN, Vec::new());
+    for (time_ns, change) in steps {
+        let more = waiting.saturating_sub(than as i64);
+        if more > 0 && time_ns > since_ns {
+            found.push((since_ns, time_ns, more));
         }
-        beyond_ns / self.within.total_ns().max(1) as f64
+        waiting += change;
+        since_ns = time_ns;
     }
+    found
 }
 
 /// Threads that wait for results nearly all the time, also when nothing is slow: `main`, which waits for others to end. Where nobody

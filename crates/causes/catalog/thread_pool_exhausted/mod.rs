@@ -39,7 +39,7 @@ const SEEN: f64 = 0.5;
 const WORKERS: &[&str] =
     &["java.util.concurrent.ThreadPoolExecutor.runWorker", "java.util.concurrent.ForkJoinWorkerThread.run"];
 
-/// An executor with what its workers did while others waited for results in the slow time.
+/// An executor with what its workers did while others waited for results in the slow time, more of them than it has workers where that was so.
 struct Pool {
     /// What the names of its threads begin with.
     name: String,
@@ -69,8 +69,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     };
     // Each worker serves one at a time: the others stand in line.
     let workers = pool.workers.len();
-    let in_line = pool.line.beyond(workers);
-    let grown = in_line - before(comparison, &pool.workers).map_or(0.0, |line| line.beyond(workers));
+    let in_line = pool.line.beyond;
+    let grown = in_line - before(comparison, &pool.workers).map_or(0.0, |line| line.beyond);
     if grown <= 0.0 {
         return several_for_each(comparison, pool, &waiting).with(waiting);
     }
