@@ -104,6 +104,7 @@ async function expectCauseInSight(page: Page, { id, look }: CauseVerdict): Promi
   const worst = (look?.worst ?? []).length > 0 ? [".flag"] : [];
   const always = [".headline h1", `.cause[data-cause="${id}"]`, ".open-cause .actions", ".lane.pain", ".band"];
   await expectInSight(page, [...always, ...worst, below]);
+  expect(await page.locator(".side").evaluate((side) => side.scrollWidth - side.clientWidth)).toBe(0);
   const pins = (await page.evaluate(() => new URLSearchParams(location.hash.slice(1)).get("pin")))?.split(",") ?? [];
   expect(pins.length).toBeGreaterThan(0);
   await expectInSight(

@@ -3,7 +3,7 @@
 //! It follows from what the cause claims, was given and measured. The lanes, threads and stacks that a cause names itself
 //! (`Finding::look`) come first; most name none.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_evidence::StackId;
 use fathom_evidence::detail::{RunQueueWait, from_text};
@@ -60,14 +60,39 @@ fn state(comparison: &Comparison<'_>, finding: &Finding, given: &Given) -> Optio
     most(taken).or_else(|| most(claimed())).or_else(|| most(harmed()))
 }
 
-/// The waits of a kind that a cause claims.
+/// The waits of a kind that a cause claims, without those of threads that always wait as much.
 fn waits<'c>(comparison: &'c Comparison<'_>, finding: &Finding, state: Option<ThreadState>) -> Vec<(i64, &'c Segment)> {
     let of_state = comparison.slow_waits().filter(|(_, segment, _)| Some(segment.state) == state);
     let claims: Vec<&Claim> = finding.claims.iter().filter(|claim| Some(claim.state) == state).collect();
     let is_claimed = |tid: i64, segment: &Segment| {
         claims.is_empty() || claims.iter().any(|claim| is_within(&claim.extent, tid, segment))
     };
-    of_state.filter(|(tid, segment, _)| is_claimed(*tid, segment)).map(|(tid, segment, _)| (tid, segment)).collect()
+    let claimed = of_state.filter(|(tid, segment, _)| is_claimed(*tid, segment));
+    let claimed: Vec<(i64, &Segment)> = claimed.map(|(tid, segment, _)| (tid, segment)).collect();
+    let usual = as_before(comparison, state, &claimed);
+    let more: Vec<(i64, &Segment)> = claimed.iter().copied().filter(|(tid, _)| !usual.contains(tid)).collect();
+    if more.is_empty() { claimed } else { more }
+}
+
+/// Threads whose waits take no more of their time than when nothing was slow.
+fn as_before(comparison: &Comparison<'_>, state: Option<ThreadState>, waits: &[(i64, &Segment)]) -> BTreeSet<i64> {
+    /// What varies by itself.
+    const AS_MUCH: f64 = 0.8;
+    let Some(baseline) = comparison.baseline_here() else { return BTreeSet::new() };
+    // In the slow time and before, in ns.
+    let mut sums: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
+    for (tid, segment) in waits {
+        sums.entry(*tid).or_default().0 += segment.within_ns(&comparison.slow.time) as f64;
+    }
+    let all = comparison.analysis.account.waits(comparison.sources());
+    for (tid, segment) in all.filter(|(_, segment)| Some(segment.state) == state) {
+        sums.entry(tid).and_modify(|sums| sums.1 += segment.within_ns(&baseline.time) as f64);
+    }
+    let part = |ns: f64, seconds: f64| ns / seconds.max(1e-9);
+    let is_usual = |sums: &(f64, f64)| {
+        part(sums.1, baseline.seconds()) >= AS_MUCH * part(sums.0, comparison.slow.seconds())
+    };
+    sums.into_iter().filter(|(_, sums)| is_usual(sums)).map(|(tid, _)| tid).collect()
 }
 
 fn is_within(extent: &Extent, tid: i64, segment: &Segment) -> bool {
@@ -128,7 +153,13 @@ impl Looking<'_, '_> {
     fn event(&self) -> String {
         let own = self.finding.look.event.as_str();
         let known = if self.has_stacks(own) { Some(own.to_owned()) } else { None };
-        known.or_else(|| self.event_of_state()).or_else(|| self.event_of_evidence()).unwrap_or_default()
+        // Among waits without a name what was measured is one of many.
+        let measured = match self.state {
+            Some(ThreadState::Blocked(Wait::Unnamed)) => self.event_of_evidence(),
+            _ => None,
+        };
+        let known = known.or(measured).or_else(|| self.event_of_state());
+        known.or_else(|| self.event_of_evidence()).unwrap_or_default()
     }
 
     fn event_of_state(&self) -> Option<String> {
