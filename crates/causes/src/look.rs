@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fathom_evidence::StackId;
 use fathom_evidence::detail::{RunQueueWait, from_text};
 use fathom_evidence::kinds::{counter, event, span};
+use fathom_evidence::tables::Span;
 use fathom_timeline::{BUCKET_NS, Origin, Segment, Stop, ThreadState, Wait, telling_frame};
 
 use crate::attribution::Given;
@@ -78,7 +79,9 @@ fn waits<'c>(comparison: &'c Comparison<'_>, finding: &Finding, state: Option<Th
 fn as_before(comparison: &Comparison<'_>, state: Option<ThreadState>, waits: &[(i64, &Segment)]) -> BTreeSet<i64> {
     /// What varies by itself.
     const AS_MUCH: f64 = 0.8;
-    let Some(baseline) = comparison.baseline_here() else { return BTreeSet::new() };
+    // Idle threads wait for something without a name as well.
+    let is_named = state != Some(ThreadState::Blocked(Wait::Unnamed));
+    let Some(baseline) = comparison.baseline_here().filter(|_| is_named) else { return BTreeSet::new() };
     // In the slow time and before, in ns.
     let mut sums: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
     for (tid, segment) in waits {
@@ -89,9 +92,8 @@ fn as_before(comparison: &Comparison<'_>, state: Option<ThreadState>, waits: &[(
         sums.entry(tid).and_modify(|sums| sums.1 += segment.within_ns(&baseline.time) as f64);
     }
     let part = |ns: f64, seconds: f64| ns / seconds.max(1e-9);
-    let is_usual = |sums: &(f64, f64)| {
-        part(sums.1, baseline.seconds()) >= AS_MUCH * part(sums.0, comparison.slow.seconds())
-    };
+    let is_usual =
+        |sums: &(f64, f64)| part(sums.1, baseline.seconds()) >= AS_MUCH * part(sums.0, comparison.slow.seconds());
     sums.into_iter().filter(|(_, sums)| is_usual(sums)).map(|(tid, _)| tid).collect()
 }
 
@@ -122,7 +124,7 @@ impl Looking<'_, '_> {
             search: self.search(&event),
             table: self.table(&event),
             event,
-            worst: self.worst(),
+            worst: if self.finding.look.worst.is_empty() { self.worst() } else { self.finding.look.worst.clone() },
         }
     }
 
@@ -153,13 +155,7 @@ impl Looking<'_, '_> {
     fn event(&self) -> String {
         let own = self.finding.look.event.as_str();
         let known = if self.has_stacks(own) { Some(own.to_owned()) } else { None };
-        // Among waits without a name what was measured is one of many.
-        let measured = match self.state {
-            Some(ThreadState::Blocked(Wait::Unnamed)) => self.event_of_evidence(),
-            _ => None,
-        };
-        let known = known.or(measured).or_else(|| self.event_of_state());
-        known.or_else(|| self.event_of_evidence()).unwrap_or_default()
+        known.or_else(|| self.event_of_state()).or_else(|| self.event_of_evidence()).unwrap_or_default()
     }
 
     fn event_of_state(&self) -> Option<String> {
@@ -242,9 +238,7 @@ impl Looking<'_, '_> {
         for (tid, wait) in &self.waits {
             *sums.entry(*tid).or_default() += wait.within_ns(&self.comparison.slow.time);
         }
-        let mut most: Vec<(i64, i64)> = sums.into_iter().collect();
-        most.sort_by_key(|(tid, ns)| (std::cmp::Reverse(*ns), *tid));
-        most.into_iter().take(THREADS_MAX).map(|(tid, _)| tid).collect()
+        with_most(sums)
     }
 
     /// The frame that tells it: the one that the cause names, of waits the one below which most of it was waited, else the leaf
@@ -347,6 +341,26 @@ impl Looking<'_, '_> {
         let says = format!("{} threads: {state}{}", threads(row[most]), format::before(usual, threads));
         Some(Instant { from_ns, to_ns: from_ns.saturating_add(BUCKET_NS), tid: 0, says })
     }
+}
+
+/// The longest of some spans, each told by a few words, and the threads that have most of them: for a cause whose time the
+/// account cannot tell from other time.
+pub(crate) fn at_spans<'s>(comparison: &Comparison<'_>, spans: impl Iterator<Item = &'s Span>, what: &str) -> Look {
+    let mut sums: BTreeMap<i64, i64> = BTreeMap::new();
+    let told = spans.map(|one| {
+        let sum = sums.entry(one.tid).or_default();
+        *sum = sum.saturating_add(one.duration_ns);
+        instant(one.time_ns, one.end_ns(), one.tid, comparison.thread_name(one.tid), what)
+    });
+    let worst = longest(told.collect());
+    Look { threads: with_most(sums), worst, ..Look::default() }
+}
+
+/// The threads with most of something.
+fn with_most(sums: BTreeMap<i64, i64>) -> Vec<i64> {
+    let mut most: Vec<(i64, i64)> = sums.into_iter().collect();
+    most.sort_by_key(|(tid, ns)| (std::cmp::Reverse(*ns), *tid));
+    most.into_iter().take(THREADS_MAX).map(|(tid, _)| tid).collect()
 }
 
 fn instant(from_ns: i64, to_ns: i64, tid: i64, thread: &str, what: &str) -> Instant {

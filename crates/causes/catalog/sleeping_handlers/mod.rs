@@ -13,10 +13,11 @@ use fathom_evidence::{Recording, StackId};
 use fathom_timeline::{Intervals, ThreadState, Wait, is_own};
 
 use crate::cause::{Claim, ThreadTime, thread_time};
+use crate::explanation::Look;
 use crate::measure::waits_below::{self, WaitsBelow};
 use crate::measure::{growth, handling, stacks};
 use crate::period::Period;
-use crate::{Cause, Comparison, Evidence, Finding, Support, format};
+use crate::{Cause, Comparison, Evidence, Finding, Support, format, look};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "sleeping_handlers",
@@ -84,6 +85,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return Finding::absent(format!("{text}: no more than before")).with(asleep);
     }
     let mut finding = Finding::new(Support::Observed, text).with(asleep);
+    finding.look = look_at(comparison, &slow);
     finding.claims = claims(comparison, threads);
     finding
         .claims
@@ -156,6 +158,12 @@ fn says(comparison: &Comparison<'_>, sleeps: &WaitsBelow, threads: (f64, Option<
         format::count(sleeps.iter().count(), "sleep"),
         format::time(longest as f64)
     )
+}
+
+/// The sleeps: the account cannot tell them from idleness.
+fn look_at(comparison: &Comparison<'_>, sleeps: &WaitsBelow) -> Look {
+    let what = longest_sleeper(comparison, sleeps).map_or("asleep".to_owned(), |method| format!("asleep in {method}"));
+    Look { event: format!("spans/{}", span::SLEEP), ..look::at_spans(comparison, sleeps.iter(), &what) }
 }
 
 /// The method of the application that slept longest in all.

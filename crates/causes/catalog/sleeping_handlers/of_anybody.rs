@@ -51,6 +51,7 @@ pub(super) fn decide(comparison: &Comparison<'_>) -> Option<Finding> {
     let stack = comparison.wait_text(longest.stack_id, 12);
     let asleep = Evidence { stack, ..asleep.of(&[span::SLEEP, span::PARK, span::SAMPLED_WAIT]) };
     let mut finding = Finding::new(Support::Consistent, text).with(asleep);
+    finding.look = super::look_at(comparison, &slow);
     finding.claims = super::claims(comparison, threads);
     Some(finding)
 }
