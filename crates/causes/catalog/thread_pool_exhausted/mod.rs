@@ -88,6 +88,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     // That the work that was waited for stood in the queue of just this executor nobody recorded.
     let mut finding = Finding::new(Support::Consistent, text).with(waiting).with(at_work(comparison, pool));
     finding.claims.push(Claim::part(ThreadState::Blocked(Wait::Task), grown * comparison.excess().slow_ns));
+    // What keeps the workers from those that stand in line.
+    finding.claims.extend(more_of_the_same(comparison, &pool.workers));
     finding
 }
 
