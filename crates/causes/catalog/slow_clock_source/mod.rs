@@ -1,10 +1,10 @@
 //! Reading the clock takes a call of the kernel: its clock source cannot be read by the program itself.
 
-use fathom_evidence::kinds::{counter, subject};
+use fathom_evidence::kinds::{counter, event, subject};
 
 use crate::measure::syscalls::{self, ByThread, cpu_claims};
 use crate::measure::{growth, stacks};
-use crate::{Cause, Comparison, Finding, Period, Support, format};
+use crate::{Cause, Comparison, Evidence, Finding, Period, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "slow_clock_source",
@@ -28,11 +28,18 @@ const CLOCK_READERS: &[&str] = &[
     "__clock_gettime",
     "gettimeofday",
     "__gettimeofday",
-    "__x64_sys_clock_gettime",
-    "__x64_sys_gettimeofday",
-    "__arm64_sys_clock_gettime",
-    "__arm64_sys_gettimeofday",
+    KERNEL_READERS[0],
+    KERNEL_READERS[1],
+    KERNEL_READERS[2],
+    KERNEL_READERS[3],
 ];
+
+/// The kernel's of these: whoever is below them has called it.
+const KERNEL_READERS: [&str; 4] =
+    ["__x64_sys_clock_gettime", "__x64_sys_gettimeofday", "__arm64_sys_clock_gettime", "__arm64_sys_gettimeofday"];
+
+/// Less of the CPU than this in samples of such calls is little, or chance.
+const SEEN: f64 = 0.05;
 
 /// Clock sources that programs read without a call.
 const QUICK: &[&str] =
@@ -44,7 +51,7 @@ const TOO_FEW_PER_SECOND: f64 = 500.0;
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let source = comparison.recording().fact(subject::HOST, "clocksource");
     if !syscalls::are_recorded(comparison) {
-        return not_counted(source);
+        return sampled(comparison).unwrap_or_else(|| not_counted(comparison, source));
     }
     let calls = comparison.both_looked_at(|side| rise(side, counter::SYSTEM_CALLS_COUNT) / side.seconds());
     let cores = comparison.both_looked_at(|side| rise(side, counter::SYSTEM_CALLS_NS) / 1e9 / side.seconds());
@@ -75,10 +82,32 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     finding.crowding(comparison)
 }
 
-/// What is known where calls were not counted: some clock sources need none.
-fn not_counted(source: Option<&str>) -> Finding {
+/// Where calls were not counted, samples in the kernel's part of them show that they are made, whatever the clock source.
+fn sampled(comparison: &Comparison<'_>) -> Option<Finding> {
+    let in_kernel = stacks::below(comparison, &KERNEL_READERS);
+    let (share, before) = in_kernel.share;
+    if share < SEEN || !growth::grew((share, before)) {
+        return None;
+    }
+    let text = format!(
+        "{} of the application's CPU is in calls of the kernel that read a clock{}; how many there are was not counted",
+        format::percent(share),
+        format::before(before, format::percent)
+    );
+    let seen = comparison.evidence("CPU in calls that read a clock", (share, before), "ratio", "samples");
+    let stack = comparison.stack_text(in_kernel.stack, 12);
+    let seen = Evidence { stack, ..seen.of(&[event::CPU, event::EXECUTION]) };
+    let mut finding = Finding::new(Support::Consistent, text).with(seen);
+    finding.claims = stacks::below(comparison, CLOCK_READERS).claims;
+    Some(finding.crowding(comparison))
+}
+
+/// What is known where calls were not counted: some clock sources need none, and no sample shows that somebody makes them all the same.
+fn not_counted(comparison: &Comparison<'_>, source: Option<&str>) -> Finding {
+    let is_sampled =
+        [event::CPU, event::EXECUTION].into_iter().any(|event| comparison.slow.samples(event).next().is_some());
     match source {
-        Some(source) if QUICK.contains(&source) => {
+        Some(source) if QUICK.contains(&source) && is_sampled => {
             Finding::absent(format!("the clock source is {source}, which programs read without a call"))
         }
         Some(source) => {
