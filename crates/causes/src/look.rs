@@ -15,6 +15,7 @@ use crate::attribution::Given;
 use crate::cause::{Claim, Extent, Finding, Support};
 use crate::comparison::{Comparison, roles_of};
 use crate::explanation::{Evidence, Instant, Look};
+use crate::measure::waits;
 use crate::{format, worst};
 
 /// More lanes than this push the threads out of sight.
@@ -41,13 +42,13 @@ const ALLOCATED: &[&str] = &[event::ALLOCATION, event::ALLOCATION_SAMPLED];
 /// What shows a cause at work that was found, and given some time.
 pub(crate) fn of(comparison: &Comparison<'_>, finding: &Finding, given: &Given) -> Look {
     let state = state(comparison, finding, given);
-    Looking { comparison, finding, state, waits: waits(comparison, finding, state) }.look()
+    Looking { comparison, finding, state, waits: claimed(comparison, finding, state) }.look()
 }
 
 /// What shows a kind of time that no cause explains.
 pub(crate) fn of_state(comparison: &Comparison<'_>, state: ThreadState) -> Look {
     let finding = Finding::new(Support::Observed, "");
-    Looking { comparison, finding: &finding, state: Some(state), waits: waits(comparison, &finding, Some(state)) }
+    Looking { comparison, finding: &finding, state: Some(state), waits: claimed(comparison, &finding, Some(state)) }
         .look()
 }
 
@@ -62,7 +63,11 @@ fn state(comparison: &Comparison<'_>, finding: &Finding, given: &Given) -> Optio
 }
 
 /// The waits of a kind that a cause claims, without those of threads that always wait as much.
-fn waits<'c>(comparison: &'c Comparison<'_>, finding: &Finding, state: Option<ThreadState>) -> Vec<(i64, &'c Segment)> {
+fn claimed<'c>(
+    comparison: &'c Comparison<'_>,
+    finding: &Finding,
+    state: Option<ThreadState>,
+) -> Vec<(i64, &'c Segment)> {
     let of_state = comparison.slow_waits().filter(|(_, segment, _)| Some(segment.state) == state);
     let claims: Vec<&Claim> = finding.claims.iter().filter(|claim| Some(claim.state) == state).collect();
     let is_claimed = |tid: i64, segment: &Segment| {
@@ -70,31 +75,23 @@ fn waits<'c>(comparison: &'c Comparison<'_>, finding: &Finding, state: Option<Th
     };
     let claimed = of_state.filter(|(tid, segment, _)| is_claimed(*tid, segment));
     let claimed: Vec<(i64, &Segment)> = claimed.map(|(tid, segment, _)| (tid, segment)).collect();
-    let usual = as_before(comparison, state, &claimed);
+    let usual = state.map_or_else(BTreeSet::new, |state| as_before(comparison, state));
     let more: Vec<(i64, &Segment)> = claimed.iter().copied().filter(|(tid, _)| !usual.contains(tid)).collect();
     if more.is_empty() { claimed } else { more }
 }
 
 /// Threads whose waits take no more of their time than when nothing was slow.
-fn as_before(comparison: &Comparison<'_>, state: Option<ThreadState>, waits: &[(i64, &Segment)]) -> BTreeSet<i64> {
+fn as_before(comparison: &Comparison<'_>, state: ThreadState) -> BTreeSet<i64> {
     /// What varies by itself.
     const AS_MUCH: f64 = 0.8;
     // Idle threads wait for something without a name as well.
-    let is_named = state != Some(ThreadState::Blocked(Wait::Unnamed));
+    let is_named = state != ThreadState::Blocked(Wait::Unnamed);
     let Some(baseline) = comparison.baseline_here().filter(|_| is_named) else { return BTreeSet::new() };
-    // In the slow time and before, in ns.
-    let mut sums: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
-    for (tid, segment) in waits {
-        sums.entry(*tid).or_default().0 += segment.within_ns(&comparison.slow.time) as f64;
-    }
-    let all = comparison.analysis.account.waits(comparison.sources());
-    for (tid, segment) in all.filter(|(_, segment)| Some(segment.state) == state) {
-        sums.entry(tid).and_modify(|sums| sums.1 += segment.within_ns(&baseline.time) as f64);
-    }
-    let part = |ns: f64, seconds: f64| ns / seconds.max(1e-9);
-    let is_usual =
-        |sums: &(f64, f64)| part(sums.1, baseline.seconds()) >= AS_MUCH * part(sums.0, comparison.slow.seconds());
-    sums.into_iter().filter(|(_, sums)| is_usual(sums)).map(|(tid, _)| tid).collect()
+    let now = waits::by_thread(comparison, state, &comparison.slow.time);
+    let scale = comparison.slow.seconds() / baseline.seconds().max(1e-9);
+    let before = waits::by_thread(comparison, state, &baseline.time);
+    let is_usual = |(tid, ns): &(i64, f64)| now.get(tid).is_none_or(|now| ns * scale >= AS_MUCH * now);
+    before.into_iter().filter(is_usual).map(|(tid, _)| tid).collect()
 }
 
 fn is_within(extent: &Extent, tid: i64, segment: &Segment) -> bool {

@@ -1,6 +1,7 @@
 package fathomlab;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
@@ -35,6 +36,19 @@ public final class Loopback {
         } catch (IOException | InterruptedException end) {
             // The client hung up.
         }
+    }
+
+    /** A connection for each thread that asks for one, which stays open. */
+    public static ThreadLocal<Socket> connections(int port) {
+        return ThreadLocal.withInitial(() -> {
+            try {
+                Socket socket = new Socket(InetAddress.getLoopbackAddress(), port);
+                socket.setTcpNoDelay(true);
+                return socket;
+            } catch (IOException refused) {
+                throw new UncheckedIOException(refused);
+            }
+        });
     }
 
     /** Waits until somebody listens. */

@@ -77,10 +77,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return of_anybody.unwrap_or(found);
     };
     let threads = (slow.threads(), baseline.as_ref().map(WaitsBelow::threads));
-    let asleep = comparison.evidence("threads asleep while they handle requests", threads, "threads", "spans");
-    let stack = comparison.wait_text(longest.stack_id, 12);
-    let asleep = Evidence { stack, ..asleep.of(&[span::SLEEP, span::PARK, span::SAMPLED_WAIT]) };
-    let text = says(comparison, &slow, threads);
+    let asleep = asleep(comparison, "threads asleep while they handle requests", threads, longest);
+    let text = says(comparison, &slow, threads, " while they handle requests");
     if !growth::grew(threads) {
         return Finding::absent(format!("{text}: no more than before")).with(asleep);
     }
@@ -147,12 +145,18 @@ fn is_handler(recording: &Recording, stack: StackId) -> bool {
     !is_of_server(recording.text(caller.symbol)) && frames.any(|(_, frame)| is_of_server(recording.text(frame.symbol)))
 }
 
-fn says(comparison: &Comparison<'_>, sleeps: &WaitsBelow, threads: (f64, Option<f64>)) -> String {
+fn asleep(comparison: &Comparison<'_>, says: &str, threads: (f64, Option<f64>), longest: &Span) -> Evidence {
+    let stack = comparison.wait_text(longest.stack_id, 12);
+    let asleep = comparison.evidence(says, threads, "threads", "spans");
+    Evidence { stack, ..asleep.of(&[span::SLEEP, span::PARK, span::SAMPLED_WAIT]) }
+}
+
+fn says(comparison: &Comparison<'_>, sleeps: &WaitsBelow, threads: (f64, Option<f64>), when: &str) -> String {
     let sleeper =
         longest_sleeper(comparison, sleeps).map_or(String::new(), |method| format!(", most of it in {method}"));
     let longest = sleeps.longest().map_or(0, |sleep| sleep.duration_ns);
     format!(
-        "{} threads sleep on average while they handle requests{}{sleeper}: {}, the longest {}",
+        "{} threads sleep on average{when}{}{sleeper}: {}, the longest {}",
         format::number(threads.0),
         format::before(threads.1, format::number),
         format::count(sleeps.iter().count(), "sleep"),

@@ -4,13 +4,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fathom_evidence::kinds::{event, span};
+use fathom_evidence::kinds::event;
 use fathom_evidence::tables::Span;
 
 use crate::measure::waits_below::{self, WaitsBelow};
 use crate::measure::{growth, stacks};
 use crate::period::Period;
-use crate::{Comparison, Evidence, Finding, Support, format};
+use crate::{Comparison, Finding, Support};
 
 /// The sleeps are at least this part of what requests are late.
 const LEAST: f64 = 0.5;
@@ -22,24 +22,18 @@ const SLEPT_BEFORE: f64 = 0.05;
 const RAN: [&str; 2] = [event::CPU, event::EXECUTION];
 
 pub(super) fn decide(comparison: &Comparison<'_>) -> Option<Finding> {
-    if !comparison.is_slow() || has_a_server(comparison) {
+    // Mostly nobody sleeps, and to look at all samples takes long.
+    if !comparison.is_slow() || of_workers(&comparison.slow, None).is_empty() {
         return None;
     }
     let workers = comparison.baseline_here().and_then(that_ran_awake);
     let (slow, before) = waits_below::both(comparison, |side| of_workers(side, workers.as_ref()));
     let longest = slow.longest()?;
     let threads = (slow.threads(), before.as_ref().map(WaitsBelow::threads));
-    if !growth::grew(threads) {
+    if !growth::grew(threads) || has_a_server(comparison) {
         return None;
     }
-    let text = format!(
-        "{} threads sleep on average{}{}: {}, the longest {}",
-        format::number(threads.0),
-        format::before(threads.1, format::number),
-        super::longest_sleeper(comparison, &slow).map_or(String::new(), |method| format!(", most of it in {method}")),
-        format::count(slow.iter().count(), "sleep"),
-        format::time(longest.duration_ns as f64)
-    );
+    let text = super::says(comparison, &slow, threads, "");
     let grown_ns =
         threads.1.filter(|_| workers.is_some()).map(|before| (threads.0 - before) * comparison.excess().slow_ns);
     if !grown_ns.zip(comparison.requests_late_ns()).is_some_and(|(grown_ns, late_ns)| grown_ns >= LEAST * late_ns) {
@@ -47,9 +41,7 @@ pub(super) fn decide(comparison: &Comparison<'_>) -> Option<Finding> {
         return Some(Finding::unknown(&says, "fathom record as root, which sees requests at their sockets"));
     }
     let text = format!("{text}; they ran before and hardly slept, and requests are late by no more than that");
-    let asleep = comparison.evidence("threads asleep that ran before", threads, "threads", "spans");
-    let stack = comparison.wait_text(longest.stack_id, 12);
-    let asleep = Evidence { stack, ..asleep.of(&[span::SLEEP, span::PARK, span::SAMPLED_WAIT]) };
+    let asleep = super::asleep(comparison, "threads asleep that ran before", threads, longest);
     let mut finding = Finding::new(Support::Consistent, text).with(asleep);
     finding.look = super::look_at(comparison, &slow);
     finding.claims = super::claims(comparison, threads);

@@ -2,6 +2,7 @@
 
 use fathom_evidence::kinds::{counter, event, subject};
 
+use crate::cause::Claim;
 use crate::measure::syscalls::{self, ByThread, cpu_claims};
 use crate::measure::{growth, stacks};
 use crate::{Cause, Comparison, Evidence, Finding, Period, Support, format};
@@ -22,19 +23,10 @@ pub(crate) static CAUSE: Cause = Cause {
 /// Calls that only read a clock. Where the kernel's page of shared code (vDSO) can do it, none of them is made.
 const CLOCK_CALLS: &[&str] = &["clock_gettime", "gettimeofday", "time", "clock_gettime64"];
 
-/// What such a call is below in stacks: functions of C libraries, and the kernel's on both architectures.
-const CLOCK_READERS: &[&str] = &[
-    "clock_gettime",
-    "__clock_gettime",
-    "gettimeofday",
-    "__gettimeofday",
-    KERNEL_READERS[0],
-    KERNEL_READERS[1],
-    KERNEL_READERS[2],
-    KERNEL_READERS[3],
-];
+/// What such a call is below in stacks: functions of C libraries.
+const LIBRARY_READERS: [&str; 4] = ["clock_gettime", "__clock_gettime", "gettimeofday", "__gettimeofday"];
 
-/// The kernel's of these: whoever is below them has called it.
+/// And the kernel's, on both architectures: whoever is below them has called it.
 const KERNEL_READERS: [&str; 4] =
     ["__x64_sys_clock_gettime", "__x64_sys_gettimeofday", "__arm64_sys_clock_gettime", "__arm64_sys_gettimeofday"];
 
@@ -78,7 +70,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         None => Finding::new(Support::Observed, text),
     };
     finding = finding.with_all(evidence);
-    finding.claims = cpu_claims(comparison, grown_ns, stacks::below(comparison, CLOCK_READERS).claims);
+    finding.claims = cpu_claims(comparison, grown_ns, readers(comparison));
     finding.crowding(comparison)
 }
 
@@ -98,8 +90,13 @@ fn sampled(comparison: &Comparison<'_>) -> Option<Finding> {
     let stack = comparison.stack_text(in_kernel.stack, 12);
     let seen = Evidence { stack, ..seen.of(&[event::CPU, event::EXECUTION]) };
     let mut finding = Finding::new(Support::Consistent, text).with(seen);
-    finding.claims = stacks::below(comparison, CLOCK_READERS).claims;
+    finding.claims = readers(comparison);
     Some(finding.crowding(comparison))
+}
+
+/// The time of those who read a clock, as samples have it.
+fn readers(comparison: &Comparison<'_>) -> Vec<Claim> {
+    stacks::below(comparison, &[LIBRARY_READERS, KERNEL_READERS].concat()).claims
 }
 
 /// What is known where calls were not counted: some clock sources need none, and no sample shows that somebody makes them all the same.

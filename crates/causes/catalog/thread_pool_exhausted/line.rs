@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fathom_timeline::{Intervals, ThreadState, Wait};
 
 use crate::Comparison;
+use crate::measure::waits;
 
 /// Stretches of threads' time: thread, beginning, end.
 type Stretches = Vec<(i64, i64, i64)>;
@@ -69,19 +70,16 @@ fn crowds(stretches: &[(i64, i64)], than: usize) -> Vec<(i64, i64, i64)> {
 
 /// Threads that wait for results nearly all the time, also when nothing is slow: `main`, which waits for others to end. Where nobody
 /// knows how it is then, those that do so beside others that come and go.
-fn always(comparison: &Comparison<'_>, waits: &Stretches) -> BTreeSet<i64> {
+fn always(comparison: &Comparison<'_>, stretches: &Stretches) -> BTreeSet<i64> {
     const NEARLY: f64 = 0.8;
     let usual = comparison.baseline_here().map(|baseline| &baseline.time);
     let time = usual.unwrap_or(&comparison.slow.time);
-    let mut waited_ns: BTreeMap<i64, f64> = waits.iter().map(|(tid, ..)| (*tid, 0.0)).collect();
-    for (tid, segment) in comparison.analysis.account.waits(comparison.sources()) {
-        if segment.state == ThreadState::Blocked(Wait::Task) {
-            waited_ns.entry(tid).and_modify(|ns| *ns += segment.within_ns(time) as f64);
-        }
-    }
-    let all = waited_ns.len();
-    waited_ns.retain(|_, ns| *ns >= NEARLY * time.total_ns() as f64);
-    if usual.is_none() && waited_ns.len() == all { BTreeSet::new() } else { waited_ns.into_keys().collect() }
+    let waited_ns = waits::by_thread(comparison, ThreadState::Blocked(Wait::Task), time);
+    let nearly_ns = NEARLY * time.total_ns() as f64;
+    let is_one = |tid: &i64| waited_ns.get(tid).is_some_and(|ns| *ns >= nearly_ns);
+    let waiters: BTreeSet<i64> = stretches.iter().map(|(tid, ..)| *tid).collect();
+    let always: BTreeSet<i64> = waiters.iter().copied().filter(is_one).collect();
+    if usual.is_none() && always.len() == waiters.len() { BTreeSet::new() } else { always }
 }
 
 /// Waits of these threads that touch some time, by kind.

@@ -108,6 +108,16 @@ pub fn finding(
     Some(Finding::new(Support::Observed, text).with(waiting).with(longest).claiming(comparison, is_ours))
 }
 
+/// For how long each thread of the application waited for one thing in some time, in ns.
+pub fn by_thread(comparison: &Comparison<'_>, state: ThreadState, time: &Intervals) -> BTreeMap<i64, f64> {
+    let mut sums = BTreeMap::new();
+    let waits = comparison.analysis.account.waits(comparison.sources());
+    for (tid, segment) in waits.filter(|(_, segment)| segment.state == state) {
+        *sums.entry(tid).or_default() += segment.within_ns(time) as f64;
+    }
+    sums
+}
+
 /// Those of the slow time that took longest in all, with the frame that tells what was waited for.
 pub fn most(comparison: &Comparison<'_>, wait: Wait) -> Option<(String, Waits)> {
     by_frame(comparison, &comparison.slow.time, wait)

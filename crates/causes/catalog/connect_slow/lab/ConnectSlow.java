@@ -8,10 +8,11 @@ import java.net.Socket;
 /** A service that opens a connection for each question, or keeps one for each of its threads. */
 public final class ConnectSlow {
     private final int port;
-    private final ThreadLocal<Socket> kept = new ThreadLocal<>();
+    private final ThreadLocal<Socket> kept;
 
     private ConnectSlow(int port) {
         this.port = port;
+        kept = Loopback.connections(port);
     }
 
     public static void main(String[] args) throws Exception {
@@ -23,7 +24,7 @@ public final class ConnectSlow {
         lab.run(request -> {
             Work.spin(200_000, request);
             if (keeps) {
-                ask(service.connection());
+                ask(service.kept.get());
             } else {
                 try (Socket socket = service.connect()) {
                     ask(socket);
@@ -34,13 +35,6 @@ public final class ConnectSlow {
 
     private Socket connect() throws IOException {
         return new Socket(InetAddress.getLoopbackAddress(), port);
-    }
-
-    private Socket connection() throws IOException {
-        if (kept.get() == null) {
-            kept.set(connect());
-        }
-        return kept.get();
     }
 
     private static void ask(Socket socket) throws IOException {

@@ -1,10 +1,10 @@
 import fathomlab.Lab;
+import fathomlab.Loopback;
 import fathomlab.Work;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.OutputStream;
-import java.net.InetAddress;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
@@ -21,13 +21,12 @@ public final class SlowDownstream {
     /** About a millisecond: were answers quicker without the helper, the time with it would be the slow one. */
     private static final int OWN_ANSWER_STEPS = 1_000_000;
 
-    private final int port;
     private final int timeoutMs;
     private final AtomicLong leaveAloneUntil = new AtomicLong(System.nanoTime());
-    private final ThreadLocal<Socket> connection = new ThreadLocal<>();
+    private final ThreadLocal<Socket> connection;
 
     private SlowDownstream(int port, int timeoutMs) {
-        this.port = port;
+        connection = Loopback.connections(port);
         this.timeoutMs = timeoutMs;
     }
 
@@ -78,7 +77,8 @@ public final class SlowDownstream {
     /** Whether the other process answered in time. */
     private boolean ask() throws IOException {
         try {
-            Socket socket = connected();
+            Socket socket = connection.get();
+            socket.setSoTimeout(timeoutMs);
             socket.getOutputStream().write(1);
             socket.getInputStream().readNBytes(ANSWER_BYTES);
             return true;
@@ -89,16 +89,5 @@ public final class SlowDownstream {
             leaveAloneUntil.set(System.nanoTime() + LEFT_ALONE_NS);
             return false;
         }
-    }
-
-    private Socket connected() throws IOException {
-        Socket socket = connection.get();
-        if (socket == null) {
-            socket = new Socket(InetAddress.getLoopbackAddress(), port);
-            socket.setTcpNoDelay(true);
-            socket.setSoTimeout(timeoutMs);
-            connection.set(socket);
-        }
-        return socket;
     }
 }

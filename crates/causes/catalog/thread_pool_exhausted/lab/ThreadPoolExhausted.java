@@ -2,7 +2,6 @@ import fathomlab.Lab;
 import fathomlab.Loopback;
 import fathomlab.Work;
 import java.io.IOException;
-import java.net.InetAddress;
 import java.net.Socket;
 import java.util.Collections;
 import java.util.concurrent.Callable;
@@ -16,11 +15,10 @@ public final class ThreadPoolExhausted {
     private static final int REPORTS_AT_ONCE = 8;
     private static final int QUESTIONS_OF_A_REPORT = 16;
 
-    private final int port;
-    private final ThreadLocal<Socket> connection = new ThreadLocal<>();
+    private final ThreadLocal<Socket> connection;
 
     private ThreadPoolExhausted(int port) {
-        this.port = port;
+        connection = Loopback.connections(port);
     }
 
     public static void main(String[] args) throws Exception {
@@ -65,11 +63,6 @@ public final class ThreadPoolExhausted {
 
     private int ask() throws IOException {
         Socket socket = connection.get();
-        if (socket == null) {
-            socket = new Socket(InetAddress.getLoopbackAddress(), port);
-            socket.setTcpNoDelay(true);
-            connection.set(socket);
-        }
         socket.getOutputStream().write(1);
         return socket.getInputStream().read();
     }

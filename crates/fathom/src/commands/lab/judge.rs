@@ -34,7 +34,7 @@ pub(super) fn accused(explanation: &Explanation) -> impl Iterator<Item = &CauseV
 /// Causes that are accused because other processes took the CPUs, or the host did, in a lab that is made for another: it is
 /// true of the machine.
 fn of_the_machine(expected: &Expectation, explanation: &Explanation) -> Vec<&'static str> {
-    /// Each with the evidence that tells so, and how much of it a machine at rest does not have.
+    /// Each with the evidence that tells so, and how much of it a machine at rest does not have: cores, and ns per second.
     const BUSY: [(&str, &str, f64); 2] =
         [("run_queue_wait", Evidence::CPU_OF_OTHERS, 0.2), ("stolen_cpu", Evidence::STOLEN_CPU, 5e7)];
     let is_busy = |(id, says, least): &(&str, &str, f64)| {
