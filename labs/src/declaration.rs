@@ -59,6 +59,9 @@ pub struct Lab {
     /// JVM flags that all variants share.
     #[serde(default)]
     pub(crate) jvm: Vec<String>,
+    /// A program with its arguments that makes ready and then becomes the JVM, whose command is its last arguments.
+    #[serde(default)]
+    pub(crate) started_by: Vec<String>,
     /// Code in C that the program or its companions need.
     #[serde(default)]
     pub(crate) native: Vec<Native>,

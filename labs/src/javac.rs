@@ -13,9 +13,6 @@ use crate::jdk::Jdk;
 use crate::process::{End, Program};
 
 const LIMIT: Duration = Duration::from_secs(120);
-/// What labs are compiled for unless they support an older one: nothing newer is used in them.
-const RELEASE: u32 = 11;
-
 /// Writes the sources of a variant into `folder` and compiles them there. Shared ones are compiled as far as they are used:
 /// some need a newer JDK than a lab does that has no use for them.
 pub(crate) fn compile(
@@ -47,7 +44,7 @@ pub(crate) fn compile(
 
 /// The oldest release that the variant is made for; JDK 8 compiles for no other and does not know the option.
 fn release(compiler: &Jdk, variant: &Variant) -> Vec<String> {
-    let release = variant.jdk.min.min(RELEASE).to_string();
+    let release = variant.jdk.min.to_string();
     if compiler.major == 8 { Vec::new() } else { vec!["--release".to_owned(), release] }
 }
 

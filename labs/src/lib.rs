@@ -7,6 +7,7 @@
 //! is for the caller to check against [`Variant::expects`].
 
 mod clients;
+mod command;
 mod companions;
 mod declaration;
 mod entry;

@@ -16,7 +16,7 @@ pub(crate) static CAUSE: Cause = Cause {
     id: "carrier_threads_exhausted",
     readme: include_str!("README.md"),
     refines: &["slow_downstream"],
-    has_lab: false,
+    has_lab: true,
     collectors: &["jfr"],
     actions: &[
         "move what computes for long to an executor of platform threads: its stack is in the evidence",

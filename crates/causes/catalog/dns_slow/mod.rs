@@ -13,7 +13,7 @@ pub(crate) static CAUSE: Cause = Cause {
     id: "dns_slow",
     readme: include_str!("README.md"),
     refines: &[],
-    has_lab: false,
+    has_lab: true,
     collectors: &["scheduler", "system_calls", "requests"],
     actions: &[
         "ask the name server from this machine (dig +stats NAME), and look at /etc/resolv.conf: a server that does not answer is \

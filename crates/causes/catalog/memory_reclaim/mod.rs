@@ -19,7 +19,7 @@ pub(crate) static CAUSE: Cause = Cause {
         "more_traffic",
         "run_queue_wait",
     ],
-    has_lab: false,
+    has_lab: true,
     collectors: &["memory", "cgroup", "page_faults", "scheduler", "async_profiler"],
     actions: &[
         "more memory for the container (memory.high, memory.max), or less in it: a smaller heap, fewer files read and written through \
@@ -108,12 +108,17 @@ fn says(waits: &[Span], below: &stacks::Below, often: (f64, Option<f64>)) -> Str
             format::time(longest as f64)
         ),
     };
-    format!(
-        "threads had to make room in memory themselves, {} times or pages per second{}{waited}; {} of the application's CPU",
-        format::number(often.0),
-        format::before(often.1, format::number),
-        format::percent(below.share.0)
-    )
+    // Control groups of version 1 count nothing of it.
+    let counted = match often {
+        (now, _) if now <= 0.0 => String::new(),
+        (now, before) => format!(
+            ", {} times or pages per second{}",
+            format::number(now),
+            format::before(before, format::number)
+        ),
+    };
+    let cpu = format::percent(below.share.0);
+    format!("threads had to make room in memory themselves{counted}{waited}; {cpu} of the application's CPU")
 }
 
 fn evidence(

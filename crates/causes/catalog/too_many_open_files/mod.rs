@@ -1,17 +1,18 @@
 //! The process has as many files open as it may: it can accept no connection, open no file, start no child.
 
-use fathom_evidence::kinds::{counter, subject};
-use fathom_timeline::{Intervals, Series, SignalKind, ThreadState};
+use fathom_evidence::kinds::{counter, span, subject};
+use fathom_evidence::tables::Span;
+use fathom_timeline::{Intervals, Series, SignalKind, ThreadState, Wait};
 
-use crate::cause::Claim;
+use crate::cause::{Claim, thread_time};
 use crate::measure::syscalls::ByThread;
 use crate::{Cause, Comparison, Finding, Harm, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "too_many_open_files",
     readme: include_str!("README.md"),
-    refines: &["accept_queue_overflow"],
-    has_lab: false,
+    refines: &["accept_queue_overflow", "sleeping_handlers"],
+    has_lab: true,
     collectors: &["sockets", "facts", "system_calls"],
     actions: &[
         "find what stays open: `ls -l /proc/PID/fd | awk '{print $NF}' | sort | uniq -c | sort -n`; close it (try-with-resources), or bound the pool that holds it",
@@ -68,6 +69,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let unread_ns = unread_ns(comparison, &when);
     let mut finding = Finding::new(support, format!("{counted} were{calls}")).with(evidence);
     finding.claims.extend((unread_ns > 0.0).then(|| Claim::part(ThreadState::Unknown, unread_ns)));
+    finding.claims.extend(before_another_attempt(comparison, &when));
     finding.harm = Some(Harm { happened_in: Vec::new(), when });
     finding
 }
@@ -93,6 +95,14 @@ fn failed(comparison: &Comparison<'_>) -> Option<(f64, f64)> {
 fn reached(open: &Series, limit: f64) -> Intervals {
     let held = open.0.windows(2).filter(|pair| pair[0].1 >= REACHED * limit);
     Intervals::union(held.map(|pair| (pair[0].0, pair[1].0)).collect())
+}
+
+/// Sleeps meanwhile, where threads slept less before: of who accepts or opens, and tries again.
+fn before_another_attempt(comparison: &Comparison<'_>, when: &Intervals) -> [Claim; 2] {
+    let is_meanwhile = |sleep: &Span| when.touches(sleep.time_ns, sleep.end_ns());
+    let sleeps = comparison.slow.spans(span::SLEEP).filter(is_meanwhile);
+    let slept = thread_time(sleeps.map(|sleep| (sleep.tid, sleep.time_ns, sleep.end_ns())));
+    [ThreadState::Blocked(Wait::Unnamed), ThreadState::Unknown].map(|state| Claim::during(state, slept.clone()))
 }
 
 /// For how long requests lay in sockets meanwhile that nobody accepted or read, where requests tell the slow time: that is in no
