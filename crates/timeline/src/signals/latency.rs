@@ -58,17 +58,15 @@ fn smooth(values: &[Option<f64>], very_bad: f64) -> Vec<f64> {
 }
 
 impl Signal {
-    /// The value that a third of the seconds stay below; where that is several times the best stretch, so that most of the
-    /// recording may be slow, that of the best stretch, start-up included: what is slower than that is slow.
+    /// The value that a third of the seconds stay below which are near the best stretch: most of the recording may be slow, and what is
+    /// several times as late as the best stretch (start-up included) says nothing of how it usually is.
     pub(super) fn usual_latency(&self, from_bucket: usize) -> Option<f64> {
-        let mut values: Vec<f64> = self.values.iter().skip(from_bucket).copied().filter(|v| v.is_finite()).collect();
         let best = self.best_stretch()?;
-        if values.is_empty() {
-            return None;
-        }
-        let third = values.len() / 3;
-        let usual = *values.select_nth_unstable_by(third, f64::total_cmp).1;
-        Some(if usual <= self.factor * best { usual } else { best })
+        let later = self.values.iter().skip(from_bucket).copied().filter(|value| value.is_finite());
+        let mut near: Vec<f64> = later.clone().filter(|value| *value <= self.factor * best).collect();
+        let third = near.len() / 3;
+        let is_known = later.count() > 0;
+        is_known.then(|| if near.is_empty() { best } else { *near.select_nth_unstable_by(third, f64::total_cmp).1 })
     }
 
     /// The lowest middle value of any stretch of a twentieth of the recording (5 to 30 buckets: of three, two may be good by chance,

@@ -5,7 +5,7 @@ public final class Step000 implements NmethodBarrierStorm.Step {
 
     @Override
     public long apply(long value) {
-        return part1(part2(part3(part4(value))));
+        return part1(part2(part3(part4(part5(part6(part7(part8(part9(part10(part11(part12(value))))))))))));
     }
 
     // The JVM is told not to inline these.
@@ -25,5 +25,37 @@ public final class Step000 implements NmethodBarrierStorm.Step {
     private long part4(long value) {
         state[3] += value;
         return value + state.length;
+    }
+
+    private long part5(long value) {
+        return value + state[5];
+    }
+
+    private long part6(long value) {
+        return value + state[6];
+    }
+
+    private long part7(long value) {
+        return value + state[7];
+    }
+
+    private long part8(long value) {
+        return value + state[0];
+    }
+
+    private long part9(long value) {
+        return value + state[1];
+    }
+
+    private long part10(long value) {
+        return value + state[2];
+    }
+
+    private long part11(long value) {
+        return value + state[3];
+    }
+
+    private long part12(long value) {
+        return value + state[4];
     }
 }
