@@ -218,6 +218,7 @@ impl Part {
             gaps::without_account(&comparison, finding);
             gaps::without_use(&comparison, cause, finding);
             gaps::without_observation(&comparison, finding);
+            gaps::without_table(&comparison, finding);
         }
         let found = |finding: &Finding| !matches!(finding.support, Support::Excluded | Support::NotMeasured);
         let claimants: Vec<Claimant<'_>> = findings

@@ -64,3 +64,20 @@ pub(crate) fn without_observation(comparison: &Comparison<'_>, finding: &mut Fin
         finding.missing.push(Missing::from_kernel("the slow period itself"));
     }
 }
+
+/// Where a part of the recording is gone nobody is acquitted by what is not in the rest.
+pub(crate) fn without_table(comparison: &Comparison<'_>, finding: &mut Finding) {
+    if finding.support != Support::Excluded {
+        return;
+    }
+    let recording = comparison.recording();
+    let gone = recording.losses.rows().find(|row| recording.text(row.kind) == loss::MISSING);
+    if let Some(gone) = gone {
+        finding.support = Support::NotMeasured;
+        finding.says = format!("{}: {}", recording.text(gone.says), finding.says);
+        finding.missing.push(Missing {
+            says: "the part of the recording that is gone".to_owned(),
+            record_with: Missing::RECORD.to_owned(),
+        });
+    }
+}

@@ -76,6 +76,7 @@ type Property = fn(&[Scene], usize) -> Vec<String>;
 const PROPERTIES: &[(&str, Property)] = &[
     ("a source less", a_source_less),
     ("a collector less", a_collector_less),
+    ("a table less", a_table_less),
     ("a third of a second later", later),
     ("an idle hour before", |scenes, index| idle_hour(&scenes[index], true)),
     ("an idle hour after", |scenes, index| idle_hour(&scenes[index], false)),
@@ -163,6 +164,16 @@ fn a_collector_less(scenes: &[Scene], index: usize) -> Vec<String> {
         failures.into_iter().map(|failure| format!("no {}: {failure}", group.name)).collect::<Vec<_>>()
     };
     transform::GROUPS.iter().flat_map(without).collect()
+}
+
+/// The tables are gone from a finished recording, which is told: whoever is not in the others may have been in them.
+fn a_table_less(scenes: &[Scene], index: usize) -> Vec<String> {
+    let scene = &scenes[index];
+    let without = |(table, less): (&str, Recording)| {
+        let failures = weaker(&scene.answer, &scene.explain(&less, 0));
+        failures.into_iter().map(|failure| format!("no {table}: {failure}")).collect::<Vec<_>>()
+    };
+    transform::without_tables(&scene.recording).into_iter().flat_map(without).collect()
 }
 
 fn later(scenes: &[Scene], index: usize) -> Vec<String> {

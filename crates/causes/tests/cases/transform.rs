@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_evidence::detail::to_text;
-use fathom_evidence::kinds::{counter, event, frame, recorded, role, span, subject};
+use fathom_evidence::kinds::{counter, event, frame, loss, recorded, role, span, subject};
 use fathom_evidence::tables::{Counters, Facts, Sample, Samples, Span, Spans};
 use fathom_evidence::{Frame, Recording, StrId};
 use serde_json::Value;
@@ -99,6 +99,23 @@ pub(crate) fn without(recording: &Recording, group: &Group) -> Option<Recording>
     }
     forget_facts(recording, group, &mut less);
     Some(less)
+}
+
+/// The recording without one of its tables each, as it is read when that is gone from its folder.
+pub(crate) fn without_tables(recording: &Recording) -> Vec<(&'static str, Recording)> {
+    let without = |table: &'static str, rows: usize, empty: &dyn Fn(&mut Recording)| {
+        let mut less = recording.clone();
+        empty(&mut less);
+        let says = format!("table {table} is missing, with its {rows} rows");
+        less.add_loss("recording", loss::MISSING, rows as i64, &says);
+        (rows > 0).then_some((table, less))
+    };
+    let tables = [
+        without("spans", recording.spans.rows().len(), &|less| less.spans = Spans::default()),
+        without("samples", recording.samples.rows().len(), &|less| less.samples = Samples::default()),
+        without("counters", recording.counters.rows().len(), &|less| less.counters = Counters::default()),
+    ];
+    tables.into_iter().flatten().collect()
 }
 
 /// What the facts say of the group: settings of its events, thresholds, the control group's limits.

@@ -67,8 +67,8 @@ impl Loader<'_, '_> {
     }
 
     fn counter(&mut self, head: Head, name: &str, instance: &BoundName, value: &BoundSum, slots: &[u64]) {
-        // A damaged file may hold a number that is none.
-        let Some(value) = self.sum(value, slots).filter(|value| value.is_finite()) else { return };
+        // A damaged file may hold a number that is none; below zero is the JVM's word for what it could not find out.
+        let Some(value) = self.sum(value, slots).filter(|value| value.is_finite() && *value >= 0.0) else { return };
         let instance = self.name(instance, slots);
         // Events of the whole process are written by some thread of the recorder, which is not what they are about.
         let tid = if OF_ONE_THREAD.contains(&name) { head.tid } else { 0 };
