@@ -111,11 +111,9 @@ fn says(waits: &[Span], below: &stacks::Below, often: (f64, Option<f64>)) -> Str
     // Control groups of version 1 count nothing of it.
     let counted = match often {
         (now, _) if now <= 0.0 => String::new(),
-        (now, before) => format!(
-            ", {} times or pages per second{}",
-            format::number(now),
-            format::before(before, format::number)
-        ),
+        (now, before) => {
+            format!(", {} times or pages per second{}", format::number(now), format::before(before, format::number))
+        }
     };
     let cpu = format::percent(below.share.0);
     format!("threads had to make room in memory themselves{counted}{waited}; {cpu} of the application's CPU")

@@ -4,8 +4,10 @@ use fathom_evidence::kinds::{counter, span, subject};
 use fathom_evidence::tables::Span;
 use fathom_timeline::{Intervals, Series, SignalKind, ThreadState, Wait};
 
-use crate::cause::{Claim, thread_time};
+use crate::cause::Claim;
+use crate::measure::stacks;
 use crate::measure::syscalls::ByThread;
+use crate::measure::waits_below::WaitsBelow;
 use crate::{Cause, Comparison, Finding, Harm, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -97,12 +99,16 @@ fn reached(open: &Series, limit: f64) -> Intervals {
     Intervals::union(held.map(|pair| (pair[0].0, pair[1].0)).collect())
 }
 
-/// Sleeps meanwhile, where threads slept less before: of who accepts or opens, and tries again.
-fn before_another_attempt(comparison: &Comparison<'_>, when: &Intervals) -> [Claim; 2] {
-    let is_meanwhile = |sleep: &Span| when.touches(sleep.time_ns, sleep.end_ns());
-    let sleeps = comparison.slow.spans(span::SLEEP).filter(is_meanwhile);
-    let slept = thread_time(sleeps.map(|sleep| (sleep.tid, sleep.time_ns, sleep.end_ns())));
-    [ThreadState::Blocked(Wait::Unnamed), ThreadState::Unknown].map(|state| Claim::during(state, slept.clone()))
+/// Sleeps meanwhile, as far as threads slept less before: of who accepts or opens, and tries again.
+fn before_another_attempt(comparison: &Comparison<'_>, when: &Intervals) -> Vec<Claim> {
+    let recording = comparison.recording();
+    let mut is_below = stacks::are_below(recording, &["java.lang.Thread.sleep"]);
+    // From JDK 21 on that frame is not in the stack of the JVM's own event.
+    let mut is_sleep = |wait: &Span| recording.text(wait.kind) == span::SLEEP || is_below(wait.stack_id);
+    let sleeps = WaitsBelow::asleep(&comparison.slow, |wait| is_sleep(wait));
+    let meanwhile_ns: i64 = sleeps.iter().map(|sleep| when.within_ns(sleep.time_ns, sleep.end_ns())).sum();
+    let states = [ThreadState::Blocked(Wait::Unnamed), ThreadState::Unknown];
+    Claim::parts_in_order(comparison, &states, meanwhile_ns as f64)
 }
 
 /// For how long requests lay in sockets meanwhile that nobody accepted or read, where requests tell the slow time: that is in no
