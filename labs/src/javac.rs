@@ -13,6 +13,7 @@ use crate::jdk::Jdk;
 use crate::process::{End, Program};
 
 const LIMIT: Duration = Duration::from_secs(120);
+
 /// Writes the sources of a variant into `folder` and compiles them there. Shared ones are compiled as far as they are used:
 /// some need a newer JDK than a lab does that has no use for them.
 pub(crate) fn compile(

@@ -3,9 +3,11 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::declaration::{Lab, Variant, names};
 use crate::error::LabError;
+use crate::needs;
 
 /// Where distributions put their JDKs.
 const SYSTEM_FOLDER: &str = "/usr/lib/jvm";
@@ -63,6 +65,14 @@ impl Jdk {
             }
         }
         found
+    }
+
+    /// The command of its JVM, or of a program that makes ready and becomes it.
+    pub(crate) fn command(&self, started_by: &[String]) -> Command {
+        let Some((name, arguments)) = started_by.split_first() else { return Command::new(self.java()) };
+        let mut command = Command::new(needs::program(name).unwrap_or_else(|| name.into()));
+        command.args(arguments).arg(self.java());
+        command
     }
 
     pub(crate) fn java(&self) -> PathBuf {

@@ -7,7 +7,6 @@
 //! is for the caller to check against [`Variant::expects`].
 
 mod clients;
-mod command;
 mod companions;
 mod declaration;
 mod entry;

@@ -1,7 +1,7 @@
 //! One run of one variant: compile, start, follow, collect.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -23,7 +23,7 @@ use crate::places::Places;
 use crate::process::{End, Program};
 use crate::progress::{Progress, Second, phase_that_begins};
 use crate::stage::Stage;
-use crate::{command, javac, libraries, native, needs};
+use crate::{javac, libraries, native, needs};
 
 /// The settings that Fathom records with.
 const FATHOM_SETTINGS: &str = include_str!("../../crates/collectors/src/jfr/fathom.jfc");
@@ -205,7 +205,7 @@ impl Lab {
         let companions =
             Companions::new(companions, &places, scratch.path(), &output.jdk, &stage.entry(), &output.folder);
         let started_by: Vec<String> = self.started_by.iter().map(|argument| places.fill(argument)).collect();
-        let mut command = command::java(&output, &classes, &started_by)?;
+        let mut command = java(&output, &classes, &started_by)?;
         command.envs(variant.env.iter().map(|(name, value)| (name, places.fill(value))));
         stage.entry().prepare(&mut command).map_err(LabError::io("cannot prepare", output.jdk.java()))?;
         self.follow(command, &output, Around { companions, stage }, options, progress)?;
@@ -303,6 +303,16 @@ impl Around<'_> {
         self.stage.phase_begins(phase)?;
         self.companions.phase_begins(phase)
     }
+}
+
+/// The command of the program, without what surrounds it.
+fn java(output: &RunOutput, classes: &OsStr, started_by: &[String]) -> Result<Command, LabError> {
+    let stderr = File::create(&output.stderr).map_err(LabError::io("cannot write", &output.stderr))?;
+    let mut command = output.jdk.command(started_by);
+    // The user's environment could change the JVM (JAVA_TOOL_OPTIONS), and stock settings would record it, secrets and all.
+    command.args(&output.command).current_dir(&output.folder).stderr(stderr);
+    command.env_clear().env("CLASSPATH", classes).env("FATHOM_LAB_RUNNER", std::process::id().to_string());
+    Ok(command)
 }
 
 impl RunOutput {

@@ -75,9 +75,6 @@ pub(crate) fn without_table(comparison: &Comparison<'_>, finding: &mut Finding) 
     if let Some(gone) = gone {
         finding.support = Support::NotMeasured;
         finding.says = format!("{}: {}", recording.text(gone.says), finding.says);
-        finding.missing.push(Missing {
-            says: "the part of the recording that is gone".to_owned(),
-            record_with: Missing::RECORD.to_owned(),
-        });
+        finding.missing.push(Missing::from_kernel("the part of the recording that is gone"));
     }
 }

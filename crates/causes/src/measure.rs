@@ -12,6 +12,7 @@ pub mod io_limit;
 pub mod memory_pressure;
 pub mod recording_threshold;
 pub mod requests;
+pub mod sleeps;
 pub mod stacks;
 pub mod stalled_threads;
 pub mod syscalls;

@@ -238,19 +238,19 @@ public final class Lab {
             return;
         }
         start("runner-watch", () -> {
-            while (runner.equals(parentOr(runner))) {
+            while (isChildOf(runner)) {
                 TimeUnit.MILLISECONDS.sleep(500);
             }
             Runtime.getRuntime().halt(2);
         });
     }
 
-    /** The parent; the one that is expected where no file can be opened, which may be the lab's point. */
-    private static String parentOr(String expected) {
+    /** Whether that is the parent; also where no file can be opened to see it, which may be the lab's point. */
+    private static boolean isChildOf(String runner) {
         try {
-            return parent();
+            return runner.equals(parent());
         } catch (IOException tooManyOpenFiles) {
-            return expected;
+            return true;
         }
     }
 

@@ -6,7 +6,7 @@ use fathom_evidence::StackId;
 use fathom_evidence::kinds::event;
 use fathom_timeline::BUCKET_NS;
 
-use crate::measure::{growth, recording_threshold, stacks};
+use crate::measure::{growth, recording_threshold, sleeps, stacks};
 use crate::period::Period;
 use crate::{Comparison, Evidence, Finding, Support, format};
 
@@ -59,8 +59,8 @@ struct Asleep {
 impl Asleep {
     fn of(side: &Period<'_>) -> Asleep {
         let recording = side.sources.recording;
-        let mut sleeps = stacks::are_below(recording, super::SLEEP);
-        let mut is_ours = |stack: StackId| sleeps(stack) && super::is_handler(recording, stack);
+        let mut is_asleep = stacks::are_below(recording, sleeps::SLEEP);
+        let mut is_ours = |stack: StackId| is_asleep(stack) && super::is_handler(recording, stack);
         let (mut samples, mut times, mut weights) = (0, BTreeSet::new(), BTreeMap::new());
         for sample in side.samples(event::WALL).filter(|sample| is_ours(sample.stack_id)) {
             samples += 1;

@@ -15,7 +15,7 @@ use fathom_timeline::{Intervals, ThreadState, Wait, is_own};
 use crate::cause::{Claim, ThreadTime, thread_time};
 use crate::explanation::Look;
 use crate::measure::waits_below::{self, WaitsBelow};
-use crate::measure::{growth, handling, stacks};
+use crate::measure::{growth, handling, sleeps};
 use crate::period::Period;
 use crate::{Cause, Comparison, Evidence, Finding, Support, format, look};
 
@@ -32,9 +32,6 @@ pub(crate) static CAUSE: Cause = Cause {
     ],
     decide,
 };
-
-/// Beginnings of the frames in which a thread sleeps.
-const SLEEP: &[&str] = &["java.lang.Thread.sleep"];
 
 /// Beginnings of the frames of servers below which requests are handled. What idles, looks after sessions or keeps time is not
 /// below them.
@@ -91,12 +88,9 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     finding
 }
 
-/// As the account has threads that sleep, with or without a stack for each sleep.
-const STATES: [ThreadState; 2] = [ThreadState::Blocked(Wait::Unnamed), ThreadState::Unknown];
-
 /// As much as there is more of it: others may sleep who have nothing to do.
 fn claims(comparison: &Comparison<'_>, (now, before): (f64, Option<f64>)) -> Vec<Claim> {
-    Claim::parts_in_order(comparison, &STATES, (now - before.unwrap_or(0.0)) * comparison.excess().slow_ns)
+    Claim::parts_in_order(comparison, &sleeps::STATES, (now - before.unwrap_or(0.0)) * comparison.excess().slow_ns)
 }
 
 /// What others of the program waited for while these slept: of that it is known whose sleep it was, or how much it was in all.
@@ -104,7 +98,7 @@ fn claims_of_helpers<'s>(comparison: &Comparison<'_>, sleeps: impl Iterator<Item
     let helpers = thread_time(sleeps.map(|sleep| (sleep.tid, sleep.time_ns, sleep.end_ns())));
     let (now, before) = comparison.both_looked_at(|side| native::counted(side, |tid| helpers.contains_key(&tid)));
     let counted_ns = (now - before.unwrap_or(0.0)) * comparison.excess().slow_ns;
-    let mut claims: Vec<Claim> = STATES.iter().map(|state| Claim::during(*state, helpers.clone())).collect();
+    let mut claims: Vec<Claim> = sleeps::STATES.iter().map(|state| Claim::during(*state, helpers.clone())).collect();
     claims.extend((counted_ns > 0.0).then(|| Claim::part(ThreadState::Blocked(Wait::Task), counted_ns)));
     claims
 }
@@ -128,12 +122,10 @@ fn of_requests(side: &Period<'_>, handling: &[&ThreadTime]) -> WaitsBelow {
 /// Whether a wait is a sleep.
 fn are_sleeps<'s>(side: &'s Period<'_>) -> impl FnMut(&Span) -> bool + 's {
     let recording = side.sources.recording;
-    let mut sleeps = stacks::are_below(recording, SLEEP);
+    let mut is_told = sleeps::are_sleeps(recording);
     move |wait| match recording.text(wait.kind) {
-        // From JDK 21 on the frame of `Thread.sleep` itself is not in its stack.
-        span::SLEEP => true,
         span::PARK | span::MONITOR_WAIT => parks::is_sleep(side, wait),
-        _ => sleeps(wait.stack_id) || parks::is_sleep(side, wait),
+        _ => is_told(wait) || parks::is_sleep(side, wait),
     }
 }
 

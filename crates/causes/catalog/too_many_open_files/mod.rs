@@ -1,11 +1,10 @@
 //! The process has as many files open as it may: it can accept no connection, open no file, start no child.
 
-use fathom_evidence::kinds::{counter, span, subject};
-use fathom_evidence::tables::Span;
-use fathom_timeline::{Intervals, Series, SignalKind, ThreadState, Wait};
+use fathom_evidence::kinds::{counter, subject};
+use fathom_timeline::{Intervals, Series, SignalKind, ThreadState};
 
 use crate::cause::Claim;
-use crate::measure::stacks;
+use crate::measure::sleeps;
 use crate::measure::syscalls::ByThread;
 use crate::measure::waits_below::WaitsBelow;
 use crate::{Cause, Comparison, Finding, Harm, Support, format};
@@ -101,14 +100,9 @@ fn reached(open: &Series, limit: f64) -> Intervals {
 
 /// Sleeps meanwhile, as far as threads slept less before: of who accepts or opens, and tries again.
 fn before_another_attempt(comparison: &Comparison<'_>, when: &Intervals) -> Vec<Claim> {
-    let recording = comparison.recording();
-    let mut is_below = stacks::are_below(recording, &["java.lang.Thread.sleep"]);
-    // From JDK 21 on that frame is not in the stack of the JVM's own event.
-    let mut is_sleep = |wait: &Span| recording.text(wait.kind) == span::SLEEP || is_below(wait.stack_id);
-    let sleeps = WaitsBelow::asleep(&comparison.slow, |wait| is_sleep(wait));
-    let meanwhile_ns: i64 = sleeps.iter().map(|sleep| when.within_ns(sleep.time_ns, sleep.end_ns())).sum();
-    let states = [ThreadState::Blocked(Wait::Unnamed), ThreadState::Unknown];
-    Claim::parts_in_order(comparison, &states, meanwhile_ns as f64)
+    let slept = WaitsBelow::asleep(&comparison.slow, sleeps::are_sleeps(comparison.recording()));
+    let meanwhile_ns: i64 = slept.iter().map(|sleep| when.within_ns(sleep.time_ns, sleep.end_ns())).sum();
+    Claim::parts_in_order(comparison, &sleeps::STATES, meanwhile_ns as f64)
 }
 
 /// For how long requests lay in sockets meanwhile that nobody accepted or read, where requests tell the slow time: that is in no

@@ -62,11 +62,11 @@ impl Signal {
     /// several times as late as the best stretch (start-up included) says nothing of how it usually is.
     pub(super) fn usual_latency(&self, from_bucket: usize) -> Option<f64> {
         let best = self.best_stretch()?;
-        let later = self.values.iter().skip(from_bucket).copied().filter(|value| value.is_finite());
-        let mut near: Vec<f64> = later.clone().filter(|value| *value <= self.factor * best).collect();
+        let mut later = self.values.iter().skip(from_bucket).copied().filter(|value| value.is_finite()).peekable();
+        later.peek()?;
+        let mut near: Vec<f64> = later.filter(|value| *value <= self.factor * best).collect();
         let third = near.len() / 3;
-        let is_known = later.count() > 0;
-        is_known.then(|| if near.is_empty() { best } else { *near.select_nth_unstable_by(third, f64::total_cmp).1 })
+        Some(if near.is_empty() { best } else { *near.select_nth_unstable_by(third, f64::total_cmp).1 })
     }
 
     /// The lowest middle value of any stretch of a twentieth of the recording (5 to 30 buckets: of three, two may be good by chance,
