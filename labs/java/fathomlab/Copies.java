@@ -13,14 +13,16 @@ public final class Copies {
     private Copies() {}
 
     /**
-     * Instances of copies of a class whose name ends in 000; the copies' names end in 001 and so on. A new name is as long
-     * as the old one, so replacing its bytes leaves a valid class file.
+     * Instances of copies of a class whose name ends in zeros; the copies have numbers from 1 in their place. A new name is as long as
+     * the old one, so replacing its bytes leaves a valid class file.
      */
     public static Object[] of(MethodHandles.Lookup lookup, String template, int count) throws Throwable {
         String text = classFile(lookup, template);
         Object[] copies = new Object[count];
+        String stem = template.replaceFirst("0+$", "");
+        int digits = template.length() - stem.length();
         for (int i = 0; i < count; i++) {
-            String name = template.replace("000", String.format("%03d", i + 1));
+            String name = stem + String.format("%0" + digits + "d", i + 1);
             byte[] renamed = text.replace(template, name).getBytes(StandardCharsets.ISO_8859_1);
             Class<?> type = define(lookup, renamed);
             copies[i] = lookup.findConstructor(type, MethodType.methodType(void.class)).invoke();

@@ -1,7 +1,7 @@
 // Text on the page. Whatever came from a recording passes through `clean` on its way.
 
 import type { JSX } from "preact";
-import { blocksOf, type Inline } from "../base/markdown.ts";
+import { blocksOf, type Inline, inlinesOf } from "../base/markdown.ts";
 import { clean, shorten } from "../base/text.ts";
 
 /** Longest text of a tooltip: a class name of 10 kB can still be read in full. */
@@ -34,6 +34,17 @@ export function Sentence({ text }: { text: string }): JSX.Element {
         ) : (
           part
         ),
+      )}
+    </>
+  );
+}
+
+/** A sentence of the catalogue in which commands stand in backticks. */
+export function Advice({ text }: { text: string }): JSX.Element {
+  return (
+    <>
+      {inlinesOf(text).map((part, index) =>
+        part.kind === "text" ? <Sentence key={index} {...part} /> : inline(part, index),
       )}
     </>
   );

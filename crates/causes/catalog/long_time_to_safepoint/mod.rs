@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use fathom_evidence::StackId;
-use fathom_evidence::kinds::{event, span};
+use fathom_evidence::kinds::{event, role, span};
 use fathom_evidence::tables::Sample;
 use fathom_timeline::{Intervals, Layer, Stop, ThreadState};
 
@@ -154,17 +154,19 @@ impl Culprit {
     }
 }
 
-/// The thread and stack most often sampled while the others already stood still.
+/// The thread and stack most often sampled while the others already stood still; a worker of the collector only where threads of
+/// the application ran in less than half of that time: a stop waits for workers of some collectors as well, which may yield late.
 fn culprit(comparison: &Comparison<'_>, stalls: &[(i64, i64)]) -> Option<Culprit> {
     let during = Intervals::union(stalls.to_vec());
+    let is_no_thread_of_java = was_off_the_cpu(comparison, stalls);
+    let may_be_late = |tid: i64| {
+        let sources = comparison.sources();
+        sources.is_application(tid) || (is_no_thread_of_java && sources.role(tid) == role::GC)
+    };
     let mut counts: HashMap<(i64, u32), usize> = HashMap::new();
     let mut total = 0;
     for kind in [event::CPU, event::EXECUTION, event::WALL] {
-        for sample in comparison
-            .slow
-            .samples(kind)
-            .filter(|s| during.contains(s.time_ns) && comparison.sources().is_application(s.tid))
-        {
+        for sample in comparison.slow.samples(kind).filter(|s| during.contains(s.time_ns) && may_be_late(s.tid)) {
             *counts.entry((sample.tid, sample.stack_id.0)).or_default() += 1;
             total += 1;
         }
@@ -195,6 +197,9 @@ fn says(comparison: &Comparison<'_>, stalls: &[(i64, i64)], culprit: Option<&Cul
     );
     if let Some(culprit) = culprit.filter(|culprit| culprit.share >= 0.5) {
         text += &format!("; late: {} in {}", culprit.thread, culprit.stack.split(';').next().unwrap_or(""));
+        if !comparison.sources().is_application(culprit.tid) {
+            text += ", a worker of the collector: no loop of the application";
+        }
     }
     if !had_cpu {
         text += "; a thread that waits for a CPU, or for a page of memory, looks the same";

@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { clean } from "../../base/text.ts";
 import type { CauseVerdict } from "../../data/explanation.ts";
-import { Sentence } from "../../widgets/text.tsx";
+import { Advice, Sentence } from "../../widgets/text.tsx";
 import { CausePage } from "./cause_page.tsx";
 import { EvidenceTable } from "./evidence_table.tsx";
 import { causeTitle, verdictMeaning, verdictWord } from "./words.ts";
@@ -62,7 +62,7 @@ function List({ sentences }: { sentences: readonly string[] }): JSX.Element {
     <ul>
       {sentences.map((sentence) => (
         <li key={sentence}>
-          <Sentence text={sentence} />
+          <Advice text={sentence} />
         </li>
       ))}
     </ul>

@@ -1,16 +1,13 @@
 import fathomlab.Lab;
+import fathomlab.ToldClients;
 import fathomlab.Work;
 import java.io.DataInputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
-import java.net.DatagramPacket;
-import java.net.DatagramSocket;
 import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
-import java.net.SocketAddress;
 import java.net.SocketException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
@@ -18,28 +15,24 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A service that answers on kept connections. Its clients are another process, which is told by datagrams when to ask and says
- * in the same way when it has the whole answer; so the latency is the client's. In the middle of the run the service, or its
- * client, changes its ways.
+ * A service that answers on kept connections. In the middle of the run the service, or its client, changes its ways.
  */
 public final class Answers {
     private static final int HEAD_BYTES = 120;
     private static final int ORDER_BYTES = 8;
-    private static final int PATIENCE_MS = 20_000;
 
     private final Lab lab;
     private final int port;
-    private final AtomicInteger askers = new AtomicInteger();
     private final AtomicLong inPieces = new AtomicLong();
-    private final ThreadLocal<Asker> asker = ThreadLocal.withInitial(this::nextAsker);
+    private final ToldClients clients;
 
     private Answers(Lab lab) {
         this.lab = lab;
         port = (int) lab.number("port");
+        clients = new ToldClients(port + 1);
     }
 
     public static void main(String[] args) throws Exception {
@@ -53,7 +46,7 @@ public final class Answers {
             lab.note("dropped_by_the_kernel", droppedByKernel() - droppedBefore);
         });
         Lab.start("acceptor", () -> service.acceptUntilClosed(server));
-        lab.run(request -> service.ask());
+        lab.run(request -> service.letAsk());
     }
 
     /** Attempts to connect that listening sockets of this network namespace have dropped. */
@@ -123,37 +116,9 @@ public final class Answers {
         out.write(answer, HEAD_BYTES, answer.length - HEAD_BYTES);
     }
 
-    /**
-     * How a client is told. The socket is not connected, or the wait for the client would be a call of another service, which is slow
-     * because this one is: real clients ask by themselves.
-     */
-    private static final class Asker {
-        private final DatagramSocket socket;
-        private final SocketAddress address;
-
-        private Asker(DatagramSocket socket, SocketAddress address) {
-            this.socket = socket;
-            this.address = address;
-        }
-    }
-
-    /** Lets the client ask once and waits until it has the answer. */
-    private void ask() throws IOException {
-        Asker own = asker.get();
+    /** Lets a client ask once and waits until it has the answer. */
+    private void letAsk() throws IOException {
         int how = lab.in("after") ? (int) lab.number("client_how") : 0;
-        byte[] order = ByteBuffer.allocate(ORDER_BYTES).putInt((int) lab.number("answer_bytes")).putInt(how).array();
-        own.socket.send(new DatagramPacket(order, order.length, own.address));
-        own.socket.receive(new DatagramPacket(new byte[ORDER_BYTES], ORDER_BYTES));
-    }
-
-    private Asker nextAsker() {
-        try {
-            DatagramSocket socket = new DatagramSocket();
-            socket.setSoTimeout(PATIENCE_MS);
-            int number = port + 1 + askers.getAndIncrement();
-            return new Asker(socket, new InetSocketAddress(InetAddress.getLoopbackAddress(), number));
-        } catch (IOException e) {
-            throw new IllegalStateException("no client", e);
-        }
+        clients.letAsk(ByteBuffer.allocate(ORDER_BYTES).putInt((int) lab.number("answer_bytes")).putInt(how).array());
     }
 }

@@ -36,9 +36,9 @@ public final class NmethodBarrierStorm {
     private static Step[] steps(int count) throws Exception {
         Step[] steps = new Step[count];
         try {
-            Object[] copies = Copies.of(MethodHandles.lookup(), "Step000", Math.min(count, 999));
+            Object[] copies = Copies.of(MethodHandles.lookup(), "Step0000", count);
             for (int i = 0; i < count; i++) {
-                steps[i] = (Step) copies[i % copies.length];
+                steps[i] = (Step) copies[i];
             }
         } catch (Throwable failure) {
             throw new Exception(failure);

@@ -1,15 +1,12 @@
 import fathomlab.Lab;
+import fathomlab.ToldClients;
 import fathomlab.Work;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
-import java.net.DatagramPacket;
-import java.net.DatagramSocket;
 import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
-import java.net.SocketException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -30,14 +27,13 @@ public final class TooManyOpenFiles {
 
     private final Lab lab;
     private final int port;
-    private final AtomicInteger clients = new AtomicInteger();
+    private final ToldClients clients;
     private final AtomicInteger notAccepted = new AtomicInteger();
-    private final ThreadLocal<DatagramSocket> orders = ThreadLocal.withInitial(TooManyOpenFiles::open);
-    private final ThreadLocal<Integer> client = ThreadLocal.withInitial(clients::getAndIncrement);
 
     private TooManyOpenFiles(Lab lab) {
         this.lab = lab;
         port = (int) lab.number("port");
+        clients = new ToldClients(port + 1);
     }
 
     public static void main(String[] args) throws Exception {
@@ -50,7 +46,7 @@ public final class TooManyOpenFiles {
         // What it needs is loaded while there is room for it.
         service.report(part, 2);
         lab.onPhase("after", () -> lab.onEnd(service.reports(part)));
-        lab.run(request -> service.letAsk());
+        lab.run(request -> service.clients.letAsk(new byte[1]));
     }
 
     private void acceptForever(ServerSocket server) throws Exception {
@@ -122,22 +118,6 @@ public final class TooManyOpenFiles {
         try {
             in.close();
         } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
-    /** Lets a client ask once and waits until it has the answer. The socket is not connected, or this would be a call of a service. */
-    private void letAsk() throws IOException {
-        DatagramSocket socket = orders.get();
-        int number = port + 1 + client.get();
-        socket.send(new DatagramPacket(new byte[1], 1, new InetSocketAddress(InetAddress.getLoopbackAddress(), number)));
-        socket.receive(new DatagramPacket(new byte[1], 1));
-    }
-
-    private static DatagramSocket open() {
-        try {
-            return new DatagramSocket();
-        } catch (SocketException e) {
             throw new UncheckedIOException(e);
         }
     }
