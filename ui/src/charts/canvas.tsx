@@ -1,11 +1,12 @@
 // A canvas that knows its size, the screen's resolution and when to draw again.
 //
 // `draw` runs inside an effect: it is called again when a signal that it read changes, when the size changes, and when
-// another function is given. That way a moving window redraws canvases without touching the rest of the page.
+// another function is given. That way a moving window redraws canvases without touching the rest of the page. A picture is drawn in the
+// frame that changes the page, not in the one after it.
 
 import { effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { CssPixels } from "../base/quantities.ts";
 
 export type Draw = (context: CanvasRenderingContext2D, width: CssPixels, height: CssPixels) => void;
@@ -21,7 +22,7 @@ interface Properties extends Omit<JSX.HTMLAttributes<HTMLCanvasElement>, "height
 export function Canvas({ draw, height, label, ...rest }: Properties): JSX.Element {
   const element = useRef<HTMLCanvasElement>(null);
   const [width] = useState(() => signal(0));
-  useEffect(() => {
+  useLayoutEffect(() => {
     const canvas = element.current;
     if (!canvas) return;
     const observer = new ResizeObserver(() => {
@@ -31,7 +32,7 @@ export function Canvas({ draw, height, label, ...rest }: Properties): JSX.Elemen
     width.value = canvas.clientWidth;
     return () => observer.disconnect();
   }, [width]);
-  useEffect(
+  useLayoutEffect(
     () =>
       effect(() => {
         if (element.current && width.value > 0) paint(element.current, width.value, height, draw);

@@ -1,7 +1,7 @@
 // Asking a source from a component: the last answer stays on the screen until the next one is there.
 
 import { signal as stateOf } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ServerGone } from "../data/source.ts";
 import { messageOf } from "./store.ts";
 
@@ -42,7 +42,8 @@ export function useAnswer<T>(
   const newest = useRef(ask);
   newest.current = ask;
   const isFirst = useRef(true);
-  useEffect(() => {
+  // At once: an ordinary effect would ask only after the next frame.
+  useLayoutEffect(() => {
     if (question === null) return;
     const aborter = new AbortController();
     const { signal } = aborter;

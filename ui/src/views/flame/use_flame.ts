@@ -1,6 +1,6 @@
 // The rows of the flame graph of what was picked, and more of them where somebody looks closer.
 
-import { useEffect, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { graft } from "../../charts/flame_layout.ts";
 import type { FlameRows } from "../../data/source.ts";
 import { useAnswer } from "../../state/answer.ts";
@@ -21,6 +21,12 @@ export interface Flame {
   more: (row: number) => void;
 }
 
+/** An answer with more rows where somebody looked closer. */
+interface Closer {
+  of: FlameRows | null;
+  rows: FlameRows;
+}
+
 export function useFlame(): Flame {
   const from = source.value;
   const { inverted, folded, baseline } = view.value;
@@ -29,13 +35,18 @@ export function useFlame(): Flame {
   const answer = useAnswer(from && query.event !== "" ? question : null, (signal) =>
     from ? from.flame(query, signal) : Promise.reject(new Error("no recording")),
   );
-  const [rows, setRows] = useState(answer.value);
-  useEffect(() => setRows(answer.value), [answer.value]);
+  const [closer, setCloser] = useState<Closer | null>(null);
+  const rows = closer && closer.of === answer.value ? closer.rows : answer.value;
+  const newest = useRef(rows);
+  newest.current = rows;
   const more = (row: number): void => {
     if (!from || !rows || rows.cut === 0 || inverted || folded || rows.total[row] > CLOSE * rows.total[0]) return;
     // Without an answer the frame is drawn as it is.
     from.flame({ ...query, root: rows.node[row] }).then(
-      (below) => setRows((now) => (now === rows && below.name[0] === rows.name[row] ? graft(rows, row, below) : now)),
+      (below) => {
+        const isStillThere = newest.current === rows && below.name[0] === rows.name[row];
+        if (isStillThere) setCloser({ of: answer.value, rows: graft(rows, row, below) });
+      },
       () => undefined,
     );
   };
