@@ -30,8 +30,8 @@ pub(super) fn load(file: &Input, path: &Path, for_verdicts: bool) -> Result<Reco
         });
     }
     let known = KnownTypes::default();
-    let open = |chunk| Opened::new(chunk, &known, for_verdicts);
-    let opened: Vec<Opened<'_>> = chunks.into_par_iter().map(open).collect();
+    let opened: Vec<Opened<'_>> =
+        chunks.into_par_iter().map(|chunk| Opened::new(chunk, file, &known, for_verdicts)).collect();
     let settings = opened.iter().find_map(|opened| Profiler::of(&opened.chunk, opened.layout.as_ref()?));
     let shares = shares(&opened).into_par_iter().enumerate();
     // The first share is what the rows of the others are put behind.
@@ -64,8 +64,11 @@ struct Opened<'a> {
 }
 
 impl<'a> Opened<'a> {
-    fn new(chunk: Chunk<'a>, known: &KnownTypes<'a>, for_verdicts: bool) -> Self {
-        Opened { layout: layout(&chunk, known), chunk, for_verdicts }
+    fn new(chunk: Chunk<'a>, file: &Input, known: &KnownTypes<'a>, for_verdicts: bool) -> Self {
+        let opened = Opened { layout: layout(&chunk, known), chunk, for_verdicts };
+        // Its tables are all over it, and its turn comes later: until then it is no part of the process's memory.
+        file.was_read(opened.chunk.bytes());
+        opened
     }
 }
 
@@ -103,7 +106,7 @@ impl Run {
         let (mut run, mut known) = (Run::default(), KnownStacks::default());
         let mut left = bytes;
         for opened in share {
-            let chunk = opened.chunk.offset..opened.chunk.offset + opened.chunk.data.len();
+            let chunk = opened.chunk.bytes();
             file.will_read(chunk.clone());
             run.add(opened, settings, left, &mut known);
             left -= chunk.len();

@@ -57,6 +57,13 @@ pub(super) struct Chunk<'a> {
     pub(super) metadata: usize,
 }
 
+impl Chunk<'_> {
+    /// Where it lies in the file.
+    pub(super) fn bytes(&self) -> Range<usize> {
+        self.offset..self.offset + self.data.len()
+    }
+}
+
 /// A part of the file that is not a chunk.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Gap {
