@@ -309,7 +309,7 @@ words! {
         VMSTAT_COUNT = "vmstat_count";
         /// CPU time that a part of the recorder has used since its start (collector).
         OWN_CPU_NS = "own_cpu_ns";
-        /// Page faults of one thread since the recording began, counted at their end (`minor`, `major`; `unserved`: no page came but a signal, as for the JVM's null checks; `repeated`: of the first two, those at the page of the thread's fault before, as when a page is read first and then written).
+        /// Page faults of one thread since the recording began, counted at their end (`minor`, `major`; `unserved`: no page came but a signal, as for the JVM's null checks; `repeated`: of the first two, those at the page of the thread's fault before and within 10 ms of it, as when a page is read first and then written).
         PAGE_FAULTS_COUNT = "page_faults_count";
         /// Time that one thread has spent in page faults since the recording began (empty: in all; `in vain`: in those that had to be repeated).
         PAGE_FAULTS_NS = "page_faults_ns";

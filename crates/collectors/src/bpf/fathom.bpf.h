@@ -51,6 +51,7 @@ struct task_struct {
 #define REGISTERS 21
 struct pt_regs {
 	unsigned long orig_ax;
+	unsigned long ip;
 	unsigned long di;
 	unsigned long si;
 	unsigned long dx;
@@ -65,6 +66,7 @@ struct pt_regs {
 struct pt_regs {
 	__u64 regs[31];
 	__u64 sp;
+	__u64 pc;
 	__u64 pstate;
 	__u64 orig_x0;
 	int syscallno;
@@ -76,6 +78,15 @@ struct pt_regs {
 static __always_inline __u64 stack_pointer(struct pt_regs *registers)
 {
 	return registers->sp;
+}
+
+static __always_inline __u64 instruction_pointer(struct pt_regs *registers)
+{
+#if defined(__TARGET_ARCH_x86)
+	return registers->ip;
+#else
+	return registers->pc;
+#endif
 }
 
 /* What tables of system calls have room for: more than there are, and a power of two. */

@@ -8,6 +8,11 @@
  * the thread first handles the signal and then touches the page again, which by now is there. The wait
  * belongs to that second fault, which would look short; what the handler touches comes in between, and
  * the handler's own time is no part of it.
+ *
+ * Other faults are never served: the signal is their purpose. JDK 8 takes the right to write from a page, which
+ * each thread writes at a place of its own, so that those threads wait for it in the handler; later the page
+ * may be written again, and a thread that does so takes a fault there or none. Who comes back to a fault is
+ * therefore at the same instruction, and has waited anew where it was interrupted anew.
  */
 #include "../bpf/placed.bpf.h"
 #include "../bpf/user_state.bpf.h"
@@ -19,6 +24,8 @@
 
 /* A signal's handler is done within this time, as the thread goes on with what it did. */
 #define HANDLED_NS 100000000
+/* Whoever reads a page and then writes it does so within this time; later the page's rights have changed. */
+#define REPEATED_NS 10000000
 
 const volatile struct {
 	__u64 threshold_ns;
@@ -49,6 +56,7 @@ struct thread {
 	/* Of the last fault that was served. */
 	__u64 last_page;
 	__u64 last_ns;
+	__u64 last_end_ns;
 	/* Whether the current fault lost the CPU, so that `waits` has an entry. */
 	__u32 slept;
 	/* Whether `waits` has the entry of a fault that waited and that a signal interrupted. */
@@ -56,9 +64,12 @@ struct thread {
 	/* Whether the current fault was taken by the kernel, in a system call. */
 	__u8 in_kernel;
 	__u16 reserved;
+	__u64 instruction;
 	__u64 interrupted_began_ns;
 	__u64 interrupted_address;
-	/* What a handler took of the current fault's time. */
+	__u64 interrupted_instruction;
+	__u64 interrupted_handled_ns;
+	/* What handlers took of the current fault's time. */
 	__u64 handled_ns;
 };
 
@@ -75,6 +86,7 @@ struct {
 /* A fault that waits off the CPU. */
 struct wait {
 	__u64 left_ns;
+	/* 0 when the thread has not waited since it came back to the fault. */
 	__u64 back_ns;
 	__u64 total_ns;
 	__u64 longest_ns;
@@ -128,6 +140,15 @@ static __always_inline bool is_in_kernel(struct bpf_perf_event_data *event)
 #endif
 }
 
+static __always_inline __u64 instruction_of(struct bpf_perf_event_data *event)
+{
+#if defined(__TARGET_ARCH_x86)
+	return event->registers[16];
+#else
+	return event->registers[32];
+#endif
+}
+
 static __always_inline void forget_wait(struct thread *thread, __u32 tid)
 {
 	bpf_map_delete_elem(&waits, &tid);
@@ -144,23 +165,26 @@ static __always_inline void interrupt(struct thread *thread)
 	thread->interrupted = 1;
 	thread->interrupted_began_ns = thread->began_ns;
 	thread->interrupted_address = thread->address;
+	thread->interrupted_instruction = thread->instruction;
+	thread->interrupted_handled_ns = thread->handled_ns;
 }
 
 /* Whether the thread comes back to a page that it has waited for. */
-static __always_inline bool resumes(struct thread *thread, __u64 address, __u64 now_ns, __u32 tid)
+static __always_inline bool resumes(struct thread *thread, __u64 now_ns, __u32 tid)
 {
 	struct wait *wait;
 
 	if (!thread->interrupted)
 		return false;
 	wait = bpf_map_lookup_elem(&waits, &tid);
-	if (!wait || now_ns - wait->back_ns >= HANDLED_NS) {
+	if (!wait || !wait->back_ns || now_ns - wait->back_ns >= HANDLED_NS) {
 		forget_wait(thread, tid);
 		return false;
 	}
-	if (thread->interrupted_address / PAGE_BYTES != address / PAGE_BYTES)
+	if (thread->interrupted_address != thread->address || thread->interrupted_instruction != thread->instruction)
 		return false;
-	thread->handled_ns = now_ns - wait->back_ns;
+	thread->handled_ns = thread->interrupted_handled_ns + (now_ns - wait->back_ns);
+	wait->back_ns = 0;
 	return true;
 }
 
@@ -182,10 +206,11 @@ int fault_begins(struct bpf_perf_event_data *event)
 		interrupt(thread);
 	now_ns = bpf_ktime_get_ns();
 	thread->address = event->address;
+	thread->instruction = instruction_of(event);
 	thread->began_ns = now_ns;
 	thread->handled_ns = 0;
 	thread->in_kernel = is_in_kernel(event);
-	if (resumes(thread, event->address, now_ns, tid)) {
+	if (resumes(thread, now_ns, tid)) {
 		thread->began_ns = thread->interrupted_began_ns;
 		thread->interrupted = 0;
 		thread->unserved--;
@@ -228,22 +253,23 @@ static __always_inline void send(struct bpf_perf_event_data *event, struct threa
 	bpf_ringbuf_submit(fault, 0);
 }
 
-static __always_inline void count_repeated(struct thread *thread, __u64 duration_ns)
+static __always_inline void count_repeated(struct thread *thread, __u64 began_ns, __u64 now_ns, __u64 duration_ns)
 {
 	__u64 page = thread->address / PAGE_BYTES;
 
-	if (page == thread->last_page) {
+	if (page == thread->last_page && began_ns < thread->last_end_ns + REPEATED_NS) {
 		thread->repeated++;
 		thread->in_vain_ns += thread->last_ns;
 	}
 	thread->last_page = page;
 	thread->last_ns = duration_ns;
+	thread->last_end_ns = now_ns;
 }
 
 static __always_inline int served(struct bpf_perf_event_data *event, bool major)
 {
 	__u64 id = bpf_get_current_pid_tgid();
-	__u64 began_ns, duration_ns, *bucket;
+	__u64 began_ns, now_ns, duration_ns, *bucket;
 	__u32 tid = id, log;
 	struct thread *thread;
 
@@ -255,14 +281,15 @@ static __always_inline int served(struct bpf_perf_event_data *event, bool major)
 		return 0;
 	}
 	began_ns = thread->began_ns;
-	duration_ns = bpf_ktime_get_ns() - began_ns - thread->handled_ns;
+	now_ns = bpf_ktime_get_ns();
+	duration_ns = now_ns - began_ns - thread->handled_ns;
 	thread->began_ns = 0;
 	thread->time_ns += duration_ns;
 	if (major)
 		thread->major++;
 	else
 		thread->minor++;
-	count_repeated(thread, duration_ns);
+	count_repeated(thread, began_ns, now_ns, duration_ns);
 	log = log2_of(duration_ns);
 	bucket = bpf_map_lookup_elem(&histogram, &log);
 	if (bucket)
@@ -286,16 +313,25 @@ int fault_served_minor(struct bpf_perf_event_data *event)
 	return served(event, false);
 }
 
+/* Not in a system call of a signal's handler, nor in its code, nor in what the thread did after it. */
+static __always_inline bool is_at_the_fault(struct thread *thread, struct task_struct *leaving)
+{
+	struct pt_regs *registers;
+
+	if (thread->in_kernel)
+		return true;
+	registers = (struct pt_regs *)bpf_task_pt_regs(leaving);
+	return system_call(registers) < 0 && instruction_pointer(registers) == thread->instruction;
+}
+
 static __always_inline void leaves(struct task_struct *leaving)
 {
 	__u32 tid = leaving->pid;
 	struct thread *thread = threads_find(tid, tid);
 	struct wait *wait;
 
-	if (!thread || !thread->began_ns)
-		return;
-	/* In a system call that is none of the fault's: the handler of a signal waits. */
-	if (!thread->in_kernel && system_call((struct pt_regs *)bpf_task_pt_regs(leaving)) >= 0)
+	/* There is room for one wait: that of a fault that was interrupted is kept from those that come in between. */
+	if (!thread || !thread->began_ns || thread->interrupted || !is_at_the_fault(thread, leaving))
 		return;
 	if (!thread->slept)
 		bpf_map_update_elem(&waits, &tid, &no_wait, BPF_ANY);

@@ -1,8 +1,9 @@
 //! Beginnings and ends of one thread's page faults, put together.
 //!
 //! A fault that waited is not served when a signal came meanwhile: the thread handles the signal and touches the page
-//! again, which by now is there. The two are told as one fault, the handler's time included, as events of faults alone
-//! do not tell when the wait was over.
+//! again with the same instruction, which by now is there. The two are told as one fault, the handler's time included, as
+//! events of faults alone do not tell when the wait was over. For the same reason a fault whose purpose is the signal (JDK 8 has a page
+//! that threads may not write for a moment) is one with a later fault of the same instruction, if that is the thread's next one there.
 
 use super::parse::ThreadFaults;
 use super::{BUCKETS, Fault};
@@ -13,6 +14,9 @@ const PAGE_BYTES: u64 = 4096;
 /// A thread is back at a page that it waited for after so many faults of the handler, and after so long, at most.
 const HANDLER_FAULTS: u32 = 16;
 const AWAY_NS: i64 = 10_000_000_000;
+
+/// Whoever reads a page and then writes it does so within this time; later the page's rights have changed.
+const REPEATED_NS: i64 = 10_000_000;
 
 /// What the kernel tells of the faults of a thread, in order of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +54,11 @@ impl Begun {
     fn page(&self) -> u64 {
         self.address / PAGE_BYTES
     }
+
+    /// Whether a thread touches the same once more.
+    fn is_as(&self, other: &Begun) -> bool {
+        (self.address, self.instruction) == (other.address, other.instruction)
+    }
 }
 
 /// A fault that began but was not served.
@@ -62,6 +71,14 @@ struct Interrupted {
     served: u32,
 }
 
+/// A fault that was served.
+#[derive(Debug, Clone, Copy)]
+struct Last {
+    page: u64,
+    length_ns: u64,
+    end_ns: i64,
+}
+
 /// What is known of a thread's faults.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
@@ -71,8 +88,8 @@ pub(super) struct Pairs {
     pub(super) timed: u64,
     pending: Option<Begun>,
     interrupted: Option<Interrupted>,
-    /// Page and duration of the last fault that was served.
-    last: Option<(u64, u64)>,
+    /// The last fault that was served.
+    last: Option<Last>,
 }
 
 impl Pairs {
@@ -101,7 +118,7 @@ impl Pairs {
         let Some(before) = self.pending.replace(begun) else { return };
         self.sums.unserved += 1;
         match &mut self.interrupted {
-            Some(interrupted) if interrupted.begun.page() == before.page() => interrupted.times += 1,
+            Some(interrupted) if interrupted.begun.is_as(&before) => interrupted.times += 1,
             interrupted => *interrupted = Some(Interrupted { begun: before, times: 1, served: 0 }),
         }
     }
@@ -111,11 +128,12 @@ impl Pairs {
         let duration_ns = time_ns.saturating_sub(began_ns).max(0);
         let (page, length_ns) = (begun.page(), duration_ns as u64);
         self.sums.time_ns += length_ns;
-        if let Some((_, before_ns)) = self.last.filter(|(last, _)| *last == page) {
+        let is_repeated = |last: &Last| last.page == page && began_ns < last.end_ns.saturating_add(REPEATED_NS);
+        if let Some(last) = self.last.filter(is_repeated) {
             self.sums.repeated += 1;
-            self.sums.in_vain_ns += before_ns;
+            self.sums.in_vain_ns += last.length_ns;
         }
-        self.last = Some((page, length_ns));
+        self.last = Some(Last { page, length_ns, end_ns: time_ns });
         let Begun { address, instruction, in_kernel, .. } = begun;
         Fault { began_ns, duration_ns, address, instruction, in_kernel, major, off_cpu_ns: None }
     }
@@ -127,7 +145,7 @@ impl Pairs {
         if begun.time_ns.saturating_sub(first.time_ns) > AWAY_NS {
             return None;
         }
-        if first.page() != begun.page() {
+        if !first.is_as(begun) {
             interrupted.served += 1;
             self.interrupted = Some(interrupted).filter(|interrupted| interrupted.served <= HANDLER_FAULTS);
             return None;
@@ -182,6 +200,10 @@ mod tests {
         check(&same, &[(10, 5), (20, 1)], (0, 1, 5));
         let not_known = [begins(10, PAGE), served(15), Event::Lost, begins(20, PAGE), served(21)];
         check(&not_known, &[(10, 5), (20, 1)], (0, 0, 0));
+        // Somebody took the right to write it meanwhile.
+        let later = 15 + REPEATED_NS;
+        let rights = [begins(10, PAGE), served(15), begins(later, PAGE), served(later + 1)];
+        check(&rights, &[(10, 5), (later, 1)], (0, 0, 0));
     }
 
     #[test]
@@ -203,6 +225,8 @@ mod tests {
     #[test]
     fn a_fault_that_is_never_served_joins_nothing() {
         // The JVM's null checks.
+        let elsewhere = Event::Begins(Begun { time_ns: 310, address: PAGE, instruction: Some(8), in_kernel: false });
+        check(&[begins(10, PAGE), elsewhere, served(312)], &[(310, 2)], (1, 0, 0));
         let null = |time_ns| begins(time_ns, 16);
         let checks = [null(10), null(20), begins(30, PAGE), served(31), null(40), begins(50, PAGE), served(51)];
         check(&checks, &[(30, 1), (50, 1)], (3, 1, 1));

@@ -70,7 +70,7 @@ pub(super) struct ThreadFaults {
 }
 
 /// Words of a row of the table `threads`, whose key comes first.
-pub(super) const THREAD_WORDS: usize = 15;
+pub(super) const THREAD_WORDS: usize = 19;
 
 impl ThreadFaults {
     /// Reads a row of the table `threads`: behind key, beginning and address of the current fault are the counts.

@@ -197,6 +197,25 @@ fn check_repeated(collector: &PageFaults) {
     }
 }
 
+/// As of JDK 8, whose threads write a page that the JVM makes unwritable for a moment at each safepoint.
+#[test]
+fn a_page_that_is_taken_away_now_and_then_is_not_one_that_is_read_first() {
+    const TIMES: usize = 60;
+    for collector in ways("a_page_that_is_taken_away_now_and_then_is_not_one_that_is_read_first") {
+        let seen = seen_by(collector, MS, || {
+            let memory = Mapped::new(PAGE, None);
+            for _ in 0..TIMES {
+                memory.write(0);
+                // SAFETY: the mapping is private and of this test alone.
+                unsafe { libc::madvise(memory.at, memory.bytes, libc::MADV_DONTNEED) };
+                thread::sleep(Duration::from_millis(11));
+            }
+        });
+        let counted = |kind| seen.counted(counter::PAGE_FAULTS_COUNT, kind) as usize;
+        assert!(counted("minor") >= TIMES && counted("repeated") < TIMES / 2, "{} repeated", counted("repeated"));
+    }
+}
+
 /// Until Linux 6.13 a huge page that is read first is split when it is written, and 513 faults come where one would
 /// do; since then there are two.
 #[test]
