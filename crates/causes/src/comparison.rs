@@ -289,7 +289,8 @@ impl<'a> Comparison<'a> {
         self.crowding_of_ns(self.more_running_ns(select))
     }
 
-    /// The same for so much running that the slow time has more of.
+    /// The same for so much running that the slow time has more of. While something runs, the threads at work wait, and no more than
+    /// these: where others had the CPUs all the time, a little more running of our own is not why they waited.
     pub fn crowding_of_ns(&self, running_ns: f64) -> f64 {
         let Some(waiting) = self.excess().of(ThreadState::Runnable) else { return 0.0 };
         let others = self.cores_of_others().map_or(0.0, |(slow, baseline)| (slow - baseline.unwrap_or(0.0)).max(0.0));
@@ -300,7 +301,7 @@ impl<'a> Comparison<'a> {
         }
         // Where it was seen who ran instead, no more than that is this process's own.
         let most = self.ran_instead_itself().map_or(1.0, |part| part * running_ns / own.max(running_ns).max(1.0));
-        waiting.lost_ns() * (running_ns / all).min(most)
+        (waiting.lost_ns() * (running_ns / all).min(most)).min(running_ns * self.excess().concurrency.max(1.0))
     }
 
     /// The part of the application's long waits for a CPU in which another thread of this process ran instead; none where too
