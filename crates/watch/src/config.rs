@@ -2,6 +2,7 @@
 //!
 //! A file in TOML. Everything has a default; what is not known is refused, with its line, before anything starts.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -47,6 +48,8 @@ pub struct TargetConfig {
     pub user: Option<Glob>,
     /// Id of the container, with `*` and `?`.
     pub container: Option<Glob>,
+    /// Labels and annotations of the container by name, with `*` and `?` in their values.
+    pub label: BTreeMap<String, Glob>,
     /// Process id.
     pub pid: Option<u32>,
 }
@@ -95,6 +98,8 @@ pub struct Events {
     pub throttled: f64,
     /// A process that the kernel killed for want of memory.
     pub oom_kill: bool,
+    /// Whether datagrams and attempts to connect that full sockets dropped are reasons; if `sockets` is among the collectors.
+    pub lost: bool,
 }
 
 /// What is recorded.
@@ -271,7 +276,13 @@ impl Default for Requests {
 
 impl Default for Events {
     fn default() -> Events {
-        Events { stop: Duration::from_millis(500), wait: Duration::from_millis(500), throttled: 0.2, oom_kill: true }
+        Events {
+            stop: Duration::from_millis(500),
+            wait: Duration::from_millis(500),
+            throttled: 0.2,
+            oom_kill: true,
+            lost: true,
+        }
     }
 }
 

@@ -21,6 +21,7 @@ pub mod desk;
 mod duty;
 mod finder;
 mod incident;
+mod labels;
 pub mod ladder;
 mod latencies;
 pub mod levels;

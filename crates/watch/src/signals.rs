@@ -17,7 +17,7 @@ use crate::port::PortSecond;
 pub type Values = BTreeMap<&'static str, f64>;
 
 /// The signals that rules may name, each with what it is.
-pub const NAMES: [(&str, &str); 16] = [
+pub const NAMES: [(&str, &str); 18] = [
     ("gc.full_per_min", "full collections that began in the last 60 s"),
     ("gc.stopped_ratio", "share of the second that collections stopped the application for, by the JVM's counters"),
     ("stops.longest_ms", "longest stop of the whole application that ended in the second"),
@@ -32,6 +32,8 @@ pub const NAMES: [(&str, &str); 16] = [
     ("cgroup.throttled_ratio", "share of the second for which the CPU quota held the process back"),
     ("cgroup.oom_kills", "processes that the kernel killed for want of memory in the control group"),
     ("memory.major_faults_per_s", "pages that had to be read from a disk"),
+    ("sockets.datagrams_lost", "datagrams that the process's sockets dropped in the second, mostly as they were full"),
+    ("sockets.connects_lost", "attempts to connect that its listening sockets dropped in the second"),
     ("compiler.ms_per_s", "time of compilations, by the JVM's counters"),
     ("jvm.threads", "threads of the process"),
 ];
@@ -96,13 +98,15 @@ pub struct Meter {
 }
 
 /// Totals whose rises within a second make a signal, with the factor from their unit.
-const SUMS: [(&str, &str, f64); 7] = [
+const SUMS: [(&str, &str, f64); 9] = [
     (counter::GC_TIME_NS, "gc.stopped_ratio", 1e-9),
     (counter::PROCESS_CPU_NS, "cpu.cores", 1e-9),
     (counter::THREAD_RUN_QUEUE_NS, "cpu.run_queue_ratio", 1e-9),
     (counter::CGROUP_THROTTLED_NS, "cgroup.throttled_ratio", 1e-9),
     (counter::CGROUP_MEMORY_EVENTS_COUNT, "cgroup.oom_kills", 1.0),
     (counter::PROCESS_FAULTS_COUNT, "memory.major_faults_per_s", 1.0),
+    (counter::SOCKET_DROPS_COUNT, "sockets.datagrams_lost", 1.0),
+    (counter::SOCKET_ACCEPT_DROPS_COUNT, "sockets.connects_lost", 1.0),
     (counter::COMPILE_TIME_NS, "compiler.ms_per_s", 1e-6),
 ];
 

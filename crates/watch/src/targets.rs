@@ -4,6 +4,7 @@ use fathom_collectors::jvms::Jvm;
 use serde::Deserialize;
 
 use crate::config::TargetConfig;
+use crate::labels::{self, Labels};
 
 /// A pattern with `*` for any text and `?` for one letter; without either it is the whole text.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -47,12 +48,32 @@ impl TargetConfig {
             && has(&self.user, &jvm.user)
             && has(&self.container, jvm.container.as_deref().unwrap_or_default())
             && self.pid.is_none_or(|pid| pid == jvm.target.pid)
+            && (self.label.is_empty() || self.has_labels(&labels::of(jvm.container.as_deref().unwrap_or_default())))
+    }
+
+    fn has_labels(&self, labels: &Labels) -> bool {
+        self.label.iter().all(|(name, glob)| labels.get(name).is_some_and(|value| glob.matches(value)))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn labels_must_all_be_there() {
+        let glob = |text: &str| Glob(text.to_owned());
+        let label = [("app", "cart*"), ("tier", "*")].map(|(name, value)| (name.to_owned(), glob(value))).into();
+        let target = TargetConfig { label, ..TargetConfig::default() };
+        for (labels, expected) in [
+            (vec![("app", "cart-2"), ("tier", "web"), ("more", "")], true),
+            (vec![("app", "cart-2")], false),
+            (vec![("app", "shop"), ("tier", "web")], false),
+        ] {
+            let labels: Labels = labels.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+            assert_eq!(target.has_labels(&labels), expected, "{labels:?}");
+        }
+    }
 
     #[test]
     fn globs() {

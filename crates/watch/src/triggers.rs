@@ -8,7 +8,7 @@ use crate::config::Config;
 use crate::port::{Finding, Floors, Port};
 use crate::rare::Late;
 use crate::rules::{Rule, Watched, When};
-use crate::signals::{STOPS, Second};
+use crate::signals::{STOPS, Second, Values};
 
 /// Ports of one JVM that are followed.
 const PORTS_MAX: usize = 32;
@@ -33,6 +33,8 @@ pub enum Kind {
     Throttled,
     /// The kernel killed a process of the control group for want of memory.
     OomKill,
+    /// A full socket of the process dropped what was sent to it.
+    Lost,
     /// A rule of the configuration.
     Rule,
     /// Somebody asked.
@@ -51,6 +53,7 @@ impl Kind {
             Kind::Wait => "wait",
             Kind::Throttled => "throttled",
             Kind::OomKill => "oom_kill",
+            Kind::Lost => "lost",
             Kind::Rule => "rule",
             Kind::ByHand => "by_hand",
         }
@@ -86,6 +89,7 @@ pub struct Triggers {
     stop_ns: i64,
     wait_ns: i64,
     oom_kill: bool,
+    lost: bool,
     throttled: Option<Watched>,
     rules: Vec<Watched>,
     ports: BTreeMap<String, Port>,
@@ -102,6 +106,7 @@ impl Triggers {
             stop_ns: ns(config.events.stop),
             wait_ns: ns(config.events.wait),
             oom_kill: config.events.oom_kill,
+            lost: config.events.lost,
             throttled: throttled(config.events.throttled),
             rules: config.rule.iter().cloned().map(Watched::new).collect(),
             ports: BTreeMap::new(),
@@ -138,6 +143,9 @@ impl Triggers {
         if self.oom_kill && values.get("cgroup.oom_kills").is_some_and(|kills| *kills > 0.0) {
             told.push((Kind::OomKill, String::new(), "the kernel killed a process for want of memory".to_owned()));
         }
+        if self.lost {
+            told.extend(lost(values));
+        }
         let throttled = self.throttled.as_mut().and_then(|rule| rule.see(values));
         told.extend(throttled.map(|says| (Kind::Throttled, String::new(), says)));
         for rule in &mut self.rules {
@@ -167,6 +175,14 @@ type Told = (Kind, String, String);
 fn throttled(share: f64) -> Option<Watched> {
     let when = When::parse(&format!("cgroup.throttled_ratio > {share} for 5s")).ok().filter(|_| share > 0.0)?;
     Some(Watched::new(Rule { name: "throttled".to_owned(), when }))
+}
+
+fn lost(values: &Values) -> impl Iterator<Item = Told> + use<> {
+    let what = [("sockets.datagrams_lost", "datagrams"), ("sockets.connects_lost", "attempts to connect")];
+    let counted = what.map(|(signal, what)| (what, values.get(signal).copied().unwrap_or(0.0)));
+    counted.into_iter().filter(|(_, count)| *count > 0.0).map(|(what, count)| {
+        (Kind::Lost, what.to_owned(), format!("{count:.0} {what} found the process's socket full within a second"))
+    })
 }
 
 fn sentence(port: &str, finding: &Finding) -> Told {
@@ -205,7 +221,7 @@ mod tests {
 
     use super::*;
     use crate::levels::Level;
-    use crate::signals::{Event, Values};
+    use crate::signals::Event;
 
     fn triggers(config: &str) -> Triggers {
         Triggers::new(&Config::parse(config, Path::new("test")).unwrap())
@@ -236,6 +252,8 @@ mod tests {
             ("a short stop", vec![event(span::SAFEPOINT, 400)], vec![]),
             ("a page", vec![event(span::PAGE_FAULT, 600)], vec![Kind::Wait]),
             ("a kill", vec![value("cgroup.oom_kills", 1.0)], vec![Kind::OomKill]),
+            ("a full socket", vec![value("sockets.datagrams_lost", 3.0)], vec![Kind::Lost]),
+            ("nothing lost", vec![value("sockets.connects_lost", 0.0)], vec![]),
             ("throttled", vec![value("cgroup.throttled_ratio", 0.5); 6], vec![Kind::Throttled]),
             ("throttled a little", vec![value("cgroup.throttled_ratio", 0.1); 60], vec![]),
             ("a rule", vec![value("jvm.threads", 101.0); 3], vec![Kind::Rule]),
