@@ -25,6 +25,7 @@ const MAX_CHANGES: usize = 5;
 struct Measured {
     says: String,
     unit: &'static str,
+    /// Of each second; no number where it is not known.
     values: Vec<f64>,
     /// Less than this is next to nothing.
     least: f64,
@@ -70,7 +71,7 @@ fn latency(requests: &Requests) -> Measured {
     Measured {
         says: "median latency of requests".to_owned(),
         unit: "ns",
-        values: requests.p50_ns.iter().map(|p50| p50.unwrap_or(0.0)).collect(),
+        values: requests.p50_ns.iter().map(|p50| p50.unwrap_or(f64::NAN)).collect(),
         least: 1e5,
         state: None,
     }
@@ -83,15 +84,19 @@ pub(crate) fn of_latency(comparison: &Comparison<'_>) -> Option<Change> {
     change(comparison, &latency(requests), account.startup.warm_up_buckets).map(|(_, change)| change)
 }
 
+/// A change after the first `skip` seconds; those in which Fathom itself disturbed the process are neither before nor after.
 fn change(comparison: &Comparison<'_>, measured: &Measured, skip: usize) -> Option<(f64, Change)> {
-    let values = measured.values.get(skip..)?;
-    let (at, chance) = step(values).filter(|(_, chance)| *chance <= CHANCE)?;
+    let disturbed = &comparison.analysis.account.disturbed;
+    let counts = |(second, value): &(usize, f64)| !disturbed[*second] && !value.is_nan();
+    let (seconds, values): (Vec<usize>, Vec<f64>) =
+        measured.values.iter().copied().enumerate().skip(skip).filter(counts).unzip();
+    let (at, chance) = step(&values).filter(|(_, chance)| *chance <= CHANCE)?;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
     let (before, after) = (mean(&values[..at]), mean(&values[at..]));
     let size = (after - before).abs() / before.max(after).max(f64::MIN_POSITIVE);
     let is_worth_it = (after - before).abs() >= measured.least && size >= MIN_RELATIVE_CHANGE;
     is_worth_it.then(|| {
-        let at_ns = comparison.sources().grid.start_of(skip + at);
+        let at_ns = comparison.sources().grid.start_of(seconds[at]);
         let (says, unit) = (measured.says.clone(), measured.unit.to_owned());
         let stack = measured.state.map_or_else(String::new, |state| waiting_stack(comparison, state, at_ns));
         (size, Change { says, at_ns, before, after, unit, stack, chance })
