@@ -98,7 +98,7 @@ pub struct Events {
     pub throttled: f64,
     /// A process that the kernel killed for want of memory.
     pub oom_kill: bool,
-    /// Whether datagrams and attempts to connect that full sockets dropped are reasons; if `sockets` is among the collectors.
+    /// Whether datagrams and attempts to connect that sockets of the process dropped are reasons; if `sockets` is among the collectors.
     pub lost: bool,
 }
 

@@ -1,5 +1,7 @@
 //! Which JVMs are watched.
 
+use std::cell::LazyCell;
+
 use fathom_collectors::jvms::Jvm;
 use serde::Deserialize;
 
@@ -38,17 +40,19 @@ impl Glob {
 
 /// Whether a JVM is to be watched.
 pub fn is_target(targets: &[TargetConfig], jvm: &Jvm) -> bool {
-    targets.is_empty() || targets.iter().any(|target| target.matches(jvm))
+    // They lie in files, which are read where a target asks for labels, and once for all targets.
+    let labels = LazyCell::new(|| labels::of(jvm.container.as_deref().unwrap_or_default()));
+    targets.is_empty() || targets.iter().any(|target| target.matches(jvm, &labels))
 }
 
 impl TargetConfig {
-    fn matches(&self, jvm: &Jvm) -> bool {
+    fn matches(&self, jvm: &Jvm, labels: &LazyCell<Labels, impl FnOnce() -> Labels>) -> bool {
         let has = |glob: &Option<Glob>, text: &str| glob.as_ref().is_none_or(|glob| glob.matches(text));
         has(&self.main, &jvm.main)
             && has(&self.user, &jvm.user)
             && has(&self.container, jvm.container.as_deref().unwrap_or_default())
             && self.pid.is_none_or(|pid| pid == jvm.target.pid)
-            && (self.label.is_empty() || self.has_labels(&labels::of(jvm.container.as_deref().unwrap_or_default())))
+            && (self.label.is_empty() || self.has_labels(labels))
     }
 
     fn has_labels(&self, labels: &Labels) -> bool {

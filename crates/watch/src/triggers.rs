@@ -33,7 +33,7 @@ pub enum Kind {
     Throttled,
     /// The kernel killed a process of the control group for want of memory.
     OomKill,
-    /// A full socket of the process dropped what was sent to it.
+    /// Sockets of the process dropped what was sent to them, mostly as they were full.
     Lost,
     /// A rule of the configuration.
     Rule,
@@ -181,7 +181,11 @@ fn lost(values: &Values) -> impl Iterator<Item = Told> + use<> {
     let what = [("sockets.datagrams_lost", "datagrams"), ("sockets.connects_lost", "attempts to connect")];
     let counted = what.map(|(signal, what)| (what, values.get(signal).copied().unwrap_or(0.0)));
     counted.into_iter().filter(|(_, count)| *count > 0.0).map(|(what, count)| {
-        (Kind::Lost, what.to_owned(), format!("{count:.0} {what} found the process's socket full within a second"))
+        (
+            Kind::Lost,
+            what.to_owned(),
+            format!("sockets of the process dropped {count:.0} {what} within a second, mostly as they were full"),
+        )
     })
 }
 

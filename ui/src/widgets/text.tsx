@@ -44,7 +44,7 @@ export function Advice({ text }: { text: string }): JSX.Element {
   return (
     <>
       {inlinesOf(text).map((part, index) =>
-        part.kind === "text" ? <Sentence key={index} {...part} /> : inline(part, index),
+        part.kind === "text" ? <Sentence key={index} text={part.text} /> : inline(part, index),
       )}
     </>
   );

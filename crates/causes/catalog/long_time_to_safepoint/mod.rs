@@ -52,9 +52,10 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
             _ => format!("longest wait for a safepoint {}", format::time(longest as f64)),
         });
     }
-    let culprit = culprit(comparison, &stalls);
+    let (was_running, was_off_the_cpu) = (was_running(comparison), was_off_the_cpu(comparison, &stalls));
+    let culprit = culprit(comparison, &stalls, was_off_the_cpu);
     let is_starved = comparison.machine_use().map(|(ratio, _)| ratio >= STARVED);
-    let had_cpu = was_running(comparison) || (is_starved == Some(false) && !was_off_the_cpu(comparison, &stalls));
+    let had_cpu = was_running || (is_starved == Some(false) && !was_off_the_cpu);
     let support = match (had_cpu, is_starved) {
         (true, _) => Support::Observed,
         (false, None) => Support::Consistent,
@@ -65,7 +66,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     finding.look.threads.extend(culprit.as_ref().map(|culprit| culprit.tid));
     finding.evidence.extend(culprit.map(|culprit| culprit.evidence(comparison)));
     let mut finding = finding.claiming(comparison, is_ours);
-    if was_running(comparison) {
+    if was_running {
         finding.claims.extend(of_the_late_thread(comparison));
     }
     finding
@@ -156,12 +157,11 @@ impl Culprit {
 
 /// The thread and stack most often sampled while the others already stood still; a worker of the collector only where threads of
 /// the application ran in less than half of that time: a stop waits for workers of some collectors as well, which may yield late.
-fn culprit(comparison: &Comparison<'_>, stalls: &[(i64, i64)]) -> Option<Culprit> {
+fn culprit(comparison: &Comparison<'_>, stalls: &[(i64, i64)], was_off_the_cpu: bool) -> Option<Culprit> {
     let during = Intervals::union(stalls.to_vec());
-    let is_no_thread_of_java = was_off_the_cpu(comparison, stalls);
     let may_be_late = |tid: i64| {
         let sources = comparison.sources();
-        sources.is_application(tid) || (is_no_thread_of_java && sources.role(tid) == role::GC)
+        sources.is_application(tid) || (was_off_the_cpu && sources.role(tid) == role::GC)
     };
     let mut counts: HashMap<(i64, u32), usize> = HashMap::new();
     let mut total = 0;

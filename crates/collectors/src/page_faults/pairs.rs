@@ -224,9 +224,9 @@ mod tests {
 
     #[test]
     fn a_fault_that_is_never_served_joins_nothing() {
-        // The JVM's null checks.
         let elsewhere = Event::Begins(Begun { time_ns: 310, address: PAGE, instruction: Some(8), in_kernel: false });
         check(&[begins(10, PAGE), elsewhere, served(312)], &[(310, 2)], (1, 0, 0));
+        // The JVM's null checks.
         let null = |time_ns| begins(time_ns, 16);
         let checks = [null(10), null(20), begins(30, PAGE), served(31), null(40), begins(50, PAGE), served(51)];
         check(&checks, &[(30, 1), (50, 1)], (3, 1, 1));

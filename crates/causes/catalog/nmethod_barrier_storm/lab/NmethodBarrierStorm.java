@@ -2,6 +2,7 @@ import fathomlab.Copies;
 import fathomlab.Lab;
 import fathomlab.Work;
 import java.lang.invoke.MethodHandles;
+import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -34,16 +35,11 @@ public final class NmethodBarrierStorm {
     }
 
     private static Step[] steps(int count) throws Exception {
-        Step[] steps = new Step[count];
         try {
-            Object[] copies = Copies.of(MethodHandles.lookup(), "Step0000", count);
-            for (int i = 0; i < count; i++) {
-                steps[i] = (Step) copies[i];
-            }
+            return Arrays.copyOf(Copies.of(MethodHandles.lookup(), "Step0000", count), count, Step[].class);
         } catch (Throwable failure) {
             throw new Exception(failure);
         }
-        return steps;
     }
 
     private static long run(Step[] steps, long value, int count) {
