@@ -1,23 +1,28 @@
 //! How much a recording may ask of the JVM itself, and what the JVM would feel of it.
 //!
 //! What the kernel and the JVM's files show costs next to nothing and needs no answer. Flight Recorder and an
-//! agent know more and are felt: the first start of Flight Recorder makes a JVM of JDK 17 throw away all compiled
-//! code (CPU per request of a service rose to the fourfold for two seconds, `bench/record/per_request`), so it is started
-//! there only where so much CPU is idle. Samples take CPU from those who have none to spare, but little.
+//! agent know more and are felt (CPU per request of a service, `bench/record/per_request`): the first start of Flight Recorder
+//! makes a JVM of JDK 17 throw away all compiled code (the fourfold for two seconds), and one of JDK 25 work for a second or two
+//! (the twofold), so it is started only where so much CPU is idle. Loading an agent is felt for a second where no CPU is idle; samples
+//! from outside stand in for it there, if the kernel lets somebody take them.
 
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
+use crate::bpf::may_load;
 use crate::jvms::Jvm;
 use crate::procfs::{ProcFile, lines, number, words};
 use crate::{Refusal, Target, cgroup, procfs};
 
 /// The last JDK that compiles everything anew when Flight Recorder starts for the first time.
-const LAST_FELT: u32 = 17;
+const LAST_TO_RECOMPILE: u32 = 17;
 
 /// Less than this part of the CPUs idle is no room for a profiler.
 const ROOM_TO_SAMPLE: f64 = 0.1;
+
+/// Less than this part of the CPUs idle is no room for a second or two of work that nobody asked for.
+const ROOM_TO_START: f64 = 0.5;
 
 /// Less than this part of the CPUs idle is no room for four times the work.
 const ROOM_TO_COMPILE: f64 = 0.75;
@@ -47,10 +52,10 @@ pub struct Manners {
     pub keep_ring: bool,
 }
 
-/// Samples, and Flight Recorder where its start is not felt.
+/// Only what the JVM does not feel.
 impl Default for Manners {
     fn default() -> Manners {
-        Manners { jfr: Use::Auto, agent: Use::Always, keep_ring: false }
+        Manners { jfr: Use::Auto, agent: Use::Auto, keep_ring: false }
     }
 }
 
@@ -60,14 +65,9 @@ impl Manners {
         Manners { jfr: Use::Always, agent: Use::Always, keep_ring: false }
     }
 
-    /// Only what the JVM does not feel.
-    pub fn gentle() -> Manners {
-        Manners { jfr: Use::Auto, agent: Use::Auto, keep_ring: false }
-    }
-
-    /// What is left of the default where Flight Recorder may not be started.
+    /// Everything but Flight Recorder.
     pub fn without_jfr() -> Manners {
-        Manners { jfr: Use::Never, ..Manners::default() }
+        Manners { jfr: Use::Never, ..Manners::thorough() }
     }
 
     /// Nothing at all is asked of the JVM.
@@ -90,7 +90,7 @@ impl Manners {
         match self.jfr {
             Use::Always => false,
             Use::Never => true,
-            Use::Auto => !has_recorder(target) && is_felt(jdk(target)),
+            Use::Auto => !has_recorder(target),
         }
     }
 
@@ -99,7 +99,8 @@ impl Manners {
         match self.agent {
             Use::Always => Ok(()),
             Use::Never => Err(Refusal::new("no agent is to be loaded (--agent never)", "")),
-            Use::Auto => room_to_sample(glance.room(target)),
+            // Where nobody can look from outside, there are no stacks without it.
+            Use::Auto => may_load().map_or(Ok(()), |()| room_to_sample(glance.room(target))),
         }
     }
 }
@@ -110,7 +111,7 @@ pub fn plan(target: &Target, manners: Manners, glance: &Glance) -> String {
     let jfr = match manners.jfr_of(target, glance) {
         Err(refusal) => format!("no Flight Recorder ({})", refusal.why),
         Ok(()) if has_recorder(target) => "Flight Recorder, which was started before, is asked for more".to_owned(),
-        Ok(()) if is_felt(jdk(target)) => {
+        Ok(()) if recompiles(jdk(target)) => {
             "Flight Recorder is started: all code is compiled anew, which is felt for some seconds, and longer where no CPU is idle"
                 .to_owned()
         }
@@ -146,20 +147,19 @@ fn major(version: &str) -> Option<u32> {
 }
 
 /// Whether the first start of Flight Recorder makes such a JVM compile everything anew.
-fn is_felt(jdk: Option<u32>) -> bool {
-    jdk.is_none_or(|jdk| jdk <= LAST_FELT)
+fn recompiles(jdk: Option<u32>) -> bool {
+    jdk.is_none_or(|jdk| jdk <= LAST_TO_RECOMPILE)
 }
 
 /// Whether Flight Recorder may be started in a JVM in which it does not run.
 fn first_start(jdk: Option<u32>, room: impl FnOnce() -> Room) -> Result<(), Refusal> {
-    if !is_felt(jdk) {
-        return Ok(());
-    }
-    room().at_least(ROOM_TO_COMPILE).map_err(|why| {
+    let (needed, feels) = match recompiles(jdk) {
+        true => (ROOM_TO_COMPILE, "make it compile all code anew"),
+        false => (ROOM_TO_START, "keep a CPU busy for a second or two"),
+    };
+    room().at_least(needed).map_err(|why| {
         let of = jdk.map_or_else(String::new, |jdk| format!(" of JDK {jdk}"));
-        let says = format!(
-            "Flight Recorder does not run in this JVM{of}, its first start would make it compile all code anew, and {why}"
-        );
+        let says = format!("Flight Recorder does not run in this JVM{of}, its first start would {feels}, and {why}");
         Refusal::new(says, "--jfr always, where that may be felt for some seconds")
     })
 }
@@ -261,7 +261,9 @@ mod tests {
     fn the_first_start_needs_room_where_it_is_felt() {
         let room = |idle, is_throttled| Room { is_throttled, idle };
         for (jdk, room, starts) in [
-            (Some(25), room(Some(0.0), true), true),
+            (Some(25), room(Some(0.6), false), true),
+            (Some(25), room(Some(0.4), false), false),
+            (Some(25), room(Some(0.6), true), false),
             (Some(17), room(Some(0.9), false), true),
             (Some(17), room(Some(0.9), true), false),
             (Some(17), room(Some(0.5), false), false),

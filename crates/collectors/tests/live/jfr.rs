@@ -91,7 +91,7 @@ fn the_services_own_recording_is_taken_and_left_on() {
         let attach = Attach::to(&jvm.target(), LONG).unwrap();
         attach.diagnose("JFR.start name=other", LONG).unwrap();
         let record = |manners| answered(|| during_turns("jfr", &jvm, TURNS, |plan| plan.order.manners = manners));
-        let (taken, _) = record(Manners::gentle());
+        let (taken, _) = record(Manners::default());
         assert_eq!(own_actions(&taken), ["attach", "JFR.check", "JFR.dump"], "{:?}", taken.says());
         let read = taken.read();
         assert!(pauses(&read) > 0);
@@ -108,7 +108,7 @@ fn where_its_first_start_is_felt_it_is_not_started_unasked() {
     let Some(java) = java(17) else { return };
     let jvm = Jvm::start(&java, own_uid(), &[]);
     let recorded = outcome("jfr", &jvm.target(), |plan| {
-        plan.order.manners = Manners::gentle();
+        plan.order.manners = Manners::default();
         plan.only.push("hsperfdata".to_owned());
         plan.duration = Some(Duration::from_millis(300));
     });

@@ -6,13 +6,13 @@ use fathom_collectors::{Manners, Use};
 /// Wishes of whoever records.
 #[derive(Debug, clap::Args)]
 pub(super) struct Wish {
-    /// Whether Flight Recorder is started: auto leaves it out where its first start would be felt (JDK 17 and older, less than
-    /// three quarters of the CPUs idle). What the service records itself is taken but with never
+    /// Whether Flight Recorder is started: auto leaves it out where its first start would be felt (less than half of the CPUs
+    /// idle; JDK 17 and older: three quarters). What the service records itself is taken but with never
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Auto)]
     jfr: When,
 
-    /// Whether async-profiler is loaded: auto leaves it out where no CPU is idle
-    #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Always)]
+    /// Whether async-profiler is loaded: auto leaves it out where no CPU is idle and stacks can be taken from outside (root)
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Auto)]
     agent: When,
 
     /// The same as --agent never

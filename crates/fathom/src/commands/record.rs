@@ -113,10 +113,10 @@ Examples:
   fathom explain                             explains the newest recording in this folder
 
 Whatever the machine refuses, the rest is recorded, and the recording says what was refused.
-What the JVM would feel is left out: the first start of Flight Recorder in a JVM of JDK 17 or
-older, unless three quarters of the CPUs are idle (--jfr always starts it in any case). A profiler
-where no CPU is idle can be left out (--agent auto). A JVM that does not answer is asked until the
-end.
+What the JVM would feel is left out: the first start of Flight Recorder where less than half of
+the CPUs are idle (JDK 17 and older: three quarters; --jfr always starts it in any case), and a
+profiler where none is idle and samples can be taken from outside (--agent always loads it in any
+case). A JVM that does not answer is asked until the end.
 fathom doctor tells beforehand. A recording is readable by its owner only.";
 
 pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
