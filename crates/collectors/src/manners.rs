@@ -85,13 +85,14 @@ impl Manners {
         }
     }
 
-    /// Whether Flight Recorder may be missing for reasons of manners: an agent then has to see what it would.
-    pub(crate) fn may_lack_jfr(self, target: &Target) -> bool {
-        match self.jfr {
-            Use::Always => false,
-            Use::Never => true,
-            Use::Auto => !has_recorder(target),
-        }
+    /// What is left of it where somebody leaves out collectors: Flight Recorder may be one, or what stands in for an agent.
+    pub(crate) fn among(self, is_wanted: impl Fn(&str) -> bool) -> Manners {
+        let jfr = if is_wanted("jfr") { self.jfr } else { Use::Never };
+        let agent = match self.agent {
+            Use::Auto if !is_wanted("cpu_samples") => Use::Always,
+            agent => agent,
+        };
+        Manners { jfr, agent, ..self }
     }
 
     /// Whether an agent may be loaded.
@@ -276,6 +277,20 @@ mod tests {
         }
         assert!(room_to_sample(room(Some(0.05), false)).is_err());
         assert!(room_to_sample(room(Some(0.5), false)).is_ok());
+    }
+
+    #[test]
+    fn an_agent_is_loaded_where_nothing_stands_in_for_it() {
+        let auto = Manners::default();
+        for (left_out, jfr, agent) in [
+            ("", Use::Auto, Use::Auto),
+            ("jfr", Use::Never, Use::Auto),
+            ("cpu_samples", Use::Auto, Use::Always),
+        ] {
+            let manners = auto.among(|name| name != left_out);
+            assert_eq!((manners.jfr, manners.agent), (jfr, agent), "without {left_out}");
+        }
+        assert_eq!(Manners::untouched().among(|_| false).agent, Use::Never);
     }
 
     #[test]

@@ -83,6 +83,11 @@ impl Plan {
         Plan { order, duration: None, only: Vec::new(), without: Vec::new(), hand_over: HandOver::default() }
     }
 
+    /// What may be done to the JVM, of what takes part.
+    pub fn manners(&self) -> Manners {
+        self.order.manners.among(|name| self.wants_name(name))
+    }
+
     fn wants(&self, collector: &dyn Collector) -> bool {
         self.wants_name(collector.name())
     }
@@ -234,9 +239,10 @@ impl Session {
         let (sender, messages) = mpsc::channel();
         let stop = Arc::new(Stop::default());
         let mut parts = Vec::new();
+        let manners = plan.manners();
         for collector in collectors.iter().copied().filter(|collector| plan.wants(*collector)) {
             parts.push(Part { name: collector.name(), tier: collector.tier(), ..Part::default() });
-            let (target, order) = (target.clone(), plan.order.clone());
+            let (target, order) = (target.clone(), Order { manners, ..plan.order.clone() });
             let (sender, stop) = (sender.clone(), Arc::clone(&stop));
             let running = plan.hand_over.observer(collector.name());
             let work = move || worker::work(collector, running, (&target, &order), &stop, &sender);

@@ -42,7 +42,7 @@ const EVENTS: &[&str] = &["cpu", "ctimer"];
 /// a busy service 4 % of its CPU, and seconds are told apart with these as well.
 const INTERVALS: &str = "interval=19900us,wall=99900us";
 
-/// Waits for locks and parks in `java.util.concurrent` from this length on, where Flight Recorder may not see them.
+/// Waits for locks and parks in `java.util.concurrent` from this length on, where Flight Recorder is not there to see them.
 const LOCKS: &str = "lock=1ms,";
 
 /// Real-time signals, for CPU and for wall-clock samples, which nothing in a JVM uses.
@@ -104,7 +104,8 @@ fn begin(target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
             folder.inner_path(LIBRARY_FILE)
         }
     };
-    let locks = if order.manners.may_lack_jfr(target) { LOCKS } else { "" };
+    let lacks_jfr = order.manners.jfr_of(target, &order.glance).is_err();
+    let locks = if lacks_jfr { LOCKS } else { "" };
     let profiler = Profiler { attach, library, locks, samples: folder.inner_path(SAMPLES_FILE) };
     let guard = Guard::start(order, target, &profiler.library, &folder);
     let event = own_action(&order.clock, &mut first, "async-profiler start", || profiler.start_any_over(&folder));

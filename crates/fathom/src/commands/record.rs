@@ -142,7 +142,7 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
         // On stderr, before anything is done.
         eprintln!(
             "fathom: {}",
-            fathom_report::clean::line(&manners::plan(&target, plan.order.manners, &plan.order.glance))
+            fathom_report::clean::line(&manners::plan(&target, plan.manners(), &plan.order.glance))
         );
     }
     let recorded = recorder::record(&target, collectors(), &plan, &interrupted, &mut shown);
