@@ -282,11 +282,9 @@ mod tests {
     #[test]
     fn an_agent_is_loaded_where_nothing_stands_in_for_it() {
         let auto = Manners::default();
-        for (left_out, jfr, agent) in [
-            ("", Use::Auto, Use::Auto),
-            ("jfr", Use::Never, Use::Auto),
-            ("cpu_samples", Use::Auto, Use::Always),
-        ] {
+        for (left_out, jfr, agent) in
+            [("", Use::Auto, Use::Auto), ("jfr", Use::Never, Use::Auto), ("cpu_samples", Use::Auto, Use::Always)]
+        {
             let manners = auto.among(|name| name != left_out);
             assert_eq!((manners.jfr, manners.agent), (jfr, agent), "without {left_out}");
         }

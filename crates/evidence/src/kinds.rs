@@ -141,6 +141,8 @@ words! {
         PARK = "park";
         /// In `Thread.sleep`.
         SLEEP = "sleep";
+        /// A virtual thread waited and kept its carrier (JFR `jdk.VirtualThreadPinned`).
+        PINNED = "pinned";
         /// Blocked on a lock of native code, such as a pthread mutex (async-profiler `nativelock`). Detail: address.
         NATIVE_LOCK = "native_lock";
         /// A call of a method that the recorder was told to trace (JFR `jdk.MethodTrace`, async-profiler `trace`). Name: the method.

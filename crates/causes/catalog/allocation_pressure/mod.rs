@@ -37,6 +37,9 @@ const SEVERAL: usize = 3;
 /// than for this long the rate is no trouble, whatever each pause takes.
 const CYCLE_MAX_S: f64 = 5.0;
 
+/// By how much more than the rate the number of collections may grow, or it is a young generation that became smaller which makes them.
+const SMALLER: f64 = 1.5;
+
 /// Growth of the length of pauses against that of their number from which it is something else that makes them long.
 const LENGTHENED: f64 = 4.0;
 
@@ -63,12 +66,16 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let is_heavy = ordinary_share(comparison, &eras.slow) >= HEAVY;
     let grew =
         |(baseline, before): (f64, f64)| slow >= MIN_RATE_RATIO * baseline && pauses.0 >= MIN_RATE_RATIO * before;
+    // Of a young generation as large as before it is the rate that makes more collections, however large the heap is.
+    let as_many_each = |(baseline, before): (f64, f64)| {
+        count >= SEVERAL && grew((baseline, before)) && pauses.0 / before <= SMALLER * slow / baseline
+    };
     let support = match baseline.zip(pauses.1) {
         _ if stalls >= SEVERAL => Support::Observed,
         _ if count >= SEVERAL && !is_heavy && pauses.0 * CYCLE_MAX_S < 1.0 => {
             return Finding::absent(rare(slow, pauses.0)).with_all(evidence);
         }
-        _ if let Some(seconds) = fills_heap_s(&eras.slow, slow).filter(|seconds| *seconds > FILLS_HEAP_MAX_S) => {
+        before if let Some(seconds) = seconds_to_fill(&eras.slow, slow) && !before.is_some_and(as_many_each) => {
             let says = format!(
                 "{}/s allocated would take {} to fill the heap",
                 format::bytes(slow),
@@ -90,6 +97,11 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let says = says((slow, baseline), pauses.0, ordinary_share(comparison, &eras.slow), stalls);
     let finding = Finding::new(support, says).with_all(evidence).with_stacks_of(event::ALLOCATION);
     finding.claiming(comparison, is_ours)
+}
+
+/// How long it would take to fill the heap, where that is so long that what is allocated fills it for no collection.
+fn seconds_to_fill(slow: &Period<'_>, rate: f64) -> Option<f64> {
+    fills_heap_s(slow, rate).filter(|seconds| *seconds > FILLS_HEAP_MAX_S)
 }
 
 fn without_rate(eras: &Eras<'_>) -> Finding {

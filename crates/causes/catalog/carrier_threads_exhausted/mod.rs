@@ -32,6 +32,15 @@ const BUSY: f64 = 0.8;
 /// By so much more than before, or it is as usual.
 const MIN_INCREASE: f64 = 0.2;
 
+/// Up to this JDK a virtual thread that waits inside of `synchronized` keeps its carrier (JEP 491).
+const LAST_TO_PIN: u32 = 23;
+
+/// The event that tells of such waits, and how long they are at least.
+const PINNED: &str = "jdk.VirtualThreadPinned";
+
+/// Carriers of the JDK's scheduler are called so, and numbered.
+const CARRIER_NAME: &str = "ForkJoinPool-1-worker-";
+
 /// Below this a virtual thread runs.
 const MOUNTED: &[&str] = &["java.lang.VirtualThread.run"];
 
@@ -43,6 +52,13 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let Some((busy, before, stack)) = busy(comparison) else {
         return Finding::needs_jfr("virtual threads wait, but how busy their carriers are was not recorded");
     };
+    if busy < BUSY && may_be_pinned_unseen(comparison) {
+        let says = format!(
+            "carriers of virtual threads computed for {} of the time; whether threads that wait kept them",
+            format::percent(busy)
+        );
+        return recording_threshold::unknown(PINNED, &format!("{says} was not recorded"));
+    }
     let evidence =
         comparison.evidence("part of the time in which the carriers were busy", (busy, before), "ratio", "samples");
     let evidence = Evidence { stack: comparison.stack_text(stack, 12), ..evidence.of(&[event::CPU, event::EXECUTION]) };
@@ -54,10 +70,11 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let claims = late(&reads, &usual);
     let late_ns: f64 = claims.values().map(|time| time.total_ns() as f64).sum();
     let text = format!(
-        "carriers of virtual threads were busy for {} of the time{}, so that {} of virtual threads ended {} late on average, when a \
+        "carriers of virtual threads were busy for {} of the time{}{}, so that {} of virtual threads ended {} late on average, when a \
          carrier was free",
         format::percent(busy),
         format::before(before, format::percent),
+        kept(&comparison.slow),
         format::count(reads.len(), "read"),
         format::time(late_ns / reads.len() as f64),
     );
@@ -65,6 +82,24 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let mut finding = Finding::new(if is_new { Support::Consistent } else { Support::Weak }, text).with(evidence);
     finding.claims.push(Claim::during(ThreadState::Blocked(Wait::Socket), claims));
     finding
+}
+
+/// Whether threads that wait may have kept carriers without a word of it in the recording.
+fn may_be_pinned_unseen(comparison: &Comparison<'_>) -> bool {
+    let is_recorded = comparison.recorded_from_ns(PINNED).is_some_and(|from_ns| from_ns <= recording_threshold::SHORT_NS);
+    comparison.jdk().is_some_and(|jdk| jdk <= LAST_TO_PIN) && !is_recorded
+}
+
+/// For how long virtual threads waited and kept their carriers.
+fn kept(side: &Period<'_>) -> String {
+    match pinned_ns(side) {
+        0.0 => String::new(),
+        ns => format!(" ({} of it by threads that waited and kept them)", format::time(ns)),
+    }
+}
+
+fn pinned_ns(side: &Period<'_>) -> f64 {
+    0.0 + side.spans(span::PINNED).map(|wait| wait.duration_ns.max(0) as f64).sum::<f64>()
 }
 
 /// Reads of virtual threads.
@@ -104,8 +139,20 @@ fn busy(comparison: &Comparison<'_>) -> Option<(f64, Option<f64>, StackId)> {
     }
 }
 
+/// How many carriers there are, of which `seen` ran something. One that never does is known by its name; those that ended have
+/// names as well, but there are hardly more at once than CPUs. Samples of some recorders name the virtual thread.
+fn carriers(comparison: &Comparison<'_>, seen: usize) -> usize {
+    let recording = comparison.recording();
+    let names = recording.threads.iter().map(|(_, thread)| recording.text(thread.name));
+    let named = names.filter(|name| name.starts_with(CARRIER_NAME)).count();
+    let cpus = comparison.analysis.account.cpus.unwrap_or(1.0) as usize;
+    let known = if named == 0 && seen == 0 { cpus } else { named.min(cpus) };
+    known.max(seen)
+}
+
 /// What was seen of threads that run virtual ones.
 struct Mounted {
+    /// In which a virtual thread computed, or waited and kept its carrier.
     ns: f64,
     carriers: usize,
     seconds: f64,
@@ -116,18 +163,16 @@ impl Mounted {
     fn of(comparison: &Comparison<'_>, side: &Period<'_>) -> Mounted {
         let mut weights: BTreeMap<StackId, f64> = BTreeMap::new();
         let mut is_mounted = stacks::are_below(side.sources.recording, MOUNTED);
-        let mut carriers: BTreeSet<i64> = BTreeSet::new();
-        for sample in [event::CPU, event::EXECUTION].into_iter().flat_map(|event| side.samples(event)) {
+        let mut seen: BTreeSet<i64> = BTreeSet::new();
+        for sample in side.samples(stacks::running_event(comparison)) {
             if is_mounted(sample.stack_id) {
                 *weights.entry(sample.stack_id).or_default() += sample.weight_ns.max(0) as f64;
-                carriers.extend((sample.tid > 0).then_some(sample.tid));
+                seen.extend((sample.tid > 0).then_some(sample.tid));
             }
         }
         let most = stacks::most_seen(&weights);
-        // Samples of some recorders name the virtual thread: there are as many carriers as CPUs, then.
-        let cpus = comparison.analysis.account.cpus.unwrap_or(1.0) as usize;
-        let carriers = if carriers.is_empty() { cpus } else { carriers.len() };
-        Mounted { ns: 0.0 + weights.values().sum::<f64>(), carriers, seconds: side.seconds(), most }
+        let ns = weights.values().sum::<f64>() + pinned_ns(side);
+        Mounted { ns, carriers: carriers(comparison, seen.len()), seconds: side.seconds(), most }
     }
 
     fn busy(&self) -> f64 {

@@ -1,6 +1,6 @@
 //! Whoever needs memory has to make room first: threads search for pages to give up, or are held up by the container's limit.
 
-use fathom_evidence::kinds::{counter, event, span};
+use fathom_evidence::kinds::{counter, event, frame, span};
 use fathom_evidence::tables::Span;
 use fathom_timeline::{RECLAIM, ThreadState, Wait, waits_for_memory};
 
@@ -37,6 +37,9 @@ const OF_MACHINE: &[&str] =
 /// The same of the container: pages that its own threads looked at to make room.
 const OF_CONTAINER: &[&str] = &["pgscan_direct"];
 
+/// How often the container was at a limit: all that is counted of it where control groups are of version 1.
+const AT_LIMIT: &[&str] = &["high", "max"];
+
 /// Less of the CPU than this below the kernel's search for room is what every full page cache costs.
 const MIN_SHARE: f64 = 0.05;
 
@@ -69,11 +72,20 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 
 /// Room was made, but neither a wait nor much of the CPU was seen in it.
 fn seen_by_number(comparison: &Comparison<'_>, text: &str, often: (f64, Option<f64>)) -> Finding {
-    match stacks::has_native_frames(comparison) {
+    match sees_the_kernel(comparison) {
         _ if !growth::grew(often) => Finding::absent(format!("{text}: no more than before, and no long wait")),
         true => Finding::absent(format!("{text}; it took next to nothing of the CPU, and no long wait")),
         false => Finding::needs_kernel(&format!("{text}; what that took was not recorded")),
     }
+}
+
+/// Whether samples and waits have frames of the kernel: who is held up in a search for room is in one of them.
+fn sees_the_kernel(comparison: &Comparison<'_>) -> bool {
+    let (recording, sources) = (comparison.recording(), comparison.sources());
+    let is_kernel = |stack| recording.stacks.leaf_to_root(stack).any(|f| recording.text(f.kind) == frame::KERNEL);
+    let mut waits = [span::PAGE_FAULT, span::BLOCKED].into_iter().flat_map(|kind| sources.spans(kind));
+    sources.samples(event::CPU).take(10_000).any(|sample| is_kernel(sample.stack_id))
+        && waits.any(|wait| is_kernel(wait.kernel_stack_id))
 }
 
 /// Waits of any thread in which the kernel made room for it, or held it up: of the collector's too. Where that goes to the swap
@@ -92,8 +104,8 @@ fn often(side: &Period<'_>) -> f64 {
     let rise = |name: &str, instance: &str| side.rise(&side.sources.counter(name, instance));
     let container = OF_CONTAINER.iter().map(|name| rise(counter::CGROUP_MEMORY_STAT_COUNT, name));
     let machine = OF_MACHINE.iter().map(|name| rise(counter::VMSTAT_COUNT, name));
-    let held_up = rise(counter::CGROUP_MEMORY_EVENTS_COUNT, "high");
-    (0.0 + container.chain(machine).sum::<f64>() + held_up) / side.seconds()
+    let at_limit = AT_LIMIT.iter().map(|name| rise(counter::CGROUP_MEMORY_EVENTS_COUNT, name));
+    (0.0 + container.chain(machine).chain(at_limit).sum::<f64>()) / side.seconds()
 }
 
 fn says(waits: &[Span], below: &stacks::Below, often: (f64, Option<f64>)) -> String {

@@ -26,7 +26,7 @@ pub fn of_waits(comparison: &Comparison<'_>, events: &[&'static str], waits: &st
 }
 
 /// The JVM's own settings leave short waits out, so the command has to name the event.
-fn unknown(event: &str, says: &str) -> Finding {
+pub fn unknown(event: &str, says: &str) -> Finding {
     let command = format!("jcmd PID JFR.start settings=profile {event}#threshold=1ms duration=60s filename=app.jfr");
     Finding::unknown(says, &format!("{command}, then fathom explain app.jfr"))
 }

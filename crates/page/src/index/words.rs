@@ -89,6 +89,7 @@ const PREFIXES: &[(&str, &str)] = &[
     ("system_call", WAITS),
     ("monitor", WAITS),
     ("park", WAITS),
+    ("pinned", WAITS),
     ("sleep", WAITS),
     ("native_lock", WAITS),
 ];

@@ -211,6 +211,7 @@ pub(super) const EVENTS: &[(&str, &[Map])] = &[
         &[span(span::PARK, Name::Of("parkedClass"), &[("timeout_ns", &["timeout"]), ("address", &["address"])])],
     ),
     ("jdk.ThreadSleep", &[span(span::SLEEP, Name::Is(""), &[("timeout_ns", &["time"])])]),
+    ("jdk.VirtualThreadPinned", &[span(span::PINNED, Name::Is(""), &[])]),
     ("jdk.ThreadStart", &[span(span::THREAD_START, Name::Of("thread"), &[])]),
     ("jdk.ThreadEnd", &[span(span::THREAD_END, Name::Of("thread"), &[])]),
     ("profiler.NativeLock", &[span(span::NATIVE_LOCK, Name::Is(""), &[("address", &["address"])])]),
