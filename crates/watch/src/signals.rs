@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use fathom_collectors::scope_of_collector;
 use fathom_evidence::Recording;
+use fathom_evidence::detail::{self, VmOperation};
 use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::tables::{Counter, Span};
 
@@ -183,7 +184,10 @@ impl Meter {
 
     fn note(&mut self, found: &Recording, row: &Span) {
         let kind = found.text(row.kind);
-        if matches!(kind, span::REQUEST | span::CALL | span::OWN_ACTION | span::COLLECTOR_RUN | span::COMPILATION) {
+        let is_work =
+            [span::REQUEST, span::CALL, span::OWN_ACTION, span::COLLECTOR_RUN, span::COMPILATION].contains(&kind);
+        // A whole collection beside the application holds nobody up; its pauses have spans of their own.
+        if is_work || kind == span::GC || (kind == span::VM_OPERATION && is_beside(found, row)) {
             return;
         }
         self.events.push(Event {
@@ -233,6 +237,11 @@ impl Meter {
         }
         ports
     }
+}
+
+/// Whether an operation of the JVM needed no safepoint, as a handshake with single threads: the application ran on.
+fn is_beside(found: &Recording, row: &Span) -> bool {
+    detail::from_text::<VmOperation>(found.text(row.detail)).safepoint == Some(false)
 }
 
 fn of_requests(ports: &BTreeMap<String, PortSecond>, values: &mut Values) {
@@ -320,6 +329,22 @@ mod tests {
         names.dedup();
         assert_eq!(names.len(), NAMES.len());
         assert!(SUMS.iter().all(|(_, signal, _)| names.contains(signal)));
+    }
+
+    #[test]
+    fn what_runs_beside_the_application_is_no_event() {
+        let (mut meter, mut found) = (Meter::default(), Recording::default());
+        for (kind, detail) in [
+            (span::GC, ""),
+            (span::VM_OPERATION, r#"{"safepoint":false}"#),
+            (span::VM_OPERATION, r#"{"safepoint":true}"#),
+            (span::VM_OPERATION, ""),
+        ] {
+            found.add_span(5, 1_200_000_000, 0, kind, "x", detail, "jvm_probes");
+        }
+        meter.add(&found);
+        let kinds: Vec<String> = meter.second().events.into_iter().map(|event| event.kind).collect();
+        assert_eq!(kinds, [span::VM_OPERATION; 2]);
     }
 
     #[test]
