@@ -150,7 +150,8 @@ impl Meter {
         let is_meant = match word {
             counter::GC_TIME_NS => scope_of_collector(instance).is_some(),
             counter::PROCESS_FAULTS_COUNT => instance == "major",
-            counter::CGROUP_MEMORY_EVENTS_COUNT => instance.split(' ').next() == Some("oom_kill"),
+            // A group above (`oom_kill /pods`) counts the kills of all others in it.
+            counter::CGROUP_MEMORY_EVENTS_COUNT => instance == "oom_kill",
             // Those of groups above tell the same once more.
             counter::CGROUP_THROTTLED_NS => instance.is_empty(),
             _ => true,
@@ -345,6 +346,20 @@ mod tests {
         meter.add(&found);
         let kinds: Vec<String> = meter.second().events.into_iter().map(|event| event.kind).collect();
         assert_eq!(kinds, [span::VM_OPERATION; 2]);
+    }
+
+    #[test]
+    fn kills_in_groups_above_are_of_others() {
+        let mut meter = Meter::default();
+        let mut kills = |own: f64, above: f64| {
+            let mut found = Recording::default();
+            for (instance, value) in [("oom_kill", own), ("oom_kill /pods", above), ("oom", above)] {
+                found.add_counter(1, counter::CGROUP_MEMORY_EVENTS_COUNT, instance, value, "cgroup");
+            }
+            meter.add(&found);
+            meter.second().values["cgroup.oom_kills"]
+        };
+        assert_eq!((kills(1.0, 5.0), kills(1.0, 9.0), kills(2.0, 10.0)), (0.0, 0.0, 1.0));
     }
 
     #[test]
