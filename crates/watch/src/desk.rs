@@ -152,13 +152,15 @@ impl Desk {
         let skip = self.skip(jvm, &reason, now_s, trigger.at_ns.div_euclid(1_000_000_000));
         if skip.is_none() {
             self.running.insert(jvm);
+        }
+        if skip.is_none() && trigger.kind != Kind::ByHand {
             self.begun_s.push_back(now_s);
             self.recorded_s.entry(reason).or_default().push_back(now_s);
         }
         skip
     }
 
-    /// Whoever asks by hand waits for no cool-down and has no limit of reasons.
+    /// Whoever asks by hand waits for no cool-down and for no other JVM, and has no limit of reasons.
     fn skip(&self, jvm: JvmKey, reason: &Reason, now_s: i64, wall_s: i64) -> Option<Skip> {
         let by_hand = reason.1 == Kind::ByHand;
         let since_s = self.ended_s.get(&jvm).map(|ended_s| now_s - ended_s);
@@ -166,8 +168,8 @@ impl Desk {
         let recorded = self.recorded_s.get(reason).map_or(0, VecDeque::len);
         match () {
             () if self.running.contains(&jvm) => Some(Skip::Running),
-            () if self.running.len() >= self.at_once => Some(Skip::AtOnce),
             () if by_hand => None,
+            () if self.running.len() >= self.at_once => Some(Skip::AtOnce),
             () if self.is_learning(wall_s) => Some(Skip::Learning),
             () if self.is_quiet(wall_s) => Some(Skip::Quiet),
             () if since_s.is_some_and(|since_s| since_s < cool_down_s) => Some(Skip::CoolDown),
@@ -252,6 +254,21 @@ mod tests {
             })
             .collect();
         assert_eq!(skips, [None, None, Some(Skip::Hour), None]);
+    }
+
+    #[test]
+    fn what_is_asked_for_by_hand_takes_nothing_from_others() {
+        let capture = Capture { per_hour: 1, at_once: 1, ..Capture::default() };
+        let mut desk = Desk::new(&Config { capture, ..Config::default() }, 0);
+        let mut skip = |jvm, kind, ended| {
+            let skip = desk.ask((jvm, 0), "Cart", &trigger(kind, ""), 7).skip;
+            (0..ended).for_each(|jvm| desk.ended((jvm, 0), 8));
+            skip
+        };
+        assert_eq!([skip(1, Kind::ByHand, 0), skip(2, Kind::ByHand, 0)], [None, None], "at once");
+        assert_eq!(skip(2, Kind::ByHand, 3), Some(Skip::Running));
+        assert_eq!(skip(3, Kind::Stop, 4), None, "the first of the hour");
+        assert_eq!((skip(4, Kind::Stop, 0), skip(4, Kind::ByHand, 0)), (Some(Skip::Hour), None));
     }
 
     #[test]
