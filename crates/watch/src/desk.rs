@@ -30,6 +30,8 @@ pub enum Skip {
     Learning,
     /// Maintenance.
     Quiet,
+    /// The disk is full.
+    NoRoom,
 }
 
 impl Skip {
@@ -43,6 +45,7 @@ impl Skip {
             Skip::AtOnce => "too_many_at_once",
             Skip::Learning => "learning",
             Skip::Quiet => "quiet",
+            Skip::NoRoom => "no_room",
         }
     }
 }
@@ -183,6 +186,17 @@ impl Desk {
         Timestamp::from_second(wall_s).is_ok_and(|now| self.quiet.iter().any(|window| window.holds(now)))
     }
 
+    /// What was granted could not begin: it counts for no budget, and no cool-down follows.
+    pub fn withdraw(&mut self, jvm: JvmKey, main: &str, trigger: &Trigger) {
+        self.running.remove(&jvm);
+        if trigger.kind == Kind::ByHand {
+            return;
+        }
+        self.begun_s.pop_back();
+        let reason = (main.to_owned(), trigger.kind, trigger.which.clone());
+        self.recorded_s.get_mut(&reason).and_then(VecDeque::pop_back);
+    }
+
     /// A recording has ended.
     pub fn ended(&mut self, jvm: JvmKey, now_s: i64) {
         self.running.remove(&jvm);
@@ -254,6 +268,21 @@ mod tests {
             })
             .collect();
         assert_eq!(skips, [None, None, Some(Skip::Hour), None]);
+    }
+
+    #[test]
+    fn what_could_not_begin_counts_for_nothing() {
+        let capture = Capture { per_hour: 1, same_per_day: 1, at_once: 1, ..Capture::default() };
+        let mut desk = Desk::new(&Config { capture, ..Config::default() }, 0);
+        let stop = trigger(Kind::Stop, "");
+        for times_today in 1..4 {
+            let answer = desk.ask((1, 0), "Cart", &stop, 7);
+            assert_eq!(answer, Answer { skip: None, times_today });
+            desk.withdraw((1, 0), "Cart", &stop);
+        }
+        assert_eq!(desk.ask((2, 0), "Shop", &stop, 7).skip, None);
+        desk.withdraw((1, 0), "Cart", &trigger(Kind::ByHand, ""));
+        assert_eq!(desk.ask((1, 0), "Cart", &stop, 7).skip, Some(Skip::AtOnce), "the other's stays");
     }
 
     #[test]

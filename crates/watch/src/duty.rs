@@ -1,5 +1,6 @@
 //! What is done when a JVM gives a reason: ask the desk, record, hand the recording on, watch again.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,6 +18,7 @@ use crate::log;
 use crate::metrics::{Metrics, of_jvm};
 use crate::minutes::{self, Minute, Row};
 use crate::scout::{Scout, Watcher, now_ms};
+use crate::shelf;
 use crate::signals::Second;
 use crate::triggers::Trigger;
 
@@ -92,8 +94,24 @@ impl Duty {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn ask(&self, trigger: &Trigger) -> Answer {
-        self.desk().ask(self.key, &self.about.main, trigger, now_ms() / 1000)
+    fn ask(&self, folder: &Path, trigger: &Trigger) -> Answer {
+        let answer = self.desk().ask(self.key, &self.about.main, trigger, now_ms() / 1000);
+        Answer { skip: answer.skip.or_else(|| self.no_room(folder, trigger)), ..answer }
+    }
+
+    fn ask_again(&self, folder: &Path, trigger: &Trigger, now_s: i64) -> Option<Skip> {
+        let skip = self.desk().ask_again(self.key, &self.about.main, trigger, now_s);
+        skip.or_else(|| self.no_room(folder, trigger))
+    }
+
+    /// A recording that could not begin would cost the time before, which goes with the hand-over. Looked at once it is
+    /// granted, as recordings may have to go for it.
+    fn no_room(&self, folder: &Path, trigger: &Trigger) -> Option<Skip> {
+        if shelf::has_room(folder) {
+            return None;
+        }
+        self.desk().withdraw(self.key, &self.about.main, trigger);
+        Some(Skip::NoRoom)
     }
 
     /// What only has to wait for other recordings is asked for again.
@@ -105,10 +123,10 @@ impl Duty {
     }
 
     /// The reason that waits, if it may be recorded now.
-    fn its_turn(&mut self) -> Option<Waiting> {
+    fn its_turn(&mut self, folder: &Path) -> Option<Waiting> {
         let waiting = self.waiting.take()?;
         let now_s = now_ms() / 1000;
-        let skip = self.desk().ask_again(self.key, &self.about.main, &waiting.trigger, now_s);
+        let skip = self.ask_again(folder, &waiting.trigger, now_s);
         if skip.is_none() {
             self.log("triggered", &waiting.trigger, &[("after_others", true.into())]);
             return Some(waiting);
@@ -197,9 +215,10 @@ impl Watcher for Duty {
 
     /// The first reason that is granted is recorded; the others of the same second are told in the log.
     fn triggered(&mut self, scout: &mut Scout, triggers: &[Trigger]) {
+        let folder = scout.config().folder.clone();
         let mut granted = None;
         for trigger in triggers {
-            let answer = self.ask(trigger);
+            let answer = self.ask(&folder, trigger);
             let skip = answer.skip.map(Skip::name);
             self.metrics.triggered(trigger.kind.name(), skip);
             self.minute.triggered(trigger.kind.name(), skip.is_none());
@@ -215,7 +234,7 @@ impl Watcher for Duty {
                 }
             }
         }
-        let its_turn = if granted.is_none() { self.its_turn() } else { None };
+        let its_turn = if granted.is_none() { self.its_turn(&folder) } else { None };
         let granted = granted.or(its_turn.as_ref().map(|waiting| (&waiting.trigger, waiting.times_today)));
         if let Some((trigger, times_today)) = granted {
             self.record(scout, trigger, times_today);
@@ -224,5 +243,34 @@ impl Watcher for Duty {
 
     fn says(&mut self, what: &str) {
         log::line("note", &[("pid", self.about.pid.into()), ("says", what.into())]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::sync::mpsc::channel;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::scout::tests::no_jvm;
+    use crate::triggers::Kind;
+
+    #[test]
+    fn a_full_disk_costs_neither_the_time_before_nor_a_budget() {
+        let desk = Arc::new(Mutex::new(Desk::new(&Config::default(), 0)));
+        let ((jobs, _jobs), (minutes, _minutes)) = (channel(), channel());
+        let shared = Shared { desk, metrics: Metrics::default(), jobs, minutes };
+        let mut duty = Duty::new(&no_jvm(), shared, false, Arc::default());
+        // Nothing is free there.
+        let config = Config { folder: PathBuf::from("/proc"), ..Config::default() };
+        let mut scout = Scout::new(no_jvm(), Arc::new(config), Arc::default());
+        for times_today in 1..10 {
+            duty.triggered(&mut scout, &[Trigger::by_hand(1)]);
+            let answer = duty.ask(Path::new("/proc"), &Trigger { kind: Kind::Stop, ..Trigger::by_hand(1) });
+            assert_eq!(answer, Answer { skip: Some(Skip::NoRoom), times_today });
+        }
+        let roomy = tempfile::tempdir().unwrap();
+        assert_eq!(duty.ask(roomy.path(), &Trigger::by_hand(1)).skip, None);
     }
 }

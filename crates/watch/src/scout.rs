@@ -314,7 +314,7 @@ fn order(config: &Config) -> Order {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use fathom_collectors::Target;
     use fathom_evidence::Table;
 
@@ -333,7 +333,7 @@ mod tests {
     }
 
     /// This process, which is no JVM and has no counters of one.
-    fn no_jvm() -> Jvm {
+    pub(crate) fn no_jvm() -> Jvm {
         Jvm {
             target: Target::of(std::process::id()).unwrap(),
             user: String::new(),

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fathom_collectors::recorder::size_bytes;
+use fathom_collectors::recorder::{missing_bytes, size_bytes};
 use serde_json::Value;
 
 use crate::beside;
@@ -80,6 +80,23 @@ pub(crate) fn make_room(folder: &Path, max_bytes: u64, newest: &Path) {
     clear(&too_many(&list(folder), max_bytes, Some(newest)));
 }
 
+/// Whether the disk has room for a recording to begin, if need be once others have gone.
+pub(crate) fn has_room(folder: &Path) -> bool {
+    let missing = missing_bytes(folder);
+    if missing > 0 {
+        clear(&in_the_way(&list(folder), missing));
+    }
+    missing == 0 || missing_bytes(folder) == 0
+}
+
+/// Which recordings have to go for so many bytes; none where that would not be enough, as it is others who have filled the disk.
+fn in_the_way(kept: &[Kept], missing: u64) -> Vec<PathBuf> {
+    let bytes: u64 = kept.iter().map(|one| one.bytes).sum();
+    let gone = too_many(kept, bytes.saturating_sub(missing), None);
+    let freed: u64 = kept.iter().filter(|one| gone.contains(&one.folder)).map(|one| one.bytes).sum();
+    if freed < missing { Vec::new() } else { gone }
+}
+
 fn clear(folders: &[PathBuf]) {
     for gone in folders {
         match remove(gone) {
@@ -125,6 +142,15 @@ mod tests {
         }
         let newest = Path::new("20261102T0");
         assert!(!too_many(&all, 0, Some(newest)).contains(&newest.to_owned()), "whatever it takes");
+    }
+
+    #[test]
+    fn recordings_go_for_a_new_one_only_where_that_helps() {
+        let all = [kept("20261101T0", 10, Some("gc")), kept("20261101T1", 10, Some("gc")), kept("20261102T0", 9, None)];
+        for (missing, expected) in [(1, 1), (10, 1), (11, 2), (20, 2), (21, 0)] {
+            assert_eq!(in_the_way(&all, missing).len(), expected, "{missing}");
+        }
+        assert!(!has_room(Path::new("/proc")), "there is none at all");
     }
 
     #[test]
