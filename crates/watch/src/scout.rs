@@ -15,7 +15,7 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::loss;
 
 use crate::config::Config;
-use crate::ring::Ring;
+use crate::ring::{GAP, Ring};
 use crate::rings::{self, RingFile};
 use crate::signals::{Meter, Second};
 use crate::triggers::{Trigger, Triggers};
@@ -285,19 +285,23 @@ impl Scout {
 fn take_over(jvm: &Jvm, config: &Config, ring: &mut Ring) -> Option<RingFile> {
     let key = (jvm.target.pid, jvm.target.start_ticks);
     // Without it there is only less after a kill.
-    let (file, left) = RingFile::open(&rings::place(&config.folder), key, config.capture.before).ok()?;
+    let (mut file, left) = RingFile::open(&rings::place(&config.folder), key, config.capture.before).ok()?;
     let now_ns = Clock::read().now_ns();
     let until_ns = left.last().map_or(i64::MIN, |(until_ns, _)| *until_ns);
     let before_ns = i64::try_from(config.capture.before.as_nanos()).unwrap_or(i64::MAX);
     if until_ns < now_ns.saturating_sub(before_ns) || until_ns > now_ns {
         return Some(file);
     }
-    left.into_iter().for_each(|(time_ns, piece)| ring.push(time_ns, piece));
     let mut gap = Recording::default();
     let says = format!("nobody watched for {:.1} s: the service was killed", (now_ns - until_ns) as f64 / 1e9);
-    gap.add_loss("watch", loss::EVENTS_LOST, 0, &says);
-    ring.push(now_ns, gap);
-    Some(file)
+    gap.add_loss(GAP, loss::EVENTS_LOST, 0, &says);
+    let mut is_written = true;
+    for (time_ns, piece) in left.into_iter().chain([(now_ns, gap)]) {
+        // It may be killed again, soon.
+        is_written &= file.add(time_ns, &piece, || ring.known(time_ns)).is_ok();
+        ring.push(time_ns, piece);
+    }
+    is_written.then_some(file)
 }
 
 /// Milliseconds of the monotonic clock.
@@ -376,9 +380,13 @@ pub(crate) mod tests {
             killed.second(&mut told);
         }
         std::mem::forget(killed);
+        std::mem::forget(Scout::new(no_jvm(), Arc::clone(&config), Arc::default()));
+        let mut killed_soon = Scout::new(no_jvm(), Arc::clone(&config), Arc::default());
+        killed_soon.second(&mut told);
+        std::mem::forget(killed_soon);
         let mut scout = Scout::new(no_jvm(), Arc::clone(&config), Arc::default());
         let (rows, _) = scout.hand_over();
-        assert_eq!((rows.spans.len(), rows.losses.len()), (5, 1));
+        assert_eq!((rows.spans.len(), rows.losses.len()), (5, 3), "once, with each gap");
         drop(scout);
         let mut after = Scout::new(no_jvm(), config, Arc::default());
         assert_eq!(after.hand_over().0.spans.len(), 0, "what was handed over is in a recording");
