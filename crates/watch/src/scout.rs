@@ -137,10 +137,12 @@ impl Scout {
             next = (next + TICK).max(Instant::now());
             self.tick();
             if self.ticks.is_multiple_of(SECOND.as_millis() as u64 / TICK.as_millis() as u64) {
-                if !self.jvm.target.is_alive() {
+                // What it died of may be in its last second.
+                let is_over = !self.jvm.target.is_alive();
+                self.second(watcher);
+                if is_over {
                     return;
                 }
-                self.second(watcher);
             }
         }
     }
@@ -190,7 +192,7 @@ impl Scout {
     fn look_for_missing(&mut self, watcher: &mut dyn Watcher) {
         self.started_s += 1;
         let is_time = ASK_AGAIN_S.contains(&self.started_s) || self.started_s.is_multiple_of(ASK_EACH_S);
-        if is_time && !self.refused.is_empty() {
+        if is_time && !self.refused.is_empty() && self.jvm.target.is_alive() {
             self.start_missing(watcher);
         }
     }
@@ -323,6 +325,7 @@ pub(crate) mod tests {
     use fathom_evidence::Table;
 
     use super::*;
+    use crate::capture;
     use crate::config::Signals;
 
     #[derive(Default)]
@@ -367,6 +370,47 @@ pub(crate) mod tests {
         assert_eq!((told.0, scout.refused().len()), (vec!["hsperfdata"], 1));
         wishes.stop.store(true, Ordering::Relaxed);
         assert!(!scout.goes_on());
+    }
+
+    /// Kills its JVM once that is watched, and records.
+    struct Killer {
+        child: std::process::Child,
+        seconds: usize,
+        ended: Vec<String>,
+    }
+
+    impl Watcher for Killer {
+        fn started(&mut self, _: &'static str, refused: Option<&Refusal>) {
+            assert!(refused.is_none(), "{refused:?}");
+            self.child.kill().unwrap();
+        }
+
+        fn second(&mut self, _: i64, _: &Second) {
+            self.seconds += 1;
+        }
+
+        fn triggered(&mut self, scout: &mut Scout, triggers: &[Trigger]) {
+            for trigger in triggers {
+                let folder = capture::place(scout, trigger);
+                let captured = capture::capture(scout, trigger, folder, &AtomicBool::new(false)).unwrap();
+                self.ended.push(captured.end.says().to_owned());
+            }
+        }
+    }
+
+    #[test]
+    fn the_last_second_of_a_jvm_is_a_reason_like_any_other() {
+        let child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let jvm = Jvm { target: Target::of(child.id()).unwrap(), ..no_jvm() };
+        let signals = Signals { collectors: vec!["threads".to_owned()], ..Signals::default() };
+        let folder = tempfile::tempdir().unwrap();
+        let wishes = Arc::new(Wishes::default());
+        let config = Config { signals, folder: folder.path().to_owned(), ..Config::default() };
+        wishes.trigger.store(true, Ordering::Relaxed);
+        let mut killer = Killer { child, seconds: 0, ended: Vec::new() };
+        Scout::new(jvm, Arc::new(config), wishes).run(&mut killer);
+        killer.child.wait().unwrap();
+        assert_eq!((killer.seconds, killer.ended), (1, vec!["the process ended".to_owned()]));
     }
 
     #[test]
