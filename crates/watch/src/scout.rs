@@ -267,6 +267,11 @@ impl Scout {
         &self.order
     }
 
+    /// Whether a reason that was told is still there.
+    pub(crate) fn lasts(&self, trigger: &Trigger) -> bool {
+        self.triggers.lasts(trigger)
+    }
+
     /// What others want of it.
     pub(crate) fn wishes(&self) -> Arc<Wishes> {
         Arc::clone(&self.wishes)

@@ -122,6 +122,17 @@ impl Triggers {
         told.map(|(kind, which, says)| Trigger { kind, which, says, at_ns }).collect()
     }
 
+    /// Whether what was told once, when it began, is still so.
+    pub fn lasts(&self, trigger: &Trigger) -> bool {
+        let port = self.ports.get(&trigger.which);
+        match trigger.kind {
+            Kind::RequestsSlow => port.is_some_and(Port::is_slow),
+            Kind::RequestsRare => port.is_some_and(Port::is_rarely_late),
+            Kind::Rule => self.rules.iter().any(|rule| rule.name() == trigger.which && rule.holds()),
+            _ => false,
+        }
+    }
+
     fn of_events(&self, second: &Second) -> impl Iterator<Item = Told> + use<> {
         let longest = |is_stop: bool, at_least_ns: i64| {
             let meant = second.events.iter().filter(|event| STOPS.contains(&event.kind.as_str()) == is_stop);
@@ -263,7 +274,9 @@ mod tests {
             let set_back_s = if at_s < 300 { 0 } else { 3600 };
             triggers.see((100_000 + at_s - set_back_s) * 1_000_000_000, 1000 + at_s, &second(at_s >= 420))
         });
-        assert_eq!(told.next().map(|trigger| trigger.kind), Some(Kind::RequestsRare));
+        let rare = told.next().unwrap();
+        assert_eq!((rare.kind, told.next()), (Kind::RequestsRare, None));
+        assert!(triggers.lasts(&rare) && !triggers.lasts(&Trigger { kind: Kind::RequestsSlow, ..rare }));
     }
 
     #[test]
