@@ -146,7 +146,7 @@ impl Desk {
         Answer { skip, times_today }
     }
 
-    /// The same for a reason that was told before, when too many recordings ran: it counts no second time.
+    /// The same for a reason that was told before and refused for something that passes: it counts no second time.
     pub fn ask_again(&mut self, jvm: JvmKey, main: &str, trigger: &Trigger, now_s: i64) -> Option<Skip> {
         self.decide(jvm, (main.to_owned(), trigger.kind, trigger.which.clone()), trigger, now_s)
     }
