@@ -26,7 +26,7 @@ use crate::manners::Glance;
 use crate::symbols::Images;
 use crate::{Clock, Collector, Manners, Order, Profiler, Refusal, Target, Tier};
 use disk::Disk;
-pub use disk::size_bytes;
+pub use disk::{missing_bytes, size_bytes};
 pub use hand_over::HandOver;
 use worker::{Message, Stop};
 

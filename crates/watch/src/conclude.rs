@@ -1,4 +1,4 @@
-//! From a recording that has ended to an incident that is told: finish it, explain it, write the verdict beside it, make room.
+//! From a recording that has ended to an incident that is told: finish it, explain it, write the verdict beside it, tell it, make room.
 //!
 //! One after the other on one thread, each in a process of its own with low priority: reading a recording takes memory and CPU
 //! that the host gets back, and whatever happens to such a process happens to no other.
@@ -53,9 +53,10 @@ pub(crate) fn work(
         if let Some(row) = incident.row().filter(|_| keeps_minutes) {
             let _ = minutes.send(minutes::Message::Row(Box::new(row)));
         }
-        make_room(&folder, max_bytes);
+        let newest = incident.folder.clone();
         // Nobody listens when the service ends for good.
         let _ = teller.send(Message::Tell(Box::new(incident), tell));
+        shelf::make_room(&folder, max_bytes, &newest);
     }
 }
 
@@ -133,16 +134,6 @@ fn complaint(output: &Output) -> String {
     let words = String::from_utf8_lossy(&output.stderr);
     let last = words.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it gave no reason");
     last.trim_start_matches("fathom: ").to_owned()
-}
-
-/// Removes what is too much; what was removed is told.
-fn make_room(folder: &Path, max_bytes: u64) {
-    for gone in shelf::too_many(&shelf::list(folder), max_bytes) {
-        match shelf::remove(&gone) {
-            Ok(()) => log::says("recording_removed", &gone.display().to_string()),
-            Err(error) => log::says("recording_not_removed", &format!("{}: {error}", gone.display())),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -30,6 +30,8 @@ pub enum Skip {
     Learning,
     /// Maintenance.
     Quiet,
+    /// The disk is full.
+    NoRoom,
 }
 
 impl Skip {
@@ -43,6 +45,7 @@ impl Skip {
             Skip::AtOnce => "too_many_at_once",
             Skip::Learning => "learning",
             Skip::Quiet => "quiet",
+            Skip::NoRoom => "no_room",
         }
     }
 }
@@ -143,7 +146,7 @@ impl Desk {
         Answer { skip, times_today }
     }
 
-    /// The same for a reason that was told before, when too many recordings ran: it counts no second time.
+    /// The same for a reason that was told before and refused for something that passes: it counts no second time.
     pub fn ask_again(&mut self, jvm: JvmKey, main: &str, trigger: &Trigger, now_s: i64) -> Option<Skip> {
         self.decide(jvm, (main.to_owned(), trigger.kind, trigger.which.clone()), trigger, now_s)
     }
@@ -152,13 +155,15 @@ impl Desk {
         let skip = self.skip(jvm, &reason, now_s, trigger.at_ns.div_euclid(1_000_000_000));
         if skip.is_none() {
             self.running.insert(jvm);
+        }
+        if skip.is_none() && trigger.kind != Kind::ByHand {
             self.begun_s.push_back(now_s);
             self.recorded_s.entry(reason).or_default().push_back(now_s);
         }
         skip
     }
 
-    /// Whoever asks by hand waits for no cool-down and has no limit of reasons.
+    /// Whoever asks by hand waits for no cool-down and for no other JVM, and has no limit of reasons.
     fn skip(&self, jvm: JvmKey, reason: &Reason, now_s: i64, wall_s: i64) -> Option<Skip> {
         let by_hand = reason.1 == Kind::ByHand;
         let since_s = self.ended_s.get(&jvm).map(|ended_s| now_s - ended_s);
@@ -166,8 +171,8 @@ impl Desk {
         let recorded = self.recorded_s.get(reason).map_or(0, VecDeque::len);
         match () {
             () if self.running.contains(&jvm) => Some(Skip::Running),
-            () if self.running.len() >= self.at_once => Some(Skip::AtOnce),
             () if by_hand => None,
+            () if self.running.len() >= self.at_once => Some(Skip::AtOnce),
             () if self.is_learning(wall_s) => Some(Skip::Learning),
             () if self.is_quiet(wall_s) => Some(Skip::Quiet),
             () if since_s.is_some_and(|since_s| since_s < cool_down_s) => Some(Skip::CoolDown),
@@ -179,6 +184,17 @@ impl Desk {
 
     fn is_quiet(&self, wall_s: i64) -> bool {
         Timestamp::from_second(wall_s).is_ok_and(|now| self.quiet.iter().any(|window| window.holds(now)))
+    }
+
+    /// What was granted could not begin: it counts for no budget, and no cool-down follows.
+    pub fn withdraw(&mut self, jvm: JvmKey, main: &str, trigger: &Trigger) {
+        self.running.remove(&jvm);
+        if trigger.kind == Kind::ByHand {
+            return;
+        }
+        self.begun_s.pop_back();
+        let reason = (main.to_owned(), trigger.kind, trigger.which.clone());
+        self.recorded_s.get_mut(&reason).and_then(VecDeque::pop_back);
     }
 
     /// A recording has ended.
@@ -252,6 +268,36 @@ mod tests {
             })
             .collect();
         assert_eq!(skips, [None, None, Some(Skip::Hour), None]);
+    }
+
+    #[test]
+    fn what_could_not_begin_counts_for_nothing() {
+        let capture = Capture { per_hour: 1, same_per_day: 1, at_once: 1, ..Capture::default() };
+        let mut desk = Desk::new(&Config { capture, ..Config::default() }, 0);
+        let stop = trigger(Kind::Stop, "");
+        for times_today in 1..4 {
+            let answer = desk.ask((1, 0), "Cart", &stop, 7);
+            assert_eq!(answer, Answer { skip: None, times_today });
+            desk.withdraw((1, 0), "Cart", &stop);
+        }
+        assert_eq!(desk.ask((2, 0), "Shop", &stop, 7).skip, None);
+        desk.withdraw((1, 0), "Cart", &trigger(Kind::ByHand, ""));
+        assert_eq!(desk.ask((1, 0), "Cart", &stop, 7).skip, Some(Skip::AtOnce), "the other's stays");
+    }
+
+    #[test]
+    fn what_is_asked_for_by_hand_takes_nothing_from_others() {
+        let capture = Capture { per_hour: 1, at_once: 1, ..Capture::default() };
+        let mut desk = Desk::new(&Config { capture, ..Config::default() }, 0);
+        let mut skip = |jvm, kind, ended| {
+            let skip = desk.ask((jvm, 0), "Cart", &trigger(kind, ""), 7).skip;
+            (0..ended).for_each(|jvm| desk.ended((jvm, 0), 8));
+            skip
+        };
+        assert_eq!([skip(1, Kind::ByHand, 0), skip(2, Kind::ByHand, 0)], [None, None], "at once");
+        assert_eq!(skip(2, Kind::ByHand, 3), Some(Skip::Running));
+        assert_eq!(skip(3, Kind::Stop, 4), None, "the first of the hour");
+        assert_eq!((skip(4, Kind::Stop, 0), skip(4, Kind::ByHand, 0)), (Some(Skip::Hour), None));
     }
 
     #[test]

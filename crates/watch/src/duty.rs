@@ -1,5 +1,6 @@
 //! What is done when a JVM gives a reason: ask the desk, record, hand the recording on, watch again.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,10 +14,12 @@ use crate::capture::{self, Captured};
 use crate::conclude::Job;
 use crate::desk::{Answer, Desk, JvmKey, Skip};
 use crate::incident::AboutJvm;
+use crate::lasting::{self, Lasting};
 use crate::log;
 use crate::metrics::{Metrics, of_jvm};
 use crate::minutes::{self, Minute, Row};
 use crate::scout::{Scout, Watcher, now_ms};
+use crate::shelf;
 use crate::signals::Second;
 use crate::triggers::Trigger;
 
@@ -34,6 +37,7 @@ pub(crate) struct Duty {
     minutes: Option<Sender<minutes::Message>>,
     /// A reason that could not be recorded because other JVMs were.
     waiting: Option<Waiting>,
+    lasting: Lasting,
 }
 
 /// A reason that waits until others have been recorded. The time before holds it for so long.
@@ -79,6 +83,7 @@ impl Duty {
             minute: Minute::new(jvm),
             minutes: Some(minutes).filter(|_| keeps_minutes),
             waiting: None,
+            lasting: Lasting::default(),
         }
     }
 
@@ -92,12 +97,29 @@ impl Duty {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn ask(&self, trigger: &Trigger) -> Answer {
-        self.desk().ask(self.key, &self.about.main, trigger, now_ms() / 1000)
+    fn ask(&self, folder: &Path, trigger: &Trigger) -> Answer {
+        let answer = self.desk().ask(self.key, &self.about.main, trigger, now_ms() / 1000);
+        Answer { skip: answer.skip.or_else(|| self.no_room(folder, trigger)), ..answer }
     }
 
-    /// What only has to wait for other recordings is asked for again.
+    fn ask_again(&self, folder: &Path, trigger: &Trigger, now_s: i64) -> Option<Skip> {
+        let skip = self.desk().ask_again(self.key, &self.about.main, trigger, now_s);
+        skip.or_else(|| self.no_room(folder, trigger))
+    }
+
+    /// A recording that could not begin would cost the time before, which goes with the hand-over. Looked at once it is
+    /// granted, as recordings may have to go for it.
+    fn no_room(&self, folder: &Path, trigger: &Trigger) -> Option<Skip> {
+        if shelf::has_room(folder) {
+            return None;
+        }
+        self.desk().withdraw(self.key, &self.about.main, trigger);
+        Some(Skip::NoRoom)
+    }
+
+    /// What only has to wait for other recordings is asked for again, and so is what lasts.
     fn wait(&mut self, trigger: &Trigger, answer: &Answer) {
+        self.lasting.keep(trigger, answer, now_ms() / 1000);
         if answer.skip == Some(Skip::AtOnce) && self.waiting.is_none() {
             let (times_today, until_s) = (answer.times_today, now_ms() / 1000 + PATIENCE_S);
             self.waiting = Some(Waiting { trigger: trigger.clone(), times_today, until_s });
@@ -105,16 +127,27 @@ impl Duty {
     }
 
     /// The reason that waits, if it may be recorded now.
-    fn its_turn(&mut self) -> Option<Waiting> {
+    fn its_turn(&mut self, folder: &Path) -> Option<(Trigger, usize)> {
         let waiting = self.waiting.take()?;
         let now_s = now_ms() / 1000;
-        let skip = self.desk().ask_again(self.key, &self.about.main, &waiting.trigger, now_s);
+        let skip = self.ask_again(folder, &waiting.trigger, now_s);
         if skip.is_none() {
             self.log("triggered", &waiting.trigger, &[("after_others", true.into())]);
-            return Some(waiting);
+            return Some((waiting.trigger, waiting.times_today));
         }
         self.waiting = Some(waiting).filter(|waiting| skip == Some(Skip::AtOnce) && now_s < waiting.until_s);
         None
+    }
+
+    /// A reason that was refused and lasts, if it may be recorded now.
+    fn lasts(&mut self, scout: &Scout, folder: &Path) -> Option<(Trigger, usize)> {
+        let (now_s, now_ns) = (now_ms() / 1000, scout.order().clock.now_ns());
+        let due = self.lasting.due(now_s, |trigger| scout.lasts(trigger)).into_iter();
+        let (trigger, times_today) = due
+            .map(|(trigger, times_today)| (lasting::again(trigger, now_ns), times_today))
+            .find(|(trigger, _)| self.ask_again(folder, trigger, now_s).is_none())?;
+        self.log("triggered", &trigger, &[("lasts", true.into())]);
+        Some((trigger, times_today))
     }
 
     fn log(&self, event: &str, trigger: &Trigger, more: &[(&str, Value)]) {
@@ -130,6 +163,7 @@ impl Duty {
     }
 
     fn record(&mut self, scout: &mut Scout, trigger: &Trigger, times_today: usize) {
+        self.lasting.clear();
         // The scout sees nothing meanwhile.
         self.metrics.pause(&self.labels);
         let (jvm, before_ns) = (self.about.clone(), capture::before_ns(scout, trigger));
@@ -197,9 +231,10 @@ impl Watcher for Duty {
 
     /// The first reason that is granted is recorded; the others of the same second are told in the log.
     fn triggered(&mut self, scout: &mut Scout, triggers: &[Trigger]) {
+        let folder = scout.config().folder.clone();
         let mut granted = None;
         for trigger in triggers {
-            let answer = self.ask(trigger);
+            let answer = self.ask(&folder, trigger);
             let skip = answer.skip.map(Skip::name);
             self.metrics.triggered(trigger.kind.name(), skip);
             self.minute.triggered(trigger.kind.name(), skip.is_none());
@@ -215,8 +250,11 @@ impl Watcher for Duty {
                 }
             }
         }
-        let its_turn = if granted.is_none() { self.its_turn() } else { None };
-        let granted = granted.or(its_turn.as_ref().map(|waiting| (&waiting.trigger, waiting.times_today)));
+        let its_turn = match granted {
+            None => self.its_turn(&folder).or_else(|| self.lasts(scout, &folder)),
+            Some(_) => None,
+        };
+        let granted = granted.or(its_turn.as_ref().map(|(trigger, times_today)| (trigger, *times_today)));
         if let Some((trigger, times_today)) = granted {
             self.record(scout, trigger, times_today);
         }
@@ -224,5 +262,34 @@ impl Watcher for Duty {
 
     fn says(&mut self, what: &str) {
         log::line("note", &[("pid", self.about.pid.into()), ("says", what.into())]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::sync::mpsc::channel;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::scout::tests::no_jvm;
+    use crate::triggers::Kind;
+
+    #[test]
+    fn a_full_disk_costs_neither_the_time_before_nor_a_budget() {
+        let desk = Arc::new(Mutex::new(Desk::new(&Config::default(), 0)));
+        let ((jobs, _jobs), (minutes, _minutes)) = (channel(), channel());
+        let shared = Shared { desk, metrics: Metrics::default(), jobs, minutes };
+        let mut duty = Duty::new(&no_jvm(), shared, false, Arc::default());
+        // Nothing is free there.
+        let config = Config { folder: PathBuf::from("/proc"), ..Config::default() };
+        let mut scout = Scout::new(no_jvm(), Arc::new(config), Arc::default());
+        for times_today in 1..10 {
+            duty.triggered(&mut scout, &[Trigger::by_hand(1)]);
+            let answer = duty.ask(Path::new("/proc"), &Trigger { kind: Kind::Stop, ..Trigger::by_hand(1) });
+            assert_eq!(answer, Answer { skip: Some(Skip::NoRoom), times_today });
+        }
+        let roomy = tempfile::tempdir().unwrap();
+        assert_eq!(duty.ask(roomy.path(), &Trigger::by_hand(1)).skip, None);
     }
 }

@@ -23,6 +23,7 @@ mod finder;
 mod incident;
 mod labels;
 pub mod ladder;
+mod lasting;
 mod latencies;
 pub mod levels;
 mod log;

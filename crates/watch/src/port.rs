@@ -133,7 +133,17 @@ impl Port {
 
     /// Whether it is slow or hangs at present.
     pub fn is_ill(&self) -> bool {
-        self.is_hung || self.ladders.iter().any(Ladder::is_slow)
+        self.is_hung || self.is_slow()
+    }
+
+    /// Whether it is slow at present.
+    pub fn is_slow(&self) -> bool {
+        self.ladders.iter().any(Ladder::is_slow)
+    }
+
+    /// Whether more of its requests are late than ever at present, though few.
+    pub fn is_rarely_late(&self) -> bool {
+        self.rare.is_late()
     }
 
     fn slow(&mut self, at_s: i64, second: &PortSecond, floors: Floors) -> Option<Finding> {

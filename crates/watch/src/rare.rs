@@ -144,6 +144,11 @@ impl Rare {
         self.climbers.iter_mut().for_each(|climber| climber.pause(at_s));
     }
 
+    /// Whether more are late than ever.
+    pub fn is_late(&self) -> bool {
+        self.climbers.iter().any(Climber::is_slow)
+    }
+
     /// From which level on requests are late; the highest while nothing is known.
     fn late_from(&self, floor: Level) -> Level {
         let known = self.history.all();
@@ -172,7 +177,7 @@ impl Rare {
             let floor = if block.is_chance(rung) { Level::HIGHEST } else { share_level(MIN_SHARE) };
             told.extend(climber.judge(rung, at_s, block.level(), floor).map(|slow| (slow, block)));
         }
-        let is_slow = self.climbers.iter().any(Climber::is_slow);
+        let is_slow = self.is_late();
         let slow = self.once.choose(told.iter().map(|(slow, _)| *slow).collect(), is_slow)?;
         let (_, block) = told.into_iter().find(|(other, _)| *other == slow)?;
         let known = self.history.all();

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
-use fathom_evidence::tables::Counter;
+use fathom_evidence::tables::{Counter, Loss};
 use fathom_evidence::{Recording, StrId, Strings, Table};
 
 const SECOND_NS: i64 = 1_000_000_000;
@@ -20,6 +20,9 @@ const COUNTERS_MAX: usize = 50_000;
 
 /// Facts, losses and names of threads that are kept.
 const KEPT_MAX: usize = 10_000;
+
+/// Source of losses that go with the second in which they were.
+pub(crate) const GAP: &str = "watch";
 
 /// Identity of a counter: name, instance, source.
 type Key = (StrId, StrId, StrId);
@@ -78,7 +81,7 @@ impl Ring {
                 self.kept.add_thread(tid, piece.text(thread.name));
             }
         }
-        for loss in piece.losses.rows().take(KEPT_MAX.saturating_sub(kept)) {
+        for loss in piece.losses.rows().filter(|loss| !is_gap(piece, loss)).take(KEPT_MAX.saturating_sub(kept)) {
             let [source, kind, says] = [loss.source, loss.kind, loss.says].map(|id| piece.text(id));
             if self.seen.insert([source, kind, says].join("\0")) {
                 self.kept.add_loss(source, kind, loss.count, says);
@@ -164,13 +167,19 @@ impl Ring {
         self.texts = Strings::default();
         for (_, mut piece) in self.pieces.drain(..) {
             piece.facts = Default::default();
-            piece.losses = Default::default();
+            let gaps: Vec<bool> = piece.losses.rows().map(|loss| is_gap(&piece, &loss)).collect();
+            piece.losses.retain(&gaps);
             all.absorb(piece);
         }
         // Where a number began to rise may have been long ago; it was the same at the beginning.
         all.counters.time_ns.iter_mut().for_each(|time_ns| *time_ns = from_ns.max(*time_ns));
         all
     }
+}
+
+/// Whether a loss is of its second only: that nobody watched for a while is nothing that a recording of a week later lacks.
+fn is_gap(piece: &Recording, loss: &Loss) -> bool {
+    piece.text(loss.source) == GAP
 }
 
 #[cfg(test)]
@@ -217,6 +226,23 @@ mod tests {
         values.sort_by(|a, b| a.1.total_cmp(&b.1));
         assert_eq!(values, [(99 * SECOND_NS, 49.0), (99 * SECOND_NS, 99.0)]);
         assert_eq!((known.fact("jvm", "version"), known.spans.len()), (Some("25"), 0));
+    }
+
+    #[test]
+    fn a_gap_is_forgotten_with_its_second() {
+        let mut ring = Ring::new(Duration::from_secs(10));
+        for second in 0..100 {
+            let mut found = piece(second, None);
+            if second == 85 || second == 95 {
+                found.add_loss(GAP, "events_lost", 0, &format!("nobody watched at {second}"));
+            }
+            found.add_loss("requests", "refused", 0, "no ports are seen");
+            ring.push(second * SECOND_NS, found);
+        }
+        assert_eq!(ring.known(99 * SECOND_NS).losses.len(), 1, "gaps stand in their own pieces");
+        let taken = ring.take();
+        let says: Vec<&str> = taken.losses.rows().map(|loss| taken.text(loss.says)).collect();
+        assert_eq!(says, ["no ports are seen", "nobody watched at 95"]);
     }
 
     #[test]

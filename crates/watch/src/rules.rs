@@ -103,6 +103,11 @@ impl Watched {
         &self.rule.name
     }
 
+    /// Whether it holds, for as long as it has to at least.
+    pub fn holds(&self) -> bool {
+        self.held_s >= self.rule.when.for_s
+    }
+
     /// Takes the next second. What to say when the rule has come to hold; once, until it has not held again.
     pub fn see(&mut self, values: &Values) -> Option<String> {
         let when = &self.rule.when;
@@ -152,6 +157,8 @@ mod tests {
             .map(|(at, _)| at)
             .collect();
         assert_eq!(told, [5, 11]);
+        assert!(watched.holds());
         assert_eq!(watched.see(&Values::new()), None, "a signal that is not there");
+        assert!(!watched.holds());
     }
 }

@@ -15,7 +15,7 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::loss;
 
 use crate::config::Config;
-use crate::ring::Ring;
+use crate::ring::{GAP, Ring};
 use crate::rings::{self, RingFile};
 use crate::signals::{Meter, Second};
 use crate::triggers::{Trigger, Triggers};
@@ -137,10 +137,12 @@ impl Scout {
             next = (next + TICK).max(Instant::now());
             self.tick();
             if self.ticks.is_multiple_of(SECOND.as_millis() as u64 / TICK.as_millis() as u64) {
-                if !self.jvm.target.is_alive() {
+                // What it died of may be in its last second.
+                let is_over = !self.jvm.target.is_alive();
+                self.second(watcher);
+                if is_over {
                     return;
                 }
-                self.second(watcher);
             }
         }
     }
@@ -190,7 +192,7 @@ impl Scout {
     fn look_for_missing(&mut self, watcher: &mut dyn Watcher) {
         self.started_s += 1;
         let is_time = ASK_AGAIN_S.contains(&self.started_s) || self.started_s.is_multiple_of(ASK_EACH_S);
-        if is_time && !self.refused.is_empty() {
+        if is_time && !self.refused.is_empty() && self.jvm.target.is_alive() {
             self.start_missing(watcher);
         }
     }
@@ -265,6 +267,11 @@ impl Scout {
         &self.order
     }
 
+    /// Whether a reason that was told is still there.
+    pub(crate) fn lasts(&self, trigger: &Trigger) -> bool {
+        self.triggers.lasts(trigger)
+    }
+
     /// What others want of it.
     pub(crate) fn wishes(&self) -> Arc<Wishes> {
         Arc::clone(&self.wishes)
@@ -285,19 +292,23 @@ impl Scout {
 fn take_over(jvm: &Jvm, config: &Config, ring: &mut Ring) -> Option<RingFile> {
     let key = (jvm.target.pid, jvm.target.start_ticks);
     // Without it there is only less after a kill.
-    let (file, left) = RingFile::open(&rings::place(&config.folder), key, config.capture.before).ok()?;
+    let (mut file, left) = RingFile::open(&rings::place(&config.folder), key, config.capture.before).ok()?;
     let now_ns = Clock::read().now_ns();
     let until_ns = left.last().map_or(i64::MIN, |(until_ns, _)| *until_ns);
     let before_ns = i64::try_from(config.capture.before.as_nanos()).unwrap_or(i64::MAX);
     if until_ns < now_ns.saturating_sub(before_ns) || until_ns > now_ns {
         return Some(file);
     }
-    left.into_iter().for_each(|(time_ns, piece)| ring.push(time_ns, piece));
     let mut gap = Recording::default();
     let says = format!("nobody watched for {:.1} s: the service was killed", (now_ns - until_ns) as f64 / 1e9);
-    gap.add_loss("watch", loss::EVENTS_LOST, 0, &says);
-    ring.push(now_ns, gap);
-    Some(file)
+    gap.add_loss(GAP, loss::EVENTS_LOST, 0, &says);
+    let mut is_written = true;
+    for (time_ns, piece) in left.into_iter().chain([(now_ns, gap)]) {
+        // It may be killed again, soon.
+        is_written &= file.add(time_ns, &piece, || ring.known(time_ns)).is_ok();
+        ring.push(time_ns, piece);
+    }
+    is_written.then_some(file)
 }
 
 /// Milliseconds of the monotonic clock.
@@ -314,11 +325,12 @@ fn order(config: &Config) -> Order {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use fathom_collectors::Target;
     use fathom_evidence::Table;
 
     use super::*;
+    use crate::capture;
     use crate::config::Signals;
 
     #[derive(Default)]
@@ -333,7 +345,7 @@ mod tests {
     }
 
     /// This process, which is no JVM and has no counters of one.
-    fn no_jvm() -> Jvm {
+    pub(crate) fn no_jvm() -> Jvm {
         Jvm {
             target: Target::of(std::process::id()).unwrap(),
             user: String::new(),
@@ -365,6 +377,47 @@ mod tests {
         assert!(!scout.goes_on());
     }
 
+    /// Kills its JVM once that is watched, and records.
+    struct Killer {
+        child: std::process::Child,
+        seconds: usize,
+        ended: Vec<String>,
+    }
+
+    impl Watcher for Killer {
+        fn started(&mut self, _: &'static str, refused: Option<&Refusal>) {
+            assert!(refused.is_none(), "{refused:?}");
+            self.child.kill().unwrap();
+        }
+
+        fn second(&mut self, _: i64, _: &Second) {
+            self.seconds += 1;
+        }
+
+        fn triggered(&mut self, scout: &mut Scout, triggers: &[Trigger]) {
+            for trigger in triggers {
+                let folder = capture::place(scout, trigger);
+                let captured = capture::capture(scout, trigger, folder, &AtomicBool::new(false)).unwrap();
+                self.ended.push(captured.end.says().to_owned());
+            }
+        }
+    }
+
+    #[test]
+    fn the_last_second_of_a_jvm_is_a_reason_like_any_other() {
+        let child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let jvm = Jvm { target: Target::of(child.id()).unwrap(), ..no_jvm() };
+        let signals = Signals { collectors: vec!["threads".to_owned()], ..Signals::default() };
+        let folder = tempfile::tempdir().unwrap();
+        let wishes = Arc::new(Wishes::default());
+        let config = Config { signals, folder: folder.path().to_owned(), ..Config::default() };
+        wishes.trigger.store(true, Ordering::Relaxed);
+        let mut killer = Killer { child, seconds: 0, ended: Vec::new() };
+        Scout::new(jvm, Arc::new(config), wishes).run(&mut killer);
+        killer.child.wait().unwrap();
+        assert_eq!((killer.seconds, killer.ended), (1, vec!["the process ended".to_owned()]));
+    }
+
     #[test]
     fn who_comes_after_a_kill_has_the_time_before() {
         let folder = tempfile::tempdir().unwrap();
@@ -376,9 +429,13 @@ mod tests {
             killed.second(&mut told);
         }
         std::mem::forget(killed);
+        std::mem::forget(Scout::new(no_jvm(), Arc::clone(&config), Arc::default()));
+        let mut killed_soon = Scout::new(no_jvm(), Arc::clone(&config), Arc::default());
+        killed_soon.second(&mut told);
+        std::mem::forget(killed_soon);
         let mut scout = Scout::new(no_jvm(), Arc::clone(&config), Arc::default());
         let (rows, _) = scout.hand_over();
-        assert_eq!((rows.spans.len(), rows.losses.len()), (5, 1));
+        assert_eq!((rows.spans.len(), rows.losses.len()), (5, 3), "once, with each gap");
         drop(scout);
         let mut after = Scout::new(no_jvm(), config, Arc::default());
         assert_eq!(after.hand_over().0.spans.len(), 0, "what was handed over is in a recording");

@@ -4,25 +4,26 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fathom_collectors::recorder::size_bytes;
+use fathom_collectors::recorder::{missing_bytes, size_bytes};
 use serde_json::Value;
 
 use crate::beside;
 use crate::capture::EXTENSION;
+use crate::log;
 
 /// A recording in the folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Kept {
+struct Kept {
     /// Its folder; names sort by time.
-    pub(crate) folder: PathBuf,
+    folder: PathBuf,
     /// Its size, without the verdict beside it.
-    pub(crate) bytes: u64,
+    bytes: u64,
     /// Cause and day, once there is a verdict.
-    pub(crate) about: Option<(String, String)>,
+    about: Option<(String, String)>,
 }
 
 /// All recordings, the oldest first.
-pub(crate) fn list(folder: &Path) -> Vec<Kept> {
+fn list(folder: &Path) -> Vec<Kept> {
     let kept = recordings(folder).into_iter();
     kept.map(|folder| Kept { bytes: size_bytes(&folder), about: about(&folder), folder }).collect()
 }
@@ -51,12 +52,12 @@ fn about(folder: &Path) -> Option<(String, String)> {
 }
 
 /// Which recordings have to go so that no more than `max_bytes` are left. Of one cause and day the first one is kept longest;
-/// else the oldest go first. One without a verdict is not finished and stays.
-pub(crate) fn too_many(kept: &[Kept], max_bytes: u64) -> Vec<PathBuf> {
+/// else the oldest go first. One without a verdict is not finished and stays, and so does `newest`: somebody is being told of it.
+fn too_many(kept: &[Kept], max_bytes: u64, newest: Option<&Path>) -> Vec<PathBuf> {
     let mut bytes: u64 = kept.iter().map(|one| one.bytes).sum();
     let mut seen: HashSet<&(String, String)> = HashSet::new();
     let (mut firsts, mut others) = (Vec::new(), Vec::new());
-    for one in kept {
+    for one in kept.iter().filter(|one| newest != Some(one.folder.as_path())) {
         match &one.about {
             Some(about) if seen.insert(about) => firsts.push(one),
             Some(_) => others.push(one),
@@ -74,8 +75,39 @@ pub(crate) fn too_many(kept: &[Kept], max_bytes: u64) -> Vec<PathBuf> {
     gone
 }
 
+/// Removes what is too much, whatever that is but `newest`; what was removed is told.
+pub(crate) fn make_room(folder: &Path, max_bytes: u64, newest: &Path) {
+    clear(&too_many(&list(folder), max_bytes, Some(newest)));
+}
+
+/// Whether the disk has room for a recording to begin, if need be once others have gone.
+pub(crate) fn has_room(folder: &Path) -> bool {
+    let missing = missing_bytes(folder);
+    if missing > 0 {
+        clear(&in_the_way(&list(folder), missing));
+    }
+    missing == 0 || missing_bytes(folder) == 0
+}
+
+/// Which recordings have to go for so many bytes; none where that would not be enough, as it is others who have filled the disk.
+fn in_the_way(kept: &[Kept], missing: u64) -> Vec<PathBuf> {
+    let bytes: u64 = kept.iter().map(|one| one.bytes).sum();
+    let gone = too_many(kept, bytes.saturating_sub(missing), None);
+    let freed: u64 = kept.iter().filter(|one| gone.contains(&one.folder)).map(|one| one.bytes).sum();
+    if freed < missing { Vec::new() } else { gone }
+}
+
+fn clear(folders: &[PathBuf]) {
+    for gone in folders {
+        match remove(gone) {
+            Ok(()) => log::says("recording_removed", &gone.display().to_string()),
+            Err(error) => log::says("recording_not_removed", &format!("{}: {error}", gone.display())),
+        }
+    }
+}
+
 /// Removes a recording and what stands beside it.
-pub(crate) fn remove(folder: &Path) -> std::io::Result<()> {
+fn remove(folder: &Path) -> std::io::Result<()> {
     fs::remove_dir_all(folder)?;
     ["json", "txt", beside::BEGUN].into_iter().try_for_each(|ending| beside::remove(folder, ending))
 }
@@ -105,9 +137,20 @@ mod tests {
             (0, vec!["20261101T1", "20261101T0", "20261101T2", "20261102T0"]),
         ] {
             let gone: Vec<String> =
-                too_many(&all, max).into_iter().map(|path| path.to_string_lossy().into_owned()).collect();
+                too_many(&all, max, None).into_iter().map(|path| path.to_string_lossy().into_owned()).collect();
             assert_eq!(gone, expected, "{max}");
         }
+        let newest = Path::new("20261102T0");
+        assert!(!too_many(&all, 0, Some(newest)).contains(&newest.to_owned()), "whatever it takes");
+    }
+
+    #[test]
+    fn recordings_go_for_a_new_one_only_where_that_helps() {
+        let all = [kept("20261101T0", 10, Some("gc")), kept("20261101T1", 10, Some("gc")), kept("20261102T0", 9, None)];
+        for (missing, expected) in [(1, 1), (10, 1), (11, 2), (20, 2), (21, 0)] {
+            assert_eq!(in_the_way(&all, missing).len(), expected, "{missing}");
+        }
+        assert!(!has_room(Path::new("/proc")), "there is none at all");
     }
 
     #[test]
@@ -123,7 +166,9 @@ mod tests {
         assert_eq!(listed.len(), 1);
         assert!(left_behind(folder.path()).is_empty());
         assert_eq!((listed[0].bytes, listed[0].about.as_ref().map(|about| about.0.as_str())), (100, Some("gc")));
-        remove(&recording).unwrap();
+        make_room(folder.path(), 0, &recording);
+        assert_eq!(list(folder.path()).len(), 1);
+        make_room(folder.path(), 0, Path::new("a later one"));
         assert!(list(folder.path()).is_empty() && !beside::path(&recording, "json").exists());
     }
 }

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use fathom_collectors::scope_of_collector;
 use fathom_evidence::Recording;
+use fathom_evidence::detail::{self, VmOperation};
 use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::tables::{Counter, Span};
 
@@ -29,7 +30,10 @@ pub const NAMES: [(&str, &str); 18] = [
     ("calls.p95_ms", "95th percentile of calls that the process made, all peers"),
     ("cpu.cores", "CPUs that the process used"),
     ("cpu.run_queue_ratio", "threads that waited for a CPU, on average"),
-    ("cgroup.throttled_ratio", "share of the second for which the CPU quota held the process back"),
+    (
+        "cgroup.throttled_ratio",
+        "share of the second for which a CPU quota of its groups held the process back, at most",
+    ),
     ("cgroup.oom_kills", "processes that the kernel killed for want of memory in the control group"),
     ("memory.major_faults_per_s", "pages that had to be read from a disk"),
     ("sockets.datagrams_lost", "datagrams that the process's sockets dropped in the second, mostly as they were full"),
@@ -77,6 +81,9 @@ const THREAD_KEPT_S: u64 = 600;
 /// Word, instance and thread of what only grows.
 type Total = (&'static str, String, i64);
 
+/// What the kernel counts of a group with a quota: periods, those in which it was held back, and for how long on all CPUs together.
+const QUOTA: [&str; 3] = [counter::CGROUP_PERIODS_COUNT, counter::CGROUP_THROTTLED_COUNT, counter::CGROUP_THROTTLED_NS];
+
 /// Adds rows up.
 #[derive(Debug, Default)]
 pub struct Meter {
@@ -89,6 +96,8 @@ pub struct Meter {
     threads: Option<f64>,
     /// Sums of this second.
     sums: BTreeMap<&'static str, f64>,
+    /// Rises of [`QUOTA`] in this second, of the own group and of each above it.
+    quotas: BTreeMap<String, [f64; QUOTA.len()]>,
     ports: BTreeMap<String, Latencies>,
     calls: Latencies,
     events: Vec<Event>,
@@ -98,11 +107,10 @@ pub struct Meter {
 }
 
 /// Totals whose rises within a second make a signal, with the factor from their unit.
-const SUMS: [(&str, &str, f64); 9] = [
+const SUMS: [(&str, &str, f64); 8] = [
     (counter::GC_TIME_NS, "gc.stopped_ratio", 1e-9),
     (counter::PROCESS_CPU_NS, "cpu.cores", 1e-9),
     (counter::THREAD_RUN_QUEUE_NS, "cpu.run_queue_ratio", 1e-9),
-    (counter::CGROUP_THROTTLED_NS, "cgroup.throttled_ratio", 1e-9),
     (counter::CGROUP_MEMORY_EVENTS_COUNT, "cgroup.oom_kills", 1.0),
     (counter::PROCESS_FAULTS_COUNT, "memory.major_faults_per_s", 1.0),
     (counter::SOCKET_DROPS_COUNT, "sockets.datagrams_lost", 1.0),
@@ -140,8 +148,17 @@ impl Meter {
                 *self.sums.entry("gc.full_per_min").or_default() += more;
                 self.known.insert("gc.full_per_min");
             }
-            _ => self.sum(word, instance, row),
+            _ => match QUOTA.iter().position(|known| *known == word) {
+                Some(at) => self.hold_back(at, instance, row.value),
+                None => self.sum(word, instance, row),
+            },
         }
+    }
+
+    fn hold_back(&mut self, at: usize, instance: &str, value: f64) {
+        let more = self.rise(QUOTA[at], instance, 0, value, false);
+        self.quotas.entry(instance.to_owned()).or_default()[at] += more;
+        self.known.insert("cgroup.throttled_ratio");
     }
 
     fn sum(&mut self, word: &str, instance: &str, row: &Counter) {
@@ -149,9 +166,8 @@ impl Meter {
         let is_meant = match word {
             counter::GC_TIME_NS => scope_of_collector(instance).is_some(),
             counter::PROCESS_FAULTS_COUNT => instance == "major",
-            counter::CGROUP_MEMORY_EVENTS_COUNT => instance.split(' ').next() == Some("oom_kill"),
-            // Those of groups above tell the same once more.
-            counter::CGROUP_THROTTLED_NS => instance.is_empty(),
+            // A group above (`oom_kill /pods`) counts the kills of all others in it.
+            counter::CGROUP_MEMORY_EVENTS_COUNT => instance == "oom_kill",
             _ => true,
         };
         if is_meant {
@@ -183,7 +199,10 @@ impl Meter {
 
     fn note(&mut self, found: &Recording, row: &Span) {
         let kind = found.text(row.kind);
-        if matches!(kind, span::REQUEST | span::CALL | span::OWN_ACTION | span::COLLECTOR_RUN | span::COMPILATION) {
+        let is_work =
+            [span::REQUEST, span::CALL, span::OWN_ACTION, span::COLLECTOR_RUN, span::COMPILATION].contains(&kind);
+        // A whole collection beside the application holds nobody up; its pauses have spans of their own.
+        if is_work || kind == span::GC || (kind == span::VM_OPERATION && is_beside(found, row)) {
             return;
         }
         self.events.push(Event {
@@ -201,6 +220,7 @@ impl Meter {
         }
         let sums = std::mem::take(&mut self.sums);
         let events = std::mem::take(&mut self.events);
+        let quotas = std::mem::take(&mut self.quotas);
         let mut values: Values =
             self.known.iter().map(|name| (*name, sums.get(name).copied().unwrap_or(0.0))).collect();
         self.full.push(sums.get("gc.full_per_min").copied().unwrap_or(0.0));
@@ -210,6 +230,10 @@ impl Meter {
         if let Some(value) = values.get_mut("gc.full_per_min") {
             *value = self.full.iter().sum();
         }
+        // A quota stands at any level, and is counted there only.
+        values.extend(
+            quotas.into_values().map(throttled_ratio).max_by(f64::total_cmp).map(|r| ("cgroup.throttled_ratio", r)),
+        );
         values.extend(self.threads.map(|threads| ("jvm.threads", threads)));
         let stops = events.iter().filter(|event| STOPS.contains(&event.kind.as_str()));
         let longest_ns = stops.map(|event| event.duration_ns).max().unwrap_or(0);
@@ -233,6 +257,17 @@ impl Meter {
         }
         ports
     }
+}
+
+/// The share of a second for which a quota held a group back, at most: a period may have lost its end only, and time is counted
+/// on each CPU.
+fn throttled_ratio([periods, throttled, throttled_ns]: [f64; QUOTA.len()]) -> f64 {
+    (throttled / periods.max(1.0)).min(throttled_ns / 1e9).min(1.0)
+}
+
+/// Whether an operation of the JVM needed no safepoint, as a handshake with single threads: the application ran on.
+fn is_beside(found: &Recording, row: &Span) -> bool {
+    detail::from_text::<VmOperation>(found.text(row.detail)).safepoint == Some(false)
 }
 
 fn of_requests(ports: &BTreeMap<String, PortSecond>, values: &mut Values) {
@@ -320,6 +355,63 @@ mod tests {
         names.dedup();
         assert_eq!(names.len(), NAMES.len());
         assert!(SUMS.iter().all(|(_, signal, _)| names.contains(signal)));
+    }
+
+    #[test]
+    fn what_runs_beside_the_application_is_no_event() {
+        let (mut meter, mut found) = (Meter::default(), Recording::default());
+        for (kind, detail) in [
+            (span::GC, ""),
+            (span::VM_OPERATION, r#"{"safepoint":false}"#),
+            (span::VM_OPERATION, r#"{"safepoint":true}"#),
+            (span::VM_OPERATION, ""),
+        ] {
+            found.add_span(5, 1_200_000_000, 0, kind, "x", detail, "jvm_probes");
+        }
+        meter.add(&found);
+        let kinds: Vec<String> = meter.second().events.into_iter().map(|event| event.kind).collect();
+        assert_eq!(kinds, [span::VM_OPERATION; 2]);
+    }
+
+    #[test]
+    fn a_quota_holds_back_for_no_more_than_its_periods_and_its_time() {
+        // Periods, those that were throttled, and ms of it on all CPUs, of the own group and of the one above.
+        for (own, above, expected) in [
+            ([10.0, 5.0, 500.0], [0.0; 3], 0.5),
+            ([10.0, 2.0, 4_000.0], [0.0; 3], 0.2),
+            ([10.0, 10.0, 10.0], [0.0; 3], 0.01),
+            ([0.0; 3], [10.0, 4.0, 3_000.0], 0.4),
+            ([0.0; 3], [0.0; 3], 0.0),
+        ] {
+            let mut meter = Meter::default();
+            let mut second = |factor: f64| {
+                let mut found = Recording::default();
+                for (group, counts) in [("", own), ("/pods", above)] {
+                    for ((name, count), unit) in QUOTA.into_iter().zip(counts).zip([1.0, 1.0, 1e6]) {
+                        found.add_counter(1, name, group, 100.0 + factor * count * unit, "cgroup");
+                    }
+                }
+                meter.add(&found);
+                meter.second().values["cgroup.throttled_ratio"]
+            };
+            assert_eq!(second(0.0), 0.0);
+            assert!((second(1.0) - expected).abs() < 1e-9, "{own:?} {above:?}");
+            assert_eq!(meter.second().values["cgroup.throttled_ratio"], 0.0, "nothing new");
+        }
+    }
+
+    #[test]
+    fn kills_in_groups_above_are_of_others() {
+        let mut meter = Meter::default();
+        let mut kills = |own: f64, above: f64| {
+            let mut found = Recording::default();
+            for (instance, value) in [("oom_kill", own), ("oom_kill /pods", above), ("oom", above)] {
+                found.add_counter(1, counter::CGROUP_MEMORY_EVENTS_COUNT, instance, value, "cgroup");
+            }
+            meter.add(&found);
+            meter.second().values["cgroup.oom_kills"]
+        };
+        assert_eq!((kills(1.0, 5.0), kills(1.0, 9.0), kills(2.0, 10.0)), (0.0, 0.0, 1.0));
     }
 
     #[test]

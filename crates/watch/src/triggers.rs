@@ -113,13 +113,24 @@ impl Triggers {
         }
     }
 
-    /// Takes the next second of a JVM that is `age_s` old.
+    /// Takes the next second of a JVM that is `age_s` old, by a clock that nobody sets: histories go by it.
     pub fn see(&mut self, at_ns: i64, age_s: i64, second: &Second) -> Vec<Trigger> {
         if age_s < self.warm_up_s {
             return Vec::new();
         }
-        let told = self.of_events(second).chain(self.of_values(second)).chain(self.of_requests(at_ns, second));
+        let told = self.of_events(second).chain(self.of_values(second)).chain(self.of_requests(age_s, second));
         told.map(|(kind, which, says)| Trigger { kind, which, says, at_ns }).collect()
+    }
+
+    /// Whether what was told once, when it began, is still so.
+    pub fn lasts(&self, trigger: &Trigger) -> bool {
+        let port = self.ports.get(&trigger.which);
+        match trigger.kind {
+            Kind::RequestsSlow => port.is_some_and(Port::is_slow),
+            Kind::RequestsRare => port.is_some_and(Port::is_rarely_late),
+            Kind::Rule => self.rules.iter().any(|rule| rule.name() == trigger.which && rule.holds()),
+            _ => false,
+        }
     }
 
     fn of_events(&self, second: &Second) -> impl Iterator<Item = Told> + use<> {
@@ -154,14 +165,14 @@ impl Triggers {
         told.into_iter()
     }
 
-    fn of_requests(&mut self, at_ns: i64, second: &Second) -> impl Iterator<Item = Told> + use<> {
+    fn of_requests(&mut self, at_s: i64, second: &Second) -> impl Iterator<Item = Told> + use<> {
         let mut told = Vec::new();
         for (name, requests) in second.ports.iter().filter(|_| self.watches_requests) {
             if self.ports.len() >= PORTS_MAX && !self.ports.contains_key(name) {
                 continue;
             }
             let port = self.ports.entry(name.clone()).or_default();
-            for finding in port.see(at_ns.div_euclid(1_000_000_000), requests, self.floors) {
+            for finding in port.see(at_s, requests, self.floors) {
                 told.push(sentence(name, &finding));
             }
         }
@@ -224,7 +235,8 @@ mod tests {
     use fathom_evidence::kinds::span;
 
     use super::*;
-    use crate::levels::Level;
+    use crate::levels::{Latencies, Level};
+    use crate::port::PortSecond;
     use crate::signals::Event;
 
     fn triggers(config: &str) -> Triggers {
@@ -246,6 +258,25 @@ mod tests {
         let finding = Finding::Slow { from_ns: now.from_ns(), below_ns: usual.to_ns() };
         let (_, _, says) = sentence(":80", &finding);
         assert_eq!(says, "requests of :80 take 12.583 ms or more (95th percentile), less than 5.243 ms before");
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_blinds_nobody() {
+        let mut triggers = triggers("");
+        let second = |late: bool| {
+            let mut answered = Latencies::default();
+            answered.add(Level::of_ns(4_000_000), 100 - u32::from(late));
+            answered.add(Level::of_ns(60_000_000), u32::from(late));
+            let port = PortSecond { answered, under_way: 0 };
+            Second { ports: BTreeMap::from([(":80".to_owned(), port)]), ..Second::default() }
+        };
+        let mut told = (0..600).flat_map(|at_s| {
+            let set_back_s = if at_s < 300 { 0 } else { 3600 };
+            triggers.see((100_000 + at_s - set_back_s) * 1_000_000_000, 1000 + at_s, &second(at_s >= 420))
+        });
+        let rare = told.next().unwrap();
+        assert_eq!((rare.kind, told.next()), (Kind::RequestsRare, None));
+        assert!(triggers.lasts(&rare) && !triggers.lasts(&Trigger { kind: Kind::RequestsSlow, ..rare }));
     }
 
     #[test]

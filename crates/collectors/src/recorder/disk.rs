@@ -36,12 +36,7 @@ impl Disk {
 
     pub(super) fn measure(&mut self) {
         self.written_bytes = size_bytes(&self.folder);
-        let place =
-            if self.folder.is_dir() { self.folder.as_path() } else { self.folder.parent().unwrap_or(&self.folder) };
-        let place = if place.as_os_str().is_empty() { Path::new(".") } else { place };
-        // A disk that does not tell is taken for roomy: writing to it will tell.
-        self.free_bytes =
-            rustix::fs::statvfs(place).map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+        self.free_bytes = free_bytes(&self.folder);
     }
 
     pub(super) fn written_bytes(&self) -> u64 {
@@ -55,6 +50,18 @@ impl Disk {
         }
         (self.free_bytes < KEEP_FREE_BYTES).then_some(End::DiskFull)
     }
+}
+
+fn free_bytes(folder: &Path) -> u64 {
+    let place = if folder.is_dir() { folder } else { folder.parent().unwrap_or(folder) };
+    let place = if place.as_os_str().is_empty() { Path::new(".") } else { place };
+    // A disk that does not tell is taken for roomy: writing to it will tell.
+    rustix::fs::statvfs(place).map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
+/// How many bytes more have to be free on the disk of a folder before a recording may begin there; 0 when it may.
+pub fn missing_bytes(folder: &Path) -> u64 {
+    (2 * KEEP_FREE_BYTES).saturating_sub(free_bytes(folder))
 }
 
 /// Size of all files in a folder and the folders in it, in bytes.

@@ -127,7 +127,7 @@ row! {
     ["CPUs"] cpu_cores: f64,
     /// Threads that waited for a CPU, on average.
     ["threads"] cpu_run_queue_ratio: f64,
-    /// Share of the time for which the CPU quota held the process back.
+    /// Share of the time for which a CPU quota of its control groups held the process back, at most.
     ["ratio"] cgroup_throttled_ratio: f64,
     /// Processes of the control group that the kernel killed for want of memory.
     ["number"] cgroup_oom_kills: f64,

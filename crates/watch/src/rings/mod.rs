@@ -48,6 +48,8 @@ impl RingFile {
         DirBuilder::new().recursive(true).mode(0o700).create(place)?;
         let paths = paths(place, jvm);
         let left = left(&paths);
+        // What is still of use is written again; the rest must not stand beside it.
+        remove(&paths);
         let keeps_ns = i64::try_from(keeps.as_nanos()).unwrap_or(i64::MAX);
         Ok((RingFile { paths, current: 0, file: None, bytes: 0, began_ns: 0, keeps_ns }, left))
     }
