@@ -224,10 +224,12 @@ fn connected(target: &Target, tmp: &OwnedFd, until: Instant) -> Result<UnixStrea
     if !target.is_alive() {
         return Err(AttachError::Ended(target.pid));
     }
-    match socket::open(target, tmp, until)? {
-        Some(stream) => Ok(stream),
-        None => listener::start(target, tmp, until),
-    }
+    let stream = match socket::open(target, tmp, until)? {
+        Some(stream) => stream,
+        None => listener::start(target, tmp, until)?,
+    };
+    listener::has_begun(target, tmp);
+    Ok(stream)
 }
 
 /// The process's own root can be entered by its user and by root only.

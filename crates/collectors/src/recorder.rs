@@ -201,7 +201,8 @@ pub fn record(
     watcher: &mut dyn Watcher,
 ) -> Result<Recorded, RecordError> {
     let mut session = Session::begin(target, collectors, plan)?;
-    let end = session.run(target, plan, interrupted, watcher)?;
+    let ran = session.run(target, plan, interrupted, watcher);
+    let end = ran.map_err(|error| session.failed(error))?;
     watcher.ending(end);
     session.close(end)
 }
@@ -266,7 +267,7 @@ impl Session {
             started_in_ns: 0,
         };
         // A recorder that is killed while its collectors start leaves a recording that says whose it was.
-        session.write()?;
+        session.write().map_err(|error| session.failed(error))?;
         Ok(session)
     }
 
@@ -412,23 +413,33 @@ impl Session {
         Ok(())
     }
 
-    /// Ends the collectors and writes what is left.
-    fn close(mut self, end: End) -> Result<Recorded, RecordError> {
-        self.pending.add_fact(subject::RECORDING, "observed_to_ns", &self.clock.now_ns().to_string(), "fathom");
+    /// Tells the collectors to end and takes what they still found; whether all of them did in time.
+    fn end_collectors(&mut self) -> bool {
         self.stop.stop();
-        let observed_ns = self.began.elapsed().as_nanos() as i64;
         let until = Instant::now() + PATIENCE;
         loop {
             match self.messages.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(message) => self.take(message),
                 // All senders are gone: every collector has ended.
-                Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => {
-                    let says = format!("a collector did not end within {} s and was left out", PATIENCE.as_secs());
-                    self.pending.add_loss("fathom", loss::EVENTS_LOST, 0, &says);
-                    break;
-                }
+                Err(RecvTimeoutError::Disconnected) => return true,
+                Err(RecvTimeoutError::Timeout) => return false,
             }
+        }
+    }
+
+    /// Ends the collectors first: what they began in the JVM would go on if this program ended before them.
+    fn failed(&mut self, error: RecordError) -> RecordError {
+        self.end_collectors();
+        error
+    }
+
+    /// Ends the collectors and writes what is left.
+    fn close(mut self, end: End) -> Result<Recorded, RecordError> {
+        self.pending.add_fact(subject::RECORDING, "observed_to_ns", &self.clock.now_ns().to_string(), "fathom");
+        let observed_ns = self.began.elapsed().as_nanos() as i64;
+        if !self.end_collectors() {
+            let says = format!("a collector did not end within {} s and was left out", PATIENCE.as_secs());
+            self.pending.add_loss("fathom", loss::EVENTS_LOST, 0, &says);
         }
         self.note_tier();
         self.pending.add_fact(subject::RECORDING, recorded::ENDED_BECAUSE, end.says(), "fathom");

@@ -94,6 +94,20 @@ impl Target {
     pub fn thread_ids(&self) -> HashSet<u32> {
         procfs::names(self.proc("task")).filter_map(|name| name.parse().ok()).collect()
     }
+
+    /// Those of `tids` that are no threads of it any more.
+    pub(crate) fn ended_among(&self, tids: impl Iterator<Item = u32>) -> HashSet<u32> {
+        let listed = self.thread_ids();
+        self.ended_of_unlisted(tids.filter(|tid| !listed.contains(tid)))
+    }
+
+    /// Those that have ended of threads that a list lacked: the kernel's list skips one that lives when the thread before it ends
+    /// just then.
+    pub(crate) fn ended_of_unlisted(&self, tids: impl Iterator<Item = u32>) -> HashSet<u32> {
+        let mut tids: HashSet<u32> = tids.collect();
+        tids.retain(|tid| !self.proc(&format!("task/{tid}")).exists());
+        tids
+    }
 }
 
 fn is_out_of_files(error: &io::Error) -> bool {
@@ -130,6 +144,14 @@ mod tests {
         assert!(target.start_ticks > 0);
         let earlier = Target { start_ticks: target.start_ticks - 1, ..target };
         assert!(!earlier.is_alive(), "another process that had this number");
+    }
+
+    #[test]
+    fn who_is_not_listed_has_ended_only_if_it_is_gone() {
+        let target = Target::of(std::process::id()).unwrap();
+        let ended = target.ended_of_unlisted([target.pid, u32::MAX, u32::MAX].into_iter());
+        assert_eq!(ended, HashSet::from([u32::MAX]), "as if a list had lacked both");
+        assert_eq!(target.ended_among([target.pid, u32::MAX].into_iter()), ended);
     }
 
     #[test]

@@ -56,6 +56,9 @@ const TIMEOUT_S: u64 = SEGMENT.as_secs() + 60;
 /// So often what was sampled is put in order in the file: what is lost at most when this recorder is killed.
 const CHUNK_S: u64 = 10;
 
+/// How long a JVM is left alone that did not answer when the profiler was to start anew.
+const PAUSE: Duration = Duration::from_secs(5);
+
 /// Loading resolves the symbols of every library of the process.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -128,6 +131,7 @@ fn begin(target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
         copy: None,
         began: Instant::now(),
         is_running: true,
+        asks_again: None,
         first: Some(first),
     }))
 }
@@ -244,6 +248,8 @@ struct Profiling {
     copy: Option<(File, Followed)>,
     began: Instant,
     is_running: bool,
+    /// When a JVM is asked again that left a start unanswered; it may come to that start yet.
+    asks_again: Option<Instant>,
     /// What was known before the first look.
     first: Option<Recording>,
 }
@@ -262,26 +268,17 @@ impl Observer for Profiling {
     }
 
     fn look(&mut self, found: &mut Recording) {
-        if let Some(first) = self.first.take() {
-            found.absorb(first);
-        }
-        self.follow(found);
+        self.keep_up(found);
         if self.is_running && self.began.elapsed() >= SEGMENT {
             self.stop(found);
-            let started = own_action(&self.clock, found, "async-profiler start", || self.profiler.start(self.event));
-            self.is_running = started.is_ok();
-            match started {
-                Ok(()) => self.outstanding().into_iter().for_each(|outstanding| outstanding.note(found, SOURCE)),
-                Err(refusal) => {
-                    found.add_loss(SOURCE, loss::REFUSED, 0, &format!("no samples from here on: {}", refusal.why));
-                }
-            }
-            self.began = Instant::now();
+            self.start(found);
+        } else if self.asks_again.is_some_and(|at| at <= Instant::now()) {
+            self.ask_again(found);
         }
     }
 
     fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
-        self.look(found);
+        self.keep_up(found);
         if self.is_running {
             self.stop(found);
         }
@@ -290,6 +287,39 @@ impl Observer for Profiling {
 }
 
 impl Profiling {
+    fn keep_up(&mut self, found: &mut Recording) {
+        found.absorb(self.first.take().unwrap_or_default());
+        self.follow(found);
+    }
+
+    /// Begins the next file.
+    fn start(&mut self, found: &mut Recording) {
+        let started = own_action(&self.clock, found, "async-profiler start", || self.profiler.start(self.event));
+        self.began = Instant::now();
+        self.is_running = started.is_ok();
+        let is_unanswered = started.as_ref().is_err_and(|refusal| refusal.may_pass);
+        self.asks_again = is_unanswered.then(|| Instant::now() + PAUSE);
+        match started {
+            Ok(()) => self.outstanding().into_iter().for_each(|outstanding| outstanding.note(found, SOURCE)),
+            Err(refusal) => {
+                let until = if is_unanswered { "until the JVM answers" } else { "from here on" };
+                found.add_loss(SOURCE, loss::REFUSED, 0, &format!("no samples {until}: {}", refusal.why));
+            }
+        }
+    }
+
+    /// Starts after a start that was left unanswered, which has to end if the JVM came to it meanwhile. As long as it does not
+    /// answer it feels nothing of this: no row says that something was done to it.
+    fn ask_again(&mut self, found: &mut Recording) {
+        match self.profiler.stop() {
+            Err(refusal) if refusal.may_pass => self.asks_again = Some(Instant::now() + PAUSE),
+            _ => {
+                self.folder.remove(SAMPLES_FILE);
+                self.start(found);
+            }
+        }
+    }
+
     /// Stops and takes over the samples: also those of a JVM that ended, as far as they were written.
     fn stop(&mut self, found: &mut Recording) {
         let stopped = own_action(&self.clock, found, "async-profiler stop", || self.profiler.stop());
@@ -343,13 +373,17 @@ fn lose(found: &mut Recording, file: &Path, error: &std::io::Error) {
     found.add_loss(SOURCE, loss::REFUSED, 0, &format!("the samples of {name} could not be kept: {error}"));
 }
 
-/// A recorder that gives up early must not leave the profiler running.
+/// A recorder that gives up early must not leave the profiler running, nor a start before the JVM that it comes to later: it
+/// takes its commands in their order.
 impl Drop for Profiling {
     fn drop(&mut self) {
-        if self.is_running {
+        if self.is_running || self.asks_again.is_some() {
             // One that cannot be told to stop does so by itself.
             let _ = self.profiler.stop();
         }
         drop(self.guard.take());
     }
 }
+
+#[cfg(test)]
+mod tests;

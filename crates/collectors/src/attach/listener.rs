@@ -3,20 +3,21 @@
 //! SIGQUIT ends any program that does not catch it, and makes a JVM that finds no file (or must not
 //! attach, or listens already) print all its stacks. So nothing is signalled before it is certain that
 //! this very process is a JVM, that it catches the signal, and that it will find the file; and never
-//! twice: a JVM that is stopped may still have the first signal before it.
+//! twice: a JVM that is stopped may still have the first signal before it, and counts those that follow.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-use rustix::time::{ClockId, clock_gettime};
 use std::os::unix::net::UnixStream;
 
 use super::identity::as_user_of;
-use super::{AttachError, socket};
+use super::{AttachError, is_younger, socket};
 use crate::Target;
 use crate::foreign::{belongs_to, create_file, look, remove_file, working_folder_of};
 use crate::mapped::Mapped;
@@ -27,15 +28,24 @@ const SIGQUIT_BIT: u64 = 1 << 2;
 /// First wait for the socket; doubled up to the longest. It comes within 2-30 ms on an idle machine.
 const FIRST_WAIT: Duration = Duration::from_millis(1);
 const LONGEST_WAIT: Duration = Duration::from_millis(20);
-/// Somebody else's file that is older than this is left over: no signal belongs to it any more, in s.
-const ANOTHER_MAX_AGE_S: i64 = 60;
+/// Who was signalled by this program and does not listen yet. One recording of a JVM may follow another, and their files may
+/// be tidied up meanwhile; the signal is still before the JVM.
+static SIGNALLED: Mutex<BTreeSet<Signalled>> = Mutex::new(BTreeSet::new());
+
+/// A process by its number and its start.
+type Signalled = (u32, u64);
+
+fn signalled() -> MutexGuard<'static, BTreeSet<Signalled>> {
+    SIGNALLED.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Makes the JVM listen and gives the first connection.
 pub(super) fn start(target: &Target, tmp: &OwnedFd, until: Instant) -> Result<UnixStream, AttachError> {
     let process = may_be_signalled(target)?;
     let trigger = Trigger::set(target, tmp)?;
     if trigger.is_new {
-        send_quit(target, &process)?;
+        // A file without a signal would make others wait for one that nobody sent.
+        signal_once(target, &process).inspect_err(|_| trigger.remove())?;
     }
     let mut wait = FIRST_WAIT;
     while Instant::now() < until {
@@ -51,6 +61,17 @@ pub(super) fn start(target: &Target, tmp: &OwnedFd, until: Instant) -> Result<Un
     }
     // The file stays: a JVM that wakes up late must find it, or else it prints all its stacks.
     Err(AttachError::TimedOut("begin to listen"))
+}
+
+/// Takes note that the JVM listens: who needs it to do so again, because `/tmp` was tidied up, has to signal it again.
+pub(super) fn has_begun(target: &Target, tmp: &OwnedFd) {
+    if !signalled().remove(&(target.pid, target.start_ticks)) {
+        return;
+    }
+    // A try that had timed out left its file in one of the two.
+    for folder in [tmp.try_clone(), working_folder_of(target)].into_iter().flatten() {
+        let _ = as_user_of(target, || remove_file(&folder, &trigger_name(target)));
+    }
 }
 
 /// Whether the JVM could be made to listen now, without doing so.
@@ -110,6 +131,17 @@ fn mask_has_quit(status: &str) -> bool {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & SIGQUIT_BIT != 0)
 }
 
+/// Sends the signal unless this program has sent it before and the JVM has not come to it yet.
+fn signal_once(target: &Target, process: &OwnedFd) -> Result<(), AttachError> {
+    let mut signalled = signalled();
+    let this = (target.pid, target.start_ticks);
+    if !signalled.contains(&this) {
+        send_quit(target, process)?;
+        signalled.insert(this);
+    }
+    Ok(())
+}
+
 /// Asks again just before: the answer may have changed since.
 fn send_quit(target: &Target, process: &OwnedFd) -> Result<(), AttachError> {
     if !catches_quit(target) {
@@ -119,6 +151,10 @@ fn send_quit(target: &Target, process: &OwnedFd) -> Result<(), AttachError> {
         Errno::SRCH => AttachError::Ended(target.pid),
         _ => AttachError::io("signal the process", error.into()),
     })
+}
+
+fn trigger_name(target: &Target) -> String {
+    format!(".attach_pid{}", target.inner_pid)
 }
 
 /// The file that tells the JVM that SIGQUIT means: listen.
@@ -135,7 +171,7 @@ impl<'a> Trigger<'a> {
     fn set(target: &'a Target, tmp: &OwnedFd) -> Result<Trigger<'a>, AttachError> {
         let failed = |error| AttachError::io("make the file that starts the listener", error);
         let folder = tmp.try_clone().map_err(failed)?;
-        let mut trigger = Trigger { target, folder, name: format!(".attach_pid{}", target.inner_pid), is_new: true };
+        let mut trigger = Trigger { target, folder, name: trigger_name(target), is_new: true };
         if let Err(error) = trigger.make() {
             trigger.folder = working_folder_of(target).map_err(failed)?;
             trigger.make().map_err(|_| failed(error))?;
@@ -151,12 +187,12 @@ impl<'a> Trigger<'a> {
         }
     }
 
-    /// Another client is at it, or gave up, or was killed: its file serves if the JVM will believe it.
+    /// Another client is at it, or gave up, or was killed: its file serves if the JVM will believe it. However old it is, its
+    /// signal may still be before a JVM that does not run; only what was meant for a process before this one is left over.
     fn take_over(&mut self) -> io::Result<()> {
         let there = look(&self.folder, &self.name)?.ok_or(io::ErrorKind::NotFound)?;
         belongs_to(self.target, &there, &self.name)?;
-        let age_s = clock_gettime(ClockId::Realtime).tv_sec.saturating_sub(there.st_mtime);
-        self.is_new = !(0..=ANOTHER_MAX_AGE_S).contains(&age_s);
+        self.is_new = !is_younger(self.target, &there);
         Ok(())
     }
 

@@ -45,10 +45,16 @@ impl<const WORDS: usize> Placed<WORDS> {
         self.others.is_filling() || self.places.keys().filter(|key| *key != 0).count() * 2 > self.places.len()
     }
 
-    /// Takes out the rows of threads that are not among `alive`.
-    pub(crate) fn forget_ended(&self, alive: &HashSet<u32>) {
-        self.places.free(|key| !alive.contains(&(key as u32)));
-        self.others.forget_ended(alive);
+    /// Threads of the rows, once for each; of those without a place, as they were read last.
+    pub(crate) fn tids(&self) -> impl Iterator<Item = u32> {
+        let others = self.others.rows().filter_map(|(key, _)| words(key).next());
+        self.places.keys().filter(|key| *key != 0).chain(others).map(|key| key as u32)
+    }
+
+    /// Takes out the rows of threads that have ended.
+    pub(crate) fn forget(&self, ended: &HashSet<u32>) {
+        self.places.free(|key| ended.contains(&(key as u32)));
+        self.others.forget(ended);
     }
 
     /// Takes out a row whose thread has ended.

@@ -59,10 +59,10 @@ impl Table {
         self.len * 2 > self.capacity as usize
     }
 
-    /// Takes out the entries read last whose key begins with a thread that is not one of `alive`.
-    pub(crate) fn forget_ended(&self, alive: &HashSet<u32>) {
-        let ended = |key: &[u8]| key.first_chunk().is_some_and(|tid| !alive.contains(&u32::from_ne_bytes(*tid)));
-        self.rows().filter(|(key, _)| ended(key)).for_each(|(key, _)| self.remove(key));
+    /// Takes out the entries read last whose key begins with a thread that has ended.
+    pub(crate) fn forget(&self, ended: &HashSet<u32>) {
+        let has_ended = |key: &[u8]| key.first_chunk().is_some_and(|tid| ended.contains(&u32::from_ne_bytes(*tid)));
+        self.rows().filter(|(key, _)| has_ended(key)).for_each(|(key, _)| self.remove(key));
     }
 
     /// Takes out an entry.

@@ -19,6 +19,7 @@ const volatile struct {
 
 struct {
 	__u64 ports_full;
+	__u64 nowhere;
 } losses SEC(".data.losses") = {};
 
 struct ns_common {
@@ -45,6 +46,11 @@ struct sk_buff {
 	unsigned char *head;
 	__u16 transport_header;
 	__u16 network_header;
+} KERNEL_TYPE;
+
+/* What the tracepoint has in perf's format; `rx_sk` came with its fourth argument, in Linux 6.11. */
+struct trace_event_raw_kfree_skb {
+	void *rx_sk;
 } KERNEL_TYPE;
 
 struct dropped_at {
@@ -121,6 +127,22 @@ static __always_inline bool destination(struct sk_buff *packet, struct dropped_a
 	return true;
 }
 
+/*
+ * The number of the network namespace that a packet was dropped in, 0 if the kernel does not tell. TCP takes
+ * the device off a packet, and the socket that it is for is an argument of newer kernels only.
+ */
+static __always_inline __u32 namespace_of(struct sk_buff *packet, arguments args)
+{
+	struct net_device *device = packet->dev;
+	struct sock *receiver = 0;
+
+	if (bpf_core_field_exists(struct trace_event_raw_kfree_skb, rx_sk))
+		receiver = (struct sock *)args[3];
+	if (receiver)
+		return BPF_CORE_READ(receiver, __sk_common.skc_net.net, ns.inum);
+	return device ? BPF_CORE_READ(device, nd_net.net, ns.inum) : 0;
+}
+
 SEC("tp_btf/kfree_skb")
 int packet_drops(arguments args)
 {
@@ -128,11 +150,13 @@ int packet_drops(arguments args)
 	struct dropped_at at = { .reason = args[2] };
 	__u32 space;
 
-	if (!is_meant(args[2]))
+	/* UDP has its own tracepoint, and something else where the device was. */
+	if (!is_meant(args[2]) || !destination(packet, &at) || at.protocol == UDP)
 		return 0;
-	space = BPF_CORE_READ(packet, dev, nd_net.net, ns.inum);
-	if (space != config.network_namespace || !destination(packet, &at) || at.protocol == UDP)
-		return 0;
-	count(&at);
+	space = namespace_of(packet, args);
+	if (!space)
+		COUNT(losses.nowhere);
+	else if (space == config.network_namespace)
+		count(&at);
 	return 0;
 }

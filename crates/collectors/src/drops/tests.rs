@@ -1,9 +1,12 @@
-//! Datagrams that this process sends to itself and does not read.
+//! What this process sends to itself and does not read.
 
 use std::fs;
-use std::net::UdpSocket;
+use std::io::Write;
+use std::net::{TcpListener, TcpStream, UdpSocket};
 
 use fathom_evidence::detail::from_text;
+use libbpf_rs::btf::Btf;
+use libbpf_rs::btf::types::Struct;
 
 use super::*;
 use crate::bpf::tests::{can_load, observed};
@@ -68,4 +71,38 @@ fn every_drop_is_counted() {
     let details: Vec<PacketDrop> = spans.map(|span| from_text(found.text(span.detail))).collect();
     let ours = details.iter().filter(|detail| detail.port == Some(u32::from(port)));
     assert_eq!(ours.filter_map(|detail| detail.count).sum::<u64>(), dropped, "{details:?}");
+}
+
+/// Whether this kernel's tracepoint has the socket that a packet was for.
+fn has_socket() -> bool {
+    let types = Btf::from_vmlinux().unwrap();
+    let format = types.type_by_name::<Struct<'_>>("trace_event_raw_kfree_skb").unwrap();
+    format.iter().any(|member| member.name.is_some_and(|name| name == "rx_sk"))
+}
+
+#[test]
+fn what_tcp_drops_is_counted_at_its_socket() {
+    if !can_load("what_tcp_drops_is_counted_at_its_socket") {
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let mut sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (receiver, _) = listener.accept().unwrap();
+    sender.set_nodelay(true).unwrap();
+    sender.set_nonblocking(true).unwrap();
+    let seen = observed(&COLLECTOR, || {
+        // The sender still has the window that it was given before.
+        rustix::net::sockopt::set_socket_recv_buffer_size(&receiver, 1).unwrap();
+        let sent = (0..50).take_while(|_| sender.write_all(&[7; 1000]).is_ok()).count();
+        assert!(sent > 5, "{sent}");
+    });
+    let found = &seen.found;
+    let prefix = format!("tcp {port} ");
+    let counted = found.counters.rows().any(|row| found.text(row.instance).starts_with(&prefix) && row.value > 0.0);
+    let says: Vec<&str> = found.losses.rows().map(|row| found.text(row.says)).collect();
+    match has_socket() {
+        true => assert!(counted, "{says:?}"),
+        false => assert!(says.iter().any(|says| says.contains("did not say in which")), "{says:?}"),
+    }
 }

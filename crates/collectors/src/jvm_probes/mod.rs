@@ -244,20 +244,24 @@ impl Observed {
     fn keep_within_budget(&mut self, hits: &[u64; PROBES], found: &mut Recording) {
         let now_ns = self.clock.now_ns();
         let Some(rates) = self.rates.since(now_ns, hits) else { return };
-        let (stops, collections) = (&mut self.stops, &mut self.collections);
-        self.parts.retain(|part| {
-            let highest = part.probes.iter().map(|probe| rates[*probe as usize]).max().unwrap_or(0);
-            if highest > PER_SECOND {
-                let says = format!(
-                    "{}: their probe was met {highest} times in a second, more than {PER_SECOND}: not followed from there on",
-                    part.name
-                );
-                found.add_loss(NAME, loss::LIMIT, highest as i64, &says);
-                // Of what had begun nobody will see the end.
-                part.probes.iter().for_each(|probe| forget(*probe, stops, collections));
-            }
-            highest <= PER_SECOND
-        });
+        let rate_of = |part: &Part| part.probes.iter().map(|probe| rates[*probe as usize]).max().unwrap_or(0);
+        let too_busy = self.parts.extract_if(.., |part| rate_of(part) > PER_SECOND);
+        for part in too_busy.collect::<Vec<Part>>() {
+            let highest = rate_of(&part);
+            let says = format!(
+                "{}: their probe was met {highest} times in a second, more than {PER_SECOND}: not followed from there on",
+                part.name
+            );
+            found.add_loss(NAME, loss::LIMIT, highest as i64, &says);
+            self.take_out(part, found);
+        }
+    }
+
+    /// Ends go last, as they came first. What had begun is forgotten when no more beginnings come: nobody will see its end.
+    fn take_out(&mut self, mut part: Part, found: &mut Recording) {
+        while part.links.pop().is_some() {}
+        self.take_events(found);
+        part.probes.iter().for_each(|probe| forget(*probe, &mut self.stops, &mut self.collections));
     }
 }
 

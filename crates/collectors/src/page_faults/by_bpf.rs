@@ -99,15 +99,15 @@ impl ByBpf {
     /// Writes the counts that changed, and makes room when threads come and go.
     fn count(&mut self, found: &mut Recording) {
         // Whoever has ended by now takes no more faults, so that its last counts are read before it is forgotten.
-        let alive = self.threads.is_filling().then(|| self.target.thread_ids());
+        let ended = self.threads.is_filling().then(|| self.target.ended_among(self.threads.tids()));
         self.threads.read();
         self.rows.read();
         for row in self.threads.rows() {
             self.rows.count(found, row[0] as u32, ThreadFaults::parse(row));
         }
-        if let Some(alive) = alive {
-            self.threads.forget_ended(&alive);
-            self.rows.retain(|tid| alive.contains(tid));
+        if let Some(ended) = ended {
+            self.threads.forget(&ended);
+            self.rows.retain(|tid| !ended.contains(tid));
         }
         let histogram = &self.histogram;
         self.rows.count_by_latency(found, |bucket| in_bucket(histogram, bucket));

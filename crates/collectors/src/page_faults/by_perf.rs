@@ -134,14 +134,13 @@ impl ByPerf {
     /// Lets go of threads that have ended, when their last faults are written, and takes up new ones.
     fn follow_threads(&mut self, found: &mut Recording) {
         let mut alive = self.target.thread_ids();
-        // The list may lack a thread while others come and go.
-        let missing: Vec<u32> = self.threads.ids().filter(|tid| !alive.contains(tid)).collect();
-        alive.extend(missing.into_iter().filter(|tid| self.target.proc(&format!("task/{tid}")).exists()));
-        if self.threads.ids().any(|tid| !alive.contains(&tid)) {
+        let ended = self.target.ended_of_unlisted(self.threads.ids().filter(|tid| !alive.contains(tid)));
+        if !ended.is_empty() {
             self.take(false, found);
             self.count(found);
-            self.rows.retain(|tid| alive.contains(tid));
+            self.rows.retain(|tid| !ended.contains(tid));
         }
+        alive.extend(self.threads.ids().filter(|tid| !ended.contains(tid)));
         self.threads.follow(&alive);
     }
 

@@ -105,6 +105,17 @@ fn ends_and_refusals() {
 }
 
 #[test]
+fn an_error_ends_the_collectors_before_the_recorder() {
+    let place = tempfile::tempdir().unwrap();
+    let plan = Plan::new(place.path().join("a.fathom"));
+    let target = Target::of(std::process::id()).unwrap();
+    let mut session = Session::begin(&target, BOTH, &plan).unwrap();
+    let source = std::io::ErrorKind::StaleNetworkFileHandle.into();
+    session.failed(RecordError::Io { path: "a.fathom".into(), source });
+    assert_eq!(session.parts[0].files, [PathBuf::from("left.behind")], "it could stop what it had begun");
+}
+
+#[test]
 fn what_somebody_has_watched_before_goes_on_in_the_recording() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("a.fathom");

@@ -272,9 +272,9 @@ impl Observed {
     /// Makes room when threads have ended unseen.
     fn forget_ended_threads(&mut self) {
         if self.threads.is_filling() {
-            let alive = self.target.thread_ids();
-            self.threads.forget_ended(&alive);
-            self.counted.retain(|tid| alive.contains(tid));
+            let ended = self.target.ended_among(self.threads.tids());
+            self.threads.forget(&ended);
+            self.counted.retain(|tid| !ended.contains(tid));
         }
     }
 

@@ -221,12 +221,12 @@ impl Observed {
         if !self.entered.is_filling() && !self.sums.is_filling() {
             return;
         }
-        let alive = self.target.thread_ids();
-        // What the others did until they ended.
+        let ended = self.target.ended_among(self.entered.tids().chain(self.sums.tids()));
+        // What they did until they ended.
         self.count(found);
-        self.entered.forget_ended(&alive);
-        self.sums.forget_ended(&alive);
-        self.counted.retain(|(tid, _)| alive.contains(tid));
+        self.entered.forget(&ended);
+        self.sums.forget(&ended);
+        self.counted.retain(|(tid, _)| !ended.contains(tid));
     }
 
     fn tell_losses(&self, found: &mut Recording) {

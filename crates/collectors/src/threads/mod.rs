@@ -67,7 +67,7 @@ impl Collector for Threads {
             clock: order.clock,
             process,
             numbers: Numbers::new(SOURCE),
-            schedule: Schedule::new(reader),
+            schedule: Schedule::new(target, reader),
             process_cpu_ns: None,
             unseen_ns: 0.0,
             stopped: Stopped::seen_by(SOURCE),

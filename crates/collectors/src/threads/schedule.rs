@@ -14,9 +14,9 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::task::{Glance, Reader, Task};
 use super::{PERIOD, SOURCE};
-use crate::Clock;
 use crate::clock::thread_cpu_ns;
 use crate::procfs::number;
+use crate::{Clock, Target};
 
 /// A thread that did nothing in this many looks is quiet.
 const QUIET_LOOKS: u32 = 5;
@@ -41,6 +41,7 @@ const BATCH: usize = 16;
 
 /// The threads and the order of the looks at them.
 pub(super) struct Schedule {
+    target: Target,
     pub(super) reader: Reader,
     tasks: HashMap<i64, Task>,
     due: BinaryHeap<Reverse<(i64, i64)>>,
@@ -54,10 +55,11 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    pub(super) fn new(reader: Reader) -> Schedule {
+    pub(super) fn new(target: &Target, reader: Reader) -> Schedule {
         // Two files each; the other collectors need some too.
         let max_open = getrlimit(Resource::Nofile).current.unwrap_or(1024) / 8;
         Schedule {
+            target: target.clone(),
             reader,
             tasks: HashMap::new(),
             due: BinaryHeap::new(),
@@ -82,8 +84,9 @@ impl Schedule {
         let at_ns = clock.now_ns();
         let Some(tids) = self.tids() else { return };
         self.too_many = self.too_many.max(tids.len().saturating_sub(MAX_THREADS));
-        let gone: Vec<i64> = self.tasks.keys().filter(|tid| tids.binary_search(tid).is_err()).copied().collect();
-        gone.into_iter().for_each(|tid| self.ended(tid, at_ns, found));
+        let unlisted = self.tasks.keys().filter(|tid| tids.binary_search(tid).is_err());
+        let ended = self.target.ended_of_unlisted(unlisted.map(|tid| *tid as u32));
+        ended.into_iter().for_each(|tid| self.ended(i64::from(tid), at_ns, found));
         for tid in tids.into_iter().take(MAX_THREADS) {
             if let Entry::Vacant(place) = self.tasks.entry(tid) {
                 place.insert(Task::new(at_ns, self.has_listed));

@@ -108,6 +108,46 @@ fn a_jvm_that_does_not_run_holds_up_nobody_and_prints_nothing_later() {
     }
 }
 
+/// Stops the thread that takes the signals, as a safepoint does: the JVM counts them meanwhile.
+fn hold_signal_dispatcher(jvm: &Jvm, work: impl FnOnce()) {
+    let threads = jvm.target().thread_ids();
+    let comm = |tid: &u32| fs::read_to_string(format!("/proc/{}/task/{tid}/comm", jvm.pid())).unwrap_or_default();
+    let tid = threads.into_iter().find(|tid| comm(tid).starts_with("Signal Dispatch")).unwrap() as libc::pid_t;
+    let (none, mut status) = (std::ptr::null_mut::<libc::c_void>(), 0);
+    // SAFETY: no memory is given but the status, which outlives the call.
+    unsafe {
+        assert_eq!(libc::ptrace(libc::PTRACE_SEIZE, tid, none, none), 0);
+        assert_eq!(libc::ptrace(libc::PTRACE_INTERRUPT, tid, none, none), 0);
+        assert_eq!(libc::waitpid(tid, &raw mut status, libc::__WALL), tid);
+    }
+    work();
+    // SAFETY: as above.
+    unsafe { libc::ptrace(libc::PTRACE_DETACH, tid, none, none) };
+}
+
+#[test]
+fn a_jvm_that_does_not_answer_for_long_is_signalled_once() {
+    for java in javas() {
+        let jvm = Jvm::start(&java, own_uid(), &[]);
+        let file = PathBuf::from(format!("/tmp/.attach_pid{}", jvm.pid()));
+        let try_in_vain = || {
+            let stopped = Attach::to(&jvm.target(), SHORT);
+            assert!(matches!(stopped, Err(AttachError::TimedOut(_))), "{stopped:?}");
+        };
+        hold_signal_dispatcher(&jvm, || {
+            try_in_vain();
+            assert!(Command::new("touch").args(["-d", "1 hour ago"]).arg(&file).status().unwrap().success());
+            try_in_vain();
+            // Another client takes it away when it gives up.
+            fs::remove_file(&file).unwrap();
+            try_in_vain();
+        });
+        assert!(Attach::to(&jvm.target(), PATIENCE).unwrap().diagnose("VM.uptime", PATIENCE).is_ok());
+        assert!(!file.exists());
+        assert_eq!(jvm.end(), "", "a second signal would have printed the stacks");
+    }
+}
+
 #[test]
 fn the_jvms_own_user_attaches_and_another_does_not() {
     const PID: &str = "FATHOM_TEST_ATTACH_TO";
