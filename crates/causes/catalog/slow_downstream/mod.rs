@@ -8,7 +8,7 @@ use fathom_timeline::{BUCKET_NS, ThreadState, Wait};
 
 use self::peers::{Peer, Peers, Reads};
 use crate::measure::calls::SLOWER;
-use crate::measure::recording_threshold;
+use crate::measure::{event_loops, recording_threshold};
 use crate::{Cause, Comparison, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -73,6 +73,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 /// The answer where no read from a service was seen.
 fn no_reads(comparison: &Comparison<'_>) -> Finding {
     let unseen = unnamed_waits(comparison).or_else(|| calls::none(comparison));
+    let unseen = unseen.or_else(|| event_loops::unseen(comparison, "answers of other services"));
     unseen
         .unwrap_or_else(|| recording_threshold::of_waits(comparison, &["jdk.SocketRead"], "reads from other services"))
 }
