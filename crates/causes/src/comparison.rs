@@ -142,6 +142,12 @@ impl<'a> Comparison<'a> {
         (!time.is_empty()).then(|| Period { sources: baseline.sources, time, except: baseline.except.clone() })
     }
 
+    /// The part of the slow time for which it was recorded what threads waited for, in ns.
+    pub fn waits_read_ns(&self) -> i64 {
+        let (grid, read) = (self.sources().grid, &self.analysis.account.waits_read);
+        self.slow.time.within_ns(grid.start_of(read.start), grid.start_of(read.end))
+    }
+
     /// The recording in which it was slow.
     pub fn recording(&self) -> &'a Recording {
         self.analysis.sources.recording

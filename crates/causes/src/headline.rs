@@ -248,6 +248,11 @@ pub(crate) fn has_latency(comparison: &Comparison<'_>) -> bool {
     Seen::of(comparison).has_latency()
 }
 
+/// Whether it is known how long requests took, and none took long.
+pub(crate) fn are_requests_quick(comparison: &Comparison<'_>) -> bool {
+    !comparison.is_slow() && has_latency(comparison) && !is_long_throughout(comparison)
+}
+
 /// What was lost that could hide a slowdown or its cause.
 fn hidden(comparison: &Comparison<'_>, losses: &[LossNote]) -> Vec<String> {
     // The JVM's own events that are missing are refused by their name.

@@ -5,6 +5,7 @@ pub mod block_io;
 pub mod calls;
 pub mod code_cache;
 pub mod collections;
+pub mod event_loops;
 pub mod faults;
 pub mod growth;
 pub mod handling;

@@ -40,9 +40,9 @@ const FRAMES: &[(&str, ThreadState)] = &[
     ("oracle.ucp.", POOL),
     ("com.alibaba.druid.pool.DruidDataSource.", POOL),
     ("org.apache.http.pool.AbstractConnPool.", POOL),
-    ("org.apache.http.impl.conn.PoolingHttpClientConnectionManager.", POOL),
+    ("org.apache.http.impl.conn.PoolingHttpClientConnectionManager", POOL),
     ("org.apache.hc.core5.pool.", POOL),
-    ("org.apache.hc.client5.http.impl.io.PoolingHttpClientConnectionManager.", POOL),
+    ("org.apache.hc.client5.http.impl.io.PoolingHttpClientConnectionManager", POOL),
     // Memory of direct buffers, until the collector has found some that are not used any more.
     ("java.nio.Bits.reserveMemory", DIRECT_MEMORY),
     // What others write into a journal and write through for all who commit.
@@ -121,6 +121,9 @@ const FRAMES: &[(&str, ThreadState)] = &[
     ("org.apache.logging.log4j.core.appender.AsyncAppender.", TASK),
     ("org.apache.logging.log4j.core.async.", TASK),
 ];
+
+/// Pools in which a thread waits at a latch of the JDK until another thread hands an object over: it is no task that it waits for.
+const HANDED_OVER: &[&str] = &["org.apache.tomcat.jdbc.pool.FairBlockingQueue."];
 
 /// Classes that a thread parks on, by the beginning of their simple name, and what it waits for where no frame says more.
 const CLASSES: &[(&str, ThreadState)] = &[
@@ -205,6 +208,9 @@ pub fn is_class_initialization(recording: &Recording, wait: &Span) -> bool {
 }
 
 fn of_frames(recording: &Recording, stack: StackId) -> Option<ThreadState> {
+    if handed_over(recording, stack).is_some() {
+        return Some(POOL);
+    }
     let mut passed: Option<&str> = None;
     for frame in recording.stacks.leaf_to_root(stack) {
         let symbol = recording.text(frame.symbol);
@@ -217,6 +223,12 @@ fn of_frames(recording: &Recording, stack: StackId) -> Option<ThreadState> {
         passed = passed.or(Some(symbol).filter(|_| is_own(recording, &frame)));
     }
     None
+}
+
+/// The frame of a pool in which a thread waits for an object to be handed over: there is nothing but the JDK below it.
+fn handed_over(recording: &Recording, stack: StackId) -> Option<&str> {
+    let own = recording.stacks.leaf_to_root(stack).find(|frame| is_own(recording, frame))?;
+    Some(recording.text(own.symbol)).filter(|symbol| HANDED_OVER.iter().any(|begins| symbol.starts_with(begins)))
 }
 
 /// Whether a frame is of the library that a row is about: the first three parts of their names are the same.
@@ -243,7 +255,8 @@ pub fn of_standing(recording: &Recording, stack: StackId) -> Option<ThreadState>
 pub fn telling_frame(recording: &Recording, stack: StackId) -> Option<&str> {
     let is_known = |symbol: &str| FRAMES.iter().any(|(begins, _)| symbol.starts_with(begins));
     let tells = |frame: &Frame| is_known(recording.text(frame.symbol)) || is_own(recording, frame);
-    recording.stacks.leaf_to_root(stack).find(tells).map(|frame| recording.text(frame.symbol))
+    let innermost = || recording.stacks.leaf_to_root(stack).find(tells).map(|frame| recording.text(frame.symbol));
+    handed_over(recording, stack).or_else(innermost)
 }
 
 /// Whether a frame is of Java, and not of the JDK.
@@ -429,6 +442,31 @@ mod tests {
                     "java.util.concurrent.ForkJoinPool.runWorker",
                 ],
                 Some(TASK),
+            ),
+            (
+                &[
+                    "java.util.concurrent.CountDownLatch.await",
+                    "org.apache.tomcat.jdbc.pool.FairBlockingQueue.poll",
+                    "org.apache.tomcat.jdbc.pool.ConnectionPool.borrowConnection",
+                ],
+                Some(POOL),
+            ),
+            // A task that the pool has others do.
+            (
+                &[
+                    "java.util.concurrent.FutureTask.get",
+                    "shop.Connections.make",
+                    "org.apache.tomcat.jdbc.pool.FairBlockingQueue.poll",
+                ],
+                Some(TASK),
+            ),
+            (
+                &[
+                    "java.lang.Object.wait",
+                    "org.apache.hc.core5.concurrent.BasicFuture.get",
+                    "org.apache.hc.client5.http.impl.io.PoolingHttpClientConnectionManager$3.get",
+                ],
+                Some(POOL),
             ),
             (&["java.util.concurrent.LinkedBlockingQueue.take", "shop.Cart.total"], None),
             // Work below a worker's loop waits, and the worker is not idle.

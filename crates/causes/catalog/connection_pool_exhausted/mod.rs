@@ -3,8 +3,8 @@
 use fathom_evidence::kinds::span;
 use fathom_timeline::{Root, ThreadState, Wait};
 
-use crate::measure::recording_threshold;
 use crate::measure::waits::{self, Waits};
+use crate::measure::{event_loops, recording_threshold};
 use crate::{Cause, Comparison, Evidence, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -31,7 +31,9 @@ const HALF_A_THREAD: f64 = 0.5;
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let waiting = comparison.cell_evidence("threads waiting for an object of a pool", "threads", is_ours);
     let Some((pool, waits)) = waits::most(comparison, Wait::Pool) else {
-        return recording_threshold::of_waits(comparison, &["jdk.ThreadPark"], "waits for an object of a pool");
+        return event_loops::unseen(comparison, "objects of pools").unwrap_or_else(|| {
+            recording_threshold::of_waits(comparison, &["jdk.ThreadPark"], "waits for an object of a pool")
+        });
     };
     let before = waits::mean_before_ns(comparison, Wait::Pool, &pool);
     let mean = mean(comparison, &pool, &waits, before);

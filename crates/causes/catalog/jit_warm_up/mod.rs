@@ -23,6 +23,9 @@ pub(crate) static CAUSE: Cause = Cause {
 /// The JVM compiles a method a few times as it gets hotter; more often than this it is no warm-up.
 const COMPILED_AT_MOST: usize = 5;
 
+/// Compilations per second that are many, whatever is usual: that there are no more than before is not known where there is no before.
+const MANY_PER_SECOND: f64 = 30.0;
+
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let cache = CodeCache::of(comparison);
     let compilers = comparison.cell_evidence("compiler threads", "cores", |state| state == ThreadState::Compiler);
@@ -38,10 +41,11 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return Finding::absent(text).with(compilers).with(compilations);
     }
     let in_startup = startup_share(comparison);
-    let support = match (in_startup >= 0.5, before.is_some_and(|before| now >= 3.0 * before.max(1.0))) {
-        (true, _) => Support::Observed,
-        (false, true) => Support::Consistent,
-        (false, false) => {
+    let support = match before {
+        _ if in_startup >= 0.5 => Support::Observed,
+        Some(before) if now >= 3.0 * before.max(1.0) => Support::Consistent,
+        None if now >= MANY_PER_SECOND => Support::Weak,
+        _ => {
             let text = format!("{} compilations per second, nothing new to compile", format::number(now));
             return Finding::absent(text).with(compilers).with(compilations);
         }
@@ -51,11 +55,19 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         format::number(now),
         format::percent(compilers.value),
         format::percent(cache.interpreted.0),
-        if in_startup >= 0.5 { "the JVM had just started" } else { "code that had not run before" }
+        reason(support)
     );
     let finding = Finding::new(support, says + own_start(comparison)).with(compilers).with(compilations);
     finding
         .claiming(comparison, |state| matches!(state, ThreadState::Compiler | ThreadState::Running(Layer::Interpreted)))
+}
+
+fn reason(support: Support) -> &'static str {
+    match support {
+        Support::Observed => "the JVM had just started",
+        Support::Consistent => "code that had not run before",
+        _ => "how many are usual is not known",
+    }
 }
 
 /// Said when this tool itself started Flight Recorder before or in the slow time: its first start makes a JDK that is no newer

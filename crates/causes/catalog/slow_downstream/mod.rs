@@ -1,17 +1,14 @@
 //! Threads wait for the answer of another service.
 
 mod calls;
-
-use std::collections::HashMap;
-use std::fmt;
+mod peers;
 
 use fathom_evidence::kinds::{counter, span};
-use fathom_evidence::tables::Span;
 use fathom_timeline::{BUCKET_NS, ThreadState, Wait};
 
+use self::peers::{Peer, Peers, Reads};
 use crate::measure::calls::SLOWER;
-use crate::measure::recording_threshold;
-use crate::period::Period;
+use crate::measure::{event_loops, recording_threshold};
 use crate::{Cause, Comparison, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -28,42 +25,25 @@ pub(crate) static CAUSE: Cause = Cause {
 /// grows from one minute to the next.
 const MIN_LONG_READ_RATIO: f64 = 3.0;
 
-/// Reads from one peer.
-#[derive(Default, Clone, Copy)]
-struct Reads {
-    count: usize,
-    total_ns: i64,
-    longest_ns: i64,
-}
-
-impl Reads {
-    fn mean_ns(&self) -> f64 {
-        self.total_ns as f64 / self.count.max(1) as f64
-    }
-}
-
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let waiting = comparison.cell_evidence("threads waiting for other services", "threads", is_ours);
     if let Some(finding) = calls::finding(comparison, &waiting) {
         return finding;
     }
-    let peers = peers(&comparison.slow);
-    let Some((peer, reads)) = peers.iter().max_by_key(|(peer, reads)| (reads.total_ns, *peer)) else {
-        return unnamed_waits(comparison).or_else(|| calls::none(comparison)).unwrap_or_else(|| {
-            recording_threshold::of_waits(comparison, &["jdk.SocketRead"], "reads from other services")
-        });
-    };
+    let peers = Peers::of(comparison);
+    let Some((peer, reads)) = peers.slowest(comparison) else { return no_reads(comparison) };
     if let Some(finding) = busy_carriers(comparison).or_else(|| cpus_were_stolen(comparison)) {
         return finding.with(waiting);
     }
-    let before = comparison.baseline.as_ref().map(|baseline| peers_mean(baseline, peer));
+    let before = peers.mean_before_ns(peer);
     let mean = comparison
         .evidence(&format!("mean {peer}"), (reads.mean_ns(), before), "ns", "spans")
         .of(&[span::SOCKET_READ, span::PARK]);
     let support = match before {
         Some(before) if reads.mean_ns() < SLOWER * before => {
-            if hides_short_reads(comparison) && has_more_reads(comparison, peer, reads) {
-                return more_noted(comparison, peer, reads).with(waiting).with(mean).claiming(comparison, is_ours);
+            let rates = peers.per_second(comparison, peer);
+            if hides_short_reads(comparison) && rates.0 >= MIN_LONG_READ_RATIO * rates.1 {
+                return more_noted(comparison, peer, reads, rates).with(waiting).with(mean);
             }
             let mean_ns = reads.mean_ns();
             let text = format!("a {peer} takes {}, {}", format::time(mean_ns), format::no_longer(mean_ns, before));
@@ -88,6 +68,14 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         format::time(reads.longest_ns as f64)
     );
     Finding::new(support, says).with(waiting).with(mean).claiming(comparison, is_ours)
+}
+
+/// The answer where no read from a service was seen.
+fn no_reads(comparison: &Comparison<'_>) -> Finding {
+    let unseen = unnamed_waits(comparison).or_else(|| calls::none(comparison));
+    let unseen = unseen.or_else(|| event_loops::unseen(comparison, "answers of other services"));
+    unseen
+        .unwrap_or_else(|| recording_threshold::of_waits(comparison, &["jdk.SocketRead"], "reads from other services"))
 }
 
 /// Waits that cannot be told from idleness may be calls of a service, in a way that no row of the table of waits knows: nobody has
@@ -131,11 +119,13 @@ fn may_be_wake_up(comparison: &Comparison<'_>, longer_ns: f64) -> bool {
 
 /// Whether reads from several services became longer by about as much: rather the caller stood still than all of them did. Where
 /// its stops were recorded they are told from the reads.
-fn all_at_once(comparison: &Comparison<'_>, peers: &HashMap<Peer, Reads>) -> bool {
+fn all_at_once(comparison: &Comparison<'_>, peers: &Peers) -> bool {
     const MIN_READS: usize = 5;
-    let Some(baseline) = comparison.baseline.as_ref().filter(|_| !comparison.has_collections()) else { return false };
-    let longer = |(peer, reads): (&Peer, &Reads)| reads.mean_ns() - peers_mean(baseline, peer);
-    let longer: Vec<f64> = peers.iter().filter(|(_, reads)| reads.count >= MIN_READS).map(longer).collect();
+    if peers.before.is_none() || comparison.has_collections() {
+        return false;
+    }
+    let longer = |(peer, reads): (&Peer, &Reads)| reads.mean_ns() - peers.mean_before_ns(peer).unwrap_or(0.0);
+    let longer: Vec<f64> = peers.slow.iter().filter(|(_, reads)| reads.count >= MIN_READS).map(longer).collect();
     let (least, most) = longer.iter().fold((f64::MAX, 0.0), |(least, most), ns| (ns.min(least), ns.max(most)));
     longer.len() > 1 && most > 0.0 && least >= 0.5 * most
 }
@@ -182,87 +172,18 @@ fn hides_short_reads(comparison: &Comparison<'_>) -> bool {
     comparison.recorded_from_ns("jdk.SocketRead").is_none_or(|from_ns| from_ns > recording_threshold::SHORT_NS)
 }
 
-fn per_second(side: &Period<'_>, count: usize) -> f64 {
-    count as f64 / side.seconds()
-}
-
-fn quiet_per_second(comparison: &Comparison<'_>, peer: &Peer) -> f64 {
-    let of_peer =
-        |baseline: &Period<'_>| per_second(baseline, peers(baseline).get(peer).map_or(0, |reads| reads.count));
-    comparison.baseline.as_ref().map_or(0.0, of_peer)
-}
-
-fn has_more_reads(comparison: &Comparison<'_>, peer: &Peer, reads: &Reads) -> bool {
-    per_second(&comparison.slow, reads.count) >= MIN_LONG_READ_RATIO * quiet_per_second(comparison, peer)
-}
-
-fn more_noted(comparison: &Comparison<'_>, peer: &Peer, reads: &Reads) -> Finding {
-    let rates = (per_second(&comparison.slow, reads.count), Some(quiet_per_second(comparison, peer)));
+fn more_noted(comparison: &Comparison<'_>, peer: &Peer, reads: &Reads, rates: (f64, f64)) -> Finding {
     let says = format!(
         "{} times per second a {peer} took long enough to be noted instead of {}, mean {}; shorter ones were not recorded",
         format::number(rates.0),
-        format::number(rates.1.unwrap_or(0.0)),
+        format::number(rates.1),
         format::time(reads.mean_ns())
     );
     Finding::new(Support::Consistent, says)
-        .with(comparison.evidence("long reads", rates, "1/s", "spans").of(&[span::SOCKET_READ]))
+        .with(comparison.evidence("long reads", (rates.0, Some(rates.1)), "1/s", "spans").of(&[span::SOCKET_READ]))
+        .claiming(comparison, is_ours)
 }
 
 fn is_ours(state: ThreadState) -> bool {
     state == ThreadState::Blocked(Wait::Socket)
-}
-
-/// Waits for services by what they are: reads from a peer, or calls of a client library that reads elsewhere.
-fn peers(side: &Period<'_>) -> HashMap<Peer, Reads> {
-    let mut peers: HashMap<Peer, Reads> = HashMap::new();
-    let waits = side.spans(span::SOCKET_READ).chain(side.spans(span::PARK));
-    for wait in waits.filter(|wait| side.sources.is_application(wait.tid)) {
-        let Some(peer) = Peer::of(side, &wait) else { continue };
-        let reads = peers.entry(peer).or_default();
-        reads.count += 1;
-        reads.total_ns = reads.total_ns.saturating_add(wait.duration_ns);
-        reads.longest_ns = reads.longest_ns.max(wait.duration_ns);
-    }
-    peers
-}
-
-/// Who is waited for.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum Peer {
-    /// `host:port`.
-    Service(String),
-    /// The library's entry point.
-    Client(String),
-}
-
-impl Peer {
-    fn of(side: &Period<'_>, wait: &Span) -> Option<Peer> {
-        let recording = side.sources.recording;
-        if recording.text(wait.kind) == span::SOCKET_READ {
-            return side.sources.is_service(wait).then(|| Peer::Service(recording.text(wait.name).to_owned()));
-        }
-        side.sources.call_of_a_client(wait).map(|call| Peer::Client(recording.text(call).to_owned()))
-    }
-
-    /// `3 reads from db:5432`.
-    fn count(&self, reads: usize) -> String {
-        match self {
-            Peer::Service(name) => format!("{} from {name}", format::count(reads, "read")),
-            Peer::Client(call) => format!("{} of {call}", format::count(reads, "call")),
-        }
-    }
-}
-
-impl fmt::Display for Peer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Peer::Service(name) => write!(f, "read from {name}"),
-            Peer::Client(call) => write!(f, "call of {call}"),
-        }
-    }
-}
-
-/// Mean read from `peer` in the baseline; 0 when all were too short to be noted.
-fn peers_mean(baseline: &Period<'_>, peer: &Peer) -> f64 {
-    peers(baseline).get(peer).map_or(0.0, Reads::mean_ns)
 }

@@ -2,7 +2,7 @@
 
 use crate::cause::Finding;
 use crate::comparison::Comparison;
-use crate::format;
+use crate::{format, headline};
 
 /// Many short waits slow a service down as well as few long ones: they have to be recorded from
 /// here on before their absence means anything, in ns.
@@ -16,13 +16,39 @@ pub fn of_waits(comparison: &Comparison<'_>, events: &[&'static str], waits: &st
         return Finding::absent(waits);
     };
     match comparison.recorded_from_ns(event) {
-        Some(from_ns) if from_ns <= SHORT_NS => Finding::absent(match from_ns > 1.0 {
-            true => format!("no {waits} of {} or longer", format::time(from_ns)),
-            false => format!("no {waits} recorded"),
-        }),
+        Some(from_ns) if from_ns <= SHORT_NS => {
+            let unseen =
+                unseen_then(comparison, event, waits).or_else(|| on_virtual_threads(comparison, events, waits));
+            unseen.unwrap_or_else(|| absent(from_ns, waits))
+        }
         Some(from_ns) => unknown(event, &format!("{waits} under {} were not recorded", format::time(from_ns))),
         None => unknown(event, &format!("{waits} were not recorded")),
     }
+}
+
+fn absent(from_ns: f64, waits: &str) -> Finding {
+    Finding::absent(match from_ns > 1.0 {
+        true => format!("no {waits} of {} or longer", format::time(from_ns)),
+        false => format!("no {waits} recorded"),
+    })
+}
+
+/// What `fathom watch` keeps of the minute before it records has no waits: who was slow then is not acquitted by those of later.
+fn unseen_then(comparison: &Comparison<'_>, event: &str, waits: &str) -> Option<Finding> {
+    let is_unseen = comparison.is_slow() && 2 * comparison.waits_read_ns() < comparison.slow.time.total_ns();
+    is_unseen.then(|| unknown(event, &format!("{waits} were not recorded yet when it was slow")))
+}
+
+/// A virtual thread that parks, or that waits for a monitor, leaves its carrier without an event. Where requests are known and quick
+/// none waited for long.
+fn on_virtual_threads(comparison: &Comparison<'_>, events: &[&'static str], waits: &str) -> Option<Finding> {
+    const UNSEEN: [&str; 2] = ["jdk.ThreadPark", "jdk.JavaMonitorEnter"];
+    let is_unseen = events.iter().any(|event| UNSEEN.contains(event))
+        && comparison.recording().strings.find("java.lang.VirtualThread.run").is_some();
+    (is_unseen && !headline::are_requests_quick(comparison)).then(|| {
+        let says = format!("no {waits} of platform threads, and those of virtual threads are not recorded");
+        Finding::unknown(&says, "jcmd PID Thread.dump_to_file FILE")
+    })
 }
 
 /// The JVM's own settings leave short waits out, so the command has to name the event.
