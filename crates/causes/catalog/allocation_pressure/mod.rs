@@ -75,7 +75,10 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         _ if count >= SEVERAL && !is_heavy && pauses.0 * CYCLE_MAX_S < 1.0 => {
             return Finding::absent(rare(slow, pauses.0)).with_all(evidence);
         }
-        before if let Some(seconds) = seconds_to_fill(&eras.slow, slow) && !before.is_some_and(as_many_each) => {
+        before
+            if let Some(seconds) = seconds_to_fill(&eras.slow, slow)
+                && !before.is_some_and(as_many_each) =>
+        {
             let says = format!(
                 "{}/s allocated would take {} to fill the heap",
                 format::bytes(slow),

@@ -86,7 +86,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 
 /// Whether threads that wait may have kept carriers without a word of it in the recording.
 fn may_be_pinned_unseen(comparison: &Comparison<'_>) -> bool {
-    let is_recorded = comparison.recorded_from_ns(PINNED).is_some_and(|from_ns| from_ns <= recording_threshold::SHORT_NS);
+    let is_recorded =
+        comparison.recorded_from_ns(PINNED).is_some_and(|from_ns| from_ns <= recording_threshold::SHORT_NS);
     comparison.jdk().is_some_and(|jdk| jdk <= LAST_TO_PIN) && !is_recorded
 }
 
