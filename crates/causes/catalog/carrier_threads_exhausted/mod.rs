@@ -86,9 +86,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 
 /// Whether threads that wait may have kept carriers without a word of it in the recording.
 fn may_be_pinned_unseen(comparison: &Comparison<'_>) -> bool {
-    let is_recorded =
-        comparison.recorded_from_ns(PINNED).is_some_and(|from_ns| from_ns <= recording_threshold::SHORT_NS);
-    comparison.jdk().is_some_and(|jdk| jdk <= LAST_TO_PIN) && !is_recorded
+    comparison.jdk().is_some_and(|jdk| jdk <= LAST_TO_PIN) && !recording_threshold::has_short_ones(comparison, PINNED)
 }
 
 /// For how long virtual threads waited and kept their carriers.

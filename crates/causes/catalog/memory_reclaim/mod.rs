@@ -82,10 +82,9 @@ fn seen_by_number(comparison: &Comparison<'_>, text: &str, often: (f64, Option<f
 /// Whether samples and waits have frames of the kernel: who is held up in a search for room is in one of them.
 fn sees_the_kernel(comparison: &Comparison<'_>) -> bool {
     let (recording, sources) = (comparison.recording(), comparison.sources());
-    let is_kernel = |stack| recording.stacks.leaf_to_root(stack).any(|f| recording.text(f.kind) == frame::KERNEL);
     let mut waits = [span::PAGE_FAULT, span::BLOCKED].into_iter().flat_map(|kind| sources.spans(kind));
-    sources.samples(event::CPU).take(10_000).any(|sample| is_kernel(sample.stack_id))
-        && waits.any(|wait| is_kernel(wait.kernel_stack_id))
+    stacks::has_kernel_frames(comparison)
+        && waits.any(|wait| stacks::has_frame_of(recording, wait.kernel_stack_id, &[frame::KERNEL]))
 }
 
 /// Waits of any thread in which the kernel made room for it, or held it up: of the collector's too. Where that goes to the swap

@@ -169,7 +169,7 @@ fn busy_carriers(comparison: &Comparison<'_>) -> Option<Finding> {
 /// Whether the recorder left out reads that are short but long enough to matter. Then the mean of those
 /// that it kept says little: that there are more of them says that more became long.
 fn hides_short_reads(comparison: &Comparison<'_>) -> bool {
-    comparison.recorded_from_ns("jdk.SocketRead").is_none_or(|from_ns| from_ns > recording_threshold::SHORT_NS)
+    !recording_threshold::has_short_ones(comparison, "jdk.SocketRead")
 }
 
 fn more_noted(comparison: &Comparison<'_>, peer: &Peer, reads: &Reads, rates: (f64, f64)) -> Finding {

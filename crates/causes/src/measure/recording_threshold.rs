@@ -6,7 +6,12 @@ use crate::{format, headline};
 
 /// Many short waits slow a service down as well as few long ones: they have to be recorded from
 /// here on before their absence means anything, in ns.
-pub const SHORT_NS: f64 = 5e6;
+const SHORT_NS: f64 = 5e6;
+
+/// Whether an event was recorded from short ones on.
+pub fn has_short_ones(comparison: &Comparison<'_>, event: &'static str) -> bool {
+    comparison.recorded_from_ns(event).is_some_and(|from_ns| from_ns <= SHORT_NS)
+}
 
 /// The answer when there is no wait of a kind in the slow time: excluded if even short ones would
 /// have been recorded, unknown otherwise. `waits` names them: `waits for locks`; `events` are those that tell of some of them.

@@ -12,14 +12,23 @@ use crate::period::Period;
 
 /// Whether CPU was sampled with the frames of the JVM and of libraries, as JFR's own samples are not.
 pub fn has_native_frames(comparison: &Comparison<'_>) -> bool {
+    has_frames_of(comparison, &[frame::VM, frame::NATIVE, frame::KERNEL])
+}
+
+/// Whether samples of the CPU have frames of the kernel.
+pub fn has_kernel_frames(comparison: &Comparison<'_>) -> bool {
+    has_frames_of(comparison, &[frame::KERNEL])
+}
+
+fn has_frames_of(comparison: &Comparison<'_>, layers: &[&str]) -> bool {
     let recording = comparison.recording();
-    let is_below_java = |stack: StackId| {
-        recording
-            .stacks
-            .leaf_to_root(stack)
-            .any(|f| matches!(recording.text(f.kind), frame::VM | frame::NATIVE | frame::KERNEL))
-    };
-    comparison.sources().samples(event::CPU).take(10_000).any(|sample| is_below_java(sample.stack_id))
+    let mut samples = comparison.sources().samples(event::CPU).take(10_000);
+    samples.any(|sample| has_frame_of(recording, sample.stack_id, layers))
+}
+
+/// Whether a stack has a frame of one of the layers.
+pub fn has_frame_of(recording: &Recording, stack: StackId, layers: &[&str]) -> bool {
+    recording.stacks.leaf_to_root(stack).any(|frame| layers.contains(&recording.text(frame.kind)))
 }
 
 /// The event that tells what ran: samples of the CPU, or those that JFR makes of a few threads.

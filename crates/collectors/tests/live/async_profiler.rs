@@ -6,6 +6,7 @@ use fathom_collectors::recorder::Plan;
 use fathom_collectors::{Manners, Use};
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{event, frame, span, subject};
+use fathom_readers::LoadOptions;
 
 use crate::hsperfdata::collector;
 use crate::jvm::{Jvm, NOBODY, is_root, java, javas, own_uid};
@@ -71,6 +72,13 @@ fn samples_of_real_jvms() {
     }
 }
 
+/// What a reader makes of the profiler's own file, beside Flight Recorder's.
+fn read_profile(profiled: &Outcome) -> Recording {
+    let part = profiled.recorded.parts.iter().find(|part| part.name == "async_profiler").unwrap();
+    assert_eq!(part.files.len(), 1, "{:?}", profiled.says());
+    fathom_readers::load_file(&part.files[0], &LoadOptions::default()).unwrap()
+}
+
 #[test]
 fn locks_are_seen_where_flight_recorder_is_not() {
     for java in javas() {
@@ -78,12 +86,17 @@ fn locks_are_seen_where_flight_recorder_is_not() {
         if !is_bundled(&jvm) {
             return;
         }
-        let profiled = profile(&jvm, |plan| plan.order.manners.jfr = Use::Never);
-        let read = profiled.read();
-        assert_eq!(read.fact(subject::SETTING, "jdk.JavaMonitorEnter#enabled"), Some("true"), "{java:?}");
-        let waits = read.spans.rows().filter(|span| read.text(span.kind) == span::MONITOR_ENTER);
-        let found = waits.filter(|wait| read.text(wait.name) == "java.lang.Class").count();
-        assert!(found > 10, "{java:?}: {found}, {:?}", profiled.says());
+        for (jfr, are_seen) in [(Use::Never, true), (Use::Always, false)] {
+            let profiled = profile(&jvm, |plan| {
+                plan.only.push("jfr".to_owned());
+                plan.order.manners.jfr = jfr;
+            });
+            let read = read_profile(&profiled);
+            let is_known = read.fact(subject::SETTING, "jdk.JavaMonitorEnter#enabled") == Some("true");
+            let waits = read.spans.rows().filter(|span| read.text(span.kind) == span::MONITOR_ENTER);
+            let is_found = waits.filter(|wait| read.text(wait.name) == "java.lang.Class").count() > 10;
+            assert_eq!((is_known, is_found), (are_seen, are_seen), "{java:?} {jfr:?}: {:?}", profiled.says());
+        }
     }
 }
 
