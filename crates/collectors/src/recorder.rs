@@ -18,7 +18,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fathom_evidence::kinds::{counter, loss, recorded, subject};
-use fathom_evidence::{Recording, Table};
+use fathom_evidence::Recording;
 use fathom_store::{FolderError, FolderWriter};
 
 use crate::attach::Shared;
@@ -237,7 +237,7 @@ impl Session {
         let raw = plan.order.raw();
         let made = DirBuilder::new().mode(0o700).create(raw.folder());
         made.map_err(|source| RecordError::Io { path: raw.folder().to_owned(), source })?;
-        let (sender, messages) = mpsc::channel();
+        let (sender, messages) = mpsc::sync_channel(worker::WAITING);
         let stop = Arc::new(Stop::default());
         let mut parts = Vec::new();
         let manners = plan.manners();
@@ -390,7 +390,7 @@ impl Session {
     }
 
     fn found(&mut self, name: &'static str, found: Recording, cpu_ns: i64) {
-        let rows = found.samples.len() + found.spans.len() + found.counters.len() + found.logs.len();
+        let rows = worker::rows(&found);
         self.pending.absorb(found);
         self.pending.add_counter(self.clock.now_ns(), counter::OWN_CPU_NS, name, cpu_ns as f64, "fathom");
         if let Some(part) = self.part(name) {

@@ -32,6 +32,8 @@ const MIN_RATIO: f64 = 1.5;
 struct Syncs {
     waits: Vec<Span>,
     seconds: f64,
+    /// Whether the kernel told of them, and not the JVM.
+    are_calls: bool,
 }
 
 impl Syncs {
@@ -42,9 +44,18 @@ impl Syncs {
         let waits: Vec<Span> = block_io::victims(comparison, side).map(|(_, wait)| wait).filter(is_sync).collect();
         // The kernel sees all calls, the JVM some of the same: one of the two is enough.
         let is_call = |wait: &Span| side.sources.recording.text(wait.kind) == span::SYSTEM_CALL;
-        let has_calls = waits.iter().any(is_call);
-        let waits = waits.into_iter().filter(|wait| is_call(wait) == has_calls).collect();
-        Syncs { waits, seconds: side.seconds() }
+        let are_calls = waits.iter().any(is_call);
+        let waits = waits.into_iter().filter(|wait| is_call(wait) == are_calls).collect();
+        Syncs { waits, seconds: side.seconds(), are_calls }
+    }
+
+    /// Those of the time before, as far as whoever tells of these told of them then.
+    fn before(&self, comparison: &Comparison<'_>) -> Option<Syncs> {
+        let of = |side: &Period<'_>| Syncs::of(comparison, side);
+        match self.are_calls {
+            true => comparison.baseline_looked_at().as_ref().map(of),
+            false => comparison.baseline.as_ref().map(of),
+        }
     }
 
     fn total_ns(&self) -> f64 {
@@ -65,9 +76,10 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let Some(longest) = slow.waits.iter().max_by_key(|wait| wait.duration_ns) else {
         return recording_threshold::of_waits(comparison, &["jdk.FileForce"], "waits for files to be written through");
     };
-    let baseline = comparison.baseline.as_ref().map(|baseline| Syncs::of(comparison, baseline));
+    let baseline = slow.before(comparison);
     let evidence = evidence(comparison, &slow, baseline.as_ref(), longest);
-    let text = says(comparison, &slow, baseline.as_ref(), longest);
+    let unknown = comparison.says_if_unknown_before(baseline.as_ref()).unwrap_or("");
+    let text = says(comparison, &slow, baseline.as_ref(), longest) + unknown;
     let (more, longer) = grown(&slow, baseline.as_ref());
     if !more && !longer {
         return Finding::absent(format!("{text}: no more than before")).with_all(evidence);
@@ -82,7 +94,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         (Wait::File, wait.tid, time)
     });
     finding.claims = block_io::claims_of(own.chain(through::for_others(comparison)));
-    if longer && block_io::is_recorded(comparison) {
+    if longer && has_usual && block_io::is_recorded(comparison) {
         finding.chain.push("block_device_slow");
     }
     finding

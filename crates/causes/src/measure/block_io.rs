@@ -189,6 +189,10 @@ pub(crate) const MIN_STAGE_RATIO: f64 = 2.0;
 /// Up to this multiple of its baseline a stage takes as long as before: means of a few hundred requests vary by as much.
 const UNCHANGED_WITHIN: f64 = 1.2;
 
+/// With nothing to compare with a stage counts as slow from this: a seek of a disk that turns takes as long, and a write through to
+/// flash a tenth of it. What is quicker may be how the device always is.
+const LONG_FOR_ANY_DISK_NS: f64 = 10e6;
+
 /// How a cause words what it finds.
 #[derive(Debug)]
 pub struct Words {
@@ -215,6 +219,10 @@ pub fn decide(comparison: &Comparison<'_>, place: Place, words: &Words) -> Findi
     let claims = claims(comparison, place);
     if claims.is_empty() {
         return none_waited(comparison, words, &says(&name, mean, baseline));
+    }
+    if baseline.is_none() && mean.ns() < LONG_FOR_ANY_DISK_NS {
+        let says = format!("{}; how long they took before was not recorded", says(&name, mean, None));
+        return Finding::unknown(&says, "fathom explain … --baseline RECORDING");
     }
     let support = match baseline {
         Some(baseline) if mean.ns() < MIN_STAGE_RATIO * baseline.ns() => Support::Weak,

@@ -10,9 +10,9 @@ mod felt;
 mod parse;
 mod repository;
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use std::{io, process};
 
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{loss, subject};
@@ -33,9 +33,10 @@ const SOURCE: &str = "jfr";
 /// The settings: the same that labs use and that people can take for themselves.
 const SETTINGS: &str = include_str!("fathom.jfc");
 
-/// Names of our recordings: of one that goes on by request, and of one that ends with the recording.
+/// Name of a recording of ours that goes on by request.
 const RING: &str = "fathom";
-const ONCE: &str = "fathom-once";
+/// And of one that ends with the recording; the recorder's process follows.
+const ONCE: &str = "fathom-once-";
 const BOUNDS: &str = "maxage=10m maxsize=64m";
 
 /// The first start loads and initialises a module of some size, in a JVM that may be short of CPU.
@@ -109,7 +110,20 @@ fn begin(target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
 
 /// Whether nothing is started beside what runs: ours has all that is wanted, the service's own what it was set to.
 fn is_enough(recordings: &[(String, String)], wanted: Use) -> bool {
-    wanted == Use::Auto || recordings.iter().any(|(_, name)| [RING, ONCE].contains(&name.as_str()))
+    wanted == Use::Auto || recordings.iter().any(|(_, name)| name == RING || is_left(name))
+}
+
+/// Whether a recorder that is gone has left this recording, or this process did.
+fn is_left(name: &str) -> bool {
+    let recorder = name.strip_prefix(ONCE).and_then(|pid| pid.parse::<u32>().ok());
+    recorder.is_some_and(|pid| pid == process::id() || !Path::new(&format!("/proc/{pid}")).exists())
+}
+
+/// Without those that other recorders end when they are done.
+fn without_others(check: Check) -> Check {
+    let Check::Runs(mut recordings) = check else { return check };
+    recordings.retain(|(_, name)| !name.starts_with(ONCE) || is_left(name));
+    if recordings.is_empty() { Check::Absent } else { Check::Runs(recordings) }
 }
 
 /// A recording in the JVM.
@@ -126,14 +140,15 @@ struct Recorded {
 impl Recorded {
     /// One that runs: ours before others. One that a recorder left that was killed ends with ours.
     fn found(recordings: Vec<(String, String)>) -> Recorded {
-        let named = |name: &str| recordings.iter().find(|(_, other)| other == name);
-        let ours = named(RING).or_else(|| named(ONCE));
+        let ours = recordings.iter().find(|(_, name)| name == RING);
+        let ours = ours.or_else(|| recordings.iter().find(|(_, name)| is_left(name)));
         let (number, name) = ours.or(recordings.first()).cloned().unwrap_or_default();
-        Recorded { name: number, is_found: true, ends: name == ONCE }
+        Recorded { name: number, is_found: true, ends: is_left(&name) }
     }
 
     fn to_start(keeps: bool) -> Recorded {
-        Recorded { name: if keeps { RING } else { ONCE }.to_owned(), is_found: false, ends: !keeps }
+        let name = if keeps { RING.to_owned() } else { format!("{ONCE}{}", process::id()) };
+        Recorded { name, is_found: false, ends: !keeps }
     }
 
     /// Ends it in the JVM if it is ours alone. One that cannot be ended is bounded, and the next recording ends it.
@@ -166,7 +181,7 @@ fn no_recorder() -> Refusal {
 /// What is being recorded. A JVM that does not know the command has no recorder.
 fn check(attach: &Attach) -> Result<Check, AttachError> {
     match attach.diagnose("JFR.check", PATIENCE) {
-        Ok(said) => Ok(parse::check(&said)),
+        Ok(said) => Ok(without_others(parse::check(&said))),
         Err(AttachError::Failed { says, .. }) if parse::check(&says) == Check::NoRecorder => Ok(Check::NoRecorder),
         Err(error) => Err(error),
     }
@@ -343,13 +358,28 @@ mod tests {
 
     #[test]
     fn what_the_service_records_is_taken_and_left_on() {
-        for (recordings, name, ends) in [
-            (&[("1", "theirs")][..], "1", false),
-            (&[("1", "theirs"), ("2", "fathom")], "2", false),
-            (&[("1", "theirs"), ("4", "fathom-once")], "4", true),
+        let ours = format!("{ONCE}{}", process::id());
+        // No process has that number; the first has one always.
+        let (left, at_work) = (format!("{ONCE}{}", u32::MAX), format!("{ONCE}1"));
+        for (names, found, is_enough_of_all) in [
+            (&["theirs"][..], Some(("0", false)), false),
+            (&["theirs", "fathom"], Some(("1", false)), true),
+            (&["theirs", &left], Some(("1", true)), true),
+            (&["theirs", &ours], Some(("1", true)), true),
+            (&[&at_work], None, false),
+            (&[&at_work, "theirs"], Some(("1", false)), false),
+            (&[&at_work, &left], Some(("1", true)), true),
         ] {
-            let recordings = recordings.iter().map(|(id, name)| ((*id).to_owned(), (*name).to_owned())).collect();
-            assert_eq!(Recorded::found(recordings), Recorded { name: name.to_owned(), is_found: true, ends });
+            let named = |(number, name): (usize, &&str)| (number.to_string(), (*name).to_owned());
+            let check = without_others(Check::Runs(names.iter().enumerate().map(named).collect()));
+            let Check::Runs(recordings) = check else {
+                assert!(found.is_none(), "{names:?}");
+                continue;
+            };
+            assert!(is_enough(&recordings, Use::Auto));
+            assert_eq!(is_enough(&recordings, Use::Always), is_enough_of_all, "{names:?}");
+            let recorded = Recorded::found(recordings);
+            assert_eq!(Some((recorded.name.as_str(), recorded.ends)), found, "{names:?}");
         }
     }
 }

@@ -132,3 +132,31 @@ fn what_somebody_has_watched_before_goes_on_in_the_recording() {
     let (from_ns, to_ns) = recording.time_range_ns().unwrap();
     assert!(to_ns - from_ns >= 60_000_000_000);
 }
+
+#[test]
+fn what_a_hanging_recorder_does_not_take_is_told_and_not_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let (sender, messages) = mpsc::sync_channel(2);
+    let stop = Arc::new(Stop::default());
+    let (target, order) = (Target::of(std::process::id()).unwrap(), Plan::new(folder.path().to_owned()).order);
+    let collector = {
+        let stop = Arc::clone(&stop);
+        thread::spawn(move || worker::work(&TICKER, None, (&target, &order), &stop, &sender))
+    };
+    // One waits, which is full with that the collector has started; what comes after is let go.
+    thread::sleep(Duration::from_millis(1_800));
+    stop.stop();
+    let found: Vec<Recording> = messages
+        .iter()
+        .filter_map(|message| match message {
+            Message::Found { found, .. } => Some(*found),
+            _ => None,
+        })
+        .collect();
+    collector.join().unwrap();
+    let looks: Vec<f64> = found.iter().flat_map(|found| found.counters.rows().map(|row| row.value)).collect();
+    let lost: i64 = found.iter().flat_map(|found| found.losses.rows().map(|loss| loss.count)).sum();
+    let all = found.last().unwrap().fact(subject::RECORDING, "looks").unwrap();
+    assert!(lost > 20, "lost {lost} of {all}");
+    assert_eq!((looks.len() as i64 + lost).to_string(), all);
+}

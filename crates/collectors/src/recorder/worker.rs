@@ -1,18 +1,21 @@
 //! The thread of one collector.
 
 use std::path::PathBuf;
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{SyncSender, TrySendError};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use fathom_evidence::Recording;
 use fathom_evidence::kinds::loss;
+use fathom_evidence::{Recording, Table};
 
 use crate::clock::thread_cpu_ns;
 use crate::{Collector, Observer, Order, Outstanding, Refusal, Target, Tier};
 
 /// What a collector found is handed over this often.
 const HAND_OVER: Duration = Duration::from_millis(500);
+
+/// So many messages wait for a recorder whose disk hangs: those of all collectors for half a minute.
+pub(super) const WAITING: usize = 1_500;
 
 /// What collectors tell the recorder.
 pub(super) enum Message {
@@ -49,7 +52,7 @@ pub(super) fn work(
     running: Option<Box<dyn Observer>>,
     (target, order): (&Target, &Order),
     stop: &Stop,
-    messages: &Sender<Message>,
+    messages: &SyncSender<Message>,
 ) {
     let name = collector.name();
     let started = running.map_or_else(|| collector.start(target, order), Ok);
@@ -71,7 +74,7 @@ pub(super) fn work(
     }
 }
 
-fn observe(name: &'static str, observer: &mut dyn Observer, stop: &Stop, messages: &Sender<Message>) {
+fn observe(name: &'static str, observer: &mut dyn Observer, stop: &Stop, messages: &SyncSender<Message>) {
     let period = observer.period();
     let mut found = Recording::default();
     let mut next = Instant::now() + period;
@@ -89,10 +92,11 @@ fn observe(name: &'static str, observer: &mut dyn Observer, stop: &Stop, message
         }
         if now >= hand_over_at {
             hand_over_at = now + HAND_OVER;
-            let found = Box::new(std::mem::take(&mut found));
-            let message = Message::Found { name, found, cpu_ns: cpu_ns(observer) };
-            if messages.send(message).is_err() {
-                return;
+            let found_now = Box::new(std::mem::take(&mut found));
+            match messages.try_send(Message::Found { name, found: found_now, cpu_ns: cpu_ns(observer) }) {
+                Ok(()) => {}
+                Err(TrySendError::Full(Message::Found { found: refused, .. })) => found = without_rows(*refused, name),
+                Err(_) => return,
             }
         }
     }
@@ -107,6 +111,20 @@ fn observe(name: &'static str, observer: &mut dyn Observer, stop: &Stop, message
     }
     // The recorder may have given up waiting.
     let _ = messages.send(Message::Found { name, found: Box::new(found), cpu_ns: cpu_ns(observer) });
+}
+
+/// How many rows of measurements were found.
+pub(super) fn rows(found: &Recording) -> usize {
+    found.samples.len() + found.spans.len() + found.counters.len() + found.logs.len()
+}
+
+/// What is kept of something found that nobody takes: names and facts, and that the rest is lost.
+fn without_rows(mut found: Recording, name: &'static str) -> Recording {
+    let rows = rows(&found);
+    (found.samples, found.spans) = Default::default();
+    (found.counters, found.logs) = Default::default();
+    found.add_loss(name, loss::EVENTS_LOST, rows as i64, "rows that were not taken while the recorder's disk hung");
+    found
 }
 
 /// What an observer, on whose thread this is called, has cost until now.
