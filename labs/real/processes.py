@@ -4,6 +4,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -43,8 +44,16 @@ class Processes:
         """What is said of the recording when it has ended."""
         if record.wait(timeout=patience_s):
             raise SystemExit(f"fathom record failed: {(self.folder / f'record-{name}.log').read_text()[-600:]}")
-        explained = subprocess.run([fathom(), "explain", str(self.folder / name), "--json"], capture_output=True, check=True).stdout
+        answer = self.explained(name)
+        # Where it says what to ask next, that is asked.
+        advice = re.search(r"--slow \S+", answer["headline"]["says"])
+        return self.explained(name, *advice[0].split()) if advice else answer
+
+    def explained(self, name: str, *more: str) -> dict:
+        explained = subprocess.run([fathom(), "explain", str(self.folder / name), "--json", *more], capture_output=True, check=True).stdout
         (self.folder / f"answer-{name}.json").write_bytes(explained)
+        if more:
+            print(f"      {name}: asked again, as the answer says: {' '.join(more)}")
         return json.loads(explained)
 
     def java(self, name: str, words: list[str], jvm: list[str], stdout=None) -> subprocess.Popen:

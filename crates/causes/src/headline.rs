@@ -97,11 +97,16 @@ const LONGER: (f64, f64) = (1.5, 1e6);
 fn became_longer(comparison: &Comparison<'_>) -> Option<String> {
     let change = changes::of_latency(comparison)?;
     let is_longer = change.after >= LONGER.1.max(LONGER.0 * change.before);
+    let grid = comparison.sources().grid;
+    let seconds = |at_ns: i64| at_ns.saturating_sub(grid.start_ns) / 1_000_000_000;
     is_longer.then(|| {
         format!(
-            "no request was slow by what counts as slow, but half of them took {} or longer from some time on, and {} before",
+            "no request was slow by what counts as slow, but half of them took {} or longer from some time on, and {} before: --slow +{}s..+{}s \
+             asks what they waited for then",
             format::time(change.after),
-            format::time(change.before)
+            format::time(change.before),
+            seconds(change.at_ns),
+            seconds(grid.end_ns()),
         )
     })
 }

@@ -17,8 +17,8 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fathom_evidence::kinds::{counter, loss, recorded, subject};
 use fathom_evidence::Recording;
+use fathom_evidence::kinds::{counter, loss, recorded, subject};
 use fathom_store::{FolderError, FolderWriter};
 
 use crate::attach::Shared;

@@ -14,10 +14,10 @@ use crate::capture::{self, Captured};
 use crate::conclude::Job;
 use crate::desk::{Answer, Desk, JvmKey, Skip};
 use crate::incident::AboutJvm;
-use crate::lasting::{self, Lasting};
 use crate::log;
 use crate::metrics::{Metrics, of_jvm};
 use crate::minutes::{self, Minute, Row};
+use crate::postponed::{Granted, Postponed};
 use crate::scout::{Scout, Watcher, now_ms};
 use crate::shelf;
 use crate::signals::Second;
@@ -35,20 +35,8 @@ pub(crate) struct Duty {
     minute: Minute,
     /// Who keeps rows of minutes, if that is wanted.
     minutes: Option<Sender<minutes::Message>>,
-    /// A reason that could not be recorded because other JVMs were.
-    waiting: Option<Waiting>,
-    lasting: Lasting,
+    postponed: Postponed,
 }
-
-/// A reason that waits until others have been recorded. The time before holds it for so long.
-struct Waiting {
-    trigger: Trigger,
-    times_today: usize,
-    until_s: i64,
-}
-
-/// So much of what came before its turn is still worth a recording.
-const PATIENCE_S: i64 = 40;
 
 /// What all duties share.
 #[derive(Clone)]
@@ -82,8 +70,7 @@ impl Duty {
             stop,
             minute: Minute::new(jvm),
             minutes: Some(minutes).filter(|_| keeps_minutes),
-            waiting: None,
-            lasting: Lasting::default(),
+            postponed: Postponed::default(),
         }
     }
 
@@ -117,37 +104,16 @@ impl Duty {
         Some(Skip::NoRoom)
     }
 
-    /// What only has to wait for other recordings is asked for again, and so is what lasts.
-    fn wait(&mut self, trigger: &Trigger, answer: &Answer) {
-        self.lasting.keep(trigger, answer, now_ms() / 1000);
-        if answer.skip == Some(Skip::AtOnce) && self.waiting.is_none() {
-            let (times_today, until_s) = (answer.times_today, now_ms() / 1000 + PATIENCE_S);
-            self.waiting = Some(Waiting { trigger: trigger.clone(), times_today, until_s });
-        }
-    }
-
-    /// The reason that waits, if it may be recorded now.
-    fn its_turn(&mut self, folder: &Path) -> Option<(Trigger, usize)> {
-        let waiting = self.waiting.take()?;
-        let now_s = now_ms() / 1000;
-        let skip = self.ask_again(folder, &waiting.trigger, now_s);
-        if skip.is_none() {
-            self.log("triggered", &waiting.trigger, &[("after_others", true.into())]);
-            return Some((waiting.trigger, waiting.times_today));
-        }
-        self.waiting = Some(waiting).filter(|waiting| skip == Some(Skip::AtOnce) && now_s < waiting.until_s);
-        None
-    }
-
-    /// A reason that was refused and lasts, if it may be recorded now.
-    fn lasts(&mut self, scout: &Scout, folder: &Path) -> Option<(Trigger, usize)> {
-        let (now_s, now_ns) = (now_ms() / 1000, scout.order().clock.now_ns());
-        let due = self.lasting.due(now_s, |trigger| scout.lasts(trigger)).into_iter();
-        let (trigger, times_today) = due
-            .map(|(trigger, times_today)| (lasting::again(trigger, now_ns), times_today))
-            .find(|(trigger, _)| self.ask_again(folder, trigger, now_s).is_none())?;
-        self.log("triggered", &trigger, &[("lasts", true.into())]);
-        Some((trigger, times_today))
+    /// A reason that was refused before, if it may be recorded now.
+    fn its_turn(&mut self, scout: &Scout, folder: &Path) -> Option<Granted> {
+        let now = (now_ms() / 1000, scout.order().clock.now_ns());
+        let mut postponed = std::mem::take(&mut self.postponed);
+        let refusal = |trigger: &Trigger| self.ask_again(folder, trigger, now.0);
+        let granted = postponed.ask(now, |trigger| scout.lasts(trigger), refusal);
+        self.postponed = postponed;
+        let granted = granted?;
+        self.log("triggered", &granted.trigger, &[(granted.why, true.into())]);
+        Some(granted)
     }
 
     fn log(&self, event: &str, trigger: &Trigger, more: &[(&str, Value)]) {
@@ -163,7 +129,7 @@ impl Duty {
     }
 
     fn record(&mut self, scout: &mut Scout, trigger: &Trigger, times_today: usize) {
-        self.lasting.clear();
+        self.postponed.clear();
         // The scout sees nothing meanwhile.
         self.metrics.pause(&self.labels);
         let (jvm, before_ns) = (self.about.clone(), capture::before_ns(scout, trigger));
@@ -246,17 +212,14 @@ impl Watcher for Duty {
                 Some(why) => {
                     let more = [("why", why.into()), ("times_today", answer.times_today.into())];
                     self.log("not_recorded", trigger, &more);
-                    self.wait(trigger, &answer);
+                    self.postponed.keep(trigger, &answer, now_ms() / 1000);
                 }
             }
         }
-        let its_turn = match granted {
-            None => self.its_turn(&folder).or_else(|| self.lasts(scout, &folder)),
-            Some(_) => None,
-        };
-        let granted = granted.or(its_turn.as_ref().map(|(trigger, times_today)| (trigger, *times_today)));
         if let Some((trigger, times_today)) = granted {
             self.record(scout, trigger, times_today);
+        } else if let Some(Granted { trigger, times_today, .. }) = self.its_turn(scout, &folder) {
+            self.record(scout, &trigger, times_today);
         }
     }
 

@@ -23,7 +23,7 @@ mod finder;
 mod incident;
 mod labels;
 pub mod ladder;
-mod lasting;
+
 mod latencies;
 pub mod levels;
 mod log;
@@ -32,6 +32,7 @@ mod metrics;
 pub mod minutes;
 mod notify;
 pub mod port;
+mod postponed;
 pub mod quiet;
 pub mod rare;
 pub mod ring;
