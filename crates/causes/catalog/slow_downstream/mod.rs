@@ -9,6 +9,7 @@ use fathom_timeline::{BUCKET_NS, ThreadState, Wait};
 use self::peers::{Peer, Peers, Reads};
 use crate::measure::calls::SLOWER;
 use crate::measure::{event_loops, recording_threshold};
+use crate::cause::Claim;
 use crate::{Cause, Comparison, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -67,7 +68,11 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         format::time(reads.mean_ns()),
         format::time(reads.longest_ns as f64)
     );
-    Finding::new(support, says).with(waiting).with(mean).claiming(comparison, is_ours)
+    let mut finding = Finding::new(support, says).with(waiting).with(mean).claiming(comparison, is_ours);
+    if let Some(slower_ns) = peers.slower_ns(comparison) {
+        finding.claims = vec![Claim::part(ThreadState::Blocked(Wait::Socket), slower_ns)];
+    }
+    finding
 }
 
 /// The answer where no read from a service was seen.

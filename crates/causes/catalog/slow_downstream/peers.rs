@@ -62,6 +62,16 @@ impl Peers {
         })
     }
 
+    /// By how much longer all reads took from peers that are slower than before, in ns; none where that is about all the waiting for
+    /// services that is new, or where nobody knows how it was before. The rest is of services that are asked more than others.
+    pub(super) fn slower_ns(&self, comparison: &Comparison<'_>) -> Option<f64> {
+        const NEARLY_ALL: f64 = 0.7;
+        self.before.as_ref()?;
+        let grown_ns = comparison.grown_ns(ThreadState::Blocked(Wait::Socket));
+        let slower_ns: f64 = self.slow.iter().map(|(peer, reads)| self.added_ns(peer, reads, grown_ns)).sum();
+        (slower_ns < NEARLY_ALL * grown_ns).then_some(slower_ns)
+    }
+
     /// By how much longer than before all reads from `peer` took, in ns; 0 where it is not slower, or where that is next to nothing of
     /// the waiting for services that is new.
     fn added_ns(&self, peer: &Peer, reads: &Reads, grown_ns: f64) -> f64 {
