@@ -82,6 +82,11 @@ impl Profiler {
         self.0.store(true, Ordering::Relaxed);
     }
 
+    /// Says that it does no longer, for a while or for good.
+    pub(crate) fn has_ended(&self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+
     /// Whether it does.
     pub(crate) fn is_sampling(&self) -> bool {
         self.0.load(Ordering::Relaxed)

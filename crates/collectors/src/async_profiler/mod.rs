@@ -23,7 +23,7 @@ use crate::attach::{Attach, PrivateFolder, own_action};
 use crate::followed::{Followed, PERIOD};
 use crate::mapped::Mapped;
 use crate::raw::Raw;
-use crate::{Clock, Collector, Observer, Order, Outstanding, Refusal, Target, Tier, late};
+use crate::{Clock, Collector, Observer, Order, Outstanding, Refusal, Target, Tier, collector, late};
 
 pub use guard::Guarded;
 
@@ -114,7 +114,8 @@ fn begin(target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
     let event = own_action(&order.clock, &mut first, "async-profiler start", || profiler.start_any_over(&folder));
     folder.remove(LIBRARY_FILE);
     let event = event?;
-    order.profiler.has_begun();
+    let others = order.profiler.clone();
+    others.has_begun();
     first.add_fact(subject::SETTING, "async_profiler#event", event, SOURCE);
     if !locks.is_empty() {
         first.add_fact(subject::SETTING, "jdk.JavaMonitorEnter#enabled", "true", SOURCE);
@@ -124,6 +125,7 @@ fn begin(target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
         clock: order.clock,
         guard,
         profiler,
+        others,
         folder,
         event,
         raw: order.raw(),
@@ -240,6 +242,8 @@ struct Profiling {
     /// Ends the profiler when this recorder is killed.
     guard: Option<Guard>,
     profiler: Profiler,
+    /// What other collectors go by.
+    others: collector::Profiler,
     folder: PrivateFolder,
     event: &'static str,
     raw: Raw,
@@ -300,8 +304,12 @@ impl Profiling {
         let is_unanswered = started.as_ref().is_err_and(|refusal| refusal.may_pass);
         self.asks_again = is_unanswered.then(|| Instant::now() + PAUSE);
         match started {
-            Ok(()) => self.outstanding().into_iter().for_each(|outstanding| outstanding.note(found, SOURCE)),
+            Ok(()) => {
+                self.others.has_begun();
+                self.outstanding().into_iter().for_each(|outstanding| outstanding.note(found, SOURCE));
+            }
             Err(refusal) => {
+                self.others.has_ended();
                 let until = if is_unanswered { "until the JVM answers" } else { "from here on" };
                 found.add_loss(SOURCE, loss::REFUSED, 0, &format!("no samples {until}: {}", refusal.why));
             }

@@ -37,6 +37,7 @@ fn profiling(attach: Attach, place: &Path) -> Profiling {
         clock: Clock::read(),
         guard: None,
         profiler: Profiler { attach, library: "/x.so".to_owned(), locks: "", samples },
+        others: collector::Profiler::default(),
         folder,
         event: "cpu",
         raw: Raw::left(place),
@@ -61,12 +62,13 @@ fn a_start_that_is_left_unanswered_is_tried_again_and_never_left_behind() {
     // After the first one that is left unanswered nobody waits long.
     assert!(attach.command("properties", &[], Duration::from_millis(50)).is_err());
     let mut profiling = profiling(attach, place.path());
+    profiling.others.has_begun();
     profiling.look(&mut found);
-    assert!(!profiling.is_running && profiling.asks_again.is_some());
+    assert!(!profiling.is_running && profiling.asks_again.is_some() && !profiling.others.is_sampling());
     drop(stopped);
     profiling.asks_again = Some(Instant::now());
     profiling.look(&mut found);
-    assert!(profiling.is_running && profiling.asks_again.is_none());
+    assert!(profiling.is_running && profiling.asks_again.is_none() && profiling.others.is_sampling());
     assert_eq!(*done.lock().unwrap(), ["stop", "start", "stop", "start"], "what the JVM came to late, and then again");
 
     let stopped = turn.lock().unwrap();

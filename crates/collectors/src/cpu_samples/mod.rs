@@ -6,7 +6,7 @@
 //! whose code it is.
 //!
 //! It stands in for async-profiler where that is not wanted, or as long as the JVM does not answer: once that samples, this
-//! stops.
+//! stops, and goes on when that ends before the recording does.
 
 mod parse;
 
@@ -63,14 +63,14 @@ impl Collector for CpuSamples {
     fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
         let cpus = online_cpus().len();
         let interval_ns = INTERVAL_NS * (cpus as u64).div_ceil(CPUS_AT_FULL_RATE);
-        let programs = attached(target, interval_ns, cpus)?;
-        let sampling = Sampling { ring: Ring::new(&programs.map("samples")?)?, programs };
         Ok(Box::new(Observed {
-            sampling: Some(sampling),
+            state: State::Sampling(Sampling::begin(target, interval_ns, cpus)?),
             symbols: Symbols::of(target, &order.images),
+            target: target.clone(),
             order: order.clone(),
             clock: order.clock,
-            interval_ns: interval_ns as i64,
+            interval_ns,
+            cpus,
         }))
     }
 }
@@ -91,13 +91,30 @@ struct Sampling {
     programs: Programs,
 }
 
+impl Sampling {
+    fn begin(target: &Target, interval_ns: u64, cpus: usize) -> Result<Sampling, Refusal> {
+        let programs = attached(target, interval_ns, cpus)?;
+        Ok(Sampling { ring: Ring::new(&programs.map("samples")?)?, programs })
+    }
+}
+
+/// Whether it samples.
+enum State {
+    Sampling(Sampling),
+    /// The profiler does.
+    StandsBack,
+    /// It could not go on.
+    Ended,
+}
+
 struct Observed {
-    /// Until the profiler samples.
-    sampling: Option<Sampling>,
+    state: State,
     symbols: Symbols,
+    target: Target,
     order: Order,
     clock: Clock,
-    interval_ns: i64,
+    interval_ns: u64,
+    cpus: usize,
 }
 
 impl Observer for Observed {
@@ -106,21 +123,20 @@ impl Observer for Observed {
     }
 
     fn look(&mut self, found: &mut Recording) {
-        let Some(mut sampling) = self.sampling.take() else { return };
-        for sample in sampling.ring.take() {
-            if let Some(sample) = Sample::parse(&sample) {
-                self.add(found, &sample);
+        self.take(found);
+        match (&self.state, self.order.profiler.is_sampling()) {
+            (State::Sampling(sampling), true) => {
+                tell_losses(sampling, found);
+                self.state = State::StandsBack;
             }
-        }
-        match self.order.profiler.is_sampling() {
-            true => tell_losses(&sampling, found),
-            false => self.sampling = Some(sampling),
+            (State::StandsBack, false) => self.go_on(found),
+            _ => {}
         }
     }
 
     fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
-        self.look(found);
-        if let Some(sampling) = &self.sampling {
+        self.take(found);
+        if let State::Sampling(sampling) = &self.state {
             tell_losses(sampling, found);
         }
         self.symbols.tell_losses(found, NAME);
@@ -129,6 +145,26 @@ impl Observer for Observed {
 }
 
 impl Observed {
+    fn take(&mut self, found: &mut Recording) {
+        let State::Sampling(sampling) = &mut self.state else { return };
+        for sample in sampling.ring.take() {
+            if let Some(sample) = Sample::parse(&sample) {
+                self.add(found, &sample);
+            }
+        }
+    }
+
+    fn go_on(&mut self, found: &mut Recording) {
+        self.state = match Sampling::begin(&self.target, self.interval_ns, self.cpus) {
+            Ok(sampling) => State::Sampling(sampling),
+            Err(refusal) => {
+                let says = format!("no samples from here on, as the profiler has ended: {}", refusal.why);
+                found.add_loss(NAME, loss::REFUSED, 0, &says);
+                State::Ended
+            }
+        };
+    }
+
     fn add(&mut self, found: &mut Recording, sample: &Sample<'_>) {
         let user = self.symbols.user_stack(found, &sample.user.stack());
         let stack_id = self.symbols.kernel_stack_upon(found, user, &sample.kernel);
@@ -137,7 +173,7 @@ impl Observed {
             tid: sample.tid.into(),
             cpu: sample.cpu as i32,
             event: found.strings.intern(event::CPU_FROM_OUTSIDE),
-            weight_ns: self.interval_ns,
+            weight_ns: self.interval_ns as i64,
             stack_id,
             ..Row::default()
         });
@@ -147,4 +183,36 @@ impl Observed {
 fn tell_losses(sampling: &Sampling, found: &mut Recording) {
     let lost = [(loss::EVENTS_LOST, "samples of the CPU came faster than they could be taken over")];
     sampling.programs.tell_losses(found, NAME, lost);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+    use crate::recorder::Plan;
+
+    #[test]
+    fn goes_on_when_the_profiler_has_ended() {
+        let target = Target::of(std::process::id()).unwrap();
+        if let Err(refusal) = CpuSamples.check(&target) {
+            return eprintln!("SKIPPED: {}", refusal.why);
+        }
+        let order = Plan::new(PathBuf::from("none")).order;
+        let mut observer = CpuSamples.start(&target, &order).unwrap();
+        let mut samples = || {
+            let mut found = Recording::default();
+            observer.look(&mut found);
+            let until = Instant::now() + Duration::from_millis(300);
+            while Instant::now() < until {}
+            observer.look(&mut found);
+            fathom_evidence::Table::len(&found.samples)
+        };
+        assert!(samples() > 0);
+        order.profiler.has_begun();
+        samples();
+        assert_eq!(samples(), 0);
+        order.profiler.has_ended();
+        assert!(samples() > 0);
+    }
 }

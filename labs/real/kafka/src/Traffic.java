@@ -16,26 +16,26 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /** Producers that wait for each acknowledgement, as those of payments do, and a consumer; writes how long each message took. */
 public final class Traffic {
-    private static final int PRODUCERS = 8;
     private static final int BYTES = 1_000;
 
     public static void main(String[] args) throws Exception {
         Map<String, Object> config = Map.of("bootstrap.servers", args[0]);
         String topic = args.length > 4 ? args[4] : "orders";
+        int writers = args.length > 5 ? Integer.parseInt(args[5]) : 8;
         double perSecond = Double.parseDouble(args[1]);
         long endNs = System.nanoTime() + (long) (Double.parseDouble(args[2]) * 1e9);
         try (Admin admin = Admin.create(config)) {
-            admin.createTopics(List.of(new NewTopic(topic, PRODUCERS, (short) 1))).all().get();
+            admin.createTopics(List.of(new NewTopic(topic, writers, (short) 1))).all().get();
         }
         Thread reader = new Thread(() -> read(args[0], topic), "reader");
         reader.setDaemon(true);
         reader.start();
-        ExecutorService producers = Executors.newFixedThreadPool(PRODUCERS);
+        ExecutorService producers = Executors.newFixedThreadPool(writers);
         try (PrintStream out = new PrintStream(Path.of(args[3]).toFile())) {
             out.println("start_ms,duration_ms,asked_ms");
-            for (int partition = 0; partition < PRODUCERS; partition++) {
+            for (int partition = 0; partition < writers; partition++) {
                 int own = partition;
-                producers.execute(() -> write(args[0], topic, own, PRODUCERS / perSecond, endNs, out));
+                producers.execute(() -> write(args[0], topic, own, writers / perSecond, endNs, out));
             }
             producers.shutdown();
             producers.awaitTermination(1, TimeUnit.DAYS);
