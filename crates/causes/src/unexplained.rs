@@ -30,7 +30,8 @@ pub(crate) fn of(comparison: &Comparison<'_>, left: &Left, share: f64, lost_ns: 
                 .to_owned()
         }
         Some((state, ns)) if slow_ns > 0.0 => {
-            format!("biggest part: {state}, +{} threads on average", format::number(ns / slow_ns))
+            let biggest = format!("biggest part: {state}, +{} threads on average", format::number(ns / slow_ns));
+            biggest + &unseen(comparison, share).unwrap_or_default()
         }
         _ => String::new(),
     };
@@ -42,6 +43,17 @@ pub(crate) fn of(comparison: &Comparison<'_>, left: &Left, share: f64, lost_ns: 
         _ => Look::default(),
     };
     Unexplained { share, says, stacks, look }
+}
+
+/// That nobody saw what threads waited for in a part of the slow time: who watches records it from the moment on that something was noticed.
+fn unseen(comparison: &Comparison<'_>, share: f64) -> Option<String> {
+    /// More than this part of the slow time, and of what was lost in it, is worth a word.
+    const MATTERS: f64 = 0.1;
+    let (seen_ns, all_ns) = (comparison.waits_read_ns() as f64, comparison.slow.time.total_ns() as f64);
+    (seen_ns > 0.0 && seen_ns < (1.0 - MATTERS) * all_ns && share >= MATTERS).then(|| {
+        let (seen, all) = (format::time(seen_ns), format::time(all_ns));
+        format!("; what threads waited for was recorded for {seen} of the {all} only")
+    })
 }
 
 /// The stacks below which threads waited for what nobody explains, with their part of the lost time.
