@@ -62,6 +62,8 @@ pub struct Order {
     pub requests_per_second: u32,
     /// How much of the time before the call is wanted, where somebody kept it.
     pub before: Duration,
+    /// Whether it goes on for days: what is dear is looked at when what is cheap says that there is something.
+    pub is_sparing: bool,
     /// The session with the JVM that all collectors share.
     pub attach: Shared,
     /// Files of code that were read, shared by all collectors.
@@ -150,6 +152,11 @@ pub trait Observer: Send {
     /// What this observer would fetch at its end only, so that a recorder that is killed leaves it behind.
     fn outstanding(&self) -> Option<Outstanding> {
         None
+    }
+
+    /// Whether it sees less than a recording wants, which starts another one then.
+    fn is_sparing(&self) -> bool {
+        false
     }
 
     /// Time from one look to the next.

@@ -75,6 +75,7 @@ impl Plan {
             system_call_ns: 5_000_000,
             requests_per_second: 2_000,
             before: Duration::from_secs(60),
+            is_sparing: false,
             attach: Shared::default(),
             images: Images::default(),
             profiler: Profiler::default(),

@@ -65,6 +65,7 @@ pub(crate) fn capture(
     order.manners = manners(&config.capture);
     order.glance = Glance::default();
     order.profiler = Profiler::default();
+    order.is_sparing = false;
     let plan = Plan {
         order,
         duration: Some(config.capture.length),

@@ -98,7 +98,7 @@ pub struct Events {
     pub throttled: f64,
     /// A process that the kernel killed for want of memory.
     pub oom_kill: bool,
-    /// Whether datagrams and attempts to connect that sockets of the process dropped are reasons; if `sockets` is among the collectors.
+    /// Whether datagrams and attempts to connect that sockets of the process dropped are reasons.
     pub lost: bool,
 }
 
@@ -258,7 +258,7 @@ impl Default for Minutes {
 
 impl Default for Signals {
     fn default() -> Signals {
-        let collectors = ["hsperfdata", "requests", "jvm_probes", "cgroup", "threads"];
+        let collectors = ["hsperfdata", "requests", "jvm_probes", "cgroup", "threads", "sockets"];
         Signals { collectors: collectors.map(str::to_owned).to_vec(), jvms_max: 50, requests_per_second: 200 }
     }
 }

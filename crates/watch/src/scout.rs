@@ -253,9 +253,11 @@ impl Scout {
         self.ring.from_ns()
     }
 
-    /// Rows of the time before and the observers, for a recorder; the scout sees nothing until it is started again.
+    /// Rows of the time before and the observers, for a recorder, but for those that see less than it wants; the scout sees nothing
+    /// until it is started again.
     pub(crate) fn hand_over(&mut self) -> (Recording, Observers) {
-        let observers = self.slots.drain(..).map(|slot| (slot.name, slot.observer)).collect();
+        let slots = self.slots.drain(..).filter(|slot| !slot.observer.is_sparing());
+        let observers = slots.map(|slot| (slot.name, slot.observer)).collect();
         self.ring_file.iter_mut().for_each(RingFile::clear);
         let mut rows = self.ring.take();
         rows.absorb(std::mem::take(&mut self.found));
@@ -321,6 +323,7 @@ fn order(config: &Config) -> Order {
     let mut order = Plan::new(config.folder.clone()).order;
     order.requests_per_second = config.signals.requests_per_second;
     order.before = config.capture.before;
+    order.is_sparing = true;
     order
 }
 

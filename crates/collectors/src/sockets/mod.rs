@@ -9,6 +9,7 @@
 mod listeners;
 mod own;
 mod parse;
+mod sparing;
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
@@ -25,6 +26,7 @@ use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use listeners::Listeners;
 use own::Own;
 use parse::Socket;
+use sparing::Sparing;
 
 const SOURCE: &str = "sockets";
 
@@ -75,7 +77,7 @@ impl Collector for Sockets {
             table(Protocol::Tcp, "net/tcp", slow),
             table(Protocol::Tcp, "net/tcp6", slow),
         ];
-        Ok(Box::new(Watch {
+        let watch = Watch {
             clock: order.clock,
             numbers: Numbers::new(SOURCE),
             buffer: Vec::new(),
@@ -87,8 +89,13 @@ impl Collector for Sockets {
             slow_pace: Pace::every(Duration::from_secs(1)),
             tables: tables.into_iter().flatten().collect(),
             known: HashSet::new(),
+            tells_new: order.is_sparing,
             connecting: BTreeMap::new(),
-        }))
+        };
+        if order.is_sparing {
+            return Ok(Box::new(Sparing::of(watch)));
+        }
+        Ok(Box::new(watch))
     }
 }
 
@@ -128,11 +135,23 @@ struct Watch {
     tables: Vec<Table>,
     /// UDP sockets that were there at the last reading.
     known: HashSet<u64>,
+    /// Whether those that were not there are told as well, which are mostly opened for a single question.
+    tells_new: bool,
     /// Connections that were being made at the last reading, by peer.
     connecting: BTreeMap<String, u64>,
 }
 
 impl Watch {
+    /// Looks at the sockets, whether it is time or not.
+    fn look_at_all_now(&mut self, found: &mut Recording) {
+        self.own.pace.due_now();
+        self.listeners.pace.due_now();
+        self.tables.iter_mut().for_each(|table| table.pace.due_now());
+        self.own.renew(self.clock.now_ns());
+        self.listeners.look(&self.own, self.clock, &mut self.numbers, found);
+        self.look_at_tables(found);
+    }
+
     fn look_at_counters(&mut self, found: &mut Recording) {
         let Watch { numbers, buffer, snmp, netstat, snmp6, clock, slow_pace, .. } = self;
         let at_ns = clock.now_ns();
@@ -152,7 +171,7 @@ impl Watch {
     }
 
     fn look_at_tables(&mut self, found: &mut Recording) {
-        let Watch { numbers, buffer, own, tables, clock, known, connecting, listeners, .. } = self;
+        let Watch { numbers, buffer, own, tables, clock, known, tells_new, connecting, listeners, .. } = self;
         // Both versions of IP make one sum, so that both are read when one is due.
         for protocol in [Protocol::Udp, Protocol::Tcp] {
             let at_ns = clock.now_ns();
@@ -166,7 +185,7 @@ impl Watch {
                 let Ok(text) = table.file.read(buffer) else { continue };
                 table.was_cut |= text.len() >= MAX_BYTES;
                 for socket in parse::sockets(text).filter(|socket| own.has(socket.inode, socket.uid)) {
-                    if socket.is_lasting(known) && !(protocol == Protocol::Tcp && listeners.are_seen()) {
+                    if (*tells_new || socket.is_lasting(known)) && !(protocol == Protocol::Tcp && listeners.are_seen()) {
                         see_socket(numbers, found, at_ns, protocol, &socket);
                     }
                     sums.add(protocol, &socket);

@@ -66,3 +66,34 @@ fn strangers_sockets_are_not_the_targets() {
     assert_eq!(last(&found, counter::SOCKET_RECEIVE_QUEUE_BYTES, "udp"), None);
     assert!(last(&found, counter::NETWORK_COUNT, "Tcp RetransSegs").is_some());
 }
+
+#[test]
+fn who_watches_all_the_time_looks_at_sockets_when_something_was_lost() {
+    let target = Target::of(std::process::id()).unwrap();
+    let mut order = crate::recorder::Plan::new(PathBuf::from("none")).order;
+    order.is_sparing = true;
+    let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = receiver.local_addr().unwrap().port();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (udp, tcp) = (format!("udp {port} #"), format!("tcp {} #", listener.local_addr().unwrap().port()));
+    let mut observer = Sockets.start(&target, &order).unwrap();
+    assert!(observer.is_sparing());
+
+    let mut found = Recording::default();
+    observer.look(&mut found);
+    assert_eq!(last(&found, counter::SOCKET_DROPS_COUNT, &udp), Some(0.0), "what there was before counts from here");
+    assert!(last(&found, counter::SOCKET_ACCEPT_QUEUE_COUNT, &tcp).is_some());
+    assert_eq!(last(&found, counter::NETWORK_COUNT, "Udp RcvbufErrors"), None, "there are too many numbers for days");
+
+    let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+    sender.connect(("127.0.0.1", port)).unwrap();
+    (0..20_000).for_each(|_| drop(sender.send(&[7; 200])));
+    // A look that comes soon after another one waits, and forgets nothing.
+    let until = std::time::Instant::now() + Duration::from_secs(15);
+    let mut found = Recording::default();
+    while last(&found, counter::SOCKET_DROPS_COUNT, &udp).is_none() && std::time::Instant::now() < until {
+        observer.look(&mut found);
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert!(last(&found, counter::SOCKET_DROPS_COUNT, &udp).is_some_and(|lost| lost > 1_000.0));
+}
