@@ -6,14 +6,22 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{FolderError, io_error};
 use crate::{EXTENSION, create_file, manifest};
 
 const NAME: &str = "journal";
+
+/// For how long the lock is tried: whoever asks for a recording's [`state`] has it for an instant.
+const LOOKS_END: Duration = Duration::from_millis(200);
+/// How often it is tried.
+const RETRY: Duration = Duration::from_millis(5);
 
 /// How far a recording has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +60,7 @@ pub fn is_bare(folder: &Path) -> bool {
 }
 
 fn is_locked(journal: &File) -> bool {
-    flock(journal, FlockOperation::NonBlockingLockShared).is_err_and(|error| error == rustix::io::Errno::WOULDBLOCK)
+    flock(journal, FlockOperation::NonBlockingLockShared).is_err_and(|error| error == Errno::WOULDBLOCK)
 }
 
 fn has_streams(folder: &Path) -> bool {
@@ -68,15 +76,29 @@ pub(crate) fn path(folder: &Path) -> PathBuf {
 pub(crate) struct Locked(File);
 
 impl Locked {
-    fn lock(file: File) -> Locked {
+    /// `None` if somebody else writes.
+    fn lock(file: File) -> Option<Locked> {
+        let until = Instant::now() + LOOKS_END;
         // A file system without locks has recordings that look cut off while they run.
-        let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
-        Locked(file)
+        while flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
+            if Instant::now() >= until {
+                return None;
+            }
+            thread::sleep(RETRY);
+        }
+        Some(Locked(file))
     }
 
-    /// Whoever finishes the recording is its writer.
-    pub(crate) fn take_over(folder: &Path) -> Option<Locked> {
-        File::open(path(folder)).ok().map(Locked::lock)
+    /// Whoever finishes the recording is its writer, and the only one.
+    pub(crate) fn take_over(folder: &Path) -> Result<Locked, FolderError> {
+        // Recordings of before there was a journal have their folder locked instead.
+        let held = File::open(path(folder)).or_else(|_| File::open(folder)).map_err(|e| io_error(folder, e))?;
+        let locked = Locked::lock(held).ok_or_else(|| FolderError::InUse(folder.to_owned()))?;
+        match manifest::path(folder).is_file() {
+            // By whoever had the lock until now.
+            true => Err(FolderError::FinishedAlready(folder.to_owned())),
+            false => Ok(locked),
+        }
     }
 }
 
@@ -97,7 +119,8 @@ pub(crate) struct Journal {
 impl Journal {
     pub(crate) fn create(folder: &Path) -> Result<Journal, FolderError> {
         let path = path(folder);
-        let locked = Locked::lock(create_file(&path)?);
+        // Who finds a journal without its writer's lock may have taken the folder over.
+        let locked = Locked::lock(create_file(&path)?).ok_or_else(|| FolderError::InUse(folder.to_owned()))?;
         Ok(Journal { path, locked })
     }
 

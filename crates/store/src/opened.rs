@@ -17,7 +17,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMeta
 use crate::batch::{BATCH_ROWS, append_batch, foreign};
 use crate::dictionaries::{MovedStacks, restore_dictionaries};
 use crate::error::{FolderError, format_error, io_error};
-use crate::journal::{self, Piece, State};
+use crate::journal::{self, Locked, Piece, State};
 use crate::manifest::Manifest;
 use crate::stream::{Broken, Decoder};
 use crate::{cut_off, is_recording, parquet_path, stream_path};
@@ -66,6 +66,20 @@ impl Stored {
         let manifest = Manifest::read(folder);
         let has_journal = manifest.is_none() && journal::path(folder).is_file();
         Ok(Stored { folder: folder.to_owned(), state, manifest, has_journal, losses: Vec::new() })
+    }
+
+    /// For whoever finishes it, and is its writer from now on.
+    pub(crate) fn taken_over(folder: &Path) -> Result<(Locked, Stored), FolderError> {
+        if !is_recording(folder) {
+            return Err(FolderError::NotARecording(folder.to_owned()));
+        }
+        let journal = Locked::take_over(folder)?;
+        let mut stored = Stored::of(folder)?;
+        if stored.state == State::Running {
+            // The lock is one's own.
+            stored.state = State::CutOff;
+        }
+        Ok((journal, stored))
     }
 
     /// What stays in memory of each recording: dictionaries, facts and losses. With it what became of the stacks' ids.

@@ -141,6 +141,7 @@ fn what_readers_find_is_added_at_the_end() {
     whole.absorb(read.clone());
     let mut writer = fathom_store::FolderWriter::create(&path).unwrap();
     writer.flush(&mut sample_recording()).unwrap();
+    drop(writer);
     let mut finishing = fathom_store::Finishing::begin(&path).unwrap();
     finishing.add(read).unwrap();
     assert!(has_streams(&path), "whole until the end");
@@ -159,6 +160,7 @@ fn stacks_with_gaps_and_repetitions_are_renumbered() {
     for ids in [[1, 2, 3], [7, 2_000_000_000, 9], [3, 1, 2]] {
         renumber_stacks(&path, &ids);
         assert_eq!(says(&fathom_store::open(&path).unwrap()), expected, "{ids:?}");
+        fs::remove_file(path.join("manifest.json")).unwrap();
         fathom_store::Finishing::begin(&path).unwrap().end().unwrap();
         assert_eq!(says(&fathom_store::open(&path).unwrap()), expected, "{ids:?}, finished");
     }
