@@ -19,6 +19,7 @@ mod growing;
 mod journal;
 mod manifest;
 mod opened;
+mod pages;
 mod rows;
 mod stream;
 mod whole;
