@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{FolderError, io_error};
-use crate::{EXTENSION, create_file, manifest};
+use crate::{EXTENSION, create_file, manifest, open_file};
 
 const NAME: &str = "journal";
 
@@ -39,7 +39,7 @@ pub fn state(folder: &Path) -> State {
     if manifest::path(folder).is_file() {
         return State::Finished;
     }
-    match File::open(path(folder)) {
+    match open_file(&path(folder)) {
         Ok(journal) if is_locked(&journal) => State::Running,
         Ok(_) => State::CutOff,
         // Folders of before there was a journal: streams are removed when they have been made into Parquet.
@@ -92,7 +92,7 @@ impl Locked {
     /// Whoever finishes the recording is its writer, and the only one.
     pub(crate) fn take_over(folder: &Path) -> Result<Locked, FolderError> {
         // Recordings of before there was a journal have their folder locked instead.
-        let held = File::open(path(folder)).or_else(|_| File::open(folder)).map_err(|e| io_error(folder, e))?;
+        let held = open_file(&path(folder)).or_else(|_| File::open(folder)).map_err(|e| io_error(folder, e))?;
         let locked = Locked::lock(held).ok_or_else(|| FolderError::InUse(folder.to_owned()))?;
         match manifest::path(folder).is_file() {
             // By whoever had the lock until now.

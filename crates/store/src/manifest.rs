@@ -2,15 +2,15 @@
 //!
 //! Tables without which a recording would look healthier than the service was are thereby missed.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::create_file;
 use crate::error::{FolderError, format_error, io_error};
+use crate::{create_file, open_file};
 
 /// A manifest has ten lines.
 const MAX_BYTES: u64 = 1 << 16;
@@ -57,7 +57,7 @@ impl Manifest {
     /// `None` without a manifest, as in older recordings; an empty one when it makes no sense: then each table is a stranger.
     pub(crate) fn read(folder: &Path) -> Option<Manifest> {
         let mut text = Vec::new();
-        File::open(path(folder)).ok()?.take(MAX_BYTES).read_to_end(&mut text).ok()?;
+        open_file(&path(folder)).ok()?.take(MAX_BYTES).read_to_end(&mut text).ok()?;
         Some(serde_json::from_slice(&text).unwrap_or_default())
     }
 }
@@ -74,7 +74,7 @@ impl Entry {
 
     /// Whether the file is the one that was written.
     pub(crate) fn is_of(&self, file: &Path) -> bool {
-        let Some(file) = self.is_as_long_as(file).then(|| File::open(file).ok()).flatten() else { return false };
+        let Some(file) = self.is_as_long_as(file).then(|| open_file(file).ok()).flatten() else { return false };
         let mut hashed = Hashed::new(io::sink());
         io::copy(&mut BufReader::with_capacity(1 << 16, file), &mut hashed).is_ok() && hashed.checksum() == self.xxh3
     }

@@ -17,7 +17,7 @@ use crate::journal::{self, Locked, Piece, State};
 use crate::manifest::Manifest;
 use crate::pages::each_sound;
 use crate::stream::{Broken, Decoder};
-use crate::{cut_off, is_recording, parquet_path, stream_path};
+use crate::{cut_off, is_recording, open_file, parquet_path, stream_path};
 
 /// Reads a finished or unfinished recording.
 pub fn open(folder: &Path) -> Result<Recording, FolderError> {
@@ -144,7 +144,7 @@ impl Stored {
             return Ok(());
         }
         let mut rows = 0;
-        let broken = each_sound::<T>(File::open(path).map_err(|e| io_error(path, e))?, &mut |batch| {
+        let broken = each_sound::<T>(open_file(path).map_err(|e| io_error(path, e))?, &mut |batch| {
             rows += batch.num_rows() as u64;
             take(batch)
         })?;
@@ -167,7 +167,7 @@ impl Stored {
     ) -> Result<(), FolderError> {
         let pieces = journal::pieces(&self.folder, T::NAME);
         let noted = pieces.iter().flatten().count();
-        let Ok(file) = File::open(path) else {
+        let Ok(file) = open_file(path) else {
             if noted > 0 {
                 self.lose::<T>(loss::MISSING, 0, format!("table {} is missing", T::NAME));
             }

@@ -143,6 +143,24 @@ fn a_recording_is_finished_by_one_at_a_time() {
     }
 }
 
+/// A pipe in place of a file would let its reader wait for good.
+#[test]
+fn pipes_in_a_folder_are_not_waited_for() {
+    let names = ["manifest.json", "journal", "spans.parquet", "spans.arrows", "facts.parquet", "facts.arrows"];
+    for name in names {
+        for is_finished in [true, false] {
+            let place = Place::new();
+            let path = if is_finished { place.finished() } else { place.cut_off() };
+            let _ = fs::remove_file(path.join(name));
+            rustix::fs::mkfifoat(rustix::fs::CWD, path.join(name), rustix::fs::Mode::RWXU).unwrap();
+            fathom_store::state(&path);
+            fathom_store::open(&path).unwrap();
+            // What becomes of it makes no difference, but that something does.
+            let _ = Finishing::begin(&path).and_then(Finishing::end);
+        }
+    }
+}
+
 /// Whoever asks for the state of a recording has its lock for an instant.
 #[test]
 fn a_look_at_a_recording_keeps_nobody_from_finishing_it() {
