@@ -4,7 +4,7 @@
 //! batch tells how long it is and its checksum: what a power cut has left as zeros, or a disk has turned over, is not believed.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,6 +17,11 @@ use crate::error::{FolderError, io_error};
 use crate::{EXTENSION, create_file, manifest, open_file};
 
 const NAME: &str = "journal";
+
+/// A name of a table and two numbers.
+const LINE_MAX_BYTES: u64 = 128;
+/// Ten tables that are written once a second give some 300 bytes: this is more than a week.
+const MAX_BYTES: u64 = 1 << 28;
 
 /// For how long the lock is tried: whoever asks for a recording's [`state`] has it for an instant.
 const LOOKS_END: Duration = Duration::from_millis(200);
@@ -146,13 +151,21 @@ impl Piece {
 
 /// What was noted of a table's stream; `None` when there is no journal. A line that makes no sense ends it.
 pub(crate) fn pieces(folder: &Path, table: &str) -> Option<Vec<Piece>> {
-    let text = fs::read(path(folder)).ok()?;
-    let lines = text.split_inclusive(|byte| *byte == b'\n').map_while(|line| parse(line.strip_suffix(b"\n")?));
-    Some(lines.filter(|(name, _)| *name == table).map(|(_, piece)| piece).collect())
+    let mut journal = BufReader::new(open_file(&path(folder)).ok()?).take(MAX_BYTES);
+    let (mut pieces, mut line) = (Vec::new(), Vec::new());
+    loop {
+        line.clear();
+        journal.by_ref().take(LINE_MAX_BYTES).read_until(b'\n', &mut line).ok()?;
+        match parse(&line) {
+            Some((name, piece)) if name == table => pieces.push(piece),
+            Some(_) => {}
+            None => return Some(pieces),
+        }
+    }
 }
 
 fn parse(line: &[u8]) -> Option<(&str, Piece)> {
-    let mut words = std::str::from_utf8(line).ok()?.split(' ');
+    let mut words = std::str::from_utf8(line.strip_suffix(b"\n")?).ok()?.split(' ');
     let (table, length, checksum) = (words.next()?, words.next()?, words.next()?);
     Some((table, Piece { length: length.parse().ok()?, checksum: u64::from_str_radix(checksum, 16).ok()? }))
 }

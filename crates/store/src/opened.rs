@@ -16,7 +16,7 @@ use crate::error::{FolderError, format_error, io_error};
 use crate::journal::{self, Locked, Piece, State};
 use crate::manifest::Manifest;
 use crate::pages::each_sound;
-use crate::stream::{Broken, Decoder};
+use crate::stream::{Broken, Decoder, PIECE_MAX_BYTES};
 use crate::{cut_off, is_recording, open_file, parquet_path, stream_path};
 
 /// Reads a finished or unfinished recording.
@@ -212,6 +212,9 @@ fn each_noted<T: Table>(
 ) -> Result<Option<Broken>, FolderError> {
     let mut decoder = Decoder::default();
     for piece in pieces {
+        if piece.length > PIECE_MAX_BYTES {
+            return Ok(Some(Broken::Damaged));
+        }
         let mut bytes = Vec::new();
         let is_read = (&mut file).take(piece.length).read_to_end(&mut bytes).is_ok();
         if !is_read || !piece.is(&bytes) {

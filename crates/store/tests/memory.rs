@@ -9,6 +9,8 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, DictionaryArray, Int64Array, RecordBatch, StringArray, UInt32Array};
 use arrow_schema::{DataType, Field, Schema};
 use fathom_evidence::Recording;
+use fathom_evidence::tables::Loss;
+use fathom_store::FolderWriter;
 use parquet::arrow::arrow_writer::{ArrowWriter, ArrowWriterOptions};
 use parquet::arrow::encode_arrow_schema;
 use parquet::basic::Encoding;
@@ -76,4 +78,22 @@ fn a_text_that_all_rows_share_is_in_memory_once() {
     assert!(recording.logs.rows().next().is_none());
     assert!(recording.losses.rows().any(|loss| recording.text(loss.says).contains("stored as differences")));
     assert!(peak_kb() < CEILING_KB, "{} kB", peak_kb());
+}
+
+/// Holes in files take no room on the disk.
+#[test]
+fn what_a_journal_says_is_not_read_however_long_it_is() {
+    let place = tempfile::tempdir().unwrap();
+    for (name, line) in [("logs.arrows", "logs 3221225472 0000000000000000\n"), ("journal", "")] {
+        let path = place.path().join(format!("of_{name}.fathom"));
+        let mut writer = FolderWriter::create(&path).unwrap();
+        writer.flush(&mut Recording::default()).unwrap();
+        drop(writer);
+        fs::write(path.join("journal"), line).unwrap();
+        File::options().write(true).open(path.join(name)).unwrap().set_len(3 << 30).unwrap();
+        let recording = fathom_store::open(&path).unwrap();
+        let tells = |loss: Loss| recording.text(loss.says).contains("table logs is damaged");
+        assert_eq!(recording.losses.rows().any(tells), !line.is_empty());
+        assert!(peak_kb() < CEILING_KB, "{name}: {} kB", peak_kb());
+    }
 }
