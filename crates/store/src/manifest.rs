@@ -2,7 +2,7 @@
 //!
 //! Tables without which a recording would look healthier than the service was are thereby missed.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -50,8 +50,12 @@ impl Manifest {
         let _ = fs::remove_file(&unfinished);
         let mut text = serde_json::to_vec_pretty(self).map_err(|e| format_error(&path, &e))?;
         text.push(b'\n');
-        create_file(&unfinished)?.write_all(&text).map_err(|e| io_error(&unfinished, e))?;
-        fs::rename(&unfinished, &path).map_err(|e| io_error(&path, e))
+        let mut file = create_file(&unfinished)?;
+        file.write_all(&text).and_then(|()| file.sync_all()).map_err(|e| io_error(&unfinished, e))?;
+        // The disk has the tables' names before the manifest's, and that one before anybody removes the streams.
+        sync_names(folder)?;
+        fs::rename(&unfinished, &path).map_err(|e| io_error(&path, e))?;
+        sync_names(folder)
     }
 
     /// `None` without a manifest, as in older recordings; an empty one when it makes no sense: then each table is a stranger.
@@ -59,6 +63,14 @@ impl Manifest {
         let mut text = Vec::new();
         open_file(&path(folder)).ok()?.take(MAX_BYTES).read_to_end(&mut text).ok()?;
         Some(serde_json::from_slice(&text).unwrap_or_default())
+    }
+}
+
+fn sync_names(folder: &Path) -> Result<(), FolderError> {
+    match File::open(folder).and_then(|folder| folder.sync_all()) {
+        // Some file systems know no such thing for folders.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        synced => synced.map_err(|e| io_error(folder, e)),
     }
 }
 
@@ -94,6 +106,13 @@ impl<W> Hashed<W> {
 
     fn checksum(&self) -> String {
         format!("{:016x}", self.hash.digest())
+    }
+}
+
+impl Hashed<File> {
+    /// Waits until the disk has what was written.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.to.sync_all()
     }
 }
 

@@ -106,6 +106,8 @@ impl<T: Table> TableWriter<T> {
     pub(crate) fn close(mut self) -> Result<Entry, FolderError> {
         self.writer.finish().map_err(|e| format_error(&self.path, &e))?;
         let entry = Entry::new(T::NAME, self.rows, self.writer.inner());
+        // A power cut after the rename would leave a file with this name and nothing in it.
+        self.writer.inner().sync().map_err(|e| io_error(&self.path, e))?;
         fs::rename(self.path.with_extension("unfinished"), &self.path).map_err(|e| io_error(&self.path, e))?;
         Ok(entry)
     }
