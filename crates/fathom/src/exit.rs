@@ -12,6 +12,10 @@ const REFUSED: u8 = 1;
 /// A mistake of the program's own is told in one line, like any other refusal.
 pub(crate) fn report_panics_in_one_line() {
     panic::set_hook(Box::new(|info| {
+        // Damage of a recording, which says so itself.
+        if fathom_store::is_caught() {
+            return;
+        }
         let place = info.location().map_or_else(String::new, |at| format!(" ({}:{})", at.file(), at.line()));
         let what = info.payload_as_str().unwrap_or("no message");
         complain(&format!("a mistake in fathom itself{place}: {what}; please report it with the command that you ran"));

@@ -4,8 +4,10 @@
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
+use std::panic;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use fathom_evidence::Recording;
@@ -93,6 +95,45 @@ fn a_line_without_an_end_takes_little_memory() {
         let kb = peak_kb(&path);
         assert!(kb < CEILING_KB, "{name} took {kb} kB");
     }
+}
+
+/// A small recording with a table at whose bytes the library that reads it panics.
+fn write_panicking(path: &Path) {
+    static HAS_PANICKED: AtomicBool = AtomicBool::new(false);
+    let others = panic::take_hook();
+    panic::set_hook(Box::new(move |info| match fathom_store::is_caught() {
+        true => HAS_PANICKED.store(true, Ordering::Relaxed),
+        false => others(info),
+    }));
+    let mut recording = Recording::default();
+    recording.add_fact("setting", "gc", "G1", "test");
+    recording.add_counter(1, "cpu", "", 1.0, "test");
+    fathom_store::write(path, &recording).unwrap();
+    fs::remove_file(path.join("manifest.json")).unwrap();
+    let table = path.join("facts.parquet");
+    let whole = fs::read(&table).unwrap();
+    // From the end: what a file says of its pages stands there, and a number below zero is among what makes no sense.
+    for at in (0..whole.len()).rev() {
+        let mut damaged = whole.clone();
+        damaged[at] = 127;
+        fs::write(&table, damaged).unwrap();
+        fathom_store::open(path).unwrap();
+        if HAS_PANICKED.load(Ordering::Relaxed) {
+            return;
+        }
+    }
+    panic!("the library takes everything by now");
+}
+
+#[test]
+fn damage_is_no_mistake_of_the_program() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("damaged.fathom");
+    write_panicking(&path);
+    let output = Command::new(env!("CARGO_BIN_EXE_fathom")).args(["explain", "--all"]).arg(&path).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    let says = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && says.contains("table facts is damaged"), "{says}");
 }
 
 #[test]

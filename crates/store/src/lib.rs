@@ -11,6 +11,7 @@
 //! * **Files of others.** A folder may be damaged, cut or made by another program; nothing in it is believed.
 
 mod batch;
+mod caught;
 mod cut_off;
 mod dictionaries;
 mod error;
@@ -29,6 +30,7 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+pub use caught::is_caught;
 pub use error::FolderError;
 use error::io_error;
 pub use finishing::Finishing;

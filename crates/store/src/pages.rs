@@ -4,7 +4,6 @@
 //! table has not are left alone, and texts are read as views: one that all rows share is in memory once.
 
 use std::fs::File;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -19,6 +18,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 
 use crate::batch::{BATCH_ROWS, foreign, is_of_texts};
+use crate::caught;
 use crate::error::FolderError;
 
 /// Rows that a table of any length may have.
@@ -63,19 +63,17 @@ pub(crate) fn each_sound<T: Table>(
     file: File,
     take: &mut impl FnMut(RecordBatch) -> Result<(), FolderError>,
 ) -> Result<Option<String>, FolderError> {
-    let mut batches = match open::<T>(file) {
-        Ok(batches) => batches,
-        Err(says) => return Ok(Some(says)),
+    let mut batches = match caught::attempt(|| open::<T>(file)) {
+        Some(Ok(batches)) => batches,
+        Some(Err(says)) => return Ok(Some(says)),
+        None => return Ok(Some("what it says of its pages makes no sense".to_owned())),
     };
     loop {
-        // The library's decoders panic at some damaged pages. Nothing of it is used after that.
-        let Ok(next) = catch_unwind(AssertUnwindSafe(|| batches.next())) else {
-            return Ok(Some("a page makes no sense".to_owned()));
-        };
-        match next {
-            None => return Ok(None),
-            Some(Ok(batch)) => take(batch)?,
-            Some(Err(error)) => return Ok(Some(error.to_string())),
+        match caught::attempt(|| batches.next()) {
+            Some(None) => return Ok(None),
+            Some(Some(Ok(batch))) => take(batch)?,
+            Some(Some(Err(error))) => return Ok(Some(error.to_string())),
+            None => return Ok(Some("a page makes no sense".to_owned())),
         }
     }
 }
