@@ -289,19 +289,54 @@ fn an_import_is_explained_like_its_parts() {
     assert!(!fs::read_dir(folder.path()).unwrap().any(|entry| left_over(&entry.unwrap().path())));
 }
 
+fn write_killed(path: &Path) {
+    let mut recording = Recording::default();
+    recording.add_counter(START_NS, counter::CPU_PROCESS_RATIO, "user", 0.5, "test");
+    let mut writer = fathom_store::FolderWriter::create(path).expect("the folder can be made");
+    writer.flush(&mut recording).expect("the folder can be written");
+}
+
 #[test]
 fn an_unfinished_recording_is_finished() {
     let folder = inputs();
     let path = folder.path().join("killed.fathom");
-    let mut recording = Recording::default();
-    recording.add_counter(START_NS, counter::CPU_PROCESS_RATIO, "user", 0.5, "test");
-    let mut writer = fathom_store::FolderWriter::create(&path).unwrap();
-    writer.flush(&mut recording).unwrap();
-    drop(writer);
+    write_killed(&path);
     assert!(path.join("counters.arrows").is_file());
     let output = fathom(folder.path(), &["import", "killed.fathom"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(path.join("counters.parquet").is_file() && !path.join("counters.arrows").exists());
+}
+
+/// A power cut at any moment leaves the streams or the tables.
+#[test]
+fn the_disk_has_the_tables_before_the_streams_are_removed() {
+    let folder = inputs();
+    write_killed(&folder.path().join("killed.fathom"));
+    let mut strace = Command::new("strace");
+    strace.args([
+        "-f",
+        "-y",
+        "-e",
+        "trace=fsync,rename,unlink",
+        env!("CARGO_BIN_EXE_fathom"),
+        "import",
+        "killed.fathom",
+    ]);
+    let calls = match strace.current_dir(folder.path()).output() {
+        Ok(output) if output.status.success() => stderr(&output),
+        _ => return println!("SKIPPED: no strace that may observe"),
+    };
+    let done = |call: &str| {
+        let at: Vec<usize> = calls.match_indices(call).map(|(at, _)| at).collect();
+        (at[0], at[at.len() - 1])
+    };
+    let synced = |name: &str| done(&format!("killed.fathom/{name}.unfinished>")).0;
+    let is_renamed = |name: &str, ending: &str| done(&format!("killed.fathom/{name}.{ending}\"")).0;
+    assert!(synced("counters") < is_renamed("counters", "parquet"));
+    assert!(synced("manifest") < is_renamed("manifest", "json"));
+    let (before, after) = done("killed.fathom>)");
+    let (named, removed) = (is_renamed("manifest", "json"), is_renamed("counters", "arrows"));
+    assert!(before < named && named < after && after < removed, "{calls}");
 }
 
 /// A recorder that was killed before its first write may have left what the JVM's profiler had sampled.
