@@ -6,11 +6,11 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::fs::File;
-use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::fchown;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, Uid, chownat, fstat, mkdirat, openat, unlinkat};
@@ -60,11 +60,64 @@ impl Place {
         let _ = unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR);
     }
 
+    /// A path to the folder, whatever becomes of its name.
+    pub(crate) fn path(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.folder.as_raw_fd()))
+    }
+
     /// Gives what was written under sudo to whoever called sudo.
     pub(crate) fn give_to_caller(&self) -> Result<()> {
-        let Some((uid, gid)) = caller() else { return Ok(()) };
-        give(&self.folder, uid, gid, DEPTH_MAX).with_context(|| format!("the recording cannot be given to user {uid}"))
+        give_folder(&self.folder)
     }
+}
+
+/// Makes a folder that is there the working folder, if it will have to be given to somebody: then it is `.`.
+pub(crate) fn enter_to_give(path: &Path) -> Result<Option<OwnedFd>> {
+    if caller().is_none() {
+        return Ok(None);
+    }
+    let cannot = || format!("{}: cannot be entered; name the folder itself, not a link to it", path.display());
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = openat(CWD, path, flags, Mode::empty()).with_context(cannot)?;
+    fchdir(&folder).with_context(cannot)?;
+    Ok(Some(folder))
+}
+
+/// Gives an open folder and what is in it to whoever called sudo.
+pub(crate) fn give_folder(folder: impl AsFd) -> Result<()> {
+    let Some((uid, gid)) = caller() else { return Ok(()) };
+    give(folder, uid, gid, DEPTH_MAX).with_context(|| format!("the recording cannot be given to user {uid}"))
+}
+
+/// Makes the folders on the way that are not there, for whoever called sudo.
+pub(crate) fn make_folders(path: &Path) -> Result<()> {
+    make_folders_for(caller(), path)
+}
+
+fn make_folders_for(caller: Option<(u32, u32)>, path: &Path) -> Result<()> {
+    let made = match fs::create_dir(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            make_folders_for(caller, path.parent().ok_or(error)?)?;
+            fs::create_dir(path)
+        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists && path.is_dir() => return Ok(()),
+        made => made,
+    };
+    made?;
+    caller.map_or(Ok(()), |(uid, gid)| give_made(path, uid, gid))
+}
+
+/// Gives a folder that was just made.
+fn give_made(path: &Path, uid: u32, gid: u32) -> Result<()> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    // Behind a slash a link would be followed.
+    let made = openat(CWD, path.components().collect::<PathBuf>(), flags, Mode::empty())?;
+    let entries = Dir::read_from(&made)?.collect::<Result<Vec<_>, _>>()?;
+    // With something in it, it is another one.
+    if entries.iter().any(|entry| !matches!(entry.file_name().to_bytes(), b"." | b"..")) {
+        bail!("somebody exchanged the folder that was made; write where only you can");
+    }
+    Ok(own(made, uid, gid)?)
 }
 
 /// Gives an open file to whoever called sudo.
@@ -109,7 +162,6 @@ fn own(found: impl AsFd, uid: u32, gid: u32) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
     use super::*;
@@ -130,6 +182,26 @@ mod tests {
             let error = Place::make(&place.path().join(name)).map(drop).unwrap_err();
             assert!(format!("{error:#}").contains(says), "{name}: {error:#}");
         }
+    }
+
+    #[test]
+    fn folders_on_the_way_are_the_callers_and_others_stay_whose_they_are() {
+        if !geteuid().is_root() {
+            println!("SKIPPED: only root can give files away");
+            return;
+        }
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        fs::create_dir(at("there")).unwrap();
+        fs::write(at("file"), "").unwrap();
+        symlink("there", at("link")).unwrap();
+        for path in ["there/a/b/", "there/a/c", "there", "link/d"] {
+            make_folders_for(Some((65_534, 65_534)), &at(path)).unwrap();
+        }
+        for (name, owner) in [("there", 0), ("there/a", 65_534), ("there/a/b", 65_534), ("there/d", 65_534)] {
+            assert_eq!(fs::symlink_metadata(at(name)).unwrap().uid(), owner, "{name}");
+        }
+        assert!(make_folders_for(None, &at("file")).is_err() && make_folders_for(None, &at("file/x")).is_err());
     }
 
     #[test]

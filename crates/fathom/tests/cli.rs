@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -337,6 +337,31 @@ fn the_disk_has_the_tables_before_the_streams_are_removed() {
     let (before, after) = done("killed.fathom>)");
     let (named, removed) = (is_renamed("manifest", "json"), is_renamed("counters", "arrows"));
     assert!(before < named && named < after && after < removed, "{calls}");
+}
+
+#[test]
+fn what_is_imported_under_sudo_is_the_callers() {
+    let folder = inputs();
+    if fs::metadata(folder.path()).unwrap().uid() != 0 {
+        println!("SKIPPED: only root can give files away");
+        return;
+    }
+    write_killed(&folder.path().join("killed.fathom"));
+    fs::create_dir(folder.path().join("killed.fathom/raw")).unwrap();
+    for (args, made) in [
+        (&["import", "killed.fathom"][..], "killed.fathom"),
+        (&["import", "one.fathom", "-o", "copy.fathom"], "copy.fathom"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fathom"));
+        command.args(args).current_dir(folder.path()).env("SUDO_UID", "65534").env("SUDO_GID", "65534");
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{made}: {}", stderr(&output));
+        let inside = fs::read_dir(folder.path().join(made)).unwrap().map(|entry| entry.unwrap().path());
+        for path in inside.chain([folder.path().join(made)]) {
+            assert_eq!(fs::metadata(&path).unwrap().uid(), 65_534, "{}", path.display());
+        }
+    }
+    assert_eq!(fs::metadata(folder.path().join("one.fathom")).unwrap().uid(), 0);
 }
 
 /// A recorder that was killed before its first write may have left what the JVM's profiler had sampled.

@@ -112,7 +112,8 @@ impl Stream {
     }
 }
 
-fn make_or_take(folder: &Path) -> io::Result<()> {
+/// Makes the folder, for its owner only, or takes one in which nothing is.
+pub(crate) fn make_or_take(folder: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(folder) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match fs::read_dir(folder)?.next() {
             None => Ok(()),

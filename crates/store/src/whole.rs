@@ -1,8 +1,7 @@
 //! Writing tables as Parquet, each at once or batch by batch.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::marker::PhantomData;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,19 +16,16 @@ use parquet::file::properties::WriterProperties;
 use crate::batch::{batches, schema};
 use crate::dictionaries::{Written, stack_tables, thread_table};
 use crate::error::{FolderError, format_error, io_error};
+use crate::growing::make_or_take;
 use crate::manifest::{Entry, Hashed, Manifest};
 use crate::{create_file, parquet_path};
 
 /// Rows that Parquet compresses together; bounds what a writer has to hold at once.
 const GROUP_ROWS: usize = 1 << 18;
 
-/// Writes a whole recording at once.
+/// Writes a whole recording at once, into a new folder or one in which nothing is.
 pub fn write(folder: &Path, recording: &Recording) -> Result<(), FolderError> {
-    DirBuilder::new().mode(0o700).create(folder).map_err(|e| io_error(folder, e))?;
-    write_tables(folder, recording)
-}
-
-fn write_tables(folder: &Path, recording: &Recording) -> Result<(), FolderError> {
+    make_or_take(folder).map_err(|e| io_error(folder, e))?;
     let strings = &recording.strings;
     let mut manifest = Manifest::default();
     write_dictionaries(folder, recording, &mut manifest)?;

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
+use fathom_evidence::Finished;
 use fathom_report::imported::{Imported, ImportedFile};
 use fathom_report::{imported, json};
 use fathom_store::{FolderError, State};
@@ -11,6 +12,7 @@ use fathom_store::{FolderError, State};
 use super::Answer;
 use crate::inputs::{self, Hints, Service};
 use crate::output::is_a_folders_name;
+use crate::owner::{self, Place};
 use crate::progress::Progress;
 use crate::terminal::Terminal;
 
@@ -70,18 +72,27 @@ fn is_begun(path: &Path) -> bool {
 }
 
 fn finish(path: &Path, keep_secrets: bool) -> Result<Imported> {
-    if let Some(says) = crate::finish::nothing_written(path) {
+    let to_give = owner::enter_to_give(path)?;
+    let folder = if to_give.is_some() { Path::new(".") } else { path };
+    let finished = finish_in(folder, path, keep_secrets);
+    to_give.map_or(Ok(()), owner::give_folder)?;
+    let finished = finished?;
+    Ok(Imported::new(path, Vec::new(), finished.rows, &finished.kept))
+}
+
+/// Finishes the recording in `folder`, which the caller knows as `path`.
+fn finish_in(folder: &Path, path: &Path, keep_secrets: bool) -> Result<Finished> {
+    if let Some(says) = crate::finish::nothing_written(folder) {
         bail!("{}: {says}", path.display());
     }
     let progress = Progress::start();
     progress.says(&format!("finishing {}", path.display()));
-    match fathom_store::state(path) {
+    match fathom_store::state(folder) {
         State::Finished => bail!("{}: this recording is finished already", path.display()),
         State::Running => bail!("{}: this recording goes on; end its recorder first (Ctrl-C)", path.display()),
         State::CutOff => {}
     }
-    let finished = crate::finish::finish_cut_off(path, keep_secrets)?;
-    Ok(Imported::new(path, Vec::new(), finished.rows, &finished.kept))
+    crate::finish::finish_cut_off(folder, keep_secrets)
 }
 
 fn import(args: &Args, terminal: &Terminal) -> Result<Imported> {
@@ -126,10 +137,11 @@ fn write_at_once(output: &Path, service: &Service) -> Result<()> {
     let mut name = output.file_name().context("-o has to name a folder")?.to_owned();
     name.push(format!(".{}.unfinished", std::process::id()));
     let beside = output.with_file_name(name);
-    let written = fathom_store::write(&beside, &service.recording).map_err(|error| match error {
+    let written = write_for_caller(&beside, service).map_err(|error| match error.downcast() {
         // The name beside it is nobody's business.
-        FolderError::Io { source, .. } => anyhow!("{}: cannot be written: {source}", output.display()),
-        other => other.into(),
+        Ok(FolderError::Io { source, .. }) => anyhow!("{}: cannot be written: {source}", output.display()),
+        Ok(other) => other.into(),
+        Err(other) => anyhow!("{}: cannot be written: {}", output.display(), other.root_cause()),
     });
     let renamed = written.and_then(|()| fs::rename(&beside, output).with_context(|| output.display().to_string()));
     if renamed.is_err() {
@@ -137,4 +149,10 @@ fn write_at_once(output: &Path, service: &Service) -> Result<()> {
         let _ = fs::remove_dir_all(&beside);
     }
     renamed
+}
+
+fn write_for_caller(folder: &Path, service: &Service) -> Result<()> {
+    let place = Place::make(folder)?;
+    fathom_store::write(&place.path(), &service.recording)?;
+    place.give_to_caller()
 }
