@@ -1,7 +1,8 @@
 //! Access logs in the common or combined format with the time taken as the last field.
 //!
 //! Apache's `%D` is in microseconds, as is Tomcat's from version 10.1 on; nginx's `$request_time` is in
-//! seconds with decimals. Older Tomcats write milliseconds and look like Apache: they need a pattern.
+//! seconds with decimals. Older Tomcats, Undertow and Reactor Netty write milliseconds and look like Apache: they need a
+//! pattern, and what was assumed is told.
 
 use memchr::{memchr, memrchr};
 
@@ -13,6 +14,8 @@ use crate::time::{IsoTimes, clf_time_ns};
 #[derive(Debug, Default)]
 pub(super) struct AccessLog {
     times: IsoTimes,
+    /// Requests of which nothing but custom says in which unit they are.
+    pub(super) without_unit: i64,
 }
 
 impl AccessLog {
@@ -29,7 +32,9 @@ impl AccessLog {
         (fields.count() >= 3 && last.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')).then_some(())?;
         let is_seconds = memchr(b'.', last).is_some();
         let (unit, time_is) = if is_seconds { (Unit::Second, TimeIs::End) } else { (Unit::Microsecond, TimeIs::Start) };
-        request(time_ns, time_is, duration_ns(last, unit)?, method_and_path(asked))
+        let found = request(time_ns, time_is, duration_ns(last, unit)?, method_and_path(asked))?;
+        self.without_unit += i64::from(!is_seconds);
+        Some(found)
     }
 
     /// Whether a line is of an access log that does not say how long the request took.
