@@ -258,3 +258,31 @@ fn time_of_nested_pauses_counts_once() {
     let shown: Vec<_> = pauses.iter().map(|(_, ns, gc)| (gc.gc_id, *ns, gc.old_after_bytes, gc.user_ns)).collect();
     assert_eq!(shown, [(Some(4), 30_000, None, None), (Some(5), 4_119_000, Some(21_882 << 10), Some(10_000_000))]);
 }
+
+/// Two runs of a JVM in one log, ten minutes apart, with collections of the same numbers.
+fn two_runs(decorations: fn(minute: i64, second: i64) -> String) -> Recording {
+    let mut log = String::new();
+    for minute in [0, 10] {
+        log += &format!("{}[info][gc] Using G1\n", decorations(minute, 0));
+        for gc in 0..30 {
+            let pause = format!("GC({gc}) Pause Young (Normal) (G1 Evacuation Pause)");
+            let at = decorations(minute, 1 + gc);
+            log += &format!("{at}[info][gc,start] {pause}\n{at}[info][gc] {pause} 24M->5M(256M) 10.000ms\n");
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gc.log");
+    fs::write(&path, log).unwrap();
+    load(&path, None)
+}
+
+#[test]
+fn collections_of_two_runs_are_not_one() {
+    let both = |minute, second| format!("[2026-11-20T06:{:02}:{second:02}.000+0000][{second}.000s]", 30 + minute);
+    let wall = |minute, second| format!("[2026-11-20T06:{:02}:{second:02}.000+0000]", 30 + minute);
+    for decorations in [both, wall] as [fn(i64, i64) -> String; 2] {
+        let collections = spans(&two_runs(decorations), span::GC);
+        assert_eq!(collections.len(), 60);
+        assert!(collections.iter().all(|(_, ns, _)| *ns <= 10_000_000), "{collections:?}");
+    }
+}

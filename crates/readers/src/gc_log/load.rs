@@ -12,6 +12,7 @@ use crate::gc_log::clock::Clock;
 use crate::gc_log::collector::{collector, family_name, scope, whole_collection};
 use crate::gc_log::cycles::{Cycle, Cycles};
 use crate::gc_log::event::{Change, Event, Pause, Phase, Safepoint, Stamp};
+use crate::gc_log::files;
 use crate::gc_log::gather::{Gather, Gathered, SafepointGather};
 use crate::gc_log::parse::Tally;
 use crate::gc_log::setup;
@@ -40,6 +41,8 @@ pub(super) struct Loader {
     borrowed: i64,
     /// A pause that began and has not ended.
     begun: Option<(Stamp, String)>,
+    /// Length of the runs of the JVM before the one whose collections are gathered.
+    earlier_runs_ns: i64,
 }
 
 impl Loader {
@@ -54,11 +57,15 @@ impl Loader {
             absurd: 0,
             borrowed: 0,
             begun: None,
+            earlier_runs_ns: 0,
         }
     }
 
     /// Takes one event.
     pub(super) fn event(&mut self, event: &Event<'_>) {
+        if self.is_of_another_run(event) {
+            self.end_collections();
+        }
         let start_ns = if let Event::Pause(pause) = event { self.place_pause(pause) } else { None };
         if let Some(done) = self.gather.event(event, start_ns) {
             self.pause(&done);
@@ -89,14 +96,9 @@ impl Loader {
 
     /// All that was gathered, and what has to be said about it.
     pub(super) fn finish(mut self, tally: &Tally) -> Recording {
-        if let Some(done) = self.gather.finish() {
-            self.pause(&done);
-        }
+        self.end_collections();
         if let Some((safepoint, operation)) = self.safepoints.finish() {
             self.safepoint(&safepoint, &operation);
-        }
-        for cycle in self.cycles.finish() {
-            self.whole(&cycle);
         }
         self.lines_read(tally);
         self.losses(tally);
@@ -105,6 +107,24 @@ impl Loader {
         }
         self.started_at();
         self.recording
+    }
+
+    /// Whether the JVM was started again before `event`: the uptime fell, or the line with which each JVM begins its log came.
+    fn is_of_another_run(&mut self, event: &Event<'_>) -> bool {
+        let earlier_runs_ns = files::stamp_of(event).map_or(0, |at| at.earlier_runs_ns);
+        let has_fallen = earlier_runs_ns > self.earlier_runs_ns;
+        self.earlier_runs_ns = self.earlier_runs_ns.max(earlier_runs_ns);
+        has_fallen || matches!(event, Event::Collector(_))
+    }
+
+    /// Writes the collections under way: in the next run of the JVM their numbers are those of others.
+    fn end_collections(&mut self) {
+        if let Some(done) = self.gather.finish() {
+            self.pause(&done);
+        }
+        for cycle in self.cycles.finish() {
+            self.whole(&cycle);
+        }
     }
 
     /// The instant of `at`; counts what cannot be placed.
