@@ -286,3 +286,35 @@ fn collections_of_two_runs_are_not_one() {
         assert!(collections.iter().all(|(_, ns, _)| *ns <= 10_000_000), "{collections:?}");
     }
 }
+
+/// Each second a collection and half a second later another stop, of which the table at the end tells.
+#[test]
+fn a_safepoint_table_in_a_log_with_dates_alone_is_placed() {
+    let row = |ms: i64, operation: &str, times: &str| {
+        format!("{}.{:03}: {operation} [ 118 0 2 ] [ 0 0 {times} ] 0\n", ms / 1_000, ms % 1_000)
+    };
+    let at_s = |uptime: bool, second: i64| match uptime {
+        true => format!("2026-11-20T06:30:{second:02}.000+0000: {second}.000: "),
+        false => format!("2026-11-20T06:30:{second:02}.000+0000: "),
+    };
+    let log = |uptime: bool| {
+        let pause = |second| format!("{}[GC (Allocation Failure)  9K->6K(12K), 0.01 secs]\n", at_s(uptime, second));
+        let stops = |second: i64| {
+            row(second * 1_000 - 5, "ParallelGCFailedAllocation", "5 0 10")
+                + &row(second * 1_000 + 500, "RevokeBias", "400 0 0")
+        };
+        (1..=40).map(pause).chain((1..=40).map(stops)).collect::<String>()
+    };
+    let stops = |log: String| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("gc.log");
+        fs::write(&path, log).unwrap();
+        let recording = load(&path, None);
+        let estimated = recording.losses.rows().filter(|row| recording.text(row.kind) == loss::CLOCK_ESTIMATED);
+        let count = estimated.map(|row| row.count).sum::<i64>();
+        (spans(&recording, span::SAFEPOINT).iter().map(|(start, ns, _)| (*start, *ns)).collect::<Vec<_>>(), count)
+    };
+    let (known, by_dates) = (stops(log(true)), stops(log(false)));
+    assert_eq!((known.0.len(), known.1, by_dates.1), (80, 0, 80));
+    assert_eq!(known.0, by_dates.0);
+}

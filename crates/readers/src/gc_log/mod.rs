@@ -18,6 +18,7 @@ mod runs;
 mod setup;
 #[cfg(test)]
 mod show;
+mod table;
 mod unified;
 
 use std::path::{Path, PathBuf};
