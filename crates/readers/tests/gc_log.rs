@@ -318,3 +318,32 @@ fn a_safepoint_table_in_a_log_with_dates_alone_is_placed() {
     assert_eq!((known.0.len(), known.1, by_dates.1), (80, 0, 80));
     assert_eq!(known.0, by_dates.0);
 }
+
+/// A log that a container or the system's log has written on gives the rows of the bare one.
+#[test]
+fn what_is_around_the_lines_changes_nothing() {
+    const DATE: &str = "2026-11-20T06:30:00.123456789Z";
+    let wrappings: [fn(&str) -> String; 5] = [
+        |line| format!("{DATE} stdout F {line}\n"),
+        |line| format!("{DATE} {line}\n"),
+        |line| {
+            let escaped = line.replace('\\', "\\\\").replace('"', "\\\"").replace('>', "\\u003e");
+            format!("{{\"log\":\"{escaped}\\n\",\"stream\":\"stdout\",\"time\":\"{DATE}\"}}\n")
+        },
+        |line| format!("app-1  | {line}\n"),
+        |line| format!("Nov 20 06:30:00 host java[4711]: {line}\n"),
+    ];
+    let place = tempfile::tempdir().unwrap();
+    let logs = ["jdk17-g1-gcstar.log", "jdk8-parallel-details.log", "jdk8-concmarksweep-all.log", "jdk17-g1-none.log"];
+    for (wrap, log) in wrappings.iter().flat_map(|wrap| logs.map(|log| (wrap, folder().join(log)))) {
+        let text: String = fs::read_to_string(&log).unwrap().lines().map(wrap).collect();
+        let wrapped = place.path().join("stdout.log");
+        fs::write(&wrapped, &text).unwrap();
+        assert!(gc_log().sniff(text.as_bytes(), &wrapped), "{text:.300}");
+        assert_eq!(
+            summary(&load(&wrapped, Some(STARTED_AT_NS))),
+            summary(&load(&log, Some(STARTED_AT_NS))),
+            "{text:.300}"
+        );
+    }
+}

@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::gc_log::event::{Event, Stamp};
 use crate::gc_log::parse::Parser;
 use crate::gc_log::runs::Runs;
+use crate::gc_log::wrapping::Wrapping;
 use crate::{input, lines};
 
 /// How much of a file is read to learn when it begins.
@@ -47,8 +48,8 @@ fn range_ns(path: &Path) -> Option<(i64, i64)> {
 
 /// What the stamps of the lines in a part of a file tell.
 fn runs_in(text: &[u8]) -> Runs {
-    let mut parser = Parser::default();
-    lines::of_head(text).for_each(|line| parser.line(line, &mut |_| ()));
+    let (mut parser, mut wrapping) = (Parser::default(), Wrapping::default());
+    lines::of_head(text).for_each(|line| parser.line(wrapping.off(line), &mut |_| ()));
     parser.runs()
 }
 
@@ -129,13 +130,13 @@ pub(super) fn changed_ns(path: &Path) -> Option<i64> {
 fn beginning(path: &Path) -> Stamp {
     let head = input::head(path, BEGINNING_BYTES).unwrap_or_default();
     let mut first = Stamp::default();
-    let mut parser = Parser::default();
+    let (mut parser, mut wrapping) = (Parser::default(), Wrapping::default());
     let mut sink = |event: &Event<'_>| {
         if first.is_none() {
             first = stamp_of(event).unwrap_or_default();
         }
     };
-    lines::of_head(&head).for_each(|line| parser.line(line, &mut sink));
+    lines::of_head(&head).for_each(|line| parser.line(wrapping.off(line), &mut sink));
     parser.finish(&mut sink);
     first
 }

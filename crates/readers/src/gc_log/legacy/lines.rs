@@ -172,7 +172,7 @@ fn code_cache(at: Stamp, text: &[u8]) -> Option<Event<'_>> {
 }
 
 /// The first lines of a log: version and flags.
-fn fact(text: &[u8]) -> Option<Event<'_>> {
+pub(super) fn fact(text: &[u8]) -> Option<Event<'_>> {
     if let Some(value) = text.strip_prefix(b"CommandLine flags: ") {
         return Some(Event::Fact { key: b"CommandLine flags", value });
     }

@@ -156,6 +156,13 @@ fn rest(heap: Change, part: Change) -> Change {
     }
 }
 
+/// Whether a line is surely of a log of these formats.
+pub(crate) fn is_unmistakable(line: &[u8], times: &mut IsoTimes) -> bool {
+    let (at, text) = stamp(line, times);
+    let is_dated = !at.is_none() && lines::is_written_at_its_time(text);
+    is_dated || lines::fact(text).is_some() || text.starts_with(b"[GC ") || text.starts_with(b"[Full GC ")
+}
+
 /// Takes date and time stamps off a line: `2026-11-20T06:30:00.123+0000: 1.234: …`, either or both.
 pub(crate) fn stamp<'a>(line: &'a [u8], times: &mut IsoTimes) -> (Stamp, &'a [u8]) {
     let mut at = Stamp::default();
