@@ -87,6 +87,7 @@ impl<'a> Walk<'a> {
                 b']' => return cursor.skip(1),
                 b'[' => self.inner(cursor, at, times),
                 b'0'..=b'9' => self.number(cursor, &mut at, times),
+                b'#' => skip_gc_id(cursor),
                 b'(' => match cursor.group() {
                     Some(text) => group(text, &mut self.pause),
                     None => cursor.skip(1),
@@ -155,6 +156,7 @@ impl<'a> Walk<'a> {
                     Some(change) => found = Some(change),
                     None => skip_stamp(cursor, &mut at, times),
                 },
+                b'#' => skip_gc_id(cursor),
                 _ => cursor.skip(1),
             }
         }
@@ -267,6 +269,12 @@ fn skip_stamp(cursor: &mut Cursor<'_>, at: &mut Stamp, times: &mut IsoTimes) {
         true => drop(cursor.run(|byte| byte.is_ascii_alphanumeric() || byte == b'.')),
         false => (*at, cursor.0) = (Stamp { earlier_runs_ns: at.earlier_runs_ns, ..found }, rest),
     }
+}
+
+/// Skips a collection's number, which is not a time.
+fn skip_gc_id(cursor: &mut Cursor<'_>) {
+    cursor.skip(1);
+    cursor.run(|byte| byte.is_ascii_digit());
 }
 
 /// `0.0123 secs`
