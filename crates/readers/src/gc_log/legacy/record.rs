@@ -68,6 +68,8 @@ fn group<'a>(text: &'a [u8], pause: &mut Pause<'a>) {
         b"CMS Initial Mark" => pause.name = b"Pause Initial Mark",
         b"CMS Final Remark" => pause.name = b"Pause Remark",
         b"System" => pause.cause = b"System.gc()",
+        // What CMS was at when the cause came that stands before it.
+        b"concurrent mode interrupted" if !pause.cause.is_empty() => {}
         _ => pause.cause = text,
     }
 }
