@@ -12,9 +12,10 @@ use crate::wakers::Wakers;
 /// Identity of something that is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
+    pub(super) wait: Wait,
     name: StrId,
     address: u64,
-    /// A result is one thread's own: two that wait for results wait for different ones.
+    /// A result is one thread's own, and so is an object that somebody gave back: two that wait for results wait for different ones.
     own: (i64, u32),
 }
 
@@ -38,8 +39,14 @@ impl<'a> Owners<'a> {
     pub(super) fn key(&self, sources: &Sources<'_>, wait: Wait, row: u32, tid: i64) -> Key {
         let span = sources.recording.spans.row(row as usize);
         let detail: Detail = from_text(sources.recording.text(span.detail));
-        let own = if matches!(wait, Wait::Lock | Wait::Permit) { (0, 0) } else { (tid, row) };
-        Key { name: span.name, address: detail.address.unwrap_or_default(), own }
+        let (name, address) = (span.name, detail.address.unwrap_or_default());
+        let shared = Key { wait, name, address, own: (0, 0) };
+        match wait {
+            Wait::Lock | Wait::Permit => shared,
+            // Where nobody knows who gave an object back, nobody knows either from which of several pools alike it was.
+            Wait::Pool if self.of(sources, row).is_none() => Key { address: 0, ..shared },
+            _ => Key { own: (tid, row), ..shared },
+        }
     }
 
     /// The thread that let the wait in a row end, and was not the waiting one.
