@@ -7,6 +7,7 @@
 
 mod cpus;
 mod owners;
+mod places;
 mod turns;
 
 use std::collections::{BTreeMap, HashMap};
@@ -108,7 +109,7 @@ impl Thing {
 impl Edges {
     /// Finds them.
     pub fn new(sources: &Sources<'_>, partition: &Partition) -> Edges {
-        let owners = Owners::new(sources);
+        let mut owners = Owners::new(sources);
         let mut by_thing: BTreeMap<owners::Key, Vec<Segment>> = BTreeMap::new();
         for (tid, recorded) in partition.recorded().filter(|(tid, _)| sources.is_application(*tid)) {
             for segment in recorded {
@@ -120,7 +121,7 @@ impl Edges {
         }
         let mut edges =
             Edges { calls: calls(sources, partition), ran_instead: RanInstead::of(sources), ..Edges::default() };
-        for (key, waits) in by_thing {
+        for (key, waits) in places::join(sources, &owners, by_thing) {
             for row in waits.iter().filter_map(|segment| segment.row) {
                 edges.by_row.insert(row, edges.things.len());
             }
@@ -310,5 +311,37 @@ mod tests {
             pieces.iter().filter(|piece| piece.root.is_some()).map(|piece| piece.waiting_ns).sum();
         let all = (waiters * length) as f64;
         assert!((on_the_service / all - 1.0).abs() < 1e-6, "{on_the_service} of {all}");
+    }
+
+    /// Everybody waits from 0 on in one of two places, and each wakes the next: first the one without a wait, who has what they wait for.
+    #[test]
+    fn places_are_of_one_lock_if_it_goes_from_one_to_the_other() {
+        const PLACES: [&str; 2] = ["shop.A.add", "shop.B.add"];
+        for (hand_overs, expected) in [
+            // At 10 ms thread 9 gives it to 1, at 20 ms 1 gives it to 2.
+            (&[(10, 1, 9, 0), (20, 2, 1, 1)][..], 1),
+            (&[(10, 1, 9, 0), (20, 2, 8, 1)], 2),
+            (&[(10, 1, 9, 0), (20, 2, 1, 0)], 1),
+        ] {
+            let mut recording = Recording::default();
+            (1..10).for_each(|tid| recording.add_thread(tid, &format!("handler-{tid}")));
+            for (end, tid, waker, place) in hand_overs {
+                add_lock_wait(&mut recording, end * MS, *tid, *waker, PLACES[*place]);
+            }
+            let sources = Sources::new(&recording).unwrap();
+            let edges = Edges::new(&sources, &Partition::new(&sources, &[]));
+            assert_eq!(edges.things.len(), expected, "{hand_overs:?}");
+        }
+    }
+
+    fn add_lock_wait(recording: &mut Recording, duration_ns: i64, tid: i64, waker: i64, method: &str) {
+        let frames = [method, "java.util.concurrent.locks.ReentrantLock.lock"].map(|symbol| {
+            let frame = Frame { symbol: recording.strings.intern(symbol), ..Frame::default() };
+            recording.stacks.intern_frame(frame)
+        });
+        let stack_id = recording.stacks.intern_from_root(frames);
+        let [kind, name] = [span::BLOCKED, "futex"].map(|text| recording.strings.intern(text));
+        let detail = recording.strings.intern(&format!("{{\"waker_tid\":{waker}}}"));
+        recording.spans.push(Span { time_ns: 0, duration_ns, tid, kind, name, stack_id, detail, ..Span::default() });
     }
 }
