@@ -1,5 +1,7 @@
-//! A recording as the account reads it: spans by kind from one source each, counters as series,
+//! A recording as the account reads it: spans by kind from one source at a time, counters as series,
 //! and the range of time that the best source covers.
+
+mod chosen;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -84,8 +86,8 @@ impl<'a> Sources<'a> {
     /// Chooses sources. `None` when the recording holds nothing with a time.
     pub fn new(recording: &'a Recording) -> Option<Sources<'a>> {
         let (from_ns, to_ns) = accounted_range(recording)?;
-        let spans_by_kind = choose_spans(recording);
-        let counters_by_name = choose_counters(recording);
+        let spans_by_kind = chosen::spans(recording, (from_ns, to_ns));
+        let counters_by_name = chosen::counters(recording, (from_ns, to_ns));
         let (peers, clients) = (Peers::of(recording), Clients::default());
         let grid = Grid::covering(from_ns, to_ns);
         let extent_ns = (grid.start_ns, grid.end_ns().max(to_ns));
@@ -114,7 +116,7 @@ impl<'a> Sources<'a> {
         same_port::pair((self.recording, &mut self.at_sockets), (usual.recording, &mut usual.at_sockets))
     }
 
-    /// Spans of a kind, in order of their beginning, from the source that covers most.
+    /// Spans of a kind, in order of their beginning, each time of it from one source.
     pub fn spans(&self, kind: &str) -> impl ExactSizeIterator<Item = Span> + '_ {
         self.rows(kind).iter().map(|index| self.recording.spans.row(*index as usize))
     }
@@ -425,49 +427,4 @@ fn range_of_jvm(recording: &Recording) -> Option<(i64, i64)> {
     let own = || recording.spans.rows().filter(|span| span.kind != request && Some(span.kind) != action);
     let from = own().map(|span| span.time_ns).min()?;
     Some((from, own().map(|span| span.end_ns()).max()?))
-}
-
-/// Sources that see the same from outside and know less of each: used where the JVM's own files cover much less.
-const STAND_INS: [(&str, f64); 2] = [("jvm_probes", 0.8), ("hsperfdata", 0.6)];
-
-/// Which of two sources of a kind of spans is taken: the one that knows better, else the one that covers more time, else the one
-/// that stands in for no other: of one event each it has the better one.
-type Rank = (bool, i64, bool, StrId);
-
-/// Two sources may report the same pause: of each kind only the spans of the source that covers
-/// the longest time are used.
-fn choose_spans(recording: &Recording) -> HashMap<StrId, Vec<u32>> {
-    let mut by_source: HashMap<(StrId, StrId), Vec<u32>> = HashMap::new();
-    for (index, (kind, source)) in recording.spans.kind.iter().zip(&recording.spans.source).enumerate() {
-        by_source.entry((*kind, *source)).or_default().push(index as u32);
-    }
-    let start = |index: &u32| recording.spans.time_ns[*index as usize];
-    let mut chosen: HashMap<StrId, (Rank, Vec<u32>)> = HashMap::new();
-    for ((kind, source), mut indexes) in by_source {
-        indexes.sort_by_key(start);
-        let extent = indexes.last().map_or(0, start).saturating_sub(indexes.first().map_or(0, start));
-        let stands_in = STAND_INS.iter().find(|(name, _)| *name == recording.text(source));
-        let extent = stands_in.map_or(extent, |(_, part)| (extent as f64 * part) as i64);
-        let rank: Rank = (users::rank_of_source(recording, kind, source), extent, stands_in.is_none(), source);
-        if chosen.get(&kind).is_none_or(|(best, _)| rank > *best) {
-            chosen.insert(kind, (rank, indexes));
-        }
-    }
-    chosen.into_iter().map(|(kind, (_, indexes))| (kind, indexes)).collect()
-}
-
-/// Rows of each counter with a number, of the source that has most of them.
-fn choose_counters(recording: &Recording) -> HashMap<StrId, Vec<u32>> {
-    let mut by_source: HashMap<(StrId, StrId), Vec<u32>> = HashMap::new();
-    for (index, row) in recording.counters.rows().enumerate().filter(|(_, row)| row.value.is_finite()) {
-        by_source.entry((row.name, row.source)).or_default().push(index as u32);
-    }
-    let mut chosen: HashMap<StrId, (StrId, Vec<u32>)> = HashMap::new();
-    for ((name, source), indexes) in by_source {
-        let better = chosen.get(&name).is_none_or(|(other, best)| (indexes.len(), source) > (best.len(), *other));
-        if better {
-            chosen.insert(name, (source, indexes));
-        }
-    }
-    chosen.into_iter().map(|(name, (_, indexes))| (name, indexes)).collect()
 }
