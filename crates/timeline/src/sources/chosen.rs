@@ -114,6 +114,9 @@ fn is_elsewhere(span: &Span, told: &Intervals) -> bool {
     !told.touches(from_ns, to_ns) && (!is_near || span.duration_ns > CLOCKS_DIFFER_NS)
 }
 
+/// How many rows there are in the accounted time, how many in all, and whose they are.
+type RankOfCounter = (usize, usize, StrId);
+
 /// Rows of each counter with a number, of the source that has most of them in the accounted time. Those of another one are not
 /// put beside them: what two sources count need not have begun at the same number.
 pub(super) fn counters(recording: &Recording, (from_ns, to_ns): (i64, i64)) -> HashMap<StrId, Vec<u32>> {
@@ -123,7 +126,7 @@ pub(super) fn counters(recording: &Recording, (from_ns, to_ns): (i64, i64)) -> H
         *accounted += usize::from((from_ns..=to_ns).contains(&row.time_ns));
         rows.push(index as u32);
     }
-    let mut chosen: HashMap<StrId, ((usize, usize, StrId), Vec<u32>)> = HashMap::new();
+    let mut chosen: HashMap<StrId, (RankOfCounter, Vec<u32>)> = HashMap::new();
     for ((name, source), (accounted, rows)) in by_source {
         let rank = (accounted, rows.len(), source);
         if chosen.get(&name).is_none_or(|(best, _)| rank > *best) {
