@@ -12,7 +12,7 @@ use fathom_evidence::{Recording, StrId};
 
 use crate::calls::{Call, Calls};
 use crate::clients::Clients;
-use crate::grid::Grid;
+use crate::grid::{BUCKET_NS, Grid};
 use crate::intervals::Intervals;
 use crate::peers::Peers;
 use crate::requests::users::{self, Answer, AtSockets, Port, Request};
@@ -89,7 +89,7 @@ impl<'a> Sources<'a> {
         let spans_by_kind = chosen::spans(recording, (from_ns, to_ns));
         let counters_by_name = chosen::counters(recording, (from_ns, to_ns));
         let (peers, clients) = (Peers::of(recording), Clients::default());
-        let grid = Grid::covering(from_ns, to_ns);
+        let grid = Grid::covering(from_ns, with_last_stop(recording, (from_ns, to_ns)));
         let extent_ns = (grid.start_ns, grid.end_ns().max(to_ns));
         let observed_ns = observed_range(recording)?;
         let at_sockets = AtSockets::of(recording);
@@ -391,7 +391,33 @@ fn looked_range(recording: &Recording) -> Option<(i64, i64)> {
     let seen = seen.fold(looks, |(from, to), span| (from.min(span.end_ns()), to.max(span.time_ns)));
     // A second of margin: a counter is read at the end of the second it speaks of.
     let from_ns = looks.0.saturating_sub(COUNTER_NS).min(seen.0);
-    Some((from_ns, if seen.1.saturating_sub(looks.1) > COUNTER_NS { seen.1 } else { looks.1 }))
+    let to_ns = if seen.1.saturating_sub(looks.1) > COUNTER_NS { seen.1 } else { looks.1 };
+    Some((from_ns, stopped_until_ns(recording, to_ns)))
+}
+
+/// While the application stands still its recorder reads no counter: a stop that began while somebody looked was looked at to its
+/// end, which is known. A damaged one has no end.
+fn stopped_until_ns(recording: &Recording, to_ns: i64) -> i64 {
+    const LONGEST_NS: i64 = 3_600_000_000_000;
+    let began_ns = to_ns.saturating_add(COUNTER_NS);
+    let last = stops(recording).filter(|stop| stop.time_ns <= began_ns && stop.duration_ns <= LONGEST_NS);
+    last.map(|stop| stop.end_ns()).fold(to_ns, i64::max)
+}
+
+/// The end of the accounted time, and with it of the last second: less than half of one is left out, but not where the application
+/// stood still in it for a tenth of a second.
+fn with_last_stop(recording: &Recording, (from_ns, to_ns): (i64, i64)) -> i64 {
+    let rest_ns = to_ns.saturating_sub(from_ns).max(0) % BUCKET_NS;
+    let rest_from_ns = to_ns.saturating_sub(rest_ns);
+    let in_rest_ns = |stop: &Span| stop.end_ns().min(to_ns).saturating_sub(stop.time_ns.max(rest_from_ns));
+    let is_told = stops(recording).any(|stop| in_rest_ns(&stop) >= BUCKET_NS / 10);
+    if is_told { rest_from_ns.saturating_add(BUCKET_NS) } else { to_ns }
+}
+
+/// What says that the whole application stood still.
+fn stops(recording: &Recording) -> impl Iterator<Item = Span> + '_ {
+    let kinds = [span::GC_PAUSE, span::SAFEPOINT, span::TIME_TO_SAFEPOINT].map(|kind| recording.strings.find(kind));
+    recording.spans.rows().filter(move |span| kinds.contains(&Some(span.kind)))
 }
 
 /// Counters are read as often as this or oftener, in ns.
