@@ -204,7 +204,8 @@ fn idle(sources: &Sources<'_>, requests: Option<&Requests>, states: &BTreeMap<Th
         work.iter().map(|work| *work < IDLE_SHARE * busy).collect()
     };
     if let Some(requests) = requests {
-        return hardly_any(&requests.count);
+        let idle: Vec<bool> = hardly_any(&requests.count);
+        return idle.iter().enumerate().map(|(index, idle)| *idle && !requests.is_hung(index)).collect();
     }
     let grid = sources.grid;
     if !states.keys().any(|state| matches!(state, ThreadState::Running(_))) {
