@@ -32,7 +32,7 @@ pub(super) struct Silence {
 
 impl Silence {
     /// Whether others would have come if they had come as before.
-    pub(super) fn is_unexpected(&self, count: &[f64]) -> bool {
+    fn is_unexpected(&self, count: &[f64]) -> bool {
         let before = &count[self.before(BEFORE_BUCKETS)];
         let per_bucket = before.iter().sum::<f64>() / before.len().max(1) as f64;
         per_bucket * self.buckets.len() as f64 >= EXPECTED
@@ -69,12 +69,14 @@ pub(super) struct Silences {
     last: VecDeque<Request>,
     /// The first bucket after those that came.
     next: usize,
+    /// How many came in each bucket: of days without many requests hardly any silence is kept.
+    count: Vec<f64>,
     found: Vec<Silence>,
 }
 
 impl Silences {
     pub(super) fn new(grid: Grid) -> Silences {
-        Silences { grid, last: VecDeque::new(), next: 0, found: Vec::new() }
+        Silences { grid, last: VecDeque::new(), next: 0, count: grid.zeros(), found: Vec::new() }
     }
 
     /// The next request begins.
@@ -82,6 +84,7 @@ impl Silences {
         if let Some(bucket) = self.grid.bucket_of(request.from_ns) {
             self.silent_until(bucket);
             self.next = bucket + 1;
+            self.count[bucket] += request.weight;
         }
         self.last.push_back(*request);
         let mut weight: f64 = self.last.iter().map(|request| request.weight).sum();
@@ -92,13 +95,16 @@ impl Silences {
 
     fn silent_until(&mut self, bucket: usize) {
         let buckets = self.next..bucket;
+        if buckets.is_empty() {
+            return;
+        }
         let silence = Silence { last: self.last.iter().copied().collect(), buckets };
-        if silence.hung(self.grid).next().is_some() {
+        if silence.is_unexpected(&self.count) && silence.hung(self.grid).next().is_some() {
             self.found.push(silence);
         }
     }
 
-    /// All of them; the last one may go on to the end.
+    /// All that are unexpected; the last one may go on to the end.
     pub(super) fn all(mut self) -> Vec<Silence> {
         self.silent_until(self.grid.len);
         self.found
@@ -130,17 +136,16 @@ mod tests {
     fn hung(mut requests: Vec<Request>) -> Vec<usize> {
         let grid = Grid::covering(0, 60_000 * MS);
         let mut silences = Silences::new(grid);
-        let (mut count, mut longest) = (grid.zeros(), vec![None; grid.len]);
+        let mut longest = vec![None; grid.len];
         requests.sort_by_key(|request| request.from_ns);
         for request in &requests {
             silences.begins(request);
             let bucket = grid.bucket_of(request.from_ns).unwrap();
-            count[bucket] += request.weight;
             longest[bucket] = longest[bucket].max(Some(request.duration_ns()));
         }
         let longest: Vec<Option<f64>> = longest.into_iter().map(|ns| ns.map(|ns| ns as f64)).collect();
         let found = silences.all();
-        let told = found.iter().filter(|silence| silence.is_unexpected(&count) && silence.is_longer(&longest));
+        let told = found.iter().filter(|silence| silence.is_longer(&longest));
         told.flat_map(|silence| silence.hung(grid)).map(|(bucket, _)| bucket).collect()
     }
 
