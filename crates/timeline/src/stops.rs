@@ -183,7 +183,8 @@ fn parts(sources: &Sources<'_>, safepoint: &Span, pauses: &[StopSpan], waits: &[
     let wait_ns = logged_ns.or_else(|| overlapping(waits, &whole).map(|wait| wait.duration_ns()));
     let reached_ns = whole.from_ns.saturating_add(wait_ns.unwrap_or(0)).clamp(whole.from_ns, whole.to_ns);
     let mut parts = vec![StopSpan { to_ns: reached_ns, stop: Stop::TimeToSafepoint, ..whole }];
-    parts.extend(done(StopSpan { from_ns: reached_ns, ..whole }, pauses));
+    let is_named = !sources.recording.text(safepoint.name).is_empty();
+    parts.extend(done(StopSpan { from_ns: reached_ns, ..whole }, pauses, is_named));
     parts
 }
 
@@ -195,8 +196,8 @@ fn of_safepoint(pauses: &[StopSpan], safepoint: &StopSpan, safepoints: &Interval
 }
 
 /// What was done at a safepoint. A collection is all of it if it took most of the time; a longer operation has one within it, as a
-/// heap dump has.
-fn done(at_safepoint: StopSpan, pauses: &[StopSpan]) -> Vec<StopSpan> {
+/// heap dump has. Where nobody named the operation it is the collection, which may have taken long to be reached.
+fn done(at_safepoint: StopSpan, pauses: &[StopSpan], is_named: bool) -> Vec<StopSpan> {
     let cut = |pause: &StopSpan| StopSpan {
         from_ns: pause.from_ns.max(at_safepoint.from_ns),
         to_ns: pause.to_ns.min(at_safepoint.to_ns),
@@ -204,7 +205,7 @@ fn done(at_safepoint: StopSpan, pauses: &[StopSpan]) -> Vec<StopSpan> {
     };
     let within: Vec<StopSpan> = pauses.iter().map(cut).filter(|pause| pause.from_ns < pause.to_ns).collect();
     let collected = extent(&within);
-    let is_most = collected.total_ns().saturating_add(SLACK_NS) >= at_safepoint.duration_ns() / 2;
+    let is_most = !is_named || collected.total_ns().saturating_add(SLACK_NS) >= at_safepoint.duration_ns() / 2;
     match overlapping(pauses, &at_safepoint).filter(|_| is_most) {
         Some(pause) => vec![StopSpan { stop: pause.stop, ..at_safepoint }],
         None => within.into_iter().chain(beyond(&collected, at_safepoint)).collect(),
