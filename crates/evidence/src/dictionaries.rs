@@ -215,43 +215,62 @@ pub struct Thread {
 /// The threads of a recording by their id: the OS thread id, or for a virtual thread (which has
 /// none of its own) its Java thread id negated. 0 stands for the process as a whole.
 #[derive(Debug, Default, Clone)]
-pub struct Threads(IndexMap<i64, Thread, Hasher>);
+pub struct Threads {
+    all: IndexMap<i64, Thread, Hasher>,
+    /// Whose entry is not what it was when changes were last forgotten. Ids of texts do not tell: they are numbered anew.
+    changed: IndexSet<i64, Hasher>,
+}
 
 impl Threads {
     /// Remembers a thread; a later name replaces an earlier one unless it is empty.
     pub fn insert(&mut self, tid: i64, thread: Thread) {
-        let slot = self.0.entry(tid).or_default();
+        let is_new = !self.all.contains_key(&tid);
+        let slot = self.all.entry(tid).or_default();
+        let before = *slot;
         if thread.name != StrId(0) {
             slot.name = thread.name;
         }
         if thread.role != StrId(0) {
             slot.role = thread.role;
         }
+        if is_new || *slot != before {
+            self.changed.insert(tid);
+        }
+    }
+
+    /// Those that are new, or have another name or role, since [`Threads::forget_changes`].
+    pub fn changed(&self) -> impl Iterator<Item = (i64, Thread)> + '_ {
+        self.changed.iter().filter_map(|tid| Some((*tid, self.get(*tid)?)))
+    }
+
+    /// From now on none has changed.
+    pub fn forget_changes(&mut self) {
+        self.changed.clear();
     }
 
     /// The thread `tid`, if it is known.
     pub fn get(&self, tid: i64) -> Option<Thread> {
-        self.0.get(&tid).copied()
+        self.all.get(&tid).copied()
     }
 
     /// All threads in the order in which they were first seen.
     pub fn iter(&self) -> impl Iterator<Item = (i64, Thread)> + '_ {
-        self.0.iter().map(|(tid, thread)| (*tid, *thread))
+        self.all.iter().map(|(tid, thread)| (*tid, *thread))
     }
 
     /// How many threads there are.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.all.len()
     }
 
     /// Whether no thread is known.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.all.is_empty()
     }
 
     /// Gives the texts of all threads other ids.
     pub(crate) fn renumber(&mut self, mut text: impl FnMut(StrId) -> StrId) {
-        for thread in self.0.values_mut() {
+        for thread in self.all.values_mut() {
             *thread = Thread { name: text(thread.name), role: text(thread.role) };
         }
     }

@@ -17,7 +17,17 @@ const RAW_FILE: &str = "raw_file";
 /// streams into Parquet. The raw files stay, for other tools, without the secrets that they hold unless these are to be
 /// kept.
 pub(crate) fn finish(path: &Path, keep_secrets: bool) -> Result<Finished> {
-    let mut finishing = Finishing::begin(path)?;
+    put_together(Finishing::begin(path)?, path, keep_secrets)
+}
+
+/// The same for a recording whose writer was killed, with what that has left in the JVM. Nobody else finishes it meanwhile.
+pub(crate) fn finish_cut_off(path: &Path, keep_secrets: bool) -> Result<Finished> {
+    let finishing = Finishing::begin(path)?;
+    fetch_left(path)?;
+    put_together(finishing, path, keep_secrets)
+}
+
+fn put_together(mut finishing: Finishing, path: &Path, keep_secrets: bool) -> Result<Finished> {
     for file in raw_files(path) {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         match fathom_readers::load_file(&file, &LoadOptions::default()) {
@@ -79,7 +89,7 @@ fn is_read(recording: &Recording, file: &Path) -> bool {
 
 /// Fetches what a recorder that was killed has left in the JVM, if that still lives. Otherwise the recording says that it is
 /// missing.
-pub(crate) fn fetch_left(path: &Path) -> Result<()> {
+fn fetch_left(path: &Path) -> Result<()> {
     let recording = fathom_store::open(path)?;
     let raw = path.join("raw");
     let has_any = fs::metadata(raw.join("recording.jfr")).is_ok_and(|data| data.len() > 0);

@@ -118,8 +118,31 @@ fn measurement(evidence: &Evidence) -> String {
 
 /// Text from a file as text of Markdown: in one line, and nothing in it means anything there.
 fn safe(text: &str) -> String {
+    let words: Vec<String> = shorten(text, TEXT_MAX_CHARS).split(' ').map(safe_word).collect();
+    words.join(" ")
+}
+
+fn safe_word(word: &str) -> String {
+    if is_made_a_link(word) { code(word) } else { escaped(word) }
+}
+
+/// Whether pages make a link of a word without being asked to.
+fn is_made_a_link(word: &str) -> bool {
+    word.contains("://") || word.to_ascii_lowercase().contains("www.")
+}
+
+/// A word as code, in which nothing is a link; escapes and entities are undone before some pages look for links.
+fn code(word: &str) -> String {
+    let longest = word.split(|character| character != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    // Between the fence and a backtick of the word's own stands a space, which is not shown.
+    let space = if longest > 0 { " " } else { "" };
+    format!("{fence}{space}{word}{space}{fence}")
+}
+
+fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for character in shorten(text, TEXT_MAX_CHARS).chars() {
+    for character in text.chars() {
         match character {
             '<' => safe.push_str("&lt;"),
             '&' => safe.push_str("&amp;"),
@@ -141,7 +164,10 @@ mod tests {
         for (name, expected) in [
             ("plain name", "plain name"),
             ("<script>alert(1)</script>", "&lt;script>alert(1)&lt;/script>"),
-            ("[x](http://a) `b` *c*", "\\[x\\](http://a) \\`b\\` \\*c\\*"),
+            ("[x](y) `b` *c*", "\\[x\\](y) \\`b\\` \\*c\\*"),
+            ("[x](http://a) see HTTPS://a.b/c_d", "`[x](http://a)` see `HTTPS://a.b/c_d`"),
+            ("www.a.b, (WWW.a.b)", "`www.a.b,` `(WWW.a.b)`"),
+            ("`ftp://a``b", "``` `ftp://a``b ```"),
             ("two\nlines\x1b[2J", "two lines\\\\x1b\\[2J"),
             ("@everyone #1", "&#64;everyone \\#1"),
         ] {

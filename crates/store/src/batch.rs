@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int32Type, Int64Type, UInt32Type};
-use arrow_array::{Array, ArrayRef, DictionaryArray, PrimitiveArray, RecordBatch, StringArray, UInt32Array};
+use arrow_array::{
+    Array, ArrayRef, DictionaryArray, PrimitiveArray, RecordBatch, StringArray, StringViewArray, UInt32Array,
+};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use fathom_evidence::{Column, ColumnDoc, ColumnMut, ColumnType, StackId, StrId, Strings, Table};
 use rustc_hash::FxHashMap;
@@ -73,23 +75,26 @@ fn texts(column: &[StrId], strings: &Strings) -> ArrayRef {
     Arc::new(DictionaryArray::<UInt32Type>::new(keys, Arc::new(values)))
 }
 
-/// What in a batch is not as the table's declaration has it.
-pub(crate) fn foreign<T: Table>(batch: &RecordBatch) -> Option<String> {
-    let is = |column: ColumnType, found: &DataType| match (column, found) {
-        (ColumnType::Utf8, DataType::Dictionary(_, texts)) => is_text(texts),
-        (ColumnType::Utf8, texts) => is_text(texts),
-        (number, found) => data_type(number) == *found,
+/// What of stored columns is not as the table's declaration has it.
+pub(crate) fn foreign<T: Table>(stored: &Schema) -> Option<String> {
+    let is = |column: ColumnType, found: &DataType| match column {
+        ColumnType::Utf8 => is_of_texts(found),
+        number => data_type(number) == *found,
     };
     let unlike = |column: &ColumnDoc| {
-        let found = batch.column_by_name(column.name)?.data_type();
+        let found = stored.field_with_name(column.name).ok()?.data_type();
         let says = || format!("column {} is {found}, expected {}", column.name, column.column_type);
         (!is(column.column_type, found)).then(says)
     };
     T::columns().iter().find_map(unlike)
 }
 
-fn is_text(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+/// Whether a column is one of texts, in whatever form its writer chose.
+pub(crate) fn is_of_texts(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, texts) => is_of_texts(texts),
+        texts => matches!(texts, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View),
+    }
 }
 
 /// Appends the rows of a batch, or nothing. Columns that are missing there (an older writer) are zero.
@@ -98,7 +103,7 @@ pub(crate) fn append_batch<T: Table>(
     batch: &RecordBatch,
     strings: &mut Strings,
 ) -> Result<(), ArrowError> {
-    if let Some(says) = foreign::<T>(batch) {
+    if let Some(says) = foreign::<T>(batch.schema_ref()) {
         return Err(ArrowError::SchemaError(says));
     }
     for (doc, mut column) in T::columns().iter().zip(table.values_mut()) {
@@ -136,12 +141,14 @@ fn append_array(column: &mut ColumnMut, array: &dyn Array, strings: &mut Strings
     Some(())
 }
 
+/// Texts are in dictionaries, in streams, or views, from Parquet.
 fn append_texts(column: &mut Vec<StrId>, array: &dyn Array, strings: &mut Strings) -> Option<()> {
     let Some(dictionary) = array.as_any_dictionary_opt() else {
-        column.extend(plain_texts(array)?.map(|text| strings.intern(text)));
+        append_views(column, array.as_string_view_opt()?, strings);
         return Some(());
     };
-    let ids: Vec<StrId> = plain_texts(dictionary.values().as_ref())?.map(|text| strings.intern(text)).collect();
+    let texts = dictionary.values().as_string_opt::<i32>()?;
+    let ids: Vec<StrId> = texts.iter().map(|text| strings.intern(text.unwrap_or_default())).collect();
     // Without a text there is no key to normalize.
     let keys = if ids.is_empty() { vec![0; array.len()] } else { dictionary.normalized_keys() };
     let id_of = |(row, key): (usize, usize)| {
@@ -151,14 +158,13 @@ fn append_texts(column: &mut Vec<StrId>, array: &dyn Array, strings: &mut String
     Some(())
 }
 
-/// The texts of a column in one of the forms that other writers choose; none is the empty text.
-fn plain_texts(array: &dyn Array) -> Option<Box<dyn Iterator<Item = &str> + '_>> {
-    let texts: Box<dyn Iterator<Item = Option<&str>>> = if let Some(texts) = array.as_string_opt::<i32>() {
-        Box::new(texts.iter())
-    } else if let Some(texts) = array.as_string_opt::<i64>() {
-        Box::new(texts.iter())
-    } else {
-        Box::new(array.as_string_view_opt()?.iter())
-    };
-    Some(Box::new(texts.map(Option::unwrap_or_default)))
+/// Longer texts are looked at once for each place at which they stand, and not for each row that has them.
+const SHORT_TEXT_BYTES: usize = 16;
+
+fn append_views(column: &mut Vec<StrId>, texts: &StringViewArray, strings: &mut Strings) {
+    let mut id_at: FxHashMap<(*const u8, usize), StrId> = FxHashMap::default();
+    column.extend(texts.iter().map(|text| match text.unwrap_or_default() {
+        short if short.len() <= SHORT_TEXT_BYTES => strings.intern(short),
+        text => *id_at.entry((text.as_ptr(), text.len())).or_insert_with(|| strings.intern(text)),
+    }));
 }

@@ -7,22 +7,21 @@ use fathom_evidence::tables::{
 };
 use fathom_evidence::{Frame, FrameId, Recording, Stack, StackId, Thread};
 
-/// How much of each dictionary is on disk already.
+/// How much of the dictionaries that only grow is on disk already.
 #[derive(Debug, Default)]
 pub(crate) struct Written {
-    pub(crate) threads: usize,
     pub(crate) frames: usize,
     pub(crate) stacks: usize,
 }
 
-pub(crate) fn dictionary_tables(
-    recording: &Recording,
-    written: &Written,
-) -> (StoredThreads, StoredFrames, StoredStacks) {
-    let mut threads = StoredThreads::default();
-    for (tid, Thread { name, role }) in recording.threads.iter().skip(written.threads) {
-        threads.push(StoredThread { tid, name, role });
-    }
+/// A thread may have several rows: the last one counts.
+pub(crate) fn thread_table(threads: impl Iterator<Item = (i64, Thread)>) -> StoredThreads {
+    let mut table = StoredThreads::default();
+    threads.for_each(|(tid, Thread { name, role })| table.push(StoredThread { tid, name, role }));
+    table
+}
+
+pub(crate) fn stack_tables(recording: &Recording, written: &Written) -> (StoredFrames, StoredStacks) {
     let mut frames = StoredFrames::default();
     for id in written.frames.max(1)..recording.stacks.frame_count() {
         let Frame { symbol, module, kind, line } = recording.stacks.frame(FrameId(id as u32));
@@ -33,7 +32,7 @@ pub(crate) fn dictionary_tables(
         let Stack { parent, frame } = recording.stacks.stack(StackId(id as u32));
         stacks.push(StoredStack { stack_id: id as u32, parent_id: parent.0, frame_id: frame.0 });
     }
-    (threads, frames, stacks)
+    (frames, stacks)
 }
 
 /// Interns what was stored. Stacks may have other ids then: a damaged or foreign dictionary may have gaps and repetitions.

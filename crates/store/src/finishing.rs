@@ -25,6 +25,7 @@ use crate::whole::{TableWriter, write_dictionaries, write_parquet};
 /// A recording that is being finished.
 pub struct Finishing {
     folder: PathBuf,
+    stored: Stored,
     /// Dictionaries, facts and losses.
     kept: Recording,
     samples: TableWriter<Samples>,
@@ -33,14 +34,14 @@ pub struct Finishing {
     logs: TableWriter<Logs>,
     clocks: TableWriter<Clocks>,
     /// Held until the end: to others the recording is not cut off.
-    _journal: Option<Locked>,
+    _journal: Locked,
 }
 
 impl Finishing {
-    /// Takes over what was written to `folder`, also by a writer that was killed.
+    /// Takes over what was written to `folder`, also by a writer that was killed. An error, and nothing is touched, while somebody
+    /// else has it.
     pub fn begin(folder: &Path) -> Result<Finishing, FolderError> {
-        let mut stored = Stored::of(folder)?;
-        let journal = Locked::take_over(folder);
+        let (journal, mut stored) = Stored::taken_over(folder)?;
         let (kept, moved) = stored.dictionaries()?;
         let mut finishing = Finishing {
             folder: folder.to_owned(),
@@ -50,14 +51,15 @@ impl Finishing {
             counters: TableWriter::create(folder)?,
             logs: TableWriter::create(folder)?,
             clocks: TableWriter::create(folder)?,
+            stored,
             _journal: journal,
         };
-        copy(&mut stored, &mut finishing.samples, &moved, MovedStacks::in_samples)?;
-        copy(&mut stored, &mut finishing.spans, &moved, MovedStacks::in_spans)?;
-        copy(&mut stored, &mut finishing.counters, &moved, |_, _| ())?;
-        copy(&mut stored, &mut finishing.logs, &moved, |_, _| ())?;
-        copy(&mut stored, &mut finishing.clocks, &moved, |_, _| ())?;
-        stored.tell_losses(true, &mut finishing.kept);
+        let stored = &mut finishing.stored;
+        copy(stored, &mut finishing.samples, &moved, MovedStacks::in_samples)?;
+        copy(stored, &mut finishing.spans, &moved, MovedStacks::in_spans)?;
+        copy(stored, &mut finishing.counters, &moved, |_, _| ())?;
+        copy(stored, &mut finishing.logs, &moved, |_, _| ())?;
+        copy(stored, &mut finishing.clocks, &moved, |_, _| ())?;
         Ok(finishing)
     }
 
@@ -83,7 +85,9 @@ impl Finishing {
 
     /// Gives the tables their names and removes the streams.
     pub fn end(self) -> Result<Finished, FolderError> {
-        let Finishing { folder, mut kept, samples, spans, counters, logs, clocks, _journal } = self;
+        let Finishing { folder, stored, mut kept, samples, spans, counters, logs, clocks, _journal } = self;
+        // Only now: what was left outside may have been fetched since the beginning.
+        stored.tell_losses(true, &mut kept);
         let rows = RowCounts {
             facts: kept.facts.len(),
             samples: samples.rows,

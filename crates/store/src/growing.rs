@@ -12,7 +12,7 @@ use fathom_evidence::tables::{
 use fathom_evidence::{Recording, Strings, Table};
 
 use crate::batch::{batches, schema};
-use crate::dictionaries::{Written, dictionary_tables};
+use crate::dictionaries::{Written, stack_tables, thread_table};
 use crate::error::{FolderError, format_error, io_error};
 use crate::journal::Journal;
 use crate::{create_file, stream_path};
@@ -54,7 +54,7 @@ impl FolderWriter {
         Ok(FolderWriter { journal, streams, written: Written::default() })
     }
 
-    /// Writes all rows and what the dictionaries have gained, then drops the rows (ids stay valid).
+    /// Writes all rows and what is new in the dictionaries, then drops the rows (ids stay valid).
     pub fn flush(&mut self, recording: &mut Recording) -> Result<(), FolderError> {
         self.flush_dictionaries(recording)?;
         let strings = &recording.strings;
@@ -68,16 +68,13 @@ impl FolderWriter {
         Ok(())
     }
 
-    fn flush_dictionaries(&mut self, recording: &Recording) -> Result<(), FolderError> {
-        let (threads, frames, stacks) = dictionary_tables(recording, &self.written);
-        self.append(&threads, &recording.strings)?;
+    fn flush_dictionaries(&mut self, recording: &mut Recording) -> Result<(), FolderError> {
+        let (frames, stacks) = stack_tables(recording, &self.written);
+        self.append(&thread_table(recording.threads.changed()), &recording.strings)?;
+        recording.threads.forget_changes();
         self.append(&frames, &recording.strings)?;
         self.append(&stacks, &recording.strings)?;
-        self.written = Written {
-            threads: recording.threads.len(),
-            frames: recording.stacks.frame_count(),
-            stacks: recording.stacks.stack_count(),
-        };
+        self.written = Written { frames: recording.stacks.frame_count(), stacks: recording.stacks.stack_count() };
         Ok(())
     }
 

@@ -4,16 +4,29 @@
 //! batch tells how long it is and its checksum: what a power cut has left as zeros, or a disk has turned over, is not believed.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{FolderError, io_error};
-use crate::{EXTENSION, create_file, manifest};
+use crate::{EXTENSION, create_file, manifest, open_file};
 
 const NAME: &str = "journal";
+
+/// A name of a table and two numbers.
+const LINE_MAX_BYTES: u64 = 128;
+/// Ten tables that are written once a second give some 300 bytes: this is more than a week.
+const MAX_BYTES: u64 = 1 << 28;
+
+/// For how long the lock is tried: whoever asks for a recording's [`state`] has it for an instant.
+const LOOKS_END: Duration = Duration::from_millis(200);
+/// How often it is tried.
+const RETRY: Duration = Duration::from_millis(5);
 
 /// How far a recording has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +44,7 @@ pub fn state(folder: &Path) -> State {
     if manifest::path(folder).is_file() {
         return State::Finished;
     }
-    match File::open(path(folder)) {
+    match open_file(&path(folder)) {
         Ok(journal) if is_locked(&journal) => State::Running,
         Ok(_) => State::CutOff,
         // Folders of before there was a journal: streams are removed when they have been made into Parquet.
@@ -52,7 +65,7 @@ pub fn is_bare(folder: &Path) -> bool {
 }
 
 fn is_locked(journal: &File) -> bool {
-    flock(journal, FlockOperation::NonBlockingLockShared).is_err_and(|error| error == rustix::io::Errno::WOULDBLOCK)
+    flock(journal, FlockOperation::NonBlockingLockShared).is_err_and(|error| error == Errno::WOULDBLOCK)
 }
 
 fn has_streams(folder: &Path) -> bool {
@@ -68,15 +81,29 @@ pub(crate) fn path(folder: &Path) -> PathBuf {
 pub(crate) struct Locked(File);
 
 impl Locked {
-    fn lock(file: File) -> Locked {
+    /// `None` if somebody else writes.
+    fn lock(file: File) -> Option<Locked> {
+        let until = Instant::now() + LOOKS_END;
         // A file system without locks has recordings that look cut off while they run.
-        let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
-        Locked(file)
+        while flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
+            if Instant::now() >= until {
+                return None;
+            }
+            thread::sleep(RETRY);
+        }
+        Some(Locked(file))
     }
 
-    /// Whoever finishes the recording is its writer.
-    pub(crate) fn take_over(folder: &Path) -> Option<Locked> {
-        File::open(path(folder)).ok().map(Locked::lock)
+    /// Whoever finishes the recording is its writer, and the only one.
+    pub(crate) fn take_over(folder: &Path) -> Result<Locked, FolderError> {
+        // Recordings of before there was a journal have their folder locked instead.
+        let held = open_file(&path(folder)).or_else(|_| File::open(folder)).map_err(|e| io_error(folder, e))?;
+        let locked = Locked::lock(held).ok_or_else(|| FolderError::InUse(folder.to_owned()))?;
+        match manifest::path(folder).is_file() {
+            // By whoever had the lock until now.
+            true => Err(FolderError::FinishedAlready(folder.to_owned())),
+            false => Ok(locked),
+        }
     }
 }
 
@@ -97,7 +124,8 @@ pub(crate) struct Journal {
 impl Journal {
     pub(crate) fn create(folder: &Path) -> Result<Journal, FolderError> {
         let path = path(folder);
-        let locked = Locked::lock(create_file(&path)?);
+        // Who finds a journal without its writer's lock may have taken the folder over.
+        let locked = Locked::lock(create_file(&path)?).ok_or_else(|| FolderError::InUse(folder.to_owned()))?;
         Ok(Journal { path, locked })
     }
 
@@ -123,13 +151,21 @@ impl Piece {
 
 /// What was noted of a table's stream; `None` when there is no journal. A line that makes no sense ends it.
 pub(crate) fn pieces(folder: &Path, table: &str) -> Option<Vec<Piece>> {
-    let text = fs::read(path(folder)).ok()?;
-    let lines = text.split_inclusive(|byte| *byte == b'\n').map_while(|line| parse(line.strip_suffix(b"\n")?));
-    Some(lines.filter(|(name, _)| *name == table).map(|(_, piece)| piece).collect())
+    let mut journal = BufReader::new(open_file(&path(folder)).ok()?).take(MAX_BYTES);
+    let (mut pieces, mut line) = (Vec::new(), Vec::new());
+    loop {
+        line.clear();
+        journal.by_ref().take(LINE_MAX_BYTES).read_until(b'\n', &mut line).ok()?;
+        match parse(&line) {
+            Some((name, piece)) if name == table => pieces.push(piece),
+            Some(_) => {}
+            None => return Some(pieces),
+        }
+    }
 }
 
 fn parse(line: &[u8]) -> Option<(&str, Piece)> {
-    let mut words = std::str::from_utf8(line).ok()?.split(' ');
+    let mut words = std::str::from_utf8(line.strip_suffix(b"\n")?).ok()?.split(' ');
     let (table, length, checksum) = (words.next()?, words.next()?, words.next()?);
     Some((table, Piece { length: length.parse().ok()?, checksum: u64::from_str_radix(checksum, 16).ok()? }))
 }

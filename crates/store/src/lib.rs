@@ -19,11 +19,13 @@ mod growing;
 mod journal;
 mod manifest;
 mod opened;
+mod pages;
 mod rows;
 mod stream;
 mod whole;
 
 use std::fs::{File, OpenOptions};
+use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -34,6 +36,7 @@ pub use growing::FolderWriter;
 pub use journal::{State, is_bare, state};
 pub use opened::open;
 pub use rows::{Cells, write_rows};
+use rustix::fs::{Mode, OFlags};
 pub use whole::write;
 
 /// Ending of a recording's folder.
@@ -45,6 +48,16 @@ pub fn is_recording(path: &Path) -> bool {
     let is_begun = || journal::path(path).is_file() || manifest::path(path).is_file();
     path.is_dir()
         && (is_begun() || ["facts", "samples", "spans", "counters", "logs", "losses"].iter().any(|name| has(name)))
+}
+
+/// Opens a file of a folder to read it. A pipe would let its reader wait for good, and a device never end.
+fn open_file(path: &Path) -> io::Result<File> {
+    let waits_for_nobody = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, waits_for_nobody, Mode::empty())?);
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "no regular file")),
+    }
 }
 
 fn create_file(path: &Path) -> Result<File, FolderError> {

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::create_file;
 use crate::error::{FolderError, format_error, io_error};
+use crate::{create_file, open_file};
 
 /// A manifest has ten lines.
 const MAX_BYTES: u64 = 1 << 16;
@@ -50,15 +50,27 @@ impl Manifest {
         let _ = fs::remove_file(&unfinished);
         let mut text = serde_json::to_vec_pretty(self).map_err(|e| format_error(&path, &e))?;
         text.push(b'\n');
-        create_file(&unfinished)?.write_all(&text).map_err(|e| io_error(&unfinished, e))?;
-        fs::rename(&unfinished, &path).map_err(|e| io_error(&path, e))
+        let mut file = create_file(&unfinished)?;
+        file.write_all(&text).and_then(|()| file.sync_all()).map_err(|e| io_error(&unfinished, e))?;
+        // The disk has the tables' names before the manifest's, and that one before anybody removes the streams.
+        sync_names(folder)?;
+        fs::rename(&unfinished, &path).map_err(|e| io_error(&path, e))?;
+        sync_names(folder)
     }
 
     /// `None` without a manifest, as in older recordings; an empty one when it makes no sense: then each table is a stranger.
     pub(crate) fn read(folder: &Path) -> Option<Manifest> {
         let mut text = Vec::new();
-        File::open(path(folder)).ok()?.take(MAX_BYTES).read_to_end(&mut text).ok()?;
+        open_file(&path(folder)).ok()?.take(MAX_BYTES).read_to_end(&mut text).ok()?;
         Some(serde_json::from_slice(&text).unwrap_or_default())
+    }
+}
+
+fn sync_names(folder: &Path) -> Result<(), FolderError> {
+    match File::open(folder).and_then(|folder| folder.sync_all()) {
+        // Some file systems know no such thing for folders.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        synced => synced.map_err(|e| io_error(folder, e)),
     }
 }
 
@@ -74,7 +86,7 @@ impl Entry {
 
     /// Whether the file is the one that was written.
     pub(crate) fn is_of(&self, file: &Path) -> bool {
-        let Some(file) = self.is_as_long_as(file).then(|| File::open(file).ok()).flatten() else { return false };
+        let Some(file) = self.is_as_long_as(file).then(|| open_file(file).ok()).flatten() else { return false };
         let mut hashed = Hashed::new(io::sink());
         io::copy(&mut BufReader::with_capacity(1 << 16, file), &mut hashed).is_ok() && hashed.checksum() == self.xxh3
     }
@@ -94,6 +106,13 @@ impl<W> Hashed<W> {
 
     fn checksum(&self) -> String {
         format!("{:016x}", self.hash.digest())
+    }
+}
+
+impl Hashed<File> {
+    /// Waits until the disk has what was written.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.to.sync_all()
     }
 }
 

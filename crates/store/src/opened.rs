@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
@@ -10,17 +9,15 @@ use fathom_evidence::kinds::{loss, subject};
 use fathom_evidence::schema::SCHEMA_VERSION;
 use fathom_evidence::tables::{StoredFrames, StoredStacks, StoredThreads};
 use fathom_evidence::{Recording, Strings, Table};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::basic::Type;
-use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 
-use crate::batch::{BATCH_ROWS, append_batch, foreign};
+use crate::batch::{append_batch, foreign};
 use crate::dictionaries::{MovedStacks, restore_dictionaries};
 use crate::error::{FolderError, format_error, io_error};
-use crate::journal::{self, Piece, State};
+use crate::journal::{self, Locked, Piece, State};
 use crate::manifest::Manifest;
-use crate::stream::{Broken, Decoder};
-use crate::{cut_off, is_recording, parquet_path, stream_path};
+use crate::pages::each_sound;
+use crate::stream::{Broken, Decoder, PIECE_MAX_BYTES};
+use crate::{cut_off, is_recording, open_file, parquet_path, stream_path};
 
 /// Reads a finished or unfinished recording.
 pub fn open(folder: &Path) -> Result<Recording, FolderError> {
@@ -66,6 +63,20 @@ impl Stored {
         let manifest = Manifest::read(folder);
         let has_journal = manifest.is_none() && journal::path(folder).is_file();
         Ok(Stored { folder: folder.to_owned(), state, manifest, has_journal, losses: Vec::new() })
+    }
+
+    /// For whoever finishes it, and is its writer from now on.
+    pub(crate) fn taken_over(folder: &Path) -> Result<(Locked, Stored), FolderError> {
+        if !is_recording(folder) {
+            return Err(FolderError::NotARecording(folder.to_owned()));
+        }
+        let journal = Locked::take_over(folder)?;
+        let mut stored = Stored::of(folder)?;
+        if stored.state == State::Running {
+            // The lock is one's own.
+            stored.state = State::CutOff;
+        }
+        Ok((journal, stored))
     }
 
     /// What stays in memory of each recording: dictionaries, facts and losses. With it what became of the stacks' ids.
@@ -133,7 +144,7 @@ impl Stored {
             return Ok(());
         }
         let mut rows = 0;
-        let broken = each_sound::<T>(File::open(path).map_err(|e| io_error(path, e))?, &mut |batch| {
+        let broken = each_sound::<T>(open_file(path).map_err(|e| io_error(path, e))?, &mut |batch| {
             rows += batch.num_rows() as u64;
             take(batch)
         })?;
@@ -156,7 +167,7 @@ impl Stored {
     ) -> Result<(), FolderError> {
         let pieces = journal::pieces(&self.folder, T::NAME);
         let noted = pieces.iter().flatten().count();
-        let Ok(file) = File::open(path) else {
+        let Ok(file) = open_file(path) else {
             if noted > 0 {
                 self.lose::<T>(loss::MISSING, 0, format!("table {} is missing", T::NAME));
             }
@@ -193,67 +204,6 @@ fn of_rows(rows: u64) -> String {
     if rows == 0 { String::new() } else { format!(" of {rows}") }
 }
 
-/// Rows that a table of any length may have.
-const ROWS_IN_ANY_FILE: u64 = 1 << 20;
-/// Rows that each byte of a file may stand for beyond that. Real rows have times of their own, which take a byte or two each.
-const ROWS_PER_BYTE: u64 = 16;
-
-/// Bytes of text that a table of any length may have, unpacked.
-const TEXT_IN_ANY_FILE: u64 = 64 << 20;
-/// Bytes of text that each byte of a file may stand for beyond that. Real texts are packed to a tenth or so.
-const TEXT_PER_BYTE: u64 = 64;
-
-/// Why a file cannot hold what it states: rows or texts that are all alike take next to nothing there, and all of them in memory.
-fn overstated(stated: &ParquetMetaData, file_bytes: u64) -> Option<String> {
-    let most = |in_any: u64, per_byte: u64| in_any.saturating_add(file_bytes.saturating_mul(per_byte));
-    let texts = stated.row_groups().iter().flat_map(RowGroupMetaData::columns);
-    let texts = texts.filter(|column| column.column_type() == Type::BYTE_ARRAY);
-    let unpacked =
-        texts.map(ColumnChunkMetaData::uncompressed_size).fold(0, |sum, bytes| count(bytes).saturating_add(sum));
-    let rows = count(stated.file_metadata().num_rows());
-    if rows > most(ROWS_IN_ANY_FILE, ROWS_PER_BYTE) {
-        return Some(format!("{rows} rows in {file_bytes} bytes"));
-    }
-    (unpacked > most(TEXT_IN_ANY_FILE, TEXT_PER_BYTE))
-        .then(|| format!("{unpacked} bytes of text in {file_bytes} bytes"))
-}
-
-/// What a file states of itself may be anything.
-fn count(stated: i64) -> u64 {
-    u64::try_from(stated).unwrap_or(u64::MAX)
-}
-
-/// Gives the batches of a Parquet file up to the first that cannot be read, and why it cannot.
-fn each_sound<T: Table>(
-    file: File,
-    take: &mut impl FnMut(RecordBatch) -> Result<(), FolderError>,
-) -> Result<Option<String>, FolderError> {
-    let file_bytes = file.metadata().map_or(0, |data| data.len());
-    let builder = match ParquetRecordBatchReaderBuilder::try_new(file) {
-        Ok(builder) => builder,
-        Err(error) => return Ok(Some(error.to_string())),
-    };
-    if let Some(says) = overstated(builder.metadata(), file_bytes) {
-        return Ok(Some(says));
-    }
-    let mut batches = match builder.with_batch_size(BATCH_ROWS).build() {
-        Ok(batches) => batches,
-        Err(error) => return Ok(Some(error.to_string())),
-    };
-    loop {
-        // The library's decoders panic at some damaged pages. Nothing of it is used after that.
-        let Ok(next) = catch_unwind(AssertUnwindSafe(|| batches.next())) else {
-            return Ok(Some("a page makes no sense".to_owned()));
-        };
-        match next.map(|batch| batch.map(|batch| (foreign::<T>(&batch), batch))) {
-            None => return Ok(None),
-            Some(Ok((None, batch))) => take(batch)?,
-            Some(Ok((Some(says), _))) => return Ok(Some(says)),
-            Some(Err(error)) => return Ok(Some(error.to_string())),
-        }
-    }
-}
-
 /// Gives the batches of a stream as far as they are what the writer noted. What is behind that was being written.
 fn each_noted<T: Table>(
     mut file: File,
@@ -262,6 +212,9 @@ fn each_noted<T: Table>(
 ) -> Result<Option<Broken>, FolderError> {
     let mut decoder = Decoder::default();
     for piece in pieces {
+        if piece.length > PIECE_MAX_BYTES {
+            return Ok(Some(Broken::Damaged));
+        }
         let mut bytes = Vec::new();
         let is_read = (&mut file).take(piece.length).read_to_end(&mut bytes).is_ok();
         if !is_read || !piece.is(&bytes) {
@@ -284,7 +237,7 @@ fn each_believed<T: Table>(
     loop {
         match decoder.next(bytes) {
             Ok(None) => return Ok(None),
-            Ok(Some(batch)) if foreign::<T>(&batch).is_none() => take(batch)?,
+            Ok(Some(batch)) if foreign::<T>(batch.schema_ref()).is_none() => take(batch)?,
             Ok(Some(_)) => return Ok(Some(Broken::Damaged)),
             Err(broken) => return Ok(Some(broken)),
         }

@@ -15,7 +15,7 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
 use crate::batch::{batches, schema};
-use crate::dictionaries::{Written, dictionary_tables};
+use crate::dictionaries::{Written, stack_tables, thread_table};
 use crate::error::{FolderError, format_error, io_error};
 use crate::manifest::{Entry, Hashed, Manifest};
 use crate::{create_file, parquet_path};
@@ -50,7 +50,8 @@ pub(crate) fn write_dictionaries(
     recording: &Recording,
     manifest: &mut Manifest,
 ) -> Result<(), FolderError> {
-    let (threads, frames, stacks) = dictionary_tables(recording, &Written::default());
+    let threads = thread_table(recording.threads.iter());
+    let (frames, stacks) = stack_tables(recording, &Written::default());
     manifest.push(write_parquet(folder, &threads, &recording.strings)?);
     manifest.push(write_parquet(folder, &frames, &recording.strings)?);
     manifest.push(write_parquet(folder, &stacks, &recording.strings)?);
@@ -105,6 +106,8 @@ impl<T: Table> TableWriter<T> {
     pub(crate) fn close(mut self) -> Result<Entry, FolderError> {
         self.writer.finish().map_err(|e| format_error(&self.path, &e))?;
         let entry = Entry::new(T::NAME, self.rows, self.writer.inner());
+        // A power cut after the rename would leave a file with this name and nothing in it.
+        self.writer.inner().sync().map_err(|e| io_error(&self.path, e))?;
         fs::rename(self.path.with_extension("unfinished"), &self.path).map_err(|e| io_error(&self.path, e))?;
         Ok(entry)
     }

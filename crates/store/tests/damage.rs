@@ -116,6 +116,66 @@ fn a_recording_that_ended_is_not_cut_off_while_it_is_finished() {
     assert_eq!(told(&place.path()), []);
 }
 
+/// Two that finish one recording would take each other's tables for their own, and remove the streams.
+#[test]
+fn a_recording_is_finished_by_one_at_a_time() {
+    for has_journal in [true, false] {
+        let place = Place::new();
+        let path = place.cut_off();
+        if !has_journal {
+            fs::remove_file(path.join("journal")).unwrap();
+        }
+        let files = || -> Vec<(PathBuf, Vec<u8>)> {
+            let paths = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path());
+            let mut files: Vec<_> = paths.map(|file| (file.clone(), fs::read(&file).unwrap())).collect();
+            files.sort();
+            files
+        };
+        let first = Finishing::begin(&path).unwrap();
+        let before = files();
+        assert!(Finishing::begin(&path).err().unwrap().to_string().contains("in use"));
+        assert!(files() == before, "nothing was touched");
+        first.end().unwrap();
+        let before = files();
+        assert!(Finishing::begin(&path).err().unwrap().to_string().contains("finished already"));
+        assert!(files() == before, "nothing was touched");
+        assert_eq!(fathom_store::open(&path).unwrap().counters.len(), 80);
+    }
+}
+
+/// A pipe in place of a file would let its reader wait for good.
+#[test]
+fn pipes_in_a_folder_are_not_waited_for() {
+    let names = ["manifest.json", "journal", "spans.parquet", "spans.arrows", "facts.parquet", "facts.arrows"];
+    for name in names {
+        for is_finished in [true, false] {
+            let place = Place::new();
+            let path = if is_finished { place.finished() } else { place.cut_off() };
+            let _ = fs::remove_file(path.join(name));
+            rustix::fs::mkfifoat(rustix::fs::CWD, path.join(name), rustix::fs::Mode::RWXU).unwrap();
+            fathom_store::state(&path);
+            fathom_store::open(&path).unwrap();
+            // What becomes of it makes no difference, but that something does.
+            let _ = Finishing::begin(&path).and_then(Finishing::end);
+        }
+    }
+}
+
+/// Whoever asks for the state of a recording has its lock for an instant.
+#[test]
+fn a_look_at_a_recording_keeps_nobody_from_finishing_it() {
+    let place = Place::new();
+    let path = place.cut_off();
+    let looks = fs::File::open(path.join("journal")).unwrap();
+    looks.lock_shared().unwrap();
+    let finishes = std::thread::spawn({
+        let path = path.clone();
+        move || Finishing::begin(&path).map(drop)
+    });
+    drop(looks);
+    finishes.join().unwrap().unwrap();
+}
+
 /// The tables of an interrupted finishing do not count, however far it came: the streams are whole until the last moment.
 #[test]
 fn finishing_that_was_interrupted_begins_again() {

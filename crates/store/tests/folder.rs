@@ -108,6 +108,30 @@ fn grown_in_steps_read_unfinished_then_finished() {
     assert_eq!(says(&fathom_store::open(&path).unwrap()), says(&whole), "finished");
 }
 
+/// A new thread has its parent's name until it gives itself one, and whole names come later than the kernel's.
+#[test]
+fn a_threads_last_name_counts() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.fathom");
+    let mut writer = fathom_store::FolderWriter::create(&path).unwrap();
+    let mut growing = Recording::default();
+    for (tid, name) in [(7, "java"), (8, "worker"), (7, "GC Thread#1"), (9, "late")] {
+        growing.add_thread(tid, name);
+        growing.add_log(1, "gc.log", "info", "", name);
+        writer.flush(&mut growing).unwrap();
+        // Gives texts other ids, which is no change.
+        growing.forget_texts_of_rows();
+    }
+    drop(writer);
+    let expected = ["thread 7 GC Thread#1 gc", "thread 8 worker java", "thread 9 late java"];
+    let threads = |r: &Recording| says(r).into_iter().filter(|line| line.starts_with("thread")).collect::<Vec<_>>();
+    assert_eq!(threads(&fathom_store::open(&path).unwrap()), expected, "unfinished");
+    let stream = fs::read(path.join("threads.arrows")).unwrap();
+    assert_eq!(stream.windows(6).filter(|bytes| bytes == b"worker").count(), 1, "what stays is written once");
+    fathom_store::Finishing::begin(&path).unwrap().end().unwrap();
+    assert_eq!(threads(&fathom_store::open(&path).unwrap()), expected, "finished");
+}
+
 fn has_streams(path: &Path) -> bool {
     fs::read_dir(path).unwrap().any(|e| e.unwrap().path().extension().is_some_and(|e| e == "arrows"))
 }
@@ -141,6 +165,7 @@ fn what_readers_find_is_added_at_the_end() {
     whole.absorb(read.clone());
     let mut writer = fathom_store::FolderWriter::create(&path).unwrap();
     writer.flush(&mut sample_recording()).unwrap();
+    drop(writer);
     let mut finishing = fathom_store::Finishing::begin(&path).unwrap();
     finishing.add(read).unwrap();
     assert!(has_streams(&path), "whole until the end");
@@ -159,6 +184,7 @@ fn stacks_with_gaps_and_repetitions_are_renumbered() {
     for ids in [[1, 2, 3], [7, 2_000_000_000, 9], [3, 1, 2]] {
         renumber_stacks(&path, &ids);
         assert_eq!(says(&fathom_store::open(&path).unwrap()), expected, "{ids:?}");
+        fs::remove_file(path.join("manifest.json")).unwrap();
         fathom_store::Finishing::begin(&path).unwrap().end().unwrap();
         assert_eq!(says(&fathom_store::open(&path).unwrap()), expected, "{ids:?}, finished");
     }

@@ -78,9 +78,9 @@ fn finish(path: &Path, keep_secrets: bool) -> Result<Imported> {
     match fathom_store::state(path) {
         State::Finished => bail!("{}: this recording is finished already", path.display()),
         State::Running => bail!("{}: this recording goes on; end its recorder first (Ctrl-C)", path.display()),
-        State::CutOff => crate::finish::fetch_left(path)?,
+        State::CutOff => {}
     }
-    let finished = crate::finish::finish(path, keep_secrets)?;
+    let finished = crate::finish::finish_cut_off(path, keep_secrets)?;
     Ok(Imported::new(path, Vec::new(), finished.rows, &finished.kept))
 }
 
