@@ -124,9 +124,10 @@ pub(crate) fn choose(lab: &Lab, variant: &Variant, wish: Option<&JdkWish>, found
     fits.cloned().ok_or_else(|| none_fits(lab, variant, wish, found))
 }
 
-/// The JDK to compile with for another: itself, or one that compiles for others, too.
-pub(crate) fn compiler_for(jdk: &Jdk, found: &[Jdk]) -> Result<Jdk, LabError> {
-    let other = || found.iter().find(|other| other.major > 8);
+/// The JDK to compile a variant with for another: itself, or one that compiles for others, too, and knows the oldest release that the
+/// variant is for.
+pub(crate) fn compiler_for(jdk: &Jdk, variant: &Variant, found: &[Jdk]) -> Result<Jdk, LabError> {
+    let other = || found.iter().find(|other| other.major > 8 && other.major >= variant.jdk.min);
     let compiler = Some(jdk).filter(|jdk| jdk.has_compiler()).or_else(other);
     compiler.cloned().ok_or_else(|| LabError::NoCompiler { home: jdk.home.clone() })
 }
@@ -192,10 +193,22 @@ mod tests {
             };
             assert!(answer.contains(expected), "{wish:?}: {answer}");
         }
-        let runtime = compiler_for(&jdk(8), &[jdk(8), jdk(25)]).expect("another one compiles");
-        assert_eq!(runtime.major, 25);
-        let none = compiler_for(&jdk(8), &[jdk(8)]).expect_err("JDK 8 compiles for itself only");
-        assert!(none.to_string().contains("has no compiler"), "{none}");
         assert!(labs().iter().all(|lab| choose(lab, lab.sick(), None, &[jdk(25)]).is_ok()));
+    }
+
+    #[test]
+    fn another_one_compiles() {
+        let variant = |name: &str| {
+            crate::lab("code_cache_full").ok().and_then(|lab| lab.variants.iter().find(|v| v.name == name))
+        };
+        let (sick, later) = (variant("sick").expect("of all"), variant("sick_jdk21").expect("of JDK 18 and later"));
+        let by = |runtime, variant, found: &[u32]| {
+            let found: Vec<Jdk> = found.iter().copied().map(jdk).collect();
+            compiler_for(&jdk(runtime), variant, &found).map(|jdk| jdk.major).map_err(|error| error.to_string())
+        };
+        assert_eq!(by(8, sick, &[8, 25]), Ok(25));
+        assert_eq!(by(21, later, &[17, 25]), Ok(25), "17 knows no release 18");
+        let none = by(8, sick, &[8]).expect_err("JDK 8 compiles for itself only");
+        assert!(none.contains("has no compiler"), "{none}");
     }
 }

@@ -182,7 +182,7 @@ impl Lab {
         needs::check(self, variant)?;
         let installed = Jdk::installed();
         let jdk = jdk::choose(self, variant, options.jdk.as_ref(), &installed)?;
-        let compiler = jdk::compiler_for(&jdk, &installed)?;
+        let compiler = jdk::compiler_for(&jdk, variant, &installed)?;
         let folder = prepare_folder(&options.out_dir)?;
         let scratch = tempfile::tempdir().map_err(LabError::io("cannot make a folder in", std::env::temp_dir()))?;
         let places = Places::in_folder(scratch.path());

@@ -1,7 +1,7 @@
 //! What was looked at, when it was slow, and the headline figures.
 
 use fathom_evidence::Recording;
-use fathom_evidence::kinds::{loss, subject};
+use fathom_evidence::kinds::{counter, loss, subject};
 use fathom_timeline::{BUCKET_NS, Divided, Port, SignalKind, SlowInterval as Slow, ThreadState, Wait};
 
 use crate::catalog;
@@ -277,10 +277,20 @@ pub(crate) fn figures(comparison: &Comparison<'_>) -> Vec<Evidence> {
         let cores: Vec<f64> = process.iter().map(|ns| ns / BUCKET_NS as f64).collect();
         figures.push(comparison.evidence("process CPU", both(&cores), "cores", "counters"));
     }
-    let stopped: Vec<f64> =
-        account.sum(|state| matches!(state, ThreadState::Stopped(_))).iter().map(|ns| ns / BUCKET_NS as f64).collect();
-    figures.push(comparison.evidence("application stopped", both(&stopped), "ratio", "spans"));
+    if are_stops_measured(comparison) {
+        let stopped = account.sum(|state| matches!(state, ThreadState::Stopped(_)));
+        let ratio: Vec<f64> = stopped.iter().map(|ns| ns / BUCKET_NS as f64).collect();
+        figures.push(comparison.evidence("application stopped", both(&ratio), "ratio", "spans"));
+    }
     figures
+}
+
+/// Whether anybody would have told of a stop of the application: what nobody measured is no zero.
+fn are_stops_measured(comparison: &Comparison<'_>) -> bool {
+    comparison.has_collections()
+        || comparison.is_recorded("jdk.SafepointBegin")
+        || comparison.sources().has_counter(counter::GC_TIME_NS)
+        || !comparison.analysis.account.stops.is_empty()
 }
 
 /// The signals with their highest values, for a recording in which nothing was slow.
@@ -288,8 +298,7 @@ fn highest(comparison: &Comparison<'_>) -> Vec<Evidence> {
     let grid = comparison.sources().grid;
     let account = &comparison.analysis.account;
     let most = |select: fn(ThreadState) -> bool| account.sum(select).into_iter().fold(0.0, f64::max) / BUCKET_NS as f64;
-    let has_stops =
-        comparison.has_collections() || comparison.is_recorded("jdk.SafepointBegin") || !account.stops.is_empty();
+    let has_stops = are_stops_measured(comparison);
     let has_locks = comparison.is_recorded("jdk.JavaMonitorEnter")
         || account.states.contains_key(&ThreadState::Blocked(Wait::Lock));
     let has_collectors = account.states.keys().any(|state| matches!(state, ThreadState::Collector(_)));

@@ -243,6 +243,25 @@ fn json_has_one_object_or_a_list() {
     assert_eq!((&imported["folder"], &imported["tables"]["spans"]), (&"copy.fathom".into(), &20.into()));
 }
 
+/// Ten minutes after thirty calls of `System.gc()` the JVM is started again, and its collections have their numbers.
+#[test]
+fn collections_of_another_run_are_nobodys_calls() {
+    let line = |minute: u32, gc: u32, says: &str| {
+        let second = 1 + gc;
+        format!("[2026-11-20T06:{minute}:{second:02}.800+0000][{second}.800s][info][gc] GC({gc}) {says}\n")
+    };
+    let calls = (0..30).map(|gc| line(30, gc, "Pause Full (System.gc()) 24M->5M(256M) 10.000ms"));
+    let remarks = (0..30).map(|gc| line(40, gc, "Pause Remark 240M->240M(256M) 700.000ms"));
+    let folder = TempDir::new().expect("a folder");
+    fs::write(folder.path().join("gc.log"), calls.chain(remarks).collect::<String>()).expect("written");
+    let json: Value =
+        serde_json::from_str(&stdout(&fathom(folder.path(), &["explain", "gc.log", "--json"]))).expect("JSON");
+    let causes = json["causes"].as_array().expect("causes");
+    let explicit = causes.iter().find(|cause| cause["id"] == "explicit_gc").expect("it is asked");
+    assert!(!json["slow"].as_array().expect("slow").is_empty(), "{json}");
+    assert!(explicit["verdict"] != "shown" && explicit["share"] == 0.0, "{explicit}");
+}
+
 #[test]
 fn every_field_of_the_other_commands_is_described() {
     let folder = inputs();

@@ -1,7 +1,7 @@
 //! Bytes of a file: memory-mapped when plain, unpacked when compressed with gzip.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::{Deref, Range};
 use std::path::Path;
 
@@ -113,6 +113,16 @@ fn head_io(path: &Path, max: usize) -> io::Result<Vec<u8>> {
         return Ok(packed);
     }
     let (bytes, _) = gunzip(&packed, max as u64);
+    Ok(bytes)
+}
+
+/// The last `max` bytes of a file that is not packed.
+pub(crate) fn tail(path: &Path, max: usize) -> io::Result<Vec<u8>> {
+    let mut file = open_regular(path)?;
+    let from = file.metadata()?.len().saturating_sub(max as u64);
+    file.seek(SeekFrom::Start(from))?;
+    let mut bytes = Vec::new();
+    file.take(max as u64).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -258,3 +258,92 @@ fn time_of_nested_pauses_counts_once() {
     let shown: Vec<_> = pauses.iter().map(|(_, ns, gc)| (gc.gc_id, *ns, gc.old_after_bytes, gc.user_ns)).collect();
     assert_eq!(shown, [(Some(4), 30_000, None, None), (Some(5), 4_119_000, Some(21_882 << 10), Some(10_000_000))]);
 }
+
+/// Two runs of a JVM in one log, ten minutes apart, with collections of the same numbers.
+fn two_runs(decorations: fn(minute: i64, second: i64) -> String) -> Recording {
+    let mut log = String::new();
+    for minute in [0, 10] {
+        log += &format!("{}[info][gc] Using G1\n", decorations(minute, 0));
+        for gc in 0..30 {
+            let pause = format!("GC({gc}) Pause Young (Normal) (G1 Evacuation Pause)");
+            let at = decorations(minute, 1 + gc);
+            log += &format!("{at}[info][gc,start] {pause}\n{at}[info][gc] {pause} 24M->5M(256M) 10.000ms\n");
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gc.log");
+    fs::write(&path, log).unwrap();
+    load(&path, None)
+}
+
+#[test]
+fn collections_of_two_runs_are_not_one() {
+    let both = |minute, second| format!("[2026-11-20T06:{:02}:{second:02}.000+0000][{second}.000s]", 30 + minute);
+    let wall = |minute, second| format!("[2026-11-20T06:{:02}:{second:02}.000+0000]", 30 + minute);
+    for decorations in [both, wall] as [fn(i64, i64) -> String; 2] {
+        let collections = spans(&two_runs(decorations), span::GC);
+        assert_eq!(collections.len(), 60);
+        assert!(collections.iter().all(|(_, ns, _)| *ns <= 10_000_000), "{collections:?}");
+    }
+}
+
+/// Each second a collection and half a second later another stop, of which the table at the end tells.
+#[test]
+fn a_safepoint_table_in_a_log_with_dates_alone_is_placed() {
+    let row = |ms: i64, operation: &str, times: &str| {
+        format!("{}.{:03}: {operation} [ 118 0 2 ] [ 0 0 {times} ] 0\n", ms / 1_000, ms % 1_000)
+    };
+    let at_s = |uptime: bool, second: i64| match uptime {
+        true => format!("2026-11-20T06:30:{second:02}.000+0000: {second}.000: "),
+        false => format!("2026-11-20T06:30:{second:02}.000+0000: "),
+    };
+    let log = |uptime: bool| {
+        let pause = |second| format!("{}[GC (Allocation Failure)  9K->6K(12K), 0.01 secs]\n", at_s(uptime, second));
+        let stops = |second: i64| {
+            row(second * 1_000 - 5, "ParallelGCFailedAllocation", "5 0 10")
+                + &row(second * 1_000 + 500, "RevokeBias", "400 0 0")
+        };
+        (1..=40).map(pause).chain((1..=40).map(stops)).collect::<String>()
+    };
+    let stops = |log: String| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("gc.log");
+        fs::write(&path, log).unwrap();
+        let recording = load(&path, None);
+        let estimated = recording.losses.rows().filter(|row| recording.text(row.kind) == loss::CLOCK_ESTIMATED);
+        let count = estimated.map(|row| row.count).sum::<i64>();
+        (spans(&recording, span::SAFEPOINT).iter().map(|(start, ns, _)| (*start, *ns)).collect::<Vec<_>>(), count)
+    };
+    let (known, by_dates) = (stops(log(true)), stops(log(false)));
+    assert_eq!((known.0.len(), known.1, by_dates.1), (80, 0, 80));
+    assert_eq!(known.0, by_dates.0);
+}
+
+/// A log that a container or the system's log has written on gives the rows of the bare one.
+#[test]
+fn what_is_around_the_lines_changes_nothing() {
+    const DATE: &str = "2026-11-20T06:30:00.123456789Z";
+    let wrappings: [fn(&str) -> String; 5] = [
+        |line| format!("{DATE} stdout F {line}\n"),
+        |line| format!("{DATE} {line}\n"),
+        |line| {
+            let escaped = line.replace('\\', "\\\\").replace('"', "\\\"").replace('>', "\\u003e");
+            format!("{{\"log\":\"{escaped}\\n\",\"stream\":\"stdout\",\"time\":\"{DATE}\"}}\n")
+        },
+        |line| format!("app-1  | {line}\n"),
+        |line| format!("Nov 20 06:30:00 host java[4711]: {line}\n"),
+    ];
+    let place = tempfile::tempdir().unwrap();
+    let logs = ["jdk17-g1-gcstar.log", "jdk8-parallel-details.log", "jdk8-concmarksweep-all.log", "jdk17-g1-none.log"];
+    for (wrap, log) in wrappings.iter().flat_map(|wrap| logs.map(|log| (wrap, folder().join(log)))) {
+        let text: String = fs::read_to_string(&log).unwrap().lines().map(wrap).collect();
+        let wrapped = place.path().join("stdout.log");
+        fs::write(&wrapped, &text).unwrap();
+        assert!(gc_log().sniff(text.as_bytes(), &wrapped), "{text:.300}");
+        assert_eq!(
+            summary(&load(&wrapped, Some(STARTED_AT_NS))),
+            summary(&load(&log, Some(STARTED_AT_NS))),
+            "{text:.300}"
+        );
+    }
+}

@@ -31,6 +31,11 @@ fn read(bytes: &[u8]) -> Recording {
     recording
 }
 
+fn wrapped(log: &[u8], before: &str, behind: &str) -> Vec<u8> {
+    let line = |line: &[u8]| [before.as_bytes(), line, behind.as_bytes(), b"\n"].concat();
+    log.split(|byte| *byte == b'\n').flat_map(line).collect()
+}
+
 /// A log of each kind, cut to a length that keeps the test quick.
 fn samples() -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/gc_log");
@@ -43,7 +48,11 @@ fn samples() -> Vec<Vec<u8>> {
         "jdk21-genzgc-gcstar",
     ];
     let read = |name: &str| fs::read(folder.join(format!("{name}.log"))).unwrap();
-    names.iter().map(|name| read(name)).map(|bytes| bytes[..bytes.len().min(12_000)].to_vec()).collect()
+    let mut samples: Vec<_> =
+        names.iter().map(|name| read(name)).map(|bytes| bytes[..bytes.len().min(12_000)].to_vec()).collect();
+    samples.push(wrapped(&samples[0], "{\"log\":\"", "\\n\",\"stream\":\"stdout\"}"));
+    samples.push(wrapped(&samples[3], "Nov 20 06:30:00 host java[4711]: ", ""));
+    samples
 }
 
 proptest! {
@@ -58,7 +67,7 @@ proptest! {
     }
 
     #[test]
-    fn any_byte_changed(log in 0..6_usize, at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+    fn any_byte_changed(log in 0..8_usize, at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let mut bytes = samples().swap_remove(log);
         let at = at.index(bytes.len());
         bytes[at] = byte;
@@ -66,14 +75,14 @@ proptest! {
     }
 
     #[test]
-    fn any_cut(log in 0..6_usize, at in any::<prop::sample::Index>()) {
+    fn any_cut(log in 0..8_usize, at in any::<prop::sample::Index>()) {
         let bytes = samples().swap_remove(log);
         let whole = read(&bytes).spans.rows().count();
         prop_assert!(read(&bytes[..at.index(bytes.len())]).spans.rows().count() <= whole + 1);
     }
 
     #[test]
-    fn any_number_replaced(log in 0..6_usize, at in any::<prop::sample::Index>(), number in "[0-9]{1,40}|1e300|-1|nan") {
+    fn any_number_replaced(log in 0..8_usize, at in any::<prop::sample::Index>(), number in "[0-9]{1,40}|1e300|-1|nan") {
         let text = String::from_utf8(samples().swap_remove(log)).unwrap();
         let digits: Vec<_> = regex::Regex::new("[0-9]+").unwrap().find_iter(&text).map(|hit| hit.range()).collect();
         let mut changed = text.clone();

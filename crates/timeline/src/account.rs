@@ -61,8 +61,8 @@ pub struct Account {
     pub disturbed: Vec<bool>,
     /// Buckets in which the program had nothing to do: they say nothing about how it is when it has.
     pub(crate) idle: Vec<bool>,
-    /// Whether waits for files are those that the kernel saw.
-    files_are_observed: bool,
+    /// Buckets for which it was recorded how long threads waited for files.
+    files_read: Range<usize>,
     /// How much of the beginning belongs to the JVM's start.
     pub startup: Startup,
 }
@@ -129,7 +129,7 @@ impl Account {
             recorded: sources.recorded(),
             covered: sources.covered(),
             disturbed: disturbed(sources),
-            files_are_observed: sources.spans(span::SYSTEM_CALL).len() > 0,
+            files_read: sources.files_read(),
             startup,
         }
     }
@@ -148,7 +148,7 @@ impl Account {
             ThreadState::Stolen | ThreadState::Unsent(_) | ThreadState::Blocked(Wait::PageFault) => {
                 self.observed.clone()
             }
-            ThreadState::Blocked(Wait::File) if self.files_are_observed => self.observed.clone(),
+            ThreadState::Blocked(Wait::File) => self.files_read.clone(),
             ThreadState::Blocked(_) => self.waits_read.clone(),
             _ => self.recorded.clone(),
         }
@@ -204,7 +204,8 @@ fn idle(sources: &Sources<'_>, requests: Option<&Requests>, states: &BTreeMap<Th
         work.iter().map(|work| *work < IDLE_SHARE * busy).collect()
     };
     if let Some(requests) = requests {
-        return hardly_any(&requests.count);
+        let idle: Vec<bool> = hardly_any(&requests.count);
+        return idle.iter().enumerate().map(|(index, idle)| *idle && !requests.is_hung(index)).collect();
     }
     let grid = sources.grid;
     if !states.keys().any(|state| matches!(state, ThreadState::Running(_))) {

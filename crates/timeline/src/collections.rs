@@ -12,8 +12,7 @@ use crate::states::{Collection, Origin};
 
 /// Why each collection was started.
 pub(crate) struct Causes {
-    /// By its number.
-    by_id: HashMap<u64, Origin>,
+    by_id: Numbered,
     /// Beginnings of full collections of which the log gives no cause and that came by a clock.
     by_clock: HashSet<i64>,
     scopes: Scopes,
@@ -22,34 +21,84 @@ pub(crate) struct Causes {
 impl Causes {
     /// Reads them from everything that has both.
     pub(crate) fn of(sources: &Sources<'_>) -> Causes {
-        let mut causes = HashMap::new();
-        for kind in [span::GC, span::GC_PAUSE] {
-            for gc in sources.spans(kind) {
-                let detail: Gc = from_text(sources.recording.text(gc.detail));
-                if let (Some(id), Some(cause)) = (detail.gc_id, &detail.cause) {
-                    causes.insert(id, Origin::of_cause(cause));
-                }
-            }
+        Causes {
+            by_id: Numbered::of(sources),
+            by_clock: by_clock(&unexplained_full(sources)),
+            scopes: Scopes::of(sources),
         }
-        // G1 gives a concurrent cycle the number after the pause that starts it, and no cause.
-        let starts: Vec<(u64, Origin)> = causes.iter().map(|(id, origin)| (*id, *origin)).collect();
-        for (id, origin) in starts {
-            causes.entry(id.saturating_add(1)).or_insert(origin);
-        }
-        Causes { by_id: causes, by_clock: by_clock(&unexplained_full(sources)), scopes: Scopes::of(sources) }
     }
 
     /// What the collection is that a pause or phase belongs to.
     pub(crate) fn collection(&self, sources: &Sources<'_>, part: &Span) -> Collection {
         let detail: Gc = from_text(sources.recording.text(part.detail));
         let name = sources.recording.text(part.name);
-        let by_id = || detail.gc_id.and_then(|id| self.by_id.get(&id)).copied();
+        let by_id = || detail.gc_id.and_then(|id| self.by_id.origin(id, part.time_ns));
         let by_clock = || self.by_clock.contains(&part.time_ns).then_some(Origin::Explicit);
         let own = detail.cause.as_deref().map(Origin::of_cause);
         let origin = own.or_else(by_clock).or_else(by_id).unwrap_or_else(|| Origin::of_name(name));
         let when = (part.time_ns, part.end_ns());
         Collection { scope: self.scopes.of_pause(detail.scope.as_deref().unwrap_or(""), name, when), origin }
     }
+}
+
+/// What is told of one collection, in ns and in order of its beginning.
+#[derive(Debug, Clone, Copy)]
+struct Told {
+    from_ns: i64,
+    to_ns: i64,
+    origin: Option<Origin>,
+}
+
+/// Collections by their numbers, with their times: a JVM that was started again begins to count anew.
+#[derive(Default)]
+struct Numbered(HashMap<u64, Vec<Told>>);
+
+/// What is told of one number is of one collection if no more than this is between, in ns: sources place it a little apart,
+/// and a JVM that is started again takes longer until it has counted as far.
+const SAME_COLLECTION_NS: i64 = 1_000_000_000;
+
+impl Numbered {
+    fn of(sources: &Sources<'_>) -> Numbered {
+        let mut all = Numbered::default();
+        for kind in [span::GC, span::GC_PAUSE] {
+            for gc in sources.spans(kind) {
+                let detail: Gc = from_text(sources.recording.text(gc.detail));
+                let origin = detail.cause.as_deref().map(Origin::of_cause);
+                let told = Told { from_ns: gc.time_ns, to_ns: gc.end_ns(), origin };
+                if let Some(id) = detail.gc_id {
+                    all.0.entry(id).or_default().push(told);
+                }
+            }
+        }
+        all.0.values_mut().for_each(join);
+        all
+    }
+
+    /// Why the collection `id` that is nearest to `time_ns` was started.
+    fn origin(&self, id: u64, time_ns: i64) -> Option<Origin> {
+        let own = self.nearest(id, time_ns).and_then(|told| told.origin);
+        // G1 gives a concurrent cycle the number after the pause that starts it, and no cause.
+        own.or_else(|| self.nearest(id.checked_sub(1)?, time_ns)?.origin)
+    }
+
+    fn nearest(&self, id: u64, time_ns: i64) -> Option<&Told> {
+        let all = self.0.get(&id)?;
+        let next = all.partition_point(|told| told.from_ns <= time_ns);
+        let around = all.get(next.saturating_sub(1)..all.len().min(next + 1))?;
+        around.iter().min_by_key(|told| (told.from_ns.saturating_sub(time_ns)).max(time_ns.saturating_sub(told.to_ns)))
+    }
+}
+
+/// Makes one of what is told of the same collection; the last that gives a cause is believed.
+fn join(all: &mut Vec<Told>) {
+    all.sort_by_key(|told| told.from_ns);
+    all.dedup_by(|next, kept| {
+        let is_same = next.from_ns <= kept.to_ns.saturating_add(SAME_COLLECTION_NS);
+        if is_same {
+            *kept = Told { to_ns: kept.to_ns.max(next.to_ns), origin: next.origin.or(kept.origin), ..*kept };
+        }
+        is_same
+    });
 }
 
 /// Full collections of which nothing says why, and which the heap did not need: JDK 6 and 7 print no cause. In order.
@@ -143,6 +192,35 @@ mod tests {
         let mut found: Vec<i64> = by_clock(&pauses).into_iter().map(|ns| ns / 1_000_000_000).collect();
         found.sort_unstable();
         found
+    }
+
+    /// Origin of the collection of a number at a second, of collections `(number, from and to in s, cause)`.
+    fn origins(told: &[(u64, i64, i64, &str)], asked: &[(u64, i64)]) -> Vec<Option<Origin>> {
+        let mut all = Numbered::default();
+        for (id, from_s, to_s, cause) in told {
+            let origin = (!cause.is_empty()).then(|| Origin::of_cause(cause));
+            let told = Told { from_ns: from_s * 1_000_000_000, to_ns: to_s * 1_000_000_000, origin };
+            all.0.entry(*id).or_default().push(told);
+        }
+        all.0.values_mut().for_each(join);
+        asked.iter().map(|(id, second)| all.origin(*id, second.saturating_mul(1_000_000_000))).collect()
+    }
+
+    #[test]
+    fn numbers_begin_again_when_a_jvm_does() {
+        const EXPLICIT: Option<Origin> = Some(Origin::Explicit);
+        let first = [(0, 10, 11, "System.gc()"), (1, 12, 13, "System.gc()")];
+        let second = [(0, 600, 601, ""), (1, 602, 640, ""), (1, 610, 611, "")];
+        let asked = [(0, 10), (1, 12), (2, 14), (0, 600), (1, 602), (1, 630), (2, 650)];
+        let both = origins(&[&first[..], &second[..]].concat(), &asked);
+        assert_eq!(both, [EXPLICIT, EXPLICIT, EXPLICIT, None, None, None, None]);
+        // A concurrent cycle is what the pause before it is; its own pauses give no cause.
+        let cycle = [(7, 20, 21, "System.gc()"), (8, 21, 50, ""), (8, 40, 41, "")];
+        assert_eq!(origins(&cycle, &[(8, 21), (8, 40), (8, 55), (9, 56)]), [EXPLICIT, EXPLICIT, EXPLICIT, None]);
+        // A recorder that gives the cause of the whole, and pauses without one.
+        let parts = [(3, 20, 30, "Metadata GC Threshold"), (3, 20, 21, ""), (3, 29, 30, "")];
+        assert_eq!(origins(&parts, &[(3, 29)]), [Some(Origin::Metaspace)]);
+        assert_eq!(origins(&[], &[(0, 0), (u64::MAX, i64::MAX)]), [None, None]);
     }
 
     #[test]

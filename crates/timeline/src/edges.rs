@@ -7,6 +7,7 @@
 
 mod cpus;
 mod owners;
+mod places;
 mod turns;
 
 use std::collections::{BTreeMap, HashMap};
@@ -22,7 +23,7 @@ use turns::{Turn, Turns};
 /// A chain of waits longer than this is followed no further: it may be a circle.
 const MOST_HOPS: usize = 8;
 
-/// Calls of services that began longer ago than this are not looked for, in ns.
+/// No longer than this does a call of a service keep an object of a pool: what lasts longer waits for news, in ns.
 const LONGEST_CALL_NS: i64 = 60_000_000_000;
 
 /// Waiting for one thing, with what the other side did.
@@ -80,7 +81,7 @@ pub struct Edges {
     things: Vec<Thing>,
     /// Which thing the span in a row is a wait for.
     by_row: HashMap<u32, usize>,
-    /// Waits of the application's threads for services, in order: what the objects of pools are mostly in use for.
+    /// Waits of the application's threads for services, one after the other: what the objects of pools are mostly in use for.
     calls: Vec<(i64, Segment)>,
     ran_instead: RanInstead,
 }
@@ -90,29 +91,42 @@ pub struct Edges {
 struct Thing {
     wait: Wait,
     turns: Turns,
+    /// Whether it is known of any turn whose it was.
+    has_owners: bool,
+}
+
+impl Thing {
+    /// The turns during one wait for it, which nothing cuts where nobody knows whose they were.
+    fn during(&self, wait: &Segment, row: u32) -> Vec<Turn> {
+        if self.has_owners {
+            return self.turns.within(&Intervals::union(vec![(wait.from_ns, wait.to_ns)]));
+        }
+        let Segment { from_ns, to_ns, .. } = *wait;
+        vec![Turn { from_ns, to_ns, owner: None, waiting_ns: wait.length_ns() as f64, row }]
+    }
 }
 
 impl Edges {
     /// Finds them.
     pub fn new(sources: &Sources<'_>, partition: &Partition) -> Edges {
-        let owners = Owners::new(sources);
-        let mut by_thing: BTreeMap<owners::Key, (Wait, Vec<Segment>)> = BTreeMap::new();
+        let mut owners = Owners::new(sources);
+        let mut by_thing: BTreeMap<owners::Key, Vec<Segment>> = BTreeMap::new();
         for (tid, recorded) in partition.recorded().filter(|(tid, _)| sources.is_application(*tid)) {
             for segment in recorded {
                 let ThreadState::Blocked(wait) = segment.state else { continue };
                 if let Some(row) = segment.row.filter(|_| wait.ends_by_a_thread()) {
-                    by_thing.entry(owners.key(sources, wait, row, tid)).or_insert((wait, Vec::new())).1.push(*segment);
+                    by_thing.entry(owners.key(sources, wait, row, tid)).or_default().push(*segment);
                 }
             }
         }
         let mut edges =
             Edges { calls: calls(sources, partition), ran_instead: RanInstead::of(sources), ..Edges::default() };
-        for (wait, waits) in by_thing.into_values() {
+        for (key, waits) in places::join(sources, &owners, by_thing) {
             for row in waits.iter().filter_map(|segment| segment.row) {
                 edges.by_row.insert(row, edges.things.len());
             }
             let turns = Turns::new(&waits, |row| owners.of(sources, row));
-            edges.things.push(Thing { wait, turns });
+            edges.things.push(Thing { wait: key.wait, has_owners: turns.have_owners(), turns });
         }
         edges
     }
@@ -148,18 +162,22 @@ impl Edges {
     }
 
     fn waits_for_threads(&self, partition: &Partition, tid: i64, wait: &Segment) -> Vec<Chain> {
-        let Some(thing) = wait.row.and_then(|row| self.by_row.get(&row)).map(|thing| &self.things[*thing]) else {
-            return Vec::new();
-        };
+        let Some((row, thing)) = self.thing_of(wait) else { return Vec::new() };
         let mut chains = Vec::new();
         let mut path = vec![Root { tid, segment: *wait }];
-        for turn in thing.turns.within(&Intervals::union(vec![(wait.from_ns, wait.to_ns)])) {
+        for turn in thing.during(wait, row) {
             self.owners_of(partition, thing, &turn, &mut path, &mut |path, last| {
                 let hops = path[1..].iter().chain([&last]).copied().collect();
                 chains.push(Chain { from_ns: last.segment.from_ns, to_ns: last.segment.to_ns, hops });
             });
         }
         chains
+    }
+
+    /// What a segment is a wait for, with the row that says so.
+    fn thing_of(&self, segment: &Segment) -> Option<(u32, &Thing)> {
+        let row = segment.row?;
+        Some((row, &self.things[*self.by_row.get(&row)?]))
     }
 
     fn add(&self, partition: &Partition, thing: &Thing, turn: &Turn, pieces: &mut Vec<Piece>) {
@@ -181,19 +199,14 @@ impl Edges {
 
     /// Who has the objects of a pool nobody tells. Those of a pool of connections are in use by threads that wait for the
     /// service behind them: one such wait after the other, for as long as there is one.
-    fn users_of_pools(&self, turn: &Turn) -> Vec<Root> {
-        let mut roots = Vec::new();
-        let mut at = turn.from_ns;
-        let first =
-            self.calls.partition_point(|(_, call)| call.from_ns.saturating_add(LONGEST_CALL_NS) <= turn.from_ns);
-        for (tid, call) in self.calls[first..].iter().take_while(|(_, call)| call.from_ns < turn.to_ns) {
-            let (from_ns, to_ns) = (call.from_ns.max(at), call.to_ns.min(turn.to_ns));
-            if from_ns < to_ns {
-                roots.push(Root { tid: *tid, segment: Segment { from_ns, to_ns, ..*call } });
-                at = to_ns;
-            }
-        }
-        roots
+    fn users_of_pools(&self, turn: &Turn) -> impl Iterator<Item = Root> + '_ {
+        let Turn { from_ns, to_ns, .. } = *turn;
+        let first = self.calls.partition_point(|(_, call)| call.to_ns <= from_ns);
+        let near = self.calls[first..].iter().take_while(move |(_, call)| call.from_ns < to_ns);
+        near.map(move |(tid, call)| {
+            let segment = Segment { from_ns: call.from_ns.max(from_ns), to_ns: call.to_ns.min(to_ns), ..*call };
+            Root { tid: *tid, segment }
+        })
     }
 
     /// Tells what the side did that had something in its turn; `path` is those who wait for it. One of them is not waited for.
@@ -201,7 +214,7 @@ impl Edges {
         match turn.owner.filter(|owner| path.iter().all(|waiting| waiting.tid != *owner)) {
             Some(owner) => self.follow(partition, owner, turn.from_ns, turn.to_ns, path, found),
             None if turn.owner.is_none() && thing.wait == Wait::Pool => {
-                self.users_of_pools(turn).into_iter().for_each(|root| found(path, root));
+                self.users_of_pools(turn).for_each(|root| found(path, root));
             }
             None => {}
         }
@@ -218,13 +231,12 @@ impl Edges {
         found: Found<'_>,
     ) {
         for segment in partition.segments(tid, from_ns, to_ns) {
-            let further = segment.row.and_then(|row| self.by_row.get(&row)).filter(|_| path.len() + 1 < MOST_HOPS);
-            let Some(thing) = further.map(|thing| &self.things[*thing]) else {
+            let further = self.thing_of(&segment).filter(|_| path.len() + 1 < MOST_HOPS);
+            let Some((row, thing)) = further else {
                 found(path, Root { tid, segment });
                 continue;
             };
-            let time = Intervals::union(vec![(segment.from_ns, segment.to_ns)]);
-            for turn in thing.turns.within(&time) {
+            for turn in thing.during(&segment, row) {
                 let cut = Segment { from_ns: turn.from_ns, to_ns: turn.to_ns, ..segment };
                 let is_known = |owner: &i64| *owner != tid && path.iter().all(|waiting| waiting.tid != *owner);
                 match turn.owner.filter(is_known) {
@@ -240,7 +252,7 @@ impl Edges {
     }
 }
 
-/// Waits of the application's threads for services, in order of their beginning.
+/// Waits of the application's threads for services: whichever began first, and the next one when that is over.
 fn calls(sources: &Sources<'_>, partition: &Partition) -> Vec<(i64, Segment)> {
     let own = partition.recorded().filter(|(tid, _)| sources.is_application(*tid));
     let of_thread = |(tid, recorded): (i64, &[Segment])| {
@@ -249,5 +261,87 @@ fn calls(sources: &Sources<'_>, partition: &Partition) -> Vec<(i64, Segment)> {
     };
     let mut calls: Vec<(i64, Segment)> = own.flat_map(of_thread).collect();
     calls.sort_by_key(|(tid, call)| (call.from_ns, *tid));
-    calls
+    let mut at = i64::MIN;
+    let next = |(tid, call): (i64, Segment)| {
+        let from_ns = call.from_ns.max(at);
+        let to_ns = call.to_ns.min(call.from_ns.saturating_add(LONGEST_CALL_NS));
+        at = at.max(to_ns);
+        (from_ns < to_ns).then_some((tid, Segment { from_ns, to_ns, ..call }))
+    };
+    calls.into_iter().filter_map(next).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_evidence::kinds::span;
+    use fathom_evidence::tables::Span;
+    use fathom_evidence::{Frame, Recording};
+
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    /// A thread that parked below a method.
+    fn add_park(recording: &mut Recording, from_ns: i64, duration_ns: i64, tid: i64, method: &str) {
+        let frame = Frame { symbol: recording.strings.intern(method), ..Frame::default() };
+        let frame = recording.stacks.intern_frame(frame);
+        let stack_id = recording.stacks.intern_from_root([frame]);
+        let kind = recording.strings.intern(span::PARK);
+        recording.spans.push(Span { time_ns: from_ns, duration_ns, tid, kind, stack_id, ..Span::default() });
+    }
+
+    #[test]
+    fn what_a_pool_is_in_use_for_is_told_once_for_all_who_wait() {
+        let (waiters, calls, length) = (200, 1_000, 700 * MS);
+        let mut recording = Recording::default();
+        (1..=waiters + 1).for_each(|tid| recording.add_thread(tid, &format!("handler-{tid}")));
+        for call in 0..calls {
+            let detail = r#"{"host":"db","port":5432}"#;
+            recording.add_span(call * MS, MS, waiters + 1, span::SOCKET_READ, "db:5432", detail, "jfr");
+        }
+        for tid in 1..=waiters {
+            add_park(&mut recording, tid * MS, length, tid, "com.zaxxer.hikari.util.ConcurrentBag.borrow");
+        }
+        let sources = Sources::new(&recording).unwrap();
+        let partition = Partition::new(&sources, &[]);
+        let edges = Edges::new(&sources, &partition);
+        let pieces = edges.resolve(&partition, &Intervals::union(vec![(0, i64::MAX)]));
+        assert!(pieces.len() as i64 <= 2 * waiters + calls, "{}", pieces.len());
+        let on_the_service: f64 =
+            pieces.iter().filter(|piece| piece.root.is_some()).map(|piece| piece.waiting_ns).sum();
+        let all = (waiters * length) as f64;
+        assert!((on_the_service / all - 1.0).abs() < 1e-6, "{on_the_service} of {all}");
+    }
+
+    /// Everybody waits from 0 on in one of two places, and each wakes the next: first the one without a wait, who has what they wait for.
+    #[test]
+    fn places_are_of_one_lock_if_it_goes_from_one_to_the_other() {
+        const PLACES: [&str; 2] = ["shop.A.add", "shop.B.add"];
+        for (hand_overs, expected) in [
+            // At 10 ms thread 9 gives it to 1, at 20 ms 1 gives it to 2.
+            (&[(10, 1, 9, 0), (20, 2, 1, 1)][..], 1),
+            (&[(10, 1, 9, 0), (20, 2, 8, 1)], 2),
+            (&[(10, 1, 9, 0), (20, 2, 1, 0)], 1),
+        ] {
+            let mut recording = Recording::default();
+            (1..10).for_each(|tid| recording.add_thread(tid, &format!("handler-{tid}")));
+            for (end, tid, waker, place) in hand_overs {
+                add_lock_wait(&mut recording, end * MS, *tid, *waker, PLACES[*place]);
+            }
+            let sources = Sources::new(&recording).unwrap();
+            let edges = Edges::new(&sources, &Partition::new(&sources, &[]));
+            assert_eq!(edges.things.len(), expected, "{hand_overs:?}");
+        }
+    }
+
+    fn add_lock_wait(recording: &mut Recording, duration_ns: i64, tid: i64, waker: i64, method: &str) {
+        let frames = [method, "java.util.concurrent.locks.ReentrantLock.lock"].map(|symbol| {
+            let frame = Frame { symbol: recording.strings.intern(symbol), ..Frame::default() };
+            recording.stacks.intern_frame(frame)
+        });
+        let stack_id = recording.stacks.intern_from_root(frames);
+        let [kind, name] = [span::BLOCKED, "futex"].map(|text| recording.strings.intern(text));
+        let detail = recording.strings.intern(&format!("{{\"waker_tid\":{waker}}}"));
+        recording.spans.push(Span { time_ns: 0, duration_ns, tid, kind, name, stack_id, detail, ..Span::default() });
+    }
 }

@@ -49,6 +49,7 @@ pub use requests::users::{Answer, Port, Request};
 pub use requests::{Lateness, Requests};
 pub use rhythm::Rhythm;
 pub use signals::SignalKind;
+use slowdown::Regime;
 pub use slowdown::{Slowdown, SlowdownOptions, TriggeredSignal};
 pub use sources::{Series, Sources};
 pub use startup::Startup;
@@ -188,10 +189,11 @@ fn lateness(
     let otherwise_ns = || if is_unanswered { Some(0.0) } else { requests.mean_ns(others) };
     let usual_ns = requests.mean_ns(slowdown.baseline_buckets()).or_else(otherwise_ns)?;
     let mut usual = vec![usual_ns; account.grid.len];
-    let about: Vec<_> = slowdown.by_regime(account.grid).collect();
-    let of_regime = |quiet: &[usize]| requests.mean_ns(quiet.iter().copied()).unwrap_or(usual_ns);
-    about.iter().for_each(|(_, around, quiet)| usual[around.clone()].fill(of_regime(quiet)));
-    about.iter().for_each(|(slow, _, quiet)| usual[slow.clone()].fill(of_regime(quiet)));
+    let of_regime = |regime: &Regime| requests.mean_ns(regime.quiet.iter().copied()).unwrap_or(usual_ns);
+    let about: Vec<_> = slowdown.by_regime(account.grid).into_iter().map(|about| (of_regime(&about), about)).collect();
+    let around = about.iter().flat_map(|(ns, regime)| regime.around.iter().map(move |buckets| (*ns, buckets)));
+    let slow = about.iter().flat_map(|(ns, regime)| regime.slow.iter().map(move |buckets| (*ns, buckets)));
+    around.chain(slow).for_each(|(ns, buckets)| usual[buckets.clone()].fill(ns));
     Some(Lateness::of(sources, requests, &usual))
 }
 

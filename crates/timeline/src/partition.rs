@@ -151,20 +151,16 @@ fn life_cut(segment: &mut Segment, from_ns: i64, to_ns: i64) -> bool {
 
 /// The lives of the threads whose beginning or end was recorded.
 fn lives(sources: &Sources<'_>) -> BTreeMap<i64, Life> {
-    let mut lives: BTreeMap<i64, Life> = BTreeMap::new();
-    for begin in sources.spans(span::THREAD_START) {
-        let life = lives.entry(begin.tid).or_insert_with(|| Life::whole(sources, begin.tid));
-        life.from_ns = begin.time_ns.min(life.to_ns);
-    }
-    for end in sources.spans(span::THREAD_END) {
-        let life = lives.entry(end.tid).or_insert_with(|| Life::whole(sources, end.tid));
-        // The number of a thread that has ended may be another one's later.
-        if end.time_ns > life.from_ns {
-            life.to_ns = end.time_ns;
+    // The first and the last beginning of each, and the same of its ends.
+    let mut known: BTreeMap<i64, [Option<(i64, i64)>; 2]> = BTreeMap::new();
+    for (which, kind) in [span::THREAD_START, span::THREAD_END].into_iter().enumerate() {
+        for at in sources.spans(kind) {
+            let (first, last) = known.entry(at.tid).or_default()[which].get_or_insert((at.time_ns, at.time_ns));
+            (*first, *last) = (at.time_ns.min(*first), at.time_ns.max(*last));
         }
     }
-    lives.remove(&0);
-    lives
+    known.remove(&0);
+    known.into_iter().map(|(tid, [begins, ends])| (tid, Life::between(sources, tid, begins, ends))).collect()
 }
 
 impl Life {
@@ -172,6 +168,16 @@ impl Life {
     fn whole(sources: &Sources<'_>, tid: i64) -> Life {
         let is_stopped = matches!(sources.role(tid), role::JAVA | role::HANDLER);
         Life { from_ns: sources.extent_ns.0, to_ns: sources.extent_ns.1, is_stopped, recorded: Vec::new() }
+    }
+
+    /// The number of a thread that has ended may be another one's later: all who had it are one life, from the beginning of the first
+    /// to the end of the last. Between two of them it is not known to do anything.
+    fn between(sources: &Sources<'_>, tid: i64, begins: Option<(i64, i64)>, ends: Option<(i64, i64)>) -> Life {
+        let whole = Life::whole(sources, tid);
+        let begin = begins.filter(|begins| ends.is_none_or(|ends| begins.0 < ends.0)).map(|begins| begins.0);
+        let end = ends.filter(|ends| begins.is_none_or(|begins| begins.1 < ends.1)).map(|ends| ends.1);
+        let from_ns = begin.map_or(whole.from_ns, |begin| begin.min(whole.to_ns));
+        Life { from_ns, to_ns: end.map_or(whole.to_ns, |end| end.max(from_ns)), ..whole }
     }
 }
 
@@ -210,5 +216,31 @@ mod tests {
             (9_000, 20_000, ThreadState::Unknown),
         ];
         assert_eq!(states, expected);
+    }
+
+    #[test]
+    fn all_who_had_a_number_are_one_life() {
+        const ALL_NS: i64 = 1_000_000_000;
+        const BEGIN: &str = span::THREAD_START;
+        const END: &str = span::THREAD_END;
+        for (events, expected) in [
+            (&[][..], (0, ALL_NS)),
+            (&[(20, BEGIN)], (20, ALL_NS)),
+            (&[(60, END)], (0, 60)),
+            (&[(20, BEGIN), (60, END)], (20, 60)),
+            (&[(20, BEGIN), (40, END), (50, BEGIN), (60, END)], (20, 60)),
+            (&[(40, END), (50, BEGIN)], (0, ALL_NS)),
+            (&[(40, END), (50, BEGIN), (60, END)], (0, 60)),
+            (&[(20, BEGIN), (40, END), (50, BEGIN)], (20, ALL_NS)),
+        ] {
+            let mut recording = Recording::default();
+            recording.add_span(0, ALL_NS, 7, span::MONITOR_ENTER, "", "", "jfr");
+            events.iter().for_each(|(time, kind)| recording.add_span(*time, 0, 7, kind, "", "", "jfr"));
+            let partition = Partition::new(&Sources::new(&recording).unwrap(), &[]);
+            assert_eq!(partition.life(7), Some(expected), "{events:?}");
+            let waits: Vec<(i64, i64)> =
+                partition.recorded().flat_map(|(_, all)| all).map(|wait| (wait.from_ns, wait.to_ns)).collect();
+            assert_eq!(waits, [expected], "{events:?}");
+        }
     }
 }

@@ -2,10 +2,14 @@
 
 use std::ops::Range;
 
-use fathom_evidence::kinds::subject;
+use fathom_evidence::kinds::{span, subject};
 
 use crate::grid::BUCKET_NS;
+use crate::intervals::Intervals;
 use crate::sources::Sources;
+
+/// What the JVM's recorder tells of files, and the kernel as system calls.
+pub(crate) const TOLD_BY_CALLS: [&str; 3] = [span::FILE_READ, span::FILE_WRITE, span::FILE_FORCE];
 
 impl Sources<'_> {
     /// The buckets in which a recorder looked at the running process. What the JVM itself kept may
@@ -42,6 +46,26 @@ impl Sources<'_> {
         let from_ns = self.grid.start_of(observed.start.saturating_sub(2));
         let reaches_back = first_ns.is_some_and(|first_ns| *first_ns < from_ns);
         if reaches_back || observed.start == 0 { self.recorded() } else { observed }
+    }
+
+    /// When somebody looked at system calls, if any were seen: the kernel sees those of all classes, the JVM's recorder some of
+    /// the same, and those of the time before.
+    pub fn calls_looked_at(&self) -> Intervals {
+        if self.rows(span::SYSTEM_CALL).is_empty() {
+            return Intervals::default();
+        }
+        let observed = self.observed();
+        Intervals::union(vec![(self.grid.start_of(observed.start), self.grid.start_of(observed.end))])
+    }
+
+    /// The buckets for which it was recorded how long threads waited for files: where calls were looked at, and as far as the JVM's
+    /// recorder told of such waits at other times.
+    pub(crate) fn files_read(&self) -> Range<usize> {
+        let calls = self.calls_looked_at();
+        let time_ns = |row: &u32| self.recording.spans.time_ns[*row as usize];
+        let mut told = TOLD_BY_CALLS.iter().flat_map(|kind| self.rows(kind)).map(time_ns);
+        let is_told_otherwise = calls.is_empty() || told.any(|time_ns| !calls.contains(time_ns));
+        if is_told_otherwise { self.waits_read() } else { self.observed() }
     }
 
     /// The buckets of which more than requests is recorded, those at the ends in part.

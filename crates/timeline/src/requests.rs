@@ -4,6 +4,7 @@ pub(crate) mod called;
 pub(crate) mod divided;
 mod queued;
 pub(crate) mod same_port;
+mod silence;
 pub(crate) mod unanswered;
 pub(crate) mod unsent;
 pub(crate) mod users;
@@ -13,6 +14,7 @@ use std::ops::Range;
 use crate::grid::Grid;
 use crate::intervals::Intervals;
 use crate::sources::Sources;
+use silence::{Silence, Silences};
 use users::{Request, quantile};
 
 /// Requests, bucket by bucket.
@@ -20,9 +22,10 @@ use users::{Request, quantile};
 pub struct Requests {
     /// Requests that began.
     pub count: Vec<f64>,
-    /// Median of their latency, in ns, with those around where they are few; `None` where there was no request.
+    /// Median of their latency, in ns, with those around where they are few; `None` where there was no request. Where none began
+    /// because everybody waited, of those that were waited for.
     pub p50_ns: Vec<Option<f64>>,
-    /// 99th percentile of their latency, in ns.
+    /// 99th percentile of their latency, in ns; likewise.
     pub p99_ns: Vec<Option<f64>>,
     /// The longest of those that were under way, in ns.
     pub longest_ns: Vec<Option<f64>>,
@@ -39,7 +42,9 @@ impl Requests {
         let mut latencies: Vec<Vec<(i64, f64)>> = vec![Vec::new(); grid.len];
         let mut under_way_ns = grid.zeros();
         let mut longest_ns: Vec<Option<f64>> = vec![None; grid.len];
+        let mut silences = Silences::new(grid);
         for request in sources.requests() {
+            silences.begins(&request);
             let duration_ns = request.duration_ns();
             if let Some(bucket) = grid.bucket_of(request.from_ns) {
                 latencies[bucket].push((duration_ns, request.weight));
@@ -51,14 +56,33 @@ impl Requests {
             grid.spread(&mut under_way_ns, request.from_ns, request.to_ns, under_way);
         }
         let sum = |bucket: &Vec<(i64, f64)>, of: fn(&(i64, f64)) -> f64| 0.0 + bucket.iter().map(of).sum::<f64>();
-        latencies.iter().any(|bucket| !bucket.is_empty()).then(|| Requests {
+        let requests = latencies.iter().any(|bucket| !bucket.is_empty()).then(|| Requests {
             count: latencies.iter().map(|bucket| sum(bucket, |one| one.1)).collect(),
             sum_ns: latencies.iter().map(|bucket| sum(bucket, |one| one.0 as f64 * one.1)).collect(),
             p50_ns: (0..grid.len).map(|index| median_around(&latencies, index)).collect(),
             p99_ns: latencies.iter_mut().map(|bucket| quantile(bucket, 0.99)).collect(),
             longest_ns,
             under_way_ns,
-        })
+        })?;
+        Some(requests.with_silences(grid, silences))
+    }
+
+    /// The same, where seconds in which none began because everybody waited are as slow as what was waited for.
+    fn with_silences(mut self, grid: Grid, silences: Silences) -> Requests {
+        let told = silences.all().into_iter().filter(|silence| silence.is_longer(&self.p99_ns));
+        let told: Vec<Silence> = told.collect();
+        for silence in told {
+            for (bucket, mut lengths) in silence.hung(grid) {
+                self.p50_ns[bucket] = quantile(&mut lengths, 0.5);
+                self.p99_ns[bucket] = quantile(&mut lengths, 0.99);
+            }
+        }
+        self
+    }
+
+    /// Whether requests were known to be waited for in a bucket in which none began.
+    pub(crate) fn is_hung(&self, bucket: usize) -> bool {
+        self.count[bucket] == 0.0 && self.p50_ns[bucket].is_some()
     }
 
     /// The mean latency over some buckets, in ns; none without a request.

@@ -2,7 +2,7 @@
 
 mod regimes;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -17,6 +17,7 @@ use crate::sources::Sources;
 use crate::startup::Startup;
 use crate::states::{Layer, Origin, ThreadState};
 use crate::suspicion;
+pub(crate) use regimes::Regime;
 
 /// Slow stretches closer than this belong together, in buckets.
 const JOIN_BUCKETS: usize = 3;
@@ -135,17 +136,6 @@ impl Slowdown {
         let Some(regimes) = regimes::of(grid, &near, &self.intervals) else { return self };
         (self.baseline, self.regimes, self.is_near) = (near, regimes, true);
         self
-    }
-
-    /// For each slow stretch its buckets and those near it, with the quiet ones of its regime.
-    pub(crate) fn by_regime(&self, grid: Grid) -> impl Iterator<Item = (Range<usize>, Range<usize>, Vec<usize>)> + '_ {
-        self.intervals.iter().zip(&self.regimes).map(move |(interval, regime)| {
-            let alike = self.intervals.iter().zip(&self.regimes).filter(|(_, other)| *other == regime);
-            let quiet: BTreeSet<usize> =
-                alike.flat_map(|(other, _)| around(grid, other)).filter(|index| self.baseline[*index]).collect();
-            let buckets = grid.buckets_of(interval.from_ns, interval.to_ns);
-            (buckets, around(grid, interval), quiet.into_iter().collect())
-        })
     }
 
     /// Indexes of the baseline buckets.

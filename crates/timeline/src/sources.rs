@@ -1,5 +1,7 @@
-//! A recording as the account reads it: spans by kind from one source each, counters as series,
+//! A recording as the account reads it: spans by kind from one source at a time, counters as series,
 //! and the range of time that the best source covers.
+
+mod chosen;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,7 +12,7 @@ use fathom_evidence::{Recording, StrId};
 
 use crate::calls::{Call, Calls};
 use crate::clients::Clients;
-use crate::grid::Grid;
+use crate::grid::{BUCKET_NS, Grid};
 use crate::intervals::Intervals;
 use crate::peers::Peers;
 use crate::requests::users::{self, Answer, AtSockets, Port, Request};
@@ -84,10 +86,10 @@ impl<'a> Sources<'a> {
     /// Chooses sources. `None` when the recording holds nothing with a time.
     pub fn new(recording: &'a Recording) -> Option<Sources<'a>> {
         let (from_ns, to_ns) = accounted_range(recording)?;
-        let spans_by_kind = choose_spans(recording);
-        let counters_by_name = choose_counters(recording);
+        let spans_by_kind = chosen::spans(recording, (from_ns, to_ns));
+        let counters_by_name = chosen::counters(recording, (from_ns, to_ns));
         let (peers, clients) = (Peers::of(recording), Clients::default());
-        let grid = Grid::covering(from_ns, to_ns);
+        let grid = Grid::covering(from_ns, with_last_stop(recording, (from_ns, to_ns)));
         let extent_ns = (grid.start_ns, grid.end_ns().max(to_ns));
         let observed_ns = observed_range(recording)?;
         let at_sockets = AtSockets::of(recording);
@@ -114,7 +116,7 @@ impl<'a> Sources<'a> {
         same_port::pair((self.recording, &mut self.at_sockets), (usual.recording, &mut usual.at_sockets))
     }
 
-    /// Spans of a kind, in order of their beginning, from the source that covers most.
+    /// Spans of a kind, in order of their beginning, each time of it from one source.
     pub fn spans(&self, kind: &str) -> impl ExactSizeIterator<Item = Span> + '_ {
         self.rows(kind).iter().map(|index| self.recording.spans.row(*index as usize))
     }
@@ -389,7 +391,33 @@ fn looked_range(recording: &Recording) -> Option<(i64, i64)> {
     let seen = seen.fold(looks, |(from, to), span| (from.min(span.end_ns()), to.max(span.time_ns)));
     // A second of margin: a counter is read at the end of the second it speaks of.
     let from_ns = looks.0.saturating_sub(COUNTER_NS).min(seen.0);
-    Some((from_ns, if seen.1.saturating_sub(looks.1) > COUNTER_NS { seen.1 } else { looks.1 }))
+    let to_ns = if seen.1.saturating_sub(looks.1) > COUNTER_NS { seen.1 } else { looks.1 };
+    Some((from_ns, stopped_until_ns(recording, to_ns)))
+}
+
+/// While the application stands still its recorder reads no counter: a stop that began while somebody looked was looked at to its
+/// end, which is known. A damaged one has no end.
+fn stopped_until_ns(recording: &Recording, to_ns: i64) -> i64 {
+    const LONGEST_NS: i64 = 3_600_000_000_000;
+    let began_ns = to_ns.saturating_add(COUNTER_NS);
+    let last = stops(recording).filter(|stop| stop.time_ns <= began_ns && stop.duration_ns <= LONGEST_NS);
+    last.map(|stop| stop.end_ns()).fold(to_ns, i64::max)
+}
+
+/// The end of the accounted time, and with it of the last second: less than half of one is left out, but not where the application
+/// stood still in it for a tenth of a second.
+fn with_last_stop(recording: &Recording, (from_ns, to_ns): (i64, i64)) -> i64 {
+    let rest_ns = to_ns.saturating_sub(from_ns).max(0) % BUCKET_NS;
+    let rest_from_ns = to_ns.saturating_sub(rest_ns);
+    let in_rest_ns = |stop: &Span| stop.end_ns().min(to_ns).saturating_sub(stop.time_ns.max(rest_from_ns));
+    let is_told = stops(recording).any(|stop| in_rest_ns(&stop) >= BUCKET_NS / 10);
+    if is_told { rest_from_ns.saturating_add(BUCKET_NS) } else { to_ns }
+}
+
+/// What says that the whole application stood still.
+fn stops(recording: &Recording) -> impl Iterator<Item = Span> + '_ {
+    let kinds = [span::GC_PAUSE, span::SAFEPOINT, span::TIME_TO_SAFEPOINT].map(|kind| recording.strings.find(kind));
+    recording.spans.rows().filter(move |span| kinds.contains(&Some(span.kind)))
 }
 
 /// Counters are read as often as this or oftener, in ns.
@@ -425,49 +453,4 @@ fn range_of_jvm(recording: &Recording) -> Option<(i64, i64)> {
     let own = || recording.spans.rows().filter(|span| span.kind != request && Some(span.kind) != action);
     let from = own().map(|span| span.time_ns).min()?;
     Some((from, own().map(|span| span.end_ns()).max()?))
-}
-
-/// Sources that see the same from outside and know less of each: used where the JVM's own files cover much less.
-const STAND_INS: [(&str, f64); 2] = [("jvm_probes", 0.8), ("hsperfdata", 0.6)];
-
-/// Which of two sources of a kind of spans is taken: the one that knows better, else the one that covers more time, else the one
-/// that stands in for no other: of one event each it has the better one.
-type Rank = (bool, i64, bool, StrId);
-
-/// Two sources may report the same pause: of each kind only the spans of the source that covers
-/// the longest time are used.
-fn choose_spans(recording: &Recording) -> HashMap<StrId, Vec<u32>> {
-    let mut by_source: HashMap<(StrId, StrId), Vec<u32>> = HashMap::new();
-    for (index, (kind, source)) in recording.spans.kind.iter().zip(&recording.spans.source).enumerate() {
-        by_source.entry((*kind, *source)).or_default().push(index as u32);
-    }
-    let start = |index: &u32| recording.spans.time_ns[*index as usize];
-    let mut chosen: HashMap<StrId, (Rank, Vec<u32>)> = HashMap::new();
-    for ((kind, source), mut indexes) in by_source {
-        indexes.sort_by_key(start);
-        let extent = indexes.last().map_or(0, start).saturating_sub(indexes.first().map_or(0, start));
-        let stands_in = STAND_INS.iter().find(|(name, _)| *name == recording.text(source));
-        let extent = stands_in.map_or(extent, |(_, part)| (extent as f64 * part) as i64);
-        let rank: Rank = (users::rank_of_source(recording, kind, source), extent, stands_in.is_none(), source);
-        if chosen.get(&kind).is_none_or(|(best, _)| rank > *best) {
-            chosen.insert(kind, (rank, indexes));
-        }
-    }
-    chosen.into_iter().map(|(kind, (_, indexes))| (kind, indexes)).collect()
-}
-
-/// Rows of each counter with a number, of the source that has most of them.
-fn choose_counters(recording: &Recording) -> HashMap<StrId, Vec<u32>> {
-    let mut by_source: HashMap<(StrId, StrId), Vec<u32>> = HashMap::new();
-    for (index, row) in recording.counters.rows().enumerate().filter(|(_, row)| row.value.is_finite()) {
-        by_source.entry((row.name, row.source)).or_default().push(index as u32);
-    }
-    let mut chosen: HashMap<StrId, (StrId, Vec<u32>)> = HashMap::new();
-    for ((name, source), indexes) in by_source {
-        let better = chosen.get(&name).is_none_or(|(other, best)| (indexes.len(), source) > (best.len(), *other));
-        if better {
-            chosen.insert(name, (source, indexes));
-        }
-    }
-    chosen.into_iter().map(|(name, (_, indexes))| (name, indexes)).collect()
 }

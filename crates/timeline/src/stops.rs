@@ -35,6 +35,11 @@ impl StopSpan {
         self.to_ns.saturating_sub(self.from_ns)
     }
 
+    /// How long both are at once, in ns; below zero how far they are apart.
+    fn overlap_ns(&self, other: &StopSpan) -> i64 {
+        self.to_ns.min(other.to_ns).saturating_sub(self.from_ns.max(other.from_ns))
+    }
+
     fn new(span: &Span, stop: Stop) -> StopSpan {
         StopSpan { from_ns: span.time_ns, to_ns: span.end_ns(), stop }
     }
@@ -53,17 +58,15 @@ pub(crate) fn find(sources: &Sources<'_>, stood_still: &Intervals) -> Vec<StopSp
     }
     let waits: Vec<StopSpan> =
         sources.spans(span::TIME_TO_SAFEPOINT).map(|wait| StopSpan::new(&wait, Stop::TimeToSafepoint)).collect();
+    let safepoints: Vec<StopSpan> =
+        sources.spans(span::SAFEPOINT).map(|safepoint| StopSpan::new(&safepoint, Stop::Operation)).collect();
+    let known = extent(&safepoints);
     let mut stops = Vec::new();
-    let mut whole = Vec::new();
-    for safepoint in sources.spans(span::SAFEPOINT) {
-        let stop = StopSpan::new(&safepoint, Stop::Operation);
-        whole.push((stop.from_ns, stop.to_ns));
-        stops.extend(parts(sources, &safepoint, &pauses, &waits));
+    for (safepoint, whole) in sources.spans(span::SAFEPOINT).zip(&safepoints) {
+        stops.extend(parts(sources, &safepoint, &of_safepoint(&pauses, whole, &known), &waits));
     }
-    let known = Intervals::union(whole.clone());
     stops.extend(pauses.iter().chain(&waits).flat_map(|stop| beyond(&known, *stop)));
-    whole.extend(pauses.iter().chain(&waits).map(|stop| (stop.from_ns, stop.to_ns)));
-    let known = Intervals::union(whole);
+    let known = extent(safepoints.iter().chain(&pauses).chain(&waits));
     let operations = sources.spans(span::VM_OPERATION).filter(|operation| at_safepoint(sources, operation));
     stops.extend(operations.flat_map(|operation| beyond(&known, StopSpan::new(&operation, Stop::Operation))));
     let mut stops = outside(split_waiting(stops, &waiting(sources)), &of_process(sources), stood_still);
@@ -172,18 +175,41 @@ fn split_waiting(stops: Vec<StopSpan>, waiting: &[(i64, i64, f64)]) -> Vec<StopS
     split
 }
 
-/// The time to reach a safepoint, and what was done at it.
-fn parts(sources: &Sources<'_>, safepoint: &Span, pauses: &[StopSpan], waits: &[StopSpan]) -> [StopSpan; 2] {
+/// The time to reach a safepoint, and what was done at it: `pauses` are its own.
+fn parts(sources: &Sources<'_>, safepoint: &Span, pauses: &[StopSpan], waits: &[StopSpan]) -> Vec<StopSpan> {
     let whole = StopSpan::new(safepoint, Stop::Operation);
     let detail: Safepoint = from_text(sources.recording.text(safepoint.detail));
     let logged_ns = detail.time_to_safepoint_ns.and_then(|ns| i64::try_from(ns).ok());
     let wait_ns = logged_ns.or_else(|| overlapping(waits, &whole).map(|wait| wait.duration_ns()));
     let reached_ns = whole.from_ns.saturating_add(wait_ns.unwrap_or(0)).clamp(whole.from_ns, whole.to_ns);
-    let stop = overlapping(pauses, &whole).map_or(Stop::Operation, |pause| pause.stop);
-    [
-        StopSpan { to_ns: reached_ns, stop: Stop::TimeToSafepoint, ..whole },
-        StopSpan { from_ns: reached_ns, stop, ..whole },
-    ]
+    let mut parts = vec![StopSpan { to_ns: reached_ns, stop: Stop::TimeToSafepoint, ..whole }];
+    let is_named = !sources.recording.text(safepoint.name).is_empty();
+    parts.extend(done(StopSpan { from_ns: reached_ns, ..whole }, pauses, is_named));
+    parts
+}
+
+/// The pauses that may be those of a safepoint: one beside it only if it is in no other.
+fn of_safepoint(pauses: &[StopSpan], safepoint: &StopSpan, safepoints: &Intervals) -> Vec<StopSpan> {
+    let is_own =
+        |pause: &&StopSpan| pause.overlap_ns(safepoint) > 0 || safepoints.within_ns(pause.from_ns, pause.to_ns) == 0;
+    near(pauses, safepoint).filter(is_own).copied().collect()
+}
+
+/// What was done at a safepoint. A collection is all of it if it took most of the time; a longer operation has one within it, as a
+/// heap dump has. Where nobody named the operation it is the collection, which may have taken long to be reached.
+fn done(at_safepoint: StopSpan, pauses: &[StopSpan], is_named: bool) -> Vec<StopSpan> {
+    let cut = |pause: &StopSpan| StopSpan {
+        from_ns: pause.from_ns.max(at_safepoint.from_ns),
+        to_ns: pause.to_ns.min(at_safepoint.to_ns),
+        ..*pause
+    };
+    let within: Vec<StopSpan> = pauses.iter().map(cut).filter(|pause| pause.from_ns < pause.to_ns).collect();
+    let collected = extent(&within);
+    let is_most = !is_named || collected.total_ns().saturating_add(SLACK_NS) >= at_safepoint.duration_ns() / 2;
+    match overlapping(pauses, &at_safepoint).filter(|_| is_most) {
+        Some(pause) => vec![StopSpan { stop: pause.stop, ..at_safepoint }],
+        None => within.into_iter().chain(beyond(&collected, at_safepoint)).collect(),
+    }
 }
 
 fn at_safepoint(sources: &Sources<'_>, operation: &Span) -> bool {
@@ -203,8 +229,17 @@ fn beyond(known: &Intervals, stop: StopSpan) -> Vec<StopSpan> {
 
 /// The stop of `list` (in order, disjoint) that overlaps `stop` most clearly.
 fn overlapping<'l>(list: &'l [StopSpan], stop: &StopSpan) -> Option<&'l StopSpan> {
+    near(list, stop).max_by_key(|other| other.overlap_ns(stop))
+}
+
+/// The stops of `list` (in order, disjoint) that overlap `stop`, or would if the clocks agreed.
+fn near<'l>(list: &'l [StopSpan], stop: &StopSpan) -> impl Iterator<Item = &'l StopSpan> {
     let (from, to) = (stop.from_ns.saturating_sub(SLACK_NS), stop.to_ns.saturating_add(SLACK_NS));
     let first = list.partition_point(|other| other.to_ns < from);
-    let overlaps = list[first..].iter().take_while(|other| other.from_ns < to);
-    overlaps.max_by_key(|other| other.to_ns.min(stop.to_ns).saturating_sub(other.from_ns.max(stop.from_ns)))
+    list[first..].iter().take_while(move |other| other.from_ns < to)
+}
+
+/// The time of some stops.
+fn extent<'s>(stops: impl IntoIterator<Item = &'s StopSpan>) -> Intervals {
+    Intervals::union(stops.into_iter().map(|stop| (stop.from_ns, stop.to_ns)).collect())
 }

@@ -32,7 +32,7 @@ const MIN_RATIO: f64 = 1.5;
 struct Syncs {
     waits: Vec<Span>,
     seconds: f64,
-    /// Whether the kernel told of them, and not the JVM.
+    /// Whether the kernel told of any, and not only the JVM.
     are_calls: bool,
 }
 
@@ -42,19 +42,25 @@ impl Syncs {
         let recording = side.sources.recording;
         let is_sync = |wait: &Span| block_io::is_force(side.sources, wait) || through.has(recording, wait);
         let waits: Vec<Span> = block_io::victims(comparison, side).map(|(_, wait)| wait).filter(is_sync).collect();
-        // The kernel sees all calls, the JVM some of the same: one of the two is enough.
+        // The kernel sees all calls, the JVM some of the same: where calls were looked at they are enough.
         let is_call = |wait: &Span| side.sources.recording.text(wait.kind) == span::SYSTEM_CALL;
+        let looked_at = side.sources.calls_looked_at();
+        let waits = waits.into_iter().filter(|wait| is_call(wait) || !looked_at.contains(wait.time_ns));
+        let waits: Vec<Span> = waits.collect();
         let are_calls = waits.iter().any(is_call);
-        let waits = waits.into_iter().filter(|wait| is_call(wait) == are_calls).collect();
         Syncs { waits, seconds: side.seconds(), are_calls }
     }
 
-    /// Those of the time before, as far as whoever tells of these told of them then.
+    /// Those of the time before, as far as whoever tells of these told of them then; else those that the JVM told.
     fn before(&self, comparison: &Comparison<'_>) -> Option<Syncs> {
         let of = |side: &Period<'_>| Syncs::of(comparison, side);
+        let all = || comparison.baseline.as_ref().map(of);
         match self.are_calls {
-            true => comparison.baseline_looked_at().as_ref().map(of),
-            false => comparison.baseline.as_ref().map(of),
+            true => {
+                let looked_at = comparison.baseline_looked_at().as_ref().map(of);
+                looked_at.or_else(|| all().filter(|baseline| !baseline.waits.is_empty()))
+            }
+            false => all(),
         }
     }
 

@@ -7,9 +7,9 @@ use fathom_evidence::kinds::{counter, span};
 use fathom_timeline::{BUCKET_NS, ThreadState, Wait};
 
 use self::peers::{Peer, Peers, Reads};
+use crate::cause::Claim;
 use crate::measure::calls::SLOWER;
 use crate::measure::{event_loops, recording_threshold};
-use crate::cause::Claim;
 use crate::{Cause, Comparison, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {

@@ -62,10 +62,11 @@ impl WaitsBelow {
         let mut of_kinds = |kinds: &[&str]| of_kinds(side, kinds, &mut is_ours);
         let (told, mut for_data) = (of_kinds(FOR_OTHERS), of_kinds(FOR_DATA));
         let for_others = if told.is_empty() { of_kinds(SAMPLED) } else { told };
-        // The kernel sees all calls, the JVM some of the same: one of the two is enough.
+        // The kernel sees all calls, the JVM some of the same: where calls were looked at they are enough.
         let is_of_the_kernel = |wait: &Span| matches!(recording.text(wait.kind), span::SYSTEM_CALL | span::PAGE_FAULT);
         if for_data.iter().any(|wait| recording.text(wait.kind) == span::SYSTEM_CALL) {
-            for_data.retain(is_of_the_kernel);
+            let looked_at = side.sources.calls_looked_at();
+            for_data.retain(|wait| is_of_the_kernel(wait) || !looked_at.contains(wait.time_ns));
         }
         WaitsBelow { for_others, for_data, seconds: side.seconds() }
     }

@@ -185,7 +185,8 @@ impl Watch {
                 let Ok(text) = table.file.read(buffer) else { continue };
                 table.was_cut |= text.len() >= MAX_BYTES;
                 for socket in parse::sockets(text).filter(|socket| own.has(socket.inode, socket.uid)) {
-                    if (*tells_new || socket.is_lasting(known)) && !(protocol == Protocol::Tcp && listeners.are_seen()) {
+                    if (*tells_new || socket.is_lasting(known)) && !(protocol == Protocol::Tcp && listeners.are_seen())
+                    {
                         see_socket(numbers, found, at_ns, protocol, &socket);
                     }
                     sums.add(protocol, &socket);

@@ -15,6 +15,8 @@ words! {
         NOT_UNDERSTOOD = "not_understood";
         /// The source had to be placed on the time axis by an estimate.
         CLOCK_ESTIMATED = "clock_estimated";
+        /// The source does not say in which unit its numbers are, and one was assumed.
+        UNIT_ASSUMED = "unit_assumed";
         /// Looks of a sampler that came too late to be made.
         TICKS_MISSED = "ticks_missed";
         /// Stacks of which not all callers could be found.

@@ -54,7 +54,7 @@ pub(super) fn share_of_same(own: &[i64], others: &[i64]) -> Option<f64> {
     };
     let count = within(fewer);
     let same = fewer.iter().filter(|at| (from..=to).contains(*at)).filter(is_there).count();
-    (count >= SEVERAL).then(|| same as f64 / count as f64)
+    (count > 1 && count + within(more) >= 2 * SEVERAL).then(|| same as f64 / count as f64)
 }
 
 /// Moves logs whose collections are not where those of the only recording of a JVM beside them are.
@@ -260,5 +260,8 @@ mod tests {
         assert_eq!(share_of_same(&own, &own[4..12]), Some(1.0));
         assert!(share_of_same(&own, &late).unwrap() < AGREES);
         assert_eq!(share_of_same(&own, &[]), None);
+        let seconds = |list: &[i64]| list.iter().map(|s| s * 1_000_000_000).collect::<Vec<_>>();
+        assert_eq!(share_of_same(&seconds(&[1, 3, 9]), &seconds(&[2, 4, 5, 6, 8])), None);
+        assert_eq!(share_of_same(&seconds(&[1, 3, 7, 11]), &seconds(&[2, 4, 5, 6, 8])), Some(0.0));
     }
 }

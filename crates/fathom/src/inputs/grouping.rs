@@ -14,6 +14,9 @@ use super::align;
 /// Two sources that measure a JVM's start differ by less: one takes the first instruction of the
 /// JVM, the other the end of its initialisation.
 const START_TOLERANCE_NS: i64 = 10_000_000_000;
+/// Logs of the collector, which know no process id, all take their wall clock less their uptime, cut to milliseconds: that
+/// much may come from a clock that was put right meanwhile.
+const LOGS_START_TOLERANCE_NS: i64 = 100_000_000;
 const MILLISECOND_NS: i64 = 1_000_000;
 
 /// What a source says of the JVM that it is about.
@@ -111,11 +114,26 @@ impl Traits {
 
     /// Whether something says that it is the same JVM, and nothing speaks against it.
     fn agrees(&self, other: &Traits) -> bool {
-        let same_pid = both(self.pid, other.pid).map(|(a, b)| a == b);
+        self.signs(other)[..2].contains(&Some(true)) && !self.differs(other)
+    }
+
+    /// Whether something says that it is another JVM.
+    fn differs(&self, other: &Traits) -> bool {
+        self.signs(other).contains(&Some(false))
+    }
+
+    /// Whether process id, start and collections are the same, as far as both know them. Equal collections alone are no
+    /// sign: timers of two JVMs may go alike.
+    fn signs(&self, other: &Traits) -> [Option<bool>; 3] {
+        let are_logs = self.pid.is_none() && other.pid.is_none();
+        let tolerance_ns = if are_logs { LOGS_START_TOLERANCE_NS } else { START_TOLERANCE_NS };
         let starts = both(self.started_at_ns, other.started_at_ns);
-        let same_start = starts.map(|(a, b)| a.abs_diff(b) <= START_TOLERANCE_NS.unsigned_abs());
-        let signs = [same_pid, same_start];
-        signs.contains(&Some(true)) && !signs.contains(&Some(false))
+        let same = align::share_of_same(&self.collections_ns, &other.collections_ns);
+        [
+            both(self.pid, other.pid).map(|(a, b)| a == b),
+            starts.map(|(a, b)| a.abs_diff(b) <= tolerance_ns.unsigned_abs()),
+            same.map(|share| share >= align::AGREES),
+        ]
     }
 }
 
@@ -191,7 +209,9 @@ fn identified(sources: &[Traits]) -> Vec<Vec<usize>> {
 /// agrees with it, or for a source that says nothing of itself the one beside it.
 fn jvm_of(source: &Traits, groups: &[Vec<usize>], sources: &[Traits]) -> Option<usize> {
     let agrees = |group: &Vec<usize>| {
-        group.iter().map(|index| &sources[*index]).any(|member| member.agrees(source) && member.overlaps(source))
+        let mut members = group.iter().map(|index| &sources[*index]);
+        members.clone().any(|member| member.agrees(source) && member.overlaps(source))
+            && !members.any(|member| member.differs(source))
     };
     let agreeing = matching(groups, agrees);
     match agreeing[..] {
@@ -300,6 +320,13 @@ mod tests {
         // Logs among themselves: put together only if they know the same start.
         check(&["----       ", "----       "], &[&[0], &[1]]);
         check(&["----       s100", " ---       s100"], &[&[0, 1]]);
+        check(&["----       s100", " ---       s100.05"], &[&[0, 1]]);
+        // Replicas start within seconds of each other, and their logs measure the start alike.
+        check(&["----       s100", "----       s103"], &[&[0], &[1]]);
+        check(&["----       p1 s100 jvm g1,2,3.5,9", "----       s104 g1.3,2.6,3.9,5.5"], &[&[0], &[1]]);
+        check(&["----       p1 s100 jvm g1,2,3.5,9", "----       s101 g1.01,2.01,3.5,5.5"], &[&[0, 1]]);
+        // Beside a recording without collections only one of them can be its JVM's.
+        check(&["----       p1 s100", "----       s100.3", "----       s104"], &[&[0, 1], &[2]]);
     }
 
     #[test]

@@ -20,7 +20,7 @@ enum First {
 
 struct Truth {
     file: &'static str,
-    /// From the file's first to its last stamp, in s.
+    /// From the file's first stamp to its last, or to the end of a stop that the last one begins, in s.
     seconds: f64,
     /// As the answer names it; empty where the file does not say.
     jvm: &'static str,
@@ -35,7 +35,7 @@ const TRUTHS: &[Truth] = &[
     Truth { file: "g1_details_tenuring_cause.log.gz", seconds: 2_166.4, jvm: "", first: First::Nobody, slow: ANY },
     Truth {
         file: "863_gc.log.gz",
-        seconds: 957.4,
+        seconds: 958.1,
         jvm: "",
         first: First::Cause("full_gc_old_generation_full", Verdict::Shown),
         slow: ANY,
@@ -53,7 +53,7 @@ const TRUTHS: &[Truth] = &[
         seconds: 18.0,
         jvm: "",
         first: First::Only("full_gc_old_generation_full", Verdict::Possible),
-        slow: 3.0..=18.5,
+        slow: 3.0..=19.0,
     },
     // One wait for a lock of 8.003 s: 17:51:09.1 to 17:51:17.1.
     Truth {

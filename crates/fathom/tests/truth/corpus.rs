@@ -5,7 +5,8 @@ use crate::score::{Answer, Judged, Truth, judge};
 
 /// File, what it is a recording of, and who is to blame: one of these has to come first, or nobody may be accused.
 const FILES: &[(&str, &str, &[&str])] = &[
-    ("863_gc.log.gz", "gc_log", &["full_gc_old_generation_full"]),
+    // One of its full collections was asked for, which took 0.76 s of 33.
+    ("863_gc.log.gz", "gc_log", &["full_gc_old_generation_full", "explicit_gc"]),
     ("713_gc.log.gz", "gc_log", &[]),
     ("gc_ccpcc01_late.log.gz", "gc_log", &["explicit_gc"]),
     ("minimal.log.gz", "gc_log", &["explicit_gc"]),

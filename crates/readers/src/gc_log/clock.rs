@@ -77,6 +77,11 @@ impl Clock {
         Some(ns)
     }
 
+    /// Whether nothing tells what date an uptime is, so far.
+    pub(super) fn lacks_uptime(&self) -> bool {
+        self.offset_ns.is_none() && self.anchor == Anchor::Relative && self.by_anchor == 0
+    }
+
     /// When the JVM started, as far as lines with both clocks tell.
     pub(super) fn started_at_ns(&self) -> Option<i64> {
         self.offset_ns

@@ -67,8 +67,9 @@ impl Cycles {
         std::mem::replace(&mut self.open, open).into_values().collect()
     }
 
-    /// All of them.
+    /// All of them. What was announced was for this run of the JVM.
     pub(super) fn finish(&mut self) -> Vec<Cycle> {
+        self.announced_cause.clear();
         std::mem::take(&mut self.open).into_values().collect()
     }
 }

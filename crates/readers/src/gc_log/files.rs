@@ -7,32 +7,81 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::gc_log::event::{Event, Stamp};
 use crate::gc_log::parse::Parser;
+use crate::gc_log::runs::Runs;
+use crate::gc_log::wrapping::Wrapping;
 use crate::{input, lines};
 
 /// How much of a file is read to learn when it begins.
 const BEGINNING_BYTES: usize = 64 * 1024;
 
-/// Puts files together that are rotations of one log: same folder, same name but for the number.
+/// Puts files together that are rotations of one log: same folder, same name but for number and date, and one after the
+/// other. Logs that overlap in time are of several JVMs, whatever the numbers in their names count.
 pub(super) fn group(files: Vec<PathBuf>) -> Vec<Vec<PathBuf>> {
     let mut sets: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
     for file in files {
         sets.entry(base_name(&file)).or_default().push(file);
     }
-    sets.into_values().collect()
+    let each = |set: Vec<PathBuf>| match set.len() > 1 && overlap(&set) {
+        true => set.into_iter().map(|file| vec![file]).collect(),
+        false => vec![set],
+    };
+    sets.into_values().flat_map(each).collect()
 }
 
-/// `gc.log` for `gc.log.3`, `gc.log.3.current`, `gc.log.00.gz` and `gc.log-20261120`.
+/// A part of a rotation may seem to end this much after the next one begins: the wall clock was put right meanwhile.
+const OVERLAP_NS: i64 = 10_000_000_000;
+
+/// Whether one of the files goes on when another has begun, by the wall clock.
+fn overlap(files: &[PathBuf]) -> bool {
+    let mut ranges: Vec<(i64, i64)> = files.iter().filter_map(|file| range_ns(file)).collect();
+    ranges.sort_unstable();
+    ranges.windows(2).any(|pair| pair[0].1 > pair[1].0.saturating_add(OVERLAP_NS))
+}
+
+/// The first and the last time that is written in a file. The end of one that is packed is not known without unpacking it,
+/// and then taken to be its beginning: what is packed is mostly a rotation's.
+fn range_ns(path: &Path) -> Option<(i64, i64)> {
+    let from_ns = runs_in(&input::head(path, BEGINNING_BYTES).ok()?).first.wall_ns?;
+    let to_ns = input::tail(path, BEGINNING_BYTES).ok().and_then(|tail| runs_in(&tail).last.wall_ns);
+    Some((from_ns, to_ns.unwrap_or(from_ns)))
+}
+
+/// What the stamps of the lines in a part of a file tell.
+fn runs_in(text: &[u8]) -> Runs {
+    let (mut parser, mut wrapping) = (Parser::default(), Wrapping::default());
+    lines::of_head(text).for_each(|line| parser.line(wrapping.off(line), &mut |_| ()));
+    parser.runs()
+}
+
+/// `gc.log` for `gc.log.3`, `gc.log.3.current`, `gc.log.00.gz`, `gc.log-20261120` and `gc.log.2026-11-20.1`.
 fn base_name(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let mut base: &str = name.strip_suffix(".gz").unwrap_or(&name);
+    base = without_date(base);
     base = base.strip_suffix(".current").unwrap_or(base);
-    if let Some((front, digits)) = base.rsplit_once(['.', '-']) {
-        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-        if is_number && !front.is_empty() {
-            base = front;
-        }
-    }
-    path.with_file_name(base)
+    base = without_number(base);
+    path.with_file_name(without_date(base))
+}
+
+/// Without the number of a rotation. Four to seven digits are a process id (`file=gc.log.%p`; Linux has none of more); more
+/// are a date, or seconds.
+fn without_number(name: &str) -> &str {
+    let Some((front, digits)) = name.rsplit_once(['.', '-']) else { return name };
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit()) && matches!(digits.len(), 1..=3 | 8..);
+    if is_number && !front.is_empty() { front } else { name }
+}
+
+/// Without `-2026-11-20` or `.2026-11-20` at the end.
+fn without_date(name: &str) -> &str {
+    const SHAPE: &[u8] = b"-dddd-dd-dd";
+    let Some((front, date)) = name.len().checked_sub(SHAPE.len()).and_then(|at| name.split_at_checked(at)) else {
+        return name;
+    };
+    let fits = |(at, byte): (usize, u8)| match SHAPE[at] {
+        b'd' => byte.is_ascii_digit(),
+        _ => byte == b'-' || (at == 0 && byte == b'.'),
+    };
+    if date.bytes().enumerate().all(fits) && !front.is_empty() { front } else { name }
 }
 
 /// When a file begins and was last changed.
@@ -81,13 +130,13 @@ pub(super) fn changed_ns(path: &Path) -> Option<i64> {
 fn beginning(path: &Path) -> Stamp {
     let head = input::head(path, BEGINNING_BYTES).unwrap_or_default();
     let mut first = Stamp::default();
-    let mut parser = Parser::default();
+    let (mut parser, mut wrapping) = (Parser::default(), Wrapping::default());
     let mut sink = |event: &Event<'_>| {
         if first.is_none() {
             first = stamp_of(event).unwrap_or_default();
         }
     };
-    lines::of_head(&head).for_each(|line| parser.line(line, &mut sink));
+    lines::of_head(&head).for_each(|line| parser.line(wrapping.off(line), &mut sink));
     parser.finish(&mut sink);
     first
 }
@@ -148,11 +197,50 @@ mod tests {
             ("gc.log.03.gz", "gc.log"),
             ("gc.log.gz", "gc.log"),
             ("gc.log-20261120", "gc.log"),
+            ("gc.log-2026-11-20.gz", "gc.log"),
+            ("gc.log.2026-11-20", "gc.log"),
+            ("gc.log.2026-11-20.1.gz", "gc.log"),
+            ("gc.log.0.2026-11-20", "gc.log"),
+            ("gc.log-2026112006", "gc.log"),
+            ("gc.log.4711", "gc.log.4711"),
+            ("gc.log.4711.0.current", "gc.log.4711"),
             ("gc-1.log", "gc-1.log"),
+            ("é-2026-11-20", "é"),
+            ("-2026-11-20", "-2026-11"),
+            ("é23456789", "é23456789"),
             ("7", "7"),
         ] {
             assert_eq!(base_name(&Path::new("/logs").join(name)), Path::new("/logs").join(expected), "{name}");
         }
+    }
+
+    #[test]
+    fn logs_that_overlap_are_not_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, minutes: &[i64]| {
+            let line = |minute: &i64| {
+                format!(
+                    "[2026-11-20T06:{minute:02}:00.000+0000][info][gc] GC(7) Pause Young (Normal) 3M->2M(4M) 1.0ms\n"
+                )
+            };
+            let path = folder.path().join(name);
+            fs::write(&path, minutes.iter().map(line).collect::<String>()).unwrap();
+            path
+        };
+        let sizes = |files: &[&PathBuf]| {
+            group(files.iter().map(|file| (*file).clone()).collect()).iter().map(Vec::len).collect::<Vec<_>>()
+        };
+        let [old, new, replica] = [
+            write("gc.log.10.0.0.5", &[0, 10, 20]),
+            write("gc.log.10.0.0.6", &[20, 30, 40]),
+            write("gc.log.10.0.0.7", &[5, 15, 25]),
+        ];
+        assert_eq!(sizes(&[&old, &new]), [2]);
+        assert_eq!(sizes(&[&old, &replica]), [1, 1]);
+        assert_eq!(sizes(&[&old, &new, &replica]), [1, 1, 1]);
+        assert_eq!(sizes(&[&old, &folder.path().join("gc.log.10.0.0.8")]), [2]);
+        let pids = [write("gc.log.4711", &[0, 10]), write("gc.log.4899", &[20, 30])];
+        assert_eq!(sizes(&[&pids[0], &pids[1]]), [1, 1]);
     }
 
     #[test]

@@ -12,9 +12,11 @@ use crate::gc_log::clock::Clock;
 use crate::gc_log::collector::{collector, family_name, scope, whole_collection};
 use crate::gc_log::cycles::{Cycle, Cycles};
 use crate::gc_log::event::{Change, Event, Pause, Phase, Safepoint, Stamp};
+use crate::gc_log::files;
 use crate::gc_log::gather::{Gather, Gathered, SafepointGather};
 use crate::gc_log::parse::Tally;
 use crate::gc_log::setup;
+use crate::gc_log::table::Table;
 
 /// The `source` column of everything that comes from a log.
 pub(super) const SOURCE: &str = "gc_log";
@@ -31,6 +33,7 @@ pub(super) struct Loader {
     clock: Clock,
     gather: Gather,
     safepoints: SafepointGather,
+    table: Table,
     cycles: Cycles,
     /// Spans that could not be placed because their lines have no time.
     unplaced: i64,
@@ -40,6 +43,8 @@ pub(super) struct Loader {
     borrowed: i64,
     /// A pause that began and has not ended.
     begun: Option<(Stamp, String)>,
+    /// Length of the runs of the JVM before the one whose collections are gathered.
+    earlier_runs_ns: i64,
 }
 
 impl Loader {
@@ -49,16 +54,24 @@ impl Loader {
             clock,
             gather: Gather::default(),
             safepoints: SafepointGather::default(),
+            table: Table::default(),
             cycles: Cycles::default(),
             unplaced: 0,
             absurd: 0,
             borrowed: 0,
             begun: None,
+            earlier_runs_ns: 0,
         }
     }
 
     /// Takes one event.
     pub(super) fn event(&mut self, event: &Event<'_>) {
+        if self.is_of_another_run(event) {
+            self.end_collections();
+        }
+        if !matches!(event, Event::Safepoint(_)) && files::stamp_of(event).is_some_and(|at| at.wall_ns.is_some()) {
+            self.end_table();
+        }
         let start_ns = if let Event::Pause(pause) = event { self.place_pause(pause) } else { None };
         if let Some(done) = self.gather.event(event, start_ns) {
             self.pause(&done);
@@ -89,14 +102,10 @@ impl Loader {
 
     /// All that was gathered, and what has to be said about it.
     pub(super) fn finish(mut self, tally: &Tally) -> Recording {
-        if let Some(done) = self.gather.finish() {
-            self.pause(&done);
-        }
+        self.end_collections();
+        self.end_table();
         if let Some((safepoint, operation)) = self.safepoints.finish() {
             self.safepoint(&safepoint, &operation);
-        }
-        for cycle in self.cycles.finish() {
-            self.whole(&cycle);
         }
         self.lines_read(tally);
         self.losses(tally);
@@ -105,6 +114,24 @@ impl Loader {
         }
         self.started_at();
         self.recording
+    }
+
+    /// Whether the JVM was started again before `event`: the uptime fell, or the line with which each JVM begins its log came.
+    fn is_of_another_run(&mut self, event: &Event<'_>) -> bool {
+        let earlier_runs_ns = files::stamp_of(event).map_or(0, |at| at.earlier_runs_ns);
+        let has_fallen = earlier_runs_ns > self.earlier_runs_ns;
+        self.earlier_runs_ns = self.earlier_runs_ns.max(earlier_runs_ns);
+        has_fallen || matches!(event, Event::Collector(_))
+    }
+
+    /// Writes the collections under way: in the next run of the JVM their numbers are those of others.
+    fn end_collections(&mut self) {
+        if let Some(done) = self.gather.finish() {
+            self.pause(&done);
+        }
+        for cycle in self.cycles.finish() {
+            self.whole(&cycle);
+        }
     }
 
     /// The instant of `at`; counts what cannot be placed.
@@ -124,7 +151,9 @@ impl Loader {
     /// When a pause began; one without a time comes after what was before it.
     fn place_pause(&mut self, pause: &Pause<'_>) -> Option<i64> {
         if !pause.start.is_none() {
-            return self.place(pause.start);
+            let placed = self.place(pause.start);
+            placed.into_iter().for_each(|ns| self.table.pause(ns));
+            return placed;
         }
         let ns = self.clock.place_undated(pause.duration_ns.clamp(0, MAX_DURATION_NS));
         self.believe(TIMES_NS.contains(&ns)).then_some(ns)
@@ -286,7 +315,26 @@ impl Loader {
         }
     }
 
+    /// Writes the rows of a table that is over.
+    fn end_table(&mut self) {
+        let last = if self.clock.lacks_uptime() { self.safepoints.finish() } else { None };
+        if let Some((row, operation)) = last {
+            self.table.add(&row, &operation);
+        }
+        for (row, operation) in self.table.take() {
+            self.place_safepoint(&row, &operation);
+        }
+    }
+
     fn safepoint(&mut self, safepoint: &Safepoint<'_>, operation: &str) {
+        let waits = safepoint.coarse && safepoint.start.wall_ns.is_none() && self.clock.lacks_uptime();
+        match waits && !self.table.is_full() {
+            true => self.table.add(safepoint, operation),
+            false => self.place_safepoint(safepoint, operation),
+        }
+    }
+
+    fn place_safepoint(&mut self, safepoint: &Safepoint<'_>, operation: &str) {
         let Some(duration_ns) = self.duration(safepoint.duration_ns) else { return };
         let Some(start_ns) = self.place_or_borrow(safepoint.start) else { return };
         let time_to_safepoint_ns = safepoint.time_to_safepoint_ns.filter(|ns| (0..=duration_ns).contains(ns));
@@ -385,6 +433,13 @@ impl Loader {
                 self.borrowed
             );
             self.recording.add_loss(SOURCE, loss::CLOCK_ESTIMATED, self.borrowed, &says);
+        }
+        if self.table.placed > 0 {
+            let says = format!(
+                "{} stops of the safepoint table have the JVM's uptime, and the log's lines only dates: they were placed by the collections beside them; log with -XX:+PrintGCTimeStamps too",
+                self.table.placed
+            );
+            self.recording.add_loss(SOURCE, loss::CLOCK_ESTIMATED, self.table.placed, &says);
         }
         for (kind, count, says) in self.clock.losses(tally.runs.restarts) {
             self.recording.add_loss(SOURCE, kind, count, &says);

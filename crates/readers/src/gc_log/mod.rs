@@ -18,7 +18,9 @@ mod runs;
 mod setup;
 #[cfg(test)]
 mod show;
+mod table;
 mod unified;
+mod wrapping;
 
 use std::path::{Path, PathBuf};
 
@@ -31,6 +33,7 @@ use clock::{Anchor, Clock};
 use event::Event;
 use load::{Loader, SOURCE};
 use parse::Parser;
+use wrapping::Wrapping;
 
 /// The format.
 pub(crate) static READER: GcLog = GcLog;
@@ -59,9 +62,10 @@ impl Reader for GcLog {
 /// Whether `head` has a line that only a collector's log has. Other lines may come first: the log may be
 /// the standard output of the whole application.
 fn sniff(head: &[u8]) -> bool {
-    let mut parser = Parser::default();
+    let (mut parser, mut wrapping) = (Parser::default(), Wrapping::default());
     let mut is_gc_log = false;
     for line in lines::of_head(head) {
+        let line = wrapping.off(line);
         let has_brackets = line.starts_with(b"[");
         parser.line(line, &mut |event| is_gc_log |= is_characteristic(event, has_brackets));
         if is_gc_log {
@@ -105,8 +109,9 @@ fn load(files: &[PathBuf], options: &LoadOptions) -> Result<Recording, LoadError
 }
 
 fn feed(file: &Path, parser: &mut Parser, sink: &mut legacy::Sink<'_>) -> Result<Option<String>, LoadError> {
+    let mut wrapping = Wrapping::default();
     lines::read(file, &mut |line| match line {
-        Line::Whole(line) => parser.line(line, sink),
+        Line::Whole(line) => parser.line(wrapping.off(line), sink),
         Line::Overlong(beginning) => parser.overlong_line(beginning),
     })
 }

@@ -20,11 +20,17 @@ const SHOWN_LINES: i64 = 3;
 /// How many kinds of requests are told apart: paths that hold identifiers must not fill the memory.
 const MAX_NAMES: usize = 10_000;
 
+/// What is said of requests that end with a whole number.
+const UNIT_ASSUMED_SAYS: &str = r#"end with a whole number that was taken as microseconds (Apache, Tomcat from 10.1 on); if it is milliseconds (Tomcat up to 10.0, Undertow, Reactor Netty) give --latency-pattern '\[(?<time>[^]]+)\] "(?<name>\S+ [^ ?"]+).* (?<latency_ms>\d+)$'"#;
+
 pub(super) fn load(files: &[PathBuf], options: &LoadOptions) -> Result<Recording, LoadError> {
     let mut loader = Loader::new();
     for file in files {
         let mut format = format(file, options)?;
         let cut = lines::read(file, &mut |line| loader.line(&mut format, line))?;
+        if let Format::Access(log) = &format {
+            loader.without_unit += log.without_unit;
+        }
         if let Some(says) = cut {
             loader.recording.add_loss(SOURCE, loss::TRUNCATED, 0, &format!("{}: {says}", file.display()));
         }
@@ -71,6 +77,7 @@ struct Loader {
     lines: u64,
     not_understood: i64,
     unnamed: i64,
+    without_unit: i64,
 }
 
 impl Loader {
@@ -78,7 +85,7 @@ impl Loader {
         let mut recording = Recording::default();
         let kind = recording.strings.intern(span::REQUEST);
         let source = recording.strings.intern(SOURCE);
-        Loader { recording, kind, source, requests: 0, lines: 0, not_understood: 0, unnamed: 0 }
+        Loader { recording, kind, source, requests: 0, lines: 0, not_understood: 0, unnamed: 0, without_unit: 0 }
     }
 
     fn line(&mut self, format: &mut Format, line: Line<'_>) {
@@ -133,6 +140,10 @@ impl Loader {
             );
             self.recording.add_loss(SOURCE, loss::NOT_UNDERSTOOD, self.not_understood, &says);
         }
+        if self.without_unit > 0 {
+            let says = format!("{} requests {UNIT_ASSUMED_SAYS}", self.without_unit);
+            self.recording.add_loss(SOURCE, loss::UNIT_ASSUMED, self.without_unit, &says);
+        }
         if self.unnamed > 0 {
             let says = format!("{} requests are of more than {MAX_NAMES} kinds and have no name", self.unnamed);
             self.recording.add_loss(SOURCE, loss::LIMIT, self.unnamed, &says);
@@ -144,6 +155,30 @@ impl Loader {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Lengths in ns, and the losses, of an access log whose lines end with `taken`.
+    fn access_log(taken: &str, latency_pattern: Option<String>) -> (Vec<i64>, Vec<(String, String)>) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("access.log");
+        let line = format!("h - - [20/Nov/2026:06:30:00 +0000] \"GET /a?b HTTP/1.1\" 200 12 {taken}\n");
+        std::fs::write(&file, line.repeat(3)).unwrap();
+        let recording = load(&[file], &LoadOptions { latency_pattern, ..LoadOptions::default() }).unwrap();
+        let losses = recording.losses.rows();
+        let losses = losses.map(|row| (recording.text(row.kind).to_owned(), recording.text(row.says).to_owned()));
+        assert!(recording.spans.rows().all(|row| recording.text(row.name) == "GET /a"));
+        (recording.spans.rows().map(|row| row.duration_ns).collect(), losses.collect())
+    }
+
+    #[test]
+    fn a_unit_that_was_assumed_is_told() {
+        assert_eq!(access_log("0.025", None), (vec![25_000_000; 3], vec![]));
+        let (lengths, losses) = access_log("25", None);
+        assert_eq!((lengths, losses.len(), losses[0].0.as_str()), (vec![25_000; 3], 1, loss::UNIT_ASSUMED));
+        assert!(losses[0].1.starts_with("3 requests end with"), "{losses:?}");
+        // The pattern that it gives reads the same lines.
+        let pattern = losses[0].1.split('\'').nth(1).map(str::to_owned);
+        assert_eq!(access_log("25", pattern), (vec![25_000_000; 3], vec![]));
+    }
 
     #[test]
     fn a_file_of_requests() {

@@ -81,10 +81,13 @@ impl Format {
 
 /// The format of a file that begins with `head`.
 pub(super) fn recognise(head: &[u8]) -> Option<Format> {
-    let mut lines = lines::of_head(head).map(trim).filter(|line| !line.is_empty());
-    let first = lines.next()?;
-    let heading = Columns::of_heading(first).map(Format::Csv);
-    heading.or_else(|| std::iter::once(first).chain(lines).take(LINES_TO_RECOGNISE).find_map(access))
+    let lines = first_lines(head);
+    let heading = lines.first().and_then(|first| Columns::of_heading(first)).map(Format::Csv);
+    heading.or_else(|| access(&lines))
+}
+
+fn first_lines(head: &[u8]) -> Vec<&[u8]> {
+    lines::of_head(head).map(trim).filter(|line| !line.is_empty()).take(LINES_TO_RECOGNISE).collect()
 }
 
 /// What a file that begins with `head` would have to have.
@@ -100,8 +103,7 @@ pub(super) enum Lacking {
 
 /// Why a file that begins with `head` and is not recognised is not.
 pub(super) fn lacking(head: &[u8]) -> Lacking {
-    let lines = lines::of_head(head).map(trim).filter(|line| !line.is_empty());
-    let lines: Vec<&[u8]> = lines.take(LINES_TO_RECOGNISE).collect();
+    let lines = first_lines(head);
     if lines.iter().any(|line| AccessLog::default().lacks_latency(line)) {
         return Lacking::TimeTaken;
     }
@@ -111,10 +113,12 @@ pub(super) fn lacking(head: &[u8]) -> Lacking {
     }
 }
 
-fn access(line: &[u8]) -> Option<Format> {
+/// An access log, if most of its lines say how long the request took: by chance one may end with a number.
+fn access(lines: &[&[u8]]) -> Option<Format> {
     let mut log = AccessLog::default();
-    log.request(line)?;
-    Some(Format::Access(AccessLog::default()))
+    let with = lines.iter().filter(|line| log.request(line).is_some()).count();
+    let without = lines.iter().filter(|line| log.lacks_latency(line)).count();
+    (with > without).then(|| Format::Access(AccessLog::default()))
 }
 
 /// Puts a request together, unless it cannot be true.
@@ -228,6 +232,10 @@ mod tests {
             ("timeStamp,elapsed,label,responseCode\n", "csv"),
             ("127.0.0.1 - - [20/Nov/2026:06:30:00 +0000] \"GET / HTTP/1.1\" 200 12 345\n", "access"),
             ("127.0.0.1 - - [20/Nov/2026:06:30:00 +0000] \"GET / HTTP/1.1\" 200 12 \"-\" \"curl\"\n", "none"),
+            (
+                "h - - [20/Nov/2026:06:30:00 +0000] \"GET /\" 200 1\nh - - [20/Nov/2026:06:30:00 +0000] \"GET /\" x\" 200 1\n",
+                "none",
+            ),
             ("time,value\n1,2\n", "none"),
             ("[0.005s][info][gc] Using G1\n", "none"),
             ("2026-11-20 06:30:00 INFO started\n", "none"),

@@ -1,7 +1,8 @@
 //! Access logs in the common or combined format with the time taken as the last field.
 //!
 //! Apache's `%D` is in microseconds, as is Tomcat's from version 10.1 on; nginx's `$request_time` is in
-//! seconds with decimals. Older Tomcats write milliseconds and look like Apache: they need a pattern.
+//! seconds with decimals. Older Tomcats, Undertow and Reactor Netty write milliseconds and look like Apache: they need a
+//! pattern, and what was assumed is told.
 
 use memchr::{memchr, memrchr};
 
@@ -13,6 +14,8 @@ use crate::time::{IsoTimes, clf_time_ns};
 #[derive(Debug, Default)]
 pub(super) struct AccessLog {
     times: IsoTimes,
+    /// Requests of which nothing but custom says in which unit they are.
+    pub(super) without_unit: i64,
 }
 
 impl AccessLog {
@@ -22,14 +25,16 @@ impl AccessLog {
         cursor.until(b'[')?;
         let time_ns = self.time_ns(cursor.until(b']')?)?;
         cursor.expect(b" \"")?;
-        let asked = cursor.until(b'"')?;
+        let asked = quoted(&mut cursor)?;
         let last = taken(trim(&line[memrchr(b' ', trim(line))?..]));
         // Status and size stand before it; a log without the time taken ends with one of them.
         let fields = cursor.0.split(|byte| *byte == b' ').filter(|field| !field.is_empty());
         (fields.count() >= 3 && last.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')).then_some(())?;
         let is_seconds = memchr(b'.', last).is_some();
         let (unit, time_is) = if is_seconds { (Unit::Second, TimeIs::End) } else { (Unit::Microsecond, TimeIs::Start) };
-        request(time_ns, time_is, duration_ns(last, unit)?, method_and_path(asked))
+        let found = request(time_ns, time_is, duration_ns(last, unit)?, method_and_path(asked))?;
+        self.without_unit += i64::from(!is_seconds);
+        Some(found)
     }
 
     /// Whether a line is of an access log that does not say how long the request took.
@@ -37,7 +42,7 @@ impl AccessLog {
         let mut cursor = Cursor(line);
         let Some(_) = cursor.until(b'[') else { return false };
         let has_time = cursor.until(b']').and_then(|time| self.time_ns(time)).is_some();
-        let mut asked = || cursor.expect(b" \"").and_then(|()| cursor.until(b'"'));
+        let mut asked = || cursor.expect(b" \"").and_then(|()| quoted(&mut cursor));
         let has_status = asked().is_some() && cursor.0.trim_ascii_start().first().is_some_and(u8::is_ascii_digit);
         has_time && has_status && self.request(line).is_none()
     }
@@ -49,12 +54,29 @@ impl AccessLog {
     }
 }
 
-/// `0.012` of `rt=0.012`, `request_time=0.012` and `"0.012"`, as formats of nginx often have it.
+/// What stands before the quote that ends it; Apache writes one of the request's own as `\"`.
+fn quoted<'a>(cursor: &mut Cursor<'a>) -> Option<&'a [u8]> {
+    let mut is_escaped = false;
+    let ends = |byte: &u8| {
+        let ends = *byte == b'"' && !is_escaped;
+        is_escaped = *byte == b'\\' && !is_escaped;
+        ends
+    };
+    let length = cursor.0.iter().position(ends)?;
+    let text = &cursor.0[..length];
+    cursor.skip(length + 1);
+    Some(text)
+}
+
+/// `0.012` of `rt=0.012`, `request_time=0.012` and `"0.012"`, as formats of nginx often have it. A quote that only ends here
+/// began in another word: `"check 2.5"` is the name of a client.
 fn taken(field: &[u8]) -> &[u8] {
-    let bare = |text: &'_ [u8]| -> usize { text.iter().take_while(|byte| **byte == b'"').count() };
-    let value = memchr(b'=', field).map_or(field, |at| &field[at + 1..]);
-    let value = &value[bare(value)..];
-    value.strip_suffix(b"\"").unwrap_or(value)
+    let field = bare(field);
+    bare(memchr(b'=', field).map_or(field, |at| &field[at + 1..]))
+}
+
+fn bare(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\"")).unwrap_or(text)
 }
 
 /// `GET /path` of `GET /path?query HTTP/1.1`.
@@ -73,7 +95,11 @@ mod tests {
         for (line, lacks) in [
             (r#"1.2.3.4 - - [20/Nov/2026:06:30:00 +0000] "GET / HTTP/1.1" 200 123 "-" "curl/8""#, true),
             (r#"1.2.3.4 - - [20/Nov/2026:06:30:00 +0000] "GET / HTTP/1.1" 200 123"#, true),
+            (r#"1.2.3.4 - - [20/Nov/2026:06:30:00 +0000] "GET / HTTP/1.1" 200 123 "-" "check 2.5""#, true),
+            (r#"1.2.3.4 - - [20/Nov/2026:06:30:00 +0000] "GET / HTTP/1.1" 200 123 "-" "check rt=2.5""#, true),
+            (r#"1.2.3.4 - - [20/Nov/2026:06:30:00 +0000] "GET /a\"b HTTP/1.1" 200 5123"#, true),
             (r#"1.2.3.4 - - [20/Nov/2026:06:30:00 +0000] "GET / HTTP/1.1" 200 123 45"#, false),
+            (r#"1.2.3.4 - - [20/Nov/2026:06:30:00 +0000] "GET /a\"b HTTP/1.1" 200 123 45"#, false),
             (r#"[2026-11-20T06:30:00Z] "x" is not one"#, false),
             ("[0.005s][info][gc] Using G1", false),
         ] {
@@ -102,6 +128,12 @@ mod tests {
                 r#"h - - [20/Nov/2026:06:30:01 +0000] "GET / HTTP/1.1" 200 5 "-" "agent" rt=1.000"#,
                 Some((T, 1_000_000_000, "GET /")),
             ),
+            (r#"h - - [20/Nov/2026:06:30:01 +0000] "GET / HTTP/1.1" 200 5 "1.000""#, Some((T, 1_000_000_000, "GET /"))),
+            (
+                r#"h - - [20/Nov/2026:06:30:01 +0000] "GET / HTTP/1.1" 200 5 rt="1.000""#,
+                Some((T, 1_000_000_000, "GET /")),
+            ),
+            (r#"h - - [20/Nov/2026:06:30:00 +0000] "GET /a\"b\\" 200 5 12"#, Some((T, 12_000, r#"GET /a\"b\\"#))),
             (r#"1.2.3.4 - - [20/Nov/2026:06:30:00 +0000] "GET / HTTP/1.1" 200 123"#, None),
             (r#"1.2.3.4 - - [20/Foo/2026:06:30:00 +0000] "GET / HTTP/1.1" 200 123 4"#, None),
             (r#"1.2.3.4 - - [20/Nov/2026:06:30:00 +0000] "GET / HTTP/1.1" 200 123 99999999999999999999"#, None),

@@ -43,6 +43,11 @@ impl Turns {
         Turns { turns: turns.filter(|(from, to, ..)| from < to).collect(), sums: sums(waits) }
     }
 
+    /// Whether it is known of any of them whose it was.
+    pub(super) fn have_owners(&self) -> bool {
+        self.turns.iter().any(|(_, _, owner, _)| owner.is_some())
+    }
+
     /// The turns within some time, cut to it.
     pub(super) fn within(&self, time: &Intervals) -> Vec<Turn> {
         let mut within = Vec::new();

@@ -6,6 +6,7 @@ use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 
 use super::sweep::{Candidate, Precedence};
+use crate::read_times::TOLD_BY_CALLS;
 use crate::sources::Sources;
 use crate::states::{ThreadState, Wait};
 use crate::waits::{self, PLAIN, Waits};
@@ -20,14 +21,14 @@ pub(crate) fn of(sources: &Sources<'_>) -> ByThread {
     let mut found = ByThread::new();
     let mut waits = Waits::new(sources);
     // The kernel sees all calls, the JVM those of some classes.
-    let has_calls = sources.spans(span::SYSTEM_CALL).len() > 0;
+    let calls_looked_at = sources.calls_looked_at();
     for (kind, state) in PLAIN {
-        let is_repeated = has_calls && matches!(*kind, span::FILE_READ | span::FILE_WRITE | span::FILE_FORCE);
-        if !is_repeated {
-            each(sources, kind, |row, wait| {
+        each(sources, kind, |row, wait| {
+            let is_repeated = TOLD_BY_CALLS.contains(kind) && calls_looked_at.contains(wait.time_ns);
+            if !is_repeated {
                 add(&mut found, row, wait, waits::of_file(sources.recording, wait, *state));
-            });
-        }
+            }
+        });
     }
     for kind in [span::PARK, span::MONITOR_WAIT] {
         each(sources, kind, |row, wait| add(&mut found, row, wait, waits.of_park(wait)));

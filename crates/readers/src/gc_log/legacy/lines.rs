@@ -2,7 +2,7 @@
 
 use crate::cursor::{Cursor, trim};
 use crate::gc_log::event::{Event, Phase, Safepoint, Stamp};
-use crate::gc_log::unified::stopped_times;
+use crate::gc_log::unified::{phase_of_shenandoah, stopped_times};
 
 /// What a line is to the collection that is being gathered.
 // One exists at a time, on the stack: a box would cost more than its size.
@@ -75,6 +75,15 @@ const DETAILS: &[&[u8]] = &[
     b"[Unloading",
     b"active_workers_by_JT:",
     b"Promotion failed",
+    b"Using ",
+    b"Pacer for ",
+    b"Free: ",
+    b"Trigger: ",
+    b"Good progress for ",
+    b"Adaptive CSet Selection",
+    b"Collectable Garbage: ",
+    b"Immediate Garbage: ",
+    b"Uncommitted ",
 ];
 
 const WARNINGS: [&[u8]; 2] = [b"OpenJDK 64-Bit Server VM warning: ", b"Java HotSpot(TM) 64-Bit Server VM warning: "];
@@ -100,8 +109,24 @@ pub(super) fn classify(at: Stamp, text: &[u8]) -> Line<'_> {
         [b'[', b'P', b'a', b'r', b'a', ..] | [b'[', b'E', b'd', b'e', b'n', ..] | [b'[', b'T', b'i', b'm', ..] => {
             Line::Completes
         }
+        [b'[', b'P', b'a', b'u', b's', ..] | [b'[', b'C', b'o', b'n', b'c', b'u', ..] => shenandoah(at, trimmed),
         _ => alone(at, trimmed),
     }
+}
+
+/// Shenandoah of JDK 8, whose lines are written when a phase is over: `[Pause Final Mark 1447M->684M(2048M), 2.279 ms]`.
+fn shenandoah(at: Stamp, text: &[u8]) -> Line<'_> {
+    if text.ends_with(b", start]") {
+        return Line::Event(Event::Detail);
+    }
+    let read = || {
+        let text = text.strip_prefix(b"[")?.strip_suffix(b" ms]")?;
+        let comma = memchr::memrchr(b',', text)?;
+        let mut duration = Cursor(trim(&text[comma + 1..]));
+        let duration_ns = duration.fixed(6).filter(|_| duration.is_done())?;
+        phase_of_shenandoah(at.minus(duration_ns), &text[..comma], duration_ns)
+    };
+    read().map_or(Line::Other, Line::Event)
 }
 
 fn alone(at: Stamp, trimmed: &[u8]) -> Line<'_> {
@@ -172,7 +197,7 @@ fn code_cache(at: Stamp, text: &[u8]) -> Option<Event<'_>> {
 }
 
 /// The first lines of a log: version and flags.
-fn fact(text: &[u8]) -> Option<Event<'_>> {
+pub(super) fn fact(text: &[u8]) -> Option<Event<'_>> {
     if let Some(value) = text.strip_prefix(b"CommandLine flags: ") {
         return Some(Event::Fact { key: b"CommandLine flags", value });
     }

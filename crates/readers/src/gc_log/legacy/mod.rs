@@ -156,7 +156,15 @@ fn rest(heap: Change, part: Change) -> Change {
     }
 }
 
-/// Takes date and time stamps off a line: `2026-11-20T06:30:00.123+0000: 1.234: …`, either or both.
+/// Whether a line is surely of a log of these formats.
+pub(crate) fn is_unmistakable(line: &[u8], times: &mut IsoTimes) -> bool {
+    let (at, text) = stamp(line, times);
+    let is_dated = !at.is_none() && lines::is_written_at_its_time(text);
+    is_dated || lines::fact(text).is_some() || text.starts_with(b"[GC ") || text.starts_with(b"[Full GC ")
+}
+
+/// Takes date and time stamps off a line: `2026-11-20T06:30:00.123+0000: 1.234: …`, either or both, and
+/// the number of the collection, which not all its lines have.
 pub(crate) fn stamp<'a>(line: &'a [u8], times: &mut IsoTimes) -> (Stamp, &'a [u8]) {
     let mut at = Stamp::default();
     let mut cursor = Cursor(line);
@@ -173,9 +181,16 @@ pub(crate) fn stamp<'a>(line: &'a [u8], times: &mut IsoTimes) -> (Stamp, &'a [u8
         cursor = rest;
     }
     match at.is_none() {
-        true => (at, line),
-        false => (at, cursor.0),
+        true => (at, without_gc_id(line)),
+        false => (at, without_gc_id(cursor.0)),
     }
+}
+
+/// Without the `#12: ` of `PrintGCID`.
+fn without_gc_id(text: &[u8]) -> &[u8] {
+    let mut cursor = Cursor(text);
+    let is_there = cursor.eat(b"#") && cursor.integer().is_some() && cursor.eat(b": ");
+    if is_there { cursor.0 } else { text }
 }
 
 #[cfg(test)]

@@ -68,6 +68,8 @@ fn group<'a>(text: &'a [u8], pause: &mut Pause<'a>) {
         b"CMS Initial Mark" => pause.name = b"Pause Initial Mark",
         b"CMS Final Remark" => pause.name = b"Pause Remark",
         b"System" => pause.cause = b"System.gc()",
+        // What CMS was at when the cause came that stands before it.
+        b"concurrent mode interrupted" if !pause.cause.is_empty() => {}
         _ => pause.cause = text,
     }
 }
@@ -87,6 +89,7 @@ impl<'a> Walk<'a> {
                 b']' => return cursor.skip(1),
                 b'[' => self.inner(cursor, at, times),
                 b'0'..=b'9' => self.number(cursor, &mut at, times),
+                b'#' => skip_gc_id(cursor),
                 b'(' => match cursor.group() {
                     Some(text) => group(text, &mut self.pause),
                     None => cursor.skip(1),
@@ -155,6 +158,7 @@ impl<'a> Walk<'a> {
                     Some(change) => found = Some(change),
                     None => skip_stamp(cursor, &mut at, times),
                 },
+                b'#' => skip_gc_id(cursor),
                 _ => cursor.skip(1),
             }
         }
@@ -267,6 +271,12 @@ fn skip_stamp(cursor: &mut Cursor<'_>, at: &mut Stamp, times: &mut IsoTimes) {
         true => drop(cursor.run(|byte| byte.is_ascii_alphanumeric() || byte == b'.')),
         false => (*at, cursor.0) = (Stamp { earlier_runs_ns: at.earlier_runs_ns, ..found }, rest),
     }
+}
+
+/// Skips a collection's number, which is not a time.
+fn skip_gc_id(cursor: &mut Cursor<'_>) {
+    cursor.skip(1);
+    cursor.run(|byte| byte.is_ascii_digit());
 }
 
 /// `0.0123 secs`

@@ -14,7 +14,7 @@ use crate::cursor::Cursor;
 use crate::gc_log::decorations::{Decorated, Topic};
 use crate::gc_log::event::{Event, Stamp};
 
-pub(super) use pauses::change;
+pub(super) use pauses::{change, phase_of_shenandoah};
 pub(super) use safepoints::stopped_times;
 
 /// A message and what its line says besides.

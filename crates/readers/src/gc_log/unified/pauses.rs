@@ -1,7 +1,7 @@
 //! Pauses, concurrent phases, whole collections and allocation stalls.
 
 use crate::cursor::{Cursor, trim};
-use crate::gc_log::event::{Change, CpuTimes, Event, Pause, Phase};
+use crate::gc_log::event::{Change, CpuTimes, Event, Family, Pause, Phase, Stamp};
 use crate::gc_log::unified::{Message, Rule};
 
 pub(super) const RULES: &[Rule] = &[
@@ -183,6 +183,16 @@ fn tail(text: &[u8]) -> Option<Tail<'_>> {
     }
     found.name = trim(&text[..name_length]);
     Some(found)
+}
+
+/// A pause or concurrent phase as JDK 8's Shenandoah names them, which are the names of later JDKs.
+pub(in crate::gc_log) fn phase_of_shenandoah(start: Stamp, text: &[u8], duration_ns: i64) -> Option<Event<'_>> {
+    let Tail { name, cause, heap, .. } = tail(text)?;
+    if !name.starts_with(b"Pause ") {
+        return Some(Event::Concurrent(Phase { start, duration_ns, gc_id: None, name }));
+    }
+    let family = Some(Family::Shenandoah);
+    Some(Event::Pause(Pause { start, duration_ns, name, cause, heap, family, ..Pause::default() }))
 }
 
 /// `24M->5M(256M)` or `104M(10%)->34M(3%)`.

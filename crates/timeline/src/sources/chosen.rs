@@ -1,0 +1,208 @@
+//! From which source each kind of spans and each counter is taken.
+//!
+//! Two sources may report the same pause: at any time the spans of a kind are those of one source. A source that ends in the
+//! middle of the accounted time (a log that was rotated away, a recorder that came late) says nothing of the rest of it: there
+//! they are those of the next one.
+
+use std::collections::HashMap;
+
+use fathom_evidence::kinds::span;
+use fathom_evidence::tables::Span;
+use fathom_evidence::{Recording, StrId};
+
+use crate::intervals::Intervals;
+use crate::requests::users;
+
+/// Sources that see the same from outside and know less of each: used where the JVM's own files cover much less.
+const STAND_INS: [(&str, f64); 2] = [("jvm_probes", 0.8), ("hsperfdata", 0.6)];
+
+/// Which of two sources of a kind of spans is taken: the one that knows better, else one that has any in the accounted time,
+/// else the one that covers more time, else the one that stands in for no other: of one event each it has the better one.
+type Rank = (bool, bool, i64, bool, StrId);
+
+/// By how much the clocks of two sources differ at most: a span this near to the time that a source tells of may be one that it
+/// has told, in ns.
+const CLOCKS_DIFFER_NS: i64 = 100_000_000;
+
+/// What was seen to end may have begun long before anybody looked: so much of it was looked at, in ns.
+const SURELY_LOOKED_AT_NS: i64 = 1_000_000_000;
+
+/// The spans of a kind that one source tells, in order of their beginning.
+struct Told {
+    rank: Rank,
+    source: StrId,
+    rows: Vec<u32>,
+}
+
+/// Rows of the spans of each kind, in order of their beginning.
+pub(super) fn spans(recording: &Recording, accounted: (i64, i64)) -> HashMap<StrId, Vec<u32>> {
+    let mut by_source: HashMap<(StrId, StrId), Vec<u32>> = HashMap::new();
+    for (index, (kind, source)) in recording.spans.kind.iter().zip(&recording.spans.source).enumerate() {
+        by_source.entry((*kind, *source)).or_default().push(index as u32);
+    }
+    let mut by_kind: HashMap<StrId, Vec<Told>> = HashMap::new();
+    for ((kind, source), mut rows) in by_source {
+        rows.sort_by_key(|row| recording.spans.time_ns[*row as usize]);
+        let rank = rank(recording, (kind, source), &rows, accounted);
+        by_kind.entry(kind).or_default().push(Told { rank, source, rows });
+    }
+    let looked = looked(recording, accounted);
+    by_kind.into_iter().map(|(kind, told)| (kind, together(recording, kind, told, &looked, accounted))).collect()
+}
+
+fn rank(recording: &Recording, (kind, source): (StrId, StrId), rows: &[u32], accounted: (i64, i64)) -> Rank {
+    let start = |row: Option<&u32>| row.map_or(0, |row| recording.spans.time_ns[*row as usize]);
+    let extent = start(rows.last()).saturating_sub(start(rows.first()));
+    let stands_in = STAND_INS.iter().find(|(name, _)| *name == recording.text(source));
+    let extent = stands_in.map_or(extent, |(_, part)| (extent as f64 * part) as i64);
+    let is_accounted = rows.iter().any(|row| touches(&recording.spans.row(*row as usize), accounted));
+    (users::rank_of_source(recording, kind, source), is_accounted, extent, stands_in.is_none(), source)
+}
+
+fn touches(span: &Span, (from_ns, to_ns): (i64, i64)) -> bool {
+    span.time_ns <= to_ns && span.end_ns() >= from_ns
+}
+
+/// From when to when each source told anything, within the accounted time.
+fn looked(recording: &Recording, accounted: (i64, i64)) -> HashMap<StrId, (i64, i64)> {
+    let seen = recording.spans.rows().filter(|span| touches(span, accounted)).map(|span| {
+        let end_ns = span.end_ns();
+        (span.source, span.time_ns.max(end_ns.saturating_sub(SURELY_LOOKED_AT_NS)), end_ns)
+    });
+    let is_accounted = |ns: &i64| (accounted.0..=accounted.1).contains(ns);
+    let read = recording.counters.rows().filter(|row| is_accounted(&row.time_ns));
+    let read = read.map(|row| (row.source, row.time_ns, row.time_ns));
+    let mut looked: HashMap<StrId, (i64, i64)> = HashMap::new();
+    for (source, from_ns, to_ns) in seen.chain(read) {
+        let known = looked.entry(source).or_insert((from_ns, to_ns));
+        *known = (known.0.min(from_ns), known.1.max(to_ns));
+    }
+    looked
+}
+
+/// The spans of the best source, and those of the others from the time of which no better one tells anything. Requests are of
+/// one source: who waited for them and who measured them at sockets speak of different ones.
+fn together(
+    recording: &Recording,
+    kind: StrId,
+    mut told: Vec<Told>,
+    looked: &HashMap<StrId, (i64, i64)>,
+    accounted: (i64, i64),
+) -> Vec<u32> {
+    told.sort_unstable_by_key(|told| std::cmp::Reverse(told.rank));
+    told.truncate(if recording.text(kind) == span::REQUEST { 1 } else { told.len() });
+    let mut rows = Vec::new();
+    let mut covered = Vec::new();
+    for told in told {
+        let known = Intervals::union(covered.clone());
+        let is_news = |row: &u32| {
+            let span = recording.spans.row(*row as usize);
+            touches(&span, accounted) && is_elsewhere(&span, &known)
+        };
+        let is_best = covered.is_empty();
+        rows.extend(told.rows.into_iter().filter(|row| is_best || is_news(row)));
+        covered.push(looked.get(&told.source).copied().unwrap_or(accounted));
+    }
+    rows.sort_by_key(|row| recording.spans.time_ns[*row as usize]);
+    rows
+}
+
+/// Whether a span is none that is told already. A long one beside the time that was told is one of its own.
+fn is_elsewhere(span: &Span, told: &Intervals) -> bool {
+    let (from_ns, to_ns) = (span.time_ns, span.end_ns());
+    let is_near = told.touches(from_ns.saturating_sub(CLOCKS_DIFFER_NS), to_ns.saturating_add(CLOCKS_DIFFER_NS));
+    !told.touches(from_ns, to_ns) && (!is_near || span.duration_ns > CLOCKS_DIFFER_NS)
+}
+
+/// How many rows there are in the accounted time, how many in all, and whose they are.
+type RankOfCounter = (usize, usize, StrId);
+
+/// Rows of each counter with a number, of the source that has most of them in the accounted time. Those of another one are not
+/// put beside them: what two sources count need not have begun at the same number.
+pub(super) fn counters(recording: &Recording, (from_ns, to_ns): (i64, i64)) -> HashMap<StrId, Vec<u32>> {
+    let mut by_source: HashMap<(StrId, StrId), (usize, Vec<u32>)> = HashMap::new();
+    for (index, row) in recording.counters.rows().enumerate().filter(|(_, row)| row.value.is_finite()) {
+        let (accounted, rows) = by_source.entry((row.name, row.source)).or_default();
+        *accounted += usize::from((from_ns..=to_ns).contains(&row.time_ns));
+        rows.push(index as u32);
+    }
+    let mut chosen: HashMap<StrId, (RankOfCounter, Vec<u32>)> = HashMap::new();
+    for ((name, source), (accounted, rows)) in by_source {
+        let rank = (accounted, rows.len(), source);
+        if chosen.get(&name).is_none_or(|(best, _)| rank > *best) {
+            chosen.insert(name, (rank, rows));
+        }
+    }
+    chosen.into_iter().map(|(name, (_, rows))| (name, rows)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_evidence::kinds::counter;
+
+    use super::*;
+
+    const S: i64 = 1_000_000_000;
+
+    /// Pauses and counters of some sources: who, from which second to which, every how many seconds.
+    fn recording(told: &[(&str, i64, i64, i64)]) -> Recording {
+        let mut recording = Recording::default();
+        for (source, from, to, step) in told {
+            for at in (*from..*to).step_by(*step as usize) {
+                recording.add_span(at * S, 5_000_000, 0, span::GC_PAUSE, "Pause Young", "", source);
+                recording.add_counter(at * S, counter::HEAP_USED_BYTES, "before_gc", 1.0, source);
+            }
+        }
+        recording
+    }
+
+    /// How many pauses of each source are taken.
+    fn taken<const N: usize>(recording: &Recording, sources: [&str; N]) -> [usize; N] {
+        let rows = spans(recording, (0, 60 * S)).remove(&recording.strings.find(span::GC_PAUSE).unwrap()).unwrap();
+        assert!(rows.is_sorted_by_key(|row| recording.spans.time_ns[*row as usize]));
+        let of = |row: &&u32| recording.text(recording.spans.source[**row as usize]);
+        sources.map(|source| rows.iter().filter(|row| of(row) == source).count())
+    }
+
+    #[test]
+    fn a_source_that_ends_within_silences_no_other() {
+        const BOTH: [&str; 2] = ["gc_log", "jfr"];
+        for (told, expected) in [
+            // Both tell of all the time: the longer log is taken, alone.
+            (&[("gc_log", -7_200, 61, 2), ("jfr", 0, 61, 2)][..], [3_631, 0]),
+            // It ends in second 20, before the recording, or around it.
+            (&[("gc_log", -7_200, 20, 2), ("jfr", 0, 60, 2)], [3_610, 20]),
+            (&[("gc_log", -7_200, -600, 2), ("jfr", 0, 60, 2)], [0, 30]),
+            (&[("gc_log", -7_200, -600, 2), ("jfr", 0, 60, 2), ("gc_log", 600, 700, 2)], [0, 30]),
+            // The recorder came late, or went early.
+            (&[("gc_log", 0, 30, 2), ("jfr", 20, 60, 2)], [10, 20]),
+            (&[("gc_log", 20, 60, 2), ("jfr", 0, 30, 2)], [20, 10]),
+        ] {
+            assert_eq!(taken(&recording(told), BOTH), expected, "{told:?}");
+        }
+    }
+
+    #[test]
+    fn what_stands_in_is_taken_where_nobody_else_tells() {
+        let told = [("gc_log", 0, 20, 2), ("jfr", 38, 60, 2), ("jvm_probes", 18, 38, 2)];
+        assert_eq!(taken(&recording(&told), ["gc_log", "jfr", "jvm_probes"]), [10, 11, 9]);
+    }
+
+    #[test]
+    fn one_event_by_two_clocks_is_taken_once() {
+        let mut recording = recording(&[("jfr", 0, 41, 2)]);
+        let mut add = |ms: i64, length_ms: i64| {
+            recording.add_span(ms * 1_000_000, length_ms * 1_000_000, 0, span::GC_PAUSE, "Pause", "", "gc_log");
+        };
+        // The last one again, one that overlaps it, and a long one that does not.
+        [(40_030, 5), (40_001, 450), (40_020, 450), (43_000, 5)].into_iter().for_each(|(at, length)| add(at, length));
+        assert_eq!(taken(&recording, ["jfr", "gc_log"]), [21, 2]);
+    }
+
+    #[test]
+    fn counters_are_of_who_has_most_in_the_accounted_time() {
+        let recording = recording(&[("gc_log", -7_200, 20, 2), ("jfr", 0, 60, 2)]);
+        let rows = counters(&recording, (0, 60 * S)).into_values().next().unwrap();
+        assert!(rows.iter().all(|row| recording.text(recording.counters.source[*row as usize]) == "jfr"));
+    }
+}
