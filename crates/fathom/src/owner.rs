@@ -17,6 +17,9 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, Uid, chownat, f
 use rustix::io::Errno;
 use rustix::process::{fchdir, geteuid};
 
+/// A folder and nothing that a link of its name leads to.
+const FOLDER_ITSELF: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
 /// Folders in folders of a recording; ours have one.
 const DEPTH_MAX: usize = 3;
 
@@ -33,14 +36,13 @@ impl Place {
         let cannot = || format!("{}: cannot be made", path.display());
         let name = path.file_name().with_context(|| format!("{}: -o has to name a folder", path.display()))?;
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let folder = OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let parent = openat(CWD, parent, OFlags::PATH | folder, Mode::empty()).with_context(cannot)?;
+        let reachable = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let parent = openat(CWD, parent, reachable, Mode::empty()).with_context(cannot)?;
         match mkdirat(&parent, name, Mode::RWXU) {
             Err(Errno::EXIST) => bail!("{}: exists already; name another folder with -o", path.display()),
             made => made.with_context(cannot)?,
         }
-        let made =
-            openat(&parent, name, OFlags::RDONLY | OFlags::NOFOLLOW | folder, Mode::empty()).with_context(cannot)?;
+        let made = openat(&parent, name, FOLDER_ITSELF, Mode::empty()).with_context(cannot)?;
         let is = fstat(&made).with_context(cannot)?;
         // Whoever was quicker put a folder of their own there.
         if is.st_uid != geteuid().as_raw() || is.st_mode & 0o777 != 0o700 {
@@ -77,8 +79,7 @@ pub(crate) fn enter_to_give(path: &Path) -> Result<Option<OwnedFd>> {
         return Ok(None);
     }
     let cannot = || format!("{}: cannot be entered; name the folder itself, not a link to it", path.display());
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let folder = openat(CWD, path, flags, Mode::empty()).with_context(cannot)?;
+    let folder = openat(CWD, path, FOLDER_ITSELF, Mode::empty()).with_context(cannot)?;
     fchdir(&folder).with_context(cannot)?;
     Ok(Some(folder))
 }
@@ -109,9 +110,8 @@ fn make_folders_for(caller: Option<(u32, u32)>, path: &Path) -> Result<()> {
 
 /// Gives a folder that was just made.
 fn give_made(path: &Path, uid: u32, gid: u32) -> Result<()> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     // Behind a slash a link would be followed.
-    let made = openat(CWD, path.components().collect::<PathBuf>(), flags, Mode::empty())?;
+    let made = openat(CWD, path.components().collect::<PathBuf>(), FOLDER_ITSELF, Mode::empty())?;
     let entries = Dir::read_from(&made)?.collect::<Result<Vec<_>, _>>()?;
     // With something in it, it is another one.
     if entries.iter().any(|entry| !matches!(entry.file_name().to_bytes(), b"." | b"..")) {

@@ -68,11 +68,13 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         format::time(reads.mean_ns()),
         format::time(reads.longest_ns as f64)
     );
-    let mut finding = Finding::new(support, says).with(waiting).with(mean).claiming(comparison, is_ours);
-    if let Some(slower_ns) = peers.slower_ns(comparison) {
-        finding.claims = vec![Claim::part(ThreadState::Blocked(Wait::Socket), slower_ns)];
+    let finding = Finding::new(support, says).with(waiting).with(mean);
+    match peers.slower_ns(comparison) {
+        Some(slower_ns) => {
+            Finding { claims: vec![Claim::part(ThreadState::Blocked(Wait::Socket), slower_ns)], ..finding }
+        }
+        None => finding.claiming(comparison, is_ours),
     }
-    finding
 }
 
 /// The answer where no read from a service was seen.

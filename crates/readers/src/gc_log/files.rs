@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::gc_log::event::{Event, Stamp};
+use crate::gc_log::legacy::Sink;
 use crate::gc_log::parse::Parser;
 use crate::gc_log::runs::Runs;
 use crate::gc_log::wrapping::Wrapping;
@@ -48,9 +49,14 @@ fn range_ns(path: &Path) -> Option<(i64, i64)> {
 
 /// What the stamps of the lines in a part of a file tell.
 fn runs_in(text: &[u8]) -> Runs {
+    parsed(text, &mut |_| ()).runs()
+}
+
+/// A parser that has read the lines of a part of a file, which may be cut at its end.
+fn parsed(text: &[u8], sink: &mut Sink<'_>) -> Parser {
     let (mut parser, mut wrapping) = (Parser::default(), Wrapping::default());
-    lines::of_head(text).for_each(|line| parser.line(wrapping.off(line), &mut |_| ()));
-    parser.runs()
+    lines::of_head(text).for_each(|line| parser.line(wrapping.off(line), sink));
+    parser
 }
 
 /// `gc.log` for `gc.log.3`, `gc.log.3.current`, `gc.log.00.gz`, `gc.log-20261120` and `gc.log.2026-11-20.1`.
@@ -130,14 +136,12 @@ pub(super) fn changed_ns(path: &Path) -> Option<i64> {
 fn beginning(path: &Path) -> Stamp {
     let head = input::head(path, BEGINNING_BYTES).unwrap_or_default();
     let mut first = Stamp::default();
-    let (mut parser, mut wrapping) = (Parser::default(), Wrapping::default());
     let mut sink = |event: &Event<'_>| {
         if first.is_none() {
             first = stamp_of(event).unwrap_or_default();
         }
     };
-    lines::of_head(&head).for_each(|line| parser.line(wrapping.off(line), &mut sink));
-    parser.finish(&mut sink);
+    parsed(&head, &mut sink).finish(&mut sink);
     first
 }
 

@@ -66,10 +66,11 @@ impl Loader {
 
     /// Takes one event.
     pub(super) fn event(&mut self, event: &Event<'_>) {
-        if self.is_of_another_run(event) {
+        let at = files::stamp_of(event).unwrap_or_default();
+        if self.is_of_another_run(event, at) {
             self.end_collections();
         }
-        if !matches!(event, Event::Safepoint(_)) && files::stamp_of(event).is_some_and(|at| at.wall_ns.is_some()) {
+        if !matches!(event, Event::Safepoint(_)) && at.wall_ns.is_some() {
             self.end_table();
         }
         let start_ns = if let Event::Pause(pause) = event { self.place_pause(pause) } else { None };
@@ -117,10 +118,9 @@ impl Loader {
     }
 
     /// Whether the JVM was started again before `event`: the uptime fell, or the line with which each JVM begins its log came.
-    fn is_of_another_run(&mut self, event: &Event<'_>) -> bool {
-        let earlier_runs_ns = files::stamp_of(event).map_or(0, |at| at.earlier_runs_ns);
-        let has_fallen = earlier_runs_ns > self.earlier_runs_ns;
-        self.earlier_runs_ns = self.earlier_runs_ns.max(earlier_runs_ns);
+    fn is_of_another_run(&mut self, event: &Event<'_>, at: Stamp) -> bool {
+        let has_fallen = at.earlier_runs_ns > self.earlier_runs_ns;
+        self.earlier_runs_ns = self.earlier_runs_ns.max(at.earlier_runs_ns);
         has_fallen || matches!(event, Event::Collector(_))
     }
 
