@@ -13,6 +13,10 @@ use crate::period::Period;
 /// Compilations per second below which the compiler is as good as off while code runs interpreted.
 const OFF_PER_SECOND: f64 = 0.5;
 
+/// A compiler that waits until code was thrown away compiles nothing for some seconds, and goes on; so long after a failed allocation
+/// it is known that it does not, in ns.
+const TELLING_NS: i64 = 5_000_000_000;
+
 /// What is known of the code cache in the slow time. Quantities that were not recorded are `None`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CodeCache {
@@ -198,8 +202,9 @@ fn compilations_after_full(comparison: &Comparison<'_>, compiled: &Series) -> Op
     // The counter is read once a second: the step that contains the event belongs to before it.
     let events = full_events(comparison);
     let after = |event: Option<&i64>| event.map(|at| at.saturating_add(BUCKET_NS));
-    // Where the last comes at the very end, what was compiled since the first says whether it was the end of compiling.
-    let since = after(events.iter().max()).filter(|last| *last < end).or(after(events.iter().min()));
+    // Where the last comes too near the end to tell, what was compiled since the first says whether it was the end of compiling.
+    let tells = |last: &i64| last.saturating_add(TELLING_NS) <= end;
+    let since = after(events.iter().max()).filter(tells).or(after(events.iter().min()));
     let from = since.or_else(|| (failures(comparison) > 0).then_some(comparison.sources().grid.start_ns))?;
     (compiled.0.len() > 1 && end > from).then(|| compiled.rise_within(from, end) / ((end - from) as f64 / 1e9))
 }
