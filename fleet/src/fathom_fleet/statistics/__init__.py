@@ -1,0 +1,1 @@
+"""Statistics on arrays: no engine, no tables, no files."""

@@ -1,0 +1,115 @@
+"""The questions, on fleets whose truth is known."""
+
+import json
+
+import pandas as pd
+import pytest
+
+import fathom_fleet as ff
+from fathom_fleet.answers import clock
+from fathom_fleet.simulator import Illness, World
+
+
+def test_sick_hosts_are_found_and_no_other(demo) -> None:
+    world, fleet = demo
+    answer = ff.outliers(fleet)
+    found = set(answer.rows["subject"])
+    assert answer.verdict == "found"
+    assert found <= set(world.truth.sick)
+    assert len(found) >= 0.9 * len(world.truth.sick)
+    assert not set(answer.rows["signal"]) & {"gc_stopped_ratio"}, "its pauses are not longer"
+    assert (answer.rows["persistent"] > 0.8).all()
+
+
+def test_onsets_are_known_to_minutes(demo) -> None:
+    world, fleet = demo
+    rows = ff.onset(fleet).rows
+    off = (pd.to_datetime(rows["onset"]) - pd.to_datetime(rows["subject"].map(world.truth.sick).map(clock))).abs()
+    assert (off <= pd.Timedelta(minutes=15)).mean() >= 0.9
+    assert off.median() <= pd.Timedelta(minutes=2)
+    assert rows["onset"].is_monotonic_increasing
+
+
+def test_the_shared_facts_are_one_group(demo) -> None:
+    world, fleet = demo
+    answer = ff.shared(fleet)
+    top = answer.rows.iloc[0]
+    assert answer.verdict == "found" and len(answer.rows) == 1
+    assert sorted(top["facts"]) == sorted(world.truth.facts)
+    assert top["q"] < 0.01 and top["odds_low"] > 10
+    assert len(top["separable_by"]) == 2
+    assert "cannot be told" in " ".join(answer.says)
+
+
+def test_answers_are_json(demo) -> None:
+    _, fleet = demo
+    for ask in (ff.outliers, ff.onset, ff.shared):
+        text = json.dumps(ask(fleet).as_dict(), allow_nan=False)
+        assert json.loads(text)["schema"] == 1
+
+
+def test_a_healthy_fleet_is_healthy(loaded) -> None:
+    for noise in ("normal", "heavy", "wandering"):
+        fleet = loaded(World(hosts=200, facts=500, noise=noise, seed=11))
+        assert ff.outliers(fleet).verdict == "nothing"
+        assert ff.onset(fleet).verdict == "nothing"
+        assert ff.shared(fleet).verdict == "nothing"
+
+
+def test_one_sick_host_shares_no_fact(loaded) -> None:
+    world = World(hosts=200, roles=4, facts=500, illness=Illness(1.0, 1, penetrance=1.0), seed=5)
+    fleet = loaded(world)
+    assert set(ff.outliers(fleet).rows["subject"]) == set(world.truth.sick)
+    answer = ff.shared(fleet)
+    assert answer.verdict == "cannot_tell"
+    assert "at least 3 sick hosts" in " ".join(answer.says)
+
+
+def test_hosts_that_were_always_sick_share_a_fact(loaded) -> None:
+    world = World(hosts=300, roles=4, facts=400, illness=Illness(0.25, 40, starts="always"), seed=3)
+    answer = ff.shared(loaded(world))
+    assert answer.rows.iloc[0]["facts"] == ["planted=yes"]
+    assert answer.rows.iloc[0]["kind"] == "level"
+    assert ff.onset(loaded(world)).verdict in ("nothing", "cannot_tell"), "nobody turned"
+
+
+def test_a_near_alias_stays_in_the_group(loaded) -> None:
+    world = World(hosts=300, roles=4, facts=400, illness=Illness(0.5, 40, has_alias=True), seed=3)
+    answer = ff.shared(loaded(world))
+    top = answer.rows.iloc[0]
+    assert len(answer.rows) == 1
+    assert {"planted=yes", "alias=yes"} <= set(top["facts"]) | set(top["explains"])
+
+
+def test_given_hosts_are_enough(demo) -> None:
+    world, fleet = demo
+    answer = ff.shared(fleet, sick=sorted(world.truth.sick))
+    assert sorted(answer.rows.iloc[0]["facts"]) == sorted(world.truth.facts)
+
+
+def test_missing_facts_are_missing(demo) -> None:
+    world, fleet = demo
+    lost = fleet.facts[~((fleet.facts["fact"] == "kernel") & fleet.facts["subject"].isin(world.names[:50]))]
+    partly = ff.Fleet(fleet.engine, fleet.minutes, lost, fleet.subjects, fleet.signals)
+    answer = ff.shared(partly, ["requests_p95_ms"])
+    assert any("kernel on 50" in line for line in answer.unseen)
+
+
+def test_what_was_never_measured_is_missing(loaded) -> None:
+    fleet = loaded(World(hosts=40, roles=2, facts=300))
+    minutes = fleet.minutes.mutate(
+        requests_p95_ms=(fleet.minutes.role == "service-00").ifelse(None, fleet.minutes.requests_p95_ms)
+    )
+    partly = ff.Fleet(fleet.engine, minutes, fleet.facts, fleet.subjects, fleet.signals)
+    answer = ff.outliers(partly)
+    assert answer.verdict == "nothing"
+    assert any("not measured on" in line for line in answer.unseen)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), -1.0])
+def test_values_that_are_none_change_nothing(loaded, bad: float) -> None:
+    fleet = loaded(World(hosts=40, roles=2, facts=300))
+    minute = fleet.minutes.minute
+    spoilt = fleet.minutes.mutate(requests_p95_ms=((minute % 7) == 0).ifelse(bad, fleet.minutes.requests_p95_ms))
+    answer = ff.outliers(ff.Fleet(fleet.engine, spoilt, fleet.facts, fleet.subjects, fleet.signals))
+    assert answer.verdict == "nothing"
