@@ -107,10 +107,9 @@ impl Programs {
         Ok(())
     }
 
-    /// Lets a program look at every entry of a map.
-    pub(crate) fn walker(&mut self, name: &str, map: &str) -> Result<Walker, Refusal> {
-        let map = self.map(map)?;
-        self.walker_by(name, |program| program.attach_iter(map.as_fd()))
+    /// Lets a program look at every open file of a process.
+    pub(crate) fn file_walker(&mut self, name: &str, process: u32) -> Result<Walker, Refusal> {
+        self.walker_by(name, |program| walker::over_process(program, process))
     }
 
     /// Lets a program look at every thread of the machine.

@@ -145,6 +145,7 @@ impl Observer for Observed {
         }
         self.looks += 1;
         if let Some(reading) = self.pace.begin(monotonic_ns()) {
+            self.share.look();
             self.count(found);
             self.sample();
             self.pace.end(reading);
@@ -180,9 +181,8 @@ impl Observed {
         may_be_more
     }
 
-    /// Has the connections looked at and writes the sums that changed.
+    /// Writes the sums that changed.
     fn count(&mut self, found: &mut Recording) {
-        self.share.look();
         let now_ns = self.clock.now_ns();
         self.counted.read(now_ns);
         let writes_latencies = self.looks.is_multiple_of(LOOKS_PER_SECOND);

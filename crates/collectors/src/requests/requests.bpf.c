@@ -240,37 +240,82 @@ static __always_inline bool is_under_way(struct connection *c, struct tcp_sock *
 	return c->flags & INBOUND && tcp && tcp->snd_una != tcp->write_seq;
 }
 
-struct bpf_iter__bpf_sk_storage_map {
-	struct sock *sk;
-	void *value;
-} KERNEL_TYPE;
-
-/* Run by user space for each connection. */
-SEC("iter/bpf_sk_storage_map")
-int walk(struct bpf_iter__bpf_sk_storage_map *at)
+/*
+ * What a connection is at, looked at again: of what has ended and is followed by nothing, the end; of what has not ended, that it is
+ * under way. A descriptor may be there twice, and a socket in two processes: each connection is looked at once in a walk.
+ */
+static __always_inline void look_at(struct sock *sk, __u32 tgid)
 {
-	struct connection *c = at->value;
-	struct sock *sk = at->sk;
+	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
 	__u64 now_ns = bpf_ktime_get_ns();
 	struct target *target;
 	struct tcp_sock *tcp;
 	struct sums *sums;
 
-	if (!c || !sk || c->flags & IGNORED || !c->began_ns)
-		return 0;
+	if (!c || c->flags & IGNORED || !c->began_ns || c->target != target_of_process(tgid))
+		return;
 	target = target_of(c->target);
-	if (!target)
-		return 0;
+	if (!target || c->walk == (__u32)target->walk)
+		return;
+	c->walk = target->walk;
 	if (c->last_ns) {
 		tcp = bpf_skc_to_tcp_sock(sk);
 		if (target->ending || (now_ns - c->last_ns > IDLE_NS && !c->unread_since_ns && !is_under_way(c, tcp)))
 			finish_last(c, tcp, now_ns);
-		return 0;
+		return;
 	}
 	sums = sums_at(c->endpoint);
 	if (sums && !c->answered_ns && !(c->flags & ONE_WAY && (c->read_ns || c->flags & OUTBOUND)))
 		COUNT(sums->under_way);
 	if (target->ending)
 		give_up(c, now_ns);
+}
+
+/* Connections that the kernel has accepted and the program has not: they have no descriptor yet, and may have been asked something. */
+static __always_inline void look_at_accepted(struct sock *listener, __u32 tgid)
+{
+	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(listener);
+	struct request_sock *request;
+
+	if (!tcp)
+		return;
+	request = tcp->inet_conn.icsk_accept_queue.rskq_accept_head;
+	for (int i = 0; i < ACCEPTED_MAX && request; i++) {
+		struct sock *sk = request->sk;
+
+		if (sk)
+			look_at(sk, tgid);
+		request = request->dl_next;
+	}
+}
+
+struct bpf_iter__task_file {
+	struct task_struct *task;
+	__u32 fd;
+	struct file *file;
+} KERNEL_TYPE;
+
+/*
+ * Run by user space for each descriptor of a process that is observed. Walking over the entries of `connections` instead is what hardened
+ * kernels refuse (EPERM for every iterator over a map's entries), and would show other processes' sockets as well.
+ */
+SEC("iter/task_file")
+int walk(struct bpf_iter__task_file *at)
+{
+	struct task_struct *task = at->task;
+	struct file *file = at->file;
+	struct socket *socket;
+	struct sock *sk;
+
+	if (!task || !file)
+		return 0;
+	socket = bpf_sock_from_file(file);
+	sk = socket ? socket->sk : 0;
+	if (!sk)
+		return 0;
+	if (sk->__sk_common.skc_state == TCP_LISTEN && sk->sk_protocol == IPPROTO_TCP)
+		look_at_accepted(sk, task->tgid);
+	else
+		look_at(sk, task->tgid);
 	return 0;
 }

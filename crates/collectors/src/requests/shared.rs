@@ -25,11 +25,12 @@ const TARGETS: u32 = 256;
 const FIRST_NUMBER: u32 = 2 * TARGETS;
 
 /// Words of a row of the table `targets`, and which are what.
-const TARGET_WORDS: usize = 9;
+const TARGET_WORDS: usize = 10;
 const ID: usize = 0;
 const ENDING: usize = 1;
 const ENDPOINTS: usize = 2;
-const LOSSES: usize = 3;
+const WALK: usize = 3;
+const LOSSES: usize = 4;
 
 /// Kinds of losses that the programs count.
 pub(super) const LOST: usize = 4;
@@ -53,8 +54,8 @@ pub(super) struct Shared {
 struct Inner {
     programs: Programs,
     ring: Ring,
-    walker: Walker,
-    walked_ns: i64,
+    /// When whose endpoints there are was found out last.
+    found_ns: i64,
     /// Targets until now.
     count: u32,
     of_targets: BTreeMap<u32, OfTarget>,
@@ -70,6 +71,8 @@ struct Inner {
 #[derive(Default)]
 struct OfTarget {
     process: u32,
+    /// Looks at its connections; none until it is known to the programs.
+    walker: Option<Walker>,
     /// Numbers of its endpoints.
     endpoints: Vec<usize>,
     inbox: Vec<Exchange>,
@@ -97,13 +100,11 @@ impl Shared {
             put_back(&unused, number);
         }
         let ring = Ring::new(&programs.map("exchanges")?)?;
-        let walker = programs.walker("walk", "connections")?;
         programs.attach_tracepoints()?;
         let inner = Inner {
             programs,
             ring,
-            walker,
-            walked_ns: 0,
+            found_ns: 0,
             count: 0,
             of_targets: BTreeMap::new(),
             processes: processes?,
@@ -137,6 +138,16 @@ impl Shared {
         Ok(id)
     }
 
+    /// Lets the programs walk over a target's connections.
+    fn follow(&self, id: u32) -> Result<(), Refusal> {
+        let mut inner = self.inner();
+        let Inner { programs, of_targets, .. } = &mut *inner;
+        if let Some(of) = of_targets.get_mut(&id) {
+            of.walker = Some(programs.file_walker("walk", of.process)?);
+        }
+        Ok(())
+    }
+
     /// Adds the ports that the target listens on now to those that the programs know.
     fn mark(&self, target: &Target, id: u32, network_namespace: u32) {
         // Reading them may take its time, in which others are not to wait.
@@ -151,17 +162,23 @@ impl Shared {
         }
     }
 
-    /// Looks at all connections.
-    fn walk(&self, inner: &mut Inner) {
-        inner.walked_ns = monotonic_ns();
-        self.find_endpoints(inner);
-        let endpoints = inner.of_targets.values().flat_map(|of| &of.endpoints);
-        endpoints.for_each(|number| self.sums.set(*number, UNDER_WAY, 0));
-        inner.walker.walk();
+    /// Looks at all connections of a target.
+    fn walk(&self, inner: &mut Inner, id: u32) {
+        if monotonic_ns() - inner.found_ns >= PERIOD.as_nanos() as i64 * 3 / 4 {
+            self.find_endpoints(inner);
+        }
+        let Some(of) = inner.of_targets.get(&id) else { return };
+        of.endpoints.iter().for_each(|number| self.sums.set(*number, UNDER_WAY, 0));
+        let place = Shared::place(id);
+        self.targets.set(place, WALK, self.targets.get(place, WALK) + 1);
+        if let Some(walker) = &of.walker {
+            walker.walk();
+        }
     }
 
     /// Finds out whose endpoints there are.
     fn find_endpoints(&self, inner: &mut Inner) {
+        inner.found_ns = monotonic_ns();
         let mut left = 0;
         for (id, of) in &mut inner.of_targets {
             let place = Shared::place(*id);
@@ -289,23 +306,23 @@ impl Share {
         let known =
             self.shared.inner().processes.update(&target.pid.to_ne_bytes(), &self.id.to_ne_bytes(), MapFlags::ANY);
         known.map_err(|error| Refusal::new(format!("the kernel took no more processes: {error}"), ""))?;
+        self.shared.follow(self.id)?;
         // What it began to listen on meanwhile.
         self.shared.mark(target, self.id, space);
         Ok(self)
     }
 
-    /// Looks at all connections, unless somebody has just done it.
+    /// Looks at all connections.
     pub(super) fn look(&self) {
-        let mut inner = self.shared.inner();
-        if monotonic_ns() - inner.walked_ns >= PERIOD.as_nanos() as i64 * 3 / 4 {
-            self.shared.walk(&mut inner);
-        }
+        self.shared.walk(&mut self.shared.inner(), self.id);
     }
 
     /// What is under way at this instant is told as it is.
     pub(super) fn end(&self) {
         self.shared.targets.set(Shared::place(self.id), ENDING, 1);
-        self.shared.walk(&mut self.shared.inner());
+        let mut inner = self.shared.inner();
+        inner.found_ns = 0;
+        self.shared.walk(&mut inner, self.id);
     }
 
     /// Requests and calls that have ended; whether there may be more.

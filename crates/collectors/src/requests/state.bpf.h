@@ -57,6 +57,8 @@
 #define ENDPOINTS 4096
 #define ENDPOINTS_OF_TARGET 1024
 #define LISTENERS 8192
+/* Connections in a listener's queue that one walk looks at: more than the usual length of such a queue, and few enough for the verifier. */
+#define ACCEPTED_MAX 128
 /* Threads whose wakers are known; of two with the same place the one that was woken last. */
 #define WOKEN 4096
 #define BUCKETS 112
@@ -80,6 +82,8 @@ struct target {
 	__u64 ending;
 	/* Endpoints that it has. */
 	__u64 endpoints;
+	/* Number of the last walk over its connections, from 1. */
+	__u64 walk;
 	struct {
 		__u64 ring_full;
 		__u64 over_budget;
@@ -175,6 +179,7 @@ struct sock_common {
 	__be16 skc_dport;
 	__u16 skc_num;
 	unsigned short skc_family;
+	volatile unsigned char skc_state;
 	possible_net_t skc_net;
 	struct in6_addr skc_v6_daddr;
 } KERNEL_TYPE;
@@ -184,7 +189,22 @@ struct sock {
 	__u16 sk_type;
 	__u16 sk_protocol;
 } KERNEL_TYPE;
+struct socket {
+	struct sock *sk;
+} KERNEL_TYPE;
+struct file;
+struct request_sock {
+	struct request_sock *dl_next;
+	struct sock *sk;
+} KERNEL_TYPE;
+struct request_sock_queue {
+	struct request_sock *rskq_accept_head;
+} KERNEL_TYPE;
+struct inet_connection_sock {
+	struct request_sock_queue icsk_accept_queue;
+} KERNEL_TYPE;
 struct tcp_sock {
+	struct inet_connection_sock inet_conn;
 	__u32 rcv_nxt;
 	__u32 copied_seq;
 	__u32 snd_una;
@@ -347,6 +367,8 @@ struct connection {
 	__u32 worker_tid;
 	/* How often requests have overlapped on it, or something was sent that nobody had asked for; up to SEVERAL. */
 	__u32 several;
+	/* The last walk that looked at it. */
+	__u32 walk;
 };
 
 struct {
