@@ -12,8 +12,10 @@ ff.shared(fleet).says
 from .answers import Answer
 from .engines import Engine, EngineError, connect
 from .fleet import Fleet, FleetError, load, of_tables
+from .incidents import causes, recurring
 from .onset import onset
 from .outliers import outliers
+from .rollout import rollout, week_against_week
 from .shared import shared
 
 __all__ = [
@@ -22,10 +24,14 @@ __all__ = [
     "EngineError",
     "Fleet",
     "FleetError",
+    "causes",
     "connect",
     "load",
     "of_tables",
     "onset",
     "outliers",
+    "recurring",
+    "rollout",
     "shared",
+    "week_against_week",
 ]

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from .engines import Engine, connect
 from .signals import ABOUT, EVENTS, KEYS, MINUTE_NS, SIGNALS
-from .ways_in import folder
+from .ways_in import csv_files, folder, prometheus
 from .ways_in.problems import Problem
 
 JVM = ("host", "service", "pid", "start_ticks")
@@ -72,12 +72,12 @@ def load(
     role: str = "service",
     signals: list[str] | None = None,
 ) -> Fleet:
-    """Loads folders. `role` is a column of `minutes` or `fact:NAME`."""
+    """Loads folders, CSV files and Prometheus answers. `role` is a column of `minutes` or `fact:NAME`."""
     engine = connect(engine) if isinstance(engine, str) else engine
     scratch = Path(tempfile.mkdtemp(prefix="fathom-fleet-"))
     found = folder.Found()
     for place in places:
-        found.add(folder.find(place, scratch))
+        found.add(find(place, scratch))
     if not found.minutes:
         told = f": {found.problems[0]}" if found.problems else ""
         raise FleetError(f"no minutes in {', '.join(places)}{told}")
@@ -89,6 +89,18 @@ def load(
         signals=signals,
         problems=found.problems,
     )
+
+
+def find(place: str, scratch: Path) -> folder.Found:
+    """The tables of one place, by what it is."""
+    readers = {".csv": csv_files.read, ".json": prometheus.read}
+    reader = readers.get(Path(place).suffix.lower()) if "://" not in place else None
+    if reader is None:
+        return folder.find(place, scratch)
+    found = folder.Found()
+    kept = Path(tempfile.mkdtemp(dir=scratch))
+    reader(Path(place), kept, found)
+    return found
 
 
 def of_tables(

@@ -31,6 +31,8 @@ SIGNALS: dict[str, Signal] = {
         Signal("requests_p50_ms", "ms", 0.1, "median latency"),
         Signal("requests_p95_ms", "ms", 0.1, "95th percentile of the latency"),
         Signal("requests_p99_ms", "ms", 0.1, "99th percentile of the latency"),
+        Signal("requests_mean_ms", "ms", 0.1, "mean latency"),
+        Signal("requests_max_ms", "ms", 1.0, "longest request"),
         Signal("requests_under_way_max", "requests", 1.0, "requests under way"),
         Signal("calls_p95_max_ms", "ms", 0.1, "95th percentile of calls to other services"),
         Signal("gc_full_per_min", "1/min", 1.0, "full collections"),
@@ -41,6 +43,9 @@ SIGNALS: dict[str, Signal] = {
         Signal("cgroup_throttled_ratio", "ratio", 0.01, "share of time throttled by the CPU quota"),
         Signal("memory_major_faults_per_s", "1/s", 1.0, "major page faults"),
         Signal("compiler_ms_per_s", "ms/s", 5.0, "time of compilations"),
+        Signal("jvm_threads_max", "threads", 5.0, "threads"),
+        Signal("process_cpu_ratio", "ratio", 0.005, "share of all CPUs used by the process"),
+        Signal("cpu_pressure_ratio", "ratio", 0.01, "share of time in which tasks waited for a CPU"),
         Signal("host_load", "tasks", 0.1, "load average of the host"),
     )
 }

@@ -1,0 +1,5 @@
+"""`python -m fathom_fleet`."""
+
+from .cli import run
+
+run()

@@ -1,0 +1,55 @@
+"""The command line: what it prints, and how it ends."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fathom_fleet.cli import main
+
+
+@pytest.mark.parametrize("question", ["outliers", "onset", "shared", "causes", "recurring"])
+def test_every_question_answers_in_text_and_json(
+    small: Path, question: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([question, str(small)]) == 0
+    assert "12 hosts" in capsys.readouterr().out
+    assert main([question, str(small), "--json", "--signal", "requests_p95_ms", "--last", "12h"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["schema"], document["question"], document["hosts"]) == (1, question, 12)
+
+
+def test_rollouts(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        main(["rollout", str(small), "--host", "host-00001", "--at", "2026-10-14T12:00Z", "--span", "2h", "--json"])
+        == 0
+    )
+    assert json.loads(capsys.readouterr().out)["rows"][0]["control"] == 11
+
+
+def test_the_report_is_one_file_that_loads_nothing(
+    small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "fleet.html"
+    assert (
+        main(["report", str(small), "-o", str(file), "--recordings", "https://fathom.example/{host}/{incident}"]) == 0
+    )
+    text = file.read_text()
+    assert text.count("<svg") == 2 and "<script" not in text and 'src="' not in text
+    assert "default-src 'none'" in text
+
+
+def test_refusals_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["outliers", str(tmp_path)]) == 1
+    assert main(["outliers", str(tmp_path), "--engine", "moon:1"]) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2 and all(line.startswith("fathom-fleet: no ") for line in lines)
+    for bad in (
+        ["outliers"],
+        ["moon", "x"],
+        ["outliers", "x", "--from", "soon"],
+        ["outliers", "x", "--last", "2 moons"],
+    ):
+        with pytest.raises(SystemExit) as end:
+            main(bad)
+        assert end.value.code == 2
