@@ -276,7 +276,7 @@ fn hidden(comparison: &Comparison<'_>, losses: &[LossNote]) -> Vec<String> {
 
 /// That so many requests came several at once on their connections that those whose lengths are known do not tell the 99th percentile.
 fn several_at_once(comparison: &Comparison<'_>) -> Option<String> {
-    let port = comparison.sources().ports().iter().max_by(|a, b| a.overlapping.total_cmp(&b.overlapping))?;
+    let port = comparison.sources().traffic.ports().iter().max_by(|a, b| a.overlapping.total_cmp(&b.overlapping))?;
     (port.overlapping >= 1.0 && port.overlapping >= MATTERS * (port.count + port.overlapping)).then(|| {
         format!(
             "requests to {} came {} several at once on one connection, or beside what nobody asked for (HTTP/2, WebSocket): how long each of \

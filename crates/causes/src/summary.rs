@@ -47,7 +47,7 @@ pub(crate) fn recording(comparison: &Comparison<'_>) -> RecordingSummary {
 pub(crate) fn ports(comparison: &Comparison<'_>) -> Vec<PortSummary> {
     let of = |port: &Port| {
         let name = comparison.recording().text(port.name);
-        let quiet = comparison.baseline.as_ref().and_then(|quiet| quiet.sources.usual_ns(name, &quiet.time));
+        let quiet = comparison.baseline.as_ref().and_then(|quiet| quiet.sources.traffic.usual_ns(name, &quiet.time));
         let usual_ns = quiet.unwrap_or(port.p50_ns);
         let divided = comparison.analysis.divided(port, usual_ns);
         PortSummary {
@@ -64,7 +64,7 @@ pub(crate) fn ports(comparison: &Comparison<'_>) -> Vec<PortSummary> {
             slow: slow_requests(&divided),
         }
     };
-    comparison.sources().ports().iter().map(of).collect()
+    comparison.sources().traffic.ports().iter().map(of).collect()
 }
 
 fn slow_requests(divided: &Divided) -> SlowRequests {

@@ -9,12 +9,13 @@ use crate::cpu;
 use crate::grid::{BUCKET_NS, Grid};
 use crate::intervals::Intervals;
 use crate::partition::{Partition, Segment};
-use crate::requests::{Lateness, Requests, unsent};
+use crate::requests::{Lateness, Requests};
 use crate::sources::{Series, Sources};
 use crate::startup::{self, Startup};
 use crate::states::{ThreadState, Wait};
 use crate::stood_still::StoodStill;
 use crate::stops::{self, StopSpan};
+use crate::traffic::unsent::Unsent;
 
 /// What the threads did, bucket by bucket.
 #[derive(Debug, Clone)]
@@ -93,7 +94,7 @@ impl Account {
             let waits = recorded.iter().filter(|segment| matches!(segment.state, ThreadState::Blocked(_)));
             waits.for_each(|wait| add(wait.state, wait.from_ns, wait.to_ns));
         }
-        unsent::add(sources, &mut states);
+        add_unsent(sources, &mut states);
         let cpu = cpu::of(sources);
         states.extend(cpu.states);
         states.extend(cpu::runnable(sources).map(|row| (ThreadState::Runnable, row)));
@@ -177,6 +178,17 @@ impl Account {
     }
 }
 
+/// Adds the time for which answers stood in the kernel: the last of each, as they end when they have left.
+fn add_unsent(sources: &Sources<'_>, states: &mut BTreeMap<ThreadState, Vec<f64>>) {
+    for request in sources.traffic.measured_requests() {
+        let Some(Unsent { hold, ns }) = request.unsent else { continue };
+        let row = states.entry(ThreadState::Unsent(hold)).or_insert_with(|| sources.grid.zeros());
+        let from_ns = request.to_ns.saturating_sub(ns).max(request.from_ns);
+        let amount = request.to_ns.saturating_sub(from_ns) as f64 * request.weight;
+        sources.grid.spread(row, from_ns, request.to_ns, amount);
+    }
+}
+
 fn sum_of(grid: Grid, states: &BTreeMap<ThreadState, Vec<f64>>, select: impl Fn(ThreadState) -> bool) -> Vec<f64> {
     let mut sum = grid.zeros();
     for row in states.iter().filter(|(state, _)| select(**state)).map(|(_, row)| row) {
@@ -191,7 +203,7 @@ fn are_work(sources: &Sources<'_>, requests: Option<&Requests>) -> bool {
     const MIN_PER_SECOND: f64 = 10.0;
     let Some(requests) = requests else { return false };
     let counts: Vec<f64> = requests.count.iter().copied().filter(|count| *count > 0.0).collect();
-    !sources.requests_are_measured() || counts.iter().sum::<f64>() >= MIN_PER_SECOND * counts.len() as f64
+    !sources.traffic.requests_are_measured() || counts.iter().sum::<f64>() >= MIN_PER_SECOND * counts.len() as f64
 }
 
 /// Where a program does less than a fiftieth of what it does when it is busy (in the tenth busiest second) it is idle: no request

@@ -1,10 +1,8 @@
 //! What the slow time has more of than the baseline.
 
-use std::collections::BTreeMap;
-
 use crate::account::Account;
 use crate::grid::BUCKET_NS;
-use crate::slowdown::Slowdown;
+use crate::slowdown::{Slowdown, Usual};
 use crate::states::{Layer, ThreadState, Wait};
 
 /// One kind of thread time, slow against baseline.
@@ -87,10 +85,6 @@ pub(crate) fn compare(account: &Account, slowdown: &Slowdown, reference: &Accoun
     let baseline_ns = baseline.iter().filter(|is| **is).count() as f64 * BUCKET_NS as f64;
     Excess { states, slow_ns, baseline_ns, concurrency }
 }
-
-/// What a quiet bucket has of each kind of time, in ns, however many threads it stopped; none of a kind of which no quiet
-/// bucket is known.
-pub(crate) type Usual = BTreeMap<ThreadState, f64>;
 
 fn usual(reference: &Account, baseline: &[bool], names: &[ThreadState]) -> Usual {
     // Each slow stretch of days has a few quiet seconds of its own.

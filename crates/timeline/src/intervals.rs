@@ -1,19 +1,4 @@
-//! Sets of time, and the slow intervals of a recording.
-
-use crate::signals::SignalKind;
-
-/// A stretch of time in which the service was slow.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SlowInterval {
-    /// Its beginning.
-    pub from_ns: i64,
-    /// Its end.
-    pub to_ns: i64,
-    /// The signal that shows it best.
-    pub signal: SignalKind,
-    /// Worst value of that signal in it, in the signal's unit.
-    pub worst: f64,
-}
+//! Sets of time.
 
 /// Disjoint stretches of time in order.
 #[derive(Debug, Clone, Default, PartialEq)]

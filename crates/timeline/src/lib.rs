@@ -6,8 +6,6 @@
 //! is known here; causes claim parts of the excess later.
 
 mod account;
-mod calls;
-mod clients;
 mod collections;
 mod cpu;
 mod edges;
@@ -16,7 +14,6 @@ mod grid;
 mod intervals;
 mod median;
 mod partition;
-mod peers;
 mod quota;
 mod read_times;
 mod requests;
@@ -30,32 +27,36 @@ mod states;
 mod stood_still;
 mod stops;
 mod suspicion;
+mod threads;
+mod traffic;
+mod unanswered;
 mod waits;
 mod wakers;
 
 pub use account::Account;
-pub use calls::Call;
 pub use edges::{Chain, Edges, Piece, Root};
 pub use excess::{Excess, StateExcess};
 pub use grid::{BUCKET_NS, Grid};
-pub use intervals::{Intervals, SlowInterval};
+pub use intervals::Intervals;
 pub use median::median;
 pub use partition::{Partition, Segment};
 pub use quota::{Quota, ran_and_waited};
 pub use requests::divided::Divided;
-pub use requests::unanswered::Unanswered;
-pub use requests::unsent::Unsent;
-pub use requests::users::{Answer, Port, Request};
 pub use requests::{Lateness, Requests};
 pub use rhythm::Rhythm;
 pub use signals::SignalKind;
 use slowdown::Regime;
-pub use slowdown::{Slowdown, SlowdownOptions, TriggeredSignal};
+pub use slowdown::{SlowInterval, Slowdown, SlowdownOptions, TriggeredSignal};
 pub use sources::{Series, Sources};
 pub use startup::Startup;
 pub use states::{Collection, Hold, Layer, Origin, Scope, Stop, ThreadState, Wait};
 pub use stood_still::StoodStill;
 pub use stops::StopSpan;
+pub use traffic::Traffic;
+pub use traffic::calls::Call;
+pub use traffic::unsent::Unsent;
+pub use traffic::users::{Answer, Port, Request};
+pub use unanswered::Unanswered;
 pub use waits::{RECLAIM, is_class_initialization, is_own, of_standing, telling_frame, waits_for_memory};
 pub use wakers::Wakers;
 
@@ -107,7 +108,7 @@ impl<'a> Reference<'a> {
     /// A recording beside another one, with which it is to be compared.
     fn beside(recording: &'a Recording, other: &mut Sources<'_>) -> Option<Reference<'a>> {
         let mut sources = Sources::new(recording)?;
-        let has_same_port = other.compare_with(&mut sources);
+        let has_same_port = other.traffic.compare_with(&mut sources.traffic);
         let account = Account::new(&sources);
         let slow = slowdown::find(&sources, &account, &SlowdownOptions::default()).slow;
         let quiet =

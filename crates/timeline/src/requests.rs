@@ -1,21 +1,16 @@
 //! Requests of the service, second by second: how many, how long, and how many more at once than usual.
 
-pub(crate) mod called;
 pub(crate) mod divided;
 mod queued;
-pub(crate) mod same_port;
 mod silence;
-pub(crate) mod unanswered;
-pub(crate) mod unsent;
-pub(crate) mod users;
 
 use std::ops::Range;
 
 use crate::grid::Grid;
 use crate::intervals::Intervals;
 use crate::sources::Sources;
+use crate::traffic::users::{Request, quantile};
 use silence::{Silence, Silences};
-use users::{Request, quantile};
 
 /// Requests, bucket by bucket.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,7 +38,7 @@ impl Requests {
         let mut under_way_ns = grid.zeros();
         let mut longest_ns: Vec<Option<f64>> = vec![None; grid.len];
         let mut silences = Silences::new(grid);
-        for request in sources.requests() {
+        for request in sources.traffic.requests() {
             silences.begins(&request);
             let duration_ns = request.duration_ns();
             if let Some(bucket) = grid.bucket_of(request.from_ns) {
@@ -129,7 +124,7 @@ impl Lateness {
             let is_late = request.duration_ns() as f64 > 2.0 * usual_ns;
             is_late.then(|| (request.from_ns.saturating_add(usual_ns as i64), request.to_ns))
         };
-        let any = Intervals::union(sources.requests().filter_map(beyond).collect());
+        let any = Intervals::union(sources.traffic.requests().filter_map(beyond).collect());
         let mut any_ns = sources.grid.zeros();
         any.iter().for_each(|(from, to)| sources.grid.spread(&mut any_ns, from, to, to.saturating_sub(from) as f64));
         Lateness { all_ns, any_ns }

@@ -89,11 +89,12 @@ impl Rhythm {
 
 /// When the requests came that were slow, and all of them, in order.
 fn requests(analysis: &Analysis<'_>) -> (Vec<i64>, Vec<i64>) {
-    let lengths = analysis.sources.requests().map(|request| request.duration_ns() as f64);
+    let lengths = analysis.sources.traffic.requests().map(|request| request.duration_ns() as f64);
     let Some(usual_ns) = median(lengths.collect()) else { return Default::default() };
     let slow_ns = usual_ns * SLOW_TIMES;
     let mut all: Vec<(i64, bool)> = analysis
         .sources
+        .traffic
         .requests()
         .map(|request| {
             let is_felt = analysis.slowdown.time.touches(request.from_ns, request.to_ns);

@@ -1,5 +1,6 @@
 //! When the service was slow, and which seconds to compare that with.
 
+mod interval;
 mod regimes;
 
 use std::collections::BTreeMap;
@@ -7,9 +8,8 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use crate::account::Account;
-use crate::excess::Usual;
 use crate::grid::{BUCKET_NS, Grid};
-use crate::intervals::{Intervals, SlowInterval};
+use crate::intervals::Intervals;
 use crate::median::median;
 use crate::requests::Requests;
 use crate::signals::{self, Signal, SignalKind, runs};
@@ -17,6 +17,7 @@ use crate::sources::Sources;
 use crate::startup::Startup;
 use crate::states::{Layer, Origin, ThreadState};
 use crate::suspicion;
+pub use interval::SlowInterval;
 pub(crate) use regimes::Regime;
 
 /// Slow stretches closer than this belong together, in buckets.
@@ -31,6 +32,10 @@ const NEAR_BUCKETS: usize = 300;
 
 /// Where so few quiet seconds are near, all there are have to do.
 const NEAR_MIN_BUCKETS: usize = 10;
+
+/// What a quiet bucket has of each kind of time, in ns, however many threads it stopped; none of a kind of which no quiet
+/// bucket is known.
+pub(crate) type Usual = BTreeMap<ThreadState, f64>;
 
 /// What is known beforehand.
 #[derive(Debug, Default, Clone, Copy)]

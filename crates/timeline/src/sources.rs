@@ -6,17 +6,14 @@ mod chosen;
 use std::collections::{BTreeMap, HashMap};
 
 use fathom_evidence::detail::{PacketDrop, SystemCall, from_text};
-use fathom_evidence::kinds::{counter, role, span, subject};
+use fathom_evidence::kinds::{counter, span, subject};
 use fathom_evidence::tables::{Sample, Span};
 use fathom_evidence::{Recording, StrId};
 
-use crate::calls::{Call, Calls};
-use crate::clients::Clients;
 use crate::grid::{BUCKET_NS, Grid};
 use crate::intervals::Intervals;
-use crate::peers::Peers;
-use crate::requests::users::{self, Answer, AtSockets, Port, Request};
-use crate::requests::{called, same_port};
+use crate::threads::{is_application, role_of};
+use crate::traffic::Traffic;
 
 /// A counter over time, sorted by time.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -75,11 +72,8 @@ pub struct Sources<'a> {
     spans_by_kind: HashMap<StrId, Vec<u32>>,
     /// A live recording has millions of them, and each question is about one name.
     counters_by_name: HashMap<StrId, Vec<u32>>,
-    peers: Peers,
-    clients: Clients,
-    /// Requests that were measured at sockets.
-    at_sockets: AtSockets,
-    calls: Calls,
+    /// Who talked to whom.
+    pub traffic: Traffic<'a>,
 }
 
 impl<'a> Sources<'a> {
@@ -88,13 +82,15 @@ impl<'a> Sources<'a> {
         let (from_ns, to_ns) = accounted_range(recording)?;
         let spans_by_kind = chosen::spans(recording, (from_ns, to_ns));
         let counters_by_name = chosen::counters(recording, (from_ns, to_ns));
-        let (peers, clients) = (Peers::of(recording), Clients::default());
         let grid = Grid::covering(from_ns, with_last_stop(recording, (from_ns, to_ns)));
         let extent_ns = (grid.start_ns, grid.end_ns().max(to_ns));
         let observed_ns = observed_range(recording)?;
-        let at_sockets = AtSockets::of(recording);
-        let calls = Calls::of(recording, &at_sockets.port_numbers(recording));
-        let mut sources = Sources {
+        let rows = |kind| {
+            recording.strings.find(kind).and_then(|kind| spans_by_kind.get(&kind)).map_or(&[][..], Vec::as_slice)
+        };
+        let parks = rows(span::PARK).iter().map(|row| recording.spans.row(*row as usize));
+        let traffic = Traffic::of(recording, rows(span::REQUEST), parks);
+        Some(Sources {
             recording,
             grid,
             left_out_ns: grid.start_ns.saturating_sub(from_ns),
@@ -102,18 +98,8 @@ impl<'a> Sources<'a> {
             extent_ns,
             spans_by_kind,
             counters_by_name,
-            peers,
-            clients,
-            at_sockets,
-            calls,
-        };
-        sources.clients = Clients::of(recording, sources.spans(span::PARK));
-        Some(sources)
-    }
-
-    /// Compares the requests of the same port with those of another recording, in which the service was well; whether that can be.
-    pub(crate) fn compare_with(&mut self, usual: &mut Sources<'_>) -> bool {
-        same_port::pair((self.recording, &mut self.at_sockets), (usual.recording, &mut usual.at_sockets))
+            traffic,
+        })
     }
 
     /// Spans of a kind, in order of their beginning, each time of it from one source.
@@ -125,72 +111,6 @@ impl<'a> Sources<'a> {
     pub fn rows(&self, kind: &str) -> &[u32] {
         let indexes = self.recording.strings.find(kind).and_then(|kind| self.spans_by_kind.get(&kind));
         indexes.map_or(&[][..], Vec::as_slice)
-    }
-
-    /// The requests that users waited for, in order of their beginning.
-    pub fn requests(&self) -> impl Iterator<Item = Request> + '_ {
-        let rows = self.rows(span::REQUEST);
-        let (rows, measured) = match self.requests_are_measured() {
-            true => (&[][..], self.at_sockets.requests.as_slice()),
-            false => (rows, &[][..]),
-        };
-        let told = rows.iter().map(|row| {
-            let span = self.recording.spans.row(*row as usize);
-            Request {
-                from_ns: span.time_ns,
-                to_ns: span.end_ns(),
-                answer: Answer::Sent,
-                weight: 1.0,
-                unsent: None,
-                unread_ns: 0,
-                threads: [0; 2],
-                worked_on: None,
-                uncertain_ns: 0,
-            }
-        });
-        told.chain(measured.iter().copied())
-    }
-
-    /// Whether they were measured at sockets, and not told by who waited for them.
-    pub(crate) fn requests_are_measured(&self) -> bool {
-        users::are_measured(self.recording, self.rows(span::REQUEST))
-    }
-
-    /// Those that were measured at the sockets of a port.
-    pub(crate) fn requests_at(&self, port: StrId) -> &[Request] {
-        self.at_sockets.of_port(port)
-    }
-
-    /// Those of the leading port that were measured at its sockets, whoever else knows how long requests took.
-    pub fn measured_requests(&self) -> impl Iterator<Item = &Request> {
-        self.at_sockets.requests.iter()
-    }
-
-    /// The ports at whose sockets requests were measured, the one whose requests count first.
-    pub fn ports(&self) -> &[Port] {
-        &self.at_sockets.ports
-    }
-
-    /// The median of the requests that came to a port in some time.
-    pub fn usual_ns(&self, port: &str, time: &Intervals) -> Option<f64> {
-        let port = self.recording.strings.find(port)?;
-        users::usual_ns(self.at_sockets.of_port(port), time)
-    }
-
-    /// Calls of other services that were measured at their sockets, in order of their beginning.
-    pub fn calls(&self) -> &[Call] {
-        &self.calls.all
-    }
-
-    /// Those of them that were made within requests to the leading port, by whatever thread.
-    pub fn calls_in_requests(&self) -> impl Iterator<Item = &Call> {
-        let requests = called::within(&self.at_sockets.requests, self.calls());
-        self.calls().iter().zip(requests).filter(|(_, request)| request.is_some()).map(|(call, _)| call)
-    }
-
-    /// Whether a wait of a thread is for the answer of another service, as its sockets tell.
-    pub(crate) fn waits_for_a_call(&self, wait: &Span) -> bool {
-        self.calls.is_waited_for(wait.tid, wait.time_ns, wait.end_ns())
     }
 
     /// Spans of a kind that overlap a set of time, in order of their beginning.
@@ -277,27 +197,6 @@ impl<'a> Sources<'a> {
     /// Whether a thread belongs to the application.
     pub fn is_application(&self, tid: i64) -> bool {
         is_application(self.recording, tid)
-    }
-
-    /// Whether the peer of a socket read or write is a service that we call, not a client whose
-    /// next request we wait for.
-    pub fn is_service(&self, socket: &Span) -> bool {
-        self.peers.is_service(socket)
-    }
-
-    /// Whether threads of the program call a service that other threads of it are.
-    pub(crate) fn calls_itself(&self) -> bool {
-        self.peers.has_own()
-    }
-
-    /// The call of a client library of the network whose result a parked thread waits for.
-    pub fn call_of_a_client(&self, park: &Span) -> Option<StrId> {
-        self.clients.call(self.recording, park)
-    }
-
-    /// For how long a socket read or write waited for a service; without end where all of it did.
-    pub(crate) fn waited_for_service_ns(&self, socket: &Span) -> i64 {
-        self.peers.waited_ns(socket)
     }
 
     /// Whether a system call is on a file: not on a socket, a pipe, or something without a name, whose
@@ -434,16 +333,6 @@ fn range_of_requests(recording: &Recording) -> Option<(i64, i64)> {
     let kind = recording.strings.find(span::REQUEST)?;
     let requests = recording.spans.rows().filter(|span| span.kind == kind);
     extent(requests.flat_map(|request| [request.time_ns, request.end_ns()]))
-}
-
-fn role_of(recording: &Recording, tid: i64) -> &str {
-    let role = recording.threads.get(tid).map_or("", |thread| recording.text(thread.role));
-    if role.is_empty() { role::JAVA } else { role }
-}
-
-/// Whether a thread belongs to the application.
-pub(crate) fn is_application(recording: &Recording, tid: i64) -> bool {
-    matches!(role_of(recording, tid), role::JAVA | role::HANDLER | role::NATIVE)
 }
 
 /// The time that spans of the JVM cover: requests may be known for days before and after. What Fathom did is no look at it.

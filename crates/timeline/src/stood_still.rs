@@ -8,8 +8,8 @@ use fathom_evidence::kinds::{span, stall};
 use fathom_evidence::tables::Span;
 
 use crate::intervals::Intervals;
-use crate::requests::users::AT_SOCKETS;
 use crate::sources::Sources;
+use crate::traffic::users::AT_SOCKETS;
 
 /// Shorter ones nobody feels.
 const LEAST_NS: i64 = 20_000_000;

@@ -177,7 +177,7 @@ impl<'v, 'a> Waits<'v, 'a> {
         if is_class_initialization(recording, park) {
             return LOCK;
         }
-        if self.sources.call_of_a_client(park).is_some() {
+        if self.sources.traffic.call_of_a_client(park).is_some() {
             return ThreadState::Blocked(Wait::Socket);
         }
         let of_frames = self.of_frames(park.stack_id);
@@ -310,7 +310,7 @@ pub(crate) fn of_kernel_wait(sources: &Sources<'_>, blocked: &Span, of_frames: O
         _ if is_for_memory() => ThreadState::Blocked(Wait::PageFault),
         (_, Some(state @ (NAME_LOOKUP | POOL | CONNECT))) => state,
         _ if reads_a_pipe(sources.recording, blocked.kernel_stack_id) => PROCESS,
-        _ if sources.waits_for_a_call(blocked) => ThreadState::Blocked(Wait::Socket),
+        _ if sources.traffic.waits_for_a_call(blocked) => ThreadState::Blocked(Wait::Socket),
         _ => ThreadState::Unknown,
     }
 }
@@ -332,7 +332,7 @@ pub(crate) fn of_call(sources: &Sources<'_>, call: &Span, of_frames: Option<Thre
         _ if sources.is_of_a_file(call) => ThreadState::Blocked(Wait::File),
         Some(PROCESS) => PROCESS,
         _ if matches!(name, "read" | "readv") && sources.is_of_a_pipe(call) => PROCESS,
-        _ if sources.waits_for_a_call(call) => ThreadState::Blocked(Wait::Socket),
+        _ if sources.traffic.waits_for_a_call(call) => ThreadState::Blocked(Wait::Socket),
         _ => ThreadState::Unknown,
     }
 }

@@ -7,7 +7,7 @@ use fathom_evidence::detail::{Blocked, from_text};
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 
-use crate::sources::is_application;
+use crate::threads::is_application;
 
 /// Who woke the threads of a recording, as far as the kernel was asked. Threads of the JVM and its agents are not among them: a
 /// profiler's signal wakes a thread that goes on waiting.

@@ -61,7 +61,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return Finding::absent(says).with(running);
     }
     let grew_too = growth.rest.is_some_and(|times| times > TRAFFIC);
-    if grew_too && comparison.sources().requests().next().is_none() {
+    if grew_too && comparison.sources().traffic.requests().next().is_none() {
         return Finding::unknown(
             &format!("{text}: it may be more requests, which were not recorded"),
             "fathom explain … --latency access.csv",

@@ -103,7 +103,7 @@ fn pinned_ns(side: &Period<'_>) -> f64 {
 
 /// Reads of virtual threads.
 fn reads<'a>(side: &'a Period<'_>) -> impl Iterator<Item = Span> + 'a {
-    side.spans(span::SOCKET_READ).filter(|read| read.tid < 0 && side.sources.is_service(read))
+    side.spans(span::SOCKET_READ).filter(|read| read.tid < 0 && side.sources.traffic.is_service(read))
 }
 
 /// How long a read from each service took before, in ns.

@@ -31,7 +31,7 @@ pub(super) fn may_be_unwritten(comparison: &Comparison<'_>) -> bool {
     let counted = comparison.recording().counters.time_ns.iter().copied().max();
     let end_ns = counted.unwrap_or(i64::MAX);
     let is_open = |request: Request| request.to_ns >= end_ns && end_ns.saturating_sub(request.from_ns) >= LONG_NS;
-    comparison.sources().requests().any(is_open) && comparison.sources().spans(span::BLOCKED).len() == 0
+    comparison.sources().traffic.requests().any(is_open) && comparison.sources().spans(span::BLOCKED).len() == 0
 }
 
 fn waits_until(recorded: &[Segment], end_ns: i64) -> bool {

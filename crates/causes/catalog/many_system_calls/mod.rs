@@ -71,7 +71,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if requests::grew_with(comparison, call.per_second) {
         return Finding::absent(format!("{text}: as many for each request as before")).with_all(evidence);
     }
-    if comparison.sources().requests().next().is_none() && code_grew(comparison) {
+    if comparison.sources().traffic.requests().next().is_none() && code_grew(comparison) {
         return Finding::unknown(
             &format!("{text}: it may be more requests, which were not recorded"),
             "fathom explain … --latency access.csv",

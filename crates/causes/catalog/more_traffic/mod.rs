@@ -25,7 +25,7 @@ const MIN_RATE_RATIO: f64 = 1.3;
 const PROPORTIONAL_WITHIN: f64 = 1.4;
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
-    let has_requests = comparison.sources().requests().next().is_some();
+    let has_requests = comparison.sources().traffic.requests().next().is_some();
     match (
         has_requests,
         requests::per_second(&comparison.slow),

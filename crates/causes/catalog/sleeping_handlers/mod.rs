@@ -61,12 +61,12 @@ const SERVERS: &[&str] = &[
 ];
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
-    let handling = handling::times(comparison.sources().measured_requests());
+    let handling = handling::times(comparison.sources().traffic.measured_requests());
     let helpers = handling::of_helpers(comparison, &handling);
     let (slow, baseline) =
         waits_below::both(comparison, |side| match std::ptr::eq(side.sources, comparison.sources()) {
             true => of_requests(side, &[&handling, &helpers]),
-            false => of_requests(side, &[&handling::times(side.sources.measured_requests())]),
+            false => of_requests(side, &[&handling::times(side.sources.traffic.measured_requests())]),
         });
     let Some(longest) = slow.longest() else {
         let found = by_the_clock::decide(comparison);

@@ -109,9 +109,9 @@ impl Peer {
     fn of(side: &Period<'_>, wait: &Span) -> Option<Peer> {
         let recording = side.sources.recording;
         if recording.text(wait.kind) == span::SOCKET_READ {
-            return side.sources.is_service(wait).then(|| Peer::Service(recording.text(wait.name).to_owned()));
+            return side.sources.traffic.is_service(wait).then(|| Peer::Service(recording.text(wait.name).to_owned()));
         }
-        side.sources.call_of_a_client(wait).map(|call| Peer::Client(recording.text(call).to_owned()))
+        side.sources.traffic.call_of_a_client(wait).map(|call| Peer::Client(recording.text(call).to_owned()))
     }
 
     /// `3 reads from db:5432`.

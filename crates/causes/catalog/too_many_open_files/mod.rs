@@ -111,7 +111,7 @@ fn unread_ns(comparison: &Comparison<'_>, when: &Intervals) -> f64 {
     if !comparison.slowdown.signals.contains(&SignalKind::RequestLatency) {
         return 0.0;
     }
-    let requests = comparison.sources().measured_requests();
+    let requests = comparison.sources().traffic.measured_requests();
     let unread =
         requests.map(|one| when.within_ns(one.from_ns, one.from_ns.saturating_add(one.unread_ns)) as f64 * one.weight);
     0.0 + unread.sum::<f64>()

@@ -118,7 +118,7 @@ pub fn is_name_server(peer: &str) -> bool {
 pub fn by_peer<'a>(side: &Period<'a>, select: impl Fn(&str) -> bool) -> HashMap<&'a str, Calls> {
     let mut peers: HashMap<&str, Calls> = HashMap::new();
     let is_here = |call: &&Call| side.has(call.from_ns, call.from_ns.saturating_add(call.peer_ns));
-    for call in side.sources.calls().iter().filter(is_here) {
+    for call in side.sources.traffic.calls().iter().filter(is_here) {
         let peer = side.sources.recording.text(call.peer);
         if select(peer) {
             peers.entry(peer).or_default().add(call);
@@ -150,5 +150,5 @@ pub fn longer_in_requests_ns(comparison: &Comparison<'_>, slowest: &Slowest<'_>)
     };
     let usual_ns = slowest.usual_ns.unwrap_or(0.0);
     let longer_ns = |call: &Call| (call.peer_ns as f64 - usual_ns).max(0.0) * call.weight;
-    0.0 + sources.calls_in_requests().filter(is_meant).map(longer_ns).sum::<f64>()
+    0.0 + sources.traffic.calls_in_requests().filter(is_meant).map(longer_ns).sum::<f64>()
 }

@@ -9,7 +9,7 @@ const ALIKE_WITHIN: f64 = 1.3;
 /// Requests per second. Only the time from the first request that was written down to the last one counts: a latency file may
 /// begin later than the recording, and seconds without any file are no seconds without requests.
 pub fn per_second(side: &Period<'_>) -> Option<f64> {
-    let times: Vec<i64> = side.sources.requests().map(|request| request.from_ns).collect();
+    let times: Vec<i64> = side.sources.traffic.requests().map(|request| request.from_ns).collect();
     let (first, last) = (*times.first()?, *times.last()?);
     let gaps = times.len().saturating_sub(1).max(1);
     // The last one stands for as much time as the others.
@@ -19,7 +19,7 @@ pub fn per_second(side: &Period<'_>) -> Option<f64> {
 }
 
 fn within(side: &Period<'_>) -> f64 {
-    let within = side.sources.requests().filter(|request| side.time.contains(request.from_ns));
+    let within = side.sources.traffic.requests().filter(|request| side.time.contains(request.from_ns));
     0.0 + within.map(|request| request.weight).sum::<f64>()
 }
 

@@ -60,10 +60,12 @@ impl Sent {
     fn of(side: &Period<'_>, hold: Hold) -> Sent {
         let of_hold = |unsent: Option<Unsent>| unsent.filter(|unsent| unsent.hold == hold).map(|unsent| unsent.ns);
         let mut sent = Sent::default();
-        for request in side.sources.measured_requests().filter(|request| side.has(request.from_ns, request.to_ns)) {
+        for request in
+            side.sources.traffic.measured_requests().filter(|request| side.has(request.from_ns, request.to_ns))
+        {
             of_hold(request.unsent).into_iter().for_each(|ns| sent.answers.add(ns, request.weight));
         }
-        for call in side.sources.calls().iter().filter(|call| side.has(call.from_ns, call.to_ns)) {
+        for call in side.sources.traffic.calls().iter().filter(|call| side.has(call.from_ns, call.to_ns)) {
             let ns = of_hold(call.unsent);
             ns.into_iter().for_each(|ns| sent.questions.entry(call.peer).or_default().add(ns, call.weight));
         }
@@ -127,7 +129,8 @@ pub fn finding(comparison: &Comparison<'_>, hold: Hold, words: &Words) -> Findin
 }
 
 fn says(comparison: &Comparison<'_>, sent: &Sent, why: &str) -> String {
-    let port = || comparison.sources().ports().first().map_or("", |port| comparison.recording().text(port.name));
+    let port =
+        || comparison.sources().traffic.ports().first().map_or("", |port| comparison.recording().text(port.name));
     let answers = (sent.answers.count > 0.0).then(|| format!("at {} {}", port(), sent.answers.says("answer")));
     let questions =
         sent.most().map(|(peer, stood)| format!("to {} {}", comparison.recording().text(peer), stood.says("question")));
@@ -151,7 +154,7 @@ impl Finding {
 
 /// When questions of each thread had been asked and had not left: the end of one is given away soon after its beginning.
 fn when_asked(comparison: &Comparison<'_>, hold: Hold) -> ThreadTime {
-    thread_time(comparison.sources().calls().iter().filter_map(|call| {
+    thread_time(comparison.sources().traffic.calls().iter().filter_map(|call| {
         let Unsent { ns, .. } = call.unsent.filter(|unsent| unsent.hold == hold)?;
         Some((call.tid, call.from_ns, call.from_ns.saturating_add(ns)))
     }))

@@ -51,14 +51,14 @@ impl Requests {
             if detail.overlapping.unwrap_or(false) {
                 continue;
             }
-            let port = if view.ports().is_empty() { StrId(0) } else { recording.spans.name[place] };
+            let port = if view.traffic.ports().is_empty() { StrId(0) } else { recording.spans.name[place] };
             let name = || Port { name: recording.text(port).to_owned(), ..Port::default() };
             let requests = by_port.entry(port).or_insert_with(name);
             requests.begin.push(axis.at(recording.spans.time_ns[place]));
             requests.length_ns.push(duration(recording, *row));
             requests.weight.push(detail.stands_for.unwrap_or(1).max(1) as f32);
         }
-        let rank = |port: &StrId| view.ports().iter().position(|known| known.name == *port);
+        let rank = |port: &StrId| view.traffic.ports().iter().position(|known| known.name == *port);
         let mut ports: Vec<(Option<usize>, Port)> = by_port.into_iter().map(|(id, port)| (rank(&id), port)).collect();
         ports.sort_by_key(|(rank, _)| rank.unwrap_or(usize::MAX));
         Requests { ports: ports.into_iter().map(|(_, port)| port).collect() }

@@ -34,7 +34,7 @@ pub(crate) fn of(sources: &Sources<'_>) -> ByThread {
         each(sources, kind, |row, wait| add(&mut found, row, wait, waits.of_park(wait)));
     }
     // In a program that is its own service whoever sleeps is what the others wait for.
-    let of_sleep = |waits: &mut Waits<'_, '_>, wait: &Span| match sources.calls_itself() {
+    let of_sleep = |waits: &mut Waits<'_, '_>, wait: &Span| match sources.traffic.calls_itself() {
         true => ThreadState::Idle,
         false => waits.of_park(wait),
     };
@@ -98,10 +98,10 @@ fn add_sampled(found: &mut ByThread, row: u32, wait: &Span, state: Option<Thread
 /// A read of a service waits for its answer; of one that answers in this program, for as long as who answers sleeps: the
 /// last of it. A read of a client waits for its next request.
 fn add_socket(sources: &Sources<'_>, found: &mut ByThread, row: u32, socket: &Span) {
-    if !sources.is_service(socket) {
+    if !sources.traffic.is_service(socket) {
         return add(found, row, socket, ThreadState::Idle);
     }
-    let waited_ns = sources.waited_for_service_ns(socket).min(socket.duration_ns.max(0));
+    let waited_ns = sources.traffic.waited_for_service_ns(socket).min(socket.duration_ns.max(0));
     let answer = Span { time_ns: socket.end_ns().saturating_sub(waited_ns), duration_ns: waited_ns, ..*socket };
     add(found, row, &answer, ThreadState::Blocked(Wait::Socket));
     add(found, row, socket, ThreadState::Idle);

@@ -6,13 +6,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::called;
 use super::queued::Workers;
-use super::unsent::Unsent;
-use super::users::{LATE_FROM, Port, Request, late_ns};
 use crate::Analysis;
 use crate::intervals::Intervals;
 use crate::states::ThreadState;
+use crate::traffic::called;
+use crate::traffic::unsent::Unsent;
+use crate::traffic::users::{LATE_FROM, Port, Request, late_ns};
 
 /// The time of slow requests, in ns, of many at once. Its parts make the total.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -72,8 +72,8 @@ impl Divided {
 
 /// Divides the time of the slow requests of a port, by what is usual there.
 pub(crate) fn of(analysis: &Analysis<'_>, port: &Port, usual_ns: f64) -> Divided {
-    let requests = analysis.sources.requests_at(port.name);
-    let calls = analysis.sources.calls();
+    let requests = analysis.sources.traffic.requests_at(port.name);
+    let calls = analysis.sources.traffic.calls();
     let mut calls_of: HashMap<usize, Vec<(i64, i64)>> = HashMap::new();
     for (call, request) in calls.iter().zip(called::within(requests, calls)) {
         if let Some(request) = request {
@@ -96,7 +96,7 @@ mod tests {
     use fathom_evidence::Recording;
     use fathom_evidence::kinds::span;
 
-    use crate::requests::users::AT_SOCKETS;
+    use crate::traffic::users::AT_SOCKETS;
     use crate::{Options, ThreadState, Wait, analyse};
 
     const MS: i64 = 1_000_000;
@@ -116,7 +116,7 @@ mod tests {
         add(30_480, 80, 8, span::MONITOR_ENTER, "shop.Cart", "", "jfr");
         add(30_565, 30, 7, span::CALL, "10.0.0.5:5432", r#"{"peer_ns":30000000}"#, AT_SOCKETS);
         let analysis = analyse(&recording, &Options::default()).unwrap();
-        let divided = analysis.divided(&analysis.sources.ports()[0], 2e6);
+        let divided = analysis.divided(&analysis.sources.traffic.ports()[0], 2e6);
         assert_eq!(divided.late_ns, 2.0 * (140e6 - 4e6));
         let parts = [divided.total_ns, divided.unread_ns, divided.calls_ns, divided.unsent_ns, divided.service_ns()];
         assert_eq!(parts.map(|ns| ns / 2e6), [140.0, 60.0, 30.0, 40.0, 10.0]);
@@ -138,7 +138,7 @@ mod tests {
         add(30_500, 120, span::REQUEST, ":8080", 1, r#"{"unread_ns":0,"worker_tid":7,"returned_ns":119000000}"#);
         add(30_555, 60, span::CALL, "10.0.0.5:5432", 7, r#"{"peer_ns":60000000}"#);
         let analysis = analyse(&recording, &Options::default()).unwrap();
-        let divided = analysis.divided(&analysis.sources.ports()[0], 2e6);
+        let divided = analysis.divided(&analysis.sources.traffic.ports()[0], 2e6);
         let parts = [divided.total_ns, divided.queued_ns, divided.calls_ns, divided.service_ns()];
         assert_eq!(parts.map(|ns| ns / 1e6), [170.0, 49.0, 60.0, 61.0]);
     }

@@ -7,10 +7,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::users::Request;
 use crate::intervals::Intervals;
 use crate::partition::Partition;
 use crate::states::ThreadState;
+use crate::traffic::users::Request;
 
 /// When threads ended their work on requests that others had read, in order.
 #[derive(Debug, Default)]
@@ -55,7 +55,7 @@ fn is_idle(partition: &Partition, tid: i64, from_ns: i64, to_ns: i64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::requests::users::Answer;
+    use crate::traffic::users::Answer;
 
     fn request(from_ns: i64, threads: [i64; 2], worked_on: Option<(i64, i64)>) -> Request {
         let to_ns = from_ns + 100;

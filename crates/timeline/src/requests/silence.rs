@@ -7,9 +7,9 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::users::{LATE_FROM, Request};
 use crate::grid::Grid;
 use crate::median::median;
+use crate::traffic::users::{LATE_FROM, Request};
 
 /// So many requests that came last tell whether everybody waits: one of them may be a long poll.
 const LAST: f64 = 5.0;
@@ -114,7 +114,7 @@ impl Silences {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::requests::users::Answer;
+    use crate::traffic::users::Answer;
 
     const MS: i64 = 1_000_000;
 

@@ -2,8 +2,8 @@
 
 use super::{Signal, SignalKind};
 use crate::account::Account;
-use crate::requests::unanswered::Unanswered;
 use crate::sources::Sources;
+use crate::unanswered::Unanswered;
 
 pub(super) fn signal(sources: &Sources<'_>, account: &Account) -> Option<Signal> {
     let values = Unanswered::of(sources)?.hanging(sources, account);

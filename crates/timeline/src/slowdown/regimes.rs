@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
-use super::{Slowdown, around};
+use super::{SlowInterval, Slowdown, around};
 use crate::grid::Grid;
-use crate::intervals::SlowInterval;
 
 /// With more times than this that have nothing in common nobody looks at each for itself.
 const MAX_REGIMES: usize = 16;

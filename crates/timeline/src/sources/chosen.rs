@@ -11,7 +11,7 @@ use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StrId};
 
 use crate::intervals::Intervals;
-use crate::requests::users;
+use crate::traffic::users;
 
 /// Sources that see the same from outside and know less of each: used where the JVM's own files cover much less.
 const STAND_INS: [(&str, f64); 2] = [("jvm_probes", 0.8), ("hsperfdata", 0.6)];

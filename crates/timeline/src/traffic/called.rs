@@ -5,8 +5,8 @@
 //! one request waits for one such call after the other: of those that could have made it, and wait for no other one then, it is
 //! taken to be of the one that came last. A call for which there is none is nobody's.
 
+use super::calls::Call;
 use super::users::Request;
-use crate::calls::Call;
 
 /// So many requests before a call are looked at: more than are under way at once in a service that still answers.
 const MOST_UNDER_WAY: usize = 256;
@@ -44,7 +44,7 @@ mod tests {
     use fathom_evidence::StrId;
 
     use super::*;
-    use crate::requests::users::Answer;
+    use crate::traffic::users::Answer;
 
     fn request(from_ns: i64, to_ns: i64, tid: i64) -> Request {
         let threads = [tid; 2];

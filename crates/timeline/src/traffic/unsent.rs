@@ -1,11 +1,8 @@
 //! What users waited for while no thread did: answers that stood in the kernel after the program had given them away.
 
-use std::collections::BTreeMap;
-
 use fathom_evidence::detail;
 
-use crate::sources::Sources;
-use crate::states::{Hold, ThreadState};
+use crate::states::Hold;
 
 /// For how long the end of what was sent stood in the kernel, and what for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,17 +37,6 @@ impl Unsent {
 fn of(ns: Option<i64>, hold: Option<&str>) -> Option<Unsent> {
     let ns = ns.filter(|ns| *ns > 0)?;
     Some(Unsent { hold: Hold::of_word(hold.unwrap_or("")), ns })
-}
-
-/// Adds the time of all answers to the account: the last of each, as they end when they have left.
-pub(crate) fn add(sources: &Sources<'_>, states: &mut BTreeMap<ThreadState, Vec<f64>>) {
-    for request in sources.measured_requests() {
-        let Some(Unsent { hold, ns }) = request.unsent else { continue };
-        let row = states.entry(ThreadState::Unsent(hold)).or_insert_with(|| sources.grid.zeros());
-        let from_ns = request.to_ns.saturating_sub(ns).max(request.from_ns);
-        let amount = request.to_ns.saturating_sub(from_ns) as f64 * request.weight;
-        sources.grid.spread(row, from_ns, request.to_ns, amount);
-    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! Requests that nobody answered while somebody looked. A service that hangs looks like that, and one whose clients wait for news
 //! (long polls), which answers late because there is nothing to say.
 
-use super::users::{Answer, Request, quantile};
 use crate::account::Account;
 use crate::grid::BUCKET_NS;
 use crate::intervals::Intervals;
 use crate::partition::Segment;
 use crate::sources::Sources;
 use crate::states::{ThreadState, Wait};
+use crate::traffic::users::{Answer, Request, quantile};
 
 /// Fewer than this may be of somebody who never wanted an answer.
 const LEAST: f64 = 3.0;
@@ -34,18 +34,18 @@ impl Unanswered {
     /// Those of the port that leads; none where so few went without an answer.
     pub fn of(sources: &Sources<'_>) -> Option<Unanswered> {
         // Nearly always there is nothing to look at.
-        let without = sources.requests().filter(|one| one.answer != Answer::Sent).map(|one| one.weight);
+        let without = sources.traffic.requests().filter(|one| one.answer != Answer::Sent).map(|one| one.weight);
         if without.sum::<f64>() < LEAST {
             return None;
         }
         let lengths = |of: &dyn Fn(&Request) -> bool| -> Vec<(i64, f64)> {
-            sources.requests().filter(|one| of(one)).map(|one| (one.duration_ns(), one.weight)).collect()
+            sources.traffic.requests().filter(|one| of(one)).map(|one| (one.duration_ns(), one.weight)).collect()
         };
         let usual_ns = quantile(&mut lengths(&|one| one.answer == Answer::Sent), 0.99).unwrap_or(0.0);
         let is_long = |one: &Request| one.answer != Answer::Sent && one.duration_ns() as f64 > LONGER * usual_ns;
-        let requests: Vec<Request> = sources.requests().filter(is_long).collect();
+        let requests: Vec<Request> = sources.traffic.requests().filter(is_long).collect();
         let count = weight(&requests);
-        let all = 0.0 + sources.requests().map(|one| one.weight).sum::<f64>();
+        let all = 0.0 + sources.traffic.requests().map(|one| one.weight).sum::<f64>();
         let given_up = lengths(&|one| one.answer == Answer::GivenUp && is_long(one));
         (count >= LEAST).then(|| Unanswered {
             count,

@@ -6,9 +6,9 @@ use fathom_evidence::detail::{self, from_text};
 use fathom_evidence::kinds::span;
 use fathom_evidence::{Recording, StrId};
 
+use super::peers::is_loopback;
+use super::unsent::Unsent;
 use crate::intervals::Intervals;
-use crate::peers::is_loopback;
-use crate::requests::unsent::Unsent;
 
 /// One call, or several like it.
 #[derive(Debug, Clone, Copy, PartialEq)]

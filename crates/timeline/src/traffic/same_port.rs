@@ -41,7 +41,7 @@ mod tests {
     use fathom_evidence::kinds::span;
 
     use super::*;
-    use crate::requests::users::AT_SOCKETS;
+    use crate::traffic::users::AT_SOCKETS;
 
     /// A request each second at each of some ports, so many ms long.
     fn recording(ports: &[(&str, i64)]) -> Recording {

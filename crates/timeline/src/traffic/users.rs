@@ -13,7 +13,7 @@ use fathom_evidence::{Recording, StrId};
 
 use super::unsent::Unsent;
 use crate::intervals::Intervals;
-use crate::sources::is_application;
+use crate::threads::is_application;
 
 /// The source of requests that were measured at their sockets.
 pub(crate) const AT_SOCKETS: &str = "requests";

@@ -1,0 +1,132 @@
+//! Who talked to whom: the requests that came to the process, the calls that it made, and which peers are services.
+
+pub(crate) mod called;
+pub(crate) mod calls;
+mod clients;
+mod peers;
+mod same_port;
+pub(crate) mod unsent;
+pub(crate) mod users;
+
+use fathom_evidence::tables::Span;
+use fathom_evidence::{Recording, StrId};
+
+use crate::intervals::Intervals;
+use calls::{Call, Calls};
+use clients::Clients;
+use peers::Peers;
+use users::{Answer, AtSockets, Port, Request};
+
+/// What a recording knows of it.
+#[derive(Debug)]
+pub struct Traffic<'a> {
+    recording: &'a Recording,
+    /// Rows of the requests whose source was chosen.
+    rows: Vec<u32>,
+    /// Requests that were measured at sockets.
+    at_sockets: AtSockets,
+    calls: Calls,
+    peers: Peers,
+    clients: Clients,
+}
+
+impl<'a> Traffic<'a> {
+    /// That of a recording, with the chosen rows of requests and the waits of parked threads.
+    pub(crate) fn of(recording: &'a Recording, rows: &[u32], parks: impl Iterator<Item = Span>) -> Traffic<'a> {
+        let at_sockets = AtSockets::of(recording);
+        let calls = Calls::of(recording, &at_sockets.port_numbers(recording));
+        let (peers, clients) = (Peers::of(recording), Clients::of(recording, parks));
+        Traffic { recording, rows: rows.to_vec(), at_sockets, calls, peers, clients }
+    }
+
+    /// Compares the requests of the same port with those of another recording, in which the service was well; whether that can be.
+    pub(crate) fn compare_with(&mut self, usual: &mut Traffic<'_>) -> bool {
+        same_port::pair((self.recording, &mut self.at_sockets), (usual.recording, &mut usual.at_sockets))
+    }
+
+    /// The requests that users waited for, in order of their beginning.
+    pub fn requests(&self) -> impl Iterator<Item = Request> + '_ {
+        let (rows, measured) = match self.requests_are_measured() {
+            true => (&[][..], self.at_sockets.requests.as_slice()),
+            false => (self.rows.as_slice(), &[][..]),
+        };
+        let told = rows.iter().map(|row| {
+            let span = self.recording.spans.row(*row as usize);
+            Request {
+                from_ns: span.time_ns,
+                to_ns: span.end_ns(),
+                answer: Answer::Sent,
+                weight: 1.0,
+                unsent: None,
+                unread_ns: 0,
+                threads: [0; 2],
+                worked_on: None,
+                uncertain_ns: 0,
+            }
+        });
+        told.chain(measured.iter().copied())
+    }
+
+    /// Whether they were measured at sockets, and not told by who waited for them.
+    pub(crate) fn requests_are_measured(&self) -> bool {
+        users::are_measured(self.recording, &self.rows)
+    }
+
+    /// Those that were measured at the sockets of a port.
+    pub(crate) fn requests_at(&self, port: StrId) -> &[Request] {
+        self.at_sockets.of_port(port)
+    }
+
+    /// Those of the leading port that were measured at its sockets, whoever else knows how long requests took.
+    pub fn measured_requests(&self) -> impl Iterator<Item = &Request> {
+        self.at_sockets.requests.iter()
+    }
+
+    /// The ports at whose sockets requests were measured, the one whose requests count first.
+    pub fn ports(&self) -> &[Port] {
+        &self.at_sockets.ports
+    }
+
+    /// The median of the requests that came to a port in some time.
+    pub fn usual_ns(&self, port: &str, time: &Intervals) -> Option<f64> {
+        let port = self.recording.strings.find(port)?;
+        users::usual_ns(self.at_sockets.of_port(port), time)
+    }
+
+    /// Calls of other services that were measured at their sockets, in order of their beginning.
+    pub fn calls(&self) -> &[Call] {
+        &self.calls.all
+    }
+
+    /// Those of them that were made within requests to the leading port, by whatever thread.
+    pub fn calls_in_requests(&self) -> impl Iterator<Item = &Call> {
+        let requests = called::within(&self.at_sockets.requests, self.calls());
+        self.calls().iter().zip(requests).filter(|(_, request)| request.is_some()).map(|(call, _)| call)
+    }
+
+    /// Whether a wait of a thread is for the answer of another service, as its sockets tell.
+    pub(crate) fn waits_for_a_call(&self, wait: &Span) -> bool {
+        self.calls.is_waited_for(wait.tid, wait.time_ns, wait.end_ns())
+    }
+
+    /// Whether the peer of a socket read or write is a service that we call, not a client whose
+    /// next request we wait for.
+    pub fn is_service(&self, socket: &Span) -> bool {
+        self.peers.is_service(socket)
+    }
+
+    /// Whether threads of the program call a service that other threads of it are.
+    pub(crate) fn calls_itself(&self) -> bool {
+        self.peers.has_own()
+    }
+
+    /// The call of a client library of the network whose result a parked thread waits for.
+    pub fn call_of_a_client(&self, park: &Span) -> Option<StrId> {
+        self.clients.call(self.recording, park)
+    }
+
+    /// For how long a socket read or write waited for a service; without end where all of it did.
+    pub(crate) fn waited_for_service_ns(&self, socket: &Span) -> i64 {
+        self.peers.waited_ns(socket)
+    }
+}
