@@ -119,6 +119,11 @@ def plain(value: Any) -> Any:
     return value
 
 
+def count(number: int, what: str) -> str:
+    """`1 host`, `2 hosts`."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def some(names: list[str], at_most: int = 3) -> str:
     """A few of many, in words."""
     more = len(names) - at_most

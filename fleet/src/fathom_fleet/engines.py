@@ -6,12 +6,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import duckdb as duckdb_library
 import ibis
 
 SPARK_DRIVER_MEMORY = "4g"
@@ -65,7 +67,9 @@ def connect(url: str = "duckdb") -> Engine:
 def duckdb(file: str = "") -> Engine:
     connection = ibis.duckdb.connect(file or ":memory:")
     connection.raw_sql("SET TimeZone = 'UTC'")
-    connection.raw_sql("SET enable_progress_bar = false")
+    # In a notebook without widgets there is no bar, and DuckDB refuses to be told that there is none.
+    with contextlib.suppress(duckdb_library.InvalidInputException):
+        connection.raw_sql("SET enable_progress_bar = false")
     return Engine(connection, "duckdb")
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from statsmodels.stats.multitest import multipletests
 
-from .answers import HOSTS_ALPHA, Answer, answer, clock, compared, percent, some
+from .answers import HOSTS_ALPHA, Answer, answer, clock, compared, count, percent, some
 from .assessment import Assessment, assess, nan_quietly
 from .fleet import Fleet
 from .statistics import levels
@@ -83,7 +83,7 @@ def in_words(rows: pd.DataFrame) -> str:
     hosts = rows["subject"].drop_duplicates().tolist()
     top = rows.iloc[0]
     kind = f"since {top['since']}" if top["kind"] == "turned" else "all the time"
-    return f"{len(hosts)} outliers: {some(hosts)}. First: {top['subject']}, {top['signal']} {compared(top['effect'])}, {kind}."
+    return f"{count(len(hosts), 'outlier')}: {some(hosts)}. First: {top['subject']}, {top['signal']} {compared(top['effect'])}, {kind}."
 
 
 def nothing_in_words(tried: pd.DataFrame) -> str:

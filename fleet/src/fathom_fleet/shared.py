@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from .answers import FACTS_ALPHA, Answer, Verdict, answer, percent, some
+from .answers import FACTS_ALPHA, Answer, Verdict, answer, count, percent, some
 from .assessment import LOOSE_Z, VIEWS, Assessment, assess
 from .facts import Facts, matrix_of, missing_in_words, with_pairs
 from .fleet import Fleet
@@ -275,14 +275,14 @@ def without_a_fact(
     if not ill:
         return (
             "nothing",
-            [f"No host is an outlier, and none of {question.facts.tried} facts goes with worse signals."],
+            [f"No host is an outlier, and none of {question.facts.tried} facts and pairs goes with worse signals."],
             empty,
         )
     fact, column = np.unravel_index(int(question.result.z.argmax()), question.result.z.shape)
     z = float(question.result.z[fact, column])
     least = max(HOLDERS_MIN, hosts_needed(len(question.subjects), question.facts.tried, FACTS_ALPHA))
     says = [
-        f"Cannot tell which fact {len(ill)} sick hosts share: none of {question.facts.tried} facts stands out beyond chance.",
+        f"Cannot tell which fact the sick ones ({count(len(ill), 'host')}) share: none of {question.facts.tried} facts and pairs stands out beyond chance.",
         f"It would take at least {least} sick hosts that share a fact which no healthy host of their role has.",
     ]
     if z > 0:
@@ -290,6 +290,6 @@ def without_a_fact(
         needed = max(least, math.ceil(holders * (question.result.critical / z) ** 2))
         name = " + ".join(question.facts.names[fact][:3])
         says.append(
-            f"The strongest is {name} ({holders} hosts); if it is the cause, about {needed} hosts with it would show it."
+            f"The strongest is {name} ({count(holders, 'host')}); if it is the cause, about {needed} hosts with it would show it."
         )
     return "cannot_tell", says, empty
