@@ -11,6 +11,7 @@ mod places;
 mod rights;
 mod ring;
 mod rises;
+mod spare;
 mod table;
 mod user_places;
 mod user_state;
@@ -38,6 +39,7 @@ pub(crate) use places::Places;
 pub(crate) use rights::look as may_load;
 pub(crate) use ring::Ring;
 pub(crate) use rises::{Part, Rise, Rises, counter as counter_of};
+pub(crate) use spare::{LeftOut, Spare};
 pub(crate) use table::Table;
 pub(crate) use user_places::UserPlaces;
 pub(crate) use user_state::UserState;
@@ -49,6 +51,9 @@ const CONFIG: &str = ".rodata.config";
 /// The section in which programs count what they could not tell.
 const LOSSES: &str = ".data.losses";
 
+/// How ESRCH reads.
+const NO_SUCH_PROCESS: &str = "No such process";
+
 /// What a collector puts into the kernel.
 pub(crate) struct Recipe<'a> {
     /// The compiled object.
@@ -59,6 +64,8 @@ pub(crate) struct Recipe<'a> {
     pub(crate) sizes: &'a [(&'a str, u32)],
     /// Programs that this kernel cannot attach, for example because it lacks the tracepoint.
     pub(crate) without: &'a [&'a str],
+    /// Programs without which the others still see something; what the kernel refuses of these is left out.
+    pub(crate) spare: &'a [Spare],
 }
 
 /// The programs and maps of one collector, in the kernel until dropped.
@@ -67,18 +74,35 @@ pub(crate) struct Programs {
     links: Vec<Link>,
     object: Object,
     losses: Option<MapHandle>,
+    spare: Vec<Spare>,
+    left_out: LeftOut,
 }
 
 impl Programs {
     /// Brings the programs into the kernel without attaching them.
     pub(crate) fn load(recipe: &Recipe<'_>) -> Result<Programs, Refusal> {
         rights::look()?;
-        keep_messages();
-        let loaded = open(recipe).and_then(OpenObject::load);
-        let object = loaded.map_err(|error| refusal("the kernel refused Fathom's programs", &error))?;
-        let mut programs = Programs { links: Vec::new(), object, losses: None };
+        let mut left_out = LeftOut::default();
+        let object = loop {
+            keep_messages();
+            let error = match open(recipe, &left_out).and_then(OpenObject::load) {
+                Ok(object) => break object,
+                Err(error) => error,
+            };
+            let culprit = MESSAGES.with_borrow(|messages| spare::culprit(messages));
+            let refusal = refusal("the kernel refused Fathom's programs", &error);
+            if !left_out.add(recipe.spare, culprit.as_deref(), &refusal) {
+                return Err(refusal);
+            }
+        };
+        let mut programs = Programs { links: Vec::new(), object, losses: None, spare: recipe.spare.to_vec(), left_out };
         programs.losses = programs.map(LOSSES).ok();
         Ok(programs)
+    }
+
+    /// What the kernel refused of what the collector would see.
+    pub(crate) fn left_out(&self) -> &LeftOut {
+        &self.left_out
     }
 
     /// Attaches all programs that belong to tracepoints.
@@ -87,8 +111,15 @@ impl Programs {
             let is_walk = matches!(program.attach_type(), ProgramAttachType::TraceIter);
             if program.prog_type() == ProgramType::Tracing && program.autoload() && !is_walk {
                 let name = program.name().to_string_lossy().into_owned();
-                let link = program.attach_trace();
-                self.links.push(link.map_err(|error| refusal(&format!("{name} could not be attached"), &error))?);
+                match program.attach_trace() {
+                    Ok(link) => self.links.push(link),
+                    Err(error) => {
+                        let refusal = refusal(&format!("{name} could not be attached"), &error);
+                        if !self.left_out.add(&self.spare, Some(&name), &refusal) {
+                            return Err(refusal);
+                        }
+                    }
+                }
             }
         }
         Ok(())
@@ -107,13 +138,13 @@ impl Programs {
         Ok(())
     }
 
-    /// Lets a program look at every open file of a process.
-    pub(crate) fn file_walker(&mut self, name: &str, process: u32) -> Result<Walker, Refusal> {
+    /// Lets a program look at every open file of a process; none where the kernel refused a program that can be spared.
+    pub(crate) fn file_walker(&mut self, name: &str, process: u32) -> Result<Option<Walker>, Refusal> {
         self.walker_by(name, |program| walker::over_process(program, process))
     }
 
-    /// Lets a program look at every thread of the machine.
-    pub(crate) fn thread_walker(&mut self, name: &str) -> Result<Walker, Refusal> {
+    /// Lets a program look at every thread of the machine; none likewise.
+    pub(crate) fn thread_walker(&mut self, name: &str) -> Result<Option<Walker>, Refusal> {
         self.walker_by(name, |program| program.attach())
     }
 
@@ -121,11 +152,20 @@ impl Programs {
         &mut self,
         name: &str,
         attach: impl FnOnce(&ProgramMut<'_>) -> libbpf_rs::Result<Link>,
-    ) -> Result<Walker, Refusal> {
+    ) -> Result<Option<Walker>, Refusal> {
+        if self.left_out.has(name) {
+            return Ok(None);
+        }
         let program = self.object.progs_mut().find(|program| program.name() == name);
         let program = program.ok_or_else(|| Refusal::new(format!("no program is named {name}"), ""))?;
-        let link = attach(&program);
-        Ok(Walker::new(link.map_err(|error| refusal(&format!("{name} could not be attached"), &error))?))
+        let error = match attach(&program) {
+            Ok(link) => return Ok(Some(Walker::new(link))),
+            Err(error) => error,
+        };
+        // A process that has ended is no refusal of the kernel's: others are walked over by the same program.
+        let is_refused = !error.to_string().contains(NO_SUCH_PROCESS);
+        let refusal = refusal(&format!("{name} could not be attached"), &error);
+        if is_refused && self.left_out.add(&self.spare, Some(name), &refusal) { Ok(None) } else { Err(refusal) }
     }
 
     /// A map by its name.
@@ -191,7 +231,7 @@ fn skipped(program: BorrowedFd<'_>) -> u64 {
     if answer == 0 { info.recursion_misses } else { 0 }
 }
 
-fn open(recipe: &Recipe<'_>) -> libbpf_rs::Result<OpenObject> {
+fn open(recipe: &Recipe<'_>, left_out: &LeftOut) -> libbpf_rs::Result<OpenObject> {
     let mut open = ObjectBuilder::default().open_memory(recipe.object)?;
     for mut map in open.maps_mut() {
         if map.name() == CONFIG {
@@ -202,9 +242,12 @@ fn open(recipe: &Recipe<'_>) -> libbpf_rs::Result<OpenObject> {
         }
     }
     for mut program in open.progs_mut() {
-        if recipe.without.iter().any(|name| program.name() == *name) {
+        let name = program.name().to_string_lossy().into_owned();
+        if recipe.without.contains(&name.as_str()) || left_out.has(&name) {
             program.set_autoload(false);
         }
+        #[cfg(test)]
+        tests::refuse(&name, &mut program);
     }
     Ok(open)
 }

@@ -31,8 +31,8 @@ pub enum Tier {
 pub struct Lesser {
     /// What it still needs.
     pub tier: Tier,
-    /// What it still sees.
-    pub sees: &'static str,
+    /// What it still sees, or all that it would see where `refusal` says what of it cannot be seen.
+    pub sees: String,
     /// What stands in the way of the rest.
     pub refusal: Refusal,
 }
@@ -157,6 +157,11 @@ pub trait Observer: Send {
     /// Whether it sees less than a recording wants, which starts another one then.
     fn is_sparing(&self) -> bool {
         false
+    }
+
+    /// What the kernel refused of what its collector would see.
+    fn unseen(&self) -> Vec<Refusal> {
+        Vec::new()
     }
 
     /// Time from one look to the next.

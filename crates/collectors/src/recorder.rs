@@ -356,8 +356,9 @@ impl Session {
 
     fn take(&mut self, message: Message) {
         match message {
-            Message::Started { name, started, outstanding } => {
+            Message::Started { name, started, unseen, outstanding } => {
                 self.started(name, started);
+                unseen.iter().for_each(|refusal| self.pending.add_loss(name, loss::REFUSED, 0, &refusal.why));
                 if let Some(outstanding) = outstanding {
                     outstanding.note(&mut self.pending, name);
                 }

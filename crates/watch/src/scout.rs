@@ -284,9 +284,12 @@ impl Scout {
         &self.config
     }
 
-    /// Collectors that were refused, with why.
-    pub(crate) fn refused(&self) -> &[(&'static str, String)] {
-        &self.refused
+    /// Collectors that were refused, whole or in part, with why.
+    pub(crate) fn refused(&self) -> Vec<(&'static str, String)> {
+        let in_part =
+            |slot: &Slot| slot.observer.unseen().into_iter().map(|refusal| (slot.name, refusal.why)).collect();
+        let in_part = self.slots.iter().flat_map::<Vec<_>, _>(in_part);
+        self.refused.iter().cloned().chain(in_part).collect()
     }
 }
 

@@ -77,7 +77,7 @@ fn attached(target: &Target) -> Result<Programs, Refusal> {
     let mut config = SLOW_NS.to_ne_bytes().to_vec();
     config.extend(target.pid.to_ne_bytes());
     config.extend([0; 4]);
-    let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &[], without: &[] })?;
+    let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &[], without: &[], spare: &[] })?;
     programs.attach_tracepoints()?;
     Ok(programs)
 }

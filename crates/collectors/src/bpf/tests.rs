@@ -1,5 +1,6 @@
 //! What tests of several collectors share: this process as the target, and a disk that is slow to a known degree.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -8,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StackId};
+use libbpf_rs::{ObjectBuilder, OpenProgramMut, ProgramType};
 
 use crate::recorder::Plan;
 use crate::{Collector, Target};
@@ -22,6 +24,67 @@ pub(crate) fn can_load(test: &str) -> bool {
         }
     }
 }
+
+thread_local! {
+    /// The program that the kernel is made to refuse to this thread.
+    static REFUSED: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Has the kernel refuse the program that this thread wants refused: as one for infrared receivers it calls what it may not call.
+pub(super) fn refuse(name: &str, program: &mut OpenProgramMut<'_>) {
+    if REFUSED.with_borrow(|refused| refused.as_deref() == Some(name)) {
+        program.set_prog_type(ProgramType::LircMode2);
+    }
+}
+
+/// The collectors that bring programs, with the names of these.
+fn with_programs() -> Vec<(&'static dyn Collector, Vec<String>)> {
+    let objects = std::fs::read_dir(env!("OUT_DIR")).unwrap().map(|entry| entry.unwrap().path());
+    let mut found = Vec::new();
+    for path in objects.filter(|path| path.to_string_lossy().ends_with(".bpf.o")) {
+        let name = path.file_name().unwrap().to_string_lossy().replace(".bpf.o", "");
+        let Some(collector) = crate::collectors().iter().find(|collector| collector.name() == name) else { continue };
+        let object = std::fs::read(&path).unwrap();
+        let open = ObjectBuilder::default().open_memory(&object).unwrap();
+        let programs = open.progs().map(|program| program.name().to_string_lossy().into_owned()).collect();
+        found.push((*collector, programs));
+    }
+    assert!(found.len() > 5, "{} objects in {}", found.len(), env!("OUT_DIR"));
+    found
+}
+
+/// Each program of each collector, refused in turn: the collector says so, whole or in part, and never works on without a word.
+#[test]
+fn a_refused_program_costs_what_it_sees_and_that_is_said() {
+    if !can_load("a_refused_program_costs_what_it_sees_and_that_is_said") {
+        return;
+    }
+    let target = Target::of(std::process::id()).unwrap();
+    let order = Plan::new("/nowhere".into()).order;
+    for (collector, programs) in with_programs() {
+        if collector.check(&target).is_err() {
+            eprintln!("SKIPPED: {} on this kernel", collector.name());
+            continue;
+        }
+        for program in programs {
+            REFUSED.set(Some(program.clone()));
+            let (started, lesser) = (collector.start(&target, &order), collector.lesser(&target));
+            REFUSED.set(None);
+            let Ok(mut observer) = started else { continue };
+            let (mut found, unseen) = (Recording::default(), observer.unseen());
+            observer.look(&mut found);
+            let is_less = observer.tier().is_some() || !unseen.is_empty();
+            observer.finish(&mut found);
+            let has_another_way = ANOTHER_WAY.contains(&program.as_str());
+            assert!(is_less == lesser.is_some(), "{}: {program}: {lesser:?}", collector.name());
+            assert!(is_less || has_another_way, "{} goes on without {program} and says nothing", collector.name());
+            assert!(unseen.iter().all(|refusal| refusal.why.contains("cannot be seen")), "{unseen:?}");
+        }
+    }
+}
+
+/// Programs instead of which another one sees the same.
+const ANOTHER_WAY: [&str; 2] = ["begins_to_send", "probe_of_many"];
 
 /// What a collector saw of one thread of this process.
 pub(crate) struct Seen {

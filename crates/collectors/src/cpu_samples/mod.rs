@@ -80,7 +80,7 @@ fn attached(target: &Target, interval_ns: u64, cpus: usize) -> Result<Programs, 
     config.extend([0; 4]);
     let ring_bytes = (cpus * SAMPLES_PER_CPU * Sample::BYTES).next_power_of_two().min(LARGEST_RING_BYTES);
     let sizes = [("samples", ring_bytes as u32)];
-    let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &sizes, without: &[] })?;
+    let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &sizes, without: &[], spare: &[] })?;
     programs.attach_event("cpu_is_sampled", Occasion::Clock { interval_ns })?;
     Ok(programs)
 }

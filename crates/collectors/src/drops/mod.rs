@@ -78,7 +78,7 @@ fn attached(target: &Target, reasons: &Reasons) -> Result<Programs, Refusal> {
     let mut config = space.to_ne_bytes().to_vec();
     config.extend([0; 4]);
     config.extend(reasons.table());
-    let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &[], without: &[] })?;
+    let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &[], without: &[], spare: &[] })?;
     programs.attach_tracepoints()?;
     Ok(programs)
 }

@@ -107,7 +107,7 @@ fn load(target: &Target, libjvm: &Libjvm) -> Result<Programs, Refusal> {
     config.extend([0; 4]);
     config.extend([PER_SECOND; PROBES].into_iter().flat_map(u64::to_ne_bytes));
     config.extend(all_bytes(&libjvm.places, &libjvm.counters));
-    let recipe = |without| Recipe { object: OBJECT, config: config.clone(), sizes: &[], without };
+    let recipe = |without| Recipe { object: OBJECT, config: config.clone(), sizes: &[], without, spare: &[] };
     // A kernel that does not know the one refuses to load it.
     Programs::load(&recipe(&[])).or_else(|_| Programs::load(&recipe(&["probe_of_many"])))
 }

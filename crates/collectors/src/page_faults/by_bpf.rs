@@ -26,7 +26,7 @@ pub(super) fn attached(target: &Target, threshold_ns: i64) -> Result<Programs, R
     config.extend(target.pid.to_ne_bytes());
     config.extend([0; 4]);
     let sizes = [("threads", room(target.thread_ids().len()))];
-    let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &sizes, without: &[] })?;
+    let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &sizes, without: &[], spare: &[] })?;
     // Waits and ends first: a beginning that is seen must find its end.
     programs.attach_tracepoints()?;
     programs.attach_event("fault_served_major", Occasion::Fault(FaultEvent::ServedMajor))?;

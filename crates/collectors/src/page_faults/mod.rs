@@ -66,7 +66,7 @@ impl Collector for PageFaults {
 
     fn lesser(&self, target: &Target) -> Option<Lesser> {
         let refusal = self.without_bpf(target)?;
-        Some(Lesser { tier: Tier::Perf, sees: by_perf::SEES, refusal })
+        Some(Lesser { tier: Tier::Perf, sees: by_perf::SEES.to_owned(), refusal })
     }
 
     fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {

@@ -19,9 +19,21 @@ pub(super) const WAITING: usize = 1_500;
 
 /// What collectors tell the recorder.
 pub(super) enum Message {
-    Started { name: &'static str, started: Result<Tier, Refusal>, outstanding: Option<Outstanding> },
-    Found { name: &'static str, found: Box<Recording>, cpu_ns: i64 },
-    Ended { name: &'static str, files: Vec<PathBuf> },
+    Started {
+        name: &'static str,
+        started: Result<Tier, Refusal>,
+        unseen: Vec<Refusal>,
+        outstanding: Option<Outstanding>,
+    },
+    Found {
+        name: &'static str,
+        found: Box<Recording>,
+        cpu_ns: i64,
+    },
+    Ended {
+        name: &'static str,
+        files: Vec<PathBuf>,
+    },
 }
 
 /// Tells all collectors to end.
@@ -61,7 +73,8 @@ pub(super) fn work(
         Err(refusal) => Err(refusal.clone()),
     };
     let outstanding = started.as_ref().ok().and_then(|observer| observer.outstanding());
-    let is_heard = messages.send(Message::Started { name, started: tier, outstanding }).is_ok();
+    let unseen = started.as_ref().map_or_else(|_| Vec::new(), |observer| observer.unseen());
+    let is_heard = messages.send(Message::Started { name, started: tier, unseen, outstanding }).is_ok();
     if let (Ok(mut observer), true) = (started, is_heard) {
         observe(name, observer.as_mut(), stop, messages);
         let mut last = Recording::default();

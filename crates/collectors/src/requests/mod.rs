@@ -76,8 +76,10 @@ impl Collector for Requests {
     }
 
     fn lesser(&self, target: &Target) -> Option<Lesser> {
-        let refusal = Share::of(target).err()?;
-        Some(Lesser { tier: Tier::Process, sees: by_samples::SEES, refusal })
+        match Share::of(target) {
+            Ok(share) => share.left_out().lesser(self.sees()),
+            Err(refusal) => Some(Lesser { tier: Tier::Process, sees: by_samples::SEES.to_owned(), refusal }),
+        }
     }
 
     fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
@@ -90,6 +92,7 @@ impl Collector for Requests {
 
 /// Begins to observe with the programs at work.
 fn observer(share: Share, target: &Target, order: &Order) -> Observed {
+    let share_sees_under_way = share.sees_under_way();
     Observed {
         share,
         older: Older::of(target, &order.clock),
@@ -97,7 +100,7 @@ fn observer(share: Share, target: &Target, order: &Order) -> Observed {
         clock: order.clock,
         counted: Rises::new(order.clock.now_ns()),
         by_latency: Rises::new(order.clock.now_ns()),
-        under_way: Numbers::new(NAME),
+        under_way: share_sees_under_way.then(|| Numbers::new(NAME)),
         pace: Pace::every(PERIOD),
         looks: 0,
         rows_per_look: f64::from(order.requests_per_second.max(1)) / f64::from(LOOKS_PER_SECOND),
@@ -127,7 +130,8 @@ struct Observed {
     counted: Rises<usize, Sums>,
     /// By endpoint and bucket.
     by_latency: Rises<(usize, usize), u64>,
-    under_way: Numbers,
+    /// None where the kernel refused the program that sees it.
+    under_way: Option<Numbers>,
     pace: Pace,
     looks: u32,
     /// Requests and calls that are to become rows.
@@ -135,6 +139,10 @@ struct Observed {
 }
 
 impl Observer for Observed {
+    fn unseen(&self) -> Vec<Refusal> {
+        self.share.left_out().refusals()
+    }
+
     fn period(&self) -> Duration {
         PERIOD
     }
@@ -161,7 +169,9 @@ impl Observer for Observed {
             self.looks += 1;
         }
         self.older.tell(&self.clock, found);
-        self.under_way.close(found);
+        if let Some(numbers) = &mut self.under_way {
+            numbers.close(found);
+        }
         self.pace.tell(found, NAME, "all connections");
         self.tell_losses(found);
         Vec::new()
@@ -207,7 +217,9 @@ impl Observed {
             }
         }
         let name = if known.is_peer { counter::CALLS_UNDER_WAY_COUNT } else { counter::REQUESTS_UNDER_WAY_COUNT };
-        self.under_way.see(found, self.clock.now_ns(), name, &known.name, under_way as f64);
+        if let Some(numbers) = &mut self.under_way {
+            numbers.see(found, self.clock.now_ns(), name, &known.name, under_way as f64);
+        }
         if writes_latencies {
             add_latencies(&mut self.by_latency, (index, known), counted, found);
         }

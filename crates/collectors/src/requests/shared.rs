@@ -14,7 +14,7 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use super::listening;
 use super::parse::{Endpoint, Exchange, SUMS_WORDS, UNDER_WAY, is_peer};
 use super::{NEEDED, OBJECT, PERIOD, tick_ns};
-use crate::bpf::{Calls, Places, Programs, Recipe, Ring, Walker, may_load};
+use crate::bpf::{Calls, LeftOut, Places, Programs, Recipe, Ring, Spare, Walker, may_load};
 use crate::clock::monotonic_ns;
 use crate::{Refusal, Target, procfs};
 
@@ -40,6 +40,15 @@ const INBOX_MAX: usize = 1 << 14;
 
 /// The tracepoint of newer kernels that tells when a thread begins to send, and the program at it.
 pub(super) const BEGIN_OF_SEND: (&str, &str) = ("tcp_sendmsg_locked", "begins_to_send");
+
+/// The program that looks at all connections of a target.
+const WALKER: &str = "walk";
+
+/// Programs without which the others still see their part.
+const SPARE: &[Spare] = &[
+    Spare { program: "is_woken", sees: "which thread worked on a request that an event loop answered" },
+    Spare { program: WALKER, sees: "requests under way, and the last request of a connection that is idle afterwards" },
+];
 
 /// System calls in which an event loop waits for its sockets.
 const CALLS_OF_LOOPS: &[&str] = &["epoll_wait", "epoll_pwait", "epoll_pwait2"];
@@ -90,7 +99,7 @@ impl Shared {
         let mut config: Vec<u8> = [u32::from(sees_begin), tick_ns()].into_iter().flat_map(u32::to_ne_bytes).collect();
         config.extend(Calls::new().table(&[(1, CALLS_OF_LOOPS)]));
         let without: &[&str] = if sees_begin { &[] } else { &[BEGIN_OF_SEND.1] };
-        let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &[], without })?;
+        let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &[], without, spare: SPARE })?;
         let (sums, targets) = (Places::new(&programs.map("sums_of")?)?, Places::new(&programs.map("targets")?)?);
         let [processes, listened, listeners, endpoints, named, unused] =
             ["processes", "listened", "listeners", "endpoints", "named", "unused"].map(|name| programs.map(name));
@@ -115,6 +124,14 @@ impl Shared {
             unused,
         };
         Ok(Arc::new(Shared { sums, targets, inner: Mutex::new(inner) }))
+    }
+
+    /// With the tracepoint that tells when a thread begins to send, where the kernel has it and lets a program run there.
+    fn load_as_well_as_can_be() -> Result<Arc<Shared>, Refusal> {
+        match sees_begin_of_send()? {
+            true => Shared::load(true).or_else(|_| Shared::load(false)),
+            false => Shared::load(false),
+        }
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -143,7 +160,7 @@ impl Shared {
         let mut inner = self.inner();
         let Inner { programs, of_targets, .. } = &mut *inner;
         if let Some(of) = of_targets.get_mut(&id) {
-            of.walker = Some(programs.file_walker("walk", of.process)?);
+            of.walker = programs.file_walker(WALKER, of.process)?;
         }
         Ok(())
     }
@@ -271,7 +288,7 @@ impl Share {
             let known = shared.upgrade();
             let these = match known.as_ref().filter(|known| !known.observes(target.pid)) {
                 Some(known) => Arc::clone(known),
-                None => Shared::load(sees_begin_of_send()?)?,
+                None => Shared::load_as_well_as_can_be()?,
             };
             if known.is_none() {
                 *shared = Arc::downgrade(&these);
@@ -323,6 +340,16 @@ impl Share {
         let mut inner = self.shared.inner();
         inner.found_ns = 0;
         self.shared.walk(&mut inner, self.id);
+    }
+
+    /// What the kernel refused of what these programs would see.
+    pub(super) fn left_out(&self) -> LeftOut {
+        self.shared.inner().programs.left_out().clone()
+    }
+
+    /// Whether what is under way is seen.
+    pub(super) fn sees_under_way(&self) -> bool {
+        !self.shared.inner().programs.left_out().has(WALKER)
     }
 
     /// Requests and calls that have ended; whether there may be more.

@@ -23,11 +23,11 @@ use fathom_evidence::tables::{Sample, Span};
 use fathom_evidence::{Recording, StackId};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-use crate::bpf::{Calls, Placed, Programs, Recipe, Ring, Rise, Rises, Walker, counter_of};
+use crate::bpf::{Calls, Placed, Programs, Recipe, Ring, Rise, Rises, Spare, Walker, counter_of};
 use crate::clock::monotonic_ns;
 use crate::pace::Pace;
 use crate::symbols::Symbols;
-use crate::{Clock, Collector, Observer, Order, Profiler, Refusal, Target, Tier};
+use crate::{Clock, Collector, Lesser, Observer, Order, Profiler, Refusal, Target, Tier};
 use kinds::{CALLS_OF_KINDS, KINDS, Limit};
 use parse::{LongWait, Sums, THREAD_WORDS, Unfinished, Waits};
 
@@ -63,13 +63,20 @@ impl Collector for Scheduler {
         attached(target, &Calls::new(), &[Limit::of(i64::MAX as u64); LIMITS]).map(|_| ())
     }
 
+    fn lesser(&self, target: &Target) -> Option<Lesser> {
+        let limits = [Limit::of(i64::MAX as u64); LIMITS];
+        let mut programs = attached(target, &Calls::new(), &limits).ok()?;
+        programs.thread_walker(WALK).ok()?;
+        programs.left_out().lesser(self.sees())
+    }
+
     fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
         let calls = Calls::new();
         let mut limits = [Limit::of(order.blocked_ns.max(0) as u64); LIMITS];
         limits[RUN_QUEUE] = Limit::of(order.run_queue_ns.max(0) as u64);
         let mut programs = attached(target, &calls, &limits)?;
         let observer = Observed {
-            all_threads: programs.thread_walker("waits_still")?,
+            all_threads: programs.thread_walker(WALK)?,
             began_ns: monotonic_ns(),
             ring: Ring::new(&programs.map("long_waits")?)?,
             threads: Placed::new(&programs, "threads")?,
@@ -89,13 +96,23 @@ impl Collector for Scheduler {
     }
 }
 
+/// The program that looks at all threads when a recording ends.
+const WALK: &str = "waits_still";
+
+/// Programs without which the others still see their part.
+const SPARE: &[Spare] = &[
+    Spare { program: "thread_begins", sees: "how long new threads wait for their first CPU" },
+    Spare { program: WALK, sees: "waits that have not ended when the recording does" },
+];
+
 /// The programs at work.
 fn attached(target: &Target, calls: &Calls, limits: &[Limit]) -> Result<Programs, Refusal> {
     let mut config = target.pid.to_ne_bytes().to_vec();
     config.extend([0; 4]);
     config.extend(kinds_of_calls(calls));
     let room = (target.thread_ids().len() * 2).next_power_of_two().clamp(1024, 1 << 16) as u32;
-    let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &[("threads", room)], without: &[] })?;
+    let sizes = [("threads", room)];
+    let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &sizes, without: &[], spare: SPARE })?;
     set_limits(&programs.map(".data.limits")?, limits);
     programs.attach_tracepoints()?;
     Ok(programs)
@@ -118,7 +135,7 @@ fn set_limits(map: &MapHandle, limits: &[Limit]) {
 
 struct Observed {
     /// Before the programs: links go first.
-    all_threads: Walker,
+    all_threads: Option<Walker>,
     /// From when on switches were seen.
     began_ns: i64,
     programs: Programs,
@@ -139,6 +156,10 @@ struct Observed {
 }
 
 impl Observer for Observed {
+    fn unseen(&self) -> Vec<Refusal> {
+        self.programs.left_out().refusals()
+    }
+
     fn period(&self) -> Duration {
         PERIOD
     }
@@ -159,7 +180,7 @@ impl Observer for Observed {
     fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
         self.take_long_ones(found);
         // A thread that hangs until the end has waited as well.
-        self.all_threads.walk();
+        self.all_threads.iter().for_each(Walker::walk);
         self.take_long_ones(found);
         self.count(found, Some(monotonic_ns() as u64));
         self.tell_losses(found);

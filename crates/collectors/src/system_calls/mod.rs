@@ -91,7 +91,7 @@ fn attached(target: &Target, threshold_ns: i64, calls: &Calls) -> Result<Program
     config.extend(calls::kinds(calls));
     let threads = (target.thread_ids().len() * 2).next_power_of_two().clamp(1024, 1 << 16) as u32;
     let sizes = [("entered", threads), ("sums", threads * 8)];
-    let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &sizes, without: &[] })?;
+    let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &sizes, without: &[], spare: &[] })?;
     programs.attach_tracepoints()?;
     Ok(programs)
 }

@@ -62,7 +62,7 @@ fn collector_line(collector: &dyn Collector, target: &Target, is_jvm: bool) -> C
     if refusal.is_none()
         && let Some(Lesser { tier, sees, refusal }) = collector.lesser(target)
     {
-        let (sees, grant) = (sees.to_owned(), Some(refusal.grant).filter(|grant| !grant.is_empty()));
+        let grant = Some(refusal.grant).filter(|grant| !grant.is_empty());
         return CollectorLine { name, sees, tier: tier_name(tier), refused: None, lesser: Some(refusal.why), grant };
     }
     // Without a JVM what a collector misses in this very process tells nothing.
