@@ -12,7 +12,6 @@
 //!   waits its turn does not lose its time.
 
 mod folder;
-mod identity;
 mod listener;
 pub(crate) mod properties;
 mod protocol;
@@ -29,7 +28,6 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::span;
 
 pub(crate) use folder::PrivateFolder;
-pub(crate) use identity::as_user_of;
 use protocol::{Reply, Version, fits_version_1};
 
 use rustix::fs::Stat;
@@ -171,7 +169,7 @@ impl Attach {
     pub fn check(target: &Target) -> Result<(), AttachError> {
         let tmp = tmp_of(target).map_err(|error| of_root(target, error))?;
         // An existing socket is not tried: connecting would occupy the JVM's only listener.
-        let is_listening = look(&tmp, &format!(".java_pid{}", target.inner_pid));
+        let is_listening = look(target, &tmp, &format!(".java_pid{}", target.inner_pid));
         let is_listening = is_listening.ok().flatten().is_some_and(|socket| is_younger(target, &socket));
         if is_listening { Ok(()) } else { listener::could_start(target) }
     }

@@ -2,38 +2,36 @@
 //! named and may exchange at any moment. Nothing else in this crate opens such a path (`.ci/checks/files` sees to it).
 //!
 //! Names may be links that somebody put there for us to follow, pipes that nobody writes to, devices, files without an
-//! end, files whose owner holds a lease. So: the target's root is entered once, as a folder; paths are resolved inside
+//! end, files whose owner holds a lease, files that the process itself could not open. So: all of it is opened with the
+//! process's own rights ([`acting_as`]); the target's root is entered once, as a folder; paths are resolved inside
 //! it; the last part of a name is never followed; what was found is looked at before it is opened for reading, and
 //! opened without waiting; and what was opened, not its name, is asked what it is and whose.
+//!
+//! What the kernel itself leads to (the process's root and working folder, its descriptors and mappings) is taken with our
+//! own rights, but as a place only: to read it takes the process's.
+
+mod calls;
+mod rights;
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 
 use fathom_symbols::maps::Mapping;
-use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, mkdirat, open, openat, openat2, statat,
-    unlinkat,
-};
+use rustix::fs::{OFlags, ResolveFlags, Stat, fstat};
 use rustix::io::Errno;
+
+use calls::PLACE;
+pub(crate) use rights::{Acting, acting_as};
 
 use crate::{Target, procfs};
 
 /// Where HotSpot has its sockets and counters, whatever `java.io.tmpdir` says.
 const TEMPORARY: &str = "tmp";
 
-/// A lookup that a rename went through is tried again, this often at most: somebody may rename without end.
-const LOOKUPS_MAX: usize = 16;
-
-/// Opened as a place only, without any effect on what is there.
-const PLACE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
-
-/// Reading that waits for nobody: not for the other end of a pipe, nor for the holder of a lease.
-const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
-
 /// The root of the target's mount namespace.
 fn root_of(target: &Target) -> io::Result<OwnedFd> {
-    Ok(openat(CWD, target.proc("root"), PLACE | OFlags::DIRECTORY, Mode::empty())?)
+    procfs::place(target.proc("root"), OFlags::DIRECTORY)
 }
 
 /// The folder that is the target's root, where the kernel writes its paths with that folder before them: a process that was only
@@ -57,39 +55,27 @@ impl Root {
     }
 }
 
-/// Looks up a path as if the target's root were ours: neither `..` nor a link leads out of it.
-fn inside(target: &Target, path: &str, flags: OFlags, more: ResolveFlags) -> io::Result<OwnedFd> {
-    let root = root_of(target)?;
-    let within = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS | more;
-    for _ in 0..LOOKUPS_MAX {
-        match openat2(&root, path, flags, Mode::empty(), within) {
-            Err(Errno::AGAIN | Errno::INTR) => {}
-            found => return Ok(found?),
-        }
-    }
-    Err(Errno::AGAIN.into())
-}
-
 /// The target's `/tmp`.
 pub(crate) fn tmp_of(target: &Target) -> io::Result<OwnedFd> {
+    let root = root_of(target)?;
     let flags = PLACE | OFlags::DIRECTORY;
-    match inside(target, TEMPORARY, flags, ResolveFlags::empty()) {
+    acting_as(target, |acting| match calls::inside(acting, &root, TEMPORARY, flags, ResolveFlags::empty()) {
         // Old kernels and some sandboxes lack the call; then a link is not followed at all.
         Err(error) if matches!(Errno::from_io_error(&error), Some(Errno::NOSYS | Errno::PERM)) => {
-            Ok(openat(root_of(target)?, TEMPORARY, flags | OFlags::NOFOLLOW, Mode::empty())?)
+            calls::pin(acting, &root, TEMPORARY, OFlags::DIRECTORY)
         }
         tmp => tmp,
-    }
+    })?
 }
 
 /// The folder that the target works in.
 pub(crate) fn working_folder_of(target: &Target) -> io::Result<OwnedFd> {
-    Ok(openat(CWD, target.proc("cwd"), PLACE | OFlags::DIRECTORY, Mode::empty())?)
+    procfs::place(target.proc("cwd"), OFlags::DIRECTORY)
 }
 
 /// Opens a folder inside a folder, no links followed, if it belongs to the target's user or root.
 pub(crate) fn open_folder(target: &Target, folder: impl AsFd, name: &str) -> io::Result<OwnedFd> {
-    let opened = openat(folder, name, READ | OFlags::DIRECTORY | OFlags::NOFOLLOW, Mode::empty())?;
+    let opened = acting_as(target, |acting| calls::folder(acting, folder, name))??;
     belongs_to(target, &fstat(&opened)?, name)?;
     Ok(opened)
 }
@@ -97,56 +83,58 @@ pub(crate) fn open_folder(target: &Target, folder: impl AsFd, name: &str) -> io:
 /// Opens a regular file inside a folder for reading, no links followed, if it belongs to the
 /// target's user or root.
 pub(crate) fn open_file(target: &Target, folder: impl AsFd, name: &str) -> io::Result<File> {
-    let (file, is) = regular(pin(folder, name)?, name)?;
+    let opened =
+        acting_as(target, |acting| calls::regular(acting, calls::pin(acting, folder, name, OFlags::empty())?, name));
+    let (file, is) = opened??;
     belongs_to(target, &is, name)?;
     Ok(file)
 }
 
 /// What has a name in a folder, whatever it is; no link is followed, and nothing happens to it.
-pub(crate) fn pin(folder: impl AsFd, name: &str) -> io::Result<OwnedFd> {
-    Ok(openat(folder, name, PLACE | OFlags::NOFOLLOW, Mode::empty())?)
+pub(crate) fn pin(target: &Target, folder: impl AsFd, name: &str) -> io::Result<OwnedFd> {
+    acting_as(target, |acting| calls::pin(acting, folder, name, OFlags::empty()))?
 }
 
 /// Looks at what has a name in a folder; `None` when nothing has.
-pub(crate) fn look(folder: impl AsFd, name: &str) -> io::Result<Option<Stat>> {
-    match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Err(Errno::NOENT) => Ok(None),
-        found => Ok(Some(found?)),
-    }
+pub(crate) fn look(target: &Target, folder: impl AsFd, name: &str) -> io::Result<Option<Stat>> {
+    acting_as(target, |acting| calls::look(acting, folder, name))?
 }
 
-/// The names in a folder, as many as `most` at most.
-pub(crate) fn names(folder: impl AsFd, most: usize) -> impl Iterator<Item = String> {
-    let entries = openat(folder, ".", READ | OFlags::DIRECTORY, Mode::empty()).and_then(Dir::new).into_iter();
-    let entries = entries.flat_map(Iterator::flatten).take(most);
-    entries.filter_map(|entry| entry.file_name().to_str().ok().map(str::to_owned))
+/// The names in a folder, as many as `most` at most; none when it cannot be read.
+pub(crate) fn names(target: &Target, folder: impl AsFd, most: usize) -> Vec<String> {
+    acting_as(target, |acting| calls::names(acting, folder, most)).unwrap_or_default()
 }
 
 /// Makes a file that is new and its owner's only.
-pub(crate) fn create_file(folder: impl AsFd, name: &str) -> io::Result<File> {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Ok(File::from(openat(folder, name, flags, Mode::RUSR | Mode::WUSR)?))
+pub(crate) fn create_file(target: &Target, folder: impl AsFd, name: &str) -> io::Result<File> {
+    acting_as(target, |acting| calls::create_file(acting, folder, name))?
 }
 
 /// Makes a folder that is new and its owner's only.
-pub(crate) fn create_folder(folder: impl AsFd, name: &str) -> io::Result<()> {
-    Ok(mkdirat(folder, name, Mode::RWXU)?)
+pub(crate) fn create_folder(target: &Target, folder: impl AsFd, name: &str) -> io::Result<()> {
+    acting_as(target, |acting| calls::create_folder(acting, folder, name))?
 }
 
 /// Takes a file's name away; a folder is left as it is.
-pub(crate) fn remove_file(folder: impl AsFd, name: &str) -> io::Result<()> {
-    Ok(unlinkat(folder, name, AtFlags::empty())?)
+pub(crate) fn remove_file(target: &Target, folder: impl AsFd, name: &str) -> io::Result<()> {
+    acting_as(target, |acting| calls::remove_file(acting, folder, name))?
 }
 
-/// Removes an empty folder.
-pub(crate) fn remove_folder(folder: impl AsFd, name: &str) -> io::Result<()> {
-    Ok(unlinkat(folder, name, AtFlags::REMOVEDIR)?)
+/// Removes the files in a folder, as many as `most` at most, and then the folder. Folders in it stay, and so does it then.
+pub(crate) fn clear(target: &Target, parent: impl AsFd, folder: impl AsFd, name: &str, most: usize) -> io::Result<()> {
+    acting_as(target, |acting| {
+        for entry in calls::names(acting, &folder, most) {
+            // Also meets `.` and `..`, which are not removed because they are folders.
+            let _ = calls::remove_file(acting, &folder, &entry);
+        }
+        calls::remove_folder(acting, parent, name)
+    })?
 }
 
 /// The bytes of a small file of the target by its name in the target's mount namespace. No part of the name may be a
 /// link, and a longer file is refused.
 pub(crate) fn small_file(target: &Target, path: &str, longest_bytes: u64) -> io::Result<Vec<u8>> {
-    let (file, _) = regular(inside(target, path, PLACE, ResolveFlags::NO_SYMLINKS)?, path)?;
+    let (file, _) = by_path(target, path, ResolveFlags::NO_SYMLINKS)?;
     let mut bytes = Vec::new();
     // Its size may be anything by now: what is read counts.
     file.take(longest_bytes + 1).read_to_end(&mut bytes)?;
@@ -156,45 +144,72 @@ pub(crate) fn small_file(target: &Target, path: &str, longest_bytes: u64) -> io:
     }
 }
 
+/// A file as it was found, not open for reading yet.
+pub(crate) struct Pinned {
+    place: OwnedFd,
+    name: String,
+    /// What it is.
+    pub(crate) is: Stat,
+}
+
+impl Pinned {
+    fn new(place: OwnedFd, name: &str) -> io::Result<Pinned> {
+        let is = fstat(&place)?;
+        Ok(Pinned { place, name: name.to_owned(), is })
+    }
+
+    /// Opens it for reading, if the target could.
+    pub(crate) fn open(self, target: &Target) -> io::Result<File> {
+        Ok(acting_as(target, |acting| calls::regular(acting, self.place, &self.name))??.0)
+    }
+}
+
 /// The file that `mapping` shows: that very one, or none.
-pub(crate) fn mapped(target: &Target, mapping: &Mapping) -> Option<(File, Stat)> {
+pub(crate) fn mapped(target: &Target, mapping: &Mapping) -> Option<Pinned> {
     // The link leads to the file itself, also when its name is gone or of another mount namespace. It
     // needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN.
     let range = &mapping.addresses;
     let link = target.proc(&format!("map_files/{:x}-{:x}", range.start, range.end));
-    if let Ok(found) = open(&link, PLACE, Mode::empty()) {
-        return regular(found, &mapping.path).ok();
+    if let Ok(found) = procfs::place(link, OFlags::empty()) {
+        return Pinned::new(found, &mapping.path).ok();
     }
-    let found = inside(target, Root::of(target).inside(&mapping.path), PLACE, ResolveFlags::empty()).ok()?;
+    let root = root_of(target).ok()?;
+    let path = Root::of(target);
+    let path = path.inside(&mapping.path);
+    let found = acting_as(target, |acting| calls::inside(acting, &root, path, PLACE, ResolveFlags::empty()));
     // By name only if the name still means the file that is mapped: names of another build would be wrong.
-    regular(found, &mapping.path).ok().filter(|(_, stat)| stat.st_ino == mapping.file.inode)
+    Pinned::new(found.ok()?.ok()?, &mapping.path).ok().filter(|found| found.is.st_ino == mapping.file.inode)
 }
 
-/// A file that the target has open, by the number of its descriptor: that very one, whatever its name means by now.
-pub(crate) fn descriptor(target: &Target, number: &str) -> io::Result<(File, Stat)> {
-    let link = target.proc("fd").join(number);
-    regular(open(&link, PLACE, Mode::empty())?, &format!("descriptor {number}"))
+/// The same, open for reading.
+pub(crate) fn open_mapped(target: &Target, mapping: &Mapping) -> Option<File> {
+    mapped(target, mapping)?.open(target).ok()
+}
+
+/// A file that the target writes, by the number of its descriptor: that very one, whatever its name means by now. A descriptor
+/// that is not open for writing may be of a file that the target can do nothing with.
+pub(crate) fn written(target: &Target, number: &str) -> io::Result<(File, Stat)> {
+    let place = procfs::place(target.proc("fd").join(number), OFlags::empty())?;
+    if !procfs::is_open_for_writing(target.proc("fdinfo").join(number)) {
+        return Err(io::Error::other("the process does not have it open for writing"));
+    }
+    acting_as(target, |acting| calls::regular(acting, place, &format!("descriptor {number}")))?
 }
 
 /// A debug file by its name in the target's mount namespace; distributions lay links there.
 pub(crate) fn by_name(target: &Target, path: &str) -> Option<File> {
-    Some(regular(inside(target, path, PLACE, ResolveFlags::empty()).ok()?, path).ok()?.0)
+    Some(by_path(target, path, ResolveFlags::empty()).ok()?.0)
 }
 
-/// A debug file by its name here.
-pub(crate) fn by_own_name(path: &str) -> Option<File> {
-    Some(regular(open(path, PLACE, Mode::empty()).ok()?, path).ok()?.0)
+fn by_path(target: &Target, path: &str, more: ResolveFlags) -> io::Result<(File, Stat)> {
+    let root = root_of(target)?;
+    acting_as(target, |acting| calls::regular(acting, calls::inside(acting, &root, path, PLACE, more)?, path))?
 }
 
-/// Opens what was found for reading, if it is a regular file.
-fn regular(found: OwnedFd, name: &str) -> io::Result<(File, Stat)> {
-    let is = fstat(&found)?;
-    match FileType::from_raw_mode(is.st_mode) {
-        FileType::RegularFile => {}
-        other => return Err(io::Error::other(format!("{name} is a {other:?}, not a file"))),
-    }
-    let path = format!("/proc/self/fd/{}", found.as_raw_fd());
-    Ok((File::from(open(path, READ, Mode::empty())?), is))
+/// A debug file of the target's code by its name here.
+pub(crate) fn by_own_name(target: &Target, path: &str) -> Option<File> {
+    let opened = acting_as(target, |acting| calls::regular(acting, calls::pin_own(acting, path)?, path));
+    Some(opened.ok()?.ok()?.0)
 }
 
 /// Refuses what belongs neither to the target's user nor to root.
@@ -209,110 +224,4 @@ pub(crate) fn belongs_to(target: &Target, is: &Stat, name: &str) -> io::Result<(
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs;
-    use std::os::unix::fs::symlink;
-
-    use super::*;
-
-    #[test]
-    fn links_pipes_and_strangers_are_refused() {
-        let place = tempfile::tempdir().unwrap();
-        fs::write(place.path().join("file"), "x").unwrap();
-        fs::create_dir(place.path().join("folder")).unwrap();
-        symlink("file", place.path().join("link")).unwrap();
-        symlink("folder", place.path().join("link_to_folder")).unwrap();
-        rustix::fs::mkfifoat(CWD, place.path().join("pipe"), Mode::RUSR).unwrap();
-        let own = Target::of(std::process::id()).unwrap();
-        let folder = File::open(place.path()).unwrap();
-        for (name, is_file, is_folder) in [
-            ("file", true, false),
-            ("folder", false, true),
-            ("link", false, false),
-            ("link_to_folder", false, false),
-            ("pipe", false, false),
-            ("nothing", false, false),
-        ] {
-            assert_eq!(open_file(&own, &folder, name).is_ok(), is_file, "{name}");
-            assert_eq!(open_folder(&own, &folder, name).is_ok(), is_folder, "{name}");
-        }
-        if own.uid != 0 {
-            let stranger = Target { uid: own.uid + 1, ..own };
-            assert!(open_file(&stranger, &folder, "file").is_err());
-        }
-    }
-
-    #[test]
-    fn a_small_file_is_regular_bounded_and_behind_no_link() {
-        let place = tempfile::tempdir().unwrap();
-        let at = |name: &str| place.path().canonicalize().unwrap().join(name);
-        fs::create_dir(at("folder")).unwrap();
-        fs::write(at("folder/file"), "x").unwrap();
-        fs::write(at("long"), [b'x'; 100]).unwrap();
-        File::create(at("endless")).unwrap().set_len(1 << 40).unwrap();
-        symlink("folder/file", at("link")).unwrap();
-        symlink("folder", at("link_to_folder")).unwrap();
-        symlink("/dev/zero", at("link_to_device")).unwrap();
-        rustix::fs::mkfifoat(CWD, at("pipe"), Mode::RUSR).unwrap();
-        let own = Target::of(std::process::id()).unwrap();
-        for (name, is_read) in [
-            ("folder/file", true),
-            ("folder/../folder/file", true),
-            ("long", false),
-            ("endless", false),
-            ("link", false),
-            ("link_to_folder/file", false),
-            ("link_to_device", false),
-            ("pipe", false),
-            ("folder", false),
-            ("nothing", false),
-        ] {
-            let read = small_file(&own, at(name).to_str().unwrap(), 99);
-            assert_eq!(read.is_ok(), is_read, "{name}: {read:?}");
-        }
-        for device in ["/dev/zero", "/proc/self/fd/0", "/proc/self/root/etc/passwd"] {
-            assert!(small_file(&own, device, 1 << 20).is_err(), "{device}");
-        }
-    }
-
-    #[test]
-    fn a_lease_holds_nobody_up() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().canonicalize().unwrap().join("leased");
-        fs::write(&path, "x").unwrap();
-        let held = fs::OpenOptions::new().write(true).open(&path).unwrap();
-        // SAFETY: the call takes and gives numbers only.
-        if unsafe { libc::fcntl(held.as_raw_fd(), libc::F_SETLEASE, libc::F_WRLCK) } != 0 {
-            println!("SKIPPED: this file system gives no leases");
-            return;
-        }
-        // SAFETY: as above; without it the kernel would end this process when the lease is to be given back.
-        unsafe { libc::signal(libc::SIGIO, libc::SIG_IGN) };
-        let own = Target::of(std::process::id()).unwrap();
-        let read = small_file(&own, path.to_str().unwrap(), 10);
-        assert_eq!(read.unwrap_err().kind(), io::ErrorKind::WouldBlock, "whoever holds the lease would have 45 s");
-    }
-
-    #[test]
-    fn a_root_is_left_out_of_paths() {
-        for (root, path, expected) in [
-            ("", "/usr/lib/x.so", "/usr/lib/x.so"),
-            ("/srv/root", "/srv/root/usr/lib/x.so", "/usr/lib/x.so"),
-            ("/srv/root", "/srv/root", "/"),
-            ("/srv/root", "/srv/rootless/x.so", "/srv/rootless/x.so"),
-            ("/srv/root", "/memfd:x (deleted)", "/memfd:x (deleted)"),
-            ("/srv/root", "socket:[1]", "socket:[1]"),
-        ] {
-            assert_eq!(Root(root.to_owned()).inside(path), expected, "{root} {path}");
-        }
-        let own = Root::of(&Target::of(std::process::id()).unwrap());
-        assert_eq!(own.inside("/usr/lib/x.so"), "/usr/lib/x.so");
-    }
-
-    #[test]
-    fn the_tmp_of_this_process_is_tmp() {
-        let own = Target::of(std::process::id()).unwrap();
-        let (here, there) = (fstat(tmp_of(&own).unwrap()).unwrap(), rustix::fs::stat("/tmp").unwrap());
-        assert_eq!((here.st_dev, here.st_ino), (there.st_dev, there.st_ino));
-    }
-}
+pub(crate) mod tests;

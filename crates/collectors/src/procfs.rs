@@ -6,7 +6,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -68,6 +68,25 @@ impl ProcFile {
             }
         }
     }
+}
+
+/// What a link of the kernel leads to, as a place only: it can be looked at, not read.
+pub(crate) fn place(path: impl AsRef<Path>, more: OFlags) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC | more;
+    Ok(rustix::fs::openat(rustix::fs::CWD, path.as_ref(), flags, Mode::empty())?)
+}
+
+/// Whether a descriptor is open for writing, by its file in `fdinfo`.
+pub(crate) fn is_open_for_writing(fdinfo: impl AsRef<Path>) -> bool {
+    let mut buffer = Vec::new();
+    ProcFile::open(fdinfo).and_then(|file| file.read_short(&mut buffer).map(is_written)).unwrap_or(false)
+}
+
+/// One that is a place only (`O_PATH`) has neither of the two flags.
+fn is_written(fdinfo: &[u8]) -> bool {
+    let flags = lines(fdinfo).find_map(|line| line.strip_prefix(b"flags:"));
+    let flags = flags.and_then(|flags| u64::from_str_radix(utf8(flags)?.trim(), 8).ok());
+    flags.is_some_and(|flags| flags & 3 != 0)
 }
 
 /// A file or folder, open.
@@ -211,11 +230,25 @@ mod tests {
     }
 
     #[test]
+    fn descriptors_that_are_open_for_writing() {
+        for (text, expected) in [
+            ("pos:\t0\nflags:\t0100000\nmnt_id:\t27\n", false),
+            ("pos:\t0\nflags:\t0100001\n", true),
+            ("flags:\t02102002\n", true),
+            ("flags:\t012000000\n", false),
+            ("flags:\tx\n", false),
+            ("", false),
+        ] {
+            assert_eq!(is_written(text.as_bytes()), expected, "{text:?}");
+        }
+    }
+
+    #[test]
     fn no_bytes_are_too_strange() {
         proptest::proptest!(|(bytes: Vec<u8>)| {
             let by_words = lines(&bytes).flat_map(words).map(<[u8]>::len).sum::<usize>();
             proptest::prop_assert!(by_words <= bytes.len());
-            let _ = (named_numbers(&bytes).count(), number(&bytes), hex(&bytes));
+            let _ = (named_numbers(&bytes).count(), number(&bytes), hex(&bytes), is_written(&bytes));
         });
     }
 }

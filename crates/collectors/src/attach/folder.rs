@@ -11,10 +11,9 @@ use rustix::fs::{FlockOperation, flock, fstat};
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 
-use super::identity::as_user_of;
 use crate::Target;
 use crate::clock::monotonic_ns;
-use crate::foreign::{create_file, create_folder, names, open_file, open_folder, remove_file, remove_folder, tmp_of};
+use crate::foreign::{clear, create_file, create_folder, names, open_file, open_folder, remove_file, tmp_of};
 use crate::raw::Raw;
 
 /// What the names begin with. What follows is the process and an instant.
@@ -53,8 +52,8 @@ impl PrivateFolder {
         let tmp = tmp_of(target)?;
         remove_left_behind(target, &tmp);
         let name = format!("{start}{}-{:x}", target.inner_pid, monotonic_ns());
-        as_user_of(target, || create_folder(&tmp, &name))??;
-        let folder = as_user_of(target, || open_folder(target, &tmp, &name))??;
+        create_folder(target, &tmp, &name)?;
+        let folder = open_folder(target, &tmp, &name)?;
         flock(&folder, FlockOperation::NonBlockingLockExclusive)?;
         Ok(PrivateFolder { target: target.clone(), tmp, folder, name })
     }
@@ -62,7 +61,7 @@ impl PrivateFolder {
     /// Takes over the one of a recorder that is gone, or is just going.
     pub(crate) fn adopt(target: &Target, name: &str) -> io::Result<PrivateFolder> {
         let tmp = tmp_of(target)?;
-        let folder = as_user_of(target, || open_folder(target, &tmp, name))??;
+        let folder = open_folder(target, &tmp, name)?;
         flock(&folder, FlockOperation::LockExclusive)?;
         Ok(PrivateFolder { target: target.clone(), tmp, folder, name: name.to_owned() })
     }
@@ -79,12 +78,12 @@ impl PrivateFolder {
 
     /// Writes a file that the JVM will read.
     pub(crate) fn write(&self, file: &str, bytes: &[u8]) -> io::Result<()> {
-        as_user_of(&self.target, || create_file(&self.folder, file))??.write_all(bytes)
+        create_file(&self.target, &self.folder, file)?.write_all(bytes)
     }
 
     /// Opens a file that the JVM has written, or is writing.
     pub(crate) fn open(&self, file: &str) -> io::Result<File> {
-        as_user_of(&self.target, || open_file(&self.target, &self.folder, file))?
+        open_file(&self.target, &self.folder, file)
     }
 
     /// Copies a file that the JVM has written to a new one, which is its owner's only.
@@ -94,52 +93,41 @@ impl PrivateFolder {
 
     /// Removes a file; one that is not there is as good.
     pub(crate) fn remove(&self, file: &str) {
-        let _ = as_user_of(&self.target, || remove_file(&self.folder, file));
+        let _ = remove_file(&self.target, &self.folder, file);
     }
 }
 
 impl Drop for PrivateFolder {
     fn drop(&mut self) {
         // What cannot be removed now is removed by the next recording.
-        let _ = as_user_of(&self.target, || clear(&self.tmp, &self.folder, &self.name));
+        let _ = clear(&self.target, &self.tmp, &self.folder, &self.name, ENTRIES_MAX);
     }
 }
 
 impl PrivateFolder {
     /// Whether no other recorder is at work in this process: none holds a folder.
     pub(crate) fn is_only(&self) -> bool {
-        let mut others = own_names(&self.tmp).filter(|name| *name != self.name);
+        let mut others = own_names(&self.target, &self.tmp).filter(|name| *name != self.name);
         let start = format!("{PREFIX}{}-", self.target.inner_pid);
         !others.any(|name| name.starts_with(&start) && self.is_held(&name))
     }
 
     fn is_held(&self, name: &str) -> bool {
-        let opened = as_user_of(&self.target, || open_folder(&self.target, &self.tmp, name));
-        let Ok(Ok(folder)) = opened else { return false };
+        let Ok(folder) = open_folder(&self.target, &self.tmp, name) else { return false };
         flock(&folder, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK)
     }
 }
 
-/// Removes the folder with the files in it; folders in it are nobody's of ours, and stay.
-fn clear(tmp: &OwnedFd, folder: &OwnedFd, name: &str) -> io::Result<()> {
-    for entry in names(folder, ENTRIES_MAX) {
-        // Also meets `.` and `..`, which are not removed because they are folders.
-        let _ = remove_file(folder, &entry);
-    }
-    remove_folder(tmp, name)
-}
-
 /// Folders of recorders that were killed.
 fn remove_left_behind(target: &Target, tmp: &OwnedFd) {
-    for name in own_names(tmp) {
-        // Removing as the target's user can harm nobody else.
-        let _ = as_user_of(target, || remove_if_left_behind(target, tmp, &name));
+    for name in own_names(target, tmp) {
+        let _ = remove_if_left_behind(target, tmp, &name);
     }
 }
 
 /// Names as [`PrivateFolder::make_named`] makes them. Users keep folders of their own that only begin in the same way.
-fn own_names(tmp: &OwnedFd) -> impl Iterator<Item = String> {
-    names(tmp, ENTRIES_MAX).filter(|name| is_own_name(name))
+fn own_names(target: &Target, tmp: &OwnedFd) -> impl Iterator<Item = String> {
+    names(target, tmp, ENTRIES_MAX).into_iter().filter(|name| is_own_name(name))
 }
 
 fn is_own_name(name: &str) -> bool {
@@ -157,7 +145,7 @@ fn remove_if_left_behind(target: &Target, tmp: &OwnedFd, name: &str) -> io::Resu
         return Ok(());
     }
     match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => clear(tmp, &folder, name),
+        Ok(()) => clear(target, tmp, &folder, name, ENTRIES_MAX),
         Err(Errno::WOULDBLOCK) => Ok(()),
         Err(error) => Err(error.into()),
     }
@@ -170,6 +158,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::*;
+    use crate::foreign::tests::Nobody;
 
     fn own() -> Target {
         Target::of(std::process::id()).unwrap()
@@ -210,16 +199,12 @@ mod tests {
 
     #[test]
     fn belongs_to_the_targets_user() {
-        if own().uid != 0 {
-            println!("SKIPPED: only root can make a folder for another user");
-            return;
-        }
-        let target = Target { uid: 65_534, gid: 65_534, ..own() };
-        let folder = PrivateFolder::make(&target).unwrap();
+        let Some(nobody) = Nobody::new(&[]) else { return };
+        let folder = PrivateFolder::make(&nobody.target()).unwrap();
         let path = PathBuf::from(folder.inner_path("x"));
         folder.write("x", b"").unwrap();
-        assert_eq!(fs::metadata(&path).unwrap().uid(), 65_534);
-        assert_eq!(fs::metadata(path.parent().unwrap()).unwrap().uid(), 65_534);
+        assert_eq!(fs::metadata(&path).unwrap().uid(), Nobody::UID);
+        assert_eq!(fs::metadata(path.parent().unwrap()).unwrap().uid(), Nobody::UID);
         drop(folder);
         assert!(!path.exists());
     }

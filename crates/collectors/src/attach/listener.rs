@@ -16,7 +16,6 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::os::unix::net::UnixStream;
 
-use super::identity::as_user_of;
 use super::{AttachError, is_younger, socket};
 use crate::Target;
 use crate::foreign::{belongs_to, create_file, look, remove_file, working_folder_of};
@@ -70,7 +69,7 @@ pub(super) fn has_begun(target: &Target, tmp: &OwnedFd) {
     }
     // A try that had timed out left its file in one of the two.
     for folder in [tmp.try_clone(), working_folder_of(target)].into_iter().flatten() {
-        let _ = as_user_of(target, || remove_file(&folder, &trigger_name(target)));
+        let _ = remove_file(target, &folder, &trigger_name(target));
     }
 }
 
@@ -180,7 +179,7 @@ impl<'a> Trigger<'a> {
     }
 
     fn make(&mut self) -> io::Result<()> {
-        match as_user_of(self.target, || create_file(&self.folder, &self.name))? {
+        match create_file(self.target, &self.folder, &self.name) {
             Ok(_) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => self.take_over(),
             Err(error) => Err(error),
@@ -190,7 +189,7 @@ impl<'a> Trigger<'a> {
     /// Another client is at it, or gave up, or was killed: its file serves if the JVM will believe it. However old it is, its
     /// signal may still be before a JVM that does not run; only what was meant for a process before this one is left over.
     fn take_over(&mut self) -> io::Result<()> {
-        let there = look(&self.folder, &self.name)?.ok_or(io::ErrorKind::NotFound)?;
+        let there = look(self.target, &self.folder, &self.name)?.ok_or(io::ErrorKind::NotFound)?;
         belongs_to(self.target, &there, &self.name)?;
         self.is_new = !is_younger(self.target, &there);
         Ok(())
@@ -198,7 +197,7 @@ impl<'a> Trigger<'a> {
 
     fn remove(&self) {
         // One that cannot be removed is an empty file that means nothing to a JVM that listens.
-        let _ = as_user_of(self.target, || remove_file(&self.folder, &self.name));
+        let _ = remove_file(self.target, &self.folder, &self.name);
     }
 }
 

@@ -14,10 +14,9 @@ use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
 use super::AttachError;
-use super::identity::as_user_of;
 use super::protocol::Reply;
 use crate::Target;
-use crate::foreign::{belongs_to, pin};
+use crate::foreign::{acting_as, belongs_to, pin};
 
 /// Longest answer that is read. The stacks of some thousands of threads fit.
 const ANSWER_MAX_BYTES: u64 = 32 << 20;
@@ -25,7 +24,7 @@ const ANSWER_MAX_BYTES: u64 = 32 << 20;
 /// An open connection; `None` when nobody listens.
 pub(super) fn open(target: &Target, tmp: &OwnedFd, until: Instant) -> Result<Option<UnixStream>, AttachError> {
     let name = format!(".java_pid{}", target.inner_pid);
-    let file = match pin(tmp, &name) {
+    let file = match pin(target, tmp, &name) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(AttachError::io("open the attach socket", error)),
@@ -54,7 +53,7 @@ fn connect_to(target: &Target, file: &OwnedFd, until: Instant) -> Result<Option<
     set_socket_timeout(&socket, Timeout::Send, Some(left(until)?)).map_err(failed)?;
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     let address = SocketAddrUnix::new(path).map_err(failed)?;
-    let connected = as_user_of(target, || connect(&socket, &address));
+    let connected = acting_as(target, |_| connect(&socket, &address));
     match connected.map_err(|error| AttachError::io("act as the process's user", error))? {
         Ok(()) => {}
         // Left behind by a process that had the same number.

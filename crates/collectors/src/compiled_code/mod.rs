@@ -157,7 +157,7 @@ impl MapFile {
     fn of(target: &Target) -> Result<MapFile, MapError> {
         let name = format!("perf-{}.map", target.inner_pid);
         let tmp = tmp_of(target).map_err(|source| MapError::File { name: name.clone(), source })?;
-        let before = look(&tmp, &name);
+        let before = look(target, &tmp, &name);
         let map = MapFile { tmp, name, is_old: matches!(before, Ok(Some(_))) };
         match before {
             Ok(None) => Ok(map),
@@ -173,7 +173,7 @@ impl MapFile {
     fn take(self, target: &Target) -> Result<Vec<u8>, MapError> {
         let text = open_file(target, &self.tmp, &self.name).and_then(|file| {
             if !self.is_old {
-                remove_file(&self.tmp, &self.name)?;
+                remove_file(target, &self.tmp, &self.name)?;
             }
             read(file)
         });

@@ -233,13 +233,6 @@ fn log_file(text: &str) -> Option<&str> {
     (!matches!(path, "stdout" | "stderr")).then_some(path)
 }
 
-/// Whether a descriptor was opened for writing, by its `fdinfo`.
-pub(super) fn is_written(fdinfo: &[u8]) -> bool {
-    let flags = lines(fdinfo).find_map(|line| line.strip_prefix(b"flags:"));
-    let flags = flags.and_then(|flags| u64::from_str_radix(utf8(flags)?.trim(), 8).ok());
-    flags.is_some_and(|flags| flags & 3 != 0)
-}
-
 /// The folder of an overlay's file system that takes what is written.
 pub(super) fn upper_folder(super_options: &str) -> Option<&str> {
     super_options.split(',').find_map(|option| option.strip_prefix("upperdir="))

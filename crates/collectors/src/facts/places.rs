@@ -11,7 +11,7 @@ use super::sheet::Sheet;
 use crate::Target;
 use crate::foreign::Root;
 use crate::mountinfo::{Mount, mount_of, mounts};
-use crate::procfs::{self, ProcFile};
+use crate::procfs;
 
 /// Folders with files that the target has open for writing; more are not told.
 const MAX_WRITTEN_FOLDERS: usize = 16;
@@ -68,7 +68,6 @@ fn below_overlay<'a>(mount: &Mount, ours: &'a [Mount]) -> Option<&'a Mount> {
 /// Folders of the regular files that the target has open for writing.
 fn written_folders(target: &Target, root: &Root) -> BTreeSet<String> {
     let mut folders = BTreeSet::new();
-    let mut buffer = Vec::new();
     for descriptor in procfs::names(target.proc("fd")).take(MAX_DESCRIPTORS) {
         let Ok(link) = procfs::link(target.proc("fd").join(&descriptor)) else { continue };
         let path = Path::new(root.inside(&link));
@@ -76,9 +75,7 @@ fn written_folders(target: &Target, root: &Root) -> BTreeSet<String> {
         if !is_file || folders.len() >= MAX_WRITTEN_FOLDERS {
             continue;
         }
-        let fdinfo = target.proc("fdinfo").join(&descriptor);
-        let is_written = ProcFile::open(fdinfo).and_then(|file| file.read_short(&mut buffer).map(parse::is_written));
-        if is_written.unwrap_or(false) {
+        if procfs::is_open_for_writing(target.proc("fdinfo").join(&descriptor)) {
             folders.extend(path.parent().map(|folder| folder.to_string_lossy().into_owned()));
         }
     }

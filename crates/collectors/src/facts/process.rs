@@ -51,7 +51,7 @@ fn note_libraries(target: &Target, sheet: &mut Sheet<'_>) {
     let code = mappings.iter().filter(|mapping| mapping.is_executable && mapping.has_file());
     let by_path: BTreeMap<&str, _> = code.map(|mapping| (&*mapping.path, mapping)).collect();
     for (path, mapping) in by_path.into_iter().take(MAX_LIBRARIES) {
-        let Some((file, _)) = open_mapped(target, mapping) else { continue };
+        let Some(file) = open_mapped(target, mapping) else { continue };
         let binding = match binding_of(&Bytes(file)) {
             Ok(Binding::Lazy) => "lazy",
             Ok(Binding::Now) => "now",

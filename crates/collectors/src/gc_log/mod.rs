@@ -69,8 +69,8 @@ impl Log {
             Refusal::new("the JVM writes no GC log", "-Xlog:gc*,safepoint*:file=gc.log:time,uptime,level,tags")
         })?;
         let number = descriptor(target, &wanted)
-            .ok_or_else(|| Refusal::new(format!("the JVM does not have its log {wanted} open"), ""))?;
-        let opened = foreign::descriptor(target, &number).and_then(|(file, is)| Log::of(file, (is.st_dev, is.st_ino)));
+            .ok_or_else(|| Refusal::new(format!("the JVM does not have its log {wanted} open for writing"), ""))?;
+        let opened = foreign::written(target, &number).and_then(|(file, is)| Log::of(file, (is.st_dev, is.st_ino)));
         opened.map_err(|error| Refusal::new(format!("{wanted}: {error}"), "run as the JVM's user, or as root"))
     }
 
@@ -128,7 +128,10 @@ fn descriptor(target: &Target, wanted: &str) -> Option<String> {
     };
     let mut all = procfs::names(target.proc("fd")).take(DESCRIPTORS_MAX);
     let root = foreign::Root::of(target);
-    all.find(|number| procfs::link(target.proc("fd").join(number)).is_ok_and(|link| is_wanted(root.inside(&link))))
+    all.find(|number| {
+        procfs::link(target.proc("fd").join(number)).is_ok_and(|link| is_wanted(root.inside(&link)))
+            && procfs::is_open_for_writing(target.proc("fdinfo").join(number))
+    })
 }
 
 struct Along {
@@ -185,7 +188,27 @@ impl Observer for Along {
 mod tests {
     use std::fs;
 
+    use rustix::fs::{Mode, OFlags};
+
     use super::*;
+    use crate::foreign::tests::Nobody;
+
+    #[test]
+    fn a_file_that_the_process_cannot_read_is_not_copied_for_it() {
+        use std::os::unix::fs::PermissionsExt;
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let path = file.path().canonicalize().unwrap();
+        fs::write(&path, "2026 root's secret\n").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        // Both are inherited: a place only, and one that was opened for writing before rights were given up.
+        for flags in [OFlags::PATH, OFlags::WRONLY] {
+            let held = rustix::fs::openat(rustix::fs::CWD, &path, flags, Mode::empty()).unwrap();
+            let Some(nobody) = Nobody::new(&[&format!("-Xlog:gc*:file={}:time", path.display())]) else { return };
+            let refused = Log::open(&nobody.target()).map(|_| ()).unwrap_err();
+            assert!(refused.why.contains("open for writing") || refused.why.contains("denied"), "{refused:?}");
+            drop(held);
+        }
+    }
 
     #[test]
     fn dates() {

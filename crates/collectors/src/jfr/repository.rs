@@ -8,7 +8,6 @@ use std::io::{self, Read, Seek};
 use std::os::fd::OwnedFd;
 
 use crate::Target;
-use crate::attach::as_user_of;
 use crate::followed::Followed;
 use crate::foreign::{names, open_file, open_folder, tmp_of};
 use crate::raw::Raw;
@@ -35,7 +34,7 @@ impl Repository {
         let name = path.strip_prefix("/tmp/").filter(|name| !name.contains('/'));
         let name = name.ok_or_else(|| io::Error::other(format!("{path} is not in /tmp")))?;
         let tmp = tmp_of(target)?;
-        let folder = as_user_of(target, || open_folder(target, tmp, name))??;
+        let folder = open_folder(target, tmp, name)?;
         let mut repository = Repository { target: target.clone(), folder, files: BTreeMap::new(), followed: None };
         repository.look();
         repository.followed = repository.files.keys().next_back().cloned();
@@ -45,12 +44,11 @@ impl Repository {
     /// Opens files that are new and lets go of the oldest.
     pub(super) fn look(&mut self) {
         // The folder is gone when the JVM is.
-        for name in names(&self.folder, ENTRIES_MAX) {
+        for name in names(&self.target, &self.folder, ENTRIES_MAX) {
             if !name.ends_with(".jfr") || self.files.contains_key(&name) {
                 continue;
             }
-            let opened = as_user_of(&self.target, || open_file(&self.target, &self.folder, &name));
-            if let Ok(Ok(file)) = opened {
+            if let Ok(file) = open_file(&self.target, &self.folder, &name) {
                 self.files.insert(name, file);
             }
         }

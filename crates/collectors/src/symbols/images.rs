@@ -66,16 +66,16 @@ impl Images {
         if mapping.kind == MappingKind::Vdso {
             return self.0.vdso.get_or_init(own_vdso).clone();
         }
-        let opened = foreign::mapped(target, mapping);
+        let found = foreign::mapped(target, mapping);
         let mut files = self.0.files.lock().unwrap_or_else(PoisonError::into_inner);
         let known = files.images.get(&mapping.file);
-        let Some((file, stat)) = opened else { return known?.1.clone() };
-        let state = state_of(&stat);
+        let Some(found) = found else { return known?.1.clone() };
+        let state = state_of(&found.is);
         if let Some((_, image)) = known.filter(|(known, _)| *known == state) {
             return image.clone();
         }
         let has_room = files.bytes < MOST_IMAGE_BYTES && files.images.len() < MOST_FILES;
-        let image = has_room.then(|| read_image(target, mapping, file)).flatten();
+        let image = has_room.then(|| read_image(target, mapping, found.open(target).ok()?)).flatten();
         files.bytes += image.as_ref().map_or(0, |image| image.memory_bytes());
         files.images.insert(mapping.file, (state, image.clone()));
         image
@@ -133,7 +133,7 @@ fn debug_files(target: &Target, mapping: &Mapping, image: &Image) -> Vec<File> {
     let id: String = image.build_id().iter().map(|byte| format!("{byte:02x}")).collect();
     if let Some((first, rest)) = id.split_at_checked(2) {
         let path = format!("/usr/lib/debug/.build-id/{first}/{rest}.debug");
-        files.extend(foreign::by_own_name(&path));
+        files.extend(foreign::by_own_name(target, &path));
         files.extend(foreign::by_name(target, &path));
     }
     let root = foreign::Root::of(target);

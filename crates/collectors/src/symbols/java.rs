@@ -32,7 +32,7 @@ pub(super) struct Java {
 pub(super) fn hotspot_of(target: &Target) -> Option<HotSpot> {
     let maps = Mappings::parse(&procfs::read_long(target.proc("maps")).ok()?);
     let mapping = maps.iter().find(|mapping| mapping.has_file() && mapping.file_name() == "libjvm.so")?;
-    let (file, _) = foreign::mapped(target, mapping)?;
+    let file = foreign::open_mapped(target, mapping)?;
     let place = (mapping.addresses.start, mapping.file_offset);
     HotSpot::of(&Bytes(file), place, &Bytes(memory::of(target)?)).ok()
 }

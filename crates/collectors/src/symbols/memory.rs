@@ -7,7 +7,7 @@ use fathom_symbols::elf::LONGEST_CALL_BYTES;
 use fathom_symbols::maps::{Mapping, Mappings};
 
 use crate::Target;
-use crate::foreign::mapped;
+use crate::foreign::open_mapped;
 use crate::procfs;
 
 /// The code before `end`, as much as a call may take and the mapping has: from the target's memory, or from the file,
@@ -22,7 +22,7 @@ pub(super) fn code_before(target: &Target, mappings: &Mappings, end: u64) -> Opt
 
 /// The code at an address, from the file that is mapped there.
 pub(super) fn code_in_file(target: &Target, mapping: &Mapping, start: u64, size_bytes: usize) -> Option<Vec<u8>> {
-    exactly(&mapped(target, mapping)?.0, mapping.offset_of(start), size_bytes)
+    exactly(&open_mapped(target, mapping)?, mapping.offset_of(start), size_bytes)
 }
 
 fn exactly(file: &File, offset: u64, size_bytes: usize) -> Option<Vec<u8>> {
