@@ -15,6 +15,8 @@ const LABEL_HANG: usize = INDENT + 7;
 const SHOWN_EVIDENCE: usize = 4;
 const SHOWN_ACTIONS: usize = 2;
 const SHOWN_STACKS: usize = 3;
+/// What is unexplained is described from this share on: less changes no decision.
+const UNEXPLAINED_TOLD_PERCENT: u32 = 5;
 /// Frames of a stack that are told, from the leaf.
 const SHOWN_FRAMES: usize = 4;
 const ID_MAX_CHARS: usize = 40;
@@ -144,6 +146,9 @@ fn write_unexplained(sheet: &mut Sheet, explanation: &Explanation, percent: u32,
     let unexplained = &explanation.unexplained;
     let share = format!("{:<8}", share_text(unexplained.share, percent));
     sheet.line(0, [piece(Tone::Strong, &share), piece(Tone::Plain, "unexplained")]);
+    if !options.all && percent < UNEXPLAINED_TOLD_PERCENT && percent > 0 {
+        return;
+    }
     sheet.paragraph(INDENT, Tone::Plain, &unexplained.says);
     let shown = if options.all { usize::MAX } else { SHOWN_STACKS };
     for StackShare { stack, share } in unexplained.stacks.iter().take(shown) {

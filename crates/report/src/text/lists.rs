@@ -13,6 +13,9 @@ const SHOWN_NAMES: usize = 8;
 /// A sentence up to this long goes into a list.
 const REASON_MAX_CHARS: usize = 60;
 
+/// The command of causes that no recording shows.
+const ASKED_APART: &str = "fathom routing ";
+
 /// A share that is printed as one.
 const PRINTED_SHARE: f64 = 0.005;
 
@@ -99,11 +102,29 @@ pub(super) fn write_cannot_tell(sheet: &mut Sheet, explanation: &Explanation, op
         causes.iter().for_each(|cause| write_missing(sheet, cause));
         return;
     }
-    let mut label = "cannot tell";
-    for gap in gaps(&causes) {
-        let text = sheet.with_command(HANG, &gap_text(&gap), gap.record_with);
-        sheet.labelled(0, HANG, piece(Tone::Strong, std::mem::take(&mut label)), &text);
+    let (first, others) = most_useful(gaps(&causes));
+    let text = sheet.with_command(HANG, &gap_text(&first), first.record_with);
+    sheet.labelled(0, HANG, piece(Tone::Strong, "cannot tell"), &text);
+    if others > 0 {
+        let more = format!("{} something else: --all", format_lacks(others));
+        sheet.labelled(0, HANG, piece(Tone::Strong, ""), &more);
     }
+}
+
+fn format_lacks(causes: usize) -> String {
+    if causes == 1 { "1 more lacks".to_owned() } else { format!("{causes} more lack") }
+}
+
+/// The gap whose command answers most, and for how many causes another one is needed. What only a question of its own answers
+/// (where keys go) is asked for when it is all that is missing.
+fn most_useful(gaps: Vec<Gap<'_>>) -> (Gap<'_>, usize) {
+    let is_asked_apart = |gap: &Gap| gap.record_with.starts_with(ASKED_APART);
+    let only_apart = gaps.iter().all(is_asked_apart);
+    let mut wanted: Vec<Gap> = gaps.into_iter().filter(|gap| only_apart || !is_asked_apart(gap)).collect();
+    // The first of those with most causes.
+    wanted.sort_by_key(|gap| std::cmp::Reverse(gap.ids.len()));
+    let others = wanted.iter().skip(1).map(|gap| gap.ids.len()).sum();
+    (wanted.swap_remove(0), others)
 }
 
 /// Groups by the command that fills the gap, in the order of the causes.
