@@ -61,6 +61,13 @@ pub fn is_no_jvm(target: &Target) -> bool {
     Mapped::of(target).is_ok_and(|mapped| mapped.libjvm.is_none())
 }
 
+/// The options of the launcher on a command line as procfs has it, without the program and what follows the main class.
+pub(crate) fn options(bytes: &[u8]) -> Vec<String> {
+    let mut arguments = command_line::arguments(bytes);
+    arguments.truncate(arguments.len() - command_line::from_main(&arguments).len());
+    arguments
+}
+
 impl Jvm {
     /// What is known of a process; `None` when it is no JVM or cannot be looked at.
     pub fn of(target: &Target) -> Option<Jvm> {

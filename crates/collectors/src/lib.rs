@@ -37,6 +37,7 @@ mod target;
 pub use async_profiler::Guarded;
 pub use clock::Clock;
 pub use collector::{Collector, Lesser, Observer, Order, Outstanding, Profiler, Tier};
+pub use facts::{ComparedFact, compared as compared_facts};
 pub use hsperfdata::scope as scope_of_collector;
 pub use jfr::fetch_left as fetch_flight_recording;
 pub use manners::{Manners, Use};

@@ -7,10 +7,14 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
+use parquet::file::metadata::KeyValue;
 
 use crate::create_file;
 use crate::error::{FolderError, format_error, io_error};
 use crate::whole::properties;
+
+/// Version of the tables that are written here. Columns may be added without a new one.
+const SCHEMA: (&str, &str) = ("fathom.schema", "1");
 
 /// The cells of one column.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,7 +63,9 @@ pub fn write_rows(path: &Path, columns: Vec<(&str, Cells)>) -> Result<(), Folder
 
 fn write(path: &Path, unfinished: &Path, schema: &Arc<Schema>, batch: &RecordBatch) -> Result<(), FolderError> {
     let file = create_file(unfinished)?;
-    let writer = ArrowWriter::try_new(file, Arc::clone(schema), Some(properties()));
+    let version = KeyValue::new(SCHEMA.0.to_owned(), SCHEMA.1.to_owned());
+    let properties = properties().into_builder().set_key_value_metadata(Some(vec![version])).build();
+    let writer = ArrowWriter::try_new(file, Arc::clone(schema), Some(properties));
     let mut writer = writer.map_err(|error| format_error(path, &error))?;
     writer.write(batch).map_err(|error| format_error(path, &error))?;
     let file = writer.into_inner().map_err(|error| format_error(path, &error))?;

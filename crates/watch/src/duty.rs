@@ -16,7 +16,7 @@ use crate::desk::{Answer, Desk, JvmKey, Skip};
 use crate::incident::AboutJvm;
 use crate::log;
 use crate::metrics::{Metrics, of_jvm};
-use crate::minutes::{self, Minute, Row};
+use crate::minutes::{self, Looks, Minute, Row};
 use crate::postponed::{Granted, Postponed};
 use crate::scout::{Scout, Watcher, now_ms};
 use crate::shelf;
@@ -32,7 +32,9 @@ pub(crate) struct Duty {
     metrics: Metrics,
     jobs: Sender<Option<Job>>,
     stop: Arc<AtomicBool>,
+    jvm: Jvm,
     minute: Minute,
+    looks: Looks,
     /// Who keeps rows of minutes, if that is wanted.
     minutes: Option<Sender<minutes::Message>>,
     postponed: Postponed,
@@ -68,7 +70,9 @@ impl Duty {
             metrics,
             jobs,
             stop,
+            jvm: jvm.clone(),
             minute: Minute::new(jvm),
+            looks: Looks::default(),
             minutes: Some(minutes).filter(|_| keeps_minutes),
             postponed: Postponed::default(),
         }
@@ -193,6 +197,11 @@ impl Watcher for Duty {
         self.metrics.second(&self.labels, second);
         let row = self.minute.see(at_ns, second);
         self.keep(row);
+        if let Some(minutes) = &self.minutes
+            && let Some(sheet) = self.looks.look(at_ns, &self.jvm)
+        {
+            let _ = minutes.send(minutes::Message::Facts(Box::new(sheet)));
+        }
     }
 
     /// The first reason that is granted is recorded; the others of the same second are told in the log.

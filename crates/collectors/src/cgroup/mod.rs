@@ -114,6 +114,12 @@ fn open(target: &Target) -> Result<(Places, Vec<Source>, Vec<Limit>), Refusal> {
     }
 }
 
+/// The limits of the target's own groups and of those above.
+pub(crate) fn limits(target: &Target) -> Vec<(String, String)> {
+    let found = open(target).map(|(_, _, limits)| limits).unwrap_or_default();
+    found.into_iter().map(|limit| (limit.key, limit.value)).collect()
+}
+
 /// How often the target's groups were throttled since they began, all levels together.
 pub(crate) fn throttled_count(target: &Target) -> u64 {
     let Ok(places) = Places::of(target) else { return 0 };

@@ -3,6 +3,7 @@
 //!
 //! Gathered once, at the first look; each fact that cannot be read is left out.
 
+mod compared;
 mod devices;
 mod host;
 mod parse;
@@ -17,6 +18,7 @@ use fathom_evidence::Recording;
 
 use crate::foreign::Root;
 use crate::{Collector, Observer, Order, Refusal, Target, Tier, procfs};
+pub use compared::{ComparedFact, compared};
 use sheet::Sheet;
 
 const SOURCE: &str = "facts";

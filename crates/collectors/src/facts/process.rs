@@ -27,6 +27,12 @@ const STATUS: &[(&str, &str)] = &[
 
 /// Writes them.
 pub(super) fn note(target: &Target, sheet: &mut Sheet<'_>) {
+    note_settings(target, sheet);
+    note_libraries(target, sheet);
+}
+
+/// All but the libraries, of which each has to be opened.
+pub(super) fn note_settings(target: &Target, sheet: &mut Sheet<'_>) {
     let status = text_of(target.proc("status")).unwrap_or_default();
     for (line, key) in STATUS {
         let value = status.lines().find_map(|text| text.strip_prefix(line));
@@ -42,7 +48,6 @@ pub(super) fn note(target: &Target, sheet: &mut Sheet<'_>) {
     for (name, value) in parse::variables(sheet.read(target.proc("environ"), &mut buffer)) {
         sheet.add(subject::ENVIRONMENT, name, value);
     }
-    note_libraries(target, sheet);
 }
 
 fn note_libraries(target: &Target, sheet: &mut Sheet<'_>) {

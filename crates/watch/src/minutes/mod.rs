@@ -1,7 +1,9 @@
 //! One row of numbers for each JVM and minute, for whoever looks at many hosts or at longer times than a recording has.
 //!
-//! `Minute` adds up the seconds of a JVM (pure), `spool` keeps the rows on the disk.
+//! `Minute` adds up the seconds of a JVM (pure), `spool` keeps the rows on the disk, `facts` says what is true of the JVM meanwhile.
 
+mod facts;
+pub mod recorded;
 mod row;
 mod spool;
 
@@ -12,7 +14,9 @@ use fathom_collectors::jvms::Jvm;
 use crate::incident::host;
 use crate::levels::Latencies;
 use crate::signals::Second;
-pub use row::{COLUMNS, ColumnDoc, Row, documentation};
+pub use facts::FACT_COLUMNS;
+pub(crate) use facts::Looks;
+pub use row::{COLUMNS, ColumnDoc, Row, documentation, documentation_of};
 pub use spool::recent;
 pub(crate) use spool::{Message, work};
 

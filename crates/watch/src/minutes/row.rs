@@ -153,10 +153,15 @@ row! {
 
 /// The documentation of the table, in Markdown.
 pub fn documentation() -> String {
+    documentation_of(COLUMNS)
+}
+
+/// The documentation of some columns.
+pub fn documentation_of(columns: &[ColumnDoc]) -> String {
     let row = |column: &ColumnDoc| {
         format!("| `{}` | {} | {} | {} |\n", column.name, column.kind, column.unit, column.meaning)
     };
-    format!("| column | type | unit | meaning |\n|---|---|---|---|\n{}", COLUMNS.iter().map(row).collect::<String>())
+    format!("| column | type | unit | meaning |\n|---|---|---|---|\n{}", columns.iter().map(row).collect::<String>())
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ use fathom_collectors::recorder::size_bytes;
 use fathom_store::write_rows;
 use jiff::Timestamp;
 
+use super::facts::{self, Sheet};
 use super::row::{Row, columns};
 use crate::log;
 use crate::metrics::Metrics;
@@ -37,6 +38,8 @@ const JOURNAL_MAX_BYTES: u64 = 64 << 20;
 pub(crate) enum Message {
     /// A row, or more about one.
     Row(Box<Row>),
+    /// Facts of a JVM.
+    Facts(Box<Sheet>),
     /// The folder may have this many bytes from now on.
     Limit(u64),
     /// The service ends.
@@ -50,6 +53,7 @@ pub(crate) fn work(folder: &Path, messages: &Receiver<Message>, mut max_bytes: u
         match message {
             Message::Limit(bytes) => max_bytes = bytes,
             Message::End => return,
+            Message::Facts(sheet) => spool.tell(facts::write(folder, &sheet)),
             Message::Row(row) => {
                 let added = spool.add(&row);
                 metrics.minute(added.is_ok());
@@ -137,7 +141,8 @@ impl Spool {
         self.tried_minute = minute;
         self.roll(hour)?;
         self.turned_hour = hour;
-        make_room(&self.folder, max_bytes)
+        make_room(&self.folder, max_bytes)?;
+        facts::make_room(&self.folder)
     }
 
     fn roll(&mut self, hour: i64) -> io::Result<()> {
@@ -186,11 +191,15 @@ fn cut_half_a_line(mut file: &File) -> io::Result<()> {
 fn write_hour(folder: &Path, hour: i64, rows: &[Row]) -> io::Result<()> {
     let began = Timestamp::from_second(hour * 3600).map_err(io::Error::other)?;
     let day = folder.join(format!("date={}", began.strftime("%Y-%m-%d")));
-    DirBuilder::new().recursive(true).mode(0o700).create(&day)?;
     let mut hasher = DefaultHasher::new();
     serde_json::to_string(rows)?.hash(&mut hasher);
-    let name = format!("{}-{:016x}.parquet", began.strftime("%H"), hasher.finish());
-    write_rows(&day.join(name), columns(rows)).map_err(io::Error::other)
+    write_file(&day, &format!("{}-{:016x}", began.strftime("%H"), hasher.finish()), rows)
+}
+
+/// Writes a file into the folder of a day.
+pub(super) fn write_file(day: &Path, name: &str, rows: &[Row]) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(day)?;
+    write_rows(&day.join(format!("{name}.parquet")), columns(rows)).map_err(io::Error::other)
 }
 
 /// The oldest hours go.

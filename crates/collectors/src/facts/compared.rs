@@ -1,0 +1,165 @@
+//! Facts by which many hosts and JVMs are compared: what is set, built in or given, and never what differs on every host anyway.
+
+use fathom_evidence::kinds::subject;
+use fathom_evidence::tables::Fact;
+use fathom_evidence::{Recording, mask};
+
+use super::sheet::Sheet;
+use super::{devices, host, process};
+use crate::hsperfdata::Counters;
+use crate::jvms::{Jvm, options};
+use crate::mapped::Mapped;
+use crate::procfs::{self, text_of};
+use crate::{Target, cgroup};
+
+/// A fact and its value.
+pub type ComparedFact = (String, String);
+
+/// Facts of the host that differ on each host, or at each look.
+const OWN: &[&str] =
+    &["uptime_s", "kernel_options", "memory_low_watermark_bytes", "memory_high_watermark_bytes", "cpu_bugs"];
+
+/// What of a disk is a setting or its kind.
+const OF_DISKS: &[&str] = &[
+    "kind",
+    "model",
+    "scheduler",
+    "nr_requests",
+    "queue_depth",
+    "rotational",
+    "read_ahead_kb",
+    "write_cache",
+    "wbt_lat_usec",
+];
+
+/// What the JVM says of itself in its counters.
+const OF_JVM: &[(&str, &str)] = &[
+    ("java.property.java.version", "jdk_version"),
+    ("java.property.java.vm.version", "jdk_build"),
+    ("java.property.java.vm.vendor", "jdk_vendor"),
+    ("java.property.java.vm.name", "jdk_vm"),
+    ("java.property.java.vm.info", "jdk_mode"),
+];
+
+/// Lines of the kernel's configuration.
+const OF_KERNEL: &[(&str, &str)] =
+    &[("CONFIG_HZ=", "kernel_hz"), ("CONFIG_PREEMPT_DYNAMIC=", "kernel_preempt_dynamic")];
+
+/// Everything of one JVM and its host. Costs some hundred small reads.
+pub fn compared(jvm: &Jvm) -> Vec<ComparedFact> {
+    let mut recording = Recording::default();
+    let mut sheet = Sheet(&mut recording);
+    host::note(&mut sheet);
+    devices::note(&mut sheet);
+    process::note_settings(&jvm.target, &mut sheet);
+    let mut facts: Vec<ComparedFact> = recording.facts.rows().filter_map(|fact| named(&recording, fact)).collect();
+    facts.extend(of_kernel());
+    facts.extend(memory());
+    facts.extend(cgroup::limits(&jvm.target).into_iter().map(|(key, value)| (format!("cgroup:{key}"), value)));
+    facts.extend(of_jvm(&jvm.target));
+    facts.push(("collector".to_owned(), jvm.collector.clone()));
+    facts.retain(|(_, value)| !value.is_empty());
+    facts.sort_unstable();
+    facts.dedup();
+    facts
+}
+
+fn named(recording: &Recording, fact: Fact) -> Option<ComparedFact> {
+    let [about, key, value] = [fact.subject, fact.key, fact.value].map(|text| recording.text(text));
+    let key = match about {
+        subject::HOST if OWN.contains(&key) || key.starts_with("swap ") => return None,
+        subject::HOST => key.to_owned(),
+        subject::DISK if key.rsplit_once('.').is_some_and(|(_, what)| OF_DISKS.contains(&what)) => {
+            format!("disk:{key}")
+        }
+        subject::PROCESS | subject::ENVIRONMENT => format!("{about}:{key}"),
+        _ => return None,
+    };
+    Some((key, value.to_owned()))
+}
+
+fn of_kernel() -> Vec<ComparedFact> {
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    let Some(text) = text_of(format!("/boot/config-{release}")) else { return Vec::new() };
+    let value = |start: &str| text.lines().find_map(|line| Some(line.strip_prefix(start)?.to_owned()));
+    OF_KERNEL.iter().filter_map(|(start, key)| Some(((*key).to_owned(), value(start)?))).collect()
+}
+
+/// In whole GiB: machines of one kind differ by what their firmware takes.
+fn memory() -> Option<ComparedFact> {
+    let text = text_of("/proc/meminfo")?;
+    let kilobytes =
+        text.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB")?.parse().ok());
+    let gib = |kilobytes: u64| kilobytes.saturating_add(1 << 19) >> 20;
+    Some(("memory_gib".to_owned(), gib(kilobytes?).to_string()))
+}
+
+fn of_jvm(target: &Target) -> Vec<ComparedFact> {
+    let counters = Mapped::of(target).ok().and_then(|mapped| Counters::of(target, &mapped).ok());
+    let text = |name: &str| counters.as_ref().and_then(|counters| counters.text(name));
+    let said = OF_JVM.iter().filter_map(|(name, key)| Some(((*key).to_owned(), text(name)?)));
+    let given: Vec<String> = match &counters {
+        // They also have what stood in JAVA_TOOL_OPTIONS and in files of arguments.
+        Some(_) => ["java.rt.vmFlags", "java.rt.vmArgs"].iter().filter_map(|name| text(name)).collect(),
+        None => options(&procfs::read(target.proc("cmdline")).unwrap_or_default()),
+    };
+    let given = given.iter().flat_map(|text| text.split_whitespace());
+    said.chain(given.filter_map(option)).collect()
+}
+
+/// An option of the JVM as a fact. System properties and options of agents may be secrets and are none.
+fn option(text: &str) -> Option<ComparedFact> {
+    let flag = |name: &str, value: &str| Some((format!("flag:{name}"), mask::flag(name, value).into_owned()));
+    if let Some(named) = text.strip_prefix("-XX:") {
+        return match named.split_at_checked(1)? {
+            ("+", name) => flag(name, "true"),
+            ("-", name) => flag(name, "false"),
+            _ => named.split_once('=').and_then(|(name, value)| flag(name, value)),
+        };
+    }
+    if let Some(agent) = ["-javaagent:", "-agentpath:", "-agentlib:"].iter().find_map(|kind| text.strip_prefix(kind)) {
+        let path = agent.split_once('=').map_or(agent, |(path, _)| path);
+        return Some((format!("agent:{}", path.rsplit('/').next().unwrap_or(path)), path.to_owned()));
+    }
+    let size = ["-Xms", "-Xmx", "-Xmn", "-Xss"].into_iter().find(|size| text.starts_with(size));
+    let (name, value) = match size {
+        Some(size) => (size, &text[size.len()..]),
+        None => text.starts_with("-X").then(|| text.split_once([':', '=']).unwrap_or((text, "true")))?,
+    };
+    flag(name, value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_facts_and_secrets_are_not() {
+        for (text, expected) in [
+            ("-XX:+UseZGC", Some(("flag:UseZGC", "true"))),
+            ("-XX:-UseBiasedLocking", Some(("flag:UseBiasedLocking", "false"))),
+            ("-XX:ReservedCodeCacheSize=5m", Some(("flag:ReservedCodeCacheSize", "5m"))),
+            ("-Xmx4g", Some(("flag:-Xmx", "4g"))),
+            ("-Xint", Some(("flag:-Xint", "true"))),
+            ("-Xlog:gc*:file=/x", Some(("flag:-Xlog", "gc*:file=/x"))),
+            ("-javaagent:/opt/apm/agent.jar=key=secret", Some(("agent:agent.jar", "/opt/apm/agent.jar"))),
+            ("-agentlib:jdwp=transport=dt_socket", Some(("agent:jdwp", "jdwp"))),
+            ("-Dpassword=secret", None),
+            ("-XX:", None),
+            ("shop.Main", None),
+            ("-cp", None),
+            ("", None),
+        ] {
+            let found = option(text);
+            assert_eq!(found.as_ref().map(|(key, value)| (&**key, &**value)), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn facts_of_this_host_are_there_and_none_twice() {
+        let Some(jvm) = crate::jvms::jvms().into_iter().next() else { return eprintln!("SKIPPED: no JVM runs") };
+        let facts = compared(&jvm);
+        assert!(facts.iter().any(|(key, _)| key == "kernel"), "{facts:?}");
+        assert!(facts.iter().all(|(key, value)| !key.contains("uptime") && !value.is_empty()), "{facts:?}");
+    }
+}
