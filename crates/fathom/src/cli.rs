@@ -6,7 +6,8 @@ use clap::{Parser, Subcommand};
 use fathom_evidence::schema::SCHEMA_VERSION;
 
 use crate::commands::{
-    causes, completions, doctor, explain, guard, import, lab, mcp, open, probe, ps, record, report, routing, watch,
+    causes, completions, doctor, explain, guard, import, lab, mcp, minutes, open, probe, ps, record, report, routing,
+    watch,
 };
 use crate::terminal::Color;
 
@@ -38,6 +39,7 @@ pub(crate) enum Command {
     Report(report::Args),
     Import(import::Args),
     Mcp(mcp::Args),
+    Minutes(minutes::Args),
     Causes(causes::Args),
     Doctor(doctor::Args),
     Lab(lab::Args),

@@ -49,6 +49,7 @@ fn run(command: &Command, terminal: &Terminal) -> anyhow::Result<ExitCode> {
         Command::Report(args) => commands::report::run(args, terminal)?,
         Command::Open(args) => commands::open::run(args, terminal)?,
         Command::Mcp(args) => commands::mcp::run(args, terminal)?,
+        Command::Minutes(args) => commands::minutes::run(args, terminal)?,
         Command::Causes(args) => commands::causes::run(args, terminal)?,
         Command::Completions(args) => commands::completions::run(args)?,
         Command::GuardProfiler(args) => commands::guard::run(args)?,

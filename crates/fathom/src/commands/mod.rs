@@ -11,6 +11,7 @@ pub(crate) mod import;
 pub(crate) mod lab;
 mod manners;
 pub(crate) mod mcp;
+pub(crate) mod minutes;
 pub(crate) mod open;
 pub(crate) mod probe;
 pub(crate) mod ps;
