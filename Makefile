@@ -1,6 +1,6 @@
 # The front door: everything a developer or a continuous build does, in one word each. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: test-guest test-cross help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event bench-page bench-truth bench-kill bench-silent bench-jdks real-labs deps deps-demo deps-dist dist bare notebook clean
+.PHONY: test-guest test-cross help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event bench-page bench-truth bench-kill bench-silent bench-jdks bench-fleet fleet-spark real-labs deps deps-demo deps-dist dist bare notebook clean
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
@@ -58,6 +58,13 @@ bench-page: build ## the page in a browser, on large recordings
 
 test-cross: ## builds for aarch64 and runs the tests of readers, account, causes and reports there, emulated
 	.ci/cross
+
+fleet-spark: ## the tests of fleet/ that compare Spark's answers with DuckDB's: starting Spark takes half a minute
+	.ci/fleet-venv spark
+	cd fleet && ../target/fleet-venv/bin/python -m pytest -q -p no:cacheprovider -m spark tests
+
+bench-fleet: ## how often fathom-fleet is right on simulated fleets, and what it costs
+	bench/fleet/run
 
 test-guest: ## the kernel collectors on Linux 6.1, in an emulated machine
 	.ci/guest

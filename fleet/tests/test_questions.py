@@ -41,6 +41,11 @@ def test_the_shared_facts_are_one_group(demo) -> None:
     assert "cannot be told" in " ".join(answer.says)
 
 
+def test_answers_are_frames(demo) -> None:
+    answer = ff.outliers(demo[1])
+    assert answer.to_polars().height == len(answer.to_pandas()) > 0
+
+
 def test_answers_are_json(demo) -> None:
     _, fleet = demo
     for ask in (ff.outliers, ff.onset, ff.shared):

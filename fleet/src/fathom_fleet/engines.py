@@ -47,12 +47,6 @@ class Engine:
         frame.createOrReplaceTempView(name)
         return self.connection.table(name)
 
-    def kept(self, table: Any) -> Any:
-        """The rows of an expression, computed once and kept until the connection ends."""
-        if self.is_spark:
-            return table.cache()
-        return self.connection.create_table(ibis.util.gen_name("kept"), table, temp=True)
-
 
 def connect(url: str = "duckdb") -> Engine:
     """The engine that a URL names."""

@@ -40,9 +40,6 @@ class Facts:
     def tried(self) -> int:
         return sum(len(names) for names in self.names)
 
-    def index_of(self, name: str) -> int:
-        return next(at for at, names in enumerate(self.names) if name in names)
-
 
 def matrix_of(rows: pd.DataFrame, subjects: list[str]) -> Facts:
     """The facts of these subjects, in this order."""

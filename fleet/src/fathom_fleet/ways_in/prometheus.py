@@ -65,7 +65,8 @@ SERVICE_LABELS = ("service", "application", "app", "job")
 NOT_FACTS = {*HOST_LABELS, *SERVICE_LABELS, "__name__", "quantile", "le", "uri", "method", "status", "outcome", "exception", "gc", "action", "cause", "id", "area", "cpu"}  # fmt: skip
 """Labels of a series that say nothing about its host."""
 
-JVM_BEATS_NODE = re.compile(r":\d+$")
+PORT = re.compile(r":\d+$")
+"""Exporters of one host answer at several ports."""
 
 
 def read(file: Path, scratch: Path, found: Found) -> None:
@@ -121,7 +122,7 @@ def samples_of(name: str, metric: dict[str, str], samples: list[Any]) -> pd.Data
     signal = COUNTS[name] if is_count else mapped.signal if mapped else name
     host = label(metric, HOST_LABELS)
     return pd.DataFrame({
-        "seconds": seconds, "host": JVM_BEATS_NODE.sub("", host), "service": label(metric, SERVICE_LABELS), "signal": signal,
+        "seconds": seconds, "host": PORT.sub("", host), "service": label(metric, SERVICE_LABELS), "signal": signal,
         "part": "count" if is_count else "sum" if mapped and mapped.over else "value",
         "value": values * (mapped.factor if mapped else 1.0),
     })  # fmt: skip
@@ -166,7 +167,7 @@ def as_rows(parts: list[pd.DataFrame]) -> pd.DataFrame:
 def write_facts(series: list[tuple[dict[str, str], list[Any]]], scratch: Path, found: Found) -> None:
     """Labels of the series are facts of their hosts."""
     rows = {
-        (JVM_BEATS_NODE.sub("", label(metric, HOST_LABELS)), f"label:{name}", str(value))
+        (PORT.sub("", label(metric, HOST_LABELS)), f"label:{name}", str(value))
         for metric, _ in series
         for name, value in metric.items()
         if name not in NOT_FACTS
