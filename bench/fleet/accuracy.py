@@ -107,17 +107,23 @@ def judged(world: World, found: set[str], named: list[list[str]]) -> dict:
     }  # fmt: skip
 
 
+HEAD = ["illness", "days", "", "precision of hosts", "recall", "planted fact first", "days with a wrong fact", "days with a wrong host"]
+NAMES = {"fathom": "fathom-fleet", "threshold": "threshold rule", "z_score": "z-score"}
+
+
 def table(rows: list[dict]) -> str:
-    out = ["| illness | noise | days | who | precision | recall | planted fact first | days with a wrong fact | days with a wrong host |", "|" + "---|" * 9]
-    frame = pd.DataFrame(rows)
-    for (case, noise), part in frame.groupby(["case", "noise"], sort=False):
-        for who in ("fathom", "threshold", "z_score"):
+    """All kinds of noise together."""
+    out = [f"| {' | '.join(HEAD)} |", "|" + "---|" * len(HEAD)]
+    for case, part in pd.DataFrame(rows).groupby("case", sort=False):
+        for who, name in NAMES.items():
             days = pd.DataFrame(part[who].tolist())
             found, sick, hit = days["found"].sum(), days["sick"].sum(), days["hit"].sum()
-            share = [f"{hit / found:.0%}" if found else "-", f"{hit / sick:.0%}" if sick else "-"]
-            first = f"{days['first'].sum()} of {len(days)}" if sick else "-"
-            wrong = (days["wrong"] > 0).sum(), (days["found"] > days["hit"]).sum()
-            out.append(f"| {case} | {noise} | {len(days)} | {who} | {share[0]} | {share[1]} | {first} | {wrong[0]} | {wrong[1]} |")
+            cells = [
+                case if who == "fathom" else "", str(len(days)) if who == "fathom" else "", name,
+                f"{hit / found:.0%}" if found else "-", f"{hit / sick:.0%}" if sick else "-",
+                f"{days['first'].sum()}" if sick else "-", str((days["wrong"] > 0).sum()), str((days["found"] > days["hit"]).sum()),
+            ]  # fmt: skip
+            out.append(f"| {' | '.join(cells)} |")
     return "\n".join(out)
 
 

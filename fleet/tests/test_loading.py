@@ -56,10 +56,15 @@ def test_nothing_usable_is_one_line(tmp_path: Path) -> None:
 
 def test_missing_columns_are_empty_and_newer_ones_are_kept_apart(tmp_path: Path) -> None:
     put([row(0, cpu_cores=1.0)], tmp_path / "old.parquet")
-    put([row(1, cpu_cores=2.0, requests_p95_ms=5.0, moon_phase=0.5, words="x")], tmp_path / "new.parquet", schema="2")
+    put(
+        [row(1, cpu_cores=2.0, requests_p95_ms=5.0, gc_stopped_ratio=None, moon_phase=0.5, words="x")],
+        tmp_path / "new.parquet",
+        schema="2",
+    )
     fleet = ff.load(str(tmp_path))
     assert kinds(fleet) == ["newer_schema", "no_facts"]
     assert fleet.signals == ["cpu_cores", "requests_p95_ms"]
+    assert fleet.unmeasured == ["gc_stopped_ratio"]
     rows = fleet.minutes.order_by("minute").to_pandas()
     assert rows["requests_p95_ms"].isna().tolist() == [True, False]
     assert ff.load(str(tmp_path), signals=["moon_phase"]).signals == ["moon_phase"]

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 import fathom_fleet as ff
+from fathom_fleet import simulator
 from fathom_fleet.answers import clock
 from fathom_fleet.simulator import Illness, World
 
@@ -68,6 +69,14 @@ def test_one_sick_host_shares_no_fact(loaded) -> None:
     answer = ff.shared(fleet)
     assert answer.verdict == "cannot_tell"
     assert "at least 3 sick hosts" in " ".join(answer.says)
+
+
+def test_a_difference_that_explains_no_outlier_is_no_answer(loaded) -> None:
+    # By chance hosts with a scheduler are 13 % above the others; the canary has it as well.
+    answer = ff.shared(loaded(simulator.canary()))
+    assert answer.verdict == "cannot_tell"
+    assert answer.rows["facts"].tolist() == [["io_scheduler=io_scheduler-0"]]
+    assert "1 of 1 outlier" in answer.says[-1]
 
 
 def test_hosts_that_were_always_sick_share_a_fact(loaded) -> None:

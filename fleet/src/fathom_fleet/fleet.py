@@ -46,6 +46,8 @@ class Fleet:
         default_factory=lambda: pd.DataFrame(columns=["subject", "fact", "was", "value", "minute"])
     )
     """Facts that changed, and in which minute the new value was seen first."""
+    unmeasured: list[str] = field(default_factory=list)
+    """Signals that are columns, and empty."""
 
     @property
     def first(self) -> int:
@@ -63,7 +65,9 @@ class Fleet:
         if subjects.empty:
             raise FleetError("no minutes in that time")
         subjects["first"], subjects["last"] = subjects["first"].clip(lower=first), subjects["last"].clip(upper=last)
-        return Fleet(self.engine, minutes, self.facts, subjects, self.signals, self.problems, self.changes)
+        return Fleet(
+            self.engine, minutes, self.facts, subjects, self.signals, self.problems, self.changes, self.unmeasured
+        )
 
 
 def load(
@@ -128,12 +132,21 @@ def of_tables(
             f"no signal {', '.join(missing)}; there are {', '.join(n for n in named.columns if n in SIGNALS)}"
         )
     named = once(named, jvms, problems)
+    measured = present if signals else measured_of(named, present)
     subjects = jvms.groupby(["subject", "role"], as_index=False).agg(first=("first", "min"), last=("last", "max"))
     latest, changes = latest_facts(fact_rows)
     if facts is None:
         problems.append(Problem("facts", "no_facts", "no table of facts: only columns of minutes are compared"))
         latest = facts_of_minutes(jvms)
-    return Fleet(engine, named, latest, subjects, present, problems, changes)
+    return Fleet(engine, named, latest, subjects, measured, problems, changes, sorted({*present} - {*measured}))
+
+
+def measured_of(minutes: Any, names: list[str]) -> list[str]:
+    """Signals of which there is a value at all."""
+    if not names:
+        return []
+    counts = minutes.agg(**{name: minutes[name].count() for name in names}).to_pandas().iloc[0]
+    return [name for name in names if counts[name] > 0]
 
 
 def tolerant(minutes: Any) -> Any:

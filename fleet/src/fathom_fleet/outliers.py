@@ -95,8 +95,11 @@ def nothing_in_words(tried: pd.DataFrame) -> str:
 def unseen(fleet: Fleet, assessed: list[Assessment]) -> list[str]:
     """What these answers could not see."""
     lines = []
+    if fleet.unmeasured:
+        lines.append(f"{', '.join(fleet.unmeasured)}: never measured")
     if assessed and assessed[0].distances.lonely:
-        lines.append(f"roles with too few hosts to be compared: {some(assessed[0].distances.lonely)}")
+        lonely = [role or "(no role)" for role in assessed[0].distances.lonely]
+        lines.append(f"roles with too few hosts to be compared: {some(lonely)}")
     for one in assessed:
         missing = int(np.isnan(one.today).all(axis=1).sum())
         if missing == len(one.today):

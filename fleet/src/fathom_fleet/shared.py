@@ -92,7 +92,13 @@ def shared(
     if groups:
         rows = pd.DataFrame([as_row(question, rank, group) for rank, group in enumerate(groups, 1)], columns=COLUMNS)
         says = [line for group in groups for line in group_in_words(question, group)]
-        says += uncovered_in_words(question, groups, ill_hosts(fleet, assessed, sick))
+        ill = ill_hosts(fleet, assessed, sick)
+        rest = uncovered(question, groups, ill)
+        if rest:
+            says.append(
+                f"Cannot tell what {len(rest)} of {count(len(ill), 'outlier')} share: no fact found explains them ({some(rest)})."
+            )
+            verdict = "cannot_tell" if len(rest) == len(ill) else verdict
     else:
         verdict, says, rows = without_a_fact(fleet, question, assessed, sick)
     return answer(
@@ -251,13 +257,14 @@ def ill_hosts(fleet: Fleet, assessed: list[Assessment], sick: list[str] | None) 
     return sick if sick is not None else sorted(set(outliers(fleet, assessments=assessed).rows["subject"]))
 
 
-def uncovered_in_words(question: Question, groups: list[Group], ill: list[str]) -> list[str]:
-    """Sick hosts that hold none of the facts found."""
-    covered = question.facts.held[:, [group.members[0] for group in groups]].any(axis=1)
-    rest = sorted(set(ill) - {question.subjects[at] for at in np.flatnonzero(covered)})
-    if not rest:
-        return []
-    return [f"Cannot tell what {len(rest)} of {len(ill)} outliers share: they have none of these facts ({some(rest)})."]
+def uncovered(question: Question, groups: list[Group], ill: list[str]) -> list[str]:
+    """Outliers that no fact found explains: they lack it, or it does not go with being an outlier."""
+    covered: set[str] = set()
+    for group in groups:
+        leader, column = group.members[0], question.columns[group.column]
+        if counts(question, leader, column).odds_low > 1:
+            covered |= {question.subjects[at] for at in np.flatnonzero(question.facts.held[:, leader])}
+    return sorted(set(ill) - covered)
 
 
 def number(value: float) -> str:

@@ -103,7 +103,7 @@ fn first_cause(explanation: &Explanation) -> Option<(String, f64)> {
 }
 
 fn text(written: &Written) -> String {
-    let line = |one: &OneRecording| format!("{}  host {}, {} minutes", one.name, one.host, one.minutes);
+    let line = |one: &OneRecording| format!("{}  host {}, minutes {}", one.name, one.host, one.minutes);
     let lines: Vec<String> = written.recordings.iter().map(line).collect();
     format!("{}\nwritten to {}", lines.join("\n"), written.folder.display())
 }
