@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from fathom_fleet.statistics.levels import p_of
 from fathom_fleet.statistics.separation import normal_scores, separate, spread, z_of
 from fathom_fleet.statistics.step import step
 from fathom_fleet.statistics.tables import hosts_needed, two_by_two
@@ -108,3 +109,14 @@ def test_a_step_has_an_interval() -> None:
         held += found.earliest <= 200 <= found.latest
     assert held >= 85
     assert step(np.arange(15), np.zeros(15)) is None
+
+
+def test_tails_are_learned_from_the_better_half() -> None:
+    random = np.random.default_rng(6)
+    z = random.normal(size=1000)
+    z[:5] = 7.0
+    assert (p_of(z)[:5] < 1e-5).all(), "the sick ones do not make the tails heavy"
+    heavy = random.standard_t(3, 1000)
+    assert p_of(heavy).min() > 1e-5
+    assert p_of(z[:50])[0] == pytest.approx(stats.t.sf(7, 5)), "too few hosts to learn from"
+    assert np.isnan(p_of(np.array([np.nan]))).all()
