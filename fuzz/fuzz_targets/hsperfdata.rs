@@ -5,7 +5,7 @@
 #![no_main]
 
 #[allow(dead_code)]
-#[path = "../../crates/collectors/src/hsperfdata/parse.rs"]
+#[path = "../../crates/collectors/src/jvm_counters/parse.rs"]
 mod parse;
 
 use parse::{Layout, Place, entries_of};

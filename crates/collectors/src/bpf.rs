@@ -31,6 +31,7 @@ use libbpf_rs::{
 
 use crate::Refusal;
 use crate::perf::Occasion;
+pub(crate) use crate::words::{halves, words};
 
 pub(crate) use calls::{CALLS, Calls};
 pub(crate) use events::online_cpus;
@@ -289,18 +290,6 @@ fn refusal(what: &str, error: &libbpf_rs::Error) -> Refusal {
 /// Whether a message says something that the error does not.
 fn tells(line: &str) -> bool {
     !line.is_empty() && !line.contains("BEGIN PROG LOAD LOG") && !line.contains("ulimit")
-}
-
-/// 64-bit numbers as programs write them.
-pub(crate) fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
-    bytes.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().unwrap_or_default()))
-}
-
-/// The two 32-bit numbers of one word, in the order of their addresses.
-pub(crate) fn halves(word: u64) -> (u32, u32) {
-    let bytes = word.to_ne_bytes();
-    let half = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap_or_default());
-    (half(0), half(4))
 }
 
 #[cfg(test)]

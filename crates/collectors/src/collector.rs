@@ -11,31 +11,9 @@ use fathom_evidence::kinds::{recorded, subject};
 use crate::attach::Shared;
 use crate::manners::Glance;
 use crate::raw::Raw;
+pub use crate::refusal::{Lesser, Tier};
 use crate::symbols::Images;
 use crate::{Clock, Manners, Refusal, Target};
-
-/// What a collector needs of the machine.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Tier {
-    /// No privileges beyond those of the JVM's user.
-    #[default]
-    Process = 0,
-    /// `perf_event_open` (CAP_PERFMON).
-    Perf = 1,
-    /// BPF programs (CAP_BPF and CAP_PERFMON).
-    Bpf = 2,
-}
-
-/// How a collector observes that lacks rights for the better way.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lesser {
-    /// What it still needs.
-    pub tier: Tier,
-    /// What it still sees, or all that it would see where `refusal` says what of it cannot be seen.
-    pub sees: String,
-    /// What stands in the way of the rest.
-    pub refusal: Refusal,
-}
 
 /// What the person who records wants.
 #[derive(Debug, Clone)]

@@ -11,7 +11,7 @@ use std::path::Path;
 use fathom_evidence::mask;
 use regex::Regex;
 
-use crate::hsperfdata::Counters;
+use crate::jvm_counters::Counters;
 use crate::mapped::Mapped;
 use crate::{Target, foreign, procfs};
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 use crate::bpf::may_load;
 use crate::jvms::Jvm;
 use crate::procfs::{ProcFile, lines, number, words};
-use crate::{Refusal, Target, cgroup, procfs};
+use crate::{Refusal, Target, control_groups, procfs};
 
 /// The last JDK that compiles everything anew when Flight Recorder starts for the first time.
 const LAST_TO_RECOMPILE: u32 = 17;
@@ -202,9 +202,9 @@ impl Room {
 
 /// Looks at the CPUs for a moment.
 fn room(target: &Target) -> Room {
-    let (before, throttled) = (cpu_times(), cgroup::throttled_count(target));
+    let (before, throttled) = (cpu_times(), control_groups::throttled_count(target));
     thread::sleep(GLANCE);
-    let is_throttled = cgroup::throttled_count(target) > throttled;
+    let is_throttled = control_groups::throttled_count(target) > throttled;
     let idle = before.zip(cpu_times()).and_then(|(before, after)| idle_share(before, after));
     Room { is_throttled, idle }
 }

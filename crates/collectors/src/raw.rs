@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use fathom_evidence::kinds::recorded;
 
-use crate::recorder::size_bytes;
+use crate::folder_size::size_bytes;
 
 /// Longest file that is kept: four times the bound of Fathom's own recording in the JVM, in bytes.
 const LONGEST_BYTES: u64 = 256 << 20;

@@ -27,3 +27,26 @@ impl Refusal {
         Refusal { may_pass: true, ..self }
     }
 }
+
+/// What a collector needs of the machine.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tier {
+    /// No privileges beyond those of the JVM's user.
+    #[default]
+    Process = 0,
+    /// `perf_event_open` (CAP_PERFMON).
+    Perf = 1,
+    /// BPF programs (CAP_BPF and CAP_PERFMON).
+    Bpf = 2,
+}
+
+/// How a collector observes that lacks rights for the better way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lesser {
+    /// What it still needs.
+    pub tier: Tier,
+    /// What it still sees, or all that it would see where `refusal` says what of it cannot be seen.
+    pub sees: String,
+    /// What stands in the way of the rest.
+    pub refusal: Refusal,
+}

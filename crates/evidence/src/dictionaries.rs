@@ -8,21 +8,10 @@ use std::hash::BuildHasherDefault;
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxHasher;
 
+pub use crate::ids::{FrameId, Stack, StackId, StrId};
 use crate::stack_tree::StackTree;
 
 type Hasher = BuildHasherDefault<FxHasher>;
-
-/// Names a string of a recording. 0 is the empty string.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct StrId(pub u32);
-
-/// Names a frame of a recording. 0 is no frame.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct FrameId(pub u32);
-
-/// Names a stack of a recording by its leaf. 0 is no stack.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct StackId(pub u32);
 
 /// Every text of a recording, each once.
 #[derive(Debug, Clone)]
@@ -82,15 +71,6 @@ pub struct Frame {
     pub kind: StrId,
     /// Source line, 0 when unknown.
     pub line: u32,
-}
-
-/// A stack is its caller's stack plus one frame.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Stack {
-    /// The stack of the caller; 0 at the root.
-    pub parent: StackId,
-    /// The frame on top.
-    pub frame: FrameId,
 }
 
 /// Frames and the stacks made of them; stacks with a common root share it.

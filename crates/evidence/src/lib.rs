@@ -17,6 +17,7 @@ mod cpu_samples;
 pub mod detail;
 mod dictionaries;
 mod foreign_times;
+mod ids;
 pub mod kinds;
 pub mod mask;
 pub mod memory;

@@ -8,7 +8,7 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use crate::dictionaries::{FrameId, Stack, StackId};
+use crate::ids::{FrameId, Stack, StackId};
 use crate::memory;
 
 /// A stack and the first two that were put on top of it; 0 where there is none.

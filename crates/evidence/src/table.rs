@@ -1,8 +1,8 @@
 //! The macro that makes a table: the struct of columns, its row, its documentation, and the view of
 //! its columns that files are written and read through, all from one declaration.
 
-use crate::dictionaries::{StackId, StrId};
 use crate::memory;
+pub(crate) use crate::values::Remap;
 use crate::values::{Column, ColumnMut, ColumnType, Value};
 
 /// What one column means; `docs/schema.md` is printed from these.
@@ -20,12 +20,6 @@ pub struct ColumnDoc {
 
 /// Room that is made for the first row of a table, in rows.
 pub(crate) const MIN_ROWS: usize = 64;
-
-/// New ids for the ids of a recording that is being absorbed.
-pub struct Remap {
-    pub(crate) strings: Vec<StrId>,
-    pub(crate) stacks: Vec<StackId>,
-}
 
 /// A table of so many rows is taken over by all processors.
 pub(crate) const LARGE_ROWS: usize = 100_000;

@@ -3,7 +3,12 @@
 use std::fmt;
 
 use crate::dictionaries::{StackId, StrId};
-use crate::table::Remap;
+
+/// New ids for the ids of a recording that is being absorbed.
+pub struct Remap {
+    pub(crate) strings: Vec<StrId>,
+    pub(crate) stacks: Vec<StackId>,
+}
 
 /// Type of a column, named as Arrow names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

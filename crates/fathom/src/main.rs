@@ -24,7 +24,7 @@ mod times;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use cli::{Cli, Command};
 use commands::Answer;
@@ -51,7 +51,7 @@ fn run(command: &Command, terminal: &Terminal) -> anyhow::Result<ExitCode> {
         Command::Mcp(args) => commands::mcp::run(args, terminal)?,
         Command::Minutes(args) => commands::minutes::run(args, terminal)?,
         Command::Causes(args) => commands::causes::run(args, terminal)?,
-        Command::Completions(args) => commands::completions::run(args)?,
+        Command::Completions(args) => commands::completions::run(args, Cli::command())?,
         Command::GuardProfiler(args) => commands::guard::run(args)?,
         Command::Ps(args) => commands::ps::run(args, terminal)?,
         Command::Record(args) => commands::record::run(args, terminal)?,

@@ -2,6 +2,9 @@
 
 const SECOND_NS: i64 = 1_000_000_000;
 
+/// Beginning and end of a stretch of time, in ns since an origin.
+pub(crate) type Range = (i64, i64);
+
 /// Where the axis begins, and what it covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Axis {

@@ -11,20 +11,19 @@ use fathom_evidence::tables::Counters;
 use fathom_evidence::{Recording, StackId};
 use fathom_timeline::{Analysis, Intervals};
 
-use crate::axis::Axis;
+use crate::axis::{Axis, Range};
 use crate::index::change::{Changes, Times};
 use crate::index::cover::Cover;
-use crate::index::lanes::{self, Lane};
-use crate::index::lasting::{self, Joined, Places, Waited};
+use crate::index::lane::Lane;
+use crate::index::lanes;
+use crate::index::lasting::{self, Places, Waited};
 use crate::index::reasons::Reasons;
 use crate::index::requests::Requests;
 use crate::index::samples::{self, Event};
 use crate::index::spans::Spans;
+use crate::index::stacks::Joined;
 use crate::index::threads::Threads;
 use crate::index::tree::Tree;
-
-/// Beginning and end of a stretch of time, in ns since an origin.
-pub(crate) type Range = (i64, i64);
 
 /// What is known of a recording beside its rows.
 #[derive(Debug, Clone, Default)]

@@ -8,6 +8,7 @@
 //! the machines this is for.
 
 mod call;
+pub(crate) mod cfi;
 mod dynamic;
 mod exports;
 pub(crate) mod headers;
@@ -18,9 +19,8 @@ mod symbols;
 
 use std::borrow::Cow;
 
-use crate::unwind::CfiTable;
-
 pub use call::{ImportCall, LONGEST_CALL_BYTES};
+use cfi::CfiTable;
 pub use dynamic::Binding;
 use dynamic::Dynamic;
 pub use exports::exported;

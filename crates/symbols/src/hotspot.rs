@@ -10,6 +10,7 @@
 
 mod code;
 mod layout;
+mod memory;
 mod names;
 mod scopes;
 mod structs;
@@ -22,7 +23,7 @@ use layout::Layout;
 use names::Names;
 use structs::Structs;
 
-pub use code::Found;
+pub use crate::jit::Found;
 
 /// Why a JVM cannot be looked into.
 #[derive(Debug, thiserror::Error)]
@@ -107,7 +108,7 @@ impl HotSpot {
     fn name_of(&mut self, piece: &Piece, memory: &dyn ReadAt) -> Option<String> {
         match piece.method {
             Some(method) => self.method(method, memory),
-            None => names::text(piece.name, memory),
+            None => memory::text(piece.name, memory),
         }
     }
 }
@@ -119,7 +120,7 @@ mod tests {
     use proptest::strategy::Strategy;
 
     use super::*;
-    use structs::Field;
+    use crate::hotspot::memory::Field;
 
     /// Fields of the layouts that there were, each a type and a name; `true` for static ones.
     const FIELDS: [(&str, &str, bool); 31] = [

@@ -14,8 +14,6 @@ use crate::maps::hex;
 pub(crate) use frames::JitFrame;
 pub use frames::SEARCHED_BYTES;
 
-use crate::hotspot::Found;
-
 /// What a piece of code is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum JitKind {
@@ -25,6 +23,23 @@ pub enum JitKind {
     Interpreter,
     /// Glue: stubs, adapters, blobs of the runtime.
     Stub,
+}
+
+/// A piece of code as it was found in the JVM's memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Where its code begins.
+    pub start: u64,
+    /// How long it is.
+    pub size_bytes: u32,
+    /// `class.method`, or HotSpot's name of it.
+    pub name: String,
+    /// What it is.
+    pub kind: JitKind,
+    /// How large its frames are, the return address included; 0 where they have no fixed size.
+    pub frame_bytes: u32,
+    /// Tells it from others that lie there before and after it.
+    pub stamp: (u64, u64),
 }
 
 /// In the names of pieces that hold many routines, each with a frame of its own or none.

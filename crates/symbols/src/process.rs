@@ -11,8 +11,7 @@ use rustc_hash::FxHashMap;
 
 use crate::demangle::demangle;
 use crate::elf::Image;
-use crate::hotspot::Found;
-use crate::jit::{JitKind, JitMap};
+use crate::jit::{Found, JitKind, JitMap};
 use crate::maps::{FileId, Mapping, MappingKind, Mappings};
 
 /// The layer of software that an address belongs to.

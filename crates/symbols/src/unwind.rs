@@ -9,11 +9,11 @@
 //! Everything here is hostile: registers, stack and tables. Each step must lead up the stack, tables
 //! are evaluated with bounds, and a walk that ends says why, so that failures are counted.
 
-mod cfi;
 mod jit;
 mod registers;
+mod stack;
 mod walk;
 
-pub(crate) use cfi::CfiTable;
 pub use registers::Registers;
-pub use walk::{StackCopy, Unwinder, Walk, WalkEnd};
+pub use stack::{StackCopy, WalkEnd};
+pub use walk::{Unwinder, Walk};

@@ -12,7 +12,8 @@ use rustix::process::{Pid, setpriority_process};
 
 use crate::beside::{self, Begun};
 use crate::config::Config;
-use crate::incident::{Incident, SCHEMA, Verdict, host};
+use crate::host::host;
+use crate::incident::{Incident, SCHEMA, Verdict};
 use crate::log;
 use crate::metrics::Metrics;
 use crate::minutes;

@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use crate::glob::Glob;
 use crate::quiet::Window;
 use crate::rules::Rule;
-use crate::targets::Glob;
+use crate::times::time;
 
 /// Everything that can be set.
 #[derive(Debug, Clone, Deserialize)]
@@ -217,12 +218,6 @@ impl TryFrom<String> for Bytes {
         let number: u64 = number.parse().map_err(|_| form())?;
         number.checked_mul(1 << (10 * (shift + 1))).filter(|bytes| *bytes > 0).map(Bytes).ok_or_else(form)
     }
-}
-
-/// A time, `30s`, `5m`, `500ms`.
-pub(crate) fn time(text: &str) -> Result<Duration, String> {
-    let parsed = text.parse::<jiff::SignedDuration>().ok().filter(jiff::SignedDuration::is_positive);
-    parsed.map(|time| time.unsigned_abs()).ok_or_else(|| format!("{text:?} is no time: write it like 30s, 5m or 500ms"))
 }
 
 fn a_time<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
@@ -438,12 +433,10 @@ mod tests {
     }
 
     #[test]
-    fn sizes_and_times() {
+    fn sizes() {
         for (text, bytes) in [("1K", Some(1 << 10)), ("200M", Some(200 << 20)), ("0G", None), ("5", None), ("é", None)]
         {
             assert_eq!(Bytes::try_from(text.to_owned()).ok(), bytes.map(Bytes), "{text}");
         }
-        assert_eq!(time("500ms"), Ok(Duration::from_millis(500)));
-        assert!(time("-5s").is_err());
     }
 }

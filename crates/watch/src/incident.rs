@@ -14,12 +14,6 @@ pub(crate) const SCHEMA: u32 = 1;
 /// Causes that are told; the others are in the recording.
 const CAUSES_MAX: usize = 5;
 
-/// How this host is called: a container is told by `FATHOM_HOST`.
-pub(crate) fn host() -> String {
-    let own = || rustix::system::uname().nodename().to_string_lossy().into_owned();
-    std::env::var("FATHOM_HOST").ok().filter(|name| !name.is_empty()).unwrap_or_else(own)
-}
-
 /// The JVM that it is about.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct AboutJvm {

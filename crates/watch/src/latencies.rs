@@ -8,8 +8,10 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use crate::levels::Level;
-use crate::metrics::Labels;
 use crate::port::PortSecond;
+
+/// What a time series is told apart by: names and values.
+pub(crate) type Labels = Vec<(&'static str, String)>;
 
 /// The first bucket ends here, in s: at a power of two of ns, where levels end as well. Each other one is twice as long.
 const FIRST_S: f64 = (1_u64 << 18) as f64 / 1e9;

@@ -20,6 +20,8 @@ pub mod control;
 pub mod desk;
 mod duty;
 mod finder;
+mod glob;
+mod host;
 mod incident;
 mod labels;
 pub mod ladder;
@@ -45,6 +47,7 @@ pub mod signals;
 pub mod status;
 pub mod targets;
 mod tell;
+mod times;
 pub mod triggers;
 
 pub use incident::{Incident, Verdict};

@@ -13,10 +13,9 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::latencies::RequestSeconds;
+use crate::latencies::{Labels, RequestSeconds};
 use crate::signals::Second;
 
-pub(crate) type Labels = Vec<(&'static str, String)>;
 type Value = Gauge<f64, AtomicU64>;
 
 /// Everything that is counted.

@@ -74,7 +74,7 @@ impl When {
             return Err(NoRule::Unknown(signal.to_owned()));
         }
         let limit: f64 = limit.parse().ok().filter(|limit: &f64| limit.is_finite()).ok_or_else(form)?;
-        let for_s = crate::config::time(time).map_err(|_| form())?.as_secs().clamp(1, 86_400) as u32;
+        let for_s = crate::times::time(time).map_err(|_| form())?.as_secs().clamp(1, 86_400) as u32;
         Ok(When { signal: signal.to_owned(), is_above, limit, for_s, text: text.to_owned() })
     }
 

@@ -106,7 +106,7 @@ fn may_be_signalled(target: &Target) -> Result<OwnedFd, AttachError> {
 /// `-XX:+DisableAttachMechanism`, from wherever it was set: the counters tell; without them the
 /// command line has to do.
 fn is_forbidden(target: &Target, mapped: &Mapped) -> bool {
-    let counted = crate::hsperfdata::can_attach(target, mapped);
+    let counted = crate::jvm_counters::can_attach(target, mapped);
     counted.map_or_else(|| command_line_forbids(&procfs::read(target.proc("cmdline")).unwrap_or_default()), |can| !can)
 }
 

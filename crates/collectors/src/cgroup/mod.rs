@@ -4,8 +4,6 @@
 //! pod's, a service's), so that those that have one are read, too. A target that is moved to other groups
 //! is followed there: what only grows goes on from where it was.
 
-mod parse;
-mod place;
 mod source;
 
 use std::path::PathBuf;
@@ -14,13 +12,13 @@ use std::time::Duration;
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{counter, loss, stopped, subject};
 
+use crate::control_groups::parse::{self, CpuMax};
+use crate::control_groups::place::{Group, Line, Places};
 use crate::numbers::Numbers;
 use crate::pace::Pace;
 use crate::procfs;
 use crate::stopped::Stopped;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
-use parse::CpuMax;
-use place::{Group, Line, Places};
 use source::{BY_CONTROLLER, Source, Taker, UNIFIED};
 
 const SOURCE: &str = "cgroup";
@@ -118,19 +116,6 @@ fn open(target: &Target) -> Result<(Places, Vec<Source>, Vec<Limit>), Refusal> {
 pub(crate) fn limits(target: &Target) -> Vec<(String, String)> {
     let found = open(target).map(|(_, _, limits)| limits).unwrap_or_default();
     found.into_iter().map(|limit| (limit.key, limit.value)).collect()
-}
-
-/// How often the target's groups were throttled since they began, all levels together.
-pub(crate) fn throttled_count(target: &Target) -> u64 {
-    let Ok(places) = Places::of(target) else { return 0 };
-    let mut buffer = Vec::new();
-    let groups = places.unified().into_iter().chain(places.controller("cpu"));
-    let counts = groups.map(|group| {
-        let file = procfs::ProcFile::open(group.folder.join("cpu.stat"));
-        let text = file.as_ref().ok().and_then(|file| file.read(&mut buffer).ok()).unwrap_or_default();
-        procfs::named_numbers(text).find(|(field, _)| *field == "nr_throttled").map_or(0, |(_, count)| count)
-    });
-    counts.fold(0, u64::saturating_add)
 }
 
 /// The limits of one group, of either version.

@@ -5,8 +5,8 @@ use std::time::Duration;
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::counter;
 
-use super::parse::{self, Io, IoLimit};
-use super::place::Group;
+use crate::control_groups::parse::{self, Io, IoLimit};
+use crate::control_groups::place::Group;
 use crate::numbers::Numbers;
 use crate::pace::Pace;
 use crate::pressure;

@@ -6,7 +6,7 @@ use fathom_evidence::{Recording, mask};
 
 use super::sheet::Sheet;
 use super::{devices, host, process};
-use crate::hsperfdata::Counters;
+use crate::jvm_counters::Counters;
 use crate::jvms::{Jvm, options};
 use crate::mapped::Mapped;
 use crate::procfs::{self, text_of};

@@ -3,8 +3,6 @@
 //!
 //! The file is found through the mappings of the process, opened once, and read 50 times a second.
 
-mod file;
-mod parse;
 mod pauses;
 mod runs;
 mod watch;
@@ -15,12 +13,12 @@ use std::time::Duration;
 use fathom_evidence::kinds::{loss, subject};
 use fathom_evidence::{Recording, mask};
 
-pub(crate) use file::Counters;
 pub use pauses::scope;
 use runs::Runs;
 pub(crate) use watch::collectors;
 use watch::{Ticks, Watches};
 
+use crate::jvm_counters::Counters;
 use crate::mapped::Mapped;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 
@@ -67,13 +65,6 @@ fn open(target: &Target) -> Result<Counters, Refusal> {
         Refusal::new(format!("cannot read the process's mappings: {error}"), "run as the JVM's user, or as root")
     })?;
     Counters::of(target, &mapped)
-}
-
-/// Whether the JVM may be attached to, as its counters tell; `None` when they cannot be read.
-pub(crate) fn can_attach(target: &Target, mapped: &Mapped) -> Option<bool> {
-    let counters = Counters::of(target, mapped).ok()?;
-    // A row of 0 and 1, the first of which is attaching.
-    Some(counters.text("sun.rt.jvmCapabilities")?.starts_with('1'))
 }
 
 /// Who runs here. What the JVM was started with may hold secrets.

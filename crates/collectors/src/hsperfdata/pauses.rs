@@ -8,7 +8,7 @@ use fathom_evidence::detail::{Gc, to_text};
 use fathom_evidence::kinds::{counter, span};
 
 use super::SOURCE;
-use super::file::Counters;
+use crate::jvm_counters::Counters;
 
 /// What the JVM writes while it does not collect.
 const NO_CAUSE: &str = "No GC";

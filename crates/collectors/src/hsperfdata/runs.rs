@@ -9,9 +9,9 @@ use fathom_evidence::detail::{Gc, to_text};
 use fathom_evidence::kinds::span;
 
 use super::SOURCE;
-use super::file::Counters;
 use super::pauses::{self, Pause};
 use super::watch::{Ticks, collectors};
+use crate::jvm_counters::Counters;
 
 /// What is known of one collector.
 #[derive(Debug)]

@@ -4,8 +4,8 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::counter;
 
 use super::SOURCE;
-use super::file::Counters;
-use super::parse::Place;
+use crate::jvm_counters::Counters;
+use crate::jvm_counters::parse::Place;
 
 const SECOND_NS: i64 = 1_000_000_000;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::span;
 
-use crate::hsperfdata::Counters;
+use crate::jvm_counters::Counters;
 use crate::mapped::Mapped;
 use crate::{Clock, Target};
 

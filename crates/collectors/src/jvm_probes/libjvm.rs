@@ -8,7 +8,8 @@ use fathom_symbols::elf::{ElfError, Probe as Found, functions_at, parameter, pro
 use fathom_symbols::maps::{Mapping, Mappings};
 
 use super::probes::{COLLECTORS, CountersAt, FUNCTIONS, PLACES, Place, REACHED, SIZES, Text, kind_of};
-use crate::hsperfdata::{Counters, collectors};
+use crate::hsperfdata::collectors;
+use crate::jvm_counters::Counters;
 use crate::mapped::Mapped;
 use crate::symbols::{Bytes, this_machine};
 use crate::{Refusal, Target, foreign, procfs};

@@ -5,6 +5,7 @@
 //! the registers and a piece of the stack, which would be too much for each of the many minor ones. What the thread
 //! waited for in the kernel is not to be had this way.
 
+mod event;
 mod switches;
 mod threads;
 mod watched;

@@ -12,8 +12,8 @@ use memmap2::MmapMut;
 
 use super::records::{Record, records};
 use super::{FaultEvent, Occasion, Ring, Whom, attributes, open};
-use crate::bpf::words;
 use crate::clock::monotonic_ns;
+use crate::words::words;
 
 /// The best of so many readings counts, as the thread may lose the CPU in between.
 const READINGS: usize = 8;

@@ -1,6 +1,6 @@
 //! The records of a ring, as bytes to structs.
 
-use crate::bpf::{halves, words};
+use crate::words::{halves, words};
 
 const HEADER_BYTES: usize = 8;
 const LOST: u32 = 2;

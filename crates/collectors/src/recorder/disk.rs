@@ -1,9 +1,9 @@
 //! Keeps a recording within its budget and the disk from filling up.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{End, RecordError};
+pub use crate::folder_size::size_bytes;
 
 /// What must stay free on the disk, whatever the budget: other programs write there too.
 const KEEP_FREE_BYTES: u64 = 64 << 20;
@@ -62,15 +62,4 @@ fn free_bytes(folder: &Path) -> u64 {
 /// How many bytes more have to be free on the disk of a folder before a recording may begin there; 0 when it may.
 pub fn missing_bytes(folder: &Path) -> u64 {
     (2 * KEEP_FREE_BYTES).saturating_sub(free_bytes(folder))
-}
-
-/// Size of all files in a folder and the folders in it, in bytes.
-pub fn size_bytes(folder: &Path) -> u64 {
-    let Ok(entries) = fs::read_dir(folder) else { return 0 };
-    let sizes = entries.flatten().map(|entry| match entry.metadata() {
-        Ok(data) if data.is_dir() => size_bytes(&entry.path()),
-        Ok(data) => data.len(),
-        Err(_) => 0,
-    });
-    sizes.sum()
 }

@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use rustix::fs::Stat;
 
 use super::Code;
-use super::java::hotspot_of;
+use super::memory;
 use crate::{Target, foreign, procfs};
 
 /// What all images together may take. Those of a JVM take some 20 MB.
@@ -167,4 +167,12 @@ impl ReadAt for Bytes {
         self.0.read_exact_at(&mut bytes, offset).ok()?;
         Some(bytes.into())
     }
+}
+/// Finds out where the JVM keeps its code; `None` where its library or its memory cannot be read, or it is no HotSpot.
+fn hotspot_of(target: &Target) -> Option<HotSpot> {
+    let maps = Mappings::parse(&procfs::read_long(target.proc("maps")).ok()?);
+    let mapping = maps.iter().find(|mapping| mapping.has_file() && mapping.file_name() == "libjvm.so")?;
+    let file = foreign::open_mapped(target, mapping)?;
+    let place = (mapping.addresses.start, mapping.file_offset);
+    HotSpot::of(&Bytes(file), place, &Bytes(memory::of(target)?)).ok()
 }

@@ -5,12 +5,11 @@ use std::time::{Duration, Instant};
 use fathom_symbols::elf::ReadAt;
 use fathom_symbols::hotspot::HotSpot;
 use fathom_symbols::jit::SEARCHED_BYTES;
-use fathom_symbols::maps::Mappings;
 use fathom_symbols::process::Process;
 use rustc_hash::FxHashMap;
 
 use super::{Bytes, memory};
-use crate::{Target, foreign, procfs};
+use crate::Target;
 
 /// For so long what was found at an address is believed: methods are compiled again, and others come to lie there.
 const BELIEVED: Duration = Duration::from_secs(1);
@@ -26,15 +25,6 @@ pub(super) struct Java {
     pieces: FxHashMap<u64, ((u64, u64), Instant)>,
     /// Addresses at which there was none, and when.
     empty: FxHashMap<u64, Instant>,
-}
-
-/// Finds out where the JVM keeps its code; `None` where its library or its memory cannot be read, or it is no HotSpot.
-pub(super) fn hotspot_of(target: &Target) -> Option<HotSpot> {
-    let maps = Mappings::parse(&procfs::read_long(target.proc("maps")).ok()?);
-    let mapping = maps.iter().find(|mapping| mapping.has_file() && mapping.file_name() == "libjvm.so")?;
-    let file = foreign::open_mapped(target, mapping)?;
-    let place = (mapping.addresses.start, mapping.file_offset);
-    HotSpot::of(&Bytes(file), place, &Bytes(memory::of(target)?)).ok()
 }
 
 impl Java {

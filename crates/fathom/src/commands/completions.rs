@@ -4,11 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use clap::CommandFactory;
 use clap_complete::Shell;
 
 use super::Answer;
-use crate::cli::Cli;
 
 /// Print what makes a shell complete fathom's commands and options
 #[derive(Debug, clap::Args)]
@@ -29,24 +27,25 @@ Examples:
   fathom completions zsh > ~/.zfunc/_fathom
   fathom completions --manual ~/.local/share/man/man1          then: man fathom-record";
 
-pub(crate) fn run(args: &Args) -> Result<Answer> {
+/// `program` is the command line as a whole.
+pub(crate) fn run(args: &Args, program: clap::Command) -> Result<Answer> {
     match (&args.manual, args.shell) {
-        (Some(folder), _) => manual(folder),
-        (None, Some(shell)) => Ok(completions(shell)),
+        (Some(folder), _) => manual(folder, program),
+        (None, Some(shell)) => Ok(completions(shell, program)),
         (None, None) => Ok(Answer::done(String::new())),
     }
 }
 
-fn completions(shell: Shell) -> Answer {
+fn completions(shell: Shell, mut program: clap::Command) -> Answer {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "fathom", &mut script);
+    clap_complete::generate(shell, &mut program, "fathom", &mut script);
     Answer::done(String::from_utf8_lossy(&script).into_owned())
 }
 
 /// One page for the program and for each of its commands.
-fn manual(folder: &Path) -> Result<Answer> {
+fn manual(folder: &Path, program: clap::Command) -> Result<Answer> {
     let told = || folder.display().to_string();
     fs::create_dir_all(folder).with_context(told)?;
-    clap_mangen::generate_to(Cli::command(), folder).with_context(told)?;
+    clap_mangen::generate_to(program, folder).with_context(told)?;
     Ok(Answer::done(String::new()))
 }

@@ -17,6 +17,7 @@ pub(crate) mod probe;
 pub(crate) mod ps;
 pub(crate) mod record;
 mod record_all;
+mod record_args;
 pub(crate) mod report;
 pub(crate) mod routing;
 pub(crate) mod target;

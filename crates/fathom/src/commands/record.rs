@@ -10,114 +10,12 @@ use fathom_report::recorded::{self, RecordedPart};
 use fathom_report::{json, units};
 
 use super::Answer;
+pub(crate) use super::record_args::Args;
 use crate::finish;
 use crate::output::is_a_folders_name;
 use crate::owner::Place;
 use crate::progress::Progress;
-use crate::quantities;
 use crate::terminal::Terminal;
-
-/// Record a running JVM and the kernel around it into one recording, with whatever rights there are
-#[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(crate) struct Args {
-    #[command(flatten)]
-    pub(super) choice: super::target::Choice,
-
-    /// Record every JVM (with --match each that matches) at once, each into a recording of its own
-    #[arg(long, conflicts_with = "pid")]
-    all: bool,
-
-    /// The process that waits for this recording: it ends when that one does
-    #[arg(long, value_name = "PID", hide = true)]
-    parent: Option<u32>,
-
-    /// How long: 30s, 5m, 500ms. Without it until Ctrl-C or until the JVM ends
-    #[arg(long = "for", value_name = "TIME", value_parser = quantities::duration)]
-    duration: Option<Duration>,
-
-    /// Where to write [default: the program's name, its pid and the time, in this folder]; with --all the folder for all of them
-    #[arg(short, long, value_name = "NAME.fathom")]
-    pub(super) output: Option<PathBuf>,
-
-    /// The folder's largest size at any time: 200M, 2G. What is recorded ends at half of it, as tables are made of that at the end
-    #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = quantities::bytes)]
-    max_size: u64,
-
-    #[command(flatten)]
-    manners: super::manners::Wish,
-
-    /// Only these collectors (fathom doctor lists them)
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    only: Vec<String>,
-
-    /// None of these collectors
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    without: Vec<String>,
-
-    /// Page faults that take at least this long are recorded one by one
-    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = quantities::duration)]
-    page_fault: Duration,
-
-    /// Waits off the CPU that take at least this long are recorded one by one
-    #[arg(long, value_name = "TIME", default_value = "5ms", value_parser = quantities::duration)]
-    blocked: Duration,
-
-    /// Waits for a CPU that take at least this long are recorded one by one
-    #[arg(long, value_name = "TIME", default_value = "2ms", value_parser = quantities::duration)]
-    run_queue: Duration,
-
-    /// System calls that take at least this long are recorded one by one
-    #[arg(long, value_name = "TIME", default_value = "5ms", value_parser = quantities::duration)]
-    system_call: Duration,
-
-    /// Leave passwords, tokens and keys in the JVM's own files (the folder raw), for other tools; tables are masked in any case
-    #[arg(long)]
-    keep_secrets: bool,
-
-    /// Print JSON (docs/json.md)
-    #[arg(long)]
-    pub(super) json: bool,
-}
-
-impl Args {
-    /// The same wishes for one JVM as words of a command line; target and output are left to the caller.
-    pub(super) fn wishes(&self) -> Vec<String> {
-        let us = |option: &str, time: Duration| format!("--{option}={}us", time.as_micros());
-        let names =
-            |option: &str, names: &[String]| (!names.is_empty()).then(|| format!("--{option}={}", names.join(",")));
-        let thresholds = [
-            us("page-fault", self.page_fault),
-            us("blocked", self.blocked),
-            us("run-queue", self.run_queue),
-            us("system-call", self.system_call),
-        ];
-        let mut words = vec![format!("--max-size={}K", self.max_size.div_ceil(1024))];
-        words.extend(thresholds);
-        words.extend(self.duration.map(|duration| us("for", duration)));
-        words.extend(names("only", &self.only));
-        words.extend(names("without", &self.without));
-        words.extend(self.manners.words());
-        words.extend(self.keep_secrets.then(|| "--keep-secrets".to_owned()));
-        words.extend(self.json.then(|| "--json".to_owned()));
-        words
-    }
-}
-
-const EXAMPLES: &str = "\
-Examples:
-  fathom record --for 30s                    the only JVM of this machine
-  sudo fathom record --pid 4242 --for 60s    with kernel events
-  fathom record --match 'shop.*Server'       until Ctrl-C
-  sudo fathom record --all --for 30s         every JVM of this machine at once
-  fathom explain                             explains the newest recording in this folder
-
-Whatever the machine refuses, the rest is recorded, and the recording says what was refused.
-What the JVM would feel is left out: the first start of Flight Recorder where less than half of
-the CPUs are idle (JDK 17 and older: three quarters; --jfr always starts it in any case), and a
-profiler where none is idle and samples can be taken from outside (--agent always loads it in any
-case). A JVM that does not answer is asked until the end.
-fathom doctor tells beforehand. A recording is readable by its owner only.";
 
 pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     let known = |name: &&String| !collectors().iter().any(|collector| collector.name() == name.as_str());

@@ -16,7 +16,7 @@ use rustix::process::{Pid, Signal, getppid, kill_process, set_parent_process_dea
 use serde::Serialize;
 
 use super::Answer;
-use super::record::Args;
+use super::record_args::Args;
 use crate::progress::Progress;
 
 /// How often it is looked whether the recorders have ended, or are to.

@@ -4,19 +4,11 @@
 //! has in common with a recording of the JVM are the collections: their lengths and the distances between them. Where
 //! enough of them fit at one place and no other, that is the place, and what does not fit exactly is told.
 
-use fathom_evidence::kinds::{loss, span, subject};
+use fathom_evidence::kinds::{loss, subject};
 use fathom_evidence::{Recording, Table};
 
-use super::load::{Source, traits};
-
-/// Two sources place the same collection within this of each other, in ns.
-const SLACK_NS: i64 = 20_000_000;
-
-/// From this share of collections at the same instants two sources agree.
-pub(super) const AGREES: f64 = 0.6;
-
-/// Fewer collections than this tell nothing.
-const SEVERAL: usize = 3;
+use super::collections::{AGREES, SEVERAL, SLACK_NS, collections, share_of_same};
+use super::source::{Source, traits};
 
 /// Collections of which the lengths are compared: the longest are the most telling ones.
 const COMPARED_MAX: usize = 400;
@@ -27,35 +19,6 @@ const SAME_LENGTH_NS: f64 = 600_000.0;
 
 /// A second place where more than this part of the collections fit makes the first a guess.
 const AMBIGUOUS: f64 = 0.7;
-
-/// Beginning and length of each pause of the collector, in order; of the collections where there are no pauses.
-pub(super) fn collections(recording: &Recording) -> Vec<(i64, i64)> {
-    let of = |kind: &str| {
-        let kind = recording.strings.find(kind);
-        let rows = recording.spans.rows().filter(|row| Some(row.kind) == kind);
-        let mut found: Vec<(i64, i64)> = rows.map(|row| (row.time_ns, row.duration_ns)).collect();
-        found.sort_unstable();
-        found
-    };
-    let pauses = of(span::GC_PAUSE);
-    if pauses.is_empty() { of(span::GC) } else { pauses }
-}
-
-/// The share of collections of which both have one at the same instant, in the time that both cover; `None` when there are
-/// too few to tell.
-pub(super) fn share_of_same(own: &[i64], others: &[i64]) -> Option<f64> {
-    let from = own.first()?.max(others.first()?).saturating_sub(SLACK_NS);
-    let to = own.last()?.min(others.last()?).saturating_add(SLACK_NS);
-    let within = |list: &[i64]| list.iter().filter(|at| (from..=to).contains(*at)).count();
-    let (fewer, more) = if within(own) <= within(others) { (own, others) } else { (others, own) };
-    let is_there = |at: &&i64| {
-        let next = more.partition_point(|other| *other < at.saturating_sub(SLACK_NS));
-        more.get(next).is_some_and(|other| *other <= at.saturating_add(SLACK_NS))
-    };
-    let count = within(fewer);
-    let same = fewer.iter().filter(|at| (from..=to).contains(*at)).filter(is_there).count();
-    (count > 1 && count + within(more) >= 2 * SEVERAL).then(|| same as f64 / count as f64)
-}
 
 /// Moves logs whose collections are not where those of the only recording of a JVM beside them are.
 pub(super) fn by_collections(sources: &mut [Source]) {
@@ -251,17 +214,5 @@ mod tests {
         let moved = one_by_one(&log, &reference).unwrap();
         assert_eq!((moved.of(log[0].0), moved.of(log[24].0)), (reference[5].0, reference[29].0));
         assert_eq!(one_by_one(&log, &pauses(0, 50)[..2]), None);
-    }
-
-    #[test]
-    fn instants_in_common() {
-        let own: Vec<i64> = pauses(0, 20).iter().map(|pause| pause.0).collect();
-        let late: Vec<i64> = own.iter().map(|at| at + 300_000_000).collect();
-        assert_eq!(share_of_same(&own, &own[4..12]), Some(1.0));
-        assert!(share_of_same(&own, &late).unwrap() < AGREES);
-        assert_eq!(share_of_same(&own, &[]), None);
-        let seconds = |list: &[i64]| list.iter().map(|s| s * 1_000_000_000).collect::<Vec<_>>();
-        assert_eq!(share_of_same(&seconds(&[1, 3, 9]), &seconds(&[2, 4, 5, 6, 8])), None);
-        assert_eq!(share_of_same(&seconds(&[1, 3, 7, 11]), &seconds(&[2, 4, 5, 6, 8])), Some(0.0));
     }
 }

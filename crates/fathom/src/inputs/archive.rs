@@ -5,13 +5,14 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use flate2::read::MultiGzDecoder;
 use tempfile::TempDir;
 
+use super::entry::Entry;
 use super::{tar, zip};
 
 /// What an archive unpacks to at most, in bytes.
@@ -81,29 +82,6 @@ fn packing(path: &Path) -> io::Result<Option<Packing>> {
     let _ = MultiGzDecoder::new(File::open(path)?).take(tar::BLOCK_BYTES as u64).read_to_end(&mut inside);
     Ok(tar::is_tar(&inside).then_some(Packing::TarGz))
 }
-
-/// A file in an archive.
-pub(super) struct Entry {
-    pub(super) name: String,
-    pub(super) changed: SystemTime,
-}
-
-impl Entry {
-    /// With its last change in seconds since the epoch.
-    pub(super) fn new(name: String, changed_s: u64) -> Entry {
-        Entry { name, changed: UNIX_EPOCH.checked_add(Duration::from_secs(changed_s)).unwrap_or(UNIX_EPOCH) }
-    }
-
-    /// Where it goes below a folder: the plain parts of its name.
-    fn path(&self) -> Option<PathBuf> {
-        let parts = Path::new(&self.name).components();
-        let plain: PathBuf = parts.filter(|part| matches!(part, Component::Normal(_))).collect();
-        plain.file_name().is_some_and(|name| !name.to_string_lossy().starts_with('.')).then_some(plain)
-    }
-}
-
-/// Takes a file of an archive and its content.
-pub(super) type Take<'t> = dyn FnMut(&Entry, &mut dyn Read) -> io::Result<()> + 't;
 
 /// Where files are unpacked to.
 struct Folder {

@@ -9,7 +9,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{span, subject};
 
-use super::align;
+use super::collections::{AGREES, collections, share_of_same};
 
 /// Two sources that measure a JVM's start differ by less: one takes the first instruction of the
 /// JVM, the other the end of its initialisation.
@@ -65,7 +65,7 @@ impl Traits {
             only_requests: only_requests(recording),
             marks: marks(recording),
             is_by_jvm: has_facts(recording, subject::GC),
-            collections_ns: align::collections(recording).iter().map(|pause| pause.0).collect(),
+            collections_ns: collections(recording).iter().map(|pause| pause.0).collect(),
         }
     }
 
@@ -91,8 +91,8 @@ impl Traits {
     /// instants tell a JVM from its replica. Where only one of two recorders knows any, a profiler beside the JVM's own
     /// recorder is of the same process; two of the same kind would have read the same start.
     fn contents_agree(&self, other: &Traits) -> bool {
-        let same = align::share_of_same(&self.collections_ns, &other.collections_ns);
-        same.map_or(self.is_by_jvm != other.is_by_jvm, |share| share >= align::AGREES)
+        let same = share_of_same(&self.collections_ns, &other.collections_ns);
+        same.map_or(self.is_by_jvm != other.is_by_jvm, |share| share >= AGREES)
     }
 
     /// Which JVM it is, if the source says it fully.
@@ -128,11 +128,11 @@ impl Traits {
         let are_logs = self.pid.is_none() && other.pid.is_none();
         let tolerance_ns = if are_logs { LOGS_START_TOLERANCE_NS } else { START_TOLERANCE_NS };
         let starts = both(self.started_at_ns, other.started_at_ns);
-        let same = align::share_of_same(&self.collections_ns, &other.collections_ns);
+        let same = share_of_same(&self.collections_ns, &other.collections_ns);
         [
             both(self.pid, other.pid).map(|(a, b)| a == b),
             starts.map(|(a, b)| a.abs_diff(b) <= tolerance_ns.unsigned_abs()),
-            same.map(|share| share >= align::AGREES),
+            same.map(|share| share >= AGREES),
         ]
     }
 }

@@ -2,33 +2,16 @@
 
 use std::path::PathBuf;
 
+use fathom_evidence::Recording;
 use fathom_evidence::kinds::loss;
-use fathom_evidence::{Recording, Table};
 use fathom_readers::{LoadOptions, Reader};
 use fathom_store::State;
 
+use super::align;
 use super::find::{Found, Item, RECORDING};
-use super::{Traits, align};
+use super::grouping::Traits;
+use super::source::{Source, traits};
 use crate::progress::Progress;
-
-/// A recording, with where it came from.
-#[derive(Clone)]
-pub(crate) struct Source {
-    /// One file, or the parts of a rotated one.
-    pub(crate) paths: Vec<PathBuf>,
-    /// Name of the format.
-    pub(crate) format: &'static str,
-    /// What is in it.
-    pub(crate) recording: Recording,
-}
-
-impl Source {
-    /// Rows of all tables.
-    pub(crate) fn rows(&self) -> usize {
-        let r = &self.recording;
-        r.facts.len() + r.samples.len() + r.spans.len() + r.counters.len() + r.logs.len()
-    }
-}
 
 /// What could be read, and one line for each path that could not.
 pub(super) struct Loaded {
@@ -168,22 +151,6 @@ fn only_start(folder: usize, traits: &[Traits], sources: &[Source]) -> Option<(i
     let identity = traits[first].identity()?;
     let agree = known.iter().all(|index| traits[*index].is_of_same_jvm(&traits[first]));
     agree.then(|| (identity.started_at_ns(), super::file_name(&sources[first].paths[0])))
-}
-
-/// What each source says of its JVM, and in which folder it is.
-pub(super) fn traits(sources: &[Source]) -> Vec<Traits> {
-    let mut folders: Vec<PathBuf> = Vec::new();
-    let mut number = |folder: PathBuf| {
-        folders.iter().position(|known| *known == folder).unwrap_or_else(|| {
-            folders.push(folder);
-            folders.len() - 1
-        })
-    };
-    let folder_of = |source: &Source| {
-        let path = std::fs::canonicalize(&source.paths[0]).unwrap_or_else(|_| source.paths[0].clone());
-        path.parent().map_or_else(PathBuf::new, PathBuf::from)
-    };
-    sources.iter().map(|source| Traits { folder: number(folder_of(source)), ..Traits::of(&source.recording) }).collect()
 }
 
 fn is_estimated(recording: &Recording) -> bool {

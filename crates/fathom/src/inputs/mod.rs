@@ -7,11 +7,14 @@
 
 mod align;
 mod archive;
+mod collections;
+mod entry;
 mod find;
 mod grouping;
 pub(crate) mod library;
 mod load;
 mod question;
+mod source;
 mod tar;
 mod zip;
 
@@ -31,8 +34,8 @@ use crate::times::{self, TimePoint};
 
 pub(crate) use archive::Unpacked;
 pub(crate) use grouping::Traits;
-pub(crate) use load::Source;
 pub(crate) use question::Question;
+pub(crate) use source::Source;
 
 /// What the caller knows about the files.
 #[derive(Debug, Default, Clone, Args)]
@@ -130,7 +133,7 @@ pub(crate) fn services(paths: &[PathBuf], hints: &Hints, terminal: &Terminal) ->
         bail!(last.unwrap_or_else(|| "nothing to read".to_owned()));
     }
     loaded.refused.iter().for_each(|refusal| complain(refusal));
-    let traits = load::traits(&loaded.sources);
+    let traits = source::traits(&loaded.sources);
     let groups = grouping::group(&traits);
     tell_strays(&groups, &traits, &loaded.sources);
     let mut services = add_latencies(assemble(groups, loaded.sources), latencies)?;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use super::archive::{Entry, Take};
+use super::entry::{Entry, Take};
 
 /// A header, and the step in which content is padded.
 pub(super) const BLOCK_BYTES: usize = 512;

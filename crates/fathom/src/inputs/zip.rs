@@ -4,7 +4,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use flate2::read::DeflateDecoder;
 
-use super::archive::{Entry, Take};
+use super::entry::{Entry, Take};
 
 /// The directory is looked for in so many bytes at the end: it ends with a comment of at most 64 KB.
 const END_MAX_BYTES: u64 = 66 * 1024;

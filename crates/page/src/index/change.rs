@@ -3,10 +3,9 @@
 use fathom_evidence::Recording;
 use serde::Serialize;
 
-use super::lanes::{Lane, Points};
+use super::lane::{Lane, Points};
 use super::spans::{Kind, Spans, duration};
-use crate::axis::Axis;
-use crate::loaded::Range;
+use crate::axis::{Axis, Range};
 
 /// The mean of a line in both times, and how much of a change that is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

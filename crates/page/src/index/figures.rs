@@ -6,46 +6,12 @@ use fathom_evidence::detail::{Gc, from_text};
 use fathom_evidence::kinds::{counter, span, subject};
 use fathom_timeline::Sources;
 
-use super::lanes::{Instance, Lane, LaneKind, Points};
+use super::lane::{Figure, Instance, Lane, LaneKind, Part, Points};
 use super::words;
 use crate::axis::Axis;
 
 /// Of many queues, and of many devices, those with the most in them.
 const FIGURES_MAX: usize = 4;
-
-/// What a line of such a lane is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
-    /// What there is, one on top of the other.
-    Level,
-    /// What there was just before it became less.
-    Before,
-    /// What there may be, or must be.
-    Limit,
-    /// What was lost, per second.
-    Drops,
-    /// How long a stage takes, one on top of the other.
-    Stage,
-}
-
-impl Part {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Part::Level => "level",
-            Part::Before => "before",
-            Part::Limit => "limit",
-            Part::Drops => "drops",
-            Part::Stage => "stage",
-        }
-    }
-}
-
-/// What kind of figure a lane is, and kinds of spans that are marked on it.
-#[derive(Debug)]
-pub(crate) struct Figure {
-    pub(crate) kind: &'static str,
-    pub(crate) marks: &'static [&'static str],
-}
 
 /// Stages of a request to a block device, in their order and as `btt` calls them.
 const STAGES: &[(&str, &str)] = &[("q2g", "Q2G"), ("g2i", "G2I"), ("i2d", "I2D"), ("g2d", "G2D"), ("d2c", "D2C")];

@@ -8,7 +8,8 @@ use fathom_evidence::{Recording, StrId};
 use fathom_timeline::{Analysis, BUCKET_NS, Layer, Series, SignalKind, ThreadState, Wait};
 use rustc_hash::FxHashMap;
 
-use super::figures::{Figure, Part, figures};
+use super::figures::figures;
+use super::lane::{Instance, Lane, LaneKind, Points};
 use super::threads::{ROLES, Threads};
 use super::words;
 use crate::axis::Axis;
@@ -21,54 +22,6 @@ const STEP_NS: i64 = 100_000_000;
 
 /// The grid has no more steps than this, whatever the length of the recording.
 const STEPS_MAX: i64 = 36_000;
-
-/// How the values of a lane are to be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LaneKind {
-    /// A level at instants.
-    Counter,
-    /// An amount per second over stretches of time.
-    Rate,
-}
-
-/// Values over time, ascending.
-#[derive(Debug, Clone)]
-pub(crate) enum Points {
-    /// Instants with the level there.
-    Levels(Vec<(i64, f64)>),
-    /// Beginning, end, and the value that holds between.
-    Steps(Vec<(i64, i64, f64)>),
-}
-
-/// One line of a lane.
-#[derive(Debug)]
-pub(crate) struct Instance {
-    pub(crate) name: String,
-    /// Its colour on the page, if the lane's instances are parts of a whole.
-    pub(crate) color: Option<&'static str>,
-    /// What it is in a figure.
-    pub(crate) part: Option<Part>,
-    pub(crate) points: Points,
-}
-
-/// A lane of numbers.
-#[derive(Debug)]
-pub(crate) struct Lane {
-    pub(crate) id: String,
-    pub(crate) group: &'static str,
-    pub(crate) title: String,
-    /// What it means.
-    pub(crate) says: String,
-    pub(crate) unit: &'static str,
-    pub(crate) kind: LaneKind,
-    pub(crate) instances: Vec<Instance>,
-    /// The counters that it is made of.
-    pub(crate) words: Vec<String>,
-    /// From this value a second is slow, if the lane tells slow seconds.
-    pub(crate) threshold: Option<f64>,
-    /// What it puts together, if it is made of other lanes.
-    pub(crate) figure: Option<Figure>,
-}
 
 /// All lanes of a recording, in the order of the page.
 pub(crate) fn lanes(analysis: &Analysis<'_>, axis: &Axis, threads: &Threads) -> Vec<Lane> {

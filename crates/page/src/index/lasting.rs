@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use fathom_evidence::{FrameId, Recording, StackId};
+use fathom_evidence::{Recording, StackId};
 use fathom_timeline::{Analysis, ThreadState, Wait};
-use rustc_hash::FxHashMap;
 
 use super::reasons::Reasons;
 use super::samples::{Event, Sum, Unit, Weights};
 use super::spans::{Spans, duration};
+use super::stacks::{Joined, Row};
 use super::threads::{ThreadSet, Threads};
 use super::words::WHY;
 use crate::axis::Axis;
@@ -36,45 +36,6 @@ pub(crate) fn waits(analysis: &Analysis<'_>, axis: &Axis, threads: &Threads) -> 
         Some(Waited { wait, from, to, thread: threads.number(tid), row: segment.row? })
     });
     waits.collect()
-}
-
-/// Stacks that stand on others: those of the kernel on those of the program.
-#[derive(Debug, Default)]
-pub(crate) struct Joined(FxHashMap<(StackId, StackId), StackId>);
-
-impl Joined {
-    /// Adds to the recording's stacks those of its spans, the kernel's on top.
-    pub(crate) fn new(recording: &mut Recording) -> Joined {
-        let mut joined = Joined::default();
-        for row in 0..recording.spans.stack_id.len() {
-            let (own, kernel) = (recording.spans.stack_id[row], recording.spans.kernel_stack_id[row]);
-            if own != StackId(0) && kernel != StackId(0) {
-                joined.0.entry((own, kernel)).or_insert_with(|| put_on(recording, own, kernel));
-            }
-        }
-        joined
-    }
-
-    /// The whole stack of a span; 0 if it has none.
-    pub(super) fn of(&self, recording: &Recording, row: u32) -> StackId {
-        let (own, kernel) = (recording.spans.stack_id[row as usize], recording.spans.kernel_stack_id[row as usize]);
-        let either = if own == StackId(0) { kernel } else { own };
-        self.0.get(&(own, kernel)).copied().unwrap_or(either)
-    }
-}
-
-/// A stack on top of another one.
-pub(super) fn put_on(recording: &mut Recording, below: StackId, top: StackId) -> StackId {
-    let frames: Vec<FrameId> = recording.stacks.ids_leaf_to_root(top).collect();
-    frames.into_iter().rev().fold(below, |parent, frame| recording.stacks.intern(parent, frame))
-}
-
-/// One row of an event to be.
-pub(super) struct Row {
-    pub(super) time: i64,
-    pub(super) length: i64,
-    pub(super) thread: u32,
-    pub(super) node: u32,
 }
 
 /// Where the rows of an event are looked up.
@@ -207,6 +168,7 @@ mod tests {
     use fathom_evidence::Frame;
 
     use super::*;
+    use crate::index::stacks::put_on;
 
     #[test]
     fn the_kernels_stack_stands_on_the_programs() {

@@ -3,12 +3,14 @@
 pub(crate) mod change;
 pub(crate) mod cover;
 pub(crate) mod figures;
+pub(crate) mod lane;
 pub(crate) mod lanes;
 pub(crate) mod lasting;
 pub(crate) mod reasons;
 pub(crate) mod requests;
 pub(crate) mod samples;
 pub(crate) mod spans;
+pub(crate) mod stacks;
 pub(crate) mod threads;
 pub(crate) mod tree;
 pub(crate) mod words;

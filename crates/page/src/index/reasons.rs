@@ -6,7 +6,7 @@ use fathom_timeline::{Analysis, Chain, Segment, Sources, ThreadState, Wait};
 use rustc_hash::FxHashMap;
 
 use super::cover::{self, STATES, State};
-use super::lasting::{Joined, Row, put_on};
+use super::stacks::{Joined, Row, put_on};
 use super::threads::Threads;
 use crate::axis::Axis;
 

@@ -3,7 +3,7 @@
 use fathom_evidence::kinds::{self, Word, counter, event};
 
 use super::cover::STATES;
-use super::lanes::LaneKind;
+use super::lane::LaneKind;
 
 /// Group of the signals that tell slow seconds.
 pub(crate) const PAIN: &str = "slow";

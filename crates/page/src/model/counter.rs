@@ -8,7 +8,7 @@ use arrow_array::types::{Float64Type, Int64Type, UInt32Type};
 use super::Answer;
 use super::select::{self, Stretch};
 use crate::columns::Columns;
-use crate::index::lanes::{Instance, Lane, Points};
+use crate::index::lane::{Instance, Lane, Points};
 use crate::loaded::Loaded;
 use crate::query::Query;
 use crate::refused::Refused;

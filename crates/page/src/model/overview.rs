@@ -11,8 +11,7 @@ use super::Answer;
 use super::pages::{Page, pages};
 use crate::index::change::Change;
 use crate::index::cover::STATES;
-use crate::index::figures::Part;
-use crate::index::lanes::LaneKind;
+use crate::index::lane::{LaneKind, Part};
 use crate::index::threads::ROLES;
 use crate::index::words;
 use crate::loaded::Loaded;
@@ -245,7 +244,7 @@ fn threads(page: &Loaded) -> Vec<Thread<'_>> {
 /// Lanes of numbers and of spans together, by group.
 fn lanes(page: &Loaded) -> Vec<Lane<'_>> {
     let has_requests = !page.requests.ports().is_empty();
-    let is_latency = |lane: &crate::index::lanes::Lane| LATENCY_SIGNALS.contains(&lane.id.as_str());
+    let is_latency = |lane: &crate::index::lane::Lane| LATENCY_SIGNALS.contains(&lane.id.as_str());
     let numbers = page.lanes.iter().zip(&page.changes.lanes).map(|(lane, changes)| Lane {
         id: &lane.id,
         group: lane.group,
@@ -304,13 +303,13 @@ fn lanes(page: &Loaded) -> Vec<Lane<'_>> {
 }
 
 /// The spans that are marked on a figure, as far as there are any.
-fn marks_of<'p>(page: &Loaded, lane: &crate::index::lanes::Lane) -> Vec<&'p str> {
+fn marks_of<'p>(page: &Loaded, lane: &crate::index::lane::Lane) -> Vec<&'p str> {
     let is_there = |kind: &&&str| page.spans.kinds.iter().any(|known| known.word == ***kind);
     lane.figure.iter().flat_map(|figure| figure.marks.iter().filter(is_there).copied()).collect()
 }
 
 /// Heap and code cache say something of every JVM, a queue when something was dropped there.
-fn is_shown_figure(lane: &crate::index::lanes::Lane) -> bool {
+fn is_shown_figure(lane: &crate::index::lane::Lane) -> bool {
     let lost =
         lane.instances.iter().any(|line| line.part == Some(Part::Drops) && line.points.values().any(|one| one > 0.0));
     lane.figure.as_ref().is_some_and(|figure| SHOWN_FIGURES.contains(&figure.kind)) || lost

@@ -81,7 +81,7 @@ fn counters(page: &Loaded, detail: Detail) -> Vec<(String, Columns)> {
     let (from, to) = page.axis.extent;
     let stretch = Stretch { from, to: to.saturating_add(1) };
     let lines = page.lanes.iter().flat_map(|lane| lane.instances.iter().map(move |instance| (lane, instance)));
-    let part = |(lane, instance): (&crate::index::lanes::Lane, &crate::index::lanes::Instance)| {
+    let part = |(lane, instance): (&crate::index::lane::Lane, &crate::index::lane::Instance)| {
         let pixels = counter::thin(&instance.points, stretch, detail.points);
         (format!("counter/{}/{}", lane.id, instance.name), counter::table(&pixels))
     };

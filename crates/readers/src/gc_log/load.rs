@@ -15,11 +15,8 @@ use crate::gc_log::event::{Change, Event, Pause, Phase, Safepoint, Stamp};
 use crate::gc_log::files;
 use crate::gc_log::gather::{Gather, Gathered, SafepointGather};
 use crate::gc_log::parse::Tally;
-use crate::gc_log::setup;
+use crate::gc_log::setup::{self, SOURCE};
 use crate::gc_log::table::Table;
-
-/// The `source` column of everything that comes from a log.
-pub(super) const SOURCE: &str = "gc_log";
 
 /// Longest stop or phase that is believed: more is a damaged number.
 const MAX_DURATION_NS: i64 = 7 * 86_400 * 1_000_000_000;

@@ -31,8 +31,9 @@ use crate::lines::{self, Line};
 use crate::{LoadError, LoadOptions, Reader};
 use clock::{Anchor, Clock};
 use event::Event;
-use load::{Loader, SOURCE};
+use load::Loader;
 use parse::Parser;
+use setup::SOURCE;
 use wrapping::Wrapping;
 
 /// The format.

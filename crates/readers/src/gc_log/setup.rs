@@ -5,7 +5,9 @@ use fathom_evidence::kinds::subject;
 
 use crate::cursor::Cursor;
 use crate::gc_log::event::Family;
-use crate::gc_log::load::SOURCE;
+
+/// The `source` column of everything that comes from a log.
+pub(super) const SOURCE: &str = "gc_log";
 
 /// Properties of `gc,init` that other sources have too, under the names these have.
 const KNOWN: &[(&str, &str, &str)] = &[

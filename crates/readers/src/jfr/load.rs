@@ -11,9 +11,10 @@ use fathom_evidence::{Recording, StrId};
 use super::load_chunk::{self, Before, Damage, Lost, SOURCE, Stacks};
 use super::load_gc::Collections;
 use super::load_losses::{self, Losses};
+use super::load_profiler::Profiler;
+use super::load_resolve::is_of_profiler;
 use super::load_safepoint::{self, SafepointEvent};
-use super::load_settings::Profiler;
-use super::load_stacks::KnownStacks;
+use super::load_stack_shape::KnownStacks;
 use super::parse_chunk::{Chunk, split};
 use super::parse_metadata::KnownTypes;
 use super::parse_pools::{Layout, layout};
@@ -121,7 +122,7 @@ impl Run {
             return;
         };
         let unknown = Profiler::default();
-        let profiler = Profiler::wrote(&layout.types).then(|| settings.unwrap_or(&unknown));
+        let profiler = is_of_profiler(&layout.types).then(|| settings.unwrap_or(&unknown));
         let before =
             Before { recording: std::mem::take(&mut self.recording), known, left, for_verdicts: opened.for_verdicts };
         let loaded = load_chunk::load(&opened.chunk, layout, profiler, before);

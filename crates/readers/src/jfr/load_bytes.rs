@@ -4,9 +4,9 @@
 use fathom_evidence::StrId;
 use fathom_evidence::tables::Sample;
 
-use super::load_handlers::{Handlers, MAX_SLOTS};
-use super::load_records::short_record;
-use super::parse_chunk::HEADER_BYTES;
+use super::load_handlers::Handlers;
+use super::load_map::MAX_SLOTS;
+use super::parse_chunk::{HEADER_BYTES, short_record};
 use super::parse_pools::Pool;
 
 /// Rows that are gathered before equal ones are looked for: as many as the processor's caches hold.

@@ -7,13 +7,14 @@ use fathom_evidence::{Recording, StackId, StrId, Table};
 
 use super::load_bytes::{Bytes, wanted_stacks};
 use super::load_gc::Collections;
-use super::load_handlers::{Bound, Handler, Handlers, MAX_SLOTS};
-use super::load_records::short_record;
+use super::load_handlers::{Bound, Handler, Handlers};
+use super::load_map::MAX_SLOTS;
+use super::load_profiler::Profiler;
 use super::load_resolve::Resolver;
 use super::load_safepoint::SafepointEvent;
-use super::load_settings::Profiler;
-use super::load_stacks::{KnownStacks, Parts, StackTable};
-use super::parse_chunk::{Chunk, HEADER_BYTES};
+use super::load_stack_shape::KnownStacks;
+use super::load_stacks::{Parts, StackTable};
+use super::parse_chunk::{Chunk, HEADER_BYTES, short_record};
 use super::parse_pools::{Layout, Pool, Pools};
 use super::parse_stacks::STACK_TYPE;
 

@@ -3,14 +3,10 @@
 use rustc_hash::FxHashMap;
 
 use super::load_events::EVENTS;
-use super::load_map::{GcPart, Map, Name, SafepointPart, Sum, Weight};
-use super::load_samples::thread_slot;
+use super::load_map::{GcPart, MAX_SLOTS, Map, Name, SafepointPart, Sum, Weight};
 use super::load_settings::SettingPlan;
 use super::parse_metadata::Types;
-use super::parse_plan::{Leaf, Plan};
-
-/// Most slots that an event may fill; more fields than this cannot be reached.
-pub(super) const MAX_SLOTS: usize = 64;
+use super::parse_plan::{Kind, Leaf, Plan};
 
 /// Fields that name the thread of an event, the better ones first.
 const THREAD_FIELDS: &[&str] = &["thread", "sampledThread", "eventThread"];
@@ -191,4 +187,10 @@ fn action(plan: &Plan, map: &'static Map) -> Option<Action> {
         Map::Log { class, level, text } => Action::Log { class, level: bind(level), text: bind(text)? },
         Map::Loss { says, count } => Action::Loss { says, count: bind(count)? },
     })
+}
+
+/// The slot of a field that holds a thread.
+pub(super) fn thread_slot(types: &Types, bound: Bound) -> Option<usize> {
+    let thread = types.id_of("java.lang.Thread")?;
+    (bound.leaf.kind == Kind::Key(thread)).then_some(bound.slot)
 }

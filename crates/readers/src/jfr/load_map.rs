@@ -1,5 +1,8 @@
 //! What can be made of an event: the parts that the rows of the table of events are written with.
 
+/// Most slots that an event may fill; more fields than this cannot be reached.
+pub(super) const MAX_SLOTS: usize = 64;
+
 /// What to make of one event.
 pub(super) enum Map {
     /// A sample of a thread.

@@ -4,10 +4,11 @@ use fathom_evidence::tables::Sample;
 
 use super::load_bytes::Bytes;
 use super::load_chunk::Loader;
-use super::load_handlers::{Handlers, MAX_SLOTS};
+use super::load_handlers::Handlers;
+use super::load_map::MAX_SLOTS;
 use super::load_samples::Sampler;
 use super::parse_bits::{Bits, Work, on_this_processor};
-use super::parse_chunk::{Chunk, HEADER_BYTES, Record, record};
+use super::parse_chunk::{Chunk, HEADER_BYTES, short_record};
 
 /// Samples that are gathered before they go into their columns.
 const BATCH: usize = 256;
@@ -66,20 +67,4 @@ impl Work for ReadRecords<'_, '_, '_> {
     fn run<B: Bits>(self) {
         self.loader.each_record::<B>(self.chunk, self.handlers, self.samplers);
     }
-}
-
-/// [`record`], quick for small ones.
-#[inline(always)]
-pub(super) fn short_record(data: &[u8], at: usize) -> Option<Record> {
-    let Some(&[size, low, high]) = data.get(at..).and_then(<[u8]>::first_chunk) else { return record(data, at) };
-    let (type_id, payload) = match (low < 0x80, high < 0x80) {
-        (true, _) => (u64::from(low), at + 2),
-        (false, true) => (u64::from(low & 0x7f) | u64::from(high) << 7, at + 3),
-        (false, false) => return record(data, at),
-    };
-    let end = at + usize::from(size);
-    if size >= 0x80 || payload > end || end > data.len() {
-        return record(data, at);
-    }
-    Some(Record { type_id, start: at, payload, end })
 }

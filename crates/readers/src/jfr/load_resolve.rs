@@ -4,8 +4,7 @@ use rustc_hash::FxHashMap;
 
 use fathom_evidence::{StrId, Strings};
 
-use super::load_handlers::MAX_SLOTS;
-use super::load_settings::Profiler;
+use super::load_map::MAX_SLOTS;
 use super::parse_bytes::{Text, text};
 use super::parse_chunk::Clock;
 use super::parse_metadata::{Types, Unit};
@@ -52,7 +51,7 @@ impl<'p, 'a> Resolver<'p, 'a> {
             clock,
             plans,
             texts: FxHashMap::default(),
-            is_profiler: Profiler::wrote(types),
+            is_profiler: is_of_profiler(types),
             unresolved: 0,
         }
     }
@@ -211,6 +210,11 @@ fn class_name(internal: &str) -> String {
         class => class.strip_prefix('L').and_then(|class| class.strip_suffix(';')).unwrap_or(class),
     };
     name.replace('/', ".") + &"[]".repeat(dimensions)
+}
+
+/// Whether a chunk is async-profiler's.
+pub(super) fn is_of_profiler(types: &Types) -> bool {
+    types.iter().any(|(_, kind)| kind.name.starts_with("profiler."))
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@ use fathom_evidence::tables::Sample;
 use fathom_evidence::{Recording, StackId, StrId, kinds};
 
 use super::load_chunk::Loader;
-use super::load_handlers::{Bound, Handler, MAX_SLOTS};
-use super::load_map::{Event, Map, Weight};
-use super::load_settings::Profiler;
-use super::parse_metadata::{Types, Unit};
+use super::load_handlers::{Bound, Handler};
+use super::load_map::{Event, MAX_SLOTS, Map, Weight};
+use super::load_profiler::Profiler;
+use super::parse_metadata::Unit;
 use super::parse_plan::{Kind, Plan};
 
 /// Makes samples of the events of one type.
@@ -176,10 +176,4 @@ impl Loader<'_, '_> {
             of_event.for_each(|(_, weight)| *weight = *period);
         }
     }
-}
-
-/// The slot of a field that holds a thread.
-pub(super) fn thread_slot(types: &Types, bound: Bound) -> Option<usize> {
-    let thread = types.id_of("java.lang.Thread")?;
-    (bound.leaf.kind == Kind::Key(thread)).then_some(bound.slot)
 }

@@ -6,7 +6,7 @@ use fathom_evidence::{Frame, FrameId, Recording, StackId, StrId};
 use super::load_handlers::Bound;
 use super::load_resolve::Resolver;
 use super::load_stack_cache::{Groups, Hash};
-use super::load_stacks::{FrameKind, KnownStacks, Shape};
+use super::load_stack_shape::{FrameKind, KnownStacks, Shape};
 use super::parse_bits::{Bits, Work, on_this_processor};
 use super::parse_stacks::{GROUP, RawStacks};
 use super::parse_stops::Stops;

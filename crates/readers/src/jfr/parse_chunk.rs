@@ -196,6 +196,22 @@ pub(super) fn record(data: &[u8], at: usize) -> Option<Record> {
     (payload <= end && end <= data.len()).then_some(Record { type_id, start: at, payload, end })
 }
 
+/// [`record`], quick for small ones.
+#[inline(always)]
+pub(super) fn short_record(data: &[u8], at: usize) -> Option<Record> {
+    let Some(&[size, low, high]) = data.get(at..).and_then(<[u8]>::first_chunk) else { return record(data, at) };
+    let (type_id, payload) = match (low < 0x80, high < 0x80) {
+        (true, _) => (u64::from(low), at + 2),
+        (false, true) => (u64::from(low & 0x7f) | u64::from(high) << 7, at + 3),
+        (false, false) => return record(data, at),
+    };
+    let end = at + usize::from(size);
+    if size >= 0x80 || payload > end || end > data.len() {
+        return record(data, at);
+    }
+    Some(Record { type_id, start: at, payload, end })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

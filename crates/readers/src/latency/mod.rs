@@ -10,6 +10,7 @@ mod parse;
 mod parse_access;
 mod parse_csv;
 mod parse_pattern;
+mod parse_request;
 
 use std::path::{Path, PathBuf};
 

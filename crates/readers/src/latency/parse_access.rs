@@ -7,7 +7,7 @@
 use memchr::{memchr, memrchr};
 
 use crate::cursor::{Cursor, trim};
-use crate::latency::parse::{Request, TimeIs, Unit, duration_ns, request};
+use crate::latency::parse_request::{Request, TimeIs, Unit, duration_ns, request};
 use crate::time::{IsoTimes, clf_time_ns};
 
 /// Reads lines of an access log.

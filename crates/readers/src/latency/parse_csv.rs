@@ -3,7 +3,7 @@
 use memchr::memchr;
 
 use crate::cursor::trim;
-use crate::latency::parse::{Request, TimeIs, Unit, duration_ns, request, time_ns};
+use crate::latency::parse_request::{Request, TimeIs, Unit, duration_ns, request, time_ns};
 use crate::time::IsoTimes;
 
 /// Longest heading and most columns that are looked at.

@@ -3,7 +3,7 @@
 use regex::bytes::Regex;
 
 use crate::cursor::Cursor;
-use crate::latency::parse::{Request, TimeIs, Unit, duration_ns, request, time_ns};
+use crate::latency::parse_request::{Request, TimeIs, Unit, duration_ns, request, time_ns};
 use crate::time::{IsoTimes, clf_time_ns};
 
 /// Groups that a pattern may have for the latency.

@@ -3,6 +3,7 @@
 use fathom_causes::explanation::{Explanation, LossNote, RecordingSummary};
 
 use super::losses::is_detail;
+use super::source::spelled;
 use crate::clean::shorten;
 use crate::sheet::{Piece, Sheet, Tone, piece};
 use crate::{TextOptions, units};
@@ -37,17 +38,6 @@ pub(crate) fn sources(recording: &RecordingSummary) -> String {
     let mut names: Vec<&str> = files.into_iter().map(spelled).collect();
     names.extend((!collectors.is_empty()).then_some("the running machine"));
     format!("from {} (tier {})", names.join(", "), recording.tier)
-}
-
-/// A source as people call it.
-pub(crate) fn spelled(source: &str) -> &str {
-    match source {
-        "jfr" => "JFR",
-        "gc_log" => "GC log",
-        "latency" => "request latencies",
-        "recording" => "recording of fathom",
-        other => other,
-    }
 }
 
 fn lost(losses: &[LossNote]) -> Piece {

@@ -3,7 +3,8 @@
 use fathom_causes::explanation::{Explanation, LossNote};
 use fathom_evidence::kinds::loss;
 
-use super::{HANG, header};
+use super::HANG;
+use super::source::spelled;
 use crate::TextOptions;
 use crate::sheet::{Sheet, Tone, piece};
 
@@ -35,7 +36,7 @@ pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, options: &Text
 fn write_each<'a>(sheet: &mut Sheet, losses: impl Iterator<Item = &'a LossNote>, shown: usize) {
     let mut label = "lost";
     for loss in losses.take(shown) {
-        let text = format!("{}: {}", header::spelled(&loss.source), loss.says);
+        let text = format!("{}: {}", spelled(&loss.source), loss.says);
         sheet.labelled(0, HANG, piece(Tone::Warn, std::mem::take(&mut label)), &text);
     }
 }

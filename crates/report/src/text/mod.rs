@@ -7,10 +7,12 @@ mod lists;
 mod losses;
 mod requests;
 mod slow;
+mod source;
 
 pub use beside::{Variant, beside};
 pub(crate) use causes::verdict_word;
-pub(crate) use header::{machine, sources, spelled};
+pub(crate) use header::{machine, sources};
+pub(crate) use source::spelled;
 
 use fathom_causes::explanation::{CauseVerdict, Explanation, Verdict};
 

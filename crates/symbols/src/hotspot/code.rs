@@ -1,10 +1,10 @@
 //! The heaps of code, and the piece at an address.
 
 use super::layout::{Heaps, Layout};
+use super::memory::{number, text, value, word};
 use super::scopes::Scopes;
-use super::structs::{Field, word};
 use crate::elf::ReadAt;
-use crate::jit::JitKind;
+use crate::jit::{Found, JitKind};
 
 /// HotSpot has three.
 const MOST_HEAPS: u64 = 16;
@@ -15,23 +15,6 @@ const FREE: u8 = 0xff;
 /// What HotSpot calls a compiled method.
 const METHODS: [&str; 2] = ["nmethod", "native nmethod"];
 const LARGEST_FRAME_WORDS: u64 = 1 << 17;
-
-/// What lies at an address.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
-    /// Where its code begins.
-    pub start: u64,
-    /// How long it is.
-    pub size_bytes: u32,
-    /// `class.method`, or HotSpot's name of it.
-    pub name: String,
-    /// What it is.
-    pub kind: JitKind,
-    /// How large its frames are, the return address included; 0 where they have no fixed size.
-    pub frame_bytes: u32,
-    /// Tells it from others that lie there before and after it.
-    pub stamp: (u64, u64),
-}
 
 /// A heap of code, in segments of which a map says how far back their piece begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,7 +105,7 @@ fn piece(at: u64, bytes: &[u8], layout: &Layout, memory: &dyn ReadAt) -> Option<
     let (start, end) = (blob.begin.address(at, bytes)?, blob.end.address(at, bytes)?);
     let size_bytes = u32::try_from(end.checked_sub(start)?).ok()?;
     let name = value(bytes, blob.name)?;
-    let says = super::names::text(name, memory)?;
+    let says = text(name, memory)?;
     let is_method = METHODS.contains(&says.as_str());
     let kind = match says.as_str() {
         _ if is_method => JitKind::Method,
@@ -152,19 +135,4 @@ impl Piece {
             stamp: (self.compile_id, self.method.unwrap_or(self.name)),
         }
     }
-}
-
-/// A field of a type of which the bytes were read.
-pub(super) fn value(bytes: &[u8], field: Field) -> Option<u64> {
-    let from = usize::try_from(field.place).ok()?;
-    let field = bytes.get(from..from.checked_add(field.size_bytes.into())?)?;
-    let mut word = [0; 8];
-    word[..field.len()].copy_from_slice(field);
-    Some(u64::from_le_bytes(word))
-}
-
-/// A field of the type at an address.
-pub(super) fn number(memory: &dyn ReadAt, address: u64, field: Field) -> Option<u64> {
-    let bytes = memory.read_at(address.checked_add(field.place)?, field.size_bytes.into())?;
-    value(&bytes, Field { place: 0, ..field })
 }

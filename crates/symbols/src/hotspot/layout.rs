@@ -1,13 +1,10 @@
 //! Where HotSpot keeps what is looked for, whichever release it is: JDK 8 has one heap of code, 9 and later several; code
 //! begins at a pointer from 9 to 22, before and after at an offset.
 
-use super::code::value;
-use super::structs::{Field, Structs};
+use super::memory::{Field, Place, believed};
+use super::structs::Structs;
 use super::{HotSpotError, scopes};
 use crate::elf::ReadAt;
-
-/// The most of a type that is read to get some of its fields, in bytes. The largest has 352.
-const LARGEST_TYPE_BYTES: u64 = 4096;
 
 /// Places of fields.
 #[derive(Debug)]
@@ -52,31 +49,6 @@ pub(super) struct Blob {
     pub(super) compile_id: Field,
     /// So many bytes hold all of these.
     pub(super) bytes: u64,
-}
-
-/// Where a part of a piece of code is.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Place {
-    /// A field has its address.
-    Pointer(Field),
-    /// A field has its distance from where the piece begins.
-    Offset(Field),
-}
-
-impl Place {
-    pub(super) fn field(self) -> Field {
-        match self {
-            Place::Pointer(field) | Place::Offset(field) => field,
-        }
-    }
-
-    /// In the piece at `at`, whose description begins with `bytes`.
-    pub(super) fn address(self, at: u64, bytes: &[u8]) -> Option<u64> {
-        match self {
-            Place::Pointer(field) => value(bytes, field),
-            Place::Offset(field) => at.checked_add(value(bytes, field)?),
-        }
-    }
 }
 
 /// From the description of a method to its names.
@@ -150,10 +122,4 @@ fn method(structs: &Structs) -> Result<Method, HotSpotError> {
         symbol_length: structs.field(&[("Symbol", "_length")])?,
         symbol_body: structs.field(&[("Symbol", "_body[0]"), ("Symbol", "_body")])?,
     })
-}
-
-/// A size, if it can be that of a type.
-pub(super) fn believed(size_bytes: u64, name: &str) -> Result<u64, HotSpotError> {
-    let is_plausible = (1..=LARGEST_TYPE_BYTES).contains(&size_bytes);
-    is_plausible.then_some(size_bytes).ok_or_else(|| HotSpotError::NoField(name.to_owned()))
 }

@@ -2,18 +2,12 @@
 
 use rustc_hash::FxHashMap;
 
-use super::code::number;
 use super::layout::Layout;
-use super::structs::Field;
+use super::memory::{Field, LONGEST_NAME_BYTES, number};
 use crate::elf::ReadAt;
 
 /// Names that are kept; a JVM has some ten thousand methods that run.
 const MOST_NAMES: usize = 1 << 16;
-/// Longer names are cut: generated classes have some.
-const LONGEST_NAME_BYTES: u64 = 1024;
-/// What is read of a text at once: most are shorter.
-const PIECE_BYTES: u64 = 64;
-const PAGE_BYTES: u64 = 4096;
 
 /// Names by the address of the method and of the part of it that never changes: when a class is unloaded, another may come
 /// to lie there.
@@ -54,26 +48,9 @@ fn symbol(address: u64, layout: &Layout, memory: &dyn ReadAt) -> Option<String> 
     (!text.chars().any(char::is_control)).then(|| text.to_owned())
 }
 
-/// The text at an address, up to its zero; `None` without one, or when there is none.
-pub(super) fn text(address: u64, memory: &dyn ReadAt) -> Option<String> {
-    let mut text = Vec::new();
-    let mut at = address;
-    while address != 0 && text.len() < LONGEST_NAME_BYTES as usize {
-        // Not beyond a page, behind which nothing may be.
-        let size_bytes = PIECE_BYTES.min(PAGE_BYTES - at % PAGE_BYTES);
-        let piece = memory.read_at(at, size_bytes as usize)?;
-        let end = memchr::memchr(0, &piece);
-        text.extend_from_slice(&piece[..end.unwrap_or(piece.len())]);
-        if end.is_some() {
-            return String::from_utf8(text).ok().filter(|text| !text.is_empty());
-        }
-        at = at.checked_add(size_bytes)?;
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::memory::text;
     use super::*;
 
     #[test]

@@ -3,10 +3,9 @@
 //! For places at which the JVM may have to know it, calls above all, the compiler leaves a description: the innermost method,
 //! and where that of its caller is. Numbers in it have as many bytes as they need; since JDK 20 none of these is zero.
 
-use super::code::{number, value};
-use super::layout::Place;
-use super::structs::{Field, Structs};
-use super::{HotSpotError, layout};
+use super::HotSpotError;
+use super::memory::{Field, Place, believed, number, value};
+use super::structs::Structs;
 use crate::elf::ReadAt;
 
 /// The largest method of the JDK has some thousand described places.
@@ -61,7 +60,7 @@ impl Layout {
         let is_8 = matches!(places, Places::Behind { scopes: Place::Offset(_), .. });
         Ok(Layout {
             places,
-            place_bytes: layout::believed(structs.size_of("PcDesc")?, "PcDesc")?,
+            place_bytes: believed(structs.size_of("PcDesc")?, "PcDesc")?,
             place_offset: structs.field(&[("PcDesc", "_pc_offset")])?,
             place_scope: structs.field(&[("PcDesc", "_scope_decode_offset")])?,
             has_zeros: is_8 || release < NO_ZEROS,

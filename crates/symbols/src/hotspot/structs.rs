@@ -2,7 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{HotSpotError, names};
+use super::HotSpotError;
+use super::memory::{Field, text, word};
 use crate::elf::ReadAt;
 
 /// What `libjvm.so` exports: pointers to tables, and what lies where in an entry of them.
@@ -24,15 +25,6 @@ pub(super) const SYMBOLS: [&str; 12] = [
 /// Ten times what HotSpot has.
 const MOST_ENTRIES: u64 = 10_000;
 const LARGEST_STRIDE: u64 = 256;
-
-/// A field.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Field {
-    /// Where it is from the beginning of its type; of a static one, its address.
-    pub(super) place: u64,
-    /// How many bytes it has.
-    pub(super) size_bytes: u8,
-}
 
 /// What the tables say.
 #[derive(Debug, Default)]
@@ -60,10 +52,10 @@ impl Structs {
         let &[table, stride, type_name, field_name, type_text, is_static, offset, address] = words else { return None };
         for entry in entries(table, stride) {
             let at = |place: u64| entry.checked_add(place).and_then(|at| word(memory, at));
-            let Some(of_type) = names::text(at(type_name)?, memory) else { break };
-            let name = names::text(at(field_name)?, memory).unwrap_or_default();
+            let Some(of_type) = text(at(type_name)?, memory) else { break };
+            let name = text(at(field_name)?, memory).unwrap_or_default();
             let is_static = at(is_static)? as u32 != 0;
-            let size_bytes = size_of_type(&names::text(at(type_text)?, memory).unwrap_or_default());
+            let size_bytes = size_of_type(&text(at(type_text)?, memory).unwrap_or_default());
             let place = at(if is_static { address } else { offset })?;
             self.fields.insert((of_type, name), Field { place, size_bytes });
         }
@@ -74,7 +66,7 @@ impl Structs {
         let &[table, stride, type_name, size] = words else { return None };
         for entry in entries(table, stride) {
             let at = |place: u64| entry.checked_add(place).and_then(|at| word(memory, at));
-            let Some(name) = names::text(at(type_name)?, memory) else { break };
+            let Some(name) = text(at(type_name)?, memory) else { break };
             self.sizes.insert(name, at(size)?);
         }
         Some(())
@@ -107,12 +99,6 @@ impl Structs {
 fn entries(table: u64, stride: u64) -> impl Iterator<Item = u64> {
     let count = if (1..=LARGEST_STRIDE).contains(&stride) { MOST_ENTRIES } else { 0 };
     (0..count).map_while(move |index| table.checked_add(index * stride))
-}
-
-/// The word at an address.
-pub(super) fn word(memory: &dyn ReadAt, address: u64) -> Option<u64> {
-    let bytes = memory.read_at(address, 8)?;
-    Some(u64::from_le_bytes(bytes.as_ref().try_into().ok()?))
 }
 
 /// How many bytes a value has, by the name of its type.

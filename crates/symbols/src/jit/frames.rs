@@ -4,8 +4,7 @@
 //! where it begins. That place is looked for among the first bytes of the code (before it lie the
 //! check of the receiver's class and the probe for stack overflow). Only x86-64 is known.
 
-use super::JitKind;
-use crate::hotspot::Found;
+use super::{Found, JitKind};
 
 /// How far into the code a frame is made at the latest.
 pub const SEARCHED_BYTES: usize = 192;

@@ -1,7 +1,7 @@
 //! Through code that has no unwind tables: that of the JIT.
 
 use super::registers::Registers;
-use super::walk::{StackCopy, Step};
+use super::stack::{StackCopy, Step};
 use crate::elf::Machine;
 use crate::jit::{JitFrame, JitKind};
 use crate::process::Process;

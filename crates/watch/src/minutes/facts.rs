@@ -21,7 +21,7 @@ use fathom_store::{Cells, write_rows};
 use jiff::Timestamp;
 
 use super::row::{ColumnDoc, Row};
-use crate::incident::host;
+use crate::host::host;
 use crate::labels;
 
 const DAY_NS: i64 = 24 * 3600 * 1_000_000_000;

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use fathom_collectors::jvms::Jvm;
 
-use crate::incident::host;
+use crate::host::host;
 use crate::levels::Latencies;
 use crate::signals::Second;
 pub use facts::FACT_COLUMNS;

@@ -5,15 +5,16 @@ use std::collections::{HashMap, HashSet};
 use fathom_evidence::kinds::loss;
 use fathom_symbols::unwind::Registers;
 
-use super::super::pairs::{Begun, Event};
+use super::super::pairs::Event;
 use super::super::parse::ThreadFaults;
 use super::super::{BUCKETS, Fault};
-use super::watched::{BEGINS_BYTES, MAJOR_HEAD_BYTES, MINOR_BYTES, Opener, Watched};
-use crate::bpf::words;
+use super::event::event;
+use super::watched::{Opener, Watched};
 use crate::clock::monotonic_ns;
 use crate::perf::PerfClock;
-use crate::perf::records::{Record, UserSample, records};
+use crate::perf::records::{UserSample, records};
 use crate::symbols::this_machine;
+use crate::words::words;
 
 /// After a time that cannot be, so long no fault is believed to have taken what it seems to: somebody else records the
 /// same events by another clock, and of some only the beginning, or only the end, has that clock's time.
@@ -182,57 +183,7 @@ impl Threads {
     }
 }
 
-/// The time of a record.
-pub(super) fn time_of(record: Record<'_>) -> Option<i64> {
-    event(record)?.0.time_ns()
-}
-
-/// What a record says, and the thread as it then was; `None` when it is none of ours.
-fn event(record: Record<'_>) -> Option<(Event, Option<UserSample<'_>>)> {
-    let Record::Sample { in_kernel, body } = record else { return Some((Event::Lost, None)) };
-    let mut all = words(body);
-    let mut next = || all.next().unwrap_or(0);
-    match body.len() {
-        MINOR_BYTES => Some((Event::Served { time_ns: next() as i64, major: false }, None)),
-        BEGINS_BYTES => {
-            let (instruction, time_ns, address) = (Some(next()), next() as i64, next());
-            Some((Event::Begins(Begun { time_ns, address, instruction, in_kernel }), None))
-        }
-        size if size > BEGINS_BYTES => {
-            let (_instruction, time_ns) = (next(), next() as i64);
-            let registers = Registers::perf_mask(this_machine()).count_ones() as usize;
-            let user = UserSample::parse(&body[MAJOR_HEAD_BYTES..], registers);
-            Some((Event::Served { time_ns, major: true }, user))
-        }
-        _ => None,
-    }
-}
-
 fn registers(user: &UserSample<'_>) -> Registers {
     let values: Vec<u64> = words(user.registers).collect();
     Registers::from_perf(this_machine(), Registers::perf_mask(this_machine()), &values)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn records_are_told_by_their_length() {
-        let body = |words: &[u64]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
-        let begun = |in_kernel| Event::Begins(Begun { time_ns: 8, address: 9, instruction: Some(7), in_kernel });
-        for (bytes, expected) in [
-            (body(&[8]), Some(Event::Served { time_ns: 8, major: false })),
-            (body(&[7, 8, 9]), Some(begun(true))),
-            // A thread without registers and without a stack.
-            (body(&[7, 8, 0, 0]), Some(Event::Served { time_ns: 8, major: true })),
-            (body(&[7, 8, 2, 1]), Some(Event::Served { time_ns: 8, major: true })),
-            (body(&[]), None),
-            (body(&[7, 8]), None),
-        ] {
-            let found = event(Record::Sample { in_kernel: true, body: &bytes });
-            assert_eq!(found.map(|(event, _)| event), expected, "{bytes:?}");
-        }
-        assert_eq!(event(Record::Lost), Some((Event::Lost, None)));
-    }
 }

@@ -12,7 +12,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::super::pairs::Pairs;
 use super::super::parse::ThreadFaults;
-use super::threads::time_of;
+use super::event::time_of;
 use crate::bpf::online_cpus;
 use crate::clock::monotonic_ns;
 use crate::host::effective_capabilities;
@@ -85,14 +85,6 @@ impl Watched {
         (minor + major).saturating_sub(self.pairs.timed)
     }
 }
-
-/// What the bodies of records have of each event. They are told apart by how long they are: the number of an event,
-/// which they could carry, is another event's where somebody else (`perf record`) has opened the same one for the same
-/// thread (Linux 6.18).
-pub(super) const MINOR_BYTES: usize = 8;
-pub(super) const BEGINS_BYTES: usize = 24;
-/// Before the registers.
-pub(super) const MAJOR_HEAD_BYTES: usize = 16;
 
 /// Opens the events of threads.
 pub(super) struct Opener {

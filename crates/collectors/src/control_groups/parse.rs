@@ -5,14 +5,14 @@ use crate::procfs::{lines, number, utf8, words};
 
 /// A line of `/proc/PID/cgroup`: where the process stands in one hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Membership<'a> {
+pub(crate) struct Membership<'a> {
     /// Controllers of version 1; empty for version 2.
-    pub(super) controllers: Vec<&'a str>,
-    pub(super) path: &'a str,
+    pub(crate) controllers: Vec<&'a str>,
+    pub(crate) path: &'a str,
 }
 
 /// Reads `/proc/PID/cgroup`.
-pub(super) fn memberships(text: &[u8]) -> Vec<Membership<'_>> {
+pub(crate) fn memberships(text: &[u8]) -> Vec<Membership<'_>> {
     let membership = |line| {
         let mut parts = utf8(line)?.splitn(3, ':');
         let (id, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
@@ -25,17 +25,17 @@ pub(super) fn memberships(text: &[u8]) -> Vec<Membership<'_>> {
 
 /// A mounted hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Hierarchy {
+pub(crate) struct Hierarchy {
     /// `None`: version 2. Else the controllers of version 1.
-    pub(super) controllers: Option<Vec<String>>,
+    pub(crate) controllers: Option<Vec<String>>,
     /// The group that is the mount's root; not `/` inside of some containers.
-    pub(super) root: String,
+    pub(crate) root: String,
     /// Where it is mounted.
-    pub(super) point: String,
+    pub(crate) point: String,
 }
 
 /// The hierarchies of control groups among the mounts.
-pub(super) fn hierarchies(mountinfo: &[u8]) -> Vec<Hierarchy> {
+pub(crate) fn hierarchies(mountinfo: &[u8]) -> Vec<Hierarchy> {
     let hierarchy = |mount: Mount| {
         let controllers = match mount.kind.as_str() {
             "cgroup2" => None,
@@ -48,7 +48,7 @@ pub(super) fn hierarchies(mountinfo: &[u8]) -> Vec<Hierarchy> {
 }
 
 /// The path of a group below a mount's root; `None` when it cannot be seen through this mount.
-pub(super) fn below<'a>(root: &str, path: &'a str) -> Option<&'a str> {
+pub(crate) fn below<'a>(root: &str, path: &'a str) -> Option<&'a str> {
     let rest = path.strip_prefix(root.trim_end_matches('/'))?;
     let is_inside = rest.is_empty() || rest.starts_with('/');
     (is_inside && !rest.split('/').any(|part| part == "..")).then_some(rest.trim_matches('/'))
@@ -56,14 +56,14 @@ pub(super) fn below<'a>(root: &str, path: &'a str) -> Option<&'a str> {
 
 /// CPU time per period, in µs; no quota means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct CpuMax {
-    pub(super) quota_us: Option<u64>,
-    pub(super) period_us: u64,
+pub(crate) struct CpuMax {
+    pub(crate) quota_us: Option<u64>,
+    pub(crate) period_us: u64,
 }
 
 impl CpuMax {
     /// Reads `cpu.max`, or quota and period of version 1 with a blank between.
-    pub(super) fn read(text: &str) -> Option<CpuMax> {
+    pub(crate) fn read(text: &str) -> Option<CpuMax> {
         let mut fields = text.split_whitespace();
         let quota = fields.next()?;
         let period_us = number(fields.next()?.as_bytes()).filter(|us| *us > 0)?;
@@ -75,29 +75,29 @@ impl CpuMax {
     }
 
     /// How many CPUs that is.
-    pub(super) fn cpus(&self) -> Option<f64> {
+    pub(crate) fn cpus(&self) -> Option<f64> {
         Some(self.quota_us? as f64 / self.period_us as f64)
     }
 }
 
 /// A limit in bytes or pieces; `None` when there is none. Version 1 writes a huge number for that.
-pub(super) fn limit(text: &str) -> Option<u64> {
+pub(crate) fn limit(text: &str) -> Option<u64> {
     number(text.trim().as_bytes()).filter(|limit| *limit < 1 << 62)
 }
 
 /// What a device did for the group.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Io<'a> {
+pub(crate) struct Io<'a> {
     /// `major:minor`.
-    pub(super) device: &'a str,
+    pub(crate) device: &'a str,
     /// `read`, `write` or `discard`.
-    pub(super) operation: &'static str,
-    pub(super) is_bytes: bool,
-    pub(super) value: u64,
+    pub(crate) operation: &'static str,
+    pub(crate) is_bytes: bool,
+    pub(crate) value: u64,
 }
 
 /// Reads `io.stat` of version 2.
-pub(super) fn io_stat(text: &[u8]) -> impl Iterator<Item = Io<'_>> {
+pub(crate) fn io_stat(text: &[u8]) -> impl Iterator<Item = Io<'_>> {
     lines(text).flat_map(|line| {
         let mut fields = words(line);
         let device = fields.next().and_then(utf8).unwrap_or_default();
@@ -118,7 +118,7 @@ pub(super) fn io_stat(text: &[u8]) -> impl Iterator<Item = Io<'_>> {
 }
 
 /// Reads `blkio.throttle.io_service_bytes` or `io_serviced` of version 1.
-pub(super) fn blkio(text: &[u8], is_bytes: bool) -> impl Iterator<Item = Io<'_>> {
+pub(crate) fn blkio(text: &[u8], is_bytes: bool) -> impl Iterator<Item = Io<'_>> {
     lines(text).filter_map(move |line| {
         let mut fields = words(line);
         let device = utf8(fields.next()?)?;
@@ -134,16 +134,16 @@ pub(super) fn blkio(text: &[u8], is_bytes: bool) -> impl Iterator<Item = Io<'_>>
 
 /// What a device may do for the group per second.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct IoLimit<'a> {
+pub(crate) struct IoLimit<'a> {
     /// `major:minor`.
-    pub(super) device: &'a str,
+    pub(crate) device: &'a str,
     /// `read bytes`, `write requests` and so on.
-    pub(super) what: &'static str,
-    pub(super) per_second: u64,
+    pub(crate) what: &'static str,
+    pub(crate) per_second: u64,
 }
 
 /// Reads `io.max` of version 2; a field that says `max` is no limit.
-pub(super) fn io_max(text: &[u8]) -> impl Iterator<Item = IoLimit<'_>> {
+pub(crate) fn io_max(text: &[u8]) -> impl Iterator<Item = IoLimit<'_>> {
     lines(text).flat_map(|line| {
         let mut fields = words(line);
         let device = fields.next().and_then(utf8).unwrap_or_default();
@@ -162,7 +162,7 @@ pub(super) fn io_max(text: &[u8]) -> impl Iterator<Item = IoLimit<'_>> {
 }
 
 /// Reads one of `blkio.throttle.*_device` of version 1.
-pub(super) fn throttle<'a>(text: &'a [u8], what: &'static str) -> impl Iterator<Item = IoLimit<'a>> {
+pub(crate) fn throttle<'a>(text: &'a [u8], what: &'static str) -> impl Iterator<Item = IoLimit<'a>> {
     lines(text).filter_map(move |line| {
         let mut fields = words(line);
         Some(IoLimit { device: utf8(fields.next()?)?, what, per_second: number(fields.next()?)? })

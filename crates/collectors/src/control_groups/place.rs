@@ -11,26 +11,26 @@ const MAX_LEVELS: usize = 32;
 
 /// A group of one hierarchy that holds the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Group {
+pub(crate) struct Group {
     /// Its folder.
-    pub(super) folder: PathBuf,
+    pub(crate) folder: PathBuf,
     /// Its path below the mount, for an ancestor; empty for the target's own group.
-    pub(super) ancestor: String,
+    pub(crate) ancestor: String,
 }
 
 /// The groups of one controller: the target's own first, then its ancestors up to the root.
-pub(super) type Line = Vec<Group>;
+pub(crate) type Line = Vec<Group>;
 
 /// All hierarchies as they can be seen from here.
 #[derive(Debug, Default)]
-pub(super) struct Places {
+pub(crate) struct Places {
     memberships: Vec<u8>,
     hierarchies: Vec<Hierarchy>,
 }
 
 impl Places {
     /// Looks at the target and at our own mounts.
-    pub(super) fn of(target: &Target) -> std::io::Result<Places> {
+    pub(crate) fn of(target: &Target) -> std::io::Result<Places> {
         let mut memberships = Vec::new();
         let mut mounts = Vec::new();
         let length = ProcFile::open(target.proc("cgroup"))?.read(&mut memberships)?.len();
@@ -40,12 +40,12 @@ impl Places {
     }
 
     /// The groups in the hierarchy of version 2.
-    pub(super) fn unified(&self) -> Line {
+    pub(crate) fn unified(&self) -> Line {
         self.line(|member| member.controllers.is_empty(), |hierarchy| hierarchy.controllers.is_none())
     }
 
     /// The groups of a controller of version 1.
-    pub(super) fn controller(&self, name: &str) -> Line {
+    pub(crate) fn controller(&self, name: &str) -> Line {
         let has = |hierarchy: &Hierarchy| {
             hierarchy.controllers.as_ref().is_some_and(|list| list.iter().any(|other| other == name))
         };
@@ -53,7 +53,7 @@ impl Places {
     }
 
     /// The target's own path in the hierarchy of version 2, or else of the memory controller.
-    pub(super) fn path(&self) -> Option<String> {
+    pub(crate) fn path(&self) -> Option<String> {
         let members = parse::memberships(&self.memberships);
         let unified = members.iter().find(|member| member.controllers.is_empty() && member.path != "/");
         let member = unified.or_else(|| members.iter().find(|member| member.controllers.contains(&"memory")));
@@ -61,7 +61,7 @@ impl Places {
     }
 
     /// Whether the target has moved since. One that has ended is in no group, which is no move.
-    pub(super) fn has_moved(&self, target: &Target, buffer: &mut Vec<u8>) -> bool {
+    pub(crate) fn has_moved(&self, target: &Target, buffer: &mut Vec<u8>) -> bool {
         let now = ProcFile::open(target.proc("cgroup"));
         let differs = now.is_ok_and(|file| file.read(buffer).is_ok_and(|text| text != self.memberships));
         differs && target.is_alive()

@@ -8,14 +8,14 @@ use gimli::{
     UnwindTableRow, Vendor,
 };
 
-use crate::elf::headers::{Headers, SegmentKind};
-use crate::elf::sections::Sections;
-use crate::elf::{LARGEST_PART_BYTES, Machine, ReadAt, read_part};
+use super::headers::{Headers, SegmentKind};
+use super::sections::Sections;
+use super::{LARGEST_PART_BYTES, Machine, ReadAt, read_part};
 
 /// The entry of one function. The largest of libjvm has some 2 KB; more only makes work.
 const LARGEST_ENTRY_BYTES: usize = 16 << 10;
 
-pub(super) type Bytes<'a> = EndianSlice<'a, LittleEndian>;
+pub(crate) type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 
 /// The unwind tables of an image.
 #[derive(Debug)]
@@ -36,13 +36,13 @@ struct Function {
 }
 
 /// How to get from one frame to its caller.
-pub(super) struct Rules<'a, 'ctx> {
-    pub(super) row: &'ctx UnwindTableRow<usize>,
-    pub(super) section: EhFrame<Bytes<'a>>,
-    pub(super) encoding: gimli::Encoding,
-    pub(super) return_address: u16,
+pub(crate) struct Rules<'a, 'ctx> {
+    pub(crate) row: &'ctx UnwindTableRow<usize>,
+    pub(crate) section: EhFrame<Bytes<'a>>,
+    pub(crate) encoding: gimli::Encoding,
+    pub(crate) return_address: u16,
     /// The frame was made by the kernel to deliver a signal: its caller was interrupted, not calling.
-    pub(super) is_signal: bool,
+    pub(crate) is_signal: bool,
 }
 
 impl CfiTable {
@@ -57,7 +57,7 @@ impl CfiTable {
     }
 
     /// The rules at `address` (before relocation).
-    pub(super) fn rules<'ctx>(
+    pub(crate) fn rules<'ctx>(
         &self,
         address: u64,
         context: &'ctx mut UnwindContext<usize>,

@@ -2,14 +2,16 @@
 //!
 //! It is read, not mapped: whoever owns the file could cut it, and a mapping would then end us.
 
+pub(crate) mod parse;
+
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use super::parse::{Layout, Place, entries_of};
 use crate::foreign::{open_file, open_folder, tmp_of};
 use crate::mapped::Mapped;
 use crate::{Refusal, Target};
+use parse::{Layout, Place, entries_of};
 
 /// Largest file that is read; 32 KB unless the JVM was told otherwise.
 const FILE_MAX_BYTES: u64 = 4 << 20;
@@ -99,6 +101,13 @@ impl Counters {
     pub(crate) fn text(&self, name: &str) -> Option<String> {
         self.layout.text(&self.bytes, name)
     }
+}
+
+/// Whether the JVM may be attached to, as its counters tell; `None` when they cannot be read.
+pub(crate) fn can_attach(target: &Target, mapped: &Mapped) -> Option<bool> {
+    let counters = Counters::of(target, mapped).ok()?;
+    // A row of 0 and 1, the first of which is attaching.
+    Some(counters.text("sun.rt.jvmCapabilities")?.starts_with('1'))
 }
 
 fn absent(mapped: &Mapped) -> Refusal {

@@ -1,0 +1,12 @@
+//! Where something is known from, in words.
+
+/// A source as people call it.
+pub(crate) fn spelled(source: &str) -> &str {
+    match source {
+        "jfr" => "JFR",
+        "gc_log" => "GC log",
+        "latency" => "request latencies",
+        "recording" => "recording of fathom",
+        other => other,
+    }
+}
