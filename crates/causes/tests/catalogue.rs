@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use fathom_causes::{Cause, catalog};
+use fathom_causes::{Cause, catalog, cause};
 use fathom_evidence::kinds::{counter, event, frame, loss, role, span, subject, unsent};
 
 /// Every cause that there has to be.
@@ -134,9 +134,9 @@ fn labs_are_where_they_are_said_to_be() {
 
 #[test]
 fn the_more_specific_mechanism_refines_the_other() {
-    let refines = |id: &str| catalog().iter().find(|cause| cause.id == id).map(|cause| cause.refines);
     for (first, second) in BEFORE {
-        assert!(refines(first).is_some_and(|of| of.contains(second)), "{first} refines {second}");
+        let causes = cause(first).zip(cause(second));
+        assert!(causes.is_some_and(|(first, second)| first.refines(second)), "{first} refines {second}");
     }
 }
 
@@ -180,40 +180,4 @@ fn pages_name_only_evidence_that_the_schema_has() {
         let unknown: Vec<&String> = words.iter().filter(is_ours).filter(|word| !known.contains(*word)).collect();
         assert!(unknown.is_empty(), "{id} names evidence that the schema does not have: {unknown:?}");
     }
-}
-
-/// The pages of `docs/causes` by file name: an index, and each cause's page with what records and what proves it.
-fn printed_pages() -> Vec<(String, String)> {
-    const PRINTED: &str =
-        "<!-- Printed by `FATHOM_BLESS=1 cargo test -p fathom-causes`. Edit the README of the cause instead. -->\n\n";
-    let mut index = format!("{PRINTED}# Causes\n\n| cause | what happens | recorded by | lab |\n|---|---|---|---|\n");
-    let mut pages = Vec::new();
-    for cause in catalog() {
-        let Cause { id, readme, collectors, has_lab, .. } = cause;
-        let recorded = if collectors.is_empty() { "files".to_owned() } else { collectors.join(", ") };
-        let lab = if *has_lab { format!("`fathom lab run {id}`") } else { String::new() };
-        let name = cause.name();
-        index += &format!("| [{name}]({id}.md) `{id}` | {} | {recorded} | {lab} |\n", cause.title().replace('\n', " "));
-        let proved = if *has_lab { format!("Reproduced by {lab}.") } else { "There is no lab for it.".to_owned() };
-        let page = format!("{PRINTED}{}\n\nRecorded by: {recorded}. {proved}\n", readme.trim_end());
-        pages.push((format!("{id}.md"), page));
-    }
-    pages.push(("README.md".to_owned(), index));
-    pages
-}
-
-#[test]
-fn the_printed_pages_are_current() {
-    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/causes"));
-    let pages = printed_pages();
-    if std::env::var_os("FATHOM_BLESS").is_some() {
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
-        pages.iter().for_each(|(name, page)| std::fs::write(folder.join(name), page).unwrap());
-    }
-    let says = "docs/causes is not what the catalogue says: run FATHOM_BLESS=1 cargo test -p fathom-causes";
-    for (name, page) in &pages {
-        assert!(std::fs::read_to_string(folder.join(name)).unwrap_or_default() == *page, "{name}: {says}");
-    }
-    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), pages.len(), "{says}");
 }
