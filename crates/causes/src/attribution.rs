@@ -13,17 +13,7 @@ use fathom_timeline::{Root, ThreadState, Wait};
 
 use crate::cause::{Cause, Claim, Support};
 use crate::comparison::Comparison;
-
-/// A piece of lost time.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Piece {
-    /// How much of it is lost, in ns of thread time.
-    pub(crate) lost_ns: f64,
-    /// What it is, the root of a chain of waits first.
-    pub(crate) levels: Vec<Level>,
-    /// Row of the span that says so, if it is a wait.
-    pub(crate) row: Option<u32>,
-}
+use crate::piece::{Level, Piece};
 
 /// Lost time that nobody claims, in ns.
 #[derive(Debug, Clone, Default)]
@@ -49,18 +39,6 @@ impl Left {
         other.by_cell.iter().for_each(|(state, ns)| *self.by_cell.entry(*state).or_default() += ns);
         other.by_stack.iter().for_each(|(key, ns)| *self.by_stack.entry(*key).or_default() += ns);
     }
-}
-
-/// A kind of time, of a thread from one time to another where that is known.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Level {
-    pub(crate) state: ThreadState,
-    /// Thread (0: the process), beginning and end.
-    pub(crate) when: Option<(i64, i64, i64)>,
-    /// The part of that time that is lost: the rest is as usual. What a cause claims of the time explains the lost part first.
-    pub(crate) grown: f64,
-    /// The part of the piece that this is.
-    pub(crate) part: f64,
 }
 
 /// What a cause was given.
@@ -103,7 +81,7 @@ pub(crate) struct Claimant<'c> {
 pub(crate) fn attribute(comparison: &Comparison<'_>, claimants: &[Claimant<'_>]) -> (Vec<Given>, Left) {
     let mut given = vec![Given::default(); claimants.len()];
     let mut left = Left::default();
-    for piece in comparison.pieces() {
+    for piece in comparison.pieces.get_or_init(|| pieces(comparison)) {
         let rest = share_out(comparison, piece, claimants, &mut given);
         left.add_piece(comparison, piece, piece.lost_ns * rest);
     }
@@ -152,7 +130,7 @@ fn divide(claimed: &mut Vec<(usize, f64)>, claimants: &[Claimant<'_>], most: f64
         // A suspicion refines nothing that was seen.
         let is_refined = |index: usize| {
             let by = |other: usize| {
-                of(other).cause.refines.contains(&of(index).cause.id)
+                of(other).cause.refines(of(index).cause)
                     && (of(other).support < Support::Weak || of(index).support >= Support::Weak)
             };
             claimed.iter().any(|(other, _)| by(*other))
@@ -184,7 +162,7 @@ impl Claimant<'_> {
 }
 
 /// The pieces of a slowdown.
-pub(crate) fn pieces(comparison: &Comparison<'_>) -> Vec<Piece> {
+fn pieces(comparison: &Comparison<'_>) -> Vec<Piece> {
     let mut pieces = Vec::new();
     for excess in comparison.excess().states.iter().filter(|excess| excess.lost_ns() > 0.0) {
         let grown = excess.lost_ns() / excess.slow_ns.max(1.0);
@@ -206,12 +184,6 @@ fn no_more_than(lost_ns: f64, mut pieces: Vec<Piece>) -> Vec<Piece> {
     let part = if all > lost_ns { lost_ns / all } else { 1.0 };
     pieces.iter_mut().for_each(|piece| piece.lost_ns *= part);
     pieces
-}
-
-impl Piece {
-    fn of(lost_ns: f64, level: Level, row: Option<u32>) -> Piece {
-        Piece { lost_ns, levels: vec![level], row }
-    }
 }
 
 fn stops(comparison: &Comparison<'_>, state: ThreadState, grown: f64) -> Vec<Piece> {
@@ -280,6 +252,7 @@ fn roots(comparison: &Comparison<'_>, root: &Root, ran_ns: f64) -> Vec<Level> {
 mod tests {
     use super::*;
     use crate::catalog;
+    use crate::family::Refined;
 
     fn claimant(id: &str, support: Support) -> Claimant<'static> {
         let cause = catalog().iter().find(|cause| cause.id == id).unwrap();
@@ -312,16 +285,20 @@ mod tests {
 
     #[test]
     fn refining_has_no_circles_and_names_causes_that_exist() {
-        fn reaches(from: &str, to: &str, path: &mut Vec<String>) -> bool {
-            let Some(cause) = catalog().iter().find(|cause| cause.id == from) else { panic!("{from} is no cause") };
-            cause.refines.iter().any(|next| {
-                let seen = path.iter().any(|known| known == next);
-                path.push((*next).to_owned());
-                *next == to || (!seen && reaches(next, to, path))
+        fn reaches(from: &Cause, to: &Cause, seen: &mut Vec<&'static str>) -> bool {
+            catalog().iter().filter(|next| from.refines(next)).any(|next| {
+                let is_new = !seen.contains(&next.id);
+                seen.push(next.id);
+                next.id == to.id || is_new && reaches(next, to, seen)
             })
         }
         for cause in catalog() {
-            assert!(!reaches(cause.id, cause.id, &mut Vec::new()), "{} refines itself", cause.id);
+            let names = cause.refines.iter().filter_map(|refined| match refined {
+                Refined::Cause(name) => Some(*name),
+                Refined::Family(_) => None,
+            });
+            names.for_each(|name| assert!(catalog().iter().any(|other| other.id == name), "{}: {name}", cause.id));
+            assert!(!reaches(cause, cause, &mut Vec::new()), "{} refines itself", cause.id);
         }
     }
 }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use fathom_timeline::{Intervals, ThreadState};
 
-use crate::attribution::Level;
 use crate::comparison::Comparison;
 use crate::explanation::{Evidence, Look, Missing};
+use crate::family::{Family, Refined};
+use crate::piece::Level;
 
 /// A cause of slowness. One folder of the catalogue declares one as `pub(crate) static CAUSE`.
 #[derive(Debug)]
@@ -15,8 +16,10 @@ pub struct Cause {
     pub id: &'static str,
     /// Its page.
     pub readme: &'static str,
-    /// Ids of causes whose time it explains more exactly: where both are seen equally well, it comes first.
-    pub refines: &'static [&'static str],
+    /// What its mechanism is about.
+    pub family: Family,
+    /// Whose time it explains more exactly: where both are seen equally well, it comes first.
+    pub refines: &'static [Refined],
     /// Whether its folder has a lab.
     pub has_lab: bool,
     /// The collectors that record what shows it on a live JVM; none when no collector can.
@@ -28,6 +31,11 @@ pub struct Cause {
 }
 
 impl Cause {
+    /// Whether it explains more exactly what `other` explains.
+    pub fn refines(&self, other: &Cause) -> bool {
+        self.id != other.id && self.refines.iter().any(|refined| refined.is(other.id, other.family))
+    }
+
     /// What people call it: the heading of its page.
     pub fn name(&self) -> &'static str {
         self.readme.lines().next().and_then(|line| line.strip_prefix("# ")).unwrap_or(self.id)

@@ -10,13 +10,12 @@ use fathom_evidence::tables::Span;
 use fathom_evidence::{Frame, Recording, StackId, StrId};
 use fathom_timeline::{
     Account, Analysis, BUCKET_NS, Excess, Intervals, Piece as Waiting, Segment, SignalKind, Slowdown, Sources,
-    StopSpan, ThreadState,
+    StopSpan, ThreadState, median,
 };
 
-use crate::attribution::{self, Piece};
 use crate::explanation::Evidence;
-use crate::measure::median;
 use crate::period::Period;
+use crate::piece::Piece;
 use crate::versions::major_version;
 
 /// Beginnings of the frames in which all threads park, whatever for.
@@ -42,7 +41,8 @@ pub struct Comparison<'a> {
     pub baseline: Option<Period<'a>>,
     excess: Excess,
     resolved: OnceCell<Vec<Waiting>>,
-    pieces: OnceCell<Vec<Piece>>,
+    /// The lost time, piece by piece, once it is made.
+    pub(crate) pieces: OnceCell<Vec<Piece>>,
 }
 
 impl<'a> Comparison<'a> {
@@ -75,11 +75,6 @@ impl<'a> Comparison<'a> {
     /// Whether anything was slow.
     pub fn is_slow(&self) -> bool {
         !self.slowdown.intervals.is_empty()
-    }
-
-    /// The lost time, piece by piece.
-    pub(crate) fn pieces(&self) -> &[Piece] {
-        self.pieces.get_or_init(|| attribution::pieces(self))
     }
 
     /// What the other sides did for which threads of the application waited in the slow time.
@@ -275,17 +270,6 @@ impl<'a> Comparison<'a> {
     /// Waits of the application's threads for a CPU in the slow time that were long enough to be told one by one.
     pub fn long_waits_for_cpu(&self) -> impl Iterator<Item = Span> + '_ {
         self.slow.spans(span::RUN_QUEUE_WAIT).filter(|wait| self.sources().is_application(wait.tid))
-    }
-
-    /// Set when other processes took the CPUs in the slow time and did not before: the use of all
-    /// CPUs. Whoever is waited for may then have waited for a CPU.
-    pub fn taken_by_others(&self) -> Option<f64> {
-        const MIN_USE_OF_ALL_CPUS: f64 = 0.95;
-        const MIN_INCREASE: f64 = 0.15;
-        let (used, _) = self.machine_use()?;
-        let (slow, baseline) = self.cores_of_others()?;
-        let cpus = self.analysis.account.cpus?;
-        (used >= MIN_USE_OF_ALL_CPUS && slow >= baseline.unwrap_or(0.0) + MIN_INCREASE * cpus).then_some(used)
     }
 
     /// The part of the application's waiting for CPUs that came with the kinds of running that

@@ -10,16 +10,14 @@ use crate::cause::{Cause, Finding, Support};
 use crate::chains::{self, Judged};
 use crate::comparison::Comparison;
 use crate::explanation::{CauseVerdict, Explanation, IntervalCause, Look, SCHEMA, Verdict};
-use crate::{catalog, changes, format, gaps, headline, look, rhythm, summary, unexplained};
+use crate::unexplained::{self, MATERIAL_THREADS};
+use crate::{catalog, changes, format, gaps, headline, look, rhythm, summary};
 
 /// A cause that explains less of the lost time than this is not worth acting on.
 const MINOR_SHARE: f64 = 0.10;
 
 /// A cause that explains less than this does not matter in this slowdown.
 const NEGLIGIBLE_SHARE: f64 = 0.02;
-
-/// Lost time below this part of one thread is noise, whatever its share of the rest.
-pub(crate) const MATERIAL_THREADS: f64 = 0.01;
 
 /// A cause that names a mechanism answers a suspicion when it explains this part of it.
 const ANSWERS_SUSPICION: f64 = 0.5;

@@ -5,13 +5,13 @@ use fathom_evidence::kinds::{counter, loss, subject};
 use crate::cause::{Cause, Claim, Finding, Support};
 use crate::comparison::Comparison;
 use crate::explanation::Missing;
-use crate::headline;
+use crate::latency;
 
 /// Where requests took long all the time nobody knows what is usual: what would explain it is told, and what would say whether
 /// it does.
 pub(crate) fn without_baseline(comparison: &Comparison<'_>, finding: &mut Finding) {
     let is_open =
-        !comparison.is_slow() && finding.support < Support::Excluded && headline::is_long_throughout(comparison);
+        !comparison.is_slow() && finding.support < Support::Excluded && latency::is_long_throughout(comparison);
     if is_open {
         finding.support = Support::NotMeasured;
         finding.missing.push(Missing {

@@ -1,16 +1,14 @@
 //! Whether anything was slow, in one sentence: "nothing was slow" only where it was seen.
 
 use fathom_evidence::kinds::{counter, event, loss, recorded, span, subject};
-use fathom_timeline::{Account, Requests, Unanswered, median};
+use fathom_timeline::{Account, Unanswered, median};
 
 use crate::changes;
 use crate::comparison::Comparison;
 use crate::explanation::{Headline, HeadlineKind, LossNote};
 use crate::format;
+use crate::latency::{self, is_long_throughout};
 use crate::signs::Signs;
-
-/// Part of the recording's seconds for which something has to be known before it counts as seen.
-const MIN_COVERED_SHARE: f64 = 0.9;
 
 /// What of the service somebody looked at.
 struct Seen {
@@ -169,13 +167,11 @@ impl Seen {
     fn of(comparison: &Comparison<'_>) -> Seen {
         let sources = comparison.sources();
         let account = &comparison.analysis.account;
-        let with_requests =
-            account.requests_as_work().map_or(0, |r| r.count.iter().filter(|count| **count > 0.0).count());
         let has_spans = |kind: &str| sources.spans(kind).len() > 0;
         let stops =
             has_spans(span::SAFEPOINT) || has_spans(span::GC_PAUSE) || comparison.is_recorded("jdk.SafepointBegin");
         Seen {
-            requests_s: (with_requests, sources.grid.len),
+            requests_s: latency::seconds(comparison),
             are_few: account.requests.is_some() && account.requests_as_work().is_none(),
             stops: stops || comparison.has_source("gc_log"),
             code: [event::CPU, event::EXECUTION].iter().any(|event| sources.samples(event).next().is_some()),
@@ -187,7 +183,7 @@ impl Seen {
 
     /// Whether it is known how long requests took, all the time or nearly so.
     fn has_latency(&self) -> bool {
-        self.requests_s.0 as f64 >= MIN_COVERED_SHARE * self.requests_s.1 as f64
+        latency::are_nearly_all(self.requests_s)
     }
 
     /// Signs of which nobody knows whether they are slowness.
@@ -231,12 +227,6 @@ impl Seen {
     }
 }
 
-/// Whether half of the requests took long from the first to the last second: no slowdown that a recording can show by itself;
-/// nor is it known that they are well.
-pub(crate) fn is_long_throughout(comparison: &Comparison<'_>) -> bool {
-    comparison.analysis.account.requests.as_ref().is_some_and(Requests::are_long_throughout)
-}
-
 fn usual_ns(comparison: &Comparison<'_>) -> Option<f64> {
     comparison.analysis.account.requests.as_ref()?.usual_ns()
 }
@@ -247,16 +237,6 @@ fn throughout(comparison: &Comparison<'_>) -> String {
         "requests took {median} (median) all the time; nothing changed within the recording, so it cannot tell whether that is \
          slow: --baseline RECORDING of a time when they were quick tells what is different"
     )
-}
-
-/// Whether it is known how long requests took, all the time or nearly so.
-pub(crate) fn has_latency(comparison: &Comparison<'_>) -> bool {
-    Seen::of(comparison).has_latency()
-}
-
-/// Whether it is known how long requests took, and none took long.
-pub(crate) fn are_requests_quick(comparison: &Comparison<'_>) -> bool {
-    !comparison.is_slow() && has_latency(comparison) && !is_long_throughout(comparison)
 }
 
 /// What was lost that could hide a slowdown or its cause.

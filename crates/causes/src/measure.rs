@@ -5,6 +5,7 @@ pub mod block_io;
 pub mod calls;
 pub mod code_cache;
 pub mod collections;
+mod cpu_shortage;
 pub mod event_loops;
 pub mod faults;
 pub mod growth;
@@ -22,4 +23,5 @@ pub mod unsent;
 pub mod waits;
 pub mod waits_below;
 
+pub use cpu_shortage::{CpuShortage, cpu_shortage};
 pub(crate) use fathom_timeline::median;

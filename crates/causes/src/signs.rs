@@ -6,7 +6,7 @@ use fathom_timeline::{Layer, Quota, ThreadState, ran_and_waited};
 
 use crate::comparison::Comparison;
 use crate::format;
-use crate::headline;
+use crate::latency;
 use crate::measure::code_cache::CodeCache;
 
 /// With less of the time than this a quota is met now and then, by a burst.
@@ -37,7 +37,7 @@ impl Signs {
     pub(crate) fn of(comparison: &Comparison<'_>) -> Signs {
         let account = &comparison.analysis.account;
         let are_quick = account.requests.as_ref().is_some_and(|requests| !requests.are_long_throughout());
-        if comparison.is_slow() || headline::has_latency(comparison) && are_quick && !may_be_felt(comparison) {
+        if comparison.is_slow() || latency::has_latency(comparison) && are_quick && !may_be_felt(comparison) {
             return Signs::default();
         }
         let quota = Quota::of(comparison.sources(), account).filter(|quota| quota.share >= THROTTLED);
@@ -66,7 +66,7 @@ impl Signs {
 
 /// Whether requests are known, all the time or nearly so, none was slow, and a CPU quota stopped nothing that they waited for.
 pub(crate) fn no_request_felt_the_quota(comparison: &Comparison<'_>) -> bool {
-    !comparison.is_slow() && headline::has_latency(comparison) && !may_be_felt(comparison)
+    !comparison.is_slow() && latency::has_latency(comparison) && !may_be_felt(comparison)
 }
 
 /// Whether there is a quota that requests may have felt, as far as they are known.

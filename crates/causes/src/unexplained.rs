@@ -7,10 +7,12 @@ use fathom_evidence::kinds::event;
 
 use crate::attribution::Left;
 use crate::comparison::Comparison;
-use crate::engine::MATERIAL_THREADS;
 use crate::explanation::{Look, StackShare, Unexplained};
 use crate::period::Period;
 use crate::{format, look};
+
+/// Lost time below this part of one thread is noise, whatever its share of the rest.
+pub(crate) const MATERIAL_THREADS: f64 = 0.01;
 
 /// How many stacks are shown.
 const STACKS: usize = 3;

@@ -6,11 +6,12 @@ use fathom_evidence::kinds::counter;
 use fathom_timeline::{Intervals, SignalKind, ThreadState};
 
 use crate::measure::{stalled_threads, syscalls};
-use crate::{Cause, Claim, Comparison, Finding, Harm, Period, Support, format};
+use crate::{Cause, Claim, Comparison, Family, Finding, Harm, Period, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "accept_queue_overflow",
     readme: include_str!("README.md"),
+    family: Family::Queues,
     refines: &[],
     has_lab: true,
     collectors: &["sockets", "system_calls", "scheduler"],

@@ -9,12 +9,13 @@ use crate::measure::collections::{
     of_unknown_kind, ordinary_share, stalls_evidence,
 };
 use crate::period::Period;
-use crate::{Cause, Comparison, Evidence, Finding, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "allocation_pressure",
     readme: include_str!("README.md"),
-    refines: &["run_queue_wait"],
+    family: Family::Collections,
+    refines: &[Refined::Family(Family::Cpu)],
     has_lab: true,
     collectors: &["jfr"],
     actions: &[

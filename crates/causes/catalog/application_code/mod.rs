@@ -14,14 +14,15 @@ use fathom_timeline::{Layer, ThreadState};
 use crate::cause::Claim;
 use crate::measure::{growth, requests};
 use crate::period::Period;
-use crate::{Cause, Comparison, Evidence, Finding, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Refined, Support, format};
 use divide::{beyond_compare, divide};
 use methods::{Methods, method};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "application_code",
     readme: include_str!("README.md"),
-    refines: &["run_queue_wait"],
+    family: Family::Code,
+    refines: &[Refined::Family(Family::Cpu)],
     has_lab: true,
     collectors: &["async_profiler", "jfr"],
     actions: &[

@@ -1,12 +1,13 @@
 //! Threads wait for files, and their requests spend that time in the driver and device.
 
 use crate::measure::block_io::{self, Place, Words};
-use crate::{Cause, Comparison, Finding};
+use crate::{Cause, Comparison, Family, Finding, Refined};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "block_device_slow",
     readme: include_str!("README.md"),
-    refines: &["file_sync_slow"],
+    family: Family::Device,
+    refines: &[Refined::Cause("file_sync_slow")],
     has_lab: true,
     collectors: &["block", "system_calls"],
     actions: &["fewer requests in flight, or a faster device"],

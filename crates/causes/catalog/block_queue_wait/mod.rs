@@ -2,12 +2,13 @@
 
 use crate::measure::block_io::{self, Place, Words};
 use crate::measure::io_limit;
-use crate::{Cause, Comparison, Finding, Support};
+use crate::{Cause, Comparison, Family, Finding, Refined, Support};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "block_queue_wait",
     readme: include_str!("README.md"),
-    refines: &["file_sync_slow"],
+    family: Family::Device,
+    refines: &[Refined::Cause("file_sync_slow")],
     has_lab: true,
     collectors: &["block", "system_calls"],
     actions: &["more request structures (nr_requests) or queue depth, another scheduler, fewer writers at once"],

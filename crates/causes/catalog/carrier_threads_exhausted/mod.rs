@@ -10,12 +10,13 @@ use fathom_timeline::{ThreadState, Wait};
 use crate::cause::{Claim, ThreadTime, thread_time};
 use crate::measure::{recording_threshold, stacks};
 use crate::period::Period;
-use crate::{Cause, Comparison, Evidence, Finding, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "carrier_threads_exhausted",
     readme: include_str!("README.md"),
-    refines: &["slow_downstream"],
+    family: Family::Locks,
+    refines: &[Refined::Cause("slow_downstream")],
     has_lab: true,
     collectors: &["jfr"],
     actions: &[

@@ -5,12 +5,13 @@ use fathom_evidence::kinds::counter;
 use crate::explanation::Evidence;
 use crate::measure::stacks;
 use crate::measure::syscalls::{self, ByThread, POLL, RECEIVE, SEND, running_claims};
-use crate::{Cause, Claim, Comparison, Finding, Period, Support, format};
+use crate::{Cause, Claim, Comparison, Family, Finding, Period, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "chatty_socket_reads",
     readme: include_str!("README.md"),
-    refines: &["run_queue_wait", "more_traffic"],
+    family: Family::Code,
+    refines: &[Refined::Family(Family::Cpu), Refined::Family(Family::Load)],
     has_lab: true,
     collectors: &["system_calls", "scheduler", "async_profiler"],
     actions: &["larger buffers (64-128 KB) that are drained, connections that are kept, no time-out per read"],

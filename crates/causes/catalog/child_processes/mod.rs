@@ -4,11 +4,12 @@ use fathom_evidence::kinds::span;
 use fathom_timeline::Wait;
 
 use crate::measure::{recording_threshold, waits};
-use crate::{Cause, Comparison, Finding};
+use crate::{Cause, Comparison, Family, Finding};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "child_processes",
     readme: include_str!("README.md"),
+    family: Family::Code,
     refines: &[],
     has_lab: true,
     collectors: &["system_calls", "jfr"],

@@ -5,12 +5,19 @@ use fathom_evidence::{Recording, StackId};
 
 use crate::measure::waits_below::{self, WaitsBelow};
 use crate::measure::{growth, recording_threshold, stacks};
-use crate::{Cause, Comparison, Evidence, Finding, Period, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Period, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "class_loading",
     readme: include_str!("README.md"),
-    refines: &["lock_contention", "application_code", "jit_warm_up", "more_traffic", "run_queue_wait"],
+    family: Family::Code,
+    refines: &[
+        Refined::Cause("lock_contention"),
+        Refined::Cause("application_code"),
+        Refined::Cause("jit_warm_up"),
+        Refined::Family(Family::Load),
+        Refined::Family(Family::Cpu),
+    ],
     has_lab: true,
     collectors: &["jfr", "async_profiler"],
     actions: &[

@@ -10,12 +10,18 @@ use fathom_timeline::{Layer, Origin, ThreadState};
 
 use crate::measure::code_cache::CodeCache;
 use crate::measure::collections::collection_of;
-use crate::{Cause, Comparison, Evidence, Finding, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "code_cache_churn",
     readme: include_str!("README.md"),
-    refines: &["deoptimization_storm", "jit_warm_up", "run_queue_wait", "more_traffic"],
+    family: Family::Collections,
+    refines: &[
+        Refined::Cause("deoptimization_storm"),
+        Refined::Cause("jit_warm_up"),
+        Refined::Family(Family::Cpu),
+        Refined::Family(Family::Load),
+    ],
     has_lab: true,
     collectors: &["jfr"],
     actions: &[

@@ -5,12 +5,18 @@ use fathom_timeline::{Layer, ThreadState};
 
 use crate::measure::code_cache::CodeCache;
 use crate::signs::Signs;
-use crate::{Cause, Comparison, Finding, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "code_cache_full",
     readme: include_str!("README.md"),
-    refines: &["code_cache_churn", "deoptimization_storm", "jit_warm_up", "run_queue_wait", "more_traffic"],
+    family: Family::Compiler,
+    refines: &[
+        Refined::Cause("code_cache_churn"),
+        Refined::Family(Family::Compiler),
+        Refined::Family(Family::Cpu),
+        Refined::Family(Family::Load),
+    ],
     has_lab: true,
     collectors: &["jfr"],
     actions: &[

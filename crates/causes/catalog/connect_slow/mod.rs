@@ -4,12 +4,13 @@ use fathom_evidence::kinds::{counter, span};
 use fathom_timeline::Wait;
 
 use crate::measure::waits;
-use crate::{Cause, Comparison, Finding};
+use crate::{Cause, Comparison, Family, Finding, Refined};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "connect_slow",
     readme: include_str!("README.md"),
-    refines: &["slow_downstream"],
+    family: Family::Services,
+    refines: &[Refined::Cause("slow_downstream")],
     has_lab: true,
     collectors: &["system_calls", "async_profiler", "sockets"],
     actions: &[

@@ -4,12 +4,13 @@ use fathom_evidence::kinds::span;
 use fathom_timeline::{Root, ThreadState, Wait};
 
 use crate::measure::waits::{self, Waits};
-use crate::measure::{event_loops, recording_threshold};
-use crate::{Cause, Comparison, Evidence, Finding, Support, format};
+use crate::measure::{cpu_shortage, event_loops, recording_threshold};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "connection_pool_exhausted",
     readme: include_str!("README.md"),
+    family: Family::Locks,
     refines: &[],
     has_lab: true,
     collectors: &["jfr"],
@@ -60,7 +61,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         false => text,
     };
     // Whoever has the connections may have waited for a CPU.
-    let support = if comparison.taken_by_others().is_some() { Support::Weak } else { Support::Observed };
+    let support = if cpu_shortage(comparison).by_others.is_some() { Support::Weak } else { Support::Observed };
     let mut finding = Finding::new(support, text).with(waiting).with(mean).claiming(comparison, is_ours);
     if on_a_service >= MIN_OWNERS_WAITING_SHARE {
         finding.chain.push("slow_downstream");

@@ -3,34 +3,28 @@
 use fathom_evidence::kinds::counter;
 use fathom_timeline::{Intervals, Series, ThreadState};
 
+use crate::measure::cpu_shortage;
 use crate::signs::{self, Signs};
-use crate::{Cause, Claim, Comparison, Finding, Support, format};
+use crate::{Cause, Claim, Comparison, Family, Finding, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "cpu_quota_throttled",
     readme: include_str!("README.md"),
+    family: Family::Machine,
     refines: &[
-        "run_queue_wait",
-        "nmethod_barrier_storm",
-        "chatty_socket_reads",
-        "read_then_write_faults",
-        "code_cache_churn",
-        "code_cache_full",
-        "deoptimization_storm",
-        "explicit_gc",
-        "full_gc_old_generation_full",
-        "long_time_to_safepoint",
-        "jit_warm_up",
-        "allocation_pressure",
+        Refined::Family(Family::Cpu),
+        Refined::Family(Family::Barriers),
+        Refined::Family(Family::Collections),
+        Refined::Family(Family::Compiler),
+        Refined::Family(Family::Safepoint),
+        Refined::Family(Family::Code),
+        Refined::Cause("read_then_write_faults"),
     ],
     has_lab: true,
     collectors: &["cgroup", "threads"],
     actions: &["a higher CPU limit, or fewer threads that run at once (collector and compiler threads count too)"],
     decide,
 };
-
-/// Use of all CPUs from which threads wait for a CPU even without a quota.
-const BUSY: f64 = 0.9;
 
 /// How long the container was throttled is known from the JVM or the kernel; that its threads lost
 /// that time is known only where the kernel counted their waits.
@@ -86,6 +80,6 @@ fn when(throttled: &Series) -> Option<Intervals> {
 /// While other processes leave a CPU free nothing but the quota makes a thread wait. On full CPUs it
 /// accounts for its own length, once for each thread that is at work.
 fn at_most_ns(comparison: &Comparison<'_>, throttled_ns: f64) -> f64 {
-    let is_full = comparison.machine_use().is_none_or(|(machine, _)| machine >= BUSY);
+    let is_full = cpu_shortage(comparison).is_full() != Some(false);
     if is_full { throttled_ns * comparison.excess().concurrency } else { f64::INFINITY }
 }

@@ -3,12 +3,13 @@
 use fathom_timeline::Hold;
 
 use crate::measure::unsent::{self, Words};
-use crate::{Cause, Comparison, Finding};
+use crate::{Cause, Comparison, Family, Finding, Refined};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "delayed_acknowledgement",
     readme: include_str!("README.md"),
-    refines: &["slow_downstream"],
+    family: Family::Services,
+    refines: &[Refined::Cause("slow_downstream")],
     has_lab: true,
     collectors: &["requests"],
     actions: &[

@@ -11,12 +11,13 @@ use fathom_evidence::kinds::span;
 use fathom_timeline::{Layer, ThreadState};
 
 use crate::measure::code_cache::CodeCache;
-use crate::{Cause, Claim, Comparison, Finding, Support, format};
+use crate::{Cause, Claim, Comparison, Family, Finding, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "deoptimization_storm",
     readme: include_str!("README.md"),
-    refines: &["jit_warm_up", "run_queue_wait", "more_traffic"],
+    family: Family::Compiler,
+    refines: &[Refined::Cause("jit_warm_up"), Refined::Family(Family::Cpu), Refined::Family(Family::Load)],
     has_lab: true,
     collectors: &["jfr"],
     actions: &[

@@ -8,12 +8,13 @@ use crate::cause::{Claim, ThreadTime};
 use crate::measure::collections::{collection_of, stops};
 use crate::measure::system_gc::{self, Calls};
 use crate::measure::{recording_threshold, waits};
-use crate::{Cause, Comparison, Evidence, Finding, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "direct_memory_exhausted",
     readme: include_str!("README.md"),
-    refines: &["explicit_gc", "run_queue_wait", "more_traffic"],
+    family: Family::Collections,
+    refines: &[Refined::Cause("explicit_gc"), Refined::Family(Family::Cpu), Refined::Family(Family::Load)],
     has_lab: true,
     collectors: &["jfr"],
     actions: &[

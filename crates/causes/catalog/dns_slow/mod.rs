@@ -7,11 +7,12 @@ use fathom_timeline::{Segment, ThreadState, Wait};
 use crate::cause::Claim;
 use crate::measure::calls::{self, Slowest};
 use crate::measure::waits::{self, Waits};
-use crate::{Cause, Comparison, Evidence, Finding, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "dns_slow",
     readme: include_str!("README.md"),
+    family: Family::Services,
     refines: &[],
     has_lab: true,
     collectors: &["scheduler", "system_calls", "requests"],

@@ -4,12 +4,13 @@ use fathom_evidence::kinds::{counter, event};
 
 use crate::cause::Claim;
 use crate::measure::{growth, requests, stacks, syscalls};
-use crate::{Cause, Comparison, Evidence, Finding, Period, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Period, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "exceptions_storm",
     readme: include_str!("README.md"),
-    refines: &["application_code", "more_traffic", "run_queue_wait"],
+    family: Family::Code,
+    refines: &[Refined::Cause("application_code"), Refined::Family(Family::Load), Refined::Family(Family::Cpu)],
     has_lab: true,
     collectors: &["jfr", "async_profiler"],
     actions: &[

@@ -8,12 +8,13 @@ use fathom_timeline::{Collection, Intervals, Origin, ThreadState};
 
 use crate::measure::collections::{collection_of, stops};
 use crate::measure::{median, system_gc};
-use crate::{Cause, Comparison, Finding, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "explicit_gc",
     readme: include_str!("README.md"),
-    refines: &["run_queue_wait", "more_traffic"],
+    family: Family::Collections,
+    refines: &[Refined::Family(Family::Cpu), Refined::Family(Family::Load)],
     has_lab: true,
     collectors: &["jfr"],
     actions: &[

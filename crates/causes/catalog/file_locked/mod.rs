@@ -4,11 +4,12 @@ use fathom_evidence::kinds::span;
 use fathom_timeline::{ThreadState, Wait};
 
 use crate::measure::{block_io, waits};
-use crate::{Cause, Comparison, Finding};
+use crate::{Cause, Comparison, Family, Finding};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "file_locked",
     readme: include_str!("README.md"),
+    family: Family::Files,
     refines: &[],
     has_lab: true,
     collectors: &["system_calls"],

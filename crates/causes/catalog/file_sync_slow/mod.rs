@@ -9,11 +9,12 @@ use fathom_timeline::{Intervals, Wait};
 use self::through::Through;
 use crate::measure::{block_io, recording_threshold};
 use crate::period::Period;
-use crate::{Cause, Comparison, Evidence, Finding, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "file_sync_slow",
     readme: include_str!("README.md"),
+    family: Family::Files,
     refines: &[],
     has_lab: true,
     collectors: &["jfr", "system_calls"],

@@ -8,12 +8,13 @@ use crate::measure::collections::{
     collection_of, heap_occupancy_after, is_full, of_unknown_kind, old_occupancy_after_full, room_to_promote,
     stalls_evidence, stops,
 };
-use crate::{Cause, Comparison, Finding, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "full_gc_old_generation_full",
     readme: include_str!("README.md"),
-    refines: &["allocation_pressure", "run_queue_wait", "more_traffic"],
+    family: Family::Collections,
+    refines: &[Refined::Cause("allocation_pressure"), Refined::Family(Family::Cpu), Refined::Family(Family::Load)],
     has_lab: true,
     collectors: &["jfr"],
     actions: &[

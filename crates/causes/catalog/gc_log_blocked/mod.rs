@@ -6,19 +6,16 @@ use fathom_evidence::tables::Span;
 use fathom_timeline::{ThreadState, Wait};
 
 use crate::measure::stalled_threads;
-use crate::{Cause, Comparison, Finding, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "gc_log_blocked",
     readme: include_str!("README.md"),
+    family: Family::Files,
     refines: &[
-        "allocation_pressure",
-        "full_gc_old_generation_full",
-        "explicit_gc",
-        "code_cache_churn",
-        "long_time_to_safepoint",
-        "block_device_slow",
-        "block_queue_wait",
+        Refined::Family(Family::Collections),
+        Refined::Family(Family::Safepoint),
+        Refined::Family(Family::Device),
     ],
     has_lab: true,
     collectors: &["system_calls"],

@@ -11,12 +11,13 @@ use crate::measure::collections::{
     is_full, is_ordinary, of_unknown_kind, old_occupancy_after_full, ordinary_share, stops,
 };
 use crate::measure::median;
-use crate::{Cause, Comparison, Finding, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "heap_too_small",
     readme: include_str!("README.md"),
-    refines: &["allocation_pressure", "more_traffic"],
+    family: Family::Collections,
+    refines: &[Refined::Cause("allocation_pressure"), Refined::Family(Family::Load), Refined::Family(Family::Cpu)],
     has_lab: true,
     collectors: &["jfr"],
     actions: &[

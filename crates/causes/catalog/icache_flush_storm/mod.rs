@@ -4,12 +4,13 @@ use fathom_evidence::kinds::{event, subject};
 
 use crate::measure::aarch64::{self, CacheType, Midr};
 use crate::measure::stacks;
-use crate::{Cause, Comparison, Finding, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "icache_flush_storm",
     readme: include_str!("README.md"),
-    refines: &["nmethod_barrier_storm", "run_queue_wait", "more_traffic"],
+    family: Family::Barriers,
+    refines: &[Refined::Cause("nmethod_barrier_storm"), Refined::Family(Family::Cpu), Refined::Family(Family::Load)],
     has_lab: false,
     collectors: &["async_profiler"],
     actions: &["a JDK that flushes once per method (see the page), or a processor without the erratum"],

@@ -5,12 +5,13 @@ use fathom_evidence::tables::Span;
 use fathom_timeline::{Layer, ThreadState};
 
 use crate::measure::code_cache::CodeCache;
-use crate::{Cause, Comparison, Finding, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "jit_warm_up",
     readme: include_str!("README.md"),
-    refines: &["run_queue_wait", "more_traffic"],
+    family: Family::Compiler,
+    refines: &[Refined::Family(Family::Cpu), Refined::Family(Family::Load)],
     has_lab: true,
     collectors: &["jfr"],
     actions: &[

@@ -5,12 +5,18 @@ use std::collections::BTreeMap;
 use fathom_evidence::detail::PageFault;
 
 use crate::measure::faults::{self, Fault, Kind};
-use crate::{Cause, Comparison, Finding, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "lazy_symbol_binding",
     readme: include_str!("README.md"),
-    refines: &["file_pages_evicted", "swap_in", "block_device_slow", "block_queue_wait", "long_time_to_safepoint"],
+    family: Family::Pages,
+    refines: &[
+        Refined::Cause("file_pages_evicted"),
+        Refined::Cause("swap_in"),
+        Refined::Family(Family::Device),
+        Refined::Family(Family::Safepoint),
+    ],
     has_lab: true,
     collectors: &["page_faults"],
     actions: &["LD_BIND_NOW=1 in the environment of the service, or link its native libraries with -z now"],

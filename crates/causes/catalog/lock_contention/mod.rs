@@ -10,12 +10,13 @@ use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_timeline::{ThreadState, Wait, is_class_initialization, telling_frame};
 
-use crate::measure::recording_threshold;
-use crate::{Cause, Comparison, Evidence, Finding, Support, format, owners};
+use crate::measure::{cpu_shortage, recording_threshold};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Support, format, owners};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "lock_contention",
     readme: include_str!("README.md"),
+    family: Family::Locks,
     refines: &[],
     has_lab: true,
     collectors: &["jfr"],
@@ -69,7 +70,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
             "; {unending} threads had waited for seconds and still did when the recording ended, as in a deadlock"
         );
     }
-    let taken = comparison.taken_by_others();
+    let taken = cpu_shortage(comparison).by_others;
     if let Some(used) = taken {
         text += &format!(
             "; other processes had taken the CPUs ({} in use): the holder may have waited for one",

@@ -4,13 +4,14 @@ use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 
 use crate::measure::waits_below::{self, WaitsBelow};
-use crate::measure::{growth, recording_threshold};
-use crate::{Cause, Comparison, Evidence, Finding, Support, format};
+use crate::measure::{cpu_shortage, growth, recording_threshold};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "logging_blocked",
     readme: include_str!("README.md"),
-    refines: &["lock_contention", "file_sync_slow", "block_device_slow", "block_queue_wait"],
+    family: Family::Files,
+    refines: &[Refined::Cause("lock_contention"), Refined::Cause("file_sync_slow"), Refined::Family(Family::Device)],
     has_lab: true,
     collectors: &["jfr"],
     actions: &[
@@ -56,7 +57,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return Finding::absent(format!("{text}: no more than before")).with(waiting);
     }
     // Without a write under way the lock is held for something else: to format, or because the holder has no CPU.
-    let is_written = writing >= MIN_WRITING_SHARE && comparison.taken_by_others().is_none();
+    let is_written = writing >= MIN_WRITING_SHARE && cpu_shortage(comparison).by_others.is_none();
     let support = if is_written { Support::Observed } else { Support::Weak };
     let part = (writing, None);
     let mut finding =

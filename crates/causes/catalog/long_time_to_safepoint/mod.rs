@@ -8,12 +8,14 @@ use fathom_evidence::tables::Sample;
 use fathom_timeline::{Intervals, Layer, Stop, ThreadState};
 
 use crate::cause::Claim;
-use crate::{Cause, Comparison, Evidence, Finding, Support, format};
+use crate::measure::cpu_shortage;
+use crate::{Cause, Comparison, Evidence, Family, Finding, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "long_time_to_safepoint",
     readme: include_str!("README.md"),
-    refines: &["run_queue_wait", "more_traffic"],
+    family: Family::Safepoint,
+    refines: &[Refined::Family(Family::Cpu), Refined::Family(Family::Load)],
     has_lab: true,
     collectors: &["jfr"],
     actions: &[
@@ -25,9 +27,6 @@ pub(crate) static CAUSE: Cause = Cause {
 
 /// A wait that a request notices, in ns. Shorter ones are the ordinary price of safepoints.
 const STALL_NS: i64 = 10_000_000;
-
-/// Above this use of all CPUs a thread may be late because it had no CPU.
-const STARVED: f64 = 0.9;
 
 /// Part of the waiting time for which more of the application ran than otherwise: then the late
 /// thread did have a CPU.
@@ -54,7 +53,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     }
     let (was_running, was_off_the_cpu) = (was_running(comparison), was_off_the_cpu(comparison, &stalls));
     let culprit = culprit(comparison, &stalls, was_off_the_cpu);
-    let is_starved = comparison.machine_use().map(|(ratio, _)| ratio >= STARVED);
+    let is_starved = cpu_shortage(comparison).is_full();
     let had_cpu = was_running || (is_starved == Some(false) && !was_off_the_cpu);
     let support = match (had_cpu, is_starved) {
         (true, _) => Support::Observed,

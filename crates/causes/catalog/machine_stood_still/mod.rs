@@ -3,12 +3,13 @@
 use fathom_evidence::kinds::{counter, span};
 use fathom_timeline::{Stop, StopSpan, ThreadState};
 
-use crate::{Cause, Comparison, Finding, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "machine_stood_still",
     readme: include_str!("README.md"),
-    refines: &["stolen_cpu"],
+    family: Family::Machine,
+    refines: &[Refined::Family(Family::Cpu)],
     has_lab: false,
     collectors: &["heartbeat"],
     actions: &[

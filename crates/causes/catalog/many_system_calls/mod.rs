@@ -9,12 +9,13 @@ use crate::measure::requests;
 use crate::measure::stacks::{self, Below};
 use crate::measure::syscalls::{self, cpu_claims};
 use crate::period::Period;
-use crate::{Cause, Comparison, Evidence, Finding, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "many_system_calls",
     readme: include_str!("README.md"),
-    refines: &["application_code", "more_traffic", "run_queue_wait"],
+    family: Family::Code,
+    refines: &[Refined::Cause("application_code"), Refined::Family(Family::Load), Refined::Family(Family::Cpu)],
     has_lab: true,
     collectors: &["system_calls", "async_profiler"],
     actions: &["look at the method that calls: ask once and keep the answer, buffer, or do many at once"],

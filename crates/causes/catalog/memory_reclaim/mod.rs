@@ -6,18 +6,17 @@ use fathom_timeline::{RECLAIM, ThreadState, Wait, waits_for_memory};
 
 use crate::measure::faults::SWAPPING;
 use crate::measure::{growth, memory_pressure, stacks, stalled_threads};
-use crate::{Cause, Comparison, Evidence, Finding, Period, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Period, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "memory_reclaim",
     readme: include_str!("README.md"),
+    family: Family::Pages,
     refines: &[
-        "allocation_pressure",
-        "full_gc_old_generation_full",
-        "explicit_gc",
-        "long_time_to_safepoint",
-        "more_traffic",
-        "run_queue_wait",
+        Refined::Family(Family::Collections),
+        Refined::Family(Family::Safepoint),
+        Refined::Family(Family::Load),
+        Refined::Family(Family::Cpu),
     ],
     has_lab: true,
     collectors: &["memory", "cgroup", "page_faults", "scheduler", "async_profiler"],

@@ -4,12 +4,13 @@ use fathom_evidence::kinds::{counter, span};
 use fathom_timeline::{Collection, Origin, ThreadState};
 
 use crate::measure::collections::{collection_of, stops};
-use crate::{Cause, Comparison, Finding, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "metaspace_full",
     readme: include_str!("README.md"),
-    refines: &[],
+    family: Family::Collections,
+    refines: &[Refined::Family(Family::Load), Refined::Family(Family::Cpu)],
     has_lab: true,
     collectors: &["jfr"],
     actions: &[

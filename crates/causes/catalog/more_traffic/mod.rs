@@ -6,12 +6,13 @@ use fathom_timeline::{Stop, ThreadState};
 use crate::cause::Claim;
 use crate::measure::collections::{allocation_evidence, allocation_rate, is_ordinary};
 use crate::measure::requests;
-use crate::{Cause, Comparison, Finding, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "more_traffic",
     readme: include_str!("README.md"),
-    refines: &["allocation_pressure"],
+    family: Family::Load,
+    refines: &[Refined::Cause("allocation_pressure")],
     has_lab: true,
     collectors: &[],
     actions: &["more instances or admission control; nothing below the application is wrong"],

@@ -5,12 +5,13 @@ use fathom_evidence::kinds::event;
 use fathom_timeline::{Origin, ThreadState};
 
 use crate::measure::stacks;
-use crate::{Cause, Comparison, Finding, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "nmethod_barrier_storm",
     readme: include_str!("README.md"),
-    refines: &["run_queue_wait", "more_traffic"],
+    family: Family::Barriers,
+    refines: &[Refined::Family(Family::Cpu), Refined::Family(Family::Load)],
     has_lab: true,
     collectors: &["async_profiler"],
     actions: &[

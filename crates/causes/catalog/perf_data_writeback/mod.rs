@@ -1,19 +1,16 @@
 //! The JVM writes a performance counter into a page that the kernel is writing to disk, and waits for it.
 
 use crate::measure::faults::{self, Kind};
-use crate::{Cause, Comparison, Finding, Support};
+use crate::{Cause, Comparison, Family, Finding, Refined, Support};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "perf_data_writeback",
     readme: include_str!("README.md"),
+    family: Family::Files,
     refines: &[
-        "allocation_pressure",
-        "full_gc_old_generation_full",
-        "explicit_gc",
-        "code_cache_churn",
-        "long_time_to_safepoint",
-        "block_device_slow",
-        "block_queue_wait",
+        Refined::Family(Family::Collections),
+        Refined::Family(Family::Safepoint),
+        Refined::Family(Family::Device),
     ],
     has_lab: true,
     collectors: &["page_faults"],

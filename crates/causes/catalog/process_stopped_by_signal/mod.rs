@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use fathom_evidence::kinds::{recorded, span, stopped, subject};
 use fathom_timeline::{Stop, StopSpan, ThreadState};
 
-use crate::{Cause, Comparison, Finding, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "process_stopped_by_signal",
     readme: include_str!("README.md"),
+    family: Family::Machine,
     refines: &[],
     has_lab: true,
     collectors: &["threads", "cgroup"],

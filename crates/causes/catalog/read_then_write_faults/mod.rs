@@ -8,19 +8,17 @@ use crate::explanation::Evidence;
 use crate::measure::stacks;
 use crate::measure::syscalls::running_claims;
 use crate::period::SECOND;
-use crate::{Cause, Claim, Comparison, Finding, Period, Support, format};
+use crate::{Cause, Claim, Comparison, Family, Finding, Period, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "read_then_write_faults",
     readme: include_str!("README.md"),
+    family: Family::Pages,
     refines: &[
-        "allocation_pressure",
-        "full_gc_old_generation_full",
-        "explicit_gc",
-        "code_cache_churn",
-        "long_time_to_safepoint",
-        "run_queue_wait",
-        "more_traffic",
+        Refined::Family(Family::Collections),
+        Refined::Family(Family::Safepoint),
+        Refined::Family(Family::Load),
+        Refined::Family(Family::Cpu),
     ],
     has_lab: true,
     collectors: &["page_faults", "memory"],

@@ -8,11 +8,12 @@ use fathom_timeline::{Intervals, Series, ThreadState};
 
 use crate::explanation::Missing;
 use crate::measure::{stalled_threads, syscalls};
-use crate::{Cause, Comparison, Finding, Harm, Period, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Harm, Period, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "receive_queue_overflow",
     readme: include_str!("README.md"),
+    family: Family::Queues,
     refines: &[],
     has_lab: true,
     collectors: &["sockets", "drops", "scheduler", "page_faults"],

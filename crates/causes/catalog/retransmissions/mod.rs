@@ -4,12 +4,13 @@ use fathom_evidence::kinds::counter;
 use fathom_timeline::{Hold, Series};
 
 use crate::measure::unsent::{self, Words};
-use crate::{Cause, Comparison, Finding, Period, format};
+use crate::{Cause, Comparison, Family, Finding, Period, Refined, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "retransmissions",
     readme: include_str!("README.md"),
-    refines: &["slow_downstream"],
+    family: Family::Services,
+    refines: &[Refined::Cause("slow_downstream")],
     has_lab: true,
     collectors: &["requests", "sockets"],
     actions: &[

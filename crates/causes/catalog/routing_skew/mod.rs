@@ -1,10 +1,11 @@
 //! Decided by counters per node; one JVM's recording does not show it.
 
-use crate::{Cause, Comparison, Finding};
+use crate::{Cause, Comparison, Family, Finding};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "routing_skew",
     readme: include_str!("README.md"),
+    family: Family::Queues,
     refines: &[],
     has_lab: false,
     collectors: &[],

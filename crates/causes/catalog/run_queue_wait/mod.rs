@@ -6,21 +6,20 @@ use fathom_evidence::detail::RunQueueWait;
 use fathom_evidence::kinds::counter;
 use fathom_timeline::ThreadState;
 
+use crate::measure::cpu_shortage;
 use crate::signs::Signs;
-use crate::{Cause, Claim, Comparison, Evidence, Finding, Support, format};
+use crate::{Cause, Claim, Comparison, Evidence, Family, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "run_queue_wait",
     readme: include_str!("README.md"),
+    family: Family::Cpu,
     refines: &[],
     has_lab: true,
     collectors: &["threads", "scheduler"],
     actions: &["fewer runnable threads or more CPUs; see who ran instead"],
     decide,
 };
-
-/// Use of all CPUs from which a thread that wants to run has to wait.
-const BUSY: f64 = 0.9;
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
     if let Some(share) = Signs::of(comparison).waiting {
@@ -95,11 +94,10 @@ fn too_short_for_the_requests(comparison: &Comparison<'_>) -> Option<String> {
 /// Said when the CPUs were not full and the long waits make up little of the waiting: then threads that were let go at once,
 /// after a stop or by a lock, waited a moment for each other or for a neighbour, and a CPU more would have changed little.
 fn room_on_the_cpus(comparison: &Comparison<'_>) -> Option<String> {
-    let own = comparison.process_use().map_or(0.0, |(own, _)| own);
-    let used = comparison.machine_use()?.0.max(own);
+    let used = cpu_shortage(comparison).room()?;
     let (waited_ns, _) = comparison.excess().sums(|state| state == ThreadState::Runnable);
     let long_ns: f64 = comparison.long_waits_for_cpu().map(|wait| wait.duration_ns.max(0) as f64).sum();
-    (used < BUSY && 2.0 * long_ns < waited_ns).then(|| {
+    (2.0 * long_ns < waited_ns).then(|| {
         let (used, long) = (format::percent(used), format::percent(long_ns / waited_ns));
         format!(
             "; the CPUs had room ({used} in use), and long waits are {long} of it: a CPU more would have changed little"
@@ -126,8 +124,9 @@ fn who_ran_instead(comparison: &Comparison<'_>) -> Option<(String, f64)> {
 
 /// Only how busy the CPUs were is known.
 fn not_counted(comparison: &Comparison<'_>) -> Finding {
-    match (comparison.machine_use(), comparison.process_use()) {
-        (Some((machine, _)), Some((own, _))) if machine >= BUSY => {
+    let shortage = cpu_shortage(comparison);
+    match (shortage.machine, shortage.own) {
+        (Some(machine), Some(own)) if shortage.is_full() == Some(true) => {
             let says = format!(
                 "the CPUs were {} in use, {} by this process: its threads may have waited for a CPU, which was not recorded",
                 format::percent(machine),

@@ -17,11 +17,12 @@ use crate::explanation::Look;
 use crate::measure::waits_below::{self, WaitsBelow};
 use crate::measure::{growth, handling, sleeps};
 use crate::period::Period;
-use crate::{Cause, Comparison, Evidence, Finding, Support, format, look};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Support, format, look};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "sleeping_handlers",
     readme: include_str!("README.md"),
+    family: Family::Locks,
     refines: &[],
     has_lab: true,
     collectors: &["jfr", "async_profiler", "system_calls"],

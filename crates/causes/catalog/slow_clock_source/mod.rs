@@ -5,12 +5,13 @@ use fathom_evidence::kinds::{counter, event, subject};
 use crate::cause::Claim;
 use crate::measure::syscalls::{self, ByThread, cpu_claims};
 use crate::measure::{growth, stacks};
-use crate::{Cause, Comparison, Evidence, Finding, Period, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Period, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "slow_clock_source",
     readme: include_str!("README.md"),
-    refines: &["application_code", "more_traffic", "run_queue_wait"],
+    family: Family::Code,
+    refines: &[Refined::Cause("application_code"), Refined::Family(Family::Load), Refined::Family(Family::Cpu)],
     has_lab: true,
     collectors: &["system_calls", "facts"],
     actions: &[

@@ -3,11 +3,12 @@
 use fathom_timeline::Hold;
 
 use crate::measure::unsent::{self, Words};
-use crate::{Cause, Comparison, Finding};
+use crate::{Cause, Comparison, Family, Finding};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "slow_consumer",
     readme: include_str!("README.md"),
+    family: Family::Services,
     refines: &[],
     has_lab: true,
     collectors: &["requests"],

@@ -9,12 +9,13 @@ use fathom_timeline::{BUCKET_NS, ThreadState, Wait};
 use self::peers::{Peer, Peers, Reads};
 use crate::cause::Claim;
 use crate::measure::calls::SLOWER;
-use crate::measure::{event_loops, recording_threshold};
-use crate::{Cause, Comparison, Finding, Support, format};
+use crate::measure::{cpu_shortage, event_loops, recording_threshold};
+use crate::{Cause, Comparison, Family, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "slow_downstream",
     readme: include_str!("README.md"),
+    family: Family::Services,
     refines: &[],
     has_lab: true,
     collectors: &["requests", "jfr"],
@@ -50,10 +51,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
             let text = format!("a {peer} takes {}, {}", format::time(mean_ns), format::no_longer(mean_ns, before));
             return Finding::absent(text).with(waiting).with(mean);
         }
-        // The other side may be on this machine.
-        Some(_) if comparison.taken_by_others().is_some() => Support::Weak,
-        Some(before) if is_wake_up(comparison, reads.mean_ns() - before) => Support::Weak,
-        Some(before) if may_be_wake_up(comparison, reads.mean_ns() - before) => Support::Weak,
+        // The other side may be on this machine, or the answer have come before its reader had a CPU.
+        Some(before) if cpu_shortage(comparison).may_lengthen(reads.mean_ns() - before) => Support::Weak,
         Some(_) if all_at_once(comparison, &peers) => Support::Weak,
         Some(_) => Support::Observed,
         None => Support::Consistent,
@@ -102,28 +101,6 @@ fn unnamed_waits(comparison: &Comparison<'_>) -> Option<Finding> {
     })
 }
 
-/// Whether reads became longer by no more than threads wait for a CPU when they are woken, where they wait for CPUs more than for
-/// services: then that is when the answer was taken, and not when it came.
-fn is_wake_up(comparison: &Comparison<'_>, longer_ns: f64) -> bool {
-    let lost_ns = |state: ThreadState| comparison.excess().of(state).map_or(0.0, |excess| excess.lost_ns());
-    let (count, total_ns) = comparison
-        .long_waits_for_cpu()
-        .fold((0_u32, 0.0), |(count, sum), wait| (count + 1, sum + wait.duration_ns.max(0) as f64));
-    let mean_ns = total_ns / f64::from(count.max(1));
-    count > 0
-        && longer_ns <= 2.0 * mean_ns
-        && lost_ns(ThreadState::Runnable) >= lost_ns(ThreadState::Blocked(Wait::Socket))
-}
-
-/// The same where nobody saw who waited for a CPU, or only how long in all: on a machine whose CPUs are all in use whoever is woken
-/// waits for a few slices.
-fn may_be_wake_up(comparison: &Comparison<'_>, longer_ns: f64) -> bool {
-    const FULL: f64 = 0.95;
-    const FEW_SLICES_NS: f64 = 20e6;
-    let is_full = comparison.machine_use().is_none_or(|(used, _)| used >= FULL);
-    is_full && longer_ns <= FEW_SLICES_NS && !comparison.has_source("scheduler")
-}
-
 /// Whether reads from several services became longer by about as much: rather the caller stood still than all of them did. Where
 /// its stops were recorded they are told from the reads.
 fn all_at_once(comparison: &Comparison<'_>, peers: &Peers) -> bool {
@@ -157,13 +134,13 @@ fn cpus_were_stolen(comparison: &Comparison<'_>) -> Option<Finding> {
 /// A read of a virtual thread lasts until the thread is mounted again. Where the carriers were busy that is no measure of the
 /// service.
 fn busy_carriers(comparison: &Comparison<'_>) -> Option<Finding> {
-    const BUSY: f64 = 0.8;
     let of = |is_virtual: bool| -> f64 {
         let reads = comparison.slow.spans(span::SOCKET_READ).filter(|read| (read.tid < 0) == is_virtual);
         reads.map(|read| read.duration_ns.max(0) as f64).sum()
     };
-    let (busy, _) = comparison.process_use()?;
-    (of(true) > of(false) && busy >= BUSY).then(|| {
+    let shortage = cpu_shortage(comparison);
+    let busy = shortage.own.filter(|_| shortage.is_full_of_itself() == Some(true))?;
+    (of(true) > of(false)).then(|| {
         let says = format!(
             "virtual threads read from services, but a read lasts until its thread is mounted again, and the process used {} of \
              the CPUs: what part of it the services took was not recorded",

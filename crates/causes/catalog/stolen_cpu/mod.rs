@@ -3,11 +3,12 @@
 use fathom_evidence::kinds::counter;
 use fathom_timeline::ThreadState;
 
-use crate::{Cause, Comparison, Evidence, Finding, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "stolen_cpu",
     readme: include_str!("README.md"),
+    family: Family::Cpu,
     refines: &[],
     has_lab: false,
     collectors: &["machine"],

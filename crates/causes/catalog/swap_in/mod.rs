@@ -3,20 +3,17 @@
 use fathom_evidence::kinds::counter;
 
 use crate::measure::faults::{self, Kind};
-use crate::{Cause, Comparison, Finding, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "swap_in",
     readme: include_str!("README.md"),
+    family: Family::Pages,
     refines: &[
-        "file_pages_evicted",
-        "allocation_pressure",
-        "full_gc_old_generation_full",
-        "explicit_gc",
-        "code_cache_churn",
-        "long_time_to_safepoint",
-        "block_device_slow",
-        "block_queue_wait",
+        Refined::Cause("file_pages_evicted"),
+        Refined::Family(Family::Collections),
+        Refined::Family(Family::Safepoint),
+        Refined::Family(Family::Device),
     ],
     has_lab: true,
     collectors: &["page_faults", "memory"],

@@ -13,11 +13,12 @@ use self::line::{Line, Waiters};
 use crate::cause::{Claim, thread_time};
 use crate::measure::{recording_threshold, stacks, waits};
 use crate::period::Period;
-use crate::{Cause, Comparison, Evidence, Finding, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "thread_pool_exhausted",
     readme: include_str!("README.md"),
+    family: Family::Locks,
     refines: &[],
     has_lab: true,
     collectors: &["jfr"],

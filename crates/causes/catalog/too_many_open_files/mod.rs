@@ -7,12 +7,13 @@ use crate::cause::Claim;
 use crate::measure::sleeps;
 use crate::measure::syscalls::ByThread;
 use crate::measure::waits_below::WaitsBelow;
-use crate::{Cause, Comparison, Finding, Harm, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Harm, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "too_many_open_files",
     readme: include_str!("README.md"),
-    refines: &["accept_queue_overflow", "sleeping_handlers"],
+    family: Family::Queues,
+    refines: &[Refined::Cause("accept_queue_overflow"), Refined::Cause("sleeping_handlers")],
     has_lab: true,
     collectors: &["sockets", "facts", "system_calls"],
     actions: &[

@@ -9,12 +9,13 @@ use fathom_evidence::tables::Span;
 use fathom_timeline::{Intervals, Stop, StopSpan, ThreadState};
 
 use crate::cause::{Claim, ThreadTime};
-use crate::{Cause, Comparison, Finding, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "vm_operations",
     readme: include_str!("README.md"),
-    refines: &["run_queue_wait", "more_traffic"],
+    family: Family::Safepoint,
+    refines: &[Refined::Family(Family::Cpu), Refined::Family(Family::Load)],
     has_lab: true,
     collectors: &["jvm_probes", "jfr"],
     actions: &["who asks for them: -Xlog:safepoint names each, and jdk.ExecuteVMOperation the thread that asked"],

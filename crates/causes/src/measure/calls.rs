@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use fathom_evidence::kinds::span;
 use fathom_timeline::{Call, ThreadState};
 
+use crate::measure::cpu_shortage;
 use crate::period::Period;
 use crate::{Comparison, Evidence, Support, format};
 
@@ -62,7 +63,7 @@ impl Slowest<'_> {
     /// How well it is seen that the peer is slow. It may be on this machine, and stand in line for a CPU there where others take them,
     /// as this process does then.
     pub fn support(&self, comparison: &Comparison<'_>) -> Support {
-        let is_crowded = comparison.taken_by_others().is_some();
+        let is_crowded = cpu_shortage(comparison).by_others.is_some();
         match self.usual_ns {
             Some(usual_ns) if self.calls.mean_ns() < SLOWER * usual_ns => Support::Excluded,
             _ if is_crowded && !finds_a_cpu(comparison) => Support::Weak,

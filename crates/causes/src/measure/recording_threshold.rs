@@ -2,7 +2,7 @@
 
 use crate::cause::Finding;
 use crate::comparison::Comparison;
-use crate::{format, headline};
+use crate::{format, latency};
 
 /// Many short waits slow a service down as well as few long ones: they have to be recorded from
 /// here on before their absence means anything, in ns.
@@ -50,7 +50,7 @@ fn on_virtual_threads(comparison: &Comparison<'_>, events: &[&'static str], wait
     const UNSEEN: [&str; 2] = ["jdk.ThreadPark", "jdk.JavaMonitorEnter"];
     let is_unseen = events.iter().any(|event| UNSEEN.contains(event))
         && comparison.recording().strings.find("java.lang.VirtualThread.run").is_some();
-    (is_unseen && !headline::are_requests_quick(comparison)).then(|| {
+    (is_unseen && !latency::are_requests_quick(comparison)).then(|| {
         let says = format!("no {waits} of platform threads, and those of virtual threads are not recorded");
         Finding::unknown(&says, "jcmd PID Thread.dump_to_file FILE")
     })

@@ -7,6 +7,7 @@
 mod check;
 mod expect;
 mod happen;
+mod order;
 mod properties;
 mod recorders;
 mod text;
@@ -36,6 +37,7 @@ fn main() {
         });
     }
     assert!(pending.is_empty(), "no such worlds, but in PENDING: {pending:?}");
+    trials.push(order::trial(worlds()));
     trials.extend(properties::trials(worlds()));
     libtest_mimic::run(&arguments, trials).exit();
 }

@@ -23,8 +23,9 @@ fn is_accused(cause: &CauseVerdict) -> bool {
 /// Whether somebody is accused whose mechanism is a special case of that of `id`.
 fn is_refined(answer: &Explanation, id: &str) -> bool {
     let refines = |accused: &CauseVerdict| {
-        let cause = fathom_causes::catalog().iter().find(|cause| cause.id == accused.id);
-        cause.is_some_and(|cause| cause.refines.contains(&id))
+        fathom_causes::cause(&accused.id)
+            .zip(fathom_causes::cause(id))
+            .is_some_and(|(accused, cause)| accused.refines(cause))
     };
     answer.causes.iter().any(|cause| is_accused(cause) && refines(cause))
 }
