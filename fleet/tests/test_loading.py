@@ -4,6 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -131,3 +132,26 @@ def test_facts_of_hosts_and_of_jvms_and_their_changes(tmp_path: Path) -> None:
         ["a#2", "cpu_model", "x"],
     ]
     assert fleet.changes[["subject", "was", "value"]].to_numpy().tolist() == [["a#1", "true", "false"]]
+
+
+def test_jvms_of_one_host_and_a_few_minutes_are_enough_for_a_flag(tmp_path: Path) -> None:
+    random = np.random.default_rng(2)
+    lines, facts = [], []
+    for pid in range(1, 21):
+        flags = [name for name in ("UseSerialGC", "AlwaysPreTouch", "UseStringDeduplication") if random.random() < 0.4]
+        flags += ["-Xint"] if pid <= 7 else []
+        facts += [
+            {"time_ns": START_NS, "host": "a", "pid": pid, "start_ticks": 5, "fact": f"flag:{name}", "value": "true"}
+            for name in [*flags, "-Xmx"]
+        ]
+        cores = 0.04 if pid <= 7 else 0.004
+        lines += [
+            json.dumps(row(minute, pid=pid, start_ticks=5, cpu_cores=cores * random.uniform(0.8, 1.2)))
+            for minute in range(5)
+        ]
+    (tmp_path / "minutes").mkdir()
+    (tmp_path / "minutes" / "journal.jsonl").write_text("\n".join(lines))
+    put(facts, tmp_path / "facts" / "facts.parquet")
+    answer = ff.shared(ff.load(str(tmp_path)))
+    assert answer.rows["facts"].tolist() == [["flag:-Xint=true"]]
+    assert answer.rows["hosts"].tolist() == [7]
