@@ -38,6 +38,8 @@ pub(crate) struct Rung {
     pub(crate) known_min: u32,
     /// A block is high by so many levels more than it usually is.
     pub(crate) higher_levels: u8,
+    /// Whether a block between two usual heights is too high as well, where the history has next to none near it.
+    pub(crate) sees_gaps: bool,
 }
 
 /// A port has turned slow.
@@ -90,6 +92,20 @@ impl History {
         &self.all
     }
 
+    /// The highest usual block below `level`, where none but rare ones are within `levels` of it. A service that is quick but for
+    /// jobs has two usual heights; what is between them is neither.
+    pub(crate) fn below_gap(&self, level: Level, levels: u8) -> Option<Level> {
+        let rare = self.all.count() / RARE;
+        let near = Level(level.0.saturating_sub(levels - 1))..=level.above(levels - 1);
+        let count = |range: &dyn Fn(Level) -> bool| -> u32 {
+            self.all.levels().filter(|(other, _)| range(*other)).map(|(_, count)| count).sum()
+        };
+        if count(&|other| near.contains(&other)) > rare || count(&|other| other < *near.start()) <= rare {
+            return None;
+        }
+        self.all.levels().rev().map(|(other, _)| other).find(|other| other < near.start())
+    }
+
     /// How high blocks are at most, but for rare ones; `None` while too little is known.
     pub(crate) fn usual(&self, known_min: u32) -> Option<Level> {
         let known = self.all.count();
@@ -126,9 +142,7 @@ impl Climber {
 
     /// Takes the next block; whether it has turned slow with it. What is below `floor` is never slow.
     pub(crate) fn judge(&mut self, rung: &Rung, at_s: i64, level: Level, floor: Level) -> Option<Slow> {
-        let usual = self.history.usual(rung.known_min).map(|usual| usual.max(self.known(at_s)));
-        let is_high = |usual: &Level| level >= usual.above(rung.higher_levels).max(floor);
-        let Some(usual) = usual.filter(is_high) else {
+        let Some(usual) = self.lower(rung, at_s, level).filter(|_| level >= floor) else {
             self.end(at_s);
             self.history.learn(at_s, level, 1);
             return None;
@@ -145,6 +159,18 @@ impl Climber {
             None => {}
         }
         None
+    }
+
+    /// What is usual and lower than this block by as much as tells; `None` where the block is usual itself.
+    fn lower(&mut self, rung: &Rung, at_s: i64, level: Level) -> Option<Level> {
+        let known = self.known(at_s);
+        let usual = self.history.usual(rung.known_min)?;
+        let highest = usual.max(known);
+        if level >= highest.above(rung.higher_levels) {
+            return Some(highest);
+        }
+        let is_new = rung.sees_gaps && (known == Level::default() || level > known);
+        self.history.below_gap(level, rung.higher_levels).filter(|_| is_new)
     }
 
     /// Whether it is slow.
@@ -213,6 +239,19 @@ impl Once {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_between_two_usual_heights_is_high() {
+        let mut history = History::default();
+        (0..100).for_each(|_| history.learn(0, Level(50), 1));
+        (0..10).for_each(|_| history.learn(0, Level(62), 1));
+        for (level, expected) in
+            [(50, None), (52, None), (53, Some(50)), (57, Some(50)), (60, None), (62, None), (65, Some(62))]
+        {
+            assert_eq!(history.below_gap(Level(level), 3), expected.map(Level), "{level}");
+        }
+        assert_eq!(history.below_gap(Level(40), 3), None, "lower than all");
+    }
 
     #[test]
     fn a_day_later_it_is_forgotten() {

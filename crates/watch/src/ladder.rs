@@ -1,9 +1,9 @@
 //! Whether a port has turned slower than it ever is, by its own history and nothing else.
 //!
-//! What is judged is a *point*: the 95th percentile of at least twenty requests. Points are looked at on rungs of a ladder: one
+//! What is judged is a *point*: the 95th percentile, or the median, of at least twenty requests. Points are looked at on rungs of a ladder: one
 //! by one, and as medians of 10, 60 and 300, so that each length of slowness has a rung that sees it soon. A rung compares with
 //! its own history, that of the last four hours and of the same time yesterday: it tells when several blocks in a row are half
-//! as slow again as everything in that history but the highest 0.2 %. So whatever the service does again and again (bursts,
+//! as slow again as everything in that history but the highest 0.2 % (or lie between two usual heights, where next to nothing does). So whatever the service does again and again (bursts,
 //! collections, jobs) is usual on the rung on which it shows, and what changes over hours (the rhythm of a day) is learned on
 //! the way. While it is slow nothing is learned, so that the same is seen again; what was told three times within a day is
 //! taken for what the service does.
@@ -22,24 +22,45 @@ const SLOWER_LEVELS: u8 = 3;
 
 /// Three points see ten seconds, ten minutes see what is mild and long beside jobs of some minutes. The least history keeps the sum over all times
 /// of being wrong by a record (k!/(N+1)...(N+k) from there on) below one in five for each rung, without the half.
-const RUNGS: [Rung; 4] = [
-    Rung { points: 1, in_a_row: 3, known_min: 50, higher_levels: SLOWER_LEVELS },
-    Rung { points: 10, in_a_row: 2, known_min: 9, higher_levels: SLOWER_LEVELS },
-    Rung { points: 60, in_a_row: 2, known_min: 9, higher_levels: SLOWER_LEVELS },
-    Rung { points: 300, in_a_row: 2, known_min: 9, higher_levels: SLOWER_LEVELS },
+pub(crate) const OF_TAILS: Rungs = [
+    Rung { points: 1, in_a_row: 3, known_min: 50, higher_levels: SLOWER_LEVELS, sees_gaps: false },
+    Rung { points: 10, in_a_row: 2, known_min: 9, higher_levels: SLOWER_LEVELS, sees_gaps: true },
+    Rung { points: 60, in_a_row: 2, known_min: 9, higher_levels: SLOWER_LEVELS, sees_gaps: true },
+    Rung { points: 300, in_a_row: 2, known_min: 9, higher_levels: SLOWER_LEVELS, sees_gaps: true },
 ];
 
+/// Medians are known to half a level, and those of a minute hardly move by chance (by some percent, of a thousand requests), so a
+/// third more is much for a long block.
+pub(crate) const OF_MEDIANS: Rungs = [
+    Rung { points: 1, in_a_row: 3, known_min: 50, higher_levels: 2 * SLOWER_LEVELS, sees_gaps: false },
+    Rung { points: 10, in_a_row: 2, known_min: 9, higher_levels: 2 * SLOWER_LEVELS, sees_gaps: true },
+    Rung { points: 60, in_a_row: 2, known_min: 9, higher_levels: SLOWER_LEVELS, sees_gaps: true },
+    Rung { points: 300, in_a_row: 2, known_min: 9, higher_levels: SLOWER_LEVELS, sees_gaps: true },
+];
+
+/// The rungs of a ladder.
+pub(crate) type Rungs = [Rung; 4];
+
+/// Blocks of so many points, which are less than two minutes, end with a pause.
+const PAUSED_POINTS: usize = 10;
+
 /// The history of one port at one kind of load.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Ladder {
-    climbers: [Climber; RUNGS.len()],
+    rungs: &'static Rungs,
+    climbers: [Climber; OF_TAILS.len()],
     once: Once,
 }
 
 impl Ladder {
+    /// Without a history.
+    pub(crate) fn new(rungs: &'static Rungs) -> Ladder {
+        Ladder { rungs, climbers: Default::default(), once: Once::default() }
+    }
+
     /// Takes the next point; whether the port has turned slow with it. What is below `floor` is never slow.
     pub fn see(&mut self, at_s: i64, point: Level, floor: Level) -> Option<Slow> {
-        let climbers = self.climbers.iter_mut().zip(&RUNGS);
+        let climbers = self.climbers.iter_mut().zip(self.rungs);
         let told: Vec<Slow> = climbers.filter_map(|(climber, rung)| climber.see(rung, at_s, point, floor)).collect();
         let is_slow = self.is_slow();
         self.once.choose(told, is_slow)
@@ -52,12 +73,14 @@ impl Ladder {
 
     /// How long points are at most, but for rare ones, once that is known.
     pub fn usual(&self) -> Option<Level> {
-        self.climbers[0].usual(&RUNGS[0])
+        self.climbers[0].usual(&self.rungs[0])
     }
 
-    /// Begins blocks anew after a time without points: what is before and after it is not in a row.
+    /// After a time without points what was before it is not in a row with what comes. Long blocks go on: a service that is asked
+    /// for some minutes of each quarter of an hour would never have one.
     pub fn pause(&mut self, at_s: i64) {
-        self.climbers.iter_mut().for_each(|climber| climber.pause(at_s));
+        let short = self.climbers.iter_mut().zip(self.rungs).filter(|(_, rung)| rung.points <= PAUSED_POINTS);
+        short.for_each(|(climber, _)| climber.pause(at_s));
     }
 }
 
@@ -67,7 +90,7 @@ mod tests {
 
     /// When a ladder tells, given points one second apart.
     fn told(points: impl IntoIterator<Item = u8>) -> Vec<(i64, usize)> {
-        let mut ladder = Ladder::default();
+        let mut ladder = Ladder::new(&OF_TAILS);
         let seen = points.into_iter().enumerate();
         let slow = seen.filter_map(|(at, point)| {
             let slow = ladder.see(at as i64, Level(point), Level(0))?;

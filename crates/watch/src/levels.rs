@@ -6,6 +6,9 @@
 /// Levels that there are: the lowest is everything below 1.25 µs, the highest some minutes.
 pub const LEVELS: usize = 112;
 
+/// Places for levels and for halves of them.
+const PLACES: usize = 2 * LEVELS;
+
 /// The lowest power of two that has levels of its own.
 const FIRST_POWER: u32 = 10;
 
@@ -45,34 +48,47 @@ impl Level {
     /// So many levels more.
     #[must_use]
     pub fn above(self, levels: u8) -> Level {
-        Level(self.0.saturating_add(levels).min(Level::HIGHEST.0))
+        Level(self.0.saturating_add(levels).min(PLACES as u8 - 1))
+    }
+
+    /// The same among half levels, which are as many again.
+    #[must_use]
+    pub fn in_halves(self) -> Level {
+        Level(self.0.saturating_mul(2))
+    }
+
+    /// The shortest length of a half level.
+    pub fn half_from_ns(self) -> u64 {
+        let whole = Level(self.0 / 2);
+        let (from_ns, to_ns) = (whole.from_ns(), whole.to_ns());
+        if self.0.is_multiple_of(2) { from_ns } else { from_ns.midpoint(to_ns) }
     }
 }
 
 /// How many took how long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Latencies {
-    counts: [u32; LEVELS],
+    counts: [u32; PLACES],
     all: u32,
 }
 
 impl Default for Latencies {
     fn default() -> Latencies {
-        Latencies { counts: [0; LEVELS], all: 0 }
+        Latencies { counts: [0; PLACES], all: 0 }
     }
 }
 
 impl Latencies {
     /// Adds so many of a level.
     pub fn add(&mut self, level: Level, count: u32) {
-        let at = usize::from(level.0).min(LEVELS - 1);
+        let at = usize::from(level.0).min(PLACES - 1);
         self.counts[at] = self.counts[at].saturating_add(count);
         self.all = self.all.saturating_add(count);
     }
 
     /// Takes so many of a level away.
     pub fn remove(&mut self, level: Level, count: u32) {
-        let at = usize::from(level.0).min(LEVELS - 1);
+        let at = usize::from(level.0).min(PLACES - 1);
         let count = count.min(self.counts[at]);
         self.counts[at] -= count;
         self.all -= count;
@@ -101,14 +117,23 @@ impl Latencies {
 
     /// The level that this part of all does not exceed, the nearest one that there is.
     pub fn quantile(&self, part: f64) -> Option<Level> {
-        let rank = (f64::from(self.all) * part).ceil().max(1.0) as u64;
-        let mut seen = 0_u64;
-        let mut levels = self.levels();
-        let found = levels.find(|(_, count)| {
-            seen += u64::from(*count);
-            seen >= rank
-        });
-        found.map(|(level, _)| level)
+        self.place(part).map(|(level, _)| level)
+    }
+
+    /// The same to half a level, as if those of one level were spread evenly over it.
+    pub fn quantile_in_halves(&self, part: f64) -> Option<Level> {
+        self.place(part).map(|(level, within)| level.in_halves().above(u8::from(within > 0.5)))
+    }
+
+    /// The level in which this part of all ends, and after which part of those of that level.
+    fn place(&self, part: f64) -> Option<(Level, f64)> {
+        let rank = (f64::from(self.all) * part).ceil().max(1.0);
+        let mut before = 0.0;
+        self.levels().find_map(|(level, count)| {
+            let within = (rank - before) / f64::from(count);
+            before += f64::from(count);
+            (within <= 1.0).then_some((level, within))
+        })
     }
 
     /// The longest level but for so many.
@@ -158,6 +183,10 @@ mod tests {
             assert_eq!(latencies.highest_but(but), expected.map(Level), "{but}");
         }
         assert_eq!(latencies.at_least(Level(20)), 10);
+        let halves = [0.2, 0.8, 0.95, 1.0].map(|part| latencies.quantile_in_halves(part));
+        assert_eq!(halves, [20, 21, 41, 81].map(|half| Some(Level(half))));
+        assert!(Level(40).half_from_ns() < Level(41).half_from_ns());
+        assert_eq!((Level(40).half_from_ns(), Level(42).half_from_ns()), (Level(20).from_ns(), Level(21).from_ns()));
         latencies.remove(Level(20), 50);
         assert_eq!((latencies.count(), latencies.at_least(Level(20))), (91, 1));
     }

@@ -1,7 +1,8 @@
 //! One port of one JVM: its requests of each second, and whether they turned slow, stalled or hung.
 //!
-//! * *slow*: the [`Ladder`], which knows how long requests take. Points of many requests and of few have histories
-//!   of their own, since the 95th percentile of two requests is another thing than that of two thousand.
+//! * *slow*: two [`Ladder`]s, which know how long requests take, at the 95th percentile and at the median: single bad requests of
+//!   healthy seconds raise what is usual of the first, and hide that all requests have become slower. Points of many requests and
+//!   of few have histories of their own, since the 95th percentile of two requests is another thing than that of two thousand.
 //! * *stall*: several requests of one second took far longer than they ever do. By chance alone that may happen, so it is told
 //!   twice a day at most, and not where it is usual: what it costs to be wrong is bounded by that, whatever the service.
 //! * *rare*: [`Rare`], where too few are late to move the percentile that the ladder looks at.
@@ -10,7 +11,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::ladder::Ladder;
+use crate::ladder::{Ladder, OF_MEDIANS, OF_TAILS};
 use crate::levels::{Latencies, Level};
 use crate::rare::{Late, Rare};
 
@@ -20,8 +21,10 @@ const MANY: u32 = 20;
 /// For so long requests are gathered until there are [`MANY`].
 const GATHER_S: i64 = 10;
 
-/// The part of requests that a point leaves out.
-const PART: f64 = 0.95;
+/// What is compared: the tail moves first where few are held up, the median where all are, and where single bad requests of healthy
+/// seconds have made the tail long. The part of requests that is below each.
+const TAIL: f64 = 0.95;
+const MEDIAN: f64 = 0.5;
 
 /// After so long without a request nothing goes on.
 const IDLE_S: i64 = 60;
@@ -44,12 +47,23 @@ const STALLS_USUAL: usize = 6;
 /// Requests lie for at least so long when a port hangs.
 const HUNG_S: i64 = 3;
 
+/// Which requests of a point are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quantile {
+    /// The 95th percentile.
+    Tail,
+    /// The 50th.
+    Median,
+}
+
 /// What a port does that it does not do otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
     /// Requests take longer than they ever do.
     Slow {
-        /// The 95th percentile is at least this now, in ns.
+        /// Of what.
+        quantile: Quantile,
+        /// It is at least this now, in ns; the median is known to half a level, as if requests of a level were spread evenly over it.
         from_ns: u64,
         /// It was below this until now, but for rare moments, in ns.
         below_ns: u64,
@@ -99,10 +113,11 @@ impl Floors {
 }
 
 /// What is known of a port.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Port {
     /// Of few requests and of many.
-    ladders: [Ladder; 2],
+    tails: [Ladder; 2],
+    medians: [Ladder; 2],
     rare: Rare,
     gathered: Latencies,
     gathered_since_s: Option<i64>,
@@ -117,11 +132,30 @@ pub struct Port {
     is_hung: bool,
 }
 
+impl Default for Port {
+    fn default() -> Port {
+        let both = |rungs| [Ladder::new(rungs), Ladder::new(rungs)];
+        Port {
+            tails: both(&OF_TAILS),
+            medians: both(&OF_MEDIANS),
+            rare: Rare::default(),
+            gathered: Latencies::default(),
+            gathered_since_s: None,
+            last_answer_s: None,
+            unanswered_s: 0,
+            under_way: VecDeque::new(),
+            stalls_s: VecDeque::new(),
+            told_s: VecDeque::new(),
+            is_hung: false,
+        }
+    }
+}
+
 impl Port {
     /// Takes the next second.
     pub fn see(&mut self, at_s: i64, second: &PortSecond, floors: Floors) -> Vec<Finding> {
         if self.last_answer_s.is_some_and(|last_s| at_s - last_s > IDLE_S) {
-            self.ladders.iter_mut().for_each(|ladder| ladder.pause(at_s));
+            self.tails.iter_mut().chain(&mut self.medians).for_each(|ladder| ladder.pause(at_s));
             self.rare.pause(at_s);
         }
         let hung = self.hung(at_s, second);
@@ -138,7 +172,7 @@ impl Port {
 
     /// Whether it is slow at present.
     pub fn is_slow(&self) -> bool {
-        self.ladders.iter().any(Ladder::is_slow)
+        self.tails.iter().chain(&self.medians).any(Ladder::is_slow)
     }
 
     /// Whether more of its requests are late than ever at present, though few.
@@ -157,12 +191,17 @@ impl Port {
             return None;
         }
         self.gathered_since_s = None;
-        let point = std::mem::take(&mut self.gathered).quantile(PART)?;
-        let [few, many] = &mut self.ladders;
-        let (ladder, other) = if are_many { (many, few) } else { (few, many) };
-        let was_slow = other.is_slow();
-        let slow = ladder.see(at_s, point, floors.slow).filter(|_| !was_slow)?;
-        Some(Finding::Slow { from_ns: slow.level.from_ns(), below_ns: slow.usual.to_ns() })
+        let gathered = std::mem::take(&mut self.gathered);
+        let was_slow = self.is_slow();
+        let of_these = usize::from(are_many);
+        let tail = self.tails[of_these].see(at_s, gathered.quantile(TAIL)?, floors.slow);
+        let median = gathered.quantile_in_halves(MEDIAN)?;
+        let median = self.medians[of_these].see(at_s, median, floors.slow.in_halves());
+        let tail = tail.map(|slow| (Quantile::Tail, slow.level.from_ns(), slow.usual.to_ns()));
+        let median =
+            median.map(|slow| (Quantile::Median, slow.level.half_from_ns(), slow.usual.above(1).half_from_ns()));
+        let (quantile, from_ns, below_ns) = tail.or(median).filter(|_| !was_slow)?;
+        Some(Finding::Slow { quantile, from_ns, below_ns })
     }
 
     fn rare(&mut self, at_s: i64, second: &PortSecond, floors: Floors) -> Option<Finding> {
@@ -176,7 +215,7 @@ impl Port {
     fn stall(&mut self, at_s: i64, second: &PortSecond, floors: Floors) -> Option<Finding> {
         forget(&mut self.stalls_s, at_s - STALLS_KEPT_S);
         forget(&mut self.told_s, at_s - DAY_S);
-        let usual = self.ladders.iter().filter_map(Ladder::usual).max()?;
+        let usual = self.tails.iter().filter_map(Ladder::usual).max()?;
         let from = usual.above(STALL_LEVELS).max(floors.stall);
         let count = second.answered.at_least(from);
         if count < STALLED {
@@ -202,7 +241,7 @@ impl Port {
         let for_s = self.unanswered_s;
         let most = self.under_way.iter().map(|(_, count)| *count).max();
         let are_more = most.is_some_and(|most| second.under_way > most.saturating_add(most / 2).saturating_add(1));
-        let knows_it = self.ladders.iter().any(|ladder| ladder.usual().is_some());
+        let knows_it = self.tails.iter().any(|ladder| ladder.usual().is_some());
         if for_s < HUNG_S || !are_more || !knows_it {
             self.learn_under_way(at_s, second.under_way, for_s);
             return None;
@@ -277,6 +316,30 @@ mod tests {
         assert!(matches!(&stall[..], [(300, Finding::Stall { count: 12, .. })]), "{stall:?}");
         let hung = found(healthy(300).chain((0..30).map(|at| second(&[], 2 + at * 10))).chain(healthy(20)));
         assert!(matches!(&hung[..], [(302, Finding::Hung { for_s: 3, .. })]), "{hung:?}");
+    }
+
+    #[test]
+    fn a_median_that_rises_is_slow_though_the_tail_was_always_long() {
+        // Each second has two bad requests of a hundred, and some have six: the 95th percentile of those is 90 ms.
+        let bad = |at: usize| if at.is_multiple_of(9) { 6 } else { 2 };
+        let usual = |at: usize| second(&[(8.0, 100), (90.0, bad(at))], 2);
+        let all_slow = |at: usize| second(&[(75.0, 100), (90.0, bad(at))], 2);
+        let slow = found((0..600).map(usual).chain((600..660).map(all_slow)).chain((660..900).map(usual)));
+        let [(602, Finding::Slow { quantile: Quantile::Median, from_ns, below_ns })] = &slow[..] else {
+            panic!("{slow:?}");
+        };
+        assert!((65_000_000..=76_000_000).contains(from_ns) && *below_ns <= 9_500_000, "{from_ns} {below_ns}");
+    }
+
+    #[test]
+    fn all_requests_a_little_slower_for_minutes() {
+        let spread = |at: usize, factor: f64| {
+            let lengths = [4.0, 5.0, 6.0, 7.0, 8.0 + (at % 5) as f64, 20.0];
+            second(&lengths.map(|ms| (ms * factor, 10)), 2)
+        };
+        let usual = |from: usize, to: usize| (from..to).map(move |at| spread(at, 1.0));
+        let slow = found(usual(0, 1800).chain((1800..2100).map(|at| spread(at, 1.4))).chain(usual(2100, 3000)));
+        assert!(matches!(&slow[..], [(1800..2100, Finding::Slow { quantile: Quantile::Median, .. })]), "{slow:?}");
     }
 
     #[test]

@@ -19,10 +19,10 @@ const MORE_LEVELS: u8 = 6;
 /// Two blocks of twenty seconds are in every minute, however it lies; three of ten seconds tell after a minute of history. That three blocks after
 /// five (or two after nine) are higher than all before them is chance in 1.8 % of cases (see [`crate::ladder`]).
 const RUNGS: [Rung; 4] = [
-    Rung { points: 1, in_a_row: 3, known_min: 5, higher_levels: MORE_LEVELS },
-    Rung { points: 2, in_a_row: 2, known_min: 9, higher_levels: MORE_LEVELS },
-    Rung { points: 6, in_a_row: 2, known_min: 9, higher_levels: MORE_LEVELS },
-    Rung { points: 30, in_a_row: 2, known_min: 9, higher_levels: MORE_LEVELS },
+    Rung { points: 1, in_a_row: 3, known_min: 5, higher_levels: MORE_LEVELS, sees_gaps: false },
+    Rung { points: 2, in_a_row: 2, known_min: 9, higher_levels: MORE_LEVELS, sees_gaps: false },
+    Rung { points: 6, in_a_row: 2, known_min: 9, higher_levels: MORE_LEVELS, sees_gaps: false },
+    Rung { points: 30, in_a_row: 2, known_min: 9, higher_levels: MORE_LEVELS, sees_gaps: false },
 ];
 
 /// Of so many requests of the history one is let out of account when it is asked how long they take.

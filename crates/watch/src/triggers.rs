@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
-use crate::port::{Finding, Floors, Port};
+use crate::port::{Finding, Floors, Port, Quantile};
 use crate::rare::Late;
 use crate::rules::{Rule, Watched, When};
 use crate::signals::{STOPS, Second, Values};
@@ -203,11 +203,17 @@ fn lost(values: &Values) -> impl Iterator<Item = Told> + use<> {
 fn sentence(port: &str, finding: &Finding) -> Told {
     let ms = |ns: u64| ns as f64 / 1e6;
     let (kind, says) = match finding {
-        Finding::Slow { from_ns, below_ns } => {
+        Finding::Slow { quantile, from_ns, below_ns } => {
             let (from, below) = (ms(*from_ns), ms(*below_ns));
-            let says = format!(
-                "requests of {port} take {from:.3} ms or more (95th percentile), less than {below:.3} ms before"
-            );
+            let says = match quantile {
+                Quantile::Tail => format!(
+                    "requests of {port} take {from:.3} ms or more (95th percentile), less than {below:.3} ms before"
+                ),
+                // Known between two levels by how many are of each.
+                Quantile::Median => {
+                    format!("requests of {port} take about {from:.3} ms (median), less than about {below:.3} ms before")
+                }
+            };
             (Kind::RequestsSlow, says)
         }
         Finding::Stall { count, from_ns } => {
@@ -255,7 +261,7 @@ mod tests {
     #[test]
     fn what_a_sentence_says_is_true_of_all_that_it_may_stand_for() {
         let (now, usual) = (Level::of_ns(12_900_000), Level::of_ns(5_100_000));
-        let finding = Finding::Slow { from_ns: now.from_ns(), below_ns: usual.to_ns() };
+        let finding = Finding::Slow { quantile: Quantile::Tail, from_ns: now.from_ns(), below_ns: usual.to_ns() };
         let (_, _, says) = sentence(":80", &finding);
         assert_eq!(says, "requests of :80 take 12.583 ms or more (95th percentile), less than 5.243 ms before");
     }
