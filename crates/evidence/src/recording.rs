@@ -90,8 +90,22 @@ impl Recording {
     fn absorb_dictionaries(&mut self, other: &Recording) -> Remap {
         let strings = self.strings.absorb(&other.strings);
         let stacks = self.stacks.absorb(&other.stacks, &strings);
+        let known: Vec<(i64, Thread)> = self.threads.iter().collect();
         self.threads.absorb(&other.threads, &strings);
+        self.keep_whole_names(known);
         Remap { strings, stacks }
+    }
+
+    /// The kernel keeps 15 bytes of a thread's name: whoever read only those takes nothing from a name that is known.
+    fn keep_whole_names(&mut self, known: Vec<(i64, Thread)>) {
+        const KERNEL_BYTES: usize = 15;
+        for (tid, before) in known {
+            let [was, is] = [Some(before), self.threads.get(tid)]
+                .map(|thread| thread.map_or("", |thread| self.strings.get(thread.name)));
+            if is.len() == KERNEL_BYTES && was.len() > is.len() && was.starts_with(is) {
+                self.threads.insert(tid, before);
+            }
+        }
     }
 
     /// Forgets texts that are only in rows, which must be gone: those of threads and frames stay, as do the ids of frames and
@@ -285,6 +299,21 @@ mod tests {
         });
         let stack_id = recording.stacks.intern_from_root(frames);
         recording.samples.push(crate::tables::Sample { time_ns, stack_id, ..Default::default() });
+    }
+
+    #[test]
+    fn a_name_that_the_kernel_cut_replaces_no_whole_one() {
+        for (first, second, expected) in [
+            ("http-nio-8080-exec-1", "http-nio-8080-e", "http-nio-8080-exec-1"),
+            ("http-nio-8080-e", "http-nio-8080-exec-1", "http-nio-8080-exec-1"),
+            ("http-nio-8080-exec-1", "worker", "worker"),
+        ] {
+            let (mut left, mut right) = (Recording::default(), Recording::default());
+            left.add_thread(7, first);
+            right.add_thread(7, second);
+            left.absorb(right);
+            assert_eq!(left.text(left.threads.get(7).unwrap().name), expected);
+        }
     }
 
     #[test]

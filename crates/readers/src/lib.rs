@@ -4,12 +4,15 @@
 //! `mod.rs` declares the [`Reader`] as `pub(crate) static READER`. The build script finds the
 //! folders; no list is edited. Formats are recognised by their content, never asked for.
 
+mod columns;
 mod cursor;
 mod error;
 mod input;
 mod lines;
 mod mapped;
+mod rates;
 mod time;
+mod unread;
 
 pub use error::LoadError;
 pub use input::Input;
@@ -71,7 +74,10 @@ pub fn sniff(path: &Path) -> Result<&'static dyn Reader, LoadError> {
         return Err(LoadError::Empty(path.to_owned()));
     }
     let reader = readers().iter().find(|reader| reader.sniff(&head, path)).copied();
-    reader.ok_or_else(|| LoadError::UnknownFormat(path.to_owned()))
+    reader.ok_or_else(|| match unread::says(&head) {
+        Some(says) => LoadError::Unusable { path: path.to_owned(), says },
+        None => LoadError::UnknownFormat(path.to_owned()),
+    })
 }
 
 /// Recognises and reads one file.

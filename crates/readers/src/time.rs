@@ -50,6 +50,12 @@ fn minute_ns(text: &[u8; MINUTE_LENGTH]) -> Option<i64> {
     Some((days_from_epoch(year, month, day) * 86_400 + hour * 3_600 + minute * 60) * SECOND_NS)
 }
 
+/// The beginning of a day in UTC.
+pub(crate) fn midnight_ns(year: i64, month: i64, day: i64) -> Option<i64> {
+    let in_range = (1970..2200).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
+    in_range.then(|| days_from_epoch(year, month, day) * 86_400 * SECOND_NS)
+}
+
 /// `20/Nov/2026:06:30:00 +0000`, as access logs write it.
 pub(crate) fn clf_time_ns(cursor: &mut Cursor<'_>) -> Option<i64> {
     const MONTHS: [&[u8]; 12] =

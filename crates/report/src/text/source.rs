@@ -6,6 +6,7 @@ pub(crate) fn spelled(source: &str) -> &str {
         "jfr" => "JFR",
         "gc_log" => "GC log",
         "latency" => "request latencies",
+        "perf_script" => "perf script",
         "recording" => "recording of fathom",
         other => other,
     }

@@ -1,0 +1,214 @@
+//! Samples of perf to samples.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use fathom_evidence::kinds::{event, loss};
+use fathom_evidence::tables::Sample;
+use fathom_evidence::{Frame as Row, FrameId, Recording, StackId, Table};
+
+use crate::LoadError;
+use crate::lines::{self, Line};
+use crate::perf_script::parse::{self, Frame, Heading};
+use crate::perf_script::symbols::{is_of_a_jvm, layer_and_name};
+
+/// The `source` column of everything that comes from perf.
+pub(super) const SOURCE: &str = "perf_script";
+
+/// Times from 1990 on are of the wall clock, in ns: perf's own counts from the start of the machine.
+const WALL_FROM_NS: i64 = 631_152_000_000_000_000;
+
+/// Events whose period is in ns.
+const CLOCKS: &[&[u8]] = &[b"cpu-clock", b"task-clock"];
+
+/// Events that come while a thread is on a CPU, as often as perf was told.
+const CYCLES: &[&[u8]] =
+    &[b"cycles", b"cpu-cycles", b"cpu_core/cycles/", b"cpu_atom/cycles/", b"instructions", b"ref-cycles"];
+
+const FAULTS: &[&[u8]] = &[b"page-faults", b"faults", b"major-faults", b"minor-faults"];
+
+/// Samples of a thread that are further apart than this are not one after the other, in ns.
+const APART_NS: i64 = 1_000_000_000;
+
+/// Frames that are kept of a stack; perf takes 127 unless it is told otherwise.
+const FRAMES_MAX: usize = 2_048;
+
+const RECORD_WITH: &str = "perf record -k CLOCK_REALTIME -g -F 99 -p PID -- sleep 30; perf script -F comm,pid,tid,time,period,event,ip,sym,dso > samples.txt";
+
+pub(super) fn load(files: &[PathBuf]) -> Result<Recording, LoadError> {
+    let mut loader = Loader::default();
+    for file in files {
+        let cut = lines::read(file, &mut |line| loader.line(line))?;
+        loader.end_of_sample();
+        loader.check(file)?;
+        if let Some(says) = cut {
+            loader.recording.add_loss(SOURCE, loss::TRUNCATED, 0, &format!("{}: {says}", file.display()));
+        }
+    }
+    Ok(loader.finish())
+}
+
+/// A sample whose frames are being read.
+struct Open {
+    row: Sample,
+    pid: i64,
+    /// The innermost first.
+    frames: Vec<FrameId>,
+}
+
+#[derive(Default)]
+struct Loader {
+    recording: Recording,
+    open: Option<Open>,
+    /// The process of each sample; 0 where it is not told.
+    pids: Vec<i64>,
+    /// Samples with a frame of a JVM, by process.
+    of_jvms: HashMap<i64, usize>,
+    /// When each thread was seen last by cycles, and how far apart its samples were.
+    seen_ns: HashMap<i64, i64>,
+    apart_ns: Vec<i64>,
+    without_wall: u64,
+    /// Samples of events that mean nothing here.
+    other_events: i64,
+    not_understood: i64,
+}
+
+impl Loader {
+    fn line(&mut self, line: Line<'_>) {
+        let Line::Whole(text) = line else {
+            self.not_understood += 1;
+            return;
+        };
+        if let Some(frame) = parse::frame(text) {
+            self.frame(frame);
+        } else if let Some(heading) = parse::heading(text) {
+            self.end_of_sample();
+            self.heading(&heading);
+        } else if text.trim_ascii().is_empty() {
+            self.end_of_sample();
+        } else if !text.starts_with(b"#") {
+            self.not_understood += 1;
+        }
+    }
+
+    fn heading(&mut self, heading: &Heading<'_>) {
+        if heading.time_ns < WALL_FROM_NS {
+            self.without_wall += 1;
+            return;
+        }
+        let Some((event, weight_ns)) = self.meaning(heading) else {
+            self.other_events += 1;
+            return;
+        };
+        if self.recording.threads.get(heading.tid).is_none() {
+            self.recording.add_thread(heading.tid, &String::from_utf8_lossy(heading.name));
+        }
+        let event = self.recording.strings.intern(event);
+        let row = Sample {
+            time_ns: heading.time_ns,
+            tid: heading.tid,
+            cpu: heading.cpu.unwrap_or(-1),
+            event,
+            weight_ns,
+            ..Sample::default()
+        };
+        self.open = Some(Open { row, pid: heading.pid.unwrap_or(0), frames: Vec::new() });
+    }
+
+    /// What an event is here, and the time that a sample of it stands for: of cycles that is found out at the end.
+    fn meaning(&mut self, heading: &Heading<'_>) -> Option<(&'static str, i64)> {
+        if CLOCKS.contains(&heading.event) {
+            return Some((event::CPU, heading.period.unwrap_or(0)));
+        }
+        if CYCLES.contains(&heading.event) {
+            let before = self.seen_ns.insert(heading.tid, heading.time_ns);
+            self.apart_ns
+                .extend(before.map(|before| heading.time_ns - before).filter(|apart| (1..APART_NS).contains(apart)));
+            return Some((event::CPU, 0));
+        }
+        FAULTS.contains(&heading.event).then_some((event::PAGE_FAULT, 0))
+    }
+
+    fn frame(&mut self, frame: Frame<'_>) {
+        let Some(open) = self.open.as_mut().filter(|open| open.frames.len() < FRAMES_MAX) else { return };
+        let [symbol, file] = [frame.symbol, frame.file].map(String::from_utf8_lossy);
+        let (kind, name) = layer_and_name(&symbol, &file);
+        let module = file.rsplit('/').next().unwrap_or(&file);
+        let strings = &mut self.recording.strings;
+        let [symbol, module, kind] = [&name, module, kind].map(|text| strings.intern(text));
+        open.frames.push(self.recording.stacks.intern_frame(Row { symbol, module, kind, line: 0 }));
+        if is_of_a_jvm(&file) {
+            *self.of_jvms.entry(open.pid).or_default() += 1;
+        }
+    }
+
+    fn end_of_sample(&mut self) {
+        let Some(open) = self.open.take() else { return };
+        let stack_id: StackId = self.recording.stacks.intern_from_root(open.frames.into_iter().rev());
+        self.recording.samples.push(Sample { stack_id, ..open.row });
+        self.pids.push(open.pid);
+    }
+
+    fn check(&self, file: &Path) -> Result<(), LoadError> {
+        let says = match (self.recording.samples.is_empty(), self.without_wall) {
+            (false, _) => return Ok(()),
+            (true, 0) => format!("perf script without samples of a CPU or of page faults; record with: {RECORD_WITH}"),
+            (true, _) => format!(
+                "perf script with times of perf's own clock, which nothing relates to another one; record with: {RECORD_WITH}"
+            ),
+        };
+        Err(LoadError::Unusable { path: file.to_owned(), says })
+    }
+
+    fn finish(mut self) -> Recording {
+        self.keep_one_process();
+        self.weigh_cycles();
+        let losses = [
+            (loss::NOT_UNDERSTOOD, self.not_understood, "lines are of no sample"),
+            (
+                loss::NOT_UNDERSTOOD,
+                self.other_events,
+                "samples are of events that are not read (only of the CPU and of page faults are)",
+            ),
+        ];
+        for (kind, count, says) in losses.into_iter().filter(|(_, count, _)| *count > 0) {
+            self.recording.add_loss(SOURCE, kind, count, &format!("perf script: {count} {says}"));
+        }
+        self.recording
+    }
+
+    /// Of a whole machine's samples those of the JVM stay.
+    fn keep_one_process(&mut self) {
+        let mut counts: HashMap<i64, usize> = HashMap::new();
+        self.pids.iter().for_each(|pid| *counts.entry(*pid).or_default() += 1);
+        let most = |counts: &HashMap<i64, usize>| {
+            counts.iter().max_by_key(|(pid, count)| (**count, -**pid)).map(|(pid, _)| *pid)
+        };
+        let Some(chosen) = most(&self.of_jvms).or_else(|| most(&counts)).filter(|_| counts.len() > 1) else { return };
+        let keep: Vec<bool> = self.pids.iter().map(|pid| *pid == chosen).collect();
+        let gone = keep.iter().filter(|keep| !**keep).count();
+        self.recording.samples.retain(&keep);
+        let says = format!("perf script: {gone} samples of other processes than {chosen} were left out");
+        self.recording.add_loss(SOURCE, loss::REFUSED, gone as i64, &says);
+    }
+
+    /// A sample of cycles stands for the time to the next one of a thread that runs: the middle of all.
+    fn weigh_cycles(&mut self) {
+        if self.apart_ns.is_empty() {
+            return;
+        }
+        let middle = self.apart_ns.len() / 2;
+        let weight_ns = *self.apart_ns.select_nth_unstable(middle).1;
+        let cpu = self.recording.strings.find(event::CPU);
+        let samples = &mut self.recording.samples;
+        let weights = samples.event.iter().zip(&mut samples.weight_ns);
+        weights
+            .filter(|(event, weight)| Some(**event) == cpu && **weight == 0)
+            .for_each(|(_, weight)| *weight = weight_ns);
+        let says = format!(
+            "perf script: samples of cycles were each taken for {:.1} ms, the time between two of a thread",
+            weight_ns as f64 / 1e6
+        );
+        self.recording.add_loss(SOURCE, loss::UNIT_ASSUMED, 0, &says);
+    }
+}

@@ -1,0 +1,281 @@
+//! Tables of sysstat to counters of machine and process.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use fathom_evidence::kinds::{counter, loss};
+use fathom_evidence::{Recording, Table};
+
+use crate::columns::{Columns, Row, number};
+use crate::lines::{self, Line as TextLine};
+use crate::rates::{Rates, Which};
+use crate::sysstat::meaning::{MODES, NOW, OPERATIONS, PER_SECOND};
+use crate::sysstat::parse::{self, Line};
+use crate::sysstat::parse_json::{self, Interval, Values};
+use crate::sysstat::times::Clock;
+use crate::{Input, LoadError, input};
+
+/// The `source` column of everything that comes from these tools.
+pub(super) const SOURCE: &str = "sysstat";
+
+/// A file of `sadf -j` is read at once, so a larger one is refused, in bytes.
+const JSON_MAX_BYTES: usize = 512 << 20;
+
+const KIB: f64 = 1_024.0;
+const MS_NS: f64 = 1e6;
+/// A percent of a second, in ns.
+const PERCENT_NS: f64 = 1e7;
+
+pub(super) fn load(files: &[PathBuf]) -> Result<Recording, LoadError> {
+    let mut loader = Loader::default();
+    for file in files {
+        let head = input::head(file, crate::SNIFF_BYTES)?;
+        let cut = match parse_json::is_sadf(&head) {
+            true => loader.json(file)?,
+            false => lines::read(file, &mut |line| loader.line(line))?,
+        };
+        if let Some(says) = cut {
+            loader.recording.add_loss(SOURCE, loss::TRUNCATED, 0, &format!("{}: {says}", file.display()));
+        }
+        if loader.recording.counters.is_empty() {
+            let says = loader.why_nothing();
+            return Err(LoadError::Unusable { path: file.clone(), says });
+        }
+    }
+    Ok(loader.finish())
+}
+
+#[derive(Default)]
+struct Loader {
+    recording: Recording,
+    rates: Rates,
+    clock: Clock,
+    cpus: usize,
+    columns: Columns,
+    /// The time that stood alone on a line, and the one before.
+    alone_ns: Option<i64>,
+    /// When the last rows of each table were, by its columns, and the rows before those.
+    last: HashMap<Columns, (Option<i64>, i64)>,
+    /// The process whose threads are listed, if it is one.
+    process: Option<i64>,
+    not_understood: i64,
+    has_ambiguous_date: bool,
+}
+
+impl Loader {
+    fn line(&mut self, line: TextLine<'_>) {
+        let TextLine::Whole(text) = line else {
+            self.not_understood += 1;
+            return;
+        };
+        match parse::line(text) {
+            Line::First(date, cpus) => {
+                self.has_ambiguous_date |= !self.clock.date(date);
+                self.cpus = cpus;
+            }
+            Line::Heading(time, columns) => self.heading(time, columns),
+            Line::Row(words) => self.words(&words),
+            Line::Nothing => {}
+        }
+    }
+
+    fn heading(&mut self, time: Option<Vec<&[u8]>>, columns: Columns) {
+        // The time before a heading is that of the rows before.
+        let begins = time.and_then(|words| self.clock.of_row(words[0], words.get(1).copied()));
+        if let Some(begins_ns) = begins {
+            self.last.entry(columns.clone()).or_insert((None, begins_ns));
+        }
+        self.columns = columns;
+    }
+
+    fn words(&mut self, words: &[&[u8]]) {
+        if let Some(time_ns) = self.clock.alone(words) {
+            self.alone_ns = Some(time_ns);
+            return;
+        }
+        let time = self.clock.of_row(words[0], words.get(1).copied());
+        let taken = match (time, words.get(1)) {
+            (Some(_), Some(half)) if *half == b"AM" || *half == b"PM" => 2,
+            (Some(_), _) => 1,
+            (None, _) => 0,
+        };
+        let Some(time_ns) = time.or(self.alone_ns) else {
+            self.not_understood += 1;
+            return;
+        };
+        let columns = self.columns.clone();
+        // The heading of iostat's CPUs begins with a word that its row has not.
+        let values: Vec<&[u8]> = match columns.has("avg-cpu:") {
+            true => std::iter::once(&b"all"[..]).chain(words[taken..].iter().copied()).collect(),
+            false => words[taken..].to_vec(),
+        };
+        if let Some(interval) = self.interval(&columns, time_ns) {
+            self.row(&columns.row(&values), interval);
+        }
+    }
+
+    /// From the rows before to these, once it is known.
+    fn interval(&mut self, columns: &Columns, time_ns: i64) -> Option<(i64, i64)> {
+        let (before, last) = self.last.entry(columns.clone()).or_insert((None, time_ns));
+        if *last < time_ns {
+            (*before, *last) = (Some(*last), time_ns);
+        }
+        before.map(|from_ns| (from_ns, time_ns))
+    }
+
+    fn row(&mut self, row: &Row<'_>, interval: (i64, i64)) {
+        let text = |name: &str| row.text(name).map(|text| String::from_utf8_lossy(text).into_owned());
+        if text("%CPU").is_some() || text("TGID").is_some() || text("PID").is_some() {
+            return self.process(row, interval);
+        }
+        let of = |name: &str| row.number(name);
+        if let Some(cpu) = text("CPU").or_else(|| text("avg-cpu:")) {
+            self.cpu(&cpu, &|names| row.first_of(names), interval);
+        } else if let Some(device) = text("DEV").or_else(|| text("Device")).or_else(|| text("Device:")) {
+            self.disk(&device, &of, interval);
+        } else {
+            self.machine(&of, interval);
+        }
+    }
+
+    fn machine(&mut self, value: &dyn Fn(&str) -> Option<f64>, interval: (i64, i64)) {
+        for (column, name, instance, factor) in NOW {
+            if let Some(value) = value(column) {
+                self.recording.add_counter(interval.1, name, instance, value * factor, SOURCE);
+            }
+        }
+        for (column, name, instance, factor) in PER_SECOND {
+            if let Some(value) = value(column) {
+                self.add((name, instance, 0), interval, value * factor * seconds(interval));
+            }
+        }
+    }
+
+    fn cpu(&mut self, cpu: &str, value: &dyn Fn(&[&str]) -> Option<f64>, interval: (i64, i64)) {
+        for (columns, mode) in MODES {
+            let Some(percent) = value(columns) else { continue };
+            let ns = percent * PERCENT_NS * seconds(interval);
+            match cpu {
+                "all" => self.add((counter::MACHINE_CPU_NS, mode, 0), interval, ns * self.cpus.max(1) as f64),
+                "-1" => {}
+                one => self.add((counter::ONE_CPU_NS, &format!("cpu{one} {mode}"), 0), interval, ns),
+            }
+        }
+    }
+
+    fn disk(&mut self, device: &str, value: &dyn Fn(&str) -> Option<f64>, interval: (i64, i64)) {
+        let seconds = seconds(interval);
+        for (operation, requests, kib, merged, ms) in OPERATIONS {
+            let instance = format!("{device} {operation}");
+            let count = value(requests).map(|rate| rate * seconds);
+            let time = count.zip(value(ms)).map(|(count, ms)| count * ms * MS_NS);
+            for (name, amount) in [
+                (counter::DISK_REQUESTS_COUNT, count),
+                (counter::DISK_BYTES, value(kib).map(|rate| rate * KIB * seconds)),
+                (counter::DISK_MERGED_COUNT, value(merged).map(|rate| rate * seconds)),
+                (counter::DISK_TIME_NS, time),
+            ] {
+                amount.into_iter().for_each(|amount| self.add((name, &instance, 0), interval, amount));
+            }
+        }
+        let queue = value("aqu-sz").or_else(|| value("avgqu-sz")).map(|length| length * seconds * 1e9);
+        let busy = value("%util").map(|percent| percent * PERCENT_NS * seconds);
+        for (name, amount) in [(counter::DISK_QUEUE_TIME_NS, queue), (counter::DISK_BUSY_NS, busy)] {
+            amount.into_iter().for_each(|amount| self.add((name, device, 0), interval, amount));
+        }
+    }
+
+    /// A row of pidstat: a process, or a thread of one.
+    fn process(&mut self, row: &Row<'_>, interval: (i64, i64)) {
+        let id = |name: &str| row.text(name).and_then(number).map(|id| id as i64);
+        let (group, thread) = (id("TGID").or_else(|| id("PID")), id("TID"));
+        if let Some(group) = group {
+            let is_first = *self.process.get_or_insert(group) == group;
+            self.is_of_one(is_first);
+        }
+        let ns = |names: &[&str]| row.first_of(names).map(|percent| percent * PERCENT_NS * seconds(interval));
+        match (group, thread) {
+            (_, Some(tid)) => {
+                self.name(row, tid);
+                let used = ns(&["%usr"]).zip(ns(&["%system"])).map(|(user, system)| user + system);
+                for (name, amount) in [(counter::THREAD_CPU_NS, used), (counter::THREAD_RUN_QUEUE_NS, ns(&["%wait"]))] {
+                    amount.into_iter().for_each(|amount| self.add((name, "", tid), interval, amount));
+                }
+            }
+            (Some(_), None) => {
+                for (mode, amount) in [("user", ns(&["%usr"])), ("system", ns(&["%system"]))] {
+                    amount
+                        .into_iter()
+                        .for_each(|amount| self.add((counter::PROCESS_CPU_NS, mode, 0), interval, amount));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn is_of_one(&mut self, is_one: bool) {
+        if !is_one {
+            self.not_understood += 1;
+        }
+    }
+
+    fn name(&mut self, row: &Row<'_>, tid: i64) {
+        let name = row.text("Command").map(|name| String::from_utf8_lossy(name).into_owned());
+        let name = name.as_deref().map(|name| name.trim_start_matches("|__")).filter(|name| !name.is_empty());
+        if let Some(name) = name.filter(|_| self.recording.threads.get(tid).is_none()) {
+            self.recording.add_thread(tid, name);
+        }
+    }
+
+    fn add(&mut self, (name, instance, tid): (&str, &str, i64), interval: (i64, i64), amount: f64) {
+        self.rates.add(&mut self.recording, SOURCE, Which { name, instance, tid }, interval, amount);
+    }
+
+    fn json(&mut self, file: &Path) -> Result<Option<String>, LoadError> {
+        let input = Input::open(file)?;
+        let read = parse_json::file(&input[..input.len().min(JSON_MAX_BYTES)]);
+        let read =
+            read.map_err(|error| LoadError::Unusable { path: file.to_owned(), says: format!("sadf -j: {error}") })?;
+        self.cpus = read.cpus;
+        read.intervals.iter().for_each(|interval| self.of_json(interval));
+        Ok(input.cut().map(str::to_owned))
+    }
+
+    fn of_json(&mut self, interval: &Interval) {
+        self.clock.is_local |= interval.is_local;
+        let time = (interval.time_ns.saturating_sub(interval.length_ns), interval.time_ns);
+        let value =
+            |values: &Values, name: &str| values.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
+        self.machine(&|name| value(&interval.values, name), time);
+        for (cpu, values) in &interval.cpus {
+            self.cpu(cpu, &|names| names.iter().find_map(|name| value(values, name)), time);
+        }
+        for (device, values) in &interval.disks {
+            self.disk(device, &|name| value(values, name), time);
+        }
+    }
+
+    fn why_nothing(&self) -> String {
+        match self.has_ambiguous_date {
+            true => "a table of sysstat whose date may be two days; record with: S_TIME_FORMAT=ISO iostat -xt 1 (likewise mpstat, pidstat, sar)",
+            false => "tables of sysstat without two rows that have a time; record with: S_TIME_FORMAT=ISO iostat -xt 1, or export sar's file: sadf -j FILE -- -A",
+        }
+        .to_owned()
+    }
+
+    fn finish(mut self) -> Recording {
+        if self.not_understood > 0 {
+            let says = format!("sysstat: {} lines are no rows with a time, or of other processes", self.not_understood);
+            self.recording.add_loss(SOURCE, loss::NOT_UNDERSTOOD, self.not_understood, &says);
+        }
+        if self.clock.is_local {
+            let says = "sysstat: local time without a zone, which was taken as UTC; record with TZ=UTC, or use sadf -j";
+            self.recording.add_loss(SOURCE, loss::CLOCK_ESTIMATED, 0, says);
+        }
+        self.recording
+    }
+}
+
+fn seconds((from_ns, to_ns): (i64, i64)) -> f64 {
+    to_ns.saturating_sub(from_ns) as f64 / 1e9
+}

@@ -1,0 +1,39 @@
+//! `iostat`, `mpstat`, `pidstat` and `sar` of the package sysstat, as text, and sar's own files through `sadf -j`.
+//!
+//! Every row is an average since the row before. It becomes a rise of the counter that the kernel keeps, so that what was recorded by these tools and what
+//! Fathom records are the same rows.
+//!
+//! Time: `sadf -j` has UTC or local time and says which; iostat has a zone where `S_TIME_FORMAT=ISO` is set. Otherwise the date stands in the first line
+//! and the time in each row, local and without a zone: read as UTC with a `clock_estimated` loss.
+
+mod load;
+mod meaning;
+mod parse;
+mod parse_json;
+mod times;
+
+use std::path::{Path, PathBuf};
+
+use fathom_evidence::Recording;
+
+use crate::{LoadError, LoadOptions, Reader};
+
+/// The format.
+pub(crate) static READER: Sysstat = Sysstat;
+
+/// Tables of sysstat's tools.
+pub(crate) struct Sysstat;
+
+impl Reader for Sysstat {
+    fn name(&self) -> &'static str {
+        load::SOURCE
+    }
+
+    fn sniff(&self, head: &[u8], _: &Path) -> bool {
+        parse::is_tables(head) || parse_json::is_sadf(head)
+    }
+
+    fn load(&self, files: &[PathBuf], _: &LoadOptions) -> Result<Recording, LoadError> {
+        load::load(files)
+    }
+}

@@ -1,0 +1,181 @@
+//! Files that the tools of a machine and a JVM write: what the real ones give, and that no damage makes their readers panic.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use fathom_evidence::kinds::{counter, loss};
+use fathom_evidence::{Recording, Table};
+use fathom_readers::{LoadError, LoadOptions, Reader, readers, sniff};
+use proptest::prelude::*;
+
+/// The readers that this is about, each with a folder of real files under `testdata`.
+const FORMATS: &[&str] = &["vmstat", "sysstat", "perf_script"];
+
+fn testdata(format: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(format)
+}
+
+fn files(format: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(testdata(format)).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> = entries.filter(|path| !path.ends_with("ABOUT.md")).collect();
+    files.sort();
+    files
+}
+
+fn unpacked(file: &Path) -> Vec<u8> {
+    let bytes = fs::read(file).unwrap();
+    let mut text = Vec::new();
+    match bytes.starts_with(&[0x1f, 0x8b]) {
+        true => flate2::read::GzDecoder::new(&bytes[..]).read_to_end(&mut text).unwrap(),
+        false => return bytes,
+    };
+    text
+}
+
+fn reader(format: &str) -> &'static dyn Reader {
+    *readers().iter().find(|reader| reader.name() == format).unwrap()
+}
+
+/// Names of files in a folder of a format, loaded together.
+fn load(format: &str, names: &[&str]) -> Result<Recording, LoadError> {
+    let files: Vec<PathBuf> = names.iter().map(|name| testdata(format).join(name)).collect();
+    reader(format).load(&files, &LoadOptions::default())
+}
+
+fn losses(recording: &Recording) -> Vec<&str> {
+    recording.losses.rows().map(|row| recording.text(row.kind)).collect()
+}
+
+/// The sum over all threads and instances of what a counter came to.
+fn comes_to(recording: &Recording, name: &str) -> f64 {
+    let mut last = std::collections::BTreeMap::new();
+    for row in recording.counters.rows().filter(|row| recording.text(row.name) == name) {
+        last.insert((row.instance, row.tid), row.value);
+    }
+    last.values().sum()
+}
+
+#[test]
+fn every_file_is_recognised_by_its_content_alone() {
+    for format in FORMATS {
+        for file in files(format) {
+            let mut other = tempfile::Builder::new().suffix(".jfr").tempfile().unwrap();
+            other.write_all(&fs::read(&file).unwrap()).unwrap();
+            let found = sniff(other.path()).map(Reader::name).map_err(|error| error.to_string());
+            assert_eq!(found, Ok(*format), "{}", file.display());
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_placed_says_how_to_record_it() {
+    for (format, name, command) in [
+        ("vmstat", "without-times.txt", "vmstat -t 1"),
+        ("perf_script", "own-clock.txt", "perf record -k CLOCK_REALTIME"),
+    ] {
+        let error = load(format, &[name]).unwrap_err().to_string();
+        assert!(error.contains(command) && !error.contains('\n'), "{error}");
+    }
+}
+
+#[test]
+fn tables_of_the_machine() {
+    for (format, name, counters, lost) in [
+        ("vmstat", "with-times.txt", &[counter::TASKS_COUNT, counter::CPU_MACHINE_RATIO][..], &[][..]),
+        (
+            "sysstat",
+            "iostat.txt.gz",
+            &[counter::DISK_REQUESTS_COUNT, counter::DISK_TIME_NS, counter::MACHINE_CPU_NS],
+            &[],
+        ),
+        ("sysstat", "mpstat.txt.gz", &[counter::MACHINE_CPU_NS, counter::ONE_CPU_NS], &[loss::CLOCK_ESTIMATED]),
+        ("sysstat", "pidstat.txt.gz", &[counter::THREAD_CPU_NS, counter::PROCESS_CPU_NS], &[loss::CLOCK_ESTIMATED]),
+        (
+            "sysstat",
+            "sar.txt",
+            &[counter::LOAD_COUNT, counter::VMSTAT_COUNT, counter::MACHINE_CPU_NS],
+            &[loss::CLOCK_ESTIMATED],
+        ),
+        ("sysstat", "sar-other-date.txt", &[counter::MACHINE_CPU_NS], &[loss::CLOCK_ESTIMATED]),
+        ("sysstat", "sadf.json.gz", &[counter::MACHINE_CPU_NS, counter::TASKS_COUNT, counter::DISK_BYTES], &[]),
+    ] {
+        let recording = load(format, &[name]).unwrap();
+        assert_eq!(losses(&recording), lost, "{name}");
+        for name_of in counters {
+            let rows = recording.counters.rows().filter(|row| recording.text(row.name) == *name_of).count();
+            assert!(rows > 0, "{name}: no {name_of}");
+        }
+    }
+}
+
+#[test]
+fn samples_of_perf() {
+    let recording = load("perf_script", &["jdk17.txt"]).unwrap();
+    let text = String::from_utf8(unpacked(&testdata("perf_script").join("jdk17.txt"))).unwrap();
+    assert_eq!(recording.samples.len(), text.matches("cpu-clock:").count());
+    assert!(recording.samples.rows().all(|row| row.weight_ns == 20_408_163));
+    let symbols = |row: &fathom_evidence::tables::Sample| {
+        let frames = recording.stacks.leaf_to_root(row.stack_id);
+        frames.map(|frame| recording.text(frame.symbol).to_owned()).collect::<Vec<_>>()
+    };
+    let in_java = recording.samples.rows().filter(|row| symbols(row).contains(&"Busy.sum".to_owned())).count();
+    assert_eq!(in_java, text.split("\n\n").filter(|sample| sample.contains(" Busy.sum(")).count());
+    // Of a whole machine the JVM's samples stay.
+    let machine = load("perf_script", &["machine.txt.gz"]).unwrap();
+    assert_eq!(losses(&machine), [loss::REFUSED]);
+    assert!(machine.samples.len() > 0);
+}
+
+/// CPUs are used and idle for as long as there is time.
+#[test]
+fn cpus_add_up() {
+    let recording = load("sysstat", &["mpstat.txt.gz"]).unwrap();
+    let rows = || recording.counters.rows().filter(|row| recording.text(row.name) == counter::MACHINE_CPU_NS);
+    let (from, to) = (rows().map(|row| row.time_ns).min().unwrap(), rows().map(|row| row.time_ns).max().unwrap());
+    let all = comes_to(&recording, counter::MACHINE_CPU_NS) / (to - from) as f64;
+    assert!((1.9..2.1).contains(&all), "{all} CPUs");
+}
+
+/// Bytes as a file of a format, whatever they begin with: an error in one line, or a recording.
+fn check(format: &str, bytes: &[u8]) -> Result<(), TestCaseError> {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(bytes).unwrap();
+    let reader = reader(format);
+    reader.sniff(&bytes[..bytes.len().min(65_536)], file.path());
+    match reader.load(&[file.path().to_owned()], &LoadOptions { started_at_ns: Some(1), ..LoadOptions::default() }) {
+        Err(error) => prop_assert!(!error.to_string().contains('\n'), "{error}"),
+        Ok(recording) => prop_assert!(recording.counters.rows().all(|row| row.value.is_finite())),
+    }
+    Ok(())
+}
+
+/// A real file's beginning: the whole would be read thousands of times.
+fn beginnings() -> Vec<(&'static str, Vec<u8>)> {
+    let all = FORMATS.iter().flat_map(|format| files(format).into_iter().map(move |file| (*format, file)));
+    all.map(|(format, file)| (format, unpacked(&file).into_iter().take(20_000).collect())).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn cut_or_changed_anywhere(at in any::<prop::sample::Index>(), byte in any::<u8>(), chosen in any::<prop::sample::Index>()) {
+        let all = beginnings();
+        let (format, bytes) = chosen.get(&all);
+        let at = at.index(bytes.len());
+        check(format, &bytes[..at])?;
+        let mut changed = bytes.clone();
+        changed[at] = byte;
+        check(format, &changed)?;
+        let other_ends: Vec<u8> = changed.iter().flat_map(|byte| if *byte == b'\n' { vec![b'\r', b'\n'] } else { vec![*byte] }).collect();
+        check(format, &other_ends)?;
+    }
+
+    #[test]
+    fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..4_000), format in 0..FORMATS.len()) {
+        check(FORMATS[format], &bytes)?;
+    }
+}
