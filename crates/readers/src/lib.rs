@@ -4,6 +4,7 @@
 //! `mod.rs` declares the [`Reader`] as `pub(crate) static READER`. The build script finds the
 //! folders; no list is edited. Formats are recognised by their content, never asked for.
 
+pub mod archive;
 mod columns;
 mod cursor;
 mod error;

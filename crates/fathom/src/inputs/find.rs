@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use fathom_readers::{LoadError, Reader};
 
-use super::archive::{self, Unpacked};
+use super::archive::{self, Budget, Unpacked};
+use super::place::Place;
 
 /// The name of Fathom's own format among the formats.
 pub(crate) const RECORDING: &str = "recording";
@@ -16,6 +17,9 @@ const LATENCY: &str = "latency";
 
 /// How deep folders of an archive may lie in each other.
 const FOLDERS_DEEP: usize = 16;
+
+/// How deep archives may lie in each other.
+const ARCHIVES_DEEP: usize = 4;
 
 /// What was found.
 #[derive(Default)]
@@ -27,6 +31,7 @@ pub(super) struct Found {
     /// Where archives were unpacked, for as long as their files are wanted.
     pub(super) unpacked: Vec<Unpacked>,
     seen: HashSet<PathBuf>,
+    budget: Budget,
 }
 
 /// Something that can be read.
@@ -41,7 +46,7 @@ pub(super) enum Item {
 const STANDARD_INPUT: &str = "-";
 
 /// Follows the paths. A folder stands for the recordings and recognisable files directly in it, an archive for all of
-/// those in it.
+/// those in it, also where it is in a folder or another archive.
 pub(super) fn find(paths: &[PathBuf]) -> Found {
     let mut found = Found::default();
     for path in paths {
@@ -98,10 +103,8 @@ impl Found {
         if !self.is_new(path) {
             return;
         }
-        match archive::unpack(path) {
-            Ok(Some(unpacked)) => return self.add_archive(path, unpacked),
-            Err(error) => return self.refused.push(format!("{}: {error}", path.display())),
-            Ok(None) => {}
+        if self.add_archive(path, &Place::of(path)) {
+            return;
         }
         match fathom_readers::sniff(path) {
             Ok(reader) => self.items.push(Item::File(path.to_owned(), reader)),
@@ -130,22 +133,36 @@ impl Found {
         }
     }
 
-    fn add_archive(&mut self, path: &Path, unpacked: Unpacked) {
-        let before = self.items.len();
-        let mut skipped = Vec::new();
-        let folder = unpacked.path().to_owned();
+    /// Adds what is in the archive `path`; false if it is none.
+    fn add_archive(&mut self, path: &Path, place: &Place) -> bool {
+        let is_too_deep = place.archives_deep >= ARCHIVES_DEEP && archive::is_archive(path);
+        let unpacked = match is_too_deep {
+            true => Err(std::io::Error::other(format!("more than {ARCHIVES_DEEP} archives in each other"))),
+            false => archive::unpack(path, place, &mut self.budget),
+        };
+        let unpacked = match unpacked {
+            Ok(None) => return false,
+            Ok(Some(unpacked)) => unpacked,
+            Err(error) => {
+                self.refused.push(format!("{}: {error}", place.name));
+                return true;
+            }
+        };
+        let (before, mut skipped) = (self.items.len(), Vec::new());
+        let (within, folder) = (place.inside(unpacked.path()), unpacked.path().to_owned());
         self.unpacked.push(unpacked);
-        self.add_all(&folder, &mut skipped, FOLDERS_DEEP);
-        self.tell_skipped(path, "archive", before, &skipped);
+        self.add_all(&folder, &within, &mut skipped, FOLDERS_DEEP);
+        self.tell_skipped(&place.name, "archive", before, &skipped);
+        true
     }
 
-    /// Everything in a folder and the folders in it.
-    fn add_all(&mut self, folder: &Path, skipped: &mut Vec<String>, deep: usize) {
+    /// Everything in a folder of an archive and the folders in it. There a hidden file is one like any other.
+    fn add_all(&mut self, folder: &Path, within: &Place, skipped: &mut Vec<String>, deep: usize) {
         for entry in entries(folder).unwrap_or_default() {
             if entry.is_dir() && !fathom_store::is_recording(&entry) && deep > 0 {
-                self.add_all(&entry, skipped, deep - 1);
+                self.add_all(&entry, within, skipped, deep - 1);
             } else {
-                self.add_entry(&entry, skipped);
+                self.add_entry(&entry, within, skipped);
             }
         }
     }
@@ -161,30 +178,34 @@ impl Found {
                 self.refused.push(format!("{}: there is nothing in this folder", path.display()));
                 return;
             }
-            Ok(entries) => entries.iter().for_each(|entry| self.add_entry(entry, &mut skipped)),
+            Ok(mut entries) => {
+                entries.retain(|path| !super::file_name(path).starts_with('.'));
+                entries.iter().for_each(|entry| self.add_entry(entry, &Place::of(path), &mut skipped));
+            }
             Err(error) => return self.refused.push(format!("{}: {error}", path.display())),
         }
-        self.tell_skipped(path, "folder", before, &skipped);
+        self.tell_skipped(&path.display().to_string(), "folder", before, &skipped);
     }
 
     /// Says what of a folder or archive could not be read; `before` it there were so many items.
-    fn tell_skipped(&mut self, path: &Path, kind: &str, before: usize, skipped: &[String]) {
+    fn tell_skipped(&mut self, path: &str, kind: &str, before: usize, skipped: &[String]) {
         let is_nothing = self.items.len() == before;
         let nothing = if is_nothing { format!("nothing in this {kind} can be read") } else { String::new() };
         let names = listed(skipped);
         match (nothing.as_str(), names.as_str()) {
             ("", "") => {}
-            ("", names) => self.refused.push(format!("{}: not read: {names}", path.display())),
-            (nothing, "") => self.refused.push(format!("{}: {nothing}", path.display())),
-            (nothing, names) => self.refused.push(format!("{}: {nothing}: {names}", path.display())),
+            ("", names) => self.refused.push(format!("{path}: not read: {names}")),
+            (nothing, "") => self.refused.push(format!("{path}: {nothing}")),
+            (nothing, names) => self.refused.push(format!("{path}: {nothing}: {names}")),
         }
     }
 
-    fn add_entry(&mut self, entry: &Path, skipped: &mut Vec<String>) {
+    fn add_entry(&mut self, entry: &Path, within: &Place, skipped: &mut Vec<String>) {
         if fathom_store::is_recording(entry) {
             return self.add_recording(entry);
         }
-        if entry.is_dir() || !self.is_new(entry) {
+        // A log may follow the header of an archive: what is one is opened before any reader sees it.
+        if entry.is_dir() || !self.is_new(entry) || self.add_archive(entry, &within.entry(entry)) {
             return;
         }
         match fathom_readers::sniff(entry) {
@@ -202,10 +223,9 @@ fn recording_of(path: &Path) -> Option<String> {
     Some(format!("{}: a part of a recording: name its folder, {}", path.display(), folder.display()))
 }
 
-/// What is directly in a folder, by name, without hidden files.
+/// What is directly in a folder, by name.
 fn entries(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
-    paths.retain(|path| !super::file_name(path).starts_with('.'));
     paths.sort();
     Ok(paths)
 }

@@ -27,7 +27,7 @@ pub(crate) struct Services {
     /// The folder of `fathom watch` that they are in.
     watched: Option<PathBuf>,
     /// Where they are if they came in an archive.
-    _unpacked: Vec<Unpacked>,
+    unpacked: Vec<Unpacked>,
     /// What had to be read to know what belongs together, until it is asked for.
     read: Mutex<Vec<Option<Service>>>,
 }
@@ -62,7 +62,7 @@ impl Services {
             entries: paths.iter().map(entry).collect(),
             paths,
             watched,
-            _unpacked: unpacked,
+            unpacked,
             read: Mutex::new(read),
         })
     }
@@ -76,7 +76,10 @@ impl Services {
         let paths = &self.paths[number];
         let mut services = services(paths, self.question.hints(), &self.terminal)?;
         match (services.pop(), services.len()) {
-            (Some(service), 0) => Ok(service),
+            (Some(mut service), 0) => {
+                service.came_in(&self.unpacked);
+                Ok(service)
+            }
             (_, others) => bail!("{}: {} JVMs now; it was one", paths[0].display(), others + 1),
         }
     }

@@ -8,15 +8,14 @@
 mod align;
 mod archive;
 mod collections;
-mod entry;
 mod find;
 mod grouping;
 pub(crate) mod library;
 mod load;
+mod place;
 mod question;
 mod source;
-mod tar;
-mod zip;
+mod unpacked;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +23,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use fathom_evidence::Recording;
-use fathom_evidence::kinds::subject;
+use fathom_evidence::kinds::{loss, subject};
 use fathom_readers::LoadOptions;
 
 use crate::exit::complain;
@@ -64,6 +63,11 @@ impl Hints {
         Hints { latency: Vec::new(), started_at: None, ..self.clone() }
     }
 
+    /// Files that were named for what they hold.
+    pub(crate) fn files(&self) -> &[PathBuf] {
+        &self.latency
+    }
+
     fn options(&self, terminal: &Terminal) -> Result<LoadOptions> {
         let started_at_ns = self.started_at.map(|time| time.absolute_ns(&terminal.zone)).transpose();
         Ok(LoadOptions {
@@ -101,6 +105,9 @@ pub(crate) fn recordings_only(paths: &[PathBuf]) -> Option<Vec<PathBuf>> {
         return None;
     }
     let found = find::find(paths);
+    if !found.unpacked.is_empty() {
+        return None;
+    }
     let recordings = found.items.into_iter().map(|item| match item {
         find::Item::Recording(path) => Some(path),
         find::Item::File(..) => None,
@@ -126,6 +133,10 @@ pub(crate) fn services(paths: &[PathBuf], hints: &Hints, terminal: &Terminal) ->
     let found = find::find(paths);
     let unpacked = found.unpacked.clone();
     let mut loaded = load::load(found, &options, &progress);
+    let is_read = |unpacked: &&Unpacked| loaded.sources.iter().any(|source| is_from(&source.paths, unpacked));
+    let unread = unpacked.iter().filter(|unpacked| !is_read(unpacked)).flat_map(|unpacked| unpacked.lost());
+    let unread: Vec<String> = unread.collect();
+    loaded.refused.extend(unread);
     let latencies = load_latencies(&hints.latency, &options, &progress)?;
     if loaded.sources.is_empty() && latencies.is_empty() {
         let last = loaded.refused.pop();
@@ -137,8 +148,12 @@ pub(crate) fn services(paths: &[PathBuf], hints: &Hints, terminal: &Terminal) ->
     let groups = grouping::group(&traits);
     tell_strays(&groups, &traits, &loaded.sources);
     let mut services = add_latencies(assemble(groups, loaded.sources), latencies)?;
-    services.iter_mut().for_each(|service| service.unpacked.clone_from(&unpacked));
+    services.iter_mut().for_each(|service| service.came_in(&unpacked));
     Ok(services)
+}
+
+fn is_from(paths: &[PathBuf], unpacked: &Unpacked) -> bool {
+    paths.iter().any(|path| path.starts_with(unpacked.path()))
 }
 
 /// Latencies named with `--latency` are wanted, so that a failure to read them is final.
@@ -185,6 +200,9 @@ fn without_repetitions(sources: Vec<Source>) -> Vec<Source> {
 
 const FILES: &str = "files";
 
+/// Source of what was lost with an archive.
+const ARCHIVE: &str = "archive";
+
 fn imported_files(recording: &Recording) -> Vec<String> {
     let strings = &recording.strings;
     let (Some(about), Some(key)) = (strings.find(subject::RECORDING), strings.find(FILES)) else { return Vec::new() };
@@ -225,6 +243,14 @@ impl Service {
         }
         self.sources.extend(paths.first().map(|path| Summary { path: path.clone(), format, rows }));
         self.paths.extend(paths);
+    }
+
+    /// Remembers the archives that files came in. What was lost on the way may be any of them.
+    fn came_in(&mut self, unpacked: &[Unpacked]) {
+        for archive in unpacked.iter().filter(|archive| is_from(&self.paths, archive)) {
+            archive.lost().iter().for_each(|says| self.recording.add_loss(ARCHIVE, loss::MISSING, 0, says));
+        }
+        self.unpacked = unpacked.to_vec();
     }
 
     fn overlaps(&self, source: &Source) -> bool {

@@ -1,0 +1,133 @@
+//! Folders for what is unpacked. They are gone when they are not wanted any more, also when the program is ended by TERM, HUP or
+//! INT; what a program that was killed has left is removed by the next that needs one.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, Once, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::{FlockOperation, flock};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
+use tempfile::TempDir;
+
+/// What their names begin with.
+const PREFIX: &str = "fathom-unpacked-";
+
+/// A folder that is younger may not have been locked yet by its maker.
+const LEFT_BEHIND: Duration = Duration::from_secs(60);
+
+/// Entries of the folder for temporary files that are looked at for those left behind.
+const ENTRIES_MAX: usize = 20_000;
+
+/// Those that are there now.
+static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// A folder that is removed when it is dropped.
+#[derive(Debug)]
+pub(super) struct Folder {
+    folder: TempDir,
+    /// Held for as long as the folder is wanted.
+    _lock: File,
+}
+
+impl Folder {
+    /// One inside of another one, or for itself.
+    pub(super) fn within(outer: Option<&Path>) -> io::Result<Folder> {
+        static AT_FIRST: Once = Once::new();
+        AT_FIRST.call_once(|| {
+            remove_left_behind(&std::env::temp_dir());
+            remove_at_signals();
+        });
+        let builder = tempfile::Builder::new().prefix(PREFIX).to_owned();
+        let folder = outer.map_or_else(|| builder.tempdir(), |outer| builder.tempdir_in(outer))?;
+        let lock = File::open(folder.path())?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+        FOLDERS.lock().unwrap_or_else(PoisonError::into_inner).push(folder.path().to_owned());
+        Ok(Folder { folder, _lock: lock })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        FOLDERS.lock().unwrap_or_else(PoisonError::into_inner).retain(|path| path != self.folder.path());
+    }
+}
+
+/// Removes the folders and lets the signal do what it does. Where signals cannot be waited for the next start removes them.
+fn remove_at_signals() {
+    let Ok(mut signals) = Signals::new([SIGHUP, SIGINT, SIGTERM]) else { return };
+    std::thread::spawn(move || {
+        for signal in signals.forever() {
+            for folder in FOLDERS.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+                let _ = fs::remove_dir_all(folder);
+            }
+            let _ = emulate_default_handler(signal);
+        }
+    });
+}
+
+/// Removes what programs of the same user have left that do not live any more.
+fn remove_left_behind(place: &Path) {
+    let entries = fs::read_dir(place).into_iter().flatten().flatten().take(ENTRIES_MAX);
+    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX)) {
+        let _ = remove_if_left_behind(&entry.path());
+    }
+}
+
+fn remove_if_left_behind(path: &Path) -> io::Result<()> {
+    let is = fs::symlink_metadata(path)?;
+    let is_own = is.is_dir() && is.uid() == rustix::process::geteuid().as_raw();
+    let age = SystemTime::now().duration_since(is.modified()?).unwrap_or_default();
+    if !is_own || age < LEFT_BEHIND {
+        return Ok(());
+    }
+    let lock = File::open(path)?;
+    if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
+        fs::remove_dir_all(path)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_left_behind_is_removed_and_what_is_used_stays() {
+        let place = tempfile::tempdir().unwrap();
+        let make = |name: &str, age_s: u64| {
+            let path = place.path().join(name);
+            fs::create_dir(&path).unwrap();
+            fs::write(path.join("file"), "x").unwrap();
+            File::open(&path).unwrap().set_modified(SystemTime::now() - Duration::from_secs(age_s)).unwrap();
+            path
+        };
+        let folders = [
+            make("fathom-unpacked-1", 600),
+            make("fathom-unpacked-2", 600),
+            make("fathom-unpacked-3", 1),
+            make("fathom-4", 600),
+        ];
+        let lock = File::open(&folders[1]).unwrap();
+        flock(&lock, FlockOperation::LockExclusive).unwrap();
+        remove_left_behind(place.path());
+        assert_eq!(folders.map(|path| path.exists()), [false, true, true, true]);
+    }
+
+    #[test]
+    fn a_folder_is_there_until_it_is_dropped() {
+        let folder = Folder::within(None).unwrap();
+        let path = folder.path().to_owned();
+        assert!(path.is_dir() && FOLDERS.lock().unwrap().contains(&path));
+        drop(folder);
+        assert!(!path.exists() && !FOLDERS.lock().unwrap().contains(&path));
+    }
+}
