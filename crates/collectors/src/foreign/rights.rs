@@ -61,6 +61,23 @@ impl Rights {
         }
     }
 
+    /// Changes the thread's user and groups.
+    fn take_on(&self) -> rustix::io::Result<()> {
+        let groups: Vec<Gid> = self.groups.iter().map(|group| Gid::from_raw(*group)).collect();
+        // The groups first: afterwards there is no right left to change them.
+        set_thread_groups(&groups)?;
+        set_thread_res_gid(None, Gid::from_raw(self.gid), None)?;
+        set_thread_res_uid(None, Uid::from_raw(self.uid), None)
+    }
+
+    fn refused(&self, error: io::Error) -> io::Error {
+        let says = format!(
+            "the rights of user {} cannot be taken on, which takes CAP_SETUID and CAP_SETGID: {error}",
+            self.uid
+        );
+        io::Error::new(error.kind(), says)
+    }
+
     /// `None` when the process runs as anybody but the one user and group as which it was found: a program that is given its
     /// owner's rights (`su`) still does what its caller says.
     fn parse(status: &str, target: &Target) -> Option<Rights> {
@@ -100,11 +117,7 @@ impl Back {
         let own = (geteuid(), getegid(), getgroups()?);
         if own.0.is_root() && (own.0.as_raw(), own.1.as_raw()) != (rights.uid, rights.gid) {
             back.identity = Some(own);
-            let groups: Vec<Gid> = rights.groups.iter().map(|group| Gid::from_raw(*group)).collect();
-            // The groups first: afterwards there is no right left to change them.
-            set_thread_groups(&groups)?;
-            set_thread_res_gid(None, Gid::from_raw(rights.gid), None)?;
-            set_thread_res_uid(None, Uid::from_raw(rights.uid), None)?;
+            rights.take_on().map_err(|error| rights.refused(error.into()))?;
         }
         let now = capabilities(None)?;
         let kept = now.effective - (PASSES_OVER - rights.passes_over);
