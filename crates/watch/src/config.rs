@@ -3,6 +3,7 @@
 //! A file in TOML. Everything has a default; what is not known is refused, with its line, before anything starts.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use crate::glob::Glob;
 use crate::quiet::Window;
 use crate::rules::Rule;
 use crate::times::time;
+use crate::trusted::{self, Owner};
 
 /// Everything that can be set.
 #[derive(Debug, Clone, Deserialize)]
@@ -159,6 +161,9 @@ pub struct Tell {
     pub command: Vec<String>,
     /// Addresses that are told.
     pub webhook: Vec<Webhook>,
+    /// User and group whose configuration it is, where that is not the service's user.
+    #[serde(skip)]
+    pub(crate) owner: Option<Owner>,
 }
 
 /// An address that is told.
@@ -320,16 +325,27 @@ pub enum ConfigError {
         /// What is wrong, in one line.
         says: String,
     },
+    /// It cannot be opened, or others can change it.
+    #[error("{0}")]
+    Refused(String),
     /// A value makes no sense.
     #[error("{0}")]
     Value(String),
 }
 
+/// More is not read of a configuration.
+const FILE_MAX_BYTES: u64 = 1 << 20;
+
 impl Config {
-    /// Reads a file and checks it.
+    /// Reads a file and checks it. One that others can change is refused: the service may be root.
     pub fn read(path: &Path) -> Result<Config, ConfigError> {
-        let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Io { path: path.to_owned(), source })?;
-        Config::parse(&text, path)
+        let cannot = |source| ConfigError::Io { path: path.to_owned(), source };
+        let (file, owner) = trusted::file(path).map_err(|error| ConfigError::Refused(error.to_string()))?;
+        let mut text = String::new();
+        file.take(FILE_MAX_BYTES).read_to_string(&mut text).map_err(cannot)?;
+        let mut config = Config::parse(&text, path)?;
+        config.tell.owner = owner;
+        Ok(config)
     }
 
     /// The same with the text at hand.

@@ -49,6 +49,7 @@ pub mod targets;
 mod tell;
 mod times;
 pub mod triggers;
+mod trusted;
 
 pub use incident::{Incident, Verdict};
 pub use service::{WatchError, run};

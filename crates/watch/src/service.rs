@@ -1,9 +1,8 @@
 //! The service: finds JVMs, gives each a scout, and answers signals, the socket and systemd.
 
 use std::collections::HashMap;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::net::TcpListener;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
@@ -29,7 +28,7 @@ use crate::notify::Notify;
 use crate::scout::{Scout, Wishes};
 use crate::targets::is_target;
 use crate::triggers::Kind;
-use crate::{finder, log, lost, minutes, shelf, tell};
+use crate::{finder, log, lost, minutes, shelf, tell, trusted};
 
 /// How often signals, new JVMs and requests are looked for.
 const LOOK: Duration = Duration::from_millis(250);
@@ -116,7 +115,8 @@ struct Service {
 ///
 /// # Errors
 /// When it cannot begin; what goes wrong afterwards is told in the log.
-pub fn run(config: Config, file: Option<PathBuf>, keeps_folder: bool, program: &Path) -> Result<(), WatchError> {
+pub fn run(mut config: Config, file: Option<PathBuf>, keeps_folder: bool, program: &Path) -> Result<(), WatchError> {
+    config.folder = trusted::folder(&config.folder).map_err(io(config.folder.display()))?;
     let lock = take_folder(&config.folder)?;
     let signals = Signals::listen().map_err(io("signals"))?;
     let metrics = Metrics::default();
@@ -163,8 +163,6 @@ pub fn run(config: Config, file: Option<PathBuf>, keeps_folder: bool, program: &
 }
 
 fn take_folder(folder: &Path) -> Result<File, WatchError> {
-    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    made.map_err(io(folder.display()))?;
     let path = folder.join("lock");
     let lock = File::create(&path).map_err(io(path.display()))?;
     match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
@@ -296,8 +294,9 @@ impl Service {
     fn reload(&mut self) {
         let Some(file) = &self.file else { return log::says("not_reloaded", "there is no configuration file") };
         let config = match Config::read(file) {
-            Ok(config) if self.keeps_folder => Config { folder: self.config.folder.clone(), ..config },
-            Ok(config) if config.folder == self.config.folder => config,
+            Ok(config) if self.keeps_folder || self.is_own_folder(&config.folder) => {
+                Config { folder: self.config.folder.clone(), ..config }
+            }
             Ok(_) => return log::says("not_reloaded", "another folder takes a restart"),
             Err(error) => return log::says("not_reloaded", &error.to_string()),
         };
@@ -310,6 +309,11 @@ impl Service {
         self.ask_to_stop();
         self.meet_others();
         log::says("reloaded", "histories of all JVMs begin anew");
+    }
+
+    /// Whether a path leads to the service's folder, maybe by a link.
+    fn is_own_folder(&self, path: &Path) -> bool {
+        fs::canonicalize(path).is_ok_and(|path| path == self.config.folder)
     }
 
     fn ask_to_stop(&self) {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::beside;
 use crate::incident::Incident;
+use crate::trusted::Owner;
 
 /// A program that takes longer is ended: the next incident wants to be told as well.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -14,13 +15,20 @@ const PATIENCE: Duration = Duration::from_secs(300);
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Runs it and waits for its end. `{folder}` and `{verdict}` in its arguments are paths.
-pub(super) fn run(command: &[String], incident: &Incident) -> Result<(), String> {
+///
+/// It has the rights of who wrote the configuration, not those of the service.
+pub(super) fn run(command: &[String], owner: Option<Owner>, incident: &Incident) -> Result<(), String> {
     let Some((program, arguments)) = command.split_first() else { return Ok(()) };
     let (folder, verdict) = (&incident.folder, beside::path(&incident.folder, "json"));
     let fill = |argument: &String| {
         argument.replace("{folder}", &folder.to_string_lossy()).replace("{verdict}", &verdict.to_string_lossy())
     };
-    let child = Command::new(program)
+    let mut command = Command::new(program);
+    if let Some((uid, gid)) = owner {
+        // Other groups are given up with them.
+        command.uid(uid).gid(gid);
+    }
+    let child = command
         .args(arguments.iter().map(fill))
         .env("FATHOM_CAUSE", incident.cause().unwrap_or("none"))
         // Ctrl-C ends the service, when this is done.

@@ -16,6 +16,7 @@ use crate::config::{Tell, Webhook};
 use crate::incident::Incident;
 use crate::log;
 use crate::metrics::Metrics;
+use crate::trusted::Owner;
 
 /// After so long it is tried again; then it is given up.
 const WAITS: [Duration; 5] = [
@@ -36,6 +37,8 @@ const LOOK: Duration = Duration::from_millis(500);
 struct Delivery {
     incident: Arc<Incident>,
     webhook: Webhook,
+    /// Whose configuration names it, where that is not the service's user.
+    owner: Option<Owner>,
     /// Which of the configuration's, from 1.
     number: usize,
     tries: usize,
@@ -70,13 +73,14 @@ fn take(incident: Incident, tell: &Tell, waiting: &mut VecDeque<Delivery>, metri
     log::line("incident", &[("says", incident.line().into()), ("incident", serde_json::json!(incident))]);
     let incident = Arc::new(incident);
     if !tell.command.is_empty() {
-        let ran = command::run(&tell.command, &incident);
+        let ran = command::run(&tell.command, tell.owner, &incident);
         metrics.told("command", ran.is_ok());
         ran.unwrap_or_else(|error| log::says("command_failed", &error));
     }
     for (at, webhook) in tell.webhook.iter().enumerate() {
         let (incident, webhook) = (Arc::clone(&incident), webhook.clone());
-        waiting.push_back(Delivery { incident, webhook, number: at + 1, tries: 0, due: Instant::now() });
+        let (owner, due) = (tell.owner, Instant::now());
+        waiting.push_back(Delivery { incident, webhook, owner, number: at + 1, tries: 0, due });
     }
     while waiting.len() > WAITING_MAX {
         waiting.pop_front();
@@ -92,7 +96,7 @@ fn deliver(waiting: &mut VecDeque<Delivery>, is_end: bool, metrics: &Metrics) {
             waiting.push_back(delivery);
             continue;
         }
-        let Err(error) = webhook::send(&delivery.webhook, &delivery.incident) else {
+        let Err(error) = webhook::send(&delivery.webhook, delivery.owner, &delivery.incident) else {
             metrics.told("webhook", true);
             continue;
         };

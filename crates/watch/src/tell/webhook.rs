@@ -1,5 +1,6 @@
 //! Sends a body to an address.
 
+use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -10,6 +11,7 @@ use ureq::tls::{RootCerts, TlsConfig};
 use super::body::body;
 use crate::config::Webhook;
 use crate::incident::Incident;
+use crate::trusted::{self, Owner};
 
 /// An address that does not answer is given up for this time.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -28,16 +30,16 @@ static AGENT: LazyLock<Agent> = LazyLock::new(|| {
 });
 
 /// Tells an address of an incident. What went wrong is told without the address, which may be a secret.
-pub(super) fn send(webhook: &Webhook, incident: &Incident) -> Result<(), String> {
+pub(super) fn send(webhook: &Webhook, owner: Option<Owner>, incident: &Incident) -> Result<(), String> {
     let url = match (&webhook.url, &webhook.url_file) {
         (Some(url), _) => url.clone(),
-        (None, Some(file)) => secret(file)?,
+        (None, Some(file)) => secret(file, owner)?,
         (None, None) => return Err("it has no address".to_owned()),
     };
     let text = body(webhook.format, incident).to_string();
     let mut request = AGENT.post(&url).header("Content-Type", "application/json");
     if let Some(file) = &webhook.token_file {
-        request = request.header("Authorization", format!("Bearer {}", secret(file)?));
+        request = request.header("Authorization", format!("Bearer {}", secret(file, owner)?));
     }
     match request.send(text) {
         Ok(answer) if answer.status().is_success() => Ok(()),
@@ -47,8 +49,11 @@ pub(super) fn send(webhook: &Webhook, incident: &Incident) -> Result<(), String>
 }
 
 /// Secrets are read each time, as they may be changed.
-fn secret(file: &Path) -> Result<String, String> {
-    let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+fn secret(file: &Path, owner: Option<Owner>) -> Result<String, String> {
+    let mut text = String::new();
+    let read = trusted::secret(file, owner)
+        .and_then(|secret| secret.take(SECRET_MAX_BYTES as u64 + 1).read_to_string(&mut text));
+    read.map_err(|error| error.to_string())?;
     match text.trim() {
         "" => Err(format!("{}: empty", file.display())),
         text if text.len() > SECRET_MAX_BYTES => Err(format!("{}: too long", file.display())),
