@@ -19,6 +19,8 @@ const MAX_BYTES: u64 = 1 << 16;
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Manifest {
     tables: Vec<Entry>,
+    #[serde(skip)]
+    is_damaged: bool,
 }
 
 /// One table.
@@ -43,6 +45,17 @@ impl Manifest {
         self.tables.iter().find(|entry| entry.table == table)
     }
 
+    /// Why nobody can say whether the tables are those that were written, if so.
+    pub(crate) fn why_unknown(read: Option<&Manifest>) -> Option<&'static str> {
+        match read {
+            None => Some("manifest.json is missing: whether the tables are those that were written is not known"),
+            Some(damaged) if damaged.is_damaged => {
+                Some("manifest.json is damaged: whether the tables are those that were written is not known")
+            }
+            Some(_) => None,
+        }
+    }
+
     /// Makes the recording finished.
     pub(crate) fn write(&self, folder: &Path) -> Result<(), FolderError> {
         let path = path(folder);
@@ -58,11 +71,11 @@ impl Manifest {
         sync_names(folder)
     }
 
-    /// `None` without a manifest, as in older recordings; an empty one when it makes no sense: then each table is a stranger.
+    /// `None` without a manifest; an empty one when it makes no sense: then each table is a stranger.
     pub(crate) fn read(folder: &Path) -> Option<Manifest> {
         let mut text = Vec::new();
         open_file(&path(folder)).ok()?.take(MAX_BYTES).read_to_end(&mut text).ok()?;
-        Some(serde_json::from_slice(&text).unwrap_or_default())
+        Some(serde_json::from_slice(&text).unwrap_or(Manifest { tables: Vec::new(), is_damaged: true }))
     }
 }
 

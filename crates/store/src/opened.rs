@@ -194,6 +194,9 @@ impl Stored {
     /// Adds what is not there as losses.
     pub(crate) fn tell_losses(self, is_being_finished: bool, recording: &mut Recording) {
         cut_off::tell(&self.folder, self.state, is_being_finished, recording);
+        if let (State::Finished, Some(says)) = (self.state, Manifest::why_unknown(self.manifest.as_ref())) {
+            recording.add_loss("recording", loss::MISSING, 0, says);
+        }
         for Lost { kind, rows, says, .. } in self.losses {
             recording.add_loss("recording", kind, rows, &says);
         }

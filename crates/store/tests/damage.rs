@@ -212,7 +212,12 @@ fn tables_of_a_finished_recording_that_are_gone_or_of_another_are_told() {
     }
     fs::remove_file(path.join("manifest.json")).unwrap();
     fs::remove_file(path.join("spans.parquet")).unwrap();
-    assert!(is_missing(&path, "spans"), "without a manifest, as in older recordings");
+    assert!(is_missing(&path, "spans"), "without a manifest");
+    let says_of_manifest =
+        |path: &Path| told(path).iter().any(|(kind, says)| kind == loss::MISSING && says.starts_with("manifest.json"));
+    assert!(says_of_manifest(&path), "an edited table is not found without it");
+    fs::write(path.join("manifest.json"), "{").unwrap();
+    assert!(says_of_manifest(&path), "one that is damaged");
 }
 
 fn is_missing(folder: &Path, table: &str) -> bool {
