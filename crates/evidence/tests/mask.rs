@@ -35,6 +35,25 @@ const SECRETS: &[&str] = &[
     "PGPASSWORD=Tr0ub4dor psql|PGPASSWORD",
     "SENTRY_DSN=Tr0ub4dor",
     "-javaagent:/opt/agent.jar=key=Tr0ub4dor,host=collector|/opt/agent.jar",
+    "-Ddb.kennwort=Tr0ub4dor|-Ddb.kennwort",
+    "-Ddb.passwort=Tr0ub4dor",
+    "-Ddb.motdepasse=Tr0ub4dor",
+    "-Ddb.contraseña=Tr0ub4dor",
+    "-Dsenha=Tr0ub4dor",
+    "-Dпароль=Tr0ub4dor",
+    "-Ddb.密码=Tr0ub4dor",
+    "-Dhash.salt=Tr0ub4dor|hash.salt",
+    "-Dlic=Tr0ub4dor",
+    "-Dproduct.license=Tr0ub4dor",
+    "-Dlogin=me/Tr0ub4dor|login=me/",
+    "-Dlogin=me:Tr0ub4dor -Xmx1g|-Xmx1g",
+    "-Dcred=me:Tr0ub4dor",
+    "-Ddb.user=me:Tr0ub4dor",
+    "<password>Tr0ub4dor</password>|<password>",
+    "<db:dbPassword encrypted=\"no\">Tr0ub4dor</db:dbPassword>|encrypted",
+    "mysql -u me -pTr0ub4dor shop|mysql -u me",
+    "-XX:OnError=mysql -pTr0ub4dor|-XX:OnError=mysql",
+    "OnOutOfMemoryError=\"curl -u a:Tr0ub4dor http://host/\"|OnOutOfMemoryError",
     // Options whose value is the next word.
     "shop.Main --db-password Tr0ub4dor --port 80|--port 80",
     "shop.Main --password  Tr0ub4dor",
@@ -276,5 +295,28 @@ fn long_texts_come_to_an_end() {
         let text = piece.repeat(LENGTH / piece.len());
         let masked = mask::command_line(&text);
         assert!(masked.len() <= text.len() * MASK.len(), "{piece}");
+    }
+}
+
+#[test]
+fn names_of_threads_and_files_stay_readable() {
+    for name in [
+        "http-nio-8080-exec-12",
+        "pool-7-thread-13",
+        "C2 CompilerThread0",
+        "G1 Conc#2",
+        "ForkJoinPool.commonPool-worker-3",
+        "kafka-producer-network-thread | producer-1",
+        "Common-Cleaner",
+        "JMX server connection timeout 45",
+        "/var/log/shop/gc-2026-11-27_10-00-00.log",
+        "shop.Cart.lock",
+        "{\"bytes\":4096,\"path\":\"/srv/data/part-0001.db\"}",
+        "GET /orders/4711?page=2",
+        "0x00007f8a3c0a1b2c",
+        "user=app:8080",
+        "-port 80 -profile -p8080 -pretty -parallel",
+    ] {
+        assert_eq!(mask::command_line(name), name);
     }
 }

@@ -18,6 +18,10 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         r"\b(?i:bearer|basic|digest|negotiate|apikey|splunk)\s+(?P<s>[a-z._~+/-]*[A-Z0-9][A-Za-z0-9._~+/-]{3,}=*|[a-z._~+/-]{16,})",
         // Client options: -u user:SECRET.
         r"(?:^|\s)(?:-u|-U|--user|--proxy-user|--login)[ =]?[^\s:/=]+:(?P<s>[^\s/]\S*)",
+        // The option of clients of databases, without a blank: letters with a digit or capital among them.
+        r"(?:^|\s)-p(?P<s>[a-z]*[A-Z0-9][^\s=:/.]*[A-Za-z][^\s=:/.]*)",
+        // Elements of XML.
+        r"(?i)<[\w.:-]*(?:password|passwd|pwd|passphrase|secret|token|credential|kennwort|passwort|apikey|privatekey)[\w.:-]*(?:\s[^<>]*)?>(?P<s>[^<>]+)<",
         // Tokens as their issuers make them.
         r"\b(?P<s>(?:AKIA|ASIA|AGPA|AIDA|AROA|ANPA)[A-Z0-9]{16})\b",
         r"(?:^|[^\w/+.-])(?P<key>[A-Za-z0-9+][A-Za-z0-9/+]{39})(?:$|[^\w/+=.-])",

@@ -25,10 +25,72 @@ const SECRET: &[&str] = &[
     "cookie",
     "sessionid",
     "bearer",
+    // In other languages.
+    "kennwort",
+    "passwort",
+    "geheim",
+    "schluessel",
+    "schlüssel",
+    "motdepasse",
+    "mot_de_passe",
+    "mot-de-passe",
+    "mot.de.passe",
+    "contrasena",
+    "contraseña",
+    "senha",
+    "wachtwoord",
+    "passord",
+    "losenord",
+    "lösenord",
+    "adgangskode",
+    "salasana",
+    "heslo",
+    "jelszo",
+    "jelszó",
+    "lozinka",
+    "parolaccesso",
+    "пароль",
+    "ключ",
+    "密码",
+    "密碼",
+    "パスワード",
+    "비밀번호",
 ];
 
+/// Last words of names of accounts, whose values may have the password behind the name: `me:x`, `me/x`.
+const ACCOUNT_LAST: &[&str] = &["login", "logon", "user", "username", "account", "userinfo", "cred", "creds"];
+
 /// Last words of such names.
-const SECRET_LAST: &[&str] = &["key", "pwd", "pass", "pw", "psw", "auth", "sig", "signature", "dsn", "jwt", "pin"];
+const SECRET_LAST: &[&str] = &[
+    "key",
+    "pwd",
+    "pass",
+    "pw",
+    "psw",
+    "auth",
+    "sig",
+    "signature",
+    "dsn",
+    "jwt",
+    "pin",
+    "salt",
+    "pepper",
+    "lic",
+    "license",
+    "licence",
+    "lizenz",
+    "licencia",
+    "licenca",
+    "cred",
+    "creds",
+    "clave",
+    "haslo",
+    "hasło",
+    "parola",
+    "sifre",
+    "şifre",
+    "otp",
+];
 
 /// Last words of names that tell of a secret without being one: where it is, how long it lives.
 const NO_SECRET_LAST: &[&str] = &[
@@ -88,9 +150,9 @@ const OF_THE_JDK: &[&str] = &[
 /// Whether the value of the property, variable or option `name` is a secret.
 pub(super) fn is_secret(name: &str) -> bool {
     let last = last_word(name);
-    let name = name.to_ascii_lowercase();
+    let name = if name.is_ascii() { name.to_ascii_lowercase() } else { name.to_lowercase() };
     let has_part = || {
-        (0..name.len()).any(|at| is_secret_part(&name.as_bytes()[at..]))
+        name.char_indices().any(|(at, _)| is_secret_part(&name.as_bytes()[at..]))
             && !NO_SECRET.iter().any(|no| name.contains(no))
     };
     !NO_SECRET_LAST.contains(&last.as_str()) && (SECRET_LAST.contains(&last.as_str()) || has_part())
@@ -110,11 +172,16 @@ fn is_secret_part(rest: &[u8]) -> bool {
 
 /// What follows the last separator, or the last capital letter after a small one: `db.pwd`, `DB_PWD` and `dbPwd` end alike.
 fn last_word(name: &str) -> String {
-    let last = name.rsplit(['.', '_', '-', '$', ':']).next().unwrap_or("");
+    let last = name.strip_prefix("-D").unwrap_or(name).rsplit(['.', '_', '-', '$', ':']).next().unwrap_or("");
     let bytes = last.as_bytes();
     let capital =
         (1..bytes.len()).rev().find(|at| bytes[*at].is_ascii_uppercase() && bytes[at - 1].is_ascii_lowercase());
-    last[capital.unwrap_or(0)..].to_ascii_lowercase()
+    last[capital.unwrap_or(0)..].to_lowercase()
+}
+
+/// Whether a name is that of an account.
+pub(super) fn is_account(name: &str) -> bool {
+    ACCOUNT_LAST.contains(&last_word(name).as_str())
 }
 
 /// Whether a name is the JDK's own.

@@ -3,14 +3,14 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::{Captures, Regex};
+use regex::{Captures, Match, Regex};
 
 use super::Context;
-use super::names::{is_harmless, is_secret, is_secret_word};
+use super::names::{is_account, is_harmless, is_secret, is_secret_word};
 
 /// A name and what assigns: `name=`, `"name": `, `name : `, `name%3D`.
 static ASSIGNMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r#"(?P<name>[A-Za-z_][A-Za-z0-9_.$-]*)(?P<quote>\\?["'])?(?P<sign>\s?=\s?|\s?:\s*|%3[dD]|=>\s?)"#).ok()
+    Regex::new(r#"(?P<name>[\p{L}_][\p{L}\p{N}_.$-]*)(?P<quote>\\?["'])?(?P<sign>\s?=\s?|\s?:\s*|%3[dD]|=>\s?)"#).ok()
 });
 
 /// Where a value without quotes ends inside of a list of assignments.
@@ -43,16 +43,39 @@ pub(super) fn secrets(text: &str, context: Context) -> Vec<Range<usize>> {
 fn value_of(text: &str, captures: &Captures<'_>, context: Context) -> Option<Range<usize>> {
     let (name, sign) = (captures.name("name")?, captures.name("sign")?);
     let rest = &text[sign.end()..];
+    let called = called(text, name);
+    if is_account(called)
+        && sign.as_str().trim() == "="
+        && let Some(behind) = behind_account(rest)
+    {
+        return Some(sign.end() + behind.start..sign.end() + behind.end);
+    }
     let is_colon = sign.as_str().contains(':');
     let is_tight = is_colon && sign.as_str().ends_with(':') && captures.name("quote").is_none();
     // Hosts with ports, lists of files and addresses have colons too.
-    let is_no_value = rest.starts_with('/') || port(rest) || !is_secret_word(name.as_str());
-    if !is_secret(name.as_str()) || is_tight && is_no_value {
+    let is_no_value = rest.starts_with('/') || port(rest) || !is_secret_word(called);
+    if !is_secret(called) || is_tight && is_no_value {
         return None;
     }
     let from = sign.end();
     let length = length_of(text, name.start(), from, context);
     (length > 0 && !is_harmless(&text[from..from + length])).then(|| from..from + length)
+}
+
+/// A name without the option of the JVM that may stand before it.
+fn called<'t>(text: &str, name: Match<'t>) -> &'t str {
+    let is_property = text[..name.start()].ends_with('-');
+    name.as_str().strip_prefix('D').filter(|_| is_property).unwrap_or(name.as_str())
+}
+
+/// What stands behind the name of an account in its value: `me:SECRET`, `me/SECRET`, but no port, path or address.
+fn behind_account(rest: &str) -> Option<Range<usize>> {
+    let end = rest.find(|c: char| c.is_whitespace() || ENDS.contains(&c)).unwrap_or(rest.len());
+    let value = &rest[..end];
+    let sign = value.find([':', '/']).filter(|sign| *sign > 0)?;
+    let behind = &value[sign + 1..];
+    let is_other = behind.is_empty() || behind.starts_with('/') || port(behind) && behind.len() <= 5;
+    (!is_other).then_some(sign + 1..end)
 }
 
 fn port(rest: &str) -> bool {

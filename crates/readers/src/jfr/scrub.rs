@@ -11,21 +11,27 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use fathom_evidence::mask;
+use rustc_hash::FxHashMap;
 
 use super::parse_bytes::{Text, skip_text, text, varint};
 use super::parse_chunk::{Chunk, HEADER_BYTES, METADATA, record, split};
 use super::parse_metadata::{KnownTypes, Type, Types};
 use crate::{Input, LoadError};
 
-/// Events whose texts may be secrets.
+/// Events of the JVM whose texts may be secrets. Of those that applications define nothing is known, so any may be.
 const EVENTS: &[&str] = &[
     "jdk.JVMInformation",
+    "jdk.StringFlag",
+    "jdk.StringFlagChanged",
     "jdk.InitialSystemProperty",
     "jdk.InitialEnvironmentVariable",
     "jdk.InitialSecurityProperty",
     "jdk.SystemProcess",
     "jdk.ProcessStart",
 ];
+
+/// How names begin that applications do not give to their events.
+const OF_THE_JVM: &[&str] = &["jdk.", "java.", "profiler.", "fathom."];
 
 /// Bytes to write at a place of the file.
 struct Change {
@@ -52,18 +58,23 @@ fn write(path: &Path, changes: &[Change]) -> io::Result<()> {
 
 fn of_chunk<'a>(chunk: &Chunk<'a>, known: &KnownTypes<'a>) -> Vec<Change> {
     let Some(types) = types(chunk, known) else { return Vec::new() };
-    let secret: Vec<(u64, &Type)> =
-        EVENTS.iter().filter_map(|name| types.id_of(name)).filter_map(|id| Some((id, types.get(id)?))).collect();
+    let secret = secret(&types);
     let mut changes = Vec::new();
     let mut at = HEADER_BYTES;
     while let Some(event) = record(chunk.data, at) {
-        if let Some((_, kind)) = secret.iter().find(|(id, _)| *id == event.type_id) {
+        if let Some(kind) = secret.get(&event.type_id) {
             changes.extend(of_event(&chunk.data[..event.end], event.payload, kind, &types));
         }
         at = event.end.max(at + 1);
     }
     changes.iter_mut().for_each(|change| change.offset += chunk.offset);
     changes
+}
+
+/// Types of events whose texts are masked.
+fn secret(types: &Types) -> FxHashMap<u64, &Type> {
+    let is_meant = |name: &str| EVENTS.contains(&name) || !OF_THE_JVM.iter().any(|start| name.starts_with(start));
+    types.iter().filter(|(_, kind)| is_meant(&kind.name)).collect()
 }
 
 /// The types of a chunk; one that was cut off has metadata of an earlier flush at most.
@@ -95,7 +106,8 @@ fn of_event(data: &[u8], payload: usize, kind: &Type, types: &Types) -> Vec<Chan
         if is_text && let Some((Text::Inline(text), _)) = text(data, at) {
             match field.name.as_str() {
                 "key" => name = text.into_owned(),
-                field => changes.extend(change(data, at, next, &text, &masked(field, &name, &text))),
+                "name" if kind.name.starts_with("jdk.StringFlag") => name = text.into_owned(),
+                field => changes.extend(change(data, at, next, &text, &masked(&kind.name, field, &name, &text))),
             }
         }
         at = next;
@@ -104,11 +116,13 @@ fn of_event(data: &[u8], payload: usize, kind: &Type, types: &Types) -> Vec<Chan
 }
 
 /// The text without its secrets.
-fn masked(field: &str, name: &str, text: &str) -> String {
+fn masked(kind: &str, field: &str, name: &str, text: &str) -> String {
     match field {
-        "value" => mask::value(name, text).into_owned(),
+        "value" | "oldValue" | "newValue" if kind.starts_with("jdk.StringFlag") => mask::flag(name, text).into_owned(),
+        "value" if EVENTS.contains(&kind) => mask::value(name, text).into_owned(),
         "jvmArguments" | "jvmFlags" => mask::options(text).into_owned(),
-        _ => mask::command_line(text).into_owned(),
+        // A field of an application's event may be called like a secret itself.
+        field => mask::flag(field, text).into_owned(),
     }
 }
 
