@@ -18,8 +18,10 @@ use super::protocol::Reply;
 use crate::Target;
 use crate::foreign::{acting_as, belongs_to, pin};
 
-/// Longest answer that is read. The stacks of some thousands of threads fit.
-const ANSWER_MAX_BYTES: u64 = 32 << 20;
+/// Longest answer that is read: flags and properties of a JVM have some 200 KB, a class path may have as much again.
+const ANSWER_MAX_BYTES: usize = 4 << 20;
+/// Its lines, each of which becomes a row: a JVM has some 1,500 flags, and properties by the hundred.
+const ANSWER_MAX_LINES: usize = 20_000;
 
 /// An open connection; `None` when nobody listens.
 pub(super) fn open(target: &Target, tmp: &OwnedFd, until: Instant) -> Result<Option<UnixStream>, AttachError> {
@@ -89,18 +91,21 @@ fn listener_pid(socket: impl AsFd) -> io::Result<i32> {
 pub(super) fn ask(mut stream: UnixStream, request: &[u8], until: Instant) -> Result<Reply, AttachError> {
     stream.set_write_timeout(Some(left(until)?)).map_err(|error| AttachError::io("send a request", error))?;
     stream.write_all(request).map_err(|error| of_step("take a request", error))?;
-    let mut answer = Vec::new();
+    let (mut answer, mut lines) = (Vec::new(), 0);
     let mut piece = [0_u8; 16 << 10];
     loop {
         stream.set_read_timeout(Some(left(until)?)).map_err(|error| AttachError::io("read an answer", error))?;
         match stream.read(&mut piece) {
             Ok(0) => break,
-            Ok(count) => answer.extend_from_slice(&piece[..count]),
+            Ok(count) => {
+                lines += piece[..count].iter().filter(|byte| **byte == b'\n').count();
+                answer.extend_from_slice(&piece[..count]);
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(of_step("answer", error)),
         }
-        if answer.len() as u64 > ANSWER_MAX_BYTES {
-            return Err(AttachError::Answer("an answer of more than 32 MB"));
+        if answer.len() > ANSWER_MAX_BYTES || lines > ANSWER_MAX_LINES {
+            return Err(AttachError::Answer("an answer of more than 4 MB or 20,000 lines"));
         }
     }
     match answer.is_empty() {
@@ -122,5 +127,31 @@ fn of_step(step: &'static str, error: io::Error) -> AttachError {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => AttachError::TimedOut(step),
         io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => AttachError::HungUp,
         _ => AttachError::io("talk over the attach socket", error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_has_a_bound_in_bytes_and_lines() {
+        for (piece, times, is_read) in [
+            ("bool X = true {product} {default}\n", 19_000, true),
+            ("a=b\n", 25_000, false),
+            ("7777777\0", 1 << 20, false),
+        ] {
+            let (own, mut other) = UnixStream::pair().unwrap();
+            let answers = thread::spawn(move || {
+                let _ = other.read(&mut [0; 64]);
+                // Who asked hangs up when it has enough.
+                let _ = other.write_all(b"0\n").and_then(|()| other.write_all(piece.repeat(times).as_bytes()));
+            });
+            let reply = ask(own, b"1\0properties\0\0\0\0", Instant::now() + Duration::from_secs(60));
+            assert_eq!(reply.is_ok(), is_read, "{piece:?}");
+            answers.join().unwrap();
+        }
     }
 }
