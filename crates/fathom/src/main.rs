@@ -8,6 +8,7 @@
 mod browser;
 mod cli;
 mod commands;
+mod confine;
 #[cfg(test)]
 mod documented;
 mod exit;

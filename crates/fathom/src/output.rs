@@ -56,6 +56,14 @@ impl Output {
         &self.path
     }
 
+    /// The folder in which a file is made; none for what is open already.
+    pub(crate) fn folder(&self) -> Option<PathBuf> {
+        match &self.to {
+            To::Named(..) => Some(folder_of(&self.path)),
+            To::Standard | To::Stream(_) => None,
+        }
+    }
+
     /// Whether standard output has no room for anything else.
     pub(crate) fn is_standard(&self) -> bool {
         matches!(self.to, To::Standard)
@@ -92,14 +100,18 @@ impl To {
             return Ok(To::Stream(OpenOptions::new().write(true).open(path)?));
         }
         let name = path.file_name().context("this names no file")?;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let folder = openat(CWD, folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        let folder = openat(CWD, folder_of(path), OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         match kind_of(&folder, name)? {
             None | Some(FileType::RegularFile) => Ok(To::Named(folder, name.to_owned())),
             Some(FileType::CharacterDevice | FileType::Fifo) => Ok(To::Stream(stream(&folder, name)?)),
             Some(other) => bail!("this is {}: name another", described(other)),
         }
     }
+}
+
+/// The folder of a file.
+pub(crate) fn folder_of(path: &Path) -> PathBuf {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned()
 }
 
 fn described(kind: FileType) -> &'static str {

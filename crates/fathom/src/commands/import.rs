@@ -10,8 +10,9 @@ use fathom_report::{imported, json};
 use fathom_store::{FolderError, State};
 
 use super::Answer;
+use crate::confine::{Needs, confine};
 use crate::inputs::{self, Hints, Service};
-use crate::output::is_a_folders_name;
+use crate::output::{folder_of, is_a_folders_name};
 use crate::owner::{self, Place};
 use crate::progress::Progress;
 use crate::terminal::Terminal;
@@ -38,6 +39,10 @@ pub(crate) struct Args {
     /// Print JSON (docs/json.md)
     #[arg(long)]
     json: bool,
+
+    /// As root, keep its rights while files are read; they are given up by default, but for these files
+    #[arg(long)]
+    no_sandbox: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -100,6 +105,10 @@ fn import(args: &Args, terminal: &Terminal) -> Result<Imported> {
     is_a_folders_name(&output)?;
     if output.symlink_metadata().is_ok() {
         bail!("{}: exists already; name another folder with -o", output.display());
+    }
+    if !args.no_sandbox {
+        let reads = args.paths.iter().chain(args.hints.files()).cloned().collect();
+        confine(&Needs { reads, writes: vec![folder_of(&output)], starts: false })?;
     }
     let service = only_jvm(inputs::services(&args.paths, &args.hints, terminal)?)?;
     let progress = Progress::start();

@@ -62,6 +62,7 @@ struct Opened<'a> {
 pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     let address = SocketAddr::new(args.listen, args.port);
     let server = Server::bind(address).with_context(|| format!("cannot listen on {address}"))?;
+    args.question.confine(None, args.browser)?;
     let shelf = Arc::new(Shelf::new(Box::new(Services::find(&args.question, terminal)?), KEPT_MAX));
     if shelf.len() == 1 {
         load(&shelf)?;

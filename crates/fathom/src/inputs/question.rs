@@ -10,6 +10,7 @@ use fathom_evidence::Recording;
 use fathom_report::units;
 
 use super::{Hints, Service, services};
+use crate::confine::{Needs, confine};
 use crate::terminal::Terminal;
 use crate::times::{TimeError, TimeRange};
 
@@ -33,6 +34,10 @@ pub(crate) struct Question {
 
     #[command(flatten)]
     hints: Hints,
+
+    /// As root, keep its rights while files are read; they are given up by default, but for these files
+    #[arg(long)]
+    no_sandbox: bool,
 }
 
 impl Question {
@@ -59,6 +64,16 @@ impl Question {
     /// The files that were named, or the newest recording in this folder.
     pub(crate) fn paths(&self) -> Result<Vec<PathBuf>> {
         if self.paths.is_empty() { Ok(vec![newest_recording()?]) } else { Ok(self.paths.clone()) }
+    }
+
+    /// Gives up what root may do beyond reading these files and writing in `writes`.
+    pub(crate) fn confine(&self, writes: Option<PathBuf>, starts: bool) -> Result<()> {
+        if self.no_sandbox {
+            return Ok(());
+        }
+        let mut reads = self.paths()?;
+        reads.extend(self.baseline.iter().chain(self.hints.files()).cloned());
+        confine(&Needs { reads, writes: writes.into_iter().collect(), starts })
     }
 
     /// What is known of the files.

@@ -1,0 +1,150 @@
+//! Gives up root before the bytes of strangers are read.
+//!
+//! A command that explains files needs to read these files, to write what was asked for, and nothing else of what root may do.
+//! So a mistake in a parser is a mistake with no more rights than that:
+//!
+//! * Landlock: files are read below the paths that were named, and written where the output goes; no connection is made.
+//! * Capabilities: those for reading and writing files of others stay, within these paths; all others go.
+//! * seccomp: no program is started, no process looked into or signalled, no kernel object of the dangerous kinds made.
+//! * Nothing of it can be undone: no new privileges.
+//!
+//! It is done before the program has threads, which inherit it. Only root is confined: anybody else has little to give up, and
+//! nobody to give it to. Where the kernel lacks Landlock (before 5.13) the rest holds.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow};
+use landlock::{ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetCreatedAttr, path_beneath_rules};
+use rustix::process::{Resource, Rlimit, geteuid, setrlimit};
+use rustix::thread::{CapabilitySet, CapabilitySets, remove_capability_from_bounding_set, set_capabilities};
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch, apply_filter};
+
+/// What the rules know of: rights that later kernels added are left as they are.
+const KNOWN: ABI = ABI::V4;
+
+/// What any command reads: time zones, and how many processors there are for it.
+const READ_BY_ALL: &[&str] = &[
+    "/etc/localtime",
+    "/usr/share/zoneinfo",
+    "/proc/self",
+    "/proc/meminfo",
+    "/sys/fs/cgroup",
+    "/sys/devices/system/cpu",
+];
+
+/// No file becomes longer, in bytes: what archives unpack to at most.
+const FILE_MAX_BYTES: u64 = 8 << 30;
+
+/// What no command that reads files ever asks of the kernel.
+const NEVER: &[libc::c_long] = &[
+    libc::SYS_execve,
+    libc::SYS_execveat,
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_kill,
+    libc::SYS_pidfd_send_signal,
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_io_uring_setup,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_setns,
+    libc::SYS_unshare,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_connect,
+];
+
+/// What a command may still do.
+#[derive(Debug, Default)]
+pub(crate) struct Needs {
+    /// Files and folders that it reads.
+    pub(crate) reads: Vec<PathBuf>,
+    /// Folders in which it writes.
+    pub(crate) writes: Vec<PathBuf>,
+    /// Whether it starts a program: the browser.
+    pub(crate) starts: bool,
+}
+
+/// Gives up everything else, if this is root.
+pub(crate) fn confine(needs: &Needs) -> Result<()> {
+    if !geteuid().is_root() {
+        return Ok(());
+    }
+    let confined = files(needs).and_then(|()| capabilities(needs)).and_then(|()| limits()).and_then(|()| calls(needs));
+    confined.context("root's rights cannot be given up before files are read; --no-sandbox keeps them")
+}
+
+fn files(needs: &Needs) -> Result<()> {
+    let read = AccessFs::ReadFile | AccessFs::ReadDir;
+    let reads = READ_BY_ALL.iter().map(PathBuf::from).chain(needs.reads.iter().map(|path| real(path)));
+    let writes = [std::env::temp_dir()].into_iter().chain(needs.writes.iter().cloned());
+    let ruleset = Ruleset::default()
+        .handle_access(AccessFs::from_all(KNOWN))?
+        .handle_access(AccessNet::from_all(KNOWN))?
+        .create()?
+        .add_rules(path_beneath_rules(reads, read))?
+        .add_rules(path_beneath_rules(
+            writes.map(|path| real(&path)),
+            AccessFs::from_all(KNOWN) & !AccessFs::Execute,
+        ))?;
+    ruleset.restrict_self()?;
+    Ok(())
+}
+
+/// What a link leads to is what is read.
+fn real(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Files of others are read; what is written is given to who called sudo.
+fn capabilities(needs: &Needs) -> Result<()> {
+    let mut kept = CapabilitySet::DAC_READ_SEARCH;
+    if !needs.writes.is_empty() {
+        kept |= CapabilitySet::DAC_OVERRIDE | CapabilitySet::CHOWN | CapabilitySet::FOWNER;
+    }
+    let now = rustix::thread::capabilities(None)?;
+    for other in (now.permitted - kept).iter() {
+        // Of a set without this one nothing has to be removed.
+        let _ = remove_capability_from_bounding_set(other);
+    }
+    let kept = now.permitted & kept;
+    set_capabilities(None, CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() })?;
+    Ok(())
+}
+
+fn limits() -> Result<()> {
+    let none = Rlimit { current: Some(0), maximum: Some(0) };
+    setrlimit(Resource::Core, none)?;
+    let longest = Rlimit { current: Some(FILE_MAX_BYTES), maximum: Some(FILE_MAX_BYTES) };
+    setrlimit(Resource::Fsize, longest)?;
+    Ok(())
+}
+
+fn calls(needs: &Needs) -> Result<()> {
+    let starts = [libc::SYS_execve, libc::SYS_execveat, libc::SYS_kill];
+    let never = NEVER.iter().filter(|call| !needs.starts || !starts.contains(call));
+    let rules: BTreeMap<i64, Vec<_>> = never.map(|call| (*call, Vec::new())).collect();
+    let refuse = SeccompAction::Errno(libc::EPERM.cast_unsigned());
+    let here: TargetArch =
+        std::env::consts::ARCH.try_into().map_err(|_| anyhow!("no system calls of this machine are known"))?;
+    let program: BpfProgram = SeccompFilter::new(rules, SeccompAction::Allow, refuse, here)?.try_into()?;
+    Ok(apply_filter(&program)?)
+}

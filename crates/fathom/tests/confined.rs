@@ -1,0 +1,60 @@
+//! Commands that read files give up root before they do.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::{Command, Output};
+
+const LOG: &str = "[2026-11-02T10:00:00.005+0000][0.005s][info][gc] Using Serial\n\
+    [2026-11-02T10:00:01.000+0000][1.000s][info][gc] GC(0) Pause Full (System.gc()) 90M->80M(100M) 900.000ms\n";
+
+fn fathom(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_fathom")).args(args).current_dir(folder).output().unwrap()
+}
+
+/// A link in a folder of somebody leads to a log that is none of theirs.
+#[test]
+fn files_elsewhere_are_out_of_reach() {
+    if !is_root() {
+        println!("SKIPPED: only root has rights to give up");
+        return;
+    }
+    let (place, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir_in("/var").unwrap());
+    let secret = elsewhere.path().join("secret.log");
+    fs::write(&secret, LOG).unwrap();
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
+    fs::create_dir(place.path().join("folder")).unwrap();
+    symlink(&secret, place.path().join("folder/gc.log")).unwrap();
+    for (args, is_read) in [
+        (&["explain", "folder"][..], false),
+        (&["explain", "folder", "--no-sandbox"], true),
+        (&["import", "folder", "-o", "a.fathom"], false),
+        (&["import", "folder", "-o", "b.fathom", "--no-sandbox"], true),
+    ] {
+        let output = fathom(place.path(), args);
+        let says = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.success(), is_read, "{args:?}: {says}");
+        assert!(is_read || says.contains("denied"), "{args:?}: {says}");
+    }
+    // What was named itself is read, also by a link, and what was asked for is written.
+    fs::write(place.path().join("own.log"), LOG).unwrap();
+    symlink(&secret, place.path().join("named.log")).unwrap();
+    fs::create_dir(place.path().join("out")).unwrap();
+    for args in [
+        &["explain", "named.log"][..],
+        &["explain", "own.log", "--html", "out/page.html"],
+        &["report", "own.log", "-o", "out/report.html"],
+        &["import", "own.log", "-o", "out/own.fathom"],
+        &["explain", "out/own.fathom"],
+    ] {
+        let output = fathom(place.path(), args);
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+fn is_root() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    status.lines().any(|line| line.starts_with("Uid:\t0\t0"))
+}
