@@ -154,7 +154,7 @@ details! {
         /// Number of the compilation that was left.
         compile_id: u64,
     }
-    /// Of `monitor_enter`, `monitor_wait`, `park` and `sleep`.
+    /// Of `monitor_enter`, `monitor_wait`, `park`, `sleep` and `sampled_wait`.
     Wait {
         /// Thread that held the lock before, by name.
         previous_owner: String,
@@ -164,6 +164,12 @@ details! {
         timed_out: bool,
         /// Identity of the lock within the recording.
         address: u64,
+        /// Of a wait that was seen by looks only: what it is (`monitor_enter`, `monitor_wait`, `park`, `sleep`).
+        how: String,
+        /// Of such a wait: how many looks found the thread in it, without CPU in between.
+        looks: u32,
+        /// Whether the JVM found the thread in a deadlock.
+        deadlock: bool,
     }
     /// Of `file_*` and `socket_*`.
     Io {

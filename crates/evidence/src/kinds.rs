@@ -101,6 +101,8 @@ words! {
         MALLOC = "malloc";
         /// In a wait that no signal ends (state `D`) when looked at, mostly for a disk or for memory; seen each 100 ms in procfs, with the kernel function of the wait as its stack. A glance, not a measure of time.
         UNINTERRUPTIBLE = "uninterruptible";
+        /// Seen in a thread dump, running or not; `weight_ns` is the time that the dump stands for.
+        DUMP = "dump";
     }
 }
 
@@ -181,7 +183,7 @@ words! {
         PAGE_FAULT = "page_fault";
         /// Off the CPU, not runnable, for long. Name: the kind of wait (`page_fault`; `uninterruptible`: a disk, memory or a lock of the kernel; `futex`: a lock, a condition, or a sleep of Java; `poll`; `sleep`; `read_write`: a call that transfers, mostly on a socket or pipe; `other`). Detail: state, waker_tid (absent when an interrupt woke it on an idle CPU), system_call.
         BLOCKED = "blocked";
-        /// A wait of which a profiler's samples of the wall clock alone tell: from the first to the last look that found the thread in it. Made when a recording is opened.
+        /// A wait of which looks at the thread alone tell. By a profiler's samples of the wall clock: from the first to the last look that found the thread in it; made when a recording is opened. By thread dumps: the time that these stand for. Name: the class of the lock or blocker. Detail: how, looks, previous_owner, address, deadlock.
         SAMPLED_WAIT = "sampled_wait";
         /// Runnable but not running for long. Detail: cpu, instead_tid, instead (who ran on that CPU), preempted.
         RUN_QUEUE_WAIT = "run_queue_wait";

@@ -38,10 +38,12 @@ impl Recording {
     }
 }
 
-/// Takes out the waits that samples alone told before.
+/// Takes out the waits that samples alone told before; those of thread dumps came with them.
 fn forget(recording: &mut Recording) {
-    let Some(kind) = recording.strings.find(span::SAMPLED_WAIT) else { return };
-    let keep: Vec<bool> = recording.spans.kind.iter().map(|one| *one != kind).collect();
+    let strings = &recording.strings;
+    let Some((kind, source)) = strings.find(span::SAMPLED_WAIT).zip(strings.find(SOURCE)) else { return };
+    let rows = recording.spans.kind.iter().zip(&recording.spans.source);
+    let keep: Vec<bool> = rows.map(|row| row != (&kind, &source)).collect();
     recording.spans.retain(&keep);
 }
 

@@ -19,6 +19,8 @@ words! {
         UNIT_ASSUMED = "unit_assumed";
         /// Looks of a sampler that came too late to be made.
         TICKS_MISSED = "ticks_missed";
+        /// Too few looks were made to tell how long anything took.
+        FEW_LOOKS = "few_looks";
         /// Stacks of which not all callers could be found.
         STACKS_CUT = "stacks_cut";
         /// Addresses for which no name could be found.
