@@ -12,6 +12,7 @@ mod edges;
 mod excess;
 mod grid;
 mod intervals;
+mod looks;
 mod median;
 mod partition;
 mod quota;

@@ -6,6 +6,7 @@
 
 mod hanging;
 pub(crate) mod latency;
+mod pools;
 pub(crate) mod rare;
 
 use std::ops::Range;
@@ -375,7 +376,7 @@ fn losses(account: &Account) -> Vec<Signal> {
         signal(SignalKind::Stopped, stopped, 0.10, 3.0, 0.10, 1, true),
         signal(SignalKind::FullCollections, full, 0.03, 3.0, 0.03, 1, true),
         signal(SignalKind::Locks, locks, 0.5, 3.0, 3.0, 2, true),
-        signal(SignalKind::Permits, permits, 0.5, 2.0, 2.0, 2, false),
+        signal(SignalKind::Permits, permits, 0.5, 2.0, 2.0, 2, pools::waits_are_long(account)),
         signal(SignalKind::InputOutput, io, 0.5, 2.0, 2.0, 2, false),
         signal(SignalKind::RunQueue, run_queue, 0.5, 3.0, 4.0, 2, false),
         signal(SignalKind::PageFaults, faults, 0.1, 3.0, 0.1, 1, true),

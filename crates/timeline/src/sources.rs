@@ -88,7 +88,8 @@ impl<'a> Sources<'a> {
         let rows = |kind| {
             recording.strings.find(kind).and_then(|kind| spans_by_kind.get(&kind)).map_or(&[][..], Vec::as_slice)
         };
-        let parks = rows(span::PARK).iter().map(|row| recording.spans.row(*row as usize));
+        let parks = rows(span::PARK).iter().chain(rows(span::SAMPLED_WAIT));
+        let parks = parks.map(|row| recording.spans.row(*row as usize));
         let traffic = Traffic::of(recording, rows(span::REQUEST), parks);
         Some(Sources {
             recording,

@@ -110,8 +110,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if !syscalls::are_recorded(comparison) {
         return Finding::needs_kernel("system calls of each thread were not recorded");
     }
-    let slow = Style::of(comparison, &comparison.slow);
-    let baseline = comparison.baseline_looked_at().map(|baseline| Style::of(comparison, &baseline));
+    let (slow, baseline) = syscalls::both(comparison, |side| Style::of(comparison, side));
     if slow.reads < 1.0 || slow.bytes < 1.0 {
         return Finding::absent("hardly anything was read from sockets");
     }

@@ -5,12 +5,13 @@ mod unending;
 
 use std::collections::{BTreeSet, HashMap};
 
+use fathom_evidence::StrId;
 use fathom_evidence::detail::Wait as Detail;
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_timeline::{ThreadState, Wait, is_class_initialization, telling_frame};
 
-use crate::measure::{cpu_shortage, recording_threshold};
+use crate::measure::{cpu_shortage, recording_threshold, waits};
 use crate::{Cause, Comparison, Evidence, Family, Finding, Support, format, owners};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -34,6 +35,8 @@ const NAMELESS: &str = "a lock that nobody names";
 #[derive(Default)]
 struct Lock {
     waits: usize,
+    /// How many of them only thread dumps tell of, and how many looks of these found a thread waiting.
+    by_dumps: (usize, usize),
     total_ns: i64,
     stack: u32,
     longest_ns: i64,
@@ -64,8 +67,10 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let holder = of_the_holder(comparison);
     let seen = lock.place.as_deref().filter(|_| holder.is_none()).and_then(|place| holder::seen_in(comparison, place));
     text += holder.as_ref().map(|(_, says)| says).or(seen.as_ref()).map_or("", String::as_str);
-    let unending = unending::threads(comparison);
-    if unending >= IN_A_CIRCLE {
+    let (unending, deadlocked) = (unending::threads(comparison), unending::deadlocked(comparison));
+    if deadlocked > 0 {
+        text += &format!("; the JVM found {} in a deadlock", format::count(deadlocked, "thread"));
+    } else if unending >= IN_A_CIRCLE {
         text += &format!(
             "; {unending} threads had waited for seconds and still did when the recording ended, as in a deadlock"
         );
@@ -79,7 +84,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     }
     let support = if taken.is_some() { Support::Weak } else { Support::Observed };
     let mut finding = Finding::new(support, text).with(waiting).with(of_lock(comparison, &class, &lock));
-    if unending >= IN_A_CIRCLE {
+    if unending.max(deadlocked) >= IN_A_CIRCLE {
         finding.actions.push(
             "jcmd PID Thread.print: it names the threads of a deadlock and what each holds; only a restart ends one"
                 .to_owned(),
@@ -138,6 +143,8 @@ fn lock_of(comparison: &Comparison<'_>, wait: &Span) -> (String, Option<String>)
             None,
         ),
         (span::MONITOR_ENTER | span::PARK, _) => (recording.text(wait.name).to_owned(), None),
+        // A thread dump names the class as the JVM does.
+        (span::SAMPLED_WAIT, _) if wait.name != StrId(0) => (recording.text(wait.name).to_owned(), None),
         (_, Some(frame)) => (format!("a lock in {frame}"), Some(frame.to_owned())),
         (_, None) => (NAMELESS.to_owned(), None),
     }
@@ -145,12 +152,16 @@ fn lock_of(comparison: &Comparison<'_>, wait: &Span) -> (String, Option<String>)
 
 impl Lock {
     fn add(&mut self, comparison: &Comparison<'_>, wait: &Span) {
+        let detail = comparison.slow.detail::<Detail>(wait);
         self.waits += 1;
+        if let Some(looks) = detail.looks {
+            self.by_dumps = (self.by_dumps.0 + 1, self.by_dumps.1 + looks as usize);
+        }
         self.total_ns = self.total_ns.saturating_add(wait.duration_ns);
         if wait.duration_ns > self.longest_ns {
             self.longest_ns = wait.duration_ns;
             self.stack = wait.stack_id.0;
-            self.owner = comparison.slow.detail::<Detail>(wait).previous_owner.or(self.owner.take());
+            self.owner = detail.previous_owner.or(self.owner.take());
         }
     }
 }
@@ -158,12 +169,18 @@ impl Lock {
 fn says(waiting: &Evidence, class: &str, lock: &Lock) -> String {
     let before = format::before(waiting.baseline, format::number);
     let owner = lock.owner.as_ref().map_or(String::new(), |owner| format!("; held by {owner} in the longest"));
+    let waits = match lock.by_dumps {
+        (waits, looks) if waits > 0 && waits == lock.waits => waits::found_by_dumps(looks),
+        _ => format!(
+            "{}, mean {}, longest {}",
+            format::count(lock.waits, "wait"),
+            format::time(lock.total_ns as f64 / lock.waits.max(1) as f64),
+            format::time(lock.longest_ns as f64)
+        ),
+    };
     format!(
-        "{} threads wait for locks on average{before}; most for {class}: {}, mean {}, longest {}{owner}",
-        format::number(waiting.value),
-        format::count(lock.waits, "wait"),
-        format::time(lock.total_ns as f64 / lock.waits.max(1) as f64),
-        format::time(lock.longest_ns as f64)
+        "{} threads wait for locks on average{before}; most for {class}: {waits}{owner}",
+        format::number(waiting.value)
     )
 }
 

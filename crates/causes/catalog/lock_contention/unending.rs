@@ -1,5 +1,8 @@
 //! Waits for locks that had not ended when the recording did: a deadlock looks like that, and nobody writes down its waits.
 
+use std::collections::BTreeSet;
+
+use fathom_evidence::detail::Wait as Detail;
 use fathom_evidence::kinds::span;
 use fathom_timeline::{Request, Segment};
 
@@ -21,7 +24,14 @@ pub(super) fn threads(comparison: &Comparison<'_>) -> usize {
     let own = || partition.recorded().filter(|(tid, _)| comparison.sources().is_application(*tid));
     // A request that somebody else waited for may end later than what is known of threads.
     let end_ns = own().filter_map(|(_, recorded)| recorded.last()).map(|last| last.to_ns).max().unwrap_or(0);
-    own().filter(|(_, recorded)| waits_until(recorded, end_ns)).count()
+    own().filter(|(_, recorded)| waits_until(comparison, recorded, end_ns)).count()
+}
+
+/// How many threads the JVM found in a deadlock, as it says in thread dumps.
+pub(super) fn deadlocked(comparison: &Comparison<'_>) -> usize {
+    let waits = comparison.sources().spans(span::SAMPLED_WAIT);
+    let found = waits.filter(|wait| comparison.slow.detail::<Detail>(wait).deadlock == Some(true));
+    found.map(|wait| wait.tid).collect::<BTreeSet<_>>().len()
 }
 
 /// Whether requests had taken long and were not answered when the recording ended: what their threads waited for then, the JVM has not
@@ -34,13 +44,21 @@ pub(super) fn may_be_unwritten(comparison: &Comparison<'_>) -> bool {
     comparison.sources().traffic.requests().any(is_open) && comparison.sources().spans(span::BLOCKED).len() == 0
 }
 
-fn waits_until(recorded: &[Segment], end_ns: i64) -> bool {
+fn waits_until(comparison: &Comparison<'_>, recorded: &[Segment], end_ns: i64) -> bool {
     let mut waits = recorded.iter().rev();
     let Some(last) = waits.next().filter(|last| is_ours(last.state) && end_ns.saturating_sub(last.to_ns) < END_NS)
     else {
         return false;
     };
     let mut from_ns = last.from_ns;
+    // Thread dumps that follow each other tell of one wait, or of two at one lock: they say which.
+    let looks = last.row.and_then(|row| {
+        let wait = comparison.recording().spans.row(row as usize);
+        comparison.slow.detail::<Detail>(&wait).looks
+    });
+    if looks.is_some() {
+        return looks > Some(1) && last.length_ns() >= LONG_NS;
+    }
     for wait in waits.take_while(|wait| is_ours(wait.state)) {
         if from_ns.saturating_sub(wait.to_ns) >= SAME_NS {
             break;

@@ -8,7 +8,6 @@ use fathom_timeline::{Layer, ThreadState, telling_frame};
 use crate::measure::requests;
 use crate::measure::stacks::{self, Below};
 use crate::measure::syscalls::{self, cpu_claims};
-use crate::period::Period;
 use crate::{Cause, Comparison, Evidence, Family, Finding, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -96,10 +95,9 @@ fn code_grew(comparison: &Comparison<'_>) -> bool {
 
 /// The short call that took most more of the CPUs, if there are many more of it.
 fn most_grown<'c>(comparison: &'c Comparison<'_>) -> Option<Call<'c>> {
-    let rates = |side: &Period<'c>| {
+    let (now, before) = syscalls::both(comparison, |side| {
         [counter::SYSTEM_CALLS_COUNT, counter::SYSTEM_CALLS_NS].map(|name| syscalls::rates(side, name))
-    };
-    let (now, before) = (rates(&comparison.slow), comparison.baseline_looked_at().as_ref().map(rates));
+    });
     let of = |rates: &BTreeMap<&str, f64>, call: &str| rates.get(call).copied().unwrap_or(0.0);
     let has_cause = |name: &str| {
         [OF_OTHERS, syscalls::RECEIVE, syscalls::SEND, syscalls::POLL].iter().any(|known| known.contains(&name))

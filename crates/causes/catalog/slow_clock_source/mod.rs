@@ -46,8 +46,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if !syscalls::are_recorded(comparison) {
         return sampled(comparison).unwrap_or_else(|| not_counted(comparison, source));
     }
-    let calls = comparison.both_looked_at(|side| rise(side, counter::SYSTEM_CALLS_COUNT) / side.seconds());
-    let cores = comparison.both_looked_at(|side| rise(side, counter::SYSTEM_CALLS_NS) / 1e9 / side.seconds());
+    let calls = syscalls::both(comparison, |side| rise(side, counter::SYSTEM_CALLS_COUNT) / side.seconds());
+    let cores = syscalls::both(comparison, |side| rise(side, counter::SYSTEM_CALLS_NS) / 1e9 / side.seconds());
     let named = source.map_or(String::new(), |source| format!(" (clock source {source})"));
     let text = format!(
         "the clock is read by {} calls of the kernel per second{}{named}, which take {} cores",

@@ -5,7 +5,7 @@ use fathom_timeline::{Intervals, Series, SignalKind, ThreadState};
 
 use crate::cause::Claim;
 use crate::measure::sleeps;
-use crate::measure::syscalls::ByThread;
+use crate::measure::syscalls::{self, ByThread};
 use crate::measure::waits_below::WaitsBelow;
 use crate::{Cause, Comparison, Family, Finding, Harm, Refined, Support, format};
 
@@ -87,7 +87,7 @@ fn failed(comparison: &Comparison<'_>) -> Option<(f64, f64)> {
     if !comparison.sources().has_counter(counter::SYSTEM_CALLS_FAILED_COUNT) {
         return None;
     }
-    let (now, before) = comparison.both_looked_at(|side| {
+    let (now, before) = syscalls::both(comparison, |side| {
         ByThread::of(side, counter::SYSTEM_CALLS_FAILED_COUNT, OPENING).rise(side, |_| true) / side.seconds()
     });
     Some((now, before.unwrap_or(0.0)))

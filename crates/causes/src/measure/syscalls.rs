@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use fathom_evidence::kinds::counter;
-use fathom_timeline::{Layer, Series, ThreadState};
+use fathom_timeline::{Layer, Series, Sources, ThreadState};
 
 use crate::cause::Claim;
 use crate::comparison::Comparison;
@@ -18,9 +18,39 @@ pub const SEND: &[&str] = &["sendto", "sendmsg", "sendmmsg", "write socket", "wr
 /// Calls that wait until a socket has something.
 pub const POLL: &[&str] = &["poll", "ppoll", "epoll_wait", "epoll_pwait", "select", "pselect6"];
 
-/// Whether calls were counted.
+/// Whether calls were counted in some of the slow time.
 pub fn are_recorded(comparison: &Comparison<'_>) -> bool {
+    let is_traced = |(from_ns, to_ns)| comparison.slow.time.touches(from_ns, to_ns);
     comparison.sources().has_counter(counter::SYSTEM_CALLS_COUNT)
+        && traced_ns(comparison.sources()).is_none_or(is_traced)
+}
+
+/// Who counts calls for as long as it is let: mostly for some seconds of a slow time that was noticed.
+const TRACER: &str = "strace";
+
+/// From when to when calls were traced, if it is a tracer that counted them.
+fn traced_ns(sources: &Sources<'_>) -> Option<(i64, i64)> {
+    let recording = sources.recording;
+    let (name, tracer) = recording.strings.find(counter::SYSTEM_CALLS_COUNT).zip(recording.strings.find(TRACER))?;
+    let rows = sources.counter_rows().find(|(known, _)| *known == name).map(|(_, rows)| rows)?;
+    let times = rows.iter().map(|row| recording.counters.row(*row as usize)).filter(|row| row.source == tracer);
+    times.fold(None, |range: Option<(i64, i64)>, row| {
+        let (from_ns, to_ns) = range.unwrap_or((row.time_ns, row.time_ns));
+        Some((from_ns.min(row.time_ns), to_ns.max(row.time_ns)))
+    })
+}
+
+/// A measurement of calls in the slow time and in the baseline, each as far as somebody counted.
+pub fn both<'c, T>(comparison: &'c Comparison<'_>, measure: impl Fn(&Period<'c>) -> T) -> (T, Option<T>) {
+    let baseline = comparison.baseline_looked_at().as_ref().map(counted).filter(|side| !side.time.is_empty());
+    (measure(&counted(&comparison.slow)), baseline.as_ref().map(measure))
+}
+
+/// A side as far as somebody counted calls.
+fn counted<'c>(side: &Period<'c>) -> Period<'c> {
+    let traced = traced_ns(side.sources);
+    let time = traced.map_or_else(|| side.time.clone(), |(from_ns, to_ns)| side.time.clip(from_ns, to_ns));
+    Period { sources: side.sources, time, except: side.except.clone() }
 }
 
 /// A counter of calls by thread, over the calls of some names.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_evidence::StackId;
+use fathom_evidence::detail::Wait as Detail;
 use fathom_evidence::kinds::span;
 use fathom_timeline::{Intervals, ThreadState, Wait, telling_frame};
 
@@ -26,11 +27,21 @@ pub struct Waits {
     pub longest_ns: i64,
     /// Where the longest of them was.
     pub stack: StackId,
+    /// How many of them only thread dumps tell of, and how many looks of these found a thread in them.
+    pub by_dumps: (usize, usize),
+}
+
+/// What looks of thread dumps tell of waits: not how many there were and how long each took.
+pub fn found_by_dumps(looks: usize) -> String {
+    format!("thread dumps found a thread there {}", format::count(looks, "time"))
 }
 
 impl Waits {
     /// How many, and how long: `3 waits, mean 2 ms, longest 3 ms`; `usual` follows the mean.
     pub fn says(&self, usual: &str) -> String {
+        if self.count > 0 && self.by_dumps.0 == self.count {
+            return found_by_dumps(self.by_dumps.1);
+        }
         format!(
             "{}, mean {}{usual}, longest {}",
             format::count(self.count, "wait"),
@@ -70,6 +81,9 @@ pub fn by_frame(comparison: &Comparison<'_>, time: &Intervals, wait: Wait) -> BT
         let frame = telling_frame(recording, span.stack_id).unwrap_or("");
         let waits = found.entry(frame.to_owned()).or_default();
         waits.count += 1;
+        if let Some(looks) = comparison.slow.detail::<Detail>(&span).looks {
+            waits.by_dumps = (waits.by_dumps.0 + 1, waits.by_dumps.1 + looks as usize);
+        }
         waits.total_ns = waits.total_ns.saturating_add(span.duration_ns.max(0));
         if span.duration_ns >= waits.longest_ns {
             (waits.longest_ns, waits.stack) = (span.duration_ns, span.stack_id);

@@ -6,6 +6,7 @@ use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 
 use super::sweep::{Candidate, Precedence};
+use crate::looks;
 use crate::read_times::TOLD_BY_CALLS;
 use crate::sources::Sources;
 use crate::states::{ThreadState, Wait};
@@ -60,7 +61,7 @@ pub(crate) fn of(sources: &Sources<'_>) -> ByThread {
         }
     });
     each(sources, span::SAMPLED_WAIT, |row, wait| {
-        add_sampled(&mut found, row, wait, waits.of_standing(wait.stack_id));
+        add_sampled(&mut found, row, wait, looks::state(sources.recording, &mut waits, wait));
     });
     for kind in [span::SOCKET_READ, span::SOCKET_WRITE] {
         each(sources, kind, |row, socket| add_socket(sources, &mut found, row, socket));
