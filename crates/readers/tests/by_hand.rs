@@ -6,13 +6,13 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use fathom_evidence::kinds::{counter, loss};
+use fathom_evidence::kinds::{counter, loss, span};
 use fathom_evidence::{Recording, Table};
 use fathom_readers::{LoadError, LoadOptions, Reader, readers, sniff};
 use proptest::prelude::*;
 
 /// The readers that this is about, each with a folder of real files under `testdata`.
-const FORMATS: &[&str] = &["vmstat", "sysstat", "perf_script"];
+const FORMATS: &[&str] = &["thread_dump", "strace", "vmstat", "sysstat", "jstat", "perf_script"];
 
 fn testdata(format: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(format)
@@ -73,11 +73,94 @@ fn every_file_is_recognised_by_its_content_alone() {
 #[test]
 fn what_cannot_be_placed_says_how_to_record_it() {
     for (format, name, command) in [
+        ("strace", "summary.txt", "strace -f -ttt -T"),
+        ("strace", "time-of-day.txt", "strace -f -ttt -T"),
+        ("strace", "relative.txt", "strace -f -ttt -T"),
         ("vmstat", "without-times.txt", "vmstat -t 1"),
         ("perf_script", "own-clock.txt", "perf record -k CLOCK_REALTIME"),
+        ("jstat", "without-times.txt", "jstat -gc -t PID 1000"),
     ] {
         let error = load(format, &[name]).unwrap_err().to_string();
         assert!(error.contains(command) && !error.contains('\n'), "{error}");
+    }
+}
+
+#[test]
+fn dumps_of_a_pool_that_is_empty() {
+    let names = ["jdk17-pool-2.txt.gz", "jdk17-pool-3.txt.gz", "jdk17-pool-4.txt.gz", "jdk17-pool-5.txt.gz"];
+    let recording = load("thread_dump", &names).unwrap();
+    assert_eq!(losses(&recording), [loss::CLOCK_ESTIMATED]);
+    let texts: Vec<String> =
+        names.iter().map(|name| String::from_utf8(unpacked(&testdata("thread_dump").join(name))).unwrap()).collect();
+    let with_stacks =
+        texts.iter().flat_map(|text| text.split("\n\n")).filter(|thread| thread.contains("\tat ")).count();
+    assert_eq!(recording.samples.len(), with_stacks);
+    let cpu = recording.counters.rows().filter(|row| recording.text(row.name) == counter::THREAD_CPU_NS).count();
+    // One thread of the JVM has no name.
+    assert_eq!(cpu, texts.iter().map(|text| text.matches("\n\"").count()).sum::<usize>());
+    let of_pool =
+        |row: &fathom_evidence::tables::Span| recording.text(row.name).contains("SynchronousQueue$TransferQueue");
+    let waits: i64 = recording.spans.rows().filter(of_pool).map(|row| row.duration_ns).sum();
+    // 48 threads from the middle between the second and the third dump on, some seconds.
+    assert!((400_000_000_000..700_000_000_000).contains(&waits), "{waits}");
+}
+
+#[test]
+fn a_deadlock_is_the_jvms_word() {
+    for name in ["jdk17-deadlock.txt.gz", "jdk25-deadlock.txt"] {
+        let recording = load("thread_dump", &[name]).unwrap();
+        let details: Vec<&str> = recording.spans.rows().map(|row| recording.text(row.detail)).collect();
+        let deadlocked: Vec<&&str> = details.iter().filter(|detail| detail.contains("\"deadlock\":true")).collect();
+        assert_eq!(deadlocked.len(), 2, "{name}: {details:?}");
+        for owner in ["pays", "ships"] {
+            let owned = |detail: &&&&str| {
+                detail.contains(&format!("\"previous_owner\":\"{owner}\"")) && detail.contains("\"looks\":3")
+            };
+            assert_eq!(deadlocked.iter().filter(owned).count(), 1, "{name}: {deadlocked:?}");
+        }
+        let waiting =
+            details.iter().filter(|detail| detail.contains("monitor_enter") && !detail.contains("deadlock")).count();
+        assert_eq!(waiting, 3, "{name}: {details:?}");
+    }
+}
+
+#[test]
+fn dumps_of_virtual_threads() {
+    let names = ["jdk25-virtual-1.json.gz", "jdk25-virtual-2.json.gz", "jdk25-virtual-3.json.gz"];
+    let recording = load("thread_dump", &names).unwrap();
+    assert_eq!(losses(&recording), [] as [&str; 0]);
+    let waits = |class: &str| {
+        let rows = recording.spans.rows().filter(|row| row.tid < 0 && recording.text(row.name) == class);
+        rows.map(|row| row.tid).collect::<std::collections::BTreeSet<_>>().len()
+    };
+    assert_eq!(waits("java.util.concurrent.locks.ReentrantLock$NonfairSync"), 4);
+    assert_eq!(waits("java.lang.Object"), 2);
+    let holder = recording.spans.rows().any(|row| recording.text(row.detail).contains("\"previous_owner\":\"holder\""));
+    assert!(holder);
+    assert_eq!(load("thread_dump", &["jdk25-virtual.txt"]).unwrap().samples.len(), recording.samples.len() / 3);
+    let in_a_log = load("thread_dump", &["jdk25-in-a-log.txt.gz"]).unwrap();
+    assert_eq!(losses(&in_a_log), [loss::CLOCK_ESTIMATED]);
+}
+
+#[test]
+fn calls_are_those_that_the_trace_has() {
+    for names in
+        [&["server.txt.gz"][..], &["with-files.txt"], &["each-thread.28436", "each-thread.28437", "each-thread.28438"]]
+    {
+        let recording = load("strace", names).unwrap();
+        let texts = names.iter().map(|name| String::from_utf8(unpacked(&testdata("strace").join(name))).unwrap());
+        let lines: Vec<String> = texts.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>()).collect();
+        let is_call = |line: &&String| line.contains(" = ") && !line.contains("<unfinished");
+        // What was resumed had begun before the trace did, or in a line that was cut away.
+        let resumed_only = lines.iter().filter(|line| line.contains("resuming interrupted")).count();
+        let calls = comes_to(&recording, counter::SYSTEM_CALLS_COUNT) as usize;
+        let expected = lines.iter().filter(is_call).count();
+        assert!((expected.saturating_sub(resumed_only)..=expected).contains(&calls), "{calls} of {expected}");
+        assert!(comes_to(&recording, counter::SYSTEM_CALLS_NS) > 0.0);
+        let slow = |row: &fathom_evidence::tables::Span| {
+            recording.text(row.kind) == span::SYSTEM_CALL && row.duration_ns < 5_000_000
+        };
+        assert!(!recording.spans.rows().any(|row| slow(&row)));
     }
 }
 
@@ -101,6 +184,10 @@ fn tables_of_the_machine() {
         ),
         ("sysstat", "sar-other-date.txt", &[counter::MACHINE_CPU_NS], &[loss::CLOCK_ESTIMATED]),
         ("sysstat", "sadf.json.gz", &[counter::MACHINE_CPU_NS, counter::TASKS_COUNT, counter::DISK_BYTES], &[]),
+        ("jstat", "gcutil.txt", &[counter::GC_RUNS_COUNT, counter::GC_TIME_NS], &[loss::CLOCK_ESTIMATED]),
+        ("jstat", "gc.txt", &[counter::HEAP_SPACE_CAPACITY_BYTES], &[loss::CLOCK_ESTIMATED]),
+        ("jstat", "class.txt", &[counter::CLASSES_LOADED_COUNT], &[loss::CLOCK_ESTIMATED]),
+        ("jstat", "compiler.txt", &[counter::COMPILE_COUNT], &[loss::CLOCK_ESTIMATED]),
     ] {
         let recording = load(format, &[name]).unwrap();
         assert_eq!(losses(&recording), lost, "{name}");

@@ -28,7 +28,7 @@ pub(crate) struct Traits {
     pub(super) range_ns: Option<(i64, i64)>,
     /// Number of the folder that it is in.
     pub(super) folder: usize,
-    /// It is about the service as its callers see it, not about a JVM.
+    /// It is about the service as its callers see it, or about the machine, and not about a JVM.
     pub(super) only_requests: bool,
     /// Main class and host, as numbers that are equal when the texts are.
     pub(super) marks: [Option<u64>; 2],
@@ -153,11 +153,15 @@ fn has_facts(recording: &Recording, about: &str) -> bool {
     recording.strings.find(about).is_some_and(|about| recording.facts.subject.contains(&about))
 }
 
+/// Sources that count what a whole machine does.
+const OF_THE_MACHINE: &[&str] = &["vmstat", "sysstat"];
+
 fn only_requests(recording: &Recording) -> bool {
+    let of_machine: Vec<_> = OF_THE_MACHINE.iter().filter_map(|source| recording.strings.find(source)).collect();
     let request = recording.strings.find(span::REQUEST);
     let of_a_jvm = recording.strings.find(subject::JVM);
     recording.samples.time_ns.is_empty()
-        && recording.counters.time_ns.is_empty()
+        && recording.counters.source.iter().all(|source| of_machine.contains(source))
         && recording.spans.kind.iter().all(|kind| Some(*kind) == request)
         && !recording.facts.subject.iter().any(|about| Some(*about) == of_a_jvm)
 }
@@ -339,6 +343,15 @@ mod tests {
         check(&["----       requests", "----       requests"], &[&[0], &[1]]);
         check(&["----       p7 s100", "--         requests", "  --       requests"], &[&[0, 1, 2]]);
         check(&["----       p7 s100", "           requests"], &[&[0], &[1]]);
+    }
+
+    #[test]
+    fn counts_of_the_machine_make_no_jvm() {
+        let mut recording = Recording::default();
+        recording.add_counter(5, "tasks_count", "runnable", 1.0, "vmstat");
+        assert!(Traits::of(&recording).only_requests);
+        recording.add_counter(5, "heap_used_bytes", "", 1.0, "jstat");
+        assert!(!Traits::of(&recording).only_requests);
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub(crate) fn spelled(source: &str) -> &str {
         "gc_log" => "GC log",
         "latency" => "request latencies",
         "perf_script" => "perf script",
+        "thread_dump" => "thread dumps",
         "recording" => "recording of fathom",
         other => other,
     }

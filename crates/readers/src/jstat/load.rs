@@ -1,0 +1,226 @@
+//! Rows of jstat to counters and pauses.
+
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use fathom_evidence::Recording;
+use fathom_evidence::detail::{Gc, to_text};
+use fathom_evidence::kinds::{counter, loss, span, subject};
+
+use crate::columns::{Columns, Row, words};
+use crate::jstat::parse::{self, UPTIME};
+use crate::lines::{self, Line as TextLine};
+use crate::{LoadError, LoadOptions};
+
+/// The `source` column of everything that comes from jstat.
+pub(super) const SOURCE: &str = "jstat";
+
+const KIB: f64 = 1_024.0;
+const SECOND_NS: f64 = 1e9;
+
+/// More collections than this between two rows are one pause as long as all of them: a row is at most some seconds from the next.
+const PAUSES_MAX: i64 = 1_000;
+
+/// Column, counter, instance, factor.
+const COUNTERS: &[(&str, &str, &str, f64)] = &[
+    ("YGC", counter::GC_RUNS_COUNT, "young", 1.0),
+    ("FGC", counter::GC_RUNS_COUNT, "full", 1.0),
+    ("CGC", counter::GC_RUNS_COUNT, "concurrent", 1.0),
+    ("YGCT", counter::GC_TIME_NS, "young", SECOND_NS),
+    ("FGCT", counter::GC_TIME_NS, "full", SECOND_NS),
+    ("CGCT", counter::GC_TIME_NS, "concurrent", SECOND_NS),
+    ("EU", counter::HEAP_SPACE_USED_BYTES, "young eden", KIB),
+    ("EC", counter::HEAP_SPACE_CAPACITY_BYTES, "young eden", KIB),
+    ("OU", counter::HEAP_SPACE_USED_BYTES, "old", KIB),
+    ("OC", counter::HEAP_SPACE_CAPACITY_BYTES, "old", KIB),
+    ("Loaded", counter::CLASSES_LOADED_COUNT, "", 1.0),
+    ("Unloaded", counter::CLASSES_UNLOADED_COUNT, "", 1.0),
+    ("Failed", counter::COMPILE_BAILOUT_COUNT, "", 1.0),
+    ("Invalid", counter::COMPILE_INVALIDATED_COUNT, "", 1.0),
+    ("Compiled", counter::COMPILE_COUNT, "", 1.0),
+];
+
+/// Kinds of pauses: their number, their time in s, and the scope.
+const PAUSES: &[(&str, &str, &str)] = &[("YGC", "YGCT", "young"), ("FGC", "FGCT", "full"), ("CGC", "CGCT", "other")];
+
+pub(super) fn load(files: &[PathBuf], options: &LoadOptions) -> Result<Recording, LoadError> {
+    let mut recording = Recording::default();
+    for file in files {
+        let table = Table::read(file)?;
+        let started_at_ns = match options.started_at_ns {
+            Some(started_at_ns) => started_at_ns,
+            None => estimated_start(file, &table, &mut recording),
+        };
+        table.add_to(&mut recording, started_at_ns);
+        if let Some(says) = &table.cut {
+            recording.add_loss(SOURCE, loss::TRUNCATED, 0, &format!("{}: {says}", file.display()));
+        }
+        if table.not_understood > 0 {
+            let says = format!("jstat: {} lines are no rows of its table", table.not_understood);
+            recording.add_loss(SOURCE, loss::NOT_UNDERSTOOD, table.not_understood, &says);
+        }
+    }
+    if let Some(started_at_ns) = options.started_at_ns {
+        recording.add_fact(subject::JVM, "started_at_ns", &started_at_ns.to_string(), SOURCE);
+    }
+    Ok(recording)
+}
+
+/// The JVM's start if the file was written when its last row was.
+fn estimated_start(file: &Path, table: &Table, recording: &mut Recording) -> i64 {
+    let says = format!(
+        "{} only has the JVM's uptime: placed as if its last row was written when the file was; --started-at places it",
+        file.file_name().unwrap_or_default().to_string_lossy()
+    );
+    recording.add_loss(SOURCE, loss::CLOCK_ESTIMATED, 0, &says);
+    let written =
+        std::fs::metadata(file).and_then(|of| of.modified()).ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    let written_ns = written.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or(0);
+    written_ns.saturating_sub(table.rows.last().map_or(0, |row| row.uptime_ns))
+}
+
+/// A row: uptime, and the value of each of [`COUNTERS`] and [`PAUSES`].
+struct Values {
+    uptime_ns: i64,
+    counters: Vec<Option<f64>>,
+    pauses: Vec<Option<(f64, f64)>>,
+}
+
+#[derive(Default)]
+struct Table {
+    rows: Vec<Values>,
+    cut: Option<String>,
+    not_understood: i64,
+}
+
+impl Table {
+    fn read(file: &Path) -> Result<Table, LoadError> {
+        let (mut table, mut columns) = (Table::default(), Columns::default());
+        table.cut =
+            lines::read(file, &mut |line| table_line(&mut table.rows, &mut table.not_understood, &mut columns, line))?;
+        let without = |says: &str| Err(LoadError::Unusable { path: file.to_owned(), says: says.to_owned() });
+        match (table.rows.is_empty(), columns.has(UPTIME)) {
+            (false, _) => Ok(table),
+            (true, false) => without("a table of jstat whose rows have no time; record with: jstat -gc -t PID 1000"),
+            (true, true) => without("a table of jstat without rows"),
+        }
+    }
+
+    fn add_to(&self, recording: &mut Recording, started_at_ns: i64) {
+        for row in &self.rows {
+            let time_ns = started_at_ns.saturating_add(row.uptime_ns);
+            for ((_, name, instance, factor), value) in COUNTERS.iter().zip(&row.counters) {
+                if let Some(value) = value {
+                    recording.add_counter(time_ns, name, instance, value * factor, SOURCE);
+                }
+            }
+        }
+        for pair in self.rows.windows(2) {
+            for index in 0..PAUSES.len() {
+                add_pauses(recording, started_at_ns, index, (&pair[0], &pair[1]));
+            }
+        }
+    }
+}
+
+fn table_line(rows: &mut Vec<Values>, not_understood: &mut i64, columns: &mut Columns, line: TextLine<'_>) {
+    let TextLine::Whole(text) = line else {
+        *not_understood += 1;
+        return;
+    };
+    let values: Vec<&[u8]> = words(text).collect();
+    if values.is_empty() {
+        return;
+    }
+    if let Some(heading) = parse::heading(text) {
+        *columns = heading;
+        return;
+    }
+    match of_row(&columns.row(&values)) {
+        Some(row) => rows.push(row),
+        None => *not_understood += i64::from(columns.has(UPTIME)),
+    }
+}
+
+fn of_row(row: &Row<'_>) -> Option<Values> {
+    let uptime_ns = (row.number(UPTIME)? * SECOND_NS) as i64;
+    let pause = |(count, time, _): &(&str, &str, &str)| row.number(count).zip(row.number(time));
+    Some(Values {
+        uptime_ns,
+        counters: COUNTERS.iter().map(|(column, ..)| row.number(column)).collect(),
+        pauses: PAUSES.iter().map(pause).collect(),
+    })
+}
+
+/// The pauses of one kind that there were between two rows, at the end of that time.
+fn add_pauses(recording: &mut Recording, started_at_ns: i64, index: usize, (before, after): (&Values, &Values)) {
+    let (Some(was), Some(is)) = (before.pauses[index], after.pauses[index]) else { return };
+    let in_all_ns = ((is.1 - was.1) * SECOND_NS) as i64;
+    if in_all_ns <= 0 {
+        return;
+    }
+    let count = ((is.0 - was.0) as i64).clamp(1, PAUSES_MAX);
+    let between_ns = after.uptime_ns.saturating_sub(before.uptime_ns);
+    let length_ns = in_all_ns / count;
+    let detail = to_text(&detail(index, before, after));
+    // One pause may be longer than the time between two rows, during which the number had risen already.
+    let step_ns = (between_ns / count).max(length_ns);
+    for back in 0..count {
+        let end_ns = started_at_ns.saturating_add(after.uptime_ns).saturating_sub(step_ns.saturating_mul(back));
+        recording.add_span(end_ns.saturating_sub(length_ns), length_ns, 0, span::GC_PAUSE, "", &detail, SOURCE);
+    }
+}
+
+fn detail(index: usize, before: &Values, after: &Values) -> Gc {
+    let value = |row: &Values, wanted: &str| {
+        let at = COUNTERS.iter().position(|(column, ..)| *column == wanted)?;
+        row.counters[at].map(|kib| (kib * KIB) as u64)
+    };
+    Gc {
+        scope: Some(PAUSES[index].2.to_owned()),
+        old_before_bytes: value(before, "OU"),
+        old_after_bytes: value(after, "OU"),
+        old_capacity_bytes: value(after, "OC"),
+        ..Gc::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_evidence::Table as _;
+
+    use super::*;
+
+    fn load_text(text: &str, started_at_ns: Option<i64>) -> Result<Recording, LoadError> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("jstat.txt");
+        std::fs::write(&file, text).unwrap();
+        load(&[file], &LoadOptions { started_at_ns, ..LoadOptions::default() })
+    }
+
+    #[test]
+    fn rises_are_pauses() {
+        let text = "Timestamp  OC   OU  YGC  YGCT  FGC  FGCT\n 10.0 100 90 1 0,5 0 0,0\n 11.0 100 99 3 0,7 0 0,0\n 25.0 100 98 3 0,7 1 11,0\n";
+        let recording = load_text(text, Some(1_000_000_000_000)).unwrap();
+        let rows: Vec<(i64, i64, String)> = recording
+            .spans
+            .rows()
+            .map(|row| (row.time_ns / 1_000_000, row.duration_ns / 1_000_000, recording.text(row.detail).to_owned()))
+            .collect();
+        assert_eq!(rows.len(), 3, "{rows:?}");
+        assert!((1_010_899..=1_010_900).contains(&rows[0].0) && (99..=100).contains(&rows[0].1), "{rows:?}");
+        assert_eq!((rows[2].0, rows[2].1), (1_014_000, 11_000));
+        assert!(
+            rows[2].2.contains("\"scope\":\"full\"") && rows[2].2.contains("\"old_before_bytes\":101376"),
+            "{rows:?}"
+        );
+        assert!(recording.losses.is_empty());
+        assert_eq!(load_text(text, None).unwrap().losses.len(), 1);
+    }
+
+    #[test]
+    fn without_times_it_is_refused() {
+        let error = load_text("S0 S1 YGC YGCT FGC FGCT GCT\n0 0 1 0.1 0 0 0.1\n", None).unwrap_err();
+        assert!(error.to_string().contains("jstat -gc -t PID 1000"), "{error}");
+    }
+}
