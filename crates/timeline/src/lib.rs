@@ -11,6 +11,7 @@ mod cpu;
 mod edges;
 mod excess;
 mod grid;
+mod idle;
 mod intervals;
 mod looks;
 mod median;

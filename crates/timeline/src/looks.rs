@@ -12,7 +12,7 @@ use crate::waits::Waits;
 pub(crate) fn state(recording: &Recording, waits: &mut Waits<'_, '_>, wait: &Span) -> Option<ThreadState> {
     let how = from_text::<Detail>(recording.text(wait.detail)).how;
     match how.as_deref() {
-        None => waits.of_standing(wait.stack_id),
+        None => waits.of_standing(wait),
         Some(span::MONITOR_ENTER) => Some(ThreadState::Blocked(Wait::Lock)),
         Some(_) => Some(waits.of_park(wait)),
     }

@@ -1,8 +1,8 @@
 //! What threads wait for: one table from what a wait looks like to what it is.
 //!
-//! A wait is told by the frames below which a thread waits, else by the class that it parked on. A wait is idle only for
-//! a reason that stands here; one that no row knows is [`Wait::Unnamed`] and stays in the total. **A new kind of wait is
-//! a row.**
+//! A wait for something that has a name is told by the frames below which a thread waits, else by the class that it parked on:
+//! **a new kind of wait is a row.** That a thread has nothing to do is derived (`idle`). What neither tells is [`Wait::Unnamed`]:
+//! it stays in the total, and is never a lock.
 
 use std::collections::HashMap;
 
@@ -10,6 +10,7 @@ use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Frame, Recording, StackId};
 
+use crate::idle::{Place, Places};
 use crate::sources::Sources;
 use crate::states::{ThreadState, Wait};
 
@@ -67,39 +68,9 @@ const FRAMES: &[(&str, ThreadState)] = &[
     ("sun.nio.ch.Net.connect0", CONNECT),
     ("sun.nio.ch.Net.pollConnect", CONNECT),
     ("java.net.PlainSocketImpl.socketConnect", CONNECT),
-    // The end of a child process. Who waits for that on behalf of all has nothing to do meanwhile.
+    // The end of a child process.
     ("java.lang.ProcessImpl.waitFor", PROCESS),
     ("java.lang.UNIXProcess.waitFor", PROCESS),
-    ("java.lang.ProcessHandleImpl.waitForProcessExit0", IDLE),
-    ("java.lang.UNIXProcess.waitForProcessExit", IDLE),
-    // Workers whose queue is empty, timers, and other loops that wait for the next thing to do.
-    ("java.util.concurrent.ThreadPoolExecutor.getTask", IDLE),
-    ("java.util.concurrent.ForkJoinPool.awaitWork", IDLE),
-    ("java.util.concurrent.ForkJoinPool.runWorker", IDLE),
-    ("java.util.TimerThread.mainLoop", IDLE),
-    ("java.lang.ref.Reference", IDLE),
-    ("java.lang.ref.Finalizer", IDLE),
-    ("java.lang.ref.Cleaner", IDLE),
-    ("jdk.internal.ref.Cleaner", IDLE),
-    ("jdk.internal.misc.InnocuousThread", IDLE),
-    ("jdk.jfr.", IDLE),
-    ("sun.nio.ch.SelectorImpl.", IDLE),
-    ("sun.nio.ch.EPoll", IDLE),
-    ("io.netty.channel.epoll.Native.epollWait", IDLE),
-    ("io.netty.util.concurrent.SingleThreadEventExecutor.takeTask", IDLE),
-    ("io.netty.util.HashedWheelTimer", IDLE),
-    ("org.apache.tomcat.util.threads.TaskQueue.", IDLE),
-    ("org.apache.tomcat.util.net.", IDLE),
-    ("org.apache.catalina.core.ContainerBase", IDLE),
-    ("org.apache.catalina.core.StandardServer.await", IDLE),
-    ("org.eclipse.jetty.util.thread.QueuedThreadPool", IDLE),
-    ("org.eclipse.jetty.util.BlockingArrayQueue.", IDLE),
-    ("org.jboss.threads.EnhancedQueueExecutor", IDLE),
-    ("ch.qos.logback.core.AsyncAppenderBase$Worker", IDLE),
-    ("com.lmax.disruptor.BatchEventProcessor", IDLE),
-    ("kafka.network.RequestChannel.receiveRequest", IDLE),
-    ("java.net.ServerSocket.", IDLE),
-    ("sun.nio.ch.ServerSocketChannelImpl.", IDLE),
     // Results of work that another thread does.
     ("java.util.concurrent.FutureTask.", TASK),
     ("java.util.concurrent.CompletableFuture.", TASK),
@@ -134,7 +105,6 @@ const CLASSES: &[(&str, ThreadState)] = &[
     ("CompletableFuture$", TASK),
     ("FutureTask", TASK),
     ("CountDownLatch$", TASK),
-    ("ForkJoinPool", IDLE),
 ];
 
 /// Beginnings of frames in which a thread waits for a lock, for a permit, or for another thread at all, where nobody but its
@@ -160,6 +130,7 @@ const STANDING: &[&str] = &[
 /// What the recording's waits are. Each stack is looked at once.
 pub(crate) struct Waits<'v, 'a> {
     sources: &'v Sources<'a>,
+    places: Places,
     by_stack: HashMap<StackId, Option<ThreadState>>,
     /// The same for threads of which only a stack is known.
     standing: HashMap<StackId, Option<ThreadState>>,
@@ -167,7 +138,12 @@ pub(crate) struct Waits<'v, 'a> {
 
 impl<'v, 'a> Waits<'v, 'a> {
     pub(crate) fn new(sources: &'v Sources<'a>) -> Waits<'v, 'a> {
-        Waits { sources, by_stack: HashMap::new(), standing: HashMap::new() }
+        Waits {
+            sources,
+            places: Places::of(sources, is_for_a_mutex),
+            by_stack: HashMap::new(),
+            standing: HashMap::new(),
+        }
     }
 
     /// What a thread of the application that parked, slept or waited for a monitor's signal waited for.
@@ -181,10 +157,32 @@ impl<'v, 'a> Waits<'v, 'a> {
             return ThreadState::Blocked(Wait::Socket);
         }
         let of_frames = self.of_frames(park.stack_id);
-        match of_class(class) {
+        let state = match of_class(class) {
             // A lock is a lock whoever wants it, but a pool or a queue has locks of its own.
             Some(state @ ThreadState::Blocked(Wait::Lock)) if of_frames != Some(POOL) => state,
             of_class => of_frames.or(of_class).unwrap_or(UNNAMED),
+        };
+        self.in_place(park, state)
+    }
+
+    /// What a read that the JVM tells of waited for. A thread that does nothing but read from a pipe waits for what it is told to do.
+    pub(crate) fn of_file(&mut self, read: &Span, state: ThreadState) -> ThreadState {
+        match of_file(self.sources.recording, read, state) {
+            PROCESS => self.in_place(read, PROCESS),
+            state => state,
+        }
+    }
+
+    /// What a wait is, given where the thread waits. Whoever waits for a permit in the idle branch of its loop lacks none, nor is it
+    /// known where nobody can tell what the place is; a lock that the JDK's own pools take for their queue is nobody's.
+    fn in_place(&self, wait: &Span, state: ThreadState) -> ThreadState {
+        match (self.places.place(wait.tid, wait.stack_id), state) {
+            (Some(Place::Jdk), PERMIT | UNNAMED) => IDLE,
+            (Some(Place::Idle), PERMIT) => IDLE,
+            (Some(Place::Only | Place::Unknown), PERMIT) => UNNAMED,
+            (Some(Place::Jdk | Place::Only | Place::Idle), PROCESS) => UNNAMED,
+            (_, LOCK) if is_of_the_jdk(self.sources.recording, wait.stack_id) => UNNAMED,
+            _ => state,
         }
     }
 
@@ -195,16 +193,33 @@ impl<'v, 'a> Waits<'v, 'a> {
     }
 
     /// What the stack of a thread says that stood still, where the JVM says nothing of it.
-    pub(crate) fn of_standing(&mut self, stack: StackId) -> Option<ThreadState> {
+    pub(crate) fn of_standing(&mut self, wait: &Span) -> Option<ThreadState> {
         let recording = self.sources.recording;
-        *self.standing.entry(stack).or_insert_with(|| of_standing(recording, stack))
+        let state = *self.standing.entry(wait.stack_id).or_insert_with(|| of_standing(recording, wait.stack_id));
+        state.map(|state| self.in_place(wait, state))
     }
 }
 
-/// Whether a wait for a monitor's signal is for another thread to initialize a class: HotSpot has them wait on an array, which no
-/// program does (up to JDK 20; later ones tell nothing of it).
+/// Whether a wait for a monitor's signal is for another thread to initialize a class: HotSpot has them wait on an array (up to JDK 20;
+/// later ones tell nothing of it), and not because they called `wait` on one, as a thread of JMX does.
 pub fn is_class_initialization(recording: &Recording, wait: &Span) -> bool {
-    recording.text(wait.kind) == span::MONITOR_WAIT && recording.text(wait.name) == "int[]"
+    const CALLED: &str = "java.lang.Object.wait";
+    let is_called = |stack| recording.stacks.leaf_to_root(stack).any(|f| recording.text(f.symbol).starts_with(CALLED));
+    recording.text(wait.kind) == span::MONITOR_WAIT && recording.text(wait.name) == "int[]" && !is_called(wait.stack_id)
+}
+
+/// Whether a wait is for a lock that one thread has at a time, by what it parked on or where it is; a condition of one is none.
+fn is_for_a_mutex(recording: &Recording, wait: &Span) -> bool {
+    let is_locking = |symbol: &str| LOCKING.iter().any(|begins| symbol.starts_with(begins));
+    let mut frames = recording.stacks.leaf_to_root(wait.stack_id).map(|frame| recording.text(frame.symbol));
+    of_class(recording.text(wait.name)) == Some(LOCK) || frames.any(is_locking)
+}
+
+/// Whether a whole stack has frames of Java, and none but the JDK's.
+fn is_of_the_jdk(recording: &Recording, stack: StackId) -> bool {
+    let mut frames = recording.stacks.leaf_to_root(stack).filter(|frame| recording.text(frame.symbol).contains('.'));
+    let root = recording.stacks.leaf_to_root(stack).last().map_or("", |frame| recording.text(frame.symbol));
+    root.starts_with("java.lang.Thread.run") && !frames.any(|frame| is_own(recording, &frame))
 }
 
 fn of_frames(recording: &Recording, stack: StackId) -> Option<ThreadState> {
@@ -215,9 +230,8 @@ fn of_frames(recording: &Recording, stack: StackId) -> Option<ThreadState> {
     for frame in recording.stacks.leaf_to_root(stack) {
         let symbol = recording.text(frame.symbol);
         if let Some((begins, state)) = FRAMES.iter().find(|(begins, _)| symbol.starts_with(begins)) {
-            // A worker has nothing to do while it waits in its own loop, and a task is waited for by who asks for its result: what
-            // they run waits for something else.
-            let is_run_there = matches!(*state, IDLE | TASK) && passed.is_some_and(|own| !is_of_library(own, begins));
+            // A task is waited for by who asks for its result: what they run waits for something else.
+            let is_run_there = *state == TASK && passed.is_some_and(|own| !is_of_library(own, begins));
             return Some(*state).filter(|_| !is_run_there);
         }
         passed = passed.or(Some(symbol).filter(|_| is_own(recording, &frame)));
@@ -338,7 +352,7 @@ pub(crate) fn of_call(sources: &Sources<'_>, call: &Span, of_frames: Option<Thre
 }
 
 /// What a read that the JVM tells of waited for: of a file, or of a pipe, which has no name.
-pub(crate) fn of_file(recording: &Recording, read: &Span, state: ThreadState) -> ThreadState {
+fn of_file(recording: &Recording, read: &Span, state: ThreadState) -> ThreadState {
     let is_of_a_pipe = recording.text(read.kind) == span::FILE_READ && recording.text(read.name).is_empty();
     if is_of_a_pipe { PROCESS } else { state }
 }
@@ -370,7 +384,7 @@ mod tests {
             ("java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject", None),
             ("java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionNode", None),
             ("java.util.concurrent.SynchronousQueue$TransferStack", None),
-            ("java.util.concurrent.ForkJoinPool", Some(IDLE)),
+            ("java.util.concurrent.ForkJoinPool", None),
             ("", None),
         ] {
             assert_eq!(of_class(class), expected, "{class}");
@@ -414,7 +428,7 @@ mod tests {
             (&["java.util.concurrent.locks.LockSupport.parkNanos", "shop.Cart.add"], Some(UNNAMED)),
             (
                 &["java.util.concurrent.locks.LockSupport.park", "java.util.concurrent.ThreadPoolExecutor.getTask"],
-                Some(IDLE),
+                Some(UNNAMED),
             ),
             (&["recvfrom", "shop.Cart.add"], None),
         ] {
@@ -430,10 +444,6 @@ mod tests {
             (
                 &["java.util.concurrent.SynchronousQueue.poll", "com.zaxxer.hikari.util.ConcurrentBag.borrow"][..],
                 Some(POOL),
-            ),
-            (
-                &["java.util.concurrent.LinkedBlockingQueue.take", "java.util.concurrent.ThreadPoolExecutor.getTask"],
-                Some(IDLE),
             ),
             (
                 &[
@@ -469,25 +479,7 @@ mod tests {
                 Some(POOL),
             ),
             (&["java.util.concurrent.LinkedBlockingQueue.take", "shop.Cart.total"], None),
-            // Work below a worker's loop waits, and the worker is not idle.
-            (
-                &[
-                    "java.util.concurrent.LinkedBlockingQueue.take",
-                    "shop.Cart.total",
-                    "java.util.concurrent.ForkJoinPool.runWorker",
-                ],
-                None,
-            ),
-            (
-                &[
-                    "java.lang.Object.wait",
-                    "shop.Cart.total",
-                    "org.apache.tomcat.util.net.NioEndpoint$SocketProcessor.doRun",
-                ],
-                None,
-            ),
             (&["java.lang.Object.wait", "shop.Cart.total", "java.util.concurrent.FutureTask.run"], None),
-            (&["sun.nio.ch.Net.accept", "org.apache.tomcat.util.net.NioEndpoint.serverSocketAccept"], Some(IDLE)),
             (&[], None),
         ] {
             let stack = stack(&mut recording, frames);

@@ -27,7 +27,7 @@ pub(crate) fn of(sources: &Sources<'_>) -> ByThread {
         each(sources, kind, |row, wait| {
             let is_repeated = TOLD_BY_CALLS.contains(kind) && calls_looked_at.contains(wait.time_ns);
             if !is_repeated {
-                add(&mut found, row, wait, waits::of_file(sources.recording, wait, *state));
+                add(&mut found, row, wait, waits.of_file(wait, *state));
             }
         });
     }
@@ -57,7 +57,7 @@ pub(crate) fn of(sources: &Sources<'_>) -> ByThread {
             state => add(&mut found, row, wait, state),
         }
         if sources.recording.text(wait.name) == FUTEX {
-            add_sampled(&mut found, row, wait, waits.of_standing(wait.stack_id));
+            add_sampled(&mut found, row, wait, waits.of_standing(wait));
         }
     });
     each(sources, span::SAMPLED_WAIT, |row, wait| {
