@@ -34,8 +34,9 @@ impl<'a> Traffic<'a> {
     /// That of a recording, with the chosen rows of requests and the waits of parked threads.
     pub(crate) fn of(recording: &'a Recording, rows: &[u32], parks: impl Iterator<Item = Span>) -> Traffic<'a> {
         let at_sockets = AtSockets::of(recording);
-        let calls = Calls::of(recording, &at_sockets.port_numbers(recording));
-        let (peers, clients) = (Peers::of(recording), Clients::of(recording, parks));
+        let own_ports = at_sockets.port_numbers(recording);
+        let calls = Calls::of(recording, &own_ports);
+        let (peers, clients) = (Peers::of(recording, &own_ports), Clients::of(recording, parks));
         Traffic { recording, rows: rows.to_vec(), at_sockets, calls, peers, clients }
     }
 
@@ -113,6 +114,11 @@ impl<'a> Traffic<'a> {
     /// next request we wait for.
     pub fn is_service(&self, socket: &Span) -> bool {
         self.peers.is_service(socket)
+    }
+
+    /// The service (`host:port`) whose answer a system call read.
+    pub fn called(&self, call: &Span) -> Option<String> {
+        self.peers.called(self.recording, call)
     }
 
     /// Whether threads of the program call a service that other threads of it are.

@@ -346,7 +346,9 @@ pub(crate) fn of_call(sources: &Sources<'_>, call: &Span, of_frames: Option<Thre
         _ if sources.is_of_a_file(call) => ThreadState::Blocked(Wait::File),
         Some(PROCESS) => PROCESS,
         _ if matches!(name, "read" | "readv") && sources.is_of_a_pipe(call) => PROCESS,
-        _ if sources.traffic.waits_for_a_call(call) => ThreadState::Blocked(Wait::Socket),
+        _ if sources.traffic.waits_for_a_call(call) || sources.traffic.called(call).is_some() => {
+            ThreadState::Blocked(Wait::Socket)
+        }
         _ => ThreadState::Unknown,
     }
 }

@@ -85,7 +85,10 @@ impl Peers {
 /// Waits for services by what they are: reads from a peer, or calls of a client library that reads elsewhere.
 fn peers(side: &Period<'_>) -> HashMap<Peer, Reads> {
     let mut peers: HashMap<Peer, Reads> = HashMap::new();
-    let waits = side.spans(span::SOCKET_READ).chain(side.spans(span::PARK));
+    // The kernel sees the reads of all classes: where the JVM told of none, they are all there are.
+    let is_told = !side.sources.rows(span::SOCKET_READ).is_empty();
+    let calls = side.spans(span::SYSTEM_CALL).filter(|_| !is_told);
+    let waits = side.spans(span::SOCKET_READ).chain(side.spans(span::PARK)).chain(calls);
     for wait in waits.filter(|wait| side.sources.is_application(wait.tid)) {
         let Some(peer) = Peer::of(side, &wait) else { continue };
         let reads = peers.entry(peer).or_default();
@@ -110,6 +113,9 @@ impl Peer {
         let recording = side.sources.recording;
         if recording.text(wait.kind) == span::SOCKET_READ {
             return side.sources.traffic.is_service(wait).then(|| Peer::Service(recording.text(wait.name).to_owned()));
+        }
+        if recording.text(wait.kind) == span::SYSTEM_CALL {
+            return side.sources.traffic.called(wait).map(Peer::Service);
         }
         side.sources.traffic.call_of_a_client(wait).map(|call| Peer::Client(recording.text(call).to_owned()))
     }

@@ -13,7 +13,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fathom_evidence::detail::{Io, from_text};
+use fathom_evidence::detail::{Io, SystemCall, from_text};
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StrId};
@@ -29,6 +29,8 @@ const FIRST_CLIENT_PORT: u32 = 32_768;
 pub(crate) struct Peers {
     /// Names (`host:port`) of those that are services.
     services: HashSet<StrId>,
+    /// The same of the calls that the kernel saw.
+    called: HashSet<String>,
     /// Names of those that are the program itself.
     own: HashSet<StrId>,
     wakers: Wakers,
@@ -37,7 +39,8 @@ pub(crate) struct Peers {
 }
 
 impl Peers {
-    pub(crate) fn of(recording: &Recording) -> Peers {
+    /// Those of a recording of a process that listens on some ports.
+    pub(crate) fn of(recording: &Recording, own_ports: &HashSet<u32>) -> Peers {
         let is_service = |peer: &Peer| peer.has_service_port || peer.has_connections;
         let (services, clients): (Vec<_>, Vec<_>) =
             peers(recording).into_iter().partition(|(_, peer)| is_service(peer));
@@ -48,7 +51,8 @@ impl Peers {
             |name: &StrId, peer: &Peer| is_local(name) && !serving.is_empty() && peer.threads.is_disjoint(&serving);
         let (own, services): (Vec<_>, Vec<_>) = services.into_iter().partition(|(name, peer)| is_own(name, peer));
         let names = |peers: Vec<(StrId, Peer)>| peers.into_iter().map(|(name, _)| name).collect();
-        let peers = Peers { services: names(services), own: names(own), ..Peers::default() };
+        let called = called(recording, own_ports);
+        let peers = Peers { services: names(services), own: names(own), called, ..Peers::default() };
         if peers.own.is_empty() {
             peers
         } else {
@@ -64,6 +68,11 @@ impl Peers {
     /// Whether the other side of a socket is a service, or stands for one during most of this wait.
     pub(crate) fn is_service(&self, socket: &Span) -> bool {
         self.services.contains(&socket.name) || self.slept_ns(socket) > socket.duration_ns / 2
+    }
+
+    /// The service that a read waited for which the kernel saw.
+    pub(crate) fn called(&self, recording: &Recording, call: &Span) -> Option<String> {
+        peer_of_call(recording, call).map(|(peer, _)| peer).filter(|peer| self.called.contains(peer))
     }
 
     /// For how long a service kept this wait waiting.
@@ -130,6 +139,36 @@ fn peers(recording: &Recording) -> HashMap<StrId, Peer> {
     peers
 }
 
+/// The services that system calls read from: a call has no stack where it waited for a peer, and the peer tells.
+fn called(recording: &Recording, own_ports: &HashSet<u32>) -> HashSet<String> {
+    let Some(kind) = recording.strings.find(span::SYSTEM_CALL) else { return HashSet::new() };
+    let mut calls: Vec<Span> = recording.spans.rows().filter(|span| span.kind == kind).collect();
+    calls.sort_by_key(|call| call.time_ns);
+    let mut peers: HashMap<String, Peer> = HashMap::new();
+    for call in calls {
+        let Some((name, port)) = peer_of_call(recording, &call).filter(|(_, port)| !own_ports.contains(port)) else {
+            continue;
+        };
+        let peer = peers.entry(name).or_default();
+        peer.has_service_port |= (1..FIRST_CLIENT_PORT).contains(&port);
+        peer.read(call.tid, call.time_ns, call.end_ns());
+    }
+    let services = peers.into_iter().filter(|(_, peer)| peer.has_service_port || peer.has_connections);
+    services.map(|(name, _)| name).collect()
+}
+
+/// The other side, and its port, of the socket that a call read from.
+fn peer_of_call(recording: &Recording, call: &Span) -> Option<(String, u32)> {
+    const READS: [&str; 4] = ["read", "readv", "recvfrom", "recvmsg"];
+    if !READS.contains(&recording.text(call.name)) {
+        return None;
+    }
+    let detail: SystemCall = from_text(recording.text(call.detail));
+    let peer = detail.path.filter(|path| !path.starts_with('/'))?;
+    let port = peer.rsplit_once(':')?.1.parse().ok()?;
+    Some((peer, port))
+}
+
 /// Whether a peer is on this host.
 pub(crate) fn is_loopback(name: &str) -> bool {
     ["127.", "localhost:", "::1", "[::1]", "0:0:0:0:0:0:0:1"].iter().any(|local| name.starts_with(local))
@@ -153,8 +192,11 @@ mod tests {
             let port = peer.rsplit(':').next().unwrap();
             recording.add_span(*from, to - from, *tid, kind, peer, &format!("{{\"port\":{port}}}"), "jfr");
         }
-        let mut names: Vec<String> =
-            Peers::of(&recording).services.into_iter().map(|name| recording.text(name).to_owned()).collect();
+        let mut names: Vec<String> = Peers::of(&recording, &HashSet::new())
+            .services
+            .into_iter()
+            .map(|name| recording.text(name).to_owned())
+            .collect();
         names.sort();
         names
     }
