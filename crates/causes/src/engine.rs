@@ -47,15 +47,18 @@ pub fn investigate<'a>(recording: &'a Recording, options: &ExplainOptions<'a>) -
     let mut analysis = analyse(recording, &Options { slow: options.slow, baseline: options.baseline })?;
     let answer = Answer::new(&analysis);
     // Who knows how long requests took knows whether it was slow.
-    let is_known = options.slow.is_some() || analysis.account.requests_as_work().is_some();
-    let is_settled = is_known || answer.names_a_cause();
-    let explanation = answer.explanation(&analysis);
-    let suspicion = if is_settled { None } else { analysis.suspicion() };
-    let Some((slowdown, excess)) = suspicion else { return Some((analysis, explanation)) };
-    let asked = (std::mem::replace(&mut analysis.slowdown, slowdown), std::mem::replace(&mut analysis.excess, excess));
-    let answer = Answer::new(&analysis);
-    if answer.explains_what_is_below_java() >= ANSWERS_SUSPICION {
+    let is_known = options.slow.is_some() || analysis.account.exact_requests().is_some();
+    let suspicion = if is_known { None } else { analysis.suspicion() };
+    let Some((slowdown, excess)) = suspicion else {
         let explanation = answer.explanation(&analysis);
+        return Some((analysis, explanation));
+    };
+    let asked = (std::mem::replace(&mut analysis.slowdown, slowdown), std::mem::replace(&mut analysis.excess, excess));
+    let suspected = Answer::new(&analysis);
+    let is_answered = suspected.explains_what_is_below_java() >= ANSWERS_SUSPICION;
+    // Beside a cause that was named the CPU that is wasted counts where it is more than that.
+    if is_answered && (!answer.names_a_cause() || suspected.below_java_ns >= answer.lost_ns) {
+        let explanation = suspected.explanation(&analysis);
         return Some((analysis, explanation));
     }
     (analysis.slowdown, analysis.excess) = asked;

@@ -2,6 +2,7 @@
 
 use crate::account::Account;
 use crate::grid::BUCKET_NS;
+use crate::signals::SignalKind;
 use crate::slowdown::{Slowdown, Usual};
 use crate::states::{Layer, ThreadState, Wait};
 
@@ -152,7 +153,9 @@ impl Both<'_> {
     /// time is unknown and stays in the total; not for [`QUEUEING`] times as long as what is known: others may stand in
     /// a queue behind it.
     fn add_lateness(&self, states: &mut Vec<StateExcess>) {
-        let Some(late) = &self.account.lateness else {
+        // What is only suspected is asked about where no requests clear it: those that there are say little of it.
+        let is_suspected = self.slowdown.signals.contains(&SignalKind::BelowJava);
+        let Some(late) = self.account.lateness.as_ref().filter(|_| !is_suspected) else {
             // A recorder leaves short waits out, so that a thread that is idle for longer seems to wait more.
             let unnamed = states.iter_mut().filter(|excess| excess.state == ThreadState::Blocked(Wait::Unnamed));
             return unnamed.for_each(|excess| excess.at_most_ns = 0.0);

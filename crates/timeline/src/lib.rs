@@ -138,12 +138,13 @@ impl Analysis<'_> {
         self.edges.get_or_init(|| Edges::new(&self.sources, &self.account.partition))
     }
 
-    /// The question that is left when no signal leads to a cause: what more the code below Java did
-    /// in the seconds in which it used more CPU. `None` when there are none.
+    /// The question that is left where no exact requests say how it was: what more the code below Java did in the seconds in which it
+    /// used more CPU, beside what the signals tell. `None` when there are none.
     pub fn suspicion(&self) -> Option<(Slowdown, Excess)> {
         let reference = self.reference.as_ref();
-        let slowdown =
-            slowdown::suspect(&self.sources, &self.account, reference.map(|other| (&other.sources, &other.account)));
+        let options = SlowdownOptions { slow: None, levels: reference.map_or(&[][..], |reference| &reference.levels) };
+        let of_reference = reference.map(|other| (&other.sources, &other.account));
+        let slowdown = slowdown::suspect(&self.sources, &self.account, &options, of_reference)?;
         let excess = compare(&self.account, &slowdown, reference);
         (!slowdown.intervals.is_empty())
             .then(|| (Slowdown { highest: self.slowdown.highest.clone(), ..slowdown }, excess))

@@ -172,9 +172,7 @@ impl Slowdown {
             ThreadState::Running(_) | ThreadState::Vm => is_any_work,
         }
     }
-}
 
-impl Slowdown {
     /// Slow from one time to another, which need not be those of buckets.
     fn exactly(self, from_ns: i64, to_ns: i64) -> Slowdown {
         let cut = |interval: &SlowInterval| SlowInterval {
@@ -234,11 +232,7 @@ impl From<Detection> for TriggeredSignal {
 
 /// Finds the slow and the baseline seconds.
 pub(crate) fn find(sources: &Sources<'_>, account: &Account, options: &SlowdownOptions<'_>) -> Slowdown {
-    let all: Vec<Signal> = signals::all(sources, account);
-    let highest = all.iter().map(|signal| (signal.kind, signal.highest())).collect();
-    let detected = all.into_iter().map(|signal| detect_by(signal, account, options)).collect();
-    let found = as_requests_felt(account, beside_larger_ones(account, detected, options));
-    let found = or_rare_requests(sources, account, found);
+    let (highest, found) = found(sources, account, options);
     let Some((from_ns, to_ns)) = options.slow else { return Slowdown { highest, ..together(account, found, &[]) } };
     // What is slow by itself is no baseline for what a person asks about; nor is what may be.
     let suspected = suspicion::signal(sources, account).map(|signal| detect(signal, account, None));
@@ -247,9 +241,17 @@ pub(crate) fn find(sources: &Sources<'_>, account: &Account, options: &SlowdownO
     Slowdown { highest, ..slowdown }.exactly(from_ns, to_ns)
 }
 
-fn detect_by(signal: Signal, account: &Account, options: &SlowdownOptions<'_>) -> Detection {
-    let level = options.levels.iter().find(|(kind, _)| *kind == signal.kind).map(|(_, level)| *level);
-    detect(signal, account, level)
+type Highest = Vec<(SignalKind, f64)>;
+
+/// The highest value of each signal, and what it tells.
+fn found(sources: &Sources<'_>, account: &Account, options: &SlowdownOptions<'_>) -> (Highest, Vec<Detection>) {
+    let all: Vec<Signal> = signals::all(sources, account);
+    let highest = all.iter().map(|signal| (signal.kind, signal.highest())).collect();
+    let level = |kind| options.levels.iter().find(|(known, _)| *known == kind).map(|(_, level)| *level);
+    let detected = all.into_iter().map(|signal| (level(signal.kind), signal));
+    let detected = detected.map(|(level, signal)| detect(signal, account, level)).collect();
+    let found = as_requests_felt(account, beside_larger_ones(account, detected, options));
+    (highest, or_rare_requests(sources, account, found))
 }
 
 /// What a signal usually is nobody sees in seconds in which more is lost to something else: of threads that wait for one thing
@@ -335,17 +337,21 @@ fn is_felt(requests: &Requests, slow: &[usize], others: &[usize]) -> bool {
 /// feel what is lost.
 const MIN_FELT_RATIO: f64 = 1.3;
 
-/// The seconds in which code below Java used more CPU than in others.
+/// What the signals tell, and the seconds in which code below Java used more CPU than in others; nothing where there are none.
 pub(crate) fn suspect(
     sources: &Sources<'_>,
     account: &Account,
+    options: &SlowdownOptions<'_>,
     reference: Option<(&Sources<'_>, &Account)>,
-) -> Slowdown {
+) -> Option<Slowdown> {
     let quiet =
         |(sources, account)| Some(suspicion::signal(sources, account)?.quiet(Startup::default(), &account.idle));
-    let signal = suspicion::signal(sources, account);
-    let detected = signal.map(|signal| detect(signal, account, reference.and_then(quiet)));
-    together(account, detected.into_iter().collect(), &[])
+    let suspected = detect(suspicion::signal(sources, account)?, account, reference.and_then(quiet));
+    suspected.slow.contains(&true).then(|| {
+        let (highest, mut found) = found(sources, account, options);
+        found.push(suspected);
+        Slowdown { highest, ..together(account, found, &[]) }
+    })
 }
 
 /// What the signals tell taken together. What `others` tell is not slow here, but no baseline either.
