@@ -81,7 +81,8 @@ pub(crate) struct Claimant<'c> {
 pub(crate) fn attribute(comparison: &Comparison<'_>, claimants: &[Claimant<'_>]) -> (Vec<Given>, Left) {
     let mut given = vec![Given::default(); claimants.len()];
     let mut left = Left::default();
-    for piece in comparison.pieces.get_or_init(|| pieces(comparison)) {
+    let lost = || if comparison.is_slow() { pieces(comparison) } else { Vec::new() };
+    for piece in comparison.pieces.get_or_init(lost) {
         let rest = share_out(comparison, piece, claimants, &mut given);
         left.add_piece(comparison, piece, piece.lost_ns * rest);
     }

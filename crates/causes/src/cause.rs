@@ -7,6 +7,7 @@ use fathom_timeline::{Intervals, ThreadState};
 use crate::comparison::Comparison;
 use crate::explanation::{Evidence, Look, Missing};
 use crate::family::{Family, Refined};
+use crate::need::Need;
 use crate::piece::Level;
 
 /// A cause of slowness. One folder of the catalogue declares one as `pub(crate) static CAUSE`.
@@ -24,6 +25,8 @@ pub struct Cause {
     pub has_lab: bool,
     /// The collectors that record what shows it on a live JVM; none when no collector can.
     pub collectors: &'static [&'static str],
+    /// What has to be recorded before its absence means anything: one of each group.
+    pub needs: &'static [&'static [Need]],
     /// What to do about it, the most effective first.
     pub actions: &'static [&'static str],
     /// Looks for the cause.
@@ -57,8 +60,8 @@ pub enum Support {
     Consistent,
     /// Some signs fit.
     Weak,
-    /// A measurement excludes it.
-    Excluded,
+    /// Nothing of it was seen.
+    Absent,
     /// What would show it was not recorded.
     NotMeasured,
 }
@@ -216,9 +219,9 @@ impl Finding {
         }
     }
 
-    /// A measurement excludes the cause.
+    /// Nothing of it was seen. Whether that excludes it the engine knows, by what was recorded.
     pub fn absent(says: impl Into<String>) -> Finding {
-        Finding::new(Support::Excluded, says)
+        Finding::new(Support::Absent, says)
     }
 
     /// What would show the cause was not recorded.

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use fathom_evidence::StackId;
+use fathom_evidence::kinds::counter;
 use fathom_timeline::{BUCKET_NS, Requests, ThreadState};
 
 use crate::comparison::Comparison;
@@ -64,7 +65,25 @@ fn series(comparison: &Comparison<'_>) -> Vec<Measured> {
         let count = requests.count.clone();
         series.push(Measured { says: "requests".to_owned(), unit: "1/s", values: count, least: 1.0, state: None });
     }
+    series.extend(COUNTED.iter().filter_map(|(name, says)| counted(comparison, name, says)));
     series
+}
+
+/// What a process has ever more of when it gives nothing back.
+const COUNTED: [(&str, &str); 2] =
+    [(counter::PROCESS_THREADS_COUNT, "threads of the process"), (counter::OPEN_FILES_COUNT, "open files")];
+
+/// A number that was read now and then, as it was in each second.
+fn counted(comparison: &Comparison<'_>, name: &str, says: &str) -> Option<Measured> {
+    /// Fewer come and go with every burst.
+    const LEAST: f64 = 20.0;
+    let (series, grid) = (comparison.sources().counter(name, ""), comparison.sources().grid);
+    let mut last = series.0.first()?.1;
+    let values = (0..grid.len).map(|second| {
+        last = series.max_within(grid.start_of(second), grid.start_of(second + 1)).unwrap_or(last);
+        last
+    });
+    Some(Measured { says: says.to_owned(), unit: "count", values: values.collect(), least: LEAST, state: None })
 }
 
 fn latency(requests: &Requests) -> Measured {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use fathom_evidence::detail::RunQueueWait;
-use fathom_evidence::kinds::{frame, role, span, subject};
+use fathom_evidence::kinds::{event, frame, role, span, subject};
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Frame, Recording, StackId, StrId};
 use fathom_timeline::{
@@ -61,8 +61,8 @@ impl<'a> Comparison<'a> {
     pub(crate) fn with(analysis: &'a Analysis<'a>, slowdown: Slowdown, excess: Excess) -> Comparison<'a> {
         // Where nothing was slow the measurements are of everything, to say how well it is.
         let grid = analysis.sources.grid;
-        let whole = || Intervals::union(vec![(grid.start_ns, grid.end_ns())]);
-        let slow_time = if slowdown.time.is_empty() { whole() } else { slowdown.time.clone() };
+        let whole = || (Intervals::union(vec![(grid.start_ns, grid.end_ns())]), analysis.everything());
+        let (slow_time, excess) = if slowdown.time.is_empty() { whole() } else { (slowdown.time.clone(), excess) };
         let baseline = analysis.baseline_time(&slowdown).map(|(sources, time)| {
             let is_same = std::ptr::eq(sources, &analysis.sources);
             let except = if is_same { analysis.slowdown.time.clone() } else { Intervals::default() };
@@ -168,6 +168,11 @@ impl<'a> Comparison<'a> {
     /// Whether an event of JFR was recorded.
     pub fn is_recorded(&self, event: &str) -> bool {
         self.recorded_from_ns(event).is_some()
+    }
+
+    /// Whether what threads ran was sampled in the slow time.
+    pub fn is_sampled(&self) -> bool {
+        [event::CPU, event::EXECUTION].into_iter().any(|event| self.slow.samples(event).next().is_some())
     }
 
     /// Whether collections were recorded, whether or not there were any.

@@ -10,8 +10,9 @@ use crate::cause::{Cause, Finding, Support};
 use crate::chains::{self, Judged};
 use crate::comparison::Comparison;
 use crate::explanation::{CauseVerdict, Explanation, IntervalCause, Look, SCHEMA, Verdict};
+use crate::gaps::Unjudged;
 use crate::unexplained::{self, MATERIAL_THREADS};
-use crate::{catalog, changes, format, gaps, headline, look, rhythm, summary};
+use crate::{catalog, changes, coverage, format, gaps, headline, look, rhythm, summary};
 
 /// A cause that explains less of the lost time than this is not worth acting on.
 const MINOR_SHARE: f64 = 0.10;
@@ -62,6 +63,7 @@ pub fn investigate<'a>(recording: &'a Recording, options: &ExplainOptions<'a>) -
         return Some((analysis, explanation));
     }
     (analysis.slowdown, analysis.excess) = asked;
+    let explanation = answer.explanation(&analysis);
     Some((analysis, explanation))
 }
 
@@ -74,20 +76,22 @@ struct Answer {
     below_java_ns: f64,
     /// What was found in each slow interval.
     by_interval: Vec<Vec<IntervalCause>>,
+    seen: Vec<Unjudged>,
 }
 
 impl Answer {
     fn new(analysis: &Analysis<'_>) -> Answer {
-        let (kinds, parts): (Vec<Intervals>, Vec<Part>) = parts(analysis).into_iter().unzip();
+        let (kinds, mut parts): (Vec<Intervals>, Vec<Part>) = parts(analysis).into_iter().unzip();
         let lost_ns = parts.iter().map(|part| part.lost_ns).sum();
         let mut left = Left::default();
         parts.iter().for_each(|part| left.add(&part.left));
         let by_interval = by_interval(analysis, &kinds, &parts);
         let below_java_ns = parts.iter().map(|part| part.below_java_ns).sum();
+        let seen = parts.iter_mut().flat_map(|part| std::mem::take(&mut part.seen)).collect();
         let mut judged = together(parts, lost_ns);
         chains::complete(&mut judged);
         judged.sort_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal));
-        Answer { judged, left, lost_ns, below_java_ns, by_interval }
+        Answer { judged, left, lost_ns, below_java_ns, by_interval, seen }
     }
 
     fn names_a_cause(&self) -> bool {
@@ -112,7 +116,7 @@ impl Answer {
         Explanation {
             schema: SCHEMA,
             recording: summary::recording(&comparison),
-            headline: headline::of(&comparison, &losses),
+            headline: headline::of(&comparison, &losses, self.seen),
             slow: summary::slow(&comparison, self.by_interval),
             rhythm: rhythm::of(analysis),
             baseline: summary::baseline(&comparison),
@@ -201,6 +205,8 @@ struct Part {
     left: Left,
     lost_ns: f64,
     below_java_ns: f64,
+    /// What was seen although nothing is known to have been slow.
+    seen: Vec<Unjudged>,
 }
 
 /// How one cause came out.
@@ -217,14 +223,13 @@ impl Part {
         let comparison = if is_all { Comparison::new(analysis) } else { Comparison::only(analysis, time) };
         let mut findings: Vec<(&'static Cause, Finding)> =
             catalog().iter().map(|cause| (*cause, (cause.decide)(&comparison))).collect();
+        let mut seen = Vec::new();
         for (cause, finding) in &mut findings {
-            gaps::without_baseline(&comparison, finding);
+            seen.extend(gaps::without_requests(&comparison, finding));
             gaps::without_account(&comparison, finding);
             gaps::without_use(&comparison, cause, finding);
-            gaps::without_observation(&comparison, finding);
-            gaps::without_table(&comparison, finding);
         }
-        let found = |finding: &Finding| !matches!(finding.support, Support::Excluded | Support::NotMeasured);
+        let found = |finding: &Finding| !matches!(finding.support, Support::Absent | Support::NotMeasured);
         let claimants: Vec<Claimant<'_>> = findings
             .iter()
             .map(|(cause, finding)| Claimant {
@@ -234,15 +239,26 @@ impl Part {
             })
             .collect();
         let (given, left) = attribute(&comparison, &claimants);
-        let lost_ns = comparison.excess().lost_ns();
+        let lost_ns = if comparison.is_slow() { comparison.excess().lost_ns() } else { 0.0 };
         let below_java = comparison.excess().states.iter().filter(|excess| excess.state.is_below_java());
         let below_java_ns = below_java.map(|excess| excess.lost_ns()).sum();
-        let judged = findings.into_iter().zip(given).map(|((cause, finding), given)| {
+        let judged = findings.into_iter().zip(given).map(|((cause, mut finding), given)| {
             let outcome = judge(&comparison, &finding, &given, lost_ns);
+            let outcome = as_far_as_looked_at(&comparison, cause, &mut finding, outcome);
             (cause, finding, given, outcome)
         });
-        Part { findings: judged.collect(), left, lost_ns, below_java_ns }
+        Part { findings: judged.collect(), left, lost_ns, below_java_ns, seen }
     }
+}
+
+/// Nobody is ruled out by what was not recorded.
+fn as_far_as_looked_at(comparison: &Comparison<'_>, cause: &Cause, finding: &mut Finding, outcome: Outcome) -> Outcome {
+    let missing = coverage::missing(comparison, cause).filter(|_| outcome.verdict == Verdict::RuledOut);
+    let Some(missing) = missing else { return outcome };
+    let says = format!("{}: {}", missing.says, outcome.says);
+    finding.missing.push(missing);
+    gaps::without_use(comparison, cause, finding);
+    Outcome { verdict: Verdict::NotEnough, says, ..outcome }
 }
 
 /// Puts together what was said of each cause about each kind of slow time: its best verdict, in the words of the time in
@@ -340,7 +356,7 @@ fn of_others(finding: &Finding) -> String {
 /// What is said of one that does not.
 fn not_told(comparison: &Comparison<'_>, finding: &Finding, given: &Given, lost_ns: f64) -> String {
     match finding.support {
-        Support::Excluded | Support::NotMeasured => finding.says.clone(),
+        Support::Absent | Support::NotMeasured => finding.says.clone(),
         _ if !comparison.is_slow() => "nothing was slow".to_owned(),
         _ if lost_ns > 0.0 && given.reach_ns >= NEGLIGIBLE_SHARE * lost_ns => of_others(finding),
         _ => format!("below 2 % of the lost time: {}", finding.says),
@@ -353,7 +369,7 @@ fn not_told(comparison: &Comparison<'_>, finding: &Finding, given: &Given, lost_
 fn verdict(support: Support, (share, reach): (f64, f64), is_there: bool) -> Verdict {
     match support {
         Support::NotMeasured => Verdict::NotEnough,
-        Support::Excluded => Verdict::RuledOut,
+        Support::Absent => Verdict::RuledOut,
         Support::Observed if share >= MINOR_SHARE => Verdict::Shown,
         Support::Consistent if share >= MINOR_SHARE => Verdict::Likely,
         Support::Observed if is_there => Verdict::Possible,
@@ -408,13 +424,13 @@ mod tests {
             (Support::Consistent, 0.05, true, Verdict::Possible),
             (Support::Consistent, 0.01, true, Verdict::RuledOut),
             (Support::Weak, 0.9, true, Verdict::Possible),
-            (Support::Excluded, 0.9, true, Verdict::RuledOut),
+            (Support::Absent, 0.9, true, Verdict::RuledOut),
             (Support::NotMeasured, 0.0, true, Verdict::NotEnough),
         ] {
             assert_eq!(verdict(support, (share, share), is_there), expected, "{support:?} {share} {is_there}");
         }
         // Others were given it.
         assert_eq!(verdict(Support::Weak, (0.0, 0.5), true), Verdict::Possible);
-        assert_eq!(verdict(Support::Excluded, (0.0, 0.5), true), Verdict::RuledOut);
+        assert_eq!(verdict(Support::Absent, (0.0, 0.5), true), Verdict::RuledOut);
     }
 }

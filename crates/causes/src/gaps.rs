@@ -7,24 +7,38 @@ use crate::comparison::Comparison;
 use crate::explanation::Missing;
 use crate::latency;
 
-/// Where requests took long all the time nobody knows what is usual: what would explain it is told, and what would say whether
-/// it does.
-pub(crate) fn without_baseline(comparison: &Comparison<'_>, finding: &mut Finding) {
-    let is_open =
-        !comparison.is_slow() && finding.support < Support::Excluded && latency::is_long_throughout(comparison);
-    if is_open {
-        finding.support = Support::NotMeasured;
-        finding.missing.push(Missing {
-            says: "a time when requests were quick, to compare with".to_owned(),
-            record_with: "fathom explain … --baseline RECORDING".to_owned(),
-        });
+/// A mechanism that was seen where nobody knows whether it was felt.
+pub(crate) struct Unjudged {
+    pub(crate) says: String,
+    /// How much thread time there was of it, in ns.
+    pub(crate) ns: f64,
+}
+
+/// Where nothing was found slow, what was seen is excluded only by requests that were measured exactly and were quick.
+pub(crate) fn without_requests(comparison: &Comparison<'_>, finding: &mut Finding) -> Option<Unjudged> {
+    if comparison.is_slow() || finding.support >= Support::Absent || latency::are_requests_quick(comparison) {
+        return None;
     }
+    let seen_ns: f64 = finding.claims.iter().map(|claim| claim.grown_ns(comparison)).sum();
+    let is_sure = finding.support <= Support::Consistent;
+    let (says, record_with) = match latency::is_long_throughout(comparison) {
+        true => ("a time when requests were quick, to compare with", "fathom explain … --baseline RECORDING"),
+        false => (
+            "how long requests took, measured where clients wait",
+            "fathom explain … --latency FILE, or sudo fathom record --pid PID --for 60s",
+        ),
+    };
+    let unjudged = Unjudged { says: finding.says.clone(), ns: seen_ns };
+    finding.support = Support::NotMeasured;
+    finding.says = format!("seen, but whether requests waited for it is not known: {}", finding.says);
+    finding.missing.push(Missing { says: says.to_owned(), record_with: record_with.to_owned() });
+    is_sure.then_some(unjudged)
 }
 
 /// A mechanism that was seen where the time that it takes was not recorded: nobody knows what it cost.
 pub(crate) fn without_account(comparison: &Comparison<'_>, finding: &mut Finding) {
     let is_known = |claim: &Claim| comparison.excess().of(claim.state).is_some_and(|excess| excess.slow_ns > 0.0);
-    let is_open = comparison.is_slow() && finding.support < Support::Excluded && finding.harm.is_none();
+    let is_open = comparison.is_slow() && finding.support < Support::Absent && finding.harm.is_none();
     if is_open && !finding.claims.iter().any(is_known) {
         finding.support = Support::NotMeasured;
         finding.says = format!("seen, but what it cost was not recorded: {}", finding.says);
@@ -51,30 +65,4 @@ fn took_part(comparison: &Comparison<'_>, collectors: &[&str]) -> bool {
     let cpu = |name: &str| comparison.sources().counter(counter::OWN_CPU_NS, name);
     let records = |name: &&str| !refused.contains(name) && !cpu(name).0.is_empty();
     recording.fact(subject::RECORDING, "tier") == Some("2") && collectors.iter().all(records)
-}
-
-/// Where requests were slow when nothing else was observed, nobody is acquitted by what was not seen then.
-pub(crate) fn without_observation(comparison: &Comparison<'_>, finding: &mut Finding) {
-    let (from_ns, to_ns) = comparison.sources().observed_ns;
-    let seen_ns = comparison.slow.time.within_ns(from_ns, to_ns);
-    let is_unseen = comparison.is_slow() && 2 * seen_ns < comparison.slow.time.total_ns();
-    if is_unseen && finding.support == Support::Excluded {
-        finding.support = Support::NotMeasured;
-        finding.says = "nothing but requests was recorded in the slow period".to_owned();
-        finding.missing.push(Missing::from_kernel("the slow period itself"));
-    }
-}
-
-/// Where a part of the recording is gone nobody is acquitted by what is not in the rest.
-pub(crate) fn without_table(comparison: &Comparison<'_>, finding: &mut Finding) {
-    if finding.support != Support::Excluded {
-        return;
-    }
-    let recording = comparison.recording();
-    let gone = recording.losses.rows().find(|row| recording.text(row.kind) == loss::MISSING);
-    if let Some(gone) = gone {
-        finding.support = Support::NotMeasured;
-        finding.says = format!("{}: {}", recording.text(gone.says), finding.says);
-        finding.missing.push(Missing::from_kernel("the part of the recording that is gone"));
-    }
 }

@@ -1,21 +1,25 @@
 //! Whether anything was slow, in one sentence: "nothing was slow" only where it was seen.
 
 use fathom_evidence::kinds::{counter, event, loss, recorded, span, subject};
-use fathom_timeline::{Account, Unanswered, median};
+use fathom_evidence::tables::Log;
+use fathom_timeline::{Account, Flaw, Unanswered, median};
 
 use crate::changes;
 use crate::comparison::Comparison;
 use crate::explanation::{Headline, HeadlineKind, LossNote};
 use crate::format;
+use crate::gaps::Unjudged;
 use crate::latency::{self, is_long_throughout};
+use crate::measure::cpu_shortage;
 use crate::signs::Signs;
+use crate::unexplained::MATERIAL_THREADS;
 
 /// What of the service somebody looked at.
 struct Seen {
     /// Seconds in which requests were recorded, of all.
     requests_s: (usize, usize),
-    /// Whether so few were measured that they tell nothing of the work.
-    are_few: bool,
+    /// Why those that were measured do not tell that the service was well.
+    flaw: Option<Flaw>,
     stops: bool,
     code: bool,
     waits: bool,
@@ -26,8 +30,9 @@ struct Seen {
 const WAITS: &[&str] = &["jdk.JavaMonitorEnter", "jdk.ThreadPark", "jdk.SocketRead"];
 
 /// Says it.
-pub(crate) fn of(comparison: &Comparison<'_>, losses: &[LossNote]) -> Headline {
+pub(crate) fn of(comparison: &Comparison<'_>, losses: &[LossNote], mechanisms: Vec<Unjudged>) -> Headline {
     let mut but = hidden(comparison, losses);
+    but.extend(mechanism(comparison, mechanisms));
     let seen = Seen::of(comparison);
     let signs = Signs::of(comparison).says();
     let (kind, says) = if comparison.is_slow() {
@@ -52,9 +57,71 @@ pub(crate) fn of(comparison: &Comparison<'_>, losses: &[LossNote]) -> Headline {
     };
     if !comparison.is_slow() {
         but.extend(not_counted(comparison));
+        but.extend(changed(comparison).filter(|_| kind != HeadlineKind::NothingSlow));
     }
     but.extend(in_virtual_threads(comparison));
+    but.extend(contradicted(comparison));
+    but.extend(full_machine(comparison));
+    but.extend(out_of_memory(comparison));
     Headline { kind, says, but }
+}
+
+/// The mechanism of which most was seen, if that is more than noise: whether requests waited for it is not known.
+fn mechanism(comparison: &Comparison<'_>, mechanisms: Vec<Unjudged>) -> Option<String> {
+    let most = mechanisms.into_iter().max_by(|a, b| a.ns.total_cmp(&b.ns))?;
+    let is_material = most.ns >= MATERIAL_THREADS * comparison.excess().slow_ns;
+    is_material.then(|| format!("seen, and whether requests waited for it is not known: {}", most.says))
+}
+
+/// The largest lasting change of what was measured.
+fn changed(comparison: &Comparison<'_>) -> Option<String> {
+    let change = changes::of(comparison).into_iter().next()?;
+    let amount = |value| format::amount(value, &change.unit);
+    let at_ns = change.at_ns.saturating_sub(comparison.sources().grid.start_ns);
+    Some(format!(
+        "changed after {}: {}, {} before and {} from then on",
+        format::time(at_ns as f64),
+        change.says,
+        amount(change.before),
+        amount(change.after)
+    ))
+}
+
+/// That requests were measured elsewhere than where clients wait, which the stops of the application show.
+fn contradicted(comparison: &Comparison<'_>) -> Option<String> {
+    let flaw = comparison.analysis.account.requests_flaw?;
+    matches!(flaw, Flaw::Contradicted { .. }).then(|| format!("how long requests took was {}", of_flaw(flaw)))
+}
+
+/// That the JVM was out of memory, by its own words or the program's.
+fn out_of_memory(comparison: &Comparison<'_>) -> Option<String> {
+    let recording = comparison.recording();
+    let is_of_it = |row: &Log| recording.text(row.text).contains("java.lang.OutOfMemoryError");
+    let times: Vec<i64> = recording.logs.rows().filter(is_of_it).map(|row| row.time_ns).collect();
+    let first_ns = times.iter().filter(|time_ns| **time_ns > 0).min();
+    let after = |ns: &i64| ns.saturating_sub(comparison.sources().grid.start_ns).max(0);
+    let when = first_ns.map_or(String::new(), |ns| format!(", first after {}", format::time(after(ns) as f64)));
+    let lines = format::count(times.len(), "line");
+    (!times.is_empty()).then(|| format!("{lines} of the logs tell of java.lang.OutOfMemoryError{when}"))
+}
+
+/// That the machine had no CPU left: whatever threads wait for seems to take longer then.
+fn full_machine(comparison: &Comparison<'_>) -> Option<String> {
+    let shortage = cpu_shortage(comparison);
+    let used = shortage.machine.filter(|_| shortage.is_full() == Some(true))?;
+    let used = format::percent(used);
+    Some(format!("the CPUs of the machine were {used} in use: every other wait seems longer by that"))
+}
+
+/// The part of the recording's seconds in which Fathom acted on the JVM, above which the others say little of all.
+const MAX_DISTURBED_SHARE: f64 = 1.0 - latency::MIN_COVERED_SHARE;
+
+/// That Fathom's own actions lasted for a good part of the recording: what happened then is not judged.
+fn disturbed(comparison: &Comparison<'_>) -> Option<String> {
+    let disturbed = &comparison.analysis.account.disturbed;
+    let seconds = disturbed.iter().filter(|is| **is).count();
+    (seconds as f64 > MAX_DISTURBED_SHARE * disturbed.len() as f64)
+        .then(|| format!("Fathom loaded its recorders in {seconds} of {} s, which are not judged", disturbed.len()))
 }
 
 /// That requests were not answered, where nothing tells why.
@@ -160,8 +227,18 @@ fn slow(comparison: &Comparison<'_>) -> String {
     }
 }
 
-/// What is said of requests at sockets that are too few to be the work of the process.
-const FEW: &str = "measured of a few only, which may be health checks";
+/// What is said of requests that do not tell that the service was well.
+fn of_flaw(flaw: Flaw) -> String {
+    match flaw {
+        Flaw::Few => "measured of a few only, which may be health checks".to_owned(),
+        Flaw::Coarse(ns) => format!("measured to {} only, by looking at connections now and then", format::time(ns)),
+        Flaw::Contradicted { stop_ns, longest_ns } => format!(
+            "not measured where clients wait: the application was stopped for {} while no request took longer than {}",
+            format::time(stop_ns),
+            format::time(longest_ns)
+        ),
+    }
+}
 
 impl Seen {
     fn of(comparison: &Comparison<'_>) -> Seen {
@@ -172,7 +249,7 @@ impl Seen {
             has_spans(span::SAFEPOINT) || has_spans(span::GC_PAUSE) || comparison.is_recorded("jdk.SafepointBegin");
         Seen {
             requests_s: latency::seconds(comparison),
-            are_few: account.requests.is_some() && account.requests_as_work().is_none(),
+            flaw: account.requests_flaw,
             stops: stops || comparison.has_source("gc_log"),
             code: [event::CPU, event::EXECUTION].iter().any(|event| sources.samples(event).next().is_some()),
             waits: WAITS.iter().all(|event| comparison.is_recorded(event)),
@@ -205,8 +282,7 @@ impl Seen {
     /// What is known of how long requests took, where it is not known all the time.
     fn latency(&self) -> String {
         let known = match self.requests_s {
-            (0, _) if self.are_few => FEW.to_owned(),
-            (0, _) => "not recorded".to_owned(),
+            (0, _) => self.flaw.map_or_else(|| "not recorded".to_owned(), of_flaw),
             (known_s, all_s) => format!("recorded for {known_s} of {all_s} s only"),
         };
         format!("how long requests took was {known}")
@@ -251,6 +327,7 @@ fn hidden(comparison: &Comparison<'_>, losses: &[LossNote]) -> Vec<String> {
         hidden.push("the recorder was killed: what it had not written is missing".to_owned());
     }
     hidden.extend(several_at_once(comparison));
+    hidden.extend(disturbed(comparison).filter(|_| !latency::has_latency(comparison)));
     hidden
 }
 

@@ -5,11 +5,11 @@ use fathom_timeline::Requests;
 use crate::comparison::Comparison;
 
 /// Part of the recording's seconds for which something has to be known before it counts as seen.
-const MIN_COVERED_SHARE: f64 = 0.9;
+pub(crate) const MIN_COVERED_SHARE: f64 = 0.9;
 
-/// Seconds in which requests were recorded that are the work of the process, of all.
+/// Seconds in which requests were measured so exactly that quick ones say that the service was well, of all.
 pub(crate) fn seconds(comparison: &Comparison<'_>) -> (usize, usize) {
-    let requests = comparison.analysis.account.requests_as_work();
+    let requests = comparison.analysis.account.exact_requests();
     let known = requests.map_or(0, |requests| requests.count.iter().filter(|count| **count > 0.0).count());
     (known, comparison.sources().grid.len)
 }

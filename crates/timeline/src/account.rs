@@ -9,6 +9,7 @@ use crate::cpu;
 use crate::grid::{BUCKET_NS, Grid};
 use crate::intervals::Intervals;
 use crate::partition::{Partition, Segment};
+use crate::requests::quality::{self, Flaw};
 use crate::requests::{Lateness, Requests};
 use crate::sources::{Series, Sources};
 use crate::startup::{self, Startup};
@@ -43,8 +44,8 @@ pub struct Account {
     pub cpus: Option<f64>,
     /// Requests, if a latency file was given or they were measured at sockets.
     pub requests: Option<Requests>,
-    /// Whether they are what the process is there for, see [`Account::requests_as_work`].
-    are_requests_work: bool,
+    /// Why quick requests do not say that the service was well, if they do not.
+    pub requests_flaw: Option<Flaw>,
     /// By how much they were late, where that is known.
     pub lateness: Option<Lateness>,
     /// Buckets in which a recorder looked at the running process.
@@ -102,8 +103,8 @@ impl Account {
         states.extend(cpu::stolen(sources, &running).map(|row| (ThreadState::Stolen, row)));
         let startup = startup::find(sources, states.get(&ThreadState::Compiler));
         let requests = Requests::of(sources);
-        let are_requests_work = are_work(sources, requests.as_ref());
-        let idle = idle(sources, requests.as_ref().filter(|_| are_requests_work), &states);
+        let requests_flaw = requests.as_ref().and_then(|requests| quality::flaw(sources, requests, &stops));
+        let idle = idle(sources, requests.as_ref().filter(|_| requests_flaw != Some(Flaw::Few)), &states);
         Account {
             grid,
             states,
@@ -122,7 +123,7 @@ impl Account {
             cpus: sources.cpus(),
             idle,
             requests,
-            are_requests_work,
+            requests_flaw,
             lateness: None,
             observed: sources.observed(),
             waits_read: sources.waits_read(),
@@ -135,10 +136,14 @@ impl Account {
         }
     }
 
-    /// The requests, where that all of them were answered quickly says that the service was well. A few that were measured at a
-    /// socket may be health checks beside the work of the process: slow ones are slow, quick ones clear nothing.
+    /// The requests, where they are the work of the process and not a few, which may be health checks beside it.
     pub fn requests_as_work(&self) -> Option<&Requests> {
-        self.requests.as_ref().filter(|_| self.are_requests_work)
+        self.requests.as_ref().filter(|_| self.requests_flaw != Some(Flaw::Few))
+    }
+
+    /// The requests, where that all of them were answered quickly says that the service was well. Slow ones are slow by any measure.
+    pub fn exact_requests(&self) -> Option<&Requests> {
+        self.requests.as_ref().filter(|_| self.requests_flaw.is_none())
     }
 
     /// The buckets for which a kind of time is known: what only the kernel sees is known while
@@ -197,15 +202,6 @@ fn sum_of(grid: Grid, states: &BTreeMap<ThreadState, Vec<f64>>, select: impl Fn(
     sum
 }
 
-/// What a latency file holds is what somebody waited for. Of requests at sockets nobody said so: they have to be many.
-fn are_work(sources: &Sources<'_>, requests: Option<&Requests>) -> bool {
-    /// Health checks, scrapes of metrics and administration are fewer in a second in which there are any.
-    const MIN_PER_SECOND: f64 = 10.0;
-    let Some(requests) = requests else { return false };
-    let counts: Vec<f64> = requests.count.iter().copied().filter(|count| *count > 0.0).collect();
-    !sources.traffic.requests_are_measured() || counts.iter().sum::<f64>() >= MIN_PER_SECOND * counts.len() as f64
-}
-
 /// Where a program does less than a fiftieth of what it does when it is busy (in the tenth busiest second) it is idle: no request
 /// comes, or, where those are not known, hardly any code runs, or, where that is not known either (a log of the collector), hardly
 /// anything is allocated. Where nothing waits either, what runs may be more of it, if it is no more than a JVM needs for itself.
@@ -258,11 +254,15 @@ fn busy(work: &[f64]) -> f64 {
     sorted.get(BUSIEST.min(sorted.len().saturating_sub(1))).copied().unwrap_or(0.0)
 }
 
+/// What a recorder has the JVM do when it is loaded takes no longer than this on a busy machine, in ns. An action that lasts longer was
+/// held up itself: what happens in the rest of it is not Fathom's doing.
+const OWN_WORK_NS: i64 = 3 * BUCKET_NS;
+
 fn disturbed(sources: &Sources<'_>) -> Vec<bool> {
     let mut disturbed = vec![false; sources.grid.len];
     let stopped = stops::of_process(sources);
     for action in sources.spans(span::OWN_ACTION) {
-        let end = action.end_ns();
+        let end = action.end_ns().min(action.time_ns.saturating_add(OWN_WORK_NS));
         let first = sources.grid.bucket_of(action.time_ns);
         let last = sources.grid.bucket_of(end).or(first.map(|_| sources.grid.len - 1));
         if let (Some(first), Some(last)) = (first, last) {

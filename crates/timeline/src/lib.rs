@@ -44,6 +44,7 @@ pub use median::median;
 pub use partition::{Partition, Segment};
 pub use quota::{Quota, ran_and_waited};
 pub use requests::divided::Divided;
+pub use requests::quality::Flaw;
 pub use requests::{Lateness, Requests};
 pub use rhythm::Rhythm;
 pub use signals::SignalKind;
@@ -146,8 +147,18 @@ impl Analysis<'_> {
         let of_reference = reference.map(|other| (&other.sources, &other.account));
         let slowdown = slowdown::suspect(&self.sources, &self.account, &options, of_reference)?;
         let excess = compare(&self.account, &slowdown, reference);
-        (!slowdown.intervals.is_empty())
-            .then(|| (Slowdown { highest: self.slowdown.highest.clone(), ..slowdown }, excess))
+        Some((slowdown, excess))
+    }
+
+    /// All that was lost or ran in the recording, against nothing at all: where nothing was slow, that is what was seen.
+    pub fn everything(&self) -> Excess {
+        let grid = self.account.grid;
+        let (slow, baseline) = (vec![true; grid.len], vec![false; grid.len]);
+        let all = Slowdown { time: grid.marked(&slow), slow, baseline, ..Slowdown::default() };
+        let mut excess = excess::compare(&self.account, &all, &self.account, &all.baseline);
+        let running = excess.states.iter_mut().filter(|excess| matches!(excess.state, ThreadState::Running(_)));
+        running.for_each(|excess| excess.baseline_ns = 0.0);
+        excess
     }
 
     /// The time that some slow time is compared with, and the recording it is in. `None` when there is no such time.

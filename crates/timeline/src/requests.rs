@@ -1,6 +1,7 @@
 //! Requests of the service, second by second: how many, how long, and how many more at once than usual.
 
 pub(crate) mod divided;
+pub(crate) mod quality;
 mod queued;
 mod silence;
 
@@ -78,6 +79,15 @@ impl Requests {
     /// Whether requests were known to be waited for in a bucket in which none began.
     pub(crate) fn is_hung(&self, bucket: usize) -> bool {
         self.count[bucket] == 0.0 && self.p50_ns[bucket].is_some()
+    }
+
+    /// Whether they are so many that they are what the process is there for: health checks, scrapes of metrics and administration are
+    /// fewer in a second in which there are any.
+    pub(crate) fn are_many(&self) -> bool {
+        const MIN_PER_SECOND: f64 = 10.0;
+        let counts = self.count.iter().filter(|count| **count > 0.0);
+        let (seconds, all) = counts.fold((0.0, 0.0), |(seconds, all), count| (seconds + 1.0, all + count));
+        all >= MIN_PER_SECOND * seconds
     }
 
     /// The mean latency over some buckets, in ns; none without a request.

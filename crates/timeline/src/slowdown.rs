@@ -284,7 +284,7 @@ fn beside_larger_ones(
 /// in them: nobody felt it. Where there are hardly any others nobody can tell. What is lost for good (datagrams, attempts to
 /// connect) is not made good by requests that are quick, and what a quota takes is slow only where requests felt it anyway.
 fn as_requests_felt(account: &Account, mut detected: Vec<Detection>) -> Vec<Detection> {
-    let Some(requests) = account.requests_as_work() else { return detected };
+    let Some(requests) = account.exact_requests() else { return detected };
     let late = late_seconds(requests, &detected);
     let told = told(account, &detected);
     let is_other = |index: usize| !told[index] && index >= account.startup.boot_buckets;

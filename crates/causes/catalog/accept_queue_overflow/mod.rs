@@ -6,7 +6,7 @@ use fathom_evidence::kinds::counter;
 use fathom_timeline::{Intervals, SignalKind, ThreadState};
 
 use crate::measure::{stalled_threads, syscalls};
-use crate::{Cause, Claim, Comparison, Family, Finding, Harm, Period, Support, format};
+use crate::{Cause, Claim, Comparison, Family, Finding, Harm, Need, Period, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "accept_queue_overflow",
@@ -15,6 +15,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[],
     has_lab: true,
     collectors: &["sockets", "system_calls", "scheduler"],
+    needs: &[&[Need::Counter(counter::SOCKET_ACCEPT_DROPS_COUNT), Need::Counter(counter::NETWORK_COUNT)]],
     actions: &[
         "a larger backlog (the server's, and net.core.somaxconn, which limits it); 50 is Java's own",
         "remove what holds up the thread that accepts",

@@ -9,7 +9,7 @@ use crate::measure::collections::{
     of_unknown_kind, ordinary_share, stalls_evidence,
 };
 use crate::period::Period;
-use crate::{Cause, Comparison, Evidence, Family, Finding, Refined, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "allocation_pressure",
@@ -18,6 +18,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[Refined::Family(Family::Cpu)],
     has_lab: true,
     collectors: &["jfr"],
+    needs: &[&[Need::Collections]],
     actions: &[
         "find who allocates: the allocation flame graph of the slow time against the quiet one",
         "a larger young generation makes collections rarer, at the price of memory",

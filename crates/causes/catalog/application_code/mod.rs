@@ -14,7 +14,7 @@ use fathom_timeline::{Layer, ThreadState};
 use crate::cause::Claim;
 use crate::measure::{growth, requests};
 use crate::period::Period;
-use crate::{Cause, Comparison, Evidence, Family, Finding, Refined, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Refined, Support, format};
 use divide::{beyond_compare, divide};
 use methods::{Methods, method};
 
@@ -25,6 +25,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[Refined::Family(Family::Cpu)],
     has_lab: true,
     collectors: &["async_profiler", "jfr"],
+    needs: &[&[Need::Samples]],
     actions: &[
         "look at the method that grew and its callers, and at what changed there: a larger input, a cache that misses, a loop in a \
          loop",

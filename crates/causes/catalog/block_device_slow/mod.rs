@@ -1,7 +1,8 @@
 //! Threads wait for files, and their requests spend that time in the driver and device.
 
 use crate::measure::block_io::{self, Place, Words};
-use crate::{Cause, Comparison, Family, Finding, Refined};
+use crate::{Cause, Comparison, Family, Finding, Need, Refined};
+use fathom_evidence::kinds::span;
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "block_device_slow",
@@ -10,6 +11,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[Refined::Cause("file_sync_slow")],
     has_lab: true,
     collectors: &["block", "system_calls"],
+    needs: &[&[Need::Spans(span::BLOCK_REQUEST, "block")]],
     actions: &["fewer requests in flight, or a faster device"],
     decide,
 };

@@ -2,7 +2,8 @@
 
 use crate::measure::block_io::{self, Place, Words};
 use crate::measure::io_limit;
-use crate::{Cause, Comparison, Family, Finding, Refined, Support};
+use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support};
+use fathom_evidence::kinds::span;
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "block_queue_wait",
@@ -11,6 +12,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[Refined::Cause("file_sync_slow")],
     has_lab: true,
     collectors: &["block", "system_calls"],
+    needs: &[&[Need::Spans(span::BLOCK_REQUEST, "block")]],
     actions: &["more request structures (nr_requests) or queue depth, another scheduler, fewer writers at once"],
     decide,
 };
@@ -26,7 +28,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return block_io::decide(comparison, Place::Queue, &WORDS);
     }
     let finding = io_limit::find(comparison).unwrap_or_else(|| block_io::decide(comparison, Place::Queue, &WORDS));
-    match finding.support == Support::Excluded && io_limit::may_be(comparison) {
+    match finding.support == Support::Absent && io_limit::may_be(comparison) {
         true => Finding::needs_kernel(
             "threads waited for files without a request of theirs; the limits of the control group were not recorded",
         ),

@@ -10,7 +10,7 @@ use fathom_timeline::{ThreadState, Wait};
 use crate::cause::{Claim, ThreadTime, thread_time};
 use crate::measure::{recording_threshold, stacks};
 use crate::period::Period;
-use crate::{Cause, Comparison, Evidence, Family, Finding, Refined, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "carrier_threads_exhausted",
@@ -19,6 +19,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[Refined::Cause("slow_downstream")],
     has_lab: true,
     collectors: &["jfr"],
+    needs: &[&[Need::Event("jdk.SocketRead")]],
     actions: &[
         "move what computes for long to an executor of platform threads: its stack is in the evidence",
         "up to JDK 23, replace synchronized around waits by a ReentrantLock: a thread that waits inside keeps its carrier",

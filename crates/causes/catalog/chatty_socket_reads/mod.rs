@@ -5,7 +5,7 @@ use fathom_evidence::kinds::counter;
 use crate::explanation::Evidence;
 use crate::measure::stacks;
 use crate::measure::syscalls::{self, ByThread, POLL, RECEIVE, SEND, running_claims};
-use crate::{Cause, Claim, Comparison, Family, Finding, Period, Refined, Support, format};
+use crate::{Cause, Claim, Comparison, Family, Finding, Need, Period, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "chatty_socket_reads",
@@ -14,6 +14,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[Refined::Family(Family::Cpu), Refined::Family(Family::Load)],
     has_lab: true,
     collectors: &["system_calls", "scheduler", "async_profiler"],
+    needs: &[&[Need::Counter(counter::SYSTEM_CALLS_COUNT)]],
     actions: &["larger buffers (64-128 KB) that are drained, connections that are kept, no time-out per read"],
     decide,
 };

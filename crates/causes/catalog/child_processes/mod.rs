@@ -4,7 +4,7 @@ use fathom_evidence::kinds::span;
 use fathom_timeline::Wait;
 
 use crate::measure::{recording_threshold, waits};
-use crate::{Cause, Comparison, Family, Finding};
+use crate::{Cause, Comparison, Family, Finding, Need};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "child_processes",
@@ -13,6 +13,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[],
     has_lab: true,
     collectors: &["system_calls", "jfr"],
+    needs: &[&[Need::Spans(span::SYSTEM_CALL, "system_calls"), Need::Event("jdk.FileRead")]],
     actions: &[
         "see what the child does for so long: run it by hand under perf trace or strace -f",
         "keep one child that answers many questions, or a library that does the same in the JVM",

@@ -5,7 +5,7 @@ use fathom_evidence::{Recording, StackId};
 
 use crate::measure::waits_below::{self, WaitsBelow};
 use crate::measure::{growth, recording_threshold, stacks};
-use crate::{Cause, Comparison, Evidence, Family, Finding, Period, Refined, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Period, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "class_loading",
@@ -20,6 +20,7 @@ pub(crate) static CAUSE: Cause = Cause {
     ],
     has_lab: true,
     collectors: &["jfr", "async_profiler"],
+    needs: &[&[Need::Samples, Need::Event("jdk.JavaMonitorEnter")]],
     actions: &[
         "look for it once and keep what was found: parsers, factories, serializers, scripts, reflection; also that nothing was found",
         "load what requests need before they come; share class data (-XX:SharedArchiveFile)",

@@ -10,7 +10,7 @@ use fathom_timeline::{Layer, Origin, ThreadState};
 
 use crate::measure::code_cache::CodeCache;
 use crate::measure::collections::collection_of;
-use crate::{Cause, Comparison, Evidence, Family, Finding, Refined, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "code_cache_churn",
@@ -24,6 +24,10 @@ pub(crate) static CAUSE: Cause = Cause {
     ],
     has_lab: true,
     collectors: &["jfr"],
+    needs: &[
+        &[Need::Collections],
+        &[Need::Counter(counter::CODE_CACHE_USED_BYTES), Need::Counter(counter::COMPILE_CODE_BYTES)],
+    ],
     actions: &[
         "-XX:ReservedCodeCacheSize=240m or more (the default), or drop the setting",
         "look for what makes so much code: class loaders or proxies per request, lambda forms, generated classes",
@@ -52,12 +56,12 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return unknown(comparison);
     }
     let support = support(&cache);
-    if support == Support::Excluded && (cache.made.is_none() || cache.fullest.is_none()) {
+    if support == Support::Absent && (cache.made.is_none() || cache.fullest.is_none()) {
         // A few collections to free code say neither yes nor no.
         return Finding::needs_jfr("neither the code cache nor the compilers were recorded");
     }
     if let Some(fullest) = cache.fullest.filter(|fullest| *fullest >= PINNED && !cache.is_sampled)
-        && support == Support::Excluded
+        && support == Support::Absent
     {
         return Finding::needs_jfr(&format!(
             "the code cache is {} full; what ran interpreted was not sampled",
@@ -68,7 +72,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         .with_all(evidence(comparison, &cache))
         .drawn_by(&[counter::CODE_CACHE_USED_BYTES, counter::COMPILE_COUNT]);
     match support {
-        Support::Excluded => finding,
+        Support::Absent => finding,
         _ => finding.claiming(comparison, is_ours),
     }
 }
@@ -101,7 +105,7 @@ fn support(cache: &CodeCache) -> Support {
         _ if starved => Support::Observed,
         // Stops for the code cache are its own, however few.
         _ if cache.collections_per_second.0 > 0.0 => Support::Weak,
-        _ => Support::Excluded,
+        _ => Support::Absent,
     }
 }
 
@@ -119,7 +123,7 @@ fn says(comparison: &Comparison<'_>, cache: &CodeCache, support: Support) -> Str
             format::bytes(reserved)
         ));
     }
-    if support == Support::Excluded {
+    if support == Support::Absent {
         if let Some(fullest) = cache.fullest {
             parts.push(format!("at most {} full", format::percent(fullest)));
         }

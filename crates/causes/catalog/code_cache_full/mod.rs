@@ -5,7 +5,7 @@ use fathom_timeline::{Layer, ThreadState};
 
 use crate::measure::code_cache::CodeCache;
 use crate::signs::Signs;
-use crate::{Cause, Comparison, Family, Finding, Refined, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "code_cache_full",
@@ -19,6 +19,11 @@ pub(crate) static CAUSE: Cause = Cause {
     ],
     has_lab: true,
     collectors: &["jfr"],
+    needs: &[&[
+        Need::Event("jdk.CodeCacheFull"),
+        Need::Counter(counter::CODE_CACHE_USED_BYTES),
+        Need::Counter(counter::COMPILE_COUNT),
+    ]],
     actions: &[
         "-XX:ReservedCodeCacheSize=240m or more (the default); restart, since a compiler that is off stays off",
         "never -XX:-UseCodeCacheFlushing: it makes \"full\" permanent",
@@ -49,6 +54,10 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
                 format::count(cache.failures, "time")
             );
             return Finding::needs_jfr(&says);
+        }
+        _ if cache.interpreted.0 <= 0.0 && !comparison.is_slow() => {
+            let full = format::count(cache.failures, "time");
+            return Finding::absent(format!("the cache was full {full}, and what runs had been compiled before"));
         }
         (_, Some(false)) => {
             return Finding::absent(format!(

@@ -4,7 +4,7 @@ use fathom_evidence::kinds::{counter, span};
 use fathom_timeline::Wait;
 
 use crate::measure::waits;
-use crate::{Cause, Comparison, Family, Finding, Refined};
+use crate::{Cause, Comparison, Family, Finding, Need, Refined};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "connect_slow",
@@ -13,6 +13,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[Refined::Cause("slow_downstream")],
     has_lab: true,
     collectors: &["system_calls", "async_profiler", "sockets"],
+    needs: &[&[Need::Spans(span::SYSTEM_CALL, "system_calls")]],
     actions: &[
         "is the peer there, and does something on the way drop the segments: firewall, security group, dead node behind a service's address, full accept queue of the peer",
         "set a time limit for connecting (a second, not the system's two minutes), and keep connections",

@@ -5,7 +5,7 @@ use fathom_timeline::{Root, ThreadState, Wait};
 
 use crate::measure::waits::{self, Waits};
 use crate::measure::{cpu_shortage, event_loops, recording_threshold};
-use crate::{Cause, Comparison, Evidence, Family, Finding, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "connection_pool_exhausted",
@@ -14,6 +14,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[],
     has_lab: true,
     collectors: &["jfr"],
+    needs: &[&[Need::Event("jdk.ThreadPark"), Need::Spans(span::SAMPLED_WAIT, "waits")]],
     actions: &[
         "give connections back earlier: nothing slow, no call of another service and no page of results between taking one and \
          giving it back",

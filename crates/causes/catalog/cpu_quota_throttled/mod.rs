@@ -5,7 +5,7 @@ use fathom_timeline::{Intervals, Series, ThreadState};
 
 use crate::measure::cpu_shortage;
 use crate::signs::{self, Signs};
-use crate::{Cause, Claim, Comparison, Family, Finding, Refined, Support, format};
+use crate::{Cause, Claim, Comparison, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "cpu_quota_throttled",
@@ -22,6 +22,7 @@ pub(crate) static CAUSE: Cause = Cause {
     ],
     has_lab: true,
     collectors: &["cgroup", "threads"],
+    needs: &[&[Need::Counter(counter::CGROUP_THROTTLED_NS)]],
     actions: &["a higher CPU limit, or fewer threads that run at once (collector and compiler threads count too)"],
     decide,
 };

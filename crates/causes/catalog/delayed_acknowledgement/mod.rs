@@ -3,7 +3,7 @@
 use fathom_timeline::Hold;
 
 use crate::measure::unsent::{self, Words};
-use crate::{Cause, Comparison, Family, Finding, Refined};
+use crate::{Cause, Comparison, Family, Finding, Need, Refined};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "delayed_acknowledgement",
@@ -12,6 +12,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[Refined::Cause("slow_downstream")],
     has_lab: true,
     collectors: &["requests"],
+    needs: &[&[Need::Sockets]],
     actions: &[
         "send head and body in one write (a buffer around the stream)",
         "setTcpNoDelay(true) on the sockets of who sends",

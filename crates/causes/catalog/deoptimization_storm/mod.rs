@@ -7,11 +7,11 @@ use std::collections::HashMap;
 
 use fathom_evidence::StrId;
 use fathom_evidence::detail::Deoptimization;
-use fathom_evidence::kinds::span;
+use fathom_evidence::kinds::{counter, span};
 use fathom_timeline::{Layer, ThreadState};
 
 use crate::measure::code_cache::CodeCache;
-use crate::{Cause, Claim, Comparison, Family, Finding, Refined, Support, format};
+use crate::{Cause, Claim, Comparison, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "deoptimization_storm",
@@ -20,6 +20,11 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[Refined::Cause("jit_warm_up"), Refined::Family(Family::Cpu), Refined::Family(Family::Load)],
     has_lab: true,
     collectors: &["jfr"],
+    needs: &[&[
+        Need::Event("jdk.Deoptimization"),
+        Need::Spans(span::DEOPTIMIZATION, "deoptimization"),
+        Need::Counter(counter::COMPILE_COUNT),
+    ]],
     actions: &[
         "look at the method and reason: a class loaded late, a type or branch that flips between phases",
         "-Xlog:deoptimization=debug names them all; a newer JDK may have the compiler bug fixed",

@@ -8,7 +8,7 @@ use crate::cause::{Claim, ThreadTime};
 use crate::measure::collections::{collection_of, stops};
 use crate::measure::system_gc::{self, Calls};
 use crate::measure::{recording_threshold, waits};
-use crate::{Cause, Comparison, Evidence, Family, Finding, Refined, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "direct_memory_exhausted",
@@ -17,6 +17,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[Refined::Cause("explicit_gc"), Refined::Family(Family::Cpu), Refined::Family(Family::Load)],
     has_lab: true,
     collectors: &["jfr"],
+    needs: &[&[Need::SystemGc, Need::Collections]],
     actions: &[
         "keep direct buffers and use them again, instead of one for each request; heap buffers where nothing native reads them",
         "more room: -XX:MaxDirectMemorySize (without it, as much as -Xmx)",

@@ -7,7 +7,7 @@ use fathom_timeline::{Segment, ThreadState, Wait};
 use crate::cause::Claim;
 use crate::measure::calls::{self, Slowest};
 use crate::measure::waits::{self, Waits};
-use crate::{Cause, Comparison, Evidence, Family, Finding, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "dns_slow",
@@ -16,6 +16,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[],
     has_lab: true,
     collectors: &["scheduler", "system_calls", "requests"],
+    needs: &[&[Need::Spans(span::BLOCKED, "scheduler"), Need::Spans(span::SYSTEM_CALL, "system_calls"), Need::Sockets]],
     actions: &[
         "ask the name server from this machine (dig +stats NAME), and look at /etc/resolv.conf: a server that does not answer is \
          asked first for 5 s each time",
@@ -41,7 +42,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     }
     let finding = Finding::new(Support::Observed, text).with(waiting).with(longest(comparison, &waits));
     let finding = finding.claiming(comparison, is_ours);
-    match server.filter(|server| server.support(comparison) < Support::Excluded) {
+    match server.filter(|server| server.support(comparison) < Support::Absent) {
         Some(server) => {
             let says = format!("{}; {}", finding.says, server.says());
             asking(Finding { says, ..finding }.with(server.mean(comparison)), comparison, &server)
@@ -53,7 +54,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 /// What the name server took, where nobody saw in the threads' stacks what they waited for.
 fn by_answers(comparison: &Comparison<'_>, server: &Slowest<'_>) -> Finding {
     match server.support(comparison) {
-        Support::Excluded => Finding::absent(server.says()),
+        Support::Absent => Finding::absent(server.says()),
         support => asking(Finding::new(support, server.says()), comparison, server),
     }
     .with(server.mean(comparison))

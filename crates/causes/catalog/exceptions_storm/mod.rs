@@ -4,7 +4,7 @@ use fathom_evidence::kinds::{counter, event};
 
 use crate::cause::Claim;
 use crate::measure::{growth, requests, stacks, syscalls};
-use crate::{Cause, Comparison, Evidence, Family, Finding, Period, Refined, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Period, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "exceptions_storm",
@@ -13,6 +13,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[Refined::Cause("application_code"), Refined::Family(Family::Load), Refined::Family(Family::Cpu)],
     has_lab: true,
     collectors: &["jfr", "async_profiler"],
+    needs: &[&[Need::Counter(counter::EXCEPTIONS_COUNT), Need::JvmFrames]],
     actions: &[
         "look at what is thrown (jdk.JavaExceptionThrow for some seconds) and remove its reason: input that never parses, a service that is down",
         "do not throw for what is usual: return that there is nothing; or exceptions without a stack (writableStackTrace=false)",

@@ -8,7 +8,7 @@ use fathom_timeline::{Collection, Intervals, Origin, ThreadState};
 
 use crate::measure::collections::{collection_of, stops};
 use crate::measure::{median, system_gc};
-use crate::{Cause, Comparison, Family, Finding, Refined, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "explicit_gc",
@@ -17,6 +17,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[Refined::Family(Family::Cpu), Refined::Family(Family::Load)],
     has_lab: true,
     collectors: &["jfr"],
+    needs: &[&[Need::Collections]],
     actions: &[
         "remove the caller, or -XX:+ExplicitGCInvokesConcurrent (G1), or -XX:+DisableExplicitGC (not where direct buffers need it)",
     ],

@@ -4,7 +4,7 @@ use fathom_evidence::kinds::span;
 use fathom_timeline::{ThreadState, Wait};
 
 use crate::measure::{block_io, waits};
-use crate::{Cause, Comparison, Family, Finding};
+use crate::{Cause, Comparison, Family, Finding, Need};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "file_locked",
@@ -13,6 +13,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[],
     has_lab: true,
     collectors: &["system_calls"],
+    needs: &[&[Need::Spans(span::SYSTEM_CALL, "system_calls")]],
     actions: &[
         "see who has it: /proc/locks has the process and the file's inode (lslocks)",
         "hold it for less, or ask for it with a limit (tryLock) and do something else meanwhile",

@@ -4,7 +4,7 @@ use fathom_evidence::kinds::counter;
 use fathom_timeline::Series;
 
 use crate::measure::faults::{self, Found, Kind};
-use crate::{Cause, Comparison, Family, Finding, Refined, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "file_pages_evicted",
@@ -17,6 +17,7 @@ pub(crate) static CAUSE: Cause = Cause {
     ],
     has_lab: true,
     collectors: &["page_faults", "memory"],
+    needs: &[&[Need::PageFaults]],
     actions: &[
         "memory for the page cache: a smaller heap, memory.low for the container, less reading of other files; or lock the pages (mlockall, vmtouch -l)",
     ],

@@ -9,7 +9,7 @@ use fathom_timeline::{Intervals, Wait};
 use self::through::Through;
 use crate::measure::{block_io, recording_threshold};
 use crate::period::Period;
-use crate::{Cause, Comparison, Evidence, Family, Finding, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "file_sync_slow",
@@ -18,6 +18,11 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[],
     has_lab: true,
     collectors: &["jfr", "system_calls"],
+    needs: &[&[
+        Need::Event("jdk.FileForce"),
+        Need::Spans(span::SYSTEM_CALL, "system_calls"),
+        Need::Spans(span::FILE_FORCE, "system_calls"),
+    ]],
     actions: &[
         "write through once for many requests (group commit), or after the answer where a loss can be borne",
         "put files that are written through on a device of their own: others' writes to the same file system are waited for too",

@@ -8,7 +8,7 @@ use crate::measure::collections::{
     collection_of, heap_occupancy_after, is_full, of_unknown_kind, old_occupancy_after_full, room_to_promote,
     stalls_evidence, stops,
 };
-use crate::{Cause, Comparison, Family, Finding, Refined, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "full_gc_old_generation_full",
@@ -17,6 +17,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[Refined::Cause("allocation_pressure"), Refined::Family(Family::Cpu), Refined::Family(Family::Load)],
     has_lab: true,
     collectors: &["jfr"],
+    needs: &[&[Need::Collections]],
     actions: &[
         "a smaller young generation (-Xmn), so that the old one always has room for all of it; or a larger heap (-Xmx)",
         "find what is kept: jcmd PID GC.class_histogram before and after",
@@ -45,7 +46,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let gave_up = row >= IN_A_ROW && room_to_promote(comparison).is_none_or(|room| room < 1.0);
     let support = support(in_recording(comparison), occupancy, gave_up);
     let text = says(&full, occupancy, row);
-    if support == Support::Excluded {
+    if support == Support::Absent {
         return Finding::absent(format!("{text}: the old generation is not full"));
     }
     let finding = Finding::new(support, text)
@@ -102,7 +103,7 @@ fn support(count: usize, occupancy: Option<f64>, gave_up: bool) -> Support {
         Some(share) if share >= FULL && count > 1 => Support::Observed,
         _ if gave_up => Support::Observed,
         Some(share) if share >= FULL => Support::Consistent,
-        Some(_) => Support::Excluded,
+        Some(_) => Support::Absent,
         None => Support::Weak,
     }
 }

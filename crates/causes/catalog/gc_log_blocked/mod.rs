@@ -6,7 +6,7 @@ use fathom_evidence::tables::Span;
 use fathom_timeline::{ThreadState, Wait};
 
 use crate::measure::stalled_threads;
-use crate::{Cause, Comparison, Family, Finding, Refined, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "gc_log_blocked",
@@ -19,6 +19,7 @@ pub(crate) static CAUSE: Cause = Cause {
     ],
     has_lab: true,
     collectors: &["system_calls"],
+    needs: &[&[Need::Spans(span::SYSTEM_CALL, "system_calls")]],
     actions: &["-Xlog:async (JDK 17 and later), or the log on another disk or in memory"],
     decide,
 };

@@ -11,7 +11,7 @@ use crate::measure::collections::{
     is_full, is_ordinary, of_unknown_kind, old_occupancy_after_full, ordinary_share, stops,
 };
 use crate::measure::median;
-use crate::{Cause, Comparison, Family, Finding, Refined, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "heap_too_small",
@@ -20,6 +20,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[Refined::Cause("allocation_pressure"), Refined::Family(Family::Load), Refined::Family(Family::Cpu)],
     has_lab: true,
     collectors: &["jfr"],
+    needs: &[&[Need::Collections]],
     actions: &[
         "a larger heap (-Xmx), so that what lives for a while dies before the old generation is full",
         "begin to collect earlier: -XX:InitiatingHeapOccupancyPercent of G1, CMSInitiatingOccupancyFraction of CMS",
@@ -63,7 +64,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         let says = format!("{text}: they free too little for a little more room to help");
         // Between them ordinary ones may follow each other in what room there is.
         return Some(ordinary(comparison))
-            .filter(|others| others.support < Support::Excluded)
+            .filter(|others| others.support < Support::Absent)
             .unwrap_or_else(|| Finding::absent(says));
     }
     let Some(filled) = filled_before(comparison) else {

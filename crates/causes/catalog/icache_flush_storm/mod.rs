@@ -4,7 +4,7 @@ use fathom_evidence::kinds::{event, subject};
 
 use crate::measure::aarch64::{self, CacheType, Midr};
 use crate::measure::stacks;
-use crate::{Cause, Comparison, Family, Finding, Refined, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "icache_flush_storm",
@@ -13,6 +13,13 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[Refined::Cause("nmethod_barrier_storm"), Refined::Family(Family::Cpu), Refined::Family(Family::Load)],
     has_lab: false,
     collectors: &["async_profiler"],
+    needs: &[&[
+        Need::JvmFrames,
+        Need::Fact(subject::HOST, "architecture"),
+        Need::Fact(subject::HOST, "machine"),
+        Need::Fact(subject::HOST, "cpu"),
+        Need::Fact(subject::HOST, "os"),
+    ]],
     actions: &["a JDK that flushes once per method (see the page), or a processor without the erratum"],
     decide,
 };

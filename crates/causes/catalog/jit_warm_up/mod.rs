@@ -1,11 +1,11 @@
 //! The JVM runs new code: it interprets and compiles it, once.
 
-use fathom_evidence::kinds::span;
+use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::tables::Span;
 use fathom_timeline::{Layer, ThreadState};
 
 use crate::measure::code_cache::CodeCache;
-use crate::{Cause, Comparison, Family, Finding, Refined, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "jit_warm_up",
@@ -14,6 +14,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[Refined::Family(Family::Cpu), Refined::Family(Family::Load)],
     has_lab: true,
     collectors: &["jfr"],
+    needs: &[&[Need::Counter(counter::COMPILE_COUNT)]],
     actions: &[
         "send traffic only after a warm-up with real requests",
         "it ends by itself; restarts that come often make it matter (class data sharing and ahead-of-time caches of JDK 24 and later shorten it)",

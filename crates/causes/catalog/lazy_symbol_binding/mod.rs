@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fathom_evidence::detail::PageFault;
 
 use crate::measure::faults::{self, Fault, Kind};
-use crate::{Cause, Comparison, Family, Finding, Refined, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "lazy_symbol_binding",
@@ -19,6 +19,7 @@ pub(crate) static CAUSE: Cause = Cause {
     ],
     has_lab: true,
     collectors: &["page_faults"],
+    needs: &[&[Need::PageFaults]],
     actions: &["LD_BIND_NOW=1 in the environment of the service, or link its native libraries with -z now"],
     decide,
 };

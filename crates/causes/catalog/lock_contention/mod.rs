@@ -12,7 +12,7 @@ use fathom_evidence::tables::Span;
 use fathom_timeline::{ThreadState, Wait, is_class_initialization, telling_frame};
 
 use crate::measure::{cpu_shortage, recording_threshold, waits};
-use crate::{Cause, Comparison, Evidence, Family, Finding, Support, format, owners};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Support, format, owners};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "lock_contention",
@@ -21,6 +21,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[],
     has_lab: true,
     collectors: &["jfr"],
+    needs: &[&[Need::Event("jdk.JavaMonitorEnter"), Need::Spans(span::SAMPLED_WAIT, "waits")]],
     actions: &["hold the lock for less, or split it; see the stack of the waits and the thread that held it"],
     decide,
 };

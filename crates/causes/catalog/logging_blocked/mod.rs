@@ -5,7 +5,7 @@ use fathom_evidence::tables::Span;
 
 use crate::measure::waits_below::{self, WaitsBelow};
 use crate::measure::{cpu_shortage, growth, recording_threshold};
-use crate::{Cause, Comparison, Evidence, Family, Finding, Refined, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "logging_blocked",
@@ -14,6 +14,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[Refined::Cause("lock_contention"), Refined::Cause("file_sync_slow"), Refined::Family(Family::Device)],
     has_lab: true,
     collectors: &["jfr"],
+    needs: &[&[Need::Event("jdk.JavaMonitorEnter"), Need::Spans(span::SAMPLED_WAIT, "waits")]],
     actions: &[
         "an asynchronous appender that drops lines when its queue is full (logback: neverBlock; log4j: AsyncQueueFullPolicy=Discard)",
         "whatever reads the pipe has to be quicker (a container's log driver: mode=non-blocking), or the log on a disk of its own",

@@ -9,7 +9,7 @@ use fathom_timeline::{Intervals, Layer, Stop, ThreadState};
 
 use crate::cause::Claim;
 use crate::measure::cpu_shortage;
-use crate::{Cause, Comparison, Evidence, Family, Finding, Refined, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "long_time_to_safepoint",
@@ -18,6 +18,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[Refined::Family(Family::Cpu), Refined::Family(Family::Load)],
     has_lab: true,
     collectors: &["jfr"],
+    needs: &[&[Need::Stops]],
     actions: &[
         "give the loop a poll: -XX:+UseCountedLoopSafepoints (default with G1 and ZGC), a long loop variable, or smaller array copies",
         "on JDK 17 and earlier also -XX:+SafepointTimeout -XX:SafepointTimeoutDelay=100 names the thread in the log",

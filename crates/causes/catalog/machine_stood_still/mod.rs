@@ -3,7 +3,7 @@
 use fathom_evidence::kinds::{counter, span};
 use fathom_timeline::{Stop, StopSpan, ThreadState};
 
-use crate::{Cause, Comparison, Family, Finding, Refined, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "machine_stood_still",
@@ -12,6 +12,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[Refined::Family(Family::Cpu)],
     has_lab: false,
     collectors: &["heartbeat"],
+    needs: &[&[Need::Counter(counter::WAKEUP_DELAY_NS)]],
     actions: &[
         "ask the operator of the host what was done at these times: live migration, snapshot, backup, a host out of memory",
         "another host or instance type; nothing inside the guest helps",

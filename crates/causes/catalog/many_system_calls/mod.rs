@@ -8,7 +8,8 @@ use fathom_timeline::{Layer, ThreadState, telling_frame};
 use crate::measure::requests;
 use crate::measure::stacks::{self, Below};
 use crate::measure::syscalls::{self, cpu_claims};
-use crate::{Cause, Comparison, Evidence, Family, Finding, Refined, Support, format};
+use crate::period::Period;
+use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "many_system_calls",
@@ -17,6 +18,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[Refined::Cause("application_code"), Refined::Family(Family::Load), Refined::Family(Family::Cpu)],
     has_lab: true,
     collectors: &["system_calls", "async_profiler"],
+    needs: &[&[Need::Counter(counter::SYSTEM_CALLS_COUNT)]],
     actions: &["look at the method that calls: ask once and keep the answer, buffer, or do many at once"],
     decide,
 };

@@ -6,7 +6,7 @@ use fathom_timeline::{RECLAIM, ThreadState, Wait, waits_for_memory};
 
 use crate::measure::faults::SWAPPING;
 use crate::measure::{growth, memory_pressure, stacks, stalled_threads};
-use crate::{Cause, Comparison, Evidence, Family, Finding, Period, Refined, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Period, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "memory_reclaim",
@@ -20,6 +20,14 @@ pub(crate) static CAUSE: Cause = Cause {
     ],
     has_lab: true,
     collectors: &["memory", "cgroup", "page_faults", "scheduler", "async_profiler"],
+    needs: &[
+        &[Need::Counter(counter::VMSTAT_COUNT), Need::JvmFrames],
+        &[
+            Need::Counter(counter::CGROUP_MEMORY_STAT_COUNT),
+            Need::Counter(counter::CGROUP_MEMORY_EVENTS_COUNT),
+            Need::JvmFrames,
+        ],
+    ],
     actions: &[
         "more memory for the container (memory.high, memory.max), or less in it: a smaller heap, fewer files read and written through \
          the page cache",

@@ -4,7 +4,7 @@ use fathom_evidence::kinds::{counter, span};
 use fathom_timeline::{Collection, Origin, ThreadState};
 
 use crate::measure::collections::{collection_of, stops};
-use crate::{Cause, Comparison, Family, Finding, Refined, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "metaspace_full",
@@ -13,6 +13,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[Refined::Family(Family::Load), Refined::Family(Family::Cpu)],
     has_lab: true,
     collectors: &["jfr"],
+    needs: &[&[Need::Collections]],
     actions: &[
         "find who loads classes all the time: -Xlog:class+load, jcmd PID VM.classloaders, jcmd PID VM.metaspace",
         "a larger -XX:MetaspaceSize, from which on the first collection comes; a larger -XX:MaxMetaspaceSize, if it is a limit that \

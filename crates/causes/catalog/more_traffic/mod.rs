@@ -6,7 +6,7 @@ use fathom_timeline::{Stop, ThreadState};
 use crate::cause::Claim;
 use crate::measure::collections::{allocation_evidence, allocation_rate, is_ordinary};
 use crate::measure::requests;
-use crate::{Cause, Comparison, Family, Finding, Refined, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "more_traffic",
@@ -15,6 +15,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[Refined::Cause("allocation_pressure")],
     has_lab: true,
     collectors: &[],
+    needs: &[&[Need::Requests]],
     actions: &["more instances or admission control; nothing below the application is wrong"],
     decide,
 };

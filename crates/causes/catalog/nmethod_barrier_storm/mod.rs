@@ -5,7 +5,7 @@ use fathom_evidence::kinds::event;
 use fathom_timeline::{Origin, ThreadState};
 
 use crate::measure::stacks;
-use crate::{Cause, Comparison, Family, Finding, Refined, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "nmethod_barrier_storm",
@@ -14,6 +14,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[Refined::Family(Family::Cpu), Refined::Family(Family::Load)],
     has_lab: true,
     collectors: &["async_profiler"],
+    needs: &[&[Need::JvmFrames]],
     actions: &[
         "fewer collections that arm the barriers: no explicit collections, a larger code cache, a longer interval between major collections",
     ],

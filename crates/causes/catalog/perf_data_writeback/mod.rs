@@ -1,7 +1,7 @@
 //! The JVM writes a performance counter into a page that the kernel is writing to disk, and waits for it.
 
 use crate::measure::faults::{self, Kind};
-use crate::{Cause, Comparison, Family, Finding, Refined, Support};
+use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "perf_data_writeback",
@@ -14,6 +14,7 @@ pub(crate) static CAUSE: Cause = Cause {
     ],
     has_lab: true,
     collectors: &["page_faults"],
+    needs: &[&[Need::PageFaults]],
     actions: &[
         "-XX:+PerfDisableSharedMem (jps and jstat no longer see the JVM), or a temporary folder in memory (tmpfs)",
     ],

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fathom_evidence::kinds::{recorded, span, stopped, subject};
 use fathom_timeline::{Stop, StopSpan, ThreadState};
 
-use crate::{Cause, Comparison, Family, Finding, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Need, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "process_stopped_by_signal",
@@ -14,6 +14,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[],
     has_lab: true,
     collectors: &["threads", "cgroup"],
+    needs: &[&[Need::Fact(subject::RECORDING, recorded::PROCESS_STOP_LOOKS_NS)]],
     actions: &[
         "find who sends SIGSTOP or SIGTSTP: the tracepoint signal:signal_generate has the sender",
         "start services away from a terminal, and copy their files from a snapshot instead of holding them",

@@ -8,7 +8,7 @@ use crate::explanation::Evidence;
 use crate::measure::stacks;
 use crate::measure::syscalls::running_claims;
 use crate::period::SECOND;
-use crate::{Cause, Claim, Comparison, Family, Finding, Period, Refined, Support, format};
+use crate::{Cause, Claim, Comparison, Family, Finding, Need, Period, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "read_then_write_faults",
@@ -22,6 +22,7 @@ pub(crate) static CAUSE: Cause = Cause {
     ],
     has_lab: true,
     collectors: &["page_faults", "memory"],
+    needs: &[&[Need::Counter(counter::PAGE_FAULTS_COUNT)]],
     actions: &[
         "write first, or populate with MADV_POPULATE_WRITE (Linux 5.14); JDK 22 or 21.0.5 and later do so for the heap",
     ],

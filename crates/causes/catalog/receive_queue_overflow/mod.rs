@@ -8,7 +8,7 @@ use fathom_timeline::{Intervals, Series, ThreadState};
 
 use crate::explanation::Missing;
 use crate::measure::{stalled_threads, syscalls};
-use crate::{Cause, Comparison, Family, Finding, Harm, Period, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Harm, Need, Period, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "receive_queue_overflow",
@@ -17,6 +17,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[],
     has_lab: true,
     collectors: &["sockets", "drops", "scheduler", "page_faults"],
+    needs: &[&[Need::Counter(counter::SOCKET_DROPS_COUNT), Need::Counter(counter::NETWORK_COUNT)]],
     actions: &["remove what holds the reader up; a larger receive buffer only hides short stalls"],
     decide,
 };

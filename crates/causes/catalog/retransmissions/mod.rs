@@ -4,7 +4,7 @@ use fathom_evidence::kinds::counter;
 use fathom_timeline::{Hold, Series};
 
 use crate::measure::unsent::{self, Words};
-use crate::{Cause, Comparison, Family, Finding, Period, Refined, format};
+use crate::{Cause, Comparison, Family, Finding, Need, Period, Refined, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "retransmissions",
@@ -13,6 +13,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[Refined::Cause("slow_downstream")],
     has_lab: true,
     collectors: &["requests", "sockets"],
+    needs: &[&[Need::Sockets, Need::Counter(counter::NETWORK_COUNT)]],
     actions: &[
         "find where segments are lost on the way to that peer: `ss -ti`, `nstat -az TcpRetransSegs`, drops of the interfaces",
     ],

@@ -1,6 +1,6 @@
 //! Decided by counters per node; one JVM's recording does not show it.
 
-use crate::{Cause, Comparison, Family, Finding};
+use crate::{Cause, Comparison, Family, Finding, Need};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "routing_skew",
@@ -9,6 +9,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[],
     has_lab: false,
     collectors: &[],
+    needs: &[&[Need::Requests]],
     actions: &["mix the second hash (murmur3 or xxh3 with the tier as seed), or rendezvous hashing"],
     decide,
 };

@@ -8,7 +8,7 @@ use fathom_timeline::ThreadState;
 
 use crate::measure::cpu_shortage;
 use crate::signs::Signs;
-use crate::{Cause, Claim, Comparison, Evidence, Family, Finding, Support, format};
+use crate::{Cause, Claim, Comparison, Evidence, Family, Finding, Need, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "run_queue_wait",
@@ -17,6 +17,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[],
     has_lab: true,
     collectors: &["threads", "scheduler"],
+    needs: &[&[Need::Counter(counter::THREAD_RUN_QUEUE_NS)]],
     actions: &["fewer runnable threads or more CPUs; see who ran instead"],
     decide,
 };

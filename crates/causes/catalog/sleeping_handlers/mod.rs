@@ -17,7 +17,7 @@ use crate::explanation::Look;
 use crate::measure::waits_below::{self, WaitsBelow};
 use crate::measure::{growth, handling, sleeps};
 use crate::period::Period;
-use crate::{Cause, Comparison, Evidence, Family, Finding, Support, format, look};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Support, format, look};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "sleeping_handlers",
@@ -26,6 +26,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[],
     has_lab: true,
     collectors: &["jfr", "async_profiler", "system_calls"],
+    needs: &[&[Need::Event("jdk.ThreadSleep"), Need::Spans(span::SAMPLED_WAIT, "waits")], &[Need::Requests]],
     actions: &[
         "see what fails or is late, so that it is tried again: the caller of the sleep is in the evidence",
         "few attempts, and one deadline for all of them; no attempt when there is no time left for its answer",

@@ -5,7 +5,7 @@ use fathom_evidence::kinds::{counter, event, subject};
 use crate::cause::Claim;
 use crate::measure::syscalls::{self, ByThread, cpu_claims};
 use crate::measure::{growth, stacks};
-use crate::{Cause, Comparison, Evidence, Family, Finding, Period, Refined, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Period, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "slow_clock_source",
@@ -14,6 +14,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[Refined::Cause("application_code"), Refined::Family(Family::Load), Refined::Family(Family::Cpu)],
     has_lab: true,
     collectors: &["system_calls", "facts"],
+    needs: &[&[Need::Counter(counter::SYSTEM_CALLS_COUNT), Need::JvmFrames, Need::Fact(subject::HOST, "clocksource")]],
     actions: &[
         "a clock source that programs read by themselves: tsc (clocksource=tsc tsc=reliable, only where the processors' counters agree)",
         "read the clock less often: once for each request, not around each step",

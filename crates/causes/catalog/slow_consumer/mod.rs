@@ -3,7 +3,7 @@
 use fathom_timeline::Hold;
 
 use crate::measure::unsent::{self, Words};
-use crate::{Cause, Comparison, Family, Finding};
+use crate::{Cause, Comparison, Family, Finding, Need};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "slow_consumer",
@@ -12,6 +12,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[],
     has_lab: true,
     collectors: &["requests"],
+    needs: &[&[Need::Sockets]],
     actions: &[
         "ask the same question of the client: it does not read what it asked for",
         "bound what one client may have unsent (a high-water mark, a time-out), and what it may ask for at once",

@@ -23,7 +23,7 @@ pub(super) fn finding(comparison: &Comparison<'_>, waiting: &Evidence) -> Option
     let slow = calls::by_peer(&comparison.slow, is_service);
     let slowest = calls::slowest(comparison, &slow, is_service)?;
     let (support, mean) = (slowest.support(comparison), slowest.mean(comparison));
-    if support == Support::Excluded {
+    if support == Support::Absent {
         let is_all = are_all_waits(comparison, &slow);
         return is_all.then(|| Finding::absent(slowest.says()).with(waiting.clone()).with(mean));
     }

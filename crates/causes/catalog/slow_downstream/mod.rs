@@ -10,7 +10,7 @@ use self::peers::{Peer, Peers, Reads};
 use crate::cause::Claim;
 use crate::measure::calls::SLOWER;
 use crate::measure::{cpu_shortage, event_loops, recording_threshold};
-use crate::{Cause, Comparison, Family, Finding, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Need, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "slow_downstream",
@@ -19,6 +19,10 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[],
     has_lab: true,
     collectors: &["requests", "jfr"],
+    needs: &[
+        &[Need::Event("jdk.SocketRead"), Need::Sockets, Need::Spans(span::SAMPLED_WAIT, "waits")],
+        &[Need::Event("jdk.ThreadPark"), Need::Sockets, Need::Spans(span::SAMPLED_WAIT, "waits")],
+    ],
     actions: &["ask the other service; a time-out and a limit on calls in flight keep its trouble out of this one"],
     decide,
 };

@@ -3,7 +3,7 @@
 use fathom_evidence::kinds::counter;
 use fathom_timeline::ThreadState;
 
-use crate::{Cause, Comparison, Evidence, Family, Finding, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "stolen_cpu",
@@ -12,6 +12,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[],
     has_lab: false,
     collectors: &["machine"],
+    needs: &[&[Need::Counter(counter::MACHINE_CPU_NS)]],
     actions: &["another host or instance size; nothing inside the guest helps"],
     decide,
 };

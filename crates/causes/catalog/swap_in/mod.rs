@@ -3,7 +3,7 @@
 use fathom_evidence::kinds::counter;
 
 use crate::measure::faults::{self, Kind};
-use crate::{Cause, Comparison, Family, Finding, Refined, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "swap_in",
@@ -17,6 +17,7 @@ pub(crate) static CAUSE: Cause = Cause {
     ],
     has_lab: true,
     collectors: &["page_faults", "memory"],
+    needs: &[&[Need::PageFaults, Need::Counter(counter::VMSTAT_COUNT)]],
     actions: &[
         "more memory for the machine or container, or a smaller heap; vm.swappiness decides what is swapped first",
     ],

@@ -13,7 +13,7 @@ use self::line::{Line, Waiters};
 use crate::cause::{Claim, thread_time};
 use crate::measure::{recording_threshold, stacks, waits};
 use crate::period::Period;
-use crate::{Cause, Comparison, Evidence, Family, Finding, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "thread_pool_exhausted",
@@ -22,6 +22,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[],
     has_lab: true,
     collectors: &["jfr"],
+    needs: &[&[Need::Event("jdk.ThreadPark"), Need::Spans(span::SAMPLED_WAIT, "waits")]],
     actions: &[
         "shorten what the workers do: their stack is in the evidence",
         "keep what waits (for services, locks, files) out of an executor of a few threads, or give it one of its own",

@@ -7,7 +7,7 @@ use crate::cause::Claim;
 use crate::measure::sleeps;
 use crate::measure::syscalls::{self, ByThread};
 use crate::measure::waits_below::WaitsBelow;
-use crate::{Cause, Comparison, Family, Finding, Harm, Refined, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Harm, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "too_many_open_files",
@@ -16,6 +16,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[Refined::Cause("accept_queue_overflow"), Refined::Cause("sleeping_handlers")],
     has_lab: true,
     collectors: &["sockets", "facts", "system_calls"],
+    needs: &[&[Need::Counter(counter::OPEN_FILES_COUNT)]],
     actions: &[
         "find what stays open: `ls -l /proc/PID/fd | awk '{print $NF}' | sort | uniq -c | sort -n`; close it (try-with-resources), or bound the pool that holds it",
         "raise the limit where the service is started (LimitNOFILE= of the unit, `ulimit -n`, the container's ulimits): a leak comes back later",

@@ -9,7 +9,7 @@ use fathom_evidence::tables::Span;
 use fathom_timeline::{Intervals, Stop, StopSpan, ThreadState};
 
 use crate::cause::{Claim, ThreadTime};
-use crate::{Cause, Comparison, Family, Finding, Refined, Support, format};
+use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "vm_operations",
@@ -18,6 +18,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[Refined::Family(Family::Cpu), Refined::Family(Family::Load)],
     has_lab: true,
     collectors: &["jvm_probes", "jfr"],
+    needs: &[&[Need::Stops]],
     actions: &["who asks for them: -Xlog:safepoint names each, and jdk.ExecuteVMOperation the thread that asked"],
     decide,
 };

@@ -65,7 +65,7 @@ impl Slowest<'_> {
     pub fn support(&self, comparison: &Comparison<'_>) -> Support {
         let is_crowded = cpu_shortage(comparison).by_others.is_some();
         match self.usual_ns {
-            Some(usual_ns) if self.calls.mean_ns() < SLOWER * usual_ns => Support::Excluded,
+            Some(usual_ns) if self.calls.mean_ns() < SLOWER * usual_ns => Support::Absent,
             _ if is_crowded && !finds_a_cpu(comparison) => Support::Weak,
             Some(_) if !is_crowded => Support::Observed,
             _ => Support::Consistent,

@@ -1,7 +1,8 @@
 //! What it means that an event of JFR does not occur.
 
-use crate::cause::Finding;
+use crate::cause::{Finding, Support};
 use crate::comparison::Comparison;
+use crate::explanation::Missing;
 use crate::{format, latency};
 
 /// Many short waits slow a service down as well as few long ones: they have to be recorded from
@@ -56,8 +57,13 @@ fn on_virtual_threads(comparison: &Comparison<'_>, events: &[&'static str], wait
     })
 }
 
-/// The JVM's own settings leave short waits out, so the command has to name the event.
-pub fn unknown(event: &str, says: &str) -> Finding {
+/// What records an event whatever its length: the JVM's own settings leave short waits out, so the command has to name it.
+pub fn missing(event: &str, says: &str) -> Missing {
     let command = format!("jcmd PID JFR.start settings=profile {event}#threshold=1ms duration=60s filename=app.jfr");
-    Finding::unknown(says, &format!("{command}, then fathom explain app.jfr"))
+    Missing { says: says.to_owned(), record_with: format!("{command}, then fathom explain app.jfr") }
+}
+
+/// The answer where such waits were not recorded.
+pub fn unknown(event: &str, says: &str) -> Finding {
+    Finding { missing: vec![missing(event, says)], ..Finding::new(Support::NotMeasured, says) }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fathom_evidence::StrId;
-use fathom_evidence::kinds::span;
+use fathom_evidence::kinds::{recorded, span, subject};
 use fathom_timeline::{Hold, ThreadState, Unsent, Wait};
 
 use crate::cause::{ThreadTime, thread_time};
@@ -89,9 +89,11 @@ impl Sent {
     }
 }
 
-/// Whether anybody saw what was sent.
+/// Whether anybody saw what was sent: who looks at connections now and then sees requests, and not how they leave.
 pub fn was_measured(comparison: &Comparison<'_>) -> bool {
-    comparison.has_source(SOURCE)
+    let is_followed = comparison.recording().fact(subject::RECORDING, recorded::REQUESTS_FOLLOWED).is_some();
+    let is_whole = comparison.sources().traffic.ports().iter().any(|port| port.uncertain_ns == 0.0);
+    comparison.has_source(SOURCE) && (is_followed || is_whole || !comparison.sources().traffic.calls().is_empty())
 }
 
 /// How one reason is told.

@@ -15,7 +15,7 @@ use fathom_evidence::kinds::span;
 use libtest_mimic::{Failed, Trial};
 
 use crate::recorders::{BEGIN_NS, record, record_baseline};
-use crate::told::{SHARE_SLACK, agree, contains_both, same, weaker};
+use crate::told::{SHARE_SLACK, acquitted, agree, contains_both, same, weaker};
 use crate::transform;
 use crate::world::World;
 
@@ -77,6 +77,7 @@ const PROPERTIES: &[(&str, Property)] = &[
     ("a source less", a_source_less),
     ("a collector less", a_collector_less),
     ("a table less", a_table_less),
+    ("nobody is ruled out by less", ruled_out_by_less),
     ("a third of a second later", later),
     ("an idle hour before", |scenes, index| idle_hour(&scenes[index], true)),
     ("an idle hour after", |scenes, index| idle_hour(&scenes[index], false)),
@@ -174,6 +175,24 @@ fn a_table_less(scenes: &[Scene], index: usize) -> Vec<String> {
         failures.into_iter().map(|failure| format!("no {table}: {failure}")).collect::<Vec<_>>()
     };
     transform::without_tables(&scene.recording).into_iter().flat_map(without).collect()
+}
+
+/// Each source, each collector and each kind of event gone in turn: that less was recorded rules nobody out.
+fn ruled_out_by_less(scenes: &[Scene], index: usize) -> Vec<String> {
+    let scene = &scenes[index];
+    let sources = scene.recorders.iter().filter(|_| scene.recorders.len() > 1).map(|source| {
+        let mut less = Recording::default();
+        let others = scene.recorders.iter().zip(&scene.parts).filter(|(other, _)| *other != source);
+        others.for_each(|(_, part)| less.absorb(part.clone()));
+        (source.as_str(), less)
+    });
+    let groups =
+        transform::GROUPS.iter().filter_map(|group| Some((group.name, transform::without(&scene.recording, group)?)));
+    let found = sources.chain(groups).flat_map(|(name, less)| {
+        let failures = acquitted(&scene.answer, &scene.explain(&less, 0));
+        failures.into_iter().map(|failure| format!("no {name}: {failure}")).collect::<Vec<_>>()
+    });
+    found.collect()
 }
 
 fn later(scenes: &[Scene], index: usize) -> Vec<String> {

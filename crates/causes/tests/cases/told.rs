@@ -57,7 +57,8 @@ pub(crate) fn says_all_clear(json: &Value) -> bool {
 pub(crate) fn weaker(full: &Explanation, less: &Explanation) -> Vec<String> {
     if less.slow.is_empty() {
         let is_false = !full.slow.is_empty() && is_all_clear(less);
-        return is_false.then(|| "it says that nothing was slow".to_owned()).into_iter().collect();
+        let all_clear = is_false.then(|| "it says that nothing was slow".to_owned());
+        return all_clear.into_iter().collect();
     }
     let failure = |cause: &CauseVerdict| {
         let other = of(less, &cause.id)?;
@@ -72,6 +73,34 @@ pub(crate) fn weaker(full: &Explanation, less: &Explanation) -> Vec<String> {
         ))
     };
     full.causes.iter().filter_map(failure).collect()
+}
+
+/// Who is ruled out by less evidence, and was not by more: of those who were seen whatever was slow, of the others where both answers
+/// are about the same time.
+pub(crate) fn acquitted(full: &Explanation, less: &Explanation) -> Vec<String> {
+    let is_same_time = is_about_the_same_time(full, less);
+    let acquitted = |cause: &CauseVerdict| {
+        let other = of(less, &cause.id)?;
+        let was_open = match cause.verdict {
+            Verdict::RuledOut => false,
+            Verdict::NotEnough => is_same_time,
+            _ => cause.share >= NEGLIGIBLE,
+        };
+        let text = || format!("{} is ruled out: {}; was {:?}: {}", cause.id, other.says, cause.verdict, cause.says);
+        (was_open && other.verdict == Verdict::RuledOut).then(text)
+    };
+    full.causes.iter().filter_map(acquitted).collect()
+}
+
+/// With less of the lost time than this a cause does not matter.
+const NEGLIGIBLE: f64 = 0.02;
+
+fn is_about_the_same_time(one: &Explanation, other: &Explanation) -> bool {
+    let is_near = |(one, other): (i64, i64)| (one - other).abs() <= EDGES_NS;
+    let times = |answer: &Explanation| answer.slow.iter().map(|slow| (slow.from_ns, slow.to_ns)).collect::<Vec<_>>();
+    let (one, other) = (times(one), times(other));
+    let mut both = one.iter().zip(&other);
+    one.len() == other.len() && both.all(|(one, other)| is_near((one.0, other.0)) && is_near((one.1, other.1)))
 }
 
 /// How two answers differ that should be the same.
