@@ -8,7 +8,6 @@ use fathom_timeline::{Layer, ThreadState, telling_frame};
 use crate::measure::requests;
 use crate::measure::stacks::{self, Below};
 use crate::measure::syscalls::{self, cpu_claims};
-use crate::period::Period;
 use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
