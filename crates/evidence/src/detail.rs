@@ -80,6 +80,10 @@ details! {
         young_after_bytes: u64,
         /// Young generation's capacity, in bytes.
         young_capacity_bytes: u64,
+        /// Permanent generation (JDK 7 and before) in use before, in bytes.
+        permanent_before_bytes: u64,
+        /// Permanent generation's capacity, in bytes.
+        permanent_capacity_bytes: u64,
         /// CPU time in user mode over all threads of the collector, in ns.
         user_ns: u64,
         /// CPU time in the kernel over all threads of the collector, in ns.

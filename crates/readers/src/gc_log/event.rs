@@ -44,7 +44,7 @@ pub(crate) enum Space {
     Young,
     /// The old generation.
     Old,
-    /// Metaspace, or the permanent generation before JDK 8.
+    /// Metaspace.
     Metaspace,
     /// G1's eden, in regions.
     EdenRegions,
@@ -107,8 +107,10 @@ pub(crate) struct Pause<'a> {
     pub(crate) young: Option<Change>,
     /// The old generation.
     pub(crate) old: Option<Change>,
-    /// Metaspace or the permanent generation.
+    /// Metaspace.
     pub(crate) metaspace: Option<Change>,
+    /// The permanent generation of JDK 7 and before.
+    pub(crate) permanent: Option<Change>,
     /// CPU and elapsed time.
     pub(crate) cpu: Option<CpuTimes>,
     /// The collector, where the line shows it.

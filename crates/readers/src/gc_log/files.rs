@@ -141,8 +141,10 @@ fn beginning(path: &Path) -> Stamp {
             first = stamp_of(event).unwrap_or_default();
         }
     };
-    parsed(&head, &mut sink).finish(&mut sink);
-    first
+    let parser = parsed(&head, &mut sink);
+    let by_line = parser.runs().first;
+    parser.finish(&mut sink);
+    if first.is_none() { by_line } else { first }
 }
 
 /// Uptime at which a log may begin and still be taken as whole: the first collection is seldom later.

@@ -291,7 +291,7 @@ impl Loader {
                 self.count(end_ns, capacity, "after_gc", bytes);
             }
         }
-        if let Some(change) = pause.metaspace {
+        if let Some(change) = pause.metaspace.or(pause.permanent) {
             self.count(end_ns, counter::METASPACE_USED_BYTES, "after_gc", change.after);
         }
         if let Some(cpu) = pause.cpu {
@@ -467,6 +467,8 @@ fn pause_detail(gathered: &Gathered, scope: &str, collector: &str) -> Gc {
         young_before_bytes: pause.young.map(|c| c.before),
         young_after_bytes: pause.young.map(|c| c.after),
         young_capacity_bytes: pause.young.and_then(|c| c.capacity),
+        permanent_before_bytes: pause.permanent.map(|c| c.before),
+        permanent_capacity_bytes: pause.permanent.and_then(|c| c.capacity),
         user_ns: pause.cpu.and_then(|cpu| unsigned(cpu.user_ns)),
         system_ns: pause.cpu.and_then(|cpu| unsigned(cpu.system_ns)),
         real_ns: pause.cpu.and_then(|cpu| unsigned(cpu.real_ns)),

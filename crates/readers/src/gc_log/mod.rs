@@ -28,8 +28,10 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::loss;
 
 use crate::lines::{self, Line};
-use crate::{LoadError, LoadOptions, Reader};
+use crate::time::IsoTimes;
+use crate::{LoadError, LoadOptions, Reader, input};
 use clock::{Anchor, Clock};
+use decorations::Topic;
 use event::Event;
 use load::Loader;
 use parse::Parser;
@@ -47,8 +49,8 @@ impl Reader for GcLog {
         SOURCE
     }
 
-    fn sniff(&self, head: &[u8], _: &Path) -> bool {
-        sniff(head)
+    fn sniff(&self, head: &[u8], path: &Path) -> bool {
+        sniff(head) || (has_other_tags(head) && input::head(path, LATER_BYTES).is_ok_and(|more| sniff(&more)))
     }
 
     fn group(&self, files: Vec<PathBuf>) -> Vec<Vec<PathBuf>> {
@@ -58,6 +60,21 @@ impl Reader for GcLog {
     fn load(&self, files: &[PathBuf], options: &LoadOptions) -> Result<Recording, LoadError> {
         load(files, options)
     }
+}
+
+/// How much of a log is looked through for the collector's lines where it begins with those of other tags: a part of a rotation may
+/// begin with tens of thousands of loaded classes.
+const LATER_BYTES: usize = 16 << 20;
+
+/// So many lines of unified logging with other tags make a log of the JVM.
+const OTHER_LINES: usize = 3;
+
+/// Whether `head` has lines of unified logging, none of which is the collector's.
+fn has_other_tags(head: &[u8]) -> bool {
+    let (mut times, mut wrapping) = (IsoTimes::default(), Wrapping::default());
+    let mut is_other =
+        |line| decorations::split(wrapping.off(line), &mut times).is_some_and(|found| found.topic == Topic::Foreign);
+    lines::of_head(head).filter(|line| is_other(line)).take(OTHER_LINES).count() == OTHER_LINES
 }
 
 /// Whether `head` has a line that only a collector's log has. Other lines may come first: the log may be

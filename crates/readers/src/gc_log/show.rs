@@ -39,7 +39,7 @@ fn pause(p: &Pause<'_>) -> String {
         change("heap", p.heap),
         change("young", p.young),
         change("old", p.old),
-        change("meta", p.metaspace)
+        change("meta", p.metaspace.or(p.permanent))
     )
 }
 

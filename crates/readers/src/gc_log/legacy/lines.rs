@@ -73,6 +73,7 @@ const DETAILS: &[&[u8]] = &[
     b"compilation: ",
     b"[G1Ergonomics",
     b"[Unloading",
+    b"num     #instances",
     b"active_workers_by_JT:",
     b"Promotion failed",
     b"Using ",
@@ -93,6 +94,22 @@ const WARNINGS: [&[u8]; 2] = [b"OpenJDK 64-Bit Server VM warning: ", b"Java HotS
 pub(super) fn is_written_at_its_time(text: &[u8]) -> bool {
     let text = text.trim_ascii_start();
     [&b"["[..], b"Total time for", b"Application time"].iter().any(|beginning| text.starts_with(beginning))
+}
+
+/// Whether `line` is a row of a class histogram, `   1:       9249662      876131272  [C`, whose number is no time and whose name may
+/// be half a bracket.
+pub(super) fn is_histogram_row(line: &[u8]) -> bool {
+    let mut cursor = Cursor(line);
+    cursor.spaces();
+    let is_number = |cursor: &mut Cursor<'_>| {
+        cursor.spaces();
+        cursor.integer().is_some() && cursor.peek() == Some(b' ')
+    };
+    cursor.integer().is_some()
+        && cursor.eat(b":")
+        && cursor.0.starts_with(b"  ")
+        && is_number(&mut cursor)
+        && is_number(&mut cursor)
 }
 
 /// Says what `text`, a line without its stamps, is.

@@ -8,7 +8,7 @@
 mod lines;
 mod record;
 
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, trim};
 use crate::gc_log::event::{Change, Event, Family, Pause, Stamp};
 use crate::gc_log::runs::Runs;
 use crate::time::IsoTimes;
@@ -43,12 +43,19 @@ pub(crate) type Sink<'s> = dyn FnMut(&Event<'_>) + 's;
 impl Legacy {
     /// Reads one line.
     pub(crate) fn line(&mut self, line: &[u8], times: &mut IsoTimes, runs: &mut Runs, sink: &mut Sink<'_>) -> Outcome {
+        if lines::is_histogram_row(line) {
+            return Outcome::Understood;
+        }
         let (mut at, text) = stamp(line, times);
         match lines::is_written_at_its_time(text) {
             true => runs.line(&mut at),
             false => runs.within(&mut at),
         }
         match lines::classify(at, text) {
+            Line::Begins if self.holds_scavenge() => {
+                self.extend(line);
+                Outcome::Understood
+            }
             Line::Begins => {
                 let outcome = self.flush(times, sink);
                 (self.open_at, self.depth) = (at, 0);
@@ -67,13 +74,37 @@ impl Legacy {
                     self.flush(times, sink);
                 }
                 sink(&event);
+                self.after_interruption(text);
                 Outcome::Understood
             }
             Line::Other if !self.open.is_empty() => {
                 self.extend(line);
                 Outcome::Understood
             }
+            // A histogram after G1's full collection, whose lines come behind the closed bracket.
+            Line::Other if !self.closed.is_empty() && is_of_histogram(text) => Outcome::Understood,
             Line::Completes | Line::Other => Outcome::NotUnderstood,
+        }
+    }
+
+    /// Whether the collection that begins is the young one in an open remark: `CMSScavengeBeforeRemark`, on lines of its own where
+    /// the heap is printed around it.
+    fn holds_scavenge(&self) -> bool {
+        let has = |part: &[u8]| memchr::memmem::find(&self.open, part).is_some();
+        let begun = memchr::memmem::find_iter(&self.open, b"[GC").count();
+        self.depth > 0 && begun == 1 && has(b"[YG occupancy") && !has(b"CMS-remark")
+    }
+
+    /// Adds to the open collection what stands on the line of a concurrent phase behind it.
+    fn after_interruption(&mut self, text: &[u8]) {
+        let phase = trim(text);
+        if self.open.is_empty() || !(phase.starts_with(b"[GC concurrent") || phase.starts_with(b"[CMS-concurrent")) {
+            return;
+        }
+        let Some(end) = memchr::memchr(b']', phase) else { return };
+        let rest = phase[end + 1..].trim_ascii_start();
+        if !rest.is_empty() && !rest.starts_with(b"[Times:") {
+            self.extend(rest);
         }
     }
 
@@ -108,6 +139,11 @@ impl Legacy {
     }
 }
 
+/// The first or the last line of a class histogram.
+fn is_of_histogram(text: &[u8]) -> bool {
+    text.starts_with(b"[Class Histogram") || (text.starts_with(b", ") && text.trim_ascii_end().ends_with(b" secs]"))
+}
+
 /// Whether a collection may end here: `[Times: …]` or nothing follows.
 fn is_end(rest: &[u8]) -> bool {
     let rest = rest.trim_ascii();
@@ -122,12 +158,15 @@ fn append(buffer: &mut Vec<u8>, text: &[u8]) {
 
 /// Reads a gathered collection; says whether it made sense.
 fn emit(text: &[u8], at: Stamp, times: &mut IsoTimes, sink: &mut Sink<'_>) -> bool {
-    let Some(Collected { mut pause, phases }) = record::read(text, at, times) else { return false };
+    let Some(Collected { mut pause, phases, parts }) = record::read(text, at, times) else { return false };
     for phase in &phases {
         sink(&Event::Concurrent(*phase));
     }
     generations(&mut pause);
     sink(&Event::Pause(pause));
+    for part in &parts {
+        sink(&Event::PausePhase(*part));
+    }
     true
 }
 

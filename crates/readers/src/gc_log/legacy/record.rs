@@ -11,12 +11,17 @@ use crate::gc_log::legacy::stamp;
 use crate::gc_log::unified::change;
 use crate::time::IsoTimes;
 
-/// A collection, and the concurrent phases whose lines stood in the middle of it.
+/// A collection, and what stood in the middle of it.
 #[derive(Debug)]
 pub(super) struct Collected<'a> {
     pub(super) pause: Pause<'a>,
+    /// Phases beside the application whose lines stood in the middle of it.
     pub(super) phases: Vec<Phase<'a>>,
+    /// Parts of the pause that are no collecting: class histograms.
+    pub(super) parts: Vec<Phase<'a>>,
 }
+
+const CLASS_HISTOGRAM: &[u8] = b"Class Histogram";
 
 /// Most concurrent phases that one collection can interrupt.
 const MAX_PHASES: usize = 16;
@@ -25,12 +30,22 @@ const MAX_PHASES: usize = 16;
 pub(super) fn read<'a>(text: &'a [u8], at: Stamp, times: &mut IsoTimes) -> Option<Collected<'a>> {
     let mut cursor = Cursor(text);
     let pause = head(&mut cursor)?;
-    let mut walk = Walk { pause: Pause { start: at, ..pause }, phases: Vec::new(), has_duration: false };
+    let mut walk = Walk {
+        pause: Pause { start: at, ..pause },
+        phases: Vec::new(),
+        parts: Vec::new(),
+        has_duration: false,
+        parts_ns: 0,
+    };
     walk.body(&mut cursor, times);
     walk.tail(&mut cursor);
+    if !walk.has_duration {
+        // The line with its end is missing: it took as long as its parts at least.
+        walk.pause.duration_ns = walk.parts_ns;
+    }
     (walk.has_duration || walk.pause.duration_ns > 0).then_some(())?;
     walk.name_full();
-    Some(Collected { pause: walk.pause, phases: walk.phases })
+    Some(Collected { pause: walk.pause, phases: walk.phases, parts: walk.parts })
 }
 
 /// `[GC (Cause)`, `[Full GC (Cause)`, `[GC pause (Cause) (young) (initial-mark)`, `[GC remark`…
@@ -70,6 +85,10 @@ fn group<'a>(text: &'a [u8], pause: &mut Pause<'a>) {
         b"System" => pause.cause = b"System.gc()",
         // What CMS was at when the cause came that stands before it.
         b"concurrent mode interrupted" if !pause.cause.is_empty() => {}
+        // `(0: promotion failure size = 200)`, of each thread that failed.
+        _ if memchr::memmem::find(text, b"promotion failure size").is_some() => pause.trouble = b"promotion failed",
+        // `{Heap before GC invocations=7 (full 2):`
+        [b'f', b'u', b'l', b'l', b' ', rest @ ..] if rest.iter().all(u8::is_ascii_digit) => {}
         _ => pause.cause = text,
     }
 }
@@ -77,7 +96,10 @@ fn group<'a>(text: &'a [u8], pause: &mut Pause<'a>) {
 struct Walk<'a> {
     pause: Pause<'a>,
     phases: Vec<Phase<'a>>,
+    parts: Vec<Phase<'a>>,
     has_duration: bool,
+    /// Seconds of the generations together.
+    parts_ns: i64,
 }
 
 impl<'a> Walk<'a> {
@@ -131,8 +153,10 @@ impl<'a> Walk<'a> {
                 self.pause.old = self.generation(cursor, at, times).or(self.pause.old);
                 self.is_full_too();
             }
-            b"CMS" | b"PSPermGen" | b"Perm" | b"Metaspace" => self.pause.metaspace = self.generation(cursor, at, times),
+            b"CMS" | b"PSPermGen" | b"Perm" => self.pause.permanent = self.generation(cursor, at, times),
+            b"Metaspace" => self.pause.metaspace = self.generation(cursor, at, times),
             b"Times" => drop(cpu(cursor)),
+            b"Class" if name_at.0.starts_with(b" Histogram") => self.histogram(cursor, at),
             b"" if name_at.0.starts_with(b"1 CMS-") => self.cms_mark(cursor, name_at),
             _ => skip_bracket(cursor),
         }
@@ -156,7 +180,10 @@ impl<'a> Walk<'a> {
                 },
                 b'0'..=b'9' => match change(cursor) {
                     Some(change) => found = Some(change),
-                    None => skip_stamp(cursor, &mut at, times),
+                    None => match seconds(cursor) {
+                        Some(ns) => self.parts_ns = self.parts_ns.saturating_add(ns),
+                        None => skip_stamp(cursor, &mut at, times),
+                    },
                 },
                 b'#' => skip_gc_id(cursor),
                 _ => cursor.skip(1),
@@ -185,6 +212,18 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// `[Class Histogram: … , 0.1234 secs]`, written by `-XX:+PrintClassHistogramBeforeFullGC` and its like.
+    fn histogram(&mut self, cursor: &mut Cursor<'a>, at: Stamp) {
+        let text = cursor.0;
+        skip_bracket(cursor);
+        let inside = &text[..text.len() - cursor.0.len()];
+        let Some(comma) = memchr::memrchr(b',', inside) else { return };
+        let mut last = Cursor(inside[comma + 1..].trim_ascii_start());
+        if let Some(duration_ns) = seconds(&mut last).filter(|_| self.parts.len() < MAX_PHASES) {
+            self.parts.push(Phase { start: at, duration_ns, gc_id: None, name: CLASS_HISTOGRAM });
+        }
+    }
+
     /// `[1 CMS-initial-mark: 6000K(10944K)]` and `[1 CMS-remark: …]`; JDK 7 has no other sign of these.
     fn cms_mark(&mut self, cursor: &mut Cursor<'a>, mut name: Cursor<'a>) {
         let is_remark = name.0.starts_with(b"1 CMS-remark");
@@ -203,12 +242,8 @@ impl<'a> Walk<'a> {
             match cursor.0 {
                 [b'[', b'T', b'i', b'm', ..] => self.pause.cpu = cpu(cursor).or(self.pause.cpu),
                 [b'[', b'E', b'd', b'e', b'n', ..] => self.g1_heap(cursor),
-                [b'[', b'M', b'e', b't', b'a', ..] | [b'[', b'P', b'e', b'r', b'm', ..] => {
-                    cursor.skip(1);
-                    cursor.run(|byte| byte != b':' && byte != b'[');
-                    cursor.skip(2);
-                    self.pause.metaspace = change(cursor);
-                }
+                [b'[', b'M', b'e', b't', b'a', ..] => self.pause.metaspace = named_change(cursor),
+                [b'[', b'P', b'e', b'r', b'm', ..] => self.pause.permanent = named_change(cursor),
                 _ => cursor.skip(1),
             }
         }
@@ -242,6 +277,14 @@ impl<'a> Walk<'a> {
             self.pause.cause = self.pause.trouble;
         }
     }
+}
+
+/// The change behind a name and a colon, in a bracket.
+fn named_change(cursor: &mut Cursor<'_>) -> Option<Change> {
+    cursor.skip(1);
+    cursor.run(|byte| byte != b':' && byte != b'[');
+    cursor.skip(2);
+    change(cursor)
 }
 
 /// The collector that has a generation of this name.
