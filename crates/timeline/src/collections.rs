@@ -35,6 +35,7 @@ impl Causes {
         let by_id = || detail.gc_id.and_then(|id| self.by_id.origin(id, part.time_ns));
         let by_clock = || self.by_clock.contains(&part.time_ns).then_some(Origin::Explicit);
         let own = detail.cause.as_deref().map(Origin::of_cause);
+        let own = if is_for_classes(&detail) { Some(Origin::Metaspace) } else { own };
         let origin = own.or_else(by_clock).or_else(by_id).unwrap_or_else(|| Origin::of_name(name));
         let when = (part.time_ns, part.end_ns());
         Collection { scope: self.scopes.of_pause(detail.scope.as_deref().unwrap_or(""), name, when), origin }
@@ -111,11 +112,36 @@ fn unexplained_full(sources: &Sources<'_>) -> Vec<(i64, i64)> {
     sources.spans(span::GC_PAUSE).filter(is_unexplained).map(|pause| (pause.time_ns, pause.end_ns())).collect()
 }
 
+/// Whether a full collection came because the permanent generation had no room left: it was full before, and fuller than the
+/// heap, and the log gives no cause, or only what CMS was at.
+fn is_for_classes(detail: &Gc) -> bool {
+    let is_given = detail.cause.as_deref().is_some_and(|cause| !TROUBLES.contains(&cause));
+    let permanent = share(detail.permanent_before_bytes, detail.permanent_capacity_bytes);
+    let is_full = detail.scope.as_deref() == Some("full") && !is_given;
+    is_full && permanent.is_some_and(|used| used >= PERMANENT_FULL && used >= used_before(detail).unwrap_or(0.0))
+}
+
+/// From this part in use on the permanent generation has no room for the next class with what it needs.
+const PERMANENT_FULL: f64 = 0.98;
+
+/// What went wrong in a collection, where the log has no cause of it.
+const TROUBLES: &[&str] = &["concurrent mode failure", "concurrent mode interrupted", "promotion failed"];
+
+/// The part of the old generation, or of the heap, in use before: the fuller of both.
+fn used_before(detail: &Gc) -> Option<f64> {
+    let old = share(detail.old_before_bytes, detail.old_capacity_bytes);
+    let heap = share(detail.heap_before_bytes, detail.heap_committed_bytes);
+    old.into_iter().chain(heap).max_by(f64::total_cmp)
+}
+
+fn share(used: Option<u64>, size: Option<u64>) -> Option<f64> {
+    Some(used? as f64 / size.filter(|size| *size > 0)? as f64)
+}
+
 /// Whether there was plenty of room when a collection began.
 fn had_room(detail: &Gc) -> bool {
-    let of = |used: Option<u64>, size: Option<u64>| Some(used? as f64 / size.filter(|size| *size > 0)? as f64);
-    let old = of(detail.old_before_bytes, detail.old_capacity_bytes);
-    let used = old.or_else(|| of(detail.heap_before_bytes, detail.heap_committed_bytes));
+    let old = share(detail.old_before_bytes, detail.old_capacity_bytes);
+    let used = old.or_else(|| share(detail.heap_before_bytes, detail.heap_committed_bytes));
     used.is_some_and(|used| used < PLENTY_USED)
 }
 

@@ -4,6 +4,7 @@
 //! a second is slow when it is also several times worse than the quiet part of the recording, or,
 //! for signals that are zero in a healthy program, when the whole recording is above the floor.
 
+mod at_start;
 mod hanging;
 pub(crate) mod latency;
 mod pools;
@@ -126,22 +127,6 @@ impl SignalKind {
         }
     }
 
-    /// For how many buckets at the beginning it says nothing, because a JVM that starts is so.
-    fn ordinary_at_start(self, startup: Startup) -> usize {
-        match self {
-            SignalKind::Given
-            | SignalKind::RequestLatency
-            | SignalKind::MedianLatency
-            | SignalKind::UnansweredRequests => 0,
-            SignalKind::Recompiling
-            | SignalKind::Interpreting
-            | SignalKind::Collecting
-            | SignalKind::RunQueue
-            | SignalKind::Cpu => startup.warm_up_buckets,
-            _ => startup.boot_buckets,
-        }
-    }
-
     /// Whether it measures that code is not compiled as it should be.
     pub fn is_compiling(self) -> bool {
         matches!(self, SignalKind::Recompiling | SignalKind::FreeingCode | SignalKind::Interpreting)
@@ -251,7 +236,8 @@ impl Signal {
             let is_faint =
                 self.floor == latency::UNNOTICED_NS && self.values[start..end].iter().all(|value| *value < FAINT_NS);
             let run = if end <= warm_up_buckets || is_faint { self.run.max(LONG_RUN) } else { self.run };
-            slow[start..end].fill(end - start >= run || alone && end > warm_up_buckets);
+            let stands_still = self.values[start..end].iter().any(|value| self.kind.stands_still(*value));
+            slow[start..end].fill(end - start >= run || alone && (end > warm_up_buckets || stands_still));
         }
         let near = quiet + (threshold - quiet) / 2.0;
         let is_near: Vec<bool> = self.values.iter().map(|value| *value >= near).collect();
@@ -297,8 +283,7 @@ pub(crate) fn all(sources: &Sources<'_>, account: &Account) -> Vec<Signal> {
     signals.extend(throttled(sources, account));
     signals.extend(cpu(account));
     for signal in &mut signals {
-        let ordinary = signal.kind.ordinary_at_start(account.startup).min(signal.values.len());
-        signal.values[..ordinary].fill(0.0);
+        signal.forget_start(account.startup);
         if matches!(signal.kind, SignalKind::RunQueue | SignalKind::PageFaults | SignalKind::Throttled) {
             forget_unobserved(&mut signal.values, &account.observed);
         }

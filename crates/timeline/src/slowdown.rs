@@ -149,8 +149,8 @@ impl Slowdown {
     }
 
     /// Whether time of this kind is lost time in this slowdown. Waiting and standing still always
-    /// are. Running is work: it counts when the signal says that there was too much of it. What the collector runs for want of
-    /// memory is taken from the application where it is known how much CPU there was to take; a log tells of stops alone.
+    /// are. Running is work: it counts when the signal says that there was too much of it. What the collector runs of its
+    /// own accord is taken from the application where it is known how much CPU there was to take; a log tells of stops alone.
     pub fn counts(&self, state: ThreadState) -> bool {
         let is_any_work = self.signals.iter().any(|signal| !signal.is_loss());
         let is_compiling =
@@ -164,7 +164,8 @@ impl Slowdown {
             | ThreadState::Stolen
             | ThreadState::Unsent(_) => true,
             ThreadState::Collector(collection) => {
-                self.is_cpu_measured || is_any_work || collection.origin != Origin::Allocation
+                let is_asked_for = matches!(collection.origin, Origin::Explicit | Origin::CodeCache);
+                self.is_cpu_measured || is_any_work || is_asked_for
             }
             ThreadState::Unknown => true,
             ThreadState::Idle => false,

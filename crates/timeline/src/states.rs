@@ -104,7 +104,7 @@ impl Origin {
             Origin::CodeCache
         } else if named(EXPLICIT) {
             Origin::Explicit
-        } else if cause.starts_with("Metadata GC") || cause.starts_with("Last ditch") {
+        } else if named(CLASSES) {
             Origin::Metaspace
         } else if named(OWN_REASONS) {
             Origin::Timer
@@ -136,6 +136,9 @@ const EXPLICIT: &[&str] = &[
     "WhiteBox",
     "Update Allocation Context Stats",
 ];
+
+/// Causes by which there is no room for classes: metaspace, and the permanent generation of JDK 7.
+const CLASSES: &[&str] = &["Metadata GC", "Last ditch", "Permanent Generation"];
 
 /// Causes by which the collector runs although there is room.
 const OWN_REASONS: &[&str] = &["Timer", "Warmup", "Proactive", "Periodic"];

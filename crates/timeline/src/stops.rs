@@ -69,9 +69,38 @@ pub(crate) fn find(sources: &Sources<'_>, stood_still: &Intervals) -> Vec<StopSp
     let known = extent(safepoints.iter().chain(&pauses).chain(&waits));
     let operations = sources.spans(span::VM_OPERATION).filter(|operation| at_safepoint(sources, operation));
     stops.extend(operations.flat_map(|operation| beyond(&known, StopSpan::new(&operation, Stop::Operation))));
-    let mut stops = outside(split_waiting(stops, &waiting(sources)), &of_process(sources), stood_still);
+    let stops = apart(split_waiting(stops, &waiting(sources)), &looks_at_heap(sources));
+    let mut stops = outside(stops, &of_process(sources), stood_still);
     stops.sort_by_key(|stop| (stop.from_ns, stop.to_ns));
     stops
+}
+
+/// Phases of collections that look at the heap for somebody and collect nothing, as logs name them.
+const LOOKS: [&str; 2] = ["Class Histogram", "Heap Dump"];
+
+fn looks_at_heap(sources: &Sources<'_>) -> Intervals {
+    let is_look = |phase: &Span| {
+        let name = sources.recording.text(phase.name);
+        LOOKS.iter().any(|look| name.starts_with(look))
+    };
+    let looks = sources.spans(span::GC_PHASE).filter(is_look);
+    Intervals::union(looks.map(|phase| (phase.time_ns, phase.end_ns())).collect())
+}
+
+/// Takes such phases out of the collections: they are operations of their own.
+fn apart(stops: Vec<StopSpan>, looks: &Intervals) -> Vec<StopSpan> {
+    let parts = |stop: StopSpan| {
+        let is_collection = matches!(stop.stop, Stop::Collection(_) | Stop::WaitingCollector(_));
+        if !is_collection || looks.within_ns(stop.from_ns, stop.to_ns) == 0 {
+            return vec![stop];
+        }
+        let own = looks.gaps(stop.from_ns, stop.to_ns).into_iter();
+        let own = own.map(|(from_ns, to_ns)| StopSpan { from_ns, to_ns, ..stop });
+        let within = looks.clip(stop.from_ns, stop.to_ns);
+        let looks = within.iter().map(|(from_ns, to_ns)| StopSpan { from_ns, to_ns, stop: Stop::Operation });
+        own.chain(looks).collect()
+    };
+    stops.into_iter().flat_map(parts).collect()
 }
 
 /// When somebody had stopped the whole process.
