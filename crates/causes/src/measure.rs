@@ -14,6 +14,7 @@ pub mod io_limit;
 pub mod memory_pressure;
 pub mod recording_threshold;
 pub mod requests;
+pub mod safepoints;
 pub mod sleeps;
 pub mod stacks;
 pub mod stalled_threads;

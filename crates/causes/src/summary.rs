@@ -1,7 +1,7 @@
 //! What was looked at, when it was slow, and the headline figures.
 
 use fathom_evidence::Recording;
-use fathom_evidence::kinds::{counter, loss, subject};
+use fathom_evidence::kinds::{counter, loss, span, subject};
 use fathom_timeline::{BUCKET_NS, Divided, Port, SignalKind, SlowInterval as Slow, ThreadState, Wait};
 
 use crate::catalog;
@@ -118,7 +118,8 @@ fn title(recording: &Recording) -> String {
 }
 
 fn collector(recording: &Recording) -> String {
-    let named = recording.fact(subject::JVM, "collector").or_else(|| recording.fact(subject::GC, "old_collector"));
+    let told = [(subject::JVM, "collector"), (subject::GC, "collector"), (subject::GC, "old_collector")];
+    let named = told.into_iter().find_map(|(subject, key)| recording.fact(subject, key));
     let by_flag = ["G1", "Parallel", "Serial", "Z", "Shenandoah", "ConcMarkSweep"]
         .into_iter()
         .find(|name| recording.fact(subject::FLAG, &format!("Use{name}GC")) == Some("true"));
@@ -301,6 +302,8 @@ fn highest(comparison: &Comparison<'_>) -> Vec<Evidence> {
     let has_stops = are_stops_measured(comparison);
     let has_locks = comparison.is_recorded("jdk.JavaMonitorEnter")
         || account.states.contains_key(&ThreadState::Blocked(Wait::Lock));
+    let stalls = comparison.sources().spans(span::ALLOCATION_STALL);
+    let longest_stall = stalls.map(|stall| stall.duration_ns as f64).fold(0.0, f64::max);
     let has_collectors = account.states.keys().any(|state| matches!(state, ThreadState::Collector(_)));
     // What nobody measured is no zero.
     let figure = |(kind, value): &(SignalKind, f64)| {
@@ -310,13 +313,15 @@ fn highest(comparison: &Comparison<'_>) -> Vec<Evidence> {
             SignalKind::Stopped if has_stops => ("longest stop-the-world time in any second", "ns"),
             SignalKind::Cpu => ("highest use of the CPUs by the process", "ratio"),
             SignalKind::Locks if has_locks => ("most threads waiting for locks", "threads"),
+            SignalKind::AllocationStalls if longest_stall > 0.0 => ("longest allocation stall", "ns"),
             SignalKind::Collecting if has_collectors => ("most cores used by the collector", "cores"),
             _ => return None,
         };
         // A signal leaves out what is a small part of all; as a figure it counts.
         let value = match kind {
-            SignalKind::Stopped => value * BUCKET_NS as f64,
+            SignalKind::Stopped => most(|state| matches!(state, ThreadState::Stopped(_))) * BUCKET_NS as f64,
             SignalKind::Locks => most(|state| state == ThreadState::Blocked(Wait::Lock)),
+            SignalKind::AllocationStalls => longest_stall,
             SignalKind::Collecting => most(|state| matches!(state, ThreadState::Collector(_))),
             _ => value,
         };

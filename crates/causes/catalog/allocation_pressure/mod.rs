@@ -5,8 +5,8 @@ use fathom_timeline::{Stop, ThreadState, Wait};
 
 use crate::measure::code_cache::CodeCache;
 use crate::measure::collections::{
-    Eras, FILLS_HEAP_MAX_S, HEAVY, MIN_RATE_RATIO, allocation_evidence, allocation_rate, fills_heap_s, is_ordinary,
-    of_unknown_kind, ordinary_share, stalls_evidence,
+    CROWDED, Eras, HEAVY, MIN_RATE_RATIO, allocation_evidence, allocation_rate, heap_occupancy_after, is_ordinary,
+    of_unknown_kind, ordinary_share, sizes, stalls_evidence,
 };
 use crate::period::Period;
 use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Refined, Support, format};
@@ -77,36 +77,45 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         _ if count >= SEVERAL && !is_heavy && pauses.0 * CYCLE_MAX_S < 1.0 => {
             return Finding::absent(rare(slow, pauses.0)).with_all(evidence);
         }
-        before
-            if let Some(seconds) = seconds_to_fill(&eras.slow, slow)
-                && !before.is_some_and(as_many_each) =>
-        {
-            let says = format!(
-                "{}/s allocated would take {} to fill the heap",
-                format::bytes(slow),
-                format::time(seconds * 1e9)
-            );
-            return Finding::absent(says).with_all(evidence);
-        }
         Some(before) if count >= SEVERAL && grew(before) => {
             if is_cheap(comparison) || frees_code(comparison) || lengthened(&eras) >= LENGTHENED {
                 Support::Weak
-            } else {
+            } else if as_many_each(before) {
                 Support::Observed
+            } else {
+                Support::Consistent
             }
         }
+        before if is_heavy && count >= SEVERAL && !(before.is_some() && is_crowded(comparison)) => {
+            unexplained(comparison, &eras)
+        }
         Some((baseline, _)) => return Finding::absent(unchanged(slow, baseline, pauses)).with_all(evidence),
-        None if is_heavy && count >= SEVERAL => Support::Consistent,
         None => return Finding::absent("collections take little time").with_all(evidence),
     };
-    let says = says((slow, baseline), pauses.0, ordinary_share(comparison, &eras.slow), stalls);
+    let says = says((slow, baseline), pauses.0, ordinary_share(comparison, &eras.slow), stalls) + &of_heap(comparison);
     let finding = Finding::new(support, says).with_all(evidence).with_stacks_of(event::ALLOCATION);
     finding.claiming(comparison, is_ours)
 }
 
-/// How long it would take to fill the heap, where that is so long that what is allocated fills it for no collection.
-fn seconds_to_fill(slow: &Period<'_>, rate: f64) -> Option<f64> {
-    fills_heap_s(slow, rate).filter(|seconds| *seconds > FILLS_HEAP_MAX_S)
+/// Young collections take much of the time and no rate grew: they are what is slow, whatever makes them so many. Where hardly
+/// anything is free after them, or each became longer, it is less likely the rate.
+fn unexplained(comparison: &Comparison<'_>, eras: &Eras<'_>) -> Support {
+    let is_full = heap_occupancy_after(comparison).is_some_and(|occupied| occupied >= NEARLY_FULL);
+    if is_full || lengthened(eras) >= LENGTHENED { Support::Weak } else { Support::Consistent }
+}
+
+/// Whether so much of the heap is in use after collections that it is the room that brings them where the rate is as before.
+fn is_crowded(comparison: &Comparison<'_>) -> bool {
+    heap_occupancy_after(comparison).is_some_and(|occupied| occupied >= CROWDED)
+}
+
+/// With this much of the heap in use after collections they come for lack of room at any rate.
+const NEARLY_FULL: f64 = 0.85;
+
+fn of_heap(comparison: &Comparison<'_>) -> String {
+    sizes(comparison).map_or_else(String::new, |(young, heap)| {
+        format!("; young generation {} of a {} heap", format::bytes(young), format::bytes(heap))
+    })
 }
 
 fn without_rate(eras: &Eras<'_>) -> Finding {

@@ -6,7 +6,7 @@ use fathom_evidence::detail::Gc;
 use fathom_evidence::kinds::span;
 use fathom_timeline::{Collection, Intervals, Origin, ThreadState};
 
-use crate::measure::collections::{collection_of, stops};
+use crate::measure::collections::{collection_of, stops, without_cause};
 use crate::measure::{median, system_gc};
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
@@ -24,6 +24,23 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
+/// Without a cause in the log nobody knows whether a collection was asked for.
+fn not_seen(comparison: &Comparison<'_>) -> Finding {
+    let (count, total_ns) = without_cause(comparison);
+    if count > 0 {
+        let says = format!(
+            "{} paused the application for {}, and the log gives no cause for them: they may have been requested",
+            format::count(count, "full GC"),
+            format::time(total_ns)
+        );
+        return Finding::unknown(&says, "-XX:+PrintGCCause (JDK 7u40 and later)");
+    }
+    match comparison.has_collections() {
+        true => Finding::absent("no collection was asked for"),
+        false => Finding::needs_gc_log(),
+    }
+}
+
 fn is_explicit(collection: Collection) -> bool {
     collection.origin == Origin::Explicit
 }
@@ -32,10 +49,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let stops = stops(comparison, is_explicit);
     let busy = comparison.excess_threads(is_ours);
     if stops.is_empty() && busy <= 0.0 {
-        return match comparison.has_collections() {
-            true => Finding::absent("no collection was asked for"),
-            false => Finding::needs_gc_log(),
-        };
+        return not_seen(comparison);
     }
     let total: f64 = stops.iter().map(|(_, length)| *length as f64).sum();
     let longest = stops.iter().map(|(_, length)| *length).max().unwrap_or(0);

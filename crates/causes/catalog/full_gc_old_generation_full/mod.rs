@@ -5,7 +5,7 @@ use fathom_evidence::kinds::{counter, span};
 use fathom_timeline::{Origin, Stop, ThreadState, Wait};
 
 use crate::measure::collections::{
-    collection_of, heap_occupancy_after, is_full, of_unknown_kind, old_occupancy_after_full, room_to_promote,
+    collection_of, heap_occupancy_after, is_full, is_long, of_unknown_kind, old_occupancy_after_full, room_to_promote,
     stalls_evidence, stops,
 };
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
@@ -44,7 +44,10 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let row = longest_row(comparison);
     // A row alone is no proof: something else may ask for full collections while there is plenty of room.
     let gave_up = row >= IN_A_ROW && room_to_promote(comparison).is_none_or(|room| room < 1.0);
-    let support = support(in_recording(comparison), occupancy, gave_up);
+    let support = match support(in_recording(comparison), occupancy, gave_up) {
+        Support::Consistent if !is_long(&full) => Support::Weak,
+        support => support,
+    };
     let text = says(&full, occupancy, row);
     if support == Support::Absent {
         return Finding::absent(format!("{text}: the old generation is not full"));

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use fathom_evidence::kinds::span;
+use fathom_evidence::kinds::{span, subject};
 use fathom_timeline::{Stop, ThreadState};
 
 use crate::measure::collections::{
-    Eras, FILLS_HEAP_MAX_S, HEAVY, MIN_RATE_RATIO, allocation_rate, collection_of, fills_heap_s, heap_occupancy_after,
-    is_full, is_ordinary, of_unknown_kind, old_occupancy_after_full, ordinary_share, stops,
+    CROWDED, Eras, HEAVY, MIN_RATE_RATIO, allocation_rate, collection_of, heap_occupancy_after, is_full, is_long,
+    is_ordinary, of_unknown_kind, old_occupancy_after_full, ordinary_share, stops, young_of_free,
 };
 use crate::measure::median;
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
@@ -71,11 +71,15 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         let says = format!("{text}; what was in use before them was not recorded");
         return Finding::unknown(&says, "-Xlog:gc*:file=gc.log:time,uptime,level,tags");
     };
-    if filled < FILLED {
+    let failed = failures(comparison);
+    if filled < FILLED && failed == 0 {
         return Finding::absent(format!("{text}, and the heap was not full before them"));
     }
     // What lives for how long nobody recorded: the collections were seen, that more room would spare them is concluded.
-    let (often_enough, often) = how_often(&full);
+    let (often_enough, often) = match failed > 0 && is_long(&full) {
+        true => (Support::Consistent, format!("; {} had no room to finish", format::count(failed, "collection"))),
+        false => how_often(&full),
+    };
     let others = ordinary(comparison);
     let support = often_enough.min(others.support);
     let text = format!("{text}: what filled it had died{often}");
@@ -98,6 +102,28 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     finding
 }
 
+/// How many collections of the slow time failed for lack of room: their log says so, or the collector works beside the application,
+/// so that a full collection for lack of memory means that it was late.
+fn failures(comparison: &Comparison<'_>) -> usize {
+    let is_late = |name: &str| ["SerialOld", "G1Full", "Shenandoah"].contains(&name) && works_beside(comparison);
+    let failed = comparison.slow.pauses().filter(|(_, detail)| {
+        let cause = detail.cause.as_deref().unwrap_or("");
+        let is_said = FAILURES.iter().any(|failure| cause.contains(failure));
+        let is_full = detail.scope.as_deref() == Some("full");
+        is_full && (is_said || is_late(detail.collector.as_deref().unwrap_or("")))
+    });
+    failed.count()
+}
+
+/// Whether the collector is one that works beside the application.
+fn works_beside(comparison: &Comparison<'_>) -> bool {
+    let collector = comparison.recording().fact(subject::GC, "collector").unwrap_or("");
+    ["CMS", "G1", "Shenandoah"].contains(&collector)
+}
+
+/// What logs of CMS and Parallel give as the cause of a collection that had no room to finish.
+const FAILURES: &[&str] = &["concurrent mode failure", "promotion failed"];
+
 /// Full collections that come once in this many ns, or fewer than [`SEVERAL`], may be those of an hour with more to do: more room
 /// would make them rarer still, and whether anybody lacks it they do not tell.
 const RARE_NS: f64 = 600e9;
@@ -114,9 +140,9 @@ fn how_often(full: &[(i64, i64)]) -> (Support, String) {
     }
 }
 
-/// With this much of the heap in use after collections, one that is twice as large leaves room for three times as much between
-/// two of them: it is the heap, and not the rate, that brings them.
-const CROWDED: f64 = 0.5;
+/// A young generation that is less than this part of what is free is collected although there is room: its size brings the
+/// collections, and a larger heap alone need not change that.
+const USES_ROOM: f64 = 0.5;
 
 /// Young and concurrent collections only: too many, in a heap that what lives nearly fills.
 fn ordinary(comparison: &Comparison<'_>) -> Finding {
@@ -151,11 +177,10 @@ fn ordinary(comparison: &Comparison<'_>) -> Finding {
         );
         return ordinary_finding(comparison, Support::Consistent, says, occupied);
     }
-    if let Some(seconds) = fills_heap_s(&eras.slow, rate.0).filter(|seconds| *seconds > FILLS_HEAP_MAX_S) {
-        let filled = format::time(seconds * 1e9);
-        return Finding::absent(format!(
-            "{text}, but at the rate of allocation it would take {filled} to fill the heap"
-        ));
+    if let Some(part) = young_of_free(comparison).filter(|part| *part < USES_ROOM) {
+        let says =
+            format!("{text}, but young collections come when {} of the free memory is used", format::percent(part));
+        return ordinary_finding(comparison, Support::Weak, says, occupied);
     }
     let grew = rate.1.is_some_and(|baseline| baseline > 0.0 && rate.0 >= MIN_RATE_RATIO * baseline);
     ordinary_finding(comparison, if grew { Support::Weak } else { Support::Consistent }, text, occupied)

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use fathom_evidence::StackId;
 use fathom_evidence::kinds::{event, role, span};
 use fathom_evidence::tables::Sample;
-use fathom_timeline::{Intervals, Layer, Stop, ThreadState};
+use fathom_timeline::{Intervals, Layer, Stop, StopSpan, ThreadState};
 
 use crate::cause::Claim;
 use crate::measure::cpu_shortage;
+use crate::measure::safepoints::bare;
 use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -47,6 +48,17 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     }
     let stalls: Vec<(i64, i64)> = waits.into_iter().filter(|(from, to)| to.saturating_sub(*from) >= STALL_NS).collect();
     if stalls.is_empty() {
+        let unmeasured = bare(comparison).iter().map(StopSpan::duration_ns).max().unwrap_or(0);
+        if unmeasured >= STALL_NS {
+            let says = format!(
+                "a stop of {} that is no collection: the log does not say how long threads took to reach it",
+                format::time(unmeasured as f64)
+            );
+            return Finding::unknown(
+                &says,
+                "-XX:+PrintSafepointStatistics -XX:PrintSafepointStatisticsCount=1 (JDK 8)",
+            );
+        }
         return Finding::absent(match longest {
             0 => "no wait for a safepoint as long as the recorder notes".to_owned(),
             _ => format!("longest wait for a safepoint {}", format::time(longest as f64)),

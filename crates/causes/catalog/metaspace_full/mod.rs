@@ -33,8 +33,9 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let total: f64 = collections.iter().map(|(_, length)| *length as f64).sum();
     let longest = collections.iter().map(|(_, length)| *length).max().unwrap_or(0);
     let text = format!(
-        "{} because of metaspace: {} in all, the longest {}",
+        "{} because {}: {} in all, the longest {}",
         format::count(collections.len(), "pause"),
+        was_full(comparison),
         format::time(total),
         format::time(longest as f64)
     );
@@ -52,6 +53,18 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
                 .of(&[counter::METASPACE_USED_BYTES])
         }))
         .claiming(comparison, is_of_metaspace)
+}
+
+/// What had no room: the permanent generation of JDK 7 and before, if the collections tell of one.
+fn was_full(comparison: &Comparison<'_>) -> String {
+    let used = comparison.slow.pauses().filter_map(|(_, detail)| {
+        let capacity = detail.permanent_capacity_bytes.filter(|bytes| *bytes > 0)?;
+        Some(detail.permanent_before_bytes? as f64 / capacity as f64)
+    });
+    used.reduce(f64::max).map_or_else(
+        || "metaspace reached its threshold".to_owned(),
+        |share| format!("the permanent generation was {} in use", format::percent(share)),
+    )
 }
 
 fn is_ours(collection: Collection) -> bool {

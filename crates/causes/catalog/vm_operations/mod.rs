@@ -9,6 +9,7 @@ use fathom_evidence::tables::Span;
 use fathom_timeline::{Intervals, Stop, StopSpan, ThreadState};
 
 use crate::cause::{Claim, ThreadTime};
+use crate::measure::safepoints::bare;
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -42,9 +43,9 @@ const KNOWN: &[(&[&str], &str, &str)] = &[
         "fewer thread dumps: ask the agent or monitor that takes them for a longer interval, fewer threads and a limit of depth",
     ),
     (&["FindDeadlocks"], "searches for deadlocks", "look for deadlocks by hand, not in a monitor's interval"),
-    (&["HeapDumper"], "heap dumps", "dump the heap of a replica that is out of rotation"),
+    (&["HeapDumper", "Heap Dump"], "heap dumps", "dump the heap of a replica that is out of rotation"),
     (
-        &["GC_HeapInspection", "HeapIterate"],
+        &["GC_HeapInspection", "HeapIterate", "Class Histogram"],
         "class histograms and walks through the heap",
         "count classes from a heap dump, or of a replica that is out of rotation",
     ),
@@ -71,6 +72,10 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return Finding::unknown("stops were not recorded", "-Xlog:safepoint*:file=gc.log:time,uptime,level,tags");
     }
     let stops = Stops::of(comparison);
+    if stops.are_bare(comparison) {
+        let says = format!("{}; the log does not say for what, nor how long threads took to stop", stops.says());
+        return Finding::unknown(&says, "-XX:+PrintSafepointStatistics -XX:PrintSafepointStatisticsCount=1 (JDK 8)");
+    }
     let share = stops.total_ns() / comparison.slow.time.total_ns().max(1) as f64;
     if stops.longest_ns() < NOTICED_NS && share < NOTICED_SHARE {
         return Finding::absent(match stops.longest_ns() {
@@ -94,7 +99,9 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 
 fn is_recorded(comparison: &Comparison<'_>) -> bool {
     let kinds = [span::SAFEPOINT, span::VM_OPERATION];
-    kinds.iter().any(|kind| comparison.sources().spans(kind).len() > 0) || comparison.is_recorded("jdk.SafepointBegin")
+    kinds.iter().any(|kind| comparison.sources().spans(kind).len() > 0)
+        || comparison.is_recorded("jdk.SafepointBegin")
+        || comparison.slow_stops().any(|stop| stop.stop == Stop::Operation)
 }
 
 /// Stops that are no collections, by what people call them.
@@ -119,6 +126,12 @@ impl<'a> Stops<'a> {
 
     fn total_ns(&self) -> f64 {
         sum_ns(self.all())
+    }
+
+    /// Whether most of them are known by their length alone, and are long.
+    fn are_bare(&self, comparison: &Comparison<'_>) -> bool {
+        let bare = sum_ns(bare(comparison).iter());
+        2.0 * bare > self.total_ns() && self.longest_ns() >= NOTICED_NS
     }
 
     fn longest_ns(&self) -> i64 {
@@ -195,13 +208,15 @@ fn called(name: &str) -> &'static str {
 struct Names<'a> {
     comparison: &'a Comparison<'a>,
     /// In order, of each kind.
-    known: [Vec<Span>; 2],
+    known: [Vec<Span>; 3],
 }
 
 impl<'a> Names<'a> {
     fn of(comparison: &'a Comparison<'_>) -> Names<'a> {
-        let known = [span::SAFEPOINT, span::VM_OPERATION].map(|kind| {
-            let mut spans: Vec<Span> = comparison.slow.spans(kind).collect();
+        let is_operation = |row: &Span| called(comparison.recording().text(row.name)) != OTHERS;
+        let known = [span::GC_PHASE, span::SAFEPOINT, span::VM_OPERATION].map(|kind| {
+            let spans = comparison.slow.spans(kind);
+            let mut spans: Vec<Span> = spans.filter(|row| kind != span::GC_PHASE || is_operation(row)).collect();
             spans.sort_by_key(|span| span.time_ns);
             spans
         });

@@ -27,6 +27,27 @@ pub fn is_full(collection: Collection) -> bool {
     collection.origin == Origin::Allocation && collection.scope == Scope::Full
 }
 
+/// A stop that users of any service notice by itself, in ns: shorter ones matter by how often they come.
+const NOTICED_NS: i64 = 500_000_000;
+
+/// Whether one of some stops (beginning and length) says enough alone.
+pub fn is_long(stops: &[(i64, i64)]) -> bool {
+    stops.iter().any(|(_, length_ns)| *length_ns >= NOTICED_NS)
+}
+
+/// Full collections of the slow time of which the log prints no cause, though the heap had room: JDK 7 and before print none. Number
+/// and time in ns.
+pub fn without_cause(comparison: &Comparison<'_>) -> (usize, f64) {
+    let full = stops(comparison, is_full);
+    let unexplained = comparison.slow.pauses().filter(|(pause, detail)| {
+        let is_own = full
+            .iter()
+            .any(|(from_ns, length)| pause.time_ns.abs_diff(*from_ns) <= length.max(&SLACK_NS).unsigned_abs());
+        detail.scope.as_deref() == Some("full") && detail.cause.is_none() && is_own
+    });
+    unexplained.fold((0, 0.0), |(count, ns), (pause, _)| (count + 1, ns + pause.duration_ns as f64))
+}
+
 /// Where collections for want of memory stopped the application of which nobody knows whether they were full ones, and longer
 /// than all others: they are neither held against anybody nor do they acquit.
 pub fn of_unknown_kind(comparison: &Comparison<'_>) -> Option<Finding> {
@@ -54,12 +75,12 @@ pub fn collection_of(state: ThreadState) -> Option<Collection> {
 /// itself.
 pub const MIN_RATE_RATIO: f64 = 1.5;
 
-/// A rate that would take longer than this to fill the whole heap, in s, is none that presses: if collections come often
-/// all the same, it is because the heap is full, and not because of the rate.
-pub const FILLS_HEAP_MAX_S: f64 = 30.0;
-
 /// Share of the time in ordinary collections that is too much whatever it was before.
 pub const HEAVY: f64 = 0.10;
+
+/// With this much of the heap in use after collections, one that is twice as large leaves room for three times as much between
+/// two of them: it is the heap, and not the rate, that brings them.
+pub const CROWDED: f64 = 0.5;
 
 /// Share of the time that ordinary collections stopped the application, and threads of it waited for memory.
 pub fn ordinary_share(comparison: &Comparison<'_>, side: &Period<'_>) -> f64 {
@@ -132,11 +153,28 @@ pub fn allocation_rate(side: &Period<'_>) -> Option<f64> {
     grown.or_else(|| sampled(side))
 }
 
-/// How long it would take to fill the whole heap at a rate, in s; `None` where its size was not recorded.
-pub fn fills_heap_s(side: &Period<'_>, bytes_per_second: f64) -> Option<f64> {
-    let sizes = side.pauses().filter_map(|(_, detail)| Some(detail.heap_committed_bytes? as f64));
-    let size = median(sizes.collect()).or_else(|| side.sources.flag("MaxHeapSize"))?;
-    (bytes_per_second > 0.0).then(|| size / bytes_per_second)
+/// Sizes of the young generation and of the heap before collections of the slow time, in bytes: the medians.
+pub fn sizes(comparison: &Comparison<'_>) -> Option<(f64, f64)> {
+    let of = |select: fn(&Gc) -> Option<u64>| {
+        median(comparison.slow.young_pauses().filter_map(|(_, detail)| Some(select(&detail)? as f64)).collect())
+    };
+    let young = |gc: &Gc| {
+        let rest = || gc.heap_before_bytes?.checked_sub(gc.old_before_bytes?);
+        gc.young_before_bytes.max(gc.young_capacity_bytes).or_else(rest)
+    };
+    Some((of(young)?, of(|gc| gc.heap_committed_bytes)?))
+}
+
+/// The young generation as a part of what is free of the heap after collections, where it has a size of its own: G1 makes it small when
+/// there is little room.
+pub fn young_of_free(comparison: &Comparison<'_>) -> Option<f64> {
+    let is_g1 = |gc: &Gc| gc.collector.as_deref().is_some_and(|name| name.starts_with("G1"));
+    if comparison.slow.young_pauses().any(|(_, detail)| is_g1(&detail)) {
+        return None;
+    }
+    let (young, heap) = sizes(comparison)?;
+    let free = heap * (1.0 - heap_occupancy_after(comparison)?);
+    (free > 0.0).then(|| young / free)
 }
 
 /// That rate as evidence.

@@ -156,6 +156,8 @@ pub(crate) struct Collection {
     pub(crate) cpu_ns: Option<i64>,
     pub(crate) heap: Option<Occupancy>,
     pub(crate) old: Option<Occupancy>,
+    /// Of JDK 7 and before.
+    pub(crate) permanent: Option<Occupancy>,
 }
 
 impl Event {
@@ -197,6 +199,7 @@ fn collection(mut words: Words) -> Result<Collection, String> {
         match word.as_str() {
             "heap" => collection.heap = Some(Occupancy::parse(&mut words)?),
             "old" => collection.old = Some(Occupancy::parse(&mut words)?),
+            "permanent" => collection.permanent = Some(Occupancy::parse(&mut words)?),
             "cause" => collection.cause = words.next("cause")?,
             "cpu" => collection.cpu_ns = Some(time(&words.next("CPU time")?)?),
             other => return Err(format!("`{other}` is not part of a collection")),

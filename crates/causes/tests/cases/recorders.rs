@@ -321,6 +321,8 @@ impl<'a> Recorder<'a> {
             heap_before_bytes: collection.heap.map(|heap| bytes(heap.before)),
             heap_after_bytes: collection.heap.map(|heap| bytes(heap.after)),
             heap_committed_bytes: collection.heap.map(|heap| bytes(heap.capacity)).filter(|bytes| *bytes > 0),
+            permanent_before_bytes: collection.permanent.map(|of| bytes(of.before)),
+            permanent_capacity_bytes: collection.permanent.map(|of| bytes(of.capacity)),
             old_before_bytes: old.map(|old| bytes(old.before)),
             old_after_bytes: old.map(|old| bytes(old.after)),
             old_capacity_bytes: capacity.map(bytes),
