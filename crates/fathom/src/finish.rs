@@ -30,7 +30,11 @@ pub(crate) fn finish_cut_off(path: &Path, keep_secrets: bool) -> Result<Finished
 fn put_together(mut finishing: Finishing, path: &Path, keep_secrets: bool) -> Result<Finished> {
     for file in raw_files(path) {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        match fathom_readers::load_file(&file, &LoadOptions::default()) {
+        let options = since(finishing.fact(subject::JVM, STARTED_AT));
+        match fathom_readers::load_file(&file, &options) {
+            Ok(read) if options.started_at_ns.is_none() && is_undated_log(&read) => {
+                finishing.add_loss(READ_ALONG, loss::REFUSED, 0, UNDATED);
+            }
             Ok(mut read) => {
                 mark_read_along(&mut read);
                 finishing.add(read)?;
@@ -53,7 +57,11 @@ pub(crate) fn open(path: &Path) -> Result<Recording, FolderError> {
         return Ok(recording);
     }
     for file in raw_files(path).into_iter().filter(|file| !is_read(&recording, file)).collect::<Vec<_>>() {
-        match fathom_readers::load_file(&file, &LoadOptions::default()) {
+        let options = since(recording.fact(subject::JVM, STARTED_AT));
+        match fathom_readers::load_file(&file, &options) {
+            Ok(read) if options.started_at_ns.is_none() && is_undated_log(&read) => {
+                recording.add_loss(READ_ALONG, loss::REFUSED, 0, UNDATED);
+            }
             Ok(mut read) => {
                 mark_read_along(&mut read);
                 recording.absorb(read);
@@ -109,6 +117,26 @@ fn same_jvm(recording: &Recording) -> Option<(Target, i64)> {
             == fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?.trim();
     let from_ns = recording.time_range_ns().map_or(0, |(first_ns, _)| first_ns);
     is_same.then_some((target, from_ns))
+}
+
+/// Fact that the JVM's counters and Flight Recorder have: when it started.
+const STARTED_AT: &str = "started_at_ns";
+
+/// A log may have the JVM's uptime alone, which is the default of `-Xlog`: it is placed by the start.
+fn since(started_at_ns: Option<&str>) -> LoadOptions {
+    LoadOptions { started_at_ns: started_at_ns.and_then(|text| text.parse().ok()), ..LoadOptions::default() }
+}
+
+/// What is said of a GC log that cannot be placed.
+const UNDATED: &str =
+    "the GC log has the JVM's uptime only, and when the JVM started was not recorded: add the decorator time to -Xlog";
+
+/// Whether it is a GC log whose times were estimated from when its copy was written, which tells nothing.
+fn is_undated_log(read: &Recording) -> bool {
+    let is = |row: fathom_evidence::tables::Loss| {
+        (read.text(row.source), read.text(row.kind)) == ("gc_log", loss::CLOCK_ESTIMATED)
+    };
+    read.losses.rows().any(is) && read.fact(subject::JVM, STARTED_AT).is_none()
 }
 
 /// Source of rows of a GC log that was read along. The same log may be given beside the recording: then each row would stand

@@ -73,6 +73,11 @@ impl Finishing {
         self.clocks.append(&read.clocks, &read.strings)
     }
 
+    /// The value of a fact.
+    pub fn fact(&self, subject: &str, key: &str) -> Option<&str> {
+        self.kept.fact(subject, key)
+    }
+
     /// Adds a fact.
     pub fn add_fact(&mut self, subject: &str, key: &str, value: &str, source: &str) {
         self.kept.add_fact(subject, key, value, source);

@@ -26,6 +26,8 @@ const WHOLE_BYTES: u64 = 8 << 20;
 const BEFORE_BYTES: u64 = 256 << 10;
 /// The most that is taken of one file.
 const MOST_BYTES: u64 = 64 << 20;
+/// What of a log tells whether its lines have a time.
+const HEAD_BYTES: usize = 32;
 /// Descriptors that are looked through.
 const DESCRIPTORS_MAX: usize = 4_096;
 
@@ -75,10 +77,10 @@ impl Log {
     }
 
     fn of(file: File, inode: (u64, u64)) -> io::Result<Log> {
-        let mut head = [0; 4];
+        let mut head = [0; HEAD_BYTES];
         let known = file.read_at(&mut head, 0)?;
-        if known > 0 && !has_date(&head[..known]) {
-            return Err(io::Error::other("its lines have no date: add the decorator time to -Xlog"));
+        if known > 0 && !has_date(&head[..known]) && !has_uptime(&head[..known]) {
+            return Err(io::Error::other("its lines have no time: add the decorator time to -Xlog"));
         }
         let size = file.metadata()?.len();
         let from = if size <= WHOLE_BYTES { 0 } else { size - BEFORE_BYTES };
@@ -102,6 +104,13 @@ impl Log {
 fn has_date(head: &[u8]) -> bool {
     let head = head.strip_prefix(b"[").unwrap_or(head);
     head.len() >= 3 && head.starts_with(b"20") && head[2].is_ascii_digit()
+}
+
+/// An uptime before anything else: `[12.345s]`, `[12345ms]` or `[12345678ns]`. The JVM's start places it.
+fn has_uptime(head: &[u8]) -> bool {
+    let Some(text) = head.strip_prefix(b"[") else { return false };
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b',')).count();
+    digits > 0 && [&b"s]"[..], b"ms]", b"ns]"].iter().any(|unit| text[digits..].starts_with(unit))
 }
 
 /// A file from a place on.
@@ -217,6 +226,18 @@ mod tests {
         {
             assert_eq!(has_date(head), expected, "{head:?}");
         }
+        for (head, expected) in [
+            (&b"[0.003s][info"[..], true),
+            (b"[1357910ms] GC", true),
+            (b"[77ns][gc]", true),
+            (b"[0,123s]", true),
+            (b"[12][13] x", false),
+            (b"[s]", false),
+            (b"root:x:0:0", false),
+            (b"[202", false),
+        ] {
+            assert_eq!(has_uptime(head), expected, "{head:?}");
+        }
     }
 
     #[test]
@@ -232,6 +253,8 @@ mod tests {
             assert_eq!((text.as_str(), left_out), (expected, 0), "{start}");
         }
         fs::write(&from, "[0.003s][info][gc] Using G1\n").unwrap();
+        assert!(Log::of(File::open(&from).unwrap(), (0, 0)).is_ok());
+        fs::write(&from, "[info][gc] Using G1\n").unwrap();
         let opened = Log::of(File::open(&from).unwrap(), (0, 0));
         assert!(opened.is_err_and(|error| error.to_string().contains("decorator")));
     }

@@ -11,12 +11,13 @@ use crate::recorded::{during_turns, outcome};
 #[test]
 fn the_log_that_the_jvm_writes_is_taken_over() {
     for java in javas() {
-        // One that is rotated all the time, so that files come and go between two looks, one with the process's number, and one
-        // that knows no dates.
+        // One that is rotated all the time, so that files come and go between two looks, one with the process's number, one with
+        // uptimes, and one without any time.
         for (log, expected) in [
             ("-Xlog:gc*:file=gc.log:time,uptime,level,tags:filesize=4k,filecount=9", Some(1)),
             ("-Xlog:gc*,safepoint*:file=gc-%p.log:time,level,tags", Some(10)),
-            ("-Xlog:gc*:file=gc.log:uptime,level,tags", None),
+            ("-Xlog:gc*,safepoint*:file=gc.log:uptime,level,tags", Some(10)),
+            ("-Xlog:gc*:file=gc.log:level,tags", None),
         ] {
             let jvm = Jvm::start(&java, own_uid(), &[log]);
             let refused = collector("gc_log").check(&jvm.target()).err();
