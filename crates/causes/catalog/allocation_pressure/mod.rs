@@ -86,8 +86,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
                 Support::Consistent
             }
         }
-        before if is_heavy && count >= SEVERAL && !(before.is_some() && is_crowded(comparison)) => {
-            unexplained(comparison, &eras)
+        before if is_heavy && count >= SEVERAL && !(before.is_some() && has_other_reason(comparison, &eras)) => {
+            unexplained(comparison)
         }
         Some((baseline, _)) => return Finding::absent(unchanged(slow, baseline, pauses)).with_all(evidence),
         None => return Finding::absent("collections take little time").with_all(evidence),
@@ -98,15 +98,16 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 }
 
 /// Young collections take much of the time and no rate grew: they are what is slow, whatever makes them so many. Where hardly
-/// anything is free after them, or each became longer, it is less likely the rate.
-fn unexplained(comparison: &Comparison<'_>, eras: &Eras<'_>) -> Support {
+/// anything is free after them it is less likely the rate.
+fn unexplained(comparison: &Comparison<'_>) -> Support {
     let is_full = heap_occupancy_after(comparison).is_some_and(|occupied| occupied >= NEARLY_FULL);
-    if is_full || lengthened(eras) >= LENGTHENED { Support::Weak } else { Support::Consistent }
+    if is_full { Support::Weak } else { Support::Consistent }
 }
 
-/// Whether so much of the heap is in use after collections that it is the room that brings them where the rate is as before.
-fn is_crowded(comparison: &Comparison<'_>) -> bool {
-    heap_occupancy_after(comparison).is_some_and(|occupied| occupied >= CROWDED)
+/// Whether they are slow at the rate of before because there is less room, or because each takes much longer.
+fn has_other_reason(comparison: &Comparison<'_>, eras: &Eras<'_>) -> bool {
+    let is_crowded = heap_occupancy_after(comparison).is_some_and(|occupied| occupied >= CROWDED);
+    is_crowded || lengthened(eras) >= LENGTHENED
 }
 
 /// With this much of the heap in use after collections they come for lack of room at any rate.
