@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use fathom_evidence::detail::Gc;
 use fathom_evidence::kinds::{span, subject};
 use fathom_timeline::{Stop, ThreadState};
 
 use crate::measure::collections::{
-    CROWDED, Eras, HEAVY, MIN_RATE_RATIO, allocation_rate, collection_of, heap_occupancy_after, is_full, is_long,
+    CROWDED, Eras, HEAVY, MIN_RATE_RATIO, allocation_rate, collection_of, full_pauses, heap_occupancy_after, is_full, is_long,
     is_ordinary, of_unknown_kind, old_occupancy_after_full, ordinary_share, stops, young_of_free,
 };
 use crate::measure::median;
@@ -103,16 +104,14 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 }
 
 /// How many collections of the slow time failed for lack of room: their log says so, or the collector works beside the application,
-/// so that a full collection for lack of memory means that it was late.
+/// so that a full collection for lack of memory means that it was late. One without a printed cause may have been asked for.
 fn failures(comparison: &Comparison<'_>) -> usize {
     let is_late = |name: &str| ["SerialOld", "G1Full", "Shenandoah"].contains(&name) && works_beside(comparison);
-    let failed = comparison.slow.pauses().filter(|(_, detail)| {
-        let cause = detail.cause.as_deref().unwrap_or("");
-        let is_said = FAILURES.iter().any(|failure| cause.contains(failure));
-        let is_full = detail.scope.as_deref() == Some("full");
-        is_full && (is_said || is_late(detail.collector.as_deref().unwrap_or("")))
-    });
-    failed.count()
+    let is_failure = |detail: &Gc| {
+        let Some(cause) = detail.cause.as_deref() else { return false };
+        FAILURES.iter().any(|failure| cause.contains(failure)) || is_late(detail.collector.as_deref().unwrap_or(""))
+    };
+    full_pauses(comparison).filter(is_failure).count()
 }
 
 /// Whether the collector is one that works beside the application.

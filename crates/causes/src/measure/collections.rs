@@ -252,7 +252,7 @@ pub fn old_occupancy_after_full(comparison: &Comparison<'_>) -> Option<f64> {
 }
 
 /// What the full collections of the slow time found and left.
-fn full_pauses<'c>(comparison: &'c Comparison<'_>) -> impl Iterator<Item = Gc> + use<'c> {
+pub fn full_pauses<'c>(comparison: &'c Comparison<'_>) -> impl Iterator<Item = Gc> + use<'c> {
     let full = stops(comparison, is_full);
     // A young pause may begin within the slack of a full one, and says nothing of what that left.
     let is_of_a_full_one = |(pause, detail): &(Span, Gc)| match detail.scope.as_deref() {
