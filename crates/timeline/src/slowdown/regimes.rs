@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::{SlowInterval, Slowdown, around};
+use super::quiet::around;
+use super::{SlowInterval, Slowdown};
 use crate::grid::Grid;
 
 /// With more times than this that have nothing in common nobody looks at each for itself.
