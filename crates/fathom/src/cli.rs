@@ -6,8 +6,8 @@ use clap::{Parser, Subcommand};
 use fathom_evidence::schema::SCHEMA_VERSION;
 
 use crate::commands::{
-    causes, completions, doctor, explain, guard, import, lab, mcp, minutes, open, probe, ps, record, report, routing,
-    watch,
+    blk, causes, completions, doctor, explain, export, guard, import, lab, mcp, minutes, open, probe, ps, record,
+    report, routing, watch,
 };
 use crate::terminal::Color;
 
@@ -38,6 +38,8 @@ pub(crate) enum Command {
     Open(open::Args),
     Report(report::Args),
     Import(import::Args),
+    Export(export::Args),
+    Blk(blk::Args),
     Mcp(mcp::Args),
     Minutes(minutes::Args),
     Causes(causes::Args),

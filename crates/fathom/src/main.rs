@@ -46,6 +46,8 @@ fn main() -> ExitCode {
 fn run(command: &Command, terminal: &Terminal) -> anyhow::Result<ExitCode> {
     let Answer { text, code } = match command {
         Command::Import(args) => commands::import::run(args, terminal)?,
+        Command::Export(args) => commands::export::run(args, terminal)?,
+        Command::Blk(args) => commands::blk::run(args)?,
         Command::Explain(args) => commands::explain::run(args, terminal)?,
         Command::Report(args) => commands::report::run(args, terminal)?,
         Command::Open(args) => commands::open::run(args, terminal)?,

@@ -5,6 +5,7 @@
 //! folders; no list is edited. Formats are recognised by their content, never asked for.
 
 pub mod archive;
+pub mod blktrace;
 mod columns;
 mod cursor;
 mod error;

@@ -30,8 +30,16 @@ const KNOWN: &[Known] = &[
         "perf.data of a machine with the other byte order",
         "JFR or fathom record --pid PID has samples of the same code",
     ),
-    at_start(b"\x07tae", "blktrace, version 7", "iostat -xt 1 or fathom record --pid PID tells how long a disk takes"),
-    at_start(b"\x08tae", "blktrace, version 8", "iostat -xt 1 or fathom record --pid PID tells how long a disk takes"),
+    at_start(
+        b"\x07tae",
+        "blktrace, version 7",
+        "fathom blk FILE prints its stages; beside a JVM iostat -xt 1 tells how long a disk takes",
+    ),
+    at_start(
+        b"\x08tae",
+        "blktrace, version 8",
+        "fathom blk FILE prints its stages; beside a JVM iostat -xt 1 tells how long a disk takes",
+    ),
     at_start(
         b"\xd4\xc3\xb2\xa1",
         "a capture of packets (pcap)",
@@ -59,7 +67,7 @@ const KNOWN: &[Known] = &[
         "a heap dump",
         "it tells what is in memory, not what took time: give the GC log of the JVM",
     ),
-    at_start(b"\x7fELF", "a program, a library or a core dump", "give the JFR file or GC log of the JVM"),
+    at_start(b"\x7fELF", "a program, a library or a core dump", "for a core dump: jstack PROGRAM CORE > dump.txt"),
     at_start(
         b"#\n# A fatal error has been detected",
         "an hs_err file of a JVM that crashed",

@@ -2,10 +2,12 @@
 
 use std::process::ExitCode;
 
+pub(crate) mod blk;
 pub(crate) mod causes;
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod export;
 pub(crate) mod guard;
 pub(crate) mod import;
 pub(crate) mod lab;

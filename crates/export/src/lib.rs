@@ -1,0 +1,68 @@
+//! A selection of a recording in the formats of other tools.
+//!
+//! [`Selection`] says which samples; [`markers::of`] gives stops and long waits as marks beside them, and callers add their own (slow intervals, causes). One module is
+//! one format, and knows nothing of the others. Frames keep their layer: the names of formats without one have a suffix, as flame graph tools use.
+
+mod collapsed;
+mod csv;
+mod firefox;
+pub mod markers;
+mod perfetto;
+mod pprof;
+mod protobuf;
+mod selection;
+mod speedscope;
+
+use std::io::{self, Write};
+
+use fathom_evidence::Recording;
+
+pub use markers::Marker;
+pub use selection::{Selected, Selection};
+
+/// A format of another tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// A line for each stack, with its weight: flame graph tools.
+    Collapsed,
+    /// Samples and marks as a table.
+    Csv,
+    /// Firefox Profiler.
+    Firefox,
+    /// Perfetto.
+    Perfetto,
+    /// pprof.
+    Pprof,
+    /// speedscope.
+    Speedscope,
+}
+
+impl Format {
+    /// All of them with the names that users give.
+    pub const ALL: &[(&'static str, Format)] = &[
+        ("collapsed", Format::Collapsed),
+        ("csv", Format::Csv),
+        ("firefox", Format::Firefox),
+        ("perfetto", Format::Perfetto),
+        ("pprof", Format::Pprof),
+        ("speedscope", Format::Speedscope),
+    ];
+}
+
+/// Writes a selection and marks beside it.
+pub fn write(
+    format: Format,
+    recording: &Recording,
+    selected: &Selected,
+    markers: &[Marker],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    match format {
+        Format::Collapsed => collapsed::write(recording, selected, out),
+        Format::Csv => csv::write(recording, selected, markers, out),
+        Format::Firefox => firefox::write(recording, selected, markers, out),
+        Format::Perfetto => perfetto::write(recording, selected, markers, out),
+        Format::Pprof => pprof::write(recording, selected, out),
+        Format::Speedscope => speedscope::write(recording, selected, out),
+    }
+}

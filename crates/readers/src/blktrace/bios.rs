@@ -1,0 +1,170 @@
+//! Events to stages of bios, with btt's definitions. Knows no output.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::parse::{Event, action};
+
+const SECTOR_BYTES: u32 = 512;
+
+/// Bios that are under way at once; a trace without completions would fill the memory.
+const UNDER_WAY_MAX: usize = 4_000_000;
+
+/// Stages in the order in which they are printed, with what they are.
+pub(super) const STAGES: &[(&str, &str)] = &[
+    ("Q2Q", "between arrivals"),
+    ("Q2G", "waiting for a request structure"),
+    ("G2I", "up to the scheduler's queue"),
+    ("Q2M", "up to the merge into another request"),
+    ("I2D", "in the scheduler's queue"),
+    ("M2D", "from the merge to the driver"),
+    ("G2D", "to the driver without a queue"),
+    ("D2C", "at the device"),
+    ("Q2C", "in all"),
+];
+
+/// Index of a stage.
+pub(super) type StageIndex = usize;
+const Q2Q: StageIndex = 0;
+const Q2G: StageIndex = 1;
+const G2I: StageIndex = 2;
+const Q2M: StageIndex = 3;
+const I2D: StageIndex = 4;
+const M2D: StageIndex = 5;
+const G2D: StageIndex = 6;
+const D2C: StageIndex = 7;
+const Q2C: StageIndex = 8;
+
+/// Whose bio it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Whose {
+    pub(super) device: (u32, u32),
+    /// Who queued it.
+    pub(super) pid: u32,
+}
+
+#[derive(Debug)]
+struct Bio {
+    whose: Whose,
+    end: u64,
+    queued_ns: u64,
+    got_ns: Option<u64>,
+    merged_ns: Option<u64>,
+    inserted_ns: Option<u64>,
+    issued_ns: Option<u64>,
+}
+
+/// Follows bios from arrival to completion.
+#[derive(Debug, Default)]
+pub(super) struct Bios {
+    under_way: BTreeMap<((u32, u32), u64), Bio>,
+    last_arrival_ns: HashMap<(u32, u32), u64>,
+    /// Bios that had arrived when another one of the same first sector did.
+    pub(super) overlapping: u64,
+    /// Issued more than once.
+    pub(super) reissued: u64,
+    /// Completed without having been issued: the trace began later, or events are missing.
+    pub(super) not_issued: u64,
+}
+
+impl Bios {
+    /// Takes an event; gives each stage that it ends.
+    pub(super) fn see(&mut self, event: &Event<'_>, ended: &mut dyn FnMut(Whose, StageIndex, u64)) {
+        if event.bytes == 0 {
+            return;
+        }
+        let at = event.time_ns;
+        match event.action {
+            action::QUEUE => self.queue(event, ended),
+            action::GET_REQUEST => {
+                self.one(event, |bio| &mut bio.got_ns, |bio| ended(bio.whose, Q2G, since(bio.queued_ns, at)))
+            }
+            action::BACK_MERGE | action::FRONT_MERGE => {
+                self.one(event, |bio| &mut bio.merged_ns, |bio| ended(bio.whose, Q2M, since(bio.queued_ns, at)));
+            }
+            action::INSERT => self.within(event).into_iter().for_each(|bio| insert(bio, at, ended)),
+            action::ISSUE => self.issue(event, ended),
+            action::COMPLETE => self.complete(event, ended),
+            _ => {}
+        }
+    }
+
+    /// Bios whose end the trace does not have.
+    pub(super) fn unended(&self) -> usize {
+        self.under_way.len()
+    }
+
+    fn queue(&mut self, event: &Event<'_>, ended: &mut dyn FnMut(Whose, StageIndex, u64)) {
+        let whose = Whose { device: event.device, pid: event.pid };
+        let before = self.last_arrival_ns.insert(event.device, event.time_ns);
+        if let Some(before) = before {
+            ended(whose, Q2Q, since(before, event.time_ns));
+        }
+        if self.under_way.len() >= UNDER_WAY_MAX {
+            return;
+        }
+        let end = event.sector.saturating_add(u64::from(event.bytes / SECTOR_BYTES));
+        let queued_ns = event.time_ns;
+        let bio = Bio { whose, end, queued_ns, got_ns: None, merged_ns: None, inserted_ns: None, issued_ns: None };
+        self.overlapping += u64::from(self.under_way.insert((event.device, event.sector), bio).is_some());
+    }
+
+    /// The bio that begins at an event's sector, if this has not happened to it yet.
+    fn one(&mut self, event: &Event<'_>, when: impl Fn(&mut Bio) -> &mut Option<u64>, ended: impl FnOnce(&Bio)) {
+        let Some(bio) = self.under_way.get_mut(&(event.device, event.sector)) else { return };
+        if when(bio).is_none() {
+            *when(bio) = Some(event.time_ns);
+            ended(bio);
+        }
+    }
+
+    /// The bios that lie within an event's sectors.
+    fn within(&mut self, event: &Event<'_>) -> Vec<&mut Bio> {
+        let end = end_of(event);
+        let near = self.under_way.range_mut((event.device, event.sector)..(event.device, end));
+        near.map(|(_, bio)| bio).filter(|bio| bio.end <= end).collect()
+    }
+
+    fn issue(&mut self, event: &Event<'_>, ended: &mut dyn FnMut(Whose, StageIndex, u64)) {
+        let at = event.time_ns;
+        let mut reissued = 0;
+        for bio in self.within(event) {
+            reissued += u64::from(bio.issued_ns.replace(at).is_some());
+            match (bio.merged_ns, bio.inserted_ns, bio.got_ns) {
+                (Some(merged_ns), ..) => ended(bio.whose, M2D, since(merged_ns, at)),
+                (None, Some(inserted_ns), _) => ended(bio.whose, I2D, since(inserted_ns, at)),
+                (None, None, Some(got_ns)) => ended(bio.whose, G2D, since(got_ns, at)),
+                _ => {}
+            }
+        }
+        self.reissued += reissued;
+    }
+
+    fn complete(&mut self, event: &Event<'_>, ended: &mut dyn FnMut(Whose, StageIndex, u64)) {
+        let (at, end) = (event.time_ns, end_of(event));
+        let near = self.under_way.range((event.device, event.sector)..(event.device, end));
+        let sectors: Vec<_> = near.filter(|(_, bio)| bio.end <= end).map(|(key, _)| *key).collect();
+        for bio in sectors.into_iter().filter_map(|key| self.under_way.remove(&key)) {
+            match bio.issued_ns {
+                Some(issued_ns) => ended(bio.whose, D2C, since(issued_ns, at)),
+                None => self.not_issued += 1,
+            }
+            ended(bio.whose, Q2C, since(bio.queued_ns, at));
+        }
+    }
+}
+
+fn end_of(event: &Event<'_>) -> u64 {
+    event.sector.saturating_add(u64::from(event.bytes / SECTOR_BYTES))
+}
+
+fn insert(bio: &mut Bio, at: u64, ended: &mut dyn FnMut(Whose, StageIndex, u64)) {
+    if let (Some(got_ns), None) = (bio.got_ns, bio.inserted_ns) {
+        ended(bio.whose, G2I, since(got_ns, at));
+    }
+    bio.inserted_ns = Some(at);
+}
+
+/// At least a nanosecond: clocks of CPUs may differ by more than a stage takes.
+fn since(from_ns: u64, to_ns: u64) -> u64 {
+    to_ns.saturating_sub(from_ns).max(1)
+}

@@ -1,0 +1,136 @@
+//! Traces of the block layer: the numbers are those of btt, and no damage makes reading panic.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use fathom_readers::blktrace::{Stage, table};
+use proptest::prelude::*;
+
+fn testdata() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/blktrace")
+}
+
+/// Stage, min, mean and max in ns, and how many, as btt printed them.
+fn btt(name: &str) -> Vec<(String, [f64; 3], u64)> {
+    let text = fs::read_to_string(testdata().join(name)).unwrap();
+    let row = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [stage, min, mean, max, count] = words[..] else { return None };
+        let ns = |text: &str| text.parse::<f64>().ok().map(|s| s * 1e9);
+        Some((stage.to_owned(), [ns(min)?, ns(mean)?, ns(max)?], count.parse().ok()?))
+    };
+    text.lines().filter_map(row).collect()
+}
+
+fn stage<'a>(stages: &'a [Stage], name: &str) -> &'a Stage {
+    stages.iter().find(|stage| stage.name == name).unwrap_or_else(|| panic!("no {name}"))
+}
+
+#[test]
+fn stages_are_those_of_btt() {
+    for (trace, told) in
+        [("mq-deadline", "mq-deadline.btt.txt"), ("none", "none.btt.txt"), ("none.blktrace.0.gz", "none.btt.txt")]
+    {
+        let table = table(&testdata().join(trace)).unwrap();
+        assert_eq!((table.version, table.files, table.missing.len()), (7, 2, 0), "{trace}: {:?}", table.missing);
+        let expected = btt(told);
+        assert!(expected.len() >= 6, "{told}");
+        for group in ["all", "device 7:0"] {
+            let stages = &table.groups.iter().find(|known| known.name == group).unwrap().stages;
+            for (name, [min, mean, max], count) in &expected {
+                let found = stage(stages, name);
+                let is_near = |ns: f64, wanted: &f64| (ns - wanted).abs() <= 1.0;
+                assert_eq!(found.count, *count, "{trace}: {name}");
+                assert!(
+                    is_near(found.min_ns as f64, min)
+                        && is_near(found.mean_ns, mean)
+                        && is_near(found.max_ns as f64, max),
+                    "{trace}: {name} {found:?}"
+                );
+                assert!(
+                    (found.min_ns..=found.max_ns).contains(&found.p50_ns) && found.p50_ns <= found.p99_ns,
+                    "{found:?}"
+                );
+            }
+        }
+    }
+}
+
+/// btt prints no stages at all then.
+#[test]
+fn a_cpu_whose_file_is_missing_is_told() {
+    let scratch = tempfile::tempdir().unwrap();
+    fs::copy(testdata().join("none.blktrace.1.gz"), scratch.path().join("x.blktrace.1")).unwrap();
+    fs::write(scratch.path().join("x.blktrace.0"), "").unwrap();
+    let table = table(&scratch.path().join("x")).unwrap();
+    assert!(table.missing.iter().any(|says| says.contains("x.blktrace.0 is empty")), "{:?}", table.missing);
+    assert!(table.groups[0].stages.iter().any(|stage| stage.name == "D2C"));
+}
+
+fn bytes() -> Vec<u8> {
+    let packed = fs::read(testdata().join("mq-deadline.blktrace.0.gz")).unwrap();
+    let mut bytes = Vec::new();
+    flate2::read::GzDecoder::new(&packed[..]).take(20_000).read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
+/// The same events as a machine with the other byte order writes them, and in version 8.
+fn rewritten(bytes: &[u8], is_big: bool, version: u8) -> Vec<u8> {
+    const FIELDS: &[(usize, usize)] =
+        &[(0, 4), (4, 4), (8, 8), (16, 8), (24, 4), (28, 4), (32, 4), (36, 4), (40, 4), (44, 2), (46, 2)];
+    let mut all = Vec::new();
+    let mut rest = bytes;
+    while rest.len() >= 48 {
+        let length = usize::from(u16::from_le_bytes([rest[46], rest[47]]));
+        let Some(more) = rest.get(48..48 + length) else { break };
+        let mut fields: Vec<Vec<u8>> = FIELDS.iter().map(|(at, size)| rest[*at..at + size].to_vec()).collect();
+        fields[0][0] = version;
+        if version == 8 {
+            // The process comes before the action, which has 64 bits, and blanks follow.
+            let action = [fields[5].clone(), vec![0; 4]].concat();
+            fields = [&fields[..5], &[fields[6].clone(), action], &fields[7..], &[vec![0; 12]]].concat();
+        }
+        if is_big {
+            fields.iter_mut().for_each(|field| field.reverse());
+        }
+        all.extend(fields.concat());
+        all.extend(more);
+        rest = &rest[48 + length..];
+    }
+    all
+}
+
+#[test]
+fn versions_and_byte_orders_give_the_same() {
+    let scratch = tempfile::tempdir().unwrap();
+    let of = |bytes: &[u8]| {
+        let file = scratch.path().join("x");
+        fs::write(&file, bytes).unwrap();
+        let table = table(&file).unwrap();
+        (table.events, table.groups)
+    };
+    let (whole, bytes) = (of(&bytes()), bytes());
+    for (is_big, version) in [(false, 7), (true, 7), (false, 8), (true, 8)] {
+        assert_eq!(of(&rewritten(&bytes, is_big, version)), whole, "{is_big} {version}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn cut_or_changed_anywhere(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let scratch = tempfile::tempdir().unwrap();
+        let file = scratch.path().join("x");
+        let mut bytes = bytes();
+        let at = at.index(bytes.len());
+        fs::write(&file, &bytes[..at]).unwrap();
+        let _ = table(&file);
+        bytes[at] = byte;
+        fs::write(&file, &bytes).unwrap();
+        prop_assert!(table(&file).is_ok());
+    }
+}
