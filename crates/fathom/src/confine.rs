@@ -79,8 +79,6 @@ pub(crate) struct Needs {
     pub(crate) reads: Vec<PathBuf>,
     /// Folders in which it writes.
     pub(crate) writes: Vec<PathBuf>,
-    /// Whether it starts a program: the browser.
-    pub(crate) starts: bool,
 }
 
 /// Gives up everything else, if this is root.
@@ -88,7 +86,7 @@ pub(crate) fn confine(needs: &Needs) -> Result<()> {
     if !geteuid().is_root() {
         return Ok(());
     }
-    let confined = files(needs).and_then(|()| capabilities(needs)).and_then(|()| limits()).and_then(|()| calls(needs));
+    let confined = files(needs).and_then(|()| capabilities(needs)).and_then(|()| limits()).and_then(|()| calls());
     confined.context("root's rights cannot be given up before files are read; --no-sandbox keeps them")
 }
 
@@ -138,10 +136,8 @@ fn limits() -> Result<()> {
     Ok(())
 }
 
-fn calls(needs: &Needs) -> Result<()> {
-    let starts = [libc::SYS_execve, libc::SYS_execveat, libc::SYS_kill];
-    let never = NEVER.iter().filter(|call| !needs.starts || !starts.contains(call));
-    let rules: BTreeMap<i64, Vec<_>> = never.map(|call| (*call, Vec::new())).collect();
+fn calls() -> Result<()> {
+    let rules: BTreeMap<i64, Vec<_>> = NEVER.iter().map(|call| (*call, Vec::new())).collect();
     let refuse = SeccompAction::Errno(libc::EPERM.cast_unsigned());
     let here: TargetArch =
         std::env::consts::ARCH.try_into().map_err(|_| anyhow!("no system calls of this machine are known"))?;

@@ -113,13 +113,18 @@ fn unexplained_full(sources: &Sources<'_>) -> Vec<(i64, i64)> {
 }
 
 /// Whether a full collection came because the permanent generation had no room left: it was full before, and fuller than the
-/// heap, and the log gives no cause, or only what CMS was at.
+/// heap, and the log gives no cause, or only what CMS was at. Its size in a log is what is committed, which grows when it must: beside an
+/// old generation that is full even afterwards it says nothing.
 fn is_for_classes(detail: &Gc) -> bool {
     let is_given = detail.cause.as_deref().is_some_and(|cause| !TROUBLES.contains(&cause));
     let permanent = share(detail.permanent_before_bytes, detail.permanent_capacity_bytes);
-    let is_full = detail.scope.as_deref() == Some("full") && !is_given;
+    let has_room = share(detail.old_after_bytes, detail.old_capacity_bytes).is_none_or(|left| left < OLD_FULL);
+    let is_full = detail.scope.as_deref() == Some("full") && !is_given && has_room;
     is_full && permanent.is_some_and(|used| used >= PERMANENT_FULL && used >= used_before(detail).unwrap_or(0.0))
 }
+
+/// An old generation of which so much is in use after a full collection is why it came, and why the next one will.
+const OLD_FULL: f64 = 0.85;
 
 /// From this part in use on the permanent generation has no room for the next class with what it needs.
 const PERMANENT_FULL: f64 = 0.98;

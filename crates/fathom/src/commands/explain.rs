@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     if args.json && html.as_ref().is_some_and(Output::is_standard) {
         bail!("--json and the page cannot both go to standard output: name a file after --html");
     }
-    args.question.confine(html.as_ref().and_then(Output::folder), false)?;
+    args.question.confine(html.as_ref().and_then(Output::folder))?;
     match html {
         Some(html) => with_page(args, html, args.question.services(terminal)?, terminal),
         None => without_page(args, &args.question.for_verdicts(), terminal),

@@ -108,7 +108,7 @@ fn import(args: &Args, terminal: &Terminal) -> Result<Imported> {
     }
     if !args.no_sandbox {
         let reads = args.paths.iter().chain(args.hints.files()).cloned().collect();
-        confine(&Needs { reads, writes: vec![folder_of(&output)], starts: false })?;
+        confine(&Needs { reads, writes: vec![folder_of(&output)] })?;
     }
     let service = only_jvm(inputs::services(&args.paths, &args.hints, terminal)?)?;
     let progress = Progress::start();

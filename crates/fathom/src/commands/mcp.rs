@@ -33,7 +33,7 @@ Examples:
 
 pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     let question = args.question.clone().or_folder(".");
-    question.confine(None, false)?;
+    question.confine(None)?;
     let find = || match Services::find(&question, terminal) {
         Ok(services) => Ok(Shelf::new(Box::new(services), KEPT_MAX)),
         Err(error) => Err(told(&error)),

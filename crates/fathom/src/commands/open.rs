@@ -62,7 +62,10 @@ struct Opened<'a> {
 pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     let address = SocketAddr::new(args.listen, args.port);
     let server = Server::bind(address).with_context(|| format!("cannot listen on {address}"))?;
-    args.question.confine(None, args.browser)?;
+    // A browser needs what a confined program may not do, and starts from this one.
+    if !args.browser {
+        args.question.confine(None)?;
+    }
     let shelf = Arc::new(Shelf::new(Box::new(Services::find(&args.question, terminal)?), KEPT_MAX));
     if shelf.len() == 1 {
         load(&shelf)?;

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     if args.json && output.is_standard() {
         bail!("--json and the page cannot both go to standard output: name a file after -o");
     }
-    args.question.confine(output.folder(), false)?;
+    args.question.confine(output.folder())?;
     let service = only_jvm(args.question.services(terminal)?)?;
     let baseline = baseline(&args.question, terminal)?;
     let progress = Progress::start();

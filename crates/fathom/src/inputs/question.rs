@@ -67,13 +67,13 @@ impl Question {
     }
 
     /// Gives up what root may do beyond reading these files and writing in `writes`.
-    pub(crate) fn confine(&self, writes: Option<PathBuf>, starts: bool) -> Result<()> {
+    pub(crate) fn confine(&self, writes: Option<PathBuf>) -> Result<()> {
         if self.no_sandbox {
             return Ok(());
         }
         let mut reads = self.paths()?;
         reads.extend(self.baseline.iter().chain(self.hints.files()).cloned());
-        confine(&Needs { reads, writes: writes.into_iter().collect(), starts })
+        confine(&Needs { reads, writes: writes.into_iter().collect() })
     }
 
     /// What is known of the files.
