@@ -128,7 +128,7 @@ fn sums_are_whole_when_their_places_are_taken() {
         (libc::SYS_sched_getscheduler, "sched_getscheduler"),
         (libc::SYS_sched_get_priority_max, "sched_get_priority_max"),
         (libc::SYS_sched_get_priority_min, "sched_get_priority_min"),
-        (libc::SYS_getgroups, "getgroups"),
+        (libc::SYS_sched_getparam, "sched_getparam"),
     ];
     let seen = observed(&COLLECTOR, || {
         thread::scope(|scope| {
