@@ -21,6 +21,8 @@ pub struct PhaseLatency {
     pub to_ms: i64,
     /// Requests that were due in it.
     pub requests: usize,
+    /// How many of those were answered before it ended.
+    pub answered: usize,
     /// The median.
     pub p50_ms: f64,
     /// One request in a hundred took longer.
@@ -66,6 +68,7 @@ fn parse_request(line: &str) -> Option<(i64, f64)> {
 fn summary(dose: &DosePhase, phases: &[Phase], requests: &[(i64, f64)]) -> Option<PhaseLatency> {
     let phase = phases.iter().find(|phase| phase.name == dose.name)?;
     let due = requests.iter().filter(|(time_ms, _)| (dose.from_ms..dose.to_ms).contains(time_ms));
+    let answered = due.clone().filter(|(time_ms, latency_ms)| *time_ms as f64 + latency_ms <= dose.to_ms as f64).count();
     let mut latencies: Vec<f64> = due.map(|(_, latency_ms)| *latency_ms).collect();
     latencies.sort_by(f64::total_cmp);
     Some(PhaseLatency {
@@ -74,6 +77,7 @@ fn summary(dose: &DosePhase, phases: &[Phase], requests: &[(i64, f64)]) -> Optio
         from_ms: dose.from_ms,
         to_ms: dose.to_ms,
         requests: latencies.len(),
+        answered,
         p50_ms: quantile(&latencies, 50),
         p99_ms: quantile(&latencies, 99),
         max_ms: quantile(&latencies, 100),
@@ -120,8 +124,8 @@ mod tests {
         let requests = [(0, 1.0), (999, 2.0), (1000, 40.0), (1500, 30.0), (2000, 9.0)];
         let before = summary(&dose("before", 0, 1000), &phases, &requests).expect("the phase is known");
         let after = summary(&dose("after", 1000, 2000), &phases, &requests).expect("the phase is known");
-        assert_eq!((before.requests, before.p50_ms, before.max_ms), (2, 1.0, 2.0));
-        assert_eq!((after.requests, after.p50_ms, after.max_ms), (2, 30.0, 40.0));
+        assert_eq!((before.requests, before.answered, before.p50_ms, before.max_ms), (2, 1, 1.0, 2.0));
+        assert_eq!((after.requests, after.answered, after.p50_ms, after.max_ms), (2, 2, 30.0, 40.0));
         assert_eq!(summary(&dose("other", 0, 1), &phases, &requests), None);
     }
 }

@@ -2,11 +2,11 @@
 
 mod all;
 mod judge;
+mod machine;
 mod one;
 mod play;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Subcommand;
@@ -17,6 +17,7 @@ use serde::Serialize;
 
 use super::Answer;
 use crate::terminal::Terminal;
+use judge::Outcome;
 use one::{Phase, Run, Runner};
 
 /// Run a program that has a known disease, record it, explain it
@@ -42,7 +43,7 @@ struct ListArgs {
 }
 
 /// Run a lab: start its program on a JDK of this machine, record it, explain the recording. Exit
-/// code 1 if the verdict is not the one that the lab is made for
+/// code 1 if the verdict is not the one that the lab is made for, 4 if the machine was too busy to tell
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 struct RunArgs {
@@ -178,16 +179,12 @@ fn run_lab(args: &RunArgs, terminal: &Terminal) -> Result<Answer> {
         runner.run(lab, variant, folder, &mut TextProgress::to_stderr(), terminal)
     };
     let runs = variants.iter().map(run).collect::<Result<Vec<Run>>>()?;
-    let code = exit_code(runs.iter().all(|run| run.as_expected));
+    let code = Outcome::code(runs.iter().map(|run| run.outcome));
     let text = match args.json {
         true => json::pretty(&Runs { schema: SCHEMA, lab: &lab.id, runs: &runs }),
         false => text(&runs, &terminal.text(false)),
     };
     Ok(Answer { text, code })
-}
-
-fn exit_code(all_as_expected: bool) -> ExitCode {
-    if all_as_expected { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn variants(lab: &'static Lab, args: &RunArgs) -> Result<Vec<&'static Variant>> {
@@ -259,11 +256,19 @@ fn column(run: &Run) -> fathom_report::Variant<'_> {
 }
 
 fn verdict_line(run: &Run) -> String {
-    let outcome = match run.problems.as_slice() {
-        [] => "as expected".to_owned(),
-        problems => format!("NOT as expected: {}", problems.join("; ")),
-    };
+    let outcome = outcome_text(run.outcome, &run.problems, &run.disturbances);
     let folder = run.folder.as_ref().map_or_else(String::new, |folder| format!("; kept in {}", clean::line(folder)));
-    let remark = run.remark.map_or_else(String::new, |remark| format!("; {remark}"));
-    format!("{} on JDK {}: {outcome} ({}){remark}{folder}\n", run.variant, run.jdk, run.wanted)
+    format!("{} on JDK {}: {outcome} ({}){folder}\n", run.variant, run.jdk, run.wanted)
+}
+
+/// For example `INCONCLUSIVE, other processes took 60 % of the CPUs: nothing was slow`.
+fn outcome_text(outcome: Outcome, problems: &[String], disturbances: &[String]) -> String {
+    let (problems, disturbances) = (problems.join("; "), disturbances.join("; "));
+    match outcome {
+        Outcome::AsExpected if disturbances.is_empty() => "as expected".to_owned(),
+        Outcome::AsExpected => format!("as expected, though {disturbances}"),
+        Outcome::NotAsExpected => format!("NOT as expected: {problems}"),
+        Outcome::Inconclusive if problems.is_empty() => format!("INCONCLUSIVE, {disturbances}"),
+        Outcome::Inconclusive => format!("INCONCLUSIVE, {disturbances}: {problems}"),
+    }
 }

@@ -72,10 +72,11 @@ fn rows(variants: &[Variant]) -> Vec<Row> {
 
 fn slow(explanation: &Explanation) -> String {
     let lengths = explanation.slow.iter().map(|slow| slow.to_ns.saturating_sub(slow.from_ns));
-    match explanation.slow.is_empty() {
-        true if explanation.headline.kind == HeadlineKind::NothingSlow => "nothing was slow".to_owned(),
-        true => "no sign of it".to_owned(),
-        false => units::duration(lengths.fold(0i64, i64::saturating_add)),
+    match explanation.headline.kind {
+        HeadlineKind::NothingSlow => "nothing was slow".to_owned(),
+        HeadlineKind::NoSign => "no sign of it".to_owned(),
+        HeadlineKind::CannotTell => "cannot tell".to_owned(),
+        HeadlineKind::Slow => units::duration(lengths.fold(0i64, i64::saturating_add)),
     }
 }
 

@@ -11,7 +11,8 @@ use fathom_report::{clean, json};
 use serde::Serialize;
 
 use super::one::{Run, Runner};
-use super::{Answer, RunArgs, SCHEMA, exit_code, judge};
+use super::judge::Outcome;
+use super::{Answer, RunArgs, SCHEMA, judge, outcome_text};
 use crate::exit::told;
 use crate::terminal::Terminal;
 
@@ -32,7 +33,9 @@ struct Row {
     /// The first cause with its verdict and share.
     found: String,
     as_expected: Option<bool>,
+    outcome: Option<Outcome>,
     problems: Vec<String>,
+    disturbances: Vec<String>,
     /// Why it could not be run here.
     skipped: Option<String>,
     /// Where the recording is, if it was kept.
@@ -60,10 +63,10 @@ pub(super) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Answer> {
         let place = format!("[{}/{}] {} {}", index + 1, wanted.len(), lab.id, variant.name);
         tell(&place);
         let row = row(lab, variant, &runner, terminal)?;
-        tell(&format!("{place}: {}{}", row.found, row.outcome()));
+        tell(&format!("{place}: {}, {}", row.found, row.outcome()));
         runs.push(row);
     }
-    let code = exit_code(runs.iter().all(|row| row.as_expected != Some(false)));
+    let code = Outcome::code(runs.iter().filter_map(|row| row.outcome));
     let table = Table { schema: SCHEMA, minutes: began.elapsed().as_secs_f64() / 60.0, runs };
     let text = if args.json { json::pretty(&table) } else { text(&table) };
     Ok(Answer { text, code })
@@ -93,19 +96,25 @@ fn row(lab: &'static Lab, variant: &'static Variant, runner: &Runner, terminal: 
         expected: variant.expects_of(runner.rights(variant)).says(),
         found: String::new(),
         as_expected: None,
+        outcome: None,
         problems: Vec::new(),
+        disturbances: Vec::new(),
         skipped: None,
         folder: None,
     };
     match runner.run(lab, variant, folder, &mut Quiet, terminal) {
-        Ok(Run { jdk, folder, as_expected, problems, explanation, .. }) => {
-            let found = found(&explanation);
-            Ok(Row { jdk: Some(jdk), folder, as_expected: Some(as_expected), problems, found, ..row })
+        Ok(Run { jdk, folder, as_expected, outcome, problems, disturbances, explanation, .. }) => {
+            let (found, jdk) = (found(&explanation), Some(jdk));
+            let (as_expected, outcome) = (Some(as_expected), Some(outcome));
+            Ok(Row { jdk, folder, as_expected, outcome, problems, disturbances, found, ..row })
         }
         Err(error) if runner.is_stopped() => Err(error),
         Err(error) => match error.downcast_ref::<LabError>() {
             Some(says) if says.is_of_the_machine() => Ok(Row { skipped: Some(says.to_string()), ..row }),
-            _ => Ok(Row { as_expected: Some(false), problems: vec![told(&error)], ..row }),
+            _ => {
+                let (as_expected, outcome) = (Some(false), Some(Outcome::NotAsExpected));
+                Ok(Row { as_expected, outcome, problems: vec![told(&error)], ..row })
+            }
         },
     }
 }
@@ -123,10 +132,10 @@ fn found(explanation: &Explanation) -> String {
 
 impl Row {
     fn outcome(&self) -> String {
-        match (&self.skipped, self.as_expected) {
+        match (&self.skipped, self.outcome) {
             (Some(why), _) => format!("SKIPPED: {}", clean::line(why)),
-            (None, Some(true)) => ", as expected".to_owned(),
-            (None, _) => format!(", NOT as expected: {}", clean::line(&self.problems.join("; "))),
+            (None, Some(outcome)) => clean::line(&outcome_text(outcome, &self.problems, &self.disturbances)),
+            (None, None) => String::new(),
         }
     }
 }
@@ -136,8 +145,7 @@ fn text(table: &Table) -> String {
         .runs
         .iter()
         .map(|row| {
-            let outcome = row.outcome().trim_start_matches(", ").to_owned();
-            [format!("{} {}", row.lab, row.variant), row.expected.clone(), row.found.clone(), outcome]
+            [format!("{} {}", row.lab, row.variant), row.expected.clone(), row.found.clone(), row.outcome()]
         })
         .collect();
     let heading = ["lab and variant", "expected", "found", ""].map(str::to_owned);
@@ -150,9 +158,14 @@ fn text(table: &Table) -> String {
         text.push_str(line.trim_end());
         text.push('\n');
     }
-    let count = |wanted: Option<bool>| table.runs.iter().filter(|row| row.as_expected == wanted).count();
-    let (good, bad, skipped) = (count(Some(true)), count(Some(false)), count(None));
-    let _ = writeln!(text, "\n{good} as expected, {bad} not, {skipped} SKIPPED; {:.0} minutes", table.minutes);
+    let count = |wanted: Option<Outcome>| table.runs.iter().filter(|row| row.outcome == wanted).count();
+    let (good, bad) = (count(Some(Outcome::AsExpected)), count(Some(Outcome::NotAsExpected)));
+    let (open, skipped) = (count(Some(Outcome::Inconclusive)), count(None));
+    let _ = writeln!(
+        text,
+        "\n{good} as expected, {bad} not, {open} INCONCLUSIVE, {skipped} SKIPPED; {:.0} minutes",
+        table.minutes
+    );
     text
 }
 
@@ -183,21 +196,25 @@ mod tests {
 
     #[test]
     fn the_table_says_what_was_skipped() {
-        let row = |as_expected, problems: &[&str], skipped: Option<&str>| Row {
+        let row = |outcome: Option<Outcome>, problems: &[&str], disturbances: &[&str], skipped: Option<&str>| Row {
             lab: "swap_in",
             variant: "sick",
             jdk: None,
             expected: "swap_in first".to_owned(),
             found: "nothing slow".to_owned(),
-            as_expected,
+            as_expected: outcome.map(|outcome| outcome == Outcome::AsExpected),
+            outcome,
             problems: problems.iter().map(|problem| (*problem).to_owned()).collect(),
+            disturbances: disturbances.iter().map(|one| (*one).to_owned()).collect(),
             skipped: skipped.map(str::to_owned),
             folder: None,
         };
         let runs = vec![
-            row(Some(true), &[], None),
-            row(Some(false), &["nothing was slow"], None),
-            row(None, &[], Some("swap_in (sick) needs the rights of root")),
+            row(Some(Outcome::AsExpected), &[], &[], None),
+            row(Some(Outcome::AsExpected), &[], &["the host took 30 % of the CPUs"], None),
+            row(Some(Outcome::NotAsExpected), &["nothing was slow"], &[], None),
+            row(Some(Outcome::Inconclusive), &["nothing was slow"], &["other processes took 60 % of the CPUs"], None),
+            row(None, &[], &[], Some("swap_in (sick) needs the rights of root")),
         ];
         insta::assert_snapshot!(text(&Table { schema: 1, minutes: 2.4, runs }));
     }

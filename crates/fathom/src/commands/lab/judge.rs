@@ -1,11 +1,85 @@
-//! Whether an explanation is what the lab is made for.
+//! Whether an explanation is what the lab is made for, or the machine did not let the lab show it.
+
+use std::process::ExitCode;
 
 use fathom_causes::explanation::{CauseVerdict, Evidence, Explanation, Verdict};
-use fathom_labs::{Dose, Expectation, Found};
+use fathom_labs::{Dose, Expectation, Found, PhaseLatency, PhaseRole};
+use serde::Serialize;
 use serde_json::Value;
 
-/// In what an explanation is not as expected; nothing when it is. `dose` is what the program noted, as JSON.
-pub(super) fn problems(expected: &Expectation, explanation: &Explanation, dose: &str) -> Vec<String> {
+/// Of the requests that were due in a phase in which nothing is wrong, at least this part is answered before it ends; else the
+/// load was more than the machine could carry.
+const ANSWERED_LEAST: f64 = 0.9;
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Outcome {
+    AsExpected,
+    NotAsExpected,
+    /// It is not as expected, and the machine was not what the lab needs: nothing follows from it.
+    Inconclusive,
+}
+
+impl Outcome {
+    /// Of several: what is wrong counts more than what is open.
+    pub(super) fn code(outcomes: impl Iterator<Item = Outcome> + Clone) -> ExitCode {
+        /// Nothing was shown, and nothing refuted.
+        const OPEN: u8 = 4;
+        let mut of = outcomes.clone();
+        match of.any(|one| one == Outcome::NotAsExpected) {
+            true => ExitCode::FAILURE,
+            false if outcomes.clone().any(|one| one == Outcome::Inconclusive) => ExitCode::from(OPEN),
+            false => ExitCode::SUCCESS,
+        }
+    }
+}
+
+/// What became of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Judgement {
+    pub(super) outcome: Outcome,
+    /// In what it is not as expected.
+    pub(super) problems: Vec<String>,
+    /// What of the machine changed its figures.
+    pub(super) disturbances: Vec<String>,
+}
+
+/// `dose` is what the program noted, as JSON; `disturbances` is what was seen of the machine.
+pub(super) fn judge(
+    expected: &Expectation,
+    explanation: &Explanation,
+    dose: &str,
+    mut disturbances: Vec<String>,
+) -> Judgement {
+    let problems = problems(expected, explanation, dose);
+    let taken = of_the_machine(expected, explanation);
+    disturbances.extend(taken.iter().map(|id| format!("{id} is true of this machine")));
+    // A slow run of which only the machine is accused shows nothing of a lab in which nothing may be slow.
+    let is_open = matches!(expected, Expectation::Nothing(_)) && !explanation.slow.is_empty();
+    let outcome = match problems.is_empty() && !is_open {
+        true => Outcome::AsExpected,
+        false if disturbances.is_empty() => Outcome::NotAsExpected,
+        false => Outcome::Inconclusive,
+    };
+    Judgement { outcome, problems, disturbances }
+}
+
+/// Phases in which nothing is wrong and whose requests were not answered: the machine could not carry the load.
+pub(super) fn load_not_kept(expected: &Expectation, phases: &[PhaseLatency]) -> Option<String> {
+    let is_healthy = |phase: &&PhaseLatency| match phase.role {
+        PhaseRole::WarmUp => false,
+        PhaseRole::Baseline => true,
+        PhaseRole::Exposed => matches!(expected, Expectation::Nothing(_)),
+    };
+    let is_kept = |phase: &PhaseLatency| phase.answered as f64 >= ANSWERED_LEAST * phase.requests as f64;
+    let late = phases.iter().filter(is_healthy).find(|phase| !is_kept(phase))?;
+    let PhaseLatency { name, requests, answered, .. } = late;
+    Some(format!("the load could not be kept: {answered} of {requests} requests of \"{name}\" were answered in it"))
+}
+
+/// In what an explanation is not as expected; nothing when it is.
+fn problems(expected: &Expectation, explanation: &Explanation, dose: &str) -> Vec<String> {
     let of_the_machine = of_the_machine(expected, explanation);
     let of_the_lab = accused(explanation).map(|cause| cause.id.as_str()).filter(|id| !of_the_machine.contains(id));
     let accused: Vec<&str> = of_the_lab.collect();
@@ -43,12 +117,6 @@ fn of_the_machine(expected: &Expectation, explanation: &Explanation) -> Vec<&'st
         accused.any(|cause| cause.evidence.iter().any(tells))
     };
     BUSY.into_iter().filter(is_busy).map(|(id, ..)| id).collect()
-}
-
-/// What a reader must know of a run that is as expected nevertheless.
-pub(super) fn remark(expected: &Expectation, explanation: &Explanation) -> Option<&'static str> {
-    let is_busy = !of_the_machine(expected, explanation).is_empty();
-    is_busy.then_some("others took the CPUs meanwhile, so the figures are not those of a quiet machine")
 }
 
 /// As JSON has it: `not_enough`.
@@ -150,6 +218,46 @@ mod tests {
             causes,
             unexplained: Unexplained { share: 0.0, says: String::new(), stacks: Vec::new(), look: Default::default() },
             losses: Vec::new(),
+        }
+    }
+
+    fn phase(role: PhaseRole, answered: usize) -> PhaseLatency {
+        let name = "before".to_owned();
+        PhaseLatency { name, role, from_ms: 0, to_ms: 0, requests: 100, answered, p50_ms: 0.0, p99_ms: 0.0, max_ms: 0.0 }
+    }
+
+    #[test]
+    fn a_load_that_the_machine_cannot_carry_is_seen_where_nothing_is_wrong() {
+        let nothing: Expectation = serde_json::from_str(r#""nothing_slow""#).unwrap();
+        let sick: Expectation = serde_json::from_str(r#"{"first": "a"}"#).unwrap();
+        for (expected, role, answered, is_late) in [
+            (&sick, PhaseRole::Baseline, 95, false),
+            (&sick, PhaseRole::Baseline, 40, true),
+            (&sick, PhaseRole::Exposed, 40, false),
+            (&nothing, PhaseRole::Exposed, 40, true),
+            (&nothing, PhaseRole::WarmUp, 40, false),
+        ] {
+            assert_eq!(load_not_kept(expected, &[phase(role, answered)]).is_some(), is_late, "{role:?} {answered}");
+        }
+    }
+
+    #[test]
+    fn what_the_machine_did_leaves_a_run_open() {
+        let sick: Expectation = serde_json::from_str(r#"{"first": "a"}"#).unwrap();
+        let nothing: Expectation = serde_json::from_str(r#""nothing_slow""#).unwrap();
+        let shown = explanation(true, vec![verdict("a", Verdict::Shown, 0.7, &[])]);
+        let unseen = explanation(false, vec![]);
+        let disturbed = || vec!["other processes took 60 % of the CPUs".to_owned()];
+        for (expected, explanation, disturbances, outcome) in [
+            (&sick, &shown, vec![], Outcome::AsExpected),
+            (&sick, &shown, disturbed(), Outcome::AsExpected),
+            (&sick, &unseen, vec![], Outcome::NotAsExpected),
+            (&sick, &unseen, disturbed(), Outcome::Inconclusive),
+            (&nothing, &unseen, disturbed(), Outcome::AsExpected),
+            (&nothing, &shown, disturbed(), Outcome::Inconclusive),
+            (&nothing, &shown, vec![], Outcome::NotAsExpected),
+        ] {
+            assert_eq!(judge(expected, explanation, "", disturbances).outcome, outcome, "{expected:?}");
         }
     }
 

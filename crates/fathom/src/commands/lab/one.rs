@@ -16,6 +16,8 @@ use fathom_labs::{
 use fathom_page::Loaded;
 use serde::Serialize;
 
+use super::judge::{Judgement, Outcome};
+use super::machine::{Ticks, wait_for_cpus};
 use super::{Place, RunArgs, judge};
 use crate::exit::told;
 use crate::finish;
@@ -34,11 +36,11 @@ pub(super) struct Run {
     /// The id of the cause that has to come first; null when nothing must be slow.
     pub(super) expected: Option<&'static str>,
     pub(super) as_expected: bool,
+    pub(super) outcome: Outcome,
     /// In what it is not as expected.
     pub(super) problems: Vec<String>,
-    /// What a reader must know of the machine of this run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) remark: Option<&'static str>,
+    /// What of the machine changed the figures of this run.
+    pub(super) disturbances: Vec<String>,
     /// What is expected, for people.
     #[serde(skip)]
     pub(super) wanted: String,
@@ -124,12 +126,16 @@ impl Runner {
             recorder: if self.from_files { Recorder::Jfr(JfrSettings::Fathom) } else { Recorder::Live(&outside) },
             stop: self.stop.clone(),
         };
+        wait_for_cpus(|| self.is_stopped());
+        let before = Ticks::now();
         let output = match lab.run(&options, progress) {
             Err(LabError::Interrupted { .. }) if !self.place.is_kept() => {
                 bail!("stopped before the lab was over; nothing was kept")
             }
             output => output?,
         };
+        let others = before.zip(Ticks::now()).and_then(|(before, after)| before.others_until(after).complaint());
+        let disturbances = others.into_iter().chain(judge::load_not_kept(expects, &output.phases)).collect();
         let page = page(&self.told(&output), &output.folder, terminal)?;
         let html = self.html.take();
         let written = html.as_ref().map(|html| html.path().to_owned());
@@ -138,15 +144,17 @@ impl Runner {
         }
         let explanation = page.into_explanation();
         let dose = fs::read_to_string(&output.dose).unwrap_or_default();
-        let problems = judge::problems(expects, &explanation, &dose);
+        let Judgement { outcome, problems, disturbances } =
+            judge::judge(expects, &explanation, &dose, disturbances);
         Ok(Run {
             variant: &variant.name,
             jdk: output.jdk.version,
             folder: self.place.is_kept().then(|| output.folder.display().to_string()),
             expected: expects.cause(),
-            as_expected: problems.is_empty(),
+            as_expected: outcome == Outcome::AsExpected,
+            outcome,
             problems,
-            remark: judge::remark(expects, &explanation),
+            disturbances,
             wanted: expects.says(),
             phases: phases(output.phases),
             page: written,

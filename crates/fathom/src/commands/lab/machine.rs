@@ -1,0 +1,147 @@
+//! What the machine did besides a run: CPU that other processes and the host took.
+
+use std::fs;
+use std::io::{Write, stderr};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Others that take more than this part of the CPUs change what a lab shows.
+const BUSY_SHARE: f64 = 0.25;
+/// How long a look at the CPUs takes.
+const GLANCE: Duration = Duration::from_secs(1);
+/// How long a run waits for the CPUs to be free.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// CPU time so far, in ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ticks {
+    /// Of all CPUs together, idle or not.
+    all: u64,
+    /// CPUs at work for any process, or for the kernel.
+    work: u64,
+    /// Taken by the host.
+    stolen: u64,
+    /// Of this process and its children that have ended.
+    own: u64,
+}
+
+/// What others took of the CPUs, as a part of all of them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Others {
+    processes: f64,
+    host: f64,
+}
+
+impl Ticks {
+    /// None where the kernel does not say.
+    pub(super) fn now() -> Option<Ticks> {
+        let [all, work, stolen] = of_the_machine(&fs::read_to_string("/proc/stat").ok()?)?;
+        let own = of_the_process(&fs::read_to_string("/proc/self/stat").ok()?)?;
+        Some(Ticks { all, work, stolen, own })
+    }
+
+    pub(super) fn others_until(self, end: Ticks) -> Others {
+        let since = |before: u64, after: u64| after.saturating_sub(before) as f64;
+        let all = since(self.all, end.all).max(1.0);
+        let processes = since(self.work, end.work) - since(self.own, end.own);
+        Others { processes: processes.max(0.0) / all, host: since(self.stolen, end.stolen) / all }
+    }
+}
+
+impl Others {
+    fn is_busy(self) -> bool {
+        self.processes + self.host > BUSY_SHARE
+    }
+
+    /// A sentence where it was too much for a lab.
+    pub(super) fn complaint(self) -> Option<String> {
+        let percent = |part: f64| part * 100.0;
+        self.is_busy().then(|| match self.host > self.processes {
+            true => format!("the host took {:.0} % of the CPUs", percent(self.host)),
+            false => format!("other processes took {:.0} % of the CPUs", percent(self.processes)),
+        })
+    }
+}
+
+/// Waits while others use the CPUs, and says so; not for ever, since it is for the user to free them.
+pub(super) fn wait_for_cpus(is_stopped: impl Fn() -> bool) {
+    let began = Instant::now();
+    let mut was_told = false;
+    while let Some(complaint) = look().filter(|_| began.elapsed() < PATIENCE && !is_stopped()) {
+        if !was_told {
+            say(&format!(
+                "{complaint}: the lab waits for up to {} s, because its figures would not be its own",
+                PATIENCE.as_secs()
+            ));
+            was_told = true;
+        }
+    }
+    if was_told && began.elapsed() >= PATIENCE {
+        say("the CPUs are still in use; the lab begins, and may end without a result");
+    }
+}
+
+fn look() -> Option<String> {
+    let before = Ticks::now()?;
+    thread::sleep(GLANCE);
+    before.others_until(Ticks::now()?).complaint()
+}
+
+fn say(text: &str) {
+    // The lab runs whether or not this can be shown.
+    let _ = writeln!(stderr(), "{text}");
+}
+
+/// Ticks of all modes, of those that are work, and stolen ones. What guests use is in the first two fields as well.
+fn of_the_machine(stat: &str) -> Option<[u64; 3]> {
+    let mut fields = stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace();
+    let [user, nice, system, idle, iowait, irq, softirq, stolen] =
+        std::array::from_fn(|_| fields.next().and_then(|field| field.parse::<u64>().ok()).unwrap_or(0));
+    let work = [user, nice, system, irq, softirq].into_iter().fold(0, u64::saturating_add);
+    Some([[work, idle, iowait, stolen].into_iter().fold(0, u64::saturating_add), work, stolen])
+}
+
+/// Ticks in user and kernel mode of a process and of its children; the program's name may hold blanks and brackets.
+fn of_the_process(stat: &str) -> Option<u64> {
+    /// How many fields lie between the name and the first of the four.
+    const BEFORE: usize = 11;
+    let fields: Vec<u64> =
+        stat.rsplit_once(')')?.1.split_whitespace().skip(BEFORE).take(4).filter_map(|field| field.parse().ok()).collect();
+    (fields.len() == 4).then(|| fields.iter().sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_of_the_machine_and_of_the_process() {
+        assert_eq!(of_the_machine("cpu  100 1 50 800 40 2 3 4 90 0\ncpu0 1\n"), Some([1_000, 156, 4]));
+        assert_eq!(of_the_machine("cpus"), None);
+        let process = "7 (a) b (c) S 1 7 7 0 -1 4194560 5 6 0 0 10 20 300 4000 20 0 1";
+        assert_eq!(of_the_process(process), Some(4_330));
+        assert_eq!(of_the_process("7 (a) S 1"), None);
+    }
+
+    #[test]
+    fn only_what_others_take_is_a_complaint() {
+        let before = Ticks { all: 1_000, work: 500, stolen: 0, own: 100 };
+        for (work, stolen, own, expected) in [
+            (600, 0, 200, None),
+            (600, 0, 150, None),
+            (600, 0, 100, Some("other processes took 50 % of the CPUs")),
+            (600, 100, 200, Some("the host took 50 % of the CPUs")),
+            // Children count when they end, also for what they used before.
+            (600, 0, 900, None),
+        ] {
+            let after = Ticks { all: 1_200, work, stolen, own };
+            assert_eq!(before.others_until(after).complaint().as_deref(), expected, "{after:?}");
+        }
+    }
+
+    #[test]
+    fn this_machine_says_its_ticks() {
+        let now = Ticks::now().expect("Linux");
+        assert!(now.all > now.work && now.work >= now.own, "{now:?}");
+    }
+}
