@@ -98,6 +98,23 @@ def test_rows_that_stand_twice_are_one(tmp_path: Path) -> None:
     assert rows["cause"].tolist()[1] == "gc"
 
 
+def test_times_that_cannot_be_right_are_left_out(tmp_path: Path) -> None:
+    rows = [row(minute, f"h{host}", cpu_cores=1.0) for host in range(30) for minute in range(5)]
+    wrong = [row(-525_600 * 100, "h1", cpu_cores=1.0), row(2 * 1440, "h2", cpu_cores=1.0)]
+    put([*rows, *wrong], tmp_path / "rows.parquet")
+    fleet = ff.load(str(tmp_path))
+    assert kinds(fleet) == ["no_facts", "out_of_time"]
+    assert fleet.last - fleet.first == 4
+    assert fleet.minutes.count().execute() == 150
+    assert "rows of 2 hosts" in " ".join(map(str, fleet.problems))
+
+
+def test_a_few_hosts_that_go_on_are_no_wrong_clock(tmp_path: Path) -> None:
+    rows = [row(minute, f"h{host}", cpu_cores=1.0) for host in range(10) for minute in range(5 + 3000 * (host == 3))]
+    put(rows, tmp_path / "rows.parquet")
+    assert ff.load(str(tmp_path)).last - ff.load(str(tmp_path)).first == 3004
+
+
 def test_who_is_compared(tmp_path: Path) -> None:
     rows = [
         row(minute, "restarted", pid=1 + minute // 5, start_ticks=minute // 5, cpu_cores=1.0) for minute in range(10)

@@ -18,11 +18,16 @@ import pandas as pd
 import pyarrow as pa
 
 from .engines import Engine, connect
-from .signals import ABOUT, EVENTS, KEYS, MINUTE_NS, SIGNALS
+from .signals import ABOUT, EVENTS, KEYS, MINUTE_NS, MINUTES_PER_DAY, SIGNALS
 from .ways_in import csv_files, folder, prometheus
 from .ways_in.problems import Problem
 
 JVM = ("host", "service", "pid", "start_ticks")
+CLOCKS_AHEAD_SHARE = 0.05
+"""Of hosts: the data end where the others do. One wrong clock, or one damaged number, would make the last day an empty one."""
+CLOCKS_AHEAD_MINUTES = 60
+HISTORY_MAX_MINUTES = 400 * MINUTES_PER_DAY
+"""Before the end of the data: a year with some weeks for comparison. It bounds what one wrong time can cost."""
 FACT_MISSING = "(missing)"
 
 
@@ -119,7 +124,7 @@ def of_tables(
     """A fleet of two Ibis tables of an engine, with the columns of `docs/minutes.md`."""
     problems = list(problems or [])
     minutes = tolerant(minutes)
-    jvms = jvms_of(minutes)
+    minutes, jvms = in_time(minutes, jvms_of(minutes), problems)
     fact_rows = (
         facts_of(facts, jvms) if facts is not None else pd.DataFrame(columns=["subject", "fact", "value", "minute"])
     )
@@ -189,6 +194,21 @@ def jvms_of(minutes: Any) -> pd.DataFrame:
     jvms["subject"] = jvms["host"].where(services == 1, jvms["host"] + "/" + jvms["service"])
     jvms["subject"] = jvms["subject"].where(~several, jvms["subject"] + "#" + jvms["pid"].astype(str))
     return jvms
+
+
+def in_time(minutes: Any, jvms: pd.DataFrame, problems: list[Problem]) -> tuple[Any, pd.DataFrame]:
+    """Without rows whose time cannot be right."""
+    end = int(jvms.groupby("host")["last"].max().quantile(1 - CLOCKS_AHEAD_SHARE, interpolation="higher"))
+    first, last = end - HISTORY_MAX_MINUTES, end + CLOCKS_AHEAD_MINUTES
+    wrong = jvms[(jvms["first"] < first) | (jvms["last"] > last)]
+    if wrong.empty:
+        return minutes, jvms
+    between = " and ".join(f"{pd.Timestamp(at, unit='m'):%Y-%m-%dT%H:%MZ}" for at in (first, last))
+    hosts = wrong["host"].nunique()
+    says = f"rows of {hosts} hosts are not between {between}, as those of the others are, and were left out: a wrong clock, or damage"
+    problems.append(Problem("minutes", "out_of_time", says))
+    minutes = minutes.filter((minutes.minute >= first) & (minutes.minute <= last))
+    return minutes, jvms_of(minutes)
 
 
 def overlapping(jvms: pd.DataFrame) -> pd.Series:

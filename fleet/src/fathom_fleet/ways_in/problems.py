@@ -11,7 +11,7 @@ class Problem:
 
     where: str
     kind: str
-    """`unreadable`, `foreign`, `duplicate`, `damaged_lines`, `newer_schema`, `duplicate_rows`, `no_facts`."""
+    """`unreadable`, `foreign`, `duplicate`, `damaged_lines`, `newer_schema`, `duplicate_rows`, `out_of_time`, `no_facts`."""
     says: str
 
     def __str__(self) -> str:
