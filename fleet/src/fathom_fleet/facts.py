@@ -15,6 +15,9 @@ LISTED_ONLY_IF_SET = ("flag:", "agent:", "property:")
 
 DEFAULT = "(default)"
 
+MISSING = -1
+"""The code of a fact that is not known of a host: the last of the texts."""
+
 PAIRED_MAX = 60
 """Facts of which pairs are formed: the most evenly spread ones, chosen without looking at who is sick. 60 make 1,770 pairs."""
 
@@ -44,36 +47,32 @@ class Facts:
 def matrix_of(rows: pd.DataFrame, subjects: list[str]) -> Facts:
     """The facts of these subjects, in this order."""
     rows = rows[rows["subject"].isin(subjects)]
-    fact_codes, keys = pd.factorize(rows["fact"])
-    places = pd.Index(subjects).get_indexer(rows["subject"])
-    has = np.zeros((len(subjects), len(keys)), dtype=bool)
-    has[places, fact_codes] = True
-    values = {str(key): np.full(len(subjects), FACT_MISSING, dtype=object) for key in keys}
-    for key, part in rows.groupby("fact"):
-        values[str(key)][pd.Index(subjects).get_indexer(part["subject"])] = part["value"].to_numpy()
-    set_kinds = {kind: has[:, [str(key).startswith(kind) for key in keys]].any(axis=1) for kind in LISTED_ONLY_IF_SET}
-    for key, column in values.items():
-        for kind, has_some in set_kinds.items():
-            if key.startswith(kind):
-                column[has_some & (column == FACT_MISSING)] = DEFAULT
-    known = {key: column != FACT_MISSING for key, column in values.items()}
-    lacking = {key: present for key, present in known.items() if not present.all()}
-    held, names = patterns(values, len(subjects))
+    columns, keys = pd.factorize(rows["fact"].astype(str))
+    values, texts = pd.factorize(rows["value"])
+    codes = np.full((len(subjects), len(keys)), MISSING)
+    codes[pd.Index(subjects).get_indexer(rows["subject"]), columns] = values
+    default = len(texts)
+    for kind in LISTED_ONLY_IF_SET:
+        of_kind = np.array([key.startswith(kind) for key in keys], dtype=bool)
+        has_some = (codes[:, of_kind] != MISSING).any(axis=1)
+        codes[has_some[:, None] & of_kind & (codes == MISSING)] = default
+    known = codes != MISSING
+    lacking = {key: known[:, at] for at, key in enumerate(keys) if not known[:, at].all()}
+    held, names = patterns(codes, list(keys), [*texts, DEFAULT, FACT_MISSING])
     return Facts(held, names, [None] * len(names), {key: int((~has).sum()) for key, has in lacking.items()}, lacking)
 
 
-def patterns(values: dict[str, np.ndarray], hosts: int) -> tuple[np.ndarray, list[list[str]]]:
+def patterns(codes: np.ndarray, keys: list[str], texts: list[str]) -> tuple[np.ndarray, list[list[str]]]:
     """Each distinct set of holders once. A fact that all hosts hold separates nothing."""
     found: dict[bytes, tuple[np.ndarray, list[str]]] = {}
-    for key, column in values.items():
-        codes, distinct = pd.factorize(column)
-        for code, value in enumerate(distinct):
-            holders = codes == code
+    for column, key in zip(np.ascontiguousarray(codes.T), keys, strict=True):
+        for code in pd.unique(column):
+            holders = column == code
             if holders.all():
                 continue
-            found.setdefault(np.packbits(holders).tobytes(), (holders, []))[1].append(f"{key}={value}")
+            found.setdefault(np.packbits(holders).tobytes(), (holders, []))[1].append(f"{key}={texts[code]}")
     if not found:
-        return np.zeros((hosts, 0), dtype=bool), []
+        return np.zeros((len(codes), 0), dtype=bool), []
     return np.column_stack([holders for holders, _ in found.values()]), [names for _, names in found.values()]
 
 

@@ -27,15 +27,19 @@ def facts_of(world: World) -> pd.DataFrame:
         weights = 1.0 / np.arange(1, count + 1)
         picked = random.choice(count, world.hosts, p=weights / weights.sum())
         parts.append(pd.DataFrame({"host": names, "fact": key, "value": [f"{key}-{value}" for value in picked]}))
-    # A flag is two values: set and not set.
-    for index in range(max(0, (world.facts - sum(COMMON.values())) // 2)):
-        share = FLAG_SHARE_MAX * random.random() ** 3
-        having = names[random.random(world.hosts) < share]
-        parts.append(pd.DataFrame({"host": having, "fact": f"flag:Flag{index}", "value": "true"}))
-    parts += planted(world, random, names)
+    parts += [flags(world, random, names), *planted(world, random, names)]
     rows = pd.concat(parts, ignore_index=True)
     # A planted fact takes the place of the one that the host had.
     return rows.drop_duplicates(["host", "fact"], keep="last", ignore_index=True)
+
+
+def flags(world: World, random: np.random.Generator, names: np.ndarray) -> pd.DataFrame:
+    """A flag is two values: set and not set."""
+    count = max(0, (world.facts - sum(COMMON.values())) // 2)
+    keys = np.array([f"flag:Flag{index}" for index in range(count)], dtype=object)
+    shares = FLAG_SHARE_MAX * random.random(count) ** 3
+    flag, host = np.nonzero(random.random((count, world.hosts)) < shares[:, None])
+    return pd.DataFrame({"host": names[host], "fact": keys[flag], "value": "true"})
 
 
 def planted(world: World, random: np.random.Generator, names: np.ndarray) -> list[pd.DataFrame]:
