@@ -5,7 +5,8 @@ import pytest
 from scipy import stats
 
 from fathom_fleet.statistics.levels import p_of
-from fathom_fleet.statistics.separation import normal_scores, separate, spread, z_of
+from fathom_fleet.statistics.separation import separate, spread, z_of
+from fathom_fleet.statistics.standing import normal_scores
 from fathom_fleet.statistics.step import step
 from fathom_fleet.statistics.tables import hosts_needed, two_by_two
 from fathom_fleet.statistics.turns import scan, turns

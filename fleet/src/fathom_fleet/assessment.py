@@ -18,8 +18,10 @@ import numpy as np
 import pandas as pd
 
 from .fleet import Fleet
-from .peers import Distances, measure, robust_z
+from .peers import Distances, measure
 from .signals import MINUTES_PER_DAY
+from .statistics import levels
+from .statistics.standing import robust_z
 from .statistics.turns import Turns, turns
 
 SLOTS_PER_DAY = 24
@@ -72,6 +74,11 @@ class Assessment:
         return np.column_stack([robust_z(self.scores[:, view], self.roles) for view in range(len(VIEWS))])
 
     @cached_property
+    def level_p(self) -> np.ndarray:
+        """How likely a healthy host is this far above its peers all day."""
+        return levels.p_of(self.z[:, VIEWS.index("level")])
+
+    @cached_property
     def effects(self) -> np.ndarray:
         """ln of the ratio that each score speaks of."""
         return np.column_stack([self.turns.effect, self.level, self.changed])
@@ -84,7 +91,11 @@ def slot_for(fleet: Fleet) -> int:
 
 
 def assess(fleet: Fleet, signal: str) -> Assessment:
-    distances = measure(fleet, signal, slot_for(fleet))
+    return assessed(measure(fleet, signal, slot_for(fleet)))
+
+
+def assessed(distances: Distances) -> Assessment:
+    """The scores of distances that were measured before: from here on there are arrays only."""
     matrix = distances.matrix
     today = matrix[:, -SLOTS_PER_DAY:]
     usual = days_before(matrix)

@@ -9,7 +9,6 @@ from statsmodels.stats.multitest import multipletests
 from .answers import HOSTS_ALPHA, Answer, answer, clock, compared, count, percent, some
 from .assessment import Assessment, assess, nan_quietly
 from .fleet import Fleet
-from .statistics import levels
 from .statistics.turns import BEFORE_MIN_SLOTS, HOSTS_MIN, RUN_MIN_SLOTS
 
 COLUMNS = ["subject", "role", "signal", "kind", "effect", "says", "since", "until", "persistent", "q"]
@@ -48,7 +47,7 @@ def candidates(one: Assessment) -> pd.DataFrame:
     )  # fmt: skip
     whole = np.zeros(len(about), dtype=int)
     level = about.assign(
-        kind="level", effect=one.level, p=levels.p_of(one.z[:, 1]), since=starts[0], until=starts[-1],
+        kind="level", effect=one.level, p=one.level_p, since=starts[0], until=starts[-1],
         persistent=persistence(one.today, one.level, whole, whole + one.today.shape[1]),
     )  # fmt: skip
     both = pd.concat([turned, level], ignore_index=True).assign(signal=one.signal)

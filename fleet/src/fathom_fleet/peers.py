@@ -22,9 +22,6 @@ PEERS_MIN = 5
 LARGEST = 1e300
 """Infinity is no measurement, and Ibis's `isinf` is always false on Spark."""
 
-MAD_TO_SD = 1.4826
-"""Of a normal distribution."""
-
 UNKNOWN_FLOOR = 0.05
 """Of the median of a signal without a known floor."""
 
@@ -105,15 +102,3 @@ def measure(fleet: Fleet, name: str, slot_minutes: int) -> Distances:
 def lonely_roles(subjects: pd.DataFrame) -> list[str]:
     counts = subjects["role"].value_counts()
     return sorted(str(role) for role in counts.index[counts < PEERS_MIN])
-
-
-def robust_z(scores: np.ndarray, roles: np.ndarray) -> np.ndarray:
-    """Scores against the median and MAD of their role; NaN where the role says nothing."""
-    frame = pd.DataFrame({"score": scores, "role": roles})
-    grouped = frame.groupby("role")["score"]
-    centred = frame["score"] - grouped.transform("median")
-    mad = centred.abs().groupby(frame["role"]).transform("median") * MAD_TO_SD
-    # Where more than half of the hosts are equal the MAD is zero; the mean deviation is not (1.2533: of a normal distribution).
-    mean = centred.abs().groupby(frame["role"]).transform("mean") * 1.2533
-    scale = mad.where(mad > 0, mean)
-    return np.asarray(centred / scale.where(scale > 0))

@@ -1,6 +1,6 @@
 """Which facts do the hosts with high scores share? A permutation test over all facts and scores at once.
 
-Scores are ranked within each role and turned into normal scores, so no host weighs more than its rank. For each fact the sum
+Scores become normal scores of their ranks, so no host weighs more than its rank. For each fact the sum
 over its holders is compared with what drawing as many hosts of the same roles by chance gives. How large the largest of all
 these becomes by chance is found by shuffling hosts within their roles: that answers how many facts were tried, and that many
 of them are held by the same hosts.
@@ -11,13 +11,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+
+from .standing import normal_scores
 
 HOLDERS_MIN = 3
 """Hosts with a fact, and hosts without it. Chance alone puts one fact of two hosts of a large fleet first."""
-SHUFFLES = 1999
+SHUFFLES = 999
 SHUFFLES_AT_ONCE = 64
 """Bounds memory: facts × scores × this many floats."""
+EXCEEDED_ENOUGH = 50
+"""Shuffles in which chance got as far as the best fact did. So many of 999 mean q > 0.05, and more shuffles cannot change that."""
 
 
 @dataclass(frozen=True)
@@ -29,20 +32,6 @@ class Separation:
     """Chance that any fact and any score reaches this without a cause: corrected for all that was tried."""
     critical: float
     """The z that q = `alpha` needs."""
-
-
-def normal_scores(scores: np.ndarray, roles: np.ndarray) -> np.ndarray:
-    """Scores (hosts × columns) as normal quantiles of their ranks within roles; zero where not known."""
-    result = np.zeros(scores.shape)
-    for role in np.unique(roles):
-        rows = np.flatnonzero(roles == role)
-        for column in range(scores.shape[1]):
-            known = rows[~np.isnan(scores[rows, column])]
-            if len(known) > 1:
-                ranks = stats.rankdata(scores[known, column])
-                result[known, column] = stats.norm.ppf((ranks - 0.5) / len(known))
-                result[known, column] -= result[known, column].mean()
-    return result
 
 
 def spread(held: np.ndarray, scores: np.ndarray, strata: np.ndarray) -> np.ndarray:
@@ -79,15 +68,18 @@ def separate(held: np.ndarray, scores: np.ndarray, roles: np.ndarray, alpha: flo
     hosts = held.sum(axis=0)
     testable = (hosts >= HOLDERS_MIN) & (len(held) - hosts >= HOLDERS_MIN)
     z = np.where(testable[:, None], z_of(held, ranked, roles), 0.0)
-    largest = largest_by_chance(held[:, testable], ranked, roles, seed)
+    largest = largest_by_chance(held[:, testable], ranked, roles, float(z.max(initial=0.0)), seed)
     exceeded = len(largest) - np.searchsorted(np.sort(largest), z - 1e-9)
     q = np.where(testable[:, None], (1 + exceeded) / (1 + len(largest)), 1.0)
     critical = float(np.quantile(largest, 1 - alpha)) if len(largest) else float("inf")
     return Separation(z, q, critical)
 
 
-def largest_by_chance(held: np.ndarray, ranked: np.ndarray, roles: np.ndarray, seed: int) -> np.ndarray:
-    """The largest z of all facts and scores in each shuffle of hosts within roles."""
+def largest_by_chance(held: np.ndarray, ranked: np.ndarray, roles: np.ndarray, best: float, seed: int) -> np.ndarray:
+    """The largest z of all facts and scores in each shuffle of hosts within roles.
+
+    It stops early when chance has reached `best` so often that no fact can pass (Besag and Clifford's sequential test).
+    """
     if not held.shape[1]:
         return np.zeros(0)
     with np.errstate(divide="ignore"):
@@ -106,4 +98,6 @@ def largest_by_chance(held: np.ndarray, ranked: np.ndarray, roles: np.ndarray, s
             shuffled[order, index] = source[np.argsort(codes + random.random(len(codes)))]
         sums = (facts @ shuffled.reshape(len(ranked), -1)).reshape(len(facts), times, -1)
         largest.append((sums * weights[:, None, :]).max(axis=(0, 2)))
+        if sum(int((some >= best).sum()) for some in largest) >= EXCEEDED_ENOUGH:
+            break
     return np.concatenate(largest).astype(np.float64)
