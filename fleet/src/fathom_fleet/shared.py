@@ -14,10 +14,11 @@ from scipy import stats
 
 from .answers import FACTS_ALPHA, Answer, Verdict, answer, count, percent, some
 from .assessment import LOOSE_Z, VIEWS, Assessment, assess
-from .facts import Facts, matrix_of, missing_in_words, with_pairs
+from .facts import PAIRED_MAX, Facts, matrix_of, missing_in_words, with_pairs
 from .fleet import Fleet
 from .outliers import outliers, unseen
-from .statistics.separation import HOLDERS_MIN, Separation, normal_scores, separate, z_of
+from .statistics.separation import HOLDERS_MIN, Separation, separate, z_of
+from .statistics.standing import normal_scores
 from .statistics.tables import TwoByTwo, hosts_needed, two_by_two
 
 GROUPS_MAX = 5
@@ -140,10 +141,12 @@ def grouped(question: Question, passing: np.ndarray) -> list[Group]:
     # Of facts that say the same a single one comes before a pair.
     single = [question.facts.pair_of[at] is None for at in range(len(best))]
     rest = sorted(passing.tolist(), key=lambda at: (-round(best[at], 6), not single[at]))[:CANDIDATES_MAX]
-    bar = float(stats.norm.isf(0.025 / max(len(rest), 1)))
+    # A fact that few hosts hold forms a pair with each of the others, and one of these pairs fits better by chance.
+    bar = float(stats.norm.isf(0.025 / max(len(rest), PAIRED_MAX)))
     groups: list[Group] = []
     while rest and len(groups) < GROUPS_MAX:
-        leader, *others = rest
+        leader = simplest(question, rest, bar)
+        others = [at for at in rest if at != leader]
         column = int(question.result.z[leader].argmax())
         members, explains, rest = [leader], [], []
         for other in others:
@@ -158,6 +161,15 @@ def grouped(question: Question, passing: np.ndarray) -> list[Group]:
                 members.append(other)
         groups.append(Group(members, column, explains))
     return groups
+
+
+def simplest(question: Question, passing: list[int], bar: float) -> int:
+    """The first that passes; of a pair that adds nothing to one of its facts, that fact."""
+    first = passing[0]
+    column = int(question.result.z[first].argmax())
+    parts = [at for at in question.facts.pair_of[first] or () if at in passing]
+    enough = [at for at in parts if given(question, first, at, column) <= bar]
+    return max(enough, key=lambda at: float(question.result.z[at].max()), default=first)
 
 
 def given(question: Question, fact: int, known: int, column: int) -> float:
@@ -190,11 +202,16 @@ def as_row(question: Question, rank: int, group: Group) -> dict[str, object]:
 
 
 def counts(question: Question, fact: int, column: Column) -> TwoByTwo:
-    """Sick and healthy hosts with and without a fact, in roles that have both; hosts that lack the fact are left out."""
+    """Sick and healthy hosts with and without a fact, in roles that have both.
+
+    Hosts of which the fact is not known are left out. Where all others are such hosts, as with a label that only some have, they are the
+    hosts without it.
+    """
     held = question.facts.held[:, fact]
     mixed = pd.Series(held).groupby(question.roles).transform("nunique").to_numpy() > 1
     for name in question.facts.names[fact]:
-        mixed = mixed & question.facts.keys.get(name.split("=", 1)[0], np.ones(len(held), dtype=bool))
+        known = question.facts.keys.get(name.split("=", 1)[0], np.ones(len(held), dtype=bool))
+        mixed = mixed & known if (mixed & known & ~held).any() else mixed
     sick = column.sick
     cells = [int((mixed & a & b).sum()) for b in (held, ~held) for a in (sick, ~sick)]
     return two_by_two(*cells)
