@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from fathom_fleet.cli import main
@@ -53,3 +54,14 @@ def test_refusals_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
         with pytest.raises(SystemExit) as end:
             main(bad)
         assert end.value.code == 2
+
+
+def test_a_file_with_a_damaged_page_is_left_out(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = next((small / "minutes").rglob("*.parquet"))
+    whole = good.read_bytes()
+    for at in (4, pq.ParquetFile(good).metadata.row_group(0).column(3).data_page_offset):
+        (good.parent / "damaged.parquet").write_bytes(whole[:at] + b"\xff" * 100 + whole[at + 100 :])
+        assert main(["outliers", str(small), "--json"]) == 0
+        out, err = capsys.readouterr()
+        assert err == "fathom-fleet: a file is damaged; reading all of them to find it\n"
+        assert any("damaged.parquet: half-written, damaged" in line for line in json.loads(out)["unseen"])

@@ -46,6 +46,21 @@ def test_bad_files_are_told_and_the_others_are_used(small: Path) -> None:
     assert fleet.minutes.count().execute() == 12 * 1440
 
 
+def test_what_else_watch_keeps_is_no_problem(small: Path) -> None:
+    for name in (
+        "lock",
+        "first_start",
+        "rings/7",
+        "a-1.txt",
+        "a-1.json",
+        "a-1.fathom/facts.parquet",
+        "a-1.fathom/stacks.arrow",
+    ):
+        (small / name).parent.mkdir(exist_ok=True)
+        (small / name).write_bytes(b"")
+    assert not ff.load(str(small)).problems
+
+
 def test_nothing_usable_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "half.parquet").write_bytes(b"PAR1 and then the disk was full")
     with pytest.raises(ff.FleetError, match=r"no minutes in .*half\.parquet") as error:

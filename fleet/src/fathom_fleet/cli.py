@@ -14,7 +14,7 @@ from typing import Any
 from . import simulator
 from .answers import Answer
 from .assessment import Assessment, assess
-from .engines import EngineError
+from .engines import EngineError, is_of_engine
 from .fleet import Fleet, FleetError, load
 from .incidents import causes, recurring
 from .onset import onset
@@ -133,14 +133,35 @@ def length(text: str) -> int:
     return int(number) * UNITS[unit]
 
 
-def loaded(options: argparse.Namespace) -> Fleet:
-    fleet = load(*options.places, engine=options.engine, role=options.role, signals=options.signal)
+def loaded(options: argparse.Namespace, is_thorough: bool) -> Fleet:
+    fleet = load(
+        *options.places, engine=options.engine, role=options.role, signals=options.signal, is_thorough=is_thorough
+    )
     first = fleet.last - options.length + 1 if options.length else options.first
     return fleet.between(first, options.last) if first is not None or options.last is not None else fleet
 
 
 def ask(options: argparse.Namespace) -> None:
-    fleet = loaded(options)
+    """Once more, when the engine met a page that it could not read: then all files are read first, and damaged ones left out."""
+    try:
+        return ask_of(loaded(options, is_thorough=False), options)
+    except Exception as error:
+        if not is_of_engine(error):
+            raise
+    print("fathom-fleet: a file is damaged; reading all of them to find it", file=sys.stderr)
+    try:
+        return ask_of(loaded(options, is_thorough=True), options)
+    except Exception as error:
+        if not is_of_engine(error):
+            raise
+        raise EngineError(f"the engine cannot read the data: {first_line(error)}") from None
+
+
+def first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
+def ask_of(fleet: Fleet, options: argparse.Namespace) -> None:
     if options.verb == "report":
         return write_report(fleet, options)
     answer = answers(fleet, options)[options.verb]()

@@ -27,6 +27,11 @@ class EngineError(Exception):
     """An engine that cannot be used, in one line."""
 
 
+def is_of_engine(error: Exception) -> bool:
+    """Whether an engine raised it: at a page that cannot be unpacked, for example."""
+    return isinstance(error, duckdb_library.Error) or type(error).__module__.split(".")[0] in ("pyspark", "py4j")
+
+
 @dataclass(frozen=True)
 class Engine:
     """A connection, and the name of what is behind it."""

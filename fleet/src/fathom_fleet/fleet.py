@@ -80,13 +80,17 @@ def load(
     engine: Engine | str = "duckdb",
     role: str = "service",
     signals: list[str] | None = None,
+    is_thorough: bool = False,
 ) -> Fleet:
-    """Loads folders, CSV files and Prometheus answers. `role` is a column of `minutes` or `fact:NAME`."""
+    """Loads folders, CSV files and Prometheus answers. `role` is a column of `minutes` or `fact:NAME`.
+
+    Of each file the footer is read first, and with `is_thorough` all of it: for files whose footer is right and whose pages are not.
+    """
     engine = connect(engine) if isinstance(engine, str) else engine
     scratch = Path(tempfile.mkdtemp(prefix="fathom-fleet-"))
     found = folder.Found()
     for place in places:
-        found.add(find(place, scratch))
+        found.add(find(place, scratch, is_thorough))
     if not found.minutes:
         told = f": {found.problems[0]}" if found.problems else ""
         raise FleetError(f"no minutes in {', '.join(places)}{told}")
@@ -100,12 +104,12 @@ def load(
     )
 
 
-def find(place: str, scratch: Path) -> folder.Found:
+def find(place: str, scratch: Path, is_thorough: bool = False) -> folder.Found:
     """The tables of one place, by what it is."""
     readers = {".csv": csv_files.read, ".json": prometheus.read}
     reader = readers.get(Path(place).suffix.lower()) if "://" not in place else None
     if reader is None:
-        return folder.find(place, scratch)
+        return folder.find(place, scratch, is_thorough)
     found = folder.Found()
     kept = Path(tempfile.mkdtemp(dir=scratch))
     reader(Path(place), kept, found)

@@ -256,9 +256,7 @@ def group_in_words(question: Question, group: Group) -> list[str]:
     size = f" (median {percent(effect)})" if math.isfinite(effect) else ""
     says = (
         f"Hosts with {' + '.join(names[:6])}{f' + {len(names) - 6} more' if len(names) > 6 else ''} {VIEW_SAYS[column.view]}"
-        f"{' in ' + column.signal if column.signal else ''}{size}: {table.sick_with} of {table.sick_with + table.healthy_with} are sick, "
-        f"of the others {table.sick_without} of {table.sick_without + table.healthy_without}; "
-        f"odds ratio {number(table.odds_ratio)} ({number(table.odds_low)} to {number(table.odds_high)}), "
+        f"{' in ' + column.signal if column.signal else ''}{size}: {sick_in_words(table)}, "
         f"q {float(question.result.q[leader, group.column]):.3g}."
     )
     if len(names) == 1:
@@ -268,6 +266,16 @@ def group_in_words(question: Question, group: Group) -> list[str]:
         says,
         f"These {len(names)} facts are held by nearly the same hosts: which of them it is cannot be told. It would take {by[0]}.",
     ]
+
+
+def sick_in_words(table: TwoByTwo) -> str:
+    if not table.sick_with + table.sick_without:
+        return f"none of the {table.healthy_with} stands out by itself, all of them together do"
+    return (
+        f"{table.sick_with} of {table.sick_with + table.healthy_with} are sick, "
+        f"of the others {table.sick_without} of {table.sick_without + table.healthy_without}; "
+        f"odds ratio {number(table.odds_ratio)} ({number(table.odds_low)} to {number(table.odds_high)})"
+    )
 
 
 def ill_hosts(fleet: Fleet, assessed: list[Assessment], sick: list[str] | None) -> list[str]:

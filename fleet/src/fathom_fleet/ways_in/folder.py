@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -27,6 +28,9 @@ from .problems import Problem
 
 FACT_KEYS = ("host", "fact", "value")
 SCHEMA_KEY = b"fathom.schema"
+RECORDING = ".fathom/"
+OF_WATCH = re.compile(r"/rings/|\.fathom/|/(lock|first_start)$")
+"""What else `fathom watch` keeps in its folder: recordings, and what it needs for itself."""
 JOURNAL_LINE_MAX = 1 << 20
 """Bytes. A row of `minutes` has some hundreds."""
 
@@ -45,17 +49,17 @@ class Found:
         self.problems += other.problems
 
 
-def find(place: str, scratch: Path) -> Found:
+def find(place: str, scratch: Path, is_thorough: bool = False) -> Found:
     """All tables below a folder, or below `s3://…` and whatever else PyArrow opens. Journals become files in `scratch`."""
     files, root = filesystem(place)
     found = Found()
     candidates: dict[tuple[str, int, int], list[str]] = defaultdict(list)
-    for info in sorted(listing(files, root), key=lambda info: info.path):
+    for info in tables(files, root):
         name = info.base_name
         if name.endswith(".jsonl"):
             read_journal(files, info.path, scratch, found)
         elif name.endswith(".parquet"):
-            kind, rows = look_at(files, info.path, found)
+            kind, rows = look_at(files, info.path, found, is_thorough)
             if kind and not is_repeated(files, info, rows, candidates, found):
                 getattr(found, kind).append(address(place, files, info.path))
         elif not name.startswith((".", "_")) and not name.endswith((".unfinished", ".json", ".crc")):
@@ -84,15 +88,28 @@ def listing(files: Any, root: str) -> Iterable[Any]:
     return [entry for entry in files.get_file_info(selector) if entry.type == pa.fs.FileType.File]
 
 
-def look_at(files: Any, path: str, found: Found) -> tuple[str | None, int]:
+def tables(files: Any, root: str) -> list[Any]:
+    """All files but those of `fathom watch` that are no tables of the fleet. The text beside a recording is its verdict."""
+    infos = sorted(listing(files, root), key=lambda info: info.path)
+    recordings = {info.path.partition(RECORDING)[0] for info in infos if RECORDING in info.path}
+    return [
+        info
+        for info in infos
+        if not OF_WATCH.search(info.path.removeprefix(root)) and info.path.removesuffix(".txt") not in recordings
+    ]
+
+
+def look_at(files: Any, path: str, found: Found, is_thorough: bool) -> tuple[str | None, int]:
     """Which table a file belongs to, by its columns, and how many rows it has."""
     try:
         with files.open_input_file(path) as file:
             parquet = pq.ParquetFile(file)
             schema, metadata = parquet.schema_arrow, parquet.metadata
+            for _ in parquet.iter_batches() if is_thorough else ():
+                pass
     except (pa.ArrowException, OSError) as error:
         says = str(error).splitlines()[0][:120]
-        found.problems.append(Problem(path, "unreadable", f"half-written or not Parquet, left out ({says})"))
+        found.problems.append(Problem(path, "unreadable", f"half-written, damaged or not Parquet, left out ({says})"))
         return None, 0
     kind = table_of(schema)
     if kind is None:
