@@ -9,6 +9,7 @@ from fathom_fleet.statistics.separation import separate, spread, z_of
 from fathom_fleet.statistics.standing import normal_scores
 from fathom_fleet.statistics.step import step
 from fathom_fleet.statistics.tables import hosts_needed, two_by_two
+from fathom_fleet.statistics.tails import chance
 from fathom_fleet.statistics.turns import scan, turns
 
 
@@ -110,6 +111,19 @@ def test_a_step_has_an_interval() -> None:
         held += found.earliest <= 200 <= found.latest
     assert held >= 85
     assert step(np.arange(15), np.zeros(15)) is None
+
+
+def test_tails_reach_beyond_what_was_seen() -> None:
+    random = np.random.default_rng(8)
+    null = random.gumbel(size=1000)
+    p = chance(np.array([0.0, 4.0, 9.0, 12.0, np.nan]), null)
+    assert p[:2] == pytest.approx(stats.gumbel_r.sf([0.0, 4.0]), rel=0.3)
+    assert 1e-5 < p[2] < 1e-3 and 1e-7 < p[3] < 1e-4 and np.isnan(p[4])
+    few = chance(np.array([9.0]), null[:20])
+    assert few[0] > p[2], "few hosts are less sure"
+    assert chance(np.array([5.0]), np.array([0.0] * 30)) == pytest.approx(1 / 31), (
+        "nothing was seen that could be extrapolated"
+    )
 
 
 def test_tails_are_learned_from_the_better_half() -> None:

@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+
+from .tails import chance
 
 RUN_MIN_SLOTS = 3
 """Three hours of a day: benign jobs of up to 90 minutes stay below."""
@@ -66,5 +67,4 @@ def turns(matrix: np.ndarray) -> Turns:
     known = mirrored[~np.isnan(mirrored)]
     if len(known) < HOSTS_MIN or np.ptp(known) == 0:
         return Turns(score, np.full(len(score), np.nan), effect, begin, end)
-    location, scale = stats.gumbel_r.fit(known)
-    return Turns(score, stats.gumbel_r.sf(score, location, scale), effect, begin, end)
+    return Turns(score, chance(score, known), effect, begin, end)
