@@ -98,7 +98,8 @@ def one_day(world: World, values: np.ndarray) -> dict:
     middle = time.process_time()
     fact = ff.shared(fleet, assessments=scored)
     seconds = {"outliers_s": middle - began, "shared_s": time.process_time() - middle}
-    result = {"fathom": judged(world, set(hosts.rows["subject"]), facts_named(fact)), **seconds, "verdict": fact.verdict}
+    surest = {"host_q": float(hosts.rows["q"].min()), "fact_q": float(fact.rows["q"].min())}
+    result = {"fathom": judged(world, set(hosts.rows["subject"]), facts_named(fact)), **surest, **seconds, "verdict": fact.verdict}
     known = matrix_of(fleet.facts, world.names)
     for name, rule in (("threshold", baselines.threshold_rule), ("z_score", baselines.z_score)):
         flagged = rule(values, world.role_of)
