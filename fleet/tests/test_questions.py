@@ -1,6 +1,7 @@
 """The questions, on fleets whose truth is known."""
 
 import json
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -56,13 +57,15 @@ def test_answers_are_json(demo) -> None:
         assert json.loads(text)["schema"] == 1
 
 
-def test_a_healthy_fleet_is_healthy(loaded) -> None:
-    # One seed in seven would raise an alarm on one of the three: it may on 5 % of days. How often it does is for bench/fleet to measure.
-    for noise in ("normal", "heavy", "wandering"):
-        fleet = loaded(World(hosts=200, facts=500, noise=noise, seed=12))
-        assert ff.outliers(fleet).verdict == "nothing"
-        assert ff.onset(fleet).verdict == "nothing"
-        assert ff.shared(fleet).verdict == "nothing"
+def test_healthy_fleets_are_healthy(loaded) -> None:
+    """On 3 % of days chance may raise an alarm: two of six fleets with one happen once in a hundred such tests."""
+    alarms = []
+    for noise, seed in product(("normal", "heavy", "wandering"), (1, 2)):
+        fleet = loaded(World(hosts=200, facts=500, noise=noise, seed=seed))
+        one = [assess(fleet, "requests_p95_ms")]
+        if {ask(fleet, assessments=one).verdict for ask in (ff.outliers, ff.onset, ff.shared)} != {"nothing"}:
+            alarms.append((noise, seed))
+    assert len(alarms) <= 1, alarms
 
 
 def test_one_sick_host_shares_no_fact(loaded) -> None:

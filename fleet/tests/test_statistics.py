@@ -6,7 +6,7 @@ from scipy import stats
 
 from fathom_fleet.statistics.levels import p_of
 from fathom_fleet.statistics.separation import separate, spread, z_of
-from fathom_fleet.statistics.standing import normal_scores
+from fathom_fleet.statistics.standing import normal_scores, robust_z
 from fathom_fleet.statistics.step import step
 from fathom_fleet.statistics.tables import hosts_needed, two_by_two
 from fathom_fleet.statistics.tails import chance
@@ -111,6 +111,18 @@ def test_a_step_has_an_interval() -> None:
         held += found.earliest <= 200 <= found.latest
     assert held >= 85
     assert step(np.arange(15), np.zeros(15)) is None
+
+
+def test_spreads_of_small_roles_are_drawn_to_those_of_all() -> None:
+    random = np.random.default_rng(4)
+    alike = np.repeat([f"r{at}" for at in range(40)], 8)
+    z = robust_z(random.normal(size=320), alike)
+    assert np.abs(z).max() < 5, "no role looks calm by chance"
+    different = np.repeat(["calm", "wild", "wilder"], 100)
+    scale = np.repeat([1.0, 10.0, 100.0], 100)
+    found = robust_z(random.normal(size=300) * scale, different)
+    assert [found[at : at + 100].std() for at in (0, 100, 200)] == pytest.approx([1, 1, 1], rel=0.3)
+    assert np.isnan(robust_z(np.zeros(20), np.repeat("a", 20))).all()
 
 
 def test_tails_reach_beyond_what_was_seen() -> None:
