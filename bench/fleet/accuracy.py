@@ -164,25 +164,33 @@ def judged(world: World, found: set[str], named: list[list[str]]) -> dict:
     }  # fmt: skip
 
 
-HEAD = ["illness", "days", "", "precision of hosts", "recall", "planted fact first", "days with a wrong fact", "days with a wrong host", "with either"]
-NAMES = {"fathom": "fathom-fleet", "threshold": "threshold rule", "z_score": "z-score"}
+HEAD = ["illness", "days", "hosts found", "of those named, sick", "planted fact first", "days with a wrong fact", "with a wrong host", "with either"]
+NAMES = ("fathom", "threshold", "z_score")
 
 
 def table(rows: list[dict]) -> str:
-    """All kinds of noise together."""
-    out = [f"| {' | '.join(HEAD)} |", "|" + "---|" * len(HEAD)]
-    for case, part in pd.DataFrame(rows).groupby("case", sort=False):
-        for who, name in NAMES.items():
-            days = pd.DataFrame(part[who].tolist())
-            found, sick, hit = days["found"].sum(), days["sick"].sum(), days["hit"].sum()
-            wrong_fact, wrong_host = days["wrong"] > 0, days["found"] > days["hit"]
-            cells = [
-                case if who == "fathom" else "", str(len(days)) if who == "fathom" else "", name,
-                f"{hit / found:.0%}" if found else "-", f"{hit / sick:.0%}" if sick else "-",
-                f"{days['first'].mean():.0%}" if sick else "-", *(f"{bad.mean():.0%}" for bad in (wrong_fact, wrong_host, wrong_fact | wrong_host)),
-            ]  # fmt: skip
-            out.append(f"| {' | '.join(cells)} |")
+    """All kinds of noise together; in each cell fathom-fleet / threshold rule / z-score."""
+    out = [f"| {' | '.join(HEAD)} |", "|---|--:|" + "---|" * (len(HEAD) - 2)]
+    parts = pd.DataFrame(rows).groupby("case", sort=False)
+    for case, _ in cases():
+        if case in parts.groups:
+            part = parts.get_group(case)
+            cells = zip(*(shares(pd.DataFrame(part[who].tolist())) for who in NAMES), strict=True)
+            out.append(f"| {case} | {len(part)} | {' | '.join(' / '.join(cell) for cell in cells)} |")
     return "\n".join(out)
+
+
+def shares(days: pd.DataFrame) -> list[str]:
+    found, sick, hit = days["found"].sum(), days["sick"].sum(), days["hit"].sum()
+    wrong_fact, wrong_host = days["wrong"] > 0, days["found"] > days["hit"]
+    return [
+        percent(hit, sick), percent(hit, found), percent(days["first"].sum(), len(days) if sick else 0),
+        *(percent(wrong.sum(), len(days)) for wrong in (wrong_fact, wrong_host, wrong_fact | wrong_host)),
+    ]  # fmt: skip
+
+
+def percent(part: int, whole: int) -> str:
+    return f"{part / whole:.0%}" if whole else "-"
 
 
 if __name__ == "__main__":
