@@ -130,18 +130,16 @@ impl Answer {
     }
 }
 
-/// The most important first: what is accused before what is only possible, however much that could explain; harm that was done
-/// before who lost time (its chain says how they belong together); then by what it cost. A cause that explains nothing comes
-/// after those that do.
+/// The most important first: harm that was done before who lost time (its chain says how they belong together), then what cost
+/// most, however sure it is. A cause that explains nothing comes after those that do.
 fn order(judged: &Judged) -> (u8, bool, f64, Verdict) {
     let CauseVerdict { verdict, share, .. } = judged.verdict;
     let counts = share > 0.0 || judged.harm.is_some();
     let class = match verdict {
-        Verdict::Shown | Verdict::Likely if counts => 0,
-        Verdict::NotEnough => 3,
-        Verdict::RuledOut => 4,
-        _ if counts => 1,
-        _ => 2,
+        Verdict::NotEnough => 2,
+        Verdict::RuledOut => 3,
+        _ if counts => 0,
+        _ => 1,
     };
     (class, judged.harm.is_none(), -share, verdict)
 }
