@@ -75,8 +75,9 @@ def cases() -> list[tuple[str, Illness | None]]:
 
 
 def days(given: argparse.Namespace, done: set[tuple[str, str, int]]) -> Iterator[dict]:
-    """All noises of a seed before the next seed: whenever it is stopped, the rows are of about as many days."""
-    for at in range(HEALTHY * given.days):
+    """All noises of a seed, and the seeds without an illness that go with it, before the next: whenever it is stopped, the rows are in proportion."""
+    healthy = range(given.days, HEALTHY * given.days)
+    for at in (seed for one in range(given.days) for seed in (one, *healthy[one :: given.days])):
         seed = given.seed + at
         for noise in NOISES:
             wanted = [
