@@ -18,6 +18,7 @@ pub mod detail;
 mod dictionaries;
 mod foreign_times;
 mod ids;
+pub mod jar;
 pub mod kinds;
 pub mod mask;
 pub mod memory;

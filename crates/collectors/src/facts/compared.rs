@@ -5,11 +5,11 @@ use fathom_evidence::tables::Fact;
 use fathom_evidence::{Recording, mask};
 
 use super::sheet::Sheet;
-use super::{devices, host, process};
+use super::{devices, host, jars, process};
 use crate::jvm_counters::Counters;
 use crate::jvms::{Jvm, options};
 use crate::mapped::Mapped;
-use crate::procfs::{self, text_of};
+use crate::procfs;
 use crate::{Target, cgroup};
 
 /// A fact and its value.
@@ -41,10 +41,6 @@ const OF_JVM: &[(&str, &str)] = &[
     ("java.property.java.vm.info", "jdk_mode"),
 ];
 
-/// Lines of the kernel's configuration.
-const OF_KERNEL: &[(&str, &str)] =
-    &[("CONFIG_HZ=", "kernel_hz"), ("CONFIG_PREEMPT_DYNAMIC=", "kernel_preempt_dynamic")];
-
 /// Everything of one JVM and its host. Costs some hundred small reads.
 pub fn compared(jvm: &Jvm) -> Vec<ComparedFact> {
     let mut recording = Recording::default();
@@ -52,9 +48,8 @@ pub fn compared(jvm: &Jvm) -> Vec<ComparedFact> {
     host::note(&mut sheet);
     devices::note(&mut sheet);
     process::note_settings(&jvm.target, &mut sheet);
+    jars::note(&jvm.target, &mut sheet);
     let mut facts: Vec<ComparedFact> = recording.facts.rows().filter_map(|fact| named(&recording, fact)).collect();
-    facts.extend(of_kernel());
-    facts.extend(memory());
     facts.extend(cgroup::limits(&jvm.target).into_iter().map(|(key, value)| (format!("cgroup:{key}"), value)));
     facts.extend(of_jvm(&jvm.target));
     facts.push(("collector".to_owned(), jvm.collector.clone()));
@@ -72,26 +67,10 @@ fn named(recording: &Recording, fact: Fact) -> Option<ComparedFact> {
         subject::DISK if key.rsplit_once('.').is_some_and(|(_, what)| OF_DISKS.contains(&what)) => {
             format!("disk:{key}")
         }
-        subject::PROCESS | subject::ENVIRONMENT => format!("{about}:{key}"),
+        subject::PROCESS | subject::ENVIRONMENT | subject::JAR => format!("{about}:{key}"),
         _ => return None,
     };
     Some((key, value.to_owned()))
-}
-
-fn of_kernel() -> Vec<ComparedFact> {
-    let release = rustix::system::uname().release().to_string_lossy().into_owned();
-    let Some(text) = text_of(format!("/boot/config-{release}")) else { return Vec::new() };
-    let value = |start: &str| text.lines().find_map(|line| Some(line.strip_prefix(start)?.to_owned()));
-    OF_KERNEL.iter().filter_map(|(start, key)| Some(((*key).to_owned(), value(start)?))).collect()
-}
-
-/// In whole GiB: machines of one kind differ by what their firmware takes.
-fn memory() -> Option<ComparedFact> {
-    let text = text_of("/proc/meminfo")?;
-    let kilobytes =
-        text.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB")?.parse().ok());
-    let gib = |kilobytes: u64| kilobytes.saturating_add(1 << 19) >> 20;
-    Some(("memory_gib".to_owned(), gib(kilobytes?).to_string()))
 }
 
 fn of_jvm(target: &Target) -> Vec<ComparedFact> {

@@ -79,6 +79,13 @@ const SETTINGS: &[(&str, &str)] = &[
 /// The kernel's monitor of memory accesses (`CONFIG_DAMON_SYSFS`).
 const DAMON: &str = "/sys/kernel/mm/damon/admin/kdamonds";
 
+/// Lines of the kernel's configuration.
+const OF_KERNEL: &[(&str, &str)] =
+    &[("CONFIG_HZ=", "kernel_hz"), ("CONFIG_PREEMPT_DYNAMIC=", "kernel_preempt_dynamic")];
+
+/// What the kernel does against each weakness of the CPU.
+const MITIGATIONS: &str = "/sys/devices/system/cpu/vulnerabilities";
+
 /// Writes them.
 pub(super) fn note(sheet: &mut Sheet<'_>) {
     let name = uname();
@@ -92,6 +99,12 @@ pub(super) fn note(sheet: &mut Sheet<'_>) {
         sheet.add_some(subject::HOST, key, text_of(path).map(|text| parse::chosen(&text).to_owned()));
     }
     note_cpus(sheet);
+    note_configuration(sheet, &name.release().to_string_lossy());
+    for weakness in procfs::names(MITIGATIONS) {
+        let does = text_of(Path::new(MITIGATIONS).join(&weakness));
+        sheet.add_some(subject::HOST, &format!("mitigation.{weakness}"), does);
+    }
+    sheet.add_some(subject::HOST, "memory_gib", memory_gib());
     let mut buffer = Vec::new();
     for (name, bytes) in parse::swaps(sheet.read("/proc/swaps", &mut buffer)) {
         sheet.add(subject::HOST, &format!("swap {name}"), &bytes.to_string());
@@ -99,6 +112,22 @@ pub(super) fn note(sheet: &mut Sheet<'_>) {
     note_watermarks(sheet, &mut buffer);
     let damon = damon_actions(Path::new(DAMON));
     sheet.add_some(subject::HOST, "damon.actions", (!damon.is_empty()).then(|| damon.join(" ")));
+}
+
+fn note_configuration(sheet: &mut Sheet<'_>, release: &str) {
+    let text = text_of(format!("/boot/config-{release}")).unwrap_or_default();
+    for (start, key) in OF_KERNEL {
+        let value = text.lines().find_map(|line| line.strip_prefix(start));
+        sheet.add_some(subject::HOST, key, value.map(str::to_owned));
+    }
+}
+
+/// In whole GiB: machines of one kind differ by what their firmware takes.
+fn memory_gib() -> Option<String> {
+    let text = text_of("/proc/meminfo")?;
+    let kilobytes =
+        text.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    Some((kilobytes?.saturating_add(1 << 19) >> 20).to_string())
 }
 
 /// What the kernel's DAMON does to memory as it is used, by the schemes of those of its threads that run.

@@ -6,6 +6,7 @@
 mod compared;
 mod devices;
 mod host;
+mod jars;
 mod parse;
 mod places;
 mod process;
@@ -34,7 +35,7 @@ impl Collector for Facts {
     }
 
     fn sees(&self) -> &'static str {
-        "kernel, CPU, settings, disks, places of files, limits, libraries that bind lazily"
+        "kernel, CPU, settings, disks, places of files, limits, names of jars, libraries that bind lazily"
     }
 
     fn tier(&self) -> Tier {
@@ -75,6 +76,7 @@ impl Observer for Once {
             devices::note(&mut sheet);
             places::note(&target, &mut sheet);
             process::note(&target, &mut sheet);
+            jars::note(&target, &mut sheet);
         }
     }
 

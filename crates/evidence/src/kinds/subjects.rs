@@ -17,7 +17,7 @@ words! {
         PROPERTY = "property";
         /// An environment variable; secrets are masked.
         ENVIRONMENT = "environment";
-        /// The machine: os, cpu, cpus (count), memory_bytes, container; kernel, kernel_options, clocksource, cpu_microcode, cpu_midr and cpu_ctr_el0 (arm64), `memory_low_watermark_bytes` and `memory_high_watermark_bytes` (free memory below which the kernel begins to reclaim, and up to which it then does), `damon.actions` (what the kernel's DAMON does to memory as it is used, of the schemes that run), settings by their usual names such as `vm.swappiness` and `transparent_hugepage.enabled`.
+        /// The machine: os, cpu, cpus (count), memory_bytes, container; kernel, kernel_hz, kernel_options, `mitigation.NAME` (what the kernel does against a weakness of the CPU), memory_gib, clocksource, cpu_microcode, cpu_midr and cpu_ctr_el0 (arm64), `memory_low_watermark_bytes` and `memory_high_watermark_bytes` (free memory below which the kernel begins to reclaim, and up to which it then does), `damon.actions` (what the kernel's DAMON does to memory as it is used, of the schemes that run), settings by their usual names such as `vm.swappiness` and `transparent_hugepage.enabled`.
         HOST = "host";
         /// A setting of the profiler or recorder: key is `event#setting`.
         SETTING = "setting";
@@ -25,6 +25,8 @@ words! {
         CGROUP = "cgroup";
         /// A native library: key is the path.
         LIBRARY = "library";
+        /// A library of Java on the class path, or open: key is the jar's name without its version, value the version, or `none` where the name has none.
+        JAR = "jar";
         /// When a program or library of the process binds the calls to other libraries: key is the path, value `lazy` (each at its first call, unless `LD_BIND_NOW` is set), `now` (when it was loaded) or `none`.
         LIBRARY_BINDING = "library_binding";
         /// The process as the kernel has it: `limit.open_files` and other limits (soft and hard), `cpus_allowed`, `oom_score_adj`, `seccomp`, ...
