@@ -6,8 +6,8 @@ use clap::{Parser, Subcommand};
 use fathom_evidence::schema::SCHEMA_VERSION;
 
 use crate::commands::{
-    blk, causes, completions, doctor, explain, export, guard, import, lab, mcp, minutes, open, probe, ps, record,
-    report, routing, watch,
+    blk, causes, compare, completions, doctor, explain, export, guard, import, lab, mcp, minutes, open, probe, ps,
+    record, report, routing, runs, watch,
 };
 use crate::terminal::Color;
 
@@ -35,6 +35,8 @@ pub(crate) enum Command {
     Ps(ps::Args),
     Record(record::Args),
     Explain(explain::Args),
+    Compare(compare::Args),
+    Runs(runs::Args),
     Open(open::Args),
     Report(report::Args),
     Import(import::Args),
@@ -60,6 +62,7 @@ Examples:
   sudo fathom watch                          there when it happens: records and explains by itself
   fathom explain app.jfr gc.log              why was it slow, from what the JVM wrote
   fathom explain incident/                   every recording and log in a folder
+  fathom compare before/ --with after/       what differs, and did it get better
   fathom open app.jfr gc.log                 the same in the browser, on one time axis
   fathom explain app.jfr --latency lat.csv   with the latencies of your requests
   fathom mcp recordings/                     for an assistant to ask about them
@@ -68,5 +71,5 @@ Examples:
   fathom routing keys.txt --first 'java-hash mod 8' --second 'java-hash mod 4'
                                              where a dead node's keys go
 
-Exit codes: 0 done, 1 the input or the machine refused, 2 bad usage.
+Exit codes: 0 done, 1 the input or the machine refused, 2 bad usage, 3 compare found what --fail-if or --require names.
 --json on every command prints JSON, described in docs/json.md.";

@@ -49,6 +49,8 @@ fn run(command: &Command, terminal: &Terminal) -> anyhow::Result<ExitCode> {
         Command::Export(args) => commands::export::run(args, terminal)?,
         Command::Blk(args) => commands::blk::run(args)?,
         Command::Explain(args) => commands::explain::run(args, terminal)?,
+        Command::Compare(args) => commands::compare::run(args, terminal)?,
+        Command::Runs(args) => commands::runs::run(args, terminal)?,
         Command::Report(args) => commands::report::run(args, terminal)?,
         Command::Open(args) => commands::open::run(args, terminal)?,
         Command::Mcp(args) => commands::mcp::run(args, terminal)?,

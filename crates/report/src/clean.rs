@@ -35,6 +35,12 @@ pub fn shorten(name: &str, max: usize) -> String {
     format!("{first}…{last}")
 }
 
+/// Text from a file as text of HTML or SVG.
+pub(crate) fn escaped(text: &str) -> String {
+    let text = line(text).replace('&', "&amp;");
+    text.replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
 /// Whether a character acts on the terminal or on the order of the text instead of being seen.
 pub(crate) fn steers(character: char) -> bool {
     character.is_control()

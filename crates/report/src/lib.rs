@@ -11,7 +11,9 @@
 //! * **Nothing is hidden.** What was cut says how much was cut; what could not be told is listed.
 
 pub mod clean;
+mod compared;
 pub mod doctor;
+mod history;
 pub mod imported;
 pub mod json;
 pub mod jvms;
@@ -24,6 +26,8 @@ mod text;
 mod ticket;
 pub mod units;
 
+pub use compared::{comparison, comparison_as_markdown};
+pub use history::{history, history_page, svg};
 pub use markdown::page;
 pub use text::{Variant, beside, causes, explanation};
 pub use ticket::ticket;

@@ -117,7 +117,7 @@ fn measurement(evidence: &Evidence) -> String {
 }
 
 /// Text from a file as text of Markdown: in one line, and nothing in it means anything there.
-fn safe(text: &str) -> String {
+pub(crate) fn safe(text: &str) -> String {
     let words: Vec<String> = shorten(text, TEXT_MAX_CHARS).split(' ').map(safe_word).collect();
     words.join(" ")
 }

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 pub(crate) mod blk;
 pub(crate) mod causes;
+pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod explain;
@@ -22,6 +23,7 @@ mod record_all;
 mod record_args;
 pub(crate) mod report;
 pub(crate) mod routing;
+pub(crate) mod runs;
 pub(crate) mod target;
 pub(crate) mod watch;
 

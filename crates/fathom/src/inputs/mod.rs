@@ -14,6 +14,7 @@ pub(crate) mod library;
 mod load;
 mod place;
 mod question;
+pub(crate) mod runs;
 mod source;
 mod unpacked;
 
