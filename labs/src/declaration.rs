@@ -241,6 +241,12 @@ impl Lab {
         variant.stage.as_ref().unwrap_or(&self.stage)
     }
 
+    /// Whether other processes run beside a variant, as a part of it.
+    #[must_use]
+    pub fn has_companions(&self, variant: &Variant) -> bool {
+        !self.companions(variant).is_empty()
+    }
+
     pub(crate) fn companions<'a>(&'a self, variant: &'a Variant) -> &'a [Companion] {
         variant.companions.as_deref().unwrap_or(&self.companions)
     }

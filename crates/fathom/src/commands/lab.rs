@@ -5,6 +5,7 @@ mod judge;
 mod machine;
 mod one;
 mod play;
+mod repeat;
 
 use std::path::{Path, PathBuf};
 
@@ -67,6 +68,10 @@ struct RunArgs {
     #[arg(long, conflicts_with = "variant")]
     both: bool,
 
+    /// With --both: so many runs of each, in turns, and then what fathom compare says of them
+    #[arg(long, value_name = "N", requires = "both", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=50))]
+    repeat: u16,
+
     /// Run this variant
     #[arg(long, value_name = "NAME")]
     variant: Option<String>,
@@ -117,6 +122,7 @@ const EXAMPLES: &str = "\
 Examples:
   fathom lab run code_cache_churn                 the disease
   fathom lab run code_cache_churn --both          the disease beside its cure
+  fathom lab run code_cache_churn --both --repeat 5   five of each in turns, compared
   fathom lab run code_cache_churn --jdk 17 -o churn
   fathom lab run --all                            what this machine can prove, as a table";
 
@@ -173,6 +179,9 @@ fn run_lab(args: &RunArgs, terminal: &Terminal) -> Result<Answer> {
     let Some(id) = &args.id else { return all::run(args, terminal) };
     let lab = fathom_labs::lab(id)?;
     let variants = variants(lab, args)?;
+    if let (true, [sick, fixed]) = (args.repeat > 1, variants.as_slice()) {
+        return repeat::run(args, lab, [sick, fixed], terminal);
+    }
     let runner = Runner::new(args, 1.0)?;
     let run = |variant: &&'static Variant| {
         let folder = runner.place.folder().join(&variant.name);

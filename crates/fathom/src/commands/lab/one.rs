@@ -44,6 +44,9 @@ pub(super) struct Run {
     /// What is expected, for people.
     #[serde(skip)]
     pub(super) wanted: String,
+    /// The files that were explained.
+    #[serde(skip)]
+    pub(super) files: Vec<PathBuf>,
     /// Latency of the requests in each phase, as the clients saw it.
     pub(super) phases: Vec<Phase>,
     /// Where its page was written, if that was asked for.
@@ -136,7 +139,8 @@ impl Runner {
         };
         let others = before.zip(Ticks::now()).and_then(|(before, after)| before.others_until(after).complaint());
         let disturbances = others.into_iter().chain(judge::load_not_kept(expects, &output.phases)).collect();
-        let page = page(&self.told(&output), &output.folder, terminal)?;
+        let files = self.told(&output);
+        let page = page(&files, &output.folder, terminal)?;
         let html = self.html.take();
         let written = html.as_ref().map(|html| html.path().to_owned());
         if let Some(html) = html {
@@ -144,8 +148,7 @@ impl Runner {
         }
         let explanation = page.into_explanation();
         let dose = fs::read_to_string(&output.dose).unwrap_or_default();
-        let Judgement { outcome, problems, disturbances } =
-            judge::judge(expects, &explanation, &dose, disturbances);
+        let Judgement { outcome, problems, disturbances } = judge::judge(expects, &explanation, &dose, disturbances);
         Ok(Run {
             variant: &variant.name,
             jdk: output.jdk.version,
@@ -156,6 +159,7 @@ impl Runner {
             problems,
             disturbances,
             wanted: expects.says(),
+            files,
             phases: phases(output.phases),
             page: written,
             explanation,
