@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use fathom_causes::explanation::Explanation;
 use fathom_causes::{ExplainOptions, investigate};
+use fathom_compare::Run;
 use fathom_evidence::tables::Counters;
 use fathom_evidence::{Recording, StackId};
 use fathom_timeline::{Analysis, Intervals};
@@ -71,6 +72,8 @@ impl Baseline {
 pub struct Loaded {
     pub(crate) about: About,
     pub(crate) explanation: Explanation,
+    /// What is compared with other recordings.
+    pub(crate) run: Run,
     /// Dictionaries, facts, spans, logs and losses; samples and counters have been taken out of it.
     pub(crate) recording: Recording,
     pub(crate) axis: Axis,
@@ -92,6 +95,7 @@ pub struct Loaded {
 /// What is made of a recording before its tables are taken apart.
 struct Prepared {
     explanation: Explanation,
+    run: Run,
     axis: Axis,
     threads: Threads,
     spans: Spans,
@@ -129,6 +133,7 @@ impl Loaded {
         Loaded {
             about,
             explanation: prepared.explanation,
+            run: prepared.run,
             recording,
             axis: prepared.axis,
             threads: prepared.threads,
@@ -187,7 +192,7 @@ fn prepare(recording: &Recording, about: &About) -> Prepared {
     let baseline = about.baseline.as_ref().map(|baseline| &baseline.recording);
     let extent = recording.time_range_ns();
     let Some((analysis, explanation)) = investigate(recording, &ExplainOptions { slow: about.slow, baseline }) else {
-        return nothing(recording, extent.unwrap_or_default());
+        return nothing(recording, &about.name, extent.unwrap_or_default());
     };
     let grid = analysis.sources.grid;
     let accounted = (grid.start_ns, grid.end_ns());
@@ -197,6 +202,7 @@ fn prepare(recording: &Recording, about: &About) -> Prepared {
     let slow: Ranges = explanation.slow.iter().map(|slow| (axis.at(slow.from_ns), axis.at(slow.to_ns))).collect();
     let (spans, lanes) = (Spans::new(&analysis.sources), lanes::lanes(&analysis, &axis, &threads));
     Prepared {
+        run: Run::of_analysis(&about.name, &analysis, &explanation),
         explanation,
         requests: Requests::new(&analysis.sources, &axis),
         changes: Changes::new(recording, &axis, Times { slow: &slow, baseline: &quiet }, &lanes, &spans),
@@ -213,9 +219,11 @@ fn prepare(recording: &Recording, about: &About) -> Prepared {
 }
 
 /// A recording without anything that has a time.
-fn nothing(recording: &Recording, extent: (i64, i64)) -> Prepared {
+fn nothing(recording: &Recording, name: &str, extent: (i64, i64)) -> Prepared {
+    let explanation = fathom_causes::explain_nothing(recording);
     Prepared {
-        explanation: fathom_causes::explain_nothing(recording),
+        run: Run::without_times(name, recording, &explanation),
+        explanation,
         axis: Axis::new(extent, extent),
         threads: Threads::new(recording, None),
         spans: Spans::default(),

@@ -257,7 +257,16 @@ export interface ComparedRecording {
   figures: Evidence[];
 }
 
+/** A fact that differs, with its values on both sides. */
+export interface FactDifference {
+  fact: string;
+  a: string[];
+  b: string[];
+}
+
 export interface Comparison {
+  verdict: { kind: string; says: string; because: { kind: string; says: string }[] };
+  facts: { given: FactDifference[]; derived: FactDifference[]; same: number; one_sided: string[] };
   a: ComparedRecording;
   b: ComparedRecording;
   causes: {

@@ -1,6 +1,7 @@
 //! Two recordings side by side.
 
 use fathom_causes::explanation::{Evidence, Explanation, Headline, Verdict};
+use fathom_compare::FactsCompared;
 use serde::Serialize;
 
 use super::Answer;
@@ -8,6 +9,9 @@ use crate::loaded::Loaded;
 
 #[derive(Serialize)]
 struct Compared<'a> {
+    /// As `fathom compare` says it.
+    verdict: fathom_compare::Verdict,
+    facts: FactsCompared,
     a: Side<'a>,
     b: Side<'a>,
     causes: Vec<Cause<'a>>,
@@ -37,7 +41,14 @@ struct Cause<'a> {
 
 /// Answers `compare`.
 pub(crate) fn answer(a: &Loaded, b: &Loaded) -> Answer {
-    Answer::json(&Compared { a: side(a), b: side(b), causes: causes(&a.explanation, &b.explanation) })
+    let compared = fathom_compare::compare(vec![a.run.clone()], vec![b.run.clone()], &[], &[]);
+    Answer::json(&Compared {
+        verdict: compared.verdict,
+        facts: compared.facts,
+        a: side(a),
+        b: side(b),
+        causes: causes(&a.explanation, &b.explanation),
+    })
 }
 
 fn side(page: &Loaded) -> Side<'_> {

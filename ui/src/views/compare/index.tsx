@@ -1,4 +1,4 @@
-// Two recordings side by side: what is said of each cause, and a differential flame graph one click away.
+// Two recordings side by side: facts that differ, the verdict, what is said of each cause, and a differential flame graph one click away.
 
 import type { JSX } from "preact";
 import { amount, duration } from "../../base/numbers.ts";
@@ -8,8 +8,9 @@ import { useAnswer } from "../../state/answer.ts";
 import { nameOf, useRecordings } from "../../state/recordings.ts";
 import { compareWith, library, update, view, zone } from "../../state/store.ts";
 import { Button, Note, Select } from "../../widgets/controls.tsx";
-import { Name } from "../../widgets/text.tsx";
+import { Name, Sentence } from "../../widgets/text.tsx";
 import type { View } from "../view.ts";
+import { Facts } from "./facts.tsx";
 import { type Names, Pictures } from "./pictures.tsx";
 
 function Compare(): JSX.Element {
@@ -60,6 +61,18 @@ function SideBySide(properties: { comparison: Comparison; listed: readonly Recor
   const names = { a: nameOf(listed, a.id, zone.value), b: nameOf(listed, b.id, zone.value) };
   return (
     <>
+      <Facts facts={comparison.facts} names={names} />
+      <section aria-label="Verdict">
+        <h3>Verdict</h3>
+        <p>
+          <Sentence text={comparison.verdict.says} />
+        </p>
+        {comparison.verdict.because.map(({ kind, says }) => (
+          <p key={kind} class="muted">
+            <Sentence text={says} />
+          </p>
+        ))}
+      </section>
       <Pictures comparison={comparison} names={names} />
       <Numbers a={a} b={b} names={names} />
     </>
