@@ -155,7 +155,14 @@ def test_what_was_never_measured_is_missing(loaded) -> None:
     partly = ff.Fleet(fleet.engine, minutes, fleet.facts, fleet.subjects, fleet.signals)
     answer = ff.outliers(partly)
     assert answer.verdict == "nothing"
-    assert any("not measured on" in line for line in answer.unseen)
+    assert any("not measured, or on too few of a role" in line for line in answer.unseen)
+
+
+def test_what_has_no_peers_was_measured_all_the_same(loaded) -> None:
+    answer = ff.outliers(loaded(World(hosts=6, roles=3, facts=300)))
+    assert answer.verdict == "cannot_tell"
+    assert "roles with too few hosts to be compared: service-00, service-01, service-02" in answer.unseen
+    assert not any("measured" in line for line in answer.unseen)
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), -1.0])

@@ -100,11 +100,12 @@ def unseen(fleet: Fleet, assessed: list[Assessment]) -> list[str]:
         lonely = [role or "(no role)" for role in assessed[0].distances.lonely]
         lines.append(f"roles with too few hosts to be compared: {some(lonely)}")
     for one in assessed:
-        missing = int(np.isnan(one.today).all(axis=1).sum())
-        if missing == len(one.today):
-            lines.append(f"{one.signal}: never measured")
-        elif missing:
-            lines.append(f"{one.signal}: not measured on {missing} of {len(one.today)} hosts")
+        has_peers = ~np.isin(one.roles, one.distances.lonely)
+        missing = int(np.isnan(one.today[has_peers]).all(axis=1).sum())
+        if missing:
+            lines.append(
+                f"{one.signal}: not measured, or on too few of a role at the same time, on {missing} of {has_peers.sum()} hosts"
+            )
     if assessed and all(np.isnan(one.turns.p).all() for one in assessed):
         needed = (BEFORE_MIN_SLOTS + RUN_MIN_SLOTS) * assessed[0].distances.slot_minutes
         lines.append(
