@@ -1,4 +1,4 @@
-//! Finds the collectors, every folder of `src` with a `mod.rs`, and compiles their BPF programs,
+//! Finds the collectors, every folder of `src` with a `mod.rs`, and compiles all BPF programs,
 //! `NAME/NAME.bpf.c`, to `NAME.bpf.o`. Builds in the async-profiler that `.ci/async-profiler` put under
 //! `target` of the workspace; without it the program is complete but for that collector.
 
@@ -12,7 +12,7 @@ fn main() {
     let sources = root.join("src");
     fathom_scan::modules(&sources, "COLLECTOR", "dyn crate::Collector", "collectors.rs");
     println!("cargo::rerun-if-changed={}", sources.join("bpf").display());
-    for folder in fathom_scan::folders(&sources, "mod.rs") {
+    for folder in std::fs::read_dir(&sources).into_iter().flatten().flatten().map(|entry| entry.path()) {
         let name = folder.file_name().and_then(|name| name.to_str()).expect("folder names are UTF-8");
         let source = folder.join(format!("{name}.bpf.c"));
         if source.is_file() {

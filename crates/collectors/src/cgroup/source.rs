@@ -27,6 +27,8 @@ pub(super) enum Kind {
     MemoryEvents,
     /// One number: how often the limit was hit.
     MemoryFailures,
+    /// `memory.oom_control` of version 1, of which the kills are of interest.
+    OomControl,
     /// `memory.stat`; version 1 has the sums over the groups below with this before the names.
     MemoryStat(&'static str),
     /// `io.stat`.
@@ -90,6 +92,7 @@ pub(super) const BY_CONTROLLER: &[(&str, &[File])] = &[
             file("memory.usage_in_bytes", Kind::Memory("current"), FAST, true),
             file("memory.limit_in_bytes", Kind::Limit, SLOW, true),
             file("memory.failcnt", Kind::MemoryFailures, FAST, true),
+            file("memory.oom_control", Kind::OomControl, FAST, true),
             file("memory.stat", Kind::MemoryStat("total_"), SLOW, false),
         ],
     ),
@@ -227,6 +230,12 @@ fn take(kind: Kind, text: &[u8], taker: &mut Taker<'_>) {
         Kind::MemoryFailures => {
             one().into_iter().for_each(|count| taker.see(counter::CGROUP_MEMORY_EVENTS_COUNT, "max", count));
         }
+        Kind::OomControl => {
+            let kills = named_numbers(text).find(|(field, _)| *field == "oom_kill");
+            kills.into_iter().for_each(|(field, count)| {
+                taker.see(counter::CGROUP_MEMORY_EVENTS_COUNT, field, count as f64);
+            });
+        }
         Kind::MemoryStat(prefix) => {
             let fields = named_numbers(text).filter_map(|(field, value)| Some((field.strip_prefix(prefix)?, value)));
             fields.for_each(|(field, value)| take_memory(field, value, taker));
@@ -325,6 +334,12 @@ mod tests {
             (Kind::IoMax, "7:1 rbps=max riops=24\n", "/pods", "cgroup_io_limit 7:1 read requests /pods 24"),
             (Kind::Throttle("write bytes"), "7:1 24\n", "", "cgroup_io_limit 7:1 write bytes 24"),
             (Kind::MemoryFailures, "6\n", "", "cgroup_memory_events_count max 6"),
+            (
+                Kind::OomControl,
+                "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n",
+                "",
+                "cgroup_memory_events_count oom_kill 2",
+            ),
             (Kind::MemoryEvents, "oom_kill 1\n", "/a b", "cgroup_memory_events_count oom_kill /a b 1"),
             (Kind::Tasks, "27\n", "", "cgroup_tasks_count  27"),
             (Kind::Pressure("io"), "full avg10=0.00 total=8\n", "", "cgroup_pressure_ns io full 8000"),
