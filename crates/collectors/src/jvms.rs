@@ -29,6 +29,8 @@ pub struct Jvm {
     pub main: String,
     /// Command line from the main class on, or the whole one; secrets are masked.
     pub command_line: String,
+    /// System properties that were given to the launcher, `-Dname=value`; secrets are masked.
+    pub properties: String,
     /// Version of Java, for example `17.0.15`.
     pub version: String,
     /// `G1`, `Parallel`, `Serial`, `CMS`, `ZGC` or `Shenandoah`.
@@ -85,6 +87,7 @@ impl Jvm {
             user: user(target, &mapped),
             main: told.split_whitespace().next().unwrap_or_default().to_owned(),
             command_line: masked,
+            properties: properties(&arguments),
             version: said.version.or_else(|| release(target, libjvm)).unwrap_or_default(),
             collector: said.collector.or_else(|| command_line::collector(&arguments)).unwrap_or_default().to_owned(),
             uptime_ns: target.age_ns(),
@@ -107,6 +110,13 @@ impl Jvm {
     pub fn matches(&self, pattern: &Regex) -> bool {
         pattern.is_match(&self.command_line)
     }
+}
+
+/// The system properties before the main class.
+fn properties(arguments: &[String]) -> String {
+    let before_main = arguments.len() - command_line::from_main(arguments).len();
+    let given = arguments.iter().take(before_main).filter(|argument| argument.starts_with("-D"));
+    mask::arguments(&given.collect::<Vec<_>>())
 }
 
 /// What a JVM says of itself in its counters.
@@ -283,6 +293,7 @@ mod tests {
             user: String::new(),
             main: String::new(),
             command_line: String::new(),
+            properties: String::new(),
             version: String::new(),
             collector: String::new(),
             uptime_ns: 0,
@@ -300,6 +311,19 @@ mod tests {
             jvm.main = main.to_owned();
             assert_eq!(jvm.short_name(), expected, "{main}");
         }
+    }
+
+    #[test]
+    fn properties_are_those_of_the_launcher() {
+        let arguments: Vec<String> =
+            ["java", "-Dapp=cart", "-Xmx1g", "-Ddb.password=x", "-jar", "shop.jar", "-Dlate=1"]
+                .map(str::to_owned)
+                .into();
+        let told = properties(&arguments);
+        assert!(
+            told.starts_with("-Dapp=cart -Ddb.password=") && !told.contains("=x") && !told.contains("late"),
+            "{told}"
+        );
     }
 
     #[test]
