@@ -8,6 +8,7 @@ pub(crate) mod calls;
 mod events;
 mod placed;
 mod places;
+mod remembered;
 mod rights;
 mod ring;
 mod rises;
@@ -83,7 +84,8 @@ impl Programs {
     /// Brings the programs into the kernel without attaching them.
     pub(crate) fn load(recipe: &Recipe<'_>) -> Result<Programs, Refusal> {
         rights::look()?;
-        let mut left_out = LeftOut::default();
+        let of = remembered::Object::of(recipe);
+        let mut left_out = remembered::left_out(&of)?;
         let object = loop {
             keep_messages();
             let error = match open(recipe, &left_out).and_then(OpenObject::load) {
@@ -93,8 +95,10 @@ impl Programs {
             let culprit = MESSAGES.with_borrow(|messages| spare::culprit(messages));
             let refusal = refusal("the kernel refused Fathom's programs", &error);
             if !left_out.add(recipe.spare, culprit.as_deref(), &refusal) {
+                remembered::refused(of, Err(refusal.clone()));
                 return Err(refusal);
             }
+            remembered::refused(of.clone(), Ok(left_out.clone()));
         };
         let mut programs = Programs { links: Vec::new(), object, losses: None, spare: recipe.spare.to_vec(), left_out };
         programs.losses = programs.map(LOSSES).ok();
