@@ -3,17 +3,18 @@
 //! What the kernel and the JVM's files show costs next to nothing and needs no answer. Flight Recorder and an
 //! agent know more and are felt (CPU per request of a service, `bench/record/per_request`): the first start of Flight Recorder
 //! makes a JVM of JDK 17 throw away all compiled code (the fourfold for two seconds), and one of JDK 25 work for a second or two
-//! (the twofold), so it is started only where so much CPU is idle. Loading an agent is felt for a second where no CPU is idle; samples
+//! (the twofold), so it is started only where so much CPU is idle and nobody is connected to the JVM whose requests would be late.
+//! How much is idle is asked again every few seconds: a machine that is busy for a moment may be idle for the rest of the recording. Loading an agent is felt for a second where no CPU is idle; samples
 //! from outside stand in for it there, if the kernel lets somebody take them.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::bpf::may_load;
 use crate::jvms::Jvm;
 use crate::procfs::{ProcFile, lines, number, words};
-use crate::{Refusal, Target, control_groups, procfs};
+use crate::{Refusal, Target, control_groups, procfs, serving};
 
 /// The last JDK that compiles everything anew when Flight Recorder starts for the first time.
 const LAST_TO_RECOMPILE: u32 = 17;
@@ -29,6 +30,9 @@ const ROOM_TO_COMPILE: f64 = 0.75;
 
 /// For how long the CPUs are looked at.
 const GLANCE: Duration = Duration::from_millis(300);
+
+/// A look is believed for this time; then there is another.
+const BELIEVED: Duration = Duration::from_secs(2);
 
 /// Whether something is done to the JVM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +85,10 @@ impl Manners {
             Use::Always => Ok(()),
             Use::Never => Err(Refusal::new("Flight Recorder is not to be used (--jfr never)", "")),
             Use::Auto if has_recorder(target) => Ok(()),
-            Use::Auto => first_start(jdk(target), || glance.room(target)),
+            Use::Auto => match serving::serves(target) {
+                Some(port) => Err(felt_by_requests(port)),
+                None => first_start(jdk(target), || glance.room(target)),
+            },
         }
     }
 
@@ -152,6 +159,13 @@ fn recompiles(jdk: Option<u32>) -> bool {
     jdk.is_none_or(|jdk| jdk <= LAST_TO_RECOMPILE)
 }
 
+fn felt_by_requests(port: u16) -> Refusal {
+    let why = format!(
+        "Flight Recorder does not run in this JVM, and requests to :{port} would feel its first start for some seconds"
+    );
+    Refusal::new(why, "--jfr always, where that may be felt for some seconds")
+}
+
 /// Whether Flight Recorder may be started in a JVM in which it does not run.
 fn first_start(jdk: Option<u32>, room: impl FnOnce() -> Room) -> Result<(), Refusal> {
     let (needed, feels) = match recompiles(jdk) {
@@ -161,24 +175,29 @@ fn first_start(jdk: Option<u32>, room: impl FnOnce() -> Room) -> Result<(), Refu
     room().at_least(needed).map_err(|why| {
         let of = jdk.map_or_else(String::new, |jdk| format!(" of JDK {jdk}"));
         let says = format!("Flight Recorder does not run in this JVM{of}, its first start would {feels}, and {why}");
-        Refusal::new(says, "--jfr always, where that may be felt for some seconds")
+        Refusal::new(says, "--jfr always, where that may be felt for some seconds").that_may_pass()
     })
 }
 
 fn room_to_sample(room: Room) -> Result<(), Refusal> {
-    let refused = |why| Refusal::new(format!("{why}: a profiler would take what the service needs"), "--agent always");
+    let refused = |why| {
+        Refusal::new(format!("{why}: a profiler would take what the service needs"), "--agent always").that_may_pass()
+    };
     room.at_least(ROOM_TO_SAMPLE).map_err(refused)
 }
 
-/// One look at the CPUs, taken when somebody first asks: all who decide about one recording decide by the same. A copy is the
-/// same look.
+/// The last look at the CPUs: all who decide about one recording within a moment decide by the same. A copy is the same look.
 #[derive(Debug, Clone, Default)]
-pub struct Glance(Arc<OnceLock<Room>>);
+pub struct Glance(Arc<Mutex<Option<(Instant, Room)>>>);
 
 impl Glance {
-    /// Takes a moment the first time.
+    /// Takes a moment where the last look is too long ago.
     fn room(&self, target: &Target) -> Room {
-        *self.0.get_or_init(|| room(target))
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match *last {
+            Some((at, room)) if at.elapsed() < BELIEVED => room,
+            _ => last.insert((Instant::now(), room(target))).1,
+        }
     }
 }
 
@@ -273,10 +292,29 @@ mod tests {
         ] {
             let answer = first_start(jdk, || room);
             assert_eq!(answer.is_ok(), starts, "{jdk:?} {room:?}: {answer:?}");
-            assert!(answer.err().is_none_or(|refusal| refusal.grant.contains("--jfr always")));
+            assert!(answer.err().is_none_or(|refusal| refusal.grant.contains("--jfr always") && refusal.may_pass));
         }
         assert!(room_to_sample(room(Some(0.05), false)).is_err());
         assert!(room_to_sample(room(Some(0.5), false)).is_ok());
+    }
+
+    #[test]
+    fn nothing_is_started_where_somebody_has_requests() {
+        let this = Target::of(std::process::id()).unwrap();
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let _client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let _accepted = listener.accept().unwrap();
+        let refusal = Manners::default().jfr_of(&this, &Glance::default()).unwrap_err();
+        assert!(refusal.why.contains("requests to :") && !refusal.may_pass, "{refusal:?}");
+    }
+
+    #[test]
+    fn a_look_is_believed_for_a_moment_only() {
+        let this = Target::of(std::process::id()).unwrap();
+        let busy = Room { is_throttled: true, idle: Some(0.0) };
+        let at = |ago| Glance(Arc::new(Mutex::new(Instant::now().checked_sub(ago).map(|at| (at, busy)))));
+        assert_eq!(at(Duration::ZERO).room(&this), busy);
+        assert_ne!(at(BELIEVED).room(&this), busy, "this process has no quota");
     }
 
     #[test]
@@ -299,14 +337,15 @@ mod tests {
         let never = Manners { jfr: Use::Never, agent: Use::Never, keep_ring: false };
         assert!(never.jfr_of(&this, &glance).is_err() && never.agent_of(&this, &glance).is_err());
         assert!(plan(&this, never, &glance).contains("--jfr never"));
-        assert!(glance.0.get().is_none());
+        assert!(glance.0.lock().unwrap().is_none());
     }
 
     #[test]
     fn what_is_told_beforehand_is_what_is_done() {
         let this = Target::of(std::process::id()).unwrap();
         for (idle, is_loaded) in [(0.0, false), (1.0, true)] {
-            let glance = Glance(Arc::new(OnceLock::from(Room { is_throttled: false, idle: Some(idle) })));
+            let room = Room { is_throttled: false, idle: Some(idle) };
+            let glance = Glance(Arc::new(Mutex::new(Some((Instant::now(), room)))));
             let manners = Manners { agent: Use::Auto, jfr: Use::Never, keep_ring: false };
             let says = plan(&this, manners, &glance);
             assert_eq!(manners.agent_of(&this, &glance.clone()).is_ok(), is_loaded);

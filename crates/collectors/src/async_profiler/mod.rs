@@ -88,12 +88,12 @@ impl Collector for AsyncProfiler {
     }
 
     fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
-        order.manners.agent_of(target, &order.glance)?;
         late::start(SOURCE, begin, target, order)
     }
 }
 
 fn begin(target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
+    order.manners.agent_of(target, &order.glance)?;
     let library = bundled()?;
     let loaded = loaded(target)?;
     let mut first = Recording::default();

@@ -67,12 +67,12 @@ impl Collector for Jfr {
     }
 
     fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
-        order.manners.jfr_of(target, &order.glance)?;
         late::start(SOURCE, begin, target, order)
     }
 }
 
 fn begin(target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
+    order.manners.jfr_of(target, &order.glance)?;
     let mut first = Recording::default();
     let attach = order.attach.of(target, &order.clock, &mut first)?;
     let (recording, felt, at_exit) = match own_action(&order.clock, &mut first, "JFR.check", || check(&attach))? {

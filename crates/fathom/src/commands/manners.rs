@@ -6,8 +6,8 @@ use fathom_collectors::{Manners, Use};
 /// Wishes of whoever records.
 #[derive(Debug, clap::Args)]
 pub(super) struct Wish {
-    /// Whether Flight Recorder is started: auto leaves it out where its first start would be felt (less than half of the CPUs
-    /// idle; JDK 17 and older: three quarters). What the service records itself is taken but with never
+    /// Whether Flight Recorder is started: auto leaves it out where its first start would be felt (clients are connected, or less
+    /// than half of the CPUs are idle; JDK 17 and older: three quarters). What the service records itself is taken but with never
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Auto)]
     jfr: When,
 

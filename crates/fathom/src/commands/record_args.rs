@@ -101,8 +101,9 @@ Examples:
   fathom explain                             explains the newest recording in this folder
 
 Whatever the machine refuses, the rest is recorded, and the recording says what was refused.
-What the JVM would feel is left out: the first start of Flight Recorder where less than half of
-the CPUs are idle (JDK 17 and older: three quarters; --jfr always starts it in any case), and a
-profiler where none is idle and samples can be taken from outside (--agent always loads it in any
-case). A JVM that does not answer is asked until the end.
+What the JVM would feel is left out: the first start of Flight Recorder where clients are
+connected to the JVM, or while less than half of the CPUs are idle (JDK 17 and older: three
+quarters; --jfr always starts it in any case), and a profiler while none is idle and samples can
+be taken from outside (--agent always loads it in any case). A JVM that does not answer is asked
+until the end.
 fathom doctor tells beforehand. A recording is readable by its owner only.";

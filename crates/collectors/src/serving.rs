@@ -1,0 +1,80 @@
+//! Which TCP ports a process listens on, and whether somebody is connected to it there: then it may have requests at any moment.
+
+use std::collections::HashSet;
+
+use crate::{Target, procfs};
+
+/// States of sockets in the kernel's tables.
+const ESTABLISHED: &str = "01";
+const LISTENS: &str = "0A";
+
+/// The ports that the target listens on.
+pub(crate) fn ports(target: &Target) -> HashSet<u16> {
+    own_sockets(target, LISTENS)
+}
+
+/// A port at which somebody is connected to it.
+pub(crate) fn serves(target: &Target) -> Option<u16> {
+    let listened = ports(target);
+    own_sockets(target, ESTABLISHED).into_iter().filter(|port| listened.contains(port)).min()
+}
+
+/// Ports on this side of the target's own sockets that are in a state.
+fn own_sockets(target: &Target, state: &str) -> HashSet<u16> {
+    let folder = target.proc("fd");
+    let links = procfs::names(&folder).filter_map(|descriptor| procfs::link(folder.join(descriptor)).ok());
+    let own: HashSet<String> = links.filter_map(|link| inode(&link).map(str::to_owned)).collect();
+    let tables = tables(target);
+    let of_state = tables.iter().flat_map(|table| in_state(table, state));
+    of_state.filter(|(_, inode)| own.contains(*inode)).map(|(port, _)| port).collect()
+}
+
+/// The sockets of its network namespace, as text.
+pub(crate) fn tables(target: &Target) -> [String; 2] {
+    ["net/tcp", "net/tcp6"].map(|name| procfs::read_text(target.proc(name)).unwrap_or_default())
+}
+
+/// The number in `socket:[4711]`.
+pub(crate) fn inode(link: &str) -> Option<&str> {
+    link.strip_prefix("socket:[")?.strip_suffix(']')
+}
+
+/// Ports and inodes of the sockets of `/proc/net/tcp` in a state.
+fn in_state<'a>(table: &'a str, state: &str) -> impl Iterator<Item = (u16, &'a str)> {
+    table.lines().skip(1).filter_map(move |line| {
+        let mut fields = line.split_whitespace();
+        let port = u16::from_str_radix(fields.nth(1)?.rsplit_once(':')?.1, 16).ok()?;
+        let is_in_it = fields.nth(1)? == state;
+        let inode = fields.nth(5)?;
+        is_in_it.then_some((port, inode))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sockets_that_listen() {
+        let line = |port: &str, state: &str, inode: u32| {
+            format!(
+                "  1: 0100007F:{port} 00000000:0000 {state} 00000000:00000000 00:00000000 00000000     0        0 {inode} 1 0 100\n"
+            )
+        };
+        let table = format!("header\n{}{}short\n", line("1F90", "0A", 11), line("0050", "01", 12));
+        assert_eq!(in_state(&table, LISTENS).collect::<Vec<_>>(), [(8080, "11")]);
+    }
+
+    #[test]
+    fn own_ports_are_found() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let target = Target::of(std::process::id()).unwrap();
+        assert!(ports(&target).contains(&port) && serves(&target) != Some(port));
+        let _client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let accepted = listener.accept().unwrap();
+        assert!(serves(&target).is_some());
+        drop((listener, accepted));
+        assert!(!ports(&target).contains(&port));
+    }
+}
