@@ -269,9 +269,14 @@ fn disturbed(sources: &Sources<'_>) -> Vec<bool> {
             disturbed[first..=last].fill(true);
         }
     }
-    // Nobody who asks a process that is stopped makes it any slower.
+    let collected =
+        Intervals::union(sources.spans(span::GC_PAUSE).map(|pause| (pause.time_ns, pause.end_ns())).collect());
     for (index, is) in disturbed.iter_mut().enumerate().filter(|(_, is)| **is) {
-        *is = stopped.within_ns(sources.grid.start_of(index), sources.grid.start_of(index + 1)) == 0;
+        let (from_ns, to_ns) = (sources.grid.start_of(index), sources.grid.start_of(index + 1));
+        // A process that is stopped is made no slower by a question. A collection is not made by one either: where collections
+        // take most of the time, what remains for the action is less than what they took.
+        let is_mostly_collected = 2 * collected.within_ns(from_ns, to_ns) > to_ns - from_ns;
+        *is = stopped.within_ns(from_ns, to_ns) == 0 && !is_mostly_collected;
     }
     disturbed
 }
