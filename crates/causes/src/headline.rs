@@ -63,6 +63,8 @@ pub(crate) fn of(comparison: &Comparison<'_>, losses: &[LossNote], mechanisms: V
     but.extend(contradicted(comparison));
     but.extend(full_machine(comparison));
     but.extend(out_of_memory(comparison));
+    let not_judged = NotJudged::of(comparison).filter(|_| kind == HeadlineKind::NoSign);
+    let says = not_judged.map_or(says.clone(), |not_judged| not_judged.headline(&says));
     Headline { kind, says, but }
 }
 
@@ -113,15 +115,46 @@ fn full_machine(comparison: &Comparison<'_>) -> Option<String> {
     Some(format!("the CPUs of the machine were {used} in use: every other wait seems longer by that"))
 }
 
-/// The part of the recording's seconds in which Fathom acted on the JVM, above which the others say little of all.
-const MAX_DISTURBED_SHARE: f64 = 1.0 - latency::MIN_COVERED_SHARE;
+/// The part of the recording's seconds that are not judged, above which the others say little of all.
+const MAX_UNJUDGED_SHARE: f64 = 1.0 - latency::MIN_COVERED_SHARE;
 
-/// That Fathom's own actions lasted for a good part of the recording: what happened then is not judged.
-fn disturbed(comparison: &Comparison<'_>) -> Option<String> {
-    let disturbed = &comparison.analysis.account.disturbed;
-    let seconds = disturbed.iter().filter(|is| **is).count();
-    (seconds as f64 > MAX_DISTURBED_SHARE * disturbed.len() as f64)
-        .then(|| format!("Fathom loaded its recorders in {seconds} of {} s, which are not judged", disturbed.len()))
+/// Seconds that are not judged, of all.
+struct NotJudged {
+    /// Fathom acted on the JVM.
+    acted: usize,
+    /// The recorder did not run.
+    absent: usize,
+    either: usize,
+    all: usize,
+}
+
+impl NotJudged {
+    /// Where it is known all the time how long requests took, that was judged.
+    fn of(comparison: &Comparison<'_>) -> Option<NotJudged> {
+        let (grid, disturbed) = (comparison.sources().grid, &comparison.analysis.account.disturbed);
+        let mut absent = vec![false; disturbed.len()];
+        for away in comparison.sources().spans(span::NOT_RECORDED) {
+            absent[grid.buckets_of(away.time_ns, away.end_ns())].fill(true);
+        }
+        let count = |of: &[bool]| of.iter().filter(|is| **is).count();
+        let either = disturbed.iter().zip(&absent).filter(|(acted, absent)| **acted || **absent).count();
+        let found = NotJudged { acted: count(disturbed), absent: count(&absent), either, all: disturbed.len() };
+        let is_much = either as f64 > MAX_UNJUDGED_SHARE * found.all as f64;
+        (is_much && !latency::has_latency(comparison)).then_some(found)
+    }
+
+    /// What is said, without what it may be taken for.
+    fn headline(&self, says: &str) -> String {
+        format!("judged {} of {} s: {says}", self.all - self.either, self.all)
+    }
+
+    fn why(&self) -> impl Iterator<Item = String> {
+        let acted = (self.acted, "Fathom loaded its recorders in");
+        let absent = (self.absent, "the recorder did not run (stopped, without a CPU, or its disk hung) in");
+        let of = self.all;
+        let said = move |(seconds, what): (usize, &str)| format!("{what} {seconds} of {of} s, which are not judged");
+        [acted, absent].into_iter().filter(|(seconds, _)| *seconds > 0).map(said)
+    }
 }
 
 /// That requests were not answered, where nothing tells why.
@@ -327,7 +360,7 @@ fn hidden(comparison: &Comparison<'_>, losses: &[LossNote]) -> Vec<String> {
         hidden.push("the recorder was killed: what it had not written is missing".to_owned());
     }
     hidden.extend(several_at_once(comparison));
-    hidden.extend(disturbed(comparison).filter(|_| !latency::has_latency(comparison)));
+    hidden.extend(NotJudged::of(comparison).iter().flat_map(NotJudged::why));
     hidden
 }
 

@@ -4,11 +4,13 @@
 //! so that a recorder killed at any moment leaves a readable recording that lacks at most the last
 //! second. Memory does not grow with time: rows are written and dropped, only the dictionaries stay.
 
+mod absence;
+mod described;
 mod disk;
 mod hand_over;
 mod worker;
 
-use std::fs::{self, DirBuilder};
+use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,6 +27,8 @@ use crate::attach::Shared;
 use crate::manners::Glance;
 use crate::symbols::Images;
 use crate::{Clock, Collector, Manners, Order, Profiler, Refusal, Target, Tier};
+use absence::Absence;
+use described::describe;
 use disk::Disk;
 pub use disk::{missing_bytes, size_bytes};
 pub use hand_over::HandOver;
@@ -284,8 +288,10 @@ impl Session {
         self.write()?;
         let started = Instant::now();
         let mut write_at = started + WRITE_PERIOD;
+        let mut absence = Absence::default();
         loop {
             self.receive(LOOK_PERIOD, watcher);
+            absence.look(self.clock.now_ns(), &mut self.pending);
             watcher.passes(started.elapsed(), self.disk.written_bytes());
             if Instant::now() >= write_at {
                 match self.write() {
@@ -474,24 +480,6 @@ pub fn give_back_memory() {
     // SAFETY: has no preconditions; it moves no memory that is in use.
     unsafe {
         libc::malloc_trim(0);
-    }
-}
-
-/// What is known before anything was observed.
-fn describe(target: &Target, plan: &Plan, pending: &mut Recording) {
-    let order = &plan.order;
-    pending.add_fact(subject::JVM, "pid", &target.pid.to_string(), "fathom");
-    pending.add_fact(subject::PROCESS, "start_ticks", &target.start_ticks.to_string(), "fathom");
-    for (key, value) in [
-        ("page_fault_threshold_ns", order.page_fault_ns),
-        ("blocked_threshold_ns", order.blocked_ns),
-        ("run_queue_threshold_ns", order.run_queue_ns),
-        ("system_call_threshold_ns", order.system_call_ns),
-    ] {
-        pending.add_fact(subject::RECORDING, key, &value.to_string(), "fathom");
-    }
-    if let Ok(boot) = fs::read_to_string("/proc/sys/kernel/random/boot_id") {
-        pending.add_fact(subject::HOST, "boot_id", boot.trim(), "fathom");
     }
 }
 

@@ -205,6 +205,8 @@ words! {
         PROCESS_STOPPED = "process_stopped";
         /// Something that Fathom itself did to the process. Name: the action.
         OWN_ACTION = "own_action";
+        /// The recorder itself did not run for a second or longer: it was stopped, had no CPU, or its disk hung. What the kernel counts was seen; what is looked at now and then was not.
+        NOT_RECORDED = "not_recorded";
     }
 }
 

@@ -339,8 +339,8 @@ fn range_of_requests(recording: &Recording) -> Option<(i64, i64)> {
 /// The time that spans of the JVM cover: requests may be known for days before and after. What Fathom did is no look at it.
 fn range_of_jvm(recording: &Recording) -> Option<(i64, i64)> {
     let request = recording.strings.find(span::REQUEST)?;
-    let action = recording.strings.find(span::OWN_ACTION);
-    let own = || recording.spans.rows().filter(|span| span.kind != request && Some(span.kind) != action);
+    let of_fathom = [span::OWN_ACTION, span::NOT_RECORDED].map(|kind| recording.strings.find(kind));
+    let own = || recording.spans.rows().filter(|span| span.kind != request && !of_fathom.contains(&Some(span.kind)));
     let from = own().map(|span| span.time_ns).min()?;
     Some((from, own().map(|span| span.end_ns()).max()?))
 }

@@ -24,7 +24,7 @@ const MISSING: f64 = 5.0;
 const AROUND_NS: i64 = 3_000_000_000;
 
 /// Events of these kinds are no sign that a CPU went on: Fathom makes them itself, or another machine does.
-const NO_SIGN: &[&str] = &[span::HOST_STALL, span::OWN_ACTION, span::PROCESS_STOPPED];
+const NO_SIGN: &[&str] = &[span::HOST_STALL, span::OWN_ACTION, span::NOT_RECORDED, span::PROCESS_STOPPED];
 
 /// When it stood still.
 #[derive(Debug, Clone, Default)]

@@ -24,6 +24,7 @@ const LIVE: &[&str] = &[
     span::PACKET_DROP,
     span::HOST_STALL,
     span::OWN_ACTION,
+    span::NOT_RECORDED,
     span::COLLECTOR_RUN,
     span::PROCESS_STOPPED,
 ];

@@ -39,6 +39,7 @@ const SHOWN_SPANS: &[&str] = &[
     span::HOST_STALL,
     span::MONITOR_ENTER,
     span::OWN_ACTION,
+    span::NOT_RECORDED,
 ];
 
 /// The signals that are drawn in the picture of all requests, that of the 99th percentile first.
