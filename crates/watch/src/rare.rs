@@ -1,20 +1,22 @@
 //! Few of a port's requests late: too few to move a percentile of any second, more than ever.
 //!
-//! Late is what takes half as long again as all requests of the history but one in a thousand. Of ten and twenty seconds, a minute and five
-//! minutes the share of late requests is a block of a `Climber`: it tells when several in a row have three times the share of
+//! How late a request is, is measured against the median of its ten seconds: a service whose requests all take four times as long in
+//! bursts or at noon has the same tail at all times, and late requests of its quiet times are not hidden by its busy ones. Late is what is half
+//! as far again above the median as all requests of the history but one in a thousand. Of ten and twenty seconds, a minute and five
+//! minutes the share of late requests is a block of a `Climber`: it tells when several in a row have half as much again as the share of
 //! everything in the history of such blocks but the highest 0.2 %. So a job or a collection that makes a few requests late again
 //! and again is usual. Beyond that chance must not explain them: so many late requests where the history has so few would come
 //! with a probability of e^-15 for all blocks in a row (Chernoff's bound for Poisson's distribution). And a second counts for a
 //! few late requests at most, so that a hiccup that hits all who are there makes no minute.
 
 use crate::climber::{Climber, History, Once, Rung, Slow};
-use crate::levels::{Latencies, Level};
+use crate::levels::{LEVELS, Latencies, Level};
 
 /// Seconds of a point.
 const POINT_S: i64 = 10;
 
-/// Six levels are 2.8 to 3 times as many.
-const MORE_LEVELS: u8 = 6;
+/// Three levels are 1.5 to 1.75 times as many, as for latencies; that it is no chance is asked for itself.
+const MORE_LEVELS: u8 = 3;
 
 /// Two blocks of twenty seconds are in every minute, however it lies; three of ten seconds tell after a minute of history. That three blocks after
 /// five (or two after nine) are higher than all before them is chance in 1.8 % of cases (see [`crate::ladder`]).
@@ -30,6 +32,12 @@ const ODD: u32 = 1000;
 
 /// Three levels are 1.5 to 1.75 times as long.
 const LATER_LEVELS: u8 = 3;
+
+/// With fewer requests the median of a point is that of the last ones.
+const MEDIAN_OF: u32 = 50;
+
+/// The median as a level among distances from it: half of the levels that [`Latencies`] has room for.
+const MIDDLE: u8 = LEVELS as u8;
 
 /// Less than this part of all requests harms nobody.
 const MIN_SHARE: f64 = 0.001;
@@ -56,7 +64,7 @@ pub struct Late {
     pub of: u32,
     /// They took at least so long, in ns.
     pub from_ns: u64,
-    /// So many did in the history,
+    /// So many were as far above the median in the history,
     pub before: u32,
     /// of so many.
     pub before_of: u32,
@@ -106,12 +114,13 @@ impl Sum {
 /// What is known of the late requests of one port.
 #[derive(Debug, Default)]
 pub struct Rare {
-    /// How long requests took while few were late.
+    /// How far above or below the median requests were while few were late.
     history: History,
-    /// Requests of the point that is not full, and since when.
-    answered: Latencies,
-    point: Sum,
+    /// Requests of the seconds of the point that is not full, and since when.
+    seconds: Vec<Latencies>,
     since_s: Option<i64>,
+    /// Those of the last points, as many as a median takes.
+    last: Latencies,
     climbers: [Climber; RUNGS.len()],
     blocks: [(usize, Sum); RUNGS.len()],
     once: Once,
@@ -120,25 +129,28 @@ pub struct Rare {
 impl Rare {
     /// Takes the next second; whether more are late with it than ever. What is below `floor` is never late.
     pub fn see(&mut self, at_s: i64, answered: &Latencies, floor: Level) -> Option<Late> {
-        let late_from = self.late_from(floor);
-        self.add(answered, late_from);
+        self.seconds.push(answered.clone());
         if at_s - *self.since_s.get_or_insert(at_s) < POINT_S - 1 {
             return None;
         }
         self.since_s = None;
-        let point = std::mem::take(&mut self.point);
-        let answered = std::mem::take(&mut self.answered);
-        let late = if point.are_few_late() { self.judge(at_s, &point, late_from) } else { None };
+        let seconds = std::mem::take(&mut self.seconds);
+        let mut all = Latencies::default();
+        seconds.iter().for_each(|second| all.merge(second));
+        let median = self.median(&all)?;
+        let late_from = self.late_from(median, floor);
+        let mut point = Sum::default();
+        seconds.iter().for_each(|second| point.add(&self.sum(second, late_from, median)));
+        let late = if point.are_few_late() { self.judge(at_s, &point, (late_from, median)) } else { None };
         if !self.climbers.iter().any(Climber::is_high) {
-            answered.levels().for_each(|(level, count)| self.history.learn(at_s, level, count));
+            all.levels().for_each(|(level, count)| self.history.learn(at_s, distance(level, median), count));
         }
         late
     }
 
     /// Begins anew after a time in which nobody looked or nobody asked, or in which many were late.
     pub fn pause(&mut self, at_s: i64) {
-        self.answered = Latencies::default();
-        self.point = Sum::default();
+        self.seconds.clear();
         self.since_s = None;
         self.blocks = Default::default();
         self.climbers.iter_mut().for_each(|climber| climber.pause(at_s));
@@ -149,22 +161,31 @@ impl Rare {
         self.climbers.iter().any(Climber::is_slow)
     }
 
+    /// The median of a point, or of the last ones where it has too few requests.
+    fn median(&mut self, point: &Latencies) -> Option<Level> {
+        if self.last.count() >= MEDIAN_OF {
+            self.last = Latencies::default();
+        }
+        self.last.merge(point);
+        let of = if point.count() >= MEDIAN_OF { point } else { &self.last };
+        of.quantile(0.5)
+    }
+
     /// From which level on requests are late; the highest while nothing is known.
-    fn late_from(&self, floor: Level) -> Level {
+    fn late_from(&self, median: Level, floor: Level) -> Level {
         let known = self.history.all();
-        let usual = known.highest_but(known.count() / ODD).unwrap_or(Level::HIGHEST);
-        usual.above(LATER_LEVELS).max(floor)
+        let usual = known.highest_but(known.count() / ODD);
+        usual.map_or(Level::HIGHEST, |usual| at_distance(usual.above(LATER_LEVELS), median)).max(floor)
     }
 
-    fn add(&mut self, answered: &Latencies, late_from: Level) {
-        self.answered.merge(answered);
+    fn sum(&self, answered: &Latencies, late_from: Level, median: Level) -> Sum {
         let (all, late) = (answered.count(), answered.at_least(late_from));
-        let expected = f64::from(all) * share(self.history.all(), late_from);
+        let expected = f64::from(all) * share(self.history.all(), distance(late_from, median));
         let most = MAX_OF_A_SECOND.max(MAX_TIMES_EXPECTED * expected);
-        self.point.add(&Sum { all, late, counted: f64::from(late).min(most), expected });
+        Sum { all, late, counted: f64::from(late).min(most), expected }
     }
 
-    fn judge(&mut self, at_s: i64, point: &Sum, late_from: Level) -> Option<Late> {
+    fn judge(&mut self, at_s: i64, point: &Sum, (late_from, median): (Level, Level)) -> Option<Late> {
         let mut told: Vec<(Slow, Sum)> = Vec::new();
         for ((climber, rung), (points, block)) in self.climbers.iter_mut().zip(&RUNGS).zip(&mut self.blocks) {
             *points += 1;
@@ -185,10 +206,20 @@ impl Rare {
             late: block.late,
             of: block.all,
             from_ns: late_from.from_ns(),
-            before: known.at_least(late_from),
+            before: known.at_least(distance(late_from, median)),
             before_of: known.count(),
         })
     }
+}
+
+/// How far a level is above or below the median, as a level.
+fn distance(level: Level, median: Level) -> Level {
+    Level(level.0.saturating_add(MIDDLE).saturating_sub(median.0))
+}
+
+/// The level at such a distance.
+fn at_distance(distance: Level, median: Level) -> Level {
+    Level(median.0.saturating_add(distance.0).saturating_sub(MIDDLE)).min(Level::HIGHEST)
 }
 
 /// A share of requests as a level, of so many in a billion.
@@ -245,6 +276,21 @@ mod tests {
         assert_eq!(told((0..1200).map(hiccup)), [], "three seconds in which most are late");
         let growing = |at: usize| second(if at < 1800 { 100 } else { 1000 }, u32::from(at.is_multiple_of(50)));
         assert_eq!(told((0..3600).map(growing)), [], "more requests");
+    }
+
+    #[test]
+    fn what_is_usual_when_all_are_slow_hides_no_late_request_of_other_times() {
+        // Bursts in which all take four times as long, and one in a hundred 60 ms.
+        let burst = || {
+            let mut answered = Latencies::default();
+            answered.add(Level::of_ns(16_000_000), 198);
+            answered.add(Level::of_ns(60_000_000), 2);
+            answered
+        };
+        let is_ill = |at: usize| (3_700..3_760).contains(&at);
+        let seconds = (0..7200).map(|at| if at % 300 < 30 { burst() } else { second(100, u32::from(is_ill(at))) });
+        let told = told(seconds);
+        assert!(matches!(told[..], [(3_700..3_790, _)]), "{told:?}");
     }
 
     #[test]
