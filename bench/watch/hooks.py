@@ -6,15 +6,17 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 
 class Hooks:
-    """A server on loopback, and the bodies that it got."""
+    """A server on loopback, and the bodies that it got: verdicts, and what was told before them."""
 
     def __init__(self) -> None:
         self.bodies: list[dict] = []
-        bodies = self.bodies
+        self.notices: list[dict] = []
+        bodies, notices = self.bodies, self.notices
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                (bodies if body.get("stage", "verdict") == "verdict" else notices).append(body)
                 self.send_response(204)
                 self.end_headers()
 

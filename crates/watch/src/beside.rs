@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::incident::AboutJvm;
-use crate::triggers::Trigger;
+use crate::triggers::{Severity, Trigger};
 
 /// Ending of what is known of a recording before there is a verdict.
 pub(crate) const BEGUN: &str = "begun";
@@ -24,9 +24,36 @@ pub(crate) struct Begun {
     pub(crate) times_today: usize,
     /// How much of the time before is in it, in ns.
     pub(crate) before_ns: i64,
+    /// What cannot be seen of the JVM all the time, with why.
+    #[serde(default)]
+    pub(crate) not_seen: Vec<String>,
+    /// How bad it is, where that is worse than the reason: the JVM did not outlive it.
+    #[serde(default)]
+    pub(crate) severity: Option<Severity>,
+    /// Where only the time before was kept: why it was not recorded.
+    #[serde(default)]
+    pub(crate) not_recorded: Option<String>,
+    /// The recording of the event of the host that it belongs to, if it is another one.
+    #[serde(default)]
+    pub(crate) part_of: Option<String>,
 }
 
 impl Begun {
+    /// Of a reason.
+    pub(crate) fn new(jvm: &AboutJvm, trigger: &Trigger, times_today: usize, before_ns: i64) -> Begun {
+        let (jvm, trigger) = (jvm.clone(), trigger.clone());
+        Begun {
+            jvm,
+            trigger,
+            times_today,
+            before_ns,
+            not_seen: Vec::new(),
+            severity: None,
+            not_recorded: None,
+            part_of: None,
+        }
+    }
+
     pub(crate) fn write(&self, folder: &Path) -> std::io::Result<()> {
         write(&path(folder, BEGUN), &serde_json::to_string_pretty(self)?)
     }
@@ -68,7 +95,7 @@ mod tests {
         let folder = place.path().join("20261126T0.fathom");
         assert!(Begun::read(&folder).is_none());
         let jvm = AboutJvm { pid: 7, main: "Shop".to_owned(), ..AboutJvm::default() };
-        let begun = Begun { jvm, trigger: Trigger::by_hand(5), times_today: 3, before_ns: 60 };
+        let begun = Begun::new(&jvm, &Trigger::by_hand(5), 3, 60);
         begun.write(&folder).unwrap();
         let read = Begun::read(&folder).unwrap();
         assert_eq!((read.jvm.pid, read.trigger, read.times_today, read.before_ns), (7, Trigger::by_hand(5), 3, 60));

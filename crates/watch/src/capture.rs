@@ -1,6 +1,6 @@
 //! One recording: the time before from the ring, and some more with everything else that may be recorded.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -10,9 +10,11 @@ use fathom_collectors::recorder::{self, End, HandOver, Plan, RecordError};
 use fathom_collectors::{Manners, Profiler, Use, collectors};
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::subject;
+use fathom_store::FolderError;
 use jiff::Timestamp;
 
 use crate::config::{Capture, Wish};
+use crate::kept;
 use crate::scout::{Scout, Wishes};
 use crate::triggers::Trigger;
 
@@ -97,6 +99,16 @@ fn manners(capture: &Capture) -> Manners {
         Wish::Always => Use::Always,
     };
     Manners { jfr: wish(capture.jfr), agent: wish(capture.agent), keep_ring: false }
+}
+
+/// Keeps the rows of the time before in place of a recording. For how long after the trigger they go, in ns.
+pub(crate) fn keep_ring(scout: &Scout, trigger: &Trigger, folder: &Path, because: &str) -> Result<i64, FolderError> {
+    let (from_ns, now_ns) = (scout.kept_from_ns().unwrap_or(trigger.at_ns), scout.order().clock.now_ns());
+    let mut rows = scout.copy_kept();
+    note(trigger, scout, &mut rows);
+    let target = &scout.jvm.target;
+    kept::write(folder, (target.pid, target.start_ticks), (from_ns, now_ns), rows, because)?;
+    Ok((now_ns - trigger.at_ns).max(0))
 }
 
 /// The recording says why it was made.

@@ -6,19 +6,22 @@
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender};
 
 use rustix::process::{Pid, setpriority_process};
 
 use crate::beside::{self, Begun};
 use crate::config::Config;
+use crate::desk::Desk;
 use crate::host::host;
-use crate::incident::{Incident, SCHEMA, Verdict};
+use crate::incident::{Incident, SCHEMA, Stage, Verdict};
 use crate::log;
 use crate::metrics::Metrics;
 use crate::minutes;
 use crate::shelf;
 use crate::tell::Message;
+use crate::triggers::Severity;
 
 /// Below everybody else's.
 const NICE: i32 = 10;
@@ -43,20 +46,23 @@ pub(crate) fn work(
     program: &Path,
     jobs: &Receiver<Option<Job>>,
     (teller, minutes): (&Sender<Message>, &Sender<minutes::Message>),
-    metrics: &Metrics,
+    (metrics, desk): (&Metrics, &Mutex<Desk>),
 ) {
     let host = host();
     while let Ok(Some(job)) = jobs.recv() {
         let (tell, keeps_minutes) = (job.config.tell.clone(), job.config.minutes.enabled);
         let (folder, max_bytes) = (job.config.folder.clone(), job.config.capture.disk.0);
-        let incident = conclude(program, &host, job);
+        let id = id_of(&job.folder);
+        let also_hit = desk.lock().map(|desk| desk.hits(&id)).unwrap_or_default();
+        let incident = Incident { also_hit, ..conclude(program, &host, job) };
+        write(&incident);
         metrics.concluded(incident.cause().unwrap_or("none"));
         if let Some(row) = incident.row().filter(|_| keeps_minutes) {
             let _ = minutes.send(minutes::Message::Row(Box::new(row)));
         }
         let newest = incident.folder.clone();
         // Nobody listens when the service ends for good.
-        let _ = teller.send(Message::Tell(Box::new(incident), tell));
+        let _ = teller.send(Message::Verdict(Box::new(incident), tell));
         shelf::make_room(&folder, max_bytes, &newest);
     }
 }
@@ -69,32 +75,52 @@ fn conclude(program: &Path, host: &str, job: Job) -> Incident {
     let verdict = explain(program, &job.folder, &["--json"]).and_then(|json| Verdict::parse(&json));
     let verdict = verdict.map_err(|error| errors.push(error)).ok();
     let text = explain(program, &job.folder, &["--all"]).unwrap_or_else(|error| error);
-    let (times_today, before_ns) = job.begun.as_ref().map_or((0, 0), |begun| (begun.times_today, begun.before_ns));
+    let begun = job.begun.as_ref();
+    let (times_today, before_ns) = begun.map_or((0, 0), |begun| (begun.times_today, begun.before_ns));
+    let (not_recorded, part_of) =
+        begun.map_or((None, None), |begun| (begun.not_recorded.clone(), begun.part_of.clone()));
+    let severity = begun.map_or(Severity::Warning, |begun| begun.severity.unwrap_or(begun.trigger.kind.severity()));
+    let not_seen = begun.map_or_else(Vec::new, |begun| begun.not_seen.clone());
     let (jvm, trigger) = job.begun.map(|begun| (begun.jvm, begun.trigger)).unzip();
-    let incident = Incident {
+    if let Err(error) = beside::write(&beside::path(&job.folder, "txt"), &text) {
+        log::says("verdict_not_written", &format!("{}: {error}", job.folder.display()));
+    }
+    Incident {
         schema: SCHEMA,
-        id: job.folder.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        stage: Stage::Verdict,
+        id: id_of(&job.folder),
         host: host.to_owned(),
+        severity,
         jvm,
         trigger,
         times_today,
+        not_recorded,
+        part_of,
+        also_hit: Vec::new(),
         before_ns,
         after_ns: job.after_ns,
         ended: job.ended,
+        not_seen,
         verdict,
         errors,
         folder: job.folder,
-    };
-    let json = serde_json::to_string_pretty(&incident).unwrap_or_default();
-    for (ending, text) in [("txt", text), ("json", json)] {
-        if let Err(error) = beside::write(&beside::path(&incident.folder, ending), &text) {
-            log::says("verdict_not_written", &format!("{}: {error}", incident.folder.display()));
-        }
+    }
+}
+
+/// The name of a recording.
+pub(crate) fn id_of(folder: &Path) -> String {
+    folder.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Writes the verdict beside its recording, which is concluded then.
+fn write(incident: &Incident) {
+    let json = serde_json::to_string_pretty(incident).unwrap_or_default();
+    if let Err(error) = beside::write(&beside::path(&incident.folder, "json"), &json) {
+        log::says("verdict_not_written", &format!("{}: {error}", incident.folder.display()));
     }
     if let Err(error) = beside::remove(&incident.folder, beside::BEGUN) {
         log::says("begin_not_removed", &format!("{}: {error}", incident.folder.display()));
     }
-    incident
 }
 
 /// Turns streams into tables. One that is finished already is as good.
@@ -159,7 +185,8 @@ mod tests {
         let of_one_that_hangs = jobs.clone();
         jobs.send(None).unwrap();
         let (minutes, _rows) = channel();
-        work(Path::new("/bin/false"), &queue, (&teller, &minutes), &Metrics::default());
+        let desk = Mutex::new(Desk::new(&Config::default(), 0));
+        work(Path::new("/bin/false"), &queue, (&teller, &minutes), (&Metrics::default(), &desk));
         assert!(messages.try_recv().is_err());
         drop(of_one_that_hangs);
     }

@@ -101,6 +101,8 @@ pub struct Events {
     pub throttled: f64,
     /// A process that the kernel killed for want of memory.
     pub oom_kill: bool,
+    /// Whether a JVM that ends without being asked to is a reason.
+    pub vanished: bool,
     /// Whether datagrams and attempts to connect that sockets of the process dropped are reasons.
     pub lost: bool,
 }
@@ -123,7 +125,9 @@ pub struct Capture {
     pub learn: Option<Duration>,
     /// Recordings of all JVMs within an hour.
     pub per_hour: u32,
-    /// Recordings of one JVM for the same reason within a day.
+    /// Recordings of one JVM within an hour.
+    pub per_jvm: u32,
+    /// Recordings of one service for the same reason within a day.
     pub same_per_day: u32,
     /// Recordings at the same time, of different JVMs.
     pub at_once: u32,
@@ -159,6 +163,8 @@ pub struct Tell {
     pub metrics: Option<String>,
     /// A program that is run for each incident, with its arguments; `{folder}` and `{verdict}` stand for paths.
     pub command: Vec<String>,
+    /// Where people reach the page (`fathom open` of the folder), for messages.
+    pub page: Option<String>,
     /// Addresses that are told.
     pub webhook: Vec<Webhook>,
     /// User and group whose configuration it is, where that is not the service's user.
@@ -182,6 +188,13 @@ pub struct Webhook {
     /// A file that holds a token, which is sent as `Authorization: Bearer`.
     #[serde(default)]
     pub token_file: Option<PathBuf>,
+    /// Whether it is told at once that something was noticed, before the verdict.
+    #[serde(default = "yes")]
+    pub noticed: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// What a body looks like.
@@ -281,6 +294,7 @@ impl Default for Events {
             wait: Duration::from_millis(500),
             throttled: 0.2,
             oom_kill: true,
+            vanished: true,
             lost: true,
         }
     }
@@ -294,6 +308,7 @@ impl Default for Capture {
             cool_down: Duration::from_secs(600),
             learn: None,
             per_hour: 6,
+            per_jvm: 3,
             same_per_day: 3,
             at_once: 2,
             disk: Bytes(2 << 30),

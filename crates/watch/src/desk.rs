@@ -1,5 +1,5 @@
-//! Whether a reason becomes a recording: cool-down, budgets, and never two of one JVM at once. Pure but for the clock that it is
-//! given. What is not recorded is counted, with why.
+//! Whether a reason becomes a recording: one for each event of the host, a cool-down, budgets of each JVM and of the host, never two
+//! recordings of one JVM at once. Pure but for the clock that it is given. What is not recorded is counted, with why.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::time::Duration;
@@ -7,60 +7,53 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::config::Config;
+pub use crate::host_events::JvmKey;
+use crate::host_events::{Hit, HostEvents};
 use crate::quiet::Window;
-use crate::triggers::{Kind, Trigger};
+pub use crate::skip::Skip;
+use crate::triggers::{Kind, Severity, Trigger};
 
 const HOUR_S: i64 = 3600;
 const DAY_S: i64 = 24 * HOUR_S;
 
-/// Why there is no recording.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Skip {
-    /// One of this JVM runs.
-    Running,
-    /// The last one of this JVM was a short while ago.
-    CoolDown,
-    /// There were as many for the same reason today as there may be.
-    SameToday,
-    /// There were as many in this hour as there may be.
-    Hour,
-    /// As many run as may at once.
-    AtOnce,
-    /// The time after the first start in which it only learns.
-    Learning,
-    /// Maintenance.
-    Quiet,
-    /// The disk is full.
-    NoRoom,
+/// One in so many recordings of the host's hour is left for reasons that are worse, or that were not recorded today: a service that is
+/// slow again and again must not use up what the next illness needs.
+const RESERVE: usize = 3;
+
+/// What is the same again: service, kind and which one. A restarted JVM has the same diseases.
+pub type Reason = (String, Kind, String);
+
+/// A reason, and whose it is.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    /// The JVM.
+    pub jvm: JvmKey,
+    /// Its main class, for people.
+    pub main: &'a str,
+    /// Its service, which all JVMs have that are started alike.
+    pub service: &'a str,
+    /// The reason.
+    pub trigger: &'a Trigger,
+    /// The name that its recording would have.
+    pub id: &'a str,
 }
 
-impl Skip {
-    /// As logs and metrics name it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Skip::Running => "recording_runs",
-            Skip::CoolDown => "cool_down",
-            Skip::SameToday => "same_reason_today",
-            Skip::Hour => "budget_of_the_hour",
-            Skip::AtOnce => "too_many_at_once",
-            Skip::Learning => "learning",
-            Skip::Quiet => "quiet",
-            Skip::NoRoom => "no_room",
-        }
+impl Question<'_> {
+    fn reason(&self) -> Reason {
+        (self.service.to_owned(), self.trigger.kind, self.trigger.which.clone())
+    }
+
+    fn hit(&self) -> Hit {
+        Hit { pid: self.jvm.0, main: self.main.to_owned(), trigger: self.trigger.clone() }
     }
 }
-
-/// A JVM: process and start, so that a later one with its number is another.
-pub type JvmKey = (u32, u64);
-
-/// What is the same again: main class, kind and which one. A restarted JVM has the same diseases.
-pub type Reason = (String, Kind, String);
 
 /// Decides.
 #[derive(Debug)]
 pub struct Desk {
     cool_down: Duration,
     per_hour: usize,
+    per_jvm: usize,
     same_per_day: usize,
     at_once: usize,
     quiet: Vec<Window>,
@@ -70,18 +63,25 @@ pub struct Desk {
     learned: Option<BTreeMap<Reason, usize>>,
     running: HashSet<JvmKey>,
     ended_s: HashMap<JvmKey, i64>,
-    begun_s: VecDeque<i64>,
+    begun_s: VecDeque<(i64, JvmKey)>,
     told_s: HashMap<Reason, VecDeque<i64>>,
     recorded_s: HashMap<Reason, VecDeque<i64>>,
+    events: HostEvents,
+    /// What was told of refusals, with when; of a JVM, or of the host.
+    refusals_s: HashMap<(Option<JvmKey>, Skip), i64>,
+    /// Whether the host is short of something now.
+    is_short: bool,
 }
 
 /// The answer to a reason.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// Why it is not recorded; `None` when it is.
     pub skip: Option<Skip>,
     /// How often this reason was there within a day, this time included.
     pub times_today: usize,
+    /// The recording of the event of the host that it belongs to, if it is another's.
+    pub event: Option<String>,
 }
 
 impl Desk {
@@ -91,6 +91,7 @@ impl Desk {
         Desk {
             cool_down: capture.cool_down,
             per_hour: capture.per_hour as usize,
+            per_jvm: capture.per_jvm as usize,
             same_per_day: capture.same_per_day as usize,
             at_once: capture.at_once as usize,
             quiet: quiet.clone(),
@@ -102,13 +103,16 @@ impl Desk {
             begun_s: VecDeque::new(),
             told_s: HashMap::new(),
             recorded_s: HashMap::new(),
+            events: HostEvents::default(),
+            refusals_s: HashMap::new(),
+            is_short: false,
         }
     }
 
     /// Takes other limits; what happened until now counts.
     pub fn set(&mut self, config: &Config) {
         let new = Desk::new(config, self.first_start_s);
-        (self.cool_down, self.per_hour) = (new.cool_down, new.per_hour);
+        (self.cool_down, self.per_hour, self.per_jvm) = (new.cool_down, new.per_hour, new.per_jvm);
         (self.same_per_day, self.at_once) = (new.same_per_day, new.at_once);
         (self.quiet, self.learn_s) = (new.quiet, new.learn_s);
     }
@@ -127,57 +131,106 @@ impl Desk {
         Some(learned)
     }
 
+    /// Says whether the host is short of something now.
+    pub(crate) fn set_short(&mut self, is_short: bool) {
+        self.is_short = is_short;
+    }
+
+    /// The other JVMs that the event of a recording hit.
+    pub(crate) fn hits(&self, id: &str) -> Vec<Hit> {
+        self.events.hits(id)
+    }
+
+    /// Whether a refusal is to be told now: each once in an hour.
+    pub(crate) fn tells(&mut self, jvm: JvmKey, skip: Skip, now_s: i64) -> bool {
+        self.refusals_s.retain(|_, told_s| now_s - *told_s < HOUR_S);
+        let about = (Some(jvm).filter(|_| !skip.is_of_host()), skip);
+        let is_new = !self.refusals_s.contains_key(&about);
+        self.refusals_s.entry(about).or_insert(now_s);
+        skip.is_to_be_told() && is_new
+    }
+
     /// Asks for a recording, at `now_s` of a clock that nobody sets; what the calendar says is asked of the trigger's time. Where it is
     /// granted, [`Desk::ended`] has to follow.
-    pub fn ask(&mut self, jvm: JvmKey, main: &str, trigger: &Trigger, now_s: i64) -> Answer {
-        let reason = (main.to_owned(), trigger.kind, trigger.which.clone());
-        forget(&mut self.begun_s, now_s - HOUR_S);
+    pub fn ask(&mut self, asked: &Question<'_>, now_s: i64) -> Answer {
+        while self.begun_s.front().is_some_and(|(time_s, _)| *time_s <= now_s - HOUR_S) {
+            self.begun_s.pop_front();
+        }
         for times in [&mut self.told_s, &mut self.recorded_s] {
             times.values_mut().for_each(|times| forget(times, now_s - DAY_S));
             times.retain(|_, times| !times.is_empty());
         }
-        let told = self.told_s.entry(reason.clone()).or_default();
+        let told = self.told_s.entry(asked.reason()).or_default();
         told.push_back(now_s);
         let times_today = told.len();
-        let skip = self.decide(jvm, reason.clone(), trigger, now_s);
-        if let Some(learned) = self.learned.as_mut().filter(|_| skip == Some(Skip::Learning)) {
-            *learned.entry(reason).or_default() += 1;
+        let answer = Answer { times_today, ..self.decide(asked, now_s) };
+        if let Some(learned) = self.learned.as_mut().filter(|_| answer.skip == Some(Skip::Learning)) {
+            *learned.entry(asked.reason()).or_default() += 1;
         }
-        Answer { skip, times_today }
+        answer
     }
 
     /// The same for a reason that was told before and refused for something that passes: it counts no second time.
-    pub fn ask_again(&mut self, jvm: JvmKey, main: &str, trigger: &Trigger, now_s: i64) -> Option<Skip> {
-        self.decide(jvm, (main.to_owned(), trigger.kind, trigger.which.clone()), trigger, now_s)
+    pub fn ask_again(&mut self, asked: &Question<'_>, now_s: i64) -> Option<Skip> {
+        self.decide(asked, now_s).skip
     }
 
-    fn decide(&mut self, jvm: JvmKey, reason: Reason, trigger: &Trigger, now_s: i64) -> Option<Skip> {
-        let skip = self.skip(jvm, &reason, now_s, trigger.at_ns.div_euclid(1_000_000_000));
+    /// A JVM has ended, which takes no recording: it is told unless that was told too often today, or nothing is.
+    pub fn ask_of_end(&mut self, asked: &Question<'_>, now_s: i64) -> Option<Skip> {
+        let wall_s = asked.trigger.at_ns.div_euclid(1_000_000_000);
+        let times = self.recorded_s.entry(asked.reason()).or_default();
+        forget(times, now_s - DAY_S);
+        let is_told = times.len() >= self.same_per_day;
+        let skip = self.before_all(asked, wall_s).or(is_told.then_some(Skip::SameToday));
         if skip.is_none() {
-            self.running.insert(jvm);
-        }
-        if skip.is_none() && trigger.kind != Kind::ByHand {
-            self.begun_s.push_back(now_s);
-            self.recorded_s.entry(reason).or_default().push_back(now_s);
+            self.recorded_s.entry(asked.reason()).or_default().push_back(now_s);
         }
         skip
     }
 
+    fn decide(&mut self, asked: &Question<'_>, now_s: i64) -> Answer {
+        let wall_s = asked.trigger.at_ns.div_euclid(1_000_000_000);
+        let by_hand = asked.trigger.kind == Kind::ByHand;
+        let mut skip = self.before_all(asked, wall_s);
+        let mut event = None;
+        if skip.is_none() && !by_hand {
+            event = self.events.see(asked.jvm, &asked.hit(), now_s, self.is_short).map(str::to_owned);
+            skip = event.as_ref().map(|_| Skip::Together).or_else(|| self.budgets(asked, now_s));
+        }
+        if skip.is_none() {
+            self.running.insert(asked.jvm);
+        }
+        if skip.is_none() && !by_hand {
+            self.events.begin(asked.jvm, asked.id, now_s);
+            self.begun_s.push_back((now_s, asked.jvm));
+            self.recorded_s.entry(asked.reason()).or_default().push_back(now_s);
+        }
+        Answer { skip, times_today: 0, event }
+    }
+
     /// Whoever asks by hand waits for no cool-down and for no other JVM, and has no limit of reasons.
-    fn skip(&self, jvm: JvmKey, reason: &Reason, now_s: i64, wall_s: i64) -> Option<Skip> {
-        let by_hand = reason.1 == Kind::ByHand;
-        let since_s = self.ended_s.get(&jvm).map(|ended_s| now_s - ended_s);
-        let cool_down_s = self.cool_down.as_secs() as i64;
-        let recorded = self.recorded_s.get(reason).map_or(0, VecDeque::len);
+    fn before_all(&self, asked: &Question<'_>, wall_s: i64) -> Option<Skip> {
         match () {
-            () if self.running.contains(&jvm) => Some(Skip::Running),
-            () if by_hand => None,
-            () if self.running.len() >= self.at_once => Some(Skip::AtOnce),
+            () if self.running.contains(&asked.jvm) => Some(Skip::Running),
+            () if asked.trigger.kind == Kind::ByHand => None,
             () if self.is_learning(wall_s) => Some(Skip::Learning),
             () if self.is_quiet(wall_s) => Some(Skip::Quiet),
-            () if since_s.is_some_and(|since_s| since_s < cool_down_s) => Some(Skip::CoolDown),
+            () => None,
+        }
+    }
+
+    fn budgets(&self, asked: &Question<'_>, now_s: i64) -> Option<Skip> {
+        let since_s = self.ended_s.get(&asked.jvm).map(|ended_s| now_s - ended_s);
+        let recorded = self.recorded_s.get(&asked.reason()).map_or(0, VecDeque::len);
+        let of_jvm = self.begun_s.iter().filter(|(_, jvm)| *jvm == asked.jvm).count();
+        let is_reserved = recorded > 0 && asked.trigger.kind.severity() < Severity::Critical;
+        match () {
+            () if self.running.len() >= self.at_once => Some(Skip::AtOnce),
+            () if since_s.is_some_and(|since_s| since_s < self.cool_down.as_secs() as i64) => Some(Skip::CoolDown),
             () if recorded >= self.same_per_day => Some(Skip::SameToday),
+            () if of_jvm >= self.per_jvm => Some(Skip::HourOfJvm),
             () if self.begun_s.len() >= self.per_hour => Some(Skip::Hour),
+            () if is_reserved && self.begun_s.len() + self.per_hour / RESERVE >= self.per_hour => Some(Skip::Reserve),
             () => None,
         }
     }
@@ -187,14 +240,14 @@ impl Desk {
     }
 
     /// What was granted could not begin: it counts for no budget, and no cool-down follows.
-    pub fn withdraw(&mut self, jvm: JvmKey, main: &str, trigger: &Trigger) {
-        self.running.remove(&jvm);
-        if trigger.kind == Kind::ByHand {
+    pub fn withdraw(&mut self, asked: &Question<'_>) {
+        self.running.remove(&asked.jvm);
+        if asked.trigger.kind == Kind::ByHand {
             return;
         }
+        self.events.withdraw(asked.jvm);
         self.begun_s.pop_back();
-        let reason = (main.to_owned(), trigger.kind, trigger.which.clone());
-        self.recorded_s.get_mut(&reason).and_then(VecDeque::pop_back);
+        self.recorded_s.get_mut(&asked.reason()).and_then(VecDeque::pop_back);
     }
 
     /// A recording has ended.
@@ -216,6 +269,11 @@ mod tests {
     use super::*;
     use crate::config::Capture;
 
+    /// The question of a JVM of a service.
+    fn asked<'a>(jvm: JvmKey, service: &'a str, trigger: &'a Trigger) -> Question<'a> {
+        Question { jvm, main: service, service, trigger, id: "x" }
+    }
+
     fn trigger(kind: Kind, which: &str) -> Trigger {
         at(kind, which, 0)
     }
@@ -232,23 +290,24 @@ mod tests {
         let (a, b, c) = ((1, 10), (2, 20), (3, 30));
         let ask = |desk: &mut Desk, jvm: JvmKey, trigger: &Trigger, now_s| {
             let main = if jvm == a { "Cart" } else { "Shop" };
-            let answer = desk.ask(jvm, main, trigger, now_s);
+            let answer = desk.ask(&asked(jvm, main, trigger), now_s);
             (answer.skip, answer.times_today)
         };
         assert_eq!(ask(&mut desk, a, &slow(":80"), 0), (None, 1));
         assert_eq!(ask(&mut desk, a, &slow(":80"), 5), (Some(Skip::Running), 2));
         assert_eq!(ask(&mut desk, a, &hand, 5), (Some(Skip::Running), 1), "not even by hand");
-        assert_eq!(ask(&mut desk, b, &slow(":80"), 6), (None, 1));
-        assert_eq!(ask(&mut desk, c, &slow(":81"), 7), (Some(Skip::AtOnce), 1));
-        assert_eq!(desk.ask_again(c, "Shop", &slow(":81"), 8), Some(Skip::AtOnce));
+        assert_eq!(ask(&mut desk, b, &slow(":80"), 6), (Some(Skip::Together), 1), "it is one event");
+        assert_eq!(ask(&mut desk, b, &slow(":80"), 16), (None, 2));
+        assert_eq!(ask(&mut desk, c, &slow(":81"), 27), (Some(Skip::AtOnce), 1));
+        assert_eq!(desk.ask_again(&asked(c, "Shop", &slow(":81")), 28), Some(Skip::AtOnce));
         desk.ended(a, 40);
-        assert_eq!(desk.ask_again(c, "Shop", &slow(":81"), 40), None, "its turn");
-        desk.ended(c, 40);
-        desk.ended(b, 40);
+        assert_eq!(desk.ask_again(&asked(c, "Shop", &slow(":81")), 40), None, "its turn");
+        desk.ended(c, 50);
+        desk.ended(b, 50);
         assert_eq!(ask(&mut desk, a, &slow(":80"), 100), (Some(Skip::CoolDown), 3));
         assert_eq!(ask(&mut desk, a, &hand, 100), (None, 2), "by hand there is no cool-down");
         desk.ended(a, 140);
-        for (at_s, expected) in [(1000, (None, 4)), (2000, (None, 5)), (3000, (Some(Skip::SameToday), 6))] {
+        for (at_s, expected) in [(1000, (None, 4)), (5000, (None, 5)), (9000, (Some(Skip::SameToday), 6))] {
             assert_eq!(ask(&mut desk, a, &slow(":80"), at_s), expected, "{at_s}");
             desk.ended(a, at_s + 30);
         }
@@ -262,7 +321,8 @@ mod tests {
         let skips: Vec<Option<Skip>> = (0..4)
             .map(|at| {
                 let jvm = (at, 0);
-                let answer = desk.ask(jvm, "Cart", &trigger(Kind::Rule, &at.to_string()), i64::from(at) * 1500);
+                let trigger = trigger(Kind::Rule, &at.to_string());
+                let answer = desk.ask(&asked(jvm, "Cart", &trigger), i64::from(at) * 1500);
                 desk.ended(jvm, i64::from(at) * 1500 + 30);
                 answer.skip
             })
@@ -276,13 +336,13 @@ mod tests {
         let mut desk = Desk::new(&Config { capture, ..Config::default() }, 0);
         let stop = trigger(Kind::Stop, "");
         for times_today in 1..4 {
-            let answer = desk.ask((1, 0), "Cart", &stop, 7);
-            assert_eq!(answer, Answer { skip: None, times_today });
-            desk.withdraw((1, 0), "Cart", &stop);
+            let answer = desk.ask(&asked((1, 0), "Cart", &stop), 7);
+            assert_eq!(answer, Answer { skip: None, times_today, event: None });
+            desk.withdraw(&asked((1, 0), "Cart", &stop));
         }
-        assert_eq!(desk.ask((2, 0), "Shop", &stop, 7).skip, None);
-        desk.withdraw((1, 0), "Cart", &trigger(Kind::ByHand, ""));
-        assert_eq!(desk.ask((1, 0), "Cart", &stop, 7).skip, Some(Skip::AtOnce), "the other's stays");
+        assert_eq!(desk.ask(&asked((2, 0), "Shop", &stop), 7).skip, None);
+        desk.withdraw(&asked((1, 0), "Cart", &trigger(Kind::ByHand, "")));
+        assert_eq!(desk.ask(&asked((1, 0), "Cart", &stop), 27).skip, Some(Skip::AtOnce), "the other's stays");
     }
 
     #[test]
@@ -290,7 +350,7 @@ mod tests {
         let capture = Capture { per_hour: 1, at_once: 1, ..Capture::default() };
         let mut desk = Desk::new(&Config { capture, ..Config::default() }, 0);
         let mut skip = |jvm, kind, ended| {
-            let skip = desk.ask((jvm, 0), "Cart", &trigger(kind, ""), 7).skip;
+            let skip = desk.ask(&asked((jvm, 0), "Cart", &trigger(kind, "")), i64::from(jvm) * 100).skip;
             (0..ended).for_each(|jvm| desk.ended((jvm, 0), 8));
             skip
         };
@@ -308,7 +368,7 @@ mod tests {
         for (at_s, kind) in
             [(5_010, Kind::Stop), (5_020, Kind::Throttled), (5_030, Kind::Throttled), (5_999, Kind::ByHand)]
         {
-            skips.push(desk.ask((at_s as u32, 0), "Cart", &at(kind, "", at_s), 7).skip);
+            skips.push(desk.ask(&asked((at_s as u32, 0), "Cart", &at(kind, "", at_s)), 7).skip);
             assert_eq!(desk.learned(at_s), None);
         }
         let learning = Some(Skip::Learning);
@@ -316,15 +376,87 @@ mod tests {
         let reason = |kind| ("Cart".to_owned(), kind, String::new());
         assert_eq!(desk.learned(6_000), Some(vec![(reason(Kind::Throttled), 2), (reason(Kind::Stop), 1)]));
         assert_eq!(desk.learned(6_001), None, "told once");
-        assert_eq!(desk.ask((1, 0), "Cart", &at(Kind::Stop, "", 6_002), 7).skip, None);
+        assert_eq!(desk.ask(&asked((1, 0), "Cart", &at(Kind::Stop, "", 6_002)), 7).skip, None);
     }
 
     #[test]
     fn nothing_is_recorded_in_maintenance_but_by_hand() {
         let text = "[[quiet]]\nfrom = \"02:00\"\nto = \"04:00\"\nzone = \"UTC\"";
         let mut desk = Desk::new(&Config::parse(text, "test".as_ref()).unwrap(), 0);
-        let mut skip = |jvm, kind, hour: i64| desk.ask((jvm, 0), "Cart", &at(kind, "", hour * 3600), 7).skip;
+        let mut skip = |jvm, kind, hour: i64| desk.ask(&asked((jvm, 0), "Cart", &at(kind, "", hour * 3600)), 7).skip;
         assert_eq!(skip(1, Kind::Stop, 3), Some(Skip::Quiet));
         assert_eq!((skip(1, Kind::ByHand, 3), skip(2, Kind::Stop, 4)), (None, None));
+    }
+
+    #[test]
+    fn a_neighbour_is_one_recording_and_the_next_illness_has_another() {
+        let mut desk = Desk::new(&Config::default(), 0);
+        desk.set_short(true);
+        let slow = trigger(Kind::RequestsSlow, ":80");
+        let services = ["a", "b", "c", "d", "e", "f"];
+        let mut granted = 0;
+        for now_s in 0..60 {
+            for (at, service) in services.iter().enumerate() {
+                let question = Question { id: service, ..asked((at as u32, 0), service, &slow) };
+                granted += usize::from(desk.ask(&question, now_s).skip.is_none());
+            }
+            if now_s == 30 {
+                desk.ended((0, 0), now_s);
+            }
+        }
+        let hit: Vec<String> = desk.hits("a").into_iter().map(|hit| hit.main).collect();
+        assert_eq!((granted, hit), (1, services[1..].iter().map(|name| (*name).to_owned()).collect()));
+        desk.set_short(false);
+        assert_eq!(desk.ask(&asked((1, 0), "b", &trigger(Kind::Stop, "")), 200).skip, None);
+    }
+
+    #[test]
+    fn what_comes_again_and_again_leaves_a_reserve() {
+        let config = Config { capture: Capture { same_per_day: 100, ..Capture::default() }, ..Config::default() };
+        let mut desk = Desk::new(&config, 0);
+        let mut skip = |jvm: u32, kind: Kind| {
+            let answer = desk.ask(&asked((jvm, 0), "Cart", &trigger(kind, "")), i64::from(jvm) * 100);
+            desk.ended((jvm, 0), i64::from(jvm) * 100 + 30);
+            answer.skip
+        };
+        let slow: Vec<Option<Skip>> = (0..6).map(|jvm| skip(jvm, Kind::RequestsSlow)).collect();
+        assert_eq!(slow, [None, None, None, None, Some(Skip::Reserve), Some(Skip::Reserve)]);
+        assert_eq!(skip(6, Kind::Throttled), None, "it was not recorded today");
+        assert_eq!((skip(7, Kind::Throttled), skip(8, Kind::RequestsHung)), (Some(Skip::Reserve), None));
+        assert_eq!(skip(9, Kind::RequestsHung), Some(Skip::Hour));
+    }
+
+    #[test]
+    fn a_jvm_that_dies_again_and_again_is_told_three_times() {
+        let mut desk =
+            Desk::new(&Config { capture: Capture { per_hour: 0, ..Capture::default() }, ..Config::default() }, 0);
+        let vanished = trigger(Kind::Vanished, "");
+        let skips: Vec<_> = (0..4).map(|jvm| desk.ask_of_end(&asked((jvm, 0), "Cart", &vanished), 5)).collect();
+        assert_eq!(skips, [None, None, None, Some(Skip::SameToday)]);
+        assert_eq!(desk.ask_of_end(&asked((9, 0), "Cart", &vanished), 100_000), None, "another day");
+    }
+
+    #[test]
+    fn refusals_are_told_once_in_an_hour() {
+        let mut desk = Desk::new(&Config::default(), 0);
+        let mut told = |jvm, skip, now_s| desk.tells((jvm, 0), skip, now_s);
+        assert_eq!([told(1, Skip::Hour, 0), told(1, Skip::Hour, 5), told(2, Skip::Hour, 5)], [true, false, false]);
+        assert_eq!([told(1, Skip::CoolDown, 5), told(2, Skip::CoolDown, 5)], [true, true]);
+        assert_eq!([told(1, Skip::Hour, 3600), told(1, Skip::Running, 3600)], [true, false]);
+    }
+
+    #[test]
+    fn one_jvm_does_not_take_the_hour_of_all() {
+        let config =
+            Config { capture: Capture { cool_down: Duration::ZERO, ..Capture::default() }, ..Config::default() };
+        let mut desk = Desk::new(&config, 0);
+        let skips: Vec<Option<Skip>> = (0..4)
+            .map(|at| {
+                let answer = desk.ask(&asked((1, 0), "Cart", &trigger(Kind::Rule, &at.to_string())), at * 100);
+                desk.ended((1, 0), at * 100 + 30);
+                answer.skip
+            })
+            .collect();
+        assert_eq!(skips, [None, None, None, Some(Skip::HourOfJvm)]);
     }
 }

@@ -1,6 +1,6 @@
 //! What is done when a JVM gives a reason: ask the desk, record, hand the recording on, watch again.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,22 +11,28 @@ use serde_json::Value;
 
 use crate::beside::{self, Begun};
 use crate::capture::{self, Captured};
-use crate::conclude::Job;
-use crate::desk::{Answer, Desk, JvmKey, Skip};
+use crate::conclude::{Job, id_of};
+use crate::desk::{Answer, Desk, JvmKey, Question, Skip};
+use crate::ended::{self, Before, Listener};
 use crate::incident::AboutJvm;
+use crate::kept::{Kept, Pending};
 use crate::log;
 use crate::metrics::{Metrics, of_jvm};
 use crate::minutes::{self, Looks, Minute, Row};
 use crate::postponed::{Granted, Postponed};
 use crate::scout::{Scout, Watcher, now_ms};
+use crate::service_group;
 use crate::shelf;
 use crate::signals::Second;
-use crate::triggers::Trigger;
+use crate::tell::{self, Notice};
+use crate::triggers::{Kind, Trigger};
 
 /// The duty of one scout.
 pub(crate) struct Duty {
     key: JvmKey,
     about: AboutJvm,
+    /// What it has in common with those that are started alike.
+    service: String,
     labels: Vec<(&'static str, String)>,
     desk: Arc<Mutex<Desk>>,
     metrics: Metrics,
@@ -38,6 +44,13 @@ pub(crate) struct Duty {
     /// Who keeps rows of minutes, if that is wanted.
     minutes: Option<Sender<minutes::Message>>,
     postponed: Postponed,
+    kept: Kept,
+    listener: Arc<Listener>,
+    teller: Sender<tell::Message>,
+    before: Before,
+    /// Requests under way at the end of the last second.
+    under_way: f64,
+    is_end_told: bool,
 }
 
 /// What all duties share.
@@ -47,6 +60,8 @@ pub(crate) struct Shared {
     pub(crate) metrics: Metrics,
     pub(crate) jobs: Sender<Option<Job>>,
     pub(crate) minutes: Sender<minutes::Message>,
+    pub(crate) listener: Arc<Listener>,
+    pub(crate) teller: Sender<tell::Message>,
 }
 
 impl Duty {
@@ -61,10 +76,11 @@ impl Duty {
             container: jvm.container.clone(),
         };
         let labels = of_jvm(&jvm.main, jvm.target.pid);
-        let Shared { desk, metrics, jobs, minutes } = shared;
+        let Shared { desk, metrics, jobs, minutes, listener, teller } = shared;
         Duty {
             key: (jvm.target.pid, jvm.target.start_ticks),
             about,
+            service: service_group::of(jvm),
             labels,
             desk,
             metrics,
@@ -75,6 +91,12 @@ impl Duty {
             looks: Looks::default(),
             minutes: Some(minutes).filter(|_| keeps_minutes),
             postponed: Postponed::default(),
+            kept: Kept::default(),
+            listener,
+            teller,
+            before: Before::of(jvm),
+            under_way: 0.0,
+            is_end_told: false,
         }
     }
 
@@ -88,31 +110,41 @@ impl Duty {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn ask(&self, folder: &Path, trigger: &Trigger) -> Answer {
-        let answer = self.desk().ask(self.key, &self.about.main, trigger, now_ms() / 1000);
-        Answer { skip: answer.skip.or_else(|| self.no_room(folder, trigger)), ..answer }
+    /// Asks the desk for a recording that would go to this place.
+    fn ask(&self, place: &Path, trigger: &Trigger) -> Answer {
+        let id = id_of(place);
+        let question = self.question(trigger, &id);
+        let answer = self.desk().ask(&question, now_ms() / 1000);
+        // Looked at once it is granted, as recordings may have to go for it.
+        let no_room = if answer.skip.is_none() { self.no_room(place, &question) } else { None };
+        Answer { skip: answer.skip.or(no_room), ..answer }
     }
 
-    fn ask_again(&self, folder: &Path, trigger: &Trigger, now_s: i64) -> Option<Skip> {
-        let skip = self.desk().ask_again(self.key, &self.about.main, trigger, now_s);
-        skip.or_else(|| self.no_room(folder, trigger))
+    fn ask_again(&self, place: &Path, trigger: &Trigger, now_s: i64) -> Option<Skip> {
+        let id = id_of(place);
+        let question = self.question(trigger, &id);
+        let skip = self.desk().ask_again(&question, now_s);
+        skip.or_else(|| self.no_room(place, &question))
     }
 
-    /// A recording that could not begin would cost the time before, which goes with the hand-over. Looked at once it is
-    /// granted, as recordings may have to go for it.
-    fn no_room(&self, folder: &Path, trigger: &Trigger) -> Option<Skip> {
-        if shelf::has_room(folder) {
+    fn question<'a>(&'a self, trigger: &'a Trigger, id: &'a str) -> Question<'a> {
+        Question { jvm: self.key, main: &self.about.main, service: &self.service, trigger, id }
+    }
+
+    /// A recording that could not begin would cost the time before, which goes with the hand-over.
+    fn no_room(&self, place: &Path, question: &Question<'_>) -> Option<Skip> {
+        if shelf::has_room(place.parent().unwrap_or(place)) {
             return None;
         }
-        self.desk().withdraw(self.key, &self.about.main, trigger);
+        self.desk().withdraw(question);
         Some(Skip::NoRoom)
     }
 
     /// A reason that was refused before, if it may be recorded now.
-    fn its_turn(&mut self, scout: &Scout, folder: &Path) -> Option<Granted> {
+    fn its_turn(&mut self, scout: &Scout) -> Option<Granted> {
         let now = (now_ms() / 1000, scout.order().clock.now_ns());
         let mut postponed = std::mem::take(&mut self.postponed);
-        let refusal = |trigger: &Trigger| self.ask_again(folder, trigger, now.0);
+        let refusal = |trigger: &Trigger| self.ask_again(&capture::place(scout, trigger), trigger, now.0);
         let granted = postponed.ask(now, |trigger| scout.lasts(trigger), refusal);
         self.postponed = postponed;
         let granted = granted?;
@@ -132,12 +164,39 @@ impl Duty {
         log::line(event, &about);
     }
 
+    /// What became of a reason.
+    fn note(&mut self, scout: &Scout, trigger: &Trigger, answer: &Answer) {
+        let skip = answer.skip.map(Skip::name);
+        self.metrics.triggered(trigger.kind.name(), skip);
+        self.minute.triggered(trigger.kind.name(), skip.is_none());
+        let times = ("times_today", Value::from(answer.times_today));
+        let Some(why) = skip else { return self.log("triggered", trigger, &[times]) };
+        self.log("not_recorded", trigger, &[("why", why.into()), ("part_of", answer.event.clone().into()), times]);
+        let now_s = now_ms() / 1000;
+        if let Some(skip) = answer.skip.filter(|skip| self.desk().tells(self.key, *skip, now_s)) {
+            self.notice(scout, trigger, answer.times_today, Some(skip));
+        }
+        let before_s = scout.config().capture.before.as_secs() as i64;
+        self.postponed.keep(trigger, answer, now_s);
+        self.kept.refused(trigger, answer, now_s, before_s);
+    }
+
+    /// Tells at once that something was noticed, or why it is not recorded.
+    fn notice(&self, scout: &Scout, trigger: &Trigger, times_today: usize, skip: Option<Skip>) {
+        let id = id_of(&capture::place(scout, trigger));
+        let notice = Notice::of(&self.about, trigger, (&id, times_today), skip, not_seen(scout));
+        // Who tells lives as long as the service.
+        let _ = self.teller.send(tell::Message::Notice(Box::new(notice), scout.config().tell.clone()));
+    }
+
     fn record(&mut self, scout: &mut Scout, trigger: &Trigger, times_today: usize) {
         self.postponed.clear();
+        self.kept.clear();
+        self.notice(scout, trigger, times_today, None);
         // The scout sees nothing meanwhile.
         self.metrics.pause(&self.labels);
-        let (jvm, before_ns) = (self.about.clone(), capture::before_ns(scout, trigger));
-        let begun = Begun { jvm, trigger: trigger.clone(), times_today, before_ns };
+        let before_ns = capture::before_ns(scout, trigger);
+        let begun = Begun { not_seen: not_seen(scout), ..Begun::new(&self.about, trigger, times_today, before_ns) };
         let folder = capture::place(scout, trigger);
         if let Err(error) = begun.write(&folder) {
             self.log("begin_not_written", trigger, &[("error", error.to_string().into())]);
@@ -157,18 +216,92 @@ impl Duty {
         }
     }
 
-    fn hand_on(&self, scout: &Scout, begun: Begun, captured: Captured) {
+    /// The end of the JVM, where that is a reason.
+    fn end(&self, scout: &Scout) -> Option<Trigger> {
+        let ending = self.listener.of(self.key.0)?;
+        let is_meant = |end: &Trigger| match end.kind {
+            Kind::OomKill => scout.config().events.oom_kill,
+            _ => scout.config().events.vanished,
+        };
+        ended::reason(&ending, &self.before, self.under_way, scout.order().clock.now_ns()).filter(is_meant)
+    }
+
+    /// The JVM has ended: what is known of its last minute is kept, if it did not end in good order. Whether it is.
+    fn tell_end(&mut self, scout: &Scout) -> bool {
+        let Some(trigger) = self.end(scout).filter(|_| !self.is_end_told) else { return false };
+        self.is_end_told = true;
+        let folder = capture::place(scout, &trigger);
+        let id = id_of(&folder);
+        let skip = self.desk().ask_of_end(&self.question(&trigger, &id), now_ms() / 1000);
+        self.metrics.triggered(trigger.kind.name(), skip.map(Skip::name));
+        self.minute.triggered(trigger.kind.name(), skip.is_none());
+        if let Some(why) = skip {
+            self.log("not_recorded", &trigger, &[("why", why.name().into())]);
+            return false;
+        }
+        self.log("triggered", &trigger, &[]);
+        let begun = Begun::new(&self.about, &trigger, 1, capture::before_ns(scout, &trigger));
+        self.write_ring(scout, begun, folder, trigger.says.clone());
+        true
+    }
+
+    /// Keeps the time before of a reason that is not recorded.
+    fn keep_ring(&self, scout: &Scout, pending: Pending) {
+        let Pending { trigger, times_today, skip, event, .. } = pending;
+        let folder = capture::place(scout, &trigger);
+        if !shelf::has_room(&scout.config().folder) {
+            return self.log("not_kept", &trigger, &[("why", Skip::NoRoom.name().into())]);
+        }
+        let because = format!("only the time before was kept ({})", skip.name());
+        let begun = Begun {
+            not_recorded: Some(skip.name().to_owned()),
+            part_of: event,
+            ..Begun::new(&self.about, &trigger, times_today, capture::before_ns(scout, &trigger))
+        };
+        self.write_ring(scout, begun, folder, because);
+    }
+
+    fn write_ring(&self, scout: &Scout, begun: Begun, folder: PathBuf, because: String) {
+        let begun = Begun { not_seen: not_seen(scout), ..begun };
+        let written = begun.write(&folder).map_err(|error| error.to_string());
+        let kept = written.and_then(|()| {
+            capture::keep_ring(scout, &begun.trigger, &folder, &because).map_err(|error| error.to_string())
+        });
+        match kept {
+            Ok(after_ns) => {
+                let config = Arc::clone(scout.config());
+                let job = Job { folder, begun: Some(begun), after_ns, ended: because, config };
+                // Who concludes lives as long as the service.
+                let _ = self.jobs.send(Some(job));
+            }
+            Err(error) => self.log("not_kept", &begun.trigger, &[("error", error.into())]),
+        }
+    }
+
+    fn hand_on(&mut self, scout: &Scout, mut begun: Begun, captured: Captured) {
         self.log("recorded", &begun.trigger, &[("folder", captured.folder.display().to_string().into())]);
+        let mut ended = captured.end.says().to_owned();
+        if let Some(end) = self.end(scout).filter(|_| !scout.jvm.target.is_alive()) {
+            self.is_end_told = true;
+            begun.severity = Some(end.kind.severity());
+            begun.trigger.says += &format!("; then {}", end.says);
+            ended = end.says;
+        }
         let job = Job {
             folder: captured.folder,
             begun: Some(begun),
             after_ns: captured.observed_ns,
-            ended: captured.end.says().to_owned(),
+            ended,
             config: Arc::clone(scout.config()),
         };
         // Who concludes lives as long as the service.
         let _ = self.jobs.send(Some(job));
     }
+}
+
+/// What is not watched of a JVM, with why.
+fn not_seen(scout: &Scout) -> Vec<String> {
+    scout.refused().into_iter().map(|(name, why)| format!("{name}: {why}")).collect()
 }
 
 /// The last minute of a JVM is a part of one.
@@ -181,6 +314,8 @@ impl Drop for Duty {
 
 impl Watcher for Duty {
     fn started(&mut self, name: &'static str, refused: Option<&Refusal>) {
+        self.minute.not_seen(name, refused.is_some());
+        self.metrics.not_seen(&self.labels, name, refused.is_some());
         if let Some(refusal) = refused {
             self.metrics.refused(name);
             let about = [
@@ -195,6 +330,7 @@ impl Watcher for Duty {
 
     fn second(&mut self, at_ns: i64, second: &Second) {
         self.metrics.second(&self.labels, second);
+        self.under_way = second.values.get("requests.under_way").copied().unwrap_or(0.0);
         let row = self.minute.see(at_ns, second);
         self.keep(row);
         if let Some(minutes) = &self.minutes
@@ -206,29 +342,27 @@ impl Watcher for Duty {
 
     /// The first reason that is granted is recorded; the others of the same second are told in the log.
     fn triggered(&mut self, scout: &mut Scout, triggers: &[Trigger]) {
-        let folder = scout.config().folder.clone();
         let mut granted = None;
         for trigger in triggers {
-            let answer = self.ask(&folder, trigger);
-            let skip = answer.skip.map(Skip::name);
-            self.metrics.triggered(trigger.kind.name(), skip);
-            self.minute.triggered(trigger.kind.name(), skip.is_none());
-            match skip {
-                None => {
-                    self.log("triggered", trigger, &[("times_today", answer.times_today.into())]);
-                    granted = Some((trigger, answer.times_today));
-                }
-                Some(why) => {
-                    let more = [("why", why.into()), ("times_today", answer.times_today.into())];
-                    self.log("not_recorded", trigger, &more);
-                    self.postponed.keep(trigger, &answer, now_ms() / 1000);
-                }
+            let answer = self.ask(&capture::place(scout, trigger), trigger);
+            self.note(scout, trigger, &answer);
+            if answer.skip.is_none() {
+                granted = Some((trigger, answer.times_today));
             }
         }
         if let Some((trigger, times_today)) = granted {
-            self.record(scout, trigger, times_today);
-        } else if let Some(Granted { trigger, times_today, .. }) = self.its_turn(scout, &folder) {
-            self.record(scout, &trigger, times_today);
+            return self.record(scout, trigger, times_today);
+        }
+        if let Some(Granted { trigger, times_today, .. }) = self.its_turn(scout) {
+            return self.record(scout, &trigger, times_today);
+        }
+        let is_over = !scout.jvm.target.is_alive();
+        if is_over && self.tell_end(scout) {
+            return;
+        }
+        let pending = if is_over { self.kept.last() } else { self.kept.due(now_ms() / 1000) };
+        if let Some(pending) = pending {
+            self.keep_ring(scout, pending);
         }
     }
 
@@ -239,29 +373,28 @@ impl Watcher for Duty {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
     use std::sync::mpsc::channel;
 
     use super::*;
     use crate::config::Config;
     use crate::scout::tests::no_jvm;
-    use crate::triggers::Kind;
 
     #[test]
     fn a_full_disk_costs_neither_the_time_before_nor_a_budget() {
         let desk = Arc::new(Mutex::new(Desk::new(&Config::default(), 0)));
         let ((jobs, _jobs), (minutes, _minutes)) = (channel(), channel());
-        let shared = Shared { desk, metrics: Metrics::default(), jobs, minutes };
+        let (teller, _told) = channel();
+        let shared = Shared { desk, metrics: Metrics::default(), jobs, minutes, listener: Arc::default(), teller };
         let mut duty = Duty::new(&no_jvm(), shared, false, Arc::default());
         // Nothing is free there.
         let config = Config { folder: PathBuf::from("/proc"), ..Config::default() };
         let mut scout = Scout::new(no_jvm(), Arc::new(config), Arc::default());
         for times_today in 1..10 {
             duty.triggered(&mut scout, &[Trigger::by_hand(1)]);
-            let answer = duty.ask(Path::new("/proc"), &Trigger { kind: Kind::Stop, ..Trigger::by_hand(1) });
-            assert_eq!(answer, Answer { skip: Some(Skip::NoRoom), times_today });
+            let answer = duty.ask(Path::new("/proc/x"), &Trigger { kind: Kind::Stop, ..Trigger::by_hand(1) });
+            assert_eq!(answer, Answer { skip: Some(Skip::NoRoom), times_today, event: None });
         }
         let roomy = tempfile::tempdir().unwrap();
-        assert_eq!(duty.ask(roomy.path(), &Trigger::by_hand(1)).skip, None);
+        assert_eq!(duty.ask(&roomy.path().join("x"), &Trigger::by_hand(1)).skip, None);
     }
 }

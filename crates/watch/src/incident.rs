@@ -5,14 +5,30 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::host_events::Hit;
 use crate::minutes::{Row, minute_of};
-use crate::triggers::Trigger;
+use crate::triggers::{Severity, Trigger};
 
 /// Version of the JSON.
 pub(crate) const SCHEMA: u32 = 1;
 
+/// JVMs that are named in a line.
+const HITS_NAMED: usize = 5;
+
 /// Causes that are told; the others are in the recording.
 const CAUSES_MAX: usize = 5;
+
+/// Which of several messages about one incident this is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// A recording has begun; its verdict follows.
+    Noticed,
+    /// There will be no recording; told once in an hour for each reason of this.
+    NotRecorded,
+    /// What was found.
+    Verdict,
+}
 
 /// The JVM that it is about.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -59,6 +75,10 @@ pub struct Verdict {
     pub unexplained_share: f64,
     /// What is missing that could hide something: sentences.
     pub but: Vec<String>,
+    /// How many requests took longer than twice what is usual, and how many got no answer; nothing where requests were not seen.
+    pub requests_late: Option<u64>,
+    /// Those without an answer.
+    pub requests_unanswered: Option<u64>,
 }
 
 /// One recording and what came of it.
@@ -66,6 +86,8 @@ pub struct Verdict {
 pub struct Incident {
     /// Version of this document.
     pub schema: u32,
+    /// Which of the messages about it this is.
+    pub stage: Stage,
     /// Name of the recording.
     pub id: String,
     /// Host.
@@ -74,8 +96,16 @@ pub struct Incident {
     pub jvm: Option<AboutJvm>,
     /// Why it was made.
     pub trigger: Option<Trigger>,
+    /// How bad it is.
+    pub severity: Severity,
     /// How often this reason was there within a day.
     pub times_today: usize,
+    /// Where only the rows of the time before were kept: why there is no recording (`cool_down`, `part_of_another` and others).
+    pub not_recorded: Option<String>,
+    /// The incident that tells of the event of the host to which this belongs, if that is another one.
+    pub part_of: Option<String>,
+    /// The other JVMs of the host that the same event hit.
+    pub also_hit: Vec<Hit>,
     /// Where it is.
     pub folder: PathBuf,
     /// How much of the time before is in it, in ns.
@@ -84,6 +114,8 @@ pub struct Incident {
     pub after_ns: i64,
     /// How it ended.
     pub ended: String,
+    /// What cannot be seen of this JVM all the time, with why.
+    pub not_seen: Vec<String>,
     /// What was found.
     pub verdict: Option<Verdict>,
     /// Why there is no verdict, or other things that did not go as they should.
@@ -112,6 +144,8 @@ impl Verdict {
             causes: causes.take(CAUSES_MAX).collect(),
             unexplained_share: answer["unexplained"]["share"].as_f64().unwrap_or_default(),
             but: texts(&headline["but"]),
+            requests_late: sum(&answer, "/slow/count"),
+            requests_unanswered: sum(&answer, "/unanswered_count"),
         })
     }
 
@@ -125,6 +159,12 @@ impl Verdict {
     }
 }
 
+/// A number of all ports.
+fn sum(answer: &Value, pointer: &str) -> Option<u64> {
+    let ports = answer["requests"].as_array().filter(|ports| !ports.is_empty())?;
+    Some(ports.iter().filter_map(|port| port.pointer(pointer)?.as_u64()).sum())
+}
+
 impl Incident {
     /// In one line, for people.
     pub fn line(&self) -> String {
@@ -134,7 +174,16 @@ impl Incident {
             Some(verdict) => verdict.line(),
             None => format!("no verdict ({})", self.errors.join("; ")),
         };
-        format!("{who}{why} → {what}")
+        format!("{who}{why}{} → {what}", self.also())
+    }
+
+    /// Which other JVMs were hit, as the end of a sentence.
+    pub(crate) fn also(&self) -> String {
+        let others = self.also_hit.len();
+        let named: Vec<String> =
+            self.also_hit.iter().take(HITS_NAMED).map(|hit| format!("{} (pid {})", hit.main, hit.pid)).collect();
+        let more = if others > HITS_NAMED { format!(" and {} more", others - HITS_NAMED) } else { String::new() };
+        if others == 0 { String::new() } else { format!("; at the same time {}{more}", named.join(", ")) }
     }
 
     /// What it adds to the row of the minute in which it began.
@@ -171,12 +220,14 @@ mod tests {
             "causes": [
                 {"id": "gc", "verdict": "shown", "share": 0.9, "says": "a", "do": ["b", "c"]},
                 {"id": "locks", "verdict": "ruled_out", "share": 0.0, "says": "", "do": []}],
+            "requests": [{"unanswered_count": 1, "slow": {"count": 7}}, {"unanswered_count": 2, "slow": {"count": 0}}],
             "unexplained": {"share": 0.1}}"#;
         let verdict = Verdict::parse(json).unwrap();
         assert_eq!(verdict.line(), "gc shown 90 %");
         assert_eq!((verdict.causes.len(), verdict.but.len(), verdict.unexplained_share), (1, 1, 0.1));
+        assert_eq!((verdict.requests_late, verdict.requests_unanswered), (Some(7), Some(3)));
         let quiet = Verdict::parse(r#"{"headline": {"says": "nothing was slow", "kind": "nothing_slow"}}"#).unwrap();
-        assert_eq!(quiet.line(), "nothing was slow");
+        assert_eq!((quiet.line().as_str(), quiet.requests_late), ("nothing was slow", None));
         assert!(Verdict::parse("{}").is_err() && Verdict::parse("fathom: no").is_err());
     }
 }

@@ -3,15 +3,14 @@
 
 use std::path::{Path, PathBuf};
 
-use fathom_collectors::{Clock, Target};
+use fathom_collectors::Target;
 use fathom_evidence::Recording;
-use fathom_evidence::kinds::{loss, recorded, subject};
-use fathom_store::{FolderError, FolderWriter};
+use fathom_store::FolderError;
 use jiff::Timestamp;
 
 use crate::capture::EXTENSION;
 use crate::desk::JvmKey;
-use crate::{log, rings};
+use crate::{kept, log, rings};
 
 /// Saves what there is, as recordings without a verdict.
 pub(crate) fn save(folder: &Path) {
@@ -30,26 +29,11 @@ fn path(folder: &Path, key: JvmKey, pieces: &[(i64, Recording)]) -> PathBuf {
     folder.join(format!("{}-{}-lost.{EXTENSION}", time.strftime("%Y%m%dT%H%M%SZ"), key.0))
 }
 
-fn write(path: &Path, (pid, start_ticks): JvmKey, pieces: Vec<(i64, Recording)>) -> Result<(), FolderError> {
+fn write(path: &Path, key: JvmKey, pieces: Vec<(i64, Recording)>) -> Result<(), FolderError> {
     let mut all = Recording::default();
-    let (from_ns, to_ns) = (pieces.first().map_or(0, |(time_ns, _)| *time_ns), pieces.last().map_or(0, |(ns, _)| *ns));
+    let times = (pieces.first().map_or(0, |(time_ns, _)| *time_ns), pieces.last().map_or(0, |(time_ns, _)| *time_ns));
     pieces.into_iter().for_each(|(_, piece)| all.absorb(piece));
-    for (about, key, value) in [
-        (subject::JVM, "pid", pid.to_string()),
-        (subject::PROCESS, "start_ticks", start_ticks.to_string()),
-        (subject::RECORDING, "observed_from_ns", from_ns.to_string()),
-        (subject::RECORDING, "observed_to_ns", to_ns.to_string()),
-        (
-            subject::RECORDING,
-            recorded::ENDED_BECAUSE,
-            "the service was killed, and the process has ended since".to_owned(),
-        ),
-    ] {
-        all.add_fact(about, key, &value, "watch");
-    }
-    all.add_loss("watch", loss::REFUSED, 0, "only what is watched all the time was recorded");
-    Clock::read().note(&mut all);
-    FolderWriter::create(path)?.flush(&mut all)
+    kept::write(path, key, times, all, "the service was killed, and the process has ended since")
 }
 
 #[cfg(test)]

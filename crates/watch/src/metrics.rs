@@ -29,6 +29,7 @@ pub(crate) struct Metrics {
     verdicts: Family<Labels, Counter>,
     told: Family<Labels, Counter>,
     refused: Family<Labels, Counter>,
+    not_seen: Family<Labels, Gauge>,
     dropped: Counter,
     minutes: Family<Labels, Counter>,
     own_cpu: Counter<f64, AtomicU64>,
@@ -53,6 +54,7 @@ impl Metrics {
         registry.register("incidents", "Recordings with a verdict, by the cause with the largest share", own.verdicts);
         registry.register("told", "Webhooks and commands", own.told);
         registry.register("refused", "Collectors that could not see a JVM", own.refused);
+        registry.register("not_seen", "1 for each collector that sees a JVM not at all or in part", own.not_seen);
         registry.register("rows_dropped", "Rows of JVMs for which there was no room in memory", own.dropped);
         registry.register("minutes", "Rows of minutes that were written, or could not be", own.minutes);
         registry.register("own_cpu_seconds", "CPU time of this service", own.own_cpu);
@@ -88,6 +90,19 @@ impl Metrics {
     pub(crate) fn forget(&self, jvm: &Labels) {
         self.pause(jvm);
         self.requests.forget(jvm);
+        for collector in fathom_collectors::collectors() {
+            self.not_seen(jvm, collector.name(), false);
+        }
+    }
+
+    /// A collector sees a JVM not at all or in part, or all that it can.
+    pub(crate) fn not_seen(&self, jvm: &Labels, collector: &str, is: bool) {
+        let mut labels = jvm.clone();
+        labels.push(("collector", collector.to_owned()));
+        match is {
+            true => drop(self.not_seen.get_or_create(&labels).set(1)),
+            false => drop(self.not_seen.remove(&labels)),
+        }
     }
 
     /// A reason to record, and why it was none.
@@ -207,6 +222,9 @@ mod tests {
         metrics.second(&jvm, &Second { values: of_requests, ports: answered(), ..Second::default() });
         metrics.second(&jvm, &Second { values, dropped: 5, ..Second::default() });
         metrics.triggered("stop", Some("cool_down"));
+        metrics.not_seen(&jvm, "block", true);
+        metrics.not_seen(&jvm, "cgroup", true);
+        metrics.not_seen(&jvm, "cgroup", false);
         metrics.look_at_self();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -219,11 +237,13 @@ mod tests {
             "fathom_request_seconds_bucket{le=\"0.008388608\",service=\"shop.Cart\",pid=\"7\",port=\"8080\"} 7",
             "fathom_triggers_total{kind=\"stop\"} 1",
             "fathom_not_recorded_total{why=\"cool_down\"} 1",
+            "fathom_not_seen{service=\"shop.Cart\",pid=\"7\",collector=\"block\"} 1",
             "fathom_own_cpu_seconds_total",
             "fathom_rows_dropped_total 5",
         ] {
             assert!(text.contains(expected), "{expected} in {text}");
         }
+        assert!(!text.contains("cgroup"), "it sees all again: {text}");
         assert!(!text.contains("requests.p95_ms"), "what was there a second ago: {text}");
         assert!(ask(address, "/").starts_with("HTTP/1.1 404"));
         metrics.forget(&jvm);

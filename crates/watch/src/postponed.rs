@@ -51,7 +51,18 @@ impl Postponed {
     /// Keeps what was refused at `now_s`, if it may be granted later.
     pub(crate) fn keep(&mut self, trigger: &Trigger, answer: &Answer, now_s: i64) {
         let waits = answer.skip == Some(Skip::AtOnce);
-        let passes = matches!(answer.skip, Some(Skip::CoolDown | Skip::Quiet | Skip::Hour | Skip::NoRoom));
+        let passes = matches!(
+            answer.skip,
+            Some(
+                Skip::Together
+                    | Skip::CoolDown
+                    | Skip::Quiet
+                    | Skip::Hour
+                    | Skip::Reserve
+                    | Skip::HourOfJvm
+                    | Skip::NoRoom
+            )
+        );
         let (fresh_s, next_s) = if waits { (PATIENCE_S, 0) } else { (0, EACH_S) };
         let reason = Reason {
             trigger: trigger.clone(),
@@ -106,7 +117,7 @@ mod tests {
 
     fn refused(postponed: &mut Postponed, kind: Kind, skip: Skip) {
         let trigger = Trigger { kind, says: "it is slow".to_owned(), ..Trigger::by_hand(5_000_000_000) };
-        postponed.keep(&trigger, &Answer { skip: Some(skip), times_today: 1 }, 100);
+        postponed.keep(&trigger, &Answer { skip: Some(skip), times_today: 1, event: None }, 100);
     }
 
     /// At which seconds until 200 it is asked for, where the answer is always the same.

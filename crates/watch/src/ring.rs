@@ -28,7 +28,7 @@ pub(crate) const GAP: &str = "watch";
 type Key = (StrId, StrId, StrId);
 
 /// The rows of some time.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Ring {
     pieces: VecDeque<(i64, Recording)>,
     keeps_ns: i64,
@@ -153,6 +153,11 @@ impl Ring {
             known.add_counter(now_ns, name, instance, value, source);
         }
         known
+    }
+
+    /// Everything that is in the ring, which stays there.
+    pub fn copy(&self) -> Recording {
+        self.clone().take()
     }
 
     /// Everything that is in the ring, as rows of a recording; the ring is empty afterwards.

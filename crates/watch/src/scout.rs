@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use fathom_collectors::jvms::Jvm;
 use fathom_collectors::recorder::Plan;
-use fathom_collectors::{Clock, Observer, Order, Refusal, collectors};
+use fathom_collectors::{Clock, Collector, Observer, Order, Refusal, Target, collectors};
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::loss;
 
@@ -37,7 +37,7 @@ const CLOCK_STEP_NS: i64 = 100_000_000;
 
 /// What happens to a JVM that is watched.
 pub(crate) trait Watcher {
-    /// A collector has started or was refused.
+    /// A collector has started, or was refused, whole or in part.
     fn started(&mut self, _name: &'static str, _refused: Option<&Refusal>) {}
     /// A second is over; it ended at this time.
     fn second(&mut self, _at_ns: i64, _second: &Second) {}
@@ -164,7 +164,8 @@ impl Scout {
         self.start_missing(watcher);
     }
 
-    /// Starts those that are not at work. A refusal is told when it is another one than before.
+    /// Starts those that are not at work. A refusal is told when it is another one than before, and not of a JVM that has ended meanwhile:
+    /// what the kernel says of that is no matter of rights.
     fn start_missing(&mut self, watcher: &mut dyn Watcher) {
         let before = std::mem::take(&mut self.refused);
         let names = &self.config.signals.collectors;
@@ -173,26 +174,36 @@ impl Scout {
             if self.slots.iter().any(|slot| slot.name == name) {
                 continue;
             }
-            match collector.start(&self.jvm.target, &self.order) {
+            let refusals = match collector.start(&self.jvm.target, &self.order) {
                 Ok(observer) => {
+                    let in_part = in_part(*collector, &*observer, &self.jvm.target);
                     watcher.started(name, None);
                     self.slots.push(Slot { name, observer, is_each_tick: EACH_TICK.contains(&name) });
+                    in_part
                 }
-                Err(refusal) => {
-                    if !before.contains(&(name, refusal.why.clone())) {
-                        watcher.started(name, Some(&refusal));
-                    }
-                    self.refused.push((name, refusal.why));
+                Err(_) if !self.jvm.target.is_alive() => Vec::new(),
+                Err(refusal) => vec![refusal],
+            };
+            for refusal in refusals {
+                if !before.contains(&(name, refusal.why.clone())) {
+                    watcher.started(name, Some(&refusal));
                 }
+                self.refused.push((name, refusal.why));
             }
         }
+        // What is at work since before still lacks what it lacked.
+        let is_kept = |(name, _): &&(&str, String)| self.slots.iter().any(|slot| slot.name == *name);
+        let is_new = |one: &&(&'static str, String)| !self.refused.contains(one);
+        let kept: Vec<_> = before.iter().filter(is_kept).filter(is_new).cloned().collect();
+        self.refused.extend(kept);
     }
 
     /// Asks again for what was refused.
     fn look_for_missing(&mut self, watcher: &mut dyn Watcher) {
         self.started_s += 1;
         let is_time = ASK_AGAIN_S.contains(&self.started_s) || self.started_s.is_multiple_of(ASK_EACH_S);
-        if is_time && !self.refused.is_empty() && self.jvm.target.is_alive() {
+        let is_missing = self.slots.len() < self.config.signals.collectors.len();
+        if is_time && is_missing && self.jvm.target.is_alive() {
             self.start_missing(watcher);
         }
     }
@@ -264,6 +275,11 @@ impl Scout {
         (rows, observers)
     }
 
+    /// Rows of the time before, which stay where they are.
+    pub(crate) fn copy_kept(&self) -> Recording {
+        self.ring.copy()
+    }
+
     /// What the recorder's collectors are told: the same clock and limits.
     pub(crate) fn order(&self) -> &Order {
         &self.order
@@ -286,11 +302,19 @@ impl Scout {
 
     /// Collectors that were refused, whole or in part, with why.
     pub(crate) fn refused(&self) -> Vec<(&'static str, String)> {
-        let in_part =
-            |slot: &Slot| slot.observer.unseen().into_iter().map(|refusal| (slot.name, refusal.why)).collect();
-        let in_part = self.slots.iter().flat_map::<Vec<_>, _>(in_part);
-        self.refused.iter().cloned().chain(in_part).collect()
+        self.refused.clone()
     }
+}
+
+/// What a collector at work does not see of what it could.
+fn in_part(collector: &dyn Collector, observer: &dyn Observer, target: &Target) -> Vec<Refusal> {
+    let is_lesser = observer.tier().is_some_and(|tier| tier < collector.tier());
+    let lesser = if is_lesser { collector.lesser(target) } else { None };
+    let lesser = lesser.map(|lesser| {
+        let Refusal { why, grant, .. } = lesser.refusal;
+        Refusal::new(format!("seen are only {}: {why}", lesser.sees), grant)
+    });
+    observer.unseen().into_iter().chain(lesser).collect()
 }
 
 /// The ring's file, and in the ring what a service that was killed has left there, if it is not too long ago.
@@ -332,7 +356,6 @@ fn order(config: &Config) -> Order {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use fathom_collectors::Target;
     use fathom_evidence::Table;
 
     use super::*;
@@ -357,6 +380,7 @@ pub(crate) mod tests {
             user: String::new(),
             main: "test".to_owned(),
             command_line: String::new(),
+            properties: String::new(),
             version: String::new(),
             collector: String::new(),
             uptime_ns: 0,

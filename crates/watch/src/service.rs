@@ -23,9 +23,11 @@ use crate::config::Config;
 use crate::control::{self, Request};
 use crate::desk::{Desk, JvmKey};
 use crate::duty::{Duty, Shared};
+use crate::ended::{self, Before, Listener};
 use crate::metrics::{self, Metrics};
 use crate::notify::Notify;
 use crate::scout::{Scout, Wishes};
+use crate::shortage::Shortage;
 use crate::targets::is_target;
 use crate::triggers::Kind;
 use crate::{finder, log, lost, minutes, shelf, tell, trusted};
@@ -35,6 +37,9 @@ const LOOK: Duration = Duration::from_millis(250);
 
 /// How often the service looks at itself and tells systemd that it is well.
 const SELF_LOOK: Duration = Duration::from_secs(5);
+
+/// How often it is asked whether the host is short of something.
+const HOST_LOOK: Duration = Duration::from_secs(1);
 
 /// A scout that has not come to its second for so long hangs.
 const SILENT_MS: i64 = 120_000;
@@ -90,6 +95,7 @@ impl Signals {
 /// A JVM that is watched.
 struct Watched {
     jvm: Jvm,
+    before: Before,
     wishes: Arc<Wishes>,
     thread: JoinHandle<()>,
     is_silent: bool,
@@ -107,6 +113,7 @@ struct Service {
     shared: Shared,
     notify: Notify,
     signals: Signals,
+    shortage: Shortage,
     _lock: File,
 }
 
@@ -125,22 +132,28 @@ pub fn run(mut config: Config, file: Option<PathBuf>, keeps_folder: bool, progra
     let (jobs, job_queue) = channel();
     let (teller, messages) = channel();
     let told = metrics.clone();
-    let telling = spawn("tell", move || tell::work(&messages, &told))?;
+    let (place, first) = (config.folder.clone(), config.tell.clone());
+    let telling = spawn("tell", move || tell::work(&place, &messages, &first, &told))?;
     let (minutes, rows) = channel();
     let (rows_in, max_bytes, counted) = (config.folder.join("minutes"), config.minutes.disk.0, metrics.clone());
     let keeping = spawn("minutes", move || minutes::work(&rows_in, &rows, max_bytes, &counted))?;
+    let desk = Arc::new(Mutex::new(Desk::new(&config, first_start_s(&config.folder))));
     let (tool, counted, to) = (program.to_owned(), metrics.clone(), (teller.clone(), minutes.clone()));
-    let concluding = spawn("conclude", move || conclude::work(&tool, &job_queue, (&to.0, &to.1), &counted))?;
+    let asked = Arc::clone(&desk);
+    let concluding = spawn("conclude", move || conclude::work(&tool, &job_queue, (&to.0, &to.1), (&counted, &asked)))?;
     let (finds, found) = channel();
     // It ends with the process: it may hang in a process that hangs.
     drop(spawn("find", move || finder::work(&finds))?);
     let mut service = Service {
         shared: Shared {
-            desk: Arc::new(Mutex::new(Desk::new(&config, first_start_s(&config.folder)))),
+            desk,
             metrics,
             jobs,
             minutes: minutes.clone(),
+            listener: Arc::new(listen()),
+            teller: teller.clone(),
         },
+        shortage: Shortage::default(),
         config: Arc::new(config),
         file,
         keeps_folder,
@@ -197,6 +210,16 @@ fn serve_control(folder: &Path) -> Result<Receiver<Request>, WatchError> {
     Ok(requests)
 }
 
+/// Listens to the ends of JVMs; what cannot be known of them is told.
+fn listen() -> Listener {
+    let (listener, refused) = Listener::start();
+    for refusal in refused {
+        let says = format!("how JVMs end: {}", refusal.why);
+        log::line("not_seen", &[("says", says.into()), ("grant", refusal.grant.into())]);
+    }
+    listener
+}
+
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, WatchError> {
     thread::Builder::new().name(format!("watch-{name}")).stack_size(STACK_BYTES).spawn(work).map_err(io("a thread"))
 }
@@ -206,6 +229,7 @@ impl Service {
         log::line("started", &[("folder", self.config.folder.display().to_string().into())]);
         self.notify.says("READY=1");
         let mut look_at = Instant::now();
+        let mut host_at = Instant::now();
         while !self.signals.stop.load(Ordering::Relaxed) {
             found.try_iter().for_each(|jvm| self.meet(jvm));
             requests.try_iter().for_each(|request| self.answer(&request));
@@ -216,6 +240,10 @@ impl Service {
                 self.reload();
             }
             self.bury();
+            if Instant::now() >= host_at {
+                host_at = Instant::now() + HOST_LOOK;
+                self.look_at_host();
+            }
             if Instant::now() >= look_at {
                 look_at = Instant::now() + SELF_LOOK;
                 self.look_at_self();
@@ -246,9 +274,12 @@ impl Service {
         let wishes = Arc::new(Wishes::default());
         let scout = Scout::new(jvm.clone(), Arc::clone(&self.config), Arc::clone(&wishes));
         let stop = Arc::clone(&self.signals.stop);
+        if let Err(refusal) = self.shared.listener.watch(jvm.target.pid) {
+            log::says("not_seen", &refusal.why);
+        }
         let duty = Duty::new(&jvm, self.shared.clone(), self.config.minutes.enabled, stop);
         let thread = spawn("jvm", move || scout.run(&mut { duty }))?;
-        self.watched.insert(key, Watched { jvm, wishes, thread, is_silent: false });
+        self.watched.insert(key, Watched { before: Before::of(&jvm), jvm, wishes, thread, is_silent: false });
         Ok(())
     }
 
@@ -264,7 +295,10 @@ impl Service {
                 self.others.push(watched.jvm);
                 continue;
             }
-            log::line("jvm_ended", &[("pid", jvm.target.pid.into()), ("main", jvm.main.clone().into())]);
+            let how = ended::says(self.shared.listener.of(jvm.target.pid).as_ref(), &watched.before);
+            self.shared.listener.forget(jvm.target.pid);
+            let about = [("pid", jvm.target.pid.into()), ("main", jvm.main.clone().into()), ("says", how.into())];
+            log::line("jvm_ended", &about);
         }
         if !gone.is_empty() {
             self.meet_others();
@@ -326,6 +360,13 @@ impl Service {
         let left = silent.len() + wait_for(lively.into_iter().map(|one| one.thread).collect(), SCOUT_PATIENCE);
         if left > 0 {
             log::line("jvm_hangs", &[("says", format!("{left} JVMs are left as they are").into())]);
+        }
+    }
+
+    fn look_at_host(&mut self) {
+        let short = self.shortage.look();
+        if let Ok(mut desk) = self.shared.desk.lock() {
+            desk.set_short(short.is_some());
         }
     }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use fathom_collectors::scope_of_collector;
 use fathom_evidence::Recording;
-use fathom_evidence::detail::{self, VmOperation};
+use fathom_evidence::detail::{self, Request, VmOperation};
 use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::tables::{Counter, Span};
 
@@ -18,7 +18,7 @@ use crate::port::PortSecond;
 pub type Values = BTreeMap<&'static str, f64>;
 
 /// The signals that rules may name, each with what it is.
-pub const NAMES: [(&str, &str); 18] = [
+pub const NAMES: [(&str, &str); 19] = [
     ("gc.full_per_min", "full collections that began in the last 60 s"),
     ("gc.stopped_ratio", "share of the second that collections stopped the application for, by the JVM's counters"),
     ("stops.longest_ms", "longest stop of the whole application that ended in the second"),
@@ -26,6 +26,7 @@ pub const NAMES: [(&str, &str); 18] = [
     ("requests.p50_ms", "median latency, all ports"),
     ("requests.p95_ms", "95th percentile, all ports"),
     ("requests.max_ms", "longest, all ports"),
+    ("requests.uncertain_ms", "how far latencies may be off, where they are not measured at the sockets"),
     ("requests.under_way", "requests that have arrived and are not answered, all ports"),
     ("calls.p95_ms", "95th percentile of calls that the process made, all peers"),
     ("cpu.cores", "CPUs that the process used"),
@@ -94,6 +95,7 @@ pub struct Meter {
     /// Last value of what goes up and down.
     under_way: BTreeMap<String, u32>,
     threads: Option<f64>,
+    uncertain_ms: Option<f64>,
     /// Sums of this second.
     sums: BTreeMap<&'static str, f64>,
     /// Rises of [`QUOTA`] in this second, of the own group and of each above it.
@@ -199,8 +201,14 @@ impl Meter {
 
     fn note(&mut self, found: &Recording, row: &Span) {
         let kind = found.text(row.kind);
+        // Few rows say that, so most need not be read.
+        if kind == span::REQUEST && found.text(row.detail).contains("\"uncertain_ns\"") {
+            let detail: Request = detail::from_text(found.text(row.detail));
+            self.uncertain_ms = detail.uncertain_ns.map(|ns| ns as f64 / 1e6).or(self.uncertain_ms);
+        }
         let is_work =
-            [span::REQUEST, span::CALL, span::OWN_ACTION, span::COLLECTOR_RUN, span::COMPILATION].contains(&kind);
+            [span::REQUEST, span::CALL, span::OWN_ACTION, span::NOT_RECORDED, span::COLLECTOR_RUN, span::COMPILATION]
+                .contains(&kind);
         // A whole collection beside the application holds nobody up; its pauses have spans of their own.
         if is_work || kind == span::GC || (kind == span::VM_OPERATION && is_beside(found, row)) {
             return;
@@ -234,6 +242,7 @@ impl Meter {
         values.extend(
             quotas.into_values().map(throttled_ratio).max_by(f64::total_cmp).map(|r| ("cgroup.throttled_ratio", r)),
         );
+        values.extend(self.uncertain_ms.map(|ms| ("requests.uncertain_ms", ms)));
         values.extend(self.threads.map(|threads| ("jvm.threads", threads)));
         let stops = events.iter().filter(|event| STOPS.contains(&event.kind.as_str()));
         let longest_ns = stops.map(|event| event.duration_ns).max().unwrap_or(0);
@@ -398,6 +407,18 @@ mod tests {
             assert!((second(1.0) - expected).abs() < 1e-9, "{own:?} {above:?}");
             assert_eq!(meter.second().values["cgroup.throttled_ratio"], 0.0, "nothing new");
         }
+    }
+
+    #[test]
+    fn coarse_latencies_say_how_coarse() {
+        let mut meter = Meter::default();
+        let mut second = |detail: &str| {
+            let mut found = Recording::default();
+            found.add_span(5, 1_000_000, 0, span::REQUEST, ":80", detail, "requests");
+            meter.add(&found);
+            meter.second().values.get("requests.uncertain_ms").copied()
+        };
+        assert_eq!((second("{}"), second(r#"{"uncertain_ns":8000000}"#), second("{}")), (None, Some(8.0), Some(8.0)));
     }
 
     #[test]

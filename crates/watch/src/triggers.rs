@@ -33,6 +33,8 @@ pub enum Kind {
     Throttled,
     /// The kernel killed a process of the control group for want of memory.
     OomKill,
+    /// The JVM ended without being asked to: killed, crashed, or with an error.
+    Vanished,
     /// Sockets of the process dropped what was sent to them, mostly as they were full.
     Lost,
     /// A rule of the configuration.
@@ -53,9 +55,46 @@ impl Kind {
             Kind::Wait => "wait",
             Kind::Throttled => "throttled",
             Kind::OomKill => "oom_kill",
+            Kind::Vanished => "vanished",
             Kind::Lost => "lost",
             Kind::Rule => "rule",
             Kind::ByHand => "by_hand",
+        }
+    }
+}
+
+/// How bad a reason is, for whoever is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// A few requests were late, or somebody asked.
+    Info,
+    /// Requests are slow.
+    Warning,
+    /// Nothing is answered any more.
+    Critical,
+}
+
+impl Severity {
+    /// As JSON and alerts name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Info => "info",
+            Severity::Warning => "warning",
+            Severity::Critical => "critical",
+        }
+    }
+}
+
+impl Kind {
+    /// How bad it is.
+    pub fn severity(self) -> Severity {
+        match self {
+            Kind::RequestsHung | Kind::OomKill | Kind::Vanished => Severity::Critical,
+            Kind::RequestsRare | Kind::Lost | Kind::ByHand => Severity::Info,
+            Kind::RequestsSlow | Kind::RequestsStall | Kind::Stop | Kind::Wait | Kind::Throttled | Kind::Rule => {
+                Severity::Warning
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ pub mod recorded;
 mod row;
 mod spool;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_collectors::jvms::Jvm;
 
@@ -43,6 +43,8 @@ pub(crate) struct Minute {
     has_ports: bool,
     triggers: Vec<&'static str>,
     not_recorded: i64,
+    /// Collectors that see the JVM not at all or in part.
+    not_seen: BTreeSet<&'static str>,
 }
 
 impl Minute {
@@ -61,7 +63,16 @@ impl Minute {
             has_ports: false,
             triggers: Vec::new(),
             not_recorded: 0,
+            not_seen: BTreeSet::new(),
         }
+    }
+
+    /// Notes that a collector sees the JVM not at all or in part, or that it does.
+    pub(crate) fn not_seen(&mut self, collector: &'static str, is: bool) {
+        match is {
+            true => self.not_seen.insert(collector),
+            false => self.not_seen.remove(collector),
+        };
     }
 
     /// Takes a second that ended at `at_ns`; the row of the minute before when that is over.
@@ -90,7 +101,7 @@ impl Minute {
 
     /// The row of the minute that has begun, as far as it goes.
     pub(crate) fn end(&mut self) -> Option<Row> {
-        let next = Minute::of(self.about.clone(), self.began_ns);
+        let next = Minute { not_seen: self.not_seen.clone(), ..Minute::of(self.about.clone(), self.began_ns) };
         let minute = std::mem::replace(self, next);
         (minute.seconds > 0).then(|| minute.row())
     }
@@ -119,6 +130,7 @@ impl Minute {
             requests_p95_ms: quantile(0.95),
             requests_p99_ms: quantile(0.99),
             requests_max_ms: quantile(1.0),
+            requests_uncertain_ms: max("requests.uncertain_ms"),
             requests_under_way_max: max("requests.under_way"),
             calls_p95_max_ms: max("calls.p95_ms"),
             gc_full_per_min: of("gc.full_per_min").map(|sum| sum.last),
@@ -131,6 +143,7 @@ impl Minute {
             memory_major_faults_per_s: mean("memory.major_faults_per_s"),
             compiler_ms_per_s: mean("compiler.ms_per_s"),
             jvm_threads_max: max("jvm.threads"),
+            not_seen: (!self.not_seen.is_empty()).then(|| self.not_seen.iter().copied().collect::<Vec<_>>().join(" ")),
             triggers: (!self.triggers.is_empty()).then(|| self.triggers.join(" ")),
             not_recorded: (!self.triggers.is_empty()).then_some(self.not_recorded),
             ..self.about
@@ -184,6 +197,9 @@ mod tests {
     fn seconds_become_minutes() {
         let mut minute = Minute::of(Row { pid: Some(7), ..Row::default() }, 0);
         let mut rows: Vec<Row> = Vec::new();
+        for (collector, is) in [("block", true), ("requests", true), ("block", false)] {
+            minute.not_seen(collector, is);
+        }
         for at_s in 31..=150 {
             if at_s == 100 {
                 minute.triggered("stop", true);
@@ -200,5 +216,6 @@ mod tests {
         assert!(row.requests_max_ms.unwrap() > 30.0 && row.requests_p95_ms.unwrap() < 2.0);
         assert_eq!((row.triggers.as_deref(), row.not_recorded), (Some("stop"), Some(1)));
         assert_eq!((rows[2].triggers.as_deref(), minute.end()), (None, None));
+        assert_eq!(rows[2].not_seen.as_deref(), Some("requests"));
     }
 }

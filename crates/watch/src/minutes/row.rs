@@ -113,6 +113,8 @@ row! {
     ["ms"] requests_p99_ms: f64,
     /// Longest request.
     ["ms"] requests_max_ms: f64,
+    /// How far each of these latencies may be off, where the kernel refused to measure them at the sockets.
+    ["ms"] requests_uncertain_ms: f64,
     /// Most requests that had arrived and were not answered at the end of a second.
     ["number"] requests_under_way_max: f64,
     /// Highest 95th percentile of the calls that the process made, of all seconds.
@@ -137,6 +139,8 @@ row! {
     ["ms/s"] compiler_ms_per_s: f64,
     /// Most threads.
     ["number"] jvm_threads_max: f64,
+    /// Collectors that saw the JVM not at all or in part, one after the other; what they would have told is missing or coarse.
+    ["text"] not_seen: String,
     /// Reasons to record, by their kinds, one after the other, each once.
     ["text"] triggers: String,
     /// How many reasons became no recording.

@@ -8,9 +8,7 @@ use std::time::Duration;
 use ureq::Agent;
 use ureq::tls::{RootCerts, TlsConfig};
 
-use super::body::body;
 use crate::config::Webhook;
-use crate::incident::Incident;
 use crate::trusted::{self, Owner};
 
 /// An address that does not answer is given up for this time.
@@ -29,19 +27,18 @@ static AGENT: LazyLock<Agent> = LazyLock::new(|| {
     config.into()
 });
 
-/// Tells an address of an incident. What went wrong is told without the address, which may be a secret.
-pub(super) fn send(webhook: &Webhook, owner: Option<Owner>, incident: &Incident) -> Result<(), String> {
+/// Sends a body to an address. What went wrong is told without the address, which may be a secret.
+pub(super) fn send(webhook: &Webhook, owner: Option<Owner>, body: &str) -> Result<(), String> {
     let url = match (&webhook.url, &webhook.url_file) {
         (Some(url), _) => url.clone(),
         (None, Some(file)) => secret(file, owner)?,
         (None, None) => return Err("it has no address".to_owned()),
     };
-    let text = body(webhook.format, incident).to_string();
     let mut request = AGENT.post(&url).header("Content-Type", "application/json");
     if let Some(file) = &webhook.token_file {
         request = request.header("Authorization", format!("Bearer {}", secret(file, owner)?));
     }
-    match request.send(text) {
+    match request.send(body) {
         Ok(answer) if answer.status().is_success() => Ok(()),
         Ok(answer) => Err(format!("it answered {}", answer.status().as_u16())),
         Err(error) => Err(error.to_string().replace(&url, "(address)")),

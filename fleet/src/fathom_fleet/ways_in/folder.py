@@ -29,7 +29,7 @@ from .problems import Problem
 FACT_KEYS = ("host", "fact", "value")
 SCHEMA_KEY = b"fathom.schema"
 RECORDING = ".fathom/"
-OF_WATCH = re.compile(r"/rings/|\.fathom/|/(lock|first_start)$")
+OF_WATCH = re.compile(r"/rings/|/outbox/|\.fathom/|/(lock|first_start)$")
 """What else `fathom watch` keeps in its folder: recordings, and what it needs for itself."""
 JOURNAL_LINE_MAX = 1 << 20
 """Bytes. A row of `minutes` has some hundreds."""
