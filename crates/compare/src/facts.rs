@@ -25,6 +25,9 @@ const CHANGING: &[&str] = &[
 /// Facts that follow from others: of the kernel's build and of what the JVM makes of its machine.
 const FOLLOWING: &[&str] = &["kernel_build", "container_cpus", "container_memory_limit_bytes"];
 
+/// The source of what the kernel has of the process; others tell numbers and times of it.
+const FACTS: &str = "facts";
+
 /// The source whose words for a CPU differ between JDKs.
 const JFR: &str = "jfr";
 
@@ -40,10 +43,6 @@ const OF_DISKS: &[&str] = &[
     "write_cache",
     "wbt_lat_usec",
 ];
-
-/// Origins of flags that nobody gave.
-const DEFAULT_ORIGIN: &str = "Default";
-const DERIVED_ORIGINS: &[&str] = &["Ergonomic", "Internal"];
 
 /// Options of the JVM that are no flags, by their beginnings.
 const AGENTS: &[&str] = &["-javaagent:", "-agentpath:", "-agentlib:"];
@@ -66,13 +65,13 @@ impl Facts {
         let known = |text: &String| !text.is_empty();
         facts.given.extend(Some(summary.jvm.clone()).filter(known).map(|jvm| ("jdk".to_owned(), jvm)));
         facts.given.extend(Some(summary.collector.clone()).filter(known).map(|name| ("collector".to_owned(), name)));
-        let origins = origins(recording);
-        facts.knows_flags = !origins.is_empty();
+        let origins = Origins::of(recording);
+        facts.knows_flags = !origins.by_flag.is_empty();
         recording.facts.rows().for_each(|row| facts.add(recording, &origins, row));
         facts
     }
 
-    fn add(&mut self, recording: &Recording, origins: &BTreeMap<&str, &str>, fact: Fact) {
+    fn add(&mut self, recording: &Recording, origins: &Origins<'_>, fact: Fact) {
         let [about, key, value] = [fact.subject, fact.key, fact.value].map(|text| recording.text(text));
         match about {
             subject::HOST if key == "memory_bytes" => self.give("memory_gib", &gib(value)),
@@ -81,13 +80,14 @@ impl Facts {
             subject::HOST if FOLLOWING.contains(&key) => self.derive(key, value),
             subject::HOST if key == "cpu" && recording.text(fact.source) == JFR => self.derive("cpu of the JVM", value),
             subject::HOST => self.give(key, value),
-            subject::FLAG => self.add_flag(key, value, origins.get(key).copied()),
+            subject::FLAG => self.add_flag(key, value, origins.by_whom(key)),
             subject::JVM if key == "java_arguments" => self.give_all(arguments(value)),
             subject::JVM if key == "arguments" => self.give_all(options(value)),
-            subject::JVM if key == "version" => self.derive("jdk build", value),
+            // What follows says for which system and when it was built.
+            subject::JVM if key == "version" => self.derive("jdk build", value.split(" for ").next().unwrap_or(value)),
             subject::PROPERTY if key == "java.class.path" => self.give_all(jars(value)),
             subject::CGROUP if !key.contains('/') && key != "path" => self.give(&format!("cgroup {key}"), value),
-            subject::PROCESS => self.give(key, value),
+            subject::PROCESS if recording.text(fact.source) == FACTS => self.give(key, value),
             subject::DISK if key.rsplit_once('.').is_some_and(|(_, what)| OF_DISKS.contains(&what)) => {
                 self.give(&format!("disk {key}"), value);
             }
@@ -97,14 +97,15 @@ impl Facts {
         }
     }
 
-    fn add_flag(&mut self, name: &str, value: &str, origin: Option<&str>) {
+    fn add_flag(&mut self, name: &str, value: &str, by: Setter) {
         // Files of logs and dumps.
-        if value.contains('/') || origin == Some(DEFAULT_ORIGIN) {
+        if value.contains('/') {
             return;
         }
-        match origin.is_some_and(|origin| DERIVED_ORIGINS.contains(&origin)) {
-            true => self.derive(&format!("flag {name}"), value),
-            false => self.give(&format!("flag {name}"), value),
+        match by {
+            Setter::Default => (),
+            Setter::Jvm => self.derive(&format!("flag {name}"), value),
+            Setter::User => self.give(&format!("flag {name}"), value),
         }
     }
 
@@ -131,9 +132,38 @@ impl Facts {
     }
 }
 
-fn origins(recording: &Recording) -> BTreeMap<&str, &str> {
-    let rows = recording.facts.rows().filter(|row| recording.text(row.subject) == subject::FLAG_ORIGIN);
-    rows.map(|row| (recording.text(row.key), recording.text(row.value))).collect()
+/// Who set a flag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Setter {
+    User,
+    Jvm,
+    Default,
+}
+
+/// Where flags got their values.
+struct Origins<'a> {
+    by_flag: BTreeMap<&'a str, &'a str>,
+    /// The options that the JVM was given, if they are known.
+    options: Option<&'a str>,
+}
+
+impl<'a> Origins<'a> {
+    fn of(recording: &'a Recording) -> Origins<'a> {
+        let rows = recording.facts.rows().filter(|row| recording.text(row.subject) == subject::FLAG_ORIGIN);
+        let by_flag = rows.map(|row| (recording.text(row.key), recording.text(row.value))).collect();
+        Origins { by_flag, options: recording.fact(subject::JVM, "arguments") }
+    }
+
+    /// The JVM says `Command line` also of flags that it set because of another one that was given.
+    fn by_whom(&self, flag: &str) -> Setter {
+        let is_given = || self.options.is_none_or(|options| options.contains(flag));
+        match self.by_flag.get(flag) {
+            Some(&"Default") => Setter::Default,
+            Some(&("Ergonomic" | "Internal")) => Setter::Jvm,
+            Some(&"Command line") if !is_given() => Setter::Jvm,
+            _ => Setter::User,
+        }
+    }
 }
 
 /// In whole GiB: machines of one kind differ by what their firmware takes.
@@ -173,10 +203,11 @@ fn option(text: &str) -> Option<(String, String)> {
         return Some((format!("property {name}"), value.to_owned()));
     }
     let flag = text.strip_prefix("-X").filter(|flag| !flag.starts_with(['X', ':']))?;
-    // Sizes are flags as well, and logs are told by their files.
-    let is_flag = ["ms", "mx", "mn", "ss", "log", "bootclasspath"].iter().any(|start| flag.starts_with(start));
-    let (name, value) = flag.split_once(':').unwrap_or((flag, "given"));
-    (!is_flag).then(|| (format!("option -X{name}"), value.to_owned()))
+    // Logs are told by their files.
+    let is_path = ["log", "bootclasspath"].iter().any(|start| flag.starts_with(start));
+    let size = ["ms", "mx", "mn", "ss"].iter().find_map(|size| Some((*size, flag.strip_prefix(size)?)));
+    let (name, value) = size.or_else(|| flag.split_once(':')).unwrap_or((flag, "given"));
+    (!is_path).then(|| (format!("option -X{name}"), value.to_owned()))
 }
 
 /// The jars of a class path with their versions.
@@ -313,13 +344,34 @@ mod tests {
     }
 
     #[test]
+    fn flags_that_the_jvm_set_by_itself_follow() {
+        let mut recording = Recording::default();
+        recording.add_fact(subject::JVM, "arguments", "-Xmx256m -XX:MaxTenuringThreshold=3", "jfr");
+        for (flag, value, origin) in [
+            ("MaxTenuringThreshold", "3", "Command line"),
+            ("AlwaysTenure", "false", "Command line"),
+            ("MaxHeapSize", "268435456", "Command line"),
+            ("ReservedCodeCacheSize", "251658240", "Ergonomic"),
+            ("UseTLAB", "true", "Default"),
+        ] {
+            recording.add_fact(subject::FLAG, flag, value, "jfr");
+            recording.add_fact(subject::FLAG_ORIGIN, flag, origin, "jfr");
+        }
+        let facts = Facts::of(&recording, &RecordingSummary::default());
+        assert_eq!(facts.given.keys().collect::<Vec<_>>(), ["flag MaxTenuringThreshold", "option -Xmx"]);
+        let derived = ["flag AlwaysTenure", "flag MaxHeapSize", "flag ReservedCodeCacheSize"];
+        assert_eq!(facts.derived.keys().collect::<Vec<_>>(), derived);
+    }
+
+    #[test]
     fn options_arguments_and_jars() {
         for (text, expected) in [
             ("-javaagent:/opt/apm/agent.jar=secret", Some(("agent agent.jar", "loaded"))),
             ("-Dio.netty.threads=4", Some(("property io.netty.threads", "4"))),
             ("-Xint", Some(("option -Xint", "given"))),
             ("-Xshare:off", Some(("option -Xshare", "off"))),
-            ("-Xmx4g", None),
+            ("-Xmx4g", Some(("option -Xmx", "4g"))),
+            ("-Xlog:gc:gc.log", None),
             ("-XX:+UseZGC", None),
             ("shop.Main", None),
         ] {
