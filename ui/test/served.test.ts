@@ -116,6 +116,8 @@ describe.runIf(isPossible)("a folder of recordings", () => {
     await open(SICK);
     await page.click("#tab-compare");
     await page.selectOption(".compare-view select", { label: `${FIXED}.fathom` });
+    await page.waitForSelector('[aria-label="What differs"]');
+    expect(await page.textContent('[aria-label="Verdict"]')).toMatch(/no verdict/i);
     await page.waitForSelector("table.compare");
     const pair = page.locator('.pairs li[data-cause="code_cache_churn"]');
     expect(await pair.locator(".pair.a").textContent()).toContain("shown");

@@ -125,12 +125,15 @@ impl Panel {
 
     /// A vertical line before a run, down to `to_y`.
     pub(super) fn mark(&self, index: usize, to_y: f64, says: &str) -> String {
-        let x = self.left + self.width * index as f64 / self.runs.max(1) as f64;
+        let part = index as f64 / self.runs.max(1) as f64;
+        let x = self.left + self.width * part;
+        // The words stay within the chart.
+        let (gap, anchor) = if part > 0.7 { (-4.0, "end") } else { (4.0, "start") };
         format!(
             "<path d=\"M{x:.1} {:.1}V{to_y:.1}\" stroke=\"#c0392b\" stroke-width=\"1.5\"/><text x=\"{:.1}\" y=\"{:.1}\" \
-             fill=\"#c0392b\">{}</text>\n",
+             text-anchor=\"{anchor}\" fill=\"#c0392b\">{}</text>\n",
             self.top,
-            x + 4.0,
+            x + gap,
             self.top + 12.0,
             escaped(says)
         )
