@@ -67,7 +67,8 @@ fn bars(history: &History, panel: Panel) -> String {
     };
     let totals: Vec<f64> = history.runs.iter().map(|run| run.per_unit(run.causes.values().sum())).collect();
     let scale = Scale::linear(&totals);
-    let mut text = panel.frame("lost time by cause", &scale, "ns");
+    let title = if largest.is_empty() { "lost time by cause: none in any run" } else { "lost time by cause" };
+    let mut text = panel.frame(title, &scale, "ns");
     for (index, run) in history.runs.iter().enumerate() {
         text += &stack(run, index, panel, &scale, &colour);
     }
