@@ -68,7 +68,8 @@ fn parse_request(line: &str) -> Option<(i64, f64)> {
 fn summary(dose: &DosePhase, phases: &[Phase], requests: &[(i64, f64)]) -> Option<PhaseLatency> {
     let phase = phases.iter().find(|phase| phase.name == dose.name)?;
     let due = requests.iter().filter(|(time_ms, _)| (dose.from_ms..dose.to_ms).contains(time_ms));
-    let answered = due.clone().filter(|(time_ms, latency_ms)| *time_ms as f64 + latency_ms <= dose.to_ms as f64).count();
+    let answered =
+        due.clone().filter(|(time_ms, latency_ms)| *time_ms as f64 + latency_ms <= dose.to_ms as f64).count();
     let mut latencies: Vec<f64> = due.map(|(_, latency_ms)| *latency_ms).collect();
     latencies.sort_by(f64::total_cmp);
     Some(PhaseLatency {

@@ -58,9 +58,19 @@ pub fn pids() -> impl Iterator<Item = u32> {
     procfs::names("/proc").filter_map(|name| name.parse().ok())
 }
 
-/// Whether a process is seen to be no JVM, at this moment.
+/// Whether a process is seen to be no JVM, at this moment: by what it maps, or where that may not be read by the names of its
+/// threads, one of which does the work of safepoints in every HotSpot.
 pub fn is_no_jvm(target: &Target) -> bool {
-    Mapped::of(target).is_ok_and(|mapped| mapped.libjvm.is_none())
+    const VM_THREAD: &[u8] = b"VM Thread";
+    match Mapped::of(target) {
+        Ok(mapped) => mapped.libjvm.is_none(),
+        Err(_) => {
+            let tasks = target.proc("task");
+            let mut names =
+                procfs::names(&tasks).filter_map(|tid| procfs::read(tasks.join(tid).join("comm")).ok()).peekable();
+            names.peek().is_some() && !names.any(|name| name.trim_ascii() == VM_THREAD)
+        }
+    }
 }
 
 /// The options of the launcher on a command line as procfs has it, without the program and what follows the main class.

@@ -14,6 +14,7 @@ mod documented;
 mod exit;
 mod finish;
 mod inputs;
+mod names;
 mod output;
 mod owner;
 mod page_file;

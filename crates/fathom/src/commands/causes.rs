@@ -7,6 +7,7 @@ use fathom_report::json;
 use serde::Serialize;
 
 use super::Answer;
+use crate::names::{self, Suggested};
 use crate::terminal::Terminal;
 
 /// List the causes that fathom knows, or print the page of one
@@ -14,6 +15,7 @@ use crate::terminal::Terminal;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The cause whose page to print
+    #[arg(value_parser = Suggested(|| catalog().iter().map(|cause| cause.id).collect()), hide_possible_values = true)]
     id: Option<String>,
 
     /// Print JSON (docs/json.md)
@@ -80,23 +82,8 @@ fn find(id: &str) -> Result<&'static Cause, clap::Error> {
 
 fn unknown(id: &str) -> String {
     let ids = catalog().iter().map(|cause| cause.id);
-    let meant = nearest(id, ids).map_or_else(String::new, |meant| format!("did you mean {meant}? "));
+    let meant = names::nearest(id, ids).map_or_else(String::new, |meant| format!("did you mean {meant}? "));
     format!("no cause has the id {id:?}; {meant}fathom causes lists them\n")
-}
-
-/// Names that are less alike than this were not meant.
-const ALIKE_MIN: f64 = 0.5;
-
-/// The id that is most like what was typed: by its letters, or because it holds it, as a word before as a part of one.
-fn nearest<'a>(typed: &str, ids: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let typed = typed.to_ascii_lowercase().replace('-', "_");
-    let likeness = |id: &str| match () {
-        () if id.split('_').any(|word| word == typed) => 2.0,
-        () if !typed.is_empty() && id.contains(&typed) => 1.0,
-        () => strsim::normalized_damerau_levenshtein(&typed, id),
-    };
-    let (likeness, id) = ids.map(|id| (likeness(id), id)).max_by(|(a, _), (b, _)| a.total_cmp(b))?;
-    (likeness >= ALIKE_MIN).then_some(id)
 }
 
 fn entry(cause: &Cause) -> Entry {
@@ -106,25 +93,4 @@ fn entry(cause: &Cause) -> Entry {
 /// The first paragraph of the page, on one line.
 fn title(cause: &Cause) -> String {
     cause.title().split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_meant() {
-        for (typed, expected) in [
-            ("code_cache_chrun", Some("code_cache_churn")),
-            ("Code-Cache-Churn", Some("code_cache_churn")),
-            ("lock", Some("lock_contention")),
-            ("lok_contention", Some("lock_contention")),
-            ("safepoint", Some("long_time_to_safepoint")),
-            ("", None),
-            ("xyzzy", None),
-            ("\u{fc}\u{1f600}", None),
-        ] {
-            assert_eq!(nearest(typed, catalog().iter().map(|cause| cause.id)), expected, "{typed}");
-        }
-    }
 }

@@ -23,14 +23,14 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  fathom doctor                the only JVM of this machine, or the machine alone
+  fathom doctor                the JVM of this machine (of several the one that has run longest)
   fathom doctor --pid 4242     what a recording of this JVM would see
   sudo fathom doctor           what it would see with more rights
 
 It tries what each collector needs and leaves no trace. The output is made to be pasted into a ticket.";
 
 pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
-    let target = args.choice.one_if_any()?;
+    let target = args.choice.any()?;
     let looked_at = match &target {
         Some(target) => target.clone(),
         None => Target::of(std::process::id())?,
@@ -68,9 +68,8 @@ fn collector_line(collector: &dyn Collector, target: &Target, is_jvm: bool) -> C
     // Without a JVM what a collector misses in this very process tells nothing.
     let (refused, grant) = match (refusal, is_jvm) {
         (None, _) => (None, None),
-        (Some(refusal), false) if collector.tier() == Tier::Process => {
-            let why = format!("no JVM was looked at ({})", refusal.why);
-            (Some(why), Some("start one, or name one with --pid".to_owned()))
+        (Some(_), false) if collector.tier() == Tier::Process => {
+            (Some("needs a JVM, and none runs here".to_owned()), Some("start one, or name one with --pid".to_owned()))
         }
         (Some(refusal), _) => (Some(refusal.why), Some(refusal.grant).filter(|grant| !grant.is_empty())),
     };

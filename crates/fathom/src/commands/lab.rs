@@ -9,14 +9,15 @@ mod repeat;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use clap::Subcommand;
-use fathom_labs::{Lab, TextProgress, Variant};
+use fathom_labs::{Lab, LabError, TextProgress, Variant};
 use fathom_report::units::amount;
 use fathom_report::{TextOptions, beside, clean, json};
 use serde::Serialize;
 
 use super::Answer;
+use crate::names::{self, Suggested};
 use crate::terminal::Terminal;
 use judge::Outcome;
 use one::{Phase, Run, Runner};
@@ -49,7 +50,7 @@ struct ListArgs {
 #[command(after_help = EXAMPLES)]
 struct RunArgs {
     /// Which lab (fathom lab list), or a folder with a lab.json
-    #[arg(required_unless_present = "all")]
+    #[arg(required_unless_present = "all", value_parser = Suggested(ids), hide_possible_values = true)]
     id: Option<String>,
 
     /// Run all labs, sick and fixed, in about half an hour, and print a table
@@ -177,7 +178,7 @@ struct Runs<'a> {
 
 fn run_lab(args: &RunArgs, terminal: &Terminal) -> Result<Answer> {
     let Some(id) = &args.id else { return all::run(args, terminal) };
-    let lab = fathom_labs::lab(id)?;
+    let lab = find(id)?;
     let variants = variants(lab, args)?;
     if let (true, [sick, fixed]) = (args.repeat > 1, variants.as_slice()) {
         return repeat::run(args, lab, [sick, fixed], terminal);
@@ -194,6 +195,21 @@ fn run_lab(args: &RunArgs, terminal: &Terminal) -> Result<Answer> {
         false => text(&runs, &terminal.text(false)),
     };
     Ok(Answer { text, code })
+}
+
+/// Ids of all labs.
+fn ids() -> Vec<&'static str> {
+    fathom_labs::labs().iter().map(|lab| lab.id.as_str()).collect()
+}
+
+/// The lab with this id, or the one in this folder.
+fn find(id: &str) -> Result<&'static Lab> {
+    fathom_labs::lab(id).map_err(|error| match (&error, names::nearest(id, ids().into_iter())) {
+        (LabError::UnknownLab { .. }, Some(meant)) => {
+            anyhow!("there is no lab {id}; did you mean {meant}? fathom lab list shows them all")
+        }
+        _ => error.into(),
+    })
 }
 
 fn variants(lab: &'static Lab, args: &RunArgs) -> Result<Vec<&'static Variant>> {

@@ -27,10 +27,10 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
-    /// The JVM that is meant, or the only one; none when there is none or more than one.
-    pub(crate) fn one_if_any(&self) -> Result<Option<Target>> {
+    /// The JVM that is meant, else the one that has run longest; none when none runs.
+    pub(crate) fn any(&self) -> Result<Option<Target>> {
         match (self.pid, &self.pattern) {
-            (None, None) => Ok(<[Jvm; 1]>::try_from(jvms()).ok().map(|[jvm]| jvm.target)),
+            (None, None) => Ok(jvms().into_iter().max_by_key(|jvm| jvm.uptime_ns).map(|jvm| jvm.target)),
             _ => self.one().map(Some),
         }
     }

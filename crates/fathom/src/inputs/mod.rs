@@ -26,9 +26,11 @@ use clap::Args;
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{loss, subject};
 use fathom_readers::LoadOptions;
+use regex::Regex;
 
 use crate::exit::complain;
 use crate::progress::Progress;
+use crate::quantities;
 use crate::terminal::Terminal;
 use crate::times::{self, TimePoint};
 
@@ -46,8 +48,8 @@ pub(crate) struct Hints {
 
     /// Regular expression for lines of a request log, with the groups `time` and `latency_ms`
     /// (or latency_us, latency_s, latency_ns)
-    #[arg(long, value_name = "REGEX")]
-    latency_pattern: Option<String>,
+    #[arg(long, value_name = "REGEX", value_parser = quantities::pattern)]
+    latency_pattern: Option<Regex>,
 
     /// When the JVM started, for logs that only know its uptime
     #[arg(long, value_name = "TIME", value_parser = times::absolute)]
@@ -73,7 +75,7 @@ impl Hints {
         let started_at_ns = self.started_at.map(|time| time.absolute_ns(&terminal.zone)).transpose();
         Ok(LoadOptions {
             started_at_ns: started_at_ns.context("--started-at")?,
-            latency_pattern: self.latency_pattern.clone(),
+            latency_pattern: self.latency_pattern.as_ref().map(|pattern| pattern.as_str().to_owned()),
             for_verdicts: self.for_verdicts,
         })
     }

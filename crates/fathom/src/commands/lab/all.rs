@@ -10,8 +10,8 @@ use fathom_labs::{Lab, LabError, Progress, Second, Variant};
 use fathom_report::{clean, json};
 use serde::Serialize;
 
-use super::one::{Run, Runner};
 use super::judge::Outcome;
+use super::one::{Run, Runner};
 use super::{Answer, RunArgs, SCHEMA, judge, outcome_text};
 use crate::exit::told;
 use crate::terminal::Terminal;
@@ -144,9 +144,7 @@ fn text(table: &Table) -> String {
     let cells: Vec<[String; 4]> = table
         .runs
         .iter()
-        .map(|row| {
-            [format!("{} {}", row.lab, row.variant), row.expected.clone(), row.found.clone(), row.outcome()]
-        })
+        .map(|row| [format!("{} {}", row.lab, row.variant), row.expected.clone(), row.found.clone(), row.outcome()])
         .collect();
     let heading = ["lab and variant", "expected", "found", ""].map(str::to_owned);
     let widths: Vec<usize> =

@@ -223,7 +223,17 @@ mod tests {
 
     fn phase(role: PhaseRole, answered: usize) -> PhaseLatency {
         let name = "before".to_owned();
-        PhaseLatency { name, role, from_ms: 0, to_ms: 0, requests: 100, answered, p50_ms: 0.0, p99_ms: 0.0, max_ms: 0.0 }
+        PhaseLatency {
+            name,
+            role,
+            from_ms: 0,
+            to_ms: 0,
+            requests: 100,
+            answered,
+            p50_ms: 0.0,
+            p99_ms: 0.0,
+            max_ms: 0.0,
+        }
     }
 
     #[test]

@@ -105,8 +105,14 @@ fn of_the_machine(stat: &str) -> Option<[u64; 3]> {
 fn of_the_process(stat: &str) -> Option<u64> {
     /// How many fields lie between the name and the first of the four.
     const BEFORE: usize = 11;
-    let fields: Vec<u64> =
-        stat.rsplit_once(')')?.1.split_whitespace().skip(BEFORE).take(4).filter_map(|field| field.parse().ok()).collect();
+    let fields: Vec<u64> = stat
+        .rsplit_once(')')?
+        .1
+        .split_whitespace()
+        .skip(BEFORE)
+        .take(4)
+        .filter_map(|field| field.parse().ok())
+        .collect();
     (fields.len() == 4).then(|| fields.iter().sum())
 }
 

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use fathom_labs::{Arrivals, JdkWish, Lengths, LiveRecorder, Progress, Recorder, RunOptions, Second};
 
 use crate::commands::Answer;
+use crate::names::Suggested;
 use crate::quantities;
 use crate::terminal;
 
@@ -16,6 +17,7 @@ use crate::terminal;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Which lab (fathom lab list), or a folder with a lab.json
+    #[arg(value_parser = Suggested(super::ids), hide_possible_values = true)]
     id: String,
 
     /// This variant instead of the sick one
@@ -40,7 +42,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Answer> {
-    let lab = fathom_labs::lab(&args.id)?;
+    let lab = super::find(&args.id)?;
     let folder = tempfile::Builder::new().prefix("fathom-lab-").tempdir().context("no temporary folder")?;
     let options = RunOptions {
         variant: args.variant.clone().unwrap_or_else(|| lab.sick().name.clone()),
