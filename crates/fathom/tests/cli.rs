@@ -413,8 +413,22 @@ fn the_version_says_where_it_comes_from() {
     let folder = inputs();
     let version = stdout(&fathom(folder.path(), &["--version"]));
     assert!(version.starts_with("fathom ") && version.contains("(commit ") && version.contains("schema "), "{version}");
-    let meant = stderr(&fathom(folder.path(), &["causes", "code_cache_chrun"]));
-    assert!(meant.contains("did you mean code_cache_churn?"), "{meant}");
+}
+
+#[test]
+fn names_are_suggested_and_bad_patterns_refused() {
+    let folder = inputs();
+    for (args, says) in [
+        (vec!["causes", "code_cache_chrun"], "did you mean code_cache_churn?"),
+        (vec!["lab", "run", "code_cach_churn"], "did you mean code_cache_churn?"),
+        (vec!["lab", "play", "code_cach_churn"], "did you mean code_cache_churn?"),
+        (vec!["explain", "--latency-pattern", "("], "not a regular expression: unclosed group"),
+    ] {
+        let answer = stderr(&fathom(folder.path(), &args));
+        assert!(answer.contains(says), "{args:?}: {answer}");
+    }
+    let script = stdout(&fathom(folder.path(), &["completions", "bash"]));
+    assert!(script.contains("code_cache_churn") && script.contains("healthy_server"), "causes and labs");
 }
 
 #[test]
