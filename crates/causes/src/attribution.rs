@@ -298,7 +298,8 @@ mod tests {
                 Refined::Cause(name) => Some(*name),
                 Refined::Family(_) => None,
             });
-            names.for_each(|name| assert!(catalog().iter().any(|other| other.id == name), "{}: {name}", cause.id));
+            let equals = cause.equals.iter().flat_map(|(ids, _)| ids.iter().copied());
+            names.chain(equals).for_each(|name| assert!(catalog().iter().any(|other| other.id == name), "{}: {name}", cause.id));
             assert!(!reaches(cause, cause, &mut Vec::new()), "{} refines itself", cause.id);
         }
     }

@@ -21,6 +21,9 @@ pub struct Cause {
     pub family: Family,
     /// Whose time it explains more exactly: where both are seen equally well, it comes first.
     pub refines: &'static [Refined],
+    /// Causes that may claim the same time without being its mechanism or its consequence, by their ids, and why these share it.
+    /// One of the two says so.
+    pub equals: &'static [(&'static [&'static str], &'static str)],
     /// Whether its folder has a lab.
     pub has_lab: bool,
     /// The collectors that record what shows it on a live JVM; none when no collector can.
@@ -37,6 +40,12 @@ impl Cause {
     /// Whether it explains more exactly what `other` explains.
     pub fn refines(&self, other: &Cause) -> bool {
         self.id != other.id && self.refines.iter().any(|refined| refined.is(other.id, other.family))
+    }
+
+    /// Whether one of the two says that they share what both claim.
+    pub fn is_equal_to(&self, other: &Cause) -> bool {
+        let says = |one: &Cause, id: &str| one.equals.iter().any(|(ids, _)| ids.contains(&id));
+        says(self, other.id) || says(other, self.id)
     }
 
     /// What people call it: the heading of its page.

@@ -13,6 +13,10 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Queues,
     refines: &[],
+    equals: &[(
+        &["dns_slow", "sleeping_handlers", "slow_downstream"],
+        "requests were late while no thread was seen to wait: each claims as much as it measured itself",
+    )],
     has_lab: true,
     collectors: &["sockets", "system_calls", "scheduler"],
     needs: &[&[Need::Counter(counter::SOCKET_ACCEPT_DROPS_COUNT), Need::Counter(counter::NETWORK_COUNT)]],

@@ -23,6 +23,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Code,
     refines: &[Refined::Family(Family::Cpu)],
+    equals: &[],
     has_lab: true,
     collectors: &["async_profiler", "jfr"],
     needs: &[&[Need::Samples]],

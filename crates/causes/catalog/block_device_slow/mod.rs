@@ -9,6 +9,13 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Device,
     refines: &[Refined::Cause("file_sync_slow")],
+    equals: &[
+        (
+            &["file_pages_evicted", "lazy_symbol_binding", "memory_reclaim", "perf_data_writeback", "swap_in"],
+            "a fault is of one kind, by its mapping and the kernel's frames",
+        ),
+        (&["block_queue_wait"], "the kernel tells a request's time in the queue from that in the device"),
+    ],
     has_lab: true,
     collectors: &["block", "system_calls"],
     needs: &[&[Need::Spans(span::BLOCK_REQUEST, "block")]],

@@ -10,6 +10,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Device,
     refines: &[Refined::Cause("file_sync_slow")],
+    equals: &[],
     has_lab: true,
     collectors: &["block", "system_calls"],
     needs: &[&[Need::Spans(span::BLOCK_REQUEST, "block")]],

@@ -17,6 +17,10 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Locks,
     refines: &[Refined::Cause("slow_downstream")],
+    equals: &[(
+        &["delayed_acknowledgement", "retransmissions", "slow_downstream", "thread_pool_exhausted"],
+        "each claims of the waits for answers the part that it measured itself",
+    )],
     has_lab: true,
     collectors: &["jfr"],
     needs: &[&[Need::Event("jdk.SocketRead")]],

@@ -12,6 +12,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Code,
     refines: &[Refined::Family(Family::Cpu), Refined::Family(Family::Load)],
+    equals: &[],
     has_lab: true,
     collectors: &["system_calls", "scheduler", "async_profiler"],
     needs: &[&[Need::Counter(counter::SYSTEM_CALLS_COUNT)]],

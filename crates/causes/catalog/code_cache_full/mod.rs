@@ -17,6 +17,7 @@ pub(crate) static CAUSE: Cause = Cause {
         Refined::Family(Family::Cpu),
         Refined::Family(Family::Load),
     ],
+    equals: &[],
     has_lab: true,
     collectors: &["jfr"],
     needs: &[&[

@@ -11,6 +11,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Services,
     refines: &[Refined::Cause("slow_downstream")],
+    equals: &[],
     has_lab: true,
     collectors: &["system_calls", "async_profiler", "sockets"],
     needs: &[&[Need::Spans(span::SYSTEM_CALL, "system_calls")]],

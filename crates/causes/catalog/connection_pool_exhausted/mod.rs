@@ -12,6 +12,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Locks,
     refines: &[],
+    equals: &[],
     has_lab: true,
     collectors: &["jfr"],
     needs: &[&[Need::Event("jdk.ThreadPark"), Need::Spans(span::SAMPLED_WAIT, "waits")]],

@@ -20,6 +20,7 @@ pub(crate) static CAUSE: Cause = Cause {
         Refined::Family(Family::Code),
         Refined::Cause("read_then_write_faults"),
     ],
+    equals: &[],
     has_lab: true,
     collectors: &["cgroup", "threads"],
     needs: &[&[Need::Counter(counter::CGROUP_THROTTLED_NS)]],

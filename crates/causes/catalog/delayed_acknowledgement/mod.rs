@@ -10,6 +10,10 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Services,
     refines: &[Refined::Cause("slow_downstream")],
+    equals: &[(
+        &["retransmissions", "slow_downstream", "thread_pool_exhausted"],
+        "each claims of the waits for answers the part that it measured itself",
+    )],
     has_lab: true,
     collectors: &["requests"],
     needs: &[&[Need::Sockets]],

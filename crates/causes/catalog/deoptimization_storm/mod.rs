@@ -18,6 +18,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Compiler,
     refines: &[Refined::Cause("jit_warm_up"), Refined::Family(Family::Cpu), Refined::Family(Family::Load)],
+    equals: &[],
     has_lab: true,
     collectors: &["jfr"],
     needs: &[&[

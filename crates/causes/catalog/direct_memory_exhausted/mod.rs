@@ -15,6 +15,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Collections,
     refines: &[Refined::Cause("explicit_gc"), Refined::Family(Family::Cpu), Refined::Family(Family::Load)],
+    equals: &[],
     has_lab: true,
     collectors: &["jfr"],
     needs: &[&[Need::SystemGc, Need::Collections]],

@@ -14,6 +14,10 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Services,
     refines: &[],
+    equals: &[(
+        &["sleeping_handlers", "slow_downstream"],
+        "requests were late while no thread was seen to wait: each claims as much as it measured itself",
+    )],
     has_lab: true,
     collectors: &["scheduler", "system_calls", "requests"],
     needs: &[&[Need::Spans(span::BLOCKED, "scheduler"), Need::Spans(span::SYSTEM_CALL, "system_calls"), Need::Sockets]],

@@ -11,6 +11,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Code,
     refines: &[Refined::Cause("application_code"), Refined::Family(Family::Load), Refined::Family(Family::Cpu)],
+    equals: &[],
     has_lab: true,
     collectors: &["jfr", "async_profiler"],
     needs: &[&[Need::Counter(counter::EXCEPTIONS_COUNT), Need::JvmFrames]],

@@ -11,6 +11,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Files,
     refines: &[],
+    equals: &[],
     has_lab: true,
     collectors: &["system_calls"],
     needs: &[&[Need::Spans(span::SYSTEM_CALL, "system_calls")]],

@@ -15,6 +15,10 @@ pub(crate) static CAUSE: Cause = Cause {
         Refined::Family(Family::Safepoint),
         Refined::Family(Family::Device),
     ],
+    equals: &[(
+        &["file_sync_slow", "perf_data_writeback", "swap_in"],
+        "a thread is in one wait at a time, and each claims the stops in which it was in its own",
+    )],
     has_lab: true,
     collectors: &["page_faults", "memory"],
     needs: &[&[Need::PageFaults]],

@@ -16,6 +16,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Files,
     refines: &[],
+    equals: &[],
     has_lab: true,
     collectors: &["jfr", "system_calls"],
     needs: &[&[

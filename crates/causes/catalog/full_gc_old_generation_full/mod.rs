@@ -15,6 +15,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Collections,
     refines: &[Refined::Cause("allocation_pressure"), Refined::Family(Family::Cpu), Refined::Family(Family::Load)],
+    equals: &[(&["heap_too_small"], "how full the heap is after a collection tells which of the two it was")],
     has_lab: true,
     collectors: &["jfr"],
     needs: &[&[Need::Collections]],

@@ -19,6 +19,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Collections,
     refines: &[Refined::Cause("allocation_pressure"), Refined::Family(Family::Load), Refined::Family(Family::Cpu)],
+    equals: &[],
     has_lab: true,
     collectors: &["jfr"],
     needs: &[&[Need::Collections]],

@@ -11,6 +11,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Barriers,
     refines: &[Refined::Cause("nmethod_barrier_storm"), Refined::Family(Family::Cpu), Refined::Family(Family::Load)],
+    equals: &[],
     has_lab: false,
     collectors: &["async_profiler"],
     needs: &[&[

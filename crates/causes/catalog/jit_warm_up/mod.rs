@@ -12,6 +12,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Compiler,
     refines: &[Refined::Family(Family::Cpu), Refined::Family(Family::Load)],
+    equals: &[],
     has_lab: true,
     collectors: &["jfr"],
     needs: &[&[Need::Counter(counter::COMPILE_COUNT)]],

@@ -17,6 +17,10 @@ pub(crate) static CAUSE: Cause = Cause {
         Refined::Family(Family::Device),
         Refined::Family(Family::Safepoint),
     ],
+    equals: &[(
+        &["file_sync_slow", "perf_data_writeback", "swap_in"],
+        "a thread is in one wait at a time, and each claims the stops in which it was in its own",
+    )],
     has_lab: true,
     collectors: &["page_faults"],
     needs: &[&[Need::PageFaults]],

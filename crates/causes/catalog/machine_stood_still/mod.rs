@@ -10,6 +10,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Machine,
     refines: &[Refined::Family(Family::Cpu)],
+    equals: &[],
     has_lab: false,
     collectors: &["heartbeat"],
     needs: &[&[Need::Counter(counter::WAKEUP_DELAY_NS)]],

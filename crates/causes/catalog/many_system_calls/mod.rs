@@ -15,6 +15,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Code,
     refines: &[Refined::Cause("application_code"), Refined::Family(Family::Load), Refined::Family(Family::Cpu)],
+    equals: &[],
     has_lab: true,
     collectors: &["system_calls", "async_profiler"],
     needs: &[&[Need::Counter(counter::SYSTEM_CALLS_COUNT)]],

@@ -18,6 +18,10 @@ pub(crate) static CAUSE: Cause = Cause {
         Refined::Family(Family::Load),
         Refined::Family(Family::Cpu),
     ],
+    equals: &[(
+        &["file_pages_evicted", "lazy_symbol_binding", "perf_data_writeback", "swap_in"],
+        "a fault is of one kind, by its mapping and the kernel's frames",
+    )],
     has_lab: true,
     collectors: &["memory", "cgroup", "page_faults", "scheduler", "async_profiler"],
     needs: &[

@@ -11,6 +11,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Collections,
     refines: &[Refined::Family(Family::Load), Refined::Family(Family::Cpu)],
+    equals: &[],
     has_lab: true,
     collectors: &["jfr"],
     needs: &[&[Need::Collections]],

@@ -13,6 +13,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Load,
     refines: &[Refined::Cause("allocation_pressure")],
+    equals: &[],
     has_lab: true,
     collectors: &[],
     needs: &[&[Need::Requests]],

@@ -12,6 +12,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Barriers,
     refines: &[Refined::Family(Family::Cpu), Refined::Family(Family::Load)],
+    equals: &[],
     has_lab: true,
     collectors: &["async_profiler"],
     needs: &[&[Need::JvmFrames]],

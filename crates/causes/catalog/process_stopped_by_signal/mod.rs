@@ -12,6 +12,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Machine,
     refines: &[],
+    equals: &[],
     has_lab: true,
     collectors: &["threads", "cgroup"],
     needs: &[&[Need::Fact(subject::RECORDING, recorded::PROCESS_STOP_LOOKS_NS)]],

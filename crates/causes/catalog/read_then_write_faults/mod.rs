@@ -20,6 +20,7 @@ pub(crate) static CAUSE: Cause = Cause {
         Refined::Family(Family::Load),
         Refined::Family(Family::Cpu),
     ],
+    equals: &[],
     has_lab: true,
     collectors: &["page_faults", "memory"],
     needs: &[&[Need::Counter(counter::PAGE_FAULTS_COUNT)]],

@@ -15,6 +15,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Queues,
     refines: &[],
+    equals: &[],
     has_lab: true,
     collectors: &["sockets", "drops", "scheduler", "page_faults"],
     needs: &[&[Need::Counter(counter::SOCKET_DROPS_COUNT), Need::Counter(counter::NETWORK_COUNT)]],

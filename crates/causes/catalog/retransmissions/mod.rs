@@ -11,6 +11,10 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Services,
     refines: &[Refined::Cause("slow_downstream")],
+    equals: &[(
+        &["slow_downstream", "thread_pool_exhausted"],
+        "each claims of the waits for answers the part that it measured itself",
+    )],
     has_lab: true,
     collectors: &["requests", "sockets"],
     needs: &[&[Need::Sockets, Need::Counter(counter::NETWORK_COUNT)]],

@@ -7,6 +7,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Queues,
     refines: &[],
+    equals: &[],
     has_lab: false,
     collectors: &[],
     needs: &[&[Need::Requests]],

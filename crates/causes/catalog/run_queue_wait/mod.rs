@@ -15,6 +15,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Cpu,
     refines: &[],
+    equals: &[],
     has_lab: true,
     collectors: &["threads", "scheduler"],
     needs: &[&[Need::Counter(counter::THREAD_RUN_QUEUE_NS)]],

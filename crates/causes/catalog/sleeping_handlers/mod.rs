@@ -24,6 +24,13 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Locks,
     refines: &[],
+    equals: &[
+        (
+            &["slow_downstream"],
+            "requests were late while no thread was seen to wait: each claims as much as it measured itself",
+        ),
+        (&["thread_pool_exhausted"], "the worker whose result is waited for sleeps, and there are too few"),
+    ],
     has_lab: true,
     collectors: &["jfr", "async_profiler", "system_calls"],
     needs: &[&[Need::Event("jdk.ThreadSleep"), Need::Spans(span::SAMPLED_WAIT, "waits")], &[Need::Requests]],

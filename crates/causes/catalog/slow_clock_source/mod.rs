@@ -12,6 +12,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Code,
     refines: &[Refined::Cause("application_code"), Refined::Family(Family::Load), Refined::Family(Family::Cpu)],
+    equals: &[],
     has_lab: true,
     collectors: &["system_calls", "facts"],
     needs: &[&[Need::Counter(counter::SYSTEM_CALLS_COUNT), Need::JvmFrames, Need::Fact(subject::HOST, "clocksource")]],

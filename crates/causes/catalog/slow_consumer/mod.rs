@@ -10,6 +10,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Services,
     refines: &[],
+    equals: &[],
     has_lab: true,
     collectors: &["requests"],
     needs: &[&[Need::Sockets]],

@@ -10,6 +10,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Cpu,
     refines: &[],
+    equals: &[],
     has_lab: false,
     collectors: &["machine"],
     needs: &[&[Need::Counter(counter::MACHINE_CPU_NS)]],

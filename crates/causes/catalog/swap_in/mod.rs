@@ -15,6 +15,7 @@ pub(crate) static CAUSE: Cause = Cause {
         Refined::Family(Family::Safepoint),
         Refined::Family(Family::Device),
     ],
+    equals: &[],
     has_lab: true,
     collectors: &["page_faults", "memory"],
     needs: &[&[Need::PageFaults, Need::Counter(counter::VMSTAT_COUNT)]],

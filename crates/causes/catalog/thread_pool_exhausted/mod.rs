@@ -20,6 +20,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Locks,
     refines: &[],
+    equals: &[(&["slow_downstream"], "each claims of the waits for answers the part that it measured itself")],
     has_lab: true,
     collectors: &["jfr"],
     needs: &[&[Need::Event("jdk.ThreadPark"), Need::Spans(span::SAMPLED_WAIT, "waits")]],

@@ -14,6 +14,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Queues,
     refines: &[Refined::Cause("accept_queue_overflow"), Refined::Cause("sleeping_handlers")],
+    equals: &[],
     has_lab: true,
     collectors: &["sockets", "facts", "system_calls"],
     needs: &[&[Need::Counter(counter::OPEN_FILES_COUNT)]],

@@ -17,6 +17,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Safepoint,
     refines: &[Refined::Family(Family::Cpu), Refined::Family(Family::Load)],
+    equals: &[],
     has_lab: true,
     collectors: &["jvm_probes", "jfr"],
     needs: &[&[Need::Stops]],

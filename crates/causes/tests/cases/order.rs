@@ -8,74 +8,13 @@ use libtest_mimic::{Failed, Trial};
 use crate::recorders::{BEGIN_NS, record, record_baseline};
 use crate::world::World;
 
-/// Causes of which none is the mechanism of the other: any of the first ones with any of the second ones, and why they may share.
-const EQUALS: &[(&[&str], &[&str], &str)] = &[
-    (CODE, CODE, "each claims the part of the running code that samples show below frames of its own"),
+/// Groups that claim time in one way, so that none in them is the mechanism of another: who, and why they may share. What else is equal
+/// a cause says in its own folder (`Cause::equals`).
+const EQUALS: &[(&[&str], &str)] = &[
+    (CODE, "each claims the part of the running code that samples show below frames of its own"),
     (
-        &["allocation_pressure", "application_code", "code_cache_churn", "jit_warm_up"],
         &["allocation_pressure", "application_code", "code_cache_churn", "jit_warm_up"],
         "each is charged for the waiting for CPUs in the proportion in which its running grew",
-    ),
-    (
-        &["class_loading", "logging_blocked"],
-        &[
-            "block_device_slow",
-            "block_queue_wait",
-            "carrier_threads_exhausted",
-            "child_processes",
-            "connect_slow",
-            "delayed_acknowledgement",
-            "file_locked",
-            "file_pages_evicted",
-            "file_sync_slow",
-            "gc_log_blocked",
-            "lazy_symbol_binding",
-            "logging_blocked",
-            "memory_reclaim",
-            "perf_data_writeback",
-            "retransmissions",
-            "sleeping_handlers",
-            "slow_downstream",
-            "swap_in",
-            "thread_pool_exhausted",
-            "too_many_open_files",
-        ],
-        "one says below which code a thread waits, the other what for: to change either helps",
-    ),
-    (
-        &["block_device_slow", "memory_reclaim"],
-        &["file_pages_evicted", "lazy_symbol_binding", "memory_reclaim", "perf_data_writeback", "swap_in"],
-        "a fault is of one kind, by its mapping and the kernel's frames",
-    ),
-    (
-        &["file_pages_evicted", "gc_log_blocked", "lazy_symbol_binding", "perf_data_writeback"],
-        &["file_sync_slow", "perf_data_writeback", "swap_in"],
-        "a thread is in one wait at a time, and each claims the stops in which it was in its own",
-    ),
-    (
-        &["carrier_threads_exhausted", "delayed_acknowledgement", "retransmissions", "thread_pool_exhausted"],
-        &["delayed_acknowledgement", "retransmissions", "slow_downstream", "thread_pool_exhausted"],
-        "each claims of the waits for answers the part that it measured itself",
-    ),
-    (
-        &["accept_queue_overflow", "dns_slow", "sleeping_handlers"],
-        &["dns_slow", "sleeping_handlers", "slow_downstream"],
-        "requests were late while no thread was seen to wait: each claims as much as it measured itself",
-    ),
-    (
-        &["block_device_slow"],
-        &["block_queue_wait"],
-        "the kernel tells a request's time in the queue from that in the device",
-    ),
-    (
-        &["full_gc_old_generation_full"],
-        &["heap_too_small"],
-        "how full the heap is after a collection tells which of the two it was",
-    ),
-    (
-        &["sleeping_handlers"],
-        &["thread_pool_exhausted"],
-        "the worker whose result is waited for sleeps, and there are too few",
     ),
 ];
 
@@ -117,11 +56,8 @@ fn judge(worlds: &[(String, World)]) -> Result<(), Failed> {
 }
 
 fn are_in_order(one: &Cause, other: &Cause) -> bool {
-    let are_equal = |(some, others, _): &(&[&str], &[&str], &str)| {
-        let between = |one: &Cause, other: &Cause| some.contains(&one.id) && others.contains(&other.id);
-        between(one, other) || between(other, one)
-    };
-    one.refines(other) || other.refines(one) || EQUALS.iter().any(are_equal)
+    let are_alike = EQUALS.iter().any(|(group, _)| group.contains(&one.id) && group.contains(&other.id));
+    one.refines(other) || other.refines(one) || one.is_equal_to(other) || are_alike
 }
 
 /// What the causes claim of a world, whoever recorded it.
