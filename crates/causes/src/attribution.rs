@@ -299,7 +299,9 @@ mod tests {
                 Refined::Family(_) => None,
             });
             let equals = cause.equals.iter().flat_map(|(ids, _)| ids.iter().copied());
-            names.chain(equals).for_each(|name| assert!(catalog().iter().any(|other| other.id == name), "{}: {name}", cause.id));
+            names
+                .chain(equals)
+                .for_each(|name| assert!(catalog().iter().any(|other| other.id == name), "{}: {name}", cause.id));
             assert!(!reaches(cause, cause, &mut Vec::new()), "{} refines itself", cause.id);
         }
     }
