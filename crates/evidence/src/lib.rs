@@ -27,6 +27,7 @@ pub mod roles;
 mod sampled_waits;
 pub mod schema;
 mod stack_tree;
+pub mod system_calls;
 mod table;
 pub mod tables;
 mod values;

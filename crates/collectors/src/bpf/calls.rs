@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use fathom_evidence::system_calls;
 use syscalls::Sysno;
 
 /// Numbers that programs have room for.
@@ -25,19 +26,17 @@ impl Calls {
         self.get(number).map_or_else(|| format!("system_call_{number}"), str::to_owned)
     }
 
-    /// Whether a call is one of `names`.
-    pub(crate) fn is_one_of(&self, number: u32, names: &[&str]) -> bool {
-        self.get(number).is_some_and(|name| names.contains(&name))
+    /// Whether one of some things is true of a call.
+    pub(crate) fn is(&self, number: u32, any_of: u16) -> bool {
+        self.get(number).is_some_and(|name| system_calls::is(name, any_of))
     }
 
-    /// A table for programs: for each number the kinds, added up, that list its name. Names that this
-    /// architecture does not have are left out.
-    pub(crate) fn table(&self, kinds: &[(u8, &[&str])]) -> [u8; CALLS] {
-        let mut table = [0; CALLS];
+    /// A table for programs: what they are told of each number, by its name (`""` where it has none).
+    pub(crate) fn table(&self, of: impl Fn(&str) -> u8) -> [u8; CALLS] {
+        let mut table = [of(""); CALLS];
         for (number, name) in &self.0 {
-            let of_call = kinds.iter().filter(|(_, names)| names.contains(name)).map(|(kind, _)| kind);
             if let Some(slot) = table.get_mut(*number as usize) {
-                *slot = of_call.sum();
+                *slot = of(name);
             }
         }
         table
@@ -49,27 +48,28 @@ impl Calls {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
 
     /// Not on arm64, which began without them.
-    const X86_ONLY: &[&str] = &["epoll_wait", "poll", "select", "pause"];
+    const X86_ONLY: &[&str] = &["creat", "epoll_wait", "open", "pause", "poll", "select"];
 
-    /// Fails when a name is no call: it would never match.
-    pub(crate) fn check_names<'a>(names: impl IntoIterator<Item = &'a &'a str>) {
+    /// A name that is no call would never match.
+    #[test]
+    fn every_listed_name_is_a_call() {
         let calls = Calls::new();
-        for name in names {
-            assert!(calls.0.values().any(|known| known == name) || X86_ONLY.contains(name), "{name}");
+        for name in system_calls::names() {
+            assert!(calls.0.values().any(|known| *known == name) || X86_ONLY.contains(&name), "{name}");
         }
     }
 
     #[test]
     fn names_and_tables() {
         let calls = Calls::new();
-        let table = calls.table(&[(1, &["read", "futex"]), (4, &["read", "no such call"])]);
+        let table = calls.table(|name| u8::from(name.starts_with('f')) + 4 * u8::from(name == "futex"));
         for (number, name, kinds) in [
-            (libc::SYS_read, "read", 5),
-            (libc::SYS_futex, "futex", 1),
+            (libc::SYS_fsync, "fsync", 1),
+            (libc::SYS_futex, "futex", 5),
             (libc::SYS_mmap, "mmap", 0),
             (511, "system_call_511", 0),
         ] {
@@ -77,6 +77,6 @@ pub(crate) mod tests {
         }
         assert_eq!(calls.name(100_000), "system_call_100000");
         assert_eq!(calls.name(u32::MAX), "rt_sigreturn");
-        assert!(calls.is_one_of(libc::SYS_read as u32, &["write", "read"]));
+        assert!(calls.is(libc::SYS_read as u32, system_calls::TRANSFERS));
     }
 }

@@ -1,69 +1,18 @@
 //! Kinds of waits, and how many long ones of each are kept.
 
+use fathom_evidence::system_calls;
+
 /// What a thread waits for, by the number that the programs use.
 pub(super) const KINDS: [&str; 7] = ["page_fault", "uninterruptible", "futex", "poll", "sleep", "read_write", "other"];
-
-/// The kind of each system call's interruptible wait; a call that is not listed is `other`.
-pub(super) const CALLS_OF_KINDS: &[(&str, &[&str])] = &[
-    ("futex", &["futex", "futex_wait", "futex_waitv"]),
-    (
-        "poll",
-        &[
-            "epoll_wait",
-            "epoll_pwait",
-            "epoll_pwait2",
-            "poll",
-            "ppoll",
-            "select",
-            "pselect6",
-            "accept",
-            "accept4",
-            "rt_sigtimedwait",
-            "rt_sigsuspend",
-            "pause",
-            "wait4",
-            "waitid",
-            "io_getevents",
-            "io_pgetevents",
-            "io_uring_enter",
-        ],
-    ),
-    ("sleep", &["nanosleep", "clock_nanosleep"]),
-    (
-        "read_write",
-        &[
-            "read",
-            "readv",
-            "pread64",
-            "preadv",
-            "preadv2",
-            "recvfrom",
-            "recvmsg",
-            "recvmmsg",
-            "write",
-            "writev",
-            "pwrite64",
-            "pwritev",
-            "pwritev2",
-            "sendto",
-            "sendmsg",
-            "sendmmsg",
-            "sendfile",
-            "splice",
-            "connect",
-            "fsync",
-            "fdatasync",
-            "msync",
-            "sync_file_range",
-            "fallocate",
-            "copy_file_range",
-        ],
-    ),
-];
 
 /// Number of a kind.
 pub(super) fn number(kind: &str) -> u8 {
     KINDS.iter().position(|known| *known == kind).unwrap_or(KINDS.len() - 1) as u8
+}
+
+/// Number of the kind of a system call's interruptible wait.
+pub(super) fn of_call(name: &str) -> u8 {
+    number(system_calls::wait(name).unwrap_or("other"))
 }
 
 /// Long waits of a kind that are kept each second, about.
@@ -111,7 +60,6 @@ impl Limit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bpf::calls::tests::check_names;
 
     #[test]
     fn limits_rise_with_the_flood_and_fall_after_it() {
@@ -125,10 +73,10 @@ mod tests {
     }
 
     #[test]
-    fn kinds_and_calls_are_known() {
-        check_names(CALLS_OF_KINDS.iter().flat_map(|(_, names)| *names));
-        for (kind, _) in CALLS_OF_KINDS {
-            assert_eq!(KINDS[number(kind) as usize], *kind);
+    fn what_is_waited_for_in_a_call_has_a_number() {
+        for wait in system_calls::names().filter_map(system_calls::wait) {
+            assert_eq!(KINDS[number(wait) as usize], wait);
         }
+        assert_eq!((of_call("fsync"), of_call("mmap")), (number("read_write"), number("other")));
     }
 }

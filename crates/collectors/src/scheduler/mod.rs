@@ -28,7 +28,7 @@ use crate::clock::monotonic_ns;
 use crate::pace::Pace;
 use crate::symbols::Symbols;
 use crate::{Clock, Collector, Lesser, Observer, Order, Profiler, Refusal, Target, Tier};
-use kinds::{CALLS_OF_KINDS, KINDS, Limit};
+use kinds::{KINDS, Limit};
 use parse::{LongWait, Sums, THREAD_WORDS, Unfinished, Waits};
 
 const NAME: &str = "scheduler";
@@ -109,21 +109,13 @@ const SPARE: &[Spare] = &[
 fn attached(target: &Target, calls: &Calls, limits: &[Limit]) -> Result<Programs, Refusal> {
     let mut config = target.pid.to_ne_bytes().to_vec();
     config.extend([0; 4]);
-    config.extend(kinds_of_calls(calls));
+    config.extend(calls.table(kinds::of_call));
     let room = (target.thread_ids().len() * 2).next_power_of_two().clamp(1024, 1 << 16) as u32;
     let sizes = [("threads", room)];
     let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &sizes, without: &[], spare: SPARE })?;
     set_limits(&programs.map(".data.limits")?, limits);
     programs.attach_tracepoints()?;
     Ok(programs)
-}
-
-/// The kind of wait of each call.
-fn kinds_of_calls(calls: &Calls) -> Vec<u8> {
-    let listed: Vec<(u8, &[&str])> = CALLS_OF_KINDS.iter().map(|(kind, names)| (kinds::number(kind), *names)).collect();
-    let other = kinds::number("other");
-    // No listed kind has number 0.
-    calls.table(&listed).into_iter().map(|kind| if kind == 0 { other } else { kind }).collect()
 }
 
 fn set_limits(map: &MapHandle, limits: &[Limit]) {

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use fathom_evidence::detail::{self, SystemCall};
 use fathom_evidence::kinds::{counter, event, loss, span};
+use fathom_evidence::system_calls::{ON_DESCRIPTOR, TRANSFERS, WAITS};
 use fathom_evidence::tables::{Sample, Span};
 use fathom_evidence::{Recording, StackId};
 
@@ -162,17 +163,17 @@ impl Observed {
     }
 
     fn add_slow_one(&mut self, call: &SlowCall<'_>, found: &mut Recording) {
-        if calls::waits(&self.calls, call.number) {
+        if self.calls.is(call.number, WAITS) {
             return self.add_wait(call, found);
         }
         let descriptor = call.arguments[0];
-        let is_on_descriptor = calls::is_on_descriptor(&self.calls, call.number);
+        let is_on_descriptor = self.calls.is(call.number, ON_DESCRIPTOR);
         let path = if is_on_descriptor { self.descriptors.name(descriptor) } else { String::new() };
         let detail = SystemCall {
             result: Some(call.result),
             descriptor: is_on_descriptor.then_some(descriptor as i32 as i64),
             path: (!path.is_empty()).then_some(path),
-            bytes: (calls::transfers(&self.calls, call.number) && call.result >= 0).then_some(call.result),
+            bytes: (self.calls.is(call.number, TRANSFERS) && call.result >= 0).then_some(call.result),
         };
         let row = Span {
             time_ns: self.clock.wall_ns(call.began_ns),

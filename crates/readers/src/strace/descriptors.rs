@@ -1,8 +1,9 @@
-//! Which descriptors are sockets, and which files: from the calls that make and use them. Knows no evidence.
+//! Which descriptors are sockets, and which files: from the calls that make and use them.
 
 use std::collections::HashMap;
 
-use crate::strace::calls;
+use fathom_evidence::system_calls;
+
 use crate::strace::parse::Call;
 
 /// Descriptors that are remembered: the kernel allows a process a million of them unless it is told otherwise.
@@ -31,9 +32,9 @@ impl Descriptors {
             self.insert(descriptor, Kind::Socket);
         }
         if result >= 0 {
-            if calls::gives_a_socket(call.name) {
+            if system_calls::is(call.name, system_calls::GIVES_SOCKET) {
                 self.insert(result, Kind::Socket);
-            } else if calls::opens(call.name) {
+            } else if system_calls::is(call.name, system_calls::OPENS) {
                 self.insert(result, Kind::Path(text(call.path)));
             }
         }
@@ -57,7 +58,7 @@ impl Descriptors {
     fn is_socket(&self, call: &Call<'_>) -> bool {
         let by_name = SOCKETS.iter().any(|word| call.target.starts_with(word.as_bytes()));
         let known = || call.descriptor.and_then(|descriptor| self.0.get(&descriptor)) == Some(&Kind::Socket);
-        calls::is_on_a_socket(call.name) || by_name || call.target.is_empty() && known()
+        system_calls::is(call.name, system_calls::ON_SOCKETS) || by_name || call.target.is_empty() && known()
     }
 
     fn insert(&mut self, descriptor: i64, kind: Kind) {

@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use fathom_evidence::detail::{SystemCall, to_text};
 use fathom_evidence::kinds::{counter, loss, span};
 use fathom_evidence::tables::Counter;
-use fathom_evidence::{Recording, StrId};
+use fathom_evidence::{Recording, StrId, system_calls};
 
 use crate::lines::{self, Line};
-use crate::strace::calls;
 use crate::strace::descriptors::Descriptors;
 use crate::strace::parse::{self, Call, Says, Times};
 use crate::strace::sums::{Rise, Sum, Sums};
@@ -166,17 +165,20 @@ impl Loader {
         let is_on_socket = self.descriptors.see(&call);
         self.calls += 1;
         self.without_length += i64::from(call.duration_ns.is_none());
-        let bytes = call.result.filter(|result| calls::transfers(call.name) && *result > 0).unwrap_or(0);
+        let bytes = call
+            .result
+            .filter(|result| system_calls::is(call.name, system_calls::TRANSFERS) && *result > 0)
+            .unwrap_or(0);
         let failed = i64::from(call.result.is_some_and(|result| result < 0));
         let key = (tid, self.counted_name(&call, is_on_socket));
         self.sums.add(end_ns, key, Sum { count: 1, failed, ns: call.duration_ns.unwrap_or(0), bytes });
-        if call.duration_ns.is_some_and(|ns| ns >= SLOW_NS) && !calls::waits(call.name) {
+        if call.duration_ns.is_some_and(|ns| ns >= SLOW_NS) && !system_calls::is(call.name, system_calls::WAITS) {
             self.slow(tid, start_ns, &call, bytes);
         }
     }
 
     fn counted_name(&mut self, call: &Call<'_>, is_on_socket: bool) -> StrId {
-        match is_on_socket && calls::is_on_anything(call.name) {
+        match is_on_socket && system_calls::is(call.name, system_calls::ON_ANYTHING) {
             true => self.recording.strings.intern(&format!("{} socket", call.name)),
             false => self.recording.strings.intern(call.name),
         }
