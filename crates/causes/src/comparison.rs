@@ -358,7 +358,7 @@ impl<'a> Comparison<'a> {
     pub fn cell_evidence(&self, says: &str, unit: &str, select: impl Fn(ThreadState) -> bool) -> Evidence {
         let (slow, baseline) = self.excess().sums(&select);
         let of_kinds = || self.excess().states.iter().filter(|excess| select(excess.state));
-        let roles: BTreeSet<&str> = of_kinds().flat_map(|excess| roles_of(excess.state)).copied().collect();
+        let roles: BTreeSet<&str> = of_kinds().flat_map(|excess| excess.state.row().roles).copied().collect();
         let length = self.excess().slow_ns.max(1.0);
         let is_known = self.baseline.is_some() && of_kinds().all(|excess| excess.is_baseline_known);
         let baseline = is_known.then_some(baseline / length);
@@ -407,16 +407,6 @@ fn waits_in<'v>(
     let waits = analysis.account.waits(&analysis.sources);
     let within = waits.filter(|(_, segment)| time.touches(segment.from_ns, segment.to_ns));
     within.map(move |(tid, segment)| (tid, segment, name(segment)))
-}
-
-/// Roles of the threads whose time a kind of time is.
-pub(crate) fn roles_of(state: ThreadState) -> &'static [&'static str] {
-    match state {
-        ThreadState::Compiler => &[role::COMPILER],
-        ThreadState::Collector(_) => &[role::GC],
-        ThreadState::Vm => &[role::VM],
-        _ => &[role::HANDLER, role::JAVA],
-    }
 }
 
 /// A length of time as JFR writes it in settings: `20 ms`, `0 ns`, `1 s`.

@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_evidence::StackId;
 use fathom_evidence::detail::{RunQueueWait, from_text};
-use fathom_evidence::kinds::{counter, event, span};
+use fathom_evidence::kinds::event;
 use fathom_evidence::tables::Span;
 use fathom_timeline::{BUCKET_NS, Origin, Segment, Stop, ThreadState, Wait, telling_frame};
 
 use crate::attribution::Given;
 use crate::cause::{Claim, Extent, Finding, Support};
-use crate::comparison::{Comparison, roles_of};
+use crate::comparison::Comparison;
 use crate::explanation::{Evidence, Instant, Look};
 use crate::measure::waits;
 use crate::{format, worst};
@@ -129,7 +129,7 @@ impl Looking<'_, '_> {
     fn lanes(&self) -> Vec<String> {
         let measured = self.finding.evidence.iter().filter(|item| matches!(item.table.as_str(), "spans" | "counters"));
         let words = measured.flat_map(|item| item.of.iter().map(String::as_str));
-        let of_state = self.state.map_or(&[][..], told_by).iter().copied();
+        let of_state = self.state.map_or(&[][..], |state| state.row().told_by).iter().copied();
         let mut lanes: Vec<String> = Vec::new();
         for word in self.finding.look.lanes.iter().map(String::as_str).chain(words).chain(of_state) {
             // Of a counter that one instance is named of the others say nothing.
@@ -162,7 +162,7 @@ impl Looking<'_, '_> {
                 .waits
                 .iter()
                 .any(|(_, wait)| self.stack_of(wait).is_some())
-                .then(|| format!("waits/{}", wait.name())),
+                .then(|| format!("waits/{}", wait.row().id)),
             ThreadState::Stopped(Stop::Process | Stop::Machine)
             | ThreadState::Unsent(_)
             | ThreadState::Idle
@@ -220,7 +220,7 @@ impl Looking<'_, '_> {
         let state = self
             .state
             .filter(|state| matches!(state, ThreadState::Compiler | ThreadState::Collector(_) | ThreadState::Vm));
-        let roles = state.map_or(&[][..], roles_of);
+        let roles = state.map_or(&[][..], |state| state.row().roles);
         let sources = self.comparison.sources();
         let is_sampled = self.comparison.slow.samples(event).any(|sample| roles.contains(&sources.role(sample.tid)));
         if is_sampled { roles.iter().map(|role| (*role).to_owned()).collect() } else { Vec::new() }
@@ -381,42 +381,6 @@ fn longest(mut found: Vec<Instant>) -> Vec<Instant> {
         }
     }
     worst
-}
-
-/// What tells a kind of time: spans and counters, the most exact first.
-fn told_by(state: ThreadState) -> &'static [&'static str] {
-    match state {
-        ThreadState::Stopped(Stop::TimeToSafepoint) => &[span::TIME_TO_SAFEPOINT, span::SAFEPOINT],
-        ThreadState::Stopped(Stop::Collection(_) | Stop::WaitingCollector(_)) => {
-            &[span::GC_PAUSE, counter::HEAP_USED_BYTES]
-        }
-        ThreadState::Stopped(Stop::Operation) => &[span::VM_OPERATION, span::SAFEPOINT],
-        ThreadState::Stopped(Stop::Process) => &[span::PROCESS_STOPPED],
-        ThreadState::Stopped(Stop::Machine) => &[span::HOST_STALL, counter::WAKEUP_DELAY_NS],
-        ThreadState::Blocked(wait) => told_by_spans(wait),
-        ThreadState::Runnable => &[span::RUN_QUEUE_WAIT, counter::THREAD_RUN_QUEUE_NS, counter::CPU_MACHINE_RATIO],
-        ThreadState::Stolen => &[counter::MACHINE_CPU_NS],
-        ThreadState::Compiler => &[span::COMPILATION, counter::COMPILE_COUNT],
-        ThreadState::Collector(_) => &[span::GC_CONCURRENT, span::GC_PAUSE],
-        ThreadState::Running(_) | ThreadState::Vm => &[counter::THREAD_CPU_NS, counter::CPU_PROCESS_RATIO],
-        ThreadState::Unsent(_) => &[counter::SEGMENTS_RESENT_COUNT, span::REQUEST],
-        ThreadState::Idle | ThreadState::Unknown => &[],
-    }
-}
-
-fn told_by_spans(wait: Wait) -> &'static [&'static str] {
-    match wait {
-        Wait::Lock => &[span::MONITOR_ENTER, span::PARK],
-        Wait::Permit | Wait::Pool | Wait::Task => &[span::PARK, span::MONITOR_WAIT],
-        Wait::Socket => &[span::CALL, span::SOCKET_READ, span::SYSTEM_CALL],
-        Wait::File => &[span::FILE_FORCE, span::FILE_READ, span::FILE_WRITE, span::SYSTEM_CALL],
-        Wait::AllocationStall => &[span::ALLOCATION_STALL],
-        Wait::DirectMemory => &[span::GC_PAUSE, span::SLEEP],
-        Wait::PageFault => &[span::PAGE_FAULT],
-        Wait::NameLookup | Wait::FileLock | Wait::Process | Wait::Connect | Wait::Unnamed => {
-            &[span::BLOCKED, span::SYSTEM_CALL]
-        }
-    }
 }
 
 #[cfg(test)]

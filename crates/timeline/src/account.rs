@@ -13,7 +13,7 @@ use crate::requests::quality::{self, Flaw};
 use crate::requests::{Lateness, Requests};
 use crate::sources::{Series, Sources};
 use crate::startup::{self, Startup};
-use crate::states::{ThreadState, Wait};
+use crate::states::{Known, ThreadState, Wait};
 use crate::stood_still::StoodStill;
 use crate::stops::{self, StopSpan};
 use crate::traffic::unsent::Unsent;
@@ -149,15 +149,14 @@ impl Account {
     /// The buckets for which a kind of time is known: what only the kernel sees is known while
     /// somebody looked, everything else for as long as the JVM kept it.
     pub(crate) fn known(&self, state: ThreadState) -> Range<usize> {
-        match state {
-            ThreadState::Runnable => self.waits_for_cpu_read.clone(),
-            ThreadState::Stolen | ThreadState::Unsent(_) | ThreadState::Blocked(Wait::PageFault) => {
-                self.observed.clone()
-            }
-            ThreadState::Blocked(Wait::File) => self.files_read.clone(),
-            ThreadState::Blocked(_) => self.waits_read.clone(),
-            _ => self.recorded.clone(),
-        }
+        let buckets = match state.row().known {
+            Known::Recorded => &self.recorded,
+            Known::Waits => &self.waits_read,
+            Known::Files => &self.files_read,
+            Known::WaitsForCpu => &self.waits_for_cpu_read,
+            Known::Observed => &self.observed,
+        };
+        buckets.clone()
     }
 
     /// Thread time of the states that `select` chooses, per bucket, in ns.

@@ -114,7 +114,7 @@ impl Edges {
         for (tid, recorded) in partition.recorded().filter(|(tid, _)| sources.is_application(*tid)) {
             for segment in recorded {
                 let ThreadState::Blocked(wait) = segment.state else { continue };
-                if let Some(row) = segment.row.filter(|_| wait.ends_by_a_thread()) {
+                if let Some(row) = segment.row.filter(|_| wait.row().is_ended_by_a_thread) {
                     by_thing.entry(owners.key(sources, wait, row, tid)).or_default().push(*segment);
                 }
             }

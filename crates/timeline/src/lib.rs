@@ -52,7 +52,7 @@ use slowdown::Regime;
 pub use slowdown::{SlowInterval, Slowdown, SlowdownOptions, TriggeredSignal};
 pub use sources::{Series, Sources};
 pub use startup::Startup;
-pub use states::{Collection, Hold, Layer, Origin, Scope, Stop, ThreadState, Wait};
+pub use states::{Collection, Hold, Layer, Origin, Scope, State, StateRow, Stop, ThreadState, Wait};
 pub use stood_still::StoodStill;
 pub use stops::StopSpan;
 pub use traffic::Traffic;

@@ -1,9 +1,16 @@
 //! The states that thread time is accounted to. Every nanosecond of a thread is in exactly one.
 
+mod row;
+mod rows;
+
 use std::fmt;
 
 use fathom_evidence::kinds::{frame, unsent};
 use fathom_evidence::{Recording, StackId};
+
+pub use row::StateRow;
+pub(crate) use row::{Known, Precedence};
+pub use rows::{State, Wait};
 
 /// One kind of thread time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -33,6 +40,28 @@ pub enum ThreadState {
 }
 
 impl ThreadState {
+    /// What of it is in the table.
+    pub fn state(self) -> State {
+        match self {
+            ThreadState::Stopped(stop) => stop.state(),
+            ThreadState::Blocked(wait) => wait.state(),
+            ThreadState::Runnable => State::Runnable,
+            ThreadState::Stolen => State::Stolen,
+            ThreadState::Running(layer) => layer.state(),
+            ThreadState::Compiler => State::Compiler,
+            ThreadState::Collector(_) => State::Collector,
+            ThreadState::Vm => State::Jvm,
+            ThreadState::Unsent(_) => State::Unsent,
+            ThreadState::Idle => State::Idle,
+            ThreadState::Unknown => State::Unknown,
+        }
+    }
+
+    /// Everything that is known of such time.
+    pub fn row(self) -> &'static StateRow {
+        self.state().row()
+    }
+
     /// Whether the time is that of code below Java on the application's threads.
     pub fn is_below_java(self) -> bool {
         matches!(self, ThreadState::Running(Layer::Kernel | Layer::Vm))
@@ -55,6 +84,18 @@ pub enum Stop {
     Process,
     /// The whole machine, from below.
     Machine,
+}
+
+impl Stop {
+    fn state(self) -> State {
+        match self {
+            Stop::TimeToSafepoint => State::ToSafepoint,
+            Stop::Collection(_) | Stop::WaitingCollector(_) => State::Collection,
+            Stop::Operation => State::Operation,
+            Stop::Process => State::Stopped,
+            Stop::Machine => State::Machine,
+        }
+    }
 }
 
 /// What a collection is.
@@ -163,66 +204,6 @@ const FOR_MEMORY: &[&str] = &[
     "Concurrent GC",
 ];
 
-/// What a thread waited for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Wait {
-    /// A lock that another thread holds: a monitor, or a lock of `java.util.concurrent`.
-    Lock,
-    /// A permit of a semaphore: of a pool that is used up, or of work that has not come yet.
-    Permit,
-    /// The answer of another service.
-    Socket,
-    /// A file.
-    File,
-    /// The collector, for memory.
-    AllocationStall,
-    /// The collector, for memory outside the heap that belongs to buffers nobody uses any more.
-    DirectMemory,
-    /// The kernel, for a page of memory that was touched.
-    PageFault,
-    /// An object of a pool (a connection, say) that all others had taken.
-    Pool,
-    /// The result of work that another thread of the program does: a future, a latch.
-    Task,
-    /// The address of a host.
-    NameLookup,
-    /// A lock on a file.
-    FileLock,
-    /// Another process, at a pipe or until it has ended.
-    Process,
-    /// A connection to be made: the peer has not answered yet.
-    Connect,
-    /// Something that nobody can name. It stays in the total, and is explained by nobody.
-    Unnamed,
-}
-
-impl Wait {
-    /// Its name in answers.
-    pub fn name(self) -> &'static str {
-        match self {
-            Wait::Lock => "lock",
-            Wait::Permit => "permit",
-            Wait::Socket => "service",
-            Wait::File => "file",
-            Wait::AllocationStall => "allocation_stall",
-            Wait::DirectMemory => "direct_memory",
-            Wait::PageFault => "page_fault",
-            Wait::Pool => "pool",
-            Wait::Task => "task",
-            Wait::NameLookup => "name_lookup",
-            Wait::FileLock => "file_lock",
-            Wait::Process => "process",
-            Wait::Connect => "connect",
-            Wait::Unnamed => "unnamed",
-        }
-    }
-
-    /// Whether another thread of the program ends it, so that what that one does is what is waited for.
-    pub fn ends_by_a_thread(self) -> bool {
-        matches!(self, Wait::Lock | Wait::Permit | Wait::Pool | Wait::Task)
-    }
-}
-
 /// What data that was given away waits for in the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Hold {
@@ -267,7 +248,12 @@ impl Layer {
     /// The layer of the code that was running: that of the leaf frame.
     pub fn of_stack(recording: &Recording, stack: StackId) -> Layer {
         let leaf = recording.stacks.leaf_to_root(stack).next();
-        match leaf.map_or("", |leaf| recording.text(leaf.kind)) {
+        Layer::of_frame(leaf.map_or("", |leaf| recording.text(leaf.kind)))
+    }
+
+    /// The layer of a kind of frames.
+    pub fn of_frame(kind: &str) -> Layer {
+        match kind {
             frame::INTERPRETED => Layer::Interpreted,
             frame::NATIVE => Layer::Native,
             frame::VM => Layer::Vm,
@@ -275,51 +261,30 @@ impl Layer {
             _ => Layer::Java,
         }
     }
+
+    fn state(self) -> State {
+        match self {
+            Layer::Interpreted => State::Interpreted,
+            Layer::Java => State::Java,
+            Layer::Native => State::Native,
+            Layer::Vm => State::Vm,
+            Layer::Kernel => State::Kernel,
+        }
+    }
 }
 
 impl fmt::Display for ThreadState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let says = self.row().says;
         match self {
-            ThreadState::Stopped(Stop::TimeToSafepoint) => f.write_str("waiting for threads to reach a safepoint"),
-            ThreadState::Stopped(Stop::Collection(collection)) => write!(f, "paused for {collection}"),
+            ThreadState::Stopped(Stop::Collection(collection)) | ThreadState::Collector(collection) => {
+                write!(f, "{says} {collection}")
+            }
             ThreadState::Stopped(Stop::WaitingCollector(collection)) => {
-                write!(
-                    f,
-                    "paused for {collection} during which the GC threads were themselves blocked (CPU, swap or disk)"
-                )
+                write!(f, "{says} {collection} during which the GC threads were themselves blocked (CPU, swap or disk)")
             }
-            ThreadState::Stopped(Stop::Operation) => f.write_str("stopped by VM operations"),
-            ThreadState::Stopped(Stop::Process) => {
-                f.write_str("stopped as a whole process (SIGSTOP, debugger, freezer)")
-            }
-            ThreadState::Stopped(Stop::Machine) => f.write_str("stopped with the whole machine"),
-            ThreadState::Blocked(Wait::Lock) => f.write_str("waiting for locks"),
-            ThreadState::Blocked(Wait::Permit) => f.write_str("waiting for permits of a semaphore"),
-            ThreadState::Blocked(Wait::Socket) => f.write_str("waiting for other services"),
-            ThreadState::Blocked(Wait::File) => f.write_str("waiting for files"),
-            ThreadState::Blocked(Wait::AllocationStall) => f.write_str("waiting for the collector to free memory"),
-            ThreadState::Blocked(Wait::DirectMemory) => f.write_str("waiting for direct memory to be freed"),
-            ThreadState::Blocked(Wait::PageFault) => f.write_str("waiting for pages of memory"),
-            ThreadState::Blocked(Wait::Pool) => f.write_str("waiting for an object of a pool"),
-            ThreadState::Blocked(Wait::Task) => f.write_str("waiting for the result of another thread"),
-            ThreadState::Blocked(Wait::NameLookup) => f.write_str("waiting for the address of a host"),
-            ThreadState::Blocked(Wait::FileLock) => f.write_str("waiting for a lock on a file"),
-            ThreadState::Blocked(Wait::Process) => f.write_str("waiting for another process"),
-            ThreadState::Blocked(Wait::Connect) => f.write_str("waiting for connections to be made"),
-            ThreadState::Blocked(Wait::Unnamed) => f.write_str("waits that cannot be told from idleness"),
-            ThreadState::Unsent(hold) => write!(f, "answers that had not left the machine: {hold}"),
-            ThreadState::Idle => f.write_str("nothing to do"),
-            ThreadState::Unknown => f.write_str("time that nobody looked at"),
-            ThreadState::Runnable => f.write_str("waiting for a CPU"),
-            ThreadState::Stolen => f.write_str("CPU time stolen by the hypervisor"),
-            ThreadState::Running(Layer::Interpreted) => f.write_str("interpreted Java of the application's threads"),
-            ThreadState::Running(Layer::Java) => f.write_str("Java code of the application's threads"),
-            ThreadState::Running(Layer::Native) => f.write_str("native code of the application's threads"),
-            ThreadState::Running(Layer::Vm) => f.write_str("JVM code on the application's threads"),
-            ThreadState::Running(Layer::Kernel) => f.write_str("kernel code on the application's threads"),
-            ThreadState::Compiler => f.write_str("compiler threads"),
-            ThreadState::Collector(collection) => write!(f, "collector threads in {collection}"),
-            ThreadState::Vm => f.write_str("other threads of the JVM"),
+            ThreadState::Unsent(hold) => write!(f, "{says}: {hold}"),
+            _ => f.write_str(says),
         }
     }
 }
@@ -383,5 +348,17 @@ mod tests {
             assert_eq!(Origin::of_cause(cause), origin, "{cause}");
         }
         assert_eq!(Origin::of_name("Pause Mark Start"), Origin::Allocation);
+    }
+
+    #[test]
+    fn every_state_has_a_row_of_its_own() {
+        let mut ids: Vec<&str> = State::ALL.iter().map(|state| state.row().id).collect();
+        for state in State::ALL {
+            assert!(!state.row().title.is_empty() && !state.row().says.is_empty(), "{state:?}");
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), State::ALL.len());
+        assert!(State::ALL.iter().enumerate().all(|(number, state)| *state as usize == number));
     }
 }

@@ -6,7 +6,6 @@ use crate::grid::BUCKET_NS;
 use crate::intervals::Intervals;
 use crate::partition::Segment;
 use crate::sources::Sources;
-use crate::states::{ThreadState, Wait};
 use crate::traffic::users::{Answer, Request, quantile};
 
 /// Fewer than this may be of somebody who never wanted an answer.
@@ -98,7 +97,7 @@ fn long_waits(recorded: &[Segment]) -> Vec<(i64, i64)> {
     const LONG_NS: i64 = 5_000_000_000;
     const SAME_NS: i64 = 500_000_000;
     let mut waits: Vec<(i64, i64)> = Vec::new();
-    for wait in recorded.iter().filter(|segment| is_never_long(segment.state)) {
+    for wait in recorded.iter().filter(|segment| segment.state.row().is_never_long) {
         match waits.last_mut().filter(|last| wait.from_ns.saturating_sub(last.1) < SAME_NS) {
             Some(last) => last.1 = wait.to_ns,
             None => waits.push((wait.from_ns, wait.to_ns)),
@@ -108,18 +107,10 @@ fn long_waits(recorded: &[Segment]) -> Vec<(i64, i64)> {
     waits
 }
 
-fn is_never_long(state: ThreadState) -> bool {
-    use Wait::{AllocationStall, Connect, DirectMemory, File, FileLock, Lock, NameLookup, PageFault, Permit, Pool};
-    let ThreadState::Blocked(wait) = state else { return false };
-    matches!(
-        wait,
-        Lock | Permit | Pool | Connect | NameLookup | File | FileLock | DirectMemory | AllocationStall | PageFault
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::states::{ThreadState, Wait};
 
     #[test]
     fn clients_that_time_out_give_up_alike() {

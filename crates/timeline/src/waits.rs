@@ -1,8 +1,8 @@
-//! What threads wait for: one table from what a wait looks like to what it is.
+//! What threads wait for: from what a wait looks like to what it is.
 //!
-//! A wait for something that has a name is told by the frames below which a thread waits, else by the class that it parked on:
-//! **a new kind of wait is a row.** That a thread has nothing to do is derived (`idle`). What neither tells is [`Wait::Unnamed`]:
-//! it stays in the total, and is never a lock.
+//! A wait for something that has a name is told by the frames below which a thread waits, else by the class that it parked on; both
+//! stand in the row of the state (`states/rows.rs`). That a thread has nothing to do is derived (`idle`). What neither tells is
+//! [`Wait::Unnamed`]: it stays in the total, and is never a lock.
 
 use std::collections::HashMap;
 
@@ -18,94 +18,13 @@ const IDLE: ThreadState = ThreadState::Idle;
 const LOCK: ThreadState = ThreadState::Blocked(Wait::Lock);
 const PERMIT: ThreadState = ThreadState::Blocked(Wait::Permit);
 const POOL: ThreadState = ThreadState::Blocked(Wait::Pool);
-const TASK: ThreadState = ThreadState::Blocked(Wait::Task);
-const FILE: ThreadState = ThreadState::Blocked(Wait::File);
 const PROCESS: ThreadState = ThreadState::Blocked(Wait::Process);
 const CONNECT: ThreadState = ThreadState::Blocked(Wait::Connect);
-const NAME_LOOKUP: ThreadState = ThreadState::Blocked(Wait::NameLookup);
 const DIRECT_MEMORY: ThreadState = ThreadState::Blocked(Wait::DirectMemory);
 const UNNAMED: ThreadState = ThreadState::Blocked(Wait::Unnamed);
 
-/// Beginnings of frames, and what a thread that waits below one waits for. The innermost frame that a row knows decides;
-/// of two rows the first.
-const FRAMES: &[(&str, ThreadState)] = &[
-    // Pools of connections and other objects.
-    ("com.zaxxer.hikari.pool.HikariPool.getConnection", POOL),
-    ("com.zaxxer.hikari.util.ConcurrentBag.borrow", POOL),
-    ("org.apache.commons.pool2.impl.GenericObjectPool.borrowObject", POOL),
-    ("org.apache.commons.pool2.impl.GenericKeyedObjectPool.borrowObject", POOL),
-    ("org.apache.tomcat.jdbc.pool.ConnectionPool.borrowConnection", POOL),
-    ("org.apache.tomcat.jdbc.pool.ConnectionPool.getConnection", POOL),
-    ("io.agroal.pool.", POOL),
-    ("com.mchange.v2.resourcepool.BasicResourcePool.", POOL),
-    ("oracle.ucp.", POOL),
-    ("com.alibaba.druid.pool.DruidDataSource.", POOL),
-    ("org.apache.http.pool.AbstractConnPool.", POOL),
-    ("org.apache.http.impl.conn.PoolingHttpClientConnectionManager", POOL),
-    ("org.apache.hc.core5.pool.", POOL),
-    ("org.apache.hc.client5.http.impl.io.PoolingHttpClientConnectionManager", POOL),
-    // Memory of direct buffers, until the collector has found some that are not used any more.
-    ("java.nio.Bits.reserveMemory", DIRECT_MEMORY),
-    // What others write into a journal and write through for all who commit.
-    ("org.apache.derby.impl.store.raw.log.LogToFile.flush", FILE),
-    ("org.apache.cassandra.db.commitlog.BatchCommitLogService.maybeWaitForSync", FILE),
-    ("org.apache.cassandra.db.commitlog.GroupCommitLogService.maybeWaitForSync", FILE),
-    ("org.apache.cassandra.db.commitlog.PeriodicCommitLogService.maybeWaitForSync", FILE),
-    ("org.apache.activemq.store.kahadb.disk.journal.DataFileAppender.storeItem", FILE),
-    ("org.apache.activemq.artemis.core.persistence.impl.journal.OperationContextImpl.waitCompletion", FILE),
-    // Locks of databases in the program, on rows and tables.
-    ("org.apache.derby.impl.services.locks.ActiveLock.waitForGrant", LOCK),
-    ("org.hsqldb.lib.CountUpDownLatch.await", LOCK),
-    ("org.h2.mvstore.tx.Transaction.waitFor", LOCK),
-    ("org.h2.mvstore.db.MVTable.doLock", LOCK),
-    // Names of hosts.
-    ("java.net.Inet4AddressImpl.lookupAllHostAddr", NAME_LOOKUP),
-    ("java.net.Inet6AddressImpl.lookupAllHostAddr", NAME_LOOKUP),
-    ("java.net.InetAddress$NameServiceAddresses.get", NAME_LOOKUP),
-    ("java.net.InetAddress.getAddressesFromNameService", NAME_LOOKUP),
-    ("getaddrinfo", NAME_LOOKUP),
-    // The answer to an attempt to connect.
-    ("sun.nio.ch.Net.connect0", CONNECT),
-    ("sun.nio.ch.Net.pollConnect", CONNECT),
-    ("java.net.PlainSocketImpl.socketConnect", CONNECT),
-    // The end of a child process.
-    ("java.lang.ProcessImpl.waitFor", PROCESS),
-    ("java.lang.UNIXProcess.waitFor", PROCESS),
-    // Results of work that another thread does.
-    ("java.util.concurrent.FutureTask.", TASK),
-    ("java.util.concurrent.CompletableFuture.", TASK),
-    ("java.util.concurrent.ForkJoinTask.", TASK),
-    ("java.util.concurrent.CountDownLatch.", TASK),
-    ("java.util.concurrent.CyclicBarrier.", TASK),
-    ("java.util.concurrent.Phaser.", TASK),
-    ("java.util.concurrent.AbstractExecutorService.invoke", TASK),
-    ("java.lang.Thread.join", TASK),
-    // Room in a queue that is full, for which somebody has to take from it.
-    ("java.util.concurrent.ArrayBlockingQueue.put", TASK),
-    ("java.util.concurrent.LinkedBlockingQueue.put", TASK),
-    ("java.util.concurrent.LinkedBlockingDeque.put", TASK),
-    ("java.util.concurrent.SynchronousQueue.put", TASK),
-    ("java.util.concurrent.LinkedTransferQueue.transfer", TASK),
-    // The same in the queue of a log, for which its writer has to write.
-    ("ch.qos.logback.core.AsyncAppenderBase.put", TASK),
-    ("org.apache.log4j.AsyncAppender.append", TASK),
-    ("org.apache.logging.log4j.core.appender.AsyncAppender.", TASK),
-    ("org.apache.logging.log4j.core.async.", TASK),
-];
-
 /// Pools in which a thread waits at a latch of the JDK until another thread hands an object over: it is no task that it waits for.
 const HANDED_OVER: &[&str] = &["org.apache.tomcat.jdbc.pool.FairBlockingQueue."];
-
-/// Classes that a thread parks on, by the beginning of their simple name, and what it waits for where no frame says more.
-const CLASSES: &[(&str, ThreadState)] = &[
-    ("ReentrantLock$", LOCK),
-    ("ReentrantReadWriteLock$", LOCK),
-    ("StampedLock", LOCK),
-    ("Semaphore$", PERMIT),
-    ("CompletableFuture$", TASK),
-    ("FutureTask", TASK),
-    ("CountDownLatch$", TASK),
-];
 
 /// Beginnings of frames in which a thread waits for a lock, for a permit, or for another thread at all, where nobody but its
 /// stack tells what it parked on.
@@ -229,14 +148,20 @@ fn of_frames(recording: &Recording, stack: StackId) -> Option<ThreadState> {
     let mut passed: Option<&str> = None;
     for frame in recording.stacks.leaf_to_root(stack) {
         let symbol = recording.text(frame.symbol);
-        if let Some((begins, state)) = FRAMES.iter().find(|(begins, _)| symbol.starts_with(begins)) {
+        if let Some((begins, wait)) = of_frame(symbol) {
             // A task is waited for by who asks for its result: what they run waits for something else.
-            let is_run_there = *state == TASK && passed.is_some_and(|own| !is_of_library(own, begins));
-            return Some(*state).filter(|_| !is_run_there);
+            let is_run_there = wait == Wait::Task && passed.is_some_and(|own| !is_of_library(own, begins));
+            return Some(ThreadState::Blocked(wait)).filter(|_| !is_run_there);
         }
         passed = passed.or(Some(symbol).filter(|_| is_own(recording, &frame)));
     }
     None
+}
+
+/// What a thread waits for below a frame, if a row knows it, and what that one's name begins with.
+fn of_frame(symbol: &str) -> Option<(&'static str, Wait)> {
+    let mut known = Wait::ALL.iter().flat_map(|wait| wait.row().frames.iter().map(move |begins| (*begins, *wait)));
+    known.find(|(begins, _)| symbol.starts_with(begins))
 }
 
 /// The frame of a pool in which a thread waits for an object to be handed over: there is nothing but the JDK below it.
@@ -267,8 +192,7 @@ pub fn of_standing(recording: &Recording, stack: StackId) -> Option<ThreadState>
 
 /// The frame that tells what a thread waits for: the innermost that a row knows, or that is the application's.
 pub fn telling_frame(recording: &Recording, stack: StackId) -> Option<&str> {
-    let is_known = |symbol: &str| FRAMES.iter().any(|(begins, _)| symbol.starts_with(begins));
-    let tells = |frame: &Frame| is_known(recording.text(frame.symbol)) || is_own(recording, frame);
+    let tells = |frame: &Frame| of_frame(recording.text(frame.symbol)).is_some() || is_own(recording, frame);
     let innermost = || recording.stacks.leaf_to_root(stack).find(tells).map(|frame| recording.text(frame.symbol));
     handed_over(recording, stack).or_else(innermost)
 }
@@ -286,7 +210,8 @@ pub fn is_own(recording: &Recording, frame: &Frame) -> bool {
 fn of_class(class: &str) -> Option<ThreadState> {
     let simple = class.rsplit(['.', '/']).next().unwrap_or(class);
     let is_condition = simple.contains("Condition");
-    CLASSES.iter().find(|(begins, _)| simple.starts_with(begins) && !is_condition).map(|row| row.1)
+    let is_of = |wait: &&Wait| wait.row().classes.iter().any(|begins| simple.starts_with(begins)) && !is_condition;
+    Wait::ALL.iter().find(is_of).map(|wait| ThreadState::Blocked(*wait))
 }
 
 /// What a thread that called `System.gc()` waits for: whoever needs direct memory cannot go on without it. Others may ask for a
@@ -322,7 +247,7 @@ pub(crate) fn of_kernel_wait(sources: &Sources<'_>, blocked: &Span, of_frames: O
     match (sources.recording.text(blocked.name), of_frames) {
         ("page_fault", _) => ThreadState::Blocked(Wait::PageFault),
         _ if is_for_memory() => ThreadState::Blocked(Wait::PageFault),
-        (_, Some(state @ (NAME_LOOKUP | POOL | CONNECT))) => state,
+        (_, Some(state)) if state.row().is_told_by_frames_alone => state,
         _ if reads_a_pipe(sources.recording, blocked.kernel_stack_id) => PROCESS,
         _ if sources.traffic.waits_for_a_call(blocked) => ThreadState::Blocked(Wait::Socket),
         _ => ThreadState::Unknown,
@@ -340,7 +265,7 @@ fn reads_a_pipe(recording: &Recording, kernel_stack: StackId) -> bool {
 pub(crate) fn of_call(sources: &Sources<'_>, call: &Span, of_frames: Option<ThreadState>) -> ThreadState {
     let name = sources.recording.text(call.name);
     match of_frames {
-        Some(state @ (NAME_LOOKUP | POOL | CONNECT)) => state,
+        Some(state) if state.row().is_told_by_frames_alone => state,
         _ if name == "connect" => CONNECT,
         _ if matches!(name, "flock" | "fcntl") && sources.is_of_a_file(call) => ThreadState::Blocked(Wait::FileLock),
         _ if sources.is_of_a_file(call) => ThreadState::Blocked(Wait::File),
@@ -374,6 +299,8 @@ pub(crate) const PLAIN: &[(&str, ThreadState)] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const TASK: ThreadState = ThreadState::Blocked(Wait::Task);
 
     #[test]
     fn locks_are_told_from_queues() {

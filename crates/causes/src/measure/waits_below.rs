@@ -29,20 +29,6 @@ const FOR_DATA: &[&str] = &[
     span::PAGE_FAULT,
 ];
 
-/// The kinds of time that such waits are.
-const STATES: &[Wait] = &[
-    Wait::Lock,
-    Wait::Permit,
-    Wait::Task,
-    Wait::File,
-    Wait::FileLock,
-    Wait::Process,
-    Wait::Connect,
-    Wait::Socket,
-    Wait::PageFault,
-    Wait::Unnamed,
-];
-
 /// Waits below some frames on one side.
 #[derive(Debug, Default)]
 pub struct WaitsBelow {
@@ -137,7 +123,11 @@ impl WaitsBelow {
     /// The time of the threads that waited.
     pub fn claims(&self) -> Vec<Claim> {
         let time = thread_time(self.iter().map(|wait| (wait.tid, wait.time_ns, wait.end_ns())));
-        STATES.iter().map(|wait| Claim::during(ThreadState::Blocked(*wait), time.clone())).collect()
+        Wait::ALL
+            .iter()
+            .filter(|wait| wait.row().is_below_other_code)
+            .map(|wait| Claim::during(ThreadState::Blocked(*wait), time.clone()))
+            .collect()
     }
 }
 

@@ -3,83 +3,13 @@
 //! Running and waiting for a CPU are amounts between two readings of the kernel's counters, or what samples stand for;
 //! they fill what the partition leaves unknown. The rest is unknown and stays so.
 
-use fathom_evidence::kinds::{counter, frame, role, span};
-use fathom_timeline::{Analysis, Segment, Series, Sources, Stop, ThreadState, Wait};
+use fathom_evidence::kinds::{counter, role, span};
+use fathom_timeline::{Analysis, Segment, Series, Sources, State, ThreadState, Wait};
 use rustc_hash::FxHashMap;
 
 use super::spans::extent;
 use super::threads::{ROLES, Threads};
 use crate::axis::Axis;
-
-/// What a thread does at an instant. Of two that are told of the same instant the first here is it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub(crate) enum State {
-    PageFault,
-    Lock,
-    Permit,
-    Pool,
-    Task,
-    Service,
-    NameLookup,
-    File,
-    FileLock,
-    OtherProcess,
-    Connect,
-    AllocationStall,
-    DirectMemory,
-    Kernel,
-    Runnable,
-    Compiler,
-    Idle,
-    ToSafepoint,
-    Collection,
-    Operation,
-    Process,
-    Machine,
-    RunningJava,
-    RunningInterpreted,
-    RunningNative,
-    RunningVm,
-    RunningKernel,
-    Running,
-    Collector,
-    Jvm,
-}
-
-/// Every state in the order of its number: id, title, colour on the page.
-pub(crate) const STATES: &[(State, &str, &str, &str)] = &[
-    (State::PageFault, "page_fault", "waiting for a page of memory", "blocked"),
-    (State::Lock, "lock", "waiting for a lock", "blocked"),
-    (State::Permit, "permit", "waiting for a permit of a semaphore", "blocked"),
-    (State::Pool, "pool", "waiting for an object of a pool", "blocked"),
-    (State::Task, "task", "waiting for the result of another thread", "blocked"),
-    (State::Service, "service", "waiting for another service", "blocked"),
-    (State::NameLookup, "name_lookup", "waiting for the address of a host", "blocked"),
-    (State::File, "file", "waiting for a file", "blocked"),
-    (State::FileLock, "file_lock", "waiting for a lock on a file", "blocked"),
-    (State::OtherProcess, "process", "waiting for another process", "blocked"),
-    (State::Connect, "connect", "waiting for connections to be made", "blocked"),
-    (State::AllocationStall, "allocation_stall", "waiting for the collector to free memory", "blocked"),
-    (State::DirectMemory, "direct_memory", "waiting for direct memory to be freed", "blocked"),
-    (State::Kernel, "kernel_wait", "in a wait of the kernel that nothing ends", "blocked"),
-    (State::Runnable, "runnable", "waiting for a CPU", "runnable"),
-    (State::Compiler, "compiler", "compiling", "compiler"),
-    (State::Idle, "idle", "waiting for work, or for what is not told", "idle"),
-    (State::ToSafepoint, "to_safepoint", "waiting for all threads to stop", "stopped"),
-    (State::Collection, "collection", "stopped by the collector", "stopped"),
-    (State::Operation, "operation", "stopped by an operation of the VM thread", "stopped"),
-    (State::Process, "stopped", "stopped as a whole process", "stopped"),
-    (State::Machine, "machine", "stopped with the whole machine", "stopped"),
-    (State::RunningJava, "java", "running compiled Java", "java"),
-    (State::RunningInterpreted, "interpreted", "running interpreted Java", "interpreted"),
-    (State::RunningNative, "native", "running native code", "native"),
-    (State::RunningVm, "vm", "running code of the JVM", "vm"),
-    (State::RunningKernel, "kernel", "running in the kernel", "kernel"),
-    (State::Running, "running", "running, code not sampled", "java"),
-    (State::Collector, "collector", "collecting", "gc"),
-    (State::Jvm, "jvm", "running as a thread of the JVM", "vm"),
-];
 
 /// What is known of one thread.
 #[derive(Debug, Default)]
@@ -110,7 +40,8 @@ impl Cover {
         add_partition(analysis, axis, threads, &mut of_threads);
         add_compilations(view, axis, threads, &mut of_threads);
         let stops = analysis.account.stops.iter();
-        let stops = stops.map(|stop| (axis.at(stop.from_ns), axis.at(stop.to_ns), of_stop(stop.stop)));
+        let stops =
+            stops.map(|stop| (axis.at(stop.from_ns), axis.at(stop.to_ns), ThreadState::Stopped(stop.stop).state()));
         Cover { threads: of_threads, stops: stops.collect() }
     }
 
@@ -192,13 +123,12 @@ fn add_compilations(view: &Sources<'_>, axis: &Axis, threads: &Threads, of_threa
     }
 }
 
-/// The state of a segment of the partition.
+/// The state of a segment of the partition; what may be idleness is shown as that.
 pub(crate) fn of_segment(view: &Sources<'_>, segment: &Segment) -> State {
     match segment.state {
-        ThreadState::Blocked(wait) => of_wait(wait),
-        ThreadState::Runnable => State::Runnable,
-        ThreadState::Stopped(stop) => of_stop(stop),
-        ThreadState::Unknown if is_uninterruptible(view, segment) => State::Kernel,
+        ThreadState::Unknown if is_uninterruptible(view, segment) => State::KernelWait,
+        ThreadState::Blocked(Wait::Unnamed) => State::Idle,
+        state @ (ThreadState::Blocked(_) | ThreadState::Runnable | ThreadState::Stopped(_)) => state.state(),
         _ => State::Idle,
     }
 }
@@ -207,46 +137,6 @@ pub(crate) fn of_segment(view: &Sources<'_>, segment: &Segment) -> State {
 fn is_uninterruptible(view: &Sources<'_>, segment: &Segment) -> bool {
     let name = segment.row.map(|row| view.recording.text(view.recording.spans.name[row as usize]));
     name == Some("uninterruptible")
-}
-
-fn of_stop(stop: Stop) -> State {
-    match stop {
-        Stop::TimeToSafepoint => State::ToSafepoint,
-        Stop::Collection(_) | Stop::WaitingCollector(_) => State::Collection,
-        Stop::Operation => State::Operation,
-        Stop::Process => State::Process,
-        Stop::Machine => State::Machine,
-    }
-}
-
-fn of_wait(wait: Wait) -> State {
-    match wait {
-        Wait::Lock => State::Lock,
-        Wait::Permit => State::Permit,
-        Wait::Pool => State::Pool,
-        Wait::Task => State::Task,
-        Wait::Socket => State::Service,
-        Wait::NameLookup => State::NameLookup,
-        Wait::File => State::File,
-        Wait::FileLock => State::FileLock,
-        Wait::Process => State::OtherProcess,
-        Wait::Connect => State::Connect,
-        Wait::AllocationStall => State::AllocationStall,
-        Wait::DirectMemory => State::DirectMemory,
-        Wait::PageFault => State::PageFault,
-        Wait::Unnamed => State::Idle,
-    }
-}
-
-/// The state of a thread of the application whose code has a frame of this kind on top.
-pub(crate) fn of_frame(kind: &str) -> State {
-    match kind {
-        frame::INTERPRETED => State::RunningInterpreted,
-        frame::NATIVE => State::RunningNative,
-        frame::VM => State::RunningVm,
-        frame::KERNEL => State::RunningKernel,
-        _ => State::RunningJava,
-    }
 }
 
 /// The state of a thread that runs, if its role says more than its code.
@@ -264,39 +154,5 @@ fn extend(segments: &mut Vec<(i64, i64, State)>, new: (i64, i64, State)) {
     match segments.last_mut() {
         Some(last) if last.1 == new.0 && last.2 == new.2 => last.1 = new.1,
         _ => segments.push(new),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn states_are_numbered_as_they_stand() {
-        assert!(STATES.iter().enumerate().all(|(number, state)| state.0 as usize == number));
-    }
-
-    #[test]
-    fn what_is_waited_for_is_called_as_its_state() {
-        let named = [
-            Wait::Lock,
-            Wait::Permit,
-            Wait::Socket,
-            Wait::File,
-            Wait::AllocationStall,
-            Wait::DirectMemory,
-            Wait::PageFault,
-            Wait::Pool,
-            Wait::Task,
-            Wait::NameLookup,
-            Wait::FileLock,
-            Wait::Process,
-            Wait::Connect,
-        ];
-        for wait in named {
-            assert_eq!(STATES[of_wait(wait) as usize].1, wait.name());
-        }
-        // What nobody can name is no state of its own.
-        assert_eq!(of_wait(Wait::Unnamed), State::Idle);
     }
 }

@@ -5,7 +5,7 @@
 
 use fathom_evidence::kinds::{counter, only_grows};
 use fathom_evidence::{Recording, StrId};
-use fathom_timeline::{Analysis, BUCKET_NS, Layer, Series, SignalKind, ThreadState, Wait};
+use fathom_timeline::{Analysis, BUCKET_NS, Series, SignalKind, ThreadState, Wait};
 use rustc_hash::FxHashMap;
 
 use super::figures::figures;
@@ -70,24 +70,6 @@ fn per_second(analysis: &Analysis<'_>, axis: &Axis, values: &[f64]) -> Points {
 /// The colour of time in which a thread had nothing to do, as far as anybody knows.
 const IDLE: &str = "idle";
 
-/// The colour of a kind of thread time.
-fn color(cell: ThreadState) -> &'static str {
-    match cell {
-        ThreadState::Stopped(_) => "stopped",
-        ThreadState::Blocked(Wait::Unnamed) | ThreadState::Idle | ThreadState::Unknown => IDLE,
-        ThreadState::Blocked(_) | ThreadState::Unsent(_) => "blocked",
-        ThreadState::Runnable => "runnable",
-        ThreadState::Stolen => "stolen",
-        ThreadState::Running(Layer::Interpreted) => "interpreted",
-        ThreadState::Running(Layer::Java) => "java",
-        ThreadState::Running(Layer::Native) => "native",
-        ThreadState::Running(Layer::Vm) | ThreadState::Vm => "vm",
-        ThreadState::Running(Layer::Kernel) => "kernel",
-        ThreadState::Compiler => "compiler",
-        ThreadState::Collector(_) => "gc",
-    }
-}
-
 /// Waits that may be idleness, or what nobody explains.
 const UNNAMED: ThreadState = ThreadState::Blocked(Wait::Unnamed);
 
@@ -109,8 +91,8 @@ fn account(analysis: &Analysis<'_>, axis: &Axis) -> Option<Lane> {
         let threads: Vec<f64> = row.iter().map(|ns| ns / BUCKET_NS as f64).collect();
         Instance { name, color: Some(color), part: None, points: per_second(analysis, axis, &threads) }
     };
-    let known = states.filter(|(state, row)| color(**state) != IDLE && row.iter().any(|ns| *ns > 0.0));
-    let known = known.map(|(state, row)| part(state.to_string(), color(*state), row));
+    let known = states.filter(|(state, row)| state.row().color != IDLE && row.iter().any(|ns| *ns > 0.0));
+    let known = known.map(|(state, row)| part(state.to_string(), state.row().color, row));
     let unnamed = unnamed_loss(analysis).map(|row| part(format!("{UNNAMED}, beyond the usual"), "unknown", &row));
     let instances: Vec<Instance> = known.chain(unnamed).collect();
     (!instances.is_empty()).then(|| Lane {

@@ -55,7 +55,7 @@ impl Places<'_> {
             let row = self.row(waited.row, waited.from, waited.to.saturating_sub(waited.from), waited.thread);
             by_wait.entry(waited.wait).or_default().push(row);
         }
-        let of_waits = by_wait.into_iter().map(|(wait, rows)| event(format!("waits/{}", wait.name()), rows));
+        let of_waits = by_wait.into_iter().map(|(wait, rows)| event(format!("waits/{}", wait.row().id), rows));
         let of_spans = spans.kinds.iter().map(|kind| {
             let rows = kind.rows.iter().map(|row| {
                 let place = *row as usize;

@@ -2,10 +2,10 @@
 //! along the critical path; on top the code in which the last of them did it. A flame graph of them answers for any selection.
 
 use fathom_evidence::{Frame, FrameId, Recording, StackId, StrId};
-use fathom_timeline::{Analysis, Chain, Segment, Sources, ThreadState, Wait};
+use fathom_timeline::{Analysis, Chain, Segment, Sources, State, ThreadState, Wait};
 use rustc_hash::FxHashMap;
 
-use super::cover::{self, STATES, State};
+use super::cover;
 use super::stacks::{Joined, Row, put_on};
 use super::threads::Threads;
 use crate::axis::Axis;
@@ -163,7 +163,7 @@ fn base(recording: &mut Recording, path: &[Step]) -> StackId {
 
 fn frame(recording: &mut Recording, step: Step) -> FrameId {
     let (text, kind) = match step {
-        Step::Waited(state, name) => (waited(STATES[state as usize].2, recording.text(name)), WAIT),
+        Step::Waited(state, name) => (waited(state.row().title, recording.text(name)), WAIT),
         Step::Unnamed => ("waiting, for what is not told".to_owned(), WAIT),
         Step::Ran => ("running, as far as is known".to_owned(), WAIT),
         Step::Thread(tid) => (name_of(recording, tid), THREAD),

@@ -1,8 +1,8 @@
 //! How words of the schema are shown: group, title, unit. Words that are not known here are shown as well.
 
 use fathom_evidence::kinds::{self, Word, counter, event};
+use fathom_timeline::State;
 
-use super::cover::STATES;
 use super::lane::LaneKind;
 
 /// Group of the signals that tell slow seconds.
@@ -172,9 +172,6 @@ const WAITS_OF: &str = "waits/";
 /// The event that says of all waits who was waited for, and what that one did.
 pub(crate) const WHY: &str = "waits/why";
 
-/// Waits of which nobody can say what they are for.
-const UNNAMED: &str = "waits that cannot be told from idleness";
-
 /// Events whose word says too little by itself.
 const EVENTS: &[(&str, &str)] = &[
     (event::EXECUTION, "executing Java"),
@@ -203,10 +200,8 @@ pub(crate) fn event_title(word: &str) -> String {
         return "why threads waited: for whom, and what that one did".to_owned();
     }
     if let Some(wait) = word.strip_prefix(WAITS_OF) {
-        return STATES
-            .iter()
-            .find(|state| state.1 == wait)
-            .map_or_else(|| UNNAMED.to_owned(), |state| state.2.to_owned());
+        let known = State::ALL.iter().map(|state| state.row()).find(|row| row.id == wait);
+        return known.map_or(wait, |row| row.title).to_owned();
     }
     let word = word.strip_prefix(SPANS_OF).unwrap_or(word);
     EVENTS.iter().find(|(known, _)| *known == word).map_or_else(|| title(word), |(_, title)| (*title).to_owned())

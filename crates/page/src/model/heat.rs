@@ -4,14 +4,14 @@
 use std::ops::Range;
 
 use arrow_array::types::{Float32Type, Int32Type, UInt8Type, UInt16Type};
-use fathom_timeline::Series;
+use fathom_timeline::{Layer, Series, State, ThreadState};
 use rayon::prelude::*;
 
 use super::Answer;
 use super::matching::Matching;
 use super::select::{self, Stretch};
 use crate::columns::Columns;
-use crate::index::cover::{self, STATES, State};
+use crate::index::cover;
 use crate::index::lasting::Spread;
 use crate::index::samples::{Event, Unit};
 use crate::index::threads::{ROLES, ThreadSet};
@@ -130,7 +130,7 @@ fn role_table(cells: &[RoleCell], raster: Raster) -> Columns {
 
 /// How many threads of each role are in each state, but for those that wait for work.
 pub(crate) fn by_role(page: &Loaded, raster: Raster, threads: Option<&ThreadSet>) -> Columns {
-    const SLOTS: usize = ROLES.len() * STATES.len();
+    const SLOTS: usize = ROLES.len() * State::ALL.len();
     let sums = each_filled(
         page,
         raster,
@@ -138,14 +138,15 @@ pub(crate) fn by_role(page: &Loaded, raster: Raster, threads: Option<&ThreadSet>
         |windows| vec![0.0_f64; windows * SLOTS],
         |sums, cell, filled| {
             let role = usize::from(page.threads[cell.thread as usize].role);
-            let first = cell.number * SLOTS + role * STATES.len();
+            let first = cell.number * SLOTS + role * State::ALL.len();
             sums[first..].iter_mut().zip(&filled.0).for_each(|(sum, ns)| *sum += ns / cell.time.length().max(1.0));
         },
     );
     let mut cells = Vec::new();
     for (first, sums) in sums {
         for (slot, sum) in sums.into_iter().enumerate().filter(|(_, sum)| *sum > 0.0) {
-            let (column, role, state) = (first + slot / SLOTS, slot % SLOTS / STATES.len(), slot % STATES.len());
+            let (column, role, state) =
+                (first + slot / SLOTS, slot % SLOTS / State::ALL.len(), slot % State::ALL.len());
             if state != State::Idle as usize {
                 cells.push(RoleCell { role: role as u8, column: column as u16, state: state as u8, value: sum as f32 });
             }
@@ -314,7 +315,7 @@ fn each_column(page: &Loaded, thread: u32, windows: &[Window], seen: &Seen, mut 
     }
 }
 
-type Amounts = [f64; STATES.len()];
+type Amounts = [f64; State::ALL.len()];
 
 /// The time of one column.
 #[derive(Debug, Clone, Copy)]
@@ -375,7 +376,9 @@ struct Layers<'p> {
 
 impl<'p> Layers<'p> {
     fn new(page: &'p Loaded) -> Layers<'p> {
-        let state = |place: &crate::index::tree::Place| cover::of_frame(page.recording.text(place.kind));
+        let state = |place: &crate::index::tree::Place| {
+            ThreadState::Running(Layer::of_frame(page.recording.text(place.kind))).state()
+        };
         let event = page.events.iter().find(|event| event.is_on_cpu() && event.unit == Unit::Nanoseconds);
         Layers { event, of_place: page.tree.places.iter().map(state).collect() }
     }
@@ -402,8 +405,8 @@ impl<'p> Layers<'p> {
 }
 
 /// The states of running that samples tell apart are neighbours.
-const FIRST_LAYER: usize = State::RunningJava as usize;
-const LAYERS: usize = State::RunningKernel as usize - FIRST_LAYER + 1;
+const FIRST_LAYER: usize = State::Java as usize;
+const LAYERS: usize = State::Kernel as usize - FIRST_LAYER + 1;
 
 type OfLayers = [f64; LAYERS];
 
@@ -424,7 +427,7 @@ struct Filled(Amounts);
 
 impl Filled {
     fn new(page: &Loaded, thread: u32, window: &Window, segments: &[(i64, i64, State)], seen: OfLayers) -> Filled {
-        let mut amounts = [0.0; STATES.len()];
+        let mut amounts = [0.0; State::ALL.len()];
         let own = cover::of_role(ROLES[usize::from(page.threads[thread as usize].role)]);
         window.time.add(segments, |from, to, state| amounts[state as usize] += (to - from) as f64);
         if let Some((begin, end)) = page.cover.threads[thread as usize].stops_within.filter(|_| window.is_stopped) {
@@ -471,8 +474,8 @@ impl Filled {
 
     /// The state that has most of the column, with its part of it.
     fn largest(&self, time: Time) -> Option<(State, f64)> {
-        let known = STATES.iter().zip(&self.0).filter(|(state, ns)| state.0 != State::Idle && **ns > 0.0);
-        let found = known.max_by(|a, b| a.1.total_cmp(b.1)).map(|(state, ns)| (state.0, *ns));
+        let known = State::ALL.iter().zip(&self.0).filter(|(state, ns)| **state != State::Idle && **ns > 0.0);
+        let found = known.max_by(|a, b| a.1.total_cmp(b.1)).map(|(state, ns)| (*state, *ns));
         let idle = self.0[State::Idle as usize];
         let (state, ns) = found.or((idle > 0.0).then_some((State::Idle, idle)))?;
         Some((state, (ns / time.length().max(1.0)).min(1.0)))

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use fathom_causes::explanation::Explanation;
 use fathom_evidence::Table;
 use fathom_evidence::kinds::{counter, span};
+use fathom_timeline::StateRow;
 use serde::Serialize;
 
 use super::Answer;
 use super::pages::{Page, pages};
 use crate::index::change::Change;
-use crate::index::cover::STATES;
 use crate::index::lane::{LaneKind, Part};
 use crate::index::threads::ROLES;
 use crate::index::words;
@@ -152,6 +152,12 @@ struct State {
     color: &'static str,
 }
 
+impl State {
+    fn of(row: &StateRow) -> State {
+        State { id: row.id, title: row.title, color: row.color }
+    }
+}
+
 #[derive(Debug, Serialize)]
 struct Fact<'a> {
     subject: &'a str,
@@ -194,7 +200,7 @@ pub(crate) fn overview(page: &Loaded) -> Overview<'_> {
         threads_count: page.threads.len(),
         lanes: lanes(page),
         events: events(page),
-        states: STATES.iter().map(|(_, id, title, color)| State { id, title, color }).collect(),
+        states: fathom_timeline::State::ALL.iter().map(|state| State::of(state.row())).collect(),
         facts: facts(page),
         logs,
         logs_held: logs,

@@ -487,3 +487,13 @@ fn stacks_and_logs_are_those_of_the_tables() {
     let logs = table(&page, "log");
     assert_eq!(logs.len(), (logs.note("total") as usize).min(1_000));
 }
+
+#[test]
+fn the_page_has_a_colour_for_every_state() {
+    let palette = include_str!("../../../../ui/src/charts/palette.ts");
+    let colours = palette.split_once("const STATES").unwrap().1.split_once("};").unwrap().0;
+    for state in fathom_timeline::State::ALL {
+        let row = state.row();
+        assert!(colours.contains(&format!("\n  {}: [", row.color)), "{}: {}", row.id, row.color);
+    }
+}

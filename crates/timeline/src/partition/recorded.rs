@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 
-use super::sweep::{Candidate, Precedence};
+use super::sweep::Candidate;
 use crate::looks;
 use crate::read_times::TOLD_BY_CALLS;
 use crate::sources::Sources;
-use crate::states::{ThreadState, Wait};
+use crate::states::{Precedence, ThreadState, Wait};
 use crate::waits::{self, PLAIN, Waits};
 
 /// As the kernel's waits are called that Java's locks, conditions and sleeps are.
@@ -79,13 +79,13 @@ fn each(sources: &Sources<'_>, kind: &str, mut see: impl FnMut(u32, &Span)) {
 }
 
 fn add(found: &mut ByThread, row: u32, span: &Span, state: ThreadState) {
-    let precedence = match state {
-        ThreadState::Blocked(Wait::PageFault) | ThreadState::Runnable => Precedence::Interruption,
-        ThreadState::Blocked(Wait::Unnamed) | ThreadState::Idle => Precedence::Unnamed,
-        ThreadState::Unknown => Precedence::OffCpu,
-        _ => Precedence::Wait,
-    };
-    found.entry(span.tid).or_default().push(Candidate::new(precedence, state, span.time_ns, span.end_ns(), row));
+    found.entry(span.tid).or_default().push(Candidate::new(
+        state.row().precedence,
+        state,
+        span.time_ns,
+        span.end_ns(),
+        row,
+    ));
 }
 
 /// What a stack says of a thread that stood still: less than the JVM, which knows what it parked on and for whom.

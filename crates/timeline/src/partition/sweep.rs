@@ -3,24 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::intervals::Intervals;
-use crate::states::ThreadState;
+use crate::states::{Precedence, ThreadState};
 
 use super::Segment;
-
-/// Of two candidates for the same instant the smaller wins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Precedence {
-    /// What the kernel interrupted the thread with: a page, or that it had no CPU.
-    Interruption,
-    /// What the thread waits for, as the JVM or the kernel names it.
-    Wait,
-    /// What it waited for as far as samples tell.
-    Sampled,
-    /// That it waited, for something that has no name, or that it had nothing to do.
-    Unnamed,
-    /// That it was off its CPU.
-    OffCpu,
-}
 
 /// A state that some row says a thread was in.
 #[derive(Debug, Clone, Copy)]
