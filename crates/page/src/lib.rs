@@ -3,6 +3,7 @@
 //! * [`Loaded`] is a recording made ready for questions: explained, sorted, in columns, in memory once.
 //! * [`model`] answers them, one file per answer: pure functions from a recording and a question to bytes.
 //! * [`serve`] gives the answers to a browser on this machine, and to nobody else.
+//! * [`mcp`] gives them to assistants.
 //! * [`single_file`] writes the page with its answers into one file that needs no server.
 //!
 //! The page itself is built from `ui/` and embedded by the build script. It knows no cause and no format; names from
@@ -13,6 +14,7 @@ mod axis;
 mod columns;
 mod index;
 mod loaded;
+pub mod mcp;
 pub mod model;
 mod query;
 mod refused;

@@ -1,7 +1,6 @@
 //! Prices of fences on this CPU, for a person and as JSON.
 
 use fathom_causes::format;
-use fathom_probe::Fence;
 use serde::Serialize;
 
 use crate::TextOptions;
@@ -15,6 +14,27 @@ const HANG: usize = 26;
 
 /// Compiled methods that a service of some size enters again and again.
 const METHODS: f64 = 5_000.0;
+
+/// A way to do it, with its price.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fence {
+    /// The instructions.
+    pub name: &'static str,
+    /// Who executes them.
+    pub says: &'static str,
+    /// What once takes, in ns.
+    pub ns: f64,
+    /// The price from which on it does not stay on the CPU but traps, if it may: several times what any
+    /// processor needs for it, and less than any trap.
+    pub trap_ns: Option<f64>,
+}
+
+impl Fence {
+    /// Whether it takes so long that it must trap: to the hypervisor, or to firmware.
+    pub fn traps(&self) -> bool {
+        self.trap_ns.is_some_and(|trap_ns| self.ns >= trap_ns)
+    }
+}
 
 /// The whole answer.
 #[derive(Debug, Clone, Serialize)]
@@ -105,5 +125,15 @@ mod tests {
         ];
         let told = machines.map(|(fences, processor)| text(&Probed::new(&fences, processor), &options));
         insta::assert_snapshot!(told.join("\n"));
+    }
+
+    #[test]
+    fn a_trap_is_told_by_its_price() {
+        let of = |ns, trap_ns| Fence { name: "cpuid", says: "", ns, trap_ns };
+        for (fence, expected) in
+            [(of(60.0, Some(500.0)), false), (of(3_600.0, Some(500.0)), true), (of(3_600.0, None), false)]
+        {
+            assert_eq!(fence.traps(), expected, "{fence:?}");
+        }
     }
 }

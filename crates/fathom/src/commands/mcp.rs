@@ -38,6 +38,6 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
         Ok(services) => Ok(Shelf::new(Box::new(services), KEPT_MAX)),
         Err(error) => Err(told(&error)),
     };
-    fathom_mcp::serve(io::stdin().lock(), io::stdout().lock(), find).context("standard input and output")?;
+    fathom_page::mcp::serve(io::stdin().lock(), io::stdout().lock(), find).context("standard input and output")?;
     Ok(Answer::done(String::new()))
 }

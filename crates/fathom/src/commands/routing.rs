@@ -5,9 +5,9 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use fathom_report::routing::{Keys, Route, examine, field};
 use fathom_report::routing::{Routing, text};
 use fathom_report::{clean, json};
-use fathom_routing::{Keys, Route, examine, field};
 
 use super::Answer;
 use crate::progress::Progress;
@@ -66,7 +66,7 @@ Examples:
 /// A longer line is not a key.
 const LINE_MAX_BYTES: u64 = 64 * 1024;
 
-fn route(text: &str) -> Result<Route, fathom_routing::RouteError> {
+fn route(text: &str) -> Result<Route, fathom_report::routing::RouteError> {
     text.parse()
 }
 

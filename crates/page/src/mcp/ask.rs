@@ -2,12 +2,12 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use fathom_page::model::{self, Others};
-use fathom_page::serve::{self, Shelf};
-use fathom_page::{Loaded, Query};
 use serde_json::{Map, Value, json};
 
-use crate::rows;
+use super::rows;
+use crate::model::{self, Others};
+use crate::serve::{self, Shelf};
+use crate::{Loaded, Query};
 
 const ROWS: u64 = 50;
 /// What a model can read at all is some hundred kilobytes.

@@ -7,8 +7,9 @@ use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt32Type};
 use arrow_array::{Array, RecordBatch};
 use arrow_ipc::reader::StreamReader;
 use arrow_schema::DataType;
-use fathom_page::Loaded;
 use serde_json::{Map, Value, json};
+
+use crate::Loaded;
 
 /// The rows of an answer about a recording, with the notes on it. Times become those of the Unix epoch, and threads get names.
 pub(crate) fn of(stream: &[u8], page: &Loaded) -> Result<Value, String> {

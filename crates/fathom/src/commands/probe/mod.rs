@@ -1,5 +1,7 @@
 //! `fathom probe`: what single instructions cost on this machine.
 
+mod fence;
+
 use std::fs;
 
 use anyhow::Result;
@@ -45,7 +47,7 @@ const MIDR: &str = "/sys/devices/system/cpu/cpu0/regs/identification/midr_el1";
 
 pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     let What::Barrier(BarrierArgs { json }) = &args.what;
-    let probed = Probed::new(&fathom_probe::fences(), processor());
+    let probed = Probed::new(&fence::fences(), processor());
     Ok(Answer::done(match json {
         true => json::pretty(&probed),
         false => text(&probed, &terminal.text(false)),

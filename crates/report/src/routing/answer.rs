@@ -1,6 +1,6 @@
 //! Where a dead node's keys go, as a table for a person and as JSON.
 
-use fathom_routing::{Examination, Failover, Independence, Tier, Verdict};
+use super::{Examination, Failover, Independence, Tier, Verdict};
 use serde::Serialize;
 
 use crate::sheet::{Sheet, Tone, columns, piece};
@@ -225,7 +225,7 @@ fn line(sheet: &mut Sheet, tone: Tone, cells: Vec<String>) {
 
 #[cfg(test)]
 mod tests {
-    use fathom_routing::{Keys, examine};
+    use super::{Keys, examine};
     use jiff::tz::TimeZone;
 
     use super::*;

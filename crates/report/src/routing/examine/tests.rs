@@ -26,7 +26,7 @@ fn keys(kind: &str, count: u64) -> Keys {
 
 /// SplitMix64.
 fn scramble(number: u64) -> u64 {
-    crate::hash::finish_64(number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    crate::routing::hash::finish_64(number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
 fn of(keys: &Keys, first: &str, second: Option<&str>) -> Examination {

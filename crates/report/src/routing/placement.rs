@@ -1,7 +1,7 @@
 //! From hashes to nodes, for many keys at once: with bounded loads a key's node depends on the others.
 
-use crate::hash::finish_64;
-use crate::route::{Placement, Route};
+use crate::routing::hash::finish_64;
+use crate::routing::route::{Placement, Route};
 
 /// Points of each node on the ring of consistent hashing; more make its arcs more even.
 const POINTS: usize = 160;

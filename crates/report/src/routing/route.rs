@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::hash::{Hash, NAMES, finish_32, finish_64};
+use crate::routing::hash::{Hash, NAMES, finish_32, finish_64};
 
 /// More nodes than any tier that is routed by one function; the tables stay small.
 pub const MAX_NODES: usize = 512;

@@ -1,6 +1,6 @@
 //! Recordings for assistants: the Model Context Protocol over standard input and output (`docs/mcp.md`).
 //!
-//! What can be asked is what the page asks ([`fathom_page::model`]); here are the protocol, the list of tools, and rows as JSON
+//! What can be asked is what the page asks ([`crate::model`]); here are the protocol, the list of tools, and rows as JSON
 //! instead of Arrow. Constraints:
 //!
 //! * **It only reads.** No tool records, writes or starts anything.
@@ -15,10 +15,10 @@ mod tools;
 
 use std::io::{self, BufRead, Write};
 
-use fathom_page::serve::Shelf;
-
 use ask::Asked;
 use protocol::Incoming;
+
+use crate::serve::Shelf;
 
 /// Answers messages until the input ends. `find` finds the recordings: at the first question and whenever they are listed.
 pub fn serve(

@@ -4,8 +4,8 @@ use std::io::{self, BufRead, Read};
 
 use serde_json::{Value, json};
 
-use crate::ask::Recordings;
-use crate::tools;
+use super::ask::Recordings;
+use super::tools;
 
 /// Versions of the protocol in which what is used here is the same, the newest first.
 const VERSIONS: &[&str] = &["2025-06-18", "2025-03-26", "2024-11-05"];

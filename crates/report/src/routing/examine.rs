@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use crate::independence::{self, EXPECTED_MIN, Independence, SIGNIFICANT, chance, column_sums};
-use crate::keys::Keys;
-use crate::route::Route;
+use crate::routing::independence::{self, EXPECTED_MIN, Independence, SIGNIFICANT, chance, column_sums};
+use crate::routing::keys::Keys;
+use crate::routing::route::Route;
 
 /// A node that gets this many times what independence would give it is in trouble: tiers are run with
 /// some spare room, and a fifth more is what common targets of use (60-70 %) still swallow.
