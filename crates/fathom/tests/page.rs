@@ -107,11 +107,14 @@ fn a_file_is_for_its_owner_and_follows_no_link() {
     let refused = fathom(folder.path(), &["explain", &recording, "--html", "link.html"]);
     assert!(String::from_utf8_lossy(&refused.stderr).contains("a link, which is not followed"));
     assert_eq!((refused.status.code(), refused.stdout.len()), (Some(1), 0));
-    for args in
-        [vec!["report", recording.as_str(), "-o", "page.html"], vec!["report", recording.as_str(), "-o", "page.html"]]
-    {
+    for args in [
+        vec!["explain", recording.as_str(), "--html", "page.html"],
+        vec!["report", recording.as_str(), "-o", "page.html"],
+    ] {
         let output = fathom(folder.path(), &args);
-        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let says = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{args:?}: {says}");
+        assert_eq!(says.contains("--html FILE now"), args[0] == "report", "the older word says so");
         let path = folder.path().join(args[3]);
         assert_eq!(fs::symlink_metadata(&path).unwrap().permissions().mode() & 0o777, 0o600, "{args:?}");
         assert!(fs::read_to_string(&path).unwrap().contains("id=\"fathom-data\""), "{args:?}");

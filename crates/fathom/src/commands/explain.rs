@@ -9,7 +9,6 @@ use fathom_evidence::Recording;
 use fathom_report::json;
 
 use super::Answer;
-use super::report::only_jvm;
 use crate::exit::{complain, told};
 use crate::inputs::{self, Question, Service, library};
 use crate::output::Output;
@@ -22,19 +21,19 @@ use crate::terminal::Terminal;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
-    question: Question,
+    pub(super) question: Question,
 
     /// Print JSON (docs/json.md)
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 
     /// Also write the page of it into this file, for a ticket; - writes the page, and only it, to standard output
     #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
+    pub(super) html: Option<PathBuf>,
 
     /// Print every measurement, cause and loss instead of what matters most
     #[arg(short, long)]
-    all: bool,
+    pub(super) all: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -119,4 +118,17 @@ fn text(explanations: &[Explanation], all: bool, terminal: &Terminal) -> String 
     let texts: Vec<String> =
         explanations.iter().map(|explanation| fathom_report::explanation(explanation, &options)).collect();
     texts.join("\n\n")
+}
+
+/// A page shows one JVM.
+pub(crate) fn only_jvm(mut services: Vec<Service>) -> Result<Service> {
+    match (services.pop(), services.last()) {
+        (Some(only), None) => Ok(only),
+        (Some(last), Some(other)) => bail!(
+            "{} and {} are not known to be of the same JVM at the same time; a page shows one",
+            other.paths[0].display(),
+            last.paths[0].display()
+        ),
+        (None, _) => bail!("nothing to write"),
+    }
 }
