@@ -1,6 +1,6 @@
 # The front door: everything a developer or a continuous build does, in one word each. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: test-guest test-cross help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event bench-page bench-truth bench-kill bench-silent bench-jdks bench-fleet fleet-spark real-labs deps deps-demo deps-dist dist bare notebook clean
+.PHONY: test-guest test-cross help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event bench-page bench-truth try-kill try-silent try-jdks bench-fleet fleet-spark real-labs deps deps-demo deps-dist dist bare notebook clean
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
@@ -73,15 +73,15 @@ test-guest: ## the kernel collectors on Linux 6.1, in an emulated machine
 bench-truth: ## how often answers are true, on everything of which the truth is known
 	bench/truth/run
 
-bench-kill: build ## kills a recorder at random moments and looks at what is left
-	bench/kill/run
+try-kill: build ## kills a recorder at random moments and looks at what is left
+	trials/kill/run
 
-bench-silent: build ## JVMs that do not answer: full collections, SIGSTOP, next to no CPU; root
-	bench/silent/run
+try-silent: build ## JVMs that do not answer: full collections, SIGSTOP, next to no CPU; root
+	trials/silent/run
 
-bench-jdks: build ## JDK 8, 11, 17, 21 and 25, with other roots and other libcs, recorded in the labs; root
+try-jdks: build ## JDK 8, 11, 17, 21 and 25, with other roots and other libcs, recorded in the labs; root
 	.ci/jdks
-	bench/jdks/run
+	trials/jdks/run
 
 real-labs: build ## a real server (Tomcat, HikariCP, H2) that goes wrong in known ways, recorded and explained; root
 	labs/real/run
