@@ -96,6 +96,15 @@ states! {
             id: "service", title: "waiting for another service", says: "waiting for other services",
             told_by: &[span::CALL, span::SOCKET_READ, span::SYSTEM_CALL],
         }
+        /// Room in a buffer that is full, of a client that sends in the background.
+        Buffer {
+            id: "buffer",
+            title: "waiting for room in a buffer",
+            says: "waiting for room in a buffer",
+            told_by: &[span::PARK],
+            frames: &["org.apache.kafka.clients.producer.internals.BufferPool.allocate"],
+            is_never_long: true,
+        }
         /// The address of a host.
         NameLookup {
             id: "name_lookup", title: "waiting for the address of a host", says: "waiting for the address of a host",
