@@ -19,7 +19,7 @@ use crate::piece::{Level, Piece};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Left {
     /// By kind of time.
-    pub(crate) by_cell: BTreeMap<ThreadState, f64>,
+    pub(crate) by_state: BTreeMap<ThreadState, f64>,
     /// Of waits, by kind and by the stack of who waited.
     pub(crate) by_stack: BTreeMap<(ThreadState, StackId), f64>,
 }
@@ -27,7 +27,7 @@ pub(crate) struct Left {
 impl Left {
     fn add_piece(&mut self, comparison: &Comparison<'_>, piece: &Piece, ns: f64) {
         let Some(own) = piece.levels.last().filter(|_| ns > 0.0) else { return };
-        *self.by_cell.entry(own.state).or_default() += ns;
+        *self.by_state.entry(own.state).or_default() += ns;
         if let Some(row) = piece.row {
             let stack = comparison.recording().spans.stack_id[row as usize];
             *self.by_stack.entry((own.state, stack)).or_default() += ns;
@@ -36,7 +36,7 @@ impl Left {
 
     /// Takes over what was left in another part of the slow time.
     pub(crate) fn add(&mut self, other: &Left) {
-        other.by_cell.iter().for_each(|(state, ns)| *self.by_cell.entry(*state).or_default() += ns);
+        other.by_state.iter().for_each(|(state, ns)| *self.by_state.entry(*state).or_default() += ns);
         other.by_stack.iter().for_each(|(key, ns)| *self.by_stack.entry(*key).or_default() += ns);
     }
 }

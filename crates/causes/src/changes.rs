@@ -76,14 +76,14 @@ const COUNTED: [(&str, &str); 2] =
 /// A number that was read now and then, as it was in each second.
 fn counted(comparison: &Comparison<'_>, name: &str, says: &str) -> Option<Measured> {
     /// Fewer come and go with every burst.
-    const LEAST: f64 = 20.0;
+    const MIN_COUNT: f64 = 20.0;
     let (series, grid) = (comparison.sources().counter(name, ""), comparison.sources().grid);
     let mut last = series.0.first()?.1;
     let values = (0..grid.len).map(|second| {
         last = series.max_within(grid.start_of(second), grid.start_of(second + 1)).unwrap_or(last);
         last
     });
-    Some(Measured { says: says.to_owned(), unit: "count", values: values.collect(), least: LEAST, state: None })
+    Some(Measured { says: says.to_owned(), unit: "count", values: values.collect(), least: MIN_COUNT, state: None })
 }
 
 fn latency(requests: &Requests) -> Measured {
@@ -136,9 +136,9 @@ fn waiting_stack(comparison: &Comparison<'_>, state: ThreadState, from_ns: i64) 
 
 /// Where a series changes most, and the chance of that where nothing changed.
 fn step(values: &[f64]) -> Option<(usize, f64)> {
-    const FEWEST: usize = 10;
+    const MIN_VALUES: usize = 10;
     let n = values.len();
-    if n < FEWEST {
+    if n < MIN_VALUES {
         return None;
     }
     let ranks = ranks(values);

@@ -9,8 +9,8 @@ use fathom_evidence::kinds::{event, frame, role, span, subject};
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Frame, Recording, StackId, StrId};
 use fathom_timeline::{
-    Account, Analysis, BUCKET_NS, Excess, Intervals, Piece as Waiting, Segment, SignalKind, Slowdown, Sources,
-    StopSpan, ThreadState, median,
+    Account, Analysis, BUCKET_NS, Excess, Intervals, Segment, SignalKind, Slowdown, Sources, StopSpan, ThreadState,
+    Waiting, median,
 };
 
 use crate::explanation::Evidence;
@@ -326,7 +326,7 @@ impl<'a> Comparison<'a> {
         states.map(|excess| excess.excess_ns().max(0.0)).sum()
     }
 
-    /// A quantity of each side: slow, and baseline if there is a baseline.
+    /// A quantity of each period: slow, and baseline if there is a baseline.
     pub fn both(&self, measure: impl Fn(&Period<'_>) -> f64) -> (f64, Option<f64>) {
         (measure(&self.slow), self.baseline.as_ref().map(measure))
     }
@@ -355,7 +355,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// A kind of time as a measurement: average number of threads or cores.
-    pub fn cell_evidence(&self, says: &str, unit: &str, select: impl Fn(ThreadState) -> bool) -> Evidence {
+    pub fn state_evidence(&self, says: &str, unit: &str, select: impl Fn(ThreadState) -> bool) -> Evidence {
         let (slow, baseline) = self.excess().sums(&select);
         let of_kinds = || self.excess().states.iter().filter(|excess| select(excess.state));
         let roles: BTreeSet<&str> = of_kinds().flat_map(|excess| excess.state.row().roles).copied().collect();

@@ -35,8 +35,8 @@ pub fn before(value: Option<f64>, text_of: impl Fn(f64) -> String) -> String {
 /// That something takes no longer than `before`, in ns.
 pub fn no_longer(now_ns: f64, before_ns: f64) -> String {
     /// What varies by itself.
-    const AS_LONG: f64 = 0.7;
-    let how = if now_ns < AS_LONG * before_ns { "less than before" } else { "as before" };
+    const SHORTER_FROM: f64 = 0.7;
+    let how = if now_ns < SHORTER_FROM * before_ns { "less than before" } else { "as before" };
     format!("{how} ({})", time(before_ns))
 }
 

@@ -160,7 +160,7 @@ impl NotJudged {
 /// That requests were not answered, where nothing tells why.
 fn unanswered(comparison: &Comparison<'_>) -> Option<String> {
     let found = Unanswered::of(comparison.sources())?;
-    (found.count >= MATTERS * found.all).then(|| {
+    (found.count >= MIN_SHARE_OF_REQUESTS * found.all).then(|| {
         format!(
             "cannot tell whether it was slow: {} of {} requests had no answer when the recording ended or their clients gave up, the oldest \
              after {}; a service that hangs looks so, and one that answers when there is news",
@@ -184,7 +184,7 @@ fn in_virtual_threads(comparison: &Comparison<'_>) -> Option<String> {
 }
 
 /// So many of all requests matter to the 99th percentile.
-const MATTERS: f64 = 0.01;
+const MIN_SHARE_OF_REQUESTS: f64 = 0.01;
 
 /// Half of the requests take this many times as long as before, and longer than what nobody notices, in ns: less than counts as slow, and
 /// no all-clear. A step that lasts is no jitter; and where quick requests share their port with long polls, as at a broker, the 99th
@@ -367,7 +367,7 @@ fn hidden(comparison: &Comparison<'_>, losses: &[LossNote]) -> Vec<String> {
 /// That so many requests came several at once on their connections that those whose lengths are known do not tell the 99th percentile.
 fn several_at_once(comparison: &Comparison<'_>) -> Option<String> {
     let port = comparison.sources().traffic.ports().iter().max_by(|a, b| a.overlapping.total_cmp(&b.overlapping))?;
-    (port.overlapping >= 1.0 && port.overlapping >= MATTERS * (port.count + port.overlapping)).then(|| {
+    (port.overlapping >= 1.0 && port.overlapping >= MIN_SHARE_OF_REQUESTS * (port.count + port.overlapping)).then(|| {
         format!(
             "requests to {} came {} several at once on one connection, or beside what nobody asked for (HTTP/2, WebSocket): how long each of \
              them took is not known",

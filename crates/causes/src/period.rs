@@ -1,4 +1,4 @@
-//! One side of a comparison: some time of some recording, and what is in it.
+//! One period of a comparison: some time of some recording, and what is in it.
 
 use fathom_evidence::detail::{Gc, from_text};
 use fathom_evidence::kinds::span;
@@ -8,14 +8,14 @@ use serde::de::DeserializeOwned;
 
 pub(crate) const SECOND: f64 = 1e9;
 
-/// One side of the comparison: some time of some recording.
+/// One period of the comparison: some time of some recording.
 #[derive(Debug)]
 pub struct Period<'a> {
     /// The recording.
     pub sources: &'a Sources<'a>,
     /// The time of it.
     pub time: Intervals,
-    /// The other side's time, if it is of the same recording: what lasts into it is not of this one.
+    /// The other period's time, if it is of the same recording: what lasts into it is not of this one.
     pub except: Intervals,
 }
 

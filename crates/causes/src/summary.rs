@@ -83,11 +83,11 @@ fn slow_requests(divided: &Divided) -> SlowRequests {
 
 /// `waiting for locks (60 %)`: what is told of most of the time, if that is a good part of it.
 fn unread_while(divided: &Divided) -> String {
-    const MATTERS: f64 = 0.2;
+    const MIN_SHARE_NAMED: f64 = 0.2;
     let told = divided.unread_while.iter().filter(|(state, _)| **state != ThreadState::Unknown);
     let most = told.max_by(|a, b| a.1.total_cmp(b.1)).map(|(state, ns)| (state, ns / divided.unread_ns.max(1.0)));
     let text = |(state, part): (&ThreadState, f64)| format!("{state} ({})", format::percent(part.min(1.0)));
-    most.filter(|(_, part)| *part >= MATTERS).map_or(String::new(), text)
+    most.filter(|(_, part)| *part >= MIN_SHARE_NAMED).map_or(String::new(), text)
 }
 
 fn identity(recording: &Recording) -> RecordingSummary {

@@ -23,8 +23,8 @@ const DEPTH: usize = 12;
 /// Describes what is left of the lost time.
 pub(crate) fn of(comparison: &Comparison<'_>, left: &Left, share: f64, lost_ns: f64) -> Unexplained {
     let slow_ns = comparison.excess().slow_ns;
-    let hardly = left.by_cell.values().sum::<f64>() < MATERIAL_THREADS * slow_ns;
-    let biggest = left.by_cell.iter().filter(|(_, ns)| **ns > 0.0).max_by(|a, b| a.1.total_cmp(b.1));
+    let hardly = left.by_state.values().sum::<f64>() < MATERIAL_THREADS * slow_ns;
+    let biggest = left.by_state.iter().filter(|(_, ns)| **ns > 0.0).max_by(|a, b| a.1.total_cmp(b.1));
     let says = match biggest {
         _ if !comparison.is_slow() => String::new(),
         _ if hardly && share > 0.0 => {
@@ -50,13 +50,16 @@ pub(crate) fn of(comparison: &Comparison<'_>, left: &Left, share: f64, lost_ns: 
 /// That nobody saw what threads waited for in a part of the slow time: who watches records it from the moment on that something was noticed.
 fn unseen(comparison: &Comparison<'_>, share: f64) -> Option<String> {
     /// More than this part of the slow time, and of what was lost in it, is worth a word.
-    const MATTERS: f64 = 0.1;
+    const MATERIAL_SHARE: f64 = 0.1;
     let (seen_ns, all_ns) = (comparison.waits_read_ns() as f64, comparison.slow.time.total_ns() as f64);
-    (seen_ns > 0.0 && seen_ns < (1.0 - MATTERS) * all_ns && share >= MATTERS).then(|| {
+    (seen_ns > 0.0 && seen_ns < (1.0 - MATERIAL_SHARE) * all_ns && share >= MATERIAL_SHARE).then(|| {
         let (seen, all) = (format::time(seen_ns), format::time(all_ns));
         format!("; what threads waited for was recorded for {seen} of the {all} only")
     })
 }
+
+/// A stack below which less of the lost time was waited is not shown.
+const MIN_SHARE_OF_STACK: f64 = 0.02;
 
 /// The stacks below which threads waited for what nobody explains, with their part of the lost time.
 fn waiting(comparison: &Comparison<'_>, left: &Left, lost_ns: f64) -> Vec<StackShare> {
@@ -64,7 +67,7 @@ fn waiting(comparison: &Comparison<'_>, left: &Left, lost_ns: f64) -> Vec<StackS
     let mut most: Vec<(StackId, f64)> = known.map(|((_, stack), ns)| (*stack, *ns)).collect();
     most.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     let share = |ns: f64| ns / lost_ns.max(1.0);
-    let worth = most.into_iter().filter(|(_, ns)| share(*ns) >= 0.02).take(STACKS);
+    let worth = most.into_iter().filter(|(_, ns)| share(*ns) >= MIN_SHARE_OF_STACK).take(STACKS);
     worth.map(|(stack, ns)| StackShare { stack: comparison.wait_text(stack, DEPTH), share: share(ns) }).collect()
 }
 
@@ -84,11 +87,11 @@ fn hottest(comparison: &Comparison<'_>) -> Vec<StackShare> {
 }
 
 /// Samples of each stack of the application, per second.
-fn weights(side: &Period<'_>) -> BTreeMap<StackId, f64> {
+fn weights(period: &Period<'_>) -> BTreeMap<StackId, f64> {
     let mut counts: BTreeMap<StackId, f64> = BTreeMap::new();
     for event in [event::CPU, event::EXECUTION] {
-        let samples = side.samples(event).filter(|sample| side.sources.is_application(sample.tid));
-        samples.for_each(|sample| *counts.entry(sample.stack_id).or_default() += 1.0 / side.seconds());
+        let samples = period.samples(event).filter(|sample| period.sources.is_application(sample.tid));
+        samples.for_each(|sample| *counts.entry(sample.stack_id).or_default() += 1.0 / period.seconds());
         if !counts.is_empty() {
             break;
         }

@@ -27,7 +27,7 @@ const MARKED: &[(&str, &str)] = &[
 const SHORTEST_NS: i64 = 10_000_000;
 
 /// Marks that are written; the longest ones are kept.
-const MOST: usize = 100_000;
+const MARKS_MAX: usize = 100_000;
 
 /// Something with a beginning and an end that is worth a look.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub fn of(recording: &Recording, (from_ns, to_ns): (i64, i64)) -> Vec<Marker> {
         }
     }
     markers.sort_by_key(|marker| std::cmp::Reverse(marker.to_ns.saturating_sub(marker.from_ns)));
-    markers.truncate(MOST);
+    markers.truncate(MARKS_MAX);
     markers.sort_by_key(|marker| (marker.from_ns, marker.tid));
     markers
 }

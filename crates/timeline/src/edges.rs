@@ -28,7 +28,7 @@ const LONGEST_CALL_NS: i64 = 60_000_000_000;
 
 /// Waiting for one thing, with what the other side did.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Piece {
+pub struct Waiting {
     /// What was waited for.
     pub wait: Wait,
     /// Row of the span of one that waited for it.
@@ -137,7 +137,7 @@ impl Edges {
     }
 
     /// The waiting in some time, divided by what the other sides did.
-    pub fn resolve(&self, partition: &Partition, time: &Intervals) -> Vec<Piece> {
+    pub fn resolve(&self, partition: &Partition, time: &Intervals) -> Vec<Waiting> {
         let mut pieces = Vec::new();
         for thing in &self.things {
             for turn in thing.turns.within(time) {
@@ -180,7 +180,7 @@ impl Edges {
         Some((row, &self.things[*self.by_row.get(&row)?]))
     }
 
-    fn add(&self, partition: &Partition, thing: &Thing, turn: &Turn, pieces: &mut Vec<Piece>) {
+    fn add(&self, partition: &Partition, thing: &Thing, turn: &Turn, pieces: &mut Vec<Waiting>) {
         let (wait, row) = (thing.wait, Some(turn.row));
         let mut roots = Vec::new();
         self.owners_of(partition, thing, turn, &mut Vec::new(), &mut |_, last| roots.push(last));
@@ -189,11 +189,11 @@ impl Edges {
         for root in roots {
             let ns = root.length_ns();
             known_ns += ns;
-            pieces.push(Piece { wait, row, waiting_ns: turn.waiting_ns * ns / length, root: Some(root) });
+            pieces.push(Waiting { wait, row, waiting_ns: turn.waiting_ns * ns / length, root: Some(root) });
         }
         let rest = turn.waiting_ns * (1.0 - known_ns / length).max(0.0);
         if rest > 0.0 {
-            pieces.push(Piece { wait, row, waiting_ns: rest, root: None });
+            pieces.push(Waiting { wait, row, waiting_ns: rest, root: None });
         }
     }
 

@@ -36,7 +36,7 @@ mod waits;
 mod wakers;
 
 pub use account::Account;
-pub use edges::{Chain, Edges, Piece, Root};
+pub use edges::{Chain, Edges, Root, Waiting};
 pub use excess::{Excess, StateExcess};
 pub use grid::{BUCKET_NS, Grid};
 pub use intervals::Intervals;

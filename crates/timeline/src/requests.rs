@@ -101,14 +101,14 @@ impl Requests {
 /// The median of a bucket's requests. Of a few it is chance, most of all of long polls, which take some seconds each: then those of
 /// the buckets around it count as well, as far as is needed. A change has the same edge then; what is shorter the 99th percentile tells.
 fn median_around(latencies: &[Vec<(i64, f64)>], index: usize) -> Option<f64> {
-    const ENOUGH: f64 = 20.0;
+    const MIN_FOR_MEDIAN: f64 = 20.0;
     const FURTHEST_BUCKETS: usize = 5;
     if latencies[index].is_empty() {
         return None;
     }
     let around = |far: usize| &latencies[index.saturating_sub(far)..(index + far + 1).min(latencies.len())];
     let count = |far: usize| around(far).iter().flatten().map(|one| one.1).sum::<f64>();
-    let far = (0..FURTHEST_BUCKETS).find(|far| count(*far) >= ENOUGH).unwrap_or(FURTHEST_BUCKETS);
+    let far = (0..FURTHEST_BUCKETS).find(|far| count(*far) >= MIN_FOR_MEDIAN).unwrap_or(FURTHEST_BUCKETS);
     quantile(&mut around(far).concat(), 0.5)
 }
 

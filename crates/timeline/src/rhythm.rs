@@ -29,7 +29,7 @@ const PERIODS_NS: [i64; 9] = [
 ];
 
 /// Fewer beginnings than this tell nothing: two or three may well lie close to each other on a circle.
-const FEWEST: usize = 5;
+const MIN_BEGINNINGS: usize = 5;
 
 /// A rhythm that chance would make more often than in one of a thousand recordings is not told.
 const CHANCE: f64 = 0.001;
@@ -115,7 +115,7 @@ fn by_the_clock(slow: &[i64], all: &[i64], finest_ns: i64) -> Option<Rhythm> {
 fn at_full(period_ns: i64, slow: &[i64], all: &[i64]) -> Option<Rhythm> {
     let begins = bursts(slow, period_ns / APART);
     let turns = begins.last()?.saturating_sub(*begins.first()?) / period_ns;
-    if begins.len() < FEWEST || turns < FEWEST as i64 - 1 {
+    if begins.len() < MIN_BEGINNINGS || turns < MIN_BEGINNINGS as i64 - 1 {
         return None;
     }
     let (mean_ns, length) = mean(&begins, period_ns);
@@ -176,7 +176,7 @@ fn in_equal_distances(begins: &[i64]) -> Option<Rhythm> {
     let chance = EQUAL_BY_CHANCE.powi(gaps.len() as i32 - 1);
     let off = |gap: &i64| (*gap as f64 - (*gap as f64 / middle).round().max(1.0) * middle).abs();
     let most_off = gaps.iter().map(off).fold(0.0, f64::max);
-    let is_rhythm = begins.len() >= FEWEST && chance <= CHANCE && most_off <= EQUAL * middle;
+    let is_rhythm = begins.len() >= MIN_BEGINNINGS && chance <= CHANCE && most_off <= EQUAL * middle;
     let (period_ns, within_ns) = (middle as i64, most_off as i64);
     is_rhythm.then_some(Rhythm { period_ns, phase_ns: None, within_ns, count: begins.len(), chance })
 }

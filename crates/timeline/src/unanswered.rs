@@ -9,7 +9,7 @@ use crate::sources::Sources;
 use crate::traffic::users::{Answer, Request, quantile};
 
 /// Fewer than this may be of somebody who never wanted an answer.
-const LEAST: f64 = 3.0;
+const MIN_UNANSWERED: f64 = 3.0;
 
 /// Requests are unanswered for longer than so many times what others of their port take to be answered: long polls are not.
 const LONGER: f64 = 2.0;
@@ -34,7 +34,7 @@ impl Unanswered {
     pub fn of(sources: &Sources<'_>) -> Option<Unanswered> {
         // Nearly always there is nothing to look at.
         let without = sources.traffic.requests().filter(|one| one.answer != Answer::Sent).map(|one| one.weight);
-        if without.sum::<f64>() < LEAST {
+        if without.sum::<f64>() < MIN_UNANSWERED {
             return None;
         }
         let lengths = |of: &dyn Fn(&Request) -> bool| -> Vec<(i64, f64)> {
@@ -46,7 +46,7 @@ impl Unanswered {
         let count = weight(&requests);
         let all = 0.0 + sources.traffic.requests().map(|one| one.weight).sum::<f64>();
         let given_up = lengths(&|one| one.answer == Answer::GivenUp && is_long(one));
-        (count >= LEAST).then(|| Unanswered {
+        (count >= MIN_UNANSWERED).then(|| Unanswered {
             count,
             all,
             longest_ns: requests.iter().map(Request::duration_ns).max().unwrap_or(0),
@@ -78,12 +78,12 @@ fn weight(requests: &[Request]) -> f64 {
 
 /// Whether so many of all requests were given up after about the same time.
 fn are_timed_out(mut given_up: Vec<(i64, f64)>, all: f64) -> bool {
-    const ENOUGH: f64 = 10.0;
-    const MOST: f64 = 0.5;
+    const MIN_GIVEN_UP: f64 = 10.0;
+    const MIN_SHARE_GIVEN_UP: f64 = 0.5;
     const ALIKE: f64 = 1.2;
     let count = 0.0 + given_up.iter().map(|one| one.1).sum::<f64>();
     let spread = quantile(&mut given_up, 0.1).zip(quantile(&mut given_up, 0.9));
-    count >= ENOUGH && count >= MOST * all && spread.is_some_and(|(low, high)| high <= ALIKE * low)
+    count >= MIN_GIVEN_UP && count >= MIN_SHARE_GIVEN_UP * all && spread.is_some_and(|(low, high)| high <= ALIKE * low)
 }
 
 /// When some thread of the application waited without end for what no healthy one waits for so long.

@@ -63,7 +63,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     finding.harm = Some(Harm { happened_in: held, when: bursts });
     finding.look.threads.extend(acceptors);
     finding.look.threads.sort_unstable();
-    let per_second = comparison.baseline_looked_at().map(|side| dropped_in(&side) / side.seconds());
+    let per_second = comparison.baseline_looked_at().map(|period| dropped_in(&period) / period.seconds());
     let before = per_second.map(|rate| rate * comparison.slow.seconds());
     let evidence = comparison.evidence("connection attempts dropped", (dropped, before), "count", "counters");
     finding.with(evidence.of(&[counter::SOCKET_ACCEPT_DROPS_COUNT]))
@@ -72,8 +72,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 /// The kernel's count of connections that found an accept queue full, of the whole network namespace.
 const OVERFLOWS: &str = "TcpExt ListenOverflows";
 
-fn dropped_in(side: &Period<'_>) -> f64 {
-    side.sources.counters(counter::SOCKET_ACCEPT_DROPS_COUNT).values().map(|series| side.rise(series)).sum()
+fn dropped_in(period: &Period<'_>) -> f64 {
+    period.sources.counters(counter::SOCKET_ACCEPT_DROPS_COUNT).values().map(|series| period.rise(series)).sum()
 }
 
 /// What is said where no drop was seen. The sum of the namespace clears when it did not rise; when it did it may be another's.
@@ -113,20 +113,20 @@ impl Full {
 }
 
 /// The listening socket that dropped most.
-fn fullest(side: &Period<'_>) -> Option<Full> {
-    let drops = side.sources.counters(counter::SOCKET_ACCEPT_DROPS_COUNT);
-    let (key, _) = drops.iter().max_by(|a, b| side.rise(a.1).total_cmp(&side.rise(b.1)))?;
-    let at = |name: &str| side.sources.counters(name).remove(key);
-    let queue = side.max(&at(counter::SOCKET_ACCEPT_QUEUE_COUNT)?)?;
+fn fullest(period: &Period<'_>) -> Option<Full> {
+    let drops = period.sources.counters(counter::SOCKET_ACCEPT_DROPS_COUNT);
+    let (key, _) = drops.iter().max_by(|a, b| period.rise(a.1).total_cmp(&period.rise(b.1)))?;
+    let at = |name: &str| period.sources.counters(name).remove(key);
+    let queue = period.max(&at(counter::SOCKET_ACCEPT_QUEUE_COUNT)?)?;
     let limit = at(counter::SOCKET_ACCEPT_QUEUE_LIMIT_COUNT)?.last()?;
-    let name = side.sources.recording.text(key.0);
+    let name = period.sources.recording.text(key.0);
     let port = name.split_whitespace().nth(1)?.to_owned();
     Some(Full { port, queue, limit })
 }
 
 /// In which kinds of time the threads that accept were held up meanwhile; nothing where they are not known.
 fn held_up(comparison: &Comparison<'_>, bursts: &Intervals, acceptors: &HashSet<i64>) -> Vec<(ThreadState, f64)> {
-    let held = stalled_threads::by_cell(comparison, bursts, |tid| acceptors.contains(&tid));
+    let held = stalled_threads::by_state(comparison, bursts, |tid| acceptors.contains(&tid));
     let held_ns: f64 = held.iter().map(|(_, ns)| ns).sum();
     if held_ns >= MIN_HELD_SHARE * bursts.total_ns() as f64 { held } else { Vec::new() }
 }

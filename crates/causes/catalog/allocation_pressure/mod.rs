@@ -63,7 +63,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return without_rate(&eras);
     };
     let baseline = eras.baseline.as_ref().and_then(allocation_rate).filter(|rate| *rate > 0.0);
-    let pauses = eras.both(|side| side.young_pauses().count() as f64 / side.seconds());
+    let pauses = eras.both(|period| period.young_pauses().count() as f64 / period.seconds());
     let count = eras.slow.young_pauses().count();
     let evidence = evidence(comparison, (slow, baseline), pauses, stalls);
     let is_heavy = ordinary_share(comparison, &eras.slow) >= HEAVY;
@@ -131,9 +131,9 @@ fn without_rate(eras: &Eras<'_>) -> Finding {
 
 /// By how much more the pauses grew in length than in number.
 fn lengthened(eras: &Eras<'_>) -> f64 {
-    let length = |side: &Period<'_>| side.young_pauses().map(|(pause, _)| pause.duration_ns as f64).sum::<f64>();
-    let mean = |side: &Period<'_>| length(side) / side.young_pauses().count().max(1) as f64;
-    let rate = |side: &Period<'_>| side.young_pauses().count() as f64 / side.seconds();
+    let length = |period: &Period<'_>| period.young_pauses().map(|(pause, _)| pause.duration_ns as f64).sum::<f64>();
+    let mean = |period: &Period<'_>| length(period) / period.young_pauses().count().max(1) as f64;
+    let rate = |period: &Period<'_>| period.young_pauses().count() as f64 / period.seconds();
     let growth = |(slow, baseline): (f64, Option<f64>)| {
         baseline.filter(|baseline| *baseline > 0.0).map_or(1.0, |baseline| slow / baseline)
     };
@@ -205,6 +205,6 @@ fn evidence(
         allocation_evidence(comparison, rate),
         comparison.evidence("pauses of ordinary collections", pauses, "1/s", "spans").of(&[span::GC_PAUSE]),
         stalls_evidence(comparison, stalls),
-        comparison.cell_evidence("threads blocked by young and concurrent GC (average)", "threads", is_ours),
+        comparison.state_evidence("threads blocked by young and concurrent GC (average)", "threads", is_ours),
     ]
 }

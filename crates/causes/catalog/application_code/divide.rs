@@ -1,7 +1,7 @@
 //! Which methods grew by themselves, and not with the number of requests, with all other code, or because the compiler put them together
 //! in another way.
 
-use super::FEWEST;
+use super::MIN_SAMPLES;
 use super::methods::Methods;
 
 /// A method grew by itself when it takes as many times more than before as the rest of the code does, times this: less is
@@ -26,7 +26,7 @@ pub(super) fn divide(slow: &Methods, before: &Methods, traffic: Option<f64>) -> 
     for (method, cores) in order {
         let (own_slow, own_before) = (slow.cores(method), before.cores(method));
         let without = (rest_slow - own_slow, rest_before - own_before);
-        let is_seen = slow.cpu(method).samples >= FEWEST;
+        let is_seen = slow.cpu(method).samples >= MIN_SAMPLES;
         let Some(usual) = usual(without, before.cores, traffic).filter(|_| is_seen) else { break };
         if own_slow < MORE_THAN_THE_REST * usual * own_before {
             break;

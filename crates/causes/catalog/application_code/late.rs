@@ -13,6 +13,9 @@ const LATE: f64 = 2.0;
 /// As much more of it as chance would put there.
 const MORE_THAN_CHANCE: f64 = 3.0;
 
+/// The part of a method's samples that lie in late requests, from which on most do.
+const MIN_SHARE_WHILE_LATE: f64 = 0.5;
+
 /// Whether at least half of some samples of the slow time, and far more than chance puts there, were taken while a request was late.
 /// Where all requests are late there is no other time, and it is not said of any sample.
 pub(super) fn ran_while_late(comparison: &Comparison<'_>, samples: impl Iterator<Item = Sample>) -> bool {
@@ -24,7 +27,7 @@ pub(super) fn ran_while_late(comparison: &Comparison<'_>, samples: impl Iterator
         within += usize::from(late.contains(sample.time_ns));
     }
     let part = within as f64 / all.max(1) as f64;
-    within >= super::FEWEST && part >= f64::max(0.5, MORE_THAN_CHANCE * part_of_time)
+    within >= super::MIN_SAMPLES && part >= f64::max(MIN_SHARE_WHILE_LATE, MORE_THAN_CHANCE * part_of_time)
 }
 
 /// Whether at least half of what threads ran while they handled late requests is of the methods that grew: then the requests themselves
@@ -38,7 +41,7 @@ pub(super) fn is_what_requests_ran(comparison: &Comparison<'_>, growth: &Growth)
         all += 1;
         within += usize::from(growth.is_of_grown(comparison, &sample));
     }
-    within >= super::FEWEST && 2 * within >= all
+    within >= super::MIN_SAMPLES && 2 * within >= all
 }
 
 /// When some request was late, within the slow time.

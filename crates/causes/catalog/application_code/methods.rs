@@ -46,12 +46,12 @@ pub(super) struct Methods {
 const MAIN_LEAVES: f64 = 0.8;
 
 impl Methods {
-    pub(super) fn of(side: &Period<'_>, event: &str) -> Methods {
+    pub(super) fn of(period: &Period<'_>, event: &str) -> Methods {
         let mut methods = Methods::default();
-        for sample in side.samples(event).filter(|sample| side.sources.is_application(sample.tid)) {
-            let cores = sample.weight_ns.max(0) as f64 / 1e9 / side.seconds();
-            let Some((method, layer)) = method(side.sources.recording, sample.stack_id) else { continue };
-            let leaf = leaf(side.sources.recording, sample.stack_id).unwrap_or(method);
+        for sample in period.samples(event).filter(|sample| period.sources.is_application(sample.tid)) {
+            let cores = sample.weight_ns.max(0) as f64 / 1e9 / period.seconds();
+            let Some((method, layer)) = method(period.sources.recording, sample.stack_id) else { continue };
+            let leaf = leaf(period.sources.recording, sample.stack_id).unwrap_or(method);
             methods.cores += cores;
             let known = methods.by_method.entry(method.to_owned()).or_default();
             *(if layer == Layer::Native { &mut known.native } else { &mut known.java }) += cores;

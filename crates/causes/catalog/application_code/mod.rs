@@ -35,7 +35,7 @@ pub(crate) static CAUSE: Cause = Cause {
 };
 
 /// Fewer samples than this tell nothing of a method.
-const FEWEST: usize = 20;
+const MIN_SAMPLES: usize = 20;
 
 /// Where the rest of the code grew by more than this and requests were not counted, there may be more of them.
 const TRAFFIC: f64 = 1.3;
@@ -52,7 +52,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if growth.slow.by_method.is_empty() || !was_sampled {
         return Finding::needs_jfr("what the application's own code did was not sampled, or not in quiet time");
     }
-    let running = comparison.cell_evidence("compiled code of the application", "cores", |state| state == JAVA);
+    let running = comparison.state_evidence("compiled code of the application", "cores", |state| state == JAVA);
     let Some((most, _)) = growth.grown.first() else {
         return growth.none(comparison, baseline).with(running);
     };
@@ -143,7 +143,7 @@ impl Growth {
             .by_method
             .iter()
             .map(|(method, cpu)| (method, cpu.samples))
-            .filter(|(_, samples)| *samples < FEWEST);
+            .filter(|(_, samples)| *samples < MIN_SAMPLES);
         if let Some((method, samples)) = few.find(|(method, samples)| is_more_often(method, *samples)) {
             let says =
                 format!("{method} runs more than before, and {} tell no more of it", format::count(samples, "sample"));

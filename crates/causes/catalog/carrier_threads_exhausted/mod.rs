@@ -33,7 +33,7 @@ pub(crate) static CAUSE: Cause = Cause {
 };
 
 /// Carriers that are busy for this part of the time have none free when one is wanted, mostly.
-const BUSY: f64 = 0.8;
+const CARRIERS_BUSY: f64 = 0.8;
 
 /// By so much more than before, or it is as usual.
 const MIN_INCREASE: f64 = 0.2;
@@ -58,7 +58,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let Some((busy, before, stack)) = busy(comparison) else {
         return Finding::needs_jfr("virtual threads wait, but how busy their carriers are was not recorded");
     };
-    if busy < BUSY && may_be_pinned_unseen(comparison) {
+    if busy < CARRIERS_BUSY && may_be_pinned_unseen(comparison) {
         let says = format!(
             "carriers of virtual threads computed for {} of the time; whether threads that wait kept them",
             format::percent(busy)
@@ -68,7 +68,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let evidence =
         comparison.evidence("part of the time in which the carriers were busy", (busy, before), "ratio", "samples");
     let evidence = Evidence { stack: comparison.stack_text(stack, 12), ..evidence.of(&[event::CPU, event::EXECUTION]) };
-    if busy < BUSY {
+    if busy < CARRIERS_BUSY {
         let says = format!("carriers of virtual threads were busy for {} of the time", format::percent(busy));
         return Finding::absent(says).with(evidence);
     }
@@ -96,20 +96,20 @@ fn may_be_pinned_unseen(comparison: &Comparison<'_>) -> bool {
 }
 
 /// For how long virtual threads waited and kept their carriers.
-fn kept(side: &Period<'_>) -> String {
-    match pinned_ns(side) {
+fn kept(period: &Period<'_>) -> String {
+    match pinned_ns(period) {
         0.0 => String::new(),
         ns => format!(" ({} of it by threads that waited and kept them)", format::time(ns)),
     }
 }
 
-fn pinned_ns(side: &Period<'_>) -> f64 {
-    0.0 + side.spans(span::PINNED).map(|wait| wait.duration_ns.max(0) as f64).sum::<f64>()
+fn pinned_ns(period: &Period<'_>) -> f64 {
+    0.0 + period.spans(span::PINNED).map(|wait| wait.duration_ns.max(0) as f64).sum::<f64>()
 }
 
 /// Reads of virtual threads.
-fn reads<'a>(side: &'a Period<'_>) -> impl Iterator<Item = Span> + 'a {
-    side.spans(span::SOCKET_READ).filter(|read| read.tid < 0 && side.sources.traffic.is_service(read))
+fn reads<'a>(period: &'a Period<'_>) -> impl Iterator<Item = Span> + 'a {
+    period.spans(span::SOCKET_READ).filter(|read| read.tid < 0 && period.sources.traffic.is_service(read))
 }
 
 /// How long a read from each service took before, in ns.
@@ -165,19 +165,19 @@ struct Mounted {
 }
 
 impl Mounted {
-    fn of(comparison: &Comparison<'_>, side: &Period<'_>) -> Mounted {
+    fn of(comparison: &Comparison<'_>, period: &Period<'_>) -> Mounted {
         let mut weights: BTreeMap<StackId, f64> = BTreeMap::new();
-        let mut is_mounted = stacks::are_below(side.sources.recording, MOUNTED);
+        let mut is_mounted = stacks::are_below(period.sources.recording, MOUNTED);
         let mut seen: BTreeSet<i64> = BTreeSet::new();
-        for sample in side.samples(stacks::running_event(comparison)) {
+        for sample in period.samples(stacks::running_event(comparison)) {
             if is_mounted(sample.stack_id) {
                 *weights.entry(sample.stack_id).or_default() += sample.weight_ns.max(0) as f64;
                 seen.extend((sample.tid > 0).then_some(sample.tid));
             }
         }
         let most = stacks::most_seen(&weights);
-        let ns = weights.values().sum::<f64>() + pinned_ns(side);
-        Mounted { ns, carriers: carriers(comparison, seen.len()), seconds: side.seconds(), most }
+        let ns = weights.values().sum::<f64>() + pinned_ns(period);
+        Mounted { ns, carriers: carriers(comparison, seen.len()), seconds: period.seconds(), most }
     }
 
     fn busy(&self) -> f64 {

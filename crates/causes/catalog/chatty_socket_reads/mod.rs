@@ -63,21 +63,21 @@ struct Style {
 }
 
 impl Style {
-    fn of(comparison: &Comparison<'_>, side: &Period<'_>) -> Style {
+    fn of(comparison: &Comparison<'_>, period: &Period<'_>) -> Style {
         let readers = syscalls::receivers_in(&comparison.slow);
         let sum = |name: &str, instances: &[&str]| {
-            ByThread::of(side, name, instances).rise(side, |tid| readers.contains(&tid))
+            ByThread::of(period, name, instances).rise(period, |tid| readers.contains(&tid))
         };
         let both = [RECEIVE, POLL].concat();
         const WAITS: &[&str] = &["read_write", "poll"];
         Style {
-            calls: ByThread::of_all_calls(side).rise(side, |tid| readers.contains(&tid)),
+            calls: ByThread::of_all_calls(period).rise(period, |tid| readers.contains(&tid)),
             reads: sum(counter::SYSTEM_CALLS_COUNT, RECEIVE),
             sends: sum(counter::SYSTEM_CALLS_COUNT, SEND),
             connects: sum(counter::SYSTEM_CALLS_COUNT, &["connect"]),
             bytes: sum(counter::SYSTEM_CALLS_BYTES, RECEIVE),
             waited: sum(counter::BLOCKED_COUNT, WAITS),
-            seconds: side.seconds(),
+            seconds: period.seconds(),
             cpu_ns: (sum(counter::SYSTEM_CALLS_NS, &both) - sum(counter::BLOCKED_NS, WAITS)).max(0.0),
         }
     }
@@ -112,7 +112,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if !syscalls::are_recorded(comparison) {
         return Finding::needs_kernel("system calls of each thread were not recorded");
     }
-    let (slow, baseline) = syscalls::both(comparison, |side| Style::of(comparison, side));
+    let (slow, baseline) = syscalls::both(comparison, |period| Style::of(comparison, period));
     if slow.reads < 1.0 || slow.bytes < 1.0 {
         return Finding::absent("hardly anything was read from sockets");
     }

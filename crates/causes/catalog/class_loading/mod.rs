@@ -95,7 +95,7 @@ fn is_loading(recording: &Recording, stack: StackId) -> bool {
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let below = stacks::below_by(comparison, is_loading);
-    let (waits, waits_before) = waits_below::both(comparison, |side| WaitsBelow::of(side, is_loading));
+    let (waits, waits_before) = waits_below::both(comparison, |period| WaitsBelow::of(period, is_loading));
     let waiting = (waits.threads(), waits_before.as_ref().map(WaitsBelow::threads));
     let loaded = loaded(comparison);
     let is_sampled = comparison.sources().samples(stacks::running_event(comparison)).next().is_some();
@@ -139,8 +139,8 @@ fn none_seen(comparison: &Comparison<'_>, loaded: Option<(f64, Option<f64>)>) ->
 
 /// Classes loaded per second, where that was counted.
 fn loaded(comparison: &Comparison<'_>) -> Option<(f64, Option<f64>)> {
-    let of = |side: &Period<'_>| side.sources.counter(counter::CLASSES_LOADED_COUNT, "");
-    (of(&comparison.slow).0.len() >= 2).then(|| comparison.both(|side| side.rise(&of(side)) / side.seconds()))
+    let of = |period: &Period<'_>| period.sources.counter(counter::CLASSES_LOADED_COUNT, "");
+    (of(&comparison.slow).0.len() >= 2).then(|| comparison.both(|period| period.rise(&of(period)) / period.seconds()))
 }
 
 fn says(below: &stacks::Below, waiting: (f64, Option<f64>), loaded: Option<(f64, Option<f64>)>) -> String {

@@ -149,7 +149,7 @@ fn says(comparison: &Comparison<'_>, cache: &CodeCache, support: Support) -> Str
 
 fn evidence(comparison: &Comparison<'_>, cache: &CodeCache) -> Vec<Evidence> {
     let mut evidence = Vec::new();
-    let compilers = comparison.cell_evidence("compiler threads", "cores", |state| state == ThreadState::Compiler);
+    let compilers = comparison.state_evidence("compiler threads", "cores", |state| state == ThreadState::Compiler);
     let interpreted = cache.interpreted_evidence(comparison);
     let collections = comparison
         .evidence("collections to free code", cache.collections_per_second, "1/s", "spans")

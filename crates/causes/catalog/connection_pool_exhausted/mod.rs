@@ -32,7 +32,7 @@ const MIN_OWNERS_WAITING_SHARE: f64 = 0.5;
 const HALF_A_THREAD: f64 = 0.5;
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
-    let waiting = comparison.cell_evidence("threads waiting for an object of a pool", "threads", is_ours);
+    let waiting = comparison.state_evidence("threads waiting for an object of a pool", "threads", is_ours);
     let Some((pool, waits)) = waits::most(comparison, Wait::Pool) else {
         return event_loops::unseen(comparison, "objects of pools").unwrap_or_else(|| {
             recording_threshold::of_waits(comparison, &["jdk.ThreadPark"], "waits for an object of a pool")

@@ -44,7 +44,7 @@ const MIN_RATE_RATIO: f64 = 5.0;
 const COMPILATIONS_EACH: f64 = 4.0;
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
-    let rate = comparison.both(|side| side.spans(span::DEOPTIMIZATION).count() as f64 / side.seconds());
+    let rate = comparison.both(|period| period.spans(span::DEOPTIMIZATION).count() as f64 / period.seconds());
     let Some((text, count, total)) = most_often(comparison) else {
         return match comparison.is_recorded("jdk.Deoptimization") {
             true => Finding::absent("no deoptimization in the slow time"),

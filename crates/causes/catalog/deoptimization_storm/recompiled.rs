@@ -26,7 +26,7 @@ pub(super) fn decide(comparison: &Comparison<'_>) -> Option<Finding> {
     let had_room = CodeCache::of(comparison).turnover.is_some_and(|turnover| turnover < 1.0);
     let methods = methods(comparison);
     let (name, most) = methods.iter().max_by_key(|(name, method)| (method.times, **name))?;
-    let rate = comparison.both(|side| by_c2(side) as f64 / side.seconds());
+    let rate = comparison.both(|period| by_c2(period) as f64 / period.seconds());
     // A JVM that is young compiles much, but little of it so often.
     let grew = rate.1.is_none_or(|baseline| rate.0 >= MIN_RATE_RATIO * baseline);
     if !had_room || !is_again(most) || !grew {
@@ -50,8 +50,8 @@ fn is_again(method: &Method) -> bool {
     method.times >= MIN_SAME_METHOD_AND_REASON
 }
 
-fn by_c2(side: &Period<'_>) -> usize {
-    side.spans(span::COMPILATION).filter(|compilation| is_by_c2(&side.detail(compilation))).count()
+fn by_c2(period: &Period<'_>) -> usize {
+    period.spans(span::COMPILATION).filter(|compilation| is_by_c2(&period.detail(compilation))).count()
 }
 
 fn is_by_c2(detail: &Compilation) -> bool {

@@ -36,8 +36,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     }
     let pauses = Pauses::of(comparison, &asked);
     let text = says(comparison, &asked, &pauses);
-    let waiting = comparison.cell_evidence("threads waiting for direct memory", "threads", is_wait);
-    let calls = comparison.both(|side| system_gc::by_purpose(side).for_memory.len() as f64 / side.seconds());
+    let waiting = comparison.state_evidence("threads waiting for direct memory", "threads", is_wait);
+    let calls = comparison.both(|period| system_gc::by_purpose(period).for_memory.len() as f64 / period.seconds());
     let calls = comparison.evidence("collections asked for by Bits.reserveMemory", calls, "1/s", "spans");
     let stack = ours.iter().max_by_key(|call| call.duration_ns).map(|call| call.stack_id);
     let calls = Evidence {

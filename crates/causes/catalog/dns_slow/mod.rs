@@ -34,7 +34,7 @@ pub(crate) static CAUSE: Cause = Cause {
 const WAITS_IN: &[&str] = &["poll", "read_write", "other"];
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
-    let waiting = comparison.cell_evidence("threads waiting for names of hosts", "threads", is_ours);
+    let waiting = comparison.state_evidence("threads waiting for names of hosts", "threads", is_ours);
     let servers = calls::by_peer(&comparison.slow, calls::is_name_server);
     let server = calls::slowest(comparison, &servers, calls::is_name_server);
     let Some((_, waits)) = waits::most(comparison, Wait::NameLookup) else {

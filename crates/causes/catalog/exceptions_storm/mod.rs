@@ -55,8 +55,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if thrown.0.len() < 2 {
         return without_a_count(comparison);
     }
-    let made = |side: &Period<'_>| side.rise(&side.sources.counter(counter::EXCEPTIONS_COUNT, ""));
-    let rate = comparison.both(|side| made(side) / side.seconds());
+    let made = |period: &Period<'_>| period.rise(&period.sources.counter(counter::EXCEPTIONS_COUNT, ""));
+    let rate = comparison.both(|period| made(period) / period.seconds());
     let evidence = comparison.evidence("exceptions made", rate, "1/s", "counters").of(&[counter::EXCEPTIONS_COUNT]);
     let text = format!("{} exceptions per second{}", format::number(rate.0), format::before(rate.1, format::number));
     if rate.0 < TOO_FEW_PER_SECOND {

@@ -44,7 +44,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         );
     };
     let refaults = refaults(comparison);
-    let again = comparison.both_looked_at(|side| side.rise(&refaults) / side.seconds());
+    let again = comparison.both_looked_at(|period| period.rise(&refaults) / period.seconds());
     let evidence = comparison
         .evidence("pages read again", again, "1/s", "counters")
         .of(&[counter::VMSTAT_COUNT, counter::CGROUP_MEMORY_STAT_COUNT]);
@@ -83,6 +83,6 @@ fn refaults(comparison: &Comparison<'_>) -> Series {
 /// Whether pages were read again when the faults were, at least one for each, and more than in the baseline.
 fn go_together(comparison: &Comparison<'_>, found: &Found, refaults: &Series) -> bool {
     let during: f64 = found.around().iter().map(|(from, to)| refaults.rise_within(from, to)).sum();
-    let (slow, baseline) = comparison.both_looked_at(|side| side.rise(refaults) / side.seconds());
+    let (slow, baseline) = comparison.both_looked_at(|period| period.rise(refaults) / period.seconds());
     during >= found.faults.len() as f64 && baseline.is_none_or(|baseline| slow >= MIN_REREAD_RATIO * baseline)
 }

@@ -34,7 +34,7 @@ pub(crate) static CAUSE: Cause = Cause {
 /// Times more of it, in number or in length, than before: less is what a change of load does to any disk.
 const MIN_RATIO: f64 = 1.5;
 
-/// What is known of such waits on one side.
+/// What is known of such waits on one period.
 #[derive(Default)]
 struct Syncs {
     waits: Vec<Span>,
@@ -44,23 +44,23 @@ struct Syncs {
 }
 
 impl Syncs {
-    fn of(comparison: &Comparison<'_>, side: &Period<'_>) -> Syncs {
-        let through = Through::of(side);
-        let recording = side.sources.recording;
-        let is_sync = |wait: &Span| block_io::is_force(side.sources, wait) || through.has(recording, wait);
-        let waits: Vec<Span> = block_io::victims(comparison, side).map(|(_, wait)| wait).filter(is_sync).collect();
+    fn of(comparison: &Comparison<'_>, period: &Period<'_>) -> Syncs {
+        let through = Through::of(period);
+        let recording = period.sources.recording;
+        let is_sync = |wait: &Span| block_io::is_force(period.sources, wait) || through.has(recording, wait);
+        let waits: Vec<Span> = block_io::victims(comparison, period).map(|(_, wait)| wait).filter(is_sync).collect();
         // The kernel sees all calls, the JVM some of the same: where calls were looked at they are enough.
-        let is_call = |wait: &Span| side.sources.recording.text(wait.kind) == span::SYSTEM_CALL;
-        let looked_at = side.sources.calls_looked_at();
+        let is_call = |wait: &Span| period.sources.recording.text(wait.kind) == span::SYSTEM_CALL;
+        let looked_at = period.sources.calls_looked_at();
         let waits = waits.into_iter().filter(|wait| is_call(wait) || !looked_at.contains(wait.time_ns));
         let waits: Vec<Span> = waits.collect();
         let are_calls = waits.iter().any(is_call);
-        Syncs { waits, seconds: side.seconds(), are_calls }
+        Syncs { waits, seconds: period.seconds(), are_calls }
     }
 
     /// Those of the time before, as far as whoever tells of these told of them then; else those that the JVM told.
     fn before(&self, comparison: &Comparison<'_>) -> Option<Syncs> {
-        let of = |side: &Period<'_>| Syncs::of(comparison, side);
+        let of = |period: &Period<'_>| Syncs::of(comparison, period);
         let all = || comparison.baseline.as_ref().map(of);
         match self.are_calls {
             true => {
@@ -132,9 +132,9 @@ fn says(comparison: &Comparison<'_>, slow: &Syncs, baseline: Option<&Syncs>, lon
     format!(
         "files were written through {} times per second{}, mean {}{}, longest {}{}",
         format::number(slow.per_second()),
-        before(&|side| format::number(side.per_second())),
+        before(&|period| format::number(period.per_second())),
         format::time(slow.mean_ns()),
-        before(&|side| format::time(side.mean_ns())),
+        before(&|period| format::time(period.mean_ns())),
         format::time(longest.duration_ns as f64),
         block_io::most_of_it(&comparison.slow, slow.waits.iter().map(|wait| (*wait, wait.duration_ns)))
     )

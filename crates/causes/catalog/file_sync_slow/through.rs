@@ -30,11 +30,11 @@ const THROUGH: &[&str] = &[
 pub(super) struct Through(HashMap<i64, Intervals>);
 
 impl Through {
-    pub(super) fn of(side: &Period<'_>) -> Through {
-        let recording = side.sources.recording;
+    pub(super) fn of(period: &Period<'_>) -> Through {
+        let recording = period.sources.recording;
         let mut known: HashMap<StackId, bool> = HashMap::new();
         let mut waits: HashMap<i64, Vec<(i64, i64)>> = HashMap::new();
-        for wait in side.spans(span::BLOCKED).filter(|wait| wait.kernel_stack_id != StackId(0)) {
+        for wait in period.spans(span::BLOCKED).filter(|wait| wait.kernel_stack_id != StackId(0)) {
             let stack = wait.kernel_stack_id;
             if *known.entry(stack).or_insert_with(|| is_through(recording, stack)) {
                 waits.entry(wait.tid).or_default().push((wait.time_ns, wait.end_ns()));

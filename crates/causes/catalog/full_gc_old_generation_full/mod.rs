@@ -5,8 +5,8 @@ use fathom_evidence::kinds::{counter, span};
 use fathom_timeline::{Origin, Stop, ThreadState, Wait};
 
 use crate::measure::collections::{
-    collection_of, heap_occupancy_after, is_full, is_long, of_unknown_kind, old_occupancy_after_full, room_to_promote,
-    stalls_evidence, stops,
+    OLD_GENERATION_FULL, collection_of, heap_occupancy_after, is_full, is_long, of_unknown_kind,
+    old_occupancy_after_full, room_to_promote, stalls_evidence, stops,
 };
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
@@ -25,9 +25,6 @@ pub(crate) static CAUSE: Cause = Cause {
     ],
     decide,
 };
-
-/// Occupancy after a full collection from which the old generation has no room to work with.
-const FULL: f64 = 0.85;
 
 /// Full collections in a row, without a young one between them, that show that the collector has
 /// given up on young collections.
@@ -62,7 +59,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
                 .evidence("full collections in a row", (row as f64, None), "count", "spans")
                 .of(&[span::GC_PAUSE]),
         )
-        .with(comparison.cell_evidence("threads paused for full GCs (average)", "threads", is_ours))
+        .with(comparison.state_evidence("threads paused for full GCs (average)", "threads", is_ours))
         .with_all(occupancy.map(|share| {
             comparison
                 .evidence("old generation in use after them", (share, None), "ratio", "spans")
@@ -78,7 +75,7 @@ fn without_pauses(comparison: &Comparison<'_>) -> Finding {
         return Finding::needs_gc_log();
     }
     let stalls = comparison.slow.spans(span::ALLOCATION_STALL).count();
-    let Some(share) = heap_occupancy_after(comparison).filter(|share| *share >= FULL) else {
+    let Some(share) = heap_occupancy_after(comparison).filter(|share| *share >= OLD_GENERATION_FULL) else {
         return Finding::absent("no full GC caused by lack of memory in the slow period");
     };
     let text = format!(
@@ -104,9 +101,9 @@ fn without_pauses(comparison: &Comparison<'_>) -> Finding {
 
 fn support(count: usize, occupancy: Option<f64>, gave_up: bool) -> Support {
     match occupancy {
-        Some(share) if share >= FULL && count > 1 => Support::Observed,
+        Some(share) if share >= OLD_GENERATION_FULL && count > 1 => Support::Observed,
         _ if gave_up => Support::Observed,
-        Some(share) if share >= FULL => Support::Consistent,
+        Some(share) if share >= OLD_GENERATION_FULL => Support::Consistent,
         Some(_) => Support::Absent,
         None => Support::Weak,
     }

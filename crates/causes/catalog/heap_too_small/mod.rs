@@ -8,8 +8,9 @@ use fathom_evidence::kinds::{span, subject};
 use fathom_timeline::{Stop, ThreadState};
 
 use crate::measure::collections::{
-    CROWDED, Eras, HEAVY, MIN_RATE_RATIO, allocation_rate, collection_of, full_pauses, heap_occupancy_after, is_full,
-    is_long, is_ordinary, of_unknown_kind, old_occupancy_after_full, ordinary_share, stops, young_of_free,
+    CROWDED, Eras, HEAVY, MIN_RATE_RATIO, OLD_GENERATION_FULL, allocation_rate, collection_of, full_pauses,
+    heap_occupancy_after, is_full, is_long, is_ordinary, of_unknown_kind, old_occupancy_after_full, ordinary_share,
+    stops, young_of_free,
 };
 use crate::measure::median;
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
@@ -35,9 +36,6 @@ pub(crate) static CAUSE: Cause = Cause {
 /// use it is not the room that was wanted.
 const FILLED: f64 = 0.7;
 
-/// With more than this in use after a full collection nothing is freed to speak of: that is another cause.
-const FULL: f64 = 0.85;
-
 fn decide(comparison: &Comparison<'_>) -> Finding {
     if let Some(unknown) = of_unknown_kind(comparison) {
         return unknown;
@@ -62,7 +60,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         );
     };
     let text = format!("{text}; old generation {} in use after them", format::percent(share));
-    if share >= FULL {
+    if share >= OLD_GENERATION_FULL {
         let says = format!("{text}: they free too little for a little more room to help");
         // Between them ordinary ones may follow each other in what room there is.
         return Some(ordinary(comparison))
@@ -94,7 +92,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
                 .evidence("old generation in use after them", (share, None), "ratio", "spans")
                 .of(&[span::GC_PAUSE]),
         )
-        .with(comparison.cell_evidence("stopped by full collections", "threads", is_ours))
+        .with(comparison.state_evidence("stopped by full collections", "threads", is_ours))
         .claiming(comparison, is_ours);
     if others.support <= support {
         finding.says += &format!("; {}", others.says);
@@ -165,10 +163,10 @@ fn ordinary(comparison: &Comparison<'_>) -> Finding {
     if occupied < CROWDED {
         return Finding::absent(format!("{text}: there is room"));
     }
-    if occupied >= FULL {
+    if occupied >= OLD_GENERATION_FULL {
         return Finding::absent(format!("{text}: they free too little for a little more room to help"));
     }
-    let rate = eras.both(|side| allocation_rate(side).unwrap_or(0.0));
+    let rate = eras.both(|period| allocation_rate(period).unwrap_or(0.0));
     let degenerated = degenerated(comparison);
     if degenerated > 0 {
         let says = format!(
@@ -199,7 +197,7 @@ fn ordinary_finding(comparison: &Comparison<'_>, support: Support, says: String,
                 .evidence("heap in use after collections", (occupied, None), "ratio", "spans")
                 .of(&[span::GC_PAUSE]),
         )
-        .with(comparison.cell_evidence(
+        .with(comparison.state_evidence(
             "threads blocked by young and concurrent GC (average)",
             "threads",
             is_of_ordinary,

@@ -29,9 +29,15 @@ const COMPILED_AT_MOST: usize = 5;
 /// Compilations per second that are many, whatever is usual: that there are no more than before is not known where there is no before.
 const MANY_PER_SECOND: f64 = 30.0;
 
+/// The part of the slow time that lies in the JVM's start, from which on most of it does.
+const MIN_SHARE_OF_STARTUP: f64 = 0.5;
+
+/// Compilations, times as many as before: recompiling after a deoptimization or two does not come near.
+const MORE_COMPILATIONS: f64 = 3.0;
+
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let cache = CodeCache::of(comparison);
-    let compilers = comparison.cell_evidence("compiler threads", "cores", |state| state == ThreadState::Compiler);
+    let compilers = comparison.state_evidence("compiler threads", "cores", |state| state == ThreadState::Compiler);
     let (Some((now, before)), Some(compilations)) =
         (cache.compilations_per_second, cache.compilations_evidence(comparison))
     else {
@@ -45,8 +51,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     }
     let in_startup = startup_share(comparison);
     let support = match before {
-        _ if in_startup >= 0.5 => Support::Observed,
-        Some(before) if now >= 3.0 * before.max(1.0) => Support::Consistent,
+        _ if in_startup >= MIN_SHARE_OF_STARTUP => Support::Observed,
+        Some(before) if now >= MORE_COMPILATIONS * before.max(1.0) => Support::Consistent,
         None if now >= MANY_PER_SECOND => Support::Weak,
         _ => {
             let text = format!("{} compilations per second, nothing new to compile", format::number(now));

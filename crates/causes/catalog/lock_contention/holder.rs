@@ -10,7 +10,7 @@ use super::is_ours;
 use crate::{Comparison, format};
 
 /// Who stands there for less of the slow time only passes by.
-const MOST: f64 = 0.5;
+const MIN_SHARE_STANDING: f64 = 0.5;
 
 /// That somebody stands in a method in which others wait for a lock; none where nobody does, or several.
 pub(super) fn seen_in(comparison: &Comparison<'_>, method: &str) -> Option<String> {
@@ -30,7 +30,7 @@ pub(super) fn seen_in(comparison: &Comparison<'_>, method: &str) -> Option<Strin
     let slow_ns = comparison.slow.time.total_ns() as f64;
     let mut candidates = waits.into_iter().filter_map(|(tid, states)| {
         let (state, ns) = states.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-        (ns >= MOST * slow_ns).then_some((tid, state, ns / slow_ns))
+        (ns >= MIN_SHARE_STANDING * slow_ns).then_some((tid, state, ns / slow_ns))
     });
     let (tid, state, part) = candidates.next().filter(|_| candidates.next().is_none())?;
     let thread = match comparison.thread_name(tid) {

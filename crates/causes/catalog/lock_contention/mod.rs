@@ -48,7 +48,7 @@ struct Lock {
 }
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
-    let waiting = comparison.cell_evidence("threads waiting for locks", "threads", is_ours);
+    let waiting = comparison.state_evidence("threads waiting for locks", "threads", is_ours);
     if waiting.value <= 0.0 && unending::may_be_unwritten(comparison) {
         return Finding::unknown(
             "requests were not answered before the recording ended, and a wait that has not ended is not in it",

@@ -64,7 +64,7 @@ const LOGGING: &[&str] = &[
 const MIN_WRITING_SHARE: f64 = 0.5;
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
-    let (slow, baseline) = waits_below::both(comparison, |side| WaitsBelow::of_names(side, LOGGING));
+    let (slow, baseline) = waits_below::both(comparison, |period| WaitsBelow::of_names(period, LOGGING));
     let Some(longest) = slow.longest() else {
         let events = &["jdk.JavaMonitorEnter", "jdk.ThreadPark", "jdk.FileWrite"];
         return recording_threshold::of_waits(comparison, events, "waits for a log");

@@ -97,8 +97,8 @@ fn code_grew(comparison: &Comparison<'_>) -> bool {
 
 /// The short call that took most more of the CPUs, if there are many more of it.
 fn most_grown<'c>(comparison: &'c Comparison<'_>) -> Option<Call<'c>> {
-    let (now, before) = syscalls::both(comparison, |side| {
-        [counter::SYSTEM_CALLS_COUNT, counter::SYSTEM_CALLS_NS].map(|name| syscalls::rates(side, name))
+    let (now, before) = syscalls::both(comparison, |period| {
+        [counter::SYSTEM_CALLS_COUNT, counter::SYSTEM_CALLS_NS].map(|name| syscalls::rates(period, name))
     });
     let of = |rates: &BTreeMap<&str, f64>, call: &str| rates.get(call).copied().unwrap_or(0.0);
     let has_cause = |name: &str| {

@@ -100,22 +100,23 @@ fn sees_the_kernel(comparison: &Comparison<'_>) -> bool {
 
 /// Waits of any thread in which the kernel made room for it, or held it up: of the collector's too. Where that goes to the swap
 /// it is `swap_in`.
-fn waits(side: &Period<'_>) -> Vec<Span> {
-    let recording = side.sources.recording;
+fn waits(period: &Period<'_>) -> Vec<Span> {
+    let recording = period.sources.recording;
     let swaps = |wait: &Span| stacks::is_below(recording, wait.kernel_stack_id, SWAPPING);
     let is_ours = |wait: &Span| waits_for_memory(recording, wait.kernel_stack_id) && !swaps(wait);
-    let mut waits: Vec<Span> = side.spans(span::PAGE_FAULT).chain(side.spans(span::BLOCKED)).filter(is_ours).collect();
+    let mut waits: Vec<Span> =
+        period.spans(span::PAGE_FAULT).chain(period.spans(span::BLOCKED)).filter(is_ours).collect();
     waits.sort_by_key(|wait| wait.time_ns);
     waits
 }
 
 /// How often per second room was made: of the container what its threads searched, of the machine how often one had to.
-fn often(side: &Period<'_>) -> f64 {
-    let rise = |name: &str, instance: &str| side.rise(&side.sources.counter(name, instance));
+fn often(period: &Period<'_>) -> f64 {
+    let rise = |name: &str, instance: &str| period.rise(&period.sources.counter(name, instance));
     let container = OF_CONTAINER.iter().map(|name| rise(counter::CGROUP_MEMORY_STAT_COUNT, name));
     let machine = OF_MACHINE.iter().map(|name| rise(counter::VMSTAT_COUNT, name));
     let at_limit = AT_LIMIT.iter().map(|name| rise(counter::CGROUP_MEMORY_EVENTS_COUNT, name));
-    (0.0 + container.chain(machine).chain(at_limit).sum::<f64>()) / side.seconds()
+    (0.0 + container.chain(machine).chain(at_limit).sum::<f64>()) / period.seconds()
 }
 
 fn says(waits: &[Span], below: &stacks::Below, often: (f64, Option<f64>)) -> String {

@@ -43,7 +43,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let count = (collections.len() as f64, None);
     Finding::new(Support::Observed, text)
         .with(comparison.evidence("pauses because of metaspace", count, "count", "spans").of(&[span::GC_PAUSE]))
-        .with(comparison.cell_evidence(
+        .with(comparison.state_evidence(
             "stopped or busy with collections because of metaspace",
             "threads",
             is_of_metaspace,

@@ -75,7 +75,7 @@ fn by_proportion(comparison: &Comparison<'_>) -> Finding {
     }
     let (cpu, allocation) = (running / running_before, allocated / allocated_before);
     let cpu_evidence =
-        comparison.cell_evidence("CPU of the application", "cores", |state| matches!(state, ThreadState::Running(_)));
+        comparison.state_evidence("CPU of the application", "cores", |state| matches!(state, ThreadState::Running(_)));
     let evidence = [cpu_evidence, allocation_evidence(comparison, (allocated, Some(allocated_before)))];
     let alike = cpu.max(allocation) <= PROPORTIONAL_WITHIN * cpu.min(allocation);
     if cpu < MIN_RATE_RATIO || allocation < MIN_RATE_RATIO || !alike {

@@ -61,16 +61,17 @@ struct Faults {
 }
 
 impl Faults {
-    fn of(side: &Period<'_>) -> Faults {
-        let sum = |name: &str, instances: &[&str], of_collector: bool| per_second(side, name, instances, of_collector);
+    fn of(period: &Period<'_>) -> Faults {
+        let sum =
+            |name: &str, instances: &[&str], of_collector: bool| per_second(period, name, instances, of_collector);
         let of_both = |name: &str, instances: &[&str]| sum(name, instances, true) + sum(name, instances, false);
-        let splits = side.sources.counter(counter::VMSTAT_COUNT, "thp_split_pmd");
+        let splits = period.sources.counter(counter::VMSTAT_COUNT, "thp_split_pmd");
         let of_application = |instances: &[&str]| sum(counter::PAGE_FAULTS_COUNT, instances, false);
         let mut faults = Faults {
             served: of_application(&["minor", "major"]) - of_application(&["repeated"]),
             all: of_both(counter::PAGE_FAULTS_COUNT, &["minor", "major"]),
             repeated: of_both(counter::PAGE_FAULTS_COUNT, &["repeated"]),
-            splits: side.rise(&splits) / side.seconds(),
+            splits: period.rise(&splits) / period.seconds(),
             all_ns: sum(counter::PAGE_FAULTS_NS, &[""], false),
             in_vain_ns: sum(counter::PAGE_FAULTS_NS, &["in vain"], false),
             of_collector_ns: sum(counter::PAGE_FAULTS_NS, &["in vain"], true),
@@ -89,19 +90,22 @@ impl Faults {
 
     /// Whether most faults would be those, were so many huge pages split.
     fn would_be_most(&self, splits: f64) -> bool {
-        splits > 0.0 && splits * SMALL_PAGES >= 0.5 * self.all
+        splits > 0.0 && splits * SMALL_PAGES >= MIN_SHARE_OF_FAULTS * self.all
     }
 }
 
-fn per_second(side: &Period<'_>, name: &str, instances: &[&str], of_collector: bool) -> f64 {
-    let counters = side.sources.counters(name);
+fn per_second(period: &Period<'_>, name: &str, instances: &[&str], of_collector: bool) -> f64 {
+    let counters = period.sources.counters(name);
     let chosen = counters.iter().filter(|((instance, tid), _)| {
-        let is_collector = side.sources.role(*tid) == role::GC;
-        instances.contains(&side.sources.recording.text(*instance)) && is_collector == of_collector
+        let is_collector = period.sources.role(*tid) == role::GC;
+        instances.contains(&period.sources.recording.text(*instance)) && is_collector == of_collector
     });
-    let sum: f64 = chosen.map(|(_, series): (_, &Series)| side.rise(series)).sum();
-    0.0 + sum / side.seconds()
+    let sum: f64 = chosen.map(|(_, series): (_, &Series)| period.rise(series)).sum();
+    0.0 + sum / period.seconds()
 }
+
+/// From this part of the faults on they are most of them.
+const MIN_SHARE_OF_FAULTS: f64 = 0.5;
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
     if !comparison.sources().has_counter(counter::PAGE_FAULTS_COUNT) {

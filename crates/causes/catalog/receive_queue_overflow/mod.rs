@@ -85,9 +85,9 @@ fn is_slow(comparison: &Comparison<'_>, (from, to, _): &(i64, i64, f64)) -> bool
         || comparison.slow.time.within_ns(*from, *to) > 0
 }
 
-fn lost_in(side: &Period<'_>) -> f64 {
-    let losses = side.sources.lost_datagrams();
-    0.0 + losses.iter().filter(|(from, ..)| side.time.contains(*from)).map(|loss| loss.2).sum::<f64>()
+fn lost_in(period: &Period<'_>) -> f64 {
+    let losses = period.sources.lost_datagrams();
+    0.0 + losses.iter().filter(|(from, ..)| period.time.contains(*from)).map(|loss| loss.2).sum::<f64>()
 }
 
 /// The losses joined to bursts; each lasts at least a millisecond.
@@ -104,7 +104,7 @@ fn why(comparison: &Comparison<'_>, bursts: &Intervals, lost: f64) -> (String, F
     let readers = syscalls::receivers(comparison);
     let is_reader =
         |tid: i64| if readers.is_empty() { comparison.sources().is_application(tid) } else { readers.contains(&tid) };
-    let happened_in = stalled_threads::by_cell(comparison, bursts, is_reader);
+    let happened_in = stalled_threads::by_state(comparison, bursts, is_reader);
     let held_ns: f64 = happened_in.iter().map(|(_, ns)| ns).sum();
     let extra = extra_arrivals(comparison, bursts);
     let mut finding = Finding::new(Support::Observed, "");
@@ -155,9 +155,9 @@ fn extra_arrivals(comparison: &Comparison<'_>, bursts: &Intervals) -> Option<f64
     let baseline = comparison.baseline_looked_at()?;
     let series: Vec<Series> =
         ARRIVALS.iter().map(|name| comparison.sources().counter(counter::NETWORK_COUNT, name)).collect();
-    let usual = |side: &Period<'_>| -> f64 {
-        ARRIVALS.iter().map(|name| side.rise(&side.sources.counter(counter::NETWORK_COUNT, name))).sum::<f64>()
-            / side.seconds()
+    let usual = |period: &Period<'_>| -> f64 {
+        ARRIVALS.iter().map(|name| period.rise(&period.sources.counter(counter::NETWORK_COUNT, name))).sum::<f64>()
+            / period.seconds()
     };
     let around = bursts.iter().map(|(from, to)| (from.saturating_sub(AROUND_NS), to.saturating_add(AROUND_NS)));
     let around = Intervals::union(around.collect());

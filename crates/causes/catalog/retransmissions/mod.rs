@@ -43,10 +43,10 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 }
 
 /// How many segments were sent again, and by which connections most.
-fn resent(side: &Period<'_>) -> (f64, Option<String>) {
-    let series = side.sources.counters(counter::SEGMENTS_RESENT_COUNT);
-    let text = |name| side.sources.recording.text(name);
-    let rises: Vec<(&str, f64)> = series.iter().map(|((name, _), series)| (text(*name), side.rise(series))).collect();
+fn resent(period: &Period<'_>) -> (f64, Option<String>) {
+    let series = period.sources.counters(counter::SEGMENTS_RESENT_COUNT);
+    let text = |name| period.sources.recording.text(name);
+    let rises: Vec<(&str, f64)> = series.iter().map(|((name, _), series)| (text(*name), period.rise(series))).collect();
     let most = rises.iter().filter(|(_, rise)| *rise > 0.0).max_by(|a, b| a.1.total_cmp(&b.1));
     (0.0 + rises.iter().map(|(_, rise)| rise).sum::<f64>(), most.map(|(name, _)| (*name).to_owned()))
 }

@@ -106,7 +106,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 /// The peer whose calls beyond those of each request before took most time. One that was not called before is not called again.
 fn most_repeated<'a>(slow: &Period<'a>, baseline: &Period<'_>) -> Option<Repeated<'a>> {
     let per_request =
-        |side: &Period<'_>, calls: &Calls| Some(calls.count / (requests::per_second(side)? * side.seconds()));
+        |period: &Period<'_>, calls: &Calls| Some(calls.count / (requests::per_second(period)? * period.seconds()));
     let usual = calls::by_peer(baseline, |_| true);
     let of = |(peer, calls): (&'a str, Calls)| {
         let before = per_request(baseline, usual.get(peer)?)?;

@@ -38,7 +38,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 
 /// The kernel counted how long threads waited.
 fn counted(comparison: &Comparison<'_>) -> Finding {
-    let waiting = comparison.cell_evidence("threads of the application waiting for a CPU", "threads", |state| {
+    let waiting = comparison.state_evidence("threads of the application waiting for a CPU", "threads", |state| {
         state == ThreadState::Runnable
     });
     let before = format::before(waiting.baseline, format::number);
@@ -82,12 +82,15 @@ fn is_as_ever(comparison: &Comparison<'_>, waiting: &Evidence) -> bool {
     is_no_more && waiting.value >= HALF_A_THREAD && comparison.is_slow() && comparison.analysis.reference.is_none()
 }
 
+/// The delay of requests, times the waiting for CPUs, from which on most of it is something else.
+const MOST_OF_DELAY: f64 = 2.0;
+
 /// Said when requests were late for more than twice as long as all threads together waited for CPUs longer than before:
 /// then most of the delay of each is something else, perhaps something that was not recorded.
 fn too_short_for_the_requests(comparison: &Comparison<'_>) -> Option<String> {
     let waited_ns = comparison.excess().of(ThreadState::Runnable)?.lost_ns();
     let late_ns = comparison.requests_late_ns()?;
-    (late_ns > 2.0 * waited_ns).then(|| {
+    (late_ns > MOST_OF_DELAY * waited_ns).then(|| {
         let (waited, late) = (format::time(waited_ns), format::time(late_ns));
         format!("; that is {waited} more than before, and the slowest requests were late for {late}: something else delays them")
     })

@@ -57,17 +57,17 @@ struct Asleep {
 }
 
 impl Asleep {
-    fn of(side: &Period<'_>) -> Asleep {
-        let recording = side.sources.recording;
+    fn of(period: &Period<'_>) -> Asleep {
+        let recording = period.sources.recording;
         let mut is_asleep = stacks::are_below(recording, sleeps::SLEEP);
         let mut is_ours = |stack: StackId| is_asleep(stack) && super::is_handler(recording, stack);
         let (mut samples, mut times, mut weights) = (0, BTreeSet::new(), BTreeMap::new());
-        for sample in side.samples(event::WALL).filter(|sample| is_ours(sample.stack_id)) {
+        for sample in period.samples(event::WALL).filter(|sample| is_ours(sample.stack_id)) {
             samples += 1;
             times.insert((sample.tid, sample.time_ns / BUCKET_NS));
             *weights.entry(sample.stack_id).or_default() += sample.weight_ns.max(0) as f64;
         }
-        let seconds = side.seconds();
+        let seconds = period.seconds();
         let threads = (0.0 + weights.values().sum::<f64>()) / 1e9 / seconds;
         Asleep { samples, times: times.len() as f64, seconds, threads, weights }
     }

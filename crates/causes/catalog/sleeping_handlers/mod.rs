@@ -73,9 +73,9 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let handling = handling::times(comparison.sources().traffic.measured_requests());
     let helpers = handling::of_helpers(comparison, &handling);
     let (slow, baseline) =
-        waits_below::both(comparison, |side| match std::ptr::eq(side.sources, comparison.sources()) {
-            true => of_requests(side, &[&handling, &helpers]),
-            false => of_requests(side, &[&handling::times(side.sources.traffic.measured_requests())]),
+        waits_below::both(comparison, |period| match std::ptr::eq(period.sources, comparison.sources()) {
+            true => of_requests(period, &[&handling, &helpers]),
+            false => of_requests(period, &[&handling::times(period.sources.traffic.measured_requests())]),
         });
     let Some(longest) = slow.longest() else {
         let found = by_the_clock::decide(comparison);
@@ -105,7 +105,7 @@ fn claims(comparison: &Comparison<'_>, (now, before): (f64, Option<f64>)) -> Vec
 /// What others of the program waited for while these slept: of that it is known whose sleep it was, or how much it was in all.
 fn claims_of_helpers<'s>(comparison: &Comparison<'_>, sleeps: impl Iterator<Item = &'s Span>) -> Vec<Claim> {
     let helpers = thread_time(sleeps.map(|sleep| (sleep.tid, sleep.time_ns, sleep.end_ns())));
-    let (now, before) = comparison.both_looked_at(|side| native::counted(side, |tid| helpers.contains_key(&tid)));
+    let (now, before) = comparison.both_looked_at(|period| native::counted(period, |tid| helpers.contains_key(&tid)));
     let counted_ns = (now - before.unwrap_or(0.0)) * comparison.excess().slow_ns;
     let mut claims: Vec<Claim> = sleeps::STATES.iter().map(|state| Claim::during(*state, helpers.clone())).collect();
     claims.extend((counted_ns > 0.0).then(|| Claim::part(ThreadState::Blocked(Wait::Task), counted_ns)));
@@ -114,27 +114,27 @@ fn claims_of_helpers<'s>(comparison: &Comparison<'_>, sleeps: impl Iterator<Item
 
 /// Sleeps of threads that handle a request: below a server's frames, or between the arrival of a request and its answer, also of who
 /// works on it for the event loop that reads and answers, or for a result that a handler waits for.
-fn of_requests(side: &Period<'_>, handling: &[&ThreadTime]) -> WaitsBelow {
+fn of_requests(period: &Period<'_>, handling: &[&ThreadTime]) -> WaitsBelow {
     let is_within = |sleep: &Span| {
         let within_ns = |times: &Intervals| times.within_ns(sleep.time_ns, sleep.end_ns());
         let is_half = |times: &Intervals| within_ns(times) > sleep.duration_ns / 2;
         handling.iter().any(|threads| threads.get(&sleep.tid).is_some_and(is_half))
     };
-    let recording = side.sources.recording;
-    let mut is_sleep = are_sleeps(side);
+    let recording = period.sources.recording;
+    let mut is_sleep = are_sleeps(period);
     let is_of_a_handler = |wait: &Span| is_handler(recording, wait.stack_id) || is_within(wait);
-    let told = WaitsBelow::asleep(side, |wait| is_sleep(wait) && is_of_a_handler(wait));
-    let mut native = native::Sleeps::of(side);
-    told.with(WaitsBelow::standing(side, |wait| native.has(wait) && is_of_a_handler(wait)))
+    let told = WaitsBelow::asleep(period, |wait| is_sleep(wait) && is_of_a_handler(wait));
+    let mut native = native::Sleeps::of(period);
+    told.with(WaitsBelow::standing(period, |wait| native.has(wait) && is_of_a_handler(wait)))
 }
 
 /// Whether a wait is a sleep.
-fn are_sleeps<'s>(side: &'s Period<'_>) -> impl FnMut(&Span) -> bool + 's {
-    let recording = side.sources.recording;
+fn are_sleeps<'s>(period: &'s Period<'_>) -> impl FnMut(&Span) -> bool + 's {
+    let recording = period.sources.recording;
     let mut is_told = sleeps::are_sleeps(recording);
     move |wait| match recording.text(wait.kind) {
-        span::PARK | span::MONITOR_WAIT => parks::is_sleep(side, wait),
-        _ => is_told(wait) || parks::is_sleep(side, wait),
+        span::PARK | span::MONITOR_WAIT => parks::is_sleep(period, wait),
+        _ => is_told(wait) || parks::is_sleep(period, wait),
     }
 }
 

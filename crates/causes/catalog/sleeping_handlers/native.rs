@@ -29,10 +29,10 @@ pub(super) struct Sleeps<'r> {
 }
 
 impl<'r> Sleeps<'r> {
-    pub(super) fn of(side: &Period<'r>) -> Sleeps<'r> {
-        let recording = side.sources.recording;
+    pub(super) fn of(period: &Period<'r>) -> Sleeps<'r> {
+        let recording = period.sources.recording;
         let mut sleeps = Sleeps { recording, by_stack: HashMap::new(), sleepers: HashSet::new() };
-        let seen: Vec<Span> = side.spans(span::BLOCKED).filter(|wait| sleeps.stands_in_one(wait.stack_id)).collect();
+        let seen: Vec<Span> = period.spans(span::BLOCKED).filter(|wait| sleeps.stands_in_one(wait.stack_id)).collect();
         sleeps.sleepers = seen.iter().map(|wait| wait.tid).collect();
         sleeps
     }
@@ -49,8 +49,8 @@ impl<'r> Sleeps<'r> {
 }
 
 /// How many threads sleep so on average, as the kernel counted it: most sleeps are too short to be kept one by one.
-pub(super) fn counted(side: &Period<'_>, is_one: impl Fn(i64) -> bool) -> f64 {
-    ByThread::of(side, counter::BLOCKED_NS, &[SLEEP]).rise(side, is_one) / 1e9 / side.seconds()
+pub(super) fn counted(period: &Period<'_>, is_one: impl Fn(i64) -> bool) -> f64 {
+    ByThread::of(period, counter::BLOCKED_NS, &[SLEEP]).rise(period, is_one) / 1e9 / period.seconds()
 }
 
 fn stands_in_one(recording: &Recording, stack: StackId) -> bool {

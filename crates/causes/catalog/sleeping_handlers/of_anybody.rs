@@ -13,7 +13,7 @@ use crate::period::Period;
 use crate::{Comparison, Finding, Support};
 
 /// The sleeps are at least this part of what requests are late.
-const LEAST: f64 = 0.5;
+const MIN_SHARE_OF_LATE: f64 = 0.5;
 
 /// One that slept before for this part of the time keeps time, or looks at a queue now and then.
 const SLEPT_BEFORE: f64 = 0.05;
@@ -27,7 +27,7 @@ pub(super) fn decide(comparison: &Comparison<'_>) -> Option<Finding> {
         return None;
     }
     let workers = comparison.baseline_here().and_then(that_ran_awake);
-    let (slow, before) = waits_below::both(comparison, |side| of_workers(side, workers.as_ref()));
+    let (slow, before) = waits_below::both(comparison, |period| of_workers(period, workers.as_ref()));
     let longest = slow.longest()?;
     let threads = (slow.threads(), before.as_ref().map(WaitsBelow::threads));
     if !growth::grew(threads) || has_a_server(comparison) {
@@ -36,7 +36,10 @@ pub(super) fn decide(comparison: &Comparison<'_>) -> Option<Finding> {
     let text = super::says(comparison, &slow, threads, "");
     let grown_ns =
         threads.1.filter(|_| workers.is_some()).map(|before| (threads.0 - before) * comparison.excess().slow_ns);
-    if !grown_ns.zip(comparison.requests_late_ns()).is_some_and(|(grown_ns, late_ns)| grown_ns >= LEAST * late_ns) {
+    if !grown_ns
+        .zip(comparison.requests_late_ns())
+        .is_some_and(|(grown_ns, late_ns)| grown_ns >= MIN_SHARE_OF_LATE * late_ns)
+    {
         let says = format!("{text}; whether they handle requests nobody has seen");
         return Some(Finding::unknown(&says, "fathom record as root, which sees requests at their sockets"));
     }
@@ -57,25 +60,26 @@ fn has_a_server(comparison: &Comparison<'_>) -> bool {
 }
 
 /// Threads of the application that were seen to run, and hardly slept; `None` where nobody looked.
-fn that_ran_awake(side: &Period<'_>) -> Option<BTreeSet<i64>> {
-    let samples = RAN.into_iter().flat_map(|event| side.samples(event));
-    let ran: BTreeSet<i64> = samples.map(|sample| sample.tid).filter(|tid| side.sources.is_application(*tid)).collect();
+fn that_ran_awake(period: &Period<'_>) -> Option<BTreeSet<i64>> {
+    let samples = RAN.into_iter().flat_map(|event| period.samples(event));
+    let ran: BTreeSet<i64> =
+        samples.map(|sample| sample.tid).filter(|tid| period.sources.is_application(*tid)).collect();
     if ran.is_empty() {
         return None;
     }
     let mut asleep_ns: BTreeMap<i64, f64> = BTreeMap::new();
-    for sleep in of_workers(side, Some(&ran)).iter() {
+    for sleep in of_workers(period, Some(&ran)).iter() {
         *asleep_ns.entry(sleep.tid).or_default() += sleep.duration_ns.max(0) as f64;
     }
-    let hardly_slept = |tid: &i64| asleep_ns.get(tid).is_none_or(|ns| *ns < SLEPT_BEFORE * side.seconds() * 1e9);
+    let hardly_slept = |tid: &i64| asleep_ns.get(tid).is_none_or(|ns| *ns < SLEPT_BEFORE * period.seconds() * 1e9);
     Some(ran.into_iter().filter(hardly_slept).collect())
 }
 
 /// Their sleeps in methods of the application; those of all its threads where nobody knows which ran.
-fn of_workers(side: &Period<'_>, workers: Option<&BTreeSet<i64>>) -> WaitsBelow {
-    let recording = side.sources.recording;
-    let mut is_sleep = super::are_sleeps(side);
+fn of_workers(period: &Period<'_>, workers: Option<&BTreeSet<i64>>) -> WaitsBelow {
+    let recording = period.sources.recording;
+    let mut is_sleep = super::are_sleeps(period);
     let is_worker = |tid: &i64| workers.is_none_or(|workers| workers.contains(tid));
     let is_own = |wait: &Span| super::sleeper(recording, wait.stack_id).is_some();
-    WaitsBelow::asleep(side, |wait| is_worker(&wait.tid) && is_sleep(wait) && is_own(wait))
+    WaitsBelow::asleep(period, |wait| is_worker(&wait.tid) && is_sleep(wait) && is_own(wait))
 }

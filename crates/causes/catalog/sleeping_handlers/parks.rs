@@ -16,13 +16,13 @@ const PARKS: &[&str] = &[
 ];
 
 /// Whether a wait is such a park.
-pub(super) fn is_sleep(side: &Period<'_>, wait: &Span) -> bool {
-    ran_out(side, wait) && is_called_by_the_application(side.sources.recording, wait.stack_id)
+pub(super) fn is_sleep(period: &Period<'_>, wait: &Span) -> bool {
+    ran_out(period, wait) && is_called_by_the_application(period.sources.recording, wait.stack_id)
 }
 
 /// Whether nobody ended the wait. Of a sample nobody knows.
-fn ran_out(side: &Period<'_>, wait: &Span) -> bool {
-    let recording = side.sources.recording;
+fn ran_out(period: &Period<'_>, wait: &Span) -> bool {
+    let recording = period.sources.recording;
     match recording.text(wait.kind) {
         span::PARK => {
             let detail: Wait = from_text(recording.text(wait.detail));
@@ -31,7 +31,7 @@ fn ran_out(side: &Period<'_>, wait: &Span) -> bool {
         span::MONITOR_WAIT => from_text::<Wait>(recording.text(wait.detail)).timed_out == Some(true),
         span::BLOCKED => {
             let detail: Blocked = from_text(recording.text(wait.detail));
-            !detail.waker_tid.is_some_and(|waker| waker != wait.tid && side.sources.is_application(waker))
+            !detail.waker_tid.is_some_and(|waker| waker != wait.tid && period.sources.is_application(waker))
         }
         _ => false,
     }

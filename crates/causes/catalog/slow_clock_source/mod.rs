@@ -34,7 +34,7 @@ const KERNEL_READERS: [&str; 4] =
     ["__x64_sys_clock_gettime", "__x64_sys_gettimeofday", "__arm64_sys_clock_gettime", "__arm64_sys_gettimeofday"];
 
 /// Less of the CPU than this in samples of such calls is little, or chance.
-const SEEN: f64 = 0.05;
+const MIN_SHARE_OF_SAMPLES: f64 = 0.05;
 
 /// Clock sources that programs read without a call.
 const QUICK: &[&str] =
@@ -48,8 +48,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if !syscalls::are_recorded(comparison) {
         return sampled(comparison).unwrap_or_else(|| not_counted(comparison, source));
     }
-    let calls = syscalls::both(comparison, |side| rise(side, counter::SYSTEM_CALLS_COUNT) / side.seconds());
-    let cores = syscalls::both(comparison, |side| rise(side, counter::SYSTEM_CALLS_NS) / 1e9 / side.seconds());
+    let calls = syscalls::both(comparison, |period| rise(period, counter::SYSTEM_CALLS_COUNT) / period.seconds());
+    let cores = syscalls::both(comparison, |period| rise(period, counter::SYSTEM_CALLS_NS) / 1e9 / period.seconds());
     let named = source.map_or(String::new(), |source| format!(" (clock source {source})"));
     let text = format!(
         "the clock is read by {} calls of the kernel per second{}{named}, which take {} cores",
@@ -81,7 +81,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 fn sampled(comparison: &Comparison<'_>) -> Option<Finding> {
     let in_kernel = stacks::below(comparison, &KERNEL_READERS);
     let (share, before) = in_kernel.share;
-    if share < SEEN || !growth::grew((share, before)) {
+    if share < MIN_SHARE_OF_SAMPLES || !growth::grew((share, before)) {
         return None;
     }
     let text = format!(
@@ -118,6 +118,6 @@ fn not_counted(comparison: &Comparison<'_>, source: Option<&str>) -> Finding {
 }
 
 /// By how much a counter of those calls rose, over the application's threads.
-fn rise(side: &Period<'_>, name: &str) -> f64 {
-    ByThread::of(side, name, CLOCK_CALLS).rise(side, |_| true)
+fn rise(period: &Period<'_>, name: &str) -> f64 {
+    ByThread::of(period, name, CLOCK_CALLS).rise(period, |_| true)
 }

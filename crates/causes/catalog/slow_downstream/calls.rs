@@ -42,9 +42,12 @@ fn is_service(peer: &str) -> bool {
     !calls::is_name_server(peer)
 }
 
+/// Waiting for services, times the length of the calls that were measured, up to which it is these calls': several threads may wait for one.
+const NO_MORE_THAN_CALLS: f64 = 2.0;
+
 /// Whether the calls are what threads waited for services for: else some service was not measured.
 fn are_all_waits(comparison: &Comparison<'_>, calls: &HashMap<&str, Calls>) -> bool {
     let waited_ns = comparison.excess().sums(is_ours).0;
     let called_ns: f64 = calls.values().map(|calls| calls.until_read_ns).sum();
-    waited_ns <= 2.0 * called_ns
+    waited_ns <= NO_MORE_THAN_CALLS * called_ns
 }

@@ -33,7 +33,7 @@ pub(crate) static CAUSE: Cause = Cause {
 const MIN_LONG_READ_RATIO: f64 = 3.0;
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
-    let waiting = comparison.cell_evidence("threads waiting for other services", "threads", is_ours);
+    let waiting = comparison.state_evidence("threads waiting for other services", "threads", is_ours);
     if let Some(finding) = calls::finding(comparison, &waiting) {
         return finding;
     }
@@ -92,14 +92,14 @@ fn no_reads(comparison: &Comparison<'_>) -> Finding {
 /// Waits that cannot be told from idleness may be calls of a service, in a way that no row of the table of waits knows: nobody has
 /// measured then that no service is slow.
 fn unnamed_waits(comparison: &Comparison<'_>) -> Option<Finding> {
-    const MATTERS: f64 = 0.1;
+    const MATERIAL_SHARE: f64 = 0.1;
     let state = ThreadState::Blocked(Wait::Unnamed);
     let slow_ns = comparison.slow.time.total_ns() as f64;
     let waited_ns = match comparison.is_slow() {
         true => comparison.excess().of(state)?.excess_ns(),
         false => comparison.analysis.account.states.get(&state)?.iter().sum(),
     };
-    (waited_ns >= MATTERS * comparison.excess().lost_ns().max(slow_ns)).then(|| {
+    (waited_ns >= MATERIAL_SHARE * comparison.excess().lost_ns().max(slow_ns)).then(|| {
         let threads = format::number(waited_ns / slow_ns.max(1.0));
         let says = format!("{threads} threads wait for what cannot be named: it may be a service");
         Finding::needs_kernel(&says)
@@ -124,7 +124,8 @@ fn all_at_once(comparison: &Comparison<'_>, peers: &Peers) -> bool {
 fn cpus_were_stolen(comparison: &Comparison<'_>) -> Option<Finding> {
     const MIN_STOLEN_SHARE: f64 = 0.15;
     let steal = comparison.sources().counter(counter::MACHINE_CPU_NS, "steal");
-    let (slow, baseline) = comparison.both_looked_at(|side| side.rise(&steal) / side.seconds() / BUCKET_NS as f64);
+    let (slow, baseline) =
+        comparison.both_looked_at(|period| period.rise(&steal) / period.seconds() / BUCKET_NS as f64);
     let cpus = comparison.analysis.account.cpus?;
     (slow - baseline.unwrap_or(0.0) >= MIN_STOLEN_SHARE * cpus).then(|| {
         let says = format!(

@@ -75,22 +75,22 @@ impl Peers {
     /// By how much longer than before all reads from `peer` took, in ns; 0 where it is not slower, or where that is next to nothing of
     /// the waiting for services that is new.
     fn added_ns(&self, peer: &Peer, reads: &Reads, grown_ns: f64) -> f64 {
-        const MATTERS: f64 = 0.1;
+        const MATERIAL_SHARE: f64 = 0.1;
         let before_ns = self.mean_before_ns(peer).unwrap_or(0.0);
         let added_ns = (reads.mean_ns() - before_ns) * reads.count as f64;
-        if reads.mean_ns() >= SLOWER * before_ns && added_ns >= MATTERS * grown_ns { added_ns } else { 0.0 }
+        if reads.mean_ns() >= SLOWER * before_ns && added_ns >= MATERIAL_SHARE * grown_ns { added_ns } else { 0.0 }
     }
 }
 
 /// Waits for services by what they are: reads from a peer, or calls of a client library that reads elsewhere.
-fn peers(side: &Period<'_>) -> HashMap<Peer, Reads> {
+fn peers(period: &Period<'_>) -> HashMap<Peer, Reads> {
     let mut peers: HashMap<Peer, Reads> = HashMap::new();
     // The kernel sees the reads of all classes: where the JVM told of none, they are all there are.
-    let is_told = !side.sources.rows(span::SOCKET_READ).is_empty();
-    let calls = side.spans(span::SYSTEM_CALL).filter(|_| !is_told);
-    let waits = side.spans(span::SOCKET_READ).chain(side.spans(span::PARK)).chain(calls);
-    for wait in waits.filter(|wait| side.sources.is_application(wait.tid)) {
-        let Some(peer) = Peer::of(side, &wait) else { continue };
+    let is_told = !period.sources.rows(span::SOCKET_READ).is_empty();
+    let calls = period.spans(span::SYSTEM_CALL).filter(|_| !is_told);
+    let waits = period.spans(span::SOCKET_READ).chain(period.spans(span::PARK)).chain(calls);
+    for wait in waits.filter(|wait| period.sources.is_application(wait.tid)) {
+        let Some(peer) = Peer::of(period, &wait) else { continue };
         let reads = peers.entry(peer).or_default();
         reads.count += 1;
         reads.total_ns = reads.total_ns.saturating_add(wait.duration_ns);
@@ -109,15 +109,19 @@ pub(super) enum Peer {
 }
 
 impl Peer {
-    fn of(side: &Period<'_>, wait: &Span) -> Option<Peer> {
-        let recording = side.sources.recording;
+    fn of(period: &Period<'_>, wait: &Span) -> Option<Peer> {
+        let recording = period.sources.recording;
         if recording.text(wait.kind) == span::SOCKET_READ {
-            return side.sources.traffic.is_service(wait).then(|| Peer::Service(recording.text(wait.name).to_owned()));
+            return period
+                .sources
+                .traffic
+                .is_service(wait)
+                .then(|| Peer::Service(recording.text(wait.name).to_owned()));
         }
         if recording.text(wait.kind) == span::SYSTEM_CALL {
-            return side.sources.traffic.called(wait).map(Peer::Service);
+            return period.sources.traffic.called(wait).map(Peer::Service);
         }
-        side.sources.traffic.call_of_a_client(wait).map(|call| Peer::Client(recording.text(call).to_owned()))
+        period.sources.traffic.call_of_a_client(wait).map(|call| Peer::Client(recording.text(call).to_owned()))
     }
 
     /// `3 reads from db:5432`.

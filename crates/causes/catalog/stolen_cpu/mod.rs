@@ -23,7 +23,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if steal.0.len() < 2 {
         return Finding::needs_kernel("the hypervisor's steal time was not recorded");
     }
-    let per_second = comparison.both_looked_at(|side| side.rise(&steal) / side.seconds());
+    let per_second = comparison.both_looked_at(|period| period.rise(&steal) / period.seconds());
     let evidence =
         comparison.evidence(Evidence::STOLEN_CPU, per_second, "ns/s", "counters").of(&[counter::MACHINE_CPU_NS]);
     if per_second.0 <= 0.0 {

@@ -34,7 +34,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if !faults::are_recorded(comparison) {
         return Finding::needs_kernel("page faults with their duration and place, and swapping, were not recorded");
     }
-    let pages = comparison.both_looked_at(|side| side.rise(&swapped_in) / side.seconds());
+    let pages = comparison.both_looked_at(|period| period.rise(&swapped_in) / period.seconds());
     let (support, found, text) = if let Some(found) = faults::find(comparison, Kind::Swapped) {
         (Support::Observed, found, "memory was read back from the swap")
     } else {

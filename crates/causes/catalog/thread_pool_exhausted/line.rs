@@ -71,11 +71,11 @@ fn crowds(stretches: &[(i64, i64)], than: usize) -> Vec<(i64, i64, i64)> {
 /// Threads that wait for results nearly all the time, also when nothing is slow: `main`, which waits for others to end. Where nobody
 /// knows how it is then, those that do so beside others that come and go.
 fn always(comparison: &Comparison<'_>, stretches: &Stretches) -> BTreeSet<i64> {
-    const NEARLY: f64 = 0.8;
+    const MIN_SHARE_WAITING: f64 = 0.8;
     let usual = comparison.baseline_here().map(|baseline| &baseline.time);
     let time = usual.unwrap_or(&comparison.slow.time);
     let waited_ns = waits::by_thread(comparison, ThreadState::Blocked(Wait::Task), time);
-    let nearly_ns = NEARLY * time.total_ns() as f64;
+    let nearly_ns = MIN_SHARE_WAITING * time.total_ns() as f64;
     let is_one = |tid: &i64| waited_ns.get(tid).is_some_and(|ns| *ns >= nearly_ns);
     let waiters: BTreeSet<i64> = stretches.iter().map(|(tid, ..)| *tid).collect();
     let always: BTreeSet<i64> = waiters.iter().copied().filter(is_one).collect();

@@ -33,10 +33,10 @@ pub(crate) static CAUSE: Cause = Cause {
 };
 
 /// Workers that are at work for this part of the time have no room for more: by then what arrives mostly stands in line.
-const BUSY: f64 = 0.9;
+const WORKERS_BUSY: f64 = 0.9;
 
 /// A worker that was seen at work for less than this part of the time may have been idle: too short parks are not recorded.
-const SEEN: f64 = 0.5;
+const MIN_SEEN_AT_WORK: f64 = 0.5;
 
 /// What a worker of an executor runs below.
 const WORKERS: &[&str] =
@@ -58,7 +58,7 @@ struct Pool {
 }
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
-    let waiting = comparison.cell_evidence("threads waiting for results of other threads", "threads", is_ours);
+    let waiting = comparison.state_evidence("threads waiting for results of other threads", "threads", is_ours);
     let Some((call, waits)) = waits::most(comparison, Wait::Task) else {
         return recording_threshold::of_waits(comparison, &["jdk.ThreadPark"], "waits for results of other threads");
     };
@@ -66,7 +66,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return Finding::absent("no more threads than before wait for results of other threads").with(waiting);
     }
     let pools = pools(comparison);
-    let is_full = |pool: &&Pool| pool.idle <= 1.0 - BUSY && pool.seen >= SEEN;
+    let is_full = |pool: &&Pool| pool.idle <= 1.0 - WORKERS_BUSY && pool.seen >= MIN_SEEN_AT_WORK;
     let Some(pool) = pools.iter().filter(is_full).max_by(|a, b| a.seen.total_cmp(&b.seen)) else {
         return no_full_pool(&pools).with(waiting);
     };
@@ -131,19 +131,19 @@ fn several_for_each(comparison: &Comparison<'_>, pool: &Pool, waiting: &Evidence
 /// The waits of workers that are many more than before, and take as long.
 fn more_of_the_same(comparison: &Comparison<'_>, workers: &BTreeSet<i64>) -> Vec<Claim> {
     const MANY_MORE: f64 = 2.0;
-    const AS_LONG: f64 = 1.25;
+    const AS_LONG_AT_MOST: f64 = 1.25;
     let Some(baseline) = comparison.baseline_here() else { return Vec::new() };
     let before = line::waits_of(comparison, workers, &baseline.time);
     let now = line::waits_of(comparison, workers, &comparison.slow.time);
     let is_more = |state: &ThreadState, waits: &[(i64, i64, i64)]| {
-        let rate = |waits: &[(i64, i64, i64)], side: &Period<'_>| waits.len() as f64 / side.seconds();
+        let rate = |waits: &[(i64, i64, i64)], period: &Period<'_>| waits.len() as f64 / period.seconds();
         let mean_ns = |waits: &[(i64, i64, i64)]| {
             let all_ns: f64 = waits.iter().map(|(_, from_ns, to_ns)| to_ns.saturating_sub(*from_ns) as f64).sum();
             all_ns / waits.len().max(1) as f64
         };
         before.get(state).is_some_and(|before| {
             rate(waits, &comparison.slow) >= MANY_MORE * rate(before, baseline)
-                && mean_ns(waits) <= AS_LONG * mean_ns(before)
+                && mean_ns(waits) <= AS_LONG_AT_MOST * mean_ns(before)
         })
     };
     let more = now.into_iter().filter(|(state, waits)| !is_nobodys_work(*state) && is_more(state, waits));
@@ -152,7 +152,7 @@ fn more_of_the_same(comparison: &Comparison<'_>, workers: &BTreeSet<i64>) -> Vec
 
 /// What the workers waited for themselves, where that is most of their time: it comes first.
 fn of_workers(comparison: &Comparison<'_>, pool: &Pool) -> String {
-    const MOST: f64 = 0.5;
+    const MIN_SHARE_OF_WORKERS: f64 = 0.5;
     let mut waits: BTreeMap<ThreadState, (f64, BTreeMap<StackId, f64>)> = BTreeMap::new();
     let of_workers = comparison.slow_waits().filter(|(tid, ..)| pool.workers.contains(tid));
     for (_, segment, _) in of_workers.filter(|(_, segment, _)| !is_nobodys_work(segment.state)) {
@@ -164,17 +164,22 @@ fn of_workers(comparison: &Comparison<'_>, pool: &Pool) -> String {
     }
     let all_ns = comparison.slow.time.total_ns() as f64 * pool.workers.len() as f64;
     let most = waits.into_iter().max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0));
-    most.filter(|(_, (ns, _))| *ns >= MOST * all_ns).map_or(String::new(), |(state, (ns, stacks))| {
+    most.filter(|(_, (ns, _))| *ns >= MIN_SHARE_OF_WORKERS * all_ns).map_or(String::new(), |(state, (ns, stacks))| {
         let place = telling_frame(comparison.recording(), stacks::most_seen(&stacks));
         let place = place.map_or(String::new(), |frame| format!(" in {frame}"));
         format!("; the workers themselves were {state}{place} for {} of their time", format::percent(ns / all_ns))
     })
 }
 
-/// Whether the waits take no more time than when nothing was slow: a hundredth of what was lost is nothing.
+/// Growth of the waits, as a part of what was lost, that is none.
+const NO_MORE_THAN_BEFORE: f64 = 0.01;
+
+/// Whether the waits take no more time than when nothing was slow.
 fn is_as_before(comparison: &Comparison<'_>) -> bool {
     let grown_ns = comparison.grown_ns(ThreadState::Blocked(Wait::Task));
-    comparison.is_slow() && comparison.baseline.is_some() && grown_ns < 0.01 * comparison.excess().lost_ns()
+    comparison.is_slow()
+        && comparison.baseline.is_some()
+        && grown_ns < NO_MORE_THAN_BEFORE * comparison.excess().lost_ns()
 }
 
 fn is_ours(state: ThreadState) -> bool {
@@ -189,7 +194,7 @@ fn at_work(comparison: &Comparison<'_>, pool: &Pool) -> Evidence {
 
 /// Without a full executor: one with free workers excludes it, an unknown one does not.
 fn no_full_pool(pools: &[Pool]) -> Finding {
-    match pools.iter().min_by(|a, b| a.idle.total_cmp(&b.idle)).filter(|pool| pool.idle > 1.0 - BUSY) {
+    match pools.iter().min_by(|a, b| a.idle.total_cmp(&b.idle)).filter(|pool| pool.idle > 1.0 - WORKERS_BUSY) {
         Some(pool) => Finding::absent(format!(
             "the busiest executor, {}, had nothing to do for {} of its workers' time",
             pool.name,
@@ -244,11 +249,11 @@ impl Pool {
 
 /// The parts of the workers' time in which they were at work and had nothing to do, and where they were seen most, as samples of
 /// the wall clock have it; none where these are too few.
-fn by_wall(side: &Period<'_>, workers: &BTreeSet<i64>, time: &Intervals) -> Option<(f64, f64, StackId)> {
+fn by_wall(period: &Period<'_>, workers: &BTreeSet<i64>, time: &Intervals) -> Option<(f64, f64, StackId)> {
     const MIN_SAMPLES: usize = 20;
-    let recording = side.sources.recording;
+    let recording = period.sources.recording;
     let is_one = |sample: &Sample| workers.contains(&sample.tid) && time.contains(sample.time_ns);
-    let samples: Vec<Sample> = side.samples(event::WALL).filter(is_one).collect();
+    let samples: Vec<Sample> = period.samples(event::WALL).filter(is_one).collect();
     let (mut weights, mut idle_ns, mut all_ns) = (BTreeMap::new(), 0.0, 0.0);
     for sample in &samples {
         let ns = sample.weight_ns.max(0) as f64;
@@ -286,9 +291,9 @@ fn by_account(comparison: &Comparison<'_>, workers: &BTreeSet<i64>, time: &Inter
 }
 
 /// For how long threads ran, by the kind of samples that saw most of it, and where.
-fn sampled(side: &Period<'_>, is_one: impl Fn(&Sample) -> bool) -> (f64, BTreeMap<StackId, f64>) {
+fn sampled(period: &Period<'_>, is_one: impl Fn(&Sample) -> bool) -> (f64, BTreeMap<StackId, f64>) {
     let of = |event: &str| {
-        let weights = weights(side.samples(event).filter(&is_one));
+        let weights = weights(period.samples(event).filter(&is_one));
         (0.0 + weights.values().sum::<f64>(), weights)
     };
     let (cpu, execution) = (of(event::CPU), of(event::EXECUTION));
@@ -296,12 +301,12 @@ fn sampled(side: &Period<'_>, is_one: impl Fn(&Sample) -> bool) -> (f64, BTreeMa
 }
 
 /// Where threads waited while they were at work.
-fn waits_at_work(side: &Period<'_>, is_one: impl Fn(&Sample) -> bool) -> BTreeMap<StackId, f64> {
+fn waits_at_work(period: &Period<'_>, is_one: impl Fn(&Sample) -> bool) -> BTreeMap<StackId, f64> {
     let is_at_work = |sample: &Sample| {
-        fathom_timeline::of_standing(side.sources.recording, sample.stack_id)
+        fathom_timeline::of_standing(period.sources.recording, sample.stack_id)
             .is_some_and(|state| !is_nobodys_work(state))
     };
-    weights(side.samples(event::WAIT).filter(|sample| is_one(sample) && is_at_work(sample)))
+    weights(period.samples(event::WAIT).filter(|sample| is_one(sample) && is_at_work(sample)))
 }
 
 fn weights(samples: impl Iterator<Item = Sample>) -> BTreeMap<StackId, f64> {

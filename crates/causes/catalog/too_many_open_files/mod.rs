@@ -48,7 +48,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let Some(most) = comparison.slow.max(&open) else {
         return Finding::needs_kernel("how many files the process has open was not recorded");
     };
-    let before = comparison.baseline_looked_at().and_then(|side| side.max(&open));
+    let before = comparison.baseline_looked_at().and_then(|period| period.max(&open));
     let evidence =
         comparison.evidence("open files", (most, before), "count", "counters").of(&[counter::OPEN_FILES_COUNT]);
     let Some(limit) = limit(comparison) else {
@@ -89,8 +89,8 @@ fn failed(comparison: &Comparison<'_>) -> Option<(f64, f64)> {
     if !comparison.sources().has_counter(counter::SYSTEM_CALLS_FAILED_COUNT) {
         return None;
     }
-    let (now, before) = syscalls::both(comparison, |side| {
-        ByThread::of(side, counter::SYSTEM_CALLS_FAILED_COUNT, OPENING).rise(side, |_| true) / side.seconds()
+    let (now, before) = syscalls::both(comparison, |period| {
+        ByThread::of(period, counter::SYSTEM_CALLS_FAILED_COUNT, OPENING).rise(period, |_| true) / period.seconds()
     });
     Some((now, before.unwrap_or(0.0)))
 }

@@ -22,7 +22,7 @@ pub enum Place {
     Device,
 }
 
-/// Mean time of a stage over the requests of one side, by device.
+/// Mean time of a stage over the requests of one period, by device.
 #[derive(Debug, Default, Clone, Copy)]
 struct Mean {
     /// Requests.
@@ -43,12 +43,12 @@ pub(crate) fn is_recorded(comparison: &Comparison<'_>) -> bool {
     comparison.has_source("block") || comparison.sources().spans(span::BLOCK_REQUEST).len() > 0
 }
 
-/// Time of a place for each device, over the requests that began in a side.
-fn means(side: &Period<'_>, place: Place) -> HashMap<String, Mean> {
+/// Time of a place for each device, over the requests that began in a period.
+fn means(period: &Period<'_>, place: Place) -> HashMap<String, Mean> {
     let mut means: HashMap<String, Mean> = HashMap::new();
-    for request in side.spans(span::BLOCK_REQUEST) {
-        let (from, to) = stage(&request, &side.detail(&request), place);
-        let mean = means.entry(side.sources.recording.text(request.name).to_owned()).or_default();
+    for request in period.spans(span::BLOCK_REQUEST) {
+        let (from, to) = stage(&request, &period.detail(&request), place);
+        let mean = means.entry(period.sources.recording.text(request.name).to_owned()).or_default();
         mean.count += 1;
         mean.total_ns += to.saturating_sub(from).max(0) as f64;
     }
@@ -65,10 +65,10 @@ fn stage(request: &Span, detail: &BlockRequest, place: Place) -> (i64, i64) {
     }
 }
 
-/// The application's waits for files and pages that begin in a side's time.
+/// The application's waits for files and pages that begin in a period's time.
 pub(crate) fn victims<'a>(
     comparison: &'a Comparison<'_>,
-    side: &'a Period<'_>,
+    period: &'a Period<'_>,
 ) -> impl Iterator<Item = (Wait, Span)> + 'a {
     const WAITS: &[(&str, Wait)] = &[
         (span::FILE_READ, Wait::File),
@@ -79,7 +79,7 @@ pub(crate) fn victims<'a>(
     ];
     let of_kind = move |(kind, wait): &(&str, Wait)| {
         let wait = *wait;
-        side.spans(kind).filter(|span| is_victim(comparison, span)).map(move |span| (wait, span)).collect::<Vec<_>>()
+        period.spans(kind).filter(|span| is_victim(comparison, span)).map(move |span| (wait, span)).collect::<Vec<_>>()
     };
     WAITS.iter().flat_map(of_kind)
 }
@@ -168,12 +168,12 @@ pub(crate) fn is_force(sources: &Sources<'_>, wait: &Span) -> bool {
 }
 
 /// `; most of it for /data/journal`: the file that was waited for most, where the recorder names files.
-pub(crate) fn most_of_it(side: &Period<'_>, waits: impl Iterator<Item = (Span, i64)>) -> String {
-    let recording = side.sources.recording;
+pub(crate) fn most_of_it(period: &Period<'_>, waits: impl Iterator<Item = (Span, i64)>) -> String {
+    let recording = period.sources.recording;
     let mut files: BTreeMap<String, i64> = BTreeMap::new();
     for (wait, ns) in waits {
         let file = match recording.text(wait.kind) {
-            span::SYSTEM_CALL => side.detail::<SystemCall>(&wait).path.unwrap_or_default(),
+            span::SYSTEM_CALL => period.detail::<SystemCall>(&wait).path.unwrap_or_default(),
             _ => recording.text(wait.name).to_owned(),
         };
         let sum = files.entry(file).or_default();

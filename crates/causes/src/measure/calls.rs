@@ -13,6 +13,9 @@ use crate::{Comparison, Evidence, Support, format};
 /// Times longer than in the baseline before the other side counts as slower.
 pub const SLOWER: f64 = 1.5;
 
+/// The part of the calls without an answer from which on that is what is said of the peer.
+const MOSTLY_UNANSWERED: f64 = 0.5;
+
 /// Calls of one peer.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Calls {
@@ -84,7 +87,7 @@ impl Slowest<'_> {
         let before = self.usual_ns.map_or(String::new(), |ns| format!(" instead of {}", format::time(ns)));
         let count = format::count(self.calls.count.round() as usize, "call");
         let longest = format::time(self.calls.longest_ns as f64);
-        if self.calls.unanswered >= 0.5 * self.calls.count {
+        if self.calls.unanswered >= MOSTLY_UNANSWERED * self.calls.count {
             let unanswered = format::number(self.calls.unanswered.round());
             let before = self.usual_ns.map_or(String::new(), |ns| format!("; before it took {}", format::time(ns)));
             return format!(
@@ -116,11 +119,11 @@ pub fn is_name_server(peer: &str) -> bool {
 }
 
 /// What a period has of each peer that `select` chooses.
-pub fn by_peer<'a>(side: &Period<'a>, select: impl Fn(&str) -> bool) -> HashMap<&'a str, Calls> {
+pub fn by_peer<'a>(period: &Period<'a>, select: impl Fn(&str) -> bool) -> HashMap<&'a str, Calls> {
     let mut peers: HashMap<&str, Calls> = HashMap::new();
-    let is_here = |call: &&Call| side.has(call.from_ns, call.from_ns.saturating_add(call.peer_ns));
-    for call in side.sources.traffic.calls().iter().filter(is_here) {
-        let peer = side.sources.recording.text(call.peer);
+    let is_here = |call: &&Call| period.has(call.from_ns, call.from_ns.saturating_add(call.peer_ns));
+    for call in period.sources.traffic.calls().iter().filter(is_here) {
+        let peer = period.sources.recording.text(call.peer);
         if select(peer) {
             peers.entry(peer).or_default().add(call);
         }

@@ -64,7 +64,7 @@ impl CodeCache {
         let multiple = |bytes: f64| reserved_bytes.map(|reserved| bytes / reserved);
         let known = |series: &Series| series.0.len() > 1;
         let per_second =
-            |side: &Period<'_>| side.rise(&side.sources.counter(counter::COMPILE_COUNT, "")) / side.seconds();
+            |period: &Period<'_>| period.rise(&period.sources.counter(counter::COMPILE_COUNT, "")) / period.seconds();
         CodeCache {
             reserved_bytes,
             fullest: fullest(comparison, &used, reserved_bytes),
@@ -73,7 +73,7 @@ impl CodeCache {
             turnover: comparison.slow.max(&produced).or(produced.last()).and_then(multiple),
             made: known(&produced).then(|| so_far.rise(&produced)).and_then(multiple),
             swept_methods: swept(&so_far),
-            collections_per_second: comparison.both(|side| collections(side) as f64 / side.seconds()),
+            collections_per_second: comparison.both(|period| collections(period) as f64 / period.seconds()),
             collections: collections(&so_far),
             compilations_per_second: known(&compiled).then(|| comparison.both(per_second)),
             most_compiled: most_compiled(comparison),
@@ -136,22 +136,22 @@ fn swing(comparison: &Comparison<'_>, used: &Series) -> Option<(f64, f64)> {
     Some((lowest, within.max_by(f64::total_cmp)?))
 }
 
-fn freed(side: &Period<'_>, used: &Series) -> f64 {
-    let steps = used.0.windows(2).filter(|pair| side.time.contains(pair[1].0));
+fn freed(period: &Period<'_>, used: &Series) -> f64 {
+    let steps = used.0.windows(2).filter(|pair| period.time.contains(pair[1].0));
     steps.map(|pair| (pair[0].1 - pair[1].1).max(0.0)).sum()
 }
 
-fn swept(side: &Period<'_>) -> u64 {
-    let sweeps = side.spans(span::CODE_CACHE_SWEEP);
-    sweeps.map(|sweep| side.detail::<Detail>(&sweep).flushed.unwrap_or(0)).fold(0, u64::saturating_add)
+fn swept(period: &Period<'_>) -> u64 {
+    let sweeps = period.spans(span::CODE_CACHE_SWEEP);
+    sweeps.map(|sweep| period.detail::<Detail>(&sweep).flushed.unwrap_or(0)).fold(0, u64::saturating_add)
 }
 
 /// Collections for the code cache: each has one or more pauses or a span of its own.
-fn collections(side: &Period<'_>) -> usize {
+fn collections(period: &Period<'_>) -> usize {
     let mut ids: Vec<u64> = Vec::new();
     let mut without_id = 0;
-    for gc in side.spans(span::GC_PAUSE).chain(side.spans(span::GC)) {
-        let detail: fathom_evidence::detail::Gc = side.detail(&gc);
+    for gc in period.spans(span::GC_PAUSE).chain(period.spans(span::GC)) {
+        let detail: fathom_evidence::detail::Gc = period.detail(&gc);
         if detail.cause.as_deref().map(Origin::of_cause) != Some(Origin::CodeCache) {
             continue;
         }

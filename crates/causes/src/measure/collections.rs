@@ -11,7 +11,7 @@ use crate::explanation::Evidence;
 use crate::measure::median;
 use crate::period::Period;
 
-/// Pauses of one scope and origin on one side.
+/// Pauses of one scope and origin on one period.
 pub fn stops(comparison: &Comparison<'_>, select: impl Fn(Collection) -> bool) -> Vec<(i64, i64)> {
     let chosen = comparison.slow_stops().filter(|stop| matches!(stop.stop, Stop::Collection(c) if select(c)));
     chosen.map(|stop| (stop.from_ns, stop.duration_ns())).collect()
@@ -71,6 +71,10 @@ pub fn collection_of(state: ThreadState) -> Option<Collection> {
     }
 }
 
+/// Occupancy after a full collection from which the old generation has no room to work with: nothing is freed to speak of, and the next
+/// full collection comes at once. Below it the heap is too small for what is allocated, not for what lives.
+pub const OLD_GENERATION_FULL: f64 = 0.85;
+
 /// Growth of the allocation rate, and of the number of collections, that the collector feels. Less is within what load does by
 /// itself.
 pub const MIN_RATE_RATIO: f64 = 1.5;
@@ -83,12 +87,12 @@ pub const HEAVY: f64 = 0.10;
 pub const CROWDED: f64 = 0.5;
 
 /// Share of the time that ordinary collections stopped the application, and threads of it waited for memory.
-pub fn ordinary_share(comparison: &Comparison<'_>, side: &Period<'_>) -> f64 {
+pub fn ordinary_share(comparison: &Comparison<'_>, period: &Period<'_>) -> f64 {
     let stops = comparison.analysis.account.stops.iter();
     let ordinary = stops.filter(|stop| matches!(stop.stop, Stop::Collection(collection) if is_ordinary(collection)));
-    let stopped_ns: f64 = ordinary.map(|stop| side.time.within_ns(stop.from_ns, stop.to_ns) as f64).sum();
+    let stopped_ns: f64 = ordinary.map(|stop| period.time.within_ns(stop.from_ns, stop.to_ns) as f64).sum();
     let stalled = comparison.excess_threads(|state| state == ThreadState::Blocked(Wait::AllocationStall));
-    stopped_ns / 1e9 / side.seconds() + stalled.max(0.0)
+    stopped_ns / 1e9 / period.seconds() + stalled.max(0.0)
 }
 
 /// Heap occupancy around one pause, in bytes.
@@ -146,11 +150,11 @@ impl<'a> Eras<'a> {
     }
 }
 
-/// Allocation rate on one side, in bytes per second: what the heap grew by between collections,
+/// Allocation rate on one period, in bytes per second: what the heap grew by between collections,
 /// else what the allocation samples stand for. `None` when neither was recorded.
-pub fn allocation_rate(side: &Period<'_>) -> Option<f64> {
-    let grown = growth_between_collections(side);
-    grown.or_else(|| sampled(side))
+pub fn allocation_rate(period: &Period<'_>) -> Option<f64> {
+    let grown = growth_between_collections(period);
+    grown.or_else(|| sampled(period))
 }
 
 /// Sizes of the young generation and of the heap before collections of the slow time, in bytes: the medians.
@@ -190,13 +194,13 @@ pub fn stalls_evidence(comparison: &Comparison<'_>, stalls: usize) -> Evidence {
 
 /// The heap grows evenly between two collections as far as one can tell: each side gets its part
 /// of the growth, wherever the pause falls that measures it.
-fn growth_between_collections(side: &Period<'_>) -> Option<f64> {
-    let pauses = occupancies(side);
+fn growth_between_collections(period: &Period<'_>) -> Option<f64> {
+    let pauses = occupancies(period);
     let mut bytes = 0.0;
     let mut covered_ns = 0;
     for pair in pauses.windows(2) {
         let (from, to) = (pair[0].0, pair[1].0);
-        let within_ns = side.time.within_ns(from, to);
+        let within_ns = period.time.within_ns(from, to);
         let growth = (pair[1].1.before - pair[0].1.after).max(0.0);
         bytes += growth * (within_ns as f64 / to.saturating_sub(from).max(1) as f64);
         covered_ns += within_ns;
@@ -205,20 +209,20 @@ fn growth_between_collections(side: &Period<'_>) -> Option<f64> {
 }
 
 /// Occupancy around each pause of the whole recording, in order.
-fn occupancies(side: &Period<'_>) -> Vec<(i64, Occupancy)> {
+fn occupancies(period: &Period<'_>) -> Vec<(i64, Occupancy)> {
     let of_pause = |pause: Span| {
-        let detail: Gc = side.detail(&pause);
+        let detail: Gc = period.detail(&pause);
         let occupancy = Occupancy { before: detail.heap_before_bytes? as f64, after: detail.heap_after_bytes? as f64 };
         Some((pause.time_ns, occupancy))
     };
-    let told: Vec<_> = side.sources.spans(span::GC_PAUSE).filter_map(of_pause).collect();
-    if told.is_empty() { counted_occupancies(side) } else { told }
+    let told: Vec<_> = period.sources.spans(span::GC_PAUSE).filter_map(of_pause).collect();
+    if told.is_empty() { counted_occupancies(period) } else { told }
 }
 
 /// The same from the counters that some sources have instead.
-fn counted_occupancies(side: &Period<'_>) -> Vec<(i64, Occupancy)> {
-    let before = side.sources.counter(counter::HEAP_USED_BYTES, "before_gc").0;
-    let after = side.sources.counter(counter::HEAP_USED_BYTES, "after_gc").0;
+fn counted_occupancies(period: &Period<'_>) -> Vec<(i64, Occupancy)> {
+    let before = period.sources.counter(counter::HEAP_USED_BYTES, "before_gc").0;
+    let after = period.sources.counter(counter::HEAP_USED_BYTES, "after_gc").0;
     let mut next = after.iter().peekable();
     let mut pairs = Vec::new();
     for (time, before) in before {
@@ -230,10 +234,10 @@ fn counted_occupancies(side: &Period<'_>) -> Vec<(i64, Occupancy)> {
     pairs
 }
 
-fn sampled(side: &Period<'_>) -> Option<f64> {
-    side.sources.samples(event::ALLOCATION).next()?;
-    let bytes: f64 = side.samples(event::ALLOCATION).map(|sample| sample.size_bytes.max(0) as f64).sum();
-    Some(bytes / side.seconds())
+fn sampled(period: &Period<'_>) -> Option<f64> {
+    period.sources.samples(event::ALLOCATION).next()?;
+    let bytes: f64 = period.samples(event::ALLOCATION).map(|sample| sample.size_bytes.max(0) as f64).sum();
+    Some(bytes / period.seconds())
 }
 
 /// Occupancy of the old generation after the full collections of the slow time, as a share of its
@@ -336,8 +340,8 @@ fn begins_cycle(detail: &Gc) -> bool {
 struct Cycles(Vec<(i64, Gc)>);
 
 impl Cycles {
-    fn of(side: &Period<'_>) -> Cycles {
-        Cycles(side.sources.spans(span::GC_PAUSE).map(|pause| (pause.time_ns, side.detail(&pause))).collect())
+    fn of(period: &Period<'_>) -> Cycles {
+        Cycles(period.sources.spans(span::GC_PAUSE).map(|pause| (pause.time_ns, period.detail(&pause))).collect())
     }
 
     /// The least in use between a mark and the beginning of the next cycle: what its own one left. Where no pause in between

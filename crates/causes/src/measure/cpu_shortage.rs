@@ -7,7 +7,7 @@ use crate::comparison::Comparison;
 
 /// From this use of all CPUs on, as a mean over seconds, they are short: who is woken finds none free in seven of ten cases on
 /// up to eight CPUs (Erlang's C), and in more on fewer.
-const FULL: f64 = 0.9;
+const CPUS_FULL: f64 = 0.9;
 
 /// Others took the CPUs when they used so much more of all of them than before; less comes and goes.
 const MIN_INCREASE: f64 = 0.15;
@@ -44,17 +44,17 @@ pub fn cpu_shortage(comparison: &Comparison<'_>) -> CpuShortage {
 impl CpuShortage {
     /// Whether all CPUs of the machine were in use; nothing where that is not known.
     pub fn is_full(&self) -> Option<bool> {
-        self.machine.map(|used| used >= FULL)
+        self.machine.map(|used| used >= CPUS_FULL)
     }
 
     /// Whether this process used all CPUs that it may.
     pub fn is_full_of_itself(&self) -> Option<bool> {
-        self.own.map(|used| used >= FULL)
+        self.own.map(|used| used >= CPUS_FULL)
     }
 
     /// The use of the CPUs, by the machine or by this process alone where that is more, if they had room.
     pub fn room(&self) -> Option<f64> {
-        self.machine.map(|used| used.max(self.own.unwrap_or(0.0))).filter(|used| *used < FULL)
+        self.machine.map(|used| used.max(self.own.unwrap_or(0.0))).filter(|used| *used < CPUS_FULL)
     }
 
     /// Whether waits that became longer by so much may have ended in time, and only the thread that waited got a CPU late.
@@ -69,7 +69,7 @@ fn by_others(comparison: &Comparison<'_>) -> Option<f64> {
     let (used, _) = comparison.machine_use()?;
     let (slow, baseline) = comparison.cores_of_others()?;
     let cpus = comparison.analysis.account.cpus?;
-    (used >= FULL && slow >= baseline.unwrap_or(0.0) + MIN_INCREASE * cpus).then_some(used)
+    (used >= CPUS_FULL && slow >= baseline.unwrap_or(0.0) + MIN_INCREASE * cpus).then_some(used)
 }
 
 fn mean_wait_ns(comparison: &Comparison<'_>) -> Option<f64> {

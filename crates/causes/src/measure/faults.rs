@@ -118,9 +118,9 @@ pub fn find(comparison: &Comparison<'_>, kind: Kind) -> Option<Found> {
     (!faults.is_empty()).then_some(Found { faults, kind })
 }
 
-fn of(side: &Period<'_>, kind: Kind) -> Vec<Fault> {
-    let recording = side.sources.recording;
-    let faults = side.spans(span::PAGE_FAULT).map(|span| Fault { span, detail: side.detail(&span) });
+fn of(period: &Period<'_>, kind: Kind) -> Vec<Fault> {
+    let recording = period.sources.recording;
+    let faults = period.spans(span::PAGE_FAULT).map(|span| Fault { span, detail: period.detail(&span) });
     faults.filter(|fault| kind_of(recording, fault) == kind).collect()
 }
 
@@ -260,7 +260,7 @@ impl Found {
     /// Adds the measurements to a finding, and the time that the faults account for.
     #[must_use]
     pub fn explaining(&self, finding: Finding, comparison: &Comparison<'_>) -> Finding {
-        let baseline = comparison.baseline_looked_at().map(|side| (of(&side, self.kind), side.seconds()));
+        let baseline = comparison.baseline_looked_at().map(|period| (of(&period, self.kind), period.seconds()));
         let per_second = |measure: &dyn Fn(&[Fault]) -> f64| {
             let before = baseline.as_ref().map(|(faults, seconds)| measure(faults) / seconds);
             (measure(&self.faults) / comparison.slow.seconds(), before)

@@ -43,7 +43,7 @@ impl Limit {
     }
 }
 
-/// The waits of one side for files.
+/// The waits of one period for files.
 #[derive(Debug, Default, Clone, Copy)]
 struct Waits {
     count: usize,
@@ -105,7 +105,7 @@ fn evidence(comparison: &Comparison<'_>, waits: &Waits, baseline: Option<Waits>,
     let mean = (waits.mean_ns(), baseline.map(Waits::mean_ns));
     let total = (
         waits.without_ns / comparison.slow.seconds(),
-        baseline.zip(comparison.baseline.as_ref()).map(|(waits, side)| waits.without_ns / side.seconds()),
+        baseline.zip(comparison.baseline.as_ref()).map(|(waits, period)| waits.without_ns / period.seconds()),
     );
     // Short waits are not recorded: they would bring the mean down, but hardly add to the total.
     let spans = &[span::SYSTEM_CALL, span::PAGE_FAULT, span::BLOCK_REQUEST];
@@ -120,16 +120,17 @@ fn evidence(comparison: &Comparison<'_>, waits: &Waits, baseline: Option<Waits>,
 }
 
 /// The limit of which most is used.
-fn most_used(side: &Period<'_>) -> Option<Limit> {
-    let limits = side.sources.counters(counter::CGROUP_IO_LIMIT);
+fn most_used(period: &Period<'_>) -> Option<Limit> {
+    let limits = period.sources.counters(counter::CGROUP_IO_LIMIT);
     let limits = limits.iter().filter_map(|((instance, _), series)| {
-        let mut words = side.sources.recording.text(*instance).splitn(4, ' ');
+        let mut words = period.sources.recording.text(*instance).splitn(4, ' ');
         let (device, operation, unit) = (words.next()?, words.next()?, words.next()?);
         // One that was set later did nothing before; the last one holds.
-        let end_ns = side.time.iter().last()?.1;
+        let end_ns = period.time.iter().last()?.1;
         let per_second = series.0.iter().take_while(|(at_ns, _)| *at_ns < end_ns).last()?.1;
         let used = if unit == "bytes" { counter::CGROUP_IO_BYTES } else { counter::CGROUP_IO_COUNT };
-        let used_per_second = side.rise(&of_device(side, used, &format!("{device} {operation}"))) / side.seconds();
+        let used_per_second =
+            period.rise(&of_device(period, used, &format!("{device} {operation}"))) / period.seconds();
         let (device, what) = (device.to_owned(), format!("{operation} {unit}"));
         (per_second > 0.0).then_some(Limit { device, what, per_second, used_per_second })
     });
@@ -138,8 +139,8 @@ fn most_used(side: &Period<'_>) -> Option<Limit> {
 
 /// What the group used of a device. Flight Recorder counts the same for all devices together, and more often, so that the
 /// The choice of one source would leave nothing here.
-fn of_device(side: &Period<'_>, name: &str, instance: &str) -> Series {
-    let recording = side.sources.recording;
+fn of_device(period: &Period<'_>, name: &str, instance: &str) -> Series {
+    let recording = period.sources.recording;
     let (Some(name), Some(instance)) = (recording.strings.find(name), recording.strings.find(instance)) else {
         return Series::default();
     };
@@ -149,18 +150,18 @@ fn of_device(side: &Period<'_>, name: &str, instance: &str) -> Series {
     Series(points)
 }
 
-fn waits(comparison: &Comparison<'_>, side: &Period<'_>, lives: &block_io::RequestIntervals) -> Waits {
+fn waits(comparison: &Comparison<'_>, period: &Period<'_>, lives: &block_io::RequestIntervals) -> Waits {
     let mut waits = Waits::default();
     // The JVM tells its reads and writes of files as well as the kernel does: what both saw counts once.
     let is_of_kernel =
         |span: &Span| [span::SYSTEM_CALL, span::PAGE_FAULT].contains(&comparison.recording().text(span.kind));
-    let victims: Vec<Span> = block_io::victims(comparison, side).map(|(_, victim)| victim).collect();
+    let victims: Vec<Span> = block_io::victims(comparison, period).map(|(_, victim)| victim).collect();
     let has_kernel = victims.iter().any(is_of_kernel);
     for victim in victims.iter().filter(|victim| is_of_kernel(victim) || !has_kernel) {
         let length_ns = victim.duration_ns.max(0) as f64;
         waits.count += 1;
         waits.all_ns += length_ns;
-        waits.without_ns += (length_ns - lives.within(side.sources, victim).total_ns() as f64).max(0.0);
+        waits.without_ns += (length_ns - lives.within(period.sources, victim).total_ns() as f64).max(0.0);
     }
     waits
 }

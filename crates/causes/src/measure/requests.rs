@@ -8,18 +8,18 @@ const ALIKE_WITHIN: f64 = 1.3;
 
 /// Requests per second. Only the time from the first request that was written down to the last one counts: a latency file may
 /// begin later than the recording, and seconds without any file are no seconds without requests.
-pub fn per_second(side: &Period<'_>) -> Option<f64> {
-    let times: Vec<i64> = side.sources.traffic.requests().map(|request| request.from_ns).collect();
+pub fn per_second(period: &Period<'_>) -> Option<f64> {
+    let times: Vec<i64> = period.sources.traffic.requests().map(|request| request.from_ns).collect();
     let (first, last) = (*times.first()?, *times.last()?);
     let gaps = times.len().saturating_sub(1).max(1);
     // The last one stands for as much time as the others.
     let gap_ns = (last.saturating_sub(first) as f64 / gaps as f64).round() as i64;
-    let counted_s = side.time.within_ns(first, last.saturating_add(gap_ns)) as f64 / 1e9;
-    (counted_s > 0.0).then(|| within(side) / counted_s)
+    let counted_s = period.time.within_ns(first, last.saturating_add(gap_ns)) as f64 / 1e9;
+    (counted_s > 0.0).then(|| within(period) / counted_s)
 }
 
-fn within(side: &Period<'_>) -> f64 {
-    let within = side.sources.traffic.requests().filter(|request| side.time.contains(request.from_ns));
+fn within(period: &Period<'_>) -> f64 {
+    let within = period.sources.traffic.requests().filter(|request| period.time.contains(request.from_ns));
     0.0 + within.map(|request| request.weight).sum::<f64>()
 }
 

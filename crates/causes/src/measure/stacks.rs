@@ -71,7 +71,7 @@ pub fn below_by(comparison: &Comparison<'_>, select: impl Fn(&Recording, StackId
     }
 }
 
-/// Weights of samples of one side.
+/// Weights of samples of one period.
 #[derive(Default)]
 struct Seen {
     /// Below the function, and all, by the layer of the leaf.
@@ -81,12 +81,12 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(comparison: &Comparison<'_>, side: &Period<'_>, select: impl Fn(&Recording, StackId) -> bool) -> Seen {
-        let recording = side.sources.recording;
+    fn of(comparison: &Comparison<'_>, period: &Period<'_>, select: impl Fn(&Recording, StackId) -> bool) -> Seen {
+        let recording = period.sources.recording;
         let mut kinds: HashMap<StackId, (Layer, bool)> = HashMap::new();
         let mut seen = Seen::default();
         let event = running_event(comparison);
-        for sample in side.samples(event).filter(|sample| side.sources.is_application(sample.tid)) {
+        for sample in period.samples(event).filter(|sample| period.sources.is_application(sample.tid)) {
             let (layer, is_below) = *kinds
                 .entry(sample.stack_id)
                 .or_insert_with(|| (Layer::of_stack(recording, sample.stack_id), select(recording, sample.stack_id)));

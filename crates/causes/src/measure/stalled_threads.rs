@@ -59,7 +59,7 @@ pub fn works_in_stops(comparison: &Comparison<'_>, tid: i64) -> bool {
 
 /// In which kinds of time some windows lie, for the threads that `is_held` chooses: stops first, then what
 /// those threads waited for.
-pub fn by_cell(
+pub fn by_state(
     comparison: &Comparison<'_>,
     windows: &Intervals,
     is_held: impl Fn(i64) -> bool,

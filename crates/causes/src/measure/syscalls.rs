@@ -42,15 +42,15 @@ fn traced_ns(sources: &Sources<'_>) -> Option<(i64, i64)> {
 
 /// A measurement of calls in the slow time and in the baseline, each as far as somebody counted.
 pub fn both<'c, T>(comparison: &'c Comparison<'_>, measure: impl Fn(&Period<'c>) -> T) -> (T, Option<T>) {
-    let baseline = comparison.baseline_looked_at().as_ref().map(counted).filter(|side| !side.time.is_empty());
+    let baseline = comparison.baseline_looked_at().as_ref().map(counted).filter(|period| !period.time.is_empty());
     (measure(&counted(&comparison.slow)), baseline.as_ref().map(measure))
 }
 
-/// A side as far as somebody counted calls.
-fn counted<'c>(side: &Period<'c>) -> Period<'c> {
-    let traced = traced_ns(side.sources);
-    let time = traced.map_or_else(|| side.time.clone(), |(from_ns, to_ns)| side.time.clip(from_ns, to_ns));
-    Period { sources: side.sources, time, except: side.except.clone() }
+/// A period as far as somebody counted calls.
+fn counted<'c>(period: &Period<'c>) -> Period<'c> {
+    let traced = traced_ns(period.sources);
+    let time = traced.map_or_else(|| period.time.clone(), |(from_ns, to_ns)| period.time.clip(from_ns, to_ns));
+    Period { sources: period.sources, time, except: period.except.clone() }
 }
 
 /// A counter of calls by thread, over the calls of some names.
@@ -59,29 +59,29 @@ pub struct ByThread(HashMap<i64, Vec<Series>>);
 
 impl ByThread {
     /// One of the counters `system_calls_*` or `blocked_*` for the instances of these names.
-    pub fn of(side: &Period<'_>, name: &str, instances: &[&str]) -> ByThread {
-        ByThread::where_instance(side, name, |instance| instances.contains(&instance))
+    pub fn of(period: &Period<'_>, name: &str, instances: &[&str]) -> ByThread {
+        ByThread::where_instance(period, name, |instance| instances.contains(&instance))
     }
 
     /// All calls.
-    pub fn of_all_calls(side: &Period<'_>) -> ByThread {
-        ByThread::where_instance(side, counter::SYSTEM_CALLS_COUNT, |_| true)
+    pub fn of_all_calls(period: &Period<'_>) -> ByThread {
+        ByThread::where_instance(period, counter::SYSTEM_CALLS_COUNT, |_| true)
     }
 
-    fn where_instance(side: &Period<'_>, name: &str, is_wanted: impl Fn(&str) -> bool) -> ByThread {
+    fn where_instance(period: &Period<'_>, name: &str, is_wanted: impl Fn(&str) -> bool) -> ByThread {
         let mut found = ByThread::default();
-        for ((instance, tid), series) in side.sources.counters(name) {
-            if is_wanted(side.sources.recording.text(instance)) && side.sources.is_application(tid) {
+        for ((instance, tid), series) in period.sources.counters(name) {
+            if is_wanted(period.sources.recording.text(instance)) && period.sources.is_application(tid) {
                 found.0.entry(tid).or_default().push(series);
             }
         }
         found
     }
 
-    /// By how much it rose in the time of a side, over the threads that `select` chooses.
-    pub fn rise(&self, side: &Period<'_>, select: impl Fn(i64) -> bool) -> f64 {
+    /// By how much it rose in the time of a period, over the threads that `select` chooses.
+    pub fn rise(&self, period: &Period<'_>, select: impl Fn(i64) -> bool) -> f64 {
         let series = self.0.iter().filter(|(tid, _)| select(**tid)).flat_map(|(_, series)| series);
-        0.0 + series.map(|series| side.rise(series)).sum::<f64>()
+        0.0 + series.map(|series| period.rise(series)).sum::<f64>()
     }
 
     fn total(&self, tid: i64) -> f64 {
@@ -96,11 +96,11 @@ pub fn receivers(comparison: &Comparison<'_>) -> HashSet<i64> {
     with_a_good_part(&calls, |tid| calls.total(tid))
 }
 
-/// The same of a side's time only. What others received before (one that loads everything at the start, say) does not
+/// The same of a period's time only. What others received before (one that loads everything at the start, say) does not
 /// count.
-pub fn receivers_in(side: &Period<'_>) -> HashSet<i64> {
-    let calls = ByThread::of(side, counter::SYSTEM_CALLS_COUNT, RECEIVE);
-    with_a_good_part(&calls, |tid| calls.rise(side, |one| one == tid))
+pub fn receivers_in(period: &Period<'_>) -> HashSet<i64> {
+    let calls = ByThread::of(period, counter::SYSTEM_CALLS_COUNT, RECEIVE);
+    with_a_good_part(&calls, |tid| calls.rise(period, |one| one == tid))
 }
 
 /// Threads that accept connections.
@@ -120,12 +120,12 @@ fn with_a_good_part(calls: &ByThread, count: impl Fn(i64) -> f64) -> HashSet<i64
         .collect()
 }
 
-/// How much a counter of calls rises each second of a side, over the application's threads, by call.
-pub fn rates<'s>(side: &Period<'s>, name: &str) -> BTreeMap<&'s str, f64> {
+/// How much a counter of calls rises each second of a period, over the application's threads, by call.
+pub fn rates<'s>(period: &Period<'s>, name: &str) -> BTreeMap<&'s str, f64> {
     let mut rates: BTreeMap<&str, f64> = BTreeMap::new();
-    for ((call, tid), series) in side.sources.counters(name) {
-        if side.sources.is_application(tid) {
-            *rates.entry(side.sources.recording.text(call)).or_default() += side.rise(&series) / side.seconds();
+    for ((call, tid), series) in period.sources.counters(name) {
+        if period.sources.is_application(tid) {
+            *rates.entry(period.sources.recording.text(call)).or_default() += period.rise(&series) / period.seconds();
         }
     }
     rates

@@ -32,31 +32,31 @@ pub struct Calls {
     pub are_all: bool,
 }
 
-/// The calls of a side.
-pub fn by_purpose(side: &Period<'_>) -> Calls {
-    let is_for_memory = |call: &Span| stacks::is_below(side.sources.recording, call.stack_id, FOR_DIRECT_MEMORY);
-    let recorded: Vec<Span> = side.spans(span::SYSTEM_GC).collect();
+/// The calls of a period.
+pub fn by_purpose(period: &Period<'_>) -> Calls {
+    let is_for_memory = |call: &Span| stacks::is_below(period.sources.recording, call.stack_id, FOR_DIRECT_MEMORY);
+    let recorded: Vec<Span> = period.spans(span::SYSTEM_GC).collect();
     let are_all = !recorded.is_empty();
-    let calls = if are_all { recorded } else { sampled(side) };
+    let calls = if are_all { recorded } else { sampled(period) };
     let (for_memory, others) = calls.into_iter().partition(is_for_memory);
     Calls { for_memory, others, are_all }
 }
 
 /// Pauses in which a sample of the wall clock, or of waits, saw who had asked for them: a call lasts for as long as its
 /// collection.
-fn sampled(side: &Period<'_>) -> Vec<Span> {
-    let mut asks = stacks::are_below(side.sources.recording, ASKING);
+fn sampled(period: &Period<'_>) -> Vec<Span> {
+    let mut asks = stacks::are_below(period.sources.recording, ASKING);
     // Of a wait it is known how long it lasted; by the clock, that it was.
-    let looked = side.samples(event::WALL).map(|sample| (sample.time_ns, sample));
+    let looked = period.samples(event::WALL).map(|sample| (sample.time_ns, sample));
     let waited =
-        side.sources.samples(event::WAIT).map(|sample| (sample.time_ns.saturating_add(sample.weight_ns), sample));
+        period.sources.samples(event::WAIT).map(|sample| (sample.time_ns.saturating_add(sample.weight_ns), sample));
     let mut asking: Vec<(i64, Sample)> = looked.chain(waited).filter(|(_, sample)| asks(sample.stack_id)).collect();
     asking.sort_by_key(|(until_ns, _)| *until_ns);
     let seen = |pause: &Span| {
         let first = asking.partition_point(|(until_ns, _)| *until_ns < pause.time_ns);
         asking.get(first).map(|(_, sample)| sample).filter(|sample| sample.time_ns < pause.end_ns())
     };
-    let calls = side.pauses().filter_map(|(pause, _)| {
+    let calls = period.pauses().filter_map(|(pause, _)| {
         let by = seen(&pause)?;
         Some(Span { tid: by.tid, stack_id: by.stack_id, ..pause })
     });

@@ -57,15 +57,15 @@ struct Sent {
 }
 
 impl Sent {
-    fn of(side: &Period<'_>, hold: Hold) -> Sent {
+    fn of(period: &Period<'_>, hold: Hold) -> Sent {
         let of_hold = |unsent: Option<Unsent>| unsent.filter(|unsent| unsent.hold == hold).map(|unsent| unsent.ns);
         let mut sent = Sent::default();
         for request in
-            side.sources.traffic.measured_requests().filter(|request| side.has(request.from_ns, request.to_ns))
+            period.sources.traffic.measured_requests().filter(|request| period.has(request.from_ns, request.to_ns))
         {
             of_hold(request.unsent).into_iter().for_each(|ns| sent.answers.add(ns, request.weight));
         }
-        for call in side.sources.traffic.calls().iter().filter(|call| side.has(call.from_ns, call.to_ns)) {
+        for call in period.sources.traffic.calls().iter().filter(|call| period.has(call.from_ns, call.to_ns)) {
             let ns = of_hold(call.unsent);
             ns.into_iter().for_each(|ns| sent.questions.entry(call.peer).or_default().add(ns, call.weight));
         }

@@ -105,7 +105,7 @@ pub fn finding(
     let by_frame = by_frame(comparison, &comparison.slow.time, wait).into_iter();
     // Where the kernel saw a wait without its stack, those of which there is one tell where they are.
     let (frame, waits) = by_frame.max_by_key(|(frame, waits)| (!frame.is_empty(), waits.total_ns))?;
-    let waiting = comparison.cell_evidence(&format!("threads waiting for {many}"), "threads", is_ours);
+    let waiting = comparison.state_evidence(&format!("threads waiting for {many}"), "threads", is_ours);
     let before = format::before(waiting.baseline, format::number);
     let place = if frame.is_empty() { String::new() } else { format!("most in {frame}: ") };
     let text = format!(

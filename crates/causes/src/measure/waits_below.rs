@@ -29,7 +29,7 @@ const FOR_DATA: &[&str] = &[
     span::PAGE_FAULT,
 ];
 
-/// Waits below some frames on one side.
+/// Waits below some frames on one period.
 #[derive(Debug, Default)]
 pub struct WaitsBelow {
     /// For other threads.
@@ -41,43 +41,43 @@ pub struct WaitsBelow {
 
 impl WaitsBelow {
     /// Those in the stacks that `select` chooses. Each stack is looked at once.
-    pub fn of(side: &Period<'_>, select: impl Fn(&Recording, StackId) -> bool) -> WaitsBelow {
-        let recording = side.sources.recording;
+    pub fn of(period: &Period<'_>, select: impl Fn(&Recording, StackId) -> bool) -> WaitsBelow {
+        let recording = period.sources.recording;
         let mut known: HashMap<StackId, bool> = HashMap::new();
         let mut is_ours = |wait: &Span| *known.entry(wait.stack_id).or_insert_with(|| select(recording, wait.stack_id));
-        let mut of_kinds = |kinds: &[&str]| of_kinds(side, kinds, &mut is_ours);
+        let mut of_kinds = |kinds: &[&str]| of_kinds(period, kinds, &mut is_ours);
         let (told, mut for_data) = (of_kinds(FOR_OTHERS), of_kinds(FOR_DATA));
         let for_others = if told.is_empty() { of_kinds(SAMPLED) } else { told };
         // The kernel sees all calls, the JVM some of the same: where calls were looked at they are enough.
         let is_of_the_kernel = |wait: &Span| matches!(recording.text(wait.kind), span::SYSTEM_CALL | span::PAGE_FAULT);
         if for_data.iter().any(|wait| recording.text(wait.kind) == span::SYSTEM_CALL) {
-            let looked_at = side.sources.calls_looked_at();
+            let looked_at = period.sources.calls_looked_at();
             for_data.retain(|wait| is_of_the_kernel(wait) || !looked_at.contains(wait.time_ns));
         }
-        WaitsBelow { for_others, for_data, seconds: side.seconds() }
+        WaitsBelow { for_others, for_data, seconds: period.seconds() }
     }
 
     /// Those below a function whose name begins with one of `names`.
-    pub fn of_names(side: &Period<'_>, names: &[&str]) -> WaitsBelow {
-        WaitsBelow::of(side, |recording, stack| stacks::is_below(recording, stack, names))
+    pub fn of_names(period: &Period<'_>, names: &[&str]) -> WaitsBelow {
+        WaitsBelow::of(period, |recording, stack| stacks::is_below(recording, stack, names))
     }
 
     /// Those of the sleeps, parks and waits for signals that `select` chooses; where the JVM told of none, what samples tell of threads that stood.
-    pub fn asleep(side: &Period<'_>, mut select: impl FnMut(&Span) -> bool) -> WaitsBelow {
-        let told = of_kinds(side, &[span::SLEEP, span::PARK, span::MONITOR_WAIT], &mut select);
+    pub fn asleep(period: &Period<'_>, mut select: impl FnMut(&Span) -> bool) -> WaitsBelow {
+        let told = of_kinds(period, &[span::SLEEP, span::PARK, span::MONITOR_WAIT], &mut select);
         let stood = &[span::SAMPLED_WAIT, span::BLOCKED];
-        let for_others = if told.is_empty() { of_kinds(side, stood, &mut select) } else { told };
-        WaitsBelow { for_others, for_data: Vec::new(), seconds: side.seconds() }
+        let for_others = if told.is_empty() { of_kinds(period, stood, &mut select) } else { told };
+        WaitsBelow { for_others, for_data: Vec::new(), seconds: period.seconds() }
     }
 
     /// Waits that only the kernel or samples tell; where the kernel told of some, samples have the same ones.
-    pub fn standing(side: &Period<'_>, mut select: impl FnMut(&Span) -> bool) -> WaitsBelow {
-        let of_kernel = of_kinds(side, &[span::BLOCKED], &mut select);
-        let for_others = if of_kernel.is_empty() { of_kinds(side, SAMPLED, &mut select) } else { of_kernel };
-        WaitsBelow { for_others, for_data: Vec::new(), seconds: side.seconds() }
+    pub fn standing(period: &Period<'_>, mut select: impl FnMut(&Span) -> bool) -> WaitsBelow {
+        let of_kernel = of_kinds(period, &[span::BLOCKED], &mut select);
+        let for_others = if of_kernel.is_empty() { of_kinds(period, SAMPLED, &mut select) } else { of_kernel };
+        WaitsBelow { for_others, for_data: Vec::new(), seconds: period.seconds() }
     }
 
-    /// These and others of the same side.
+    /// These and others of the same period.
     #[must_use]
     pub fn with(mut self, others: WaitsBelow) -> WaitsBelow {
         self.for_others.extend(others.for_others);
@@ -132,9 +132,9 @@ impl WaitsBelow {
 }
 
 /// Those of some kinds, of the application's threads, that `select` chooses.
-fn of_kinds(side: &Period<'_>, kinds: &[&str], select: &mut impl FnMut(&Span) -> bool) -> Vec<Span> {
-    let all = kinds.iter().flat_map(|kind| side.spans(kind));
-    all.filter(|wait| side.sources.is_application(wait.tid)).filter(|wait| select(wait)).collect()
+fn of_kinds(period: &Period<'_>, kinds: &[&str], select: &mut impl FnMut(&Span) -> bool) -> Vec<Span> {
+    let all = kinds.iter().flat_map(|kind| period.spans(kind));
+    all.filter(|wait| period.sources.is_application(wait.tid)).filter(|wait| select(wait)).collect()
 }
 
 /// Such waits in the slow time, and in the baseline.

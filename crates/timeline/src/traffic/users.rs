@@ -209,11 +209,11 @@ fn port(name: StrId, requests: &[Request], overlapping: f64) -> Port {
 
 /// The median of those that came in some time, of enough to tell.
 pub(crate) fn usual_ns(requests: &[Request], time: &Intervals) -> Option<f64> {
-    const ENOUGH: f64 = 20.0;
+    const MIN_FOR_MEDIAN: f64 = 20.0;
     let within = requests.iter().filter(|request| time.contains(request.from_ns));
     let mut lengths: Vec<(i64, f64)> = within.map(|request| (request.duration_ns(), request.weight)).collect();
     let count: f64 = lengths.iter().map(|length| length.1).sum();
-    if count >= ENOUGH { quantile(&mut lengths, 0.5) } else { None }
+    if count >= MIN_FOR_MEDIAN { quantile(&mut lengths, 0.5) } else { None }
 }
 
 /// The quantile of values that stand for many each; it sorts them.

@@ -109,14 +109,14 @@ pub(super) fn accused(explanation: &Explanation) -> impl Iterator<Item = &CauseV
 /// true of the machine.
 fn of_the_machine(expected: &Expectation, explanation: &Explanation) -> Vec<&'static str> {
     /// Each with the evidence that tells so, and how much of it a machine at rest does not have: cores, and ns per second.
-    const BUSY: [(&str, &str, f64); 2] =
+    const SIGNS_OF_OTHERS: [(&str, &str, f64); 2] =
         [("run_queue_wait", Evidence::CPU_OF_OTHERS, 0.2), ("stolen_cpu", Evidence::STOLEN_CPU, 5e7)];
     let is_busy = |(id, says, least): &(&str, &str, f64)| {
         let tells = |evidence: &Evidence| evidence.says == *says && evidence.value >= *least;
         let mut accused = accused(explanation).filter(|cause| cause.id == *id && expected.cause() != Some(id));
         accused.any(|cause| cause.evidence.iter().any(tells))
     };
-    BUSY.into_iter().filter(is_busy).map(|(id, ..)| id).collect()
+    SIGNS_OF_OTHERS.into_iter().filter(is_busy).map(|(id, ..)| id).collect()
 }
 
 /// As JSON has it: `not_enough`.
