@@ -3,6 +3,7 @@
 //! One after the other on one thread, each in a process of its own with low priority: reading a recording takes memory and CPU
 //! that the host gets back, and whatever happens to such a process happens to no other.
 
+use std::collections::VecDeque;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -41,6 +42,41 @@ pub(crate) struct Job {
     pub(crate) config: std::sync::Arc<Config>,
 }
 
+impl Job {
+    /// Whether somebody waits for its verdict. What was kept in place of a recording is told to nobody, and there may be one of each JVM of the host.
+    fn is_urgent(&self) -> bool {
+        let is_kept = |begun: &Begun| begun.not_recorded.is_some();
+        !self.begun.as_ref().is_some_and(is_kept)
+    }
+}
+
+/// Jobs that wait, and whether more may come.
+struct Queue<'a> {
+    jobs: &'a Receiver<Option<Job>>,
+    waiting: VecDeque<Job>,
+    is_open: bool,
+}
+
+impl Queue<'_> {
+    /// The next one: the oldest for which somebody waits, else the oldest. When no more may come, what nobody waits for stays as it is: the next start finds it.
+    fn next(&mut self) -> Option<Job> {
+        if self.waiting.is_empty() && self.is_open {
+            self.take(self.jobs.recv().ok().flatten());
+        }
+        while let Some(message) = self.jobs.try_recv().ok().filter(|_| self.is_open) {
+            self.take(message);
+        }
+        let urgent = self.waiting.iter().position(Job::is_urgent);
+        let at = if self.is_open { urgent.unwrap_or(0) } else { urgent? };
+        self.waiting.remove(at)
+    }
+
+    fn take(&mut self, message: Option<Job>) {
+        self.is_open &= message.is_some();
+        self.waiting.extend(message);
+    }
+}
+
 /// Works until it is told that no job follows (`None`), or nobody is left who could bring one.
 pub(crate) fn work(
     program: &Path,
@@ -49,7 +85,8 @@ pub(crate) fn work(
     (metrics, desk): (&Metrics, &Mutex<Desk>),
 ) {
     let host = host();
-    while let Ok(Some(job)) = jobs.recv() {
+    let mut queue = Queue { jobs, waiting: VecDeque::new(), is_open: true };
+    while let Some(job) = queue.next() {
         let (tell, keeps_minutes) = (job.config.tell.clone(), job.config.minutes.enabled);
         let (folder, max_bytes) = (job.config.folder.clone(), job.config.capture.disk.0);
         let id = id_of(&job.folder);
@@ -176,6 +213,34 @@ mod tests {
         let (pid, rest) = stat.split_once(' ').unwrap();
         let group = rest.rsplit(')').next().unwrap().split_whitespace().nth(2);
         assert_eq!(group, Some(pid), "{stat}");
+    }
+
+    /// A job named so; `kept` is what was kept in place of a recording.
+    fn job(name: &str, kept: bool) -> Job {
+        let jvm = crate::incident::AboutJvm::default();
+        let begun = Begun::new(&jvm, &crate::triggers::Trigger::by_hand(0), 1, 0);
+        let not_recorded = kept.then(|| "part_of_another".to_owned());
+        Job {
+            folder: name.into(),
+            begun: Some(Begun { not_recorded, ..begun }),
+            after_ns: 0,
+            ended: String::new(),
+            config: std::sync::Arc::default(),
+        }
+    }
+
+    #[test]
+    fn a_verdict_that_somebody_waits_for_comes_before_what_was_kept() {
+        let (jobs, of_queue) = channel();
+        for (name, kept) in [("a", true), ("b", true), ("c", false), ("d", true)] {
+            jobs.send(Some(job(name, kept))).unwrap();
+        }
+        let mut queue = Queue { jobs: &of_queue, waiting: VecDeque::new(), is_open: true };
+        let mut next = || queue.next().map(|job| job.folder.display().to_string());
+        assert_eq!([next(), next()].map(Option::unwrap), ["c", "a"]);
+        jobs.send(Some(job("e", false))).unwrap();
+        jobs.send(None).unwrap();
+        assert_eq!([next(), next()], [Some("e".to_owned()), None], "the rest is there at the next start");
     }
 
     #[test]
