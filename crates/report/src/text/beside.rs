@@ -73,10 +73,10 @@ fn rows(variants: &[Variant]) -> Vec<Row> {
 fn slow(explanation: &Explanation) -> String {
     let lengths = explanation.slow.iter().map(|slow| slow.to_ns.saturating_sub(slow.from_ns));
     match explanation.headline.kind {
+        _ if !explanation.slow.is_empty() => units::duration(lengths.fold(0i64, i64::saturating_add)),
         HeadlineKind::NothingSlow => "nothing was slow".to_owned(),
         HeadlineKind::NoSign => "no sign of it".to_owned(),
-        HeadlineKind::CannotTell => "cannot tell".to_owned(),
-        HeadlineKind::Slow => units::duration(lengths.fold(0i64, i64::saturating_add)),
+        HeadlineKind::CannotTell | HeadlineKind::Slow => "cannot tell".to_owned(),
     }
 }
 
