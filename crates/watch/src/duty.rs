@@ -249,7 +249,7 @@ impl Duty {
     fn keep_ring(&self, scout: &Scout, pending: Pending) {
         let Pending { trigger, times_today, skip, event, .. } = pending;
         let folder = capture::place(scout, &trigger);
-        if !shelf::has_room(&scout.config().folder) {
+        if !shelf::is_roomy(&scout.config().folder) {
             return self.log("not_kept", &trigger, &[("why", Skip::NoRoom.name().into())]);
         }
         let because = format!("only the time before was kept ({})", skip.name());

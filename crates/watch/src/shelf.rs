@@ -20,12 +20,18 @@ struct Kept {
     bytes: u64,
     /// Cause and day, once there is a verdict.
     about: Option<(String, String)>,
+    /// Only rows of the time before, kept in place of a recording.
+    is_ring: bool,
 }
 
 /// All recordings, the oldest first.
 fn list(folder: &Path) -> Vec<Kept> {
     let kept = recordings(folder).into_iter();
-    kept.map(|folder| Kept { bytes: size_bytes(&folder), about: about(&folder), folder }).collect()
+    let look = |folder: PathBuf| {
+        let (about, is_ring) = about(&folder).unzip();
+        Kept { bytes: size_bytes(&folder), about, is_ring: is_ring.unwrap_or(false), folder }
+    };
+    kept.map(look).collect()
 }
 
 /// Recordings without a verdict: the service was killed while they were made or explained.
@@ -43,29 +49,31 @@ fn recordings(folder: &Path) -> Vec<PathBuf> {
     recordings
 }
 
-fn about(folder: &Path) -> Option<(String, String)> {
+/// Cause and day, and whether it is rows of the time before only.
+fn about(folder: &Path) -> Option<((String, String), bool)> {
     let verdict = fs::read_to_string(beside::path(folder, "json")).ok()?;
     let incident: Value = serde_json::from_str(&verdict).ok()?;
     let cause = incident["verdict"]["causes"][0]["id"].as_str().unwrap_or("none").to_owned();
     let day = folder.file_name()?.to_str()?.get(..8)?.to_owned();
-    Some((cause, day))
+    Some(((cause, day), incident["not_recorded"].is_string()))
 }
 
-/// Which recordings have to go so that no more than `max_bytes` are left. Of one cause and day the first one is kept longest;
-/// else the oldest go first. One without a verdict is not finished and stays, and so does `newest`: somebody is being told of it.
+/// Which recordings have to go so that no more than `max_bytes` are left: first what was kept in place of a recording. Of one cause and day the
+/// first one is kept longest; else the oldest go first. One without a verdict is not finished and stays, and so does `newest`: somebody is being told of it.
 fn too_many(kept: &[Kept], max_bytes: u64, newest: Option<&Path>) -> Vec<PathBuf> {
     let mut bytes: u64 = kept.iter().map(|one| one.bytes).sum();
     let mut seen: HashSet<&(String, String)> = HashSet::new();
-    let (mut firsts, mut others) = (Vec::new(), Vec::new());
+    let (mut rings, mut firsts, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for one in kept.iter().filter(|one| newest != Some(one.folder.as_path())) {
         match &one.about {
+            Some(_) if one.is_ring => rings.push(one),
             Some(about) if seen.insert(about) => firsts.push(one),
             Some(_) => others.push(one),
             None => {}
         }
     }
     let mut gone = Vec::new();
-    for one in others.into_iter().chain(firsts) {
+    for one in rings.into_iter().chain(others).chain(firsts) {
         if bytes <= max_bytes {
             break;
         }
@@ -78,6 +86,11 @@ fn too_many(kept: &[Kept], max_bytes: u64, newest: Option<&Path>) -> Vec<PathBuf
 /// Removes what is too much, whatever that is but `newest`; what was removed is told.
 pub(crate) fn make_room(folder: &Path, max_bytes: u64, newest: &Path) {
     clear(&too_many(&list(folder), max_bytes, Some(newest)));
+}
+
+/// Whether the disk has room as it is: for rows of the time before no recording goes.
+pub(crate) fn is_roomy(folder: &Path) -> bool {
+    missing_bytes(folder) == 0
 }
 
 /// Whether the disk has room for a recording to begin, if need be once others have gone.
@@ -118,7 +131,15 @@ mod tests {
 
     fn kept(name: &str, bytes: u64, cause: Option<&str>) -> Kept {
         let about = cause.map(|cause| (cause.to_owned(), name[..8].to_owned()));
-        Kept { folder: PathBuf::from(name), bytes, about }
+        Kept { folder: PathBuf::from(name), bytes, about, is_ring: false }
+    }
+
+    #[test]
+    fn what_was_kept_in_place_of_a_recording_goes_first() {
+        let ring = Kept { is_ring: true, ..kept("20261103T0", 10, Some("locks")) };
+        let all = [kept("20261101T0", 10, Some("gc")), kept("20261101T1", 10, Some("gc")), ring];
+        assert_eq!(too_many(&all, 20, None), [PathBuf::from("20261103T0")]);
+        assert!(!is_roomy(Path::new("/proc")));
     }
 
     #[test]
