@@ -35,7 +35,8 @@ fn on_command_line(arguments: &[u8]) -> impl Iterator<Item = &str> {
     let words: Vec<&str> = arguments.split(|byte| *byte == 0).filter_map(utf8).collect();
     let named = |word: &str| PATHS.iter().any(|option| option.starts_with("--") && word.starts_with(option));
     let joined = words.iter().filter(|word| named(word)).filter_map(|word| Some(word.split_once('=')?.1));
-    let paths: Vec<&str> = words.windows(2).filter(|pair| PATHS.contains(&pair[0])).map(|pair| pair[1]).chain(joined).collect();
+    let paths: Vec<&str> =
+        words.windows(2).filter(|pair| PATHS.contains(&pair[0])).map(|pair| pair[1]).chain(joined).collect();
     paths.into_iter().flat_map(|path| path.split(':'))
 }
 
@@ -55,8 +56,7 @@ mod tests {
         let open = ["/opt/netty-all-4.1.118.Final.jar", "/var/log/app.log", "/x/.jar"].map(str::to_owned);
         let found = named(on_command_line(line).map(str::to_owned).chain(open));
         let found: Vec<String> = found.into_iter().map(|(name, version)| format!("{name} {version}")).collect();
-        let expected =
-            ["app none", "log4j 1.2-api-2.24.0", "netty-all 4.1.118.Final", "spring-core 6.2.1", "x 2"];
+        let expected = ["app none", "log4j 1.2-api-2.24.0", "netty-all 4.1.118.Final", "spring-core 6.2.1", "x 2"];
         assert_eq!(found, expected);
     }
 }
