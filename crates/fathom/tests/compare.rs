@@ -154,6 +154,17 @@ fn a_busy_run_is_not_compared() {
 }
 
 #[test]
+fn files_beside_a_recording_are_of_its_run() {
+    let place = tempfile::tempdir().expect("a folder");
+    write_run(&place.path().join("a.fathom"), 1, 5.0, 0.06);
+    let line = |second: i64| format!("{},5.0\n", 1_795_169_021 + second);
+    let latencies: String = (0..20).map(line).collect();
+    fs::write(place.path().join("latency.csv"), format!("time,latency_ms\n{latencies}")).expect("a file");
+    let history = json(place.path(), &["runs", "a.fathom", "latency.csv"]);
+    assert_eq!(history["runs"].as_array().map(Vec::len), Some(1), "{}", history["runs"]);
+}
+
+#[test]
 fn what_cannot_be_read_is_one_line() {
     let place = tempfile::tempdir().expect("a folder");
     fs::write(place.path().join("noise"), [7; 100]).expect("a file");

@@ -45,11 +45,14 @@ fn run(service: &Service, place: &[PathBuf]) -> Run {
     Run::of(&name, &service.recording)
 }
 
-/// What is read at once: each recording alone, files together, and folders of folders one by one.
+/// What is read at once: files together, with the recordings that are named beside them, as they may be of one JVM; else each recording
+/// alone, and folders of folders one by one.
 fn places(paths: &[PathBuf]) -> Vec<Vec<PathBuf>> {
-    let (folders, files): (Vec<PathBuf>, Vec<PathBuf>) = paths.iter().cloned().partition(|path| path.is_dir());
-    let mut places: Vec<Vec<PathBuf>> = folders.iter().flat_map(|folder| in_folder(folder)).collect();
-    places.extend((!files.is_empty()).then_some(files));
+    let has_files = paths.iter().any(|path| !path.is_dir());
+    let is_read_together = |path: &&PathBuf| has_files && (!path.is_dir() || fathom_store::is_recording(path));
+    let (together, folders): (Vec<&PathBuf>, Vec<&PathBuf>) = paths.iter().partition(is_read_together);
+    let mut places: Vec<Vec<PathBuf>> = folders.into_iter().flat_map(|folder| in_folder(folder)).collect();
+    places.extend((!together.is_empty()).then(|| together.into_iter().cloned().collect()));
     places
 }
 
