@@ -417,6 +417,20 @@ words! {
         CALLS_UNDER_WAY_COUNT = "calls_under_way_count";
         /// Segments that were sent again since the recording began, because they or their acknowledgements were lost (`:port` that was listened on, `host:port` of who was called).
         SEGMENTS_RESENT_COUNT = "segments_resent_count";
+        /// Connections that either side reset since the recording began: ended without agreement (instances as for `segments_resent_count`).
+        CONNECTIONS_RESET_COUNT = "connections_reset_count";
+        /// Attempts to connect that were refused, or that nobody answered, since the recording began (`host:port` of who was called).
+        CONNECTS_FAILED_COUNT = "connects_failed_count";
+        /// Connections that ended after something had been asked over them, without any answer ever, since the recording began (instances as for `segments_resent_count`).
+        CLOSED_UNANSWERED_COUNT = "closed_unanswered_count";
+        /// How often data arrived since the recording began: segments of TCP that had some; of HTTP/2 in the clear the streams that clients opened (`:port` that is listened on, `host:port` of who is called); each second.
+        DATA_ARRIVALS_COUNT = "data_arrivals_count";
+        /// How often a thread of the process sent something (instances as for `data_arrivals_count`); each second.
+        DATA_SENDS_COUNT = "data_sends_count";
+        /// Bytes that the process has read (instances as for `data_arrivals_count`); each second.
+        RECEIVED_BYTES = "received_bytes";
+        /// Bytes that the process has given to the kernel to send (instances as for `data_arrivals_count`); each second.
+        SENT_BYTES = "sent_bytes";
         /// Bytes received that the process has not read (`udp 8125 #4711`: protocol, local port, inode, for each UDP socket; `tcp all`, `tcp fullest`: sum and maximum over its connections). For UDP it is the memory charged, which is several times the payload of small datagrams.
         SOCKET_RECEIVE_QUEUE_BYTES = "socket_receive_queue_bytes";
         /// Bytes that the process has sent and the peer has not acknowledged, or that have not left (instances as for `socket_receive_queue_bytes`).

@@ -102,6 +102,16 @@ static __always_inline __s32 system_call(struct pt_regs *registers)
 #endif
 }
 
+/* The second argument of the system call that the thread is in. */
+static __always_inline __u64 second_argument(struct pt_regs *registers)
+{
+#if defined(__TARGET_ARCH_x86)
+	return registers->si;
+#else
+	return registers->regs[1];
+#endif
+}
+
 /* The program's only argument of a BTF tracepoint: the tracepoint's arguments, one in each word. */
 typedef unsigned long long *arguments;
 

@@ -72,6 +72,8 @@ struct BySamples {
     looked_ns: Option<i64>,
     /// How many requests took how long, by port and bucket.
     by_latency: BTreeMap<(u16, usize), u64>,
+    /// How often data came, and was sent, by port.
+    data: BTreeMap<u16, [u64; 2]>,
     numbers: Numbers,
     pace: Pace,
     pace_of_ports: Pace,
@@ -123,6 +125,7 @@ impl BySamples {
             ports: HashSet::new(),
             looked_ns: None,
             by_latency: BTreeMap::new(),
+            data: BTreeMap::new(),
             numbers: Numbers::new(NAME),
             pace: Pace::every(PERIOD).worth(WORTH),
             pace_of_ports: Pace::every(PORTS_PERIOD),
@@ -141,6 +144,7 @@ impl BySamples {
         }
         let mut now: HashMap<u64, (u16, Cycle)> = HashMap::with_capacity(seen.len());
         for connection in &seen {
+            self.add_data(connection);
             let (cycle, told) = self.next(connection, now_ns);
             told.iter().for_each(|told| self.add(connection.port, told, found));
             now.insert(connection.cookie, (connection.port, cycle));
@@ -149,6 +153,19 @@ impl BySamples {
         self.known = now;
         self.looked_ns = Some(now_ns);
         self.count(now_ns, found);
+    }
+
+    /// Adds the segments that a connection has had since the last look; one that was there at the first look had some before.
+    fn add_data(&mut self, now: &Connection) {
+        let before = match (self.known.get(&now.cookie), self.looked_ns) {
+            (Some((_, cycle)), _) => cycle.segments(),
+            (None, Some(_)) => [0; 2],
+            (None, None) => return,
+        };
+        let data = self.data.entry(now.port).or_default();
+        for (sum, (now, before)) in data.iter_mut().zip([now.segments_in, now.segments_out].into_iter().zip(before)) {
+            *sum += u64::from(now.wrapping_sub(before));
+        }
     }
 
     /// Tells what is known of requests on connections that are gone, or at the end.
@@ -180,6 +197,12 @@ impl BySamples {
         for (port, count) in open {
             let name = Endpoint::Port(port).name();
             self.numbers.see(found, now_ns, counter::REQUESTS_UNDER_WAY_COUNT, &name, f64::from(count));
+        }
+        for (port, counts) in &self.data {
+            let name = Endpoint::Port(*port).name();
+            for (counter, count) in [counter::DATA_ARRIVALS_COUNT, counter::DATA_SENDS_COUNT].into_iter().zip(counts) {
+                self.numbers.see(found, now_ns, counter, &name, *count as f64);
+            }
         }
         for ((port, bucket), count) in &self.by_latency {
             let name = format!("{} {}", Endpoint::Port(*port).name(), bucket_from_ns(*bucket));
@@ -215,7 +238,8 @@ impl BySamples {
         let shortest_ms = self.shortest_ns / 1_000_000;
         let says = format!(
             "known from looks at their connections only, to {shortest_ms} ms, and not those on connections that \
-             lived from one look to the next; nor who answered them, nor calls of other services ({})",
+             lived from one look to the next; nor whether several were at once on one connection, who answered them, and \
+             calls of other services ({})",
             self.why
         );
         found.add_loss(NAME, loss::REFUSED, 0, &says);

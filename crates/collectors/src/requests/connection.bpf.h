@@ -5,6 +5,7 @@
 #define FATHOM_REQUESTS_CONNECTION_H
 
 #include "state.bpf.h"
+#include "unpaired.bpf.h"
 
 static __always_inline bool is_listened(struct target *target, __u16 port)
 {
@@ -112,6 +113,7 @@ static __always_inline struct connection *know_tcp(struct sock *sk, struct targe
 		c->seen_seq = tcp->write_seq;
 		/* One that is older than the recording has been through something. */
 		c->window_ticks = window_ticks(tcp);
+		settle_from(c, tcp);
 	}
 	return c;
 }

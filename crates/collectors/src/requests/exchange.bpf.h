@@ -154,6 +154,7 @@ static __always_inline void begin(struct connection *c, __u64 at_ns, __u32 write
 	c->window_full_ns = 0;
 	c->returned_ns = 0;
 	c->worker_tid = 0;
+	c->frames.streams_of_exchange = 0;
 	if (c->flags & UDP)
 		c->seen_seq = 0;
 	c->flags &= ~(OF_SENDING | PUSHED);

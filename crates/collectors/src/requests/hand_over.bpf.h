@@ -59,7 +59,7 @@ static __always_inline void note_woken(struct task_struct *task)
 	struct woken *woken;
 	__u32 by_tid;
 
-	if (call < 0 || !config.is_of_loop[below(call, CALLS)])
+	if (call < 0 || config.kind_of_call[below(call, CALLS)] != WAITS)
 		return;
 	if (!target_of_process(task->tgid))
 		return;

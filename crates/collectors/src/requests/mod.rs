@@ -1,7 +1,7 @@
 //! Requests and calls, measured at the sockets: how long they took, and where.
 //!
 //! The kernel sees when data arrives at a socket, when a thread reads it, and when the answer goes out, whatever the protocol
-//! and whether or not it is encrypted: no byte is looked at. On connections to a port that the target listens on, that is
+//! and whether or not it is encrypted: no byte is looked at but the heads of HTTP/2's frames (`frames.bpf.h`). On connections to a port that the target listens on, that is
 //! requests (unread in the socket, then service); on connections that it made, calls (the peer's time, then our own delay).
 //!
 //! Everything is counted in the kernel. Rows are all requests while there are few; else the slow ones (what is rare at this
@@ -23,13 +23,13 @@ use std::time::Duration;
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{counter, loss, recorded, subject};
 
-use crate::bpf::{Part, Rises, counter_of};
+use crate::bpf::{Part, Rise, Rises, counter_of};
 use crate::clock::monotonic_ns;
 use crate::numbers::Numbers;
 use crate::pace::Pace;
 use crate::{Clock, Collector, Lesser, Observer, Order, Refusal, Target, Tier};
 use older::Older;
-use parse::{Endpoint, SUMS_WORDS, Sums};
+use parse::{Endpoint, SUMS_WORDS, Sums, Unpaired};
 use sampling::Latencies;
 use shared::Share;
 
@@ -100,6 +100,7 @@ fn observer(share: Share, target: &Target, order: &Order) -> Observed {
         clock: order.clock,
         counted: Rises::new(order.clock.now_ns()),
         by_latency: Rises::new(order.clock.now_ns()),
+        unpaired: Rises::new(order.clock.now_ns()),
         under_way: share_sees_under_way.then(|| Numbers::new(NAME)),
         pace: Pace::every(PERIOD),
         looks: 0,
@@ -130,6 +131,7 @@ struct Observed {
     counted: Rises<usize, Sums>,
     /// By endpoint and bucket.
     by_latency: Rises<(usize, usize), u64>,
+    unpaired: Rises<usize, Unpaired>,
     /// None where the kernel refused the program that sees it.
     under_way: Option<Numbers>,
     pace: Pace,
@@ -191,37 +193,38 @@ impl Observed {
         may_be_more
     }
 
-    /// Writes the sums that changed.
+    /// Writes the sums that changed; what is large or of little hurry each second.
     fn count(&mut self, found: &mut Recording) {
         let now_ns = self.clock.now_ns();
         self.counted.read(now_ns);
-        let writes_latencies = self.looks.is_multiple_of(LOOKS_PER_SECOND);
-        if writes_latencies {
+        let is_second = self.looks.is_multiple_of(LOOKS_PER_SECOND);
+        if is_second {
             self.by_latency.read(now_ns);
+            self.unpaired.read(now_ns);
         }
         for index in self.share.endpoints() {
             let row = self.share.sums(index);
-            self.add(index, &row, writes_latencies, found);
+            self.add(index, &row, is_second, found);
         }
     }
 
     /// Writes what changed at one endpoint.
-    fn add(&mut self, index: usize, row: &[u64; SUMS_WORDS], writes_latencies: bool, found: &mut Recording) {
-        let (sums, under_way, counted) = parse::sums(row);
-        self.known(index).latencies.see(counted);
+    fn add(&mut self, index: usize, row: &[u64; SUMS_WORDS], is_second: bool, found: &mut Recording) {
+        let row = parse::row(row);
+        self.known(index).latencies.see(row.by_latency);
         let Some(known) = self.endpoints.get(&index) else { return };
-        if let Some(rise) = self.counted.see(index, sums) {
-            for (name, number) in words(known.is_peer) {
-                let row = counter_of(found, name, &known.name, 0, NAME);
-                rise.write(found, &row, number);
-            }
+        if let Some(rise) = self.counted.see(index, row.sums) {
+            write(&rise, words(known.is_peer), &known.name, found);
         }
         let name = if known.is_peer { counter::CALLS_UNDER_WAY_COUNT } else { counter::REQUESTS_UNDER_WAY_COUNT };
         if let Some(numbers) = &mut self.under_way {
-            numbers.see(found, self.clock.now_ns(), name, &known.name, under_way as f64);
+            numbers.see(found, self.clock.now_ns(), name, &known.name, row.under_way as f64);
         }
-        if writes_latencies {
-            add_latencies(&mut self.by_latency, (index, known), counted, found);
+        if is_second {
+            if let Some(rise) = self.unpaired.see(index, row.unpaired) {
+                write(&rise, UNPAIRED, &known.name, found);
+            }
+            add_latencies(&mut self.by_latency, (index, known), row.by_latency, found);
         }
     }
 
@@ -272,15 +275,37 @@ impl Observed {
     }
 }
 
+/// The counters of what needs no pairing.
+const UNPAIRED: [(&str, Part<Unpaired>); 4] = [
+    (counter::DATA_ARRIVALS_COUNT, |unpaired| unpaired.arrivals),
+    (counter::DATA_SENDS_COUNT, |unpaired| unpaired.sends),
+    (counter::RECEIVED_BYTES, |unpaired| unpaired.bytes_in),
+    (counter::SENT_BYTES, |unpaired| unpaired.bytes_out),
+];
+
+/// Writes those numbers of an endpoint that grew.
+fn write<V: Copy, const N: usize>(rise: &Rise<V>, words: [(&str, Part<V>); N], endpoint: &str, found: &mut Recording) {
+    for (name, number) in words {
+        let row = counter_of(found, name, endpoint, 0, NAME);
+        rise.write(found, &row, number);
+    }
+}
+
 /// The counters of an endpoint.
-fn words(is_peer: bool) -> [(&'static str, Part<Sums>); 4] {
-    let resent = counter::SEGMENTS_RESENT_COUNT;
+fn words(is_peer: bool) -> [(&'static str, Part<Sums>); 7] {
     let names = match is_peer {
-        true => [counter::CALLS_COUNT, counter::CALL_TIME_NS, counter::CALL_UNREAD_NS, resent],
-        false => [counter::REQUESTS_COUNT, counter::REQUEST_TIME_NS, counter::REQUEST_UNREAD_NS, resent],
+        true => [counter::CALLS_COUNT, counter::CALL_TIME_NS, counter::CALL_UNREAD_NS],
+        false => [counter::REQUESTS_COUNT, counter::REQUEST_TIME_NS, counter::REQUEST_UNREAD_NS],
     };
-    let parts: [Part<Sums>; 4] = [|sums| sums.count, |sums| sums.time_ns, |sums| sums.unread_ns, |sums| sums.resent];
-    std::array::from_fn(|at| (names[at], parts[at]))
+    [
+        (names[0], |sums| sums.count),
+        (names[1], |sums| sums.time_ns),
+        (names[2], |sums| sums.unread_ns),
+        (counter::SEGMENTS_RESENT_COUNT, |sums| sums.resent),
+        (counter::CONNECTIONS_RESET_COUNT, |sums| sums.resets),
+        (counter::CONNECTS_FAILED_COUNT, |sums| sums.connects_failed),
+        (counter::CLOSED_UNANSWERED_COUNT, |sums| sums.closed_unanswered),
+    ]
 }
 
 /// Writes how many took so long, where that grew.

@@ -111,7 +111,7 @@ impl Exchange {
 pub(super) const BUCKETS: usize = 112;
 
 /// Words before the buckets in a row of the table `sums_of`.
-const HEAD_WORDS: usize = 8;
+const HEAD_WORDS: usize = 15;
 
 /// Words of a row of the table `sums_of`.
 pub(super) const SUMS_WORDS: usize = HEAD_WORDS + BUCKETS;
@@ -122,6 +122,8 @@ pub(super) const SLOW_NS: usize = 5;
 pub(super) const ONE_IN: usize = 6;
 
 const RESENT_WORD: usize = 7;
+const UNPAIRED_WORD: usize = 8;
+const FAILURES_WORD: usize = 12;
 
 /// Sums of an endpoint since the recording began.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -131,15 +133,45 @@ pub(super) struct Sums {
     pub(super) unread_ns: u64,
     /// Segments that were sent again.
     pub(super) resent: u64,
+    /// Connections that were reset by either side.
+    pub(super) resets: u64,
+    /// Attempts to connect that were refused, or that nobody answered.
+    pub(super) connects_failed: u64,
+    /// Connections that ended after something had been asked, without any answer ever.
+    pub(super) closed_unanswered: u64,
 }
 
-/// The sums of a row, how many are under way, and the buckets.
-pub(super) fn sums(row: &[u64; SUMS_WORDS]) -> (Sums, u64, &[u64]) {
-    (
-        Sums { count: row[1], time_ns: row[2], unread_ns: row[3], resent: row[RESENT_WORD] },
-        row[UNDER_WAY],
-        &row[HEAD_WORDS..],
-    )
+/// What needs no pairing of requests and answers.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Unpaired {
+    /// How often data came: in how many segments, where the protocol has some.
+    pub(super) arrivals: u64,
+    /// How often the target sent something.
+    pub(super) sends: u64,
+    pub(super) bytes_in: u64,
+    pub(super) bytes_out: u64,
+}
+
+/// What a row of the table says.
+pub(super) struct Row<'r> {
+    pub(super) sums: Sums,
+    pub(super) under_way: u64,
+    pub(super) unpaired: Unpaired,
+    /// How many took how long, by bucket.
+    pub(super) by_latency: &'r [u64],
+}
+
+/// Reads a row.
+pub(super) fn row(row: &[u64; SUMS_WORDS]) -> Row<'_> {
+    let [arrivals, sends, bytes_in, bytes_out] = std::array::from_fn(|at| row[UNPAIRED_WORD + at]);
+    let [resets, connects_failed, closed_unanswered] = std::array::from_fn(|at| row[FAILURES_WORD + at]);
+    let [count, time_ns, unread_ns, resent] = [row[1], row[2], row[3], row[RESENT_WORD]];
+    Row {
+        sums: Sums { count, time_ns, unread_ns, resent, resets, connects_failed, closed_unanswered },
+        under_way: row[UNDER_WAY],
+        unpaired: Unpaired { arrivals, sends, bytes_in, bytes_out },
+        by_latency: &row[HEAD_WORDS..],
+    }
 }
 
 /// From how many ns on a bucket counts: four of them to each power of two, the first from 0.

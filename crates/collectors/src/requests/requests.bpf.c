@@ -1,10 +1,11 @@
 /*
- * Requests and calls of the processes that are observed, measured at its sockets without looking at any byte: when data arrived, when a thread
+ * Requests and calls of the processes that are observed, measured at its sockets: when data arrived, when a thread
  * read it, when the answer went out. What a connection is at stands in the socket's own storage, so the sockets of other
  * processes are dismissed by one pointer.
  */
 #include "connection.bpf.h"
 #include "exchange.bpf.h"
+#include "failures.bpf.h"
 
 SEC("tp_btf/sk_data_ready")
 int arrives(arguments args)
@@ -20,6 +21,8 @@ int arrives(arguments args)
 		tcp = bpf_skc_to_tcp_sock(sk);
 		if (!tcp || !has_unread(sk, tcp))
 			return 0;
+	} else {
+		c->arrivals++;
 	}
 	now_ns = bpf_ktime_get_ns();
 	note_arrival(now_ns);
@@ -63,6 +66,8 @@ int is_read(arguments args)
 	if (is_new && !tcp)
 		begin(c, now_ns, 0, 0);
 	request_read(c, sk, tcp, now_ns, tid);
+	if (tcp)
+		see_frames(c, bytes);
 	return 0;
 }
 
@@ -80,6 +85,7 @@ static __always_inline void sends(struct sock *sk)
 	/* What this very call sent is the first that is known of the connection. */
 	if (is_new && tcp)
 		c->seen_seq--;
+	c->sends++;
 	if (c->flags & INBOUND)
 		answer_sent(c, tcp, bpf_ktime_get_ns(), tid);
 	else
@@ -115,14 +121,19 @@ static __always_inline void finish_last(struct connection *c, struct tcp_sock *t
 }
 
 /* The target closes a connection, or its peer has. An answer that has not arrived yet ends when it has. */
-static __always_inline void ends(struct sock *sk, bool has_ended)
+static __always_inline void ends(struct sock *sk, int before, int now)
 {
+	bool has_ended = now == TCP_FIN_WAIT2 || now == TCP_CLOSE;
 	struct connection *c = known(sk);
 	struct tcp_sock *tcp;
 
 	if (!c)
 		return;
 	tcp = bpf_skc_to_tcp_sock(sk);
+	/* Where its numbers begin is not known of one that was never made. */
+	if (before != TCP_SYN_SENT)
+		settle(c, tcp);
+	see_failure(c, sk, before, now);
 	if (!c->last_ns) {
 		give_up(c, bpf_ktime_get_ns());
 	} else if (has_ended || !tcp || c->flags & OUTBOUND || tcp->snd_una == tcp->write_seq) {
@@ -147,8 +158,10 @@ static __always_inline void connected(struct sock *sk)
 	struct connection *c = known(sk);
 	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
 
-	if (c && tcp)
-		c->seen_seq = tcp->write_seq;
+	if (!c || !tcp)
+		return;
+	c->seen_seq = tcp->write_seq;
+	settle_from(c, tcp);
 }
 
 /* In an interrupt: whose it will be, the port tells. */
@@ -195,7 +208,7 @@ int changes_state(arguments args)
 	if (sk->sk_protocol != IPPROTO_TCP)
 		return 0;
 	if (now == TCP_FIN_WAIT1 || now == TCP_LAST_ACK || now == TCP_FIN_WAIT2 || now == TCP_CLOSE) {
-		ends(sk, now == TCP_FIN_WAIT2 || now == TCP_CLOSE);
+		ends(sk, before, now);
 	} else if (now == TCP_CLOSE_WAIT) {
 		peer_closes(sk);
 	} else if (now == TCP_ESTABLISHED && before == TCP_SYN_SENT) {
@@ -252,14 +265,18 @@ static __always_inline void look_at(struct sock *sk, __u32 tgid)
 	struct tcp_sock *tcp;
 	struct sums *sums;
 
-	if (!c || c->flags & IGNORED || !c->began_ns || c->target != target_of_process(tgid))
+	if (!c || c->flags & IGNORED || c->target != target_of_process(tgid))
 		return;
 	target = target_of(c->target);
 	if (!target || c->walk == (__u32)target->walk)
 		return;
 	c->walk = target->walk;
+	tcp = bpf_skc_to_tcp_sock(sk);
+	if (sk->__sk_common.skc_state != TCP_SYN_SENT)
+		settle(c, tcp);
+	if (!c->began_ns)
+		return;
 	if (c->last_ns) {
-		tcp = bpf_skc_to_tcp_sock(sk);
 		if (target->ending || (now_ns - c->last_ns > IDLE_NS && !c->unread_since_ns && !is_under_way(c, tcp)))
 			finish_last(c, tcp, now_ns);
 		return;

@@ -47,8 +47,23 @@ const WALKER: &str = "walk";
 /// Programs without which the others still see their part.
 const SPARE: &[Spare] = &[
     Spare { program: "is_woken", sees: "which thread worked on a request that an event loop answered" },
-    Spare { program: WALKER, sees: "requests under way, and the last request of a connection that is idle afterwards" },
+    Spare { program: WALKER, sees: "requests under way, and what came last over a connection that stays open" },
 ];
+
+/// What the programs are told of system calls.
+const WAITS: u8 = 1;
+const READS: u8 = 2;
+
+/// System calls that read into the buffer that is their second argument.
+const CALLS_INTO_ONE_BUFFER: &[&str] = &["read", "recvfrom"];
+
+fn kind_of_call(name: &str) -> u8 {
+    match name {
+        _ if CALLS_OF_LOOPS.contains(&name) => WAITS,
+        _ if CALLS_INTO_ONE_BUFFER.contains(&name) => READS,
+        _ => 0,
+    }
+}
 
 /// System calls in which an event loop waits for its sockets.
 const CALLS_OF_LOOPS: &[&str] = &["epoll_wait", "epoll_pwait", "epoll_pwait2"];
@@ -97,7 +112,7 @@ impl Shared {
     /// Brings the programs into the kernel; `sees_begin` where it tells when a thread begins to send.
     pub(super) fn load(sees_begin: bool) -> Result<Arc<Shared>, Refusal> {
         let mut config: Vec<u8> = [u32::from(sees_begin), tick_ns()].into_iter().flat_map(u32::to_ne_bytes).collect();
-        config.extend(Calls::new().table(|name| u8::from(CALLS_OF_LOOPS.contains(&name))));
+        config.extend(Calls::new().table(kind_of_call));
         let without: &[&str] = if sees_begin { &[] } else { &[BEGIN_OF_SEND.1] };
         let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &[], without, spare: SPARE })?;
         let (sums, targets) = (Places::new(&programs.map("sums_of")?)?, Places::new(&programs.map("targets")?)?);

@@ -51,6 +51,9 @@
  */
 #define SEVERAL 3
 
+#define WAITS 1
+#define READS 2
+
 /* Processes that are observed at once. */
 #define TARGETS 256
 /* Of all targets, and of one. */
@@ -70,8 +73,8 @@ const volatile struct {
 	__u32 sees_begin_of_send;
 	/* Length of a jiffy. */
 	__u32 tick_ns;
-	/* 1 for system calls in which an event loop waits for its sockets. */
-	__u8 is_of_loop[CALLS];
+	/* WAITS for system calls in which an event loop waits for its sockets, READS for those that read into the buffer that is their second argument. */
+	__u8 kind_of_call[CALLS];
 } config SEC(".rodata.config") = {};
 
 /* A process that is observed; user space has it mapped. */
@@ -188,6 +191,7 @@ struct sock {
 	__u8 sk_shutdown;
 	__u16 sk_type;
 	__u16 sk_protocol;
+	int sk_err;
 } KERNEL_TYPE;
 struct socket {
 	struct sock *sk;
@@ -205,6 +209,7 @@ struct inet_connection_sock {
 } KERNEL_TYPE;
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
+	__u32 data_segs_in;
 	__u32 rcv_nxt;
 	__u32 copied_seq;
 	__u32 snd_una;
@@ -258,6 +263,8 @@ struct unix_sock {
 #define PUSHED 8192
 /* The peer had closed its side before anything was answered. */
 #define GIVEN_UP 16384
+/* Has been closed by one side, without an answer ever, and is counted as that. */
+#define FAILED 32768
 
 #define PATH_BYTES 108
 /* A service: the port that is listened on, or the peer that is called. */
@@ -285,6 +292,15 @@ struct sums {
 	__u64 one_in;
 	/* Segments that were sent again. */
 	__u64 resent;
+	/* What needs no pairing: see `settle`. */
+	__u64 arrivals;
+	__u64 sends;
+	__u64 bytes_in;
+	__u64 bytes_out;
+	/* What failed: see `see_failure`. */
+	__u64 resets;
+	__u64 connects_failed;
+	__u64 closed_unanswered;
 	__u64 by_latency[BUCKETS];
 };
 
@@ -369,6 +385,34 @@ struct connection {
 	__u32 several;
 	/* The last walk that looked at it. */
 	__u32 walk;
+	/* How often data came, where TCP does not count its segments, and how often the target sent something. */
+	__u32 arrivals;
+	__u32 sends;
+	/* What of these, and of what TCP counts, the sums of the endpoint have. */
+	struct {
+		__u32 arrivals;
+		__u32 sends;
+		__u32 copied_seq;
+		__u32 write_seq;
+	} settled;
+	/* Frames of HTTP/2, as far as it is that: see `frames.bpf.h`. */
+	struct {
+		/* Heads that made sense in a row, and how often one did not. */
+		__u32 seen;
+		__u32 misses;
+		/* Whether it is HTTP/2 for sure. */
+		__u32 are_sure;
+		/* Bytes of a frame that are still to come. */
+		__u32 left;
+		__u32 last_stream;
+		__u32 streams;
+		__u32 streams_settled;
+		/* Opened since what is under way began, up to two. */
+		__u32 streams_of_exchange;
+		/* Of a head that came in two reads. */
+		__u32 head_bytes;
+		__u8 head[32];
+	} frames;
 };
 
 struct {

@@ -15,8 +15,11 @@ use libbpf_rs::btf::types::Typedef;
 use libbpf_rs::query::{ProgInfoIter, ProgramInfo};
 
 mod datagrams;
+mod failures;
+mod frames;
 mod hand_over;
 mod several;
+mod unpaired;
 mod unsent;
 
 use super::shared::{BEGIN_OF_SEND, Shared};

@@ -71,6 +71,11 @@ impl Cycle {
         self.state == State::Open
     }
 
+    /// Segments that came and that were sent until the last look.
+    pub(super) fn segments(&self) -> [u32; 2] {
+        [self.segments_in, self.segments_out]
+    }
+
     /// Looks again; the request that is over, if one is.
     pub(super) fn look(&mut self, now_ns: i64, seen: &Connection) -> Option<Told> {
         let (came, went) =
