@@ -18,7 +18,7 @@ use crate::port::PortSecond;
 pub type Values = BTreeMap<&'static str, f64>;
 
 /// The signals that rules may name, each with what it is.
-pub const NAMES: [(&str, &str); 19] = [
+pub const NAMES: [(&str, &str); 21] = [
     ("gc.full_per_min", "full collections that began in the last 60 s"),
     ("gc.stopped_ratio", "share of the second that collections stopped the application for, by the JVM's counters"),
     ("stops.longest_ms", "longest stop of the whole application that ended in the second"),
@@ -39,6 +39,11 @@ pub const NAMES: [(&str, &str); 19] = [
     ("memory.major_faults_per_s", "pages that had to be read from a disk"),
     ("sockets.datagrams_lost", "datagrams that the process's sockets dropped in the second, mostly as they were full"),
     ("sockets.connects_lost", "attempts to connect that its listening sockets dropped in the second"),
+    (
+        "sockets.failed",
+        "connections that were reset, or ended after something had been asked without any answer, in the second",
+    ),
+    ("sockets.connects_failed", "attempts to connect that were refused, or that nobody answered, in the second"),
     ("compiler.ms_per_s", "time of compilations, by the JVM's counters"),
     ("jvm.threads", "threads of the process"),
 ];
@@ -109,7 +114,7 @@ pub struct Meter {
 }
 
 /// Totals whose rises within a second make a signal, with the factor from their unit.
-const SUMS: [(&str, &str, f64); 8] = [
+const SUMS: [(&str, &str, f64); 11] = [
     (counter::GC_TIME_NS, "gc.stopped_ratio", 1e-9),
     (counter::PROCESS_CPU_NS, "cpu.cores", 1e-9),
     (counter::THREAD_RUN_QUEUE_NS, "cpu.run_queue_ratio", 1e-9),
@@ -117,6 +122,9 @@ const SUMS: [(&str, &str, f64); 8] = [
     (counter::PROCESS_FAULTS_COUNT, "memory.major_faults_per_s", 1.0),
     (counter::SOCKET_DROPS_COUNT, "sockets.datagrams_lost", 1.0),
     (counter::SOCKET_ACCEPT_DROPS_COUNT, "sockets.connects_lost", 1.0),
+    (counter::CONNECTIONS_RESET_COUNT, "sockets.failed", 1.0),
+    (counter::CLOSED_UNANSWERED_COUNT, "sockets.failed", 1.0),
+    (counter::CONNECTS_FAILED_COUNT, "sockets.connects_failed", 1.0),
     (counter::COMPILE_TIME_NS, "compiler.ms_per_s", 1e-6),
 ];
 
