@@ -1,5 +1,6 @@
 //! Probes of real JVMs that nobody attaches to, against what the JVM writes into its log.
 
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use fathom_collectors::Target;
@@ -177,4 +178,38 @@ fn a_jvm_in_a_container_is_followed_by_its_file() {
 fn a_process_that_is_no_jvm_is_refused() {
     let refusal = collector("jvm_probes").check(&Target::of(std::process::id()).unwrap()).unwrap_err();
     assert!(refusal.why.contains("no JVM") || refusal.why.contains("CAP_"), "{refusal:?}");
+}
+
+/// The code of libjvm as it is in the memory of a process.
+fn code_of_libjvm(pid: u32) -> Vec<u8> {
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
+    let is_code = |line: &&str| line.ends_with("libjvm.so") && line.contains(" r-xp ");
+    let (from, to) = maps.lines().find(is_code).unwrap().split_once(' ').unwrap().0.split_once('-').unwrap();
+    let [from, to] = [from, to].map(|text| u64::from_str_radix(text, 16).unwrap());
+    let mut code = vec![0; (to - from) as usize];
+    std::fs::File::open(format!("/proc/{pid}/mem")).unwrap().read_exact_at(&mut code, from).unwrap();
+    code
+}
+
+#[test]
+fn no_breakpoint_is_left_in_the_process() {
+    const RECORDINGS: usize = 10;
+    let Some(java) = javas().into_iter().next() else { return };
+    let jvm = Jvm::start(&java, own_uid(), &["-XX:+UseSerialGC"]);
+    let target = jvm.target();
+    if !can_follow(&target) {
+        return;
+    }
+    let before = code_of_libjvm(jvm.pid());
+    let changed = || before.iter().zip(code_of_libjvm(jvm.pid())).filter(|(before, now)| *before != now).count();
+    for _ in 0..RECORDINGS {
+        let (first, mut most) = (jvm.turns(), 0);
+        let is_enough = || {
+            most = most.max(changed());
+            jvm.turns() >= first + 10
+        };
+        outcome_until("jvm_probes", &target, |_| {}, is_enough);
+        assert!(most > 0, "probes are breakpoints");
+        assert_eq!(changed(), 0);
+    }
 }
