@@ -130,6 +130,12 @@ pub struct PortSummary {
     pub unanswered_count: u64,
     /// Stretches in which connections had several at once, or also what nobody asked for (HTTP/2, WebSocket): how long each of those took nobody knows.
     pub overlapping_count: u64,
+    /// When the first of these began, in ns since the Unix epoch; none where there was none.
+    pub several_from_ns: Option<i64>,
+    /// What is known without telling which answer belongs to which request; none where nobody counted.
+    pub data: Option<PortData>,
+    /// What failed there.
+    pub failed: PortFailures,
     /// Median of the time from the arrival of a request to the end of its answer, in ns.
     pub p50_ns: f64,
     /// What is usual, in ns: the median in the time with which the slow one is compared; that of all where there is none.
@@ -145,6 +151,32 @@ pub struct PortSummary {
     pub uncertain_ns: f64,
     /// Where those spent their time that took longer than twice what is usual.
     pub slow: SlowRequests,
+}
+
+/// Data that came to a port and left it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PortData {
+    /// How often data came. Where each request comes by itself and is small, that is how many came, however many at once.
+    pub arrivals_count: u64,
+    /// How often something was sent. Where each answer is sent by itself and at once, that is how many came as well.
+    pub sends_count: u64,
+    /// The first of these for each second in which it was counted.
+    pub arrivals_per_s: f64,
+    /// Bytes that were read.
+    pub received_bytes: u64,
+    /// Bytes that were sent.
+    pub sent_bytes: u64,
+}
+
+/// Requests and connections that failed, which no latency tells.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct PortFailures {
+    /// Connections that either side reset.
+    pub reset_count: u64,
+    /// Connections that ended after something had been asked, without any answer ever.
+    pub closed_unanswered_count: u64,
+    /// Requests that were answered in a tenth of the usual time by a tenth of the usual bytes, as errors are.
+    pub curt_count: u64,
 }
 
 /// The time of slow requests, each of which is divided once: its parts make the total.

@@ -7,6 +7,7 @@ use fathom_timeline::{Account, Flaw, Unanswered, median};
 use crate::changes;
 use crate::comparison::Comparison;
 use crate::explanation::{Headline, HeadlineKind, LossNote};
+use crate::failures;
 use crate::format;
 use crate::gaps::Unjudged;
 use crate::latency::{self, is_long_throughout};
@@ -263,6 +264,10 @@ fn slow(comparison: &Comparison<'_>) -> String {
 /// What is said of requests that do not tell that the service was well.
 fn of_flaw(flaw: Flaw) -> String {
     match flaw {
+        Flaw::Multiplexed(part) => format!(
+            "not measured of {} of what came, which came several at once on its connections",
+            format::percent(part)
+        ),
         Flaw::Few => "measured of a few only, which may be health checks".to_owned(),
         Flaw::Coarse(ns) => format!("measured to {} only, by looking at connections now and then", format::time(ns)),
         Flaw::Contradicted { stop_ns, longest_ns } => format!(
@@ -360,6 +365,7 @@ fn hidden(comparison: &Comparison<'_>, losses: &[LossNote]) -> Vec<String> {
         hidden.push("the recorder was killed: what it had not written is missing".to_owned());
     }
     hidden.extend(several_at_once(comparison));
+    hidden.extend(failures::says(comparison));
     hidden.extend(NotJudged::of(comparison).iter().flat_map(NotJudged::why));
     hidden
 }

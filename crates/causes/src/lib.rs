@@ -15,6 +15,7 @@ mod comparison;
 mod coverage;
 mod engine;
 pub mod explanation;
+mod failures;
 mod family;
 pub mod format;
 mod gaps;

@@ -2,14 +2,15 @@
 
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{counter, loss, span, subject};
-use fathom_timeline::{BUCKET_NS, Divided, Port, SignalKind, SlowInterval as Slow, ThreadState, Wait};
+use fathom_timeline::{BUCKET_NS, Divided, Port, SignalKind, SlowInterval as Slow, ThreadState, Unpaired, Wait};
 
 use crate::catalog;
 use crate::comparison::Comparison;
 use crate::explanation::{
-    Baseline, CauseVerdict, Evidence, Explanation, Headline, HeadlineKind, IntervalCause, LossNote, PortSummary,
-    RecordingSummary, SCHEMA, SlowInterval, SlowRequests, Unexplained,
+    Baseline, CauseVerdict, Evidence, Explanation, Headline, HeadlineKind, IntervalCause, LossNote, PortData,
+    PortFailures, PortSummary, RecordingSummary, SCHEMA, SlowInterval, SlowRequests, Unexplained,
 };
+use crate::failures;
 use crate::measure::median;
 use crate::versions::major_version;
 use crate::{format, worst};
@@ -55,6 +56,9 @@ pub(crate) fn ports(comparison: &Comparison<'_>) -> Vec<PortSummary> {
             count: port.count as u64,
             unanswered_count: port.unanswered as u64,
             overlapping_count: port.overlapping as u64,
+            several_from_ns: port.overlapping_from_ns,
+            data: Unpaired::of(comparison.sources(), name).map(|unpaired| data(&unpaired)),
+            failed: failed(comparison, port),
             p50_ns: port.p50_ns,
             usual_ns,
             p99_ns: port.p99_ns,
@@ -65,6 +69,26 @@ pub(crate) fn ports(comparison: &Comparison<'_>) -> Vec<PortSummary> {
         }
     };
     comparison.sources().traffic.ports().iter().map(of).collect()
+}
+
+fn data(unpaired: &Unpaired) -> PortData {
+    PortData {
+        arrivals_count: unpaired.arrivals as u64,
+        sends_count: unpaired.sends as u64,
+        arrivals_per_s: unpaired.arrivals / unpaired.counted_s.max(f64::MIN_POSITIVE),
+        received_bytes: unpaired.received_bytes as u64,
+        sent_bytes: unpaired.sent_bytes as u64,
+    }
+}
+
+fn failed(comparison: &Comparison<'_>, port: &Port) -> PortFailures {
+    let name = comparison.recording().text(port.name);
+    let of = |counter| failures::count(comparison.sources(), counter, name) as u64;
+    PortFailures {
+        reset_count: of(counter::CONNECTIONS_RESET_COUNT),
+        closed_unanswered_count: of(counter::CLOSED_UNANSWERED_COUNT),
+        curt_count: port.curt as u64,
+    }
 }
 
 fn slow_requests(divided: &Divided) -> SlowRequests {

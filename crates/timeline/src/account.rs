@@ -103,8 +103,8 @@ impl Account {
         states.extend(cpu::stolen(sources, &running).map(|row| (ThreadState::Stolen, row)));
         let startup = startup::find(sources, states.get(&ThreadState::Compiler));
         let requests = Requests::of(sources);
-        let requests_flaw = requests.as_ref().and_then(|requests| quality::flaw(sources, requests, &stops));
-        let idle = idle(sources, requests.as_ref().filter(|_| requests_flaw != Some(Flaw::Few)), &states);
+        let requests_flaw = quality::flaw(sources, requests.as_ref(), &stops);
+        let idle = idle(sources, requests.as_ref().filter(|_| are_work(requests_flaw)), &states);
         Account {
             grid,
             states,
@@ -138,7 +138,7 @@ impl Account {
 
     /// The requests, where they are the work of the process and not a few, which may be health checks beside it.
     pub fn requests_as_work(&self) -> Option<&Requests> {
-        self.requests.as_ref().filter(|_| self.requests_flaw != Some(Flaw::Few))
+        self.requests.as_ref().filter(|_| are_work(self.requests_flaw))
     }
 
     /// The requests, where that all of them were answered quickly says that the service was well. Slow ones are slow by any measure.
@@ -180,6 +180,10 @@ impl Account {
         let length = buckets.clone().count() as f64 * BUCKET_NS as f64;
         (busy / (length - stopped).max(length / 20.0)).max(1.0)
     }
+}
+
+fn are_work(flaw: Option<Flaw>) -> bool {
+    flaw.is_none_or(Flaw::leaves_the_work)
 }
 
 /// Adds the time for which answers stood in the kernel: the last of each, as they end when they have left.

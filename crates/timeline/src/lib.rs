@@ -45,6 +45,7 @@ pub use partition::{Partition, Segment};
 pub use quota::{Quota, ran_and_waited};
 pub use requests::divided::Divided;
 pub use requests::quality::Flaw;
+pub use requests::unpaired::Unpaired;
 pub use requests::{Lateness, Requests};
 pub use rhythm::Rhythm;
 pub use signals::SignalKind;

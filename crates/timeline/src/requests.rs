@@ -4,6 +4,7 @@ pub(crate) mod divided;
 pub(crate) mod quality;
 mod queued;
 mod silence;
+pub(crate) mod unpaired;
 
 use std::ops::Range;
 

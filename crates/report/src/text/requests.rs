@@ -1,6 +1,6 @@
 //! Requests that were measured at sockets: how many, how long, how much of it users lost.
 
-use fathom_causes::explanation::{Explanation, PortSummary, SlowRequests};
+use fathom_causes::explanation::{Explanation, PortFailures, PortSummary, SlowRequests};
 use fathom_causes::format::count;
 
 use crate::sheet::{Sheet, Tone, piece};
@@ -51,15 +51,34 @@ fn says(port: &PortSummary) -> String {
         _ if 2 * port.unanswered_count > port.count => format!(": p50 {p50}, p99 {p99}, longest {longest}{known_to}"),
         _ => format!(": p50 {p50}{usual}, p99 {p99}, longest {longest}{known_to}; {lost} lost in waiting"),
     };
-    format!("{} at {}{unanswered}{lengths}{}", count(port.count as usize, "request"), port.port, several_at_once(port))
+    let requests = count(port.count as usize, "request");
+    format!("{requests} at {}{unanswered}{lengths}{}{}", port.port, several_at_once(port), failed(&port.failed))
 }
 
-/// For example `; 120 times several at once on one connection (HTTP/2, WebSocket): how long each took is not known`.
+/// For example `; 3 connections were reset; 120 curt answers (a tenth of the usual time and bytes, as errors are)`.
+fn failed(failed: &PortFailures) -> String {
+    let told = [
+        (failed.reset_count, "connection", " reset"),
+        (failed.closed_unanswered_count, "connection", " closed without any answer"),
+        (failed.curt_count, "curt answer", " (a tenth of the usual time and bytes, as errors are)"),
+    ];
+    let told = told.into_iter().filter(|(failed, ..)| *failed > 0);
+    told.map(|(failed, what, how)| format!("; {}{how}", count(failed as usize, what))).collect()
+}
+
+/// For example `; 120 times several at once on one connection (HTTP/2, HBase, Kafka): how long each took is not known; data came 1,003 times
+/// a second and was sent 1,001 times`.
 fn several_at_once(port: &PortSummary) -> String {
+    let data = port.data.as_ref().map_or(String::new(), |data| {
+        let seconds = data.arrivals_count as f64 / data.arrivals_per_s.max(f64::MIN_POSITIVE);
+        let [came, sent] =
+            [data.arrivals_count, data.sends_count].map(|times| (times as f64 / seconds).round() as usize);
+        format!("; data came {} a second and was sent {}", count(came, "time"), count(sent, "time"))
+    });
     match port.overlapping_count as usize {
         0 => String::new(),
         several => format!(
-            "; {} several at once on one connection (HTTP/2, WebSocket): how long each took is not known",
+            "; {} several at once on one connection (HTTP/2, HBase, Kafka, WebSocket): how long each took is not known{data}",
             count(several, "time")
         ),
     }

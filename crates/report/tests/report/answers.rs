@@ -2,7 +2,8 @@
 
 use fathom_causes::explanation::{
     Baseline, CauseVerdict, Change, Evidence, Explanation, Headline, HeadlineKind, IntervalCause, Look, LossNote,
-    Missing, PortSummary, RecordingSummary, SCHEMA, SlowInterval, SlowRequests, StackShare, Unexplained, Verdict,
+    Missing, PortFailures, PortSummary, RecordingSummary, SCHEMA, SlowInterval, SlowRequests, StackShare, Unexplained,
+    Verdict,
 };
 
 /// 2026-11-20 10:02:01 UTC.
@@ -260,6 +261,9 @@ fn port(port: &str, count: u64) -> PortSummary {
         count,
         unanswered_count: 0,
         overlapping_count: 0,
+        several_from_ns: None,
+        data: None,
+        failed: PortFailures::default(),
         p50_ns,
         usual_ns: p50_ns,
         p99_ns,

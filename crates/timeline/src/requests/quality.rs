@@ -5,12 +5,15 @@ use super::Requests;
 use crate::grid::Grid;
 use crate::sources::Sources;
 use crate::stops::StopSpan;
+use crate::traffic::users::Port;
 
 /// Why quick requests do not clear a service.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Flaw {
     /// A few were measured at a socket, which may be health checks beside the work of the process.
     Few,
+    /// This part of them came several at once on one connection: how long each of these took is not known.
+    Multiplexed(f64),
     /// How long each took is known to so many ns only, and what came between two looks not at all.
     Coarse(f64),
     /// The application stood still at a time and for longer than any request took: what clients waited for was not measured.
@@ -23,10 +26,33 @@ pub enum Flaw {
 }
 
 /// What is wrong with requests; nothing where each was seen whole.
-pub(crate) fn flaw(sources: &Sources<'_>, requests: &Requests, stops: &[StopSpan]) -> Option<Flaw> {
-    let few = || (sources.traffic.requests_are_measured() && !requests.are_many()).then_some(Flaw::Few);
-    let contradicted = || stops.iter().find_map(|stop| contradicted(sources.grid, requests, stop));
-    few().or_else(|| coarse(sources)).or_else(contradicted)
+pub(crate) fn flaw(sources: &Sources<'_>, requests: Option<&Requests>, stops: &[StopSpan]) -> Option<Flaw> {
+    let few = |requests: &Requests| sources.traffic.requests_are_measured() && !requests.are_many();
+    let contradicted = |requests| stops.iter().find_map(|stop| contradicted(sources.grid, requests, stop));
+    multiplexed(sources)
+        .or_else(|| requests.filter(|requests| few(requests)).map(|_| Flaw::Few))
+        .or_else(|| coarse(sources))
+        .or_else(|| requests.and_then(contradicted))
+}
+
+impl Flaw {
+    /// Whether the requests that were measured are the work of the process: not a few, nor the smaller part of all.
+    pub(crate) fn leaves_the_work(self) -> bool {
+        const MOST: f64 = 0.5;
+        !matches!(self, Flaw::Few) && !matches!(self, Flaw::Multiplexed(part) if part >= MOST)
+    }
+}
+
+/// A percentile of the others tells nothing of all, where so many are not among them.
+const MATTERS: f64 = 0.01;
+
+/// Over all ports, since that which carries several at once may be the one whose requests count.
+fn multiplexed(sources: &Sources<'_>) -> Option<Flaw> {
+    let ports = sources.traffic.ports();
+    let sum = |of: fn(&Port) -> f64| 0.0 + ports.iter().map(of).sum::<f64>();
+    let (several, all) = (sum(|port| port.overlapping), sum(|port| port.count + port.overlapping));
+    let is_measured = sources.traffic.requests_are_measured() || sources.traffic.requests().next().is_none();
+    (is_measured && several >= 1.0 && several >= MATTERS * all).then(|| Flaw::Multiplexed(several / all))
 }
 
 fn coarse(sources: &Sources<'_>) -> Option<Flaw> {
@@ -51,4 +77,50 @@ fn contradicted(grid: Grid, requests: &Requests, stop: &StopSpan) -> Option<Flaw
     let longest_ns = near.filter_map(|index| requests.longest_ns[index]).fold(0.0, f64::max);
     let is_impossible = is_known && per_second * half_ns / 1e9 >= EXPECTED_REQUESTS && longest_ns < half_ns;
     is_impossible.then_some(Flaw::Contradicted { stop_ns: 2.0 * half_ns, longest_ns })
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_evidence::Recording;
+    use fathom_evidence::kinds::span;
+
+    use super::*;
+    use crate::traffic::users::AT_SOCKETS;
+    use crate::{Options, analyse};
+
+    const MS: i64 = 1_000_000;
+
+    /// A minute with 20 requests a second, of which so many came several at once from second 2 on.
+    fn requests(several_of_20: usize) -> Recording {
+        let mut recording = Recording::default();
+        for nth in 0..60 * 20 {
+            let is_several = nth >= 40 && nth as usize % 20 < several_of_20;
+            let detail = if is_several { r#"{"overlapping":true}"# } else { "" };
+            recording.add_span(nth * 50 * MS, 2 * MS, 7, span::REQUEST, ":9092", detail, AT_SOCKETS);
+        }
+        recording
+    }
+
+    #[test]
+    fn requests_that_come_several_at_once_clear_nothing() {
+        for (several_of_20, is_clear, is_work) in
+            [(0, true, true), (1, false, true), (19, false, false), (20, false, false)]
+        {
+            let recording = requests(several_of_20);
+            let account = analyse(&recording, &Options::default()).unwrap().account;
+            assert_eq!(account.exact_requests().is_some(), is_clear, "{several_of_20}");
+            assert_eq!(account.requests_as_work().is_some(), is_work, "{several_of_20}");
+            let is_multiplexed = matches!(account.requests_flaw, Some(Flaw::Multiplexed(_)));
+            assert_eq!(is_multiplexed, several_of_20 > 0, "{:?}", account.requests_flaw);
+        }
+    }
+
+    #[test]
+    fn seconds_in_which_all_requests_overlap_are_not_idle() {
+        let recording = requests(20);
+        let analysis = analyse(&recording, &Options::default()).unwrap();
+        assert!(analysis.account.idle.iter().all(|idle| !idle), "{:?}", analysis.account.idle);
+        let port = &analysis.sources.traffic.ports()[0];
+        assert_eq!((port.count, port.overlapping, port.overlapping_from_ns), (40.0, 1160.0, Some(2_000 * MS)));
+    }
 }

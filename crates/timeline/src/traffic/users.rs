@@ -58,6 +58,13 @@ pub struct Request {
     pub uncertain_ns: i64,
 }
 
+impl Port {
+    /// How much of what came to it came several at once on one connection.
+    pub fn overlapping_part(&self) -> f64 {
+        self.overlapping / (self.count + self.overlapping).max(1.0)
+    }
+}
+
 impl Request {
     /// How long it took.
     pub fn duration_ns(&self) -> i64 {
@@ -76,6 +83,8 @@ pub struct Port {
     pub unanswered: f64,
     /// Stretches in which connections had several at once, or also what nobody asked for (HTTP/2, WebSocket): how long each of those took nobody knows.
     pub overlapping: f64,
+    /// When the first of these began.
+    pub overlapping_from_ns: Option<i64>,
     /// Median of their time, in ns.
     pub p50_ns: f64,
     /// 99th percentile of it, in ns.
@@ -86,6 +95,8 @@ pub struct Port {
     pub lost_ns: f64,
     /// How far each of these may be off, in ns.
     pub uncertain_ns: f64,
+    /// How many were answered in a tenth of the usual time by a tenth of the usual bytes, as errors are.
+    pub curt: f64,
 }
 
 /// Requests that were measured at sockets.
@@ -104,7 +115,8 @@ impl AtSockets {
     pub(crate) fn of(recording: &Recording) -> AtSockets {
         let [kind, source] = [span::REQUEST, AT_SOCKETS].map(|word| recording.strings.find(word));
         let mut by_port: BTreeMap<StrId, Vec<Request>> = BTreeMap::new();
-        let mut overlapping: BTreeMap<StrId, f64> = BTreeMap::new();
+        let mut answers: BTreeMap<StrId, Answers> = BTreeMap::new();
+        let mut overlapping: BTreeMap<StrId, (f64, i64)> = BTreeMap::new();
         for span in recording.spans.rows().filter(|span| Some(span.source) == source && Some(span.kind) == kind) {
             let detail: detail::Request = from_text(recording.text(span.detail));
             let mut request = measured(&span, &detail);
@@ -112,13 +124,25 @@ impl AtSockets {
             request.worked_on = request.worked_on.filter(|(worker, _)| is_application(recording, *worker));
             let requests = by_port.entry(span.name).or_default();
             match detail.overlapping {
-                Some(true) => *overlapping.entry(span.name).or_default() += request.weight,
-                _ => requests.push(request),
+                Some(true) => {
+                    let (count, from_ns) = overlapping.entry(span.name).or_insert((0.0, i64::MAX));
+                    *count += request.weight;
+                    *from_ns = request.from_ns.min(*from_ns);
+                }
+                _ => {
+                    requests.push(request);
+                    answers.entry(span.name).or_default().see(&request, &detail);
+                }
             }
         }
+        let curt: BTreeMap<StrId, f64> = answers.into_iter().map(|(port, answers)| (port, answers.curt())).collect();
         by_port.values_mut().for_each(|requests| requests.sort_by_key(|request| request.from_ns));
-        let several = |name: &StrId| overlapping.get(name).copied().unwrap_or(0.0);
-        let port = |(name, requests): (&StrId, &Vec<Request>)| port(*name, requests, several(name));
+        let several = |name: &StrId| overlapping.get(name).copied();
+        let curt = |name: &StrId| curt.get(name).copied().unwrap_or(0.0);
+        let port = |(name, requests): (&StrId, &Vec<Request>)| Port {
+            curt: curt(name),
+            ..port(*name, requests, several(name))
+        };
         let mut ports: Vec<Port> = by_port.iter().map(port).collect();
         let all: f64 = ports.iter().map(|port| port.count).sum();
         let rank = |port: &Port| (leads(port, all), port.lost_ns, port.count);
@@ -196,7 +220,7 @@ pub(crate) fn late_ns(requests: &[Request], usual_ns: f64) -> f64 {
     0.0 + requests.iter().map(late).sum::<f64>()
 }
 
-fn port(name: StrId, requests: &[Request], overlapping: f64) -> Port {
+fn port(name: StrId, requests: &[Request], several: Option<(f64, i64)>) -> Port {
     let mut by_length: Vec<(i64, f64)> = requests.iter().map(|one| (one.duration_ns(), one.weight)).collect();
     let mut at = |q| quantile(&mut by_length, q).unwrap_or(0.0);
     let (p50_ns, p99_ns, longest_ns) = (at(0.5), at(0.99), at(1.0));
@@ -204,7 +228,49 @@ fn port(name: StrId, requests: &[Request], overlapping: f64) -> Port {
     let uncertain_ns = requests.iter().map(|one| one.uncertain_ns).min().unwrap_or(0) as f64;
     let without = requests.iter().filter(|one| one.answer != Answer::Sent);
     let unanswered = 0.0 + without.map(|one| one.weight).sum::<f64>();
-    Port { name, count, unanswered, overlapping, p50_ns, p99_ns, longest_ns, lost_ns, uncertain_ns }
+    let (overlapping, overlapping_from_ns) = several.map_or((0.0, None), |(count, from_ns)| (count, Some(from_ns)));
+    let curt = 0.0;
+    Port {
+        name,
+        count,
+        unanswered,
+        overlapping,
+        overlapping_from_ns,
+        p50_ns,
+        p99_ns,
+        longest_ns,
+        lost_ns,
+        uncertain_ns,
+        curt,
+    }
+}
+
+/// How long the answers of a port took, and how large they were.
+#[derive(Debug, Default)]
+struct Answers {
+    /// Time, bytes, and how many each stands for.
+    all: Vec<(i64, i64, f64)>,
+}
+
+impl Answers {
+    fn see(&mut self, request: &Request, detail: &detail::Request) {
+        if let (Answer::Sent, Some(bytes)) = (request.answer, detail.bytes_out) {
+            self.all.push((request.duration_ns(), i64::try_from(bytes).unwrap_or(i64::MAX), request.weight));
+        }
+    }
+
+    /// How many were far quicker and far smaller than is usual.
+    fn curt(&self) -> f64 {
+        const TIMES: i64 = 10;
+        let median = |of: fn(&(i64, i64, f64)) -> i64| {
+            quantile(&mut self.all.iter().map(|answer| (of(answer), answer.2)).collect::<Vec<_>>(), 0.5)
+        };
+        let Some((ns, bytes)) = median(|answer| answer.0).zip(median(|answer| answer.1)) else { return 0.0 };
+        let is_curt = |answer: &&(i64, i64, f64)| {
+            answer.0.saturating_mul(TIMES) as f64 <= ns && answer.1.saturating_mul(TIMES) as f64 <= bytes
+        };
+        0.0 + self.all.iter().filter(is_curt).map(|answer| answer.2).sum::<f64>()
+    }
 }
 
 /// The median of those that came in some time, of enough to tell.
@@ -265,6 +331,21 @@ mod tests {
         let [service, ..] = &found.ports[..] else { panic!("no port") };
         assert_eq!((found.requests.len(), service.count, service.overlapping), (60, 600.0, 60.0));
         assert_eq!(found.ports[0].lost_ns, 9.0 * 10.0 * (90e6 - 6e6));
+    }
+
+    #[test]
+    fn answers_like_those_of_errors_are_counted() {
+        let mut recording = Recording::default();
+        let mut add = |at: i64, us: i64, bytes: u64| {
+            let detail = format!("{{\"bytes_out\":{bytes},\"stands_for\":2}}");
+            recording.add_span(at * 1_000_000, us * 1_000, 1, span::REQUEST, ":8080", &detail, AT_SOCKETS);
+        };
+        (0..30).for_each(|at| add(at, 5_000, 4_000));
+        (30..35).for_each(|at| add(at, 400, 150));
+        // Quick only, as from a cache, or small only.
+        (35..40).for_each(|at| add(at, 400, 4_000));
+        (40..45).for_each(|at| add(at, 5_000, 150));
+        assert_eq!(AtSockets::of(&recording).ports[0].curt, 10.0);
     }
 
     #[test]
