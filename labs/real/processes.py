@@ -4,6 +4,7 @@ import argparse
 import hashlib
 import json
 import os
+import pwd
 import re
 import socket
 import subprocess
@@ -18,6 +19,7 @@ BUILT = REPO / "target" / "real-labs"
 NEIGHBOUR_JVM = ["-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
 
 
+NOBODY = "nobody"
 # What `--untouched` means: nothing is asked of the JVM.
 UNTOUCHED = ["--jfr", "never", "--agent", "never"]
 # Files in which processes tell their ports: those of a run before would be taken for those of this one.
@@ -98,6 +100,12 @@ def run_cases(parser: argparse.ArgumentParser, cases: list[str], lab: type[Proce
             finally:
                 run.end()
     return min(wrong, 1)
+
+
+def as_user(command: list[str]) -> list[str]:
+    """The command as somebody without any rights runs it."""
+    group = str(pwd.getpwnam(NOBODY).pw_gid)
+    return ["setpriv", f"--reuid={NOBODY}", f"--regid={group}", "--clear-groups", *command]
 
 
 def fathom() -> str:
