@@ -14,7 +14,7 @@ def is_right(jdk: Path, variant: dict, answer: dict, felt: str) -> bool:
     causes = accused(answer)
     first = causes[0]["id"] if causes else None
     right = first in variant["truth"] if variant["truth"] else first is None
-    says = ", ".join(f"{cause['id']} {cause['share']:.0%}" for cause in causes[:3]) or "nobody accused"
+    says = ", ".join(f"{cause['id']} {cause['share']:.0%}" for cause in causes[:3]) or "no cause named"
     truth = ", ".join(variant["truth"]) or "nothing"
     print(f"{'ok   ' if right else 'WRONG'} {jdk.name:28} {variant['name']:20} truth: {truth:26} {says}; p99 {felt}", flush=True)
     return right

@@ -256,7 +256,7 @@ pub(crate) fn baseline(comparison: &Comparison<'_>) -> Baseline {
         (Some(_), None) => ("rest_of_recording", rest_of_recording(comparison, duration_ns)),
         (None, _) => (
             "none",
-            "no lost time at all, for want of quiet time; --baseline RECORDING gives a better answer".to_owned(),
+            "no lost time at all, because there is no normal time to compare with; --baseline RECORDING gives a better answer".to_owned(),
         ),
     };
     Baseline { kind: kind.to_owned(), says, duration_ns }

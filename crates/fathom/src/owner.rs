@@ -46,7 +46,7 @@ impl Place {
         let is = fstat(&made).with_context(cannot)?;
         // Whoever was quicker put a folder of their own there.
         if is.st_uid != geteuid().as_raw() || is.st_mode & 0o777 != 0o700 {
-            bail!("{}: somebody exchanged the folder that was made; write where only you can", path.display());
+            bail!("{}: the output folder was replaced while it was made; write where only you can", path.display());
         }
         Ok(Place { folder: made, parent, name: name.to_owned() })
     }
@@ -115,7 +115,7 @@ fn give_made(path: &Path, uid: u32, gid: u32) -> Result<()> {
     let entries = Dir::read_from(&made)?.collect::<Result<Vec<_>, _>>()?;
     // With something in it, it is another one.
     if entries.iter().any(|entry| !matches!(entry.file_name().to_bytes(), b"." | b"..")) {
-        bail!("somebody exchanged the folder that was made; write where only you can");
+        bail!("the output folder was replaced while it was made; write where only you can");
     }
     Ok(own(made, uid, gid)?)
 }

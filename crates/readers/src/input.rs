@@ -59,7 +59,7 @@ impl Input {
     /// Why the content is not whole, if so. Asked when all was read: a file may be cut until then.
     pub fn cut(&self) -> Option<&str> {
         let is_gone = matches!(&self.bytes, Bytes::Mapped(mapped) if mapped.was_cut());
-        let gone = is_gone.then_some("somebody cut the file while it was read: its end is missing");
+        let gone = is_gone.then_some("the file was truncated while it was read: its end is missing");
         self.damage.as_deref().or(gone)
     }
 

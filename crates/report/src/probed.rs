@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn prices_as_they_are_read() {
-        let of = |name, ns, trap_ns| Fence { name, says: "what somebody executes", ns, trap_ns };
+        let of = |name, ns, trap_ns| Fence { name, says: "an instruction of a user program", ns, trap_ns };
         let options = TextOptions { width: 100, color: false, all: false, zone: TimeZone::UTC };
         let machines = [
             (vec![of("cpuid", 3_617.0, Some(500.0)), of("store", 0.31, None)], None),

@@ -99,7 +99,7 @@ pub struct Events {
     pub wait: Duration,
     /// Share of a second that the CPU quota takes, for five seconds in a row; 0 for never.
     pub throttled: f64,
-    /// A process that the kernel killed for want of memory.
+    /// A process that the kernel killed because memory ran out.
     pub oom_kill: bool,
     /// Whether a JVM that ends without being asked to is a reason.
     pub vanished: bool,

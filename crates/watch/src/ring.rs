@@ -239,7 +239,7 @@ mod tests {
         for second in 0..100 {
             let mut found = piece(second, None);
             if second == 85 || second == 95 {
-                found.add_loss(GAP, "events_lost", 0, &format!("nobody watched at {second}"));
+                found.add_loss(GAP, "events_lost", 0, &format!("not watched at {second}"));
             }
             found.add_loss("requests", "refused", 0, "no ports are seen");
             ring.push(second * SECOND_NS, found);
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(ring.known(99 * SECOND_NS).losses.len(), 1, "gaps stand in their own pieces");
         let taken = ring.take();
         let says: Vec<&str> = taken.losses.rows().map(|loss| taken.text(loss.says)).collect();
-        assert_eq!(says, ["no ports are seen", "nobody watched at 95"]);
+        assert_eq!(says, ["no ports are seen", "not watched at 95"]);
     }
 
     #[test]

@@ -329,7 +329,7 @@ fn take_over(jvm: &Jvm, config: &Config, ring: &mut Ring) -> Option<RingFile> {
         return Some(file);
     }
     let mut gap = Recording::default();
-    let says = format!("nobody watched for {:.1} s: the service was killed", (now_ns - until_ns) as f64 / 1e9);
+    let says = format!("not watched for {:.1} s: the service was killed", (now_ns - until_ns) as f64 / 1e9);
     gap.add_loss(GAP, loss::EVENTS_LOST, 0, &says);
     let mut is_written = true;
     for (time_ns, piece) in left.into_iter().chain([(now_ns, gap)]) {

@@ -35,7 +35,7 @@ pub const NAMES: [(&str, &str); 21] = [
         "cgroup.throttled_ratio",
         "share of the second for which a CPU quota of its groups held the process back, at most",
     ),
-    ("cgroup.oom_kills", "processes that the kernel killed for want of memory in the control group"),
+    ("cgroup.oom_kills", "processes in the control group that the kernel killed because memory ran out"),
     ("memory.major_faults_per_s", "pages that had to be read from a disk"),
     ("sockets.datagrams_lost", "datagrams that the process's sockets dropped in the second, mostly as they were full"),
     ("sockets.connects_lost", "attempts to connect that its listening sockets dropped in the second"),
@@ -43,7 +43,7 @@ pub const NAMES: [(&str, &str); 21] = [
         "sockets.failed",
         "connections that were reset, or ended after something had been asked without any answer, in the second",
     ),
-    ("sockets.connects_failed", "attempts to connect that were refused, or that nobody answered, in the second"),
+    ("sockets.connects_failed", "attempts to connect that were refused or not answered, in the second"),
     ("compiler.ms_per_s", "time of compilations, by the JVM's counters"),
     ("jvm.threads", "threads of the process"),
 ];

@@ -115,7 +115,7 @@ pub struct Trigger {
 impl Trigger {
     /// Somebody asked at this instant.
     pub fn by_hand(at_ns: i64) -> Trigger {
-        Trigger { kind: Kind::ByHand, which: String::new(), says: "somebody asked for it".to_owned(), at_ns }
+        Trigger { kind: Kind::ByHand, which: String::new(), says: "asked for by hand".to_owned(), at_ns }
     }
 }
 
@@ -191,7 +191,7 @@ impl Triggers {
         let values = &second.values;
         let mut told = Vec::new();
         if self.oom_kill && values.get("cgroup.oom_kills").is_some_and(|kills| *kills > 0.0) {
-            told.push((Kind::OomKill, String::new(), "the kernel killed a process for want of memory".to_owned()));
+            told.push((Kind::OomKill, String::new(), "the kernel killed a process because memory ran out".to_owned()));
         }
         if self.lost {
             told.extend(lost(values));

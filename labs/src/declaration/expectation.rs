@@ -77,8 +77,8 @@ impl Expectation {
             Expectation::Nothing(_) => "nothing slow".to_owned(),
             Expectation::Found(found) => match (&found.first, found.verdicts.iter().next()) {
                 (Some(cause), _) => format!("{cause} first"),
-                (None, Some((cause, verdict))) => format!("nobody accused, {cause} {verdict}"),
-                (None, None) => "nobody accused".to_owned(),
+                (None, Some((cause, verdict))) => format!("no cause named, {cause} {verdict}"),
+                (None, None) => "no cause named".to_owned(),
             },
         }
     }
@@ -94,8 +94,8 @@ mod tests {
             (r#""nothing_slow""#, "nothing slow"),
             (r#"{"first": "swap_in"}"#, "swap_in first"),
             (r#"{"first": "swap_in", "shares": {"swap_in": [0.6, 1.0]}, "chain": ["more_traffic"]}"#, "swap_in first"),
-            (r#"{"verdicts": {"swap_in": "not_enough"}}"#, "nobody accused, swap_in not_enough"),
-            ("{}", "nobody accused"),
+            (r#"{"verdicts": {"swap_in": "not_enough"}}"#, "no cause named, swap_in not_enough"),
+            ("{}", "no cause named"),
         ] {
             let read: Expectation = serde_json::from_str(text).expect(text);
             assert_eq!(read.says(), expected);

@@ -27,7 +27,7 @@ pub(crate) static CAUSE: Cause = Cause {
     actions: &[
         "move what computes for long to an executor of platform threads: its stack is in the evidence",
         "up to JDK 23, replace synchronized around waits by a ReentrantLock: a thread that waits inside keeps its carrier",
-        "more carriers (-Djdk.virtualThreadScheduler.parallelism), if there are CPUs that nobody uses",
+        "more carriers (-Djdk.virtualThreadScheduler.parallelism), if there are idle CPUs",
     ],
     decide,
 };

@@ -31,7 +31,7 @@ pub(crate) static CAUSE: Cause = Cause {
 const IN_A_CIRCLE: usize = 2;
 
 /// A lock of which nobody knows more.
-const NAMELESS: &str = "a lock that nobody names";
+const NAMELESS: &str = "a lock without a name";
 
 /// What is known of one lock's waits.
 #[derive(Default)]

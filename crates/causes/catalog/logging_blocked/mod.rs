@@ -42,7 +42,7 @@ pub(crate) static CAUSE: Cause = Cause {
     actions: &[
         "an asynchronous appender that drops lines when its queue is full (logback: neverBlock; log4j: AsyncQueueFullPolicy=Discard)",
         "whatever reads the pipe has to be quicker (a container's log driver: mode=non-blocking), or the log on a disk of its own",
-        "log less: one line for a request at most, bodies and stack traces only where somebody reads them",
+        "log less: one line for a request at most, bodies and stack traces only where they are read",
     ],
     decide,
 };
@@ -107,7 +107,7 @@ fn writing_share(waits: &WaitsBelow) -> f64 {
 fn says(comparison: &Comparison<'_>, waits: &WaitsBelow, threads: (f64, Option<f64>), writing: f64) -> String {
     let longest = waits.longest().map_or(0, |wait| wait.duration_ns);
     let place = match waits.most(comparison.recording()).as_deref() {
-        None => "; nobody was seen writing".to_owned(),
+        None => "; no thread was seen writing".to_owned(),
         Some("") => {
             format!("; {} of it while something was written to a pipe or the standard output", format::percent(writing))
         }

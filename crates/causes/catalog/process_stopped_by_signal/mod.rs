@@ -29,9 +29,9 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         comparison.slow_stops().filter(|stop| is_ours(ThreadState::Stopped(stop.stop))).collect();
     if stops.is_empty() {
         return match was_looked_at(comparison) {
-            true => Finding::absent("the process was looked at each 100 ms, and nobody had stopped it"),
+            true => Finding::absent("the process was never stopped (checked every 100 ms)"),
             false => Finding::unknown(
-                "whether somebody stopped the process was not recorded",
+                "whether the process was stopped was not recorded",
                 "fathom record --pid PID --for 60s",
             ),
         };

@@ -23,7 +23,7 @@ pub(super) fn decide(comparison: &Comparison<'_>) -> Finding {
         return recording_threshold::of_waits(comparison, &["jdk.ThreadSleep"], "sleeps of who handles requests");
     }
     let Some(baseline) = baseline else {
-        let says = "threads sleep while they handle requests, and nobody knows whether they always do";
+        let says = "threads sleep while they handle requests; whether they always do was not recorded";
         return Finding::unknown(says, "fathom explain … --baseline RECORDING");
     };
     let threads = (slow.threads, Some(baseline.threads));

@@ -40,7 +40,7 @@ pub(super) fn decide(comparison: &Comparison<'_>) -> Option<Finding> {
         .zip(comparison.requests_late_ns())
         .is_some_and(|(grown_ns, late_ns)| grown_ns >= MIN_SHARE_OF_LATE * late_ns)
     {
-        let says = format!("{text}; whether they handle requests nobody has seen");
+        let says = format!("{text}; whether they handle requests was not recorded");
         return Some(Finding::unknown(&says, "fathom record as root, which sees requests at their sockets"));
     }
     let text = format!("{text}; they ran before and hardly slept, and requests are late by no more than that");

@@ -53,7 +53,7 @@ impl Listeners {
         self.pace.tell(found, SOURCE, "the sockets that wait for connections");
         if let Err(error) = &self.kernel {
             let says = format!(
-                "how many connections were turned away because nobody accepted them is not known ({error}); in \
+                "how many connections were turned away because they were not accepted is not known ({error}); in \
                  another network namespace that takes CAP_SYS_ADMIN"
             );
             found.add_loss(SOURCE, loss::REFUSED, 0, &says);

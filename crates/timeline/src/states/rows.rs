@@ -272,7 +272,7 @@ states! {
         }
         /// Nobody looked, or nobody can say what was waited for.
         Unknown: STATE {
-            id: "unknown", title: "not looked at", says: "time that nobody looked at", precedence: Precedence::OffCpu,
+            id: "unknown", title: "not looked at", says: "time that was not recorded", precedence: Precedence::OffCpu,
         }
     }
     last {

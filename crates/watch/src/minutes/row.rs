@@ -131,7 +131,7 @@ row! {
     ["threads"] cpu_run_queue_ratio: f64,
     /// Share of the time for which a CPU quota of its control groups held the process back, at most.
     ["ratio"] cgroup_throttled_ratio: f64,
-    /// Processes of the control group that the kernel killed for want of memory.
+    /// Processes of the control group that the kernel killed because memory ran out.
     ["number"] cgroup_oom_kills: f64,
     /// Pages that had to be read from a disk, on average.
     ["1/s"] memory_major_faults_per_s: f64,

@@ -196,7 +196,7 @@ mod tests {
         let slack = of(Format::Slack, &incident());
         assert_eq!(
             slack["text"],
-            "*`shop.'Cart` (pid 7) on h*: somebody asked for it\nslow 10 s\n\
+            "*`shop.'Cart` (pid 7) on h*: asked for by hand\nslow 10 s\n\
              • *full_gc* shown 95 %: 23 collections ‹of› 200 ms, says ＠here → a larger heap\n\
              7 requests late, 0 without an answer\nbut: 2 s were not judged\nnot seen: block: no rights\n2 times today\n\
              `fathom explain /var/lib/fathom/x.fathom`\nhttp://page/"
@@ -218,7 +218,7 @@ mod tests {
         let labels = |news: &News<'_>| body(Format::Alertmanager, news, None)[0]["labels"].clone();
         assert_eq!(labels(&News::Notice(&noticed)), labels(&News::Verdict(&incident)));
         let slack = body(Format::Slack, &News::Notice(&noticed), None);
-        assert_eq!(slack["text"], "*`shop.'Cart` (pid 7) on h*: somebody asked for it\nrecording; the verdict follows");
+        assert_eq!(slack["text"], "*`shop.'Cart` (pid 7) on h*: asked for by hand\nrecording; the verdict follows");
         let refused = notice(Some(Skip::Hour));
         assert!(News::Notice(&noticed).is_followed() && !News::Notice(&refused).is_followed());
         let json = body(Format::Json, &News::Notice(&refused), None);

@@ -159,7 +159,7 @@ impl Threads {
             (
                 loss::EVENTS_LOST,
                 self.of_other_clocks,
-                "events of page faults with the time of another clock: somebody else records them too, and Linux 6.2 and later confuse the two; for ten seconds after each no page fault is a span"
+                "events of page faults with the time of another clock: another tool records them too, and Linux 6.2 and later confuse the two; for ten seconds after each no page fault is a span"
                     .to_owned(),
             ),
             (

@@ -125,7 +125,7 @@ fn found(explanation: &Explanation) -> String {
     }
     let first = judge::accused(explanation).next();
     first.map_or_else(
-        || "nobody accused".to_owned(),
+        || "no cause named".to_owned(),
         |cause| format!("{} {} {:.0} %", cause.id, judge::name(cause.verdict), cause.share * 100.0),
     )
 }
