@@ -225,7 +225,7 @@ fn line(sheet: &mut Sheet, tone: Tone, cells: Vec<String>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Keys, examine};
+    use super::super::{Keys, examine};
     use jiff::tz::TimeZone;
 
     use super::*;
