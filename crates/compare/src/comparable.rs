@@ -216,12 +216,12 @@ mod tests {
     #[test]
     fn another_load_another_age_another_source() {
         let usual = run("a", 600.0, 0.0);
-        assert_eq!(kinds(&[usual.clone()], &[run("b", 900.0, 0.0)]), [Accepted::Load]);
+        assert_eq!(kinds(std::slice::from_ref(&usual), &[run("b", 900.0, 0.0)]), [Accepted::Load]);
         let aged = |age_s: i64| Run { age_ns: Some(age_s * 1_000_000_000), ..usual.clone() };
         assert_eq!(kinds(&[aged(0)], &[aged(5)]), []);
         assert_eq!(kinds(&[aged(0)], &[aged(600)]), [Accepted::WarmUp]);
         let without = Run { latencies: None, ..usual.clone() };
-        assert_eq!(kinds(&[usual.clone()], &[without]), [Accepted::Source]);
+        assert_eq!(kinds(std::slice::from_ref(&usual), &[without]), [Accepted::Source]);
     }
 
     #[test]
