@@ -9,7 +9,7 @@ use fathom_timeline::{Stop, ThreadState};
 
 use crate::measure::collections::{
     CROWDED, Eras, HEAVY, MIN_RATE_RATIO, OLD_GENERATION_FULL, allocation_rate, collection_of, full_pauses,
-    heap_occupancy_after, is_full, is_long, is_ordinary, of_unknown_kind, old_occupancy_after_full, ordinary_share,
+    heap_occupancy_after, is_full, is_long, is_ordinary, may_grow, of_unknown_kind, old_occupancy_after_full, ordinary_share,
     stops, young_of_free,
 };
 use crate::measure::median;
@@ -178,6 +178,10 @@ fn ordinary(comparison: &Comparison<'_>) -> Finding {
     if let Some(part) = young_of_free(comparison).filter(|part| *part < USES_ROOM) {
         let says =
             format!("{text}, but young collections come when {} of the free memory is used", format::percent(part));
+        return ordinary_finding(comparison, Support::Weak, says, occupied);
+    }
+    if may_grow(comparison) {
+        let says = format!("{text} as large as it was then; how large it may become was not recorded");
         return ordinary_finding(comparison, Support::Weak, says, occupied);
     }
     let grew = rate.1.is_some_and(|baseline| baseline > 0.0 && rate.0 >= MIN_RATE_RATIO * baseline);

@@ -307,6 +307,14 @@ fn largest_heap(comparison: &Comparison<'_>, detail: &Gc) -> Option<u64> {
     limit.max(detail.heap_committed_bytes)
 }
 
+/// Whether the heap may still grow, as its limit is not recorded (a log that is cut at its head) and its size changed: how full it is
+/// says little then.
+pub fn may_grow(comparison: &Comparison<'_>) -> bool {
+    let mut sizes = comparison.slow.pauses().filter_map(|(_, detail)| detail.heap_committed_bytes);
+    let first = sizes.next();
+    comparison.sources().flag("MaxHeapSize").is_none() && sizes.last() > first
+}
+
 fn counted_old_occupancy(comparison: &Comparison<'_>) -> Vec<f64> {
     let sources = comparison.sources();
     let used = sources.counter(counter::OLD_USED_BYTES, "after_gc");
