@@ -68,7 +68,12 @@ impl Excess {
 
 /// Compares slow time with quiet seconds of the same or another recording. Where there are none the comparison is with
 /// no loss at all.
-pub(crate) fn compare(account: &Account, slowdown: &Slowdown, reference: &Account, baseline: &[bool]) -> Excess {
+pub(crate) fn compare(
+    account: &Account,
+    slowdown: &Slowdown,
+    reference: &Account,
+    quiet: &dyn Fn() -> Vec<usize>,
+) -> Excess {
     let slow_ns = slowdown.time.total_ns() as f64;
     if slow_ns <= 0.0 {
         return Excess::default();
@@ -79,17 +84,15 @@ pub(crate) fn compare(account: &Account, slowdown: &Slowdown, reference: &Accoun
     let mut names: Vec<ThreadState> = account.states.keys().chain(reference.states.keys()).copied().collect();
     names.sort_unstable();
     names.dedup();
-    let usual = slowdown.usual.get_or_init(|| usual(reference, baseline, &names));
+    let usual = slowdown.usual.get_or_init(|| usual(reference, &quiet(), &names));
     let both = Both { account, slowdown, usual, parts, concurrency };
     let mut states: Vec<StateExcess> = names.into_iter().map(|state| both.of(state)).collect();
     both.add_lateness(&mut states);
-    let baseline_ns = baseline.iter().filter(|is| **is).count() as f64 * BUCKET_NS as f64;
+    let baseline_ns = usual.buckets as f64 * BUCKET_NS as f64;
     Excess { states, slow_ns, baseline_ns, concurrency }
 }
 
-fn usual(reference: &Account, baseline: &[bool], names: &[ThreadState]) -> Usual {
-    // Each slow stretch of days has a few quiet seconds of its own.
-    let quiet: Vec<usize> = (0..baseline.len()).filter(|index| baseline[*index]).collect();
+fn usual(reference: &Account, quiet: &[usize], names: &[ThreadState]) -> Usual {
     let of = |state: &ThreadState| {
         let known = reference.known(*state);
         let row = reference.states.get(state);
@@ -99,7 +102,7 @@ fn usual(reference: &Account, baseline: &[bool], names: &[ThreadState]) -> Usual
         });
         (buckets > 0.0).then(|| (*state, total / buckets))
     };
-    names.iter().filter_map(of).collect()
+    Usual { ns: names.iter().filter_map(of).collect(), buckets: quiet.len() }
 }
 
 /// Where requests wait for each other, one that is held up delays those behind it. In a service that is two thirds busy the
@@ -135,7 +138,7 @@ impl Both<'_> {
         let row = self.account.states.get(&state);
         let slow_ns = self.weight(state) * row.map_or(0.0, |row| slow().map(|(index, part)| row[*index] * part).sum());
         let length: f64 = slow().map(|(index, part)| part * self.account.covered[*index]).sum();
-        let usual = self.usual.get(&state);
+        let usual = self.usual.ns.get(&state);
         let baseline_ns = usual.map_or_else(|| ideal(state, slow_ns), |ns| self.weight(state) * ns * length);
         StateExcess {
             state,
@@ -192,7 +195,7 @@ impl Both<'_> {
         let mut lost = vec![0.0; self.account.grid.len];
         for excess in states.iter().filter(|excess| select(excess.state) && excess.lost_ns() > 0.0) {
             let Some(row) = self.account.states.get(&excess.state) else { continue };
-            let usual = self.weight(excess.state) * self.usual.get(&excess.state).copied().unwrap_or(0.0);
+            let usual = self.weight(excess.state) * self.usual.ns.get(&excess.state).copied().unwrap_or(0.0);
             for (lost, ns) in lost.iter_mut().zip(row) {
                 *lost += (ns * self.weight(excess.state) - usual).max(0.0);
             }

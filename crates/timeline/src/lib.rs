@@ -156,7 +156,7 @@ impl Analysis<'_> {
         let grid = self.account.grid;
         let (slow, baseline) = (vec![true; grid.len], vec![false; grid.len]);
         let all = Slowdown { time: grid.marked(&slow), slow, baseline, ..Slowdown::default() };
-        let mut excess = excess::compare(&self.account, &all, &self.account, &all.baseline);
+        let mut excess = excess::compare(&self.account, &all, &self.account, &Vec::new);
         let running = excess.states.iter_mut().filter(|excess| matches!(excess.state, ThreadState::Running(_)));
         running.for_each(|excess| excess.baseline_ns = 0.0);
         excess
@@ -215,7 +215,10 @@ fn lateness(
 
 fn compare(account: &Account, slowdown: &Slowdown, reference: Option<&Reference<'_>>) -> Excess {
     match reference {
-        Some(reference) => excess::compare(account, slowdown, &reference.account, &reference.quiet),
-        None => excess::compare(account, slowdown, account, &slowdown.baseline),
+        Some(reference) => {
+            let quiet = || (0..reference.quiet.len()).filter(|index| reference.quiet[*index]).collect();
+            excess::compare(account, slowdown, &reference.account, &quiet)
+        }
+        None => excess::compare(account, slowdown, account, &|| slowdown.baseline_buckets().collect()),
     }
 }

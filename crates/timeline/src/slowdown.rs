@@ -5,6 +5,7 @@ mod quiet;
 mod regimes;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use crate::account::Account;
@@ -18,15 +19,20 @@ use crate::startup::Startup;
 use crate::states::{Layer, Origin, ThreadState};
 use crate::suspicion;
 pub use interval::SlowInterval;
-use quiet::{BASELINE_MIN_BUCKETS, baseline, near};
+use quiet::{BASELINE_MIN_BUCKETS, around, baseline, near};
 pub(crate) use regimes::Regime;
 
 /// Slow stretches closer than this belong together, in buckets.
 const JOIN_BUCKETS: usize = 3;
 
-/// What a quiet bucket has of each kind of time, in ns, however many threads it stopped; none of a kind of which no quiet
-/// bucket is known.
-pub(crate) type Usual = BTreeMap<ThreadState, f64>;
+/// What quiet buckets have.
+#[derive(Debug, Default)]
+pub(crate) struct Usual {
+    /// What one has of each kind of time, in ns, however many threads it stopped; none of a kind of which no quiet bucket is known.
+    pub(crate) ns: BTreeMap<ThreadState, f64>,
+    /// How many there are.
+    pub(crate) buckets: usize,
+}
 
 /// What is known beforehand.
 #[derive(Debug, Default, Clone, Copy)]
@@ -50,6 +56,9 @@ pub struct Slowdown {
     pub baseline: Vec<bool>,
     /// Whether each slow stretch is compared with the quiet seconds near it.
     pub is_near: bool,
+    /// All slow buckets and those of the baseline lie in here: a recording of days has thousands of slow stretches, and each is looked
+    /// at for itself. None for everywhere.
+    pub(crate) reach: Option<Range<usize>>,
     /// For each slow stretch, in which of several times it was that have little in common: what is usual in one tells nothing of
     /// another.
     pub regimes: Vec<usize>,
@@ -79,7 +88,7 @@ pub struct TriggeredSignal {
 impl Slowdown {
     /// Indexes of the slow buckets.
     pub fn slow_buckets(&self) -> impl Iterator<Item = usize> + Clone + '_ {
-        marked(&self.slow)
+        self.marked(&self.slow)
     }
 
     /// The slow buckets with the part of each that is slow, each once: two slow stretches may touch the same one.
@@ -110,12 +119,16 @@ impl Slowdown {
             .filter(|(interval, _)| is_in(&interval))
             .unzip();
         let baseline = if self.is_near { near(grid, &self.baseline, &intervals) } else { None };
+        let all = || intervals.iter().map(|interval| around(grid, interval));
+        let reach = all().map(|one| one.start).min().zip(all().map(|one| one.end).max());
+        let reach = reach.filter(|_| baseline.is_some()).map(|(from, to)| from..to);
         Slowdown {
             slow,
             time: self.time.intersect(time),
             usual: if baseline.is_some() { Arc::default() } else { Arc::clone(&self.usual) },
             baseline: baseline.unwrap_or_else(|| self.baseline.clone()),
             is_near: self.is_near,
+            reach,
             regimes,
             intervals,
             is_cpu_measured: self.is_cpu_measured,
@@ -136,7 +149,14 @@ impl Slowdown {
 
     /// Indexes of the baseline buckets.
     pub fn baseline_buckets(&self) -> impl Iterator<Item = usize> + Clone + '_ {
-        marked(&self.baseline)
+        self.marked(&self.baseline)
+    }
+
+    fn marked<'m>(&self, buckets: &'m [bool]) -> impl Iterator<Item = usize> + Clone + 'm {
+        let reach = self.reach.clone().unwrap_or(0..buckets.len());
+        let first = reach.start.min(buckets.len());
+        let within = &buckets[first..reach.end.clamp(first, buckets.len())];
+        within.iter().enumerate().filter(|(_, is)| **is).map(move |(index, _)| first + index)
     }
 
     /// Whether time of this kind is lost time in this slowdown. Waiting and standing still always
@@ -175,10 +195,6 @@ impl Slowdown {
         let intervals = self.intervals.iter().map(cut).collect();
         Slowdown { time: self.time.clip(from_ns, to_ns), intervals, ..self }
     }
-}
-
-fn marked(buckets: &[bool]) -> impl Iterator<Item = usize> + Clone + '_ {
-    buckets.iter().enumerate().filter(|(_, is)| **is).map(|(index, _)| index)
 }
 
 /// A signal with the buckets that it calls slow.
@@ -266,13 +282,15 @@ fn as_requests_felt(account: &Account, mut detected: Vec<Detection>) -> Vec<Dete
     for detected in losses.filter(is_asked) {
         match &late {
             Some(late) => detected.slow.iter_mut().zip(late).for_each(|(slow, late)| *slow &= late),
-            None if !is_felt(requests, &marked(&detected.slow).collect::<Vec<_>>(), &others) => {
-                detected.slow.fill(false)
-            }
+            None if !is_felt(requests, &indexes(&detected.slow), &others) => detected.slow.fill(false),
             None => {}
         }
     }
     detected
+}
+
+fn indexes(marks: &[bool]) -> Vec<usize> {
+    (0..marks.len()).filter(|index| marks[*index]).collect()
 }
 
 /// The seconds that some signal tells as slow.
@@ -350,6 +368,7 @@ fn together(account: &Account, detected: Vec<Detection>, others: &[Detection]) -
         time,
         baseline,
         is_near: false,
+        reach: None,
         usual: Arc::default(),
         is_cpu_measured: account.process_cpu_ns.is_some(),
         signals: detected.iter().map(|t| t.signal.kind).collect(),
