@@ -31,18 +31,15 @@ pub(super) fn line(text: &[u8]) -> Line<'_> {
     if let Some(line) = first(text) {
         return line;
     }
-    let mut all: Vec<&[u8]> = words(text).collect();
+    // pidstat -h marks its heading.
+    let mut unmarked = words(text).peekable();
+    unmarked.next_if(|word| *word == b"#");
+    let all: Vec<&[u8]> = unmarked.collect();
     match all.first() {
         None => Line::Nothing,
         // In every language the averages begin with a word and a colon.
         Some(first) if first.ends_with(b":") && *first != b"avg-cpu:" && *first != b"Device:" => Line::Nothing,
-        Some(first) => {
-            // pidstat -h marks its heading.
-            if *first == b"#" {
-                all.remove(0);
-            }
-            heading(&all).unwrap_or(Line::Row(all))
-        }
+        Some(_) => heading(&all).unwrap_or(Line::Row(all)),
     }
 }
 
@@ -114,6 +111,7 @@ mod tests {
             ("Average:        CPU     %user", "nothing"),
             ("Durchschn.:     CPU     %user", "nothing"),
             ("", "nothing"),
+            (" # ", "nothing"),
         ] {
             assert_eq!(kind(text), expected, "{text}");
         }
