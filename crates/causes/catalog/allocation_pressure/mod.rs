@@ -122,8 +122,7 @@ fn of_heap(comparison: &Comparison<'_>) -> String {
 
 fn without_rate(eras: &Eras<'_>) -> Finding {
     if eras.slow.young_pauses().next().is_some() {
-        let says =
-            "heap use before collections was not recorded, so the allocation rate is unknown";
+        let says = "heap use before collections was not recorded, so the allocation rate is unknown";
         return Finding::unknown(says, "-Xlog:gc*:file=gc.log:time,uptime,level,tags");
     }
     Finding::absent("no collection in the slow time, so nothing was short of memory")

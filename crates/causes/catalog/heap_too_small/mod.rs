@@ -9,8 +9,8 @@ use fathom_timeline::{Stop, ThreadState};
 
 use crate::measure::collections::{
     CROWDED, Eras, HEAVY, MIN_RATE_RATIO, OLD_GENERATION_FULL, allocation_rate, collection_of, full_pauses,
-    heap_occupancy_after, is_full, is_long, is_ordinary, may_grow, of_unknown_kind, old_occupancy_after_full, ordinary_share,
-    stops, young_of_free,
+    heap_occupancy_after, is_full, is_long, is_ordinary, may_grow, of_unknown_kind, old_occupancy_after_full,
+    ordinary_share, stops, young_of_free,
 };
 use crate::measure::median;
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
