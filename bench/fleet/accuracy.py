@@ -115,7 +115,7 @@ def one_day(world: World, values: np.ndarray, has_rules: bool) -> dict:
 
 
 def of_arrays(world: World) -> ff.Fleet:
-    """A fleet without an engine: whoever asks brings the distances along."""
+    """A fleet without an engine: the caller brings the distances along."""
     subjects = pd.DataFrame({
         "subject": world.names, "role": [f"service-{role:02d}" for role in world.role_of],
         "first": world.minutes[0], "last": world.minutes[-1],

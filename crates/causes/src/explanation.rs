@@ -132,7 +132,7 @@ pub struct PortSummary {
     pub overlapping_count: u64,
     /// When the first of these began, in ns since the Unix epoch; none where there was none.
     pub several_from_ns: Option<i64>,
-    /// What is known without telling which answer belongs to which request; none where nobody counted.
+    /// What is known without telling which answer belongs to which request; none where it was not counted.
     pub data: Option<PortData>,
     /// What failed there.
     pub failed: PortFailures,

@@ -1,5 +1,5 @@
 //! How processes end: their exit code, the signal that ended them and who sent it, and whether the kernel chose them because memory
-//! ran out. Only the parent of a process is told, and who watches it is not its parent, so a program in the kernel listens. One
+//! ran out. The kernel says so to the parent of a process only, and a watcher is not its parent, so a program in the kernel listens. One
 //! set of programs serves all processes.
 
 use std::collections::HashMap;

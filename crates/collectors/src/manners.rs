@@ -3,7 +3,7 @@
 //! What the kernel and the JVM's files show costs next to nothing and needs no answer. Flight Recorder and an
 //! agent know more and are felt (CPU per request of a service, `bench/record/per_request`): the first start of Flight Recorder
 //! makes a JVM of JDK 17 throw away all compiled code (the fourfold for two seconds), and one of JDK 25 work for a second or two
-//! (the twofold), so it is started only where so much CPU is idle and nobody is connected to the JVM whose requests would be late.
+//! (the twofold), so it is started only where so much CPU is idle and no client is connected to the JVM whose requests would be late.
 //! How much is idle is asked again every few seconds: a machine that is busy for a moment may be idle for the rest of the recording. Loading an agent is felt for a second where no CPU is idle; samples
 //! from outside stand in for it there, if the kernel lets somebody take them.
 

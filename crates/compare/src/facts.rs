@@ -236,7 +236,7 @@ pub struct FactsCompared {
     pub derived: Vec<FactDifference>,
     /// How many facts are the same on both sides.
     pub same: usize,
-    /// Facts that only one side knows: nobody can say whether they differ.
+    /// Facts that only one side knows: whether they differ is unknown.
     pub one_sided: Vec<String>,
 }
 

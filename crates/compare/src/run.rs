@@ -99,7 +99,7 @@ impl Run {
     }
 }
 
-/// Whether time is told: idle time is none, nor is what may be idle.
+/// Whether time counts: idle time does not, nor does what may be idle.
 fn is_known(state: ThreadState) -> bool {
     !matches!(state, ThreadState::Idle | ThreadState::Unknown | ThreadState::Blocked(Wait::Unnamed))
 }

@@ -62,7 +62,7 @@ pub struct Comparison {
     pub order: Order,
     /// What was measured.
     pub measures: Vec<MeasureDifference>,
-    /// Whether thread time is told per request; per second otherwise.
+    /// Whether thread time is given per request; per second otherwise.
     pub per_request: bool,
     /// Lost time by cause.
     pub causes: Vec<LostDifference>,

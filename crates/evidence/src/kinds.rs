@@ -419,7 +419,7 @@ words! {
         SEGMENTS_RESENT_COUNT = "segments_resent_count";
         /// Connections that either side reset since the recording began: ended without agreement (instances as for `segments_resent_count`).
         CONNECTIONS_RESET_COUNT = "connections_reset_count";
-        /// Attempts to connect that were refused, or that nobody answered, since the recording began (`host:port` of who was called).
+        /// Attempts to connect that were refused or not answered, since the recording began (`host:port` of who was called).
         CONNECTS_FAILED_COUNT = "connects_failed_count";
         /// Connections that ended after something had been asked over them, without any answer ever, since the recording began (instances as for `segments_resent_count`).
         CLOSED_UNANSWERED_COUNT = "closed_unanswered_count";

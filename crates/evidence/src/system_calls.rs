@@ -1,4 +1,4 @@
-//! What is known of single system calls, by name: one row per call, whoever saw it. Some do not exist on every architecture.
+//! What is known of single system calls, by name: one row per call, for all sources. Some do not exist on every architecture.
 
 /// The result is a number of bytes.
 pub const TRANSFERS: u16 = 1;

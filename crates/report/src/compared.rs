@@ -11,7 +11,7 @@ use crate::TextOptions;
 use crate::sheet::{Sheet, Tone};
 pub(crate) use section::Section;
 
-/// How many rows of a list are told unless everything is asked for.
+/// How many rows of a list are printed unless everything is asked for.
 const ROWS: usize = 12;
 
 /// For a terminal: facts first, then the verdict and what it was made of.

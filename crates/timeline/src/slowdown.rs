@@ -161,7 +161,7 @@ impl Slowdown {
 
     /// Whether time of this kind is lost time in this slowdown. Waiting and standing still always
     /// are. Running is work: it counts when the signal says that there was too much of it. What the collector runs of its
-    /// own accord is taken from the application where it is known how much CPU there was to take; a log tells of stops alone.
+    /// own accord is taken from the application where it is known how much CPU there was to take; a log has stops only.
     pub fn counts(&self, state: ThreadState) -> bool {
         let is_any_work = self.signals.iter().any(|signal| !signal.is_loss());
         let is_compiling =

@@ -1,6 +1,6 @@
 //! What threads wait for: from what a wait looks like to what it is.
 //!
-//! A wait for something that has a name is told by the frames below which a thread waits, else by the class that it parked on; both
+//! A wait for something that has a name is known by the frames below which a thread waits, else by the class that it parked on; both
 //! stand in the row of the state (`states/rows.rs`). That a thread has nothing to do is derived (`idle`). What neither tells is
 //! [`Wait::Unnamed`]: it stays in the total, and is never a lock.
 

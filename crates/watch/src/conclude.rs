@@ -43,7 +43,7 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Whether somebody waits for its verdict. What was kept in place of a recording is told to nobody, and there may be one of each JVM of the host.
+    /// Whether a message waits for its verdict. What was kept in place of a recording is sent nowhere, and there may be one of each JVM of the host.
     fn is_urgent(&self) -> bool {
         let is_kept = |begun: &Begun| begun.not_recorded.is_some();
         !self.begun.as_ref().is_some_and(is_kept)
@@ -58,7 +58,7 @@ struct Queue<'a> {
 }
 
 impl Queue<'_> {
-    /// The next one: the oldest for which somebody waits, else the oldest. When no more may come, what nobody waits for stays as it is: the next start finds it.
+    /// The next one: the oldest for which a message waits, else the oldest. When no more may come, the others stay as they are: the next start finds it.
     fn next(&mut self) -> Option<Job> {
         if self.waiting.is_empty() && self.is_open {
             self.take(self.jobs.recv().ok().flatten());

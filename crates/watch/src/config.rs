@@ -188,7 +188,7 @@ pub struct Webhook {
     /// A file that holds a token, which is sent as `Authorization: Bearer`.
     #[serde(default)]
     pub token_file: Option<PathBuf>,
-    /// Whether it is told at once that something was noticed, before the verdict.
+    /// Whether a message says at once that something was noticed, before the verdict.
     #[serde(default = "yes")]
     pub noticed: bool,
 }

@@ -175,7 +175,7 @@ impl Desk {
         self.decide(asked, now_s).skip
     }
 
-    /// A JVM has ended, which takes no recording: it is told unless that was told too often today, or nothing is.
+    /// A JVM has ended, which takes no recording: it is reported unless that was done too often today, or nothing is reported.
     pub fn ask_of_end(&mut self, asked: &Question<'_>, now_s: i64) -> Option<Skip> {
         let wall_s = asked.trigger.at_ns.div_euclid(1_000_000_000);
         let times = self.recorded_s.entry(asked.reason()).or_default();

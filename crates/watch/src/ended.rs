@@ -49,7 +49,7 @@ impl Listener {
         self.endings().map_or(Ok(()), |mut endings| endings.watch(pid))
     }
 
-    /// How a process ended; `None` where nobody listens.
+    /// How a process ended; `None` where no program listens.
     pub(crate) fn of(&self, pid: u32) -> Option<Ending> {
         self.endings().map(|mut endings| endings.of(pid))
     }

@@ -22,7 +22,7 @@ const LASTS_S: i64 = 600;
 /// Events that are known at once; a host has one or two.
 const EVENTS_MAX: usize = 32;
 
-/// JVMs of one event that are told.
+/// JVMs of one event that are listed.
 const HITS_MAX: usize = 200;
 
 /// A JVM that an event hit.
@@ -48,7 +48,7 @@ struct Event {
 }
 
 impl Event {
-    /// A JVM is told once, with its first reason.
+    /// A JVM is listed once, with its first reason.
     fn add(&mut self, jvm: JvmKey, hit: &Hit) {
         let is_known = self.hits.iter().any(|(known, _)| *known == jvm);
         if !is_known && self.hits.len() < HITS_MAX && jvm != self.first {

@@ -102,7 +102,7 @@ pub struct Incident {
     pub times_today: usize,
     /// Where only the rows of the time before were kept: why there is no recording (`cool_down`, `part_of_another` and others).
     pub not_recorded: Option<String>,
-    /// The incident that tells of the event of the host to which this belongs, if that is another one.
+    /// The incident of the event of the host to which this belongs, if that is another one.
     pub part_of: Option<String>,
     /// The other JVMs of the host that the same event hit.
     pub also_hit: Vec<Hit>,

@@ -164,7 +164,7 @@ impl Scout {
         self.start_missing(watcher);
     }
 
-    /// Starts those that are not at work. A refusal is told when it is another one than before, and not of a JVM that has ended meanwhile:
+    /// Starts those that are not at work. A refusal is reported when it is another one than before, and not of a JVM that has ended meanwhile:
     /// what the kernel says of that is no matter of rights.
     fn start_missing(&mut self, watcher: &mut dyn Watcher) {
         let before = std::mem::take(&mut self.refused);

@@ -210,7 +210,7 @@ fn serve_control(folder: &Path) -> Result<Receiver<Request>, WatchError> {
     Ok(requests)
 }
 
-/// Listens to the ends of JVMs; what cannot be known of them is told.
+/// Listens to the ends of JVMs; what cannot be known of them is reported.
 fn listen() -> Listener {
     let (listener, refused) = Listener::start();
     for refusal in refused {

@@ -7,7 +7,7 @@ use std::time::Instant;
 /// What the kernel tells, and how people call it.
 const RESOURCES: [(&str, &str); 3] = [("cpu", "CPUs"), ("memory", "memory"), ("io", "disks")];
 
-/// Less of a second makes nobody wait for long.
+/// Less of a second is no long wait.
 const LEAST_PERCENT: u8 = 25;
 
 /// A host that is always busy is short of something when it is twice as bad as usual.

@@ -63,7 +63,7 @@ impl Kind {
     }
 }
 
-/// How bad a reason is, for whoever is told.
+/// How bad a reason is, for those who are notified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {

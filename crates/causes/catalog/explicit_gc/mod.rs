@@ -25,7 +25,7 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
-/// Without a cause in the log nobody knows whether a collection was asked for.
+/// Without a cause in the log it is unknown whether a collection was asked for.
 fn not_seen(comparison: &Comparison<'_>) -> Finding {
     let (count, total_ns) = without_cause(comparison);
     if count > 0 {

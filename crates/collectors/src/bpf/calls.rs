@@ -31,7 +31,7 @@ impl Calls {
         self.get(number).is_some_and(|name| system_calls::is(name, any_of))
     }
 
-    /// A table for programs: what they are told of each number, by its name (`""` where it has none).
+    /// A table for programs: what they know of each number, by its name (`""` where it has none).
     pub(crate) fn table(&self, of: impl Fn(&str) -> u8) -> [u8; CALLS] {
         let mut table = [of(""); CALLS];
         for (number, name) in &self.0 {

@@ -1,5 +1,5 @@
 //! When the recorder itself did not run: somebody stopped it, it had no CPU, or its disk hung. What was looked at now and then was not looked
-//! at meanwhile, and nobody may take that for a time in which nothing happened.
+//! at meanwhile, which must not be taken for a time in which nothing happened.
 
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::span;

@@ -16,7 +16,7 @@ static __always_inline bool was_never_answered(struct connection *c)
 
 /*
  * A connection changes from a state in which both could send. What goes to its end at once was reset, by a peer or by a program that closes
- * what it has not read; what could not be connected was refused, or nobody answered. To give up connecting is no error.
+ * what it has not read; what could not be connected was refused or not answered. To give up connecting is no error.
  */
 static __always_inline void see_failure(struct connection *c, struct sock *sk, int before, int now)
 {

@@ -135,7 +135,7 @@ pub(super) struct Sums {
     pub(super) resent: u64,
     /// Connections that were reset by either side.
     pub(super) resets: u64,
-    /// Attempts to connect that were refused, or that nobody answered.
+    /// Attempts to connect that were refused or not answered.
     pub(super) connects_failed: u64,
     /// Connections that ended after something had been asked, without any answer ever.
     pub(super) closed_unanswered: u64,

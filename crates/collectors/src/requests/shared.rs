@@ -50,7 +50,7 @@ const SPARE: &[Spare] = &[
     Spare { program: WALKER, sees: "requests under way, and what came last over a connection that stays open" },
 ];
 
-/// What the programs are told of system calls.
+/// What the programs know of system calls.
 const WAITS: u8 = 1;
 const READS: u8 = 2;
 

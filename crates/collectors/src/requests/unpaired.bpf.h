@@ -8,7 +8,7 @@
 
 #include "frames.bpf.h"
 
-/* Of a count, what is not in the sums yet, and from now on is: whoever takes it adds it. */
+/* Of a count, what is not in the sums yet, and is from now on: the caller adds it. */
 static __always_inline __u32 unsettled(__u32 *settled, __u32 now)
 {
 	return now - __sync_lock_test_and_set(settled, now);

@@ -9,7 +9,7 @@ use super::parse::{Event, Read};
 const PER_POWER: u64 = 128;
 const POWER_BITS: u32 = PER_POWER.ilog2();
 
-/// Processes that are told apart.
+/// Processes that have rows of their own.
 const PROCESSES_MAX: usize = 1_000;
 
 /// How long one stage took.

@@ -1,4 +1,4 @@
-//! What is told of a comparison, in order.
+//! The sections of a comparison, in order.
 
 use fathom_compare::statistics::{Interval, Order};
 use fathom_compare::{
@@ -9,7 +9,7 @@ use fathom_compare::{
 use super::section::Section;
 use crate::units::amount;
 
-/// Parts of a list that are told by name.
+/// Parts of a list that are printed by name.
 const NAMES: usize = 6;
 
 /// Lost time and states that changed by less than this, in ns per request or second, are not told: a microsecond.

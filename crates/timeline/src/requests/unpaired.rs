@@ -21,7 +21,7 @@ pub struct Unpaired {
 }
 
 impl Unpaired {
-    /// What was counted at a port; `None` where nobody counted.
+    /// What was counted at a port; `None` where it was not counted.
     pub fn of(sources: &Sources<'_>, port: &str) -> Option<Unpaired> {
         let arrivals = sources.counter(counter::DATA_ARRIVALS_COUNT, port);
         let of = |name: &str| rise(&sources.counter(name, port));

@@ -38,7 +38,7 @@ pub(super) fn near(grid: Grid, baseline: &[bool], intervals: &[SlowInterval]) ->
 }
 
 /// Quiet seconds after start-up. The seconds between stalls that belong together are slow in the
-/// story that is told, but where stalls go through the whole recording they are all there is.
+/// story, but where stalls go through the whole recording they are all there is.
 pub(super) fn baseline(account: &Account, touched: &[bool], slow: &[bool]) -> Vec<bool> {
     if !slow.contains(&true) {
         return vec![false; slow.len()];

@@ -2,7 +2,7 @@
 
 use fathom_evidence::kinds::{counter, role, span};
 
-/// Of two states that are told of the same instant the one with the smaller precedence is it.
+/// Of two states of the same instant the one with the smaller precedence counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Precedence {
     /// What the kernel interrupted the thread with: a page, or that it had no CPU.

@@ -163,7 +163,7 @@ states! {
             id: "allocation_stall", title: "waiting for the collector to free memory",
             says: "waiting for the collector to free memory", told_by: &[span::ALLOCATION_STALL], is_below_other_code: false, is_never_long: true,
         }
-        /// The collector, for memory outside the heap that belongs to buffers nobody uses any more.
+        /// The collector, for memory outside the heap that belongs to buffers that are no longer used.
         DirectMemory {
             id: "direct_memory", title: "waiting for direct memory to be freed",
             says: "waiting for direct memory to be freed", told_by: &[span::GC_PAUSE, span::SLEEP],
@@ -270,13 +270,13 @@ states! {
             id: "unsent", title: "answered, and not sent", says: "answers that had not left the machine",
             color: "blocked", told_by: &[counter::SEGMENTS_RESENT_COUNT, span::REQUEST], known: Known::Observed,
         }
-        /// Nobody looked, or nobody can say what was waited for.
+        /// It was not recorded, or what was waited for is unknown.
         Unknown: STATE {
             id: "unknown", title: "not looked at", says: "time that was not recorded", precedence: Precedence::OffCpu,
         }
     }
     last {
-        /// Something that nobody can name. It stays in the total, and is explained by nobody.
+        /// Something without a name. It stays in the total, and no cause explains it.
         Unnamed {
             id: "unnamed", title: "waits that cannot be told from idleness",
             says: "waits that cannot be told from idleness", color: "idle", precedence: Precedence::Unnamed,

@@ -56,7 +56,7 @@ struct Waiting {
     due: Instant,
 }
 
-/// Sends until it is told to end.
+/// Sends until the service ends.
 pub(super) fn work(address: &Address, asked: &Receiver<Asked>, metrics: &Metrics) {
     let mut waiting = VecDeque::new();
     loop {

@@ -11,7 +11,7 @@ use crate::triggers::Severity;
 /// For so long an alert stands that nobody resolves.
 const ALERT_STANDS: SignedDuration = SignedDuration::from_hours(1);
 
-/// What is told.
+/// What a message says.
 pub(super) enum News<'a> {
     /// That something was noticed, or is not recorded.
     Notice(&'a Notice),

@@ -1,4 +1,4 @@
-//! Tells of incidents: a line in the log, addresses, a program. That something was noticed is told at once; the verdict follows with the same
+//! Reports incidents: a line in the log, addresses, a program. That something was noticed is reported at once; the verdict follows with the same
 //! id. Each address and the program have a thread of their own, since they may not answer.
 
 mod address;
@@ -42,7 +42,7 @@ pub(crate) enum Message {
     End,
 }
 
-/// Works until it is told to end, or nobody is left who could tell it anything. What a service before could not send is sent first.
+/// Works until it is asked to end, or all senders are gone. What a service before could not send is sent first.
 pub(crate) fn work(folder: &Path, messages: &Receiver<Message>, first: &Tell, metrics: &Metrics) {
     let mut teller = Teller::new(folder, metrics);
     teller.send_left(first);

@@ -1,4 +1,4 @@
-//! What is told at once, before there is a recording: that something was noticed, or that it will not be recorded and why.
+//! The message that is sent at once, before there is a recording: that something was noticed, or that it will not be recorded and why.
 
 use serde::Serialize;
 

@@ -27,7 +27,7 @@ static AGENT: LazyLock<Agent> = LazyLock::new(|| {
     config.into()
 });
 
-/// Sends a body to an address. What went wrong is told without the address, which may be a secret.
+/// Sends a body to an address. What went wrong is reported without the address, which may be a secret.
 pub(super) fn send(webhook: &Webhook, owner: Option<Owner>, body: &str) -> Result<(), String> {
     let url = match (&webhook.url, &webhook.url_file) {
         (Some(url), _) => url.clone(),
