@@ -12,6 +12,33 @@ use crate::comparison::Comparison;
 use crate::measure::stacks;
 use crate::period::Period;
 
+/// Causes that may claim the same waits, and why these share them: what a cause is equal to that looks below frames.
+pub const EQUALS: (&[&str], &str) = (
+    &[
+        "block_device_slow",
+        "block_queue_wait",
+        "carrier_threads_exhausted",
+        "child_processes",
+        "connect_slow",
+        "delayed_acknowledgement",
+        "file_locked",
+        "file_pages_evicted",
+        "file_sync_slow",
+        "gc_log_blocked",
+        "lazy_symbol_binding",
+        "logging_blocked",
+        "memory_reclaim",
+        "perf_data_writeback",
+        "retransmissions",
+        "sleeping_handlers",
+        "slow_downstream",
+        "swap_in",
+        "thread_pool_exhausted",
+        "too_many_open_files",
+    ],
+    "one says below which code a thread waits, the other what for: to change either helps",
+);
+
 /// Spans in which a thread waits for another one.
 const FOR_OTHERS: &[&str] = &[span::MONITOR_ENTER, span::MONITOR_WAIT, span::PARK];
 
