@@ -10,23 +10,35 @@ const LISTENS: &str = "0A";
 
 /// The ports that the target listens on.
 pub(crate) fn ports(target: &Target) -> HashSet<u16> {
-    own_sockets(target, LISTENS)
+    OwnSockets::of(target).ports(LISTENS)
 }
 
 /// A port at which somebody is connected to it.
 pub(crate) fn serves(target: &Target) -> Option<u16> {
-    let listened = ports(target);
-    own_sockets(target, ESTABLISHED).into_iter().filter(|port| listened.contains(port)).min()
+    let own = OwnSockets::of(target);
+    let listened = own.ports(LISTENS);
+    own.ports(ESTABLISHED).into_iter().filter(|port| listened.contains(port)).min()
 }
 
-/// Ports on this side of the target's own sockets that are in a state.
-fn own_sockets(target: &Target, state: &str) -> HashSet<u16> {
-    let folder = target.proc("fd");
-    let links = procfs::names(&folder).filter_map(|descriptor| procfs::link(folder.join(descriptor)).ok());
-    let own: HashSet<String> = links.filter_map(|link| inode(&link).map(str::to_owned)).collect();
-    let tables = tables(target);
-    let of_state = tables.iter().flat_map(|table| in_state(table, state));
-    of_state.filter(|(_, inode)| own.contains(*inode)).map(|(port, _)| port).collect()
+/// The target's sockets of TCP at one moment. With many connections a look is dear.
+struct OwnSockets {
+    inodes: HashSet<String>,
+    tables: [String; 2],
+}
+
+impl OwnSockets {
+    fn of(target: &Target) -> OwnSockets {
+        let folder = target.proc("fd");
+        let links = procfs::names(&folder).filter_map(|descriptor| procfs::link(folder.join(descriptor)).ok());
+        let inodes = links.filter_map(|link| inode(&link).map(str::to_owned)).collect();
+        OwnSockets { inodes, tables: tables(target) }
+    }
+
+    /// Ports on this side of those that are in a state.
+    fn ports(&self, state: &str) -> HashSet<u16> {
+        let of_state = self.tables.iter().flat_map(|table| in_state(table, state));
+        of_state.filter(|(_, inode)| self.inodes.contains(*inode)).map(|(port, _)| port).collect()
+    }
 }
 
 /// The sockets of its network namespace, as text.
