@@ -2,7 +2,7 @@
 
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::span;
-use fathom_timeline::Sources;
+use fathom_timeline::{Sources, quantile};
 use serde::Serialize;
 
 /// The source of requests that were measured at sockets; any other is a file that was given.
@@ -34,7 +34,7 @@ impl Latencies {
         lengths.sort_unstable_by(|x, y| x.0.total_cmp(&y.0));
         let count: f64 = lengths.iter().map(|(_, weight)| weight).sum();
         let sum: f64 = lengths.iter().map(|(length, weight)| length * weight).sum();
-        let at = |part| quantile(&lengths, part, count);
+        let at = |part| quantile(lengths.iter().copied(), part);
         Some(Latencies {
             source: source(sources.recording),
             count,
@@ -46,33 +46,10 @@ impl Latencies {
     }
 }
 
-/// Of lengths in order, each of which stands for many.
-fn quantile(lengths: &[(f64, f64)], part: f64, count: f64) -> Option<f64> {
-    let rank = (part * (count - 1.0)).round();
-    let mut below = 0.0;
-    let reached = lengths.iter().find(|(_, weight)| {
-        below += weight;
-        below > rank
-    });
-    reached.or(lengths.last()).map(|(length, _)| *length)
-}
-
 /// A file says better than sockets how long users waited, and the timeline takes it first.
 fn source(recording: &Recording) -> String {
     let kind = recording.strings.find(span::REQUEST);
     let rows = recording.spans.rows().filter(|row| Some(row.kind) == kind);
     let mut of_files = rows.map(|row| recording.text(row.source)).filter(|source| *source != AT_SOCKETS);
     of_files.next().unwrap_or("sockets").to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quantiles_of_lengths_that_stand_for_many() {
-        let lengths = [(1.0, 98.0), (5.0, 1.0), (9.0, 1.0)];
-        assert_eq!([0.5, 0.98, 0.99, 1.0].map(|part| quantile(&lengths, part, 100.0)), [1.0, 1.0, 5.0, 9.0].map(Some));
-        assert_eq!(quantile(&[], 0.5, 0.0), None);
-    }
 }

@@ -40,7 +40,7 @@ pub use edges::{Chain, Edges, Root, Waiting};
 pub use excess::{Excess, StateExcess};
 pub use grid::{BUCKET_NS, Grid};
 pub use intervals::Intervals;
-pub use median::median;
+pub use median::{median, quantile};
 pub use partition::{Partition, Segment};
 pub use quota::{Quota, ran_and_waited};
 pub use requests::divided::Divided;

@@ -1,7 +1,33 @@
-//! The middle of some values.
+//! The middle of some values, and other quantiles.
 
 /// The middle value, of two the upper one; none of no values.
 pub fn median(mut values: Vec<f64>) -> Option<f64> {
     let middle = values.len() / 2;
     (!values.is_empty()).then(|| *values.select_nth_unstable_by(middle, f64::total_cmp).1)
+}
+
+/// The quantile of values in order, each with for how many it stands; none of no values.
+pub fn quantile<T: Copy>(sorted: impl Iterator<Item = (T, f64)> + Clone, q: f64) -> Option<T> {
+    let all: f64 = sorted.clone().map(|(_, weight)| weight).sum();
+    // The rank of the value among all, as with one row for each.
+    let rank = (q * (all - 1.0)).round();
+    let mut below = 0.0;
+    let reached = sorted.clone().find(|(_, weight)| {
+        below += weight;
+        below > rank
+    });
+    reached.or_else(|| sorted.last()).map(|(value, _)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_of_lengths_that_stand_for_many() {
+        let lengths = [(1.0, 98.0), (5.0, 1.0), (9.0, 1.0)];
+        let at = |part| quantile(lengths.into_iter(), part);
+        assert_eq!([0.5, 0.98, 0.99, 1.0].map(at), [1.0, 1.0, 5.0, 9.0].map(Some));
+        assert_eq!(quantile(std::iter::empty::<(f64, f64)>(), 0.5), None);
+    }
 }

@@ -84,14 +84,7 @@ pub(crate) fn lines(port: &Port, raster: Raster) -> Columns {
 
 /// The quantile of requests in order of their length, as the account counts it.
 fn quantile(requests: &[Taken], q: f64) -> i64 {
-    let all: f64 = requests.iter().map(|request| request.weight).sum();
-    let rank = ((all - 1.0) * q).round();
-    let mut below = 0.0;
-    let found = requests.iter().find(|request| {
-        below += request.weight;
-        below > rank
-    });
-    found.or(requests.last()).map_or(0, |request| request.length_ns)
+    fathom_timeline::quantile(requests.iter().map(|request| (request.length_ns, request.weight)), q).unwrap_or(0)
 }
 
 /// The requests of each column that has any.

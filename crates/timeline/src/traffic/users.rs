@@ -13,6 +13,7 @@ use fathom_evidence::{Recording, StrId};
 
 use super::unsent::Unsent;
 use crate::intervals::Intervals;
+use crate::median;
 use crate::threads::is_application;
 
 /// The source of requests that were measured at their sockets.
@@ -285,17 +286,7 @@ pub(crate) fn usual_ns(requests: &[Request], time: &Intervals) -> Option<f64> {
 /// The quantile of values that stand for many each; it sorts them.
 pub(crate) fn quantile(values: &mut [(i64, f64)], q: f64) -> Option<f64> {
     values.sort_unstable_by_key(|value| value.0);
-    let all: f64 = values.iter().map(|value| value.1).sum();
-    // The rank of the value among all, as with one row for each.
-    let rank = (q * (all - 1.0)).round();
-    let mut below = 0.0;
-    for (value, weight) in values.iter() {
-        below += weight;
-        if below > rank {
-            return Some(*value as f64);
-        }
-    }
-    values.last().map(|value| value.0 as f64)
+    median::quantile(values.iter().copied(), q).map(|value| value as f64)
 }
 
 /// Whether the chosen rows of requests were measured at sockets.
