@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fathom_causes::explanation::RecordingSummary;
 use fathom_evidence::kinds::subject;
 use fathom_evidence::tables::Fact;
-use fathom_evidence::{Recording, jar};
+use fathom_evidence::{Recording, jar, settings};
 use serde::Serialize;
 
 /// Facts of the host that differ at each look, or are texts with such things in them.
@@ -30,22 +30,6 @@ const FACTS: &str = "facts";
 
 /// The source whose words for a CPU differ between JDKs.
 const JFR: &str = "jfr";
-
-/// What of a disk is a setting or its kind.
-const OF_DISKS: &[&str] = &[
-    "kind",
-    "model",
-    "scheduler",
-    "nr_requests",
-    "queue_depth",
-    "rotational",
-    "read_ahead_kb",
-    "write_cache",
-    "wbt_lat_usec",
-];
-
-/// Options of the JVM that are no flags, by their beginnings.
-const AGENTS: &[&str] = &["-javaagent:", "-agentpath:", "-agentlib:"];
 
 /// The facts of one run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -88,9 +72,7 @@ impl Facts {
             subject::PROPERTY if key == "java.class.path" => self.give_all(jars(value)),
             subject::CGROUP if !key.contains('/') && key != "path" => self.give(&format!("cgroup {key}"), value),
             subject::PROCESS if recording.text(fact.source) == FACTS => self.give(key, value),
-            subject::DISK if key.rsplit_once('.').is_some_and(|(_, what)| OF_DISKS.contains(&what)) => {
-                self.give(&format!("disk {key}"), value);
-            }
+            subject::DISK if settings::is_of_disk(key) => self.give(&format!("disk {key}"), value),
             subject::PLACE if key.ends_with(".file_system") => self.give(key, value),
             subject::JAR => self.give(&format!("library {key}"), value),
             _ => (),
@@ -194,20 +176,17 @@ fn options(line: &str) -> Vec<(String, String)> {
 }
 
 fn option(text: &str) -> Option<(String, String)> {
-    if let Some(agent) = AGENTS.iter().find_map(|kind| text.strip_prefix(kind)) {
-        let path = agent.split_once('=').map_or(agent, |(path, _)| path);
-        let name = path.rsplit('/').next().unwrap_or(path);
+    if let Some((name, _)) = settings::agent(text) {
         return Some((format!("agent {name}"), "loaded".to_owned()));
     }
     if let Some((name, value)) = text.strip_prefix("-D").and_then(|property| property.split_once('=')) {
         return Some((format!("property {name}"), value.to_owned()));
     }
-    let flag = text.strip_prefix("-X").filter(|flag| !flag.starts_with(['X', ':']))?;
-    // Logs are told by their files.
-    let is_path = ["log", "bootclasspath"].iter().any(|start| flag.starts_with(start));
-    let size = ["ms", "mx", "mn", "ss"].iter().find_map(|size| Some((*size, flag.strip_prefix(size)?)));
-    let (name, value) = size.or_else(|| flag.split_once(':')).unwrap_or((flag, "given"));
-    (!is_path).then(|| (format!("option -X{name}"), value.to_owned()))
+    text.strip_prefix("-X").filter(|flag| !flag.starts_with(['X', ':']))?;
+    // Their values are paths.
+    let is_path = ["-Xlog", "-Xbootclasspath"].iter().any(|start| text.starts_with(start));
+    let (name, value) = settings::size(text).or_else(|| text.split_once(':')).unwrap_or((text, "given"));
+    (!is_path).then(|| (format!("option {name}"), value.to_owned()))
 }
 
 /// The jars of a class path with their versions.

@@ -26,6 +26,7 @@ mod recording;
 pub mod roles;
 mod sampled_waits;
 pub mod schema;
+pub mod settings;
 mod stack_tree;
 pub mod system_calls;
 mod table;

@@ -2,7 +2,7 @@
 
 use fathom_evidence::kinds::subject;
 use fathom_evidence::tables::Fact;
-use fathom_evidence::{Recording, mask};
+use fathom_evidence::{Recording, mask, settings};
 
 use super::sheet::Sheet;
 use super::{devices, host, jars, process};
@@ -18,19 +18,6 @@ pub type ComparedFact = (String, String);
 /// Facts of the host that differ on each host, or at each look.
 const OWN: &[&str] =
     &["uptime_s", "kernel_options", "memory_low_watermark_bytes", "memory_high_watermark_bytes", "cpu_bugs"];
-
-/// What of a disk is a setting or its kind.
-const OF_DISKS: &[&str] = &[
-    "kind",
-    "model",
-    "scheduler",
-    "nr_requests",
-    "queue_depth",
-    "rotational",
-    "read_ahead_kb",
-    "write_cache",
-    "wbt_lat_usec",
-];
 
 /// What the JVM says of itself in its counters.
 const OF_JVM: &[(&str, &str)] = &[
@@ -64,9 +51,7 @@ fn named(recording: &Recording, fact: Fact) -> Option<ComparedFact> {
     let key = match about {
         subject::HOST if OWN.contains(&key) || key.starts_with("swap ") => return None,
         subject::HOST => key.to_owned(),
-        subject::DISK if key.rsplit_once('.').is_some_and(|(_, what)| OF_DISKS.contains(&what)) => {
-            format!("disk:{key}")
-        }
+        subject::DISK if settings::is_of_disk(key) => format!("disk:{key}"),
         subject::PROCESS | subject::ENVIRONMENT | subject::JAR => format!("{about}:{key}"),
         _ => return None,
     };
@@ -96,13 +81,11 @@ fn option(text: &str) -> Option<ComparedFact> {
             _ => named.split_once('=').and_then(|(name, value)| flag(name, value)),
         };
     }
-    if let Some(agent) = ["-javaagent:", "-agentpath:", "-agentlib:"].iter().find_map(|kind| text.strip_prefix(kind)) {
-        let path = agent.split_once('=').map_or(agent, |(path, _)| path);
-        return Some((format!("agent:{}", path.rsplit('/').next().unwrap_or(path)), path.to_owned()));
+    if let Some((name, path)) = settings::agent(text) {
+        return Some((format!("agent:{name}"), path.to_owned()));
     }
-    let size = ["-Xms", "-Xmx", "-Xmn", "-Xss"].into_iter().find(|size| text.starts_with(size));
-    let (name, value) = match size {
-        Some(size) => (size, &text[size.len()..]),
+    let (name, value) = match settings::size(text) {
+        Some(size) => size,
         None => text.starts_with("-X").then(|| text.split_once([':', '=']).unwrap_or((text, "true")))?,
     };
     flag(name, value)
