@@ -13,8 +13,7 @@ use std::time::{Duration, Instant};
 
 use crate::bpf::may_load;
 use crate::jvms::Jvm;
-use crate::procfs::{ProcFile, lines, number, words};
-use crate::{Refusal, Target, control_groups, procfs, serving};
+use crate::{CpuTicks, Refusal, Target, control_groups, procfs, serving};
 
 /// The last JDK that compiles everything anew when Flight Recorder starts for the first time.
 const LAST_TO_RECOMPILE: u32 = 17;
@@ -221,29 +220,15 @@ impl Room {
 
 /// Looks at the CPUs for a moment.
 fn room(target: &Target) -> Room {
-    let (before, throttled) = (cpu_times(), control_groups::throttled_count(target));
+    let (before, throttled) = (CpuTicks::now(), control_groups::throttled_count(target));
     thread::sleep(GLANCE);
     let is_throttled = control_groups::throttled_count(target) > throttled;
-    let idle = before.zip(cpu_times()).and_then(|(before, after)| idle_share(before, after));
+    let idle = before.zip(CpuTicks::now()).and_then(|(before, after)| idle_share(before, after));
     Room { is_throttled, idle }
 }
 
-/// Ticks of all CPUs: idle ones, and all.
-fn cpu_times() -> Option<(u64, u64)> {
-    let mut buffer = Vec::new();
-    ProcFile::open("/proc/stat").ok()?.read(&mut buffer).ok().and_then(parse_stat)
-}
-
-/// User, nice, system, idle, iowait, irq, softirq, steal; what guests use is in the first two.
-fn parse_stat(text: &[u8]) -> Option<(u64, u64)> {
-    let mut fields = words(lines(text).next()?.strip_prefix(b"cpu ")?);
-    let ticks: [u64; 8] = std::array::from_fn(|_| fields.next().and_then(number).unwrap_or(0));
-    let all = ticks.iter().fold(0_u64, |sum, ticks| sum.saturating_add(*ticks));
-    Some((ticks[3].saturating_add(ticks[4]), all))
-}
-
-fn idle_share(before: (u64, u64), after: (u64, u64)) -> Option<f64> {
-    let (idle, all) = (after.0.checked_sub(before.0)?, after.1.checked_sub(before.1)?);
+fn idle_share(before: CpuTicks, after: CpuTicks) -> Option<f64> {
+    let (idle, all) = (after.idle.checked_sub(before.idle)?, after.all().checked_sub(before.all())?);
     (all > 0).then(|| idle as f64 / all as f64)
 }
 
@@ -267,13 +252,11 @@ mod tests {
 
     #[test]
     fn idle_time_is_a_part_of_all() {
-        let text = b"cpu  100 0 50 800 50 0 0 0 7 0\ncpu0 1 2 3\n";
-        assert_eq!(parse_stat(text), Some((850, 1_000)));
-        assert_eq!(parse_stat(b"cpus"), None);
+        let ticks = |(idle, all): (u64, u64)| CpuTicks { idle, work: all - idle, stolen: 0 };
         for (before, after, expected) in
             [((10, 100), (60, 200), Some(0.5)), ((10, 100), (10, 100), None), ((10, 100), (0, 50), None)]
         {
-            assert_eq!(idle_share(before, after), expected);
+            assert_eq!(idle_share(ticks(before), ticks(after)), expected);
         }
     }
 

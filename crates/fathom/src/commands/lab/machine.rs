@@ -5,6 +5,8 @@ use std::io::{Write, stderr};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use fathom_collectors::CpuTicks;
+
 /// Others that take more than this part of the CPUs change what a lab shows.
 const BUSY_SHARE: f64 = 0.25;
 /// How long a look at the CPUs takes.
@@ -15,12 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// CPU time so far, in ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ticks {
-    /// Of all CPUs together, idle or not.
-    all: u64,
-    /// CPUs at work for any process, or for the kernel.
-    work: u64,
-    /// Taken by the host.
-    stolen: u64,
+    machine: CpuTicks,
     /// Of this process and its children that have ended.
     own: u64,
 }
@@ -35,16 +32,16 @@ pub(super) struct Others {
 impl Ticks {
     /// None where the kernel does not say.
     pub(super) fn now() -> Option<Ticks> {
-        let [all, work, stolen] = of_the_machine(&fs::read_to_string("/proc/stat").ok()?)?;
         let own = of_the_process(&fs::read_to_string("/proc/self/stat").ok()?)?;
-        Some(Ticks { all, work, stolen, own })
+        Some(Ticks { machine: CpuTicks::now()?, own })
     }
 
     pub(super) fn others_until(self, end: Ticks) -> Others {
         let since = |before: u64, after: u64| after.saturating_sub(before) as f64;
-        let all = since(self.all, end.all).max(1.0);
-        let processes = since(self.work, end.work) - since(self.own, end.own);
-        Others { processes: processes.max(0.0) / all, host: since(self.stolen, end.stolen) / all }
+        let (before, after) = (self.machine, end.machine);
+        let all = since(before.all(), after.all()).max(1.0);
+        let processes = since(before.work, after.work) - since(self.own, end.own);
+        Others { processes: processes.max(0.0) / all, host: since(before.stolen, after.stolen) / all }
     }
 }
 
@@ -92,15 +89,6 @@ fn say(text: &str) {
     let _ = writeln!(stderr(), "{text}");
 }
 
-/// Ticks of all modes, of those that are work, and stolen ones. What guests use is in the first two fields as well.
-fn of_the_machine(stat: &str) -> Option<[u64; 3]> {
-    let mut fields = stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace();
-    let [user, nice, system, idle, iowait, irq, softirq, stolen] =
-        std::array::from_fn(|_| fields.next().and_then(|field| field.parse::<u64>().ok()).unwrap_or(0));
-    let work = [user, nice, system, irq, softirq].into_iter().fold(0, u64::saturating_add);
-    Some([[work, idle, iowait, stolen].into_iter().fold(0, u64::saturating_add), work, stolen])
-}
-
 /// Ticks in user and kernel mode of a process and of its children; the program's name may hold blanks and brackets.
 fn of_the_process(stat: &str) -> Option<u64> {
     /// How many fields lie between the name and the first of the four.
@@ -121,9 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ticks_of_the_machine_and_of_the_process() {
-        assert_eq!(of_the_machine("cpu  100 1 50 800 40 2 3 4 90 0\ncpu0 1\n"), Some([1_000, 156, 4]));
-        assert_eq!(of_the_machine("cpus"), None);
+    fn ticks_of_the_process() {
         let process = "7 (a) b (c) S 1 7 7 0 -1 4194560 5 6 0 0 10 20 300 4000 20 0 1";
         assert_eq!(of_the_process(process), Some(4_330));
         assert_eq!(of_the_process("7 (a) S 1"), None);
@@ -131,7 +117,9 @@ mod tests {
 
     #[test]
     fn only_what_others_take_is_a_complaint() {
-        let before = Ticks { all: 1_000, work: 500, stolen: 0, own: 100 };
+        let ticks =
+            |all, work, stolen, own| Ticks { machine: CpuTicks { idle: all - work - stolen, work, stolen }, own };
+        let before = ticks(1_000, 500, 0, 100);
         for (work, stolen, own, expected) in [
             (600, 0, 200, None),
             (600, 0, 150, None),
@@ -140,7 +128,7 @@ mod tests {
             // Children count when they end, also for what they used before.
             (600, 0, 900, None),
         ] {
-            let after = Ticks { all: 1_200, work, stolen, own };
+            let after = ticks(1_200, work, stolen, own);
             assert_eq!(before.others_until(after).complaint().as_deref(), expected, "{after:?}");
         }
     }
@@ -148,6 +136,6 @@ mod tests {
     #[test]
     fn this_machine_says_its_ticks() {
         let now = Ticks::now().expect("Linux");
-        assert!(now.all > now.work && now.work >= now.own, "{now:?}");
+        assert!(now.machine.all() > now.machine.work && now.machine.work >= now.own, "{now:?}");
     }
 }
