@@ -189,7 +189,7 @@ fn run_lab(args: &RunArgs, terminal: &Terminal) -> Result<Answer> {
         runner.run(lab, variant, folder, &mut TextProgress::to_stderr(), terminal)
     };
     let runs = variants.iter().map(run).collect::<Result<Vec<Run>>>()?;
-    let code = Outcome::code(runs.iter().map(|run| run.outcome));
+    let code = Outcome::code(runs.iter().filter_map(|run| run.judgement.outcome));
     let text = match args.json {
         true => json::pretty(&Runs { schema: SCHEMA, lab: &lab.id, runs: &runs }),
         false => text(&runs, &terminal.text(false)),
@@ -281,19 +281,7 @@ fn column(run: &Run) -> fathom_report::Variant<'_> {
 }
 
 fn verdict_line(run: &Run) -> String {
-    let outcome = outcome_text(run.outcome, &run.problems, &run.disturbances);
+    let outcome = run.judgement.text();
     let folder = run.folder.as_ref().map_or_else(String::new, |folder| format!("; kept in {}", clean::line(folder)));
     format!("{} on JDK {}: {outcome} ({}){folder}\n", run.variant, run.jdk, run.wanted)
-}
-
-/// For example `INCONCLUSIVE, other processes took 60 % of the CPUs: nothing was slow`.
-fn outcome_text(outcome: Outcome, problems: &[String], disturbances: &[String]) -> String {
-    let (problems, disturbances) = (problems.join("; "), disturbances.join("; "));
-    match outcome {
-        Outcome::AsExpected if disturbances.is_empty() => "as expected".to_owned(),
-        Outcome::AsExpected => format!("as expected, though {disturbances}"),
-        Outcome::NotAsExpected => format!("NOT as expected: {problems}"),
-        Outcome::Inconclusive if problems.is_empty() => format!("INCONCLUSIVE, {disturbances}"),
-        Outcome::Inconclusive => format!("INCONCLUSIVE, {disturbances}: {problems}"),
-    }
 }

@@ -10,9 +10,9 @@ use fathom_labs::{Lab, LabError, Progress, Second, Variant};
 use fathom_report::{clean, json};
 use serde::Serialize;
 
-use super::judge::Outcome;
+use super::judge::{Judgement, Outcome};
 use super::one::{Run, Runner};
-use super::{Answer, RunArgs, SCHEMA, judge, outcome_text};
+use super::{Answer, RunArgs, SCHEMA, judge};
 use crate::exit::told;
 use crate::terminal::Terminal;
 
@@ -32,10 +32,8 @@ struct Row {
     expected: String,
     /// The first cause with its verdict and share.
     found: String,
-    as_expected: Option<bool>,
-    outcome: Option<Outcome>,
-    problems: Vec<String>,
-    disturbances: Vec<String>,
+    #[serde(flatten)]
+    judgement: Judgement,
     /// Why it could not be run here.
     skipped: Option<String>,
     /// Where the recording is, if it was kept.
@@ -66,7 +64,7 @@ pub(super) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Answer> {
         tell(&format!("{place}: {}, {}", row.found, row.outcome()));
         runs.push(row);
     }
-    let code = Outcome::code(runs.iter().filter_map(|row| row.outcome));
+    let code = Outcome::code(runs.iter().filter_map(|row| row.judgement.outcome));
     let table = Table { schema: SCHEMA, minutes: began.elapsed().as_secs_f64() / 60.0, runs };
     let text = if args.json { json::pretty(&table) } else { text(&table) };
     Ok(Answer { text, code })
@@ -95,25 +93,20 @@ fn row(lab: &'static Lab, variant: &'static Variant, runner: &Runner, terminal: 
         jdk: None,
         expected: variant.expects_of(runner.rights(variant)).says(),
         found: String::new(),
-        as_expected: None,
-        outcome: None,
-        problems: Vec::new(),
-        disturbances: Vec::new(),
+        judgement: Judgement::default(),
         skipped: None,
         folder: None,
     };
     match runner.run(lab, variant, folder, &mut Quiet, terminal) {
-        Ok(Run { jdk, folder, as_expected, outcome, problems, disturbances, explanation, .. }) => {
-            let (found, jdk) = (found(&explanation), Some(jdk));
-            let (as_expected, outcome) = (Some(as_expected), Some(outcome));
-            Ok(Row { jdk, folder, as_expected, outcome, problems, disturbances, found, ..row })
+        Ok(Run { jdk, folder, judgement, explanation, .. }) => {
+            Ok(Row { jdk: Some(jdk), folder, judgement, found: found(&explanation), ..row })
         }
         Err(error) if runner.is_stopped() => Err(error),
         Err(error) => match error.downcast_ref::<LabError>() {
             Some(says) if says.is_of_the_machine() => Ok(Row { skipped: Some(says.to_string()), ..row }),
             _ => {
-                let (as_expected, outcome) = (Some(false), Some(Outcome::NotAsExpected));
-                Ok(Row { as_expected, outcome, problems: vec![told(&error)], ..row })
+                let judgement = Judgement::new(Outcome::NotAsExpected, vec![told(&error)], Vec::new());
+                Ok(Row { judgement, ..row })
             }
         },
     }
@@ -132,10 +125,9 @@ fn found(explanation: &Explanation) -> String {
 
 impl Row {
     fn outcome(&self) -> String {
-        match (&self.skipped, self.outcome) {
-            (Some(why), _) => format!("SKIPPED: {}", clean::line(why)),
-            (None, Some(outcome)) => clean::line(&outcome_text(outcome, &self.problems, &self.disturbances)),
-            (None, None) => String::new(),
+        match &self.skipped {
+            Some(why) => format!("SKIPPED: {}", clean::line(why)),
+            None => clean::line(&self.judgement.text()),
         }
     }
 }
@@ -156,7 +148,7 @@ fn text(table: &Table) -> String {
         text.push_str(line.trim_end());
         text.push('\n');
     }
-    let count = |wanted: Option<Outcome>| table.runs.iter().filter(|row| row.outcome == wanted).count();
+    let count = |wanted: Option<Outcome>| table.runs.iter().filter(|row| row.judgement.outcome == wanted).count();
     let (good, bad) = (count(Some(Outcome::AsExpected)), count(Some(Outcome::NotAsExpected)));
     let (open, skipped) = (count(Some(Outcome::Inconclusive)), count(None));
     let _ = writeln!(
@@ -194,25 +186,24 @@ mod tests {
 
     #[test]
     fn the_table_says_what_was_skipped() {
-        let row = |outcome: Option<Outcome>, problems: &[&str], disturbances: &[&str], skipped: Option<&str>| Row {
+        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        let judged = |outcome, problems, disturbances| Judgement::new(outcome, owned(problems), owned(disturbances));
+        let row = |judgement: Judgement, skipped: Option<&str>| Row {
             lab: "swap_in",
             variant: "sick",
             jdk: None,
             expected: "swap_in first".to_owned(),
             found: "nothing slow".to_owned(),
-            as_expected: outcome.map(|outcome| outcome == Outcome::AsExpected),
-            outcome,
-            problems: problems.iter().map(|problem| (*problem).to_owned()).collect(),
-            disturbances: disturbances.iter().map(|one| (*one).to_owned()).collect(),
+            judgement,
             skipped: skipped.map(str::to_owned),
             folder: None,
         };
         let runs = vec![
-            row(Some(Outcome::AsExpected), &[], &[], None),
-            row(Some(Outcome::AsExpected), &[], &["the host took 30 % of the CPUs"], None),
-            row(Some(Outcome::NotAsExpected), &["nothing was slow"], &[], None),
-            row(Some(Outcome::Inconclusive), &["nothing was slow"], &["other processes took 60 % of the CPUs"], None),
-            row(None, &[], &[], Some("swap_in (sick) needs the rights of root")),
+            row(judged(Outcome::AsExpected, &[], &[]), None),
+            row(judged(Outcome::AsExpected, &[], &["the host took 30 % of the CPUs"]), None),
+            row(judged(Outcome::NotAsExpected, &["nothing was slow"], &[]), None),
+            row(judged(Outcome::Inconclusive, &["nothing was slow"], &["other processes took 60 % of the CPUs"]), None),
+            row(Judgement::default(), Some("swap_in (sick) needs the rights of root")),
         ];
         insta::assert_snapshot!(text(&Table { schema: 1, minutes: 2.4, runs }));
     }

@@ -11,38 +11,58 @@ use serde_json::Value;
 /// load was more than the machine could carry.
 const ANSWERED_LEAST: f64 = 0.9;
 
-/// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// How a run ended, the worst last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Outcome {
     AsExpected,
-    NotAsExpected,
     /// It is not as expected, and the machine was not what the lab needs: nothing follows from it.
     Inconclusive,
+    NotAsExpected,
 }
 
 impl Outcome {
     /// Of several: what is wrong counts more than what is open.
-    pub(super) fn code(outcomes: impl Iterator<Item = Outcome> + Clone) -> ExitCode {
+    pub(super) fn code(outcomes: impl Iterator<Item = Outcome>) -> ExitCode {
         /// Nothing was shown, and nothing refuted.
         const OPEN: u8 = 4;
-        let mut of = outcomes.clone();
-        match of.any(|one| one == Outcome::NotAsExpected) {
-            true => ExitCode::FAILURE,
-            false if outcomes.clone().any(|one| one == Outcome::Inconclusive) => ExitCode::from(OPEN),
-            false => ExitCode::SUCCESS,
+        match outcomes.max() {
+            None | Some(Outcome::AsExpected) => ExitCode::SUCCESS,
+            Some(Outcome::Inconclusive) => ExitCode::from(OPEN),
+            Some(Outcome::NotAsExpected) => ExitCode::FAILURE,
         }
     }
 }
 
-/// What became of a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What became of a run; nothing of one that was skipped.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Judgement {
-    pub(super) outcome: Outcome,
+    as_expected: Option<bool>,
+    pub(super) outcome: Option<Outcome>,
     /// In what it is not as expected.
-    pub(super) problems: Vec<String>,
+    problems: Vec<String>,
     /// What of the machine changed its figures.
-    pub(super) disturbances: Vec<String>,
+    disturbances: Vec<String>,
+}
+
+impl Judgement {
+    pub(super) fn new(outcome: Outcome, problems: Vec<String>, disturbances: Vec<String>) -> Judgement {
+        let as_expected = Some(outcome == Outcome::AsExpected);
+        Judgement { as_expected, outcome: Some(outcome), problems, disturbances }
+    }
+
+    /// For example `INCONCLUSIVE, other processes took 60 % of the CPUs: nothing was slow`.
+    pub(super) fn text(&self) -> String {
+        let (problems, disturbances) = (self.problems.join("; "), self.disturbances.join("; "));
+        let Some(outcome) = self.outcome else { return String::new() };
+        match outcome {
+            Outcome::AsExpected if disturbances.is_empty() => "as expected".to_owned(),
+            Outcome::AsExpected => format!("as expected, though {disturbances}"),
+            Outcome::NotAsExpected => format!("NOT as expected: {problems}"),
+            Outcome::Inconclusive if problems.is_empty() => format!("INCONCLUSIVE, {disturbances}"),
+            Outcome::Inconclusive => format!("INCONCLUSIVE, {disturbances}: {problems}"),
+        }
+    }
 }
 
 /// `dose` is what the program noted, as JSON; `disturbances` is what was seen of the machine.
@@ -62,7 +82,7 @@ pub(super) fn judge(
         false if disturbances.is_empty() => Outcome::NotAsExpected,
         false => Outcome::Inconclusive,
     };
-    Judgement { outcome, problems, disturbances }
+    Judgement::new(outcome, problems, disturbances)
 }
 
 /// Phases in which nothing is wrong and whose requests were not answered: the machine could not carry the load.
@@ -267,7 +287,7 @@ mod tests {
             (&nothing, &shown, disturbed(), Outcome::Inconclusive),
             (&nothing, &shown, vec![], Outcome::NotAsExpected),
         ] {
-            assert_eq!(judge(expected, explanation, "", disturbances).outcome, outcome, "{expected:?}");
+            assert_eq!(judge(expected, explanation, "", disturbances).outcome, Some(outcome), "{expected:?}");
         }
     }
 

@@ -16,7 +16,7 @@ use fathom_labs::{
 use fathom_page::Loaded;
 use serde::Serialize;
 
-use super::judge::{Judgement, Outcome};
+use super::judge::Judgement;
 use super::machine::{Ticks, wait_for_cpus};
 use super::{Place, RunArgs, judge};
 use crate::exit::told;
@@ -35,12 +35,8 @@ pub(super) struct Run {
     pub(super) folder: Option<String>,
     /// The id of the cause that has to come first; null when nothing must be slow.
     pub(super) expected: Option<&'static str>,
-    pub(super) as_expected: bool,
-    pub(super) outcome: Outcome,
-    /// In what it is not as expected.
-    pub(super) problems: Vec<String>,
-    /// What of the machine changed the figures of this run.
-    pub(super) disturbances: Vec<String>,
+    #[serde(flatten)]
+    pub(super) judgement: Judgement,
     /// What is expected, for people.
     #[serde(skip)]
     pub(super) wanted: String,
@@ -148,16 +144,13 @@ impl Runner {
         }
         let explanation = page.into_explanation();
         let dose = fs::read_to_string(&output.dose).unwrap_or_default();
-        let Judgement { outcome, problems, disturbances } = judge::judge(expects, &explanation, &dose, disturbances);
+        let judgement = judge::judge(expects, &explanation, &dose, disturbances);
         Ok(Run {
             variant: &variant.name,
             jdk: output.jdk.version,
             folder: self.place.is_kept().then(|| output.folder.display().to_string()),
             expected: expects.cause(),
-            as_expected: outcome == Outcome::AsExpected,
-            outcome,
-            problems,
-            disturbances,
+            judgement,
             wanted: expects.says(),
             files,
             phases: phases(output.phases),

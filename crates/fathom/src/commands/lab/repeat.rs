@@ -44,7 +44,7 @@ pub(super) fn run(
         let run = runner.run(lab, variant, folder, &mut TextProgress::to_stderr(), terminal)?;
         sides[side].extend(runs(&run.files, &variant.name, terminal)?);
         lines += &verdict_line(&run);
-        outcomes.push(run.outcome);
+        outcomes.extend(run.judgement.outcome);
     }
     let [sick, fixed] = sides;
     // What companions do to the CPUs is the illness itself.
