@@ -15,8 +15,8 @@ use jiff::Timestamp;
 
 use crate::config::{Capture, Wish};
 use crate::kept;
-use crate::scout::{Scout, Wishes};
 use crate::triggers::Trigger;
+use crate::watched_jvm::{WatchedJvm, Wishes};
 
 /// Ending of a recording's folder.
 pub(crate) const EXTENSION: &str = "fathom";
@@ -32,7 +32,7 @@ pub(crate) struct Captured {
     pub(crate) observed_ns: i64,
 }
 
-/// Lets the scout's service know that it records and does not hang.
+/// Lets the service know that it records and does not hang.
 struct Beats(Arc<Wishes>);
 
 impl recorder::Watcher for Beats {
@@ -42,26 +42,26 @@ impl recorder::Watcher for Beats {
 }
 
 /// How much of the time before is kept, in ns.
-pub(crate) fn before_ns(scout: &Scout, trigger: &Trigger) -> i64 {
-    scout.kept_from_ns().map_or(0, |from_ns| trigger.at_ns.saturating_sub(from_ns).max(0))
+pub(crate) fn before_ns(watched: &WatchedJvm, trigger: &Trigger) -> i64 {
+    watched.kept_from_ns().map_or(0, |from_ns| trigger.at_ns.saturating_sub(from_ns).max(0))
 }
 
 /// Where a recording goes.
-pub(crate) fn place(scout: &Scout, trigger: &Trigger) -> PathBuf {
-    scout.config().folder.join(name(scout, trigger))
+pub(crate) fn place(watched: &WatchedJvm, trigger: &Trigger) -> PathBuf {
+    watched.config().folder.join(name(watched, trigger))
 }
 
-/// Records the JVM of a scout into `folder`. The scout's collectors go on in the recording and have ended afterwards.
+/// Records a watched JVM into `folder`. Its collectors go on in the recording and have ended afterwards.
 pub(crate) fn capture(
-    scout: &mut Scout,
+    watched: &mut WatchedJvm,
     trigger: &Trigger,
     folder: PathBuf,
     stop: &AtomicBool,
 ) -> Result<Captured, RecordError> {
-    let config = scout.config().clone();
-    let (mut rows, observers) = scout.hand_over();
-    note(trigger, scout, &mut rows);
-    let mut order = scout.order().clone();
+    let config = watched.config().clone();
+    let (mut rows, observers) = watched.hand_over();
+    note(trigger, watched, &mut rows);
+    let mut order = watched.order().clone();
     order.folder.clone_from(&folder);
     order.max_bytes = config.capture.size.0;
     order.manners = manners(&config.capture);
@@ -75,7 +75,7 @@ pub(crate) fn capture(
         hand_over: HandOver::new(rows, observers),
         ..Plan::new(folder.clone())
     };
-    let recorded = recorder::record(&scout.jvm.target, collectors(), &plan, stop, &mut Beats(scout.wishes()))?;
+    let recorded = recorder::record(&watched.jvm.target, collectors(), &plan, stop, &mut Beats(watched.wishes()))?;
     drop(plan);
     recorder::give_back_memory();
     Ok(Captured { folder, end: recorded.end, observed_ns: recorded.observed_ns })
@@ -102,17 +102,22 @@ fn manners(capture: &Capture) -> Manners {
 }
 
 /// Keeps the rows of the time before in place of a recording. For how long after the trigger they go, in ns.
-pub(crate) fn keep_ring(scout: &Scout, trigger: &Trigger, folder: &Path, because: &str) -> Result<i64, FolderError> {
-    let (from_ns, now_ns) = (scout.kept_from_ns().unwrap_or(trigger.at_ns), scout.order().clock.now_ns());
-    let mut rows = scout.copy_kept();
-    note(trigger, scout, &mut rows);
-    let target = &scout.jvm.target;
+pub(crate) fn keep_ring(
+    watched: &WatchedJvm,
+    trigger: &Trigger,
+    folder: &Path,
+    because: &str,
+) -> Result<i64, FolderError> {
+    let (from_ns, now_ns) = (watched.kept_from_ns().unwrap_or(trigger.at_ns), watched.order().clock.now_ns());
+    let mut rows = watched.copy_kept();
+    note(trigger, watched, &mut rows);
+    let target = &watched.jvm.target;
     kept::write(folder, (target.pid, target.start_ticks), (from_ns, now_ns), rows, because)?;
     Ok((now_ns - trigger.at_ns).max(0))
 }
 
 /// The recording says why it was made.
-fn note(trigger: &Trigger, scout: &Scout, rows: &mut Recording) {
+fn note(trigger: &Trigger, watched: &WatchedJvm, rows: &mut Recording) {
     let key = match trigger.which.as_str() {
         "" => trigger.kind.name().to_owned(),
         which => format!("{} {which}", trigger.kind.name()),
@@ -120,18 +125,18 @@ fn note(trigger: &Trigger, scout: &Scout, rows: &mut Recording) {
     rows.add_fact(subject::RECORDING, "trigger", &key, "watch");
     rows.add_fact(subject::RECORDING, "trigger_says", &trigger.says, "watch");
     rows.add_fact(subject::RECORDING, "trigger_ns", &trigger.at_ns.to_string(), "watch");
-    for (name, why) in scout.refused() {
+    for (name, why) in watched.refused() {
         let says = format!("before the trigger {name} was not watched: {why}");
         rows.add_loss("watch", fathom_evidence::kinds::loss::REFUSED, 0, &says);
     }
 }
 
 /// Time, program, pid and reason, of letters that no shell minds; names sort by time.
-fn name(scout: &Scout, trigger: &Trigger) -> String {
+fn name(watched: &WatchedJvm, trigger: &Trigger) -> String {
     let time = Timestamp::from_nanosecond(i128::from(trigger.at_ns)).unwrap_or(Timestamp::UNIX_EPOCH);
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
-    let program: String = scout.jvm.short_name().chars().take(40).map(plain).collect();
-    let pid = scout.jvm.target.pid;
+    let program: String = watched.jvm.short_name().chars().take(40).map(plain).collect();
+    let pid = watched.jvm.target.pid;
     format!("{}-{program}-{pid}-{}.{EXTENSION}", time.strftime("%Y%m%dT%H%M%SZ"), trigger.kind.name())
 }
 

@@ -12,15 +12,15 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use rustix::process::{Pid, setpriority_process};
 
-use crate::beside::{self, Begun};
+use crate::admission::Admission;
 use crate::config::Config;
-use crate::desk::Desk;
 use crate::host::host;
 use crate::incident::{Incident, SCHEMA, Stage, Verdict};
 use crate::log;
 use crate::metrics::Metrics;
 use crate::minutes;
-use crate::shelf;
+use crate::retention;
+use crate::sidecars::{self, Begun};
 use crate::tell::Message;
 use crate::triggers::Severity;
 
@@ -82,7 +82,7 @@ pub(crate) fn work(
     program: &Path,
     jobs: &Receiver<Option<Job>>,
     (teller, minutes): (&Sender<Message>, &Sender<minutes::Message>),
-    (metrics, desk): (&Metrics, &Mutex<Desk>),
+    (metrics, admission): (&Metrics, &Mutex<Admission>),
 ) {
     let host = host();
     let mut queue = Queue { jobs, waiting: VecDeque::new(), is_open: true };
@@ -90,7 +90,7 @@ pub(crate) fn work(
         let (tell, keeps_minutes) = (job.config.tell.clone(), job.config.minutes.enabled);
         let (folder, max_bytes) = (job.config.folder.clone(), job.config.capture.disk.0);
         let id = id_of(&job.folder);
-        let also_hit = desk.lock().map(|desk| desk.hits(&id)).unwrap_or_default();
+        let also_hit = admission.lock().map(|admission| admission.hits(&id)).unwrap_or_default();
         let incident = Incident { also_hit, ..conclude(program, &host, job) };
         write(&incident);
         metrics.concluded(incident.cause().unwrap_or("none"));
@@ -100,7 +100,7 @@ pub(crate) fn work(
         let newest = incident.folder.clone();
         // Nobody listens when the service ends for good.
         let _ = teller.send(Message::Verdict(Box::new(incident), tell));
-        shelf::make_room(&folder, max_bytes, &newest);
+        retention::make_room(&folder, max_bytes, &newest);
     }
 }
 
@@ -119,7 +119,7 @@ fn conclude(program: &Path, host: &str, job: Job) -> Incident {
     let severity = begun.map_or(Severity::Warning, |begun| begun.severity.unwrap_or(begun.trigger.kind.severity()));
     let not_seen = begun.map_or_else(Vec::new, |begun| begun.not_seen.clone());
     let (jvm, trigger) = job.begun.map(|begun| (begun.jvm, begun.trigger)).unzip();
-    if let Err(error) = beside::write(&beside::path(&job.folder, "txt"), &text) {
+    if let Err(error) = sidecars::write(&sidecars::path(&job.folder, "txt"), &text) {
         log::says("verdict_not_written", &format!("{}: {error}", job.folder.display()));
     }
     Incident {
@@ -152,10 +152,10 @@ pub(crate) fn id_of(folder: &Path) -> String {
 /// Writes the verdict beside its recording, which is concluded then.
 fn write(incident: &Incident) {
     let json = serde_json::to_string_pretty(incident).unwrap_or_default();
-    if let Err(error) = beside::write(&beside::path(&incident.folder, "json"), &json) {
+    if let Err(error) = sidecars::write(&sidecars::path(&incident.folder, "json"), &json) {
         log::says("verdict_not_written", &format!("{}: {error}", incident.folder.display()));
     }
-    if let Err(error) = beside::remove(&incident.folder, beside::BEGUN) {
+    if let Err(error) = sidecars::remove(&incident.folder, sidecars::BEGUN) {
         log::says("begin_not_removed", &format!("{}: {error}", incident.folder.display()));
     }
 }
@@ -250,8 +250,8 @@ mod tests {
         let of_one_that_hangs = jobs.clone();
         jobs.send(None).unwrap();
         let (minutes, _rows) = channel();
-        let desk = Mutex::new(Desk::new(&Config::default(), 0));
-        work(Path::new("/bin/false"), &queue, (&teller, &minutes), (&Metrics::default(), &desk));
+        let admission = Mutex::new(Admission::new(&Config::default(), 0));
+        work(Path::new("/bin/false"), &queue, (&teller, &minutes), (&Metrics::default(), &admission));
         assert!(messages.try_recv().is_err());
         drop(of_one_that_hangs);
     }

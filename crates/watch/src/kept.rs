@@ -8,7 +8,7 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::{loss, recorded, subject};
 use fathom_store::{FolderError, FolderWriter};
 
-use crate::desk::{Answer, JvmKey, Skip};
+use crate::admission::{Answer, JvmKey, Skip};
 use crate::triggers::Trigger;
 
 /// The rows are taken when as much has passed after the reason as this, or half of the ring where that is less: what it was is seen best

@@ -4,31 +4,29 @@
 //! when a JVM turns slow, records more with the time before, has it explained, and tells somebody. Three parts:
 //!
 //! * **Pure decisions**, without clock and I/O: [`signals`] of a second from the rows that collectors find, [`triggers`] from
-//!   signals ([`port`] for requests with [`ladder`] and [`rare`], [`rules`]), and the [`desk`] that says what becomes a recording.
-//! * **One `scout` for each JVM**, a thread that looks, keeps the [`ring`] and records (`capture`).
-//! * **The `service`** around them: finding JVMs, explaining (`conclude`), telling, the folder (`shelf`), a row of each JVM and
+//!   signals ([`port`] for requests with [`change_detector`] and [`rare`], [`rules`]), and the [`admission`] that says what becomes a recording.
+//! * **One `watched_jvm` for each JVM**, a thread that looks, keeps the [`ring`] and records (`capture`).
+//! * **The `service`** around them: finding JVMs, explaining (`conclude`), telling, keeping the folder small (`retention`), a row of each JVM and
 //!   minute ([`minutes`]), signals.
 //!
 //! Nothing is done to a JVM that it would feel, unless the configuration asks for it.
 
-mod beside;
+pub mod admission;
+mod block_detector;
 mod capture;
-mod climber;
+pub mod change_detector;
 mod conclude;
 pub mod config;
 pub mod control;
-pub mod desk;
-mod duty;
 mod ended;
 mod finder;
 mod glob;
 mod host;
 mod host_events;
 mod incident;
+mod incident_handler;
 mod kept;
 mod labels;
-pub mod ladder;
-
 mod latencies;
 pub mod levels;
 mod log;
@@ -40,14 +38,14 @@ pub mod port;
 mod postponed;
 pub mod quiet;
 pub mod rare;
+mod retention;
 pub mod ring;
 mod rings;
 pub mod rules;
-mod scout;
 mod service;
 mod service_group;
-mod shelf;
 mod shortage;
+mod sidecars;
 pub mod signals;
 mod skip;
 pub mod status;
@@ -56,6 +54,7 @@ mod tell;
 mod times;
 pub mod triggers;
 mod trusted;
+mod watched_jvm;
 
 pub use incident::{Incident, Verdict};
 pub use service::{WatchError, run};

@@ -8,31 +8,32 @@ use fathom_evidence::Recording;
 use fathom_store::FolderError;
 use jiff::Timestamp;
 
+use crate::admission::JvmKey;
 use crate::capture::EXTENSION;
-use crate::desk::JvmKey;
 use crate::{kept, log, rings};
 
 /// Saves what there is, as recordings without a verdict.
 pub(crate) fn save(folder: &Path) {
     let is_gone = |(pid, start_ticks)| Target::of(pid).map_or(true, |target| target.start_ticks != start_ticks);
     let left = rings::take_left(&rings::place(folder), is_gone);
-    for (key, pieces) in left.into_iter().filter(|(_, pieces)| !pieces.is_empty()) {
-        if let Err(error) = write(&path(folder, key, &pieces), key, pieces) {
+    for (key, segments) in left.into_iter().filter(|(_, segments)| !segments.is_empty()) {
+        if let Err(error) = write(&path(folder, key, &segments), key, segments) {
             log::says("not_recovered", &error.to_string());
         }
     }
 }
 
-fn path(folder: &Path, key: JvmKey, pieces: &[(i64, Recording)]) -> PathBuf {
-    let until_ns = pieces.last().map_or(0, |(until_ns, _)| *until_ns);
+fn path(folder: &Path, key: JvmKey, segments: &[(i64, Recording)]) -> PathBuf {
+    let until_ns = segments.last().map_or(0, |(until_ns, _)| *until_ns);
     let time = Timestamp::from_nanosecond(i128::from(until_ns)).unwrap_or(Timestamp::UNIX_EPOCH);
     folder.join(format!("{}-{}-lost.{EXTENSION}", time.strftime("%Y%m%dT%H%M%SZ"), key.0))
 }
 
-fn write(path: &Path, key: JvmKey, pieces: Vec<(i64, Recording)>) -> Result<(), FolderError> {
+fn write(path: &Path, key: JvmKey, segments: Vec<(i64, Recording)>) -> Result<(), FolderError> {
     let mut all = Recording::default();
-    let times = (pieces.first().map_or(0, |(time_ns, _)| *time_ns), pieces.last().map_or(0, |(time_ns, _)| *time_ns));
-    pieces.into_iter().for_each(|(_, piece)| all.absorb(piece));
+    let times =
+        (segments.first().map_or(0, |(time_ns, _)| *time_ns), segments.last().map_or(0, |(time_ns, _)| *time_ns));
+    segments.into_iter().for_each(|(_, segment)| all.absorb(segment));
     kept::write(path, key, times, all, "the service was killed, and the process has ended since")
 }
 
@@ -43,8 +44,8 @@ mod tests {
     use fathom_evidence::Table;
 
     use super::*;
+    use crate::retention;
     use crate::rings::RingFile;
-    use crate::shelf;
 
     #[test]
     fn the_last_seconds_of_a_jvm_that_has_ended_become_a_recording() {
@@ -52,18 +53,18 @@ mod tests {
         let own = Target::of(std::process::id()).unwrap();
         for key in [(own.pid, own.start_ticks), (own.pid, own.start_ticks + 1)] {
             let (mut file, _) = RingFile::open(&rings::place(folder.path()), key, Duration::from_secs(60)).unwrap();
-            let mut piece = Recording::default();
-            piece.add_span(1_000_000_000, 5, 7, "request", ":80", "", "requests");
-            file.add(2_000_000_000, &piece, Recording::default).unwrap();
+            let mut segment = Recording::default();
+            segment.add_span(1_000_000_000, 5, 7, "request", ":80", "", "requests");
+            file.add(2_000_000_000, &segment, Recording::default).unwrap();
             std::mem::forget(file);
         }
         save(folder.path());
-        let saved = shelf::left_behind(folder.path());
+        let saved = retention::left_behind(folder.path());
         let [path] = &saved[..] else { panic!("{saved:?}") };
         let recording = fathom_store::open(path).unwrap();
         assert_eq!((recording.spans.len(), recording.fact("jvm", "pid")), (1, Some(own.pid.to_string().as_str())));
         std::fs::remove_dir_all(path).unwrap();
         save(folder.path());
-        assert!(shelf::left_behind(folder.path()).is_empty(), "once");
+        assert!(retention::left_behind(folder.path()).is_empty(), "once");
     }
 }

@@ -1,17 +1,17 @@
 //! One port of one JVM: its requests of each second, and whether they turned slow, stalled or hung.
 //!
-//! * *slow*: two [`Ladder`]s, which know how long requests take, at the 95th percentile and at the median: single bad requests of
+//! * *slow*: two [`ChangeDetector`]s, which know how long requests take, at the 95th percentile and at the median: single bad requests of
 //!   healthy seconds raise what is usual of the first, and hide that all requests have become slower. Points of many requests and
 //!   of few have histories of their own, since the 95th percentile of two requests is another thing than that of two thousand.
 //! * *stall*: several requests of one second took far longer than they ever do. By chance alone that may happen, so it is told
 //!   twice a day at most, and not where it is usual: what it costs to be wrong is bounded by that, whatever the service.
-//! * *rare*: [`Rare`], where too few are late to move the percentile that the ladder looks at.
+//! * *rare*: [`Rare`], where too few are late to move the percentile that the detector looks at.
 //! * *hung*: requests lie unanswered, more than there ever are, and none is answered.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::ladder::{Ladder, OF_MEDIANS, OF_TAILS};
+use crate::change_detector::{ChangeDetector, OF_MEDIANS, OF_TAILS};
 use crate::levels::{Latencies, Level};
 use crate::rare::{Late, Rare};
 
@@ -116,8 +116,8 @@ impl Floors {
 #[derive(Debug)]
 pub struct Port {
     /// Of few requests and of many.
-    tails: [Ladder; 2],
-    medians: [Ladder; 2],
+    tails: [ChangeDetector; 2],
+    medians: [ChangeDetector; 2],
     rare: Rare,
     gathered: Latencies,
     gathered_since_s: Option<i64>,
@@ -134,7 +134,7 @@ pub struct Port {
 
 impl Default for Port {
     fn default() -> Port {
-        let both = |rungs| [Ladder::new(rungs), Ladder::new(rungs)];
+        let both = |scales| [ChangeDetector::new(scales), ChangeDetector::new(scales)];
         Port {
             tails: both(&OF_TAILS),
             medians: both(&OF_MEDIANS),
@@ -155,7 +155,7 @@ impl Port {
     /// Takes the next second.
     pub fn see(&mut self, at_s: i64, second: &PortSecond, floors: Floors) -> Vec<Finding> {
         if self.last_answer_s.is_some_and(|last_s| at_s - last_s > IDLE_S) {
-            self.tails.iter_mut().chain(&mut self.medians).for_each(|ladder| ladder.pause(at_s));
+            self.tails.iter_mut().chain(&mut self.medians).for_each(|detector| detector.pause(at_s));
             self.rare.pause(at_s);
         }
         let hung = self.hung(at_s, second);
@@ -172,7 +172,7 @@ impl Port {
 
     /// Whether it is slow at present.
     pub fn is_slow(&self) -> bool {
-        self.tails.iter().chain(&self.medians).any(Ladder::is_slow)
+        self.tails.iter().chain(&self.medians).any(ChangeDetector::is_slow)
     }
 
     /// Whether more of its requests are late than ever at present, though few.
@@ -215,7 +215,7 @@ impl Port {
     fn stall(&mut self, at_s: i64, second: &PortSecond, floors: Floors) -> Option<Finding> {
         forget(&mut self.stalls_s, at_s - STALLS_KEPT_S);
         forget(&mut self.told_s, at_s - DAY_S);
-        let usual = self.tails.iter().filter_map(Ladder::usual).max()?;
+        let usual = self.tails.iter().filter_map(ChangeDetector::usual).max()?;
         let from = usual.above(STALL_LEVELS).max(floors.stall);
         let count = second.answered.at_least(from);
         if count < STALLED {
@@ -241,7 +241,7 @@ impl Port {
         let for_s = self.unanswered_s;
         let most = self.under_way.iter().map(|(_, count)| *count).max();
         let are_more = most.is_some_and(|most| second.under_way > most.saturating_add(most / 2).saturating_add(1));
-        let knows_it = self.tails.iter().any(|ladder| ladder.usual().is_some());
+        let knows_it = self.tails.iter().any(|detector| detector.usual().is_some());
         if for_s < HUNG_S || !are_more || !knows_it {
             self.learn_under_way(at_s, second.under_way, for_s);
             return None;

@@ -3,7 +3,7 @@
 //! One that only had to wait until other JVMs were recorded is asked for each second as long as the time before still holds it. A port that is
 //! slow, a rule that holds, are told once, at their onset: they are asked for now and then as long as they last, and are then of now.
 
-use crate::desk::{Answer, Skip};
+use crate::admission::{Answer, Skip};
 use crate::triggers::{Kind, Trigger};
 
 /// So much of what came before its turn is still worth a recording.

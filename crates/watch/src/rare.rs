@@ -3,13 +3,13 @@
 //! How late a request is, is measured against the median of its ten seconds: a service whose requests all take four times as long in
 //! bursts or at noon has the same tail at all times, and late requests of its quiet times are not hidden by its busy ones. Late is what is half
 //! as far again above the median as all requests of the history but one in a thousand. Of ten and twenty seconds, a minute and five
-//! minutes the share of late requests is a block of a `Climber`: it tells when several in a row have half as much again as the share of
+//! minutes the share of late requests is a block of a `BlockDetector`: it tells when several in a row have half as much again as the share of
 //! everything in the history of such blocks but the highest 0.2 %. So a job or a collection that makes a few requests late again
 //! and again is usual. Beyond that chance must not explain them: so many late requests where the history has so few would come
 //! with a probability of e^-15 for all blocks in a row (Chernoff's bound for Poisson's distribution). And a second counts for a
 //! few late requests at most, so that a hiccup that hits all who are there makes no minute.
 
-use crate::climber::{Climber, History, Once, Rung, Slow};
+use crate::block_detector::{BlockDetector, History, Once, Slow, TimeScale};
 use crate::levels::{LEVELS, Latencies, Level};
 
 /// Seconds of a point.
@@ -19,12 +19,12 @@ const POINT_S: i64 = 10;
 const MORE_LEVELS: u8 = 3;
 
 /// Two blocks of twenty seconds are in every minute, however it lies; three of ten seconds tell after a minute of history. That three blocks after
-/// five (or two after nine) are higher than all before them is chance in 1.8 % of cases (see [`crate::ladder`]).
-const RUNGS: [Rung; 4] = [
-    Rung { points: 1, in_a_row: 3, known_min: 5, higher_levels: MORE_LEVELS, sees_gaps: false },
-    Rung { points: 2, in_a_row: 2, known_min: 9, higher_levels: MORE_LEVELS, sees_gaps: false },
-    Rung { points: 6, in_a_row: 2, known_min: 9, higher_levels: MORE_LEVELS, sees_gaps: false },
-    Rung { points: 30, in_a_row: 2, known_min: 9, higher_levels: MORE_LEVELS, sees_gaps: false },
+/// five (or two after nine) are higher than all before them is chance in 1.8 % of cases (see [`crate::change_detector`]).
+const SCALES: [TimeScale; 4] = [
+    TimeScale { points: 1, in_a_row: 3, known_min: 5, higher_levels: MORE_LEVELS, sees_gaps: false },
+    TimeScale { points: 2, in_a_row: 2, known_min: 9, higher_levels: MORE_LEVELS, sees_gaps: false },
+    TimeScale { points: 6, in_a_row: 2, known_min: 9, higher_levels: MORE_LEVELS, sees_gaps: false },
+    TimeScale { points: 30, in_a_row: 2, known_min: 9, higher_levels: MORE_LEVELS, sees_gaps: false },
 ];
 
 /// Of so many requests of the history one is let out of account when it is asked how long they take.
@@ -45,7 +45,7 @@ const MIN_SHARE: f64 = 0.001;
 /// Fewer late requests in a block are an odd one or two.
 const MIN_LATE: f64 = 3.0;
 
-/// More than this part of all requests move the percentile that [`crate::ladder`] looks at.
+/// More than this part of all requests move the percentile that [`crate::change_detector`] looks at.
 const MAX_SHARE: f64 = 0.05;
 
 /// The logarithm of how rarely chance makes all blocks in a row: with 8,640 points a day, once in a year.
@@ -106,8 +106,8 @@ impl Sum {
         }
     }
 
-    fn is_chance(&self, rung: &Rung) -> bool {
-        self.counted < MIN_LATE || self.surprise() < EVIDENCE / rung.in_a_row as f64
+    fn is_chance(&self, scale: &TimeScale) -> bool {
+        self.counted < MIN_LATE || self.surprise() < EVIDENCE / scale.in_a_row as f64
     }
 }
 
@@ -121,8 +121,8 @@ pub struct Rare {
     since_s: Option<i64>,
     /// Those of the last points, as many as a median takes.
     last: Latencies,
-    climbers: [Climber; RUNGS.len()],
-    blocks: [(usize, Sum); RUNGS.len()],
+    detectors: [BlockDetector; SCALES.len()],
+    blocks: [(usize, Sum); SCALES.len()],
     once: Once,
 }
 
@@ -142,7 +142,7 @@ impl Rare {
         let mut point = Sum::default();
         seconds.iter().for_each(|second| point.add(&self.sum(second, late_from, median)));
         let late = if point.are_few_late() { self.judge(at_s, &point, (late_from, median)) } else { None };
-        if !self.climbers.iter().any(Climber::is_high) {
+        if !self.detectors.iter().any(BlockDetector::is_high) {
             all.levels().for_each(|(level, count)| self.history.learn(at_s, distance(level, median), count));
         }
         late
@@ -153,12 +153,12 @@ impl Rare {
         self.seconds.clear();
         self.since_s = None;
         self.blocks = Default::default();
-        self.climbers.iter_mut().for_each(|climber| climber.pause(at_s));
+        self.detectors.iter_mut().for_each(|detector| detector.pause(at_s));
     }
 
     /// Whether more are late than ever.
     pub fn is_late(&self) -> bool {
-        self.climbers.iter().any(Climber::is_slow)
+        self.detectors.iter().any(BlockDetector::is_slow)
     }
 
     /// The median of a point, or of the last ones where it has too few requests.
@@ -187,16 +187,16 @@ impl Rare {
 
     fn judge(&mut self, at_s: i64, point: &Sum, (late_from, median): (Level, Level)) -> Option<Late> {
         let mut told: Vec<(Slow, Sum)> = Vec::new();
-        for ((climber, rung), (points, block)) in self.climbers.iter_mut().zip(&RUNGS).zip(&mut self.blocks) {
+        for ((detector, scale), (points, block)) in self.detectors.iter_mut().zip(&SCALES).zip(&mut self.blocks) {
             *points += 1;
             block.add(point);
-            if *points < rung.points {
+            if *points < scale.points {
                 continue;
             }
             *points = 0;
             let block = std::mem::take(block);
-            let floor = if block.is_chance(rung) { Level::HIGHEST } else { share_level(MIN_SHARE) };
-            told.extend(climber.judge(rung, at_s, block.level(), floor).map(|slow| (slow, block)));
+            let floor = if block.is_chance(scale) { Level::HIGHEST } else { share_level(MIN_SHARE) };
+            told.extend(detector.judge(scale, at_s, block.level(), floor).map(|slow| (slow, block)));
         }
         let is_slow = self.is_late();
         let slow = self.once.choose(told.iter().map(|(slow, _)| *slow).collect(), is_slow)?;

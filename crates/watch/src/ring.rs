@@ -1,6 +1,6 @@
 //! The time before: rows of the last minute or so, in memory.
 //!
-//! Pieces of one second each; the oldest goes when the ring is full. What is true of the whole time (facts, threads' names,
+//! Segments of one second each; the oldest goes when the ring is full. What is true of the whole time (facts, threads' names,
 //! losses) and the last value of each counter stay behind, so that what is taken out of the ring stands on its own: collectors
 //! write a number when it changes, and what has not changed for an hour would be missing.
 
@@ -30,12 +30,12 @@ type Key = (StrId, StrId, StrId);
 /// The rows of some time.
 #[derive(Debug, Clone)]
 pub struct Ring {
-    pieces: VecDeque<(i64, Recording)>,
+    segments: VecDeque<(i64, Recording)>,
     keeps_ns: i64,
     /// What holds for all of it.
     kept: Recording,
     seen: HashSet<String>,
-    /// Last values of counters of pieces that are gone.
+    /// Last values of counters of segments that are gone.
     texts: Strings,
     last: HashMap<Key, f64>,
     dropped: i64,
@@ -45,7 +45,7 @@ impl Ring {
     /// A ring of so much time.
     pub fn new(keeps: Duration) -> Ring {
         Ring {
-            pieces: VecDeque::new(),
+            segments: VecDeque::new(),
             keeps_ns: i64::try_from(keeps.as_nanos()).unwrap_or(i64::MAX),
             kept: Recording::default(),
             seen: HashSet::new(),
@@ -56,55 +56,55 @@ impl Ring {
     }
 
     /// Adds what was found until `now_ns`.
-    pub fn push(&mut self, now_ns: i64, mut piece: Recording) {
-        self.keep(&piece);
-        self.cut(&mut piece);
-        self.pieces.push_back((now_ns, piece));
-        while self.pieces.front().is_some_and(|(time_ns, _)| now_ns - time_ns > self.keeps_ns) {
-            if let Some((_, oldest)) = self.pieces.pop_front() {
+    pub fn push(&mut self, now_ns: i64, mut segment: Recording) {
+        self.keep(&segment);
+        self.cut(&mut segment);
+        self.segments.push_back((now_ns, segment));
+        while self.segments.front().is_some_and(|(time_ns, _)| now_ns - time_ns > self.keeps_ns) {
+            if let Some((_, oldest)) = self.segments.pop_front() {
                 self.remember(&oldest);
             }
         }
     }
 
-    /// Facts, losses and threads of a piece, each once.
-    fn keep(&mut self, piece: &Recording) {
+    /// Facts, losses and threads of a segment, each once.
+    fn keep(&mut self, segment: &Recording) {
         let kept = self.seen.len();
-        for fact in piece.facts.rows().take(KEPT_MAX.saturating_sub(kept)) {
-            let texts = [fact.subject, fact.key, fact.value, fact.source].map(|id| piece.text(id));
+        for fact in segment.facts.rows().take(KEPT_MAX.saturating_sub(kept)) {
+            let texts = [fact.subject, fact.key, fact.value, fact.source].map(|id| segment.text(id));
             if self.seen.insert(texts.join("\0")) {
                 self.kept.add_fact(texts[0], texts[1], texts[2], texts[3]);
             }
         }
-        for (tid, thread) in piece.threads.iter() {
+        for (tid, thread) in segment.threads.iter() {
             if self.kept.threads.len() < KEPT_MAX || self.kept.threads.get(tid).is_some() {
-                self.kept.add_thread(tid, piece.text(thread.name));
+                self.kept.add_thread(tid, segment.text(thread.name));
             }
         }
-        for loss in piece.losses.rows().filter(|loss| !is_gap(piece, loss)).take(KEPT_MAX.saturating_sub(kept)) {
-            let [source, kind, says] = [loss.source, loss.kind, loss.says].map(|id| piece.text(id));
+        for loss in segment.losses.rows().filter(|loss| !is_gap(segment, loss)).take(KEPT_MAX.saturating_sub(kept)) {
+            let [source, kind, says] = [loss.source, loss.kind, loss.says].map(|id| segment.text(id));
             if self.seen.insert([source, kind, says].join("\0")) {
                 self.kept.add_loss(source, kind, loss.count, says);
             }
         }
     }
 
-    fn cut(&mut self, piece: &mut Recording) {
-        let rows = [piece.samples.len(), piece.spans.len(), piece.counters.len(), piece.logs.len()];
+    fn cut(&mut self, segment: &mut Recording) {
+        let rows = [segment.samples.len(), segment.spans.len(), segment.counters.len(), segment.logs.len()];
         self.dropped += rows.into_iter().map(|rows| rows.saturating_sub(ROWS_MAX) as i64).sum::<i64>();
         let first = |rows: usize| (0..rows).map(|at| at < ROWS_MAX).collect::<Vec<bool>>();
         if rows.into_iter().any(|rows| rows > ROWS_MAX) {
-            piece.samples.retain(&first(rows[0]));
-            piece.spans.retain(&first(rows[1]));
-            piece.counters.retain(&first(rows[2]));
-            piece.logs.retain(&first(rows[3]));
+            segment.samples.retain(&first(rows[0]));
+            segment.spans.retain(&first(rows[1]));
+            segment.counters.retain(&first(rows[2]));
+            segment.logs.retain(&first(rows[3]));
         }
     }
 
-    fn remember(&mut self, piece: &Recording) {
+    fn remember(&mut self, segment: &Recording) {
         // Rows of single threads stand where a number began to rise and where it was read since: they need no memory.
-        for row in piece.counters.rows().filter(|row| row.tid == 0) {
-            let texts = [row.name, row.instance, row.source].map(|id| piece.text(id));
+        for row in segment.counters.rows().filter(|row| row.tid == 0) {
+            let texts = [row.name, row.instance, row.source].map(|id| segment.text(id));
             if self.last.len() >= COUNTERS_MAX && !self.knows(texts) {
                 self.dropped += 1;
                 continue;
@@ -121,14 +121,14 @@ impl Ring {
         key.is_some_and(|key| self.last.contains_key(&key))
     }
 
-    /// From when on rows are there: a piece has those of the second before.
+    /// From when on rows are there: a segment has those of the second before.
     pub fn from_ns(&self) -> Option<i64> {
-        self.pieces.front().map(|(time_ns, _)| time_ns - SECOND_NS)
+        self.segments.front().map(|(time_ns, _)| time_ns - SECOND_NS)
     }
 
     /// Rows that are in it.
     pub fn rows(&self) -> usize {
-        self.pieces.iter().map(|(_, piece)| piece.spans.len() + piece.counters.len()).sum()
+        self.segments.iter().map(|(_, segment)| segment.spans.len() + segment.counters.len()).sum()
     }
 
     /// Rows that were more than a second may have, and last values of counters for which there was no room, since this
@@ -143,9 +143,9 @@ impl Ring {
         for ((name, instance, source), value) in &self.last {
             last.insert([*name, *instance, *source].map(|id| self.texts.get(id)), *value);
         }
-        for (_, piece) in &self.pieces {
-            for row in piece.counters.rows().filter(|row| row.tid == 0) {
-                last.insert([row.name, row.instance, row.source].map(|id| piece.text(id)), row.value);
+        for (_, segment) in &self.segments {
+            for row in segment.counters.rows().filter(|row| row.tid == 0) {
+                last.insert([row.name, row.instance, row.source].map(|id| segment.text(id)), row.value);
             }
         }
         let mut known = self.kept.clone();
@@ -170,11 +170,11 @@ impl Ring {
             all.counters.push(Counter { time_ns: from_ns, name, instance, tid: 0, value, source });
         }
         self.texts = Strings::default();
-        for (_, mut piece) in self.pieces.drain(..) {
-            piece.facts = Default::default();
-            let gaps: Vec<bool> = piece.losses.rows().map(|loss| is_gap(&piece, &loss)).collect();
-            piece.losses.retain(&gaps);
-            all.absorb(piece);
+        for (_, mut segment) in self.segments.drain(..) {
+            segment.facts = Default::default();
+            let gaps: Vec<bool> = segment.losses.rows().map(|loss| is_gap(&segment, &loss)).collect();
+            segment.losses.retain(&gaps);
+            all.absorb(segment);
         }
         // Where a number began to rise may have been long ago; it was the same at the beginning.
         all.counters.time_ns.iter_mut().for_each(|time_ns| *time_ns = from_ns.max(*time_ns));
@@ -183,15 +183,15 @@ impl Ring {
 }
 
 /// Whether a loss is of its second only: that nobody watched for a while is nothing that a recording of a week later lacks.
-fn is_gap(piece: &Recording, loss: &Loss) -> bool {
-    piece.text(loss.source) == GAP
+fn is_gap(segment: &Recording, loss: &Loss) -> bool {
+    segment.text(loss.source) == GAP
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn piece(second: i64, value: Option<f64>) -> Recording {
+    fn segment(second: i64, value: Option<f64>) -> Recording {
         let mut found = Recording::default();
         found.add_fact("jvm", "version", "25", "test");
         found.add_thread(second, &format!("thread {second}"));
@@ -207,7 +207,7 @@ mod tests {
         let mut ring = Ring::new(Duration::from_secs(10));
         for second in 0..100 {
             // The counter has not changed for a long time.
-            ring.push(second * SECOND_NS, piece(second, (second < 50).then_some(second as f64)));
+            ring.push(second * SECOND_NS, segment(second, (second < 50).then_some(second as f64)));
         }
         let taken = ring.take();
         assert_eq!(taken.spans.len(), 11);
@@ -222,7 +222,7 @@ mod tests {
     fn what_is_known_stands_for_all_that_came_before() {
         let mut ring = Ring::new(Duration::from_secs(10));
         for second in 0..100 {
-            let mut found = piece(second, (second < 50).then_some(second as f64));
+            let mut found = segment(second, (second < 50).then_some(second as f64));
             found.add_counter(second * SECOND_NS, "heap_used_bytes", "", second as f64, "test");
             ring.push(second * SECOND_NS, found);
         }
@@ -237,14 +237,14 @@ mod tests {
     fn a_gap_is_forgotten_with_its_second() {
         let mut ring = Ring::new(Duration::from_secs(10));
         for second in 0..100 {
-            let mut found = piece(second, None);
+            let mut found = segment(second, None);
             if second == 85 || second == 95 {
                 found.add_loss(GAP, "events_lost", 0, &format!("not watched at {second}"));
             }
             found.add_loss("requests", "refused", 0, "no ports are seen");
             ring.push(second * SECOND_NS, found);
         }
-        assert_eq!(ring.known(99 * SECOND_NS).losses.len(), 1, "gaps stand in their own pieces");
+        assert_eq!(ring.known(99 * SECOND_NS).losses.len(), 1, "gaps stand in their own segments");
         let taken = ring.take();
         let says: Vec<&str> = taken.losses.rows().map(|loss| taken.text(loss.says)).collect();
         assert_eq!(says, ["no ports are seen", "not watched at 95"]);

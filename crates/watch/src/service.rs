@@ -1,4 +1,4 @@
-//! The service: finds JVMs, gives each a scout, and answers signals, the socket and systemd.
+//! The service: finds JVMs, gives each a thread, and answers signals, the socket and systemd.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -17,20 +17,20 @@ use serde_json::{Value, json};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::flag;
 
-use crate::beside::Begun;
+use crate::admission::{Admission, JvmKey};
 use crate::conclude::{self, Job};
 use crate::config::Config;
 use crate::control::{self, Request};
-use crate::desk::{Desk, JvmKey};
-use crate::duty::{Duty, Shared};
 use crate::ended::{self, Before, Listener};
+use crate::incident_handler::{IncidentHandler, Shared};
 use crate::metrics::{self, Metrics};
 use crate::notify::Notify;
-use crate::scout::{Scout, Wishes};
 use crate::shortage::Shortage;
+use crate::sidecars::Begun;
 use crate::targets::is_target;
 use crate::triggers::Kind;
-use crate::{finder, log, lost, minutes, shelf, tell, trusted};
+use crate::watched_jvm::{WatchedJvm, Wishes};
+use crate::{finder, log, lost, minutes, retention, tell, trusted};
 
 /// How often signals, new JVMs and requests are looked for.
 const LOOK: Duration = Duration::from_millis(250);
@@ -41,13 +41,13 @@ const SELF_LOOK: Duration = Duration::from_secs(5);
 /// How often it is asked whether the host is short of something.
 const HOST_LOOK: Duration = Duration::from_secs(1);
 
-/// A scout that has not come to its second for so long hangs.
+/// A thread that has not come to its second for so long hangs.
 const SILENT_MS: i64 = 120_000;
 
 /// A recording that is asked to end waits for its collectors, for no longer than this.
 const SCOUT_PATIENCE: Duration = Duration::from_secs(40);
 
-/// A scout's thread needs little; 200 of them are as small as the service.
+/// The thread of a JVM needs little; 200 of them are as small as the service.
 const STACK_BYTES: usize = 512 << 10;
 
 /// Why the service cannot run.
@@ -137,16 +137,16 @@ pub fn run(mut config: Config, file: Option<PathBuf>, keeps_folder: bool, progra
     let (minutes, rows) = channel();
     let (rows_in, max_bytes, counted) = (config.folder.join("minutes"), config.minutes.disk.0, metrics.clone());
     let keeping = spawn("minutes", move || minutes::work(&rows_in, &rows, max_bytes, &counted))?;
-    let desk = Arc::new(Mutex::new(Desk::new(&config, first_start_s(&config.folder))));
+    let admission = Arc::new(Mutex::new(Admission::new(&config, first_start_s(&config.folder))));
     let (tool, counted, to) = (program.to_owned(), metrics.clone(), (teller.clone(), minutes.clone()));
-    let asked = Arc::clone(&desk);
+    let asked = Arc::clone(&admission);
     let concluding = spawn("conclude", move || conclude::work(&tool, &job_queue, (&to.0, &to.1), (&counted, &asked)))?;
     let (finds, found) = channel();
     // It ends with the process: it may hang in a process that hangs.
     drop(spawn("find", move || finder::work(&finds))?);
     let mut service = Service {
         shared: Shared {
-            desk,
+            admission,
             metrics,
             jobs,
             minutes: minutes.clone(),
@@ -272,13 +272,13 @@ impl Service {
     fn watch(&mut self, jvm: Jvm) -> Result<(), WatchError> {
         let key = (jvm.target.pid, jvm.target.start_ticks);
         let wishes = Arc::new(Wishes::default());
-        let scout = Scout::new(jvm.clone(), Arc::clone(&self.config), Arc::clone(&wishes));
+        let watched = WatchedJvm::new(jvm.clone(), Arc::clone(&self.config), Arc::clone(&wishes));
         let stop = Arc::clone(&self.signals.stop);
         if let Err(refusal) = self.shared.listener.watch(jvm.target.pid) {
             log::says("not_seen", &refusal.why);
         }
-        let duty = Duty::new(&jvm, self.shared.clone(), self.config.minutes.enabled, stop);
-        let thread = spawn("jvm", move || scout.run(&mut { duty }))?;
+        let handler = IncidentHandler::new(&jvm, self.shared.clone(), self.config.minutes.enabled, stop);
+        let thread = spawn("jvm", move || watched.run(&mut { handler }))?;
         self.watched.insert(key, Watched { before: Before::of(&jvm), jvm, wishes, thread, is_silent: false });
         Ok(())
     }
@@ -290,7 +290,7 @@ impl Service {
         for watched in gone.iter().filter_map(|key| self.watched.remove(key)) {
             let jvm = &watched.jvm;
             self.shared.metrics.forget(&metrics::of_jvm(&jvm.main, jvm.target.pid));
-            // Its scout ended for another configuration.
+            // Its watched ended for another configuration.
             if watched.wishes.stop.load(Ordering::Relaxed) && jvm.target.is_alive() {
                 self.others.push(watched.jvm);
                 continue;
@@ -318,13 +318,13 @@ impl Service {
         let _ = request.answer.send(self.trigger(request.pid));
     }
 
-    /// Asks the scouts of one or all JVMs for a recording; how many there are.
+    /// Asks the threads of one or all JVMs for a recording; how many there are.
     fn trigger(&self, pid: Option<u32>) -> usize {
         let meant = self.watched.values().filter(|watched| pid.is_none_or(|pid| pid == watched.jvm.target.pid));
         meant.map(|watched| watched.wishes.trigger.store(true, Ordering::Relaxed)).count()
     }
 
-    /// Takes the configuration anew; one that is wrong changes nothing. Scouts begin anew, with what they have learned gone.
+    /// Takes the configuration anew; one that is wrong changes nothing. WatchedJvm begin anew, with what they have learned gone.
     fn reload(&mut self) {
         let Some(file) = &self.file else { return log::says("not_reloaded", "there is no configuration file") };
         let config = match Config::read(file) {
@@ -334,12 +334,12 @@ impl Service {
             Ok(_) => return log::says("not_reloaded", "another folder takes a restart"),
             Err(error) => return log::says("not_reloaded", &error.to_string()),
         };
-        if let Ok(mut desk) = self.shared.desk.lock() {
-            desk.set(&config);
+        if let Ok(mut admission) = self.shared.admission.lock() {
+            admission.set(&config);
         }
         let _ = self.shared.minutes.send(minutes::Message::Limit(config.minutes.disk.0));
         self.config = Arc::new(config);
-        // Scouts that are recording end that first; nobody waits for them here.
+        // WatchedJvm that are recording end that first; nobody waits for them here.
         self.ask_to_stop();
         self.meet_others();
         log::says("reloaded", "histories of all JVMs begin anew");
@@ -365,8 +365,8 @@ impl Service {
 
     fn look_at_host(&mut self) {
         let short = self.shortage.look();
-        if let Ok(mut desk) = self.shared.desk.lock() {
-            desk.set_short(short.is_some());
+        if let Ok(mut admission) = self.shared.admission.lock() {
+            admission.set_short(short.is_some());
         }
     }
 
@@ -390,7 +390,8 @@ impl Service {
     }
 
     fn tell_what_was_learned(&self) {
-        let learned = self.shared.desk.lock().ok().and_then(|mut desk| desk.learned(Timestamp::now().as_second()));
+        let learned =
+            self.shared.admission.lock().ok().and_then(|mut admission| admission.learned(Timestamp::now().as_second()));
         let Some(learned) = learned else { return };
         let one = |((service, kind, which), times): ((String, Kind, String), usize)| json!({ "service": service, "trigger": kind.name(), "which": which, "times": times });
         let reasons: Vec<Value> = learned.into_iter().map(one).collect();
@@ -401,7 +402,7 @@ impl Service {
     /// Recordings that a service that was killed has left.
     fn recover(&self) {
         lost::save(&self.config.folder);
-        for folder in shelf::left_behind(&self.config.folder) {
+        for folder in retention::left_behind(&self.config.folder) {
             log::says("recovered", &folder.display().to_string());
             let job = Job {
                 begun: Begun::read(&folder),
@@ -419,7 +420,7 @@ impl Service {
         self.notify.says("STOPPING=1");
         self.stop_scouts();
         control::end(&self.config.folder);
-        // A scout that hangs still holds its end of the queue: that nothing follows is told.
+        // A thread that hangs still holds its end of the queue: that nothing follows is told.
         let _ = self.shared.jobs.send(None);
         log::says("ended", "asked to");
     }

@@ -44,7 +44,7 @@ fn stable(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scout::tests::no_jvm;
+    use crate::watched_jvm::tests::no_jvm;
 
     fn named(command_line: &str, properties: &str, container: Option<&str>) -> Jvm {
         let main = command_line.split(' ').next().unwrap_or_default().to_owned();

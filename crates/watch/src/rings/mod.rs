@@ -5,7 +5,7 @@
 //! kill leaves at most half a second of them, which is cut off. They are best in memory (`RUNTIME_DIRECTORY`, which systemd
 //! makes), as they are written all the time and are of no use after a restart of the machine.
 
-mod piece;
+mod segment;
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use fathom_evidence::Recording;
 
-use crate::desk::JvmKey;
+use crate::admission::JvmKey;
 
 /// A file takes no more; a busy JVM has a fifth of it.
 const FILE_MAX_BYTES: u64 = 16 << 20;
@@ -55,12 +55,17 @@ impl RingFile {
     }
 
     /// Adds what was found until `now_ns`. What is `known` by then begins another file.
-    pub(crate) fn add(&mut self, now_ns: i64, piece: &Recording, known: impl FnOnce() -> Recording) -> io::Result<()> {
+    pub(crate) fn add(
+        &mut self,
+        now_ns: i64,
+        segment: &Recording,
+        known: impl FnOnce() -> Recording,
+    ) -> io::Result<()> {
         if self.file.is_none() || !(0..=self.keeps_ns).contains(&(now_ns - self.began_ns)) {
             self.turn(now_ns)?;
             self.write(now_ns, &known())?;
         }
-        self.write(now_ns, piece)
+        self.write(now_ns, segment)
     }
 
     fn turn(&mut self, now_ns: i64) -> io::Result<()> {
@@ -71,8 +76,8 @@ impl RingFile {
         Ok(())
     }
 
-    fn write(&mut self, now_ns: i64, piece: &Recording) -> io::Result<()> {
-        let rows = piece::encode(piece);
+    fn write(&mut self, now_ns: i64, segment: &Recording) -> io::Result<()> {
+        let rows = segment::encode(segment);
         let Some(file) = self.file.as_mut().filter(|_| self.bytes + rows.len() as u64 <= FILE_MAX_BYTES) else {
             return Ok(());
         };
@@ -106,27 +111,27 @@ fn remove(paths: &[PathBuf; 2]) {
 }
 
 fn left(paths: &[PathBuf; 2]) -> Vec<(i64, Recording)> {
-    let mut left: Vec<(i64, Recording)> = paths.iter().flat_map(|path| pieces(path)).collect();
+    let mut left: Vec<(i64, Recording)> = paths.iter().flat_map(|path| segments(path)).collect();
     left.sort_by_key(|(time_ns, _)| *time_ns);
     left
 }
 
-fn pieces(path: &Path) -> Vec<(i64, Recording)> {
+fn segments(path: &Path) -> Vec<(i64, Recording)> {
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(2 * FILE_MAX_BYTES).read_to_end(&mut bytes));
-    let (mut rest, mut pieces) = (bytes.as_slice(), Vec::new());
-    while let Some((piece, after)) = read.is_ok().then(|| first(rest)).flatten() {
-        pieces.push(piece);
+    let (mut rest, mut segments) = (bytes.as_slice(), Vec::new());
+    while let Some((segment, after)) = read.is_ok().then(|| first(rest)).flatten() {
+        segments.push(segment);
         rest = after;
     }
-    pieces
+    segments
 }
 
 fn first(bytes: &[u8]) -> Option<((i64, Recording), &[u8])> {
     let (length, bytes) = bytes.split_first_chunk::<4>()?;
     let (time_ns, bytes) = bytes.split_first_chunk::<8>()?;
     let (rows, rest) = bytes.split_at_checked(u32::from_le_bytes(*length) as usize)?;
-    Some(((i64::from_le_bytes(*time_ns), piece::decode(rows)?), rest))
+    Some(((i64::from_le_bytes(*time_ns), segment::decode(rows)?), rest))
 }
 
 /// Takes away what was left of JVMs that `is_gone` says have ended: whose it was, and the rows.
@@ -153,10 +158,10 @@ mod tests {
 
     const SECOND_NS: i64 = 1_000_000_000;
 
-    fn piece(second: i64) -> Recording {
-        let mut piece = Recording::default();
-        piece.add_counter(second * SECOND_NS, "n", "", second as f64, "test");
-        piece
+    fn segment(second: i64) -> Recording {
+        let mut segment = Recording::default();
+        segment.add_counter(second * SECOND_NS, "n", "", second as f64, "test");
+        segment
     }
 
     /// A ring file whose service is killed after so many seconds.
@@ -169,13 +174,13 @@ mod tests {
                 known.add_fact("jvm", "known_at", &second.to_string(), "test");
                 known
             };
-            file.add(second * SECOND_NS, &piece(second), known).unwrap();
+            file.add(second * SECOND_NS, &segment(second), known).unwrap();
         }
         std::mem::forget(file);
     }
 
     fn seconds(left: &[(i64, Recording)]) -> Vec<i64> {
-        let with_rows = left.iter().filter(|(_, piece)| piece.counters.time_ns.len() == 1);
+        let with_rows = left.iter().filter(|(_, segment)| segment.counters.time_ns.len() == 1);
         with_rows.map(|(time_ns, _)| time_ns / SECOND_NS).collect()
     }
 
@@ -185,7 +190,7 @@ mod tests {
         killed_after(folder.path(), 37);
         let (file, left) = RingFile::open(folder.path(), (7, 9), Duration::from_secs(10)).unwrap();
         assert_eq!(seconds(&left), (22..37).collect::<Vec<i64>>());
-        let known: Vec<&str> = left.iter().filter_map(|(_, piece)| piece.fact("jvm", "known_at")).collect();
+        let known: Vec<&str> = left.iter().filter_map(|(_, segment)| segment.fact("jvm", "known_at")).collect();
         assert_eq!(known, ["22", "33"]);
         drop(file);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "in good order nothing is left");

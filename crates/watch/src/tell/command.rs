@@ -5,8 +5,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::beside;
 use crate::incident::Incident;
+use crate::sidecars;
 use crate::trusted::Owner;
 
 /// A program that takes longer is ended: the next incident wants to be told as well.
@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// It has the rights of who wrote the configuration, not those of the service.
 pub(super) fn run(command: &[String], owner: Option<Owner>, incident: &Incident) -> Result<(), String> {
     let Some((program, arguments)) = command.split_first() else { return Ok(()) };
-    let (folder, verdict) = (&incident.folder, beside::path(&incident.folder, "json"));
+    let (folder, verdict) = (&incident.folder, sidecars::path(&incident.folder, "json"));
     let fill = |argument: &String| {
         argument.replace("{folder}", &folder.to_string_lossy()).replace("{verdict}", &verdict.to_string_lossy())
     };

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::beside;
 use crate::config::Webhook;
+use crate::sidecars;
 
 /// A body is some 10 KB.
 const MESSAGE_MAX_BYTES: u64 = 4 << 20;
@@ -61,7 +61,7 @@ impl Outbox {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.0)?;
         let name = format!("{}-{:016x}.json", Timestamp::now().as_nanosecond(), message.webhook);
         message.path = self.0.join(name);
-        beside::write(&message.path, &serde_json::to_string(message)?)
+        sidecars::write(&message.path, &serde_json::to_string(message)?)
     }
 
     /// What a service before has not sent, the oldest first.

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use fathom_evidence::{Column, ColumnMut, Recording, StackId, StrId, Strings, Table};
 
-/// Texts of one piece, each once.
+/// Texts of one segment, each once.
 #[derive(Default)]
 struct Texts {
     numbers: HashMap<StrId, u32>,
@@ -26,22 +26,22 @@ impl Texts {
 }
 
 /// The rows as bytes.
-pub(super) fn encode(piece: &Recording) -> Vec<u8> {
+pub(super) fn encode(segment: &Recording) -> Vec<u8> {
     let (mut texts, mut rows) = (Texts::default(), Vec::new());
-    rows.extend((piece.threads.len() as u32).to_le_bytes());
-    for (tid, thread) in piece.threads.iter() {
+    rows.extend((segment.threads.len() as u32).to_le_bytes());
+    for (tid, thread) in segment.threads.iter() {
         rows.extend(tid.to_le_bytes());
-        rows.extend(texts.number(thread.name, &piece.strings).to_le_bytes());
+        rows.extend(texts.number(thread.name, &segment.strings).to_le_bytes());
     }
-    write(&piece.facts, piece, &mut texts, &mut rows);
-    write(&piece.spans, piece, &mut texts, &mut rows);
-    write(&piece.counters, piece, &mut texts, &mut rows);
-    write(&piece.logs, piece, &mut texts, &mut rows);
-    write(&piece.losses, piece, &mut texts, &mut rows);
+    write(&segment.facts, segment, &mut texts, &mut rows);
+    write(&segment.spans, segment, &mut texts, &mut rows);
+    write(&segment.counters, segment, &mut texts, &mut rows);
+    write(&segment.logs, segment, &mut texts, &mut rows);
+    write(&segment.losses, segment, &mut texts, &mut rows);
     [&(texts.numbers.len() as u32).to_le_bytes()[..], &texts.bytes, &rows].concat()
 }
 
-fn write<T: Table>(table: &T, piece: &Recording, texts: &mut Texts, rows: &mut Vec<u8>) {
+fn write<T: Table>(table: &T, segment: &Recording, texts: &mut Texts, rows: &mut Vec<u8>) {
     rows.extend((table.len() as u32).to_le_bytes());
     for column in table.values() {
         match column {
@@ -50,7 +50,7 @@ fn write<T: Table>(table: &T, piece: &Recording, texts: &mut Texts, rows: &mut V
             Column::UInt32(values) => values.iter().for_each(|value| rows.extend(value.to_le_bytes())),
             Column::Float64(values) => values.iter().for_each(|value| rows.extend(value.to_le_bytes())),
             Column::Text(ids) => {
-                ids.iter().for_each(|id| rows.extend(texts.number(*id, &piece.strings).to_le_bytes()));
+                ids.iter().for_each(|id| rows.extend(texts.number(*id, &segment.strings).to_le_bytes()));
             }
             Column::Stack(_) => {}
         }
@@ -87,23 +87,23 @@ impl Cursor<'_> {
 
 /// The rows again; nothing of what is damaged.
 pub(super) fn decode(bytes: &[u8]) -> Option<Recording> {
-    let (mut cursor, mut piece) = (Cursor(bytes), Recording::default());
+    let (mut cursor, mut segment) = (Cursor(bytes), Recording::default());
     let count = cursor.count()?;
     let mut texts: Vec<String> = Vec::with_capacity(count.min(bytes.len() / 4));
     for _ in 0..count {
         texts.push(cursor.text()?.to_owned());
     }
-    let ids: Vec<StrId> = texts.iter().map(|text| piece.strings.intern(text)).collect();
+    let ids: Vec<StrId> = texts.iter().map(|text| segment.strings.intern(text)).collect();
     for _ in 0..cursor.count()? {
         let (tid, name) = (i64::from_le_bytes(cursor.take()?), cursor.number()? as usize);
-        piece.add_thread(tid, texts.get(name)?);
+        segment.add_thread(tid, texts.get(name)?);
     }
-    piece.facts = read(&mut cursor, &ids)?;
-    piece.spans = read(&mut cursor, &ids)?;
-    piece.counters = read(&mut cursor, &ids)?;
-    piece.logs = read(&mut cursor, &ids)?;
-    piece.losses = read(&mut cursor, &ids)?;
-    Some(piece)
+    segment.facts = read(&mut cursor, &ids)?;
+    segment.spans = read(&mut cursor, &ids)?;
+    segment.counters = read(&mut cursor, &ids)?;
+    segment.logs = read(&mut cursor, &ids)?;
+    segment.losses = read(&mut cursor, &ids)?;
+    Some(segment)
 }
 
 fn read<T: Table>(cursor: &mut Cursor<'_>, ids: &[StrId]) -> Option<T> {
@@ -133,20 +133,20 @@ fn fill<V>(values: &mut Vec<V>, rows: usize, mut next: impl FnMut() -> Option<V>
 mod tests {
     use super::*;
 
-    pub(crate) fn piece() -> Recording {
-        let mut piece = Recording::default();
-        piece.add_fact("jvm", "version", "25", "test");
-        piece.add_thread(7, "handler-1");
-        piece.add_span(5, 6, 7, "request", ":80", "{}", "requests");
-        piece.add_span(8, 9, 7, "request", ":81", "", "requests");
-        piece.add_counter(5, "gc_runs_count", "young é", 1.5, "hsperfdata");
-        piece.add_loss("requests", "events_lost", 3, "some were lost");
-        piece
+    pub(crate) fn segment() -> Recording {
+        let mut segment = Recording::default();
+        segment.add_fact("jvm", "version", "25", "test");
+        segment.add_thread(7, "handler-1");
+        segment.add_span(5, 6, 7, "request", ":80", "{}", "requests");
+        segment.add_span(8, 9, 7, "request", ":81", "", "requests");
+        segment.add_counter(5, "gc_runs_count", "young é", 1.5, "hsperfdata");
+        segment.add_loss("requests", "events_lost", 3, "some were lost");
+        segment
     }
 
     #[test]
     fn what_was_written_is_read() {
-        let before = piece();
+        let before = segment();
         let after = decode(&encode(&before)).unwrap();
         assert_eq!(after.spans.rows().collect::<Vec<_>>().len(), 2);
         let span = after.spans.row(1);
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn damage_is_nothing_and_never_a_panic() {
-        let bytes = encode(&piece());
+        let bytes = encode(&segment());
         for cut in 0..bytes.len() {
             assert!(decode(&bytes[..cut]).is_none(), "{cut}");
         }

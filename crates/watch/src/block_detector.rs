@@ -1,4 +1,4 @@
-//! One rung of a ladder: blocks of one length, compared with the history of such blocks.
+//! One time scale: blocks of one length, compared with the history of such blocks.
 //!
 //! It tells when several blocks in a row are higher by some levels than everything in that history, of the last four hours and of
 //! the same time yesterday, but the highest 0.2 %. While it tells nothing is learned, so that the same is seen again; what was
@@ -29,7 +29,7 @@ const NEW_NORMAL_S: i64 = 4 * HOUR_S;
 
 /// What makes a block, and which blocks tell.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Rung {
+pub(crate) struct TimeScale {
     /// Points of a block.
     pub(crate) points: usize,
     /// So many blocks in a row tell.
@@ -113,9 +113,9 @@ impl History {
     }
 }
 
-/// One rung at work.
+/// One scale at work.
 #[derive(Debug, Default)]
-pub(crate) struct Climber {
+pub(crate) struct BlockDetector {
     history: History,
     /// Points of the block that is not full.
     points: Vec<Level>,
@@ -127,22 +127,22 @@ pub(crate) struct Climber {
     told: VecDeque<(i64, Level)>,
 }
 
-impl Climber {
+impl BlockDetector {
     /// Takes the next point; blocks are as high as the median of their points.
-    pub(crate) fn see(&mut self, rung: &Rung, at_s: i64, point: Level, floor: Level) -> Option<Slow> {
+    pub(crate) fn see(&mut self, scale: &TimeScale, at_s: i64, point: Level, floor: Level) -> Option<Slow> {
         self.points.push(point);
-        if self.points.len() < rung.points {
+        if self.points.len() < scale.points {
             return None;
         }
         self.points.sort_unstable();
         let level = self.points[self.points.len() / 2];
         self.points.clear();
-        self.judge(rung, at_s, level, floor)
+        self.judge(scale, at_s, level, floor)
     }
 
     /// Takes the next block; whether it has turned slow with it. What is below `floor` is never slow.
-    pub(crate) fn judge(&mut self, rung: &Rung, at_s: i64, level: Level, floor: Level) -> Option<Slow> {
-        let Some(usual) = self.lower(rung, at_s, level).filter(|_| level >= floor) else {
+    pub(crate) fn judge(&mut self, scale: &TimeScale, at_s: i64, level: Level, floor: Level) -> Option<Slow> {
+        let Some(usual) = self.lower(scale, at_s, level).filter(|_| level >= floor) else {
             self.end(at_s);
             self.history.learn(at_s, level, 1);
             return None;
@@ -151,10 +151,10 @@ impl Climber {
         match self.slow_since_s {
             Some(since_s) if at_s - since_s > NEW_NORMAL_S => self.learn_high(at_s),
             Some(_) => {}
-            None if self.high.len() >= rung.in_a_row => {
+            None if self.high.len() >= scale.in_a_row => {
                 self.slow_since_s = Some(at_s);
                 self.told.push_back((at_s, level));
-                return Some(Slow { points: rung.points * rung.in_a_row, level, usual });
+                return Some(Slow { points: scale.points * scale.in_a_row, level, usual });
             }
             None => {}
         }
@@ -162,15 +162,15 @@ impl Climber {
     }
 
     /// What is usual and lower than this block by as much as tells; `None` where the block is usual itself.
-    fn lower(&mut self, rung: &Rung, at_s: i64, level: Level) -> Option<Level> {
+    fn lower(&mut self, scale: &TimeScale, at_s: i64, level: Level) -> Option<Level> {
         let known = self.known(at_s);
-        let usual = self.history.usual(rung.known_min)?;
+        let usual = self.history.usual(scale.known_min)?;
         let highest = usual.max(known);
-        if level >= highest.above(rung.higher_levels) {
+        if level >= highest.above(scale.higher_levels) {
             return Some(highest);
         }
-        let is_new = rung.sees_gaps && (known == Level::default() || level > known);
-        self.history.below_gap(level, rung.higher_levels).filter(|_| is_new)
+        let is_new = scale.sees_gaps && (known == Level::default() || level > known);
+        self.history.below_gap(level, scale.higher_levels).filter(|_| is_new)
     }
 
     /// Whether it is slow.
@@ -184,8 +184,8 @@ impl Climber {
     }
 
     /// How high blocks are at most, but for rare ones, once that is known.
-    pub(crate) fn usual(&self, rung: &Rung) -> Option<Level> {
-        self.history.usual(rung.known_min)
+    pub(crate) fn usual(&self, scale: &TimeScale) -> Option<Level> {
+        self.history.usual(scale.known_min)
     }
 
     /// What comes now does not follow what was before.
@@ -216,16 +216,16 @@ impl Climber {
     }
 }
 
-/// Tells the same only once: a longer rung comes to it later, maybe when it is over.
+/// Tells the same only once: a longer scale comes to it later, maybe when it is over.
 #[derive(Debug, Default)]
 pub(crate) struct Once {
-    /// Points until now, and when any rung last was slow.
+    /// Points until now, and when any scale last was slow.
     points: usize,
     slow_at: Option<usize>,
 }
 
 impl Once {
-    /// Takes what the rungs tell of a point, the shortest first, and whether any of them is slow now.
+    /// Takes what the scales tell of a point, the shortest first, and whether any of them is slow now.
     pub(crate) fn choose(&mut self, told: Vec<Slow>, is_slow: bool) -> Option<Slow> {
         self.points += 1;
         let since = self.slow_at.map(|slow_at| self.points - slow_at);

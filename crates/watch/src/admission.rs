@@ -50,7 +50,7 @@ impl Question<'_> {
 
 /// Decides.
 #[derive(Debug)]
-pub struct Desk {
+pub struct Admission {
     cool_down: Duration,
     per_hour: usize,
     per_jvm: usize,
@@ -84,11 +84,11 @@ pub struct Answer {
     pub event: Option<String>,
 }
 
-impl Desk {
+impl Admission {
     /// With the limits of a configuration, of a service that was started for the first time at `first_start_s`.
-    pub fn new(config: &Config, first_start_s: i64) -> Desk {
+    pub fn new(config: &Config, first_start_s: i64) -> Admission {
         let Config { capture, quiet, .. } = config;
-        Desk {
+        Admission {
             cool_down: capture.cool_down,
             per_hour: capture.per_hour as usize,
             per_jvm: capture.per_jvm as usize,
@@ -111,7 +111,7 @@ impl Desk {
 
     /// Takes other limits; what happened until now counts.
     pub fn set(&mut self, config: &Config) {
-        let new = Desk::new(config, self.first_start_s);
+        let new = Admission::new(config, self.first_start_s);
         (self.cool_down, self.per_hour, self.per_jvm) = (new.cool_down, new.per_hour, new.per_jvm);
         (self.same_per_day, self.at_once) = (new.same_per_day, new.at_once);
         (self.quiet, self.learn_s) = (new.quiet, new.learn_s);
@@ -151,7 +151,7 @@ impl Desk {
     }
 
     /// Asks for a recording, at `now_s` of a clock that nobody sets; what the calendar says is asked of the trigger's time. Where it is
-    /// granted, [`Desk::ended`] has to follow.
+    /// granted, [`Admission::ended`] has to follow.
     pub fn ask(&mut self, asked: &Question<'_>, now_s: i64) -> Answer {
         while self.begun_s.front().is_some_and(|(time_s, _)| *time_s <= now_s - HOUR_S) {
             self.begun_s.pop_front();
@@ -283,47 +283,47 @@ mod tests {
     }
 
     #[test]
-    fn a_day_at_the_desk() {
-        let mut desk = Desk::new(&Config::default(), 0);
+    fn a_day_of_admissions() {
+        let mut admission = Admission::new(&Config::default(), 0);
         let slow = |which: &str| trigger(Kind::RequestsSlow, which);
         let hand = trigger(Kind::ByHand, "");
         let (a, b, c) = ((1, 10), (2, 20), (3, 30));
-        let ask = |desk: &mut Desk, jvm: JvmKey, trigger: &Trigger, now_s| {
+        let ask = |admission: &mut Admission, jvm: JvmKey, trigger: &Trigger, now_s| {
             let main = if jvm == a { "Cart" } else { "Shop" };
-            let answer = desk.ask(&asked(jvm, main, trigger), now_s);
+            let answer = admission.ask(&asked(jvm, main, trigger), now_s);
             (answer.skip, answer.times_today)
         };
-        assert_eq!(ask(&mut desk, a, &slow(":80"), 0), (None, 1));
-        assert_eq!(ask(&mut desk, a, &slow(":80"), 5), (Some(Skip::Running), 2));
-        assert_eq!(ask(&mut desk, a, &hand, 5), (Some(Skip::Running), 1), "not even by hand");
-        assert_eq!(ask(&mut desk, b, &slow(":80"), 6), (Some(Skip::Together), 1), "it is one event");
-        assert_eq!(ask(&mut desk, b, &slow(":80"), 16), (None, 2));
-        assert_eq!(ask(&mut desk, c, &slow(":81"), 27), (Some(Skip::AtOnce), 1));
-        assert_eq!(desk.ask_again(&asked(c, "Shop", &slow(":81")), 28), Some(Skip::AtOnce));
-        desk.ended(a, 40);
-        assert_eq!(desk.ask_again(&asked(c, "Shop", &slow(":81")), 40), None, "its turn");
-        desk.ended(c, 50);
-        desk.ended(b, 50);
-        assert_eq!(ask(&mut desk, a, &slow(":80"), 100), (Some(Skip::CoolDown), 3));
-        assert_eq!(ask(&mut desk, a, &hand, 100), (None, 2), "by hand there is no cool-down");
-        desk.ended(a, 140);
+        assert_eq!(ask(&mut admission, a, &slow(":80"), 0), (None, 1));
+        assert_eq!(ask(&mut admission, a, &slow(":80"), 5), (Some(Skip::Running), 2));
+        assert_eq!(ask(&mut admission, a, &hand, 5), (Some(Skip::Running), 1), "not even by hand");
+        assert_eq!(ask(&mut admission, b, &slow(":80"), 6), (Some(Skip::Together), 1), "it is one event");
+        assert_eq!(ask(&mut admission, b, &slow(":80"), 16), (None, 2));
+        assert_eq!(ask(&mut admission, c, &slow(":81"), 27), (Some(Skip::AtOnce), 1));
+        assert_eq!(admission.ask_again(&asked(c, "Shop", &slow(":81")), 28), Some(Skip::AtOnce));
+        admission.ended(a, 40);
+        assert_eq!(admission.ask_again(&asked(c, "Shop", &slow(":81")), 40), None, "its turn");
+        admission.ended(c, 50);
+        admission.ended(b, 50);
+        assert_eq!(ask(&mut admission, a, &slow(":80"), 100), (Some(Skip::CoolDown), 3));
+        assert_eq!(ask(&mut admission, a, &hand, 100), (None, 2), "by hand there is no cool-down");
+        admission.ended(a, 140);
         for (at_s, expected) in [(1000, (None, 4)), (5000, (None, 5)), (9000, (Some(Skip::SameToday), 6))] {
-            assert_eq!(ask(&mut desk, a, &slow(":80"), at_s), expected, "{at_s}");
-            desk.ended(a, at_s + 30);
+            assert_eq!(ask(&mut admission, a, &slow(":80"), at_s), expected, "{at_s}");
+            admission.ended(a, at_s + 30);
         }
-        assert_eq!(ask(&mut desk, a, &slow(":80"), 100_000), (None, 1), "another day");
+        assert_eq!(ask(&mut admission, a, &slow(":80"), 100_000), (None, 1), "another day");
     }
 
     #[test]
     fn an_hour_has_a_budget() {
         let capture = Capture { per_hour: 2, ..Capture::default() };
-        let mut desk = Desk::new(&Config { capture, ..Config::default() }, 0);
+        let mut admission = Admission::new(&Config { capture, ..Config::default() }, 0);
         let skips: Vec<Option<Skip>> = (0..4)
             .map(|at| {
                 let jvm = (at, 0);
                 let trigger = trigger(Kind::Rule, &at.to_string());
-                let answer = desk.ask(&asked(jvm, "Cart", &trigger), i64::from(at) * 1500);
-                desk.ended(jvm, i64::from(at) * 1500 + 30);
+                let answer = admission.ask(&asked(jvm, "Cart", &trigger), i64::from(at) * 1500);
+                admission.ended(jvm, i64::from(at) * 1500 + 30);
                 answer.skip
             })
             .collect();
@@ -333,25 +333,25 @@ mod tests {
     #[test]
     fn what_could_not_begin_counts_for_nothing() {
         let capture = Capture { per_hour: 1, same_per_day: 1, at_once: 1, ..Capture::default() };
-        let mut desk = Desk::new(&Config { capture, ..Config::default() }, 0);
+        let mut admission = Admission::new(&Config { capture, ..Config::default() }, 0);
         let stop = trigger(Kind::Stop, "");
         for times_today in 1..4 {
-            let answer = desk.ask(&asked((1, 0), "Cart", &stop), 7);
+            let answer = admission.ask(&asked((1, 0), "Cart", &stop), 7);
             assert_eq!(answer, Answer { skip: None, times_today, event: None });
-            desk.withdraw(&asked((1, 0), "Cart", &stop));
+            admission.withdraw(&asked((1, 0), "Cart", &stop));
         }
-        assert_eq!(desk.ask(&asked((2, 0), "Shop", &stop), 7).skip, None);
-        desk.withdraw(&asked((1, 0), "Cart", &trigger(Kind::ByHand, "")));
-        assert_eq!(desk.ask(&asked((1, 0), "Cart", &stop), 27).skip, Some(Skip::AtOnce), "the other's stays");
+        assert_eq!(admission.ask(&asked((2, 0), "Shop", &stop), 7).skip, None);
+        admission.withdraw(&asked((1, 0), "Cart", &trigger(Kind::ByHand, "")));
+        assert_eq!(admission.ask(&asked((1, 0), "Cart", &stop), 27).skip, Some(Skip::AtOnce), "the other's stays");
     }
 
     #[test]
     fn what_is_asked_for_by_hand_takes_nothing_from_others() {
         let capture = Capture { per_hour: 1, at_once: 1, ..Capture::default() };
-        let mut desk = Desk::new(&Config { capture, ..Config::default() }, 0);
+        let mut admission = Admission::new(&Config { capture, ..Config::default() }, 0);
         let mut skip = |jvm, kind, ended| {
-            let skip = desk.ask(&asked((jvm, 0), "Cart", &trigger(kind, "")), i64::from(jvm) * 100).skip;
-            (0..ended).for_each(|jvm| desk.ended((jvm, 0), 8));
+            let skip = admission.ask(&asked((jvm, 0), "Cart", &trigger(kind, "")), i64::from(jvm) * 100).skip;
+            (0..ended).for_each(|jvm| admission.ended((jvm, 0), 8));
             skip
         };
         assert_eq!([skip(1, Kind::ByHand, 0), skip(2, Kind::ByHand, 0)], [None, None], "at once");
@@ -363,60 +363,61 @@ mod tests {
     #[test]
     fn a_first_day_only_learns_and_says_what_it_saw() {
         let capture = Capture { learn: Some(Duration::from_secs(1000)), ..Capture::default() };
-        let mut desk = Desk::new(&Config { capture, ..Config::default() }, 5_000);
+        let mut admission = Admission::new(&Config { capture, ..Config::default() }, 5_000);
         let mut skips: Vec<Option<Skip>> = Vec::new();
         for (at_s, kind) in
             [(5_010, Kind::Stop), (5_020, Kind::Throttled), (5_030, Kind::Throttled), (5_999, Kind::ByHand)]
         {
-            skips.push(desk.ask(&asked((at_s as u32, 0), "Cart", &at(kind, "", at_s)), 7).skip);
-            assert_eq!(desk.learned(at_s), None);
+            skips.push(admission.ask(&asked((at_s as u32, 0), "Cart", &at(kind, "", at_s)), 7).skip);
+            assert_eq!(admission.learned(at_s), None);
         }
         let learning = Some(Skip::Learning);
         assert_eq!(skips, [learning, learning, learning, None]);
         let reason = |kind| ("Cart".to_owned(), kind, String::new());
-        assert_eq!(desk.learned(6_000), Some(vec![(reason(Kind::Throttled), 2), (reason(Kind::Stop), 1)]));
-        assert_eq!(desk.learned(6_001), None, "told once");
-        assert_eq!(desk.ask(&asked((1, 0), "Cart", &at(Kind::Stop, "", 6_002)), 7).skip, None);
+        assert_eq!(admission.learned(6_000), Some(vec![(reason(Kind::Throttled), 2), (reason(Kind::Stop), 1)]));
+        assert_eq!(admission.learned(6_001), None, "told once");
+        assert_eq!(admission.ask(&asked((1, 0), "Cart", &at(Kind::Stop, "", 6_002)), 7).skip, None);
     }
 
     #[test]
     fn nothing_is_recorded_in_maintenance_but_by_hand() {
         let text = "[[quiet]]\nfrom = \"02:00\"\nto = \"04:00\"\nzone = \"UTC\"";
-        let mut desk = Desk::new(&Config::parse(text, "test".as_ref()).unwrap(), 0);
-        let mut skip = |jvm, kind, hour: i64| desk.ask(&asked((jvm, 0), "Cart", &at(kind, "", hour * 3600)), 7).skip;
+        let mut admission = Admission::new(&Config::parse(text, "test".as_ref()).unwrap(), 0);
+        let mut skip =
+            |jvm, kind, hour: i64| admission.ask(&asked((jvm, 0), "Cart", &at(kind, "", hour * 3600)), 7).skip;
         assert_eq!(skip(1, Kind::Stop, 3), Some(Skip::Quiet));
         assert_eq!((skip(1, Kind::ByHand, 3), skip(2, Kind::Stop, 4)), (None, None));
     }
 
     #[test]
     fn a_neighbour_is_one_recording_and_the_next_illness_has_another() {
-        let mut desk = Desk::new(&Config::default(), 0);
-        desk.set_short(true);
+        let mut admission = Admission::new(&Config::default(), 0);
+        admission.set_short(true);
         let slow = trigger(Kind::RequestsSlow, ":80");
         let services = ["a", "b", "c", "d", "e", "f"];
         let mut granted = 0;
         for now_s in 0..60 {
             for (at, service) in services.iter().enumerate() {
                 let question = Question { id: service, ..asked((at as u32, 0), service, &slow) };
-                granted += usize::from(desk.ask(&question, now_s).skip.is_none());
+                granted += usize::from(admission.ask(&question, now_s).skip.is_none());
             }
             if now_s == 30 {
-                desk.ended((0, 0), now_s);
+                admission.ended((0, 0), now_s);
             }
         }
-        let hit: Vec<String> = desk.hits("a").into_iter().map(|hit| hit.main).collect();
+        let hit: Vec<String> = admission.hits("a").into_iter().map(|hit| hit.main).collect();
         assert_eq!((granted, hit), (1, services[1..].iter().map(|name| (*name).to_owned()).collect()));
-        desk.set_short(false);
-        assert_eq!(desk.ask(&asked((1, 0), "b", &trigger(Kind::Stop, "")), 200).skip, None);
+        admission.set_short(false);
+        assert_eq!(admission.ask(&asked((1, 0), "b", &trigger(Kind::Stop, "")), 200).skip, None);
     }
 
     #[test]
     fn what_comes_again_and_again_leaves_a_reserve() {
         let config = Config { capture: Capture { same_per_day: 100, ..Capture::default() }, ..Config::default() };
-        let mut desk = Desk::new(&config, 0);
+        let mut admission = Admission::new(&config, 0);
         let mut skip = |jvm: u32, kind: Kind| {
-            let answer = desk.ask(&asked((jvm, 0), "Cart", &trigger(kind, "")), i64::from(jvm) * 100);
-            desk.ended((jvm, 0), i64::from(jvm) * 100 + 30);
+            let answer = admission.ask(&asked((jvm, 0), "Cart", &trigger(kind, "")), i64::from(jvm) * 100);
+            admission.ended((jvm, 0), i64::from(jvm) * 100 + 30);
             answer.skip
         };
         let slow: Vec<Option<Skip>> = (0..6).map(|jvm| skip(jvm, Kind::RequestsSlow)).collect();
@@ -428,18 +429,18 @@ mod tests {
 
     #[test]
     fn a_jvm_that_dies_again_and_again_is_told_three_times() {
-        let mut desk =
-            Desk::new(&Config { capture: Capture { per_hour: 0, ..Capture::default() }, ..Config::default() }, 0);
+        let mut admission =
+            Admission::new(&Config { capture: Capture { per_hour: 0, ..Capture::default() }, ..Config::default() }, 0);
         let vanished = trigger(Kind::Vanished, "");
-        let skips: Vec<_> = (0..4).map(|jvm| desk.ask_of_end(&asked((jvm, 0), "Cart", &vanished), 5)).collect();
+        let skips: Vec<_> = (0..4).map(|jvm| admission.ask_of_end(&asked((jvm, 0), "Cart", &vanished), 5)).collect();
         assert_eq!(skips, [None, None, None, Some(Skip::SameToday)]);
-        assert_eq!(desk.ask_of_end(&asked((9, 0), "Cart", &vanished), 100_000), None, "another day");
+        assert_eq!(admission.ask_of_end(&asked((9, 0), "Cart", &vanished), 100_000), None, "another day");
     }
 
     #[test]
     fn refusals_are_told_once_in_an_hour() {
-        let mut desk = Desk::new(&Config::default(), 0);
-        let mut told = |jvm, skip, now_s| desk.tells((jvm, 0), skip, now_s);
+        let mut admission = Admission::new(&Config::default(), 0);
+        let mut told = |jvm, skip, now_s| admission.tells((jvm, 0), skip, now_s);
         assert_eq!([told(1, Skip::Hour, 0), told(1, Skip::Hour, 5), told(2, Skip::Hour, 5)], [true, false, false]);
         assert_eq!([told(1, Skip::CoolDown, 5), told(2, Skip::CoolDown, 5)], [true, true]);
         assert_eq!([told(1, Skip::Hour, 3600), told(1, Skip::Running, 3600)], [true, false]);
@@ -449,11 +450,11 @@ mod tests {
     fn one_jvm_does_not_take_the_hour_of_all() {
         let config =
             Config { capture: Capture { cool_down: Duration::ZERO, ..Capture::default() }, ..Config::default() };
-        let mut desk = Desk::new(&config, 0);
+        let mut admission = Admission::new(&config, 0);
         let skips: Vec<Option<Skip>> = (0..4)
             .map(|at| {
-                let answer = desk.ask(&asked((1, 0), "Cart", &trigger(Kind::Rule, &at.to_string())), at * 100);
-                desk.ended((1, 0), at * 100 + 30);
+                let answer = admission.ask(&asked((1, 0), "Cart", &trigger(Kind::Rule, &at.to_string())), at * 100);
+                admission.ended((1, 0), at * 100 + 30);
                 answer.skip
             })
             .collect();

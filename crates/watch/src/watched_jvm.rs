@@ -41,13 +41,13 @@ pub(crate) trait Watcher {
     fn started(&mut self, _name: &'static str, _refused: Option<&Refusal>) {}
     /// A second is over; it ended at this time.
     fn second(&mut self, _at_ns: i64, _second: &Second) {}
-    /// The reasons to record of a second that is over, mostly none. `scout` may be recorded.
-    fn triggered(&mut self, scout: &mut Scout, triggers: &[Trigger]);
+    /// The reasons to record of a second that is over, mostly none. `watched` may be recorded.
+    fn triggered(&mut self, watched: &mut WatchedJvm, triggers: &[Trigger]);
     /// Something of interest happened.
     fn says(&mut self, _what: &str) {}
 }
 
-/// What others want of a scout.
+/// What others want of a watched JVM.
 #[derive(Debug, Default)]
 pub(crate) struct Wishes {
     /// It is to end.
@@ -59,7 +59,7 @@ pub(crate) struct Wishes {
 }
 
 impl Wishes {
-    /// The scout has come this far.
+    /// The thread has come this far.
     pub(crate) fn lives(&self) {
         self.alive_ms.store(now_ms(), Ordering::Relaxed);
     }
@@ -81,7 +81,7 @@ struct Slot {
 }
 
 /// One JVM that is watched.
-pub(crate) struct Scout {
+pub(crate) struct WatchedJvm {
     /// The JVM.
     pub(crate) jvm: Jvm,
     config: Arc<Config>,
@@ -102,13 +102,13 @@ pub(crate) struct Scout {
     found: Recording,
 }
 
-impl Scout {
+impl WatchedJvm {
     /// Begins to watch a JVM, with what a service that was killed knew of it; nothing is started yet.
-    pub(crate) fn new(jvm: Jvm, config: Arc<Config>, wishes: Arc<Wishes>) -> Scout {
+    pub(crate) fn new(jvm: Jvm, config: Arc<Config>, wishes: Arc<Wishes>) -> WatchedJvm {
         wishes.lives();
         let mut ring = Ring::new(config.capture.before);
         let ring_file = take_over(&jvm, &config, &mut ring);
-        Scout {
+        WatchedJvm {
             wishes,
             order: order(&config),
             slots: Vec::new(),
@@ -218,10 +218,10 @@ impl Scout {
 
     fn second(&mut self, watcher: &mut dyn Watcher) {
         let now_ns = self.order.clock.now_ns();
-        let piece = std::mem::take(&mut self.found);
-        self.meter.add(&piece);
-        self.keep(now_ns, &piece, watcher);
-        self.ring.push(now_ns, piece);
+        let segment = std::mem::take(&mut self.found);
+        self.meter.add(&segment);
+        self.keep(now_ns, &segment, watcher);
+        self.ring.push(now_ns, segment);
         let mut second = self.meter.second();
         second.dropped += self.ring.take_dropped();
         self.wishes.lives();
@@ -239,9 +239,9 @@ impl Scout {
     }
 
     /// Writes what was found, for a service after this one.
-    fn keep(&mut self, now_ns: i64, piece: &Recording, watcher: &mut dyn Watcher) {
+    fn keep(&mut self, now_ns: i64, segment: &Recording, watcher: &mut dyn Watcher) {
         let Some(file) = &mut self.ring_file else { return };
-        if let Err(error) = file.add(now_ns, piece, || self.ring.known(now_ns)) {
+        if let Err(error) = file.add(now_ns, segment, || self.ring.known(now_ns)) {
             watcher.says(&format!("the time before would not outlive a kill: its file cannot be written: {error}"));
             self.ring_file = None;
         }
@@ -264,7 +264,7 @@ impl Scout {
         self.ring.from_ns()
     }
 
-    /// Rows of the time before and the observers, for a recorder, but for those that see less than it wants; the scout sees nothing
+    /// Rows of the time before and the observers, for a recorder, but for those that see less than it wants; the thread sees nothing
     /// until it is started again.
     pub(crate) fn hand_over(&mut self) -> (Recording, Observers) {
         let slots = self.slots.drain(..).filter(|slot| !slot.observer.is_sparing());
@@ -332,10 +332,10 @@ fn take_over(jvm: &Jvm, config: &Config, ring: &mut Ring) -> Option<RingFile> {
     let says = format!("not watched for {:.1} s: the service was killed", (now_ns - until_ns) as f64 / 1e9);
     gap.add_loss(GAP, loss::EVENTS_LOST, 0, &says);
     let mut is_written = true;
-    for (time_ns, piece) in left.into_iter().chain([(now_ns, gap)]) {
+    for (time_ns, segment) in left.into_iter().chain([(now_ns, gap)]) {
         // It may be killed again, soon.
-        is_written &= file.add(time_ns, &piece, || ring.known(time_ns)).is_ok();
-        ring.push(time_ns, piece);
+        is_written &= file.add(time_ns, &segment, || ring.known(time_ns)).is_ok();
+        ring.push(time_ns, segment);
     }
     is_written.then_some(file)
 }
@@ -370,7 +370,7 @@ pub(crate) mod tests {
             self.0.extend(refused.map(|_| name));
         }
 
-        fn triggered(&mut self, _: &mut Scout, _: &[Trigger]) {}
+        fn triggered(&mut self, _: &mut WatchedJvm, _: &[Trigger]) {}
     }
 
     /// This process, which is no JVM and has no counters of one.
@@ -396,15 +396,15 @@ pub(crate) mod tests {
         let folder = tempfile::tempdir().unwrap();
         let config = Config { signals, folder: folder.path().to_owned(), ..Config::default() };
         let wishes = Arc::new(Wishes::default());
-        let mut scout = Scout::new(no_jvm(), Arc::new(config), Arc::clone(&wishes));
+        let mut watched = WatchedJvm::new(no_jvm(), Arc::new(config), Arc::clone(&wishes));
         let mut told = Told::default();
-        scout.start(&mut told);
-        scout.hand_over();
-        assert!(scout.goes_on());
-        scout.start(&mut told);
-        assert_eq!((told.0, scout.refused().len()), (vec!["hsperfdata"], 1));
+        watched.start(&mut told);
+        watched.hand_over();
+        assert!(watched.goes_on());
+        watched.start(&mut told);
+        assert_eq!((told.0, watched.refused().len()), (vec!["hsperfdata"], 1));
         wishes.stop.store(true, Ordering::Relaxed);
-        assert!(!scout.goes_on());
+        assert!(!watched.goes_on());
     }
 
     /// Kills its JVM once that is watched, and records.
@@ -424,10 +424,10 @@ pub(crate) mod tests {
             self.seconds += 1;
         }
 
-        fn triggered(&mut self, scout: &mut Scout, triggers: &[Trigger]) {
+        fn triggered(&mut self, watched: &mut WatchedJvm, triggers: &[Trigger]) {
             for trigger in triggers {
-                let folder = capture::place(scout, trigger);
-                let captured = capture::capture(scout, trigger, folder, &AtomicBool::new(false)).unwrap();
+                let folder = capture::place(watched, trigger);
+                let captured = capture::capture(watched, trigger, folder, &AtomicBool::new(false)).unwrap();
                 self.ended.push(captured.end.says().to_owned());
             }
         }
@@ -443,7 +443,7 @@ pub(crate) mod tests {
         let config = Config { signals, folder: folder.path().to_owned(), ..Config::default() };
         wishes.trigger.store(true, Ordering::Relaxed);
         let mut killer = Killer { child, seconds: 0, ended: Vec::new() };
-        Scout::new(jvm, Arc::new(config), wishes).run(&mut killer);
+        WatchedJvm::new(jvm, Arc::new(config), wishes).run(&mut killer);
         killer.child.wait().unwrap();
         assert_eq!((killer.seconds, killer.ended), (1, vec!["the process ended".to_owned()]));
     }
@@ -453,21 +453,21 @@ pub(crate) mod tests {
         let folder = tempfile::tempdir().unwrap();
         let config = Arc::new(Config { folder: folder.path().to_owned(), ..Config::default() });
         let mut told = Told::default();
-        let mut killed = Scout::new(no_jvm(), Arc::clone(&config), Arc::default());
+        let mut killed = WatchedJvm::new(no_jvm(), Arc::clone(&config), Arc::default());
         for _ in 0..5 {
             killed.found.add_span(killed.order.clock.now_ns(), 5, 7, "request", ":80", "", "test");
             killed.second(&mut told);
         }
         std::mem::forget(killed);
-        std::mem::forget(Scout::new(no_jvm(), Arc::clone(&config), Arc::default()));
-        let mut killed_soon = Scout::new(no_jvm(), Arc::clone(&config), Arc::default());
+        std::mem::forget(WatchedJvm::new(no_jvm(), Arc::clone(&config), Arc::default()));
+        let mut killed_soon = WatchedJvm::new(no_jvm(), Arc::clone(&config), Arc::default());
         killed_soon.second(&mut told);
         std::mem::forget(killed_soon);
-        let mut scout = Scout::new(no_jvm(), Arc::clone(&config), Arc::default());
-        let (rows, _) = scout.hand_over();
+        let mut watched = WatchedJvm::new(no_jvm(), Arc::clone(&config), Arc::default());
+        let (rows, _) = watched.hand_over();
         assert_eq!((rows.spans.len(), rows.losses.len()), (5, 3), "once, with each gap");
-        drop(scout);
-        let mut after = Scout::new(no_jvm(), config, Arc::default());
+        drop(watched);
+        let mut after = WatchedJvm::new(no_jvm(), config, Arc::default());
         assert_eq!(after.hand_over().0.spans.len(), 0, "what was handed over is in a recording");
     }
 }

@@ -1,10 +1,10 @@
 //! Whether a port has turned slower than it ever is, by its own history and nothing else.
 //!
-//! What is judged is a *point*: the 95th percentile, or the median, of at least twenty requests. Points are looked at on rungs of a ladder: one
-//! by one, and as medians of 10, 60 and 300, so that each length of slowness has a rung that sees it soon. A rung compares with
+//! What is judged is a *point*: the 95th percentile, or the median, of at least twenty requests. Points are compared on several time scales: one
+//! by one, and as medians of 10, 60 and 300, so that each length of slowness has a scale that sees it soon. A scale compares with
 //! its own history, that of the last four hours and of the same time yesterday: it tells when several blocks in a row are half
 //! as slow again as everything in that history but the highest 0.2 % (or lie between two usual heights, where next to nothing does). So whatever the service does again and again (bursts,
-//! collections, jobs) is usual on the rung on which it shows, and what changes over hours (the rhythm of a day) is learned on
+//! collections, jobs) is usual on the scale on which it shows, and what changes over hours (the rhythm of a day) is learned on
 //! the way. While it is slow nothing is learned, so that the same is seen again; what was told three times within a day is
 //! taken for what the service does.
 //!
@@ -13,74 +13,75 @@
 //! 1962), and to exceed the highest 0.2 % twice in a row one of 1 in 250,000. Blocks that follow each other are alike, which
 //! is why they have to be higher by a half as well. What comes out is measured by `bench/watch`.
 
-pub use crate::climber::Slow;
-use crate::climber::{Climber, Once, Rung};
+pub use crate::block_detector::Slow;
+use crate::block_detector::{BlockDetector, Once, TimeScale};
 use crate::levels::Level;
 
 /// Three levels are 1.5 to 1.75 times as long.
 const SLOWER_LEVELS: u8 = 3;
 
 /// Three points see ten seconds, ten minutes see what is mild and long beside jobs of some minutes. The least history keeps the sum over all times
-/// of being wrong by a record (k!/(N+1)...(N+k) from there on) below one in five for each rung, without the half.
-pub(crate) const OF_TAILS: Rungs = [
-    Rung { points: 1, in_a_row: 3, known_min: 50, higher_levels: SLOWER_LEVELS, sees_gaps: false },
-    Rung { points: 10, in_a_row: 2, known_min: 9, higher_levels: SLOWER_LEVELS, sees_gaps: true },
-    Rung { points: 60, in_a_row: 2, known_min: 9, higher_levels: SLOWER_LEVELS, sees_gaps: true },
-    Rung { points: 300, in_a_row: 2, known_min: 9, higher_levels: SLOWER_LEVELS, sees_gaps: true },
+/// of being wrong by a record (k!/(N+1)...(N+k) from there on) below one in five for each scale, without the half.
+pub(crate) const OF_TAILS: TimeScales = [
+    TimeScale { points: 1, in_a_row: 3, known_min: 50, higher_levels: SLOWER_LEVELS, sees_gaps: false },
+    TimeScale { points: 10, in_a_row: 2, known_min: 9, higher_levels: SLOWER_LEVELS, sees_gaps: true },
+    TimeScale { points: 60, in_a_row: 2, known_min: 9, higher_levels: SLOWER_LEVELS, sees_gaps: true },
+    TimeScale { points: 300, in_a_row: 2, known_min: 9, higher_levels: SLOWER_LEVELS, sees_gaps: true },
 ];
 
 /// Medians are known to half a level, and those of a minute hardly move by chance (by some percent, of a thousand requests), so a
 /// third more is much for a long block.
-pub(crate) const OF_MEDIANS: Rungs = [
-    Rung { points: 1, in_a_row: 3, known_min: 50, higher_levels: 2 * SLOWER_LEVELS, sees_gaps: false },
-    Rung { points: 10, in_a_row: 2, known_min: 9, higher_levels: 2 * SLOWER_LEVELS, sees_gaps: true },
-    Rung { points: 60, in_a_row: 2, known_min: 9, higher_levels: SLOWER_LEVELS, sees_gaps: true },
-    Rung { points: 300, in_a_row: 2, known_min: 9, higher_levels: SLOWER_LEVELS, sees_gaps: true },
+pub(crate) const OF_MEDIANS: TimeScales = [
+    TimeScale { points: 1, in_a_row: 3, known_min: 50, higher_levels: 2 * SLOWER_LEVELS, sees_gaps: false },
+    TimeScale { points: 10, in_a_row: 2, known_min: 9, higher_levels: 2 * SLOWER_LEVELS, sees_gaps: true },
+    TimeScale { points: 60, in_a_row: 2, known_min: 9, higher_levels: SLOWER_LEVELS, sees_gaps: true },
+    TimeScale { points: 300, in_a_row: 2, known_min: 9, higher_levels: SLOWER_LEVELS, sees_gaps: true },
 ];
 
-/// The rungs of a ladder.
-pub(crate) type Rungs = [Rung; 4];
+/// The time scales of a detector.
+pub(crate) type TimeScales = [TimeScale; 4];
 
 /// Blocks of so many points, which are less than two minutes, end with a pause.
 const PAUSED_POINTS: usize = 10;
 
 /// The history of one port at one kind of load.
 #[derive(Debug)]
-pub struct Ladder {
-    rungs: &'static Rungs,
-    climbers: [Climber; OF_TAILS.len()],
+pub struct ChangeDetector {
+    scales: &'static TimeScales,
+    detectors: [BlockDetector; OF_TAILS.len()],
     once: Once,
 }
 
-impl Ladder {
+impl ChangeDetector {
     /// Without a history.
-    pub(crate) fn new(rungs: &'static Rungs) -> Ladder {
-        Ladder { rungs, climbers: Default::default(), once: Once::default() }
+    pub(crate) fn new(scales: &'static TimeScales) -> ChangeDetector {
+        ChangeDetector { scales, detectors: Default::default(), once: Once::default() }
     }
 
     /// Takes the next point; whether the port has turned slow with it. What is below `floor` is never slow.
     pub fn see(&mut self, at_s: i64, point: Level, floor: Level) -> Option<Slow> {
-        let climbers = self.climbers.iter_mut().zip(self.rungs);
-        let told: Vec<Slow> = climbers.filter_map(|(climber, rung)| climber.see(rung, at_s, point, floor)).collect();
+        let detectors = self.detectors.iter_mut().zip(self.scales);
+        let told: Vec<Slow> =
+            detectors.filter_map(|(detector, scale)| detector.see(scale, at_s, point, floor)).collect();
         let is_slow = self.is_slow();
         self.once.choose(told, is_slow)
     }
 
-    /// Whether any rung finds it slow.
+    /// Whether any scale finds it slow.
     pub fn is_slow(&self) -> bool {
-        self.climbers.iter().any(Climber::is_slow)
+        self.detectors.iter().any(BlockDetector::is_slow)
     }
 
     /// How long points are at most, but for rare ones, once that is known.
     pub fn usual(&self) -> Option<Level> {
-        self.climbers[0].usual(&self.rungs[0])
+        self.detectors[0].usual(&self.scales[0])
     }
 
     /// After a time without points what was before it is not in a row with what comes. Long blocks go on: a service that is asked
     /// for some minutes of each quarter of an hour would never have one.
     pub fn pause(&mut self, at_s: i64) {
-        let short = self.climbers.iter_mut().zip(self.rungs).filter(|(_, rung)| rung.points <= PAUSED_POINTS);
-        short.for_each(|(climber, _)| climber.pause(at_s));
+        let short = self.detectors.iter_mut().zip(self.scales).filter(|(_, scale)| scale.points <= PAUSED_POINTS);
+        short.for_each(|(detector, _)| detector.pause(at_s));
     }
 }
 
@@ -88,12 +89,12 @@ impl Ladder {
 mod tests {
     use super::*;
 
-    /// When a ladder tells, given points one second apart.
+    /// When a detector tells, given points one second apart.
     fn told(points: impl IntoIterator<Item = u8>) -> Vec<(i64, usize)> {
-        let mut ladder = Ladder::new(&OF_TAILS);
+        let mut detector = ChangeDetector::new(&OF_TAILS);
         let seen = points.into_iter().enumerate();
         let slow = seen.filter_map(|(at, point)| {
-            let slow = ladder.see(at as i64, Level(point), Level(0))?;
+            let slow = detector.see(at as i64, Level(point), Level(0))?;
             Some((at as i64, slow.points))
         });
         slow.collect()

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use fathom_collectors::recorder::{missing_bytes, size_bytes};
 use serde_json::Value;
 
-use crate::beside;
 use crate::capture::EXTENSION;
 use crate::log;
+use crate::sidecars;
 
 /// A recording in the folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +36,7 @@ fn list(folder: &Path) -> Vec<Kept> {
 
 /// Recordings without a verdict: the service was killed while they were made or explained.
 pub(crate) fn left_behind(folder: &Path) -> Vec<PathBuf> {
-    recordings(folder).into_iter().filter(|folder| !beside::path(folder, "json").exists()).collect()
+    recordings(folder).into_iter().filter(|folder| !sidecars::path(folder, "json").exists()).collect()
 }
 
 /// Folders of recordings, the oldest first.
@@ -51,7 +51,7 @@ fn recordings(folder: &Path) -> Vec<PathBuf> {
 
 /// Cause and day, and whether it is rows of the time before only.
 fn about(folder: &Path) -> Option<((String, String), bool)> {
-    let verdict = fs::read_to_string(beside::path(folder, "json")).ok()?;
+    let verdict = fs::read_to_string(sidecars::path(folder, "json")).ok()?;
     let incident: Value = serde_json::from_str(&verdict).ok()?;
     let cause = incident["verdict"]["causes"][0]["id"].as_str().unwrap_or("none").to_owned();
     let day = folder.file_name()?.to_str()?.get(..8)?.to_owned();
@@ -122,7 +122,7 @@ fn clear(folders: &[PathBuf]) {
 /// Removes a recording and what stands beside it.
 fn remove(folder: &Path) -> std::io::Result<()> {
     fs::remove_dir_all(folder)?;
-    ["json", "txt", beside::BEGUN].into_iter().try_for_each(|ending| beside::remove(folder, ending))
+    ["json", "txt", sidecars::BEGUN].into_iter().try_for_each(|ending| sidecars::remove(folder, ending))
 }
 
 #[cfg(test)]
@@ -181,7 +181,7 @@ mod tests {
         fs::create_dir_all(recording.join("raw")).unwrap();
         fs::write(recording.join("raw/a"), [0; 100]).unwrap();
         assert_eq!(left_behind(folder.path()), [recording.as_path()]);
-        fs::write(beside::path(&recording, "json"), r#"{"verdict": {"causes": [{"id": "gc"}]}}"#).unwrap();
+        fs::write(sidecars::path(&recording, "json"), r#"{"verdict": {"causes": [{"id": "gc"}]}}"#).unwrap();
         fs::write(folder.path().join("watch.log"), "x").unwrap();
         let listed = list(folder.path());
         assert_eq!(listed.len(), 1);
@@ -190,6 +190,6 @@ mod tests {
         make_room(folder.path(), 0, &recording);
         assert_eq!(list(folder.path()).len(), 1);
         make_room(folder.path(), 0, Path::new("a later one"));
-        assert!(list(folder.path()).is_empty() && !beside::path(&recording, "json").exists());
+        assert!(list(folder.path()).is_empty() && !sidecars::path(&recording, "json").exists());
     }
 }

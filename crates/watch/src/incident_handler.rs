@@ -1,4 +1,4 @@
-//! What is done when a JVM gives a reason: ask the desk, record, hand the recording on, watch again.
+//! What is done when a JVM gives a reason: ask for admission, record, hand the recording on, watch again.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,10 +9,9 @@ use fathom_collectors::Refusal;
 use fathom_collectors::jvms::Jvm;
 use serde_json::Value;
 
-use crate::beside::{self, Begun};
+use crate::admission::{Admission, Answer, JvmKey, Question, Skip};
 use crate::capture::{self, Captured};
 use crate::conclude::{Job, id_of};
-use crate::desk::{Answer, Desk, JvmKey, Question, Skip};
 use crate::ended::{self, Before, Listener};
 use crate::incident::AboutJvm;
 use crate::kept::{Kept, Pending};
@@ -20,21 +19,22 @@ use crate::log;
 use crate::metrics::{Metrics, of_jvm};
 use crate::minutes::{self, Looks, Minute, Row};
 use crate::postponed::{Granted, Postponed};
-use crate::scout::{Scout, Watcher, now_ms};
+use crate::retention;
 use crate::service_group;
-use crate::shelf;
+use crate::sidecars::{self, Begun};
 use crate::signals::Second;
 use crate::tell::{self, Notice};
 use crate::triggers::{Kind, Trigger};
+use crate::watched_jvm::{WatchedJvm, Watcher, now_ms};
 
-/// The duty of one scout.
-pub(crate) struct Duty {
+/// The incidents of one JVM.
+pub(crate) struct IncidentHandler {
     key: JvmKey,
     about: AboutJvm,
     /// What it has in common with those that are started alike.
     service: String,
     labels: Vec<(&'static str, String)>,
-    desk: Arc<Mutex<Desk>>,
+    admission: Arc<Mutex<Admission>>,
     metrics: Metrics,
     jobs: Sender<Option<Job>>,
     stop: Arc<AtomicBool>,
@@ -56,7 +56,7 @@ pub(crate) struct Duty {
 /// What all duties share.
 #[derive(Clone)]
 pub(crate) struct Shared {
-    pub(crate) desk: Arc<Mutex<Desk>>,
+    pub(crate) admission: Arc<Mutex<Admission>>,
     pub(crate) metrics: Metrics,
     pub(crate) jobs: Sender<Option<Job>>,
     pub(crate) minutes: Sender<minutes::Message>,
@@ -64,9 +64,9 @@ pub(crate) struct Shared {
     pub(crate) teller: Sender<tell::Message>,
 }
 
-impl Duty {
+impl IncidentHandler {
     /// For a JVM. `stop` ends recordings in good order.
-    pub(crate) fn new(jvm: &Jvm, shared: Shared, keeps_minutes: bool, stop: Arc<AtomicBool>) -> Duty {
+    pub(crate) fn new(jvm: &Jvm, shared: Shared, keeps_minutes: bool, stop: Arc<AtomicBool>) -> IncidentHandler {
         let about = AboutJvm {
             pid: jvm.target.pid,
             start_ticks: jvm.target.start_ticks,
@@ -76,13 +76,13 @@ impl Duty {
             container: jvm.container.clone(),
         };
         let labels = of_jvm(&jvm.main, jvm.target.pid);
-        let Shared { desk, metrics, jobs, minutes, listener, teller } = shared;
-        Duty {
+        let Shared { admission, metrics, jobs, minutes, listener, teller } = shared;
+        IncidentHandler {
             key: (jvm.target.pid, jvm.target.start_ticks),
             about,
             service: service_group::of(jvm),
             labels,
-            desk,
+            admission,
             metrics,
             jobs,
             stop,
@@ -106,15 +106,15 @@ impl Duty {
         let _ = sender.zip(row).map(|(sender, row)| sender.send(minutes::Message::Row(Box::new(row))));
     }
 
-    fn desk(&self) -> MutexGuard<'_, Desk> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    fn admission(&self) -> MutexGuard<'_, Admission> {
+        self.admission.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks the desk for a recording that would go to this place.
+    /// Asks whether there may be a recording that would go to this place.
     fn ask(&self, place: &Path, trigger: &Trigger) -> Answer {
         let id = id_of(place);
         let question = self.question(trigger, &id);
-        let answer = self.desk().ask(&question, now_ms() / 1000);
+        let answer = self.admission().ask(&question, now_ms() / 1000);
         // Looked at once it is granted, as recordings may have to go for it.
         let no_room = if answer.skip.is_none() { self.no_room(place, &question) } else { None };
         Answer { skip: answer.skip.or(no_room), ..answer }
@@ -123,7 +123,7 @@ impl Duty {
     fn ask_again(&self, place: &Path, trigger: &Trigger, now_s: i64) -> Option<Skip> {
         let id = id_of(place);
         let question = self.question(trigger, &id);
-        let skip = self.desk().ask_again(&question, now_s);
+        let skip = self.admission().ask_again(&question, now_s);
         skip.or_else(|| self.no_room(place, &question))
     }
 
@@ -133,19 +133,19 @@ impl Duty {
 
     /// A recording that could not begin would cost the time before, which goes with the hand-over.
     fn no_room(&self, place: &Path, question: &Question<'_>) -> Option<Skip> {
-        if shelf::has_room(place.parent().unwrap_or(place)) {
+        if retention::has_room(place.parent().unwrap_or(place)) {
             return None;
         }
-        self.desk().withdraw(question);
+        self.admission().withdraw(question);
         Some(Skip::NoRoom)
     }
 
     /// A reason that was refused before, if it may be recorded now.
-    fn its_turn(&mut self, scout: &Scout) -> Option<Granted> {
-        let now = (now_ms() / 1000, scout.order().clock.now_ns());
+    fn its_turn(&mut self, watched: &WatchedJvm) -> Option<Granted> {
+        let now = (now_ms() / 1000, watched.order().clock.now_ns());
         let mut postponed = std::mem::take(&mut self.postponed);
-        let refusal = |trigger: &Trigger| self.ask_again(&capture::place(scout, trigger), trigger, now.0);
-        let granted = postponed.ask(now, |trigger| scout.lasts(trigger), refusal);
+        let refusal = |trigger: &Trigger| self.ask_again(&capture::place(watched, trigger), trigger, now.0);
+        let granted = postponed.ask(now, |trigger| watched.lasts(trigger), refusal);
         self.postponed = postponed;
         let granted = granted?;
         self.log("triggered", &granted.trigger, &[(granted.why, true.into())]);
@@ -165,7 +165,7 @@ impl Duty {
     }
 
     /// What became of a reason.
-    fn note(&mut self, scout: &Scout, trigger: &Trigger, answer: &Answer) {
+    fn note(&mut self, watched: &WatchedJvm, trigger: &Trigger, answer: &Answer) {
         let skip = answer.skip.map(Skip::name);
         self.metrics.triggered(trigger.kind.name(), skip);
         self.minute.triggered(trigger.kind.name(), skip.is_none());
@@ -173,66 +173,66 @@ impl Duty {
         let Some(why) = skip else { return self.log("triggered", trigger, &[times]) };
         self.log("not_recorded", trigger, &[("why", why.into()), ("part_of", answer.event.clone().into()), times]);
         let now_s = now_ms() / 1000;
-        if let Some(skip) = answer.skip.filter(|skip| self.desk().tells(self.key, *skip, now_s)) {
-            self.notice(scout, trigger, answer.times_today, Some(skip));
+        if let Some(skip) = answer.skip.filter(|skip| self.admission().tells(self.key, *skip, now_s)) {
+            self.notice(watched, trigger, answer.times_today, Some(skip));
         }
-        let before_s = scout.config().capture.before.as_secs() as i64;
+        let before_s = watched.config().capture.before.as_secs() as i64;
         self.postponed.keep(trigger, answer, now_s);
         self.kept.refused(trigger, answer, now_s, before_s);
     }
 
     /// Tells at once that something was noticed, or why it is not recorded.
-    fn notice(&self, scout: &Scout, trigger: &Trigger, times_today: usize, skip: Option<Skip>) {
-        let id = id_of(&capture::place(scout, trigger));
-        let notice = Notice::of(&self.about, trigger, (&id, times_today), skip, not_seen(scout));
+    fn notice(&self, watched: &WatchedJvm, trigger: &Trigger, times_today: usize, skip: Option<Skip>) {
+        let id = id_of(&capture::place(watched, trigger));
+        let notice = Notice::of(&self.about, trigger, (&id, times_today), skip, not_seen(watched));
         // Who tells lives as long as the service.
-        let _ = self.teller.send(tell::Message::Notice(Box::new(notice), scout.config().tell.clone()));
+        let _ = self.teller.send(tell::Message::Notice(Box::new(notice), watched.config().tell.clone()));
     }
 
-    fn record(&mut self, scout: &mut Scout, trigger: &Trigger, times_today: usize) {
+    fn record(&mut self, watched: &mut WatchedJvm, trigger: &Trigger, times_today: usize) {
         self.postponed.clear();
         self.kept.clear();
-        self.notice(scout, trigger, times_today, None);
-        // The scout sees nothing meanwhile.
+        self.notice(watched, trigger, times_today, None);
+        // The collectors of `watched` see nothing meanwhile.
         self.metrics.pause(&self.labels);
-        let before_ns = capture::before_ns(scout, trigger);
-        let begun = Begun { not_seen: not_seen(scout), ..Begun::new(&self.about, trigger, times_today, before_ns) };
-        let folder = capture::place(scout, trigger);
+        let before_ns = capture::before_ns(watched, trigger);
+        let begun = Begun { not_seen: not_seen(watched), ..Begun::new(&self.about, trigger, times_today, before_ns) };
+        let folder = capture::place(watched, trigger);
         if let Err(error) = begun.write(&folder) {
             self.log("begin_not_written", trigger, &[("error", error.to_string().into())]);
         }
-        let recorded = capture::capture(scout, trigger, folder.clone(), &self.stop);
-        self.desk().ended(self.key, now_ms() / 1000);
+        let recorded = capture::capture(watched, trigger, folder.clone(), &self.stop);
+        self.admission().ended(self.key, now_ms() / 1000);
         match recorded {
-            Ok(captured) => self.hand_on(scout, begun, captured),
+            Ok(captured) => self.hand_on(watched, begun, captured),
             Err(error) => {
                 self.log("recording_failed", trigger, &[("error", error.to_string().into())]);
                 // There is nothing that it would be about; if it stays, nobody is misled.
-                let _ = beside::remove(&folder, beside::BEGUN);
+                let _ = sidecars::remove(&folder, sidecars::BEGUN);
             }
         }
-        if scout.goes_on() && !self.stop.load(Ordering::Relaxed) {
-            scout.start(self);
+        if watched.goes_on() && !self.stop.load(Ordering::Relaxed) {
+            watched.start(self);
         }
     }
 
     /// The end of the JVM, where that is a reason.
-    fn end(&self, scout: &Scout) -> Option<Trigger> {
+    fn end(&self, watched: &WatchedJvm) -> Option<Trigger> {
         let ending = self.listener.of(self.key.0)?;
         let is_meant = |end: &Trigger| match end.kind {
-            Kind::OomKill => scout.config().events.oom_kill,
-            _ => scout.config().events.vanished,
+            Kind::OomKill => watched.config().events.oom_kill,
+            _ => watched.config().events.vanished,
         };
-        ended::reason(&ending, &self.before, self.under_way, scout.order().clock.now_ns()).filter(is_meant)
+        ended::reason(&ending, &self.before, self.under_way, watched.order().clock.now_ns()).filter(is_meant)
     }
 
     /// The JVM has ended: what is known of its last minute is kept, if it did not end in good order. Whether it is.
-    fn tell_end(&mut self, scout: &Scout) -> bool {
-        let Some(trigger) = self.end(scout).filter(|_| !self.is_end_told) else { return false };
+    fn tell_end(&mut self, watched: &WatchedJvm) -> bool {
+        let Some(trigger) = self.end(watched).filter(|_| !self.is_end_told) else { return false };
         self.is_end_told = true;
-        let folder = capture::place(scout, &trigger);
+        let folder = capture::place(watched, &trigger);
         let id = id_of(&folder);
-        let skip = self.desk().ask_of_end(&self.question(&trigger, &id), now_ms() / 1000);
+        let skip = self.admission().ask_of_end(&self.question(&trigger, &id), now_ms() / 1000);
         self.metrics.triggered(trigger.kind.name(), skip.map(Skip::name));
         self.minute.triggered(trigger.kind.name(), skip.is_none());
         if let Some(why) = skip {
@@ -240,36 +240,36 @@ impl Duty {
             return false;
         }
         self.log("triggered", &trigger, &[]);
-        let begun = Begun::new(&self.about, &trigger, 1, capture::before_ns(scout, &trigger));
-        self.write_ring(scout, begun, folder, trigger.says.clone());
+        let begun = Begun::new(&self.about, &trigger, 1, capture::before_ns(watched, &trigger));
+        self.write_ring(watched, begun, folder, trigger.says.clone());
         true
     }
 
     /// Keeps the time before of a reason that is not recorded.
-    fn keep_ring(&self, scout: &Scout, pending: Pending) {
+    fn keep_ring(&self, watched: &WatchedJvm, pending: Pending) {
         let Pending { trigger, times_today, skip, event, .. } = pending;
-        let folder = capture::place(scout, &trigger);
-        if !shelf::is_roomy(&scout.config().folder) {
+        let folder = capture::place(watched, &trigger);
+        if !retention::is_roomy(&watched.config().folder) {
             return self.log("not_kept", &trigger, &[("why", Skip::NoRoom.name().into())]);
         }
         let because = format!("only the time before was kept ({})", skip.name());
         let begun = Begun {
             not_recorded: Some(skip.name().to_owned()),
             part_of: event,
-            ..Begun::new(&self.about, &trigger, times_today, capture::before_ns(scout, &trigger))
+            ..Begun::new(&self.about, &trigger, times_today, capture::before_ns(watched, &trigger))
         };
-        self.write_ring(scout, begun, folder, because);
+        self.write_ring(watched, begun, folder, because);
     }
 
-    fn write_ring(&self, scout: &Scout, begun: Begun, folder: PathBuf, because: String) {
-        let begun = Begun { not_seen: not_seen(scout), ..begun };
+    fn write_ring(&self, watched: &WatchedJvm, begun: Begun, folder: PathBuf, because: String) {
+        let begun = Begun { not_seen: not_seen(watched), ..begun };
         let written = begun.write(&folder).map_err(|error| error.to_string());
         let kept = written.and_then(|()| {
-            capture::keep_ring(scout, &begun.trigger, &folder, &because).map_err(|error| error.to_string())
+            capture::keep_ring(watched, &begun.trigger, &folder, &because).map_err(|error| error.to_string())
         });
         match kept {
             Ok(after_ns) => {
-                let config = Arc::clone(scout.config());
+                let config = Arc::clone(watched.config());
                 let job = Job { folder, begun: Some(begun), after_ns, ended: because, config };
                 // Who concludes lives as long as the service.
                 let _ = self.jobs.send(Some(job));
@@ -278,10 +278,10 @@ impl Duty {
         }
     }
 
-    fn hand_on(&mut self, scout: &Scout, mut begun: Begun, captured: Captured) {
+    fn hand_on(&mut self, watched: &WatchedJvm, mut begun: Begun, captured: Captured) {
         self.log("recorded", &begun.trigger, &[("folder", captured.folder.display().to_string().into())]);
         let mut ended = captured.end.says().to_owned();
-        if let Some(end) = self.end(scout).filter(|_| !scout.jvm.target.is_alive()) {
+        if let Some(end) = self.end(watched).filter(|_| !watched.jvm.target.is_alive()) {
             self.is_end_told = true;
             begun.severity = Some(end.kind.severity());
             begun.trigger.says += &format!("; then {}", end.says);
@@ -292,7 +292,7 @@ impl Duty {
             begun: Some(begun),
             after_ns: captured.observed_ns,
             ended,
-            config: Arc::clone(scout.config()),
+            config: Arc::clone(watched.config()),
         };
         // Who concludes lives as long as the service.
         let _ = self.jobs.send(Some(job));
@@ -300,19 +300,19 @@ impl Duty {
 }
 
 /// What is not watched of a JVM, with why.
-fn not_seen(scout: &Scout) -> Vec<String> {
-    scout.refused().into_iter().map(|(name, why)| format!("{name}: {why}")).collect()
+fn not_seen(watched: &WatchedJvm) -> Vec<String> {
+    watched.refused().into_iter().map(|(name, why)| format!("{name}: {why}")).collect()
 }
 
 /// The last minute of a JVM is a part of one.
-impl Drop for Duty {
+impl Drop for IncidentHandler {
     fn drop(&mut self) {
         let row = self.minute.end();
         self.keep(row);
     }
 }
 
-impl Watcher for Duty {
+impl Watcher for IncidentHandler {
     fn started(&mut self, name: &'static str, refused: Option<&Refusal>) {
         self.minute.not_seen(name, refused.is_some());
         self.metrics.not_seen(&self.labels, name, refused.is_some());
@@ -341,28 +341,28 @@ impl Watcher for Duty {
     }
 
     /// The first reason that is granted is recorded; the others of the same second are told in the log.
-    fn triggered(&mut self, scout: &mut Scout, triggers: &[Trigger]) {
+    fn triggered(&mut self, watched: &mut WatchedJvm, triggers: &[Trigger]) {
         let mut granted = None;
         for trigger in triggers {
-            let answer = self.ask(&capture::place(scout, trigger), trigger);
-            self.note(scout, trigger, &answer);
+            let answer = self.ask(&capture::place(watched, trigger), trigger);
+            self.note(watched, trigger, &answer);
             if answer.skip.is_none() {
                 granted = Some((trigger, answer.times_today));
             }
         }
         if let Some((trigger, times_today)) = granted {
-            return self.record(scout, trigger, times_today);
+            return self.record(watched, trigger, times_today);
         }
-        if let Some(Granted { trigger, times_today, .. }) = self.its_turn(scout) {
-            return self.record(scout, &trigger, times_today);
+        if let Some(Granted { trigger, times_today, .. }) = self.its_turn(watched) {
+            return self.record(watched, &trigger, times_today);
         }
-        let is_over = !scout.jvm.target.is_alive();
-        if is_over && self.tell_end(scout) {
+        let is_over = !watched.jvm.target.is_alive();
+        if is_over && self.tell_end(watched) {
             return;
         }
         let pending = if is_over { self.kept.last() } else { self.kept.due(now_ms() / 1000) };
         if let Some(pending) = pending {
-            self.keep_ring(scout, pending);
+            self.keep_ring(watched, pending);
         }
     }
 
@@ -377,24 +377,24 @@ mod tests {
 
     use super::*;
     use crate::config::Config;
-    use crate::scout::tests::no_jvm;
+    use crate::watched_jvm::tests::no_jvm;
 
     #[test]
     fn a_full_disk_costs_neither_the_time_before_nor_a_budget() {
-        let desk = Arc::new(Mutex::new(Desk::new(&Config::default(), 0)));
+        let admission = Arc::new(Mutex::new(Admission::new(&Config::default(), 0)));
         let ((jobs, _jobs), (minutes, _minutes)) = (channel(), channel());
         let (teller, _told) = channel();
-        let shared = Shared { desk, metrics: Metrics::default(), jobs, minutes, listener: Arc::default(), teller };
-        let mut duty = Duty::new(&no_jvm(), shared, false, Arc::default());
+        let shared = Shared { admission, metrics: Metrics::default(), jobs, minutes, listener: Arc::default(), teller };
+        let mut handler = IncidentHandler::new(&no_jvm(), shared, false, Arc::default());
         // Nothing is free there.
         let config = Config { folder: PathBuf::from("/proc"), ..Config::default() };
-        let mut scout = Scout::new(no_jvm(), Arc::new(config), Arc::default());
+        let mut watched = WatchedJvm::new(no_jvm(), Arc::new(config), Arc::default());
         for times_today in 1..10 {
-            duty.triggered(&mut scout, &[Trigger::by_hand(1)]);
-            let answer = duty.ask(Path::new("/proc/x"), &Trigger { kind: Kind::Stop, ..Trigger::by_hand(1) });
+            handler.triggered(&mut watched, &[Trigger::by_hand(1)]);
+            let answer = handler.ask(Path::new("/proc/x"), &Trigger { kind: Kind::Stop, ..Trigger::by_hand(1) });
             assert_eq!(answer, Answer { skip: Some(Skip::NoRoom), times_today, event: None });
         }
         let roomy = tempfile::tempdir().unwrap();
-        assert_eq!(duty.ask(&roomy.path().join("x"), &Trigger::by_hand(1)).skip, None);
+        assert_eq!(handler.ask(&roomy.path().join("x"), &Trigger::by_hand(1)).skip, None);
     }
 }
