@@ -1,6 +1,6 @@
 # The front door: everything a developer or a continuous build does, in one word each. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: test-guest test-cross help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event bench-page bench-truth try-kill try-silent try-jdks bench-fleet fleet-spark real-labs deps deps-demo deps-dist dist bare notebook clean
+.PHONY: test-guest test-cross help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event bench-page bench-truth try-kill try-silent try-jdks bench-fleet fleet-spark real-labs deps deps-demo deps-dist dist bare notebook site clean
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
@@ -35,6 +35,10 @@ docs: ## the code's documentation, warnings denied
 
 fuzz: ## the fuzz targets, FUZZ_SECONDS each (default 8)
 	.ci/test fuzz
+
+site: page ## the documents as a site, in target/site/html; links checked
+	cargo build --package fathom
+	.ci/site
 
 notebook: page ## the SQL of docs/notebook.md in DuckDB, on a recording of testdata
 	cargo build --package fathom
