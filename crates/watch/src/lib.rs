@@ -57,4 +57,5 @@ mod trusted;
 mod watched_jvm;
 
 pub use incident::{Incident, Verdict};
+pub use labels::is_container;
 pub use service::{WatchError, run};

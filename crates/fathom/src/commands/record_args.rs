@@ -96,6 +96,7 @@ const EXAMPLES: &str = "\
 Examples:
   fathom record --for 30s                    the only JVM of this machine
   sudo fathom record --pid 4242 --for 60s    with kernel events
+  sudo fathom record --container cart        by its container's name or id
   fathom record --match 'shop.*Server'       until Ctrl-C
   sudo fathom record --all --for 30s         every JVM of this machine at once
   fathom explain                             explains the newest recording in this folder

@@ -24,13 +24,17 @@ pub(crate) struct Choice {
     /// The JVM whose main class or arguments match (fathom ps lists them)
     #[arg(long = "match", value_name = "REGEX", value_parser = quantities::pattern)]
     pattern: Option<Regex>,
+
+    /// The JVM in the container with this name or id: as Docker, Kubernetes or fathom ps calls it
+    #[arg(long, value_name = "NAME", conflicts_with = "pid")]
+    container: Option<String>,
 }
 
 impl Choice {
     /// The JVM that is meant, else the one that has run longest; none when none runs.
     pub(crate) fn any(&self) -> Result<Option<Target>> {
-        match (self.pid, &self.pattern) {
-            (None, None) => Ok(jvms().into_iter().max_by_key(|jvm| jvm.uptime_ns).map(|jvm| jvm.target)),
+        match (self.pid, &self.pattern, &self.container) {
+            (None, None, None) => Ok(jvms().into_iter().max_by_key(|jvm| jvm.uptime_ns).map(|jvm| jvm.target)),
             _ => self.one().map(Some),
         }
     }
@@ -48,16 +52,23 @@ impl Choice {
 
     /// Every JVM that is meant: one at least.
     pub(crate) fn all(&self) -> Result<Vec<Jvm>> {
-        let is_meant = |jvm: &Jvm| self.pattern.as_ref().is_none_or(|pattern| jvm.matches(pattern));
-        let meant: Vec<Jvm> = jvms().into_iter().filter(is_meant).collect();
-        match &self.pattern {
+        let meant: Vec<Jvm> = jvms().into_iter().filter(|jvm| self.is_meant(jvm)).collect();
+        match (&self.pattern, &self.container) {
             _ if !meant.is_empty() => Ok(meant),
-            Some(pattern) => {
+            (_, Some(name)) => {
+                bail!("no JVM in a container called {name:?}: sudo fathom ps lists JVMs with their containers")
+            }
+            (Some(pattern), None) => {
                 bail!("no JVM matches {:?}: fathom ps lists those that may be looked at", pattern.as_str())
             }
-            None if geteuid().is_root() => bail!("no JVM runs on this machine: start one, then record it"),
-            None => bail!("no JVM of this user runs on this machine: those of others need sudo"),
+            _ if geteuid().is_root() => bail!("no JVM runs on this machine: start one, then record it"),
+            _ => bail!("no JVM of this user runs on this machine: those of others need sudo"),
         }
+    }
+
+    fn is_meant(&self, jvm: &Jvm) -> bool {
+        let is_in = |name: &String| jvm.container.as_deref().is_some_and(|id| fathom_watch::is_container(id, name));
+        self.pattern.as_ref().is_none_or(|pattern| jvm.matches(pattern)) && self.container.as_ref().is_none_or(is_in)
     }
 }
 
