@@ -36,7 +36,7 @@ compiler() {
 
 # profiler NAME OPTIONS ARGUMENTS
 profiler() {
-    clean "$JDK25/bin/java" -Xmx64m -agentpath:./libasyncProfiler.so=start,"$2",jfr,file="$work/$1.jfr" -cp classes Busy $3
+    clean "$JDK25/bin/java" -Xmx64m -agentpath:./libasyncProfiler.so="start,$2,jfr,file=$work/$1.jfr" -cp classes Busy $3
 }
 
 jvm "$JDK11" jdk11_parallel "2 10 1 3" -XX:+UseParallelGC
@@ -62,6 +62,6 @@ for _ in $(seq 30); do
     sleep 1
     chunk=$(find repository -name '*.jfr' -size +140k 2>/dev/null) && [ -n "$chunk" ] && cp "$chunk" jdk25_live.jfr && break
 done
-kill -KILL $(jobs -p)
+jobs -p | xargs kill -KILL
 wait || true
 cp ./*.jfr ./*.jfr.gz "$target/"

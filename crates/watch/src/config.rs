@@ -437,10 +437,8 @@ mod tests {
 
     #[test]
     fn what_a_cluster_is_given_is_a_configuration() {
-        let text = include_str!("../service/kubernetes.yaml");
-        let lines = text.lines().skip_while(|line| !line.contains("watch.toml: |")).skip(1);
-        let ours: Vec<&str> = lines.take_while(|line| line.starts_with("    ") || line.is_empty()).collect();
-        assert_eq!(read(&ours.join("\n")).unwrap().tell.metrics.as_deref(), Some("0.0.0.0:9464"));
+        let text = include_str!("../../../packages/kubernetes/watch.toml");
+        assert_eq!(read(text).unwrap().tell.metrics.as_deref(), Some("0.0.0.0:9464"));
     }
 
     #[test]
