@@ -9,11 +9,13 @@ use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxHasher;
 
 pub use crate::ids::{FrameId, Stack, StackId, StrId};
+use crate::mask;
 use crate::stack_tree::StackTree;
 
 type Hasher = BuildHasherDefault<FxHasher>;
 
-/// Every text of a recording, each once.
+/// Every text of a recording, each once. All that is recorded and read passes here, so secrets are masked here and nowhere
+/// else has to think of it, but who knows more of a text than its bytes say (the name of its property).
 #[derive(Debug, Clone)]
 pub struct Strings(IndexSet<Box<str>, Hasher>);
 
@@ -26,11 +28,11 @@ impl Default for Strings {
 }
 
 impl Strings {
-    /// The id of `text`, which is stored if it is new.
+    /// The id of `text`, which is stored if it is new, with its secrets masked.
     pub fn intern(&mut self, text: &str) -> StrId {
         let index = match self.0.get_index_of(text) {
             Some(index) => index,
-            None => self.0.insert_full(text.into()).0,
+            None => self.0.insert_full(mask::text(text).into()).0,
         };
         StrId(index as u32)
     }

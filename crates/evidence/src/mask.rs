@@ -8,10 +8,13 @@
 mod forms;
 mod names;
 mod plain;
+mod signs;
 mod words;
 
 use std::borrow::Cow;
 use std::ops::Range;
+
+use serde_json::{Map, Value};
 
 /// What stands in place of a secret.
 pub const MASK: &str = "[masked]";
@@ -39,6 +42,41 @@ pub fn value<'a>(name: &str, value: &'a str) -> Cow<'a, str> {
 /// The value of a flag of the JVM: its names are known, its texts may be command lines.
 pub fn flag<'a>(name: &str, value: &'a str) -> Cow<'a, str> {
     if names::is_secret(name) && !names::is_harmless(value) { Cow::Borrowed(MASK) } else { command_line(value) }
+}
+
+/// Any text of a recording. The values of a JSON object, which details of spans are, are looked at one by one: in its text the
+/// quotes of one value would hide what is inside of it.
+pub fn text(text: &str) -> Cow<'_, str> {
+    if !text.starts_with('{') || !signs::may_hold_a_secret(text) {
+        return command_line(text);
+    }
+    match serde_json::from_str::<Map<String, Value>>(text) {
+        Ok(mut object) => match mask_object(&mut object) {
+            true => Cow::Owned(Value::Object(object).to_string()),
+            false => Cow::Borrowed(text),
+        },
+        Err(_) => command_line(text),
+    }
+}
+
+/// Whether anything in it had to be masked.
+fn mask_object(object: &mut Map<String, Value>) -> bool {
+    object.iter_mut().fold(false, |is_masked, (name, value)| mask_value(name, value) | is_masked)
+}
+
+fn mask_value(name: &str, value: &mut Value) -> bool {
+    match value {
+        Value::String(text) => match flag(name, text) {
+            Cow::Borrowed(same) if same.len() == text.len() => false,
+            masked => {
+                *text = masked.into_owned();
+                true
+            }
+        },
+        Value::Array(all) => all.iter_mut().fold(false, |is_masked, one| mask_value(name, one) | is_masked),
+        Value::Object(object) => mask_object(object),
+        _ => false,
+    }
 }
 
 /// A command line, or any other text, whose secrets are masked.
@@ -73,7 +111,7 @@ pub fn arguments<T: AsRef<str>>(arguments: &[T]) -> String {
 }
 
 fn masked(text: &str, context: Context) -> Cow<'_, str> {
-    if !may_hold_a_secret(text) {
+    if !signs::may_hold_a_secret(text) {
         return Cow::Borrowed(text);
     }
     let mut secrets = forms::secrets(text);
@@ -82,12 +120,6 @@ fn masked(text: &str, context: Context) -> Cow<'_, str> {
         true => Cow::Borrowed(text),
         false => Cow::Owned(without(text, secrets)),
     }
-}
-
-/// Recordings have thousands of texts: most are told by a glance.
-fn may_hold_a_secret(text: &str) -> bool {
-    const SHORTEST_WITHOUT_A_SIGN: usize = 16;
-    text.len() >= SHORTEST_WITHOUT_A_SIGN || text.contains(['=', '-', '@', ':', ' '])
 }
 
 /// The text with the mask in place of the ranges, which may overlap.

@@ -1,6 +1,7 @@
 //! A recording in memory.
 
 use crate::dictionaries::{StackId, Stacks, StrId, Strings, Thread, Threads};
+use crate::mask;
 use crate::roles::role_of;
 use crate::table::{Remap, Table};
 use crate::tables::{Clocks, Counter, Counters, Fact, Facts, Log, Logs, Loss, Losses, Samples, Span, Spans};
@@ -144,12 +145,12 @@ impl Recording {
         table.retain(&new_rows(logs, &table.time_ns, |index| table.row(index)));
     }
 
-    /// Adds a fact.
+    /// Adds a fact. Where its name is that of a secret, the value is masked.
     pub fn add_fact(&mut self, subject: &str, key: &str, value: &str, source: &str) {
         let row = Fact {
             subject: self.strings.intern(subject),
             key: self.strings.intern(key),
-            value: self.strings.intern(value),
+            value: self.strings.intern(&mask::flag(key, value)),
             source: self.strings.intern(source),
         };
         self.facts.push(row);

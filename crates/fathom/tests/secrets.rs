@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use fathom_evidence::Recording;
-use fathom_evidence::kinds::counter;
+use fathom_evidence::kinds::{counter, frame, loss, span, subject};
+use fathom_evidence::mask::MASK;
+use fathom_evidence::{Frame, StackId, StrId, tables};
 use fathom_store::FolderWriter;
 
 /// The value of a property and a variable that the JVMs of `testdata/jfr` were given.
@@ -68,7 +70,19 @@ fn no_file_of_a_finished_recording_tells_a_secret() {
             assert!(answer.status.success() && !holds_it(&answer.stdout), "{jfr}");
         }
         assert_eq!(telling(folder.path()), Vec::<PathBuf>::new(), "{jfr}");
+        assert_eq!(masked_names(&folder.path().join("killed.fathom")), Vec::<String>::new(), "{jfr}");
     }
+}
+
+/// Functions, classes, threads and kinds of spans that were taken for secrets.
+fn masked_names(folder: &Path) -> Vec<String> {
+    let recording = fathom_store::open(folder).unwrap();
+    let stacks = (0..recording.stacks.stack_count() as u32).map(StackId);
+    let frames = stacks.flat_map(|stack| recording.stacks.leaf_to_root(stack).take(1));
+    let names = frames.flat_map(|frame| [frame.symbol, frame.module]);
+    let names = names.chain(recording.threads.iter().map(|(_, thread)| thread.name));
+    let names = names.chain(recording.spans.rows().flat_map(|span| [span.name, span.detail]));
+    names.map(|id| recording.text(id)).filter(|text| text.contains(MASK)).map(str::to_owned).collect()
 }
 
 #[test]
@@ -77,4 +91,62 @@ fn secrets_are_kept_on_request_and_only_beside_the_tables() {
     killed(folder.path(), "jdk17_g1.jfr");
     assert!(fathom(folder.path(), &["import", "killed.fathom", "--keep-secrets"]).status.success());
     assert_eq!(telling(folder.path()), [folder.path().join("killed.fathom/raw/recording.jfr")]);
+}
+
+/// The secret of `testdata/secrets`.
+const SECRET: &str = "Tr0ub4dor";
+
+const AT_NS: i64 = 1_795_168_921_000_000_000;
+
+fn forms() -> Vec<&'static str> {
+    let lines = include_str!("../../../testdata/secrets/forms.txt").lines().filter(|line| !line.starts_with("# "));
+    lines.map(|line| line.rsplit_once('|').map_or(line, |(text, _)| text)).collect()
+}
+
+/// A second with this text in each field of each table that may hold one.
+fn add_everywhere(text: &str, number: i64, found: &mut Recording) {
+    let (tid, at_ns) = (100 + number, AT_NS + number * 10_000_000);
+    let json = serde_json::json!({ "path": text, "host": text }).to_string();
+    found.add_thread(tid, text);
+    found.add_fact(subject::JVM, &format!("note {number}"), text, "test");
+    found.add_fact(subject::PROPERTY, text, "1", "test");
+    found.add_span(at_ns, 2_000_000, tid, span::FILE_READ, text, &json, "test");
+    found.add_counter(at_ns, counter::CPU_PROCESS_RATIO, text, 0.5, "test");
+    found.add_log(at_ns, "gc_log", "info", text, text);
+    found.add_loss("test", loss::MISSING, 1, text);
+    let [symbol, module, kind] = [text, text, frame::COMPILED].map(|text| found.strings.intern(text));
+    let frame = found.stacks.intern_frame(Frame { symbol, module, kind, line: 1 });
+    let stack_id = found.stacks.intern(StackId(0), frame);
+    let [event, state] = ["cpu", text].map(|text| found.strings.intern(text));
+    found.samples.push(tables::Sample { time_ns: at_ns, tid, event, state, stack_id, ..Default::default() });
+}
+
+#[test]
+fn a_secret_in_whatever_field_is_in_no_table_and_no_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recording = Recording::default();
+    (0..).zip(forms()).for_each(|(number, text)| add_everywhere(text, number, &mut recording));
+    let mut writer = FolderWriter::create(&folder.path().join("killed.fathom")).unwrap();
+    writer.flush(&mut recording).unwrap();
+    drop(writer);
+    assert!(fathom(folder.path(), &["import", "killed.fathom"]).status.success());
+    let recording = fathom_store::open(&folder.path().join("killed.fathom")).unwrap();
+    let texts = (0..recording.strings.len() as u32).map(|id| recording.text(StrId(id)));
+    let telling: Vec<&str> = texts.filter(|text| text.contains(SECRET)).collect();
+    assert_eq!(telling, Vec::<&str>::new());
+    for args in [
+        &["explain", "killed.fathom", "--all", "--html", "page.html"][..],
+        &["explain", "killed.fathom", "--json"],
+        &["export", "killed.fathom", "--to", "collapsed", "-o", "collapsed.txt"],
+        &["export", "killed.fathom", "--to", "csv", "-o", "samples.csv"],
+    ] {
+        let answer = fathom(folder.path(), args);
+        let says = String::from_utf8_lossy(&answer.stdout);
+        assert!(answer.status.success(), "{args:?}: {}", String::from_utf8_lossy(&answer.stderr));
+        assert!(!says.contains(SECRET), "{args:?}: {says}");
+    }
+    for name in ["page.html", "collapsed.txt", "samples.csv"] {
+        let written = fs::read(folder.path().join(name)).unwrap();
+        assert!(!String::from_utf8_lossy(&written).contains(SECRET), "{name}");
+    }
 }

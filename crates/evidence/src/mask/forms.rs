@@ -37,6 +37,24 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     .collect()
 });
 
+/// One of these is in each text with such a secret that is not told by its length: regular expressions.
+pub(super) const SIGNS: &[&str] = &[
+    "-----begin",
+    "://",
+    "jdbc:oracle",
+    r"(?:bearer|basic|digest|negotiate|apikey|splunk)\s",
+    r"(?:^|\s)-[pu]",
+    r"--proxy-user",
+    "</?[^<>]+>[^<>]+<",
+    "akia|asia|agpa|aida|aroa|anpa",
+    "eyj",
+    "gh[pousr]_|github_pat_|glpat-|npm_",
+    "xox[a-z]-|[srp]k_(?:live|test)_|aiza|ya29",
+    r"hv[sb]\.|sg\.|dop_v1_|sq0[a-z]",
+    r"hooks\.slack",
+    r"\d{8}:",
+];
+
 /// Where such secrets are.
 pub(super) fn secrets(text: &str) -> Vec<Range<usize>> {
     let of_form = |form: &Regex| -> Vec<Range<usize>> {
@@ -53,33 +71,56 @@ fn key<'t>(found: &Captures<'t>) -> Option<Match<'t>> {
     found.name("key").filter(|key| is_random(key.as_str().as_bytes()))
 }
 
+/// What a key may consist of.
+pub(super) fn is_of_a_key(byte: u8) -> bool {
+    is_of_a_run(byte) || byte == b'/'
+}
+
+fn is_of_a_run(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'_')
+}
+
 /// Runs of letters and digits that no person would write.
 fn random(text: &str) -> impl Iterator<Item = Range<usize>> {
-    let is_inside = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'_');
     let bytes = text.as_bytes();
     let mut at = 0;
     std::iter::from_fn(move || {
-        let start = at + bytes[at.min(bytes.len())..].iter().position(|byte| is_inside(*byte))?;
-        let length = bytes[start..].iter().position(|byte| !is_inside(*byte)).unwrap_or(bytes.len() - start);
+        let start = at + bytes[at.min(bytes.len())..].iter().position(|byte| is_of_a_run(*byte))?;
+        let length = bytes[start..].iter().position(|byte| !is_of_a_run(*byte)).unwrap_or(bytes.len() - start);
         at = start + length;
         Some(start..at)
     })
     .filter(|run| is_random(&bytes[run.clone()]) && !is_named(bytes, run.start))
 }
 
-/// Digests of images are no secrets; neither are the names of containers and objects in paths of files.
+/// Digests of images are no secrets; neither are the names of containers and objects in paths of files
+/// (`/docker/ID`, `/docker-ID.scope`), and of functions and classes as compilers write them (`_ZN`…, `a.b.C$`…).
 fn is_named(bytes: &[u8], start: usize) -> bool {
     let before = &bytes[start.saturating_sub(LONGEST_PATH_BYTES)..start];
     let word = before.iter().rposition(u8::is_ascii_whitespace).map_or(0, |blank| blank + 1);
     let word = &before[word..];
-    before.ends_with(b"sha256:") || word.ends_with(b"/") && !word.windows(3).any(|part| part == b"://")
+    let is_of_engine = |byte: &u8| byte.is_ascii_lowercase() || *byte == b'-';
+    let folder = word.iter().rposition(|byte| !is_of_engine(byte)).map_or(&word[..0], |end| &word[..=end]);
+    let is_of_path = folder.ends_with(b"/") && !word.windows(3).any(|part| part == b"://");
+    is_of_path || before.ends_with(b"sha256:") || bytes[start..].starts_with(b"_Z") || is_nested_in_class(word)
+}
+
+/// Whether this is `package.Class$`.
+fn is_nested_in_class(word: &[u8]) -> bool {
+    let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'$' | b'_');
+    word.first().is_some_and(u8::is_ascii_lowercase)
+        && word.contains(&b'.')
+        && word.ends_with(b"$")
+        && word.iter().all(is_of_name)
 }
 
 /// No path is longer on Linux.
 const LONGEST_PATH_BYTES: usize = 4096;
 
 /// Shortest run that is judged: below, names of people's own are as mixed.
-const SHORTEST: usize = 20;
+pub(super) const SHORTEST: usize = 20;
+/// Letters of both cases without a digit have to be longer.
+pub(super) const SHORTEST_WITHOUT_DIGITS: usize = 32;
 /// Digits and letters of one case only (hexadecimal among them) have to be longer.
 const SHORTEST_OF_ONE_CASE: usize = 24;
 
@@ -91,7 +132,9 @@ fn is_random(run: &[u8]) -> bool {
     let has_digits = has(u8::is_ascii_digit);
     match (has(u8::is_ascii_lowercase), has(u8::is_ascii_uppercase)) {
         (true, true) => {
-            run.len() >= SHORTEST && per_hundred >= 38 && (has_digits || per_hundred >= 45 && run.len() >= 32)
+            run.len() >= SHORTEST
+                && per_hundred >= 38
+                && (has_digits || per_hundred >= 45 && run.len() >= SHORTEST_WITHOUT_DIGITS)
         }
         (true, false) | (false, true) => run.len() >= SHORTEST_OF_ONE_CASE && has_digits && per_hundred >= 25,
         (false, false) => false,

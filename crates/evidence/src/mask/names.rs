@@ -147,6 +147,11 @@ const OF_THE_JDK: &[&str] = &[
     "networkaddress.",
 ];
 
+/// What is in each name before a secret, or before an account with one.
+pub(super) fn parts_of_secret_names() -> impl Iterator<Item = &'static str> {
+    [SECRET, SECRET_LAST, ACCOUNT_LAST].into_iter().flatten().copied()
+}
+
 /// Whether the value of the property, variable or option `name` is a secret.
 pub(super) fn is_secret(name: &str) -> bool {
     let last = last_word(name);
@@ -189,9 +194,12 @@ pub(super) fn is_of_the_jdk(name: &str) -> bool {
     OF_THE_JDK.iter().any(|start| name.starts_with(start))
 }
 
+/// Up to the bracket, which may end the value.
+const MASKED: &str = "[masked";
+
 /// Whether a value says nothing, whatever its name.
 pub(super) fn is_harmless(value: &str) -> bool {
-    matches!(value, "" | "true" | "false" | "null" | "none" | "yes" | "no")
+    matches!(value, "" | "true" | "false" | "null" | "none" | "yes" | "no") || value.starts_with(MASKED)
 }
 
 /// Name and value of an argument that is an assignment.

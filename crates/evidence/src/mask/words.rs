@@ -48,7 +48,7 @@ fn value_of(text: &str, captures: &Captures<'_>, context: Context) -> Option<Ran
         && sign.as_str().trim() == "="
         && let Some(behind) = behind_account(rest)
     {
-        return Some(sign.end() + behind.start..sign.end() + behind.end);
+        return (!is_harmless(&rest[behind.clone()])).then(|| sign.end() + behind.start..sign.end() + behind.end);
     }
     let is_colon = sign.as_str().contains(':');
     let is_tight = is_colon && sign.as_str().ends_with(':') && captures.name("quote").is_none();
