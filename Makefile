@@ -7,8 +7,9 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
-demo: deps-demo build ## a JVM with a starved code cache, explained; then its fixed variant, and a page to look at
-	target/release/fathom lab run code_cache_churn --both --html target/demo.html || { [ $$? -eq 4 ] \
+demo: deps-demo page ## a JVM with a starved code cache, explained; then its fixed variant, and a page to look at
+	cargo build --profile demo --package fathom
+	"$(TARGET)/demo/fathom" lab run code_cache_churn --both --html target/demo.html || { [ $$? -eq 4 ] \
 		&& echo "The machine was too busy to show it (INCONCLUSIVE above): free the CPUs and run make demo again."; }
 
 page: ## builds the page, which the program has in it
