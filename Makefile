@@ -1,6 +1,6 @@
 # The front door: everything a developer or a continuous build does, in one word each. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: test-guest test-cross help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event bench-page bench-truth try-kill try-silent try-jdks bench-fleet fleet-spark real-labs deps deps-demo deps-dist dist bare notebook site clean
+.PHONY: test-guest test-cross help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event bench-page bench-truth try-kill try-silent try-jdks bench-fleet experiments fleet-spark real-labs deps deps-demo deps-dist dist bare notebook site clean
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
@@ -74,6 +74,9 @@ bench-fleet: ## how often fathom-fleet is right on simulated fleets, and what it
 
 test-guest: ## the kernel collectors on Linux 6.1, in an emulated machine
 	.ci/guest
+
+experiments: ## arguments of docs/stories decided by measurement; needs a quiet machine
+	experiments/run
 
 bench-truth: ## how often answers are true, on everything of which the truth is known
 	bench/truth/run
