@@ -1,6 +1,6 @@
 # The front door: everything a developer or a continuous build does, in one word each. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: test-guest test-cross help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event bench-page bench-truth try-kill try-silent try-jdks bench-fleet experiments fleet-spark real-labs deps deps-demo deps-dist dist bare notebook site clean
+.PHONY: test-guest test-cross help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event bench-page bench-truth try-kill try-silent try-jdks try-containers bench-fleet experiments fleet-spark real-labs deps deps-demo deps-dist dist image bare notebook site clean
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
@@ -91,6 +91,9 @@ try-jdks: build ## JDK 8, 11, 17, 21 and 25, with other roots and other libcs, r
 	.ci/jdks
 	trials/jdks/run
 
+try-containers: build ## what is seen of a JVM in a container, from a node and from sidecars; root, runc
+	trials/containers/run
+
 real-labs: build ## a real server (Tomcat, HikariCP, H2) that goes wrong in known ways, recorded and explained; root
 	labs/real/run
 
@@ -105,6 +108,9 @@ deps-dist: ## only what a release needs
 
 dist: deps-dist page ## tarball, Debian and RPM package with manual, completions, notices and list of contents, in target/dist
 	.ci/dist $(MACHINES)
+
+image: ## a container image with the static program alone, of what make dist left; needs buildah, no engine
+	.ci/image $(MACHINES)
 
 bare: ## runs the release on a Debian that has a JDK and nothing else; root
 	.ci/bare
