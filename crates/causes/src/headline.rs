@@ -6,6 +6,7 @@ use fathom_timeline::{Account, Flaw, Unanswered, median};
 
 use crate::changes;
 use crate::comparison::Comparison;
+use crate::crash;
 use crate::explanation::{Headline, HeadlineKind, LossNote};
 use crate::failures;
 use crate::format;
@@ -66,7 +67,14 @@ pub(crate) fn of(comparison: &Comparison<'_>, losses: &[LossNote], mechanisms: V
     but.extend(out_of_memory(comparison));
     let not_judged = NotJudged::of(comparison).filter(|_| kind == HeadlineKind::NoSign);
     let says = not_judged.map_or(says.clone(), |not_judged| not_judged.headline(&says));
-    Headline { kind, says, but }
+    after_a_crash(comparison, Headline { kind, says, but })
+}
+
+/// That the JVM died comes before how quick it was; and one that died is not well.
+fn after_a_crash(comparison: &Comparison<'_>, headline: Headline) -> Headline {
+    let Some(died) = crash::says(comparison) else { return headline };
+    let kind = if headline.kind == HeadlineKind::NothingSlow { HeadlineKind::NoSign } else { headline.kind };
+    Headline { kind, says: format!("{died}; until then: {}", headline.says), but: headline.but }
 }
 
 /// The mechanism of which most was seen, if that is more than noise: whether requests waited for it is not known.

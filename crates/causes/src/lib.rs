@@ -13,6 +13,7 @@ mod changes;
 mod claims;
 mod comparison;
 mod coverage;
+mod crash;
 mod engine;
 pub mod explanation;
 mod failures;

@@ -158,6 +158,23 @@ details! {
         /// Number of the compilation that was left.
         compile_id: u64,
     }
+    /// Of `crash`.
+    Crash {
+        /// The thread that it died in.
+        thread: String,
+        /// What that thread did, as the JVM names it, for example `_thread_in_native`.
+        state: String,
+        /// Where the error was: function and library, or method.
+        frame: String,
+        /// How long the JVM had run, in ns.
+        uptime_ns: i64,
+        /// Lines of the memory map, if it died as there was no memory.
+        mappings: u64,
+        /// How many the kernel allows, in that case.
+        mappings_max: u64,
+        /// Memory that the machine had available, in that case.
+        available_bytes: u64,
+    }
     /// Of `monitor_enter`, `monitor_wait`, `park`, `sleep` and `sampled_wait`.
     Wait {
         /// Thread that held the lock before, by name.

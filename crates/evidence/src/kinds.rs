@@ -203,6 +203,8 @@ words! {
         COLLECTOR_RUN = "collector_run";
         /// The whole process was stopped from outside, as looks at it each 100 ms show. Name: a word of `stopped`.
         PROCESS_STOPPED = "process_stopped";
+        /// The JVM died (instant), as its error file tells; the thread and the stack are those that it died in. Name: what it died of. Detail: thread, state, frame, uptime_ns, mappings, mappings_max, available_bytes.
+        CRASH = "crash";
         /// Something that Fathom itself did to the process. Name: the action.
         OWN_ACTION = "own_action";
         /// The recorder itself did not run for a second or longer: it was stopped, had no CPU, or its disk hung. What the kernel counts was seen; what is looked at now and then was not.

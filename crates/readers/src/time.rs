@@ -56,10 +56,30 @@ pub(crate) fn midnight_ns(year: i64, month: i64, day: i64) -> Option<i64> {
     in_range.then(|| days_from_epoch(year, month, day) * 86_400 * SECOND_NS)
 }
 
+const MONTHS: [&[u8]; 12] =
+    [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
+
+/// `Fri Nov 27 23:03:37 2026`, as C's `ctime` writes it, in a zone that it does not name.
+pub(crate) fn ctime_ns(cursor: &mut Cursor<'_>) -> Option<i64> {
+    let mut rest = *cursor;
+    let mut word = || {
+        rest.spaces();
+        rest.run(|byte| !matches!(byte, b' ' | b'\t'))
+    };
+    let [_, month, day, time, year] = std::array::from_fn(|_| word());
+    let month = MONTHS.iter().position(|name| *name == month)? as i64 + 1;
+    let number = |text: &[u8]| i64::try_from(Cursor(text).integer()?).ok();
+    let [h0, h1, b':', n0, n1, b':', s0, s1] = time else { return None };
+    let [hour, minute, second] = [[*h0, *h1], [*n0, *n1], [*s0, *s1]].map(|two| number(&two));
+    let (hour, minute, second) = (hour?, minute?, second?);
+    (hour < 24 && minute < 60 && second < 61).then_some(())?;
+    let midnight_ns = midnight_ns(number(year)?, month, number(day)?)?;
+    *cursor = rest;
+    Some(midnight_ns + (hour * 3_600 + minute * 60 + second) * SECOND_NS)
+}
+
 /// `20/Nov/2026:06:30:00 +0000`, as access logs write it.
 pub(crate) fn clf_time_ns(cursor: &mut Cursor<'_>) -> Option<i64> {
-    const MONTHS: [&[u8]; 12] =
-        [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
     let [d0, d1, b'/', m0, m1, m2, b'/', y0, y1, y2, y3, b':', h0, h1, b':', n0, n1, b':', rest @ ..] = cursor.0 else {
         return None;
     };

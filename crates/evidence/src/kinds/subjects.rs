@@ -7,7 +7,7 @@ words! {
     subject {
         /// The recording itself: schema_version, files, settings that Fathom chose.
         RECORDING = "recording";
-        /// The JVM: name, version, pid, started_at_ns, arguments, java_arguments, collector names.
+        /// The JVM: name, version, runtime, pid, started_at_ns, died_of, arguments, java_arguments, collector names.
         JVM = "jvm";
         /// A flag of the JVM as it was at the end: key is the flag's name.
         FLAG = "flag";
@@ -17,7 +17,7 @@ words! {
         PROPERTY = "property";
         /// An environment variable; secrets are masked.
         ENVIRONMENT = "environment";
-        /// The machine: os, cpu, cpus (count), memory_bytes, container; kernel, kernel_hz, kernel_options, `mitigation.NAME` (what the kernel does against a weakness of the CPU), memory_gib, clocksource, cpu_microcode, cpu_midr and cpu_ctr_el0 (arm64), `memory_low_watermark_bytes` and `memory_high_watermark_bytes` (free memory below which the kernel begins to reclaim, and up to which it then does), `damon.actions` (what the kernel's DAMON does to memory as it is used, of the schemes that run), settings by their usual names such as `vm.swappiness` and `transparent_hugepage.enabled`.
+        /// The machine: os, cpu, cpus (count), memory_bytes, container; kernel, kernel_hz, kernel_options, `mitigation.NAME` (what the kernel does against a weakness of the CPU), memory_gib, clocksource, cpu_microcode, cpu_midr and cpu_ctr_el0 (arm64), `memory_low_watermark_bytes` and `memory_high_watermark_bytes` (free memory below which the kernel begins to reclaim, and up to which it then does), `damon.actions` (what the kernel's DAMON does to memory as it is used, of the schemes that run), `as_the_jvm_died` (CPU, cores, memory and system in one text, of an error file), settings by their usual names such as `vm.swappiness` and `transparent_hugepage.enabled`.
         HOST = "host";
         /// A setting of the profiler or recorder: key is `event#setting`.
         SETTING = "setting";
@@ -29,7 +29,7 @@ words! {
         JAR = "jar";
         /// When a program or library of the process binds the calls to other libraries: key is the path, value `lazy` (each at its first call, unless `LD_BIND_NOW` is set), `now` (when it was loaded) or `none`.
         LIBRARY_BINDING = "library_binding";
-        /// The process as the kernel has it: `limit.open_files` and other limits (soft and hard), `cpus_allowed`, `oom_score_adj`, `seccomp`, ...
+        /// The process as the kernel has it: `limit.open_files` and other limits (soft and hard), `mappings` (lines of the memory map), `cpus_allowed`, `oom_score_adj`, `seccomp`, ...
         PROCESS = "process";
         /// Where files of the process are: `working_folder`, `program`, `temporary_folder` (the JVM's counters and sockets), `java_temporary_folder`, `gc_log`, `heap_dumps`, `written_folder_1` and so on (files open for writing), each with `.path`, `.mount`, `.file_system`, `.options`, `.device` (major:minor) and `.disk` (name of the whole device; for a container's overlay that of the folder that takes the writes).
         PLACE = "place";
