@@ -1,5 +1,6 @@
 //! Durations and sizes as people write them.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -12,6 +13,18 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     duration
         .map(|duration| duration.unsigned_abs())
         .ok_or("a time is written like 30s, 5m or 500ms, and longer than none".to_owned())
+}
+
+/// `FILE=+1h`, `FILE=-2.5s`: a file and what is added to its times, in ns.
+pub(crate) fn clock_offset(text: &str) -> Result<(PathBuf, i64), String> {
+    let how = || "a file and what to add to its times, such as dumps.txt=-2h or vmstat.txt=+1.5s".to_owned();
+    let (file, offset) = text.rsplit_once('=').filter(|(file, _)| !file.is_empty()).ok_or_else(how)?;
+    let (sign, size) = match offset.strip_prefix('-') {
+        Some(size) => (-1, size),
+        None => (1, offset.strip_prefix('+').unwrap_or(offset)),
+    };
+    let ns = duration(size).ok().and_then(|size| i64::try_from(size.as_nanos()).ok()).ok_or_else(how)?;
+    Ok((file.into(), sign * ns))
 }
 
 /// A number that the system gives to processes.
@@ -55,6 +68,20 @@ fn scaled(text: &str, units: &[(&str, f64)]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn clock_offsets() {
+        for (text, file, ns) in [
+            ("a=b.txt=-2h", "a=b.txt", -7_200_000_000_000),
+            ("vmstat.txt=+1.5s", "vmstat.txt", 1_500_000_000),
+            ("x=5ms", "x", 5_000_000),
+        ] {
+            assert_eq!(clock_offset(text), Ok((file.into(), ns)));
+        }
+        for text in ["x", "=1s", "x=", "x=+-1s", "x=soon"] {
+            assert!(clock_offset(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn times() {

@@ -37,11 +37,22 @@ pub struct LoadOptions {
     /// `latency_ns`) for lines of request logs in a format of their own.
     pub latency_pattern: Option<String>,
     /// Whether verdicts are all that is wanted. They ask how many bytes there were, and not where: samples of bytes may then
+    /// What is added to the times of some files, in ns: their clock is another one. A reader only needs it for times that
+    /// nothing else places; whoever reads the files moves what they gave.
+    pub clock_offsets: Vec<(PathBuf, i64)>,
     /// come without stacks, those of a thread and [a short time](fathom_evidence::tables::BYTES_TOGETHER_NS) as one row.
     pub for_verdicts: bool,
 }
 
 /// A file format.
+impl LoadOptions {
+    /// What is added to the times of a file, if that is known: by its path, or its name alone.
+    pub fn clock_offset_ns(&self, file: &Path) -> Option<i64> {
+        let is_it = |named: &Path| named == file || Some(named.as_os_str()) == file.file_name();
+        self.clock_offsets.iter().find(|(named, _)| is_it(named)).map(|(_, ns)| *ns)
+    }
+}
+
 pub trait Reader: Sync {
     /// Name of the format, as users see it: `jfr`, `gc_log`.
     fn name(&self) -> &'static str;

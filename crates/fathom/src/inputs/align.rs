@@ -38,6 +38,19 @@ pub(super) fn by_collections(sources: &mut [Source]) {
     }
 }
 
+/// Moves what a source gave by what the caller says. That its clock had to be assumed is no loss any more.
+pub(super) fn by_offset(source: &mut Source, offset_ns: i64) {
+    let moved = Moved { steps: vec![(i64::MIN, offset_ns)], matched: 0, residual_ns: 0 };
+    let recording = &mut source.recording;
+    moved.apply(recording);
+    let estimated = recording.strings.find(loss::CLOCK_ESTIMATED);
+    let keep: Vec<bool> = recording.losses.kind.iter().map(|kind| Some(*kind) != estimated).collect();
+    recording.losses.retain(&keep);
+    let name = super::file_name(&source.paths[0]);
+    let says = format!("{name} was moved by {:.3} s, as --clock-offset says", offset_ns as f64 / 1e9);
+    recording.add_loss(source.format, loss::CLOCK_ESTIMATED, 0, &says);
+}
+
 fn move_to(log: &mut Source, reference: &[(i64, i64)], reference_name: &str) {
     let own = collections(&log.recording);
     let moved = match log.recording.fact(subject::GC, "times") {
@@ -183,6 +196,18 @@ fn median(values: impl Iterator<Item = i64>) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_source_is_moved_by_what_the_caller_says() {
+        let mut recording = Recording::default();
+        recording.add_counter(5_000_000_000, "tasks_count", "runnable", 1.0, "vmstat");
+        recording.add_loss("vmstat", loss::CLOCK_ESTIMATED, 0, "local time");
+        let mut source = Source { paths: vec!["vmstat.txt".into()], format: "vmstat", recording };
+        by_offset(&mut source, -2_000_000_000);
+        assert_eq!(source.recording.counters.time_ns, [3_000_000_000]);
+        let says: Vec<&str> = source.recording.losses.rows().map(|row| source.recording.text(row.says)).collect();
+        assert_eq!(says, ["vmstat.txt was moved by -2.000 s, as --clock-offset says"]);
+    }
 
     /// Pauses at irregular instants and of irregular lengths, in ms.
     fn pauses(from_ms: i64, count: i64) -> Vec<(i64, i64)> {

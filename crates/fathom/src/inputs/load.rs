@@ -47,6 +47,11 @@ pub(super) fn load(found: Found, options: &LoadOptions, progress: &Progress) -> 
             Err(refusal) => loaded.refused.push(refusal),
         }
     }
+    for source in &mut loaded.sources {
+        if let Some(offset_ns) = offset_ns(source, options) {
+            align::by_offset(source, offset_ns);
+        }
+    }
     place_by_uptime(&mut loaded.sources, &readers, options);
     align::by_collections(&mut loaded.sources);
     loaded
@@ -105,6 +110,11 @@ impl Job {
     }
 }
 
+/// What the caller says has to be added to its times.
+fn offset_ns(source: &Source, options: &LoadOptions) -> Option<i64> {
+    source.paths.iter().find_map(|path| options.clock_offset_ns(path))
+}
+
 /// The first loss of a source without content tells why, and of which file.
 fn why_nothing(source: &Source) -> String {
     const NOTHING: &str = "nothing in it can be used";
@@ -127,7 +137,8 @@ fn place_by_uptime(sources: &mut [Source], readers: &[Option<&'static dyn Reader
     let traits = traits(sources);
     let starts: Vec<Option<(i64, String)>> = traits.iter().map(|of| only_start(of.folder, &traits, sources)).collect();
     for ((source, reader), start) in sources.iter_mut().zip(readers).zip(starts) {
-        let is_wanted = options.started_at_ns.is_none() && is_estimated(&source.recording);
+        let is_known = options.started_at_ns.is_some() || offset_ns(source, options).is_some();
+        let is_wanted = !is_known && is_estimated(&source.recording);
         let (Some(reader), Some((started_at_ns, known_from)), true) = (reader, start, is_wanted) else { continue };
         let options = LoadOptions { started_at_ns: Some(started_at_ns), ..options.clone() };
         let placed = reader.load(&source.paths, &options).ok().filter(|placed| !is_estimated(placed));

@@ -55,6 +55,11 @@ pub(crate) struct Hints {
     #[arg(long, value_name = "TIME", value_parser = times::absolute)]
     started_at: Option<TimePoint>,
 
+    /// What to add to the times of a file whose clock is another one, such as dumps.txt=-2h or
+    /// vmstat.txt=+1.5s. May be given for several files
+    #[arg(long, value_name = "FILE=TIME", value_parser = quantities::clock_offset)]
+    clock_offset: Vec<(PathBuf, i64)>,
+
     /// Whether verdicts are all that is wanted.
     #[arg(skip)]
     for_verdicts: bool,
@@ -76,6 +81,7 @@ impl Hints {
         Ok(LoadOptions {
             started_at_ns: started_at_ns.context("--started-at")?,
             latency_pattern: self.latency_pattern.as_ref().map(|pattern| pattern.as_str().to_owned()),
+            clock_offsets: self.clock_offset.clone(),
             for_verdicts: self.for_verdicts,
         })
     }
@@ -147,12 +153,24 @@ pub(crate) fn services(paths: &[PathBuf], hints: &Hints, terminal: &Terminal) ->
         bail!(last.unwrap_or_else(|| "nothing to read".to_owned()));
     }
     loaded.refused.iter().for_each(|refusal| complain(refusal));
+    check_offsets(&options, loaded.sources.iter().chain(&latencies))?;
     let traits = source::traits(&loaded.sources);
     let groups = grouping::group(&traits);
     tell_strays(&groups, &traits, &loaded.sources);
     let mut services = add_latencies(assemble(groups, loaded.sources), latencies)?;
     services.iter_mut().for_each(|service| service.came_in(&unpacked));
     Ok(services)
+}
+
+/// An offset that belongs to no file is a name written wrongly, which would leave the file where it is.
+fn check_offsets<'a>(options: &LoadOptions, sources: impl Iterator<Item = &'a Source> + Clone) -> Result<()> {
+    for offset in &options.clock_offsets {
+        let only = LoadOptions { clock_offsets: vec![offset.clone()], ..LoadOptions::default() };
+        if !sources.clone().flat_map(|source| &source.paths).any(|path| only.clock_offset_ns(path).is_some()) {
+            bail!("--clock-offset {}: no file of that name was read", offset.0.display());
+        }
+    }
+    Ok(())
 }
 
 fn is_from(paths: &[PathBuf], unpacked: &Unpacked) -> bool {
