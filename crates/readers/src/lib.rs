@@ -8,6 +8,7 @@ pub mod archive;
 pub mod blktrace;
 mod columns;
 mod cursor;
+mod cycles;
 mod error;
 mod input;
 mod lines;
@@ -36,15 +37,14 @@ pub struct LoadOptions {
     /// A regular expression with the groups `time` and `latency_ms` (or `latency_us`, `latency_s`,
     /// `latency_ns`) for lines of request logs in a format of their own.
     pub latency_pattern: Option<String>,
-    /// Whether verdicts are all that is wanted. They ask how many bytes there were, and not where: samples of bytes may then
     /// What is added to the times of some files, in ns: their clock is another one. A reader only needs it for times that
     /// nothing else places; whoever reads the files moves what they gave.
     pub clock_offsets: Vec<(PathBuf, i64)>,
+    /// Whether verdicts are all that is wanted. They ask how many bytes there were, and not where: samples of bytes may then
     /// come without stacks, those of a thread and [a short time](fathom_evidence::tables::BYTES_TOGETHER_NS) as one row.
     pub for_verdicts: bool,
 }
 
-/// A file format.
 impl LoadOptions {
     /// What is added to the times of a file, if that is known: by its path, or its name alone.
     pub fn clock_offset_ns(&self, file: &Path) -> Option<i64> {
@@ -53,6 +53,7 @@ impl LoadOptions {
     }
 }
 
+/// A file format.
 pub trait Reader: Sync {
     /// Name of the format, as users see it: `jfr`, `gc_log`.
     fn name(&self) -> &'static str;

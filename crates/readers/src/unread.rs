@@ -24,12 +24,6 @@ const fn in_json(mark: &'static [u8], is: &'static str, instead: &'static str) -
 }
 
 const KNOWN: &[Known] = &[
-    at_start(b"PERFILE2", "perf.data", "JFR or fathom record --pid PID has samples of the same code"),
-    at_start(
-        b"2ELIFREP",
-        "perf.data of a machine with the other byte order",
-        "JFR or fathom record --pid PID has samples of the same code",
-    ),
     at_start(
         b"\x07tae",
         "blktrace, version 7",
@@ -68,11 +62,6 @@ const KNOWN: &[Known] = &[
         "it tells what is in memory, not what took time: give the GC log of the JVM",
     ),
     at_start(b"\x7fELF", "a program, a library or a core dump", "for a core dump: jstack PROGRAM CORE > dump.txt"),
-    at_start(
-        b"#\n# A fatal error has been detected",
-        "an hs_err file of a JVM that crashed",
-        "it tells why the JVM died, not why it was slow",
-    ),
     at_start(b"# To enable the following", "a heap or class histogram", "give the GC log of the JVM"),
     at_start(
         b"SQLite format 3",
@@ -106,10 +95,30 @@ pub(crate) fn says(head: &[u8]) -> Option<String> {
         memchr::memmem::find(within, known.mark).is_some()
     };
     let known = KNOWN.iter().find(begins).map(|known| format!("{} is not read; {}", known.is, known.instead));
-    known.or_else(|| are_collapsed(head).then(|| COLLAPSED_SAYS.to_owned()))
+    known
+        .or_else(|| are_collapsed(head).then(|| COLLAPSED_SAYS.to_owned()))
+        .or_else(|| is_perf_map(head).then(|| PERF_MAP_SAYS.to_owned()))
 }
 
 const COLLAPSED_SAYS: &str = "collapsed stacks have no times, so that nothing tells slow time from quiet time; give the file that they were made from";
+
+const PERF_MAP_SAYS: &str = "names of compiled code (perf map): they are read with a perf.data beside them";
+
+/// Whether lines are start and size of a piece of code, and its name.
+fn is_perf_map(head: &[u8]) -> bool {
+    const LINES: usize = 5;
+    let is_hex = |word: Option<&[u8]>| {
+        let digits = word.map(|word| word.strip_prefix(b"0x").unwrap_or(word));
+        digits.is_some_and(|digits| !digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit))
+    };
+    let is_code = |line: &[u8]| {
+        let mut words = line.splitn(3, |byte| *byte == b' ');
+        let (start, size) = (words.next(), words.next());
+        start.is_some_and(|start| start.len() >= 8) && is_hex(start) && is_hex(size) && words.next().is_some()
+    };
+    let lines: Vec<&[u8]> = lines::of_head(head).take(LINES).collect();
+    lines.len() == LINES && lines.iter().all(|line| is_code(line))
+}
 
 /// Whether lines are frames with semicolons between them and a number of samples at the end.
 fn are_collapsed(head: &[u8]) -> bool {
@@ -133,17 +142,19 @@ mod tests {
     #[test]
     fn known_formats_are_named() {
         for (head, expected) in [
-            (&b"PERFILE2rest"[..], Some("perf.data is not read")),
-            (b"\x07tae\0\0", Some("blktrace, version 7 is not read")),
+            (&b"\x07tae\0\0"[..], Some("blktrace, version 7 is not read")),
             (
                 b"{\n  \"$schema\": \"https://www.speedscope.app/file-format-schema.json\"",
                 Some("a profile of speedscope"),
             ),
-            (b"#\n# A fatal error has been detected by the Java Runtime Environment:", Some("an hs_err file")),
             (b"main;a.B.c;d 12\nmain;a.B.e 3\nmain;a", Some("collapsed stacks")),
             (b"a;b\n1;2\n", None),
-            (b" PERFILE2", None),
-            (b"PERF", None),
+            (
+                b"0x00007f0000 0x20 a b\n00007f0020 20 c\n00007f0040 2 c\n00007f0042 20 d\n00007f0062 20 e\n",
+                Some("names of compiled code"),
+            ),
+            (b" \x07tae", None),
+            (b"\x07ta", None),
             (b"", None),
         ] {
             let says = says(head);

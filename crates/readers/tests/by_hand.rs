@@ -12,7 +12,7 @@ use fathom_readers::{LoadError, LoadOptions, Reader, readers, sniff};
 use proptest::prelude::*;
 
 /// The readers that this is about, each with a folder of real files under `testdata`.
-const FORMATS: &[&str] = &["thread_dump", "strace", "vmstat", "sysstat", "jstat", "perf_script"];
+const FORMATS: &[&str] = &["thread_dump", "strace", "vmstat", "sysstat", "jstat", "perf_script", "perf_data", "hs_err"];
 
 fn testdata(format: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(format)
@@ -20,7 +20,11 @@ fn testdata(format: &str) -> PathBuf {
 
 fn files(format: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(testdata(format)).unwrap().map(|entry| entry.unwrap().path());
-    let mut files: Vec<PathBuf> = entries.filter(|path| !path.ends_with("ABOUT.md")).collect();
+    // Programs that were recorded, and what stands beside a recording.
+    let is_beside = |path: &PathBuf| {
+        path.extension().is_some_and(|ending| ["md", "java", "map"].iter().any(|other| ending == *other))
+    };
+    let mut files: Vec<PathBuf> = entries.filter(|path| !is_beside(path)).collect();
     files.sort();
     files
 }
@@ -78,6 +82,7 @@ fn what_cannot_be_placed_says_how_to_record_it() {
         ("strace", "relative.txt", "strace -f -ttt -T"),
         ("vmstat", "without-times.txt", "vmstat -t 1"),
         ("perf_script", "own-clock.txt", "perf record -k CLOCK_REALTIME"),
+        ("perf_data", "own-clock.data.gz", "perf record -k CLOCK_MONOTONIC"),
         ("jstat", "without-times.txt", "jstat -gc -t PID 1000"),
     ] {
         let error = load(format, &[name]).unwrap_err().to_string();
@@ -214,6 +219,118 @@ fn samples_of_perf() {
     let machine = load("perf_script", &["machine.txt.gz"]).unwrap();
     assert_eq!(losses(&machine), [loss::REFUSED]);
     assert!(machine.samples.len() > 0);
+}
+
+/// Counts are those that `perf script` prints.
+#[test]
+fn samples_of_perf_data() {
+    for (name, on_cpu, faults, from_s) in [
+        ("realtime", 55, 0, 1_795_823_253),
+        ("monotonic", 31, 0, 1_795_823_256),
+        ("packed", 58, 0, 1_795_823_259),
+        ("pipe", 61, 0, 1_795_823_261),
+    ] {
+        let recording = load("perf_data", &[&format!("{name}.data.gz")]).unwrap();
+        let count = |word: &str| recording.samples.rows().filter(|row| recording.text(row.event) == word).count();
+        assert_eq!((count("cpu"), count("page_fault")), (on_cpu, faults), "{name}");
+        assert!(
+            recording.samples.time_ns.iter().all(|ns| (from_s..from_s + 4).contains(&(ns / 1_000_000_000))),
+            "{name}"
+        );
+        let symbols = |row: &fathom_evidence::tables::Sample| {
+            let frames = recording.stacks.leaf_to_root(row.stack_id);
+            frames.map(|frame| recording.text(frame.symbol).to_owned()).collect::<Vec<_>>()
+        };
+        let in_java = recording.samples.rows().filter(|row| symbols(row).contains(&"Busy.sum".to_owned())).count();
+        assert!(in_java * 10 > on_cpu * 8, "{name}: {in_java}");
+    }
+}
+
+#[test]
+fn waits_of_perf_data() {
+    let recording = load("perf_data", &["switches.data.gz"]).unwrap();
+    let parks: Vec<i64> = recording
+        .spans
+        .rows()
+        .filter(|row| recording.text(row.kind) == span::BLOCKED)
+        .map(|row| row.duration_ns)
+        .collect();
+    // It parks for 20 ms and then works for some.
+    let of_20_ms = parks.iter().filter(|ns| (19_500_000..30_000_000).contains(*ns)).count();
+    assert!((20..50).contains(&of_20_ms), "{parks:?}");
+}
+
+#[test]
+fn what_jvms_died_of() {
+    for (name, cause, thread, lost) in [
+        (
+            "jdk17-write",
+            "SIGSEGV at address 0x0000000000000000 in Unsafe_PutLong (libjvm.so)",
+            "http-worker-3",
+            &[][..],
+        ),
+        ("jdk25-write", "SIGSEGV at address 0x0000000000000000 in Unsafe_PutLong (libjvm.so)", "http-worker-3", &[]),
+        ("jdk17-kill", "SIGSEGV, sent by process ", "", &[loss::CLOCK_ESTIMATED]),
+        ("jdk25-kill", "SIGSEGV, sent by process ", "", &[loss::CLOCK_ESTIMATED]),
+        (
+            "jdk17-heap",
+            "Internal Error (debug.cpp:362): fatal error: OutOfMemory encountered: Java heap space",
+            "http-worker-3",
+            &[],
+        ),
+        (
+            "jdk25-heap",
+            "Internal Error (debug.cpp:289): fatal error: OutOfMemory encountered: Java heap space",
+            "http-worker-3",
+            &[],
+        ),
+        ("jdk17-native", "no native memory left: Native memory allocation (mmap) failed to map ", "VM Thread", &[]),
+        ("jdk25-native", "no native memory left: Native memory allocation (mmap) failed to map ", "VM Thread", &[]),
+        (
+            "jdk25-shenandoah",
+            "SIGSEGV at address 0x0000000000000000 in Unsafe_PutLong (libjvm.so)",
+            "http-worker-3",
+            &[],
+        ),
+        ("jdk17-zgc", "SIGSEGV at address 0x0000000000000000 in Unsafe_PutLong (libjvm.so)", "http-worker-3", &[]),
+    ] {
+        let recording = load("hs_err", &[&format!("{name}.txt.gz")]).unwrap();
+        assert_eq!(losses(&recording), lost, "{name}");
+        let text = String::from_utf8(unpacked(&testdata("hs_err").join(format!("{name}.txt.gz")))).unwrap();
+        let crash = recording.spans.rows().next().unwrap();
+        assert!(recording.text(crash.name).starts_with(cause), "{name}: {}", recording.text(crash.name));
+        let frames = recording.stacks.leaf_to_root(crash.stack_id).count();
+        let native = text.split("Native frames:").nth(1).unwrap().lines().skip(1);
+        let is_frame = |line: &&str| line.len() > 2 && "VvCJjA".contains(&line[..1]) && line[1..].starts_with(' ');
+        assert_eq!(frames, native.take_while(is_frame).count(), "{name}");
+        if !thread.is_empty() {
+            assert_eq!(recording.text(recording.threads.get(crash.tid).unwrap().name), thread);
+        }
+        let mapped =
+            text.split("Dynamic libraries:").nth(1).unwrap().lines().skip(1).take_while(|line| line.contains('-'));
+        assert_eq!(recording.fact("process", "mappings").unwrap(), mapped.count().to_string(), "{name}");
+        assert_eq!(recording.fact("environment", "ACCESS_TOKEN").unwrap_or("[masked]"), "[masked]");
+        assert!(!recording.fact("jvm", "arguments").unwrap().contains("hunter2"));
+        assert!(recording.logs.rows().any(|row| recording.text(row.class) == "heap"));
+        let flags = text.split("[Global flags]").nth(1).unwrap().lines().skip(1).take_while(|line| line.contains('{'));
+        assert_eq!(recording.facts.rows().filter(|row| recording.text(row.subject) == "flag").count(), flags.count());
+    }
+}
+
+/// Berlin is an hour ahead: the start of the JVM from elsewhere tells.
+#[test]
+fn a_crash_is_placed_by_the_start_of_the_jvm() {
+    let file = testdata("hs_err").join("jdk17-kill.txt.gz");
+    let died_ns = |started_at_ns| {
+        let options = LoadOptions { started_at_ns, ..LoadOptions::default() };
+        let recording = reader("hs_err").load(std::slice::from_ref(&file), &options).unwrap();
+        (recording.spans.time_ns[0], recording.losses.len())
+    };
+    let (as_utc_ns, lost) = died_ns(None);
+    assert_eq!(lost, 1);
+    let hour_ns = 3_600_000_000_000;
+    assert_eq!(died_ns(Some(as_utc_ns - hour_ns - 4_000_000_000)), (as_utc_ns - hour_ns - 769_000, 0));
+    assert_eq!(died_ns(Some(as_utc_ns - hour_ns / 3)), (as_utc_ns, 1));
 }
 
 /// CPUs are used and idle for as long as there is time.

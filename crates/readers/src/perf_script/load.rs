@@ -8,6 +8,7 @@ use fathom_evidence::tables::Sample;
 use fathom_evidence::{Frame as Row, FrameId, Recording, StackId, Table};
 
 use crate::LoadError;
+use crate::cycles::Cycles;
 use crate::lines::{self, Line};
 use crate::perf_script::parse::{self, Frame, Heading};
 use crate::perf_script::symbols::{is_of_a_jvm, layer_and_name};
@@ -26,9 +27,6 @@ const CYCLES: &[&[u8]] =
     &[b"cycles", b"cpu-cycles", b"cpu_core/cycles/", b"cpu_atom/cycles/", b"instructions", b"ref-cycles"];
 
 const FAULTS: &[&[u8]] = &[b"page-faults", b"faults", b"major-faults", b"minor-faults"];
-
-/// Samples of a thread that are further apart than this are not one after the other, in ns.
-const APART_NS: i64 = 1_000_000_000;
 
 /// Frames that are kept of a stack; perf takes 127 unless it is told otherwise.
 const FRAMES_MAX: usize = 2_048;
@@ -64,9 +62,7 @@ struct Loader {
     pids: Vec<i64>,
     /// Samples with a frame of a JVM, by process.
     of_jvms: HashMap<i64, usize>,
-    /// When each thread was seen last by cycles, and how far apart its samples were.
-    seen_ns: HashMap<i64, i64>,
-    apart_ns: Vec<i64>,
+    cycles: Cycles,
     without_wall: u64,
     /// Samples of events that mean nothing here.
     other_events: i64,
@@ -121,9 +117,7 @@ impl Loader {
             return Some((event::CPU, heading.period.unwrap_or(0)));
         }
         if CYCLES.contains(&heading.event) {
-            let before = self.seen_ns.insert(heading.tid, heading.time_ns);
-            self.apart_ns
-                .extend(before.map(|before| heading.time_ns - before).filter(|apart| (1..APART_NS).contains(apart)));
+            self.cycles.see(heading.tid, heading.time_ns);
             return Some((event::CPU, 0));
         }
         FAULTS.contains(&heading.event).then_some((event::PAGE_FAULT, 0))
@@ -162,7 +156,7 @@ impl Loader {
 
     fn finish(mut self) -> Recording {
         self.keep_one_process();
-        self.weigh_cycles();
+        std::mem::take(&mut self.cycles).weigh(&mut self.recording, SOURCE);
         let losses = [
             (loss::NOT_UNDERSTOOD, self.not_understood, "lines are of no sample"),
             (
@@ -190,25 +184,5 @@ impl Loader {
         self.recording.samples.retain(&keep);
         let says = format!("perf script: {gone} samples of other processes than {chosen} were left out");
         self.recording.add_loss(SOURCE, loss::REFUSED, gone as i64, &says);
-    }
-
-    /// A sample of cycles stands for the time to the next one of a thread that runs: the middle of all.
-    fn weigh_cycles(&mut self) {
-        if self.apart_ns.is_empty() {
-            return;
-        }
-        let middle = self.apart_ns.len() / 2;
-        let weight_ns = *self.apart_ns.select_nth_unstable(middle).1;
-        let cpu = self.recording.strings.find(event::CPU);
-        let samples = &mut self.recording.samples;
-        let weights = samples.event.iter().zip(&mut samples.weight_ns);
-        weights
-            .filter(|(event, weight)| Some(**event) == cpu && **weight == 0)
-            .for_each(|(_, weight)| *weight = weight_ns);
-        let says = format!(
-            "perf script: samples of cycles were each taken for {:.1} ms, the time between two of a thread",
-            weight_ns as f64 / 1e6
-        );
-        self.recording.add_loss(SOURCE, loss::UNIT_ASSUMED, 0, &says);
     }
 }

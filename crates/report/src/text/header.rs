@@ -32,8 +32,19 @@ pub(crate) fn machine(recording: &RecordingSummary) -> Option<String> {
 
 /// What it was seen by, and the tier.
 pub(crate) fn sources(recording: &RecordingSummary) -> String {
-    const FILES: &[&str] =
-        &["jfr", "gc_log", "latency", "thread_dump", "strace", "vmstat", "sysstat", "jstat", "perf_script"];
+    const FILES: &[&str] = &[
+        "jfr",
+        "gc_log",
+        "latency",
+        "thread_dump",
+        "strace",
+        "vmstat",
+        "sysstat",
+        "jstat",
+        "perf_script",
+        "perf_data",
+        "hs_err",
+    ];
     let (files, collectors): (Vec<&str>, Vec<&str>) =
         recording.sources.iter().map(String::as_str).partition(|source| FILES.contains(source));
     let mut names: Vec<&str> = files.into_iter().map(spelled).collect();

@@ -6,6 +6,8 @@ pub(crate) fn spelled(source: &str) -> &str {
         "jfr" => "JFR",
         "gc_log" => "GC log",
         "latency" => "request latencies",
+        "hs_err" => "an error file of the JVM",
+        "perf_data" => "perf.data",
         "perf_script" => "perf script",
         "thread_dump" => "thread dumps",
         "recording" => "recording of fathom",

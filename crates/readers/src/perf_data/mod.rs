@@ -1,0 +1,48 @@
+//! `perf.data`, as `perf record` writes it, to a file or to a pipe: samples with stacks of the CPU and of page faults, and tracepoints.
+//!
+//! The container is read here: the crate that knows it allocates whatever lengths a file states. What a record holds is decoded by
+//! `linux-perf-event-reader`, which only looks into the bytes that it is given.
+//!
+//! Names: perf.data has addresses only. Functions of libraries are taken from the files that were mapped, if their build id, or else their
+//! inode, is the one that perf noted; the kernel's from `/proc/kallsyms` if the kernel has not been started anew; Java's from
+//! `perf-PID.map` beside the file.
+//!
+//! Time: with `-k CLOCK_REALTIME` it is the wall clock; with another clock of `-k` the file holds one reading of both clocks. perf's own clock is
+//! related to nothing, and such a file is refused with the command that records another one.
+
+mod attributes;
+mod bytes;
+mod container;
+mod formats;
+mod images;
+mod load;
+mod names;
+mod records;
+mod scan;
+mod switches;
+
+use std::path::{Path, PathBuf};
+
+use fathom_evidence::Recording;
+
+use crate::{LoadError, LoadOptions, Reader};
+
+/// The format.
+pub(crate) static READER: PerfData = PerfData;
+
+/// Files of perf.
+pub(crate) struct PerfData;
+
+impl Reader for PerfData {
+    fn name(&self) -> &'static str {
+        load::SOURCE
+    }
+
+    fn sniff(&self, head: &[u8], _: &Path) -> bool {
+        container::is_perf_data(head)
+    }
+
+    fn load(&self, files: &[PathBuf], options: &LoadOptions) -> Result<Recording, LoadError> {
+        load::load(files, options)
+    }
+}

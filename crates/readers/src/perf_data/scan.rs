@@ -1,0 +1,157 @@
+//! The first reading: of which process the samples are, what it has mapped, and whether its times can be placed. Knows no evidence.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use linux_perf_event_reader::{ClockId, EventRecord, Mmap2FileId, RawData, RawEventRecord, RecordType};
+
+use crate::perf_data::bytes::until_zero;
+use crate::perf_data::container::{About, ClockPair, Container};
+use crate::perf_data::records::{self, End, Record};
+
+/// Processes, threads and mappings that are kept of each kind.
+const ROWS_MAX: usize = 1_000_000;
+
+/// A piece of a file in the memory of a process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Mapped {
+    pub(super) end: u64,
+    pub(super) file_offset: u64,
+    pub(super) path: Vec<u8>,
+    pub(super) file: Known,
+}
+
+/// What perf noted of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Known {
+    BuildId(Vec<u8>),
+    Inode { major: u32, minor: u32, inode: u64 },
+    Nothing,
+}
+
+/// A process.
+#[derive(Debug, Default)]
+pub(super) struct Process {
+    pub(super) samples: usize,
+    has_libjvm: bool,
+    pub(super) mappings: BTreeMap<u64, Mapped>,
+}
+
+/// What was found.
+#[derive(Default)]
+pub(super) struct Scan {
+    pub(super) about: About,
+    pub(super) processes: HashMap<i32, Process>,
+    /// Names of threads, and of which process they are.
+    pub(super) names: HashMap<i32, Vec<u8>>,
+    pub(super) threads: HashMap<i32, i32>,
+    /// Where the kernel and its modules are.
+    pub(super) kernel: BTreeMap<u64, Mapped>,
+    pub(super) lost: u64,
+    pub(super) end: End,
+    rows: usize,
+}
+
+impl Scan {
+    pub(super) fn of(file: &[u8], container: &mut Container) -> Scan {
+        let mut scan = Scan::default();
+        let mut about = std::mem::take(&mut container.about);
+        scan.end = records::read(file, container, &mut about, &mut |about, record| scan.record(about, record));
+        scan.about = about;
+        scan
+    }
+
+    fn record(&mut self, about: &About, record: Record<'_>) {
+        let Some(parsed) = parse(about, &record) else { return };
+        match parsed {
+            EventRecord::Mmap(map) => {
+                let path = map.path.as_slice().into_owned();
+                self.map(map.pid, map.address, (map.length, map.page_offset), path, Known::Nothing);
+            }
+            EventRecord::Mmap2(map) => {
+                let file = match map.file_id {
+                    Mmap2FileId::BuildId(id) => Known::BuildId(id),
+                    Mmap2FileId::InodeAndVersion(of) => {
+                        Known::Inode { major: of.major, minor: of.minor, inode: of.inode }
+                    }
+                };
+                let path = map.path.as_slice().into_owned();
+                self.map(map.pid, map.address, (map.length, map.page_offset), path, file);
+            }
+            EventRecord::Comm(comm) if self.names.len() < ROWS_MAX => {
+                self.names.insert(comm.tid, until_zero(&comm.name.as_slice()).to_vec());
+                self.threads.insert(comm.tid, comm.pid);
+            }
+            EventRecord::Lost(lost) => self.lost = self.lost.saturating_add(lost.count),
+            EventRecord::Sample(sample) => {
+                let pid = sample.pid.unwrap_or(-1);
+                if self.processes.len() < ROWS_MAX || self.processes.contains_key(&pid) {
+                    self.processes.entry(pid).or_default().samples += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn map(&mut self, pid: i32, start: u64, (length, file_offset): (u64, u64), path: Vec<u8>, file: Known) {
+        self.rows += 1;
+        let Some(end) = start.checked_add(length).filter(|_| length > 0 && self.rows < ROWS_MAX) else { return };
+        let path = until_zero(&path).to_vec();
+        let mapped = Mapped { end, file_offset, path, file };
+        if pid == -1 {
+            self.kernel.insert(start, mapped);
+            return;
+        }
+        let process = self.processes.entry(pid).or_default();
+        process.has_libjvm |= mapped.path.ends_with(b"/libjvm.so");
+        // What was there before is gone.
+        let under: Vec<u64> =
+            process.mappings.range(..end).rev().take_while(|(_, old)| old.end > start).map(|(at, _)| *at).collect();
+        under.iter().for_each(|at| drop(process.mappings.remove(at)));
+        process.mappings.insert(start, mapped);
+    }
+
+    /// The JVM with the most samples, or else the process with the most.
+    pub(super) fn chosen(&self) -> Option<i32> {
+        let are_jvms: HashSet<i32> =
+            self.processes.iter().filter(|(_, process)| process.has_libjvm).map(|(pid, _)| *pid).collect();
+        let with_samples = self.processes.iter().filter(|(_, process)| process.samples > 0);
+        let most = with_samples.max_by_key(|(pid, process)| (are_jvms.contains(pid), process.samples, -**pid));
+        most.map(|(pid, _)| *pid)
+    }
+
+    /// What is added to the time of a record for that of the wall clock, in ns; `None` where nothing tells.
+    pub(super) fn to_wall_ns(&self) -> Option<i64> {
+        let is_wall = |clock: Option<ClockId>| matches!(clock, Some(ClockId::Realtime | ClockId::RealtimeCoarse));
+        let mut clocks = self.about.attributes.iter().map(|attribute| attribute.clock);
+        if self.about.attributes.is_empty() || clocks.clone().any(|clock| clock.is_none()) {
+            return None;
+        }
+        if clocks.all(is_wall) {
+            return Some(0);
+        }
+        let ClockPair { wall_ns, clock_ns } = self.about.clock?;
+        i64::try_from(i128::from(wall_ns) - i128::from(clock_ns)).ok()
+    }
+}
+
+/// A record of the kernel, if it is whole.
+pub(super) fn parse<'a>(about: &About, record: &Record<'a>) -> Option<EventRecord<'a>> {
+    let kind = RecordType(record.kind);
+    let data = RawData::Single(record.body);
+    let first = about.attributes.first()?.parse_info;
+    let raw = RawEventRecord::new(kind, record.misc, data, first);
+    let own = about.of_id(raw.id());
+    // A sample that is read as another event's would be nonsense.
+    let parse_info = match own {
+        Some(own) => own.parse_info,
+        None if kind == RecordType::SAMPLE => return None,
+        None => first,
+    };
+    RawEventRecord { parse_info, ..raw }.parse().ok()
+}
+
+/// The id of the event of a record.
+pub(super) fn id_of(about: &About, record: &Record<'_>) -> Option<u64> {
+    let first = about.attributes.first()?.parse_info;
+    RawEventRecord::new(RecordType(record.kind), record.misc, RawData::Single(record.body), first).id()
+}
