@@ -41,7 +41,10 @@ pub(crate) fn pattern(text: &str) -> Result<Regex, String> {
     Regex::new(text).map_err(|error| {
         let says = error.to_string();
         let last = says.lines().last().unwrap_or_default();
-        format!("not a regular expression: {}", last.strip_prefix("error: ").unwrap_or(last))
+        format!(
+            "not a regular expression: {} (a character that means itself takes \\ before it)",
+            last.strip_prefix("error: ").unwrap_or(last)
+        )
     })
 }
 
@@ -102,7 +105,10 @@ mod tests {
             assert!(pid(text).unwrap_err().contains("fathom ps"), "{text}");
         }
         assert!(pattern("shop.*Server").unwrap().is_match("shop.Server"));
-        assert_eq!(pattern("([").unwrap_err(), "not a regular expression: unclosed character class");
+        assert_eq!(
+            pattern("([").unwrap_err(),
+            "not a regular expression: unclosed character class (a character that means itself takes \\ before it)"
+        );
     }
 
     #[test]

@@ -92,7 +92,7 @@ fn refusals_are_one_line_and_exit_code_1() {
     let (jvm, own) = (fake.0.id().to_string(), std::process::id().to_string());
     for (args, says) in [
         (vec!["explain", "missing.jfr"], "missing.jfr"),
-        (vec!["explain", "empty.jfr"], "empty"),
+        (vec!["explain", "empty.jfr"], "empty: what writes it"),
         (vec!["explain", "garbage"], "not a format"),
         (vec!["explain", "cut.jfr"], "cut.jfr"),
         (vec!["explain", "line\nbreak\x1b[31m.txt"], "line break\\x1b[31m.txt"),

@@ -16,7 +16,7 @@ pub enum LoadError {
         source: io::Error,
     },
     /// The file has no content.
-    #[error("{}: the file is empty", .0.display())]
+    #[error("{}: the file is empty: what writes it may not have begun, or have no room (of Flight Recorder: jcmd PID JFR.dump)", .0.display())]
     Empty(PathBuf),
     /// No reader recognises the file.
     #[error("{}: not a format that fathom knows (JFR, GC log, latencies, thread dumps, perf.data, perf script, strace, vmstat, sysstat, jstat, hs_err); see fathom import --help", .0.display())]

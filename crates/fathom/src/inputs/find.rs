@@ -175,7 +175,10 @@ impl Found {
         }
         match entries(path) {
             Ok(entries) if entries.is_empty() => {
-                self.refused.push(format!("{}: there is nothing in this folder", path.display()));
+                self.refused.push(format!(
+                    "{}: there is nothing in this folder: name one with recordings, logs or archives",
+                    path.display()
+                ));
                 return;
             }
             Ok(mut entries) => {

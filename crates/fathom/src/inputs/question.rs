@@ -28,14 +28,14 @@ pub(crate) struct Question {
     #[arg(long, value_name = "FROM..TO")]
     slow: Option<TimeRange>,
 
-    /// A recording of the same service when it was well, instead of the rest of this one
+    /// A recording of the same service in normal operation, instead of the rest of this one
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
 
     #[command(flatten)]
     hints: Hints,
 
-    /// As root, keep its rights while files are read; they are given up by default, but for these files
+    /// As root, keep root's rights while files are read. By default all are dropped but reading these files
     #[arg(long)]
     no_sandbox: bool,
 }
@@ -123,7 +123,7 @@ fn slow_ns(service: &Service, range: TimeRange, terminal: &Terminal) -> Result<(
     if to_ns <= start_ns || from_ns >= end_ns {
         let at = |time_ns| units::date_and_time(time_ns, &terminal.zone);
         bail!(
-            "{name}: --slow is {}..{} but the recording covers {}..{}",
+            "{name}: --slow is {}..{} but the recording covers {}..{}: name a time in it, or +FROM..+TO after its beginning",
             at(from_ns),
             at(to_ns),
             at(start_ns),

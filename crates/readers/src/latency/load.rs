@@ -36,7 +36,11 @@ pub(super) fn load(files: &[PathBuf], options: &LoadOptions) -> Result<Recording
         }
     }
     if loader.requests == 0 {
-        let says = format!("none of the {} lines holds a request with a time and a latency", loader.lines);
+        let says = format!(
+            "none of the {} lines holds a request with a time and a latency, such as 2026-11-20T10:02:21.5Z,12.4 below \
+             the heading time,latency_ms",
+            loader.lines
+        );
         let path = files.first().cloned().unwrap_or_default();
         return Err(LoadError::Unusable { path, says });
     }
