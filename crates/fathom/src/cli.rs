@@ -59,15 +59,15 @@ const EXAMPLES: &str = "\
 Examples:
   fathom ps                                  the JVMs of this machine
   fathom record --for 30s                    a running JVM and the kernel around it
-  sudo fathom watch                          there when it happens: records and explains by itself
-  fathom explain app.jfr gc.log              why was it slow, from what the JVM wrote
+  sudo fathom watch                          continuous: notices a slowdown, records and explains it
+  fathom explain app.jfr gc.log              why it was slow, from files of the JVM
   fathom explain incident/                   every recording and log in a folder
-  fathom compare before/ --with after/       what differs, and did it get better
+  fathom compare before/ --with after/       what differs, and whether it is better
   fathom open app.jfr gc.log                 the same in the browser, on one time axis
   fathom explain app.jfr --latency lat.csv   with the latencies of your requests
-  fathom mcp recordings/                     for an assistant to ask about them
-  fathom causes code_cache_churn             what a cause is, and how it is recognised
-  fathom lab run code_cache_churn --both     see the mechanism on this machine, sick and fixed
+  fathom mcp recordings/                     an MCP server for AI assistants
+  fathom causes code_cache_churn             mechanism, evidence and remedies of a cause
+  fathom lab run code_cache_churn --both     reproduce it on this machine, sick and fixed
   fathom routing keys.txt --first 'java-hash mod 8' --second 'java-hash mod 4'
                                              where a dead node's keys go
 

@@ -18,7 +18,7 @@ use crate::terminal::Terminal;
 const ASKED_AND_NOT_SO: u8 = 3;
 
 /// Compare runs of a program before (A) and after a change (B): what differs in flags, JDK, kernel and machine; whether B is
-/// better or worse; what appeared and what went
+/// better or worse; which causes appeared and which disappeared
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -55,7 +55,7 @@ pub(crate) struct Args {
     #[arg(short, long)]
     all: bool,
 
-    /// As root, keep its rights while files are read; they are given up by default, but for these files
+    /// As root, keep root's rights while files are read. By default all are dropped but reading these files
     #[arg(long)]
     no_sandbox: bool,
 }

@@ -8,7 +8,7 @@ use clap_complete::Shell;
 
 use super::Answer;
 
-/// Print what makes a shell complete fathom's commands and options
+/// Print completions of fathom's commands and options for a shell
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

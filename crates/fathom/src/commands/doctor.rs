@@ -9,7 +9,7 @@ use fathom_report::json;
 use super::Answer;
 use crate::terminal::Terminal;
 
-/// Say what this machine lets fathom see, what evidence each cause would be missing, and how to grant it
+/// Show what fathom can see on this machine, which evidence would be missing, and how to grant it
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -27,7 +27,7 @@ Examples:
   fathom doctor --pid 4242     what a recording of this JVM would see
   sudo fathom doctor           what it would see with more rights
 
-It tries what each collector needs and leaves no trace. The output is made to be pasted into a ticket.";
+It tries what each collector needs and changes nothing. Paste the output into a ticket.";
 
 pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     let target = args.choice.any()?;

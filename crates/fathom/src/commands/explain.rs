@@ -27,7 +27,7 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(super) json: bool,
 
-    /// Also write the page of it into this file, for a ticket; - writes the page, and only it, to standard output
+    /// Also write the page into this file, for a ticket; - writes only the page, to standard output
     #[arg(long, value_name = "FILE")]
     pub(super) html: Option<PathBuf>,
 
@@ -39,10 +39,10 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   fathom explain app.jfr gc.log
-  fathom explain app.jfr --html app.html                     with the page of it, for a ticket
+  fathom explain app.jfr --html app.html                     and the page as one file, for a ticket
   fathom explain incident/                                   everything in a folder
-  fathom explain app.jfr --slow 10:02:21..10:02:51           you know when it was slow
-  fathom explain monday.jfr --baseline sunday.jfr            it was slow all the time
+  fathom explain app.jfr --slow 10:02:21..10:02:51           for a slow time that you know
+  fathom explain monday.jfr --baseline sunday.jfr            for a recording that is slow throughout
   fathom explain gc.log --started-at '2026-11-20 10:00:00'   a log that only knows the uptime
   fathom explain app.jfr --latency access.log \\
       --latency-pattern '^\\S+ \\[(?<time>[^]]+)\\] .* (?<latency_us>\\d+)$'";

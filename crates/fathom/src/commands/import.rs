@@ -40,7 +40,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 
-    /// As root, keep its rights while files are read; they are given up by default, but for these files
+    /// As root, keep root's rights while files are read. By default all are dropped but reading these files
     #[arg(long)]
     no_sandbox: bool,
 }

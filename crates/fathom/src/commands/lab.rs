@@ -22,7 +22,7 @@ use crate::terminal::Terminal;
 use judge::Outcome;
 use one::{Phase, Run, Runner};
 
-/// Run a program that has a known disease, record it, explain it
+/// Run a program with a known problem, record it, explain it
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -45,7 +45,7 @@ struct ListArgs {
 }
 
 /// Run a lab: start its program on a JDK of this machine, record it, explain the recording. Exit
-/// code 1 if the verdict is not the one that the lab is made for, 4 if the machine was too busy to tell
+/// code 1 if the verdict is not the expected one, 4 if the machine was too busy to tell
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 struct RunArgs {
@@ -89,11 +89,11 @@ struct RunArgs {
     #[arg(long)]
     keep: bool,
 
-    /// Let the JVM record itself (JFR and GC log) instead of recording it from outside
+    /// Use what the JVM records itself (JFR and GC log) instead of recording from outside
     #[arg(long)]
     from_files: bool,
 
-    /// Let requests come to a socket, from another process, and tell Fathom nothing of how long they took
+    /// Send the requests to a socket from another process, and give Fathom no latencies
     #[arg(long, conflicts_with = "from_files")]
     at_sockets: bool,
 
@@ -106,7 +106,7 @@ struct RunArgs {
     #[arg(long, conflicts_with_all = ["from_files", "gently"])]
     untouched: bool,
 
-    /// Record what a user without root's rights can: nothing of the kernel but what belongs to the process
+    /// Record with the rights of an ordinary user: no kernel events but those of the process itself
     #[arg(long, conflicts_with = "from_files")]
     unprivileged: bool,
 
@@ -121,8 +121,8 @@ struct RunArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  fathom lab run code_cache_churn                 the disease
-  fathom lab run code_cache_churn --both          the disease beside its cure
+  fathom lab run code_cache_churn                 the sick variant
+  fathom lab run code_cache_churn --both          sick and fixed, side by side
   fathom lab run code_cache_churn --both --repeat 5   five of each in turns, compared
   fathom lab run code_cache_churn --jdk 17 -o churn
   fathom lab run --all                            what this machine can prove, as a table";
@@ -208,6 +208,7 @@ fn find(id: &str) -> Result<&'static Lab> {
         (LabError::UnknownLab { .. }, Some(meant)) => {
             anyhow!("there is no lab {id}; did you mean {meant}? fathom lab list shows them all")
         }
+        (LabError::UnknownLab { .. }, None) => anyhow!("there is no lab {id}: fathom lab list shows them all"),
         _ => error.into(),
     })
 }

@@ -11,8 +11,8 @@ use crate::inputs::Question;
 use crate::inputs::library::{KEPT_MAX, Services};
 use crate::terminal::Terminal;
 
-/// Let an assistant ask about recordings: the Model Context Protocol over standard input and output, until the input ends.
-/// It only reads (docs/mcp.md)
+/// Answer an AI assistant's questions about recordings: an MCP server on standard input and output that only reads
+/// (docs/mcp.md)
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -21,10 +21,10 @@ pub(crate) struct Args {
 }
 
 const EXAMPLES: &str = "\
-What an assistant's configuration says, with the folder whose recordings it may read:
+Configuration of the assistant, with the folder that it may read:
   { \"mcpServers\": { \"fathom\": { \"command\": \"fathom\", \"args\": [\"mcp\", \"/var/recordings\"] } } }
 
-Then ask it, for example: why was checkout slow this morning? compare it with yesterday's recording
+Then ask, for example: why was checkout slow this morning? What differs from yesterday?
 
 Examples:
   fathom mcp                                 the recordings in this folder

@@ -13,7 +13,7 @@ use super::Answer;
 use crate::progress::Progress;
 use crate::terminal::Terminal;
 
-/// Tell where the keys of a dead node go, and whether two routing functions depend on each other
+/// Show where the keys of a dead node go, and whether two routing functions depend on each other
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Args {

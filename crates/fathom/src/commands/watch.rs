@@ -12,7 +12,7 @@ use crate::quantities;
 /// The configuration that is read where none is named, if there is one.
 const USUAL_FILE: &str = "/etc/fathom/watch.toml";
 
-/// Watch the JVMs of this host all the time: notice when one turns slow, record it with the minute before, explain, tell
+/// Watch the JVMs of this host all the time: notice when one becomes slow, record it with the minute before, explain it, notify you
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -36,11 +36,11 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   sudo fathom watch                                  every JVM, recordings in /var/lib/fathom
-  fathom watch -o incidents                          those of this user, without what takes rights
+  fathom watch -o incidents                          JVMs of this user, with what needs no rights
   fathom watch --config watch.toml --check-config    says what is wrong, or nothing
 
-It ends with Ctrl-C or SIGTERM, reads its configuration anew with SIGHUP, and records at SIGUSR1 or `fathom trigger`.
-What happens is told on standard output, one JSON object in a line.";
+Ctrl-C or SIGTERM ends it, SIGHUP makes it read its configuration again, and it records on SIGUSR1 or `fathom trigger`.
+It logs to standard output, one JSON object per line.";
 
 /// Ask a running `fathom watch` to record now, with the minute before
 #[derive(Debug, clap::Args)]
