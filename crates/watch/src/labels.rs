@@ -11,8 +11,9 @@ use serde_json::Value;
 /// Labels by name.
 pub(crate) type Labels = BTreeMap<String, String>;
 
-/// The root of the host, also where we are in a container that shares its processes.
+/// The root of the host, also where we are in a container that shares its processes. Some hosts let no other process in there.
 const HOST: &str = "/proc/1/root";
+const OWN_ROOT: &str = "/";
 
 /// A bundle has some 20 KB.
 const MAX_BYTES: u64 = 4 << 20;
@@ -31,7 +32,8 @@ const LABELS_OF_CRIO: &str = "io.kubernetes.cri-o.Labels";
 
 /// The labels and annotations of a container of this host; none where its engine is not known.
 pub(crate) fn of(container: &str) -> Labels {
-    within(Path::new(HOST), container)
+    let host = Path::new(HOST);
+    within(if host.exists() { host } else { Path::new(OWN_ROOT) }, container)
 }
 
 /// Labels that hold what people call a container: its name, that of its pod, of its service.
