@@ -34,9 +34,9 @@ struct Measured {
     state: Option<ThreadState>,
 }
 
-/// The largest changes; none where the answer is what was slow.
-pub(crate) fn of(comparison: &Comparison<'_>) -> Vec<Change> {
-    if comparison.is_slow() {
+/// The largest changes; none where the answer is a cause of what was slow.
+pub(crate) fn of(comparison: &Comparison<'_>, is_cause_named: bool) -> Vec<Change> {
+    if comparison.is_slow() && is_cause_named {
         return Vec::new();
     }
     let skip = comparison.analysis.account.startup.warm_up_buckets;

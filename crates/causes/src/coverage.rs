@@ -2,23 +2,72 @@
 //! events as short as it would be on, in the kind of frames that it has, by a recorder that ran. Causes declare what that is; none can
 //! exclude itself.
 
-use fathom_evidence::kinds::{loss, span};
-use fathom_timeline::BUCKET_NS;
+use fathom_evidence::kinds::{loss, role, span};
+use fathom_timeline::{BUCKET_NS, ThreadState};
 
-use crate::cause::Cause;
+use crate::cause::{Cause, Claim, Finding, Support};
 use crate::comparison::Comparison;
 use crate::explanation::Missing;
+use crate::fields;
 use crate::measure::{faults, recording_threshold, stacks, system_gc, unsent};
 use crate::need::Need;
+use crate::unexplained::{MATERIAL_THREADS, NEGLIGIBLE_SHARE};
 
 /// The part of the slow time that must have been looked at.
 const LOOKED_AT: f64 = 0.9;
 
 /// What is missing for a cause to be excluded; nothing where all was recorded.
-pub(crate) fn missing(comparison: &Comparison<'_>, cause: &Cause) -> Option<Missing> {
-    let unmet = |group: &&&[Need]| !group.iter().any(|need| is_met(*need, comparison));
-    let of_need = || cause.needs.iter().find(unmet).and_then(|group| group.first()).map(missing_for);
-    table_gone(comparison).or_else(|| unobserved(comparison)).or_else(of_need)
+pub(crate) fn missing(comparison: &Comparison<'_>, cause: &Cause, finding: &Finding) -> Option<Missing> {
+    let is_met = |need: &Need| is_recorded(*need, comparison) && fields::are_there(comparison, *need);
+    let unmet = |group: &&&[Need]| !group.iter().any(is_met);
+    let of_one = |need: &Need| match is_recorded(*need, comparison) {
+        true => {
+            Missing::from_kernel("which one each was (names, stacks or details of what would show it) was not recorded")
+        }
+        false => missing_for(need),
+    };
+    let of_need = || cause.needs.iter().find(unmet).and_then(|group| group.first()).map(of_one);
+    table_gone(comparison)
+        .or_else(|| unobserved(comparison).filter(|_| !is_seen_by_requests(cause)))
+        .or_else(of_need)
+        .or_else(|| of_cost(comparison, finding))
+        .or_else(|| unfelt(comparison, finding))
+        .or_else(|| unknown_loss(comparison, finding))
+}
+
+/// Whether requests alone tell of a cause.
+fn is_seen_by_requests(cause: &Cause) -> bool {
+    cause.needs.iter().all(|group| group.iter().any(|need| matches!(need, Need::Requests)))
+}
+
+/// What is missing to know what a mechanism that was seen cost: what was not measured is not small. Running is known where the CPU of
+/// the process was read, and whose it was where code was sampled.
+fn of_cost(comparison: &Comparison<'_>, finding: &Finding) -> Option<Missing> {
+    let runs = |claim: &Claim| matches!(claim.state, ThreadState::Running(_) | ThreadState::Runnable);
+    let is_measured = comparison.analysis.account.process_cpu_ns.is_some() && comparison.is_sampled();
+    let is_open = comparison.is_slow() && finding.support < Support::Absent && !is_measured;
+    let is_of_running = finding.claims.iter().any(runs) || finding.claims.is_empty() && finding.harm.is_none();
+    (is_open && is_of_running).then(|| Missing::from_kernel("the CPU that it took was not recorded"))
+}
+
+/// Where requests are not known, running and some waits are no lost time: how many of them were felt nobody knows.
+fn unfelt(comparison: &Comparison<'_>, finding: &Finding) -> Option<Missing> {
+    let is_known = |claim: &&Claim| comparison.excess().of(claim.state).is_some_and(|excess| excess.counts);
+    let of_others = finding.claims.iter().filter(|claim| !is_known(claim));
+    let ns: f64 = of_others.map(|claim| claim.grown_ns(comparison)).sum();
+    let is_open = comparison.is_slow() && finding.support < Support::Absent;
+    let is_exact = comparison.analysis.account.exact_requests().is_some();
+    let least_ns = MATERIAL_THREADS * comparison.excess().slow_ns;
+    (is_open && !is_exact && ns > 0.0 && ns >= least_ns)
+        .then(|| Missing::from_requests("whether requests waited for it, measured where clients wait"))
+}
+
+/// Where nobody knows what requests waited for, a mechanism that was seen may be what it was.
+fn unknown_loss(comparison: &Comparison<'_>, finding: &Finding) -> Option<Missing> {
+    let unknown_ns = comparison.excess().of(ThreadState::Unknown)?.lost_ns();
+    let is_material = unknown_ns > 0.0 && unknown_ns >= NEGLIGIBLE_SHARE * comparison.excess().lost_ns();
+    let is_open = comparison.is_slow() && finding.support < Support::Absent && is_material;
+    is_open.then(|| Missing::from_kernel("what all of the lost time was spent on was not recorded"))
 }
 
 /// Where a part of the recording is gone nobody knows what was in it.
@@ -36,7 +85,7 @@ fn unobserved(comparison: &Comparison<'_>) -> Option<Missing> {
     is_unseen.then(|| Missing::from_kernel("nothing but requests was recorded in the slow period"))
 }
 
-fn is_met(need: Need, comparison: &Comparison<'_>) -> bool {
+fn is_recorded(need: Need, comparison: &Comparison<'_>) -> bool {
     let has_spans = |kind: &str| comparison.sources().spans(kind).len() > 0;
     match need {
         Need::Collections => comparison.has_collections(),
@@ -50,7 +99,12 @@ fn is_met(need: Need, comparison: &Comparison<'_>) -> bool {
         Need::Spans(kind, collector) => has_spans(kind) || comparison.has_source(collector),
         Need::PageFaults => faults::are_recorded(comparison),
         Need::Fact(about, key) => comparison.recording().fact(about, key).is_some(),
+        Need::VmThreads => {
+            let recording = comparison.recording();
+            recording.threads.iter().any(|(_, thread)| recording.text(thread.role) == role::VM)
+        }
         Need::Samples => comparison.is_sampled(),
+        Need::KernelFrames => stacks::sees_the_kernel(comparison),
         Need::JvmFrames => comparison.is_sampled() && stacks::has_native_frames(comparison),
         Need::Sockets => unsent::was_measured(comparison),
         Need::Requests => comparison.sources().traffic.requests().next().is_some(),
@@ -71,7 +125,9 @@ fn missing_for(need: &Need) -> Missing {
         Need::Spans(kind, _) => of_kernel(&format!("{kind} was not recorded")),
         Need::PageFaults => of_kernel("page faults with their duration and place were not recorded"),
         Need::Fact(_, key) => of_kernel(&format!("{key} was not recorded")),
+        Need::VmThreads => of_kernel("which threads are the JVM's own was not recorded"),
         Need::Samples => of_jvm("what threads ran was not sampled in that time", JFR),
+        Need::KernelFrames => of_kernel("the kernel's frames of what ran and waited were not recorded"),
         Need::JvmFrames => of_kernel("the JVM's own frames were not sampled"),
         Need::Sockets => of_kernel("how answers and questions left the machine was not recorded"),
         Need::Requests => of_jvm("how many requests came was not recorded", "fathom explain … --latency access.csv"),

@@ -11,14 +11,11 @@ use crate::chains::{self, Judged};
 use crate::comparison::Comparison;
 use crate::explanation::{CauseVerdict, Explanation, IntervalCause, Look, SCHEMA, Verdict};
 use crate::gaps::Unjudged;
-use crate::unexplained::{self, MATERIAL_THREADS};
-use crate::{catalog, changes, coverage, format, gaps, headline, look, rhythm, summary};
+use crate::unexplained::{self, MATERIAL_THREADS, NEGLIGIBLE_SHARE};
+use crate::{catalog, changes, coverage, elsewhere, format, gaps, headline, look, rhythm, summary};
 
 /// A cause that explains less of the lost time than this is not worth acting on.
 const MINOR_SHARE: f64 = 0.10;
-
-/// A cause that explains less than this does not matter in this slowdown.
-const NEGLIGIBLE_SHARE: f64 = 0.02;
 
 /// A cause that names a mechanism answers a suspicion when it explains this part of it.
 const ANSWERS_SUSPICION: f64 = 0.5;
@@ -89,6 +86,7 @@ impl Answer {
         let below_java_ns = parts.iter().map(|part| part.below_java_ns).sum();
         let seen = parts.iter_mut().flat_map(|part| std::mem::take(&mut part.seen)).collect();
         let mut judged = together(parts, lost_ns);
+        elsewhere::open(analysis, &mut judged);
         chains::complete(&mut judged);
         judged.sort_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal));
         Answer { judged, left, lost_ns, below_java_ns, by_interval, seen }
@@ -107,6 +105,7 @@ impl Answer {
 
     fn explanation(self, analysis: &Analysis<'_>) -> Explanation {
         let comparison = Comparison::new(analysis);
+        let changed = changes::of(&comparison, self.names_a_cause());
         let causes: Vec<CauseVerdict> = self.judged.into_iter().map(|one| one.verdict).collect();
         let explained: f64 = causes.iter().map(|cause| cause.share).sum();
         let is_slow = self.lost_ns > 0.0 || comparison.is_slow();
@@ -116,14 +115,14 @@ impl Answer {
         Explanation {
             schema: SCHEMA,
             recording: summary::recording(&comparison),
-            headline: headline::of(&comparison, &losses, self.seen),
+            headline: headline::of(&comparison, &losses, self.seen, changed.first()),
             slow: summary::slow(&comparison, self.by_interval),
             rhythm: rhythm::of(analysis),
             baseline: summary::baseline(&comparison),
             figures: summary::figures(&comparison),
             unexplained: unexplained::of(&comparison, &self.left, rest, self.lost_ns),
             requests: summary::ports(&comparison),
-            changed: changes::of(&comparison),
+            changed,
             causes,
             losses,
         }
@@ -251,7 +250,10 @@ impl Part {
 
 /// Nobody is ruled out by what was not recorded.
 fn as_far_as_looked_at(comparison: &Comparison<'_>, cause: &Cause, finding: &mut Finding, outcome: Outcome) -> Outcome {
-    let missing = coverage::missing(comparison, cause).filter(|_| outcome.verdict == Verdict::RuledOut);
+    if outcome.verdict != Verdict::RuledOut {
+        return outcome;
+    }
+    let missing = coverage::missing(comparison, cause, finding);
     let Some(missing) = missing else { return outcome };
     let says = format!("{}: {}", missing.says, outcome.says);
     finding.missing.push(missing);

@@ -31,7 +31,7 @@ pub struct Explanation {
     pub unexplained: Unexplained,
     /// Requests that were measured at sockets, by the port that they came to; the one whose requests tell slow time first.
     pub requests: Vec<PortSummary>,
-    /// What changed within the recording, the largest change first; told where nothing can be called slow.
+    /// What changed within the recording, the largest change first; there where nothing can be called slow, and where no cause of the slowness is named.
     pub changed: Vec<Change>,
     /// What is missing from the recording.
     pub losses: Vec<LossNote>,
@@ -366,6 +366,12 @@ impl Missing {
     /// What only the kernel has.
     pub fn from_kernel(says: &str) -> Missing {
         Missing { says: says.to_owned(), record_with: Missing::RECORD.to_owned() }
+    }
+
+    /// What only those know who wait for the service.
+    pub fn from_requests(says: &str) -> Missing {
+        let record_with = "fathom explain … --latency FILE, or sudo fathom record --pid PID --for 60s";
+        Missing { says: says.to_owned(), record_with: record_with.to_owned() }
     }
 }
 

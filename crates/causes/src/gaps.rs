@@ -21,17 +21,17 @@ pub(crate) fn without_requests(comparison: &Comparison<'_>, finding: &mut Findin
     }
     let seen_ns: f64 = finding.claims.iter().map(|claim| claim.grown_ns(comparison)).sum();
     let is_sure = finding.support <= Support::Consistent;
-    let (says, record_with) = match latency::is_long_throughout(comparison) {
-        true => ("a time when requests were quick, to compare with", "fathom explain … --baseline RECORDING"),
-        false => (
-            "how long requests took, measured where clients wait",
-            "fathom explain … --latency FILE, or sudo fathom record --pid PID --for 60s",
-        ),
+    let missing = match latency::is_long_throughout(comparison) {
+        true => Missing {
+            says: "a time when requests were quick, to compare with".to_owned(),
+            record_with: "fathom explain … --baseline RECORDING".to_owned(),
+        },
+        false => Missing::from_requests("how long requests took, measured where clients wait"),
     };
     let unjudged = Unjudged { says: finding.says.clone(), ns: seen_ns };
     finding.support = Support::NotMeasured;
     finding.says = format!("seen, but whether requests waited for it is not known: {}", finding.says);
-    finding.missing.push(Missing { says: says.to_owned(), record_with: record_with.to_owned() });
+    finding.missing.push(missing);
     is_sure.then_some(unjudged)
 }
 

@@ -7,7 +7,7 @@ use fathom_timeline::{Account, Flaw, Unanswered, median};
 use crate::changes;
 use crate::comparison::Comparison;
 use crate::crash;
-use crate::explanation::{Headline, HeadlineKind, LossNote};
+use crate::explanation::{Change, Headline, HeadlineKind, LossNote};
 use crate::failures;
 use crate::format;
 use crate::gaps::Unjudged;
@@ -32,7 +32,12 @@ struct Seen {
 const WAITS: &[&str] = &["jdk.JavaMonitorEnter", "jdk.ThreadPark", "jdk.SocketRead"];
 
 /// Says it.
-pub(crate) fn of(comparison: &Comparison<'_>, losses: &[LossNote], mechanisms: Vec<Unjudged>) -> Headline {
+pub(crate) fn of(
+    comparison: &Comparison<'_>,
+    losses: &[LossNote],
+    mechanisms: Vec<Unjudged>,
+    change: Option<&Change>,
+) -> Headline {
     let mut but = hidden(comparison, losses);
     but.extend(mechanism(comparison, mechanisms));
     let seen = Seen::of(comparison);
@@ -59,8 +64,8 @@ pub(crate) fn of(comparison: &Comparison<'_>, losses: &[LossNote], mechanisms: V
     };
     if !comparison.is_slow() {
         but.extend(not_counted(comparison));
-        but.extend(changed(comparison).filter(|_| kind != HeadlineKind::NothingSlow));
     }
+    but.extend(change.filter(|_| kind != HeadlineKind::NothingSlow).map(|change| changed(comparison, change)));
     but.extend(in_virtual_threads(comparison));
     but.extend(contradicted(comparison));
     but.extend(full_machine(comparison));
@@ -85,17 +90,16 @@ fn mechanism(comparison: &Comparison<'_>, mechanisms: Vec<Unjudged>) -> Option<S
 }
 
 /// The largest lasting change of what was measured.
-fn changed(comparison: &Comparison<'_>) -> Option<String> {
-    let change = changes::of(comparison).into_iter().next()?;
+fn changed(comparison: &Comparison<'_>, change: &Change) -> String {
     let amount = |value| format::amount(value, &change.unit);
     let at_ns = change.at_ns.saturating_sub(comparison.sources().grid.start_ns);
-    Some(format!(
+    format!(
         "changed after {}: {}, {} before and {} from then on",
         format::time(at_ns as f64),
         change.says,
         amount(change.before),
         amount(change.after)
-    ))
+    )
 }
 
 /// That requests were measured elsewhere than where clients wait, which the stops of the application show.

@@ -19,10 +19,14 @@ pub enum Need {
     PageFaults,
     /// A fact that says that somebody looked, or that excludes by itself: subject and key.
     Fact(&'static str, &'static str),
+    /// Which threads are the JVM's own.
+    VmThreads,
     /// Samples of running code.
     Samples,
     /// Samples with the JVM's own frames.
     JvmFrames,
+    /// Samples and waits with the frames of the kernel.
+    KernelFrames,
     /// How answers and questions left the machine.
     Sockets,
     /// How many requests came.

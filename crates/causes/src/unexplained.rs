@@ -14,6 +14,9 @@ use crate::{format, look};
 /// Lost time below this part of one thread is noise, whatever its share of the rest.
 pub(crate) const MATERIAL_THREADS: f64 = 0.01;
 
+/// A cause that explains less of the lost time than this does not matter in this slowdown.
+pub(crate) const NEGLIGIBLE_SHARE: f64 = 0.02;
+
 /// How many stacks are shown.
 const STACKS: usize = 3;
 
@@ -58,16 +61,13 @@ fn unseen(comparison: &Comparison<'_>, share: f64) -> Option<String> {
     })
 }
 
-/// A stack below which less of the lost time was waited is not shown.
-const MIN_SHARE_OF_STACK: f64 = 0.02;
-
 /// The stacks below which threads waited for what nobody explains, with their part of the lost time.
 fn waiting(comparison: &Comparison<'_>, left: &Left, lost_ns: f64) -> Vec<StackShare> {
     let known = left.by_stack.iter().filter(|((_, stack), ns)| *stack != StackId(0) && **ns > 0.0);
     let mut most: Vec<(StackId, f64)> = known.map(|((_, stack), ns)| (*stack, *ns)).collect();
     most.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     let share = |ns: f64| ns / lost_ns.max(1.0);
-    let worth = most.into_iter().filter(|(_, ns)| share(*ns) >= MIN_SHARE_OF_STACK).take(STACKS);
+    let worth = most.into_iter().filter(|(_, ns)| share(*ns) >= NEGLIGIBLE_SHARE).take(STACKS);
     worth.map(|(stack, ns)| StackShare { stack: comparison.wait_text(stack, DEPTH), share: share(ns) }).collect()
 }
 

@@ -23,7 +23,7 @@ pub(crate) static CAUSE: Cause = Cause {
     )],
     has_lab: true,
     collectors: &["system_calls"],
-    needs: &[&[Need::Spans(span::SYSTEM_CALL, "system_calls")]],
+    needs: &[&[Need::Spans(span::SYSTEM_CALL, "system_calls")], &[Need::VmThreads]],
     actions: &["-Xlog:async (JDK 17 and later), or the log on another disk or in memory"],
     decide,
 };

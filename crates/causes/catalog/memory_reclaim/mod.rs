@@ -1,6 +1,6 @@
 //! Whoever needs memory has to make room first: threads search for pages to give up, or are held up by the container's limit.
 
-use fathom_evidence::kinds::{counter, event, frame, span};
+use fathom_evidence::kinds::{counter, event, span};
 use fathom_evidence::tables::Span;
 use fathom_timeline::{RECLAIM, ThreadState, Wait, waits_for_memory};
 
@@ -25,11 +25,11 @@ pub(crate) static CAUSE: Cause = Cause {
     has_lab: true,
     collectors: &["memory", "cgroup", "page_faults", "scheduler", "async_profiler"],
     needs: &[
-        &[Need::Counter(counter::VMSTAT_COUNT), Need::JvmFrames],
+        &[Need::Counter(counter::VMSTAT_COUNT), Need::KernelFrames],
         &[
             Need::Counter(counter::CGROUP_MEMORY_STAT_COUNT),
             Need::Counter(counter::CGROUP_MEMORY_EVENTS_COUNT),
-            Need::JvmFrames,
+            Need::KernelFrames,
         ],
     ],
     actions: &[
@@ -83,19 +83,11 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 
 /// Room was made, but neither a wait nor much of the CPU was seen in it.
 fn seen_by_number(comparison: &Comparison<'_>, text: &str, often: (f64, Option<f64>)) -> Finding {
-    match sees_the_kernel(comparison) {
+    match stacks::sees_the_kernel(comparison) {
         _ if !growth::grew(often) => Finding::absent(format!("{text}: no more than before, and no long wait")),
         true => Finding::absent(format!("{text}; it took next to nothing of the CPU, and no long wait")),
         false => Finding::needs_kernel(&format!("{text}; what that took was not recorded")),
     }
-}
-
-/// Whether samples and waits have frames of the kernel: who is held up in a search for room is in one of them.
-fn sees_the_kernel(comparison: &Comparison<'_>) -> bool {
-    let (recording, sources) = (comparison.recording(), comparison.sources());
-    let mut waits = [span::PAGE_FAULT, span::BLOCKED].into_iter().flat_map(|kind| sources.spans(kind));
-    stacks::has_kernel_frames(comparison)
-        && waits.any(|wait| stacks::has_frame_of(recording, wait.kernel_stack_id, &[frame::KERNEL]))
 }
 
 /// Waits of any thread in which the kernel made room for it, or held it up: of the collector's too. Where that goes to the swap

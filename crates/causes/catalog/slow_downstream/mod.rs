@@ -9,8 +9,8 @@ use fathom_timeline::{BUCKET_NS, ThreadState, Wait};
 use self::peers::{Peer, Peers, Reads};
 use crate::cause::Claim;
 use crate::measure::calls::SLOWER;
-use crate::measure::{cpu_shortage, event_loops, recording_threshold};
-use crate::{Cause, Comparison, Family, Finding, Need, Support, format};
+use crate::measure::{cpu_shortage, event_loops, recording_threshold, unsent};
+use crate::{Cause, Comparison, Family, Finding, Need, Support, format, latency};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "slow_downstream",
@@ -85,8 +85,17 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 fn no_reads(comparison: &Comparison<'_>) -> Finding {
     let unseen = unnamed_waits(comparison).or_else(|| calls::none(comparison));
     let unseen = unseen.or_else(|| event_loops::unseen(comparison, "answers of other services"));
+    let unseen = unseen.or_else(|| unseen_by_java(comparison));
     unseen
         .unwrap_or_else(|| recording_threshold::of_waits(comparison, &["jdk.SocketRead"], "reads from other services"))
+}
+
+/// The JVM writes down blocking reads of its own classes: neither those of channels nor those of native code. Where nothing that is lost has
+/// to be explained by others, only requests that are known, or a look at the sockets, tell that nobody read otherwise.
+fn unseen_by_java(comparison: &Comparison<'_>) -> Option<Finding> {
+    let sees_all = unsent::was_measured(comparison) || comparison.sources().spans(span::SAMPLED_WAIT).len() > 0;
+    let is_open = !comparison.is_slow() && !latency::are_requests_quick(comparison) && !sees_all;
+    is_open.then(|| Finding::needs_kernel("no read of a socket by Java's own classes; other reads were not recorded"))
 }
 
 /// Waits that cannot be told from idleness may be calls of a service, in a way that no row of the table of waits knows: nobody has

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use fathom_evidence::kinds::{event, frame};
+use fathom_evidence::kinds::{event, frame, span};
 use fathom_evidence::{Recording, StackId};
 use fathom_timeline::{Layer, ThreadState};
 
@@ -18,6 +18,13 @@ pub fn has_native_frames(comparison: &Comparison<'_>) -> bool {
 /// Whether samples of the CPU have frames of the kernel.
 pub fn has_kernel_frames(comparison: &Comparison<'_>) -> bool {
     has_frames_of(comparison, &[frame::KERNEL])
+}
+
+/// Whether samples and waits have frames of the kernel: who is held up in it is in one of them.
+pub fn sees_the_kernel(comparison: &Comparison<'_>) -> bool {
+    let (recording, sources) = (comparison.recording(), comparison.sources());
+    let mut waits = [span::PAGE_FAULT, span::BLOCKED].into_iter().flat_map(|kind| sources.spans(kind));
+    has_kernel_frames(comparison) && waits.any(|wait| has_frame_of(recording, wait.kernel_stack_id, &[frame::KERNEL]))
 }
 
 fn has_frames_of(comparison: &Comparison<'_>, layers: &[&str]) -> bool {

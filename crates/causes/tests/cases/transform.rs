@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fathom_evidence::detail::to_text;
 use fathom_evidence::kinds::{counter, event, frame, loss, recorded, role, span, subject};
 use fathom_evidence::tables::{Counters, Facts, Sample, Samples, Span, Spans};
-use fathom_evidence::{Frame, Recording, StrId};
+use fathom_evidence::{Frame, Recording, StackId, StrId};
 use serde_json::Value;
 
 const SECOND_NS: i64 = 1_000_000_000;
@@ -116,6 +116,51 @@ pub(crate) fn without_tables(recording: &Recording) -> Vec<(&'static str, Record
         without("counters", recording.counters.rows().len(), &|less| less.counters = Counters::default()),
     ];
     tables.into_iter().flatten().collect()
+}
+
+/// The recording without one field of its rows each, and as it would be had the JVM's recorder left out what is shorter than its own
+/// settings say.
+pub(crate) fn without_fields(recording: &Recording) -> Vec<(&'static str, Recording)> {
+    let mut fields: Vec<(&'static str, Recording)> = Vec::new();
+    let mut changed = |name: &'static str, change: &dyn Fn(&mut Recording)| {
+        let mut less = recording.clone();
+        change(&mut less);
+        fields.push((name, less));
+    };
+    changed("stacks of spans", &|less| less.spans.stack_id.fill(StackId(0)));
+    changed("kernel stacks of spans", &|less| less.spans.kernel_stack_id.fill(StackId(0)));
+    changed("names of spans", &|less| less.spans.name.fill(StrId(0)));
+    changed("details of spans", &|less| less.spans.detail.fill(StrId(0)));
+    changed("stacks of samples", &|less| less.samples.stack_id.fill(StackId(0)));
+    changed("short events of Java", &only_long_events);
+    fields
+}
+
+/// As short as that an event is left out by the JVM's own settings.
+const OWN_THRESHOLD_NS: i64 = 20_000_000;
+
+fn only_long_events(less: &mut Recording) {
+    let of_group =
+        |group: &&Group| group.source == Source::Jfr && group.events.iter().any(|event| is_timed(less, event));
+    let timed: Vec<&Group> = GROUPS.iter().filter(of_group).collect();
+    let is_left_out = |row: &Span| {
+        let kind = less.text(row.kind);
+        let is_timed = timed.iter().any(|group| group.kinds.contains(&kind));
+        is_timed && less.text(row.source) == "jfr" && row.duration_ns < OWN_THRESHOLD_NS
+    };
+    let mut spans = Spans::default();
+    less.spans.rows().filter(|row| !is_left_out(row)).for_each(|row| spans.push(row));
+    let events: Vec<&str> = timed.iter().flat_map(|group| group.events.iter().copied()).collect();
+    less.spans = spans;
+    with_facts(less, |key, _| {
+        let event = key.strip_suffix("#threshold")?;
+        events.contains(&event).then(|| "20 ms".to_owned())
+    });
+}
+
+/// Whether the settings say that an event is recorded from some length on.
+fn is_timed(recording: &Recording, event: &str) -> bool {
+    recording.fact(subject::SETTING, &format!("{event}#threshold")).is_some_and(|from| from != "0 ms")
 }
 
 /// What the facts say of the group: settings of its events, thresholds, the control group's limits.

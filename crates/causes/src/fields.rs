@@ -1,0 +1,61 @@
+//! Whether the rows that would show a cause say what they are: a wait without a stack, a collection without its cause, or a system call
+//! without a name may be anything.
+
+use fathom_evidence::kinds::{event, span};
+use fathom_evidence::tables::Span;
+use fathom_evidence::{StackId, StrId};
+
+use crate::comparison::Comparison;
+use crate::need::Need;
+
+/// A field without which rows of a kind say only that something of that kind was.
+#[derive(Debug, Clone, Copy)]
+enum Field {
+    Name,
+    Stack,
+    Detail,
+}
+
+/// Whether the rows by which a need is met say what they are, where there are any.
+pub(crate) fn are_there(comparison: &Comparison<'_>, need: Need) -> bool {
+    let is_of_samples = matches!(need, Need::Samples | Need::JvmFrames | Need::KernelFrames);
+    let is_gone = fields(need).iter().any(|(kind, field)| is_empty(comparison, kind, *field));
+    !is_gone && !(is_of_samples && are_samples_empty(comparison))
+}
+
+/// What rows have to say for their absence from a kind to mean anything.
+fn fields(need: Need) -> &'static [(&'static str, Field)] {
+    const MONITORS: &[(&str, Field)] = &[(span::MONITOR_ENTER, Field::Name), (span::MONITOR_ENTER, Field::Stack)];
+    match need {
+        Need::Collections => &[(span::GC_PAUSE, Field::Detail)],
+        Need::SystemGc => &[(span::SYSTEM_GC, Field::Stack)],
+        Need::Stops => &[(span::VM_OPERATION, Field::Name), (span::SAFEPOINT, Field::Name)],
+        Need::PageFaults => &[(span::PAGE_FAULT, Field::Detail)],
+        Need::Sockets => &[(span::REQUEST, Field::Detail), (span::CALL, Field::Detail)],
+        Need::Event("jdk.ThreadPark") => &[(span::PARK, Field::Stack)],
+        Need::Event("jdk.ThreadSleep") => &[(span::SLEEP, Field::Stack)],
+        Need::Event("jdk.SocketRead") => &[(span::SOCKET_READ, Field::Name)],
+        Need::Event("jdk.JavaMonitorEnter") => MONITORS,
+        Need::Spans(span::SYSTEM_CALL, _) => &[(span::SYSTEM_CALL, Field::Name), (span::SYSTEM_CALL, Field::Detail)],
+        Need::Spans(span::BLOCK_REQUEST, _) => &[(span::BLOCK_REQUEST, Field::Detail)],
+        Need::Spans(span::SAMPLED_WAIT, _) => &[(span::SAMPLED_WAIT, Field::Stack)],
+        _ => &[],
+    }
+}
+
+/// Whether there are rows of a kind, and all of them lack a field.
+fn is_empty(comparison: &Comparison<'_>, kind: &str, field: Field) -> bool {
+    let lacks = |row: Span| match field {
+        Field::Name => row.name == StrId(0),
+        Field::Stack => row.stack_id == StackId(0),
+        Field::Detail => row.detail == StrId(0),
+    };
+    let mut rows = comparison.sources().spans(kind).peekable();
+    rows.peek().is_some() && rows.all(lacks)
+}
+
+fn are_samples_empty(comparison: &Comparison<'_>) -> bool {
+    let sources = comparison.sources();
+    let mut samples = [event::CPU, event::EXECUTION].into_iter().flat_map(|event| sources.samples(event)).peekable();
+    samples.peek().is_some() && samples.all(|sample| sample.stack_id == StackId(0))
+}
