@@ -31,7 +31,7 @@ const FAULTS: &[&[u8]] = &[b"page-faults", b"faults", b"major-faults", b"minor-f
 /// Frames that are kept of a stack; perf takes 127 unless it is told otherwise.
 const FRAMES_MAX: usize = 2_048;
 
-const RECORD_WITH: &str = "perf record -k CLOCK_REALTIME -g -F 99 -p PID -- sleep 30; perf script -F comm,pid,tid,time,period,event,ip,sym,dso > samples.txt";
+const RECORD_WITH: &str = "perf record -k CLOCK_REALTIME -e cpu-clock -g -F 99 -p PID -- sleep 30; perf script -F comm,pid,tid,time,period,event,ip,sym,dso > samples.txt";
 
 pub(super) fn load(files: &[PathBuf]) -> Result<Recording, LoadError> {
     let mut loader = Loader::default();
