@@ -90,7 +90,12 @@ fn random(text: &str) -> impl Iterator<Item = Range<usize>> {
         at = start + length;
         Some(start..at)
     })
-    .filter(|run| is_random(&bytes[run.clone()]) && !is_named(bytes, run.start))
+    .filter(|run| is_random(&bytes[run.clone()]) && !is_named(bytes, run.start) && !is_address(&bytes[run.clone()]))
+}
+
+/// An instruction as debuggers write it: `function+0x1f`.
+fn is_address(run: &[u8]) -> bool {
+    run.windows(3).any(|part| part == b"+0x")
 }
 
 /// Digests of images are no secrets; neither are the names of containers and objects in paths of files
