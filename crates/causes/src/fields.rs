@@ -20,7 +20,8 @@ enum Field {
 pub(crate) fn are_there(comparison: &Comparison<'_>, need: Need) -> bool {
     let is_of_samples = matches!(need, Need::Samples | Need::JvmFrames | Need::KernelFrames);
     let is_gone = fields(need).iter().any(|(kind, field)| is_empty(comparison, kind, *field));
-    !is_gone && !(is_of_samples && are_samples_empty(comparison))
+    let is_stackless = is_of_samples && are_samples_empty(comparison);
+    !is_gone && !is_stackless
 }
 
 /// What rows have to say for their absence from a kind to mean anything.
