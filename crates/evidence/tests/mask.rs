@@ -73,6 +73,7 @@ const ORDINARY: &[&str] = &[
     "/system.slice/docker-9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08.scope",
     "_ZN6icu_7212UnicodeSetC1ERKNS_13UnicodeStringER10UErrorCode",
     "V  [libjvm.so+0xf1c2d4]  Unsafe_PutLong+0x124 (C2 CompilerThread0)",
+    "__aarch64_sync_cache_range Java_java_util_zip_Inflater_inflateBytesBytes0",
     "git clone ssh://git@host/repository.git",
     "Basic authentication is off; the bearer of this note may pass",
     "--first java-hash mod 8 --slow 10:02:21..10:02:51",

@@ -90,7 +90,14 @@ fn random(text: &str) -> impl Iterator<Item = Range<usize>> {
         at = start + length;
         Some(start..at)
     })
-    .filter(|run| is_random(&bytes[run.clone()]) && !is_named(bytes, run.start) && !is_address(&bytes[run.clone()]))
+    .filter(|run| {
+        has_random_part(&bytes[run.clone()]) && !is_named(bytes, run.start) && !is_address(&bytes[run.clone()])
+    })
+}
+
+/// Names of functions are words with lines between them: `__aarch64_sync_cache_range`.
+fn has_random_part(run: &[u8]) -> bool {
+    run.split(|byte| *byte == b'_').any(is_random)
 }
 
 /// An instruction as debuggers write it: `function+0x1f`.
