@@ -74,6 +74,7 @@ const ORDINARY: &[&str] = &[
     "_ZN6icu_7212UnicodeSetC1ERKNS_13UnicodeStringER10UErrorCode",
     "V  [libjvm.so+0xf1c2d4]  Unsafe_PutLong+0x124 (C2 CompilerThread0)",
     "__aarch64_sync_cache_range Java_java_util_zip_Inflater_inflateBytesBytes0",
+    "G1TryInitiateConcMark G1CollectForAllocation ZGenerationalYoungMark2Relocate",
     "git clone ssh://git@host/repository.git",
     "Basic authentication is off; the bearer of this note may pass",
     "--first java-hash mod 8 --slow 10:02:21..10:02:51",

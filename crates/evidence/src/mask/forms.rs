@@ -144,13 +144,19 @@ fn is_random(run: &[u8]) -> bool {
     let has_digits = has(u8::is_ascii_digit);
     match (has(u8::is_ascii_lowercase), has(u8::is_ascii_uppercase)) {
         (true, true) => {
-            run.len() >= SHORTEST
-                && per_hundred >= 38
-                && (has_digits || per_hundred >= 45 && run.len() >= SHORTEST_WITHOUT_DIGITS)
+            let is_long = has_digits || per_hundred >= 45 && run.len() >= SHORTEST_WITHOUT_DIGITS;
+            run.len() >= SHORTEST && per_hundred >= 38 && is_long && !is_of_words(run)
         }
         (true, false) | (false, true) => run.len() >= SHORTEST_OF_ONE_CASE && has_digits && per_hundred >= 25,
         (false, false) => false,
     }
+}
+
+/// Names in capitals and small letters have two small ones together at least, wherever there are any: `G1TryInitiateConcMark`. Of
+/// a hundred keys one does.
+fn is_of_words(run: &[u8]) -> bool {
+    let mut small = run.split(|byte| !byte.is_ascii_lowercase()).filter(|letters| !letters.is_empty());
+    small.all(|letters| letters.len() >= 2)
 }
 
 fn class(byte: u8) -> u8 {
