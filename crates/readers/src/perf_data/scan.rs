@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use linux_perf_event_reader::{ClockId, EventRecord, Mmap2FileId, RawData, RawEventRecord, RecordType};
+use linux_perf_event_reader::{
+    ClockId, EventRecord, Mmap2FileId, RawData, RawEventRecord, RecordParseInfo, RecordType, SampleFormat,
+};
 
-use crate::perf_data::bytes::until_zero;
+use crate::perf_data::bytes::{Bytes, until_zero};
 use crate::perf_data::container::{About, ClockPair, Container};
 use crate::perf_data::records::{self, End, Record};
 
@@ -147,7 +149,36 @@ pub(super) fn parse<'a>(about: &About, record: &Record<'a>) -> Option<EventRecor
         None if kind == RecordType::SAMPLE => return None,
         None => first,
     };
+    if kind == RecordType::SAMPLE && !is_chain_whole(&parse_info, record.body) {
+        return None;
+    }
     RawEventRecord { parse_info, ..raw }.parse().ok()
+}
+
+/// What a sample has before its chain of callers, each in eight bytes.
+const BEFORE_CHAIN: SampleFormat = SampleFormat::IDENTIFIER
+    .union(SampleFormat::IP)
+    .union(SampleFormat::TID)
+    .union(SampleFormat::TIME)
+    .union(SampleFormat::ADDR)
+    .union(SampleFormat::ID)
+    .union(SampleFormat::STREAM_ID)
+    .union(SampleFormat::CPU)
+    .union(SampleFormat::PERIOD);
+
+/// Whether a sample has as many callers as it says: the library multiplies before it looks. Values of counters that are read with a sample
+/// stand before its chain, and the library takes those of groups for single ones: such samples are not read.
+fn is_chain_whole(info: &RecordParseInfo, sample: &[u8]) -> bool {
+    if info.sample_format.contains(SampleFormat::READ) {
+        return false;
+    }
+    if !info.sample_format.contains(SampleFormat::CALLCHAIN) {
+        return true;
+    }
+    let mut bytes = Bytes::new(sample, info.endian);
+    let before = info.sample_format.intersection(BEFORE_CHAIN).bits().count_ones() as usize * 8;
+    let callers = bytes.take(before).and_then(|_| bytes.size());
+    callers.is_some_and(|callers| callers <= bytes.rest().len() / 8)
 }
 
 /// The id of the event of a record.
