@@ -39,9 +39,14 @@ pub fn value<'a>(name: &str, value: &'a str) -> Cow<'a, str> {
     }
 }
 
-/// The value of a flag of the JVM: its names are known, its texts may be command lines.
+/// The value of something that is called `name`, which may tell that it is a secret; else its text may.
 pub fn flag<'a>(name: &str, value: &'a str) -> Cow<'a, str> {
-    if names::is_secret(name) && !names::is_harmless(value) { Cow::Borrowed(MASK) } else { command_line(value) }
+    command_line(unless_secret(name, value))
+}
+
+/// The value, or the mask where the name alone tells that it is a secret.
+pub(crate) fn unless_secret<'a>(name: &str, value: &'a str) -> &'a str {
+    if names::is_secret(name) && !names::is_harmless(value) { MASK } else { value }
 }
 
 /// Any text of a recording. The values of a JSON object, which details of spans are, are looked at one by one: in its text the

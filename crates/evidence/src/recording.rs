@@ -150,7 +150,7 @@ impl Recording {
         let row = Fact {
             subject: self.strings.intern(subject),
             key: self.strings.intern(key),
-            value: self.strings.intern(&mask::flag(key, value)),
+            value: self.strings.intern(mask::unless_secret(key, value)),
             source: self.strings.intern(source),
         };
         self.facts.push(row);

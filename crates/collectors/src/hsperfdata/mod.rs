@@ -77,8 +77,8 @@ fn describe(counters: &Counters, found: &mut Recording) {
         ("java_arguments", "sun.rt.javaCommand"),
     ] {
         if let Some(text) = counters.text(name).filter(|text| !text.is_empty()) {
-            let masked = if name.starts_with("java.rt.") { mask::options(&text) } else { mask::command_line(&text) };
-            found.add_fact(subject::JVM, key, &masked, SOURCE);
+            let text = if name.starts_with("java.rt.") { mask::options(&text) } else { (&*text).into() };
+            found.add_fact(subject::JVM, key, &text, SOURCE);
         }
     }
     if let Some(started_at_ms) = counters.number("sun.rt.createVmBeginTime") {

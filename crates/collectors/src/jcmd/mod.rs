@@ -71,7 +71,7 @@ fn describe(attach: &Attach, found: &mut Recording) -> Result<(), AttachError> {
 
 fn add_flags(text: &str, found: &mut Recording) {
     for flag in parse::flags(text) {
-        found.add_fact(subject::FLAG, flag.name, &mask::flag(flag.name, flag.value), SOURCE);
+        found.add_fact(subject::FLAG, flag.name, flag.value, SOURCE);
         if let Some(origin) = flag.origin {
             found.add_fact(subject::FLAG_ORIGIN, flag.name, &capitalised(origin), SOURCE);
         }

@@ -1,5 +1,7 @@
 //! Names whose values are not for everybody.
 
+use super::MASK;
+
 /// Parts of such names.
 const SECRET: &[&str] = &[
     "password",
@@ -194,12 +196,14 @@ pub(super) fn is_of_the_jdk(name: &str) -> bool {
     OF_THE_JDK.iter().any(|start| name.starts_with(start))
 }
 
-/// Up to the bracket, which may end the value.
-const MASKED: &str = "[masked";
+/// Whether a value has been masked. Its last bracket may have been taken for the end of a list.
+fn is_masked(value: &str) -> bool {
+    value.starts_with(MASK.trim_end_matches(']'))
+}
 
 /// Whether a value says nothing, whatever its name.
 pub(super) fn is_harmless(value: &str) -> bool {
-    matches!(value, "" | "true" | "false" | "null" | "none" | "yes" | "no") || value.starts_with(MASKED)
+    matches!(value, "" | "true" | "false" | "null" | "none" | "yes" | "no") || is_masked(value)
 }
 
 /// Name and value of an argument that is an assignment.

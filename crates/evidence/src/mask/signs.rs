@@ -21,12 +21,12 @@ pub(super) fn may_hold_a_secret(text: &str) -> bool {
 
 /// Whether letters and digits follow each other for long enough to be judged.
 fn has_long_run(text: &[u8]) -> bool {
-    let runs = text.split(|byte| !forms::is_of_a_key(*byte));
+    let mut runs = text.split(|byte| !forms::is_of_a_key(*byte));
     let is_long = |run: &[u8]| {
         run.len() >= forms::SHORTEST_WITHOUT_DIGITS
             || run.len() >= forms::SHORTEST && run.iter().any(u8::is_ascii_digit)
     };
-    text.len() >= forms::SHORTEST && runs.into_iter().any(is_long)
+    text.len() >= forms::SHORTEST && runs.any(is_long)
 }
 
 #[cfg(test)]

@@ -116,7 +116,7 @@ impl Report {
         }
     }
 
-    /// Who sent the signal, if somebody did.
+    /// Who sent the signal, if a process did.
     fn sender(&self) -> Option<String> {
         let code = self.of_signal("si_code")?;
         let is_sent = ["SI_USER", "SI_TKILL", "SI_QUEUE"].iter().any(|sent| code.contains(sent));

@@ -23,15 +23,15 @@ impl Loader<'_, '_> {
             Action::Counter { name, instance, value } => self.counter(head, name, instance, value, slots),
             Action::Fact { subject, key, value } => {
                 let text = self.text(value, slots);
-                let masked = if *key == "arguments" { mask::options(&text) } else { mask::command_line(&text) };
-                self.fact(subject, key, &masked);
+                let text = if *key == "arguments" { mask::options(&text) } else { (&*text).into() };
+                self.fact(subject, key, &text);
             }
             Action::NamedFact { subject, key, value } => {
                 let (key, text) = (self.text(key, slots), self.text(value, slots));
                 // Of flags the JVM knows every name: all their values are shown, but for secrets.
                 let is_anybodys = [subject::PROPERTY, subject::ENVIRONMENT].contains(subject);
-                let masked = if is_anybodys { mask::value(&key, &text) } else { mask::flag(&key, &text) };
-                self.fact(subject, &key, &masked);
+                let text = if is_anybodys { mask::value(&key, &text) } else { (&*text).into() };
+                self.fact(subject, &key, &text);
             }
             Action::Gc(part, fields) => self.gc(head, *part, fields, slots),
             Action::Safepoint(part, fields) => self.safepoint(head, *part, fields, slots),
