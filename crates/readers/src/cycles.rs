@@ -5,6 +5,19 @@ use std::collections::HashMap;
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{event, loss};
 
+/// Events that come while a thread is on a CPU, as often as perf was told.
+const NAMES: &[&[u8]] = &[b"cycles", b"cpu-cycles", b"instructions", b"ref-cycles"];
+
+/// The units of a machine whose CPUs are not alike.
+const UNITS: &[&[u8]] = &[b"cpu_core/", b"cpu_atom/", b"cpu/"];
+
+/// Whether an event of this name counts them: `cycles`, `cycles:ppp`, `cpu_core/cycles/P`; not `stalled-cycles-frontend`.
+pub(crate) fn are(name: &[u8]) -> bool {
+    let name = UNITS.iter().find_map(|unit| name.strip_prefix(*unit)).unwrap_or(name);
+    let end = name.iter().position(|byte| matches!(byte, b':' | b'/')).unwrap_or(name.len());
+    NAMES.contains(&&name[..end])
+}
+
 /// Samples of a thread that are further apart than this are not one after the other, in ns.
 const APART_NS: i64 = 1_000_000_000;
 
@@ -43,5 +56,24 @@ impl Cycles {
             weight_ns as f64 / 1e6
         );
         recording.add_loss(source, loss::UNIT_ASSUMED, 0, &says);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn names_of_events() {
+        for (name, expected) in [
+            (&b"cycles"[..], true),
+            (b"cycles:ppp", true),
+            (b"cpu_core/cycles/P", true),
+            (b"cpu_atom/cycles/", true),
+            (b"instructions:u", true),
+            (b"stalled-cycles-frontend", false),
+            (b"idle-cycles", false),
+            (b"", false),
+        ] {
+            assert_eq!(super::are(name), expected);
+        }
     }
 }

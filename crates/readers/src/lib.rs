@@ -38,7 +38,7 @@ pub struct LoadOptions {
     /// `latency_ns`) for lines of request logs in a format of their own.
     pub latency_pattern: Option<String>,
     /// What is added to the times of some files, in ns: their clock is another one. A reader only needs it for times that
-    /// nothing else places; whoever reads the files moves what they gave.
+    /// nothing else places; the caller moves what the files gave.
     pub clock_offsets: Vec<(PathBuf, i64)>,
     /// Whether verdicts are all that is wanted. They ask how many bytes there were, and not where: samples of bytes may then
     /// come without stacks, those of a thread and [a short time](fathom_evidence::tables::BYTES_TOGETHER_NS) as one row.

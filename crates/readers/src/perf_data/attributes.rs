@@ -6,6 +6,7 @@ use linux_perf_event_reader::{
     SoftwareCounterType,
 };
 
+use crate::cycles;
 use crate::perf_data::bytes::{Bytes, until_zero};
 
 /// More events than this no perf records.
@@ -58,8 +59,7 @@ impl Attribute {
 
     /// What the kind of an event does not say, its name may.
     pub(super) fn set_name(&mut self, name: &[u8]) {
-        let is_cycles = memchr::memmem::find(name, b"cycles").is_some();
-        if self.meaning == Meaning::Other && is_cycles {
+        if self.meaning == Meaning::Other && cycles::are(name) {
             self.meaning = Meaning::Cycles;
         }
     }

@@ -1,7 +1,7 @@
 //! Finds the files that were mapped, if they are still those. Knows no evidence.
 
 use std::borrow::Cow;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -93,10 +93,7 @@ fn starts_at(kallsyms: &[u8], seen_start: u64) -> bool {
 
 fn text(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
-    File::open(path)?.take(TEXT_MAX_BYTES).read_to_end(&mut bytes)?;
+    open_regular(path)?.take(TEXT_MAX_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -6,7 +6,7 @@ use fathom_evidence::kinds::{event, loss, subject};
 use fathom_evidence::tables::Sample;
 use fathom_evidence::{FrameId, Recording, StackId, Table};
 use linux_perf_event_reader::constants::PERF_CONTEXT_MAX;
-use linux_perf_event_reader::{EventRecord, RawDataU64, SampleRecord};
+use linux_perf_event_reader::{EventRecord, RawDataU64, RecordType, SampleRecord};
 
 use crate::cycles::Cycles;
 use crate::input::Input;
@@ -21,7 +21,7 @@ use crate::{LoadError, LoadOptions};
 /// The `source` column of everything that comes from perf.data.
 pub(super) const SOURCE: &str = "perf_data";
 
-/// Frames that are kept of a stack; perf takes 127 unless it is told otherwise.
+/// Frames that are kept of a stack; perf takes 127 by default.
 const FRAMES_MAX: usize = 2_048;
 
 const RECORD_WITH: &str =
@@ -42,7 +42,9 @@ fn load_file(path: &Path, options: &LoadOptions) -> Result<Recording, LoadError>
         Container::parse(&file).ok_or_else(|| unusable("perf.data that ends in its head".to_owned()))?;
     let scan = Scan::of(&file, &mut container);
     let Some(pid) = scan.chosen() else {
-        return Err(unusable(format!("perf.data without samples; record with: {RECORD_WITH}")));
+        return Err(unusable(format!(
+            "perf.data without samples that can be read (those of groups, {{…}}:S, are not); record with: {RECORD_WITH}"
+        )));
     };
     // Moved later by what the caller knows.
     let by_caller = options.clock_offset_ns(path).map(|_| 0);
@@ -55,7 +57,7 @@ fn load_file(path: &Path, options: &LoadOptions) -> Result<Recording, LoadError>
     loader.threads(&scan);
     let mut about = if container.is_pipe { About::default() } else { scan.about };
     records::read(&file, &container, &mut about, &mut |about, record| loader.record(about, &record));
-    let damage = scan.end.damage.as_deref().or(file.cut());
+    let damage = scan.damage.as_deref().or(file.cut());
     let unfinished = container.is_unfinished.then_some("perf did not finish it: it was killed");
     for says in damage.into_iter().chain(unfinished) {
         loader.recording.add_loss(SOURCE, loss::TRUNCATED, 0, &format!("{}: {says}", path.display()));
@@ -78,6 +80,8 @@ struct Loader {
     /// Samples, until they are in the order of their times.
     samples: Vec<Sample>,
     other_events: i64,
+    /// Samples that were not understood.
+    unread: i64,
 }
 
 impl Loader {
@@ -92,6 +96,7 @@ impl Loader {
             switches: Switches::default(),
             samples: Vec::new(),
             other_events: 0,
+            unread: 0,
         }
     }
 
@@ -100,15 +105,21 @@ impl Loader {
         if let Some(release) = &scan.about.os_release {
             self.recording.add_fact(subject::HOST, "kernel", release, SOURCE);
         }
-        for (tid, name) in scan.names.iter().filter(|(tid, _)| scan.threads.get(tid) == Some(&self.pid)) {
+        for (tid, (_, name)) in scan.threads.iter().filter(|(_, (pid, _))| *pid == self.pid) {
             self.recording.add_thread(i64::from(*tid), &String::from_utf8_lossy(name));
         }
     }
 
     fn record(&mut self, about: &About, record: &Record<'_>) {
-        let Some(EventRecord::Sample(sample)) = scan::parse(about, record) else { return };
-        let Some(attribute) = about.of_id(scan::id_of(about, record)) else { return };
+        if record.kind != RecordType::SAMPLE.0 {
+            return;
+        }
+        let Some((EventRecord::Sample(sample), Some(attribute))) = scan::parse(about, record) else {
+            self.unread += 1;
+            return;
+        };
         let Some(time_ns) = sample.timestamp.and_then(|ns| i64::try_from(ns).ok()?.checked_add(self.to_wall_ns)) else {
+            self.unread += 1;
             return;
         };
         if let Meaning::Tracepoint(id) = attribute.meaning {
@@ -180,6 +191,11 @@ impl Loader {
         let losses = [
             (loss::REFUSED, others, format!("samples of other processes than {pid} were left out")),
             (loss::EVENTS_LOST, lost, "records were lost by the kernel".to_owned()),
+            (
+                loss::NOT_UNDERSTOOD,
+                self.unread,
+                "samples could not be read: those of groups ({…}:S) are not, others are damaged".to_owned(),
+            ),
             (loss::NOT_UNDERSTOOD, self.other_events, "samples are of events that are not read".to_owned()),
             (
                 loss::NAMES_MISSING,

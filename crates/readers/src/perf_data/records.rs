@@ -33,29 +33,20 @@ pub(super) struct Record<'a> {
     pub(super) body: &'a [u8],
 }
 
-/// How reading ended.
-#[derive(Debug, Default)]
-pub(super) struct End {
-    /// Why it ended early: one sentence.
-    pub(super) damage: Option<String>,
-}
-
-/// Gives each record of the kernel to `take`. What perf tells of a pipe goes into `about`.
+/// Gives each record of the kernel to `take`, and why reading ended early, in one sentence. What perf writes ahead in a pipe goes into
+/// `about`.
 pub(super) fn read(
     file: &[u8],
     container: &Container,
     about: &mut About,
     take: &mut dyn FnMut(&About, Record<'_>),
-) -> End {
+) -> Option<String> {
     let mut reading = Reading { endian: container.endian, about, take, unpacker: None, damage: None };
     let bytes = file.get(container.records.clone()).unwrap_or_default();
     let used = reading.records(bytes, true);
     let is_cut = used < bytes.len() || reading.unpacker.as_ref().is_some_and(|unpacker| !unpacker.rest.is_empty());
-    let damage = reading.damage.take();
-    End {
-        damage: damage
-            .or_else(|| is_cut.then(|| format!("reading ended after {used} of {} bytes of records", bytes.len()))),
-    }
+    let cut = || is_cut.then(|| format!("reading ended after {used} of {} bytes of records", bytes.len()));
+    reading.damage.take().or_else(cut)
 }
 
 struct Reading<'a> {

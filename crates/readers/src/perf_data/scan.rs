@@ -1,14 +1,16 @@
 //! The first reading: of which process the samples are, what it has mapped, and whether its times can be placed. Knows no evidence.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 
 use linux_perf_event_reader::{
     ClockId, EventRecord, Mmap2FileId, RawData, RawEventRecord, RecordParseInfo, RecordType, SampleFormat,
 };
 
+use crate::perf_data::attributes::Attribute;
 use crate::perf_data::bytes::{Bytes, until_zero};
 use crate::perf_data::container::{About, ClockPair, Container};
-use crate::perf_data::records::{self, End, Record};
+use crate::perf_data::records::{self, Record};
 
 /// Processes, threads and mappings that are kept of each kind.
 const ROWS_MAX: usize = 1_000_000;
@@ -43,13 +45,13 @@ pub(super) struct Process {
 pub(super) struct Scan {
     pub(super) about: About,
     pub(super) processes: HashMap<i32, Process>,
-    /// Names of threads, and of which process they are.
-    pub(super) names: HashMap<i32, Vec<u8>>,
-    pub(super) threads: HashMap<i32, i32>,
+    /// Of which process threads are, and their names.
+    pub(super) threads: HashMap<i32, (i32, Vec<u8>)>,
     /// Where the kernel and its modules are.
     pub(super) kernel: BTreeMap<u64, Mapped>,
     pub(super) lost: u64,
-    pub(super) end: End,
+    /// Why reading ended early.
+    pub(super) damage: Option<String>,
     rows: usize,
 }
 
@@ -57,13 +59,14 @@ impl Scan {
     pub(super) fn of(file: &[u8], container: &mut Container) -> Scan {
         let mut scan = Scan::default();
         let mut about = std::mem::take(&mut container.about);
-        scan.end = records::read(file, container, &mut about, &mut |about, record| scan.record(about, record));
+        scan.damage = records::read(file, container, &mut about, &mut |about, record| scan.record(about, record));
         scan.about = about;
         scan
     }
 
     fn record(&mut self, about: &About, record: Record<'_>) {
-        let Some(parsed) = parse(about, &record) else { return };
+        self.lost = self.lost.saturating_add(lost_samples(about, &record));
+        let Some((parsed, _)) = parse(about, &record) else { return };
         match parsed {
             EventRecord::Mmap(map) => {
                 let path = map.path.as_slice().into_owned();
@@ -79,9 +82,8 @@ impl Scan {
                 let path = map.path.as_slice().into_owned();
                 self.map(map.pid, map.address, (map.length, map.page_offset), path, file);
             }
-            EventRecord::Comm(comm) if self.names.len() < ROWS_MAX => {
-                self.names.insert(comm.tid, until_zero(&comm.name.as_slice()).to_vec());
-                self.threads.insert(comm.tid, comm.pid);
+            EventRecord::Comm(comm) if self.threads.len() < ROWS_MAX => {
+                self.threads.insert(comm.tid, (comm.pid, until_zero(&comm.name.as_slice()).to_vec()));
             }
             EventRecord::Lost(lost) => self.lost = self.lost.saturating_add(lost.count),
             EventRecord::Sample(sample) => {
@@ -114,10 +116,8 @@ impl Scan {
 
     /// The JVM with the most samples, or else the process with the most.
     pub(super) fn chosen(&self) -> Option<i32> {
-        let are_jvms: HashSet<i32> =
-            self.processes.iter().filter(|(_, process)| process.has_libjvm).map(|(pid, _)| *pid).collect();
         let with_samples = self.processes.iter().filter(|(_, process)| process.samples > 0);
-        let most = with_samples.max_by_key(|(pid, process)| (are_jvms.contains(pid), process.samples, -**pid));
+        let most = with_samples.max_by_key(|(pid, process)| (process.has_libjvm, process.samples, Reverse(**pid)));
         most.map(|(pid, _)| *pid)
     }
 
@@ -136,8 +136,8 @@ impl Scan {
     }
 }
 
-/// A record of the kernel, if it is whole.
-pub(super) fn parse<'a>(about: &About, record: &Record<'a>) -> Option<EventRecord<'a>> {
+/// A record of the kernel, if it is whole, and the event that it is of.
+pub(super) fn parse<'a, 'b>(about: &'b About, record: &Record<'a>) -> Option<(EventRecord<'a>, Option<&'b Attribute>)> {
     let kind = RecordType(record.kind);
     let data = RawData::Single(record.body);
     let first = about.attributes.first()?.parse_info;
@@ -152,7 +152,15 @@ pub(super) fn parse<'a>(about: &About, record: &Record<'a>) -> Option<EventRecor
     if kind == RecordType::SAMPLE && !is_chain_whole(&parse_info, record.body) {
         return None;
     }
-    RawEventRecord { parse_info, ..raw }.parse().ok()
+    Some((RawEventRecord { parse_info, ..raw }.parse().ok()?, own))
+}
+
+/// Samples that the kernel could not write, but for those that a BPF program did not want.
+fn lost_samples(about: &About, record: &Record<'_>) -> u64 {
+    const BY_BPF: u16 = 1 << 15;
+    let is_loss = record.kind == RecordType::LOST_SAMPLES.0 && record.misc & BY_BPF == 0;
+    let endian = about.attributes.first().filter(|_| is_loss).map(|attribute| attribute.parse_info.endian);
+    endian.and_then(|endian| Bytes::new(record.body, endian).u64()).unwrap_or(0)
 }
 
 /// What a sample has before its chain of callers, each in eight bytes.
@@ -179,10 +187,4 @@ fn is_chain_whole(info: &RecordParseInfo, sample: &[u8]) -> bool {
     let before = info.sample_format.intersection(BEFORE_CHAIN).bits().count_ones() as usize * 8;
     let callers = bytes.take(before).and_then(|_| bytes.size());
     callers.is_some_and(|callers| callers <= bytes.rest().len() / 8)
-}
-
-/// The id of the event of a record.
-pub(super) fn id_of(about: &About, record: &Record<'_>) -> Option<u64> {
-    let first = about.attributes.first()?.parse_info;
-    RawEventRecord::new(RecordType(record.kind), record.misc, RawData::Single(record.body), first).id()
 }

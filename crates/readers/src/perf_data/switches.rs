@@ -153,7 +153,7 @@ fn change_of(
                 blocked(recording, source, tid, begun, (time_ns, None));
             }
             if let Some((since_ns, is_preempted)) =
-                waiting.runnable.take().filter(|(since, _)| time_ns - since >= LONG_NS)
+                waiting.runnable.take().filter(|(since, _)| time_ns.saturating_sub(*since) >= LONG_NS)
             {
                 let detail = RunQueueWait {
                     instead_tid: Some(instead),
@@ -162,7 +162,7 @@ fn change_of(
                 };
                 recording.add_span(
                     since_ns,
-                    time_ns - since_ns,
+                    time_ns.saturating_sub(since_ns),
                     tid,
                     span::RUN_QUEUE_WAIT,
                     "",

@@ -8,7 +8,7 @@ use fathom_evidence::tables::Sample;
 use fathom_evidence::{Frame as Row, FrameId, Recording, StackId, Table};
 
 use crate::LoadError;
-use crate::cycles::Cycles;
+use crate::cycles::{self, Cycles};
 use crate::lines::{self, Line};
 use crate::perf_script::parse::{self, Frame, Heading};
 use crate::perf_script::symbols::{is_of_a_jvm, layer_and_name};
@@ -22,13 +22,9 @@ const WALL_FROM_NS: i64 = 631_152_000_000_000_000;
 /// Events whose period is in ns.
 const CLOCKS: &[&[u8]] = &[b"cpu-clock", b"task-clock"];
 
-/// Events that come while a thread is on a CPU, as often as perf was told.
-const CYCLES: &[&[u8]] =
-    &[b"cycles", b"cpu-cycles", b"cpu_core/cycles/", b"cpu_atom/cycles/", b"instructions", b"ref-cycles"];
-
 const FAULTS: &[&[u8]] = &[b"page-faults", b"faults", b"major-faults", b"minor-faults"];
 
-/// Frames that are kept of a stack; perf takes 127 unless it is told otherwise.
+/// Frames that are kept of a stack; perf takes 127 by default.
 const FRAMES_MAX: usize = 2_048;
 
 const RECORD_WITH: &str = "perf record -k CLOCK_REALTIME -e cpu-clock -g -F 99 -p PID -- sleep 30; perf script -F comm,pid,tid,time,period,event,ip,sym,dso > samples.txt";
@@ -116,7 +112,7 @@ impl Loader {
         if CLOCKS.contains(&heading.event) {
             return Some((event::CPU, heading.period.unwrap_or(0)));
         }
-        if CYCLES.contains(&heading.event) {
+        if cycles::are(heading.event) {
             self.cycles.see(heading.tid, heading.time_ns);
             return Some((event::CPU, 0));
         }
