@@ -25,6 +25,9 @@ const SECOND_NS: i64 = 1_000_000_000;
 /// Zones differ from UTC by a multiple of this.
 const ZONE_STEP_NS: i64 = 900 * SECOND_NS;
 
+/// None is further from UTC than this, in ns.
+const ZONE_MAX_NS: i64 = 15 * 3_600 * SECOND_NS;
+
 /// The stamp is in whole seconds, and another source reads the JVM's start up to seconds away, in ns.
 const STAMP_TOLERANCE_NS: i64 = 5 * SECOND_NS;
 
@@ -52,7 +55,7 @@ struct Placed {
 fn place(file: &Path, report: &Report, options: &LoadOptions) -> Result<Placed, LoadError> {
     let fits = |died_at_ns: i64| {
         let off = report.stamp_ns.map(|stamp| stamp.saturating_sub(died_at_ns).saturating_add(STAMP_TOLERANCE_NS));
-        off.is_none_or(|off| off.rem_euclid(ZONE_STEP_NS) <= 2 * STAMP_TOLERANCE_NS)
+        off.is_none_or(|off| off.abs() <= ZONE_MAX_NS && off.rem_euclid(ZONE_STEP_NS) <= 2 * STAMP_TOLERANCE_NS)
     };
     let by_start = options.started_at_ns.zip(report.uptime_ns).map(|(start, uptime)| start.saturating_add(uptime));
     if let Some(died_at_ns) = by_start.filter(|died_at_ns| fits(*died_at_ns)) {
@@ -160,10 +163,9 @@ impl Loader<'_> {
         add("version", report.vm.clone());
         add("runtime", report.jre.clone());
         add("arguments", report.arguments.as_deref().map(|line| mask::options(line).into_owned()));
-        add("java_arguments", report.command.as_deref().map(|line| mask::command_line(line).into_owned()));
+        add("java_arguments", report.command.clone());
         for flag in &report.flags {
-            let value = mask::flag(&flag.name, &flag.value);
-            self.recording.add_fact(subject::FLAG, &flag.name, &value, SOURCE);
+            self.recording.add_fact(subject::FLAG, &flag.name, &flag.value, SOURCE);
             self.recording.add_fact(subject::FLAG_ORIGIN, &flag.name, &flag.origin, SOURCE);
         }
     }

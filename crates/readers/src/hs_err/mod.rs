@@ -1,4 +1,4 @@
-//! `hs_err_pidN.log`: what HotSpot writes when it dies of a signal, of an error of its own, or for want of memory.
+//! `hs_err_pidN.log`: what HotSpot writes when it dies of a signal, of an error of its own, or because there is no memory left.
 //!
 //! Such a file says why the JVM is gone: signal, thread, frame, how full the heap and the code cache were, and the last events before it.
 //!
