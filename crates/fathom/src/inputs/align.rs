@@ -107,6 +107,9 @@ impl Moved {
         columns.into_iter().flatten().for_each(|time| *time = self.of(*time));
         // A line of a log without a time stays without one.
         recording.logs.time_ns.iter_mut().filter(|time| **time != 0).for_each(|time| *time = self.of(*time));
+        // Nor does a loss of the whole recording.
+        let losses = [&mut recording.losses.from_ns, &mut recording.losses.to_ns];
+        losses.into_iter().flatten().filter(|time| **time != 0).for_each(|time| *time = self.of(*time));
         if let Some(started) = started_at_ns {
             recording.add_fact(subject::JVM, "started_at_ns", &self.of(started).to_string(), "gc_log");
         }
