@@ -48,7 +48,7 @@ impl Question<'_> {
     }
 }
 
-/// Decides.
+/// Decides which reasons become recordings.
 #[derive(Debug)]
 pub struct Admission {
     cool_down: Duration,

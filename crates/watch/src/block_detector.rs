@@ -225,7 +225,7 @@ pub(crate) struct Once {
 }
 
 impl Once {
-    /// Takes what the scales tell of a point, the shortest first, and whether any of them is slow now.
+    /// Takes what the scales report for a point, the shortest first, and whether any of them is slow now.
     pub(crate) fn choose(&mut self, told: Vec<Slow>, is_slow: bool) -> Option<Slow> {
         self.points += 1;
         let since = self.slow_at.map(|slow_at| self.points - slow_at);

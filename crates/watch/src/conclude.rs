@@ -58,7 +58,7 @@ struct Queue<'a> {
 }
 
 impl Queue<'_> {
-    /// The next one: the oldest for which a message waits, else the oldest. When no more may come, the others stay as they are: the next start finds it.
+    /// The next one: the oldest for which a message waits, else the oldest. When no more may come, the others stay as they are: the next start finds them.
     fn next(&mut self) -> Option<Job> {
         if self.waiting.is_empty() && self.is_open {
             self.take(self.jobs.recv().ok().flatten());
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_is_told_although_a_scout_that_hangs_could_bring_more() {
+    fn the_end_is_told_although_a_thread_that_hangs_could_bring_more() {
         let (jobs, queue) = channel();
         let (teller, messages) = channel();
         let of_one_that_hangs = jobs.clone();

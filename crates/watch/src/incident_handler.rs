@@ -53,7 +53,7 @@ pub(crate) struct IncidentHandler {
     is_end_told: bool,
 }
 
-/// What all duties share.
+/// What all handlers share.
 #[derive(Clone)]
 pub(crate) struct Shared {
     pub(crate) admission: Arc<Mutex<Admission>>,

@@ -45,7 +45,7 @@ const HOST_LOOK: Duration = Duration::from_secs(1);
 const SILENT_MS: i64 = 120_000;
 
 /// A recording that is asked to end waits for its collectors, for no longer than this.
-const SCOUT_PATIENCE: Duration = Duration::from_secs(40);
+const JVM_PATIENCE: Duration = Duration::from_secs(40);
 
 /// The thread of a JVM needs little; 200 of them are as small as the service.
 const STACK_BYTES: usize = 512 << 10;
@@ -93,7 +93,7 @@ impl Signals {
 }
 
 /// A JVM that is watched.
-struct Watched {
+struct JvmThread {
     jvm: Jvm,
     before: Before,
     wishes: Arc<Wishes>,
@@ -107,7 +107,7 @@ struct Service {
     file: Option<PathBuf>,
     /// Recordings go where they go now, whatever the file says.
     keeps_folder: bool,
-    watched: HashMap<JvmKey, Watched>,
+    watched: HashMap<JvmKey, JvmThread>,
     /// JVMs for which there is no room, or that are not wanted by the present configuration.
     others: Vec<Jvm>,
     shared: Shared,
@@ -279,7 +279,7 @@ impl Service {
         }
         let handler = IncidentHandler::new(&jvm, self.shared.clone(), self.config.minutes.enabled, stop);
         let thread = spawn("jvm", move || watched.run(&mut { handler }))?;
-        self.watched.insert(key, Watched { before: Before::of(&jvm), jvm, wishes, thread, is_silent: false });
+        self.watched.insert(key, JvmThread { before: Before::of(&jvm), jvm, wishes, thread, is_silent: false });
         Ok(())
     }
 
@@ -290,7 +290,7 @@ impl Service {
         for watched in gone.iter().filter_map(|key| self.watched.remove(key)) {
             let jvm = &watched.jvm;
             self.shared.metrics.forget(&metrics::of_jvm(&jvm.main, jvm.target.pid));
-            // Its watched ended for another configuration.
+            // Its thread ended for another configuration.
             if watched.wishes.stop.load(Ordering::Relaxed) && jvm.target.is_alive() {
                 self.others.push(watched.jvm);
                 continue;
@@ -324,7 +324,7 @@ impl Service {
         meant.map(|watched| watched.wishes.trigger.store(true, Ordering::Relaxed)).count()
     }
 
-    /// Takes the configuration anew; one that is wrong changes nothing. WatchedJvm begin anew, with what they have learned gone.
+    /// Takes the configuration anew; one that is wrong changes nothing. All JVMs are watched afresh; what was learned of them is gone.
     fn reload(&mut self) {
         let Some(file) = &self.file else { return log::says("not_reloaded", "there is no configuration file") };
         let config = match Config::read(file) {
@@ -339,7 +339,7 @@ impl Service {
         }
         let _ = self.shared.minutes.send(minutes::Message::Limit(config.minutes.disk.0));
         self.config = Arc::new(config);
-        // WatchedJvm that are recording end that first; nobody waits for them here.
+        // JVMs that are being recorded end that first; this does not wait for them.
         self.ask_to_stop();
         self.meet_others();
         log::says("reloaded", "histories of all JVMs begin anew");
@@ -354,10 +354,10 @@ impl Service {
         self.watched.values().for_each(|watched| watched.wishes.stop.store(true, Ordering::Relaxed));
     }
 
-    fn stop_scouts(&mut self) {
+    fn stop_watching(&mut self) {
         self.ask_to_stop();
-        let (silent, lively): (Vec<Watched>, _) = self.watched.drain().map(|(_, one)| one).partition(is_silent);
-        let left = silent.len() + wait_for(lively.into_iter().map(|one| one.thread).collect(), SCOUT_PATIENCE);
+        let (silent, lively): (Vec<JvmThread>, _) = self.watched.drain().map(|(_, one)| one).partition(is_silent);
+        let left = silent.len() + wait_for(lively.into_iter().map(|one| one.thread).collect(), JVM_PATIENCE);
         if left > 0 {
             log::line("jvm_hangs", &[("says", format!("{left} JVMs are left as they are").into())]);
         }
@@ -418,9 +418,9 @@ impl Service {
 
     fn end(mut self) {
         self.notify.says("STOPPING=1");
-        self.stop_scouts();
+        self.stop_watching();
         control::end(&self.config.folder);
-        // A thread that hangs still holds its end of the queue: that nothing follows is told.
+        // A thread that hangs still holds its end of the queue: say that nothing follows.
         let _ = self.shared.jobs.send(None);
         log::says("ended", "asked to");
     }
@@ -438,7 +438,7 @@ fn wait_for(mut threads: Vec<JoinHandle<()>>, patience: Duration) -> usize {
     }
 }
 
-fn is_silent(watched: &Watched) -> bool {
+fn is_silent(watched: &JvmThread) -> bool {
     watched.wishes.silent_ms() > SILENT_MS
 }
 
@@ -455,6 +455,6 @@ mod tests {
             thread::yield_now();
         }
         assert_eq!(wait_for(vec![ends, hangs], Duration::ZERO), 1);
-        assert_eq!(wait_for(Vec::new(), SCOUT_PATIENCE), 0);
+        assert_eq!(wait_for(Vec::new(), JVM_PATIENCE), 0);
     }
 }

@@ -47,7 +47,7 @@ pub(crate) trait Watcher {
     fn says(&mut self, _what: &str) {}
 }
 
-/// What others want of a watched JVM.
+/// What other threads ask of a watched JVM.
 #[derive(Debug, Default)]
 pub(crate) struct Wishes {
     /// It is to end.

@@ -16,10 +16,10 @@ fn webhook(port: u16) -> Webhook {
 
 fn body_of(mut stream: TcpStream) -> String {
     let mut bytes = Vec::new();
-    let mut segment = [0; 4096];
+    let mut chunk = [0; 4096];
     loop {
-        let length = stream.read(&mut segment).unwrap();
-        bytes.extend(&segment[..length]);
+        let length = stream.read(&mut chunk).unwrap();
+        bytes.extend(&chunk[..length]);
         let text = String::from_utf8_lossy(&bytes);
         let whole = text.split_once("\r\n\r\n").is_some_and(|(_, body)| body.ends_with('}'));
         if whole || length == 0 {
