@@ -6,6 +6,7 @@ use fathom_evidence::tables::Span;
 use fathom_evidence::{StackId, StrId};
 
 use crate::comparison::Comparison;
+use crate::measure::unsent;
 use crate::need::Need;
 
 /// A field without which rows of a kind say only that something of that kind was.
@@ -18,9 +19,9 @@ enum Field {
 
 /// Whether the rows by which a need is met say what they are, where there are any.
 pub(crate) fn are_there(comparison: &Comparison<'_>, need: Need) -> bool {
-    let is_of_samples = matches!(need, Need::Samples | Need::JvmFrames | Need::KernelFrames);
-    let is_gone = fields(need).iter().any(|(kind, field)| is_empty(comparison, kind, *field));
-    let is_stackless = is_of_samples && are_samples_empty(comparison);
+    let is_gone = fields(need).iter().any(|(kind, field)| is_empty(comparison, (kind, source(need)), *field));
+    // Samples with frames of a layer, which other needs ask for, have stacks.
+    let is_stackless = matches!(need, Need::Samples) && are_samples_empty(comparison);
     !is_gone && !is_stackless
 }
 
@@ -44,14 +45,20 @@ fn fields(need: Need) -> &'static [(&'static str, Field)] {
     }
 }
 
-/// Whether there are rows of a kind, and all of them lack a field.
-fn is_empty(comparison: &Comparison<'_>, kind: &str, field: Field) -> bool {
+/// Of which source rows have to say it, where others have rows of the same kind: a file of latencies knows no sockets.
+fn source(need: Need) -> Option<&'static str> {
+    matches!(need, Need::Sockets).then_some(unsent::SOURCE)
+}
+
+/// Whether there are rows of a kind, of this source or any, and all of them lack a field.
+fn is_empty(comparison: &Comparison<'_>, (kind, source): (&str, Option<&str>), field: Field) -> bool {
     let lacks = |row: Span| match field {
         Field::Name => row.name == StrId(0),
         Field::Stack => row.stack_id == StackId(0),
         Field::Detail => row.detail == StrId(0),
     };
-    let mut rows = comparison.sources().spans(kind).peekable();
+    let is_meant = |row: &Span| source.is_none_or(|source| comparison.recording().text(row.source) == source);
+    let mut rows = comparison.sources().spans(kind).filter(is_meant).peekable();
     rows.peek().is_some() && rows.all(lacks)
 }
 

@@ -13,7 +13,7 @@ use crate::period::Period;
 use crate::{Claim, Finding, Support, format};
 
 /// The collector that measures at the sockets.
-const SOURCE: &str = "requests";
+pub(crate) const SOURCE: &str = "requests";
 
 /// What stood in the kernel for one reason.
 #[derive(Debug, Default, Clone, Copy)]
