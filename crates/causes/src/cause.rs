@@ -212,6 +212,11 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// How much of what grew the mechanism is, whether or not that counts as lost, in ns.
+    pub(crate) fn grown_ns(&self, comparison: &Comparison<'_>) -> f64 {
+        self.claims.iter().map(|claim| claim.grown_ns(comparison)).sum()
+    }
+
     /// An answer with a support and a sentence, to which the rest is added.
     pub fn new(support: Support, says: impl Into<String>) -> Finding {
         Finding {

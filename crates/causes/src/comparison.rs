@@ -18,6 +18,9 @@ use crate::period::Period;
 use crate::piece::Piece;
 use crate::versions::major_version;
 
+/// Lost time below this part of one thread is noise, whatever its share of the rest.
+const MATERIAL_THREADS: f64 = 0.01;
+
 /// Beginnings of the frames in which all threads park, whatever for.
 const PARKING: &[&str] = &[
     "jdk.internal.misc.Unsafe.park",
@@ -204,6 +207,11 @@ impl<'a> Comparison<'a> {
     /// By how much a kind of time grew, in ns; 0 where it did not.
     pub fn grown_ns(&self, state: ThreadState) -> f64 {
         self.excess().of(state).map_or(0.0, |excess| excess.excess_ns().max(0.0))
+    }
+
+    /// Less of anything than this, in ns, is no more than noise.
+    pub(crate) fn material_ns(&self) -> f64 {
+        MATERIAL_THREADS * self.excess().slow_ns
     }
 
     /// Excess of the kinds of time that `select` chooses, as an average number of threads or cores.

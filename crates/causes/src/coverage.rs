@@ -11,31 +11,41 @@ use crate::explanation::Missing;
 use crate::fields;
 use crate::measure::{faults, recording_threshold, stacks, system_gc, unsent};
 use crate::need::Need;
-use crate::unexplained::{MATERIAL_THREADS, NEGLIGIBLE_SHARE};
+use crate::unexplained::NEGLIGIBLE_SHARE;
 
 /// The part of the slow time that must have been looked at.
 const LOOKED_AT: f64 = 0.9;
 
 /// What is missing for a cause to be excluded; nothing where all was recorded.
 pub(crate) fn missing(comparison: &Comparison<'_>, cause: &Cause, finding: &Finding) -> Option<Missing> {
-    let is_met = |need: &Need| is_recorded(*need, comparison) && fields::are_there(comparison, *need);
-    let unmet = |group: &&&[Need]| !group.iter().any(is_met);
-    let of_one = |need: &Need| match is_recorded(*need, comparison) {
-        true => {
-            Missing::from_kernel("which one each was (names, stacks or details of what would show it) was not recorded")
-        }
-        false => missing_for(need),
+    let of_group = |group: &&[Need]| -> Option<Missing> {
+        let lacking = group.iter().map(|need| lacking(comparison, need)).collect::<Option<Vec<Missing>>>()?;
+        lacking.into_iter().next()
     };
-    let of_need = || cause.needs.iter().find(unmet).and_then(|group| group.first()).map(of_one);
     table_gone(comparison)
         .or_else(|| unobserved(comparison).filter(|_| !is_seen_by_requests(cause)))
-        .or_else(of_need)
-        .or_else(|| of_cost(comparison, finding))
-        .or_else(|| unfelt(comparison, finding))
-        .or_else(|| unknown_loss(comparison, finding))
+        .or_else(|| cause.needs.iter().find_map(of_group))
+        .or_else(|| of_seen(comparison, finding))
 }
 
-/// Whether requests alone tell of a cause.
+/// What a need is not met for.
+fn lacking(comparison: &Comparison<'_>, need: &Need) -> Option<Missing> {
+    const WHICH: &str = "which one each was (names, stacks or details of what would show it) was not recorded";
+    match is_recorded(*need, comparison) {
+        true => (!fields::are_there(comparison, *need)).then(|| Missing::from_kernel(WHICH)),
+        false => Some(missing_for(need)),
+    }
+}
+
+/// What is missing to know that a mechanism that was seen was not felt.
+fn of_seen(comparison: &Comparison<'_>, finding: &Finding) -> Option<Missing> {
+    if !comparison.is_slow() || finding.support >= Support::Absent {
+        return None;
+    }
+    of_cost(comparison, finding).or_else(|| unfelt(comparison, finding)).or_else(|| unknown_loss(comparison))
+}
+
+/// Whether requests alone are enough to see or exclude a cause.
 fn is_seen_by_requests(cause: &Cause) -> bool {
     cause.needs.iter().all(|group| group.iter().any(|need| matches!(need, Need::Requests)))
 }
@@ -45,32 +55,28 @@ fn is_seen_by_requests(cause: &Cause) -> bool {
 fn of_cost(comparison: &Comparison<'_>, finding: &Finding) -> Option<Missing> {
     let runs = |claim: &Claim| matches!(claim.state, ThreadState::Running(_) | ThreadState::Runnable);
     let is_measured = comparison.analysis.account.process_cpu_ns.is_some() && comparison.is_sampled();
-    let is_open = comparison.is_slow() && finding.support < Support::Absent && !is_measured;
     let is_of_running = finding.claims.iter().any(runs) || finding.claims.is_empty() && finding.harm.is_none();
-    (is_open && is_of_running).then(|| Missing::from_kernel("the CPU that it took was not recorded"))
+    (!is_measured && is_of_running).then(|| Missing::from_kernel("the CPU that it took was not recorded"))
 }
 
-/// Where requests are not known, running and some waits are no lost time: how many of them were felt nobody knows.
+/// Where requests are not known, running and some waits are no lost time: how many of them requests felt is not known.
 fn unfelt(comparison: &Comparison<'_>, finding: &Finding) -> Option<Missing> {
     let is_known = |claim: &&Claim| comparison.excess().of(claim.state).is_some_and(|excess| excess.counts);
     let of_others = finding.claims.iter().filter(|claim| !is_known(claim));
     let ns: f64 = of_others.map(|claim| claim.grown_ns(comparison)).sum();
-    let is_open = comparison.is_slow() && finding.support < Support::Absent;
     let is_exact = comparison.analysis.account.exact_requests().is_some();
-    let least_ns = MATERIAL_THREADS * comparison.excess().slow_ns;
-    (is_open && !is_exact && ns > 0.0 && ns >= least_ns)
+    (!is_exact && ns > 0.0 && ns >= comparison.material_ns())
         .then(|| Missing::from_requests("whether requests waited for it, measured where clients wait"))
 }
 
-/// Where nobody knows what requests waited for, a mechanism that was seen may be what it was.
-fn unknown_loss(comparison: &Comparison<'_>, finding: &Finding) -> Option<Missing> {
+/// Where it is not known what requests waited for, a mechanism that was seen may be what it was.
+fn unknown_loss(comparison: &Comparison<'_>) -> Option<Missing> {
     let unknown_ns = comparison.excess().of(ThreadState::Unknown)?.lost_ns();
     let is_material = unknown_ns > 0.0 && unknown_ns >= NEGLIGIBLE_SHARE * comparison.excess().lost_ns();
-    let is_open = comparison.is_slow() && finding.support < Support::Absent && is_material;
-    is_open.then(|| Missing::from_kernel("what all of the lost time was spent on was not recorded"))
+    is_material.then(|| Missing::from_kernel("what all of the lost time was spent on was not recorded"))
 }
 
-/// Where a part of the recording is gone nobody knows what was in it.
+/// Where a part of the recording is gone it is not known what was in it.
 fn table_gone(comparison: &Comparison<'_>) -> Option<Missing> {
     let recording = comparison.recording();
     let gone = recording.losses.rows().find(|row| recording.text(row.kind) == loss::MISSING)?;

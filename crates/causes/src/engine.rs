@@ -11,7 +11,7 @@ use crate::chains::{self, Judged};
 use crate::comparison::Comparison;
 use crate::explanation::{CauseVerdict, Explanation, IntervalCause, Look, SCHEMA, Verdict};
 use crate::gaps::Unjudged;
-use crate::unexplained::{self, MATERIAL_THREADS, NEGLIGIBLE_SHARE};
+use crate::unexplained::{self, NEGLIGIBLE_SHARE};
 use crate::{catalog, changes, coverage, elsewhere, format, gaps, headline, look, rhythm, summary};
 
 /// A cause that explains less of the lost time than this is not worth acting on.
@@ -85,10 +85,7 @@ impl Answer {
         let by_interval = by_interval(analysis, &kinds, &parts);
         let below_java_ns = parts.iter().map(|part| part.below_java_ns).sum();
         let seen = parts.iter_mut().flat_map(|part| std::mem::take(&mut part.seen)).collect();
-        let mut judged = together(parts, lost_ns);
-        elsewhere::open(analysis, &mut judged);
-        chains::complete(&mut judged);
-        judged.sort_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal));
+        let judged = together(parts, lost_ns);
         Answer { judged, left, lost_ns, below_java_ns, by_interval, seen }
     }
 
@@ -103,7 +100,10 @@ impl Answer {
         taken.map(|(_, ns)| ns).sum::<f64>() / self.below_java_ns.max(f64::MIN_POSITIVE)
     }
 
-    fn explanation(self, analysis: &Analysis<'_>) -> Explanation {
+    fn explanation(mut self, analysis: &Analysis<'_>) -> Explanation {
+        elsewhere::open(analysis, &mut self.judged);
+        chains::complete(&mut self.judged);
+        self.judged.sort_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal));
         let comparison = Comparison::new(analysis);
         let changed = changes::of(&comparison, self.names_a_cause());
         let causes: Vec<CauseVerdict> = self.judged.into_iter().map(|one| one.verdict).collect();
@@ -315,8 +315,8 @@ fn judge(comparison: &Comparison<'_>, finding: &Finding, given: &Given, lost_ns:
     let taken_ns = given.total_ns();
     let share = if lost_ns > 0.0 { (taken_ns / lost_ns).min(1.0) } else { 0.0 };
     let reach = if lost_ns > 0.0 { given.reach_ns / lost_ns } else { 0.0 };
-    let least_ns = MATERIAL_THREADS * comparison.excess().slow_ns;
-    let grown_ns: f64 = finding.claims.iter().map(|claim| claim.grown_ns(comparison)).sum();
+    let least_ns = comparison.material_ns();
+    let grown_ns = finding.grown_ns(comparison);
     let is_there = comparison.is_slow() && grown_ns >= least_ns.max(NEGLIGIBLE_SHARE * lost_ns);
     let verdict = match (&finding.harm, comparison.is_slow()) {
         (Some(_), true) => verdict(finding.support, (1.0, 1.0), is_there),

@@ -14,7 +14,6 @@ use crate::gaps::Unjudged;
 use crate::latency::{self, is_long_throughout};
 use crate::measure::cpu_shortage;
 use crate::signs::Signs;
-use crate::unexplained::MATERIAL_THREADS;
 
 /// What of the service somebody looked at.
 struct Seen {
@@ -79,13 +78,13 @@ pub(crate) fn of(
 fn after_a_crash(comparison: &Comparison<'_>, headline: Headline) -> Headline {
     let Some(died) = crash::says(comparison) else { return headline };
     let kind = if headline.kind == HeadlineKind::NothingSlow { HeadlineKind::NoSign } else { headline.kind };
-    Headline { kind, says: format!("{died}; until then: {}", headline.says), but: headline.but }
+    Headline { kind, says: format!("{died}; until then: {}", headline.says), ..headline }
 }
 
 /// The mechanism of which most was seen, if that is more than noise: whether requests waited for it is not known.
 fn mechanism(comparison: &Comparison<'_>, mechanisms: Vec<Unjudged>) -> Option<String> {
     let most = mechanisms.into_iter().max_by(|a, b| a.ns.total_cmp(&b.ns))?;
-    let is_material = most.ns >= MATERIAL_THREADS * comparison.excess().slow_ns;
+    let is_material = most.ns >= comparison.material_ns();
     is_material.then(|| format!("seen, and whether requests waited for it is not known: {}", most.says))
 }
 

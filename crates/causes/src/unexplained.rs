@@ -11,9 +11,6 @@ use crate::explanation::{Look, StackShare, Unexplained};
 use crate::period::Period;
 use crate::{format, look};
 
-/// Lost time below this part of one thread is noise, whatever its share of the rest.
-pub(crate) const MATERIAL_THREADS: f64 = 0.01;
-
 /// A cause that explains less of the lost time than this does not matter in this slowdown.
 pub(crate) const NEGLIGIBLE_SHARE: f64 = 0.02;
 
@@ -26,7 +23,7 @@ const DEPTH: usize = 12;
 /// Describes what is left of the lost time.
 pub(crate) fn of(comparison: &Comparison<'_>, left: &Left, share: f64, lost_ns: f64) -> Unexplained {
     let slow_ns = comparison.excess().slow_ns;
-    let hardly = left.by_state.values().sum::<f64>() < MATERIAL_THREADS * slow_ns;
+    let hardly = left.by_state.values().sum::<f64>() < comparison.material_ns();
     let biggest = left.by_state.iter().filter(|(_, ns)| **ns > 0.0).max_by(|a, b| a.1.total_cmp(b.1));
     let says = match biggest {
         _ if !comparison.is_slow() => String::new(),

@@ -15,16 +15,12 @@ pub fn has_native_frames(comparison: &Comparison<'_>) -> bool {
     has_frames_of(comparison, &[frame::VM, frame::NATIVE, frame::KERNEL])
 }
 
-/// Whether samples of the CPU have frames of the kernel.
-pub fn has_kernel_frames(comparison: &Comparison<'_>) -> bool {
-    has_frames_of(comparison, &[frame::KERNEL])
-}
-
 /// Whether samples and waits have frames of the kernel: who is held up in it is in one of them.
 pub fn sees_the_kernel(comparison: &Comparison<'_>) -> bool {
     let (recording, sources) = (comparison.recording(), comparison.sources());
     let mut waits = [span::PAGE_FAULT, span::BLOCKED].into_iter().flat_map(|kind| sources.spans(kind));
-    has_kernel_frames(comparison) && waits.any(|wait| has_frame_of(recording, wait.kernel_stack_id, &[frame::KERNEL]))
+    const LAYER: &[&str] = &[frame::KERNEL];
+    has_frames_of(comparison, LAYER) && waits.any(|wait| has_frame_of(recording, wait.kernel_stack_id, LAYER))
 }
 
 fn has_frames_of(comparison: &Comparison<'_>, layers: &[&str]) -> bool {
