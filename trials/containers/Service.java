@@ -3,7 +3,7 @@ import java.io.InputStream;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 
-/** A service with a client of its own, for as many seconds as its argument says: the network namespace has nobody else. */
+/** A service with a client of its own, for as many seconds as its argument says: there is no other in its network namespace. */
 public class Service {
     static volatile Object kept;
 

@@ -37,7 +37,7 @@ pub(super) fn deadlocked(comparison: &Comparison<'_>) -> usize {
 /// Whether requests had taken long and were not answered when the recording ended: what their threads waited for then, the JVM has not
 /// written down.
 pub(super) fn may_be_unwritten(comparison: &Comparison<'_>) -> bool {
-    // Requests that somebody else waited for may end later than the recorder did.
+    // Requests that another thread waited for may end later than the recorder did.
     let (_, end_ns) = comparison.sources().observed_ns;
     let is_open = |request: Request| request.to_ns >= end_ns && end_ns.saturating_sub(request.from_ns) >= LONG_NS;
     comparison.sources().traffic.requests().any(is_open) && comparison.sources().spans(span::BLOCKED).len() == 0

@@ -78,7 +78,7 @@ const PROPERTIES: &[(&str, Property)] = &[
     ("a collector less", a_collector_less),
     ("a table less", a_table_less),
     ("nobody is ruled out by less", ruled_out_by_less),
-    ("nobody is ruled out by fewer fields", ruled_out_by_fewer_fields),
+    ("no cause is ruled out by fewer fields", ruled_out_by_fewer_fields),
     ("a third of a second later", later),
     ("an idle hour before", |scenes, index| idle_hour(&scenes[index], true)),
     ("an idle hour after", |scenes, index| idle_hour(&scenes[index], false)),
