@@ -16,7 +16,7 @@ page: ## builds the page, which the program has in it
 	.ci/page-modules
 	cd ui && npm run --silent build
 
-build: page ## leaves target/release/fathom
+build: deps-demo page ## leaves target/release/fathom
 	cargo build --release --package fathom
 	@[ "$(abspath $(TARGET))" = "$(CURDIR)/target" ] || install -D "$(TARGET)/release/fathom" target/release/fathom
 
