@@ -1,1 +1,1 @@
-"""What the benchmarks share: finding JDKs, fetching peers, making inputs, measuring, and the table."""
+"""What benchmarks, experiments, trials and real labs share: finding JDKs, fetching jars, making inputs, measuring, tables."""

@@ -1,32 +1,44 @@
-"""Fetching the peers: jars by their Maven coordinates, each checked against the SHA-256 written in our files."""
+"""Fetching libraries through Maven: pinned coordinates, and each jar checked against the SHA-256 written in our files."""
 
 import hashlib
-import shutil
 import subprocess
 from pathlib import Path
 
-from .places import CACHE, Refused
+from .places import CACHE, Refused, need
 
-COPY_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
+PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
+JARS = CACHE / "jars"
 
 
 def jar(coordinates: str, sha256: str) -> Path:
-    """The jar `group:artifact:version`, from the cache or through Maven."""
+    """The jar `group:artifact:version` without its dependencies, from the cache or through Maven."""
     _, artifact, version = coordinates.split(":")
-    path = CACHE / "jars" / f"{artifact}-{version}.jar"
+    path = JARS / f"{artifact}-{version}.jar"
     if not path.exists():
-        download(coordinates, path.parent)
+        maven(f"{PLUGIN}:copy", f"-Dartifact={coordinates}", f"-DoutputDirectory={JARS}")
+    return checked(path, sha256)
+
+
+def libraries(folder: Path, jars: Path = JARS) -> list[Path]:
+    """What the `pom.xml` of a folder names, with all that this needs: the jars of its `jars.sha256`."""
+    pinned = [line.split() for line in (folder / "jars.sha256").read_text().splitlines()]
+    if not all((jars / name).is_file() for _, name in pinned):
+        maven("-f", folder / "pom.xml", f"{PLUGIN}:copy-dependencies", f"-DoutputDirectory={jars}")
+    return [checked(jars / name, sha256) for sha256, name in pinned]
+
+
+def checked(path: Path, sha256: str) -> Path:
+    if not path.is_file():
+        raise Refused(f"Maven fetched no {path.name}")
     found = hashlib.sha256(path.read_bytes()).hexdigest()
     if found != sha256:
         raise Refused(f"{path} has SHA-256 {found}, expected {sha256}: delete it and run again")
     return path
 
 
-def download(coordinates: str, into: Path) -> None:
-    """Asks Maven for one jar without its dependencies."""
-    if not shutil.which("mvn"):
-        raise Refused(f"mvn is needed to fetch {coordinates}: apt-get install maven (make deps)")
-    into.mkdir(parents=True, exist_ok=True)
-    command = ["mvn", "-q", "-B", COPY_PLUGIN, f"-Dartifact={coordinates}", f"-DoutputDirectory={into}"]
-    if subprocess.run(command).returncode != 0:
-        raise Refused(f"Maven could not fetch {coordinates}: see its lines above")
+def maven(*words: object) -> None:
+    need("mvn")
+    # Not in the folder of another project, whose settings would count.
+    command = ["mvn", "--quiet", "--batch-mode", *map(str, words)]
+    if subprocess.run(command, cwd="/", check=False).returncode != 0:
+        raise Refused(f"Maven could not run {' '.join(command[3:])}: see its lines above")

@@ -1,6 +1,8 @@
 """Where things are: this folder, the inputs it makes, the cache of what it fetches and builds."""
 
 import os
+import shutil
+import subprocess
 from pathlib import Path
 
 BENCH = Path(__file__).resolve().parent.parent
@@ -15,6 +17,11 @@ JVM_FOLDERS = Path("/usr/lib/jvm")
 
 class Refused(Exception):
     """Something this machine lacks; the message says what, and what to do."""
+
+
+def need(*tools: str) -> None:
+    if missing := [tool for tool in tools if not shutil.which(tool)]:
+        raise Refused(f"not installed: {', '.join(missing)}")
 
 
 def jdk(major: int) -> Path:
@@ -33,3 +40,10 @@ def jdk_version(home: Path) -> str:
     lines = release.read_text().splitlines() if release.exists() else []
     values = [line.partition("=")[2].strip('"') for line in lines if line.startswith("JAVA_VERSION=")]
     return values[0] if values else "unknown"
+
+
+def jdk_in_path() -> Path:
+    """The JDK of the first `java` in PATH, by its own word: what lies in PATH may be a script."""
+    need("java")
+    settings = subprocess.run(["java", "-XshowSettings:properties", "-version"], capture_output=True, text=True, check=True).stderr
+    return Path(next(line.split("=")[1].strip() for line in settings.splitlines() if "java.home" in line))

@@ -1,5 +1,6 @@
 """What the benchmarks do with files and figures, on small ones."""
 
+import hashlib
 import os
 import struct
 import tempfile
@@ -7,7 +8,7 @@ import time
 import unittest
 from pathlib import Path
 
-from kit import cuts, table
+from kit import cuts, fetch, figures, places, table
 from kit.measure import Result, Run, failure_of
 from kit.process import TICKS_PER_SECOND, cpu_s
 from kit.tools import Tool
@@ -82,6 +83,43 @@ class Tables(unittest.TestCase):
         self.assertEqual(
             grown.splitlines()[2:], ["| all | 2.00 | 5 | 10.00 | 5 |", "| all | 2.00 | 5 | 3.00, only 2,000,000 events | 5 |"]
         )
+
+
+class Figures(unittest.TestCase):
+    def test_a_mean_has_the_half_width_of_its_interval(self):
+        self.assertEqual(figures.mean_with_error([1, 2, 3], ".3f"), "2.000 ± 2.484")
+        self.assertEqual(figures.mean_with_error([2.5] * 15), "2.50 ± 0.00")
+
+    def test_a_median_lies_in_its_interval_with_a_chance_of_93_percent(self):
+        for count, rank in [(1, 0), (2, 0), (5, 0), (9, 1), (15, 3), (20, 5)]:
+            self.assertEqual(figures.rank_of_interval(count), rank, count)
+        self.assertEqual(figures.median_with_interval([9, 1, 2, 8, 3], str), "3 (1 to 9)")
+
+    def test_a_table_has_words_to_the_left_and_figures_to_the_right(self):
+        self.assertEqual(figures.head(["a", "b", "c"]), "| a | b | c |\n|---|--:|--:|")
+        self.assertEqual(figures.row(["x", 1]), "| x | 1 |")
+
+
+class Libraries(unittest.TestCase):
+    def test_jars_are_those_that_a_folder_pins(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            jars, lab = Path(scratch) / "jars", Path(scratch) / "lab"
+            jars.mkdir()
+            lab.mkdir()
+            (jars / "a-1.jar").write_bytes(b"jar")
+            checksum = hashlib.sha256(b"jar").hexdigest()
+            (lab / "jars.sha256").write_text(f"{checksum}  a-1.jar\n")
+            self.assertEqual(fetch.libraries(lab, jars), [jars / "a-1.jar"])
+            (jars / "a-1.jar").write_bytes(b"another")
+            with self.assertRaisesRegex(places.Refused, f"a-1.jar has SHA-256 .*, expected {checksum}"):
+                fetch.libraries(lab, jars)
+
+
+class Places(unittest.TestCase):
+    def test_tools_that_are_missing_are_named_together(self):
+        places.need("python3")
+        with self.assertRaisesRegex(places.Refused, "^not installed: no-such-tool, nor-this$"):
+            places.need("no-such-tool", "python3", "nor-this")
 
 
 class Processes(unittest.TestCase):
