@@ -1,24 +1,10 @@
 package offheap;
 
 import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 
-public class SegmentGlobal extends Access {
-    private MemorySegment memory;
-
+public class SegmentGlobal extends Segment {
     @Override
-    void allocate() {
-        memory = Arena.global().allocate(ValueLayout.JAVA_INT, INTS);
-    }
-
-    @Override
-    int get(int at) {
-        return memory.getAtIndex(ValueLayout.JAVA_INT, at);
-    }
-
-    @Override
-    void put(int at, int value) {
-        memory.setAtIndex(ValueLayout.JAVA_INT, at, value);
+    Arena arena() {
+        return Arena.global();
     }
 }
