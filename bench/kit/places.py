@@ -15,13 +15,21 @@ RUNTIMES = Path(os.environ.get("FATHOM_JDKS", CACHE / "jdks"))
 JVM_FOLDERS = Path("/usr/lib/jvm")
 
 
-class Refused(Exception):
-    """Something this machine lacks; the message says what, and what to do."""
+class Refused(SystemExit):
+    """Something this machine lacks; the message says what, and what to do. Uncaught, it is all that the program prints as it ends."""
 
 
 def need(*tools: str) -> None:
     if missing := [tool for tool in tools if not shutil.which(tool)]:
         raise Refused(f"not installed: {', '.join(missing)}")
+
+
+def program(named: str | None = None) -> str:
+    """Fathom: the program that is named, by the command line or by `FATHOM`, else what `make build` leaves."""
+    path = Path(named or os.environ.get("FATHOM") or REPO / "target" / "release" / "fathom")
+    if not path.is_file():
+        raise Refused(f"{path} is not there: make build, or name another by FATHOM")
+    return str(path)
 
 
 def jdk(major: int) -> Path:

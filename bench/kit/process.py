@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
@@ -11,3 +12,7 @@ def cpu_s(pid: int) -> float:
     # The name of a process may hold spaces and brackets: what follows the last bracket are the numbers.
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS_PER_SECOND
+
+
+def resident_bytes(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_BYTES

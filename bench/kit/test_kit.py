@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import struct
 import tempfile
 import time
 import unittest
