@@ -1,5 +1,7 @@
 """What the `run` of each experiment shares: how it ends where this machine lacks something."""
 
+import argparse
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,9 +20,15 @@ def skip(why: str) -> NoReturn:
     sys.exit(SKIPPED)
 
 
-def run(main: Callable[[], int]) -> NoReturn:
-    """Runs an experiment, and skips it in one line if something is missing."""
+def run(main: Callable[[argparse.Namespace], int], about: str, parts: tuple[str, ...] = ()) -> NoReturn:
+    """Runs an experiment, or some of its parts, and skips it in one line if something is missing."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--short", action="store_true", help="seconds, no figures to quote")
+    if parts:
+        parser.add_argument("parts", nargs="*", choices=[*parts, []], metavar="PART", help=f"of {', '.join(parts)}; all unless given")
+    # What was attached or started is taken away when it is told to end.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
-        sys.exit(main())
+        sys.exit(main(parser.parse_args()))
     except Refused as refused:
         skip(str(refused))
