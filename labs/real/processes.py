@@ -1,9 +1,7 @@
 """What the real-server labs share: the libraries, the processes around the one that is recorded, and the recording."""
 
 import argparse
-import hashlib
 import json
-import os
 import pwd
 import re
 import socket
@@ -14,7 +12,10 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-REPO = HERE.parent.parent
+sys.path.insert(0, str(HERE.parent.parent / "bench"))
+from kit import fetch
+from kit.places import REPO, jdk_in_path, program
+
 BUILT = REPO / "target" / "real-labs"
 NEIGHBOUR_JVM = ["-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
 
@@ -37,7 +38,7 @@ class Processes:
     def recorder(self, pid: int, seconds: int, name: str = "recording") -> subprocess.Popen:
         """Records a process from now on: on a busy machine it takes a while to get at it, and that is waited for."""
         recording = self.folder / name
-        command = [fathom(), "record", "--pid", str(pid), "--for", f"{seconds}s", "-o", str(recording), *self.manners]
+        command = [program(), "record", "--pid", str(pid), "--for", f"{seconds}s", "-o", str(recording), *self.manners]
         record = self.start(f"record-{name}", command)
         waited_for(recording / "journal")
         return record
@@ -52,7 +53,7 @@ class Processes:
         return self.explained(name, *advice[0].split()) if advice else answer
 
     def explained(self, name: str, *more: str) -> dict:
-        explained = subprocess.run([fathom(), "explain", str(self.folder / name), "--json", *more], capture_output=True, check=True).stdout
+        explained = subprocess.run([program(), "explain", str(self.folder / name), "--json", *more], capture_output=True, check=True).stdout
         (self.folder / f"answer-{name}.json").write_bytes(explained)
         if more:
             print(f"      {name}: asked again, as the answer says: {' '.join(more)}")
@@ -84,22 +85,24 @@ def run_cases(parser: argparse.ArgumentParser, cases: list[str], lab: type[Proce
     if unknown := set(chosen.cases) - set(cases):
         print(f"no case {', '.join(sorted(unknown))}: there are {', '.join(cases)}", file=sys.stderr)
         return 2
-    jdk = chosen.jdk or home_of_java()
+    jdk = chosen.jdk or jdk_in_path()
     jars = libraries()
     classpath = f"{compiled(jdk, jars)}:{jars}"
-    wrong = 0
-    for case in [case for case in cases if case in (chosen.cases or cases)]:
-        with tempfile.TemporaryDirectory(prefix="fathom-real-") as scratch:
-            folder = (chosen.keep or Path(scratch)) / f"{jdk.name}-{case}"
-            folder.mkdir(parents=True, exist_ok=True)
-            for port in PORTS:
-                (folder / port).unlink(missing_ok=True)
-            run = lab(jdk, classpath, folder, chosen.untouched)
-            try:
-                wrong += run.wrong(case, chosen.seconds)
-            finally:
-                run.end()
-    return min(wrong, 1)
+    named = [case for case in cases if case in (chosen.cases or cases)]
+    return min(sum(wrong_answers(lab, jdk, classpath, case, chosen) for case in named), 1)
+
+
+def wrong_answers(lab: type[Processes], jdk: Path, classpath: str, case: str, chosen: argparse.Namespace) -> int:
+    with tempfile.TemporaryDirectory(prefix="fathom-real-") as scratch:
+        folder = (chosen.keep or Path(scratch)) / f"{jdk.name}-{case}"
+        folder.mkdir(parents=True, exist_ok=True)
+        for port in PORTS:
+            (folder / port).unlink(missing_ok=True)
+        run = lab(jdk, classpath, folder, chosen.untouched)
+        try:
+            return run.wrong(case, chosen.seconds)
+        finally:
+            run.end()
 
 
 def as_user(command: list[str]) -> list[str]:
@@ -108,34 +111,17 @@ def as_user(command: list[str]) -> list[str]:
     return ["setpriv", f"--reuid={NOBODY}", f"--regid={group}", "--clear-groups", *command]
 
 
-def fathom() -> str:
-    return os.environ.get("FATHOM") or str(REPO / "target" / "release" / "fathom")
+def libraries(lab: Path = HERE) -> str:
+    """The part of the class path that a folder pins."""
+    return ":".join(map(str, fetch.libraries(lab)))
 
 
-def home_of_java() -> Path:
-    settings = subprocess.run(["java", "-XshowSettings:properties", "-version"], capture_output=True, text=True, check=True).stderr
-    return Path(next(line.split("=")[1].strip() for line in settings.splitlines() if "java.home" in line))
-
-
-def libraries(lab: Path = HERE) -> Path:
-    """The jars that a folder pins, fetched by Maven the first time; a jar with another checksum is refused."""
-    folder = BUILT / lab.name / "lib"
-    wanted = dict(reversed(line.split()) for line in (lab / "jars.sha256").read_text().splitlines())
-    if not all((folder / jar).is_file() for jar in wanted):
-        maven = ["mvn", "--quiet", "--batch-mode", "-f", str(lab / "pom.xml"), "dependency:copy-dependencies", f"-DoutputDirectory={folder}"]
-        subprocess.run(maven, check=True)
-    for jar, checksum in wanted.items():
-        if hashlib.sha256((folder / jar).read_bytes()).hexdigest() != checksum:
-            raise SystemExit(f"{folder / jar} is not the jar that is wanted")
-    return folder / "*"
-
-
-def compiled(jdk: Path, jars: Path, lab: Path = HERE) -> Path:
+def compiled(jdk: Path, jars: str, lab: Path = HERE) -> Path:
     """The classes of a folder's sources, with the other files that lie beside these."""
     classes = BUILT / lab.name / f"classes-{jdk.name}"
     classes.mkdir(parents=True, exist_ok=True)
     sources = sorted(str(source) for source in (lab / "src").glob("*.java"))
-    subprocess.run([str(jdk / "bin" / "javac"), "-g", "-cp", str(jars), "-d", str(classes), *sources], check=True)
+    subprocess.run([str(jdk / "bin" / "javac"), "-g", "-cp", jars, "-d", str(classes), *sources], check=True)
     for other in (lab / "src").iterdir():
         if other.suffix != ".java":
             (classes / other.name).write_bytes(other.read_bytes())
