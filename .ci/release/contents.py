@@ -3,7 +3,6 @@
 import json
 import re
 import runpy
-import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
