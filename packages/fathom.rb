@@ -1,4 +1,5 @@
-# Homebrew's formula, filled in by `.ci/dist` where FATHOM_RELEASES says from which address releases are loaded.
+# The template of Homebrew's formula. It has no version and no checksum of its own: `.ci/dist` fills the places between two @ with those
+# of the tarballs it has just made, and with FATHOM_RELEASES, the address that releases are loaded from. `.ci/test packages` fills it too.
 class Fathom < Formula
   desc "Explains JVM slowdowns whose cause lies below the Java code"
   version "@version@"
