@@ -81,6 +81,21 @@ def rpm(package: Package, root: Path) -> None:
     builder.build().write_file(str(package.out / f"fathom-{package.version}-1.{package.machine}.rpm"))
 
 
+def control(version: str, architecture: str, size_kb: int) -> str:
+    """What dpkg has to know of the package."""
+    indented = "\n".join(f" {line}" for line in DESCRIPTION.splitlines())
+    return f"""Package: fathom
+Version: {version}
+Architecture: {architecture}
+Maintainer: the maintainers of Fathom
+Installed-Size: {size_kb}
+Section: devel
+Priority: optional
+Description: {SUMMARY}
+{indented}
+"""
+
+
 def debian(package: Package, root: Path) -> None:
     if not shutil.which("dpkg-deb"):
         print("dist: no dpkg-deb here: no Debian package")
@@ -89,19 +104,8 @@ def debian(package: Package, root: Path) -> None:
     (documents / "LICENSE").rename(documents / "copyright")
     architecture = DEBIAN_ARCHITECTURES[package.machine]
     size_kb = sum(path.stat().st_size for path in root.rglob("*") if path.is_file()) // 1024
-    control = root / "DEBIAN/control"
-    control.parent.mkdir()
-    indented = "\n".join(f" {line}" for line in DESCRIPTION.splitlines())
-    control.write_text(f"""Package: fathom
-Version: {package.version}
-Architecture: {architecture}
-Maintainer: the maintainers of Fathom
-Installed-Size: {size_kb}
-Section: devel
-Priority: optional
-Description: {SUMMARY}
-{indented}
-""")
+    (root / "DEBIAN").mkdir()
+    (root / "DEBIAN/control").write_text(control(package.version, architecture, size_kb))
     deb = package.out / f"fathom_{package.version}_{architecture}.deb"
     environment = os.environ | {"SOURCE_DATE_EPOCH": str(package.time_s)}
     # Of the forms that Debian 11 reads.

@@ -9,6 +9,8 @@ import struct
 import sys
 
 START_TICKS, TICKS_PER_S = 1_000_000, 1_000_000_000
+START_NS, LENGTH_NS = 1_700_000_000_000_000_000, 200_000_000
+HEADER = struct.Struct(">4sHHQQQQQQQI")
 # Types by number: a name, and fields as name, type, and whether it is by number of a pool or an array.
 TYPES = {
     4: ("boolean", []), 8: ("byte", []), 10: ("int", []), 11: ("long", []), 20: ("java.lang.String", []),
@@ -96,37 +98,54 @@ def event(of: int, *fields: bytes) -> bytes:
     return sized(number(of) + b"".join(fields))
 
 
-def chunk() -> bytes:
-    at = lambda ms: number(START_TICKS + ms * 1_000_000)
-    ms = lambda count: number(count * 1_000_000)
-    frames = b"".join(number(method) + number(line) + number(0) + number(1) for method, line in ((1, 12), (2, 40)))
-    first = checkpoint(0, {
-        30: [(1, text("shop/Main")), (2, text("run")), (3, b"\4" + number(3) + b"".join(map(number, b"()V"))), (4, text("price")), (5, b"\5" + number(4) + b"item")],
+def at(ms: int) -> bytes:
+    return number(START_TICKS + ms * 1_000_000)
+
+
+def lasting(ms: int) -> bytes:
+    return number(ms * 1_000_000)
+
+
+def methods() -> bytes:
+    return checkpoint(0, {
+        30: [
+            (1, text("shop/Main")), (2, text("run")), (3, b"\4" + number(3) + b"".join(map(number, b"()V"))), (4, text("price")),
+            (5, b"\5" + number(4) + b"item"),
+        ],
         21: [(1, number(1) + number(1))],
         28: [(1, number(1) + number(4) + number(3) + number(1) + b"\0"), (2, number(1) + number(2) + number(3) + number(1) + b"\0")],
         32: [(1, text("JIT compiled")), (2, text("Interpreted"))],
     })
-    events = event(105, at(0), text("OpenJDK 64-Bit Server VM"), text("17.0.1"), number(42))
-    events += event(103, at(0), number(0), number(1), number(101), text("period"), text("20 ms"))
-    for turn in range(6):
-        events += event(101, at(20 * turn), number(1), number(1), number(1))
-    events += event(102, at(50), ms(9), number(3), number(1), number(1), ms(9), ms(9))
-    events += event(104, at(50), ms(9), number(2), number(3), text("GC Pause"))
-    events += event(106, at(70), ms(15), number(1), number(1), number(1), number(2), number(0x7F00))
-    second = checkpoint(-(len(events) + len(first)), {
+
+
+def threads_and_stacks(before: int) -> bytes:
+    frames = b"".join(number(method) + number(line) + number(0) + number(1) for method, line in ((1, 12), (2, 40)))
+    return checkpoint(-before, {
         22: [(1, text("main") + number(43) + text("main") + number(1)), (2, text("VM Thread") + number(44) + text(None) + number(0))],
         29: [(1, b"\0" + number(2) + frames)],
         33: [(1, text("STATE_RUNNABLE"))],
         34: [(1, text("G1New"))],
         35: [(1, text("G1 Evacuation Pause"))],
     })
-    described = metadata()
-    header_bytes = 68
-    last_at = header_bytes + len(first) + len(events)
-    described_at = last_at + len(second)
+
+
+def events() -> bytes:
+    out = event(105, at(0), text("OpenJDK 64-Bit Server VM"), text("17.0.1"), number(42))
+    out += event(103, at(0), number(0), number(1), number(101), text("period"), text("20 ms"))
+    for turn in range(6):
+        out += event(101, at(20 * turn), number(1), number(1), number(1))
+    out += event(102, at(50), lasting(9), number(3), number(1), number(1), lasting(9), lasting(9))
+    out += event(104, at(50), lasting(9), number(2), number(3), text("GC Pause"))
+    return out + event(106, at(70), lasting(15), number(1), number(1), number(1), number(2), number(0x7F00))
+
+
+def chunk() -> bytes:
+    content = methods() + events()
+    last_at = HEADER.size + len(content)
+    content += threads_and_stacks(len(content))
+    described_at, described = HEADER.size + len(content), metadata()
     size = described_at + len(described)
-    header = b"FLR\0" + struct.pack(">HHQQQQQQQI", 2, 1, size, last_at, described_at, 1_700_000_000_000_000_000, 200_000_000, START_TICKS, TICKS_PER_S, 1)
-    return header + first + events + second + described
+    return HEADER.pack(b"FLR\0", 2, 1, size, last_at, described_at, START_NS, LENGTH_NS, START_TICKS, TICKS_PER_S, 1) + content + described
 
 
 sys.stdout.buffer.write(chunk())
