@@ -26,7 +26,7 @@ def run(main: Callable[[argparse.Namespace], int], about: str, parts: tuple[str,
     parser.add_argument("--short", action="store_true", help="seconds, no figures to quote")
     if parts:
         parser.add_argument("parts", nargs="*", choices=[*parts, []], metavar="PART", help=f"of {', '.join(parts)}; all unless given")
-    # What was attached or started is taken away when it is told to end.
+    # SIGTERM as well detaches what was attached and ends what was started.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         sys.exit(main(parser.parse_args()))

@@ -17,7 +17,7 @@ from tools import REPO, TOOLS, told
 
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", REPO / "target")).resolve()
 CARGO_HOME = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")).resolve()
-# Clang checks undefined behaviour in what Zig compiles unless it is told not to, and wants a runtime library for that.
+# By default Zig checks undefined behaviour, which needs a runtime library.
 C_FLAGS = ["-O2", "-g", "-fPIC", "-fno-sanitize=all"]
 # What libelf's configure script would find out about musl, and what it chooses.
 LIBELF_CONFIG = """\

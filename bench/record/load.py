@@ -1,4 +1,4 @@
-"""The service under load, and what its clients see while somebody watches."""
+"""The service under load, and what its clients see while it is recorded."""
 
 import os
 import re

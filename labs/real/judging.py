@@ -10,7 +10,7 @@ def accused(answer: dict) -> list[dict]:
 
 
 def is_right(jdk: Path, variant: dict, answer: dict, felt: str) -> bool:
-    """Prints a row of the table, and says whether the truth comes first; with a healthy server, whether nobody is accused."""
+    """Prints a row of the table, and says whether the truth comes first; with a healthy server, whether no cause is named."""
     causes = accused(answer)
     first = causes[0]["id"] if causes else None
     right = first in variant["truth"] if variant["truth"] else first is None

@@ -106,7 +106,7 @@ def wrong_answers(lab: type[Processes], jdk: Path, classpath: str, case: str, ch
 
 
 def as_user(command: list[str]) -> list[str]:
-    """The command as somebody without any rights runs it."""
+    """The command as a user without rights runs it."""
     group = str(pwd.getpwnam(NOBODY).pw_gid)
     return ["setpriv", f"--reuid={NOBODY}", f"--regid={group}", "--clear-groups", *command]
 
