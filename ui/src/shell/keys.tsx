@@ -34,7 +34,8 @@ export function Keys(): JSX.Element {
         <dl>
           {KEYS.map(([keys, does]) => (
             <div key={keys}>
-              <dt>{keys}</dt>
+              {/* A list that is copied or read aloud has no columns. */}
+              <dt>{keys}: </dt>
               <dd>{does}</dd>
             </div>
           ))}

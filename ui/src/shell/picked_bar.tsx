@@ -121,8 +121,9 @@ function groupOf({ id }: SampleEvent): (typeof GROUPS)[number] {
 }
 
 function choiceOf({ id, title, on_cpu, samples }: SampleEvent): readonly [string, string] {
-  const where = on_cpu ? "on CPU" : "off CPU";
-  return [id, id.includes("/") ? `${title} (${grouped(samples)})` : `${title} (${where}, ${grouped(samples)})`];
+  // What is not of threads on a CPU need not be of threads off it: allocations are neither.
+  const isOnCpu = on_cpu && !id.includes("/");
+  return [id, `${title} (${isOnCpu ? "on CPU, " : ""}${grouped(samples)})`];
 }
 
 /** The baseline of differential pictures: none, the quiet time, or a picked time that was kept. */
