@@ -1,5 +1,5 @@
-// The address and the state in step: every step that a person takes is one step back. What goes on while a hand moves (a window,
-// a text) is one step together.
+// The address and the state in step: every step that a person takes is one step back, however quickly clicks follow each other.
+// What goes on while a hand moves (a window, a text) is one step together.
 
 import { effect, type Signal } from "@preact/signals";
 import { fromHash, toHash, type ViewState } from "./view_state.ts";
@@ -11,6 +11,9 @@ const WRITE_AFTER_MS = 150;
 
 /** What was written last, when, and what had changed in it. */
 let written: { hash: string; at: number; changed: string } = { hash: "", at: 0, changed: "" };
+/** How often something was clicked, and that number at the last write. */
+let clicks = 0;
+let writtenClicks = 0;
 /** The part of the address that was read or written last. */
 let known = "";
 let timer = 0;
@@ -27,12 +30,20 @@ export function followAddress(view: Signal<ViewState>, settle: (state: ViewState
   read();
   window.addEventListener("hashchange", read);
   window.addEventListener("popstate", read);
+  window.addEventListener("pointerdown", click, { capture: true });
+  window.addEventListener("keydown", ({ key }) => key === "Enter" && click(), { capture: true });
   effect(() => {
     const hash = toHash(view.value);
     clearTimeout(timer);
     pending = hash;
     timer = window.setTimeout(writePending, WRITE_AFTER_MS);
   });
+}
+
+/** What was done before a click is a step of its own, and what the click does is the next one. */
+function click(): void {
+  writePending();
+  clicks += 1;
 }
 
 /** The address becomes that of the state without a step back to what it was: nobody did anything. */
@@ -54,11 +65,13 @@ function write(hash: string): void {
   if (location.hash !== known || toHash(fromHash(known)) === hash) return;
   const changed = changedBetween(written.hash, hash);
   const now = performance.now();
-  const goesOn = changed === "" || (changed === written.changed && now - written.at < ONE_STEP_MS);
+  const isSameHand = clicks === writtenClicks && changed === written.changed;
+  const goesOn = changed === "" || (isSameHand && now - written.at < ONE_STEP_MS);
   if (goesOn) history.replaceState(null, "", `#${hash}`);
   else history.pushState(null, "", `#${hash}`);
   known = location.hash;
   written = { hash, at: now, changed };
+  writtenClicks = clicks;
 }
 
 /** Names of the entries in which two addresses differ. */
