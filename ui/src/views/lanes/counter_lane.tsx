@@ -14,7 +14,7 @@ import { isDark, safeColours } from "../../state/appearance.ts";
 import { plotWidth, pointed, shownWindow } from "../../state/store.ts";
 import type { DrawnLane } from "./drawn.ts";
 import { useGhostSeries } from "./ghosts.ts";
-import { heightOf, LaneLabel } from "./label.tsx";
+import { heightOf, isFolded, LaneLabel } from "./label.tsx";
 import { useSeries } from "./series.ts";
 
 const HEIGHT = 36;
@@ -42,8 +42,8 @@ export function CounterLane({ lane, instances, id }: DrawnLane): JSX.Element {
         {error || <Values lane={lane} instances={instances} series={series} />}
       </LaneLabel>
       <div class="plot">
+        {instances.length > 1 && !isFolded(id) && <Legend instances={instances} of={lane.instances.length} />}
         <Canvas draw={draw} height={heightOf(id, HEIGHT)} label={`${lane.title} over time`} />
-        {instances.length > 1 && <Legend instances={instances} of={lane.instances.length} />}
       </div>
     </div>
   );

@@ -22,7 +22,7 @@ import { useAnswer } from "../../state/answer.ts";
 import { isDark, safeColours } from "../../state/appearance.ts";
 import { askedWindow, kindTitle, plotWidth, pointed, shownWindow, source } from "../../state/store.ts";
 import type { DrawnLane } from "./drawn.ts";
-import { heightOf, LaneLabel } from "./label.tsx";
+import { heightOf, isFolded, LaneLabel } from "./label.tsx";
 import { useSeries } from "./series.ts";
 
 const HEIGHT = 58;
@@ -49,8 +49,8 @@ export function FigureLane({ lane, id }: DrawnLane): JSX.Element {
         {error || <Values lane={lane} picture={picture} />}
       </LaneLabel>
       <div class="plot">
+        {!isFolded(id) && <Legend lane={lane} />}
         <Canvas draw={draw} height={heightOf(id, HEIGHT)} label={`${lane.title} over time`} />
-        <Legend lane={lane} />
       </div>
     </div>
   );

@@ -12,7 +12,7 @@ const DRAGGED = "text/x-fathom-lane";
 export function LaneLabel(properties: { lane: Lane; id: string; children?: ComponentChildren }): JSX.Element {
   const { lane, id, children } = properties;
   const title = id === lane.id ? lane.title : `${lane.title} · ${id.slice(lane.id.length + 1)}`;
-  const isThin = view.value.thin.includes(id);
+  const isThin = isFolded(id);
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: dragging is one way; the buttons are the other
     <div
@@ -69,7 +69,12 @@ function Tool({ sign, says, onClick }: { sign: string; says: string; onClick: ()
 /** How high a lane is that was folded. */
 const STRIP = 18;
 
+/** Whether a lane was folded to a strip. */
+export function isFolded(id: string): boolean {
+  return view.value.thin.includes(id);
+}
+
 /** The height of a lane's picture. */
 export function heightOf(id: string, height: number): number {
-  return view.value.thin.includes(id) ? STRIP : height;
+  return isFolded(id) ? STRIP : height;
 }

@@ -70,7 +70,6 @@ export function SpanLane({ lane, id }: DrawnLane): JSX.Element {
         onPointerDown={(event) => picture && select(event, picture.marks, markUnder(event, picture))}
       >
         <Canvas draw={draw} height={height} label={`${lane.title} over time`} />
-        {picture && picture.names.length > 1 && picture.names.length <= 8 && <Legend picture={picture} />}
       </div>
       {picture && hovered && <MarkTip picture={picture} {...hovered} />}
     </div>
@@ -133,8 +132,12 @@ function usePicture(lane: Lane): SpanPicture | null {
   }, [marks, whole.value]);
 }
 
-function Legend({ picture }: { picture: SpanPicture }): JSX.Element {
+/** More names than this have no colours of their own. */
+const NAMES_MAX = 8;
+
+function Legend({ picture }: { picture: SpanPicture }): JSX.Element | null {
   const palette = paletteFor(isDark.value, safeColours.value);
+  if (picture.names.length < 2 || picture.names.length > NAMES_MAX) return null;
   return (
     <ul class="legend">
       {picture.names.map((name) => (
@@ -163,6 +166,7 @@ function MarkTip({ picture, mark, x, y }: { picture: SpanPicture; mark: number; 
         {timeOfDay(origin.value, marks.t[mark], zone.value, decimals)}
         {thread && ` · ${shorten(thread.name, 60)}`}
       </span>
+      <Legend picture={picture} />
     </Tip>
   );
 }
