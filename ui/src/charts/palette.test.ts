@@ -3,10 +3,13 @@
 
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { css, type Hsl, type Palette, paletteFor } from "./palette.ts";
+import { css, type Hsl, type Palette, paletteFor, UNKNOWN } from "./palette.ts";
 
 /** Hundredths of OKLab; 2 is just noticed by somebody who compares two fields side by side. */
 const APART = 7;
+
+/** Places of the waits for pages, locks, results of threads, services and files in the table of states. */
+const FREQUENT = [0, 1, 4, 5, 8];
 
 /** What of red, green and blue light the eye takes for red, green and blue. */
 const EYES: Record<string, readonly number[]> = {
@@ -50,12 +53,16 @@ function seen(drawn: string, eye: readonly number[]): number[] {
 }
 
 /** Pairs that are too near to each other. */
-function alike(colours: readonly (readonly [name: string, drawn: string])[], eye: readonly number[]): string[] {
+function alike(
+  colours: readonly (readonly [name: string, drawn: string])[],
+  eye: readonly number[],
+  apart = APART,
+): string[] {
   const all = colours.map(([name, drawn]) => ({ name, at: seen(drawn, eye) }));
   return all.flatMap((one, index) =>
     all
       .slice(0, index)
-      .filter((other) => Math.hypot(...one.at.map((part, axis) => part - other.at[axis])) < APART)
+      .filter((other) => Math.hypot(...one.at.map((part, axis) => part - other.at[axis])) < apart)
       .map((other) => `${one.name} and ${other.name}`),
   );
 }
@@ -82,8 +89,38 @@ describe.each(Object.entries(EYES))("with %s", (_, eye) => {
     expect(alike(drawn({ more: palette.more, less: palette.less }, palette), eye)).toEqual([]);
   });
 
+  test("safe colours of frequent waits are apart", () => {
+    const palette = paletteFor(false, true);
+    const waits = Object.fromEntries(FREQUENT.map((nth) => [`wait ${nth}`, palette.waits[nth]]));
+    const { blocked: _, ...others } = palette.states;
+    expect(alike(drawn({ ...waits, ...others }, palette), eye).filter((pair) => pair.includes("wait"))).toEqual([]);
+  });
+
   test("safe colours of causes are apart", () => {
     expect(causes()).toHaveLength(6);
     expect(alike(causes(), eye)).toEqual([]);
   });
+});
+
+test.each([
+  ["light", false],
+  ["dark", true],
+])("waits are told apart from each other and from other states, %s", (_, dark) => {
+  const palette = paletteFor(dark, false);
+  const { blocked: _family, ...others } = palette.states;
+  const waits = Object.fromEntries(palette.waits.map((colour, nth) => [`wait ${nth}`, colour]));
+  const near = alike(drawn({ ...waits, ...others }, palette), EYES["all cones"], 6);
+  expect(near.filter((pair) => pair.includes("wait"))).toEqual([]);
+  const frequent = Object.fromEntries(FREQUENT.map((nth) => [`wait ${nth}`, palette.waits[nth]]));
+  expect(alike(drawn(frequent, palette), EYES["all cones"], 2 * APART)).toEqual([]);
+});
+
+test.each([
+  ["light", false],
+  ["dark", true],
+])("what was waited for is told apart from code, and categories from each other, %s", (_, dark) => {
+  const palette = paletteFor(dark, false);
+  const near = alike(drawn({ ...palette.frames, unknown: UNKNOWN }, palette), EYES["all cones"]);
+  expect(near.filter((pair) => /wait|thread/.test(pair))).toEqual([]);
+  expect(alike(drawn(Object.fromEntries(palette.categories.entries()), palette), EYES["all cones"])).toEqual([]);
 });

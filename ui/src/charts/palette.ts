@@ -29,6 +29,8 @@ export interface Palette {
   frames: Record<string, Hsl>;
   /** By colour name of a state. */
   states: Record<string, Hsl>;
+  /** Of waits, which are many and stand on each other: those of a recording are told apart. */
+  waits: readonly Hsl[];
   /** For things that have no colour of their own, the most frequent first. */
   categories: readonly Hsl[];
 }
@@ -42,8 +44,8 @@ const USUAL_FRAMES: Record<string, Hsl> = {
   native: [4, 68, 67],
   kernel: [27, 84, 61],
   class: [205, 48, 64],
-  wait: [215, 45, 72],
-  thread: [188, 38, 60],
+  wait: [250, 52, 74],
+  thread: [325, 45, 70],
 };
 
 const SAFE_FRAMES: Record<string, Hsl> = {
@@ -96,6 +98,48 @@ const SAFE_STATES: Record<string, Hsl> = {
 
 const SAFE_DIM: Record<string, Hsl> = { idle: [215, 12, 30], unknown: [0, 0, 46] };
 
+/**
+ * One for each wait, in the order of the table of states, sought by annealing: those that are frequent (pages, locks, results,
+ * services, files) are farthest apart, and all are apart from the other states.
+ */
+const WAITS: readonly Hsl[] = [
+  [168, 89, 32],
+  [168, 61, 67],
+  [244, 80, 58],
+  [181, 90, 78],
+  [252, 64, 83],
+  [245, 90, 69],
+  [193, 86, 73],
+  [252, 32, 32],
+  [252, 78, 32],
+  [252, 59, 42],
+  [188, 78, 56],
+  [200, 90, 61],
+  [223, 90, 70],
+  [168, 40, 57],
+  [218, 78, 45],
+  [244, 57, 58],
+];
+
+const SAFE_WAITS: readonly Hsl[] = [
+  [47, 100, 40],
+  [258, 76, 15],
+  [216, 64, 71],
+  [188, 63, 28],
+  [110, 47, 64],
+  [170, 76, 21],
+  [259, 20, 72],
+  [197, 23, 51],
+  [332, 17, 18],
+  [178, 45, 79],
+  [208, 47, 46],
+  [177, 10, 61],
+  [198, 72, 34],
+  [272, 96, 20],
+  [179, 100, 74],
+  [209, 68, 83],
+];
+
 const CATEGORIES: readonly Hsl[] = [
   [205, 62, 50],
   [32, 82, 54],
@@ -103,11 +147,11 @@ const CATEGORIES: readonly Hsl[] = [
   [160, 52, 42],
   [350, 58, 58],
   [60, 55, 44],
-  [230, 48, 62],
+  [85, 45, 62],
   [15, 45, 48],
 ];
 
-type Chrome = Omit<Palette, "dark" | "frames" | "states" | "more" | "less" | "categories">;
+type Chrome = Omit<Palette, "dark" | "frames" | "states" | "waits" | "more" | "less" | "categories">;
 
 /** The colours for a theme. */
 export function paletteFor(dark: boolean, safe: boolean): Palette {
@@ -117,6 +161,7 @@ export function paletteFor(dark: boolean, safe: boolean): Palette {
     dark,
     frames: safe ? SAFE_FRAMES : USUAL_FRAMES,
     states: { ...(safe ? SAFE_STATES : STATES), ...(dark ? (safe ? SAFE_DIM : DIM) : {}) },
+    waits: safe ? SAFE_WAITS : WAITS,
     more: safe ? [26, 90, 52] : [4, 72, 60],
     less: [208, 62, 58],
     categories: CATEGORIES,
@@ -153,13 +198,14 @@ const DARK: Chrome = {
   found: [262, 90, 90],
 };
 
-/** Colours of states: those of one family differ a little in hue. */
+/** Colours of states: waits have one each, others of one family differ a little in hue. */
 export function stateColours(states: readonly { color: string }[], palette: Palette): Hsl[] {
   const seen = new Map<string, number>();
   return states.map(({ color }) => {
     const [hue, saturation, lightness] = palette.states[color] ?? palette.states.unknown;
     const nth = seen.get(color) ?? 0;
     seen.set(color, nth + 1);
+    if (color === "blocked") return palette.waits[nth % palette.waits.length];
     return [(hue + 360 + (nth % 2 === 0 ? 1 : -1) * Math.ceil(nth / 2) * 13) % 360, saturation, lightness];
   });
 }

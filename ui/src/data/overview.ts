@@ -73,8 +73,9 @@ export interface Lane {
   pain: boolean;
   /** Whether the instances are parts of one whole, drawn on top of each other. */
   stacked?: boolean;
-  /** Names of palette colours of the instances, if they have their own. */
+  /** Names of palette colours of the instances, if they are states, and the ids of these. */
   colors?: readonly string[];
+  states?: readonly string[];
   /** From where on that signal counts as slow. */
   threshold?: number | null;
   /** Of each instance, or of the spans: how it is in the slow time beside the baseline. */

@@ -48,7 +48,7 @@ fn line_of<'l>(lane: Option<&'l Lane>, name: &str) -> Option<&'l Instance> {
 }
 
 fn part(name: &str, part: Part, points: &Points) -> Instance {
-    Instance { name: name.to_owned(), color: None, part: Some(part), points: points.clone() }
+    Instance { name: name.to_owned(), state: None, part: Some(part), points: points.clone() }
 }
 
 /// A figure with everything that is the same for all; none of no lines.
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     fn lane(id: &str, unit: &'static str, lines: Vec<(&str, Points)>) -> Lane {
-        let line = |(name, points): (&str, Points)| Instance { name: name.to_owned(), color: None, part: None, points };
+        let line = |(name, points): (&str, Points)| Instance { name: name.to_owned(), state: None, part: None, points };
         let (id, title, says) = (id.to_owned(), String::new(), String::new());
         let instances = lines.into_iter().map(line).collect();
         let (group, words, kind) = ("", Vec::new(), LaneKind::Counter);

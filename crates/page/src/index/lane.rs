@@ -22,11 +22,18 @@ pub(crate) enum Points {
 #[derive(Debug)]
 pub(crate) struct Instance {
     pub(crate) name: String,
-    /// Its colour on the page, if the lane's instances are parts of a whole.
-    pub(crate) color: Option<&'static str>,
+    /// The state that it is of, if the lane's instances are states that make up a whole.
+    pub(crate) state: Option<Shade>,
     /// What it is in a figure.
     pub(crate) part: Option<Part>,
     pub(crate) points: Points,
+}
+
+/// A state of threads, and its colour on the page.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shade {
+    pub(crate) id: &'static str,
+    pub(crate) color: &'static str,
 }
 
 /// A lane of numbers.

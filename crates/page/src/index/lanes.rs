@@ -9,7 +9,7 @@ use fathom_timeline::{Analysis, BUCKET_NS, Series, SignalKind, ThreadState, Wait
 use rustc_hash::FxHashMap;
 
 use super::figures::figures;
-use super::lane::{Instance, Lane, LaneKind, Points};
+use super::lane::{Instance, Lane, LaneKind, Points, Shade};
 use super::threads::{ROLES, Threads};
 use super::words;
 use crate::axis::Axis;
@@ -49,7 +49,7 @@ fn slow_signals(analysis: &Analysis<'_>, axis: &Axis) -> Vec<Lane> {
         kind: LaneKind::Counter,
         instances: vec![Instance {
             name: String::new(),
-            color: None,
+            state: None,
             part: None,
             points: per_second(analysis, axis, &told.values),
         }],
@@ -87,13 +87,15 @@ fn unnamed_loss(analysis: &Analysis<'_>) -> Option<Vec<f64>> {
 /// Thread time by state, as the number of threads on average. What may be idleness would hide all the rest: most threads wait for work.
 fn account(analysis: &Analysis<'_>, axis: &Axis) -> Option<Lane> {
     let states = analysis.account.states.iter();
-    let part = |name: String, color: &'static str, row: &[f64]| {
+    let part = |name: String, state: Shade, row: &[f64]| {
         let threads: Vec<f64> = row.iter().map(|ns| ns / BUCKET_NS as f64).collect();
-        Instance { name, color: Some(color), part: None, points: per_second(analysis, axis, &threads) }
+        Instance { name, state: Some(state), part: None, points: per_second(analysis, axis, &threads) }
     };
+    let shade = |state: ThreadState| Shade { id: state.row().id, color: state.row().color };
     let known = states.filter(|(state, row)| state.row().color != IDLE && row.iter().any(|ns| *ns > 0.0));
-    let known = known.map(|(state, row)| part(state.to_string(), state.row().color, row));
-    let unnamed = unnamed_loss(analysis).map(|row| part(format!("{UNNAMED}, beyond the usual"), "unknown", &row));
+    let known = known.map(|(state, row)| part(state.to_string(), shade(*state), row));
+    let lost = Shade { color: "unknown", ..shade(UNNAMED) };
+    let unnamed = unnamed_loss(analysis).map(|row| part(format!("{UNNAMED}, beyond the usual"), lost, &row));
     let instances: Vec<Instance> = known.chain(unnamed).collect();
     (!instances.is_empty()).then(|| Lane {
         id: "account".to_owned(),
@@ -160,7 +162,7 @@ fn by_instance(recording: &Recording, axis: &Axis, rows: &[u32], grows: bool) ->
     lines.truncate(INSTANCES_MAX);
     lines.sort_by(|a, b| a.0.cmp(&b.0));
     let points = |points: Vec<(i64, f64)>| if grows { Points::Steps(rates(&points)) } else { Points::Levels(points) };
-    lines.into_iter().map(|(name, line)| Instance { name, color: None, part: None, points: points(line) }).collect()
+    lines.into_iter().map(|(name, line)| Instance { name, state: None, part: None, points: points(line) }).collect()
 }
 
 /// Rises per second. A fall means that the counter began anew: nothing is known of that stretch.
@@ -198,7 +200,7 @@ fn by_role(recording: &Recording, axis: &Axis, threads: &Threads, rows: &[u32], 
     named
         .map(|(role, sum)| Instance {
             name: (*role).to_owned(),
-            color: None,
+            state: None,
             part: None,
             points: steps(&sum, axis.from, step),
         })

@@ -121,9 +121,10 @@ pub(crate) struct Lane<'a> {
     slowdown: bool,
     /// What each instance is, if the lane is a figure that puts lines together.
     parts: Vec<&'static str>,
-    /// Whether the instances are parts of a whole, each with its colour.
+    /// Whether the instances are parts of a whole, each a state with its colour.
     stacked: bool,
     colors: Vec<&'static str>,
+    states: Vec<&'static str>,
     shown: bool,
     threshold: Option<f64>,
     /// Of each line, or of the spans: how it is in the slow time beside the baseline.
@@ -269,8 +270,9 @@ fn lanes(page: &Loaded) -> Vec<Lane<'_>> {
         kinds: marks_of(page, lane),
         words: lane.words.iter().map(String::as_str).collect(),
         slowdown: lane.threshold.is_some(),
-        stacked: lane.instances.iter().any(|instance| instance.color.is_some()),
-        colors: lane.instances.iter().filter_map(|instance| instance.color).collect(),
+        stacked: lane.instances.iter().any(|instance| instance.state.is_some()),
+        colors: lane.instances.iter().filter_map(|instance| Some(instance.state?.color)).collect(),
+        states: lane.instances.iter().filter_map(|instance| Some(instance.state?.id)).collect(),
         shown: (lane.words.is_empty() && !(has_requests && is_latency(lane)))
             || SHOWN_COUNTERS.contains(&lane.id.as_str())
             || is_shown_figure(lane),
@@ -297,6 +299,7 @@ fn lanes(page: &Loaded) -> Vec<Lane<'_>> {
         slowdown: false,
         stacked: false,
         colors: Vec::new(),
+        states: Vec::new(),
         shown: SHOWN_SPANS.contains(&kind),
         threshold: None,
         changes: vec![change],
@@ -341,6 +344,7 @@ fn latency(page: &Loaded) -> Lane<'_> {
         slowdown: true,
         stacked: false,
         colors: Vec::new(),
+        states: Vec::new(),
         shown: true,
         threshold: p99.and_then(|lane| lane.threshold),
         changes: Vec::new(),

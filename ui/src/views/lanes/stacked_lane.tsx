@@ -6,18 +6,18 @@ import { amount } from "../../base/numbers.ts";
 import { shorten } from "../../base/text.ts";
 import { Canvas } from "../../charts/canvas.tsx";
 import { valueAt } from "../../charts/counter_lane.ts";
-import { css, type Palette, paletteFor } from "../../charts/palette.ts";
+import { css, type Palette, paletteFor, stateColours } from "../../charts/palette.ts";
 import { TimeScale } from "../../charts/scale.ts";
-import { drawStack, stack } from "../../charts/stacked_lane.ts";
+import { drawStack, stack, topOfStack } from "../../charts/stacked_lane.ts";
 import type { Lane } from "../../data/overview.ts";
 import type { CounterSeries } from "../../data/source.ts";
 import { isDark, safeColours } from "../../state/appearance.ts";
-import { pointed, shownWindow } from "../../state/store.ts";
+import { overview, plotWidth, pointed, shownWindow } from "../../state/store.ts";
 import type { DrawnLane } from "./drawn.ts";
-import { heightOf, LaneLabel } from "./label.tsx";
+import { heightOf, isFolded, LaneLabel } from "./label.tsx";
 import { useSeries } from "./series.ts";
 
-const HEIGHT = 58;
+const HEIGHT = 46;
 
 export function StackedLane({ lane, id }: DrawnLane): JSX.Element {
   const { series, error } = useSeries(lane, lane.instances);
@@ -36,24 +36,32 @@ export function StackedLane({ lane, id }: DrawnLane): JSX.Element {
         {error || <Largest lane={lane} series={series} />}
       </LaneLabel>
       <div class="plot">
+        {!isFolded(id) && <Legend lane={lane} series={series} />}
         <Canvas draw={draw} height={heightOf(id, HEIGHT)} label={`${lane.title} over time`} />
-        <Legend lane={lane} series={series} />
       </div>
     </div>
   );
 }
 
+/** A state has the colour that it has in the lanes of threads, but where only a part of it is meant. */
 function coloursOf(lane: Lane, palette: Palette): string[] {
+  const states = overview.value?.states ?? [];
+  const colours = stateColours(states, palette);
   return lane.instances.map((_, index) => {
-    const own = palette.states[lane.colors?.[index] ?? ""];
-    return css(own ?? palette.categories[index % palette.categories.length], palette, 0, 0.9);
+    const [state, name] = [lane.states?.[index], lane.colors?.[index] ?? ""];
+    const place = states.findIndex(({ id, color }) => id === state && color === name);
+    const colour = colours[place] ?? palette.states[name] ?? palette.categories[index % palette.categories.length];
+    return css(colour, palette, 0, 0.9);
   });
 }
 
-/** The largest parts: with their values under the pointer, else of the whole time. */
+/** The largest parts under the pointer; otherwise the top of the lane. */
 function Largest({ lane, series }: { lane: Lane; series: readonly CounterSeries[] }): JSX.Element | null {
   const at = pointed.value;
-  if (at === null) return <Parts parts={partsOf(lane, series).slice(0, 3)} />;
+  if (at === null) {
+    const tops = stack(series, new TimeScale(shownWindow.value, plotWidth.value), lane.kind === "rate");
+    return <span class="faint">{series.length > 0 ? `to ${amount(topOfStack(tops), lane.unit)}` : ""}</span>;
+  }
   const values = series.map((one, index) => ({
     name: lane.instances[index],
     value: valueAt(one, at, lane.kind === "rate") ?? 0,
@@ -73,18 +81,6 @@ function Largest({ lane, series }: { lane: Lane; series: readonly CounterSeries[
 interface Part {
   name: string;
   colour: string;
-}
-
-function Parts({ parts }: { parts: readonly Part[] }): JSX.Element {
-  return (
-    <ul class="parts">
-      {parts.map(({ name, colour }) => (
-        <li key={name}>
-          <i style={{ background: colour }} /> <span class="faint">{shorten(name, 40)}</span>
-        </li>
-      ))}
-    </ul>
-  );
 }
 
 /** Only parts that occur; those with the most time first. */
@@ -109,7 +105,7 @@ function Legend({ lane, series }: { lane: Lane; series: readonly CounterSeries[]
         .map(({ name, colour }) => (
           <li key={name}>
             <i style={{ background: colour }} />
-            {shorten(name, 34)}
+            {shorten(name, 60)}
           </li>
         ))}
     </ul>
