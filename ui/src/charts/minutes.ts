@@ -1,7 +1,7 @@
 // An hour of latency as bars, one for each minute. Pure.
 
 import type { CssPixels } from "../base/quantities.ts";
-import type { WatchedMinute } from "../data/watched.ts";
+import type { WatchedJvm, WatchedMinute } from "../data/watched.ts";
 
 export const MINUTES = 61;
 
@@ -19,6 +19,44 @@ export interface Bar {
 /** Lengths below this are drawn as this. */
 const SHORTEST_MS = 0.1;
 
+/** A line across the bars of an hour, and the length that it stands for. */
+export interface Line {
+  ms: number;
+  y: CssPixels;
+}
+
+/** The height that a length reaches on a scale up to `longest_ms`. */
+function heightOf(ms: number, longest_ms: number, height: CssPixels): CssPixels {
+  const doublings = Math.max(1, Math.log2(longest_ms / SHORTEST_MS));
+  return (Math.log2(Math.max(ms, SHORTEST_MS) / SHORTEST_MS) / doublings) * height;
+}
+
+/** Powers of ten between both ends of the scale, without those that leave no room for their labels. */
+export function linesOf(longest_ms: number, height: CssPixels, room: CssPixels): Line[] {
+  const lines: Line[] = [];
+  let last = height;
+  for (let ms = 10 * SHORTEST_MS; ms <= longest_ms; ms *= 10) {
+    const y = height - heightOf(ms, longest_ms, height);
+    if (last - y < room || y < -0.5) continue;
+    lines.push({ ms, y });
+    last = y;
+  }
+  return lines;
+}
+
+/** A JVM that had a reason to record in more minutes stands above others, then the one whose requests took longest. */
+export function byTrouble(jvms: readonly WatchedJvm[]): WatchedJvm[] {
+  const worst = ({ minutes }: WatchedJvm): readonly number[] => [
+    minutes.filter(({ triggers }) => triggers !== null).length,
+    Math.max(0, ...minutes.map(({ p95_ms }) => p95_ms ?? 0)),
+    Math.max(0, ...minutes.map(({ stop_ms }) => stop_ms ?? 0)),
+  ];
+  const known = jvms.map((jvm) => ({ jvm, worst: worst(jvm) }));
+  const more = (a: readonly number[], b: readonly number[]): number =>
+    a.map((one, place) => b[place] - one).find((difference) => difference !== 0) ?? 0;
+  return known.sort((a, b) => more(a.worst, b.worst)).map(({ jvm }) => jvm);
+}
+
 /** Bars on a logarithmic scale up to `longest_ms`, so that usual minutes can be seen beside bad ones. */
 export function barsOf(
   minutes: readonly WatchedMinute[],
@@ -27,9 +65,7 @@ export function barsOf(
   height: CssPixels,
 ): Bar[] {
   const step = width / MINUTES;
-  const doublings = Math.max(1, Math.log2(longest_ms / SHORTEST_MS));
-  const up = (ms: number): CssPixels =>
-    Math.min(height, Math.max(1, (Math.log2(Math.max(ms, SHORTEST_MS) / SHORTEST_MS) / doublings) * height));
+  const up = (ms: number): CssPixels => Math.min(height, Math.max(1, heightOf(ms, longest_ms, height)));
   return minutes
     .filter(({ p95_ms, triggers }) => p95_ms !== null || triggers !== null)
     .map(({ at, p95_ms, max_ms, triggers }) => ({

@@ -3,13 +3,13 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { amount, share } from "../../base/numbers.ts";
-import { spaced } from "../../base/text.ts";
+import { grouped, spaced } from "../../base/text.ts";
 import { day, originOf, timeOfDay } from "../../base/time.ts";
-import { barsOf, MINUTES } from "../../charts/minutes.ts";
+import { barsOf, byTrouble, linesOf, MINUTES } from "../../charts/minutes.ts";
 import type { Incident, Watched, WatchedJvm, WatchedMinute } from "../../data/watched.ts";
 import { type Answer, useAnswer } from "../../state/answer.ts";
 import { library, openRecording, zone } from "../../state/store.ts";
-import { Note } from "../../widgets/controls.tsx";
+import { Button, Note } from "../../widgets/controls.tsx";
 import { Name, Sentence } from "../../widgets/text.tsx";
 
 /** A minute is the finest that there is. */
@@ -17,6 +17,12 @@ const REFRESH_MS = 15_000;
 
 const WIDTH = 366;
 const HEIGHT = 34;
+/** Room for the scale beside the bars, and for one of its labels. */
+const SCALE = 44;
+const LABEL = 12;
+
+/** So many incidents stand above the JVMs: both are on the first screen. */
+const FIRST_INCIDENTS = 5;
 
 /** What there is to say, asked again and again as long as there is anything. */
 export function useWatched(): Answer<Watched | null> {
@@ -37,12 +43,12 @@ export function WatchedJvms({ watched }: { watched: Watched }): JSX.Element {
     <section class="watched">
       <h1>Watched JVMs</h1>
       <p class="muted">
-        {watched.is_running ? "The service runs." : "The service does not run."} Bars are minutes of the last hour.
+        {watched.is_running ? "The service runs." : "The service does not run."} Bars are minutes of the last hour, red
+        where there was a reason to record: the 95th percentile, and paler the longest request, on a logarithmic scale.
       </p>
+      {incidents.length > 0 && <Incidents incidents={incidents} />}
       {jvms.length === 0 && <Note>Nothing was seen in the last hour.</Note>}
       {jvms.length > 0 && <Jvms watched={watched} />}
-      {incidents.length > 0 && <h1>Incidents</h1>}
-      {incidents.length > 0 && <Incidents incidents={incidents} />}
     </section>
   );
 }
@@ -67,7 +73,7 @@ function Jvms({ watched }: { watched: Watched }): JSX.Element {
         </tr>
       </thead>
       <tbody>
-        {watched.jvms.map((jvm) => (
+        {byTrouble(watched.jvms).map((jvm) => (
           <Jvm key={`${jvm.pid} ${jvm.service}`} jvm={jvm} from_ns={watched.from_ns} longest_ms={longest_ms} />
         ))}
       </tbody>
@@ -106,7 +112,22 @@ function Hour(properties: { jvm: WatchedJvm; from_ns: string; longest_ms: number
   const highest = Math.max(...jvm.minutes.map(({ p95_ms }) => p95_ms ?? 0));
   const says = highest > 0 ? `95th percentile of each minute, ${latency(highest)} at most` : "no requests were seen";
   return (
-    <svg class="hour" width={WIDTH} height={HEIGHT} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={says}>
+    <svg
+      class="hour"
+      width={WIDTH + SCALE}
+      height={HEIGHT + LABEL}
+      viewBox={`0 ${-LABEL / 2} ${WIDTH + SCALE} ${HEIGHT + LABEL}`}
+      role="img"
+      aria-label={says}
+    >
+      {linesOf(longest_ms, HEIGHT, LABEL).map(({ ms, y }) => (
+        <g key={ms} class="mark">
+          <line x1={0} x2={WIDTH} y1={y} y2={y} />
+          <text x={WIDTH + 4} y={y + 3.5}>
+            {latency(ms)}
+          </text>
+        </g>
+      ))}
       <line x1={0} x2={WIDTH} y1={HEIGHT - 0.5} y2={HEIGHT - 0.5} />
       {bars.map(({ at, x, width, height, longest, isIll }) => (
         <g key={at} class={isIll ? "ill" : undefined}>
@@ -132,7 +153,24 @@ function minuteSays(minutes: readonly WatchedMinute[], at: number, from_ns: stri
   return `${time}: ${parts.filter((part) => part).join(", ")}`;
 }
 
+/** The newest ones; the others when they are asked for. */
 function Incidents({ incidents }: { incidents: readonly Incident[] }): JSX.Element {
+  const [isAll, showAll] = useState(false);
+  const shown = isAll ? incidents : incidents.slice(0, FIRST_INCIDENTS);
+  return (
+    <div class="incidents">
+      <h2>Incidents</h2>
+      <IncidentTable incidents={shown} />
+      {incidents.length > FIRST_INCIDENTS && (
+        <Button kind="link" onClick={() => showAll(!isAll)}>
+          {isAll ? "only the newest" : `all ${grouped(incidents.length)} incidents`}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function IncidentTable({ incidents }: { incidents: readonly Incident[] }): JSX.Element {
   return (
     <table class="data">
       <thead>
