@@ -32,11 +32,19 @@ export function drawSubsecond(
   const rowHeight = height / heat.rows;
   for (let cell = 0; cell < heat.weight.length; cell += 1) {
     const left = (heat.second[cell] - grid.first) * grid.cell;
-    context.fillStyle = css([262, 55, palette.dark ? 62 : 48], palette, 0, strengthOf(heat.weight[cell], heat.full));
+    context.fillStyle = colourOf(heat.weight[cell] / heat.full, palette);
     const gap = grid.cell > 5 ? 1 : 0;
     context.fillRect(left, heat.row[cell] * rowHeight, grid.cell - gap, rowHeight + 0.3);
   }
 }
+
+/** The colour of a cell with a part of what a full one has. */
+export function colourOf(part: number, palette: Palette): string {
+  return css([262, 55, palette.dark ? 62 : 48], palette, 0, strengthOf(part, 1));
+}
+
+/** Parts of a full cell whose colours are told. */
+export const SCALE: readonly number[] = [0.01, 0.1, 0.25, 0.5, 1];
 
 /** Seconds that have room for their time below them. */
 export function labelledSeconds(grid: SubsecondGrid, room: CssPixels): number[] {

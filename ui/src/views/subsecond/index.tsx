@@ -2,11 +2,11 @@
 
 import type { JSX } from "preact";
 import { useCallback, useRef, useState } from "preact/hooks";
-import { duration } from "../../base/numbers.ts";
+import { duration, eventAmount } from "../../base/numbers.ts";
 import { decimalsFor, timeOfDay } from "../../base/time.ts";
 import { Canvas, font } from "../../charts/canvas.tsx";
 import { paletteFor } from "../../charts/palette.ts";
-import { drawSubsecond, gridOf, labelledSeconds, timeAt } from "../../charts/subsecond_draw.ts";
+import { colourOf, drawSubsecond, gridOf, labelledSeconds, SCALE, timeAt } from "../../charts/subsecond_draw.ts";
 import type { SubsecondHeat } from "../../data/source.ts";
 import { useAnswer } from "../../state/answer.ts";
 import { isDark, safeColours } from "../../state/appearance.ts";
@@ -33,9 +33,31 @@ function Subsecond(): JSX.Element {
         its last at the bottom. Drag picks a time.
       </p>
       {answer.error && <Note>{answer.error}</Note>}
+      {answer.value && answer.value.weight.length > 0 && <Scale heat={answer.value} />}
       {answer.value && answer.value.weight.length > 0 && <HeatMap heat={answer.value} />}
       {answer.value && answer.value.weight.length === 0 && <Note>No samples of these threads.</Note>}
     </div>
+  );
+}
+
+/** How much of the event a cell of which colour has. */
+function Scale({ heat }: { heat: SubsecondHeat }): JSX.Element {
+  const palette = paletteFor(isDark.value, safeColours.value);
+  const unit = event.value?.unit ?? "samples";
+  const cell = duration(1e9 / heat.rows);
+  // There is no part of a sample.
+  const parts = SCALE.filter((part) => unit !== "samples" || part * heat.full >= 1);
+  return (
+    <ul class="legend scale" aria-label={`What a cell of ${cell} has`}>
+      {parts.map((part) => (
+        <li key={part}>
+          <i style={{ background: colourOf(part, palette) }} />
+          {eventAmount(part * heat.full, unit)}
+          {part === 1 && " or more"}
+        </li>
+      ))}
+      <li>in {cell}</li>
+    </ul>
   );
 }
 
