@@ -9,6 +9,7 @@ use std::ops::Range;
 use fathom_evidence::{Recording, StackId};
 use fathom_timeline::{Analysis, ThreadState, Wait};
 
+use super::joins::Joins;
 use super::reasons::Reasons;
 use super::samples::{Event, Sum, Unit, Weights};
 use super::spans::{Spans, duration};
@@ -28,9 +29,11 @@ pub(crate) struct Waited {
     row: u32,
 }
 
-/// All waits that the account is made of.
+/// All waits that the account is made of, but for those of threads that only wait for the end of another one.
 pub(crate) fn waits(analysis: &Analysis<'_>, axis: &Axis, threads: &Threads) -> Vec<Waited> {
-    let waits = analysis.account.waits(&analysis.sources).filter_map(|(tid, segment)| {
+    let (view, mut joins) = (&analysis.sources, Joins::new(analysis));
+    let lost = analysis.account.waits(view).filter(|(tid, wait)| !joins.is_idle(view.recording, *tid, wait));
+    let waits = lost.filter_map(|(tid, segment)| {
         let ThreadState::Blocked(wait) = segment.state else { return None };
         let (from, to) = (axis.at(segment.from_ns), axis.at(segment.to_ns));
         Some(Waited { wait, from, to, thread: threads.number(tid), row: segment.row? })

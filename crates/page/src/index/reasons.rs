@@ -6,6 +6,7 @@ use fathom_timeline::{Analysis, Chain, Segment, Sources, State, ThreadState, Wai
 use rustc_hash::FxHashMap;
 
 use super::cover;
+use super::joins::Joins;
 use super::stacks::{Joined, Row, put_on};
 use super::threads::Threads;
 use crate::axis::Axis;
@@ -74,7 +75,8 @@ impl Reasons {
         };
         let own = partition.recorded().filter(|(tid, _)| view.is_application(*tid));
         let named = own.flat_map(|(tid, segments)| segments.iter().map(move |wait| (tid, wait)));
-        let named = named.filter(|(_, wait)| is_told(wait));
+        let mut joins = Joins::new(analysis);
+        let named = named.filter(|(tid, wait)| is_told(wait) && !joins.is_idle(view.recording, *tid, wait));
         for (tid, wait) in named {
             let is_followed = gathered.stretches.len() < FOLLOWED_MAX;
             let chains = if is_followed { edges.chains(partition, tid, wait) } else { Vec::new() };
