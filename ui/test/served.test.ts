@@ -98,7 +98,7 @@ describe.runIf(isPossible)("a folder of recordings", () => {
     await page.waitForFunction(() =>
       /\d+ % in \d/.test(document.querySelector(".flame-view output")?.textContent ?? ""),
     );
-    const flame = page.locator(".flame-scroll canvas");
+    const flame = page.locator(".flame-scroll canvas").first();
     await flame.click({ position: { x: 60, y: 30 } });
     await page.click("text=callers and callees");
     await page.waitForSelector(".sandwich canvas");

@@ -60,6 +60,46 @@ describe.runIf(isPossible)("step by step", () => {
     await page.waitForSelector('#tab-spans[aria-selected="true"]');
   });
 
+  test("quick clicks are a step each", async () => {
+    const { page } = await opened();
+    await addressWith(page, /cause=code_cache_churn/);
+    for (const tab of ["spans", "facts", "frames"]) await page.click(`#tab-${tab}`);
+    await addressWith(page, /v=frames/);
+    for (const tab of ["facts", "spans", "flame"]) {
+      await page.goBack();
+      await addressWith(page, new RegExp(`v=${tab}`));
+    }
+  });
+
+  test("the first cause is shown beside the quiet time, and alone when that is not wanted", async () => {
+    const { page, complaints } = await opened();
+    await page.waitForSelector('.flame-view[aria-busy="false"] .flame-pair .quiet');
+    expect(await page.locator(".flame-pair h2").allTextContents()).toHaveLength(2);
+    await page.locator(".flame-pair .slow canvas").click({ position: { x: 40, y: 30 } });
+    await addressWith(page, /z=\d+,/);
+    await page.uncheck("text=beside the quiet time");
+    await addressWith(page, /pair=one/);
+    await page.locator(".flame-pair").waitFor({ state: "detached" });
+    expect(complaints).toEqual([]);
+  });
+
+  test("names of threads are whole in their titles, and say where they come from", async () => {
+    const { page } = await opened();
+    const title = await page.locator(".thread-label.thread").first().getAttribute("title");
+    expect(title).toContain("C2 CompilerThread-0\ntid ");
+    await page.click("text=Keys");
+    expect(await page.textContent(".keys")).toContain("Ctrl + wheel on lanes: closer");
+  });
+
+  test("legends stand above the pictures of their lanes", async () => {
+    const { page } = await opened();
+    await page.click(".lane-chooser summary");
+    await page.check(".lane-chooser >> text=code cache");
+    const legend = await page.locator('[data-key="cache"] .legend').boundingBox();
+    const picture = await page.locator('[data-key="cache"] canvas').boundingBox();
+    expect(legend && picture && legend.y + legend.height).toBeLessThanOrEqual((picture?.y ?? 0) + 0.5);
+  });
+
   test("lanes are pinned, folded, hidden and moved, and a link keeps them so", async () => {
     const { page } = await opened();
     const tool = async (lane: string, says: string): Promise<void> => {
@@ -127,7 +167,10 @@ describe.runIf(isPossible)("step by step", () => {
   test("a zoom is drawn on the axis, stays with another time, and is in the link", async () => {
     const { page } = await opened();
     await page.waitForSelector('.flame-view[aria-busy="false"] .flame-scroll canvas');
-    await page.locator(".flame-scroll canvas").click({ position: { x: 40, y: 30 } });
+    await page
+      .locator(".flame-scroll canvas")
+      .first()
+      .click({ position: { x: 40, y: 30 } });
     await addressWith(page, /z=\d+,/);
     await page.waitForSelector(".lane.found >> text=below");
     await page.click(".slow-times button");

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { matcher } from "../base/search.ts";
 import type { FlameRows } from "../data/source.ts";
-import { foldRecursion, frameAt, graft, layout, mainDepth, search } from "./flame_layout.ts";
+import { foldRecursion, frameAt, graft, layout, mainDepth, ofBaseline, search } from "./flame_layout.ts";
 
 /** Rows from a drawing: indented names with their total. */
 function drawn(text: string): FlameRows {
@@ -137,4 +137,24 @@ test("more of a frame takes the place of what was there", () => {
       "  gc 2",
     ].join("\n"),
   );
+});
+
+test("the baseline alone has the frames that it has, with their own weights", () => {
+  const rows = ofBaseline({
+    depth: Int32Array.of(0, 1, 2, 2, 1),
+    node: Int32Array.of(0, 1, 2, 3, 4),
+    name: ["all", "run", "slow", "quick", "only slow"],
+    kind: ["", "java", "java", "java", "java"],
+    module: ["", "", "", "", ""],
+    total: Float64Array.of(100, 60, 50, 10, 40),
+    self: Float64Array.of(0, 0, 50, 10, 40),
+    base: Float64Array.of(9, 9, 2, 4, Number.NaN),
+    unit: "ns",
+    samples: 7,
+    cut: 0,
+  });
+  expect(rows.name).toEqual(["all", "run", "slow", "quick"]);
+  expect([...rows.total]).toEqual([9, 9, 2, 4]);
+  expect([...rows.self]).toEqual([0, 3, 2, 4]);
+  expect([...rows.node]).toEqual([0, 1, 2, 3]);
 });

@@ -13,6 +13,38 @@ export interface FlameLayout {
   deepest: number;
 }
 
+/** The rows as they are in the baseline alone, which is as long as what they are compared with. */
+export function ofBaseline(rows: FlameRows): FlameRows {
+  const kept = [...rows.depth.keys()].filter((row) => row === 0 || rows.base[row] > 0);
+  const column = (of: Float64Array): Float64Array => Float64Array.from(kept, (row) => of[row] || 0);
+  const base = column(rows.base);
+  const depth = Int32Array.from(kept, (row) => rows.depth[row]);
+  return {
+    ...rows,
+    depth,
+    node: Int32Array.from(kept, (row) => rows.node[row]),
+    name: kept.map((row) => rows.name[row]),
+    kind: kept.map((row) => rows.kind[row]),
+    module: kept.map((row) => rows.module[row]),
+    total: base,
+    self: withoutChildren(depth, base),
+    base: new Float64Array(),
+  };
+}
+
+/** What each frame has that none of those below it has. */
+function withoutChildren(depth: Int32Array, total: Float64Array): Float64Array {
+  const self = total.slice();
+  const open: number[] = [];
+  depth.forEach((at, row) => {
+    open.length = at;
+    const caller = open.at(-1);
+    if (caller !== undefined) self[caller] = Math.max(self[caller] - total[row], 0);
+    open.push(row);
+  });
+  return self;
+}
+
 /** Children stand side by side from the left edge of their caller, in the order of the rows. */
 export function layout(rows: FlameRows): FlameLayout {
   const count = rows.depth.length;

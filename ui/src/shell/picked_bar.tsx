@@ -8,6 +8,7 @@ import { decimalsFor, timeOfDay } from "../base/time.ts";
 import type { SampleEvent } from "../data/overview.ts";
 import { baselineText } from "../data/served.ts";
 import type { Baseline } from "../data/source.ts";
+import { hasQuiet } from "../state/look.ts";
 import { nameOf, useRecordings } from "../state/recordings.ts";
 import {
   chosenThreads,
@@ -133,7 +134,7 @@ function Against(): JSX.Element | null {
   if ((overview.value?.events ?? []).length === 0) return null;
   const kept: Baseline = { kind: "interval", from: selection.value.from, to: selection.value.to };
   const choices: (readonly [string, string])[] = [["none", "nothing"]];
-  if ((overview.value?.baseline.length ?? 0) > 0 || overview.value?.baseline_recording != null) {
+  if (hasQuiet(overview.value)) {
     choices.push(["baseline", "the quiet time"]);
   }
   if (baseline.kind === "interval") choices.push([baselineText(baseline), intervalText(baseline)]);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { KNOWN, LOOK } from "../../test/known.ts";
 import type { Lane, Overview } from "../data/overview.ts";
-import { isWithoutStacks, lanesOf, settled, showCause, worstOf } from "./look.ts";
+import { isPaired, isWithoutStacks, lanesOf, settled, showCause, worstOf } from "./look.ts";
 import { DEFAULTS, fromHash, toHash } from "./view_state.ts";
 
 function showing(look: Partial<typeof LOOK>): Overview {
@@ -86,4 +86,26 @@ test("words lead to lanes, and to one instance of many where it is named", () =>
     "disk_bytes|vdb",
     "disk_bytes",
   ]);
+});
+
+test("what no cause explains is looked for in the threads that answer requests", () => {
+  const [thread] = KNOWN.threads;
+  const handler = { ...thread, role: "handler", samples: 3 };
+  const serving = { ...KNOWN, threads: [...KNOWN.threads, handler] };
+  expect(showCause("unexplained", serving)).toEqual({ threads: "handler" });
+  expect(showCause("unexplained", KNOWN)).toEqual({});
+  const look = { ...LOOK, roles: [], event: "cpu", lanes: [] };
+  const unexplained = { ...KNOWN.explanation.unexplained, look };
+  const seen = { ...serving, explanation: { ...KNOWN.explanation, unexplained } };
+  expect(showCause("unexplained", seen)).toMatchObject({ threads: "handler", event: "cpu" });
+  expect(showCause("churn", serving)).toMatchObject({ threads: "compiler" });
+});
+
+test("the first cause is looked at beside the quiet time, where there is one", () => {
+  const known = { ...KNOWN, baseline: [{ from: 2, to: 3 }] };
+  expect(isPaired("churn", known)).toBe(true);
+  expect(isPaired("other", known)).toBe(false);
+  expect(isPaired("churn", { ...KNOWN, baseline: [] })).toBe(false);
+  const without = { ...known, explanation: showing({ event: "" }).explanation };
+  expect(isPaired("churn", without)).toBe(false);
 });

@@ -14,6 +14,9 @@ export function firstCause({ causes, slow }: Explanation): string {
   return causes.find(({ verdict }) => verdict !== "ruled_out" && verdict !== "not_enough")?.id ?? UNEXPLAINED;
 }
 
+/** The role of threads that answer requests. */
+const REQUESTS = "handler";
+
 function lookOf(cause: string, { causes, unexplained }: Explanation): Look | undefined {
   return cause === UNEXPLAINED ? unexplained.look : causes.find(({ id }) => id === cause)?.look;
 }
@@ -23,21 +26,42 @@ export function worstOf(cause: string, explanation: Explanation): readonly Insta
   return lookOf(cause, explanation)?.worst ?? [];
 }
 
+/** The threads that answer requests, where it is known which do. */
+function requestThreads({ threads }: Overview): string {
+  return threads.some(({ role, samples }) => role === REQUESTS && samples > 0) ? REQUESTS : "";
+}
+
+/** Whether there is a quiet time to look at beside the slow one. */
+export function hasQuiet(known: Overview | null): boolean {
+  return (known?.baseline.length ?? 0) > 0 || known?.baseline_recording != null;
+}
+
+/** Whether stacks are looked at in pairs when nobody says anything else: those of the first cause, if they show it. */
+export function isPaired(cause: string, known: Overview): boolean {
+  const { explanation } = known;
+  const isFirst = cause === firstCause(explanation) && cause !== UNEXPLAINED && cause !== "";
+  return isFirst && hasQuiet(known) && !isWithoutStacks(cause, explanation);
+}
+
 /** Whether a cause is shown by something, but by no stacks. */
 export function isWithoutStacks(cause: string, explanation: Explanation): boolean {
   return lookOf(cause, explanation)?.event === "";
 }
 
-/** What is on the screen when a cause is opened; nothing changes for one that has nothing to show. */
+/**
+ * What is on the screen when a cause is opened; nothing changes for one that has nothing to show. What no cause explains is
+ * looked for where users wait: in the threads that answer requests.
+ */
 export function showCause(cause: string, known: Overview): Partial<ViewState> {
   const look = lookOf(cause, known.explanation);
-  if (!look) return {};
+  const usual = cause === UNEXPLAINED || cause === "" ? requestThreads(known) : "";
+  if (!look) return usual === "" ? {} : { threads: usual };
   const pins = lanesOf(look.lanes, known);
   const event = known.events.some(({ id }) => id === look.event) ? look.event : "";
   const rows = known.threads.filter(({ tid }) => look.threads.includes(tid)).map(({ index }) => String(index));
   const roles = look.roles.filter((role) => known.threads.some((thread) => thread.role === role));
   const search = event === "" ? "" : look.search;
-  const shown = { pins, rows, threads: roles.join(","), search, zoom: null, find: "", took: null };
+  const shown = { pins, rows, threads: roles.join(",") || usual, search, zoom: null, find: "", took: null };
   if (event !== "") return { ...shown, event, tab: "flame" };
   return { ...shown, ...tabOf(look, known) };
 }

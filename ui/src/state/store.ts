@@ -7,7 +7,7 @@ import { originOf, type Zone } from "../base/time.ts";
 import type { Overview, SampleEvent } from "../data/overview.ts";
 import type { Baseline, Library, Matching, Selection, Source, Threads } from "../data/source.ts";
 import { followAddress, replaceAddress } from "./history.ts";
-import { eventOf, firstCause, portOf, settled, showCause, worstOf } from "./look.ts";
+import { eventOf, firstCause, hasQuiet, isPaired, portOf, settled, showCause, worstOf } from "./look.ts";
 import { DEFAULTS, threadsOf, type ViewState } from "./view_state.ts";
 import { around, coverFor, mainStretch, within } from "./window.ts";
 
@@ -90,6 +90,13 @@ export interface Worst extends Interval {
 export const heatOf = computed<"samples" | "state">(
   () => view.value.heat || (overview.value?.has?.cover ? "state" : "samples"),
 );
+/** Whether the flame graph has that of the quiet time beside it. */
+export const isPair = computed<boolean>(() => {
+  const known = overview.value;
+  const { pair, baseline } = view.value;
+  if (!known || !hasQuiet(known) || baseline.kind !== "none") return false;
+  return pair === "" ? isPaired(opened.value, known) : pair === "two";
+});
 /** Which samples the pictures below the lanes are made of: what was picked, or else the slow time, or all. */
 export const selection = computed<Selection>(() => {
   const time = picked.value ?? mainStretch(slow.value) ?? limits.value;

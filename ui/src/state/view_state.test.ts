@@ -27,6 +27,7 @@ const EVERYTHING: ViewState = {
   request: { from: 5, to: 70, thread: -1 },
   find: "<script>",
   heat: "state",
+  pair: "one",
   zone: "local",
 };
 

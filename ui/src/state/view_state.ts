@@ -52,6 +52,8 @@ export interface ViewState {
   request: PickedRequest | null;
   /** What thread lanes show; the states, if the recording tells them, by default. */
   heat: "" | "samples" | "state";
+  /** Whether the quiet time has a flame graph beside that of what is picked; of the first cause it has, by default. */
+  pair: "" | "one" | "two";
   zone: Zone;
 }
 
@@ -93,6 +95,7 @@ export const DEFAULTS: ViewState = {
   port: "",
   request: null,
   heat: "",
+  pair: "",
   zone: "utc",
 };
 
@@ -167,6 +170,7 @@ const ENTRIES: { [Name in keyof ViewState]: readonly [key: string, codec: Codec<
   port: ["port", text],
   request: ["req", request],
   heat: ["heat", oneOf("samples", "state")],
+  pair: ["pair", oneOf("one", "two")],
   zone: ["zone", oneOf("utc", "local")],
 };
 

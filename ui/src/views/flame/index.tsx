@@ -1,16 +1,25 @@
 // The flame graph of what was picked: time × threads × event, as it is or against a baseline.
 
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import { eventAmount, share } from "../../base/numbers.ts";
+import { amount, eventAmount, share } from "../../base/numbers.ts";
+import { lengthOf } from "../../base/quantities.ts";
 import { matcher } from "../../base/search.ts";
 import { counted } from "../../base/text.ts";
-import { foldRecursion, layout, type Matches, search } from "../../charts/flame_layout.ts";
+import {
+  type FlameLayout,
+  foldRecursion,
+  layout,
+  type Matches,
+  ofBaseline,
+  search,
+} from "../../charts/flame_layout.ts";
 import type { FlameRows } from "../../data/source.ts";
-import { isWithoutStacks } from "../../state/look.ts";
-import { event, opened, overview, update, view } from "../../state/store.ts";
+import { hasQuiet, isWithoutStacks } from "../../state/look.ts";
+import { event, isPair, opened, overview, picked, selection, update, view } from "../../state/store.ts";
 import { Note, Search, Segmented } from "../../widgets/controls.tsx";
 import { FlameCanvas } from "../../widgets/flame_canvas.tsx";
+import { LayerLegend } from "../../widgets/layer_legend.tsx";
 import { Sentence } from "../../widgets/text.tsx";
 import { causeTitle } from "../verdicts/words.ts";
 import type { View } from "../view.ts";
@@ -24,29 +33,117 @@ function Flame(): JSX.Element {
   const matches = useMemo(() => (flame ? search(flame, typed === "" ? null : matcher(typed)) : null), [flame, typed]);
   const isCompared = baseline.kind !== "none";
   const [zoomed, zoomTo] = useZoom(flame, `${question}${folded}`);
+  const zoom = (row: number): void => {
+    zoomTo(row);
+    if (row > 0) more(row);
+  };
   return (
     <div class="flame-view" aria-busy={waiting} data-answers={answers}>
       <Toolbar rows={rows} matches={matches} />
       <WithoutStacks />
       {error && <Note>{error}</Note>}
       {flame && matches && flame.rows.total[0] > 0 && (
-        <FlameCanvas
+        <Sides
           flame={flame}
-          matches={matches}
-          isSearching={typed !== ""}
-          isCompared={isCompared}
-          identity={`${question}${folded}`}
-          zoomed={zoomed}
-          onZoom={(row) => {
-            zoomTo(row);
-            if (row > 0) more(row);
-          }}
-        />
+          quiet={isPair.value ? <Quiet flame={flame} zoomed={zoomed} onZoom={zoom} question={question} /> : null}
+        >
+          <FlameCanvas
+            flame={flame}
+            matches={matches}
+            isSearching={typed !== ""}
+            isCompared={isCompared}
+            identity={`${question}${folded}`}
+            // A frame of the quiet time alone has no width here.
+            zoomed={flame.rows.total[zoomed] > 0 ? zoomed : 0}
+            onZoom={zoom}
+            title={
+              isPair.value ? (
+                <Side
+                  title={picked.value ? "picked time" : "slow time"}
+                  rows={flame.rows}
+                  samples={flame.rows.samples}
+                />
+              ) : undefined
+            }
+          />
+        </Sides>
       )}
       {flame && !(flame.rows.total[0] > 0) && (
         <Note>No samples in what is picked. Take more time, other threads or another event.</Note>
       )}
     </div>
+  );
+}
+
+/** One flame graph, or two side by side below one legend. */
+function Sides(properties: {
+  flame: FlameLayout;
+  quiet: JSX.Element | null;
+  children: ComponentChildren;
+}): JSX.Element {
+  const { flame, quiet, children } = properties;
+  const kinds = useMemo(() => new Set(flame.rows.kind), [flame]);
+  if (!quiet) return <>{children}</>;
+  return (
+    <>
+      <LayerLegend isCompared={false} thinned={overview.value?.thinned ?? 1} kinds={kinds} />
+      <div class="flame-pair">
+        <section class="slow" aria-label="Picked time">
+          {children}
+        </section>
+        <section class="quiet" aria-label="Quiet time">
+          {quiet}
+        </section>
+      </div>
+    </>
+  );
+}
+
+/** Of which time a graph is, and how much there is of it. */
+function Side({ title, rows, samples }: { title: string; rows: FlameRows; samples?: number }): JSX.Element {
+  const length = lengthOf(selection.value);
+  const whole = rows.total[0] ?? 0;
+  return (
+    <h2>
+      {title}{" "}
+      <span class="muted">
+        {eventAmount(whole, rows.unit)}
+        {rows.unit === "ns" && ` (${amount(whole / length, "threads")})`}
+        {samples !== undefined && `, ${counted(samples, "sample")}`}
+      </span>
+    </h2>
+  );
+}
+
+/** The same of the quiet time, for as long as what is picked. */
+function Quiet(properties: {
+  flame: FlameLayout;
+  zoomed: number;
+  onZoom: (row: number) => void;
+  question: string;
+}): JSX.Element {
+  const { flame, zoomed, onZoom, question } = properties;
+  const typed = view.value.search;
+  const quiet = useMemo(() => layout(ofBaseline(flame.rows)), [flame]);
+  const matches = useMemo(() => search(quiet, typed === "" ? null : matcher(typed)), [quiet, typed]);
+  const [rows, other] = [quiet.rows, flame.rows];
+  return (
+    <>
+      {rows.total[0] > 0 ? (
+        <FlameCanvas
+          flame={quiet}
+          matches={matches}
+          isSearching={typed !== ""}
+          isCompared={false}
+          identity={question}
+          zoomed={zoomed > 0 ? Math.max(rows.node.indexOf(other.node[zoomed]), 0) : 0}
+          onZoom={(row) => onZoom(row > 0 ? Math.max(other.node.indexOf(rows.node[row]), 0) : 0)}
+          title={<Side title="quiet time, scaled to the same length" rows={rows} />}
+        />
+      ) : (
+        <Note>None of it in the quiet time.</Note>
+      )}
+    </>
   );
 }
 
@@ -66,6 +163,7 @@ function WithoutStacks(): JSX.Element | null {
 
 function Toolbar({ rows, matches }: { rows: FlameRows | null; matches: Matches | null }): JSX.Element {
   const { inverted, folded, search: typed } = view.value;
+  const canPair = hasQuiet(overview.value) && view.value.baseline.kind === "none";
   const note = typed !== "" && matches ? `${share(matches.share)} in ${counted(matches.count, "frame")}` : "";
   return (
     <div class="toolbar">
@@ -81,10 +179,20 @@ function Toolbar({ rows, matches }: { rows: FlameRows | null; matches: Matches |
       <label class="check">
         <input type="checkbox" checked={folded} onChange={() => update({ folded: !folded })} /> fold recursion
       </label>
+      {canPair && (
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={isPair.value}
+            onChange={() => update({ pair: isPair.peek() ? "one" : "two" })}
+          />{" "}
+          beside the quiet time
+        </label>
+      )}
       <Search label="Find frames (/regex/)" value={typed} note={note} onInput={(text) => update({ search: text })} />
       <span class="spacer" />
       <span class="muted">
-        {rows && `${eventAmount(rows.total[0] ?? 0, rows.unit)}, ${counted(rows.samples, "sample")}`}
+        {rows && !isPair.value && `${eventAmount(rows.total[0] ?? 0, rows.unit)}, ${counted(rows.samples, "sample")}`}
       </span>
     </div>
   );

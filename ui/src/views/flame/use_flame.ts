@@ -2,9 +2,9 @@
 
 import { useRef, useState } from "preact/hooks";
 import { graft } from "../../charts/flame_layout.ts";
-import type { FlameRows } from "../../data/source.ts";
+import type { Baseline, FlameRows } from "../../data/source.ts";
 import { useAnswer } from "../../state/answer.ts";
-import { selection, source, view } from "../../state/store.ts";
+import { isPair, selection, source, view } from "../../state/store.ts";
 
 /** A frame larger than this is drawn with all that could be seen of it at once. */
 const CLOSE = 0.3;
@@ -30,7 +30,8 @@ interface Closer {
 export function useFlame(): Flame {
   const from = source.value;
   const { inverted, folded, baseline } = view.value;
-  const query = { ...selection.value, inverted, baseline };
+  const compared: Baseline = isPair.value ? { kind: "quiet" } : baseline;
+  const query = { ...selection.value, inverted, baseline: compared };
   const question = JSON.stringify(query);
   const answer = useAnswer(from && query.event !== "" ? question : null, (signal) =>
     from ? from.flame(query, signal) : Promise.reject(new Error("no recording")),
