@@ -59,7 +59,8 @@ bench-record: build ## what watching a JVM costs it
 bench-per-event: build ## what watching one fault, call or switch costs
 	bench/per_event/run
 
-bench-page: build ## the page in a browser, on large recordings
+bench-page: build ## the page in a browser: its figures on twelve recordings, its speed on large ones
+	bench/page/figures
 	bench/page/run
 
 test-cross: ## builds for aarch64 and runs the tests of readers, account, causes and reports there, emulated

@@ -10,6 +10,7 @@ from pathlib import Path
 from kit import cuts, fetch, figures, places, table
 from kit.measure import Result, Run, failure_of
 from kit.process import TICKS_PER_SECOND, cpu_s
+from kit.rounded import is_rounded
 from kit.tools import Tool
 
 
@@ -128,6 +129,28 @@ class Processes(unittest.TestCase):
             pass
         used = cpu_s(os.getpid()) - before
         self.assertAlmostEqual(used, time.process_time() - counted_from, delta=3 / TICKS_PER_SECOND)
+
+
+class Rounded(unittest.TestCase):
+    def test_a_figure_is_right_to_its_digits(self):
+        for printed, value, unit, expected in [
+            ("2.63 threads", 2.6312, "threads", True),
+            ("2.63 threads", 2.6381, "threads", False),
+            ("82.8 ms", 82.84e6, "ns", True),
+            ("82.8 ms", 82.84e3, "ns", False),
+            ("1 min 20 s", 80.2e9, "ns", True),
+            ("2 h 5 min", 7_559e9, "ns", True),
+            ("2 h 5 min", 7_620e9, "ns", False),
+            ("<0.1 %", 0.0004, "ratio", True),
+            ("<0.1 %", 0, "ratio", False),
+            ("1,213", 1213, "count", True),
+            ("1.2e16", 1.2e16, "count", True),
+            ("4.77 MB", 5_000_000, "bytes", True),
+            ("139 /s", 138.2, "1/s", False),
+            ("", None, "ns", True),
+            ("0 ns", None, "ns", False),
+        ]:
+            self.assertIs(is_rounded(printed, value, unit), expected, f"{printed} is {value} {unit}")
 
 
 class Failures(unittest.TestCase):
