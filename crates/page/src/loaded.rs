@@ -18,6 +18,7 @@ use crate::index::cover::Cover;
 use crate::index::lane::Lane;
 use crate::index::lanes;
 use crate::index::lasting::{self, Places, Waited};
+use crate::index::provenance::Provenance;
 use crate::index::reasons::Reasons;
 use crate::index::requests::Requests;
 use crate::index::samples::{self, Event};
@@ -78,6 +79,7 @@ pub struct Loaded {
     pub(crate) recording: Recording,
     pub(crate) axis: Axis,
     pub(crate) threads: Threads,
+    pub(crate) provenance: Provenance,
     pub(crate) tree: Tree,
     node_of_stack: Vec<u32>,
     pub(crate) events: Vec<Event>,
@@ -98,6 +100,7 @@ struct Prepared {
     run: Run,
     axis: Axis,
     threads: Threads,
+    provenance: Provenance,
     spans: Spans,
     requests: Requests,
     lanes: Vec<Lane>,
@@ -137,6 +140,7 @@ impl Loaded {
             recording,
             axis: prepared.axis,
             threads: prepared.threads,
+            provenance: prepared.provenance,
             tree,
             node_of_stack,
             events,
@@ -212,6 +216,7 @@ fn prepare(recording: &Recording, about: &About) -> Prepared {
         waits: lasting::waits(&analysis, &axis, &threads),
         reasons: Reasons::new(&analysis, &axis, &threads),
         axis,
+        provenance: Provenance::new(recording, &threads),
         threads,
         quiet,
         quiet_of_other,
@@ -226,6 +231,7 @@ fn nothing(recording: &Recording, name: &str, extent: (i64, i64)) -> Prepared {
         explanation,
         axis: Axis::new(extent, extent),
         threads: Threads::new(recording, None),
+        provenance: Provenance::default(),
         spans: Spans::default(),
         requests: Requests::default(),
         lanes: Vec::new(),

@@ -13,6 +13,9 @@ export interface HeatPicture {
   colours: readonly Hsl[];
 }
 
+/** Of a cell of which less is known no state is said to be the largest. */
+export const LEAST_KNOWN = 0.1;
+
 /** The cells of each thread; they come in any order. */
 export function cellsByThread(heat: Heat): Map<number, number[]> {
   const rows = new Map<number, number[]>();
@@ -24,7 +27,7 @@ export function cellsByThread(heat: Heat): Map<number, number[]> {
   return rows;
 }
 
-/** Draws the cells of one row. */
+/** Draws the cells of one row, on the hatching of what is not known: it shows through where little is. */
 export function drawHeatRow(
   context: CanvasRenderingContext2D,
   picture: HeatPicture,
@@ -38,11 +41,28 @@ export function drawHeatRow(
   for (const cell of cells) {
     const left = scale.x(time.from + heat.column[cell] * column);
     const right = scale.x(time.from + (heat.column[cell] + 1) * column);
-    if (right < 0 || left > scale.width) continue;
+    const known = heat.known?.[cell] ?? 0;
+    if (right < 0 || left > scale.width || (heat.known && known < LEAST_KNOWN)) continue;
+    const box = [left, row.top, Math.max(right - left, 1), row.height] as const;
+    if (heat.known) drawOver(context, box, known, palette);
     const strength = strengthOf(heat.value[cell], heat.full);
     context.fillStyle = css(colours[heat.state[cell] % colours.length], palette, 0, strength);
-    context.fillRect(left, row.top, Math.max(right - left, 1), row.height);
+    context.fillRect(...box);
   }
+}
+
+/** What is known covers the hatching. */
+function drawOver(
+  context: CanvasRenderingContext2D,
+  box: readonly [number, number, number, number],
+  known: number,
+  palette: Palette,
+): void {
+  const alpha = context.globalAlpha;
+  context.globalAlpha = alpha * known;
+  context.fillStyle = palette.surface;
+  context.fillRect(...box);
+  context.globalAlpha = alpha;
 }
 
 /** Even a single sample is seen; twice as busy looks stronger, not twice as strong. */

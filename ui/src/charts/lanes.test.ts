@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { CounterSeries, SpanMarks } from "../data/source.ts";
 import { topOf, valueAt } from "./counter_lane.ts";
-import { stackOfRole, strengthOf } from "./heat_lane.ts";
+import { drawHeatRow, stackOfRole, strengthOf } from "./heat_lane.ts";
 import { LengthScale, lengthsBetween, lineAt } from "./latency_lane.ts";
+import { paletteFor } from "./palette.ts";
 import { TimeScale } from "./scale.ts";
 import { heightOf, longestOf, markAt, namesByTime, rowsOf } from "./span_lane.ts";
 import { stack, topOfStack } from "./stacked_lane.ts";
@@ -142,4 +143,43 @@ describe("spans", () => {
     const picture = { marks, kinds: ["gc_pause", "safepoint"], names: [], longest: 30 };
     expect(markAt(picture, new TimeScale({ from: 0, to: 100 }, 100), x, y, 20)).toBe(mark);
   });
+});
+
+test("a cell of which little is known has no colour; the hatching shows through one of which half is", () => {
+  const drawn: [left: number, alpha: number, fill: string][] = [];
+  const context = {
+    globalAlpha: 1,
+    fillStyle: "",
+    fillRect(left: number) {
+      drawn.push([left, this.globalAlpha, this.fillStyle]);
+    },
+  };
+  const heat = {
+    columns: 3,
+    thread: Int32Array.of(0, 0, 0),
+    column: Int32Array.of(0, 1, 2),
+    value: Float32Array.of(0.05, 0.5, 1),
+    state: Uint8Array.of(0, 0, 0),
+    known: Float32Array.of(0.05, 0.5, 1),
+    full: 1,
+  };
+  const palette = paletteFor(false, false);
+  const picture = { heat, time: { from: 0, to: 30 }, colours: [palette.states.java] };
+  const scale = new TimeScale({ from: 0, to: 30 }, 30);
+  drawHeatRow(
+    context as unknown as CanvasRenderingContext2D,
+    picture,
+    [0, 1, 2],
+    scale,
+    { top: 0, height: 10 },
+    palette,
+  );
+  expect(drawn.map(([left, alpha]) => [left, alpha])).toEqual([
+    [10, 0.5],
+    [10, 1],
+    [20, 1],
+    [20, 1],
+  ]);
+  expect(drawn[0][2]).toBe(palette.surface);
+  expect(context.globalAlpha).toBe(1);
 });

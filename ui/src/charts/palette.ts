@@ -13,6 +13,8 @@ export interface Palette {
   muted: string;
   faint: string;
   grid: string;
+  /** Of what is not known. */
+  hatch: string;
   surface: string;
   line: string;
   area: string;
@@ -173,6 +175,7 @@ const LIGHT: Chrome = {
   muted: "#5c6169",
   faint: "#9097a1",
   grid: "#e8e9eb",
+  hatch: "#d3d6da",
   surface: "#ffffff",
   line: "#2b6cb0",
   area: "#2b6cb02e",
@@ -188,6 +191,7 @@ const DARK: Chrome = {
   muted: "#a3a9b2",
   faint: "#737a84",
   grid: "#2a2d32",
+  hatch: "#3a3f46",
   surface: "#191b1f",
   line: "#6aa9e9",
   area: "#6aa9e938",

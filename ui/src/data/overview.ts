@@ -50,6 +50,11 @@ export interface Thread {
   role: string;
   cpu_ns: number;
   samples: number;
+  /** From when to when it lived, as far as that is known. */
+  from?: Nanoseconds;
+  to?: Nanoseconds;
+  /** What told of it: sources of rows, and events of samples. */
+  sources?: readonly string[];
 }
 
 export interface Lane {

@@ -149,6 +149,8 @@ export interface Heat {
   column: Int32Array;
   value: Float32Array;
   state: Uint8Array;
+  /** Of states, the part of the thread's time in the cell of which anything is known. */
+  known?: Float32Array;
   /** The value of a cell that is busy all the time. */
   full: number;
 }

@@ -100,6 +100,7 @@ export function heatCells(table: Columns): Heat {
     column: table.integers("column"),
     value,
     state: table.has("state") ? table.bytes("state") : new Uint8Array(table.length),
+    ...(table.has("known") ? { known: table.floats("known") } : {}),
     full: table.meta("full", largest(value)),
   };
 }

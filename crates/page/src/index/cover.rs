@@ -16,8 +16,10 @@ use crate::axis::Axis;
 pub(crate) struct OfThread {
     /// Beginning, end and state outside stops; disjoint, ascending.
     pub(crate) segments: Vec<(i64, i64, State)>,
-    /// From when to when it stands still when the application does; none of a thread of the JVM or of another program.
-    pub(crate) stops_within: Option<(i64, i64)>,
+    /// From when to when it lived, as far as that is known.
+    pub(crate) life: (i64, i64),
+    /// Whether it stands still when the application does: not a thread of the JVM or of another program.
+    pub(crate) stops: bool,
     /// CPU time since some beginning, if it was counted.
     pub(crate) cpu: Option<Series>,
     /// Time without a CPU since some beginning, if it was counted.
@@ -102,8 +104,8 @@ fn add_partition(analysis: &Analysis<'_>, axis: &Axis, threads: &Threads, of_thr
     for thread in threads.iter() {
         let number = threads.number(thread.tid) as usize;
         let life = partition.life(thread.tid).unwrap_or(view.extent_ns);
-        let stops = matches!(view.role(thread.tid), role::JAVA | role::HANDLER);
-        of_threads[number].stops_within = stops.then_some((axis.at(life.0), axis.at(life.1)));
+        of_threads[number].life = (axis.at(life.0), axis.at(life.1));
+        of_threads[number].stops = matches!(view.role(thread.tid), role::JAVA | role::HANDLER);
     }
 }
 

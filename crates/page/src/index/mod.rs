@@ -7,6 +7,7 @@ mod joins;
 pub(crate) mod lane;
 pub(crate) mod lanes;
 pub(crate) mod lasting;
+pub(crate) mod provenance;
 pub(crate) mod reasons;
 pub(crate) mod requests;
 pub(crate) mod samples;

@@ -3,7 +3,7 @@
 use arrow_array::types::{Float32Type, Float64Type, Int64Type, UInt8Type, UInt16Type};
 
 use super::Answer;
-use super::heat::Raster;
+use super::raster::Raster;
 use super::select::Stretch;
 use crate::columns::Columns;
 use crate::index::requests::{Port, Taken};

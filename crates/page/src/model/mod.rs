@@ -4,6 +4,7 @@
 //! it would do to a page is for the page to prevent, which sets text and never markup.
 
 pub(crate) mod counter;
+mod filled;
 mod flame;
 mod frames;
 pub(crate) mod heat;
@@ -13,6 +14,7 @@ mod markdown;
 mod matching;
 pub(crate) mod overview;
 mod pages;
+pub(crate) mod raster;
 mod sandwich;
 pub(crate) mod select;
 mod spans;

@@ -102,6 +102,11 @@ struct Thread<'a> {
     role: &'static str,
     cpu_ns: f64,
     samples: u64,
+    /// From when to when it lived, as far as that is known.
+    from: i64,
+    to: i64,
+    /// What told of it: sources of rows, and events of samples.
+    sources: Vec<&'a str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -237,6 +242,7 @@ fn threads(page: &Loaded) -> Vec<Thread<'_>> {
     }
     let thread = |index: usize| {
         let thread = page.threads[index];
+        let life = page.cover.threads.get(index).map_or(page.axis.extent, |of| of.life);
         Thread {
             index,
             tid: thread.tid,
@@ -244,6 +250,9 @@ fn threads(page: &Loaded) -> Vec<Thread<'_>> {
             role: ROLES[usize::from(thread.role)],
             cpu_ns: thread.cpu_ns,
             samples: thread.samples,
+            from: life.0,
+            to: life.1,
+            sources: page.provenance.of(index).collect(),
         }
     };
     shown.into_iter().map(thread).collect()

@@ -6,6 +6,7 @@ use fathom_evidence::Table;
 use crate::columns::Columns;
 use crate::index::tree::Place;
 use crate::loaded::Loaded;
+use crate::model::raster::Raster;
 use crate::model::select::Stretch;
 use crate::model::{counter, heat, latency, log, table};
 
@@ -195,9 +196,9 @@ fn frames(page: &Loaded) -> Columns {
 }
 
 /// The columns of the pictures of states.
-fn raster(page: &Loaded, detail: Detail) -> heat::Raster {
+fn raster(page: &Loaded, detail: Detail) -> Raster {
     let columns = detail.columns.min(detail.cells / page.threads.len().max(1)).max(1);
-    heat::Raster { stretch: Stretch { from: page.axis.from, to: page.axis.to }, columns }
+    Raster { stretch: Stretch { from: page.axis.from, to: page.axis.to }, columns }
 }
 
 /// More ports than this are not in the file.
@@ -206,7 +207,7 @@ pub(super) const PORTS_MAX: usize = 8;
 /// The pictures of the requests of each port, at a third of the resolution of lines: they are drawn in cells.
 fn latency(page: &Loaded, detail: Detail) -> Vec<(String, Columns)> {
     let stretch = Stretch { from: page.axis.from, to: page.axis.to };
-    let raster = |columns: usize| heat::Raster { stretch, columns: columns.max(1) };
+    let raster = |columns: usize| Raster { stretch, columns: columns.max(1) };
     let seconds = (stretch.length() / 1e9).ceil() as usize;
     let ports = page.requests.ports().iter().take(PORTS_MAX);
     let of_port = ports.flat_map(|port| {

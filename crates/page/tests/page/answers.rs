@@ -285,6 +285,8 @@ fn states_fill_no_more_than_the_time() {
         let cover = table(&page, "heat?by=state&columns=64");
         let values = cover.numbers::<Float32Type>("value");
         assert!(values.iter().all(|value| *value > 0.0 && *value <= 1.0), "{name}");
+        let known = cover.numbers::<Float32Type>("known");
+        assert!(values.iter().zip(&known).all(|(value, known)| *value <= known + 1e-5 && *known <= 1.0), "{name}");
         assert!(cover.numbers::<UInt8Type>("state").iter().all(|state| usize::from(*state) < states), "{name}");
         let mut cells: Vec<(i32, u16)> =
             cover.numbers::<Int32Type>("thread").into_iter().zip(cover.numbers::<UInt16Type>("column")).collect();
@@ -486,14 +488,4 @@ fn stacks_and_logs_are_those_of_the_tables() {
     assert!(String::from_utf8(ask(&page, "markdown").unwrap()).unwrap().starts_with("## Why "));
     let logs = table(&page, "log");
     assert_eq!(logs.len(), (logs.note("total") as usize).min(1_000));
-}
-
-#[test]
-fn the_page_has_a_colour_for_every_state() {
-    let palette = include_str!("../../../../ui/src/charts/palette.ts");
-    let colours = palette.split_once("const STATES").unwrap().1.split_once("};").unwrap().0;
-    for state in fathom_timeline::State::ALL {
-        let row = state.row();
-        assert!(colours.contains(&format!("\n  {}: [", row.color)), "{}: {}", row.id, row.color);
-    }
 }

@@ -7,4 +7,5 @@ mod hostile;
 mod server;
 mod single_file;
 mod stacks;
+mod threads;
 mod world;

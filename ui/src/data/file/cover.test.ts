@@ -46,6 +46,20 @@ test("a cell that is wider than a column fills all of them", () => {
   ]);
 });
 
+test("how much of a column anything is known of is the mean over its cells", () => {
+  const grid = gridOf({
+    thread: Int32Array.of(0, 0, 0),
+    column: Uint16Array.of(0, 1, 2),
+    state: Uint8Array.of(1, 2, 2),
+    value: Float32Array.of(0.5, 0.04, 1),
+    known: Float32Array.of(0.75, 0.05, 1),
+  });
+  const { known } = stateHeat(grid, { by: "state", event: "", from: 0, to: 4, columns: 2, threads: "all" });
+  expect([...(known ?? [])].map((part) => Number(part.toFixed(3)))).toEqual([0.4, 0.5]);
+  const all = stateHeat(GRID, { by: "state", event: "", from: 0, to: 4, columns: 1, threads: "all" }).known;
+  expect([...(all ?? [])]).toEqual([1, 1]);
+});
+
 test("samples of threads of a role are added up per column", () => {
   const heat = {
     columns: 2,

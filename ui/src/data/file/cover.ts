@@ -8,12 +8,17 @@ import { threadMask } from "./samples.ts";
 /** More states than there will ever be: they share a key with thread and column. */
 const STATES = 256;
 
-/** The grid on the columns that are asked for: of each, the state that has the largest part of it. */
+/** The grid on the columns that are asked for: of each, the state that has the largest part of it, and how much is known. */
 export function stateHeat(table: Columns | null, query: HeatQuery): Heat {
   const best = new Map<number, { value: number; state: number }>();
   for (const [key, value] of table ? partsOf(table, query) : []) {
     const cell = Math.floor(key / STATES);
     if ((best.get(cell)?.value ?? 0) < value) best.set(cell, { value, state: key % STATES });
+  }
+  const known = new Map<number, number>();
+  for (const [key, value] of table?.has("known") ? partsOf(table, query, "thread", "known") : []) {
+    const cell = Math.floor(key / STATES);
+    known.set(cell, (known.get(cell) ?? 0) + value);
   }
   const keys = Int32Array.from(best.keys()).sort();
   return {
@@ -22,6 +27,7 @@ export function stateHeat(table: Columns | null, query: HeatQuery): Heat {
     column: keys.map((key) => key % query.columns),
     value: Float32Array.from(keys, (key) => best.get(key)?.value ?? 0),
     state: Uint8Array.from(keys, (key) => best.get(key)?.state ?? 0),
+    known: Float32Array.from(keys, (key) => known.get(key) ?? 1),
     full: 1,
   };
 }
@@ -61,15 +67,15 @@ export function byRole(heat: Heat, { roles, threads }: Pick<Overview, "roles" | 
   };
 }
 
-/** Which part of each column each state of each thread, or role, has. */
-function partsOf(table: Columns, query: HeatQuery, rows = "thread"): Map<number, number> {
+/** Which part of each column each state of each thread, or role, has; or of how much of it anything is known. */
+function partsOf(table: Columns, query: HeatQuery, rows = "thread", values = "value"): Map<number, number> {
   const parts = new Map<number, number>();
   const [from, to] = [table.meta("from", 0), table.meta("to", 1)];
   const pixel = (query.to - query.from) / query.columns;
   const cell = (to - from) / table.meta("columns", 1) / pixel;
   const mask = threadMask(query.threads);
   const [thread, column] = [table.integers(rows), table.integers("column")];
-  const [state, value] = [table.bytes("state"), table.floats("value")];
+  const [state, value] = [table.bytes("state"), table.floats(values)];
   for (let row = 0; row < thread.length; row += 1) {
     if (mask && mask[thread[row]] !== 1) continue;
     const begin = (from - query.from) / pixel + column[row] * cell;

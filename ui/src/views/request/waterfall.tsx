@@ -6,6 +6,7 @@ import { duration, share } from "../../base/numbers.ts";
 import { clean } from "../../base/text.ts";
 import { timeOfDay } from "../../base/time.ts";
 import { Canvas } from "../../charts/canvas.tsx";
+import { drawUnknown } from "../../charts/hatch.ts";
 import { cellsByThread, drawHeatRow } from "../../charts/heat_lane.ts";
 import { css, paletteFor, stateColours } from "../../charts/palette.ts";
 import { TimeScale } from "../../charts/scale.ts";
@@ -94,7 +95,9 @@ function States({ request, thread }: { request: PickedRequest; thread: number })
       const colours = stateColours(overview.value?.states ?? [], palette);
       const picture = { heat, time: { from: begin, to }, colours };
       const cells = cellsByThread(heat).get(thread) ?? [];
-      drawHeatRow(context, picture, cells, new TimeScale({ from: begin, to }, width), { top: 0, height }, palette);
+      const [scale, row] = [new TimeScale({ from: begin, to }, width), { top: 0, height }];
+      drawUnknown(context, { from: begin, to }, scale, row, palette);
+      drawHeatRow(context, picture, cells, scale, row, palette);
     },
     [heat, begin, to, thread],
   );

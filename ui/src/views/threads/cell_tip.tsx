@@ -2,10 +2,12 @@
 
 import type { JSX } from "preact";
 import { eventAmount, share } from "../../base/numbers.ts";
-import type { Nanoseconds } from "../../base/quantities.ts";
-import { shorten } from "../../base/text.ts";
+import type { Interval, Nanoseconds } from "../../base/quantities.ts";
+import { clean, shorten, spaced } from "../../base/text.ts";
+import { LEAST_KNOWN } from "../../charts/heat_lane.ts";
+import type { Thread } from "../../data/overview.ts";
 import type { Heat } from "../../data/source.ts";
-import { event, heatOf, overview } from "../../state/store.ts";
+import { event, heatOf, limits, overview } from "../../state/store.ts";
 import { Tip } from "../../widgets/controls.tsx";
 import type { Row } from "./rows.ts";
 import type { Answered } from "./use_heat.ts";
@@ -25,6 +27,7 @@ export function notableStates(heat: Heat): Set<number> {
   const sums = new Map<number, number>();
   let whole = 0;
   for (let cell = 0; cell < heat.value.length; cell += 1) {
+    if (heat.known && heat.known[cell] < LEAST_KNOWN) continue;
     whole += heat.value[cell];
     sums.set(heat.state[cell], (sums.get(heat.state[cell]) ?? 0) + heat.value[cell]);
   }
@@ -36,16 +39,44 @@ export function CellTip({ row, at, x, y, answered }: Hovered & { answered: Answe
   const { heat, from, to } = answered;
   const column = Math.floor(((at - from) / (to - from)) * heat.columns);
   const cell = heat.column.findIndex((one, index) => one === column && heat.thread[index] === row.thread.index);
-  if (cell < 0) return null;
-  const says =
-    heatOf.value === "state"
-      ? `${overview.value?.states[heat.state[cell]]?.title ?? "unknown"}, ${share(heat.value[cell])}`
-      : eventAmount(heat.value[cell], event.value?.unit ?? "samples");
+  const life = lifeOf(row.thread);
+  if (cell < 0 && (heatOf.value !== "state" || at < life.from || at >= life.to)) return null;
   return (
     <Tip x={x} y={y}>
       <strong>{shorten(row.thread.name, 80)}</strong>
       <br />
-      {says}
+      {heatOf.value === "state" ? stateAt(heat, cell) : eventAmount(heat.value[cell], event.value?.unit ?? "samples")}
+      <Sources thread={row.thread} />
     </Tip>
   );
+}
+
+/** What is known of a cell, and how much is not. */
+export function stateAt({ state, value, known }: Heat, cell: number): string {
+  if (cell < 0) return "nothing is known of it here";
+  const unknown = 1 - (known?.[cell] ?? 1);
+  const told = `${overview.value?.states[state[cell]]?.title ?? "unknown"}, ${share(value[cell])}`;
+  return unknown < NOTABLE ? told : `${told}; ${share(unknown)} is not known`;
+}
+
+/** When a thread was there and was looked at. */
+export function lifeOf({ from, to }: Thread): Interval {
+  const all = limits.value;
+  return { from: Math.max(from ?? all.from, all.from), to: Math.min(to ?? all.to, all.to) };
+}
+
+/** Where what is known of a thread comes from. */
+function Sources({ thread }: { thread: Thread }): JSX.Element | null {
+  const sources = sourcesOf(thread);
+  if (sources === "") return null;
+  return (
+    <>
+      <br />
+      <span class="faint">{sources}</span>
+    </>
+  );
+}
+
+export function sourcesOf({ sources }: Thread): string {
+  return sources && sources.length > 0 ? clean(`from ${sources.map(spaced).join(", ")}`) : "";
 }

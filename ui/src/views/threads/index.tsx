@@ -84,6 +84,10 @@ function States({ inSight }: { inSight: ReadonlySet<number> }): JSX.Element {
           </li>
         ) : null,
       )}
+      <li>
+        <i class="hatched" />
+        not known
+      </li>
     </ul>
   );
 }

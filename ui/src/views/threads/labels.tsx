@@ -2,11 +2,14 @@
 
 import type { JSX } from "preact";
 import { duration } from "../../base/numbers.ts";
-import { grouped } from "../../base/text.ts";
+import { clean, grouped, shorten } from "../../base/text.ts";
 import { chosenThreads, update, view } from "../../state/store.ts";
-import { Name } from "../../widgets/text.tsx";
+import { sourcesOf } from "./cell_tip.tsx";
 import type { Row } from "./rows.ts";
 import { ROLE_HEIGHT, ROW_HEIGHT } from "./rows.ts";
+
+/** Letters of a name that there is room for: its end tells as much as its beginning. */
+const LONGEST = 28;
 
 export function RowLabel(properties: { row: Row; top: number; onToggle: (role: string) => void }): JSX.Element {
   const { row, top, onToggle } = properties;
@@ -33,14 +36,26 @@ export function RowLabel(properties: { row: Row; top: number; onToggle: (role: s
           <strong>{row.title}</strong> <span class="faint">{grouped(row.threads.length)}</span>
         </>
       ) : (
-        <Name text={row.thread.name || `thread ${row.thread.tid}`} longest={30} />
+        <span class="name">{shorten(nameOf(row), LONGEST)}</span>
       )}
     </button>
   );
 }
 
-function titleOf({ thread }: Extract<Row, { kind: "thread" }>): string {
-  return `tid ${thread.tid}, CPU ${duration(thread.cpu_ns)}`;
+type ThreadRow = Extract<Row, { kind: "thread" }>;
+
+function nameOf({ thread }: ThreadRow): string {
+  return thread.name || `thread ${thread.tid}`;
+}
+
+/** All of a name that was cut, and what it is. */
+function titleOf(row: ThreadRow): string {
+  const about = [
+    clean(nameOf(row)),
+    `tid ${row.thread.tid}, CPU ${duration(row.thread.cpu_ns)}`,
+    sourcesOf(row.thread),
+  ];
+  return about.filter((line) => line !== "").join("\n");
 }
 
 function isChosen(row: Exclude<Row, { kind: "more" }>): boolean {

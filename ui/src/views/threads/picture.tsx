@@ -5,13 +5,14 @@ import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { amount } from "../../base/numbers.ts";
 import { Canvas, font } from "../../charts/canvas.tsx";
 import { drawFoundLine, sumOf } from "../../charts/found_lane.ts";
+import { drawUnknown } from "../../charts/hatch.ts";
 import { cellsByThread, drawHeatRow, drawRole, type HeatPicture, stackOfRole } from "../../charts/heat_lane.ts";
 import { css, type Hsl, type Palette, paletteFor, stateColours } from "../../charts/palette.ts";
 import { TimeScale } from "../../charts/scale.ts";
 import type { Heat, RoleHeat } from "../../data/source.ts";
 import { isDark, safeColours } from "../../state/appearance.ts";
 import { askedWindow, chosenThreads, heatOf, meant, overview, plotWidth, shownWindow } from "../../state/store.ts";
-import { CellTip, type Hovered, notableStates } from "./cell_tip.tsx";
+import { CellTip, type Hovered, lifeOf, notableStates } from "./cell_tip.tsx";
 import { ROLE_HEIGHT, ROW_HEIGHT, type Row, type Rows, visibleRows } from "./rows.ts";
 import { type Answered, useHeat, useRoleHeat } from "./use_heat.ts";
 
@@ -107,8 +108,9 @@ function drawThreads(
     const cells = rows.get(row.thread.index);
     context.globalAlpha = chosen && !chosen.has(row.thread.index) ? 0.4 : 1;
     const heat: HeatPicture = { ...answered, time: answered, colours: coloursOf(row.thread.role, picture.palette) };
-    if (cells)
-      drawHeatRow(context, heat, cells, picture.scale, { top: top + 1, height: ROW_HEIGHT - 2 }, picture.palette);
+    const box = { top: top + 1, height: ROW_HEIGHT - 2 };
+    if (heatOf.value === "state") drawUnknown(context, lifeOf(row.thread), picture.scale, box, picture.palette);
+    if (cells) drawHeatRow(context, heat, cells, picture.scale, box, picture.palette);
     context.globalAlpha = 1;
   });
 }
