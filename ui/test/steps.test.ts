@@ -74,7 +74,7 @@ describe.runIf(isPossible)("step by step", () => {
   test("the first cause is shown beside the quiet time, and alone when that is not wanted", async () => {
     const { page, complaints } = await opened();
     await page.waitForSelector('.flame-view[aria-busy="false"] .flame-pair .quiet');
-    expect(await page.locator(".flame-pair h2").allTextContents()).toHaveLength(2);
+    expect(await page.locator(".flame-pair .frame-line h2").allTextContents()).toHaveLength(2);
     await page.locator(".flame-pair .slow canvas").click({ position: { x: 40, y: 30 } });
     await addressWith(page, /z=\d+,/);
     await page.uncheck("text=beside the quiet time");

@@ -24,6 +24,8 @@ interface Properties {
   /** The frame that it is zoomed to; 0 is all. */
   zoomed: number;
   onZoom: (row: number) => void;
+  /** What stands above it while no frame is meant, instead of the legend: of several graphs what each is of. */
+  title?: JSX.Element | undefined;
 }
 
 /** Higher than this a canvas cannot be. */
@@ -38,7 +40,7 @@ interface Hovered {
 }
 
 export function FlameCanvas(properties: Properties): JSX.Element {
-  const { flame, matches, isSearching, isCompared, identity, zoomed, onZoom: zoom } = properties;
+  const { flame, matches, isSearching, isCompared, identity, zoomed, onZoom: zoom, title } = properties;
   const [hovered, hover] = useState<Hovered | null>(null);
   const [focused, focus] = useState(0);
   const scroller = useRef<HTMLDivElement>(null);
@@ -73,7 +75,14 @@ export function FlameCanvas(properties: Properties): JSX.Element {
   };
   return (
     <>
-      <Path flame={flame} row={marked >= 0 ? marked : shown} zoomed={shown} isCompared={isCompared} onZoom={zoom} />
+      <Path
+        flame={flame}
+        row={marked >= 0 ? marked : shown}
+        zoomed={shown}
+        isCompared={isCompared}
+        onZoom={zoom}
+        title={title}
+      />
       <div class="flame-scroll" ref={scroller} onScroll={(event) => scrolled(event.currentTarget.scrollTop)}>
         <div style={{ height: `${height}px` }}>
           <Canvas
@@ -156,10 +165,12 @@ function Path(properties: {
   zoomed: number;
   isCompared: boolean;
   onZoom: (row: number) => void;
+  title?: JSX.Element | undefined;
 }): JSX.Element {
-  const { flame, row, zoomed, isCompared, onZoom } = properties;
+  const { flame, row, zoomed, isCompared, onZoom, title } = properties;
   const { rows } = flame;
   const kinds = useMemo(() => new Set(rows.kind), [rows]);
+  if (title && row === 0) return <div class="frame-line">{title}</div>;
   return (
     <div class="frame-line">
       <span class="number">{share(rows.total[row] / (rows.total[0] || 1))}</span>
@@ -168,7 +179,9 @@ function Path(properties: {
         {[rows.kind[row], shorten(rows.module[row], 60)].filter((part) => part !== "").join(" · ")}
       </span>
       <span class="spacer" />
-      {zoomed === 0 && <LayerLegend isCompared={isCompared} thinned={overview.value?.thinned ?? 1} kinds={kinds} />}
+      {zoomed === 0 && !title && (
+        <LayerLegend isCompared={isCompared} thinned={overview.value?.thinned ?? 1} kinds={kinds} />
+      )}
       {zoomed > 0 && (
         <>
           <Button kind="link" onClick={() => update({ tab: "frames", frame: rows.name[zoomed] })}>
