@@ -12,12 +12,16 @@ use tempfile::{Builder, NamedTempFile};
 
 /// Opens the address. The file has to stay until the browser has read it: as long as the value does.
 pub(crate) fn open(url: &str) -> io::Result<NamedTempFile> {
+    // Without a desktop xdg-open starts, and opens nothing or a browser for text on this terminal.
+    if !["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| env::var_os(name).is_some_and(|value| !value.is_empty())) {
+        return Err(io::Error::other("this session has no desktop"));
+    }
     let mut file = Builder::new().prefix("fathom-").suffix(".html").tempfile_in(folder())?;
     file.write_all(redirect(url).as_bytes())?;
     file.flush()?;
     let quiet =
         |command: &mut Command| command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-    quiet(Command::new("xdg-open").arg(file.path()))?;
+    quiet(Command::new("xdg-open").arg(file.path())).map_err(|error| io::Error::other(format!("xdg-open: {error}")))?;
     Ok(file)
 }
 

@@ -6,8 +6,8 @@ use clap::{Parser, Subcommand};
 use fathom_evidence::schema::SCHEMA_VERSION;
 
 use crate::commands::{
-    blk, causes, compare, completions, doctor, explain, export, guard, import, lab, mcp, minutes, open, probe, ps,
-    record, report, routing, runs, watch,
+    blk, causes, compare, completions, demo, doctor, explain, export, guard, import, lab, mcp, minutes, open, probe,
+    ps, record, report, routing, runs, watch,
 };
 use crate::terminal::Color;
 
@@ -32,31 +32,34 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    // In the order in which a user meets them: --help lists them so.
+    Demo(demo::Args),
+    Doctor(doctor::Args),
     Ps(ps::Args),
     Record(record::Args),
     Explain(explain::Args),
-    Compare(compare::Args),
-    Runs(runs::Args),
     Open(open::Args),
-    Report(report::Args),
-    Import(import::Args),
-    Export(export::Args),
-    Blk(blk::Args),
-    Mcp(mcp::Args),
-    Minutes(minutes::Args),
-    Causes(causes::Args),
-    Doctor(doctor::Args),
-    Lab(lab::Args),
     Watch(watch::Args),
     Trigger(watch::TriggerArgs),
+    Compare(compare::Args),
+    Runs(runs::Args),
+    Causes(causes::Args),
+    Lab(lab::Args),
+    Import(import::Args),
+    Export(export::Args),
+    Minutes(minutes::Args),
+    Mcp(mcp::Args),
     Routing(routing::Args),
+    Blk(blk::Args),
     Probe(probe::Args),
     Completions(completions::Args),
+    Report(report::Args),
     GuardProfiler(guard::Args),
 }
 
 const EXAMPLES: &str = "\
 Examples:
+  fathom demo                                what an answer looks like; needs no JVM
   fathom ps                                  the JVMs of this machine
   fathom record --for 30s                    a running JVM and the kernel around it
   sudo fathom watch                          continuous: notices a slowdown, records and explains it

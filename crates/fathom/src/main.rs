@@ -46,6 +46,7 @@ fn main() -> ExitCode {
 
 fn run(command: &Command, terminal: &Terminal) -> anyhow::Result<ExitCode> {
     let Answer { text, code } = match command {
+        Command::Demo(args) => commands::demo::run(args, terminal)?,
         Command::Import(args) => commands::import::run(args, terminal)?,
         Command::Export(args) => commands::export::run(args, terminal)?,
         Command::Blk(args) => commands::blk::run(args)?,

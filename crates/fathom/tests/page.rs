@@ -138,7 +138,7 @@ fn a_browser_is_told_the_token_in_a_file_of_its_user() {
     let path = format!("{}:/usr/bin:/bin", at("bin").display());
     let recording = testdata("jfr/jdk17_g1.jfr").display().to_string();
     let mut command = command(folder.path(), &["open", &recording, "--browser"]);
-    command.env("PATH", path).env("TOLD", &pipe).env("XDG_RUNTIME_DIR", folder.path());
+    command.env("PATH", path).env("TOLD", &pipe).env("XDG_RUNTIME_DIR", folder.path()).env("DISPLAY", ":0");
     let mut child = command.spawn().unwrap();
     let mut url = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();

@@ -6,6 +6,7 @@ pub(crate) mod blk;
 pub(crate) mod causes;
 pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod export;

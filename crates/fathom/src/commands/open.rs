@@ -60,16 +60,12 @@ struct Opened<'a> {
 }
 
 pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
-    let address = SocketAddr::new(args.listen, args.port);
-    let server = Server::bind(address).with_context(|| format!("cannot listen on {address}"))?;
+    let server = bind(SocketAddr::new(args.listen, args.port))?;
     // A browser needs what a confined program may not do, and starts from this one.
     if !args.browser {
         args.question.confine(None)?;
     }
-    let shelf = Arc::new(Shelf::new(Box::new(Services::find(&args.question, terminal)?), KEPT_MAX));
-    if shelf.len() == 1 {
-        load(&shelf)?;
-    }
+    let shelf = shelf(&args.question, terminal)?;
     if !args.listen.is_loopback() {
         complain(
             "listening beyond this machine: whoever has the address with its token sees the recordings, and \
@@ -79,9 +75,39 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     let url = server.url();
     let opened = Opened { schema: SCHEMA, url: &url, recordings: shelf.len() };
     terminal::print(&if args.json { json::pretty(&opened) } else { format!("{url}\n") })?;
-    let opened = args.browser.then(|| browser::open(&url)).transpose();
+    serve(server, shelf, args.browser)
+}
+
+/// Shows recordings in the browser of this desktop, on a free port of this machine.
+pub(super) fn show(question: &Question, terminal: &Terminal) -> Result<Answer> {
+    let server = bind(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0))?;
+    let shelf = shelf(question, terminal)?;
+    terminal::print(&format!("{}\n", server.url()))?;
+    serve(server, shelf, true)
+}
+
+fn bind(address: SocketAddr) -> Result<Server> {
+    Server::bind(address).with_context(|| format!("cannot listen on {address}"))
+}
+
+fn shelf(question: &Question, terminal: &Terminal) -> Result<Arc<Shelf>> {
+    let shelf = Arc::new(Shelf::new(Box::new(Services::find(question, terminal)?), KEPT_MAX));
+    if shelf.len() == 1 {
+        load(&shelf)?;
+    }
+    Ok(shelf)
+}
+
+/// Opens the browser where it is wanted, and serves until Ctrl-C.
+fn serve(server: Server, shelf: Arc<Shelf>, with_browser: bool) -> Result<Answer> {
+    // What leads the browser here stays until the end.
+    let opened = with_browser.then(|| browser::open(&server.url())).transpose();
     if let Err(error) = &opened {
-        complain(&format!("cannot open a browser (xdg-open: {error}): open the address yourself"));
+        let port = server.port();
+        complain(&format!(
+            "no browser was opened ({error}): open the address yourself, from another machine after ssh -L \
+             {port}:127.0.0.1:{port} HOST; Ctrl-C ends"
+        ));
     }
     let known = shelf.clone();
     // Ends with the program.

@@ -94,6 +94,13 @@ pub(super) fn standard_input() -> io::Result<(Unpacked, PathBuf)> {
     Ok((Arc::new(content), path))
 }
 
+/// Files that are inside of this program, by name.
+pub(crate) fn own(files: &[(&str, &[u8])]) -> io::Result<Unpacked> {
+    let folder = Folder::within(None)?;
+    files.iter().try_for_each(|(name, bytes)| fs::write(folder.path().join(name), bytes))?;
+    Ok(Arc::new(Content { folder, name: "fathom".to_owned(), lost: Lost::default() }))
+}
+
 /// Where a file goes below a folder: the plain parts of its name.
 fn plain(name: &str) -> Option<PathBuf> {
     let parts = Path::new(name).components();

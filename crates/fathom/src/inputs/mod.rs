@@ -34,7 +34,7 @@ use crate::quantities;
 use crate::terminal::Terminal;
 use crate::times::{self, TimePoint};
 
-pub(crate) use archive::Unpacked;
+pub(crate) use archive::{Unpacked, own};
 pub(crate) use grouping::Traits;
 pub(crate) use question::Question;
 pub(crate) use source::Source;

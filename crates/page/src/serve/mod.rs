@@ -49,6 +49,11 @@ impl Server {
         format!("http://{}/{}/", self.address, self.token)
     }
 
+    /// The port that it listens on.
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
     /// Serves until `ended` is over.
     pub fn serve(self, shelf: Arc<Shelf>, ended: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         let runtime = Builder::new_multi_thread()
