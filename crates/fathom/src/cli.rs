@@ -75,4 +75,4 @@ Examples:
                                              where a dead node's keys go
 
 Exit codes: 0 done, 1 the input or the machine refused, 2 bad usage, 3 compare found what --fail-if or --require names.
---json on every command prints JSON, described in docs/json.md.";
+Commands that have --json print JSON with it, described in docs/json.md.";

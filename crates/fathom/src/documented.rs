@@ -137,3 +137,26 @@ fn the_json_page_knows_all_sources_and_losses() {
     let missing: Vec<&&str> = words.iter().filter(|word| !json.contains(&format!("`{word}`"))).collect();
     assert!(missing.is_empty(), "docs/json.md does not know {missing:?}");
 }
+
+/// Commands that print JSON are described; what a user needs first stands first.
+#[test]
+fn help_and_the_json_page_agree() {
+    fn with_json(command: &clap::Command, name: &str, found: &mut Vec<String>) {
+        for command in command.get_subcommands().filter(|command| !command.is_hide_set()) {
+            let name = format!("{name} {}", command.get_name());
+            let has_json = command.get_arguments().any(|argument| argument.get_long() == Some("json"));
+            found.extend(has_json.then(|| name.clone()));
+            with_json(command, &name, found);
+        }
+    }
+    let mut commands = Vec::new();
+    with_json(&Cli::command(), "fathom", &mut commands);
+    let page = fs::read_to_string(repository().join("docs/json.md")).unwrap();
+    let is_described = |command: &String| page.lines().any(|line| line.starts_with(&format!("## `{command} ")));
+    commands.retain(|command| !is_described(command));
+    assert!(commands.is_empty(), "docs/json.md has no section of {commands:?}");
+    let help = Cli::command().render_help().to_string();
+    let at = |command: &str| help.find(&format!("\n  {command} ")).unwrap();
+    let in_order = ["demo", "doctor", "record", "explain", "open", "watch", "compare", "lab", "completions"];
+    assert!(in_order.is_sorted_by_key(|command| at(command)), "{help}");
+}

@@ -470,6 +470,7 @@ fn shells_and_the_manual_know_every_command() {
     for shell in ["bash", "zsh", "fish"] {
         let script = stdout(&fathom(folder.path(), &["completions", shell]));
         assert!(
+        vec!["lab", "--help"],
             ["record", "--latency-pattern"].iter().all(|word| script.contains(word.trim_start_matches('-'))),
             "{shell}"
         );

@@ -24,6 +24,7 @@ use one::{Phase, Run, Runner};
 
 /// Run a program with a known problem, record it, explain it
 #[derive(Debug, clap::Args)]
+#[command(after_help = START)]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
@@ -118,6 +119,14 @@ struct RunArgs {
     #[arg(long)]
     json: bool,
 }
+
+const START: &str = "\
+Examples:
+  fathom lab list                            what each lab shows, its variants and its length
+  fathom lab run code_cache_churn --both     the problem and its remedy on this machine, side by side
+  fathom lab play code_cache_churn           a service that falls ill after two minutes, for fathom watch
+
+A lab needs a JDK on this machine. fathom demo shows an answer without one.";
 
 const EXAMPLES: &str = "\
 Examples:
